@@ -1,0 +1,30 @@
+# One static library a folder of src/.  The order is the only direction includes may point:
+# each library sees itself and those it names.  tools/check-includes enforces the same.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
+pkg_check_modules(SMARTCOLS REQUIRED IMPORTED_TARGET smartcols)
+pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
+pkg_check_modules(CLP REQUIRED IMPORTED_TARGET clp)
+pkg_check_modules(CBC REQUIRED IMPORTED_TARGET cbc)
+
+function(corgi_library name folder)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.c)
+    if(sources)
+        add_library(${name} STATIC ${sources})
+        target_link_libraries(${name} PUBLIC corgi_flags ${ARGN})
+    else()
+        add_library(${name} INTERFACE)
+        target_link_libraries(${name} INTERFACE corgi_flags ${ARGN})
+    endif()
+endfunction()
+
+corgi_library(corgi_base base PkgConfig::JANSSON PkgConfig::YAML PkgConfig::SMARTCOLS
+    Threads::Threads m)
+corgi_library(corgi_world world corgi_base)
+corgi_library(corgi_nn nn corgi_base PkgConfig::OPENBLAS)
+corgi_library(corgi_loop loop corgi_world corgi_nn corgi_base PkgConfig::CLP)
+corgi_library(corgi_sim sim corgi_loop)
+corgi_library(corgi_eval eval corgi_sim)
+corgi_library(corgi_bench bench corgi_eval PkgConfig::CBC)

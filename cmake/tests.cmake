@@ -1,0 +1,39 @@
+# One executable a test file: tests/unit/test_<module>.c and tests/scenario/<name>.c with
+# cmocka, tests/e2e/<name>.bats with bats against the built programs.
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+
+if(DEFINED ENV{CORGI_DATA})
+    set(corgi_data "$ENV{CORGI_DATA}")
+else()
+    set(corgi_data "${CMAKE_SOURCE_DIR}/../shared/data")
+endif()
+set(corgi_test_env "CORGI_DATA=${corgi_data};CORGI_BIN=${CMAKE_BINARY_DIR}/bin")
+
+function(corgi_c_tests label)
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${label}/*.c)
+    foreach(source ${sources})
+        get_filename_component(name ${source} NAME_WE)
+        if(NOT label STREQUAL "unit")
+            set(name "${label}_${name}")
+        endif()
+        add_executable(${name} ${source})
+        target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+        target_link_libraries(${name} PRIVATE corgi_bench corgi_eval corgi_sim PkgConfig::CMOCKA)
+        set_target_properties(${name} PROPERTIES
+            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+        add_test(NAME ${name} COMMAND ${name})
+        set_tests_properties(${name} PROPERTIES
+            LABELS ${label} ENVIRONMENT "${corgi_test_env}" TIMEOUT 600)
+    endforeach()
+endfunction()
+
+corgi_c_tests(unit)
+corgi_c_tests(scenario)
+
+file(GLOB bats_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/e2e/*.bats)
+foreach(file ${bats_files})
+    get_filename_component(name ${file} NAME_WE)
+    add_test(NAME e2e_${name} COMMAND bats --tap ${file})
+    set_tests_properties(e2e_${name} PROPERTIES
+        LABELS e2e ENVIRONMENT "${corgi_test_env}" TIMEOUT 900)
+endforeach()

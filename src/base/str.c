@@ -1,0 +1,105 @@
+/* str.c - see str.h */
+#include "base/str.h"
+
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void str_fini(struct str *s)
+{
+    free(s->text);
+    *s = (struct str){0};
+}
+
+void str_clear(struct str *s)
+{
+    s->length = 0;
+    if (s->text)
+        s->text[0] = '\0';
+}
+
+static void room_for(struct str *s, size_t more)
+{
+    size_t wanted = s->length + more + 1;
+    size_t capacity = s->capacity ? s->capacity * 2 : 64;
+
+    if (wanted <= s->capacity)
+        return;
+    if (capacity < wanted)
+        capacity = wanted;
+    s->text = mem_resize(s->text, s->capacity, capacity, 1);
+    s->capacity = capacity;
+}
+
+void str_add_bytes(struct str *s, const char *bytes, size_t count)
+{
+    room_for(s, count);
+    memcpy(s->text + s->length, bytes, count);
+    s->length += count;
+    s->text[s->length] = '\0';
+}
+
+void str_add(struct str *s, const char *text)
+{
+    str_add_bytes(s, text, strlen(text));
+}
+
+void str_addf(struct str *s, const char *format, ...)
+{
+    va_list args;
+    int needed;
+
+    va_start(args, format);
+    needed = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (needed < 0)
+        return;
+    room_for(s, (size_t)needed);
+    va_start(args, format);
+    vsnprintf(s->text + s->length, (size_t)needed + 1, format, args);
+    va_end(args);
+    s->length += (size_t)needed;
+}
+
+const char *str_text(const struct str *s)
+{
+    return s->text ? s->text : "";
+}
+
+char *str_take(struct str *s)
+{
+    char *text = s->text ? s->text : mem_strdup("");
+
+    *s = (struct str){0};
+    return text;
+}
+
+bool str_starts(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool str_ends(const char *text, const char *suffix)
+{
+    size_t length = strlen(text), end = strlen(suffix);
+
+    return length >= end && strcmp(text + length - end, suffix) == 0;
+}
+
+bool str_copy(char *to, size_t size, const char *from)
+{
+    size_t length = strlen(from);
+
+    if (size == 0)
+        return false;
+    if (length >= size) {
+        memcpy(to, from, size - 1);
+        to[size - 1] = '\0';
+        return false;
+    }
+    memcpy(to, from, length + 1);
+    return true;
+}

@@ -1,0 +1,34 @@
+/* str.h - a growing string
+ *
+ *     struct str line = {0};
+ *     str_addf(&line, "%d jobs", n);
+ *     str_fini(&line);
+ */
+#ifndef CORGI_BASE_STR_H
+#define CORGI_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct str {
+    char *text; /* NUL-terminated; NULL while nothing was added */
+    size_t length;
+    size_t capacity;
+};
+
+void str_fini(struct str *s);
+void str_clear(struct str *s);
+void str_add(struct str *s, const char *text);
+void str_add_bytes(struct str *s, const char *bytes, size_t count);
+void str_addf(struct str *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+const char *str_text(const struct str *s); /* never NULL; borrowed until the next add */
+char *str_take(struct str *s);             /* the caller frees; s is empty again */
+
+bool str_starts(const char *text, const char *prefix);
+bool str_ends(const char *text, const char *suffix);
+
+/* Copy as much as fits, always terminated; false when it was cut. */
+bool str_copy(char *to, size_t size, const char *from);
+
+#endif

@@ -1,0 +1,48 @@
+/* optimize.h - the stage that decides what runs where, and the interface of all planners
+ *
+ * A planner gets the whole state and returns a whole plan; place/ turns the difference to
+ * what runs into actions.  Corgi's own planners live here, the conventional policies it
+ * is compared with in sim/policy; they see the same jobs, cluster and estimates. */
+#ifndef CORGI_LOOP_OPTIMIZE_OPTIMIZE_H
+#define CORGI_LOOP_OPTIMIZE_OPTIMIZE_H
+
+#include "loop/model.h"
+#include "loop/types.h"
+
+struct optimize_settings {
+    int share_max;     /* theta: jobs on one device, 1 .. LOOP_MAX_SHARE */
+    bool sleep;        /* idle nodes may sleep */
+    bool caps;         /* power caps may be set */
+    bool moves;        /* running jobs may be moved */
+    double confidence; /* requirements hold with this probability (a job may ask more) */
+    double progress_watts;    /* price of progress: watts a unit of reference progress is
+                                 worth */
+    double move_s;            /* work lost by a move */
+    double grace_s;           /* a wait up to this is no violation */
+    double power_limit_watts; /* of the whole cluster; 0: none */
+};
+
+struct optimize_input {
+    double now_s;
+    const struct cluster *cluster; /* devices[].jobs hold the current placement */
+    size_t job_count;
+    const struct job_status *const *jobs; /* waiting and running, in order of admission */
+    struct model *model;
+    const struct optimize_settings *settings;
+};
+
+struct planner_ops {
+    const char *name;
+    void *(*create)(uint64_t seed);
+    /* Fill *plan: a seat for every job in input order, caps and node states.  Never
+     * fails: what cannot be placed waits with a reason. */
+    void (*plan)(void *self, const struct optimize_input *in, struct plan *plan);
+    void (*destroy)(void *self);
+};
+
+struct planner {
+    const struct planner_ops *ops;
+    void *self;
+};
+
+#endif

@@ -1,0 +1,237 @@
+/* types.h - the plain structs the stages of the loop share
+ *
+ * A request becomes a job (admit), gets estimates of how it would run (estimate), a place
+ * in a plan (optimize), actions for the engine (place), measurements (record), and these
+ * correct what is believed of it and of its like (refine).  Nothing here does anything.
+ */
+#ifndef CORGI_LOOP_TYPES_H
+#define CORGI_LOOP_TYPES_H
+
+#include "world/descriptor.h"
+#include "world/gpu.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LOOP_MAX_SHARE                                                                   \
+    4 /* hard limit on jobs a device (theta); the config sets it lower */
+#define LOOP_MAX_GANG  64 /* devices a job may ask for */
+#define LOOP_NAME_SIZE 80
+
+/* ---- requests ---------------------------------------------------------------------- */
+
+enum job_kind {
+    JOB_TRAINING,  /* ends when its steps are done */
+    JOB_INFERENCE, /* a service: a required rate that moves, ends when its time is over */
+};
+
+enum need_kind {
+    NEED_BEST_EFFORT,
+    NEED_RATE,     /* at least `rate` steps/s while it runs */
+    NEED_SERVICE,  /* `rate` requests/s, each within latency_s at the 99th percentile */
+    NEED_DEADLINE, /* total_steps done by deadline_s */
+};
+
+struct requirement {
+    enum need_kind kind;
+    double rate;       /* steps/s or requests/s; 0 when the kind has none */
+    double latency_s;  /* NEED_SERVICE; 0: none asked */
+    double deadline_s; /* NEED_DEADLINE, on the loop's clock */
+    double confidence; /* the requirement must hold with this probability, in (0, 1) */
+};
+
+struct job {
+    uint64_t id;
+    char name[LOOP_NAME_SIZE];
+    int owner; /* user id */
+    enum job_kind kind;
+    struct job_descriptor descriptor;
+    struct requirement need;
+    double submitted_s;
+    double total_steps;     /* training; 0: unknown */
+    double duration_s;      /* inference: how long it is wanted; 0: until cancelled */
+    int devices;            /* GPUs it runs on, all at once */
+    double memory_gb;       /* on each device, as told by the user; 0: unknown */
+    int priority;           /* larger goes first */
+    uint64_t types_allowed; /* bit t: may run on GPU type t; 0: any */
+    bool may_share;
+    bool may_move;
+};
+
+enum job_state {
+    JOB_WAITING,
+    JOB_RUNNING, /* has devices; may still be waking a node or restoring a checkpoint */
+    JOB_DONE,
+    JOB_FAILED,
+    JOB_CANCELLED,
+};
+
+/* A job and what became of it so far. */
+struct job_status {
+    struct job job;
+    enum job_state state;
+    double required_rate; /* now: need.rate, or the measured demand of a service */
+    double started_s;     /* first start; NaN before */
+    double placed_s;      /* last start or move; NaN before */
+    double steps_done;    /* training, as far as measurements tell */
+    int moves;
+    int restarts;
+    int device_count; /* 0 while it waits */
+    int devices[LOOP_MAX_GANG];
+};
+
+/* ---- the cluster ---------------------------------------------------------------------
+ */
+
+enum node_state { NODE_AWAKE, NODE_ASLEEP, NODE_WAKING, NODE_DOWN };
+
+struct node {
+    char name[LOOP_NAME_SIZE];
+    enum node_state state;
+    double host_watts;  /* without its GPUs, awake */
+    double sleep_watts; /* everything, asleep */
+    double wake_s;      /* from asleep to ready, at host_watts */
+    double since_s;     /* when it came into this state */
+    int first_device;   /* its devices are first_device .. first_device + device_count - 1
+                         */
+    int device_count;
+    bool may_sleep;
+};
+
+struct device {
+    int type; /* index into cluster.types */
+    int node;
+    bool drained; /* finish what runs, start nothing */
+    bool failed;
+    double cap_watts; /* power limit in force; 0: none */
+    int job_count;
+    uint64_t jobs[LOOP_MAX_SHARE]; /* ids, in order of arrival on the device */
+};
+
+struct cluster {
+    int type_count;
+    struct gpu_sheet *types; /* (type_count) at most 64, see job.types_allowed */
+    int node_count;
+    struct node *nodes;
+    int device_count;
+    struct device *devices;
+};
+
+/* ---- estimates -----------------------------------------------------------------------
+ */
+
+enum estimate_source {
+    ESTIMATE_INITIAL,    /* from descriptors and data sheets alone */
+    ESTIMATE_CORRELATED, /* moved by observations of other cells */
+    ESTIMATE_MEASURED,   /* this very cell was measured */
+};
+
+struct estimate {
+    double value;
+    double low, high; /* 90 % interval */
+    enum estimate_source source;
+    int observations; /* that this estimate rests on */
+};
+
+/* One job as part of what runs on a device. */
+struct member {
+    const struct job *job;
+    int nodes; /* nodes its devices span; 1: all on one */
+};
+
+/* What a device would run: a type of GPU, a cap, one to LOOP_MAX_SHARE jobs. */
+struct combination {
+    int type;
+    double cap_watts; /* 0: none */
+    int count;
+    struct member members[LOOP_MAX_SHARE];
+};
+
+struct prediction {
+    struct estimate
+        rate[LOOP_MAX_SHARE]; /* of each whole job, if this device limits it */
+    struct estimate watts;    /* of this device */
+    double fits;              /* probability that memory suffices, 0..1 */
+};
+
+/* ---- plans ---------------------------------------------------------------------------
+ */
+
+enum unplaced_reason {
+    UNPLACED_NONE,     /* it has a place */
+    UNPLACED_CAPACITY, /* every device it could use is taken */
+    UNPLACED_RATE,     /* no free device is believed to meet the requirement */
+    UNPLACED_MEMORY,   /* fits nowhere that is free */
+    UNPLACED_POLICY,   /* held back: order, quota, reservation, power limit */
+};
+
+/* Where one job shall run.  Jobs keep the order of the optimizer's input. */
+struct seat {
+    uint64_t job;
+    int device_count; /* 0: waits, see reason */
+    int first; /* its devices are plan.devices[first .. first + device_count - 1] */
+    enum unplaced_reason reason;
+    double rate;  /* predicted, of the whole job */
+    double watts; /* predicted share of power */
+};
+
+struct plan {
+    size_t seat_count;
+    struct seat *seats; /* (seat_count) one a job, in input order */
+    size_t used;
+    size_t capacity;
+    int *devices;       /* (used) pool the seats point into */
+    double *cap_watts;  /* (cluster.device_count) 0: none */
+    bool *awake;        /* (cluster.node_count) wanted state */
+    double cost_watts;  /* objective as predicted */
+    double bound_watts; /* proven lower bound; NaN when not known */
+};
+
+/* ---- actions for the engine ----------------------------------------------------------
+ */
+
+enum action_kind {
+    ACTION_WAKE,  /* node */
+    ACTION_SLEEP, /* node */
+    ACTION_CAP,   /* device, cap_watts */
+    ACTION_START, /* job on devices */
+    ACTION_MOVE,  /* job to devices: checkpoint, stop, restart */
+    ACTION_STOP,  /* job: back to the queue */
+};
+
+struct action {
+    enum action_kind kind;
+    uint64_t job;
+    int node;
+    int device;
+    double cap_watts;
+    int device_count;
+    int devices[LOOP_MAX_GANG];
+};
+
+/* ---- measurements --------------------------------------------------------------------
+ */
+
+/* One window of one job, reported by a probe or by the simulator. */
+struct measurement {
+    uint64_t job;
+    double at_s;         /* end of the window */
+    double window_s;     /* its length */
+    double rate;         /* steps/s or requests/s the job could do */
+    double device_watts; /* mean of one of its devices; NaN: not measured */
+    bool out_of_memory;  /* the job failed for lack of memory; rate means nothing */
+};
+
+/* A measurement put in its context: what ran where when it was taken. */
+struct observation {
+    struct combination where; /* members[subject] is the measured job */
+    int subject;
+    double at_s;
+    double rate;
+    double rate_sd_log;  /* noise of the window, as sd of the log rate */
+    double device_watts; /* NaN: not measured */
+    bool out_of_memory;
+};
+
+#endif

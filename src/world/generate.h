@@ -1,0 +1,27 @@
+/* generate.h - the synthetic world Corgi ships
+ *
+ * A roofline model of each job on each GPU, host time and launch overhead, interference
+ * between two jobs on one GPU by a damped iteration, utilisation and memory.  Networks
+ * are pre-trained on worlds drawn here, and `corgi sim` runs on one by default. */
+#ifndef CORGI_WORLD_GENERATE_H
+#define CORGI_WORLD_GENERATE_H
+
+#include "base/rng.h"
+#include "world/world.h"
+
+struct generate_options {
+    int gpu_count; /* types; ignored when gpus is given */
+    const struct gpu_sheet
+        *gpus;           /* fixed types (gpu_count of them), or NULL to draw them */
+    double sheet_jitter; /* log sd put on the true P and bandwidth of given sheets */
+    int family_min, family_max; /* 0, 0: 4 to 10 */
+    double missing; /* share of pair cells left NaN; measured tables have some */
+    double noise_sd_min, noise_sd_max; /* of the log relative speed; 0, 0: .03 to .1 */
+    bool scales;                       /* also classes on 2, 4 and 8 devices */
+};
+
+/* Never fails: what is drawn is valid by construction (checked in tests by world_check).
+ */
+struct world *world_generate(const struct generate_options *options, struct rng *rng);
+
+#endif

@@ -1,0 +1,25 @@
+/* power.h - watts and speed of a device under load and under a power cap
+ *
+ * draw = idle + (tdp - idle) * f(busy), f concave: half the work draws more than half the
+ * dynamic power.  Below the cap nothing changes; a binding cap lowers the clock, which
+ * slows the busy part of a step and leaves the rest.  The shape is fitted to public
+ * power-limit sweeps and is a model, not a measurement: reports say so. */
+#ifndef CORGI_WORLD_POWER_H
+#define CORGI_WORLD_POWER_H
+
+#include "world/gpu.h"
+
+/* Watts of a device whose jobs together use this share (0..1) of it, without a cap. */
+double power_draw_watts(const struct gpu_sheet *gpu, double busy);
+
+struct power_capped {
+    double watts;
+    double speed; /* factor on the rate of the jobs, in (0, 1] */
+};
+
+/* The same under a cap; cap_watts 0 means none.  A cap below cap_min_watts acts as the
+ * minimum, as the driver would refuse it. */
+struct power_capped power_under_cap(const struct gpu_sheet *gpu, double busy,
+                                    double cap_watts);
+
+#endif
