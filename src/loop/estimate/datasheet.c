@@ -1,0 +1,333 @@
+/* datasheet.c - see datasheet.h; the corrections are refine/mean.h's */
+#include "loop/estimate/datasheet.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "loop/estimate/estimate.h"
+#include "loop/refine/mean.h"
+#include "world/power.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Share of the peak a training step reaches when nothing is known: the middle of what
+ * published roofline studies show for mixed models. */
+#define TYPICAL_EFFICIENCY 0.3
+/* People ask for about half of what a middling GPU gives. */
+#define TYPICAL_REQUEST 0.5
+/* Relative speed beside one other job when nothing is known. */
+#define TYPICAL_RELATIVE 0.6
+#define TYPICAL_BUSY     0.6
+
+struct datasheet {
+    const struct gpu_sheet *types;
+    int type_count;
+    double middle_speed;     /* geometric mean of the types' speeds */
+    struct mean_book *alone; /* residuals of the log rate alone */
+    struct mean_book *relative;
+    struct mean_book *watts;
+    struct map *out_of_memory; /* combinations that failed on a type */
+};
+
+/* Which residual book a key belongs to is the book itself; these tell levels apart in it.
+ */
+enum level_tag {
+    LEVEL_ALL = 1,
+    LEVEL_TYPE,
+    LEVEL_FAMILY,
+    LEVEL_CLASS,
+    LEVEL_CLASS_TYPE,
+    LEVEL_JOB,
+    LEVEL_JOB_TYPE,
+    LEVEL_VICTIM,
+    LEVEL_PRESSER,
+    LEVEL_PAIR
+};
+
+static uint64_t key(enum level_tag tag, uint64_t a, uint64_t b, uint64_t c)
+{
+    return rng_mix(rng_mix(rng_mix((uint64_t)tag, a), b), c);
+}
+
+static uint64_t family_of(const struct job *job)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (const char *c = job->descriptor.family; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+    return rng_mix(hash, (uint64_t)job->kind);
+}
+
+static uint64_t class_of(const struct job *job)
+{
+    return rng_mix(rng_mix(family_of(job), (uint64_t)job->descriptor.batch),
+                   (uint64_t)job->devices);
+}
+
+/* One number for how fast a GPU is: training leans on arithmetic and on bandwidth alike.
+ */
+static double speed_of(const struct gpu_sheet *gpu)
+{
+    return sqrt(gpu->fp32_tflops / 10 * gpu->bandwidth_gbs / 600);
+}
+
+static double log_prior_rate(const struct datasheet *m, const struct job *job, int type)
+{
+    const struct job_descriptor *d = &job->descriptor;
+    double speed = speed_of(&m->types[type]);
+
+    if (d->gmac_per_sample > 0) {
+        /* Two operations a multiply-add; a training step costs three forward passes. */
+        double passes = job->kind == JOB_TRAINING ? 3 : 1;
+        double work = 2e9 * passes * d->gmac_per_sample * fmax(1, d->batch);
+
+        return log(job->devices * speed * 10e12 * TYPICAL_EFFICIENCY / work);
+    }
+    if (job->need.rate > 0)
+        return log(job->need.rate / TYPICAL_REQUEST * speed / m->middle_speed);
+    return log(speed);
+}
+
+static int alone_keys(const struct job *job, int type, uint64_t *keys)
+{
+    uint64_t t = (uint64_t)type;
+
+    keys[0] = key(LEVEL_ALL, 0, 0, 0);
+    keys[1] = key(LEVEL_TYPE, t, 0, 0);
+    keys[2] = key(LEVEL_FAMILY, family_of(job), 0, 0);
+    keys[3] = key(LEVEL_CLASS, class_of(job), 0, 0);
+    keys[4] = key(LEVEL_CLASS_TYPE, class_of(job), t, 0);
+    keys[5] = key(LEVEL_JOB, job->id, 0, 0);
+    keys[6] = key(LEVEL_JOB_TYPE, job->id, t, 0);
+    return 7;
+}
+
+static const double alone_sd[] = {1.2, 1.0, 0.9, 0.5, 0.35, 0.15, 0.2, 0.03};
+
+static struct estimate rate_alone(const struct datasheet *m, const struct job *job,
+                                  int type)
+{
+    uint64_t keys[MEAN_MAX_LEVELS];
+    int count = alone_keys(job, type, keys);
+    struct mean_answer a = mean_book_ask(m->alone, keys, count, alone_sd);
+    enum estimate_source source = a.deepest == count - 1 ? ESTIMATE_MEASURED
+                                  : a.deepest >= 0       ? ESTIMATE_CORRELATED
+                                                         : ESTIMATE_INITIAL;
+
+    return estimate_from_log(log_prior_rate(m, job, type) + a.mean, a.sd, source,
+                             a.observations);
+}
+
+static int relative_keys(const struct job *job, const struct job *other, int type,
+                         uint64_t *keys)
+{
+    uint64_t t = (uint64_t)type;
+
+    keys[0] = key(LEVEL_ALL, 0, 0, 0);
+    keys[1] = key(LEVEL_TYPE, t, 0, 0);
+    keys[2] = key(LEVEL_PRESSER, class_of(other), 0, 0);
+    keys[3] = key(LEVEL_VICTIM, class_of(job), t, 0);
+    keys[4] = key(LEVEL_PAIR, class_of(job), class_of(other), t);
+    keys[5] = key(LEVEL_JOB_TYPE, job->id, other->id, t);
+    return 6;
+}
+
+static const double relative_sd[] = {0.35, 0.3, 0.28, 0.22, 0.15, 0.08, 0.03};
+
+/* Relative speeds multiply when more than one other job is there. */
+static double log_relative(const struct datasheet *m, const struct combination *where,
+                           int i, double *variance, bool *measured)
+{
+    double sum = 0;
+
+    for (int k = 0; k < where->count; k++) {
+        uint64_t keys[MEAN_MAX_LEVELS];
+        struct mean_answer a;
+        int count;
+
+        if (k == i)
+            continue;
+        count = relative_keys(where->members[i].job, where->members[k].job, where->type,
+                              keys);
+        a = mean_book_ask(m->relative, keys, count, relative_sd);
+        sum += fmin(0, log(TYPICAL_RELATIVE) + a.mean);
+        *variance += a.sd * a.sd;
+        *measured = *measured && a.deepest == count - 1;
+    }
+    return sum;
+}
+
+static void predict_rate(const struct datasheet *m, const struct combination *where,
+                         int i, double cap_speed, struct estimate *out)
+{
+    const struct job *job = where->members[i].job;
+    struct estimate alone = rate_alone(m, job, where->type);
+    double sd = log(alone.high / alone.low) / (2 * 1.6448536269514722);
+    double variance = sd * sd;
+    bool measured = alone.source == ESTIMATE_MEASURED;
+    double log_rate = log(alone.value) + log_relative(m, where, i, &variance, &measured) +
+                      log(cap_speed);
+
+    *out = estimate_from_log(log_rate, sqrt(variance), alone.source, alone.observations);
+    if (where->count > 1 && out->source == ESTIMATE_MEASURED && !measured)
+        out->source = ESTIMATE_CORRELATED;
+}
+
+static int watts_keys(const struct combination *where, uint64_t *keys)
+{
+    uint64_t together = 0;
+
+    for (int i = 0; i < where->count; i++)
+        together +=
+            rng_mix(class_of(where->members[i].job), 7); /* order does not matter */
+    keys[0] = key(LEVEL_TYPE, (uint64_t)where->type, (uint64_t)where->count, 0);
+    keys[1] = key(LEVEL_PAIR, together, (uint64_t)where->type, 0);
+    return 2;
+}
+
+static double prior_watts(const struct datasheet *m, const struct combination *where)
+{
+    double busy = 1 - pow(1 - TYPICAL_BUSY, where->count);
+
+    return power_under_cap(&m->types[where->type], busy, where->cap_watts).watts;
+}
+
+static uint64_t combination_key(const struct combination *where)
+{
+    uint64_t keys[MEAN_MAX_LEVELS];
+
+    return watts_keys(where, keys) ? keys[1] : 0;
+}
+
+static double predict_fits(const struct datasheet *m, const struct combination *where)
+{
+    double known_gb = 0;
+    bool all_known = true;
+    size_t failures;
+
+    if (map_get(m->out_of_memory, combination_key(where), &failures))
+        return 0;
+    for (int i = 0; i < where->count; i++) {
+        known_gb += where->members[i].job->memory_gb;
+        all_known = all_known && where->members[i].job->memory_gb > 0;
+    }
+    if (known_gb > m->types[where->type].memory_gb)
+        return 0;
+    return all_known ? 1 : where->count == 1 ? 0.97 : 0.9;
+}
+
+static void datasheet_predict(void *self, const struct combination *where,
+                              struct prediction *out)
+{
+    static const double watts_sd[] = {0.4, 0.3, 0.08};
+    const struct datasheet *m = self;
+    uint64_t keys[MEAN_MAX_LEVELS];
+    int count = watts_keys(where, keys);
+    struct mean_answer watts = mean_book_ask(m->watts, keys, count, watts_sd);
+    double busy = 1 - pow(1 - TYPICAL_BUSY, where->count);
+    double cap_speed =
+        power_under_cap(&m->types[where->type], busy, where->cap_watts).speed;
+
+    for (int i = 0; i < where->count; i++)
+        predict_rate(m, where, i, cap_speed, &out->rate[i]);
+    out->watts = estimate_from_log(log(prior_watts(m, where)) + watts.mean, watts.sd,
+                                   watts.deepest < 0    ? ESTIMATE_INITIAL
+                                   : watts.deepest == 1 ? ESTIMATE_MEASURED
+                                                        : ESTIMATE_CORRELATED,
+                                   watts.observations);
+    out->fits = predict_fits(m, where);
+}
+
+/* A rate beside others tells of the rate alone and of the relative speed.  What is surer
+ * stays, what is vaguer takes the blame, each by its variance. */
+static void absorb_rate(struct datasheet *m, const struct observation *seen)
+{
+    const struct job *job = seen->where.members[seen->subject].job;
+    struct estimate alone = rate_alone(m, job, seen->where.type);
+    double alone_sd_now = log(alone.high / alone.low) / (2 * 1.6448536269514722);
+    double variance = 0, share = 1;
+    bool measured = true;
+    double relative = log_relative(m, &seen->where, seen->subject, &variance, &measured);
+    double surprise = log(seen->rate) - log(alone.value) - relative;
+    uint64_t keys[MEAN_MAX_LEVELS];
+    int count = alone_keys(job, seen->where.type, keys);
+
+    if (seen->where.count > 1)
+        share = alone_sd_now * alone_sd_now / (alone_sd_now * alone_sd_now + variance);
+    mean_book_add(m->alone, keys, count,
+                  log(alone.value) + share * surprise -
+                      log_prior_rate(m, job, seen->where.type),
+                  seen->where.count > 1 ? 0.5 : 1);
+    for (int k = 0; k < seen->where.count && seen->where.count > 1; k++) {
+        if (k == seen->subject)
+            continue;
+        count = relative_keys(job, seen->where.members[k].job, seen->where.type, keys);
+        mean_book_add(m->relative, keys, count,
+                      (relative + (1 - share) * surprise) / (seen->where.count - 1) -
+                          log(TYPICAL_RELATIVE),
+                      1);
+    }
+}
+
+static void datasheet_absorb(void *self, const struct observation *seen)
+{
+    struct datasheet *m = self;
+    uint64_t keys[MEAN_MAX_LEVELS];
+
+    if (seen->out_of_memory) {
+        map_put(m->out_of_memory, combination_key(&seen->where), 1);
+        return;
+    }
+    absorb_rate(m, seen);
+    if (isfinite(seen->device_watts) && seen->device_watts > 0) {
+        int count = watts_keys(&seen->where, keys);
+
+        mean_book_add(m->watts, keys, count,
+                      log(seen->device_watts / prior_watts(m, &seen->where)), 1);
+    }
+}
+
+static void datasheet_nothing(void *self, const struct job *job)
+{
+    (void)self;
+    (void)job;
+}
+
+static void datasheet_destroy(void *self)
+{
+    struct datasheet *m = self;
+
+    mean_book_destroy(m->alone);
+    mean_book_destroy(m->relative);
+    mean_book_destroy(m->watts);
+    map_destroy(m->out_of_memory);
+    free(m);
+}
+
+static const struct model_ops datasheet_ops = {
+    .name = "datasheet",
+    .begin = datasheet_nothing,
+    .end = datasheet_nothing,
+    .predict = datasheet_predict,
+    .absorb = datasheet_absorb,
+    .destroy = datasheet_destroy,
+};
+
+struct model datasheet_model_create(const struct gpu_sheet *types, int type_count)
+{
+    struct datasheet *m = mem_new(struct datasheet);
+    double sum = 0;
+
+    m->types = types;
+    m->type_count = type_count;
+    for (int t = 0; t < type_count; t++)
+        sum += log(speed_of(&types[t]));
+    m->middle_speed = exp(sum / type_count);
+    m->alone = mean_book_create();
+    m->relative = mean_book_create();
+    m->watts = mean_book_create();
+    m->out_of_memory = map_create();
+    return (struct model){.ops = &datasheet_ops, .self = m};
+}
