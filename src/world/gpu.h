@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define GPU_NAME_SIZE 32
@@ -33,6 +34,9 @@ const struct gpu_sheet *gpu_catalogue(size_t *count);
 /* By name or common alias ("v100", "NVIDIA A100-SXM4-40GB"), case ignored; NULL when
  * unknown. */
 const struct gpu_sheet *gpu_find(const char *name);
+
+/* Is this one of the sheet's names: key, title, or alias of the card of the same key? */
+bool gpu_named(const struct gpu_sheet *sheet, const char *name);
 
 /* Refuses a sheet with figures no card can have; err names the field. */
 int gpu_check(const struct gpu_sheet *sheet, struct err *err);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct world *world_create(int gpu_count, int class_count)
 {
@@ -45,5 +46,18 @@ int world_find_class(const struct world *w, const char *name, int scale)
     for (int c = 0; c < w->class_count; c++)
         if (w->classes[c].scale == scale && !strcmp(w->classes[c].name, name))
             return c;
+    return -1;
+}
+
+int world_find_gpu(const struct world *w, const char *name)
+{
+    /* A world may hold both "v100-16" and a card of its own named "v100": the exact name
+     * goes first. */
+    for (int g = 0; g < w->gpu_count; g++)
+        if (!strcasecmp(w->gpus[g].name, name))
+            return g;
+    for (int g = 0; g < w->gpu_count; g++)
+        if (gpu_named(&w->gpus[g], name))
+            return g;
     return -1;
 }

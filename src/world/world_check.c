@@ -1,0 +1,142 @@
+/* world_check.c - are the tables of a world ones a cluster could have?  See world.h */
+#include "world/world.h"
+
+#include "base/intern.h"
+#include "base/map.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A rate beyond this is a slipped unit, not a fast job. */
+#define MAX_RATE      1e9
+#define MAX_SCALE     1024
+#define MAX_MEMORY_GB 1e4
+#define MAX_WATTS     1e4
+
+static int check_class(const struct world_class *c, int index, struct err *err)
+{
+    const struct job_descriptor *d = &c->descriptor;
+    size_t length = strnlen(c->name, sizeof(c->name));
+
+    if (length == 0 || length == sizeof(c->name))
+        return err_set(err, ERR_INVALID, "job class %d has no name", index);
+    if (c->scale < 1 || c->scale > MAX_SCALE)
+        return err_set(err, ERR_INVALID, "%s: scale is %d, want 1 to %d", c->name,
+                       c->scale, MAX_SCALE);
+    if (!(c->memory_gb >= 0 && c->memory_gb <= MAX_MEMORY_GB))
+        return err_set(err, ERR_INVALID, "%s: memory_gb is %g", c->name, c->memory_gb);
+    if (strnlen(d->family, sizeof(d->family)) == sizeof(d->family) ||
+        (unsigned)d->model >= MODEL_KIND_COUNT || d->batch < 0)
+        return err_set(err, ERR_INVALID, "%s: family, model or batch is no such thing",
+                       c->name);
+    if (!(d->gmac_per_sample >= 0 && d->gmac_per_sample < 1e12 &&
+          d->params_millions >= 0 && d->params_millions < 1e9 &&
+          d->memory_mb_per_sample >= 0 && d->memory_mb_per_sample < 1e9))
+        return err_set(err, ERR_INVALID, "%s: a figure of the descriptor is absurd",
+                       c->name);
+    return 0;
+}
+
+static int check_classes(const struct world *w, struct err *err)
+{
+    struct intern *names = intern_create();
+    struct map *seen = map_create();
+    int rc = -1;
+
+    for (int c = 0; c < w->class_count; c++) {
+        uint64_t key;
+        size_t first;
+
+        if (check_class(&w->classes[c], c, err) < 0)
+            goto done;
+        key = (uint64_t)intern_id(names, w->classes[c].name) * (MAX_SCALE + 1) +
+              (uint64_t)w->classes[c].scale;
+        if (map_get(seen, key, &first)) {
+            err_set(err, ERR_EXISTS, "%s at scale %d is there twice", w->classes[c].name,
+                    w->classes[c].scale);
+            goto done;
+        }
+        map_put(seen, key, (size_t)c);
+    }
+    rc = 0;
+done:
+    intern_destroy(names);
+    map_destroy(seen);
+    return rc;
+}
+
+static int check_gpus(const struct world *w, struct err *err)
+{
+    for (int g = 0; g < w->gpu_count; g++) {
+        if (gpu_check(&w->gpus[g], err) < 0)
+            return -1;
+        for (int h = 0; h < g; h++)
+            if (!strcmp(w->gpus[g].name, w->gpus[h].name))
+                return err_set(err, ERR_EXISTS, "GPU type %s is there twice",
+                               w->gpus[g].name);
+    }
+    return 0;
+}
+
+static bool is_rate(float x)
+{
+    return x >= 0 && x <= (float)MAX_RATE;
+}
+
+static int bad_cell(const struct world *w, int g, int c, const char *what, float value,
+                    struct err *err)
+{
+    return err_set(err, ERR_INVALID, "%s at scale %d on %s: %s is %g", w->classes[c].name,
+                   w->classes[c].scale, w->gpus[g].name, what, (double)value);
+}
+
+static int check_cell(const struct world *w, int g, int c, struct err *err)
+{
+    float alone = *world_alone(w, g, c), spread = *world_spread(w, g, c);
+    float busy = *world_busy(w, g, c), watts = *world_watts(w, g, c);
+
+    if (!is_rate(alone))
+        return bad_cell(w, g, c, "the rate alone", alone, err);
+    if (!is_rate(spread) || (w->classes[c].scale == 1 && spread != alone))
+        return bad_cell(w, g, c, "the rate spread over nodes", spread, err);
+    if (!(busy >= 0 && busy <= 1))
+        return bad_cell(w, g, c, "the utilisation", busy, err);
+    if (!isnan(watts) && !(watts > 0 && watts <= (float)MAX_WATTS))
+        return bad_cell(w, g, c, "the power", watts, err);
+    return 0;
+}
+
+static int check_pair(const struct world *w, int g, int c, int other, struct err *err)
+{
+    float own = *world_beside(w, g, c, other), its = *world_beside(w, g, other, c);
+
+    if (!isnan(own) && !(own >= 0 && own <= 1))
+        return bad_cell(w, g, c, "a relative speed", own, err);
+    if ((own == 0 && its > 0) || (own > 0 && *world_alone(w, g, c) == 0))
+        return err_set(err, ERR_INVALID,
+                       "%s beside %s on %s: one runs and the other does not",
+                       w->classes[c].name, w->classes[other].name, w->gpus[g].name);
+    return 0;
+}
+
+int world_check(const struct world *w, struct err *err)
+{
+    if (w->gpu_count < 1 || w->gpu_count > WORLD_MAX_GPUS)
+        return err_set(err, ERR_LIMIT, "%d GPU types, want 1 to %d", w->gpu_count,
+                       WORLD_MAX_GPUS);
+    if (w->class_count < 1 || w->class_count > WORLD_MAX_CLASSES)
+        return err_set(err, ERR_LIMIT, "%d job classes, want 1 to %d", w->class_count,
+                       WORLD_MAX_CLASSES);
+    if (check_gpus(w, err) < 0 || check_classes(w, err) < 0)
+        return -1;
+    for (int g = 0; g < w->gpu_count; g++) {
+        for (int c = 0; c < w->class_count; c++) {
+            if (check_cell(w, g, c, err) < 0)
+                return -1;
+            for (int other = 0; other < w->class_count; other++)
+                if (check_pair(w, g, c, other, err) < 0)
+                    return -1;
+        }
+    }
+    return 0;
+}
