@@ -11,6 +11,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Demand may grow by this much before the next round without a broken promise. */
+#define DEMAND_HEADROOM 1.25
+
 struct loop {
     struct optimize_settings settings;
     struct cluster *cluster;
@@ -126,15 +129,15 @@ int loop_requeue(struct loop *loop, uint64_t id, double now_s, struct err *err)
     return 0;
 }
 
-int loop_set_required_rate(struct loop *loop, uint64_t id, double rate, struct err *err)
+int loop_set_demand(struct loop *loop, uint64_t id, double rate, struct err *err)
 {
     struct job_status *status;
 
     if (!isfinite(rate) || rate < 0)
-        return err_set(err, ERR_INVALID, "a required rate cannot be %g", rate);
+        return err_set(err, ERR_INVALID, "a demand cannot be %g requests/s", rate);
     if (find_job(loop, id, &status, err) < 0)
         return -1;
-    status->required_rate = rate;
+    status->required_rate = fmin(status->job.need.rate, rate * DEMAND_HEADROOM);
     return 0;
 }
 

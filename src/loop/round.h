@@ -40,8 +40,9 @@ int loop_end_job(struct loop *loop, uint64_t job, double now_s, struct err *err)
 /* The engine lost the job (out of memory, node gone): it waits again. */
 int loop_requeue(struct loop *loop, uint64_t job, double now_s, struct err *err);
 
-/* The demand of a service has changed. */
-int loop_set_required_rate(struct loop *loop, uint64_t job, double rate, struct err *err);
+/* The measured demand of a service, requests/s.  What must be kept free for it follows: the
+ * demand with some headroom, at most what was asked for at submission. */
+int loop_set_demand(struct loop *loop, uint64_t job, double rate, struct err *err);
 
 /* A window of measurement; refine learns from it.  ERR_INVALID, ERR_NOT_FOUND: ignored.
  */
