@@ -1,0 +1,230 @@
+/* json.c - the one file that knows jansson, see json.h */
+#include "base/json.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct json_doc {
+    json_t *root;
+    char *name;
+};
+
+/* jansson's values under our name; the library wants them without const even to read. */
+static json_t *theirs(const struct json_value *value)
+{
+    union {
+        const struct json_value *ours;
+        json_t *theirs;
+    } same = {.ours = value};
+
+    return same.theirs;
+}
+
+static const struct json_value *ours(const json_t *value)
+{
+    return (const struct json_value *)value;
+}
+
+/* jansson recurses as deep as the text is nested, both to read and to free: bound that
+ * before it starts. */
+static int check_nesting(const char *text, size_t length, const char *name,
+                         struct err *err)
+{
+    size_t line = 1, line_start = 0;
+    int depth = 0;
+    bool in_string = false;
+
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+
+        if (c == '\n') {
+            line++;
+            line_start = i + 1;
+        }
+        if (in_string) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                in_string = false;
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > JSON_MAX_NESTING)
+                return err_set(err, ERR_LIMIT,
+                               "%s line %zu column %zu: nested deeper than %d levels",
+                               name, line, i - line_start + 1, JSON_MAX_NESTING);
+        } else if (c == ']' || c == '}') {
+            depth--;
+        }
+    }
+    return 0;
+}
+
+int json_doc_parse(struct json_doc **doc, const char *text, size_t length,
+                   const char *name, struct err *err)
+{
+    json_error_t where;
+    json_t *root;
+
+    if (length > JSON_MAX_BYTES)
+        return err_set(err, ERR_LIMIT, "%s is larger than %zu bytes", name,
+                       JSON_MAX_BYTES);
+    if (check_nesting(text, length, name, err) < 0)
+        return -1;
+    root = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
+    if (!root)
+        return err_set(err, ERR_FORMAT, "%s line %d column %d is not JSON: %s", name,
+                       where.line, where.column, where.text);
+    *doc = mem_new(struct json_doc);
+    (*doc)->root = root;
+    (*doc)->name = mem_strdup(name);
+    return 0;
+}
+
+int json_doc_load(struct json_doc **doc, const char *path, struct err *err)
+{
+    char *text;
+    size_t length;
+    int rc;
+
+    if (file_read(&text, &length, path, JSON_MAX_BYTES, err) < 0)
+        return -1;
+    rc = json_doc_parse(doc, text, length, path, err);
+    free(text);
+    return rc;
+}
+
+void json_doc_destroy(struct json_doc *doc)
+{
+    if (!doc)
+        return;
+    json_decref(doc->root);
+    free(doc->name);
+    free(doc);
+}
+
+const struct json_value *json_doc_root(const struct json_doc *doc)
+{
+    return ours(doc->root);
+}
+
+const char *json_doc_name(const struct json_doc *doc)
+{
+    return doc->name;
+}
+
+enum json_kind json_value_kind(const struct json_value *value)
+{
+    if (!value)
+        return JSON_KIND_NULL;
+    switch (json_typeof(theirs(value))) {
+    case JSON_OBJECT:
+        return JSON_KIND_OBJECT;
+    case JSON_ARRAY:
+        return JSON_KIND_ARRAY;
+    case JSON_STRING:
+        return JSON_KIND_STRING;
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return JSON_KIND_NUMBER;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return JSON_KIND_BOOL;
+    case JSON_NULL:
+        break;
+    }
+    return JSON_KIND_NULL;
+}
+
+const char *json_value_kind_name(const struct json_value *value)
+{
+    static const char *const names[] = {
+        [JSON_KIND_NULL] = "nothing",    [JSON_KIND_BOOL] = "true or false",
+        [JSON_KIND_NUMBER] = "a number", [JSON_KIND_STRING] = "a string",
+        [JSON_KIND_ARRAY] = "an array",  [JSON_KIND_OBJECT] = "an object",
+    };
+
+    return names[json_value_kind(value)];
+}
+
+size_t json_value_count(const struct json_value *value)
+{
+    if (json_value_kind(value) == JSON_KIND_OBJECT)
+        return json_object_size(theirs(value));
+    return json_array_size(theirs(value)); /* 0 for all that is no array */
+}
+
+const struct json_value *json_value_item(const struct json_value *array, size_t index)
+{
+    return ours(json_array_get(theirs(array), index));
+}
+
+const struct json_value *json_value_get(const struct json_value *object, const char *key)
+{
+    return ours(json_object_get(theirs(object), key));
+}
+
+const char *json_value_string(const struct json_value *value)
+{
+    return json_string_value(theirs(value));
+}
+
+bool json_value_number(const struct json_value *value, double *number)
+{
+    if (json_value_kind(value) != JSON_KIND_NUMBER)
+        return false;
+    *number = json_number_value(theirs(value));
+    return true;
+}
+
+bool json_value_bool(const struct json_value *value, bool *flag)
+{
+    if (json_value_kind(value) != JSON_KIND_BOOL)
+        return false;
+    *flag = json_is_true(theirs(value));
+    return true;
+}
+
+int json_value_need_number(const struct json_value *object, const char *key, double min,
+                           double max, double *number, struct err *err)
+{
+    const struct json_value *value = json_value_get(object, key);
+    double found;
+
+    if (!json_value_number(value, &found))
+        return err_set(err, ERR_FORMAT, "\"%s\" is %s, want a number", key,
+                       json_value_kind_name(value));
+    if (!(found >= min && found <= max))
+        return err_set(err, ERR_INVALID, "\"%s\" is %g, want %g to %g", key, found, min,
+                       max);
+    *number = found;
+    return 0;
+}
+
+int json_value_need_string(const struct json_value *object, const char *key,
+                           const char **text, struct err *err)
+{
+    const struct json_value *value = json_value_get(object, key);
+
+    if (json_value_kind(value) != JSON_KIND_STRING)
+        return err_set(err, ERR_FORMAT, "\"%s\" is %s, want a string", key,
+                       json_value_kind_name(value));
+    *text = json_value_string(value);
+    return 0;
+}
+
+bool json_iter_next(struct json_iter *it)
+{
+    json_t *o = theirs(it->object);
+
+    it->cursor = it->cursor ? json_object_iter_next(o, it->cursor) : json_object_iter(o);
+    if (!it->cursor)
+        return false;
+    it->key = json_object_iter_key(it->cursor);
+    it->value = ours(json_object_iter_value(it->cursor));
+    return true;
+}
