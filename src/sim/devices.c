@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-/* The rate the job must have now, as the protocol judges it: the demand itself for a service
- * (no headroom), the requirement for training. */
+/* The rate the job must have now, as the protocol judges it: the demand itself for a
+ * service (no headroom), the requirement for training. */
 static double judged_rate(const struct sim_job *job)
 {
     const struct requirement *need = &job->request->job.need;
@@ -102,7 +102,8 @@ static double rate_over_devices(struct sim *sim, const struct sim_job *job)
         int count = active_members(sim, device, members, jobs);
         struct truth_outcome outcome;
 
-        truth_outcome(&sim->truth, device->type, device->cap_watts, members, count, &outcome);
+        truth_outcome(&sim->truth, device->type, device->cap_watts, members, count,
+                      &outcome);
         for (int i = 0; i < count; i++)
             if (jobs[i] == job)
                 least = fmin(least, outcome.rate[i]);
@@ -121,11 +122,12 @@ void sim_touch_device(struct sim *sim, int d)
     truth_outcome(&sim->truth, device->type, device->cap_watts, members, count, &outcome);
     meter_device(sim->meter, d, outcome.watts, sim->now_s);
     for (int i = 0; i < count; i++) {
-        double rate =
-            jobs[i]->device_count == 1 ? outcome.rate[i] : rate_over_devices(sim, jobs[i]);
+        double rate = jobs[i]->device_count == 1 ? outcome.rate[i]
+                                                 : rate_over_devices(sim, jobs[i]);
 
         sim_book_job(sim, jobs[i]);
-        /* A rate that stays leaves the finish event standing: events are the cost here. */
+        /* A rate that stays leaves the finish event standing: events are the cost here.
+         */
         if (rate == jobs[i]->rate && jobs[i]->stamp > 0)
             continue;
         jobs[i]->rate = rate;

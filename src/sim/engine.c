@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A job that ran out of memory this often is given up: nowhere it was tried did it fit. */
+/* A job that ran out of memory this often is given up: nowhere it was tried did it fit.
+ */
 #define MEMORY_FAILURES_MAX 50
 
 static void pause_job(struct sim *sim, struct sim_job *job)
@@ -37,8 +38,8 @@ static void seat_job(struct sim *sim, struct sim_job *job, const struct action *
     job->measured_s = sim->now_s;
     job->end = SIM_RUNNING;
     for (int i = 0; i < job->device_count; i++)
-        job->ready_s = fmax(job->ready_s,
-                            node_ready_s(sim, cluster->devices[job->devices[i]].node));
+        job->ready_s =
+            fmax(job->ready_s, node_ready_s(sim, cluster->devices[job->devices[i]].node));
     if (isnan(job->result.wait_s))
         job->result.wait_s = sim->now_s - job->request->job.submitted_s;
     if (isnan(job->ends_s))
@@ -69,10 +70,9 @@ void sim_execute(struct sim *sim, const struct action *actions, size_t count)
 
         switch (a->kind) {
         case ACTION_WAKE:
-            events_push(sim->events,
-                        (struct event){.at_s = node_ready_s(sim, a->node),
-                                       .kind = EVENT_AWAKE,
-                                       .subject = a->node});
+            events_push(sim->events, (struct event){.at_s = node_ready_s(sim, a->node),
+                                                    .kind = EVENT_AWAKE,
+                                                    .subject = a->node});
             meter_node(sim->meter, a->node, sim->now_s);
             break;
         case ACTION_SLEEP:
@@ -199,10 +199,10 @@ void sim_node_fails(struct sim *sim, int n)
         for (int k = 0; k < device->job_count; k++)
             vec_push(&victims, device->jobs[k]);
     }
-    vec_each(uint64_t, id, &victims)
+    vec_each (uint64_t, id, &victims)
         lose_work(sim, sim_job_of(sim, *id));
     loop_node_failed(sim->loop, n, sim->now_s);
-    vec_each(uint64_t, id, &victims) {
+    vec_each (uint64_t, id, &victims) {
         struct sim_job *job = sim_job_of(sim, *id);
 
         if (job->device_count == 0)

@@ -1,7 +1,7 @@
 /* events.h - the simulator's future, in order
  *
- * A heap by time; events of the same time come out in the order they were put in, so a run
- * does not depend on how the heap happens to balance. */
+ * A heap by time; events of the same time come out in the order they were put in, so a
+ * run does not depend on how the heap happens to balance. */
 #ifndef CORGI_SIM_EVENTS_H
 #define CORGI_SIM_EVENTS_H
 

@@ -10,7 +10,8 @@ struct oracle {
     struct sim *sim;
 };
 
-static void oracle_predict(void *self, const struct combination *where, struct prediction *out)
+static void oracle_predict(void *self, const struct combination *where,
+                           struct prediction *out)
 {
     const struct oracle *oracle = self;
     struct truth_member members[LOOP_MAX_SHARE];
@@ -19,8 +20,9 @@ static void oracle_predict(void *self, const struct combination *where, struct p
     for (int i = 0; i < where->count; i++) {
         const struct sim_job *job = sim_job_of(oracle->sim, where->members[i].job->id);
 
-        members[i] = (struct truth_member){
-            .request = job->request, .nodes = where->members[i].nodes, .demand = job->demand};
+        members[i] = (struct truth_member){.request = job->request,
+                                           .nodes = where->members[i].nodes,
+                                           .demand = job->demand};
     }
     truth_outcome(oracle->truth, where->type, where->cap_watts, members, where->count,
                   &outcome);

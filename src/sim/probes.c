@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* A demand that moved less than this is left: recomputing a device costs, and no probe would
- * see the difference. */
+/* A demand that moved less than this is left: recomputing a device costs, and no probe
+ * would see the difference. */
 #define DEMAND_STEP 0.02
 
 static void move_demand(struct sim *sim, struct sim_job *job)

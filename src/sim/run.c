@@ -11,7 +11,8 @@
 
 #define STREAM_NOISE    11
 #define STREAM_FAILURES 12
-/* No workload of ours lasts this long; a planner that starves a job must not hang the run. */
+/* No workload of ours lasts this long; a planner that starves a job must not hang the
+ * run. */
 #define GIVE_UP_S (20 * 365.25 * 86400)
 
 struct sim_options sim_default_options(void)
@@ -34,15 +35,16 @@ static void schedule_failure(struct sim *sim, int node)
 {
     if (sim->options->node_mtbf_s <= 0)
         return;
-    events_push(sim->events,
-                (struct event){.at_s = sim->now_s + rng_exponential(&sim->failures,
-                                                                    sim->options->node_mtbf_s),
-                               .kind = EVENT_NODE_FAILS,
-                               .subject = node});
+    events_push(
+        sim->events,
+        (struct event){.at_s = sim->now_s +
+                               rng_exponential(&sim->failures, sim->options->node_mtbf_s),
+                       .kind = EVENT_NODE_FAILS,
+                       .subject = node});
 }
 
 static void sim_init(struct sim *sim, const struct sim_options *options,
-                    const struct sim_setup *setup)
+                     const struct sim_setup *setup)
 {
     const struct workload *w = setup->workload;
     const struct loop_options loop_options = {.settings = options->settings,
@@ -140,8 +142,9 @@ static int handle(struct sim *sim, const struct event *event, struct err *err)
         break;
     case EVENT_ROUND:
         sim->round_due = true;
-        events_push(sim->events, (struct event){.at_s = sim->now_s + sim->options->round_s,
-                                                .kind = EVENT_ROUND});
+        events_push(sim->events,
+                    (struct event){.at_s = sim->now_s + sim->options->round_s,
+                                   .kind = EVENT_ROUND});
         break;
     }
     return 0;
@@ -177,7 +180,8 @@ static void fill_events(struct sim *sim)
 }
 
 /* Everything that happens at one moment comes first, then one round over all of it. */
-static int play(struct sim *sim, sim_progress *progress, void *progress_ctx, struct err *err)
+static int play(struct sim *sim, sim_progress *progress, void *progress_ctx,
+                struct err *err)
 {
     double limit_s = sim->options->limit_s > 0 ? sim->options->limit_s : GIVE_UP_S;
     struct event event;
@@ -197,7 +201,8 @@ static int play(struct sim *sim, sim_progress *progress, void *progress_ctx, str
         if (sim->round_due && run_round(sim, err) < 0)
             return -1;
         if (progress && sim->rounds % 64 == 0)
-            progress(progress_ctx, (double)sim->ended / (double)sim->setup->workload->count);
+            progress(progress_ctx,
+                     (double)sim->ended / (double)sim->setup->workload->count);
     }
     return 0;
 }

@@ -1,7 +1,8 @@
 /* run.h - one simulation: a workload, a cluster, a planner, a virtual clock
  *
  * The simulator is an engine for the very loop the daemon runs: it carries out the loop's
- * actions on the truth, reports noisy measurements, lets nodes fail, and keeps the books. */
+ * actions on the truth, reports noisy measurements, lets nodes fail, and keeps the books.
+ */
 #ifndef CORGI_SIM_RUN_H
 #define CORGI_SIM_RUN_H
 
@@ -13,15 +14,15 @@
 struct sim_options {
     struct optimize_settings settings;
     uint64_t seed;
-    double tick_s;          /* demand moves and probes report this often */
-    double round_s;         /* the loop's timer, besides rounds on events */
-    double measure_s;       /* a job in a steady place is measured this often */
-    double noise_sd;        /* of the log of a measured rate */
-    double node_mtbf_s;     /* mean time between failures of a node; 0: none */
-    double repair_s;        /* a failed node is back after this */
-    double checkpoint_s;    /* a failure loses what was done since the last checkpoint */
-    double limit_s;         /* stop here whatever still runs; 0: at the end of all work */
-    double alone_sd;        /* hidden factors of each job, see truth.h */
+    double tick_s;       /* demand moves and probes report this often */
+    double round_s;      /* the loop's timer, besides rounds on events */
+    double measure_s;    /* a job in a steady place is measured this often */
+    double noise_sd;     /* of the log of a measured rate */
+    double node_mtbf_s;  /* mean time between failures of a node; 0: none */
+    double repair_s;     /* a failed node is back after this */
+    double checkpoint_s; /* a failure loses what was done since the last checkpoint */
+    double limit_s;      /* stop here whatever still runs; 0: at the end of all work */
+    double alone_sd;     /* hidden factors of each job, see truth.h */
     double beside_sd;
 };
 

@@ -47,7 +47,8 @@ static void count_end(struct sim_result *r, enum sim_end end)
     }
 }
 
-/* Refused and failed requests count as broken promises: no policy may gain by dropping. */
+/* Refused and failed requests count as broken promises: no policy may gain by dropping.
+ */
 static bool promise_kept(const struct sim_job *job)
 {
     if (job->end == SIM_REFUSED || job->end == SIM_FAILED)
@@ -63,8 +64,8 @@ static void add_jobs(struct sim *sim, struct sim_result *r)
 
     for (size_t i = 0; i < r->jobs; i++) {
         struct sim_job *job = &sim->jobs[i];
-        bool present = job->end == SIM_RUNNING ||
-                       (job->end == SIM_WAITING && i < sim->arrived);
+        bool present =
+            job->end == SIM_RUNNING || (job->end == SIM_WAITING && i < sim->arrived);
 
         if (present)
             sim_book_job(sim, job);

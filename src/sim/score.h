@@ -6,7 +6,8 @@
 
 struct sim;
 
-/* Books what is open up to now and fills *result; the caller ends it with sim_result_fini(). */
+/* Books what is open up to now and fills *result; the caller ends it with
+ * sim_result_fini(). */
 void score_run(struct sim *sim, struct sim_result *result);
 
 /* The value at this share (0..1) of a list, which gets sorted; NaN when it is empty. */

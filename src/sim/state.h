@@ -1,4 +1,5 @@
-/* state.h - inside of one running simulation, shared by run.c, devices.c, engine.c, probes.c */
+/* state.h - inside of one running simulation, shared by run.c, devices.c, engine.c,
+ * probes.c */
 #ifndef CORGI_SIM_STATE_H
 #define CORGI_SIM_STATE_H
 
@@ -9,17 +10,17 @@
 
 struct sim_job {
     const struct request *request;
-    enum sim_end end;    /* so far: SIM_WAITING before it arrives */
-    bool active;         /* runs now: seated and not paused */
-    double ready_s;      /* when its pause is over */
-    double rate;         /* steps/s or requests/s it can do now */
-    double demand;       /* requests/s asked for now; 0: training */
-    double left;         /* training: steps to do */
-    double ends_s;       /* inference: when its time is over; NaN before its start */
-    double updated_s;    /* progress and judgement are booked up to here */
+    enum sim_end end; /* so far: SIM_WAITING before it arrives */
+    bool active;      /* runs now: seated and not paused */
+    double ready_s;   /* when its pause is over */
+    double rate;      /* steps/s or requests/s it can do now */
+    double demand;    /* requests/s asked for now; 0: training */
+    double left;      /* training: steps to do */
+    double ends_s;    /* inference: when its time is over; NaN before its start */
+    double updated_s; /* progress and judgement are booked up to here */
     double placed_s;
-    double measured_s;   /* end of the last window */
-    unsigned stamp;      /* of its valid finish event */
+    double measured_s; /* end of the last window */
+    unsigned stamp;    /* of its valid finish event */
     int device_count;
     int devices[LOOP_MAX_GANG];
     int memory_failures;

@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <math.h>
 
-/* A standard normal that depends on its keys alone, so that a factor is the same whenever and
- * however often it is asked for. */
+/* A standard normal that depends on its keys alone, so that a factor is the same whenever
+ * and however often it is asked for. */
 static double fixed_normal(uint64_t a, uint64_t b)
 {
     struct rng rng;
@@ -28,7 +28,8 @@ double truth_alone(const struct truth *t, const struct request *r, int type, int
     return rate * exp(t->alone_sd * fixed_normal(r->hidden, (uint64_t)gpu));
 }
 
-/* Relative speed of one request beside another at full load, in (0, 1]; 0: does not run. */
+/* Relative speed of one request beside another at full load, in (0, 1]; 0: does not run.
+ */
 static double relative(const struct truth *t, const struct request *r,
                        const struct request *other, int type)
 {
@@ -40,8 +41,8 @@ static double relative(const struct truth *t, const struct request *r,
     speed = *world_beside(t->world, gpu, r->base, other->base);
     if (!(speed > 0)) /* also NaN: nobody measured it, so nobody may rely on it */
         return 0;
-    speed *= exp(t->beside_sd *
-                 fixed_normal(r->hidden, rng_mix((uint64_t)other->base, (uint64_t)gpu + 100)));
+    speed *= exp(t->beside_sd * fixed_normal(r->hidden, rng_mix((uint64_t)other->base,
+                                                                (uint64_t)gpu + 100)));
     return fmin(1, speed);
 }
 
@@ -51,8 +52,9 @@ static double load_of(const struct truth_member *m, double rate)
 }
 
 /* A neighbour that is idle part of the time slows the others less. */
-static bool speeds_together(const struct truth *t, int type, const struct truth_member *members,
-                            int count, const double *alone, double *speed)
+static bool speeds_together(const struct truth *t, int type,
+                            const struct truth_member *members, int count,
+                            const double *alone, double *speed)
 {
     double full[LOOP_MAX_SHARE][LOOP_MAX_SHARE], load[LOOP_MAX_SHARE];
 
@@ -77,7 +79,8 @@ static bool speeds_together(const struct truth *t, int type, const struct truth_
 }
 
 void truth_outcome(const struct truth *t, int type, double cap_watts,
-                   const struct truth_member *members, int count, struct truth_outcome *out)
+                   const struct truth_member *members, int count,
+                   struct truth_outcome *out)
 {
     const struct gpu_sheet *gpu = &t->world->gpus[t->gpu_of_type[type]];
     double alone[LOOP_MAX_SHARE], speed[LOOP_MAX_SHARE] = {1}, busy = 0;

@@ -1,7 +1,7 @@
 /* truth.h - what really happens on a device of the simulated cluster
  *
- * Rates and watts of whatever runs on a device, from the world's tables and from each job's
- * own hidden factors: knowing a job's class is not knowing the job. */
+ * Rates and watts of whatever runs on a device, from the world's tables and from each
+ * job's own hidden factors: knowing a job's class is not knowing the job. */
 #ifndef CORGI_SIM_TRUTH_H
 #define CORGI_SIM_TRUTH_H
 
@@ -21,9 +21,10 @@ struct truth_member {
 };
 
 struct truth_outcome {
-    double rate[LOOP_MAX_SHARE]; /* of each whole job if this device were the slowest of it */
+    double rate[LOOP_MAX_SHARE]; /* of each whole job if this device were the slowest of
+                                    it */
     double watts;                /* of this device */
-    bool fits;                   /* false: together they exceed its memory or do not run */
+    bool fits; /* false: together they exceed its memory or do not run */
 };
 
 /* Rate of a request alone on a type, uncapped; 0: does not run there. */
@@ -31,6 +32,7 @@ double truth_alone(const struct truth *truth, const struct request *request, int
                    int nodes);
 
 void truth_outcome(const struct truth *truth, int type, double cap_watts,
-                   const struct truth_member *members, int count, struct truth_outcome *out);
+                   const struct truth_member *members, int count,
+                   struct truth_outcome *out);
 
 #endif

@@ -57,7 +57,8 @@ void workload_describe(struct request *r, const struct world *world, int cls,
     r->job.devices = c->scale;
     r->job.may_share = r->job.may_move = true;
     rate = *world_alone(world, reference_gpu, cls);
-    /* A class that does not run on the reference GPU is measured by the best that runs it. */
+    /* A class that does not run on the reference GPU is measured by the best that runs
+     * it. */
     for (int g = 0; g < world->gpu_count && !(rate > 0); g++)
         rate = *world_alone(world, g, cls);
     r->reference_rate = rate;
@@ -90,7 +91,8 @@ static int draw_class(const struct world *world, double several_gpus, struct rng
 /* Most jobs take minutes to hours, a fifth take longer; capped at a day. */
 static double draw_work_s(struct rng *rng)
 {
-    double exponent = rng_uniform(rng) < 0.8 ? rng_range(rng, 1.5, 3) : rng_range(rng, 3, 4);
+    double exponent =
+        rng_uniform(rng) < 0.8 ? rng_range(rng, 1.5, 3) : rng_range(rng, 3, 4);
 
     return fmin(60 * pow(10, exponent), WORK_CAP_S);
 }
@@ -137,8 +139,9 @@ static double device_seconds(const struct request *r, const struct world *world,
     return devices ? r->job.devices * sum / devices : 0;
 }
 
-static double mean_device_seconds(const struct workload_options *o, const struct world *world,
-                                  const int *type_devices, int reference_gpu)
+static double mean_device_seconds(const struct workload_options *o,
+                                  const struct world *world, const int *type_devices,
+                                  int reference_gpu)
 {
     struct rng rng;
     double sum = 0;
@@ -159,8 +162,8 @@ static double day_factor(double at_s)
     return 1 + 0.5 * sin(2 * M_PI * at_s / DAY_S - M_PI / 2);
 }
 
-static double next_arrival(const struct workload_options *o, double now_s, double mean_gap_s,
-                           struct rng *rng)
+static double next_arrival(const struct workload_options *o, double now_s,
+                           double mean_gap_s, struct rng *rng)
 {
     /* Thinning: draw at the peak's rate and keep by the day's factor. */
     double peak = o->diurnal ? 1.5 : 1;
@@ -172,8 +175,8 @@ static double next_arrival(const struct workload_options *o, double now_s, doubl
     }
 }
 
-struct workload *workload_generate(const struct workload_options *o, const struct world *world,
-                                   const int *type_devices)
+struct workload *workload_generate(const struct workload_options *o,
+                                   const struct world *world, const int *type_devices)
 {
     struct workload *w = mem_new(struct workload);
     vec_of(struct request) list = {0};
@@ -183,8 +186,8 @@ struct workload *workload_generate(const struct workload_options *o, const struc
     w->reference_gpu = workload_reference_gpu(world);
     for (int g = 0; g < world->gpu_count; g++)
         devices += type_devices[g];
-    mean_gap_s =
-        mean_device_seconds(o, world, type_devices, w->reference_gpu) / (devices * o->load);
+    mean_gap_s = mean_device_seconds(o, world, type_devices, w->reference_gpu) /
+                 (devices * o->load);
     rng_stream(&jobs, o->seed, STREAM_JOBS);
     rng_stream(&times, o->seed, STREAM_TIMES);
     while (list.count < WORKLOAD_MAX_REQUESTS && (!o->limit || list.count < o->limit)) {

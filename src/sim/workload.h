@@ -1,8 +1,8 @@
 /* workload.h - the requests a simulation plays
  *
  * A list in order of arrival, made by the generator or read from a trace (trace.h).  Each
- * request carries what the user would tell (the job) and what only the simulator knows: its
- * class in the world, its work, its own hidden factors. */
+ * request carries what the user would tell (the job) and what only the simulator knows:
+ * its class in the world, its work, its own hidden factors. */
 #ifndef CORGI_SIM_WORKLOAD_H
 #define CORGI_SIM_WORKLOAD_H
 
