@@ -3,126 +3,44 @@
  * getopt_long does the walking; we name what is wrong and say what would be right. */
 #include "base/options.h"
 
-#include "base/parse.h"
 #include "base/str.h"
 #include "base/suggest.h"
+#include "base/value.h"
 #include "base/vec.h"
 
 #include <assert.h>
 #include <getopt.h>
-#include <limits.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 /* getopt's values for the long options: index + this, out of the way of letters. */
 #define LONG_BASE  1000
 #define HELP_VALUE 999
 
-/* What a value should have been: "a whole number from 1 to 10". */
-static void describe(const struct option_spec *spec, struct str *out)
+static struct value_rule rule_of(const struct option_spec *spec)
 {
-    static const char *const what[] = {
-        [OPTION_FLAG] = "no value",
-        [OPTION_STRING] = "a text that is not empty",
-        [OPTION_INT] = "a whole number",
-        [OPTION_U64] = "a whole number that is not negative",
-        [OPTION_DOUBLE] = "a number",
-        [OPTION_SECONDS] = "a time such as 90s, 10m or 2h",
-        [OPTION_WATTS] = "a power such as 250W or 20kW",
-        [OPTION_CHOICE] = "one of ",
-    };
-
-    str_add(out, what[spec->type]);
-    if (spec->type == OPTION_CHOICE) {
-        for (const char *const *choice = spec->choices; *choice; choice++)
-            str_addf(out, "%s%s", choice == spec->choices ? "" : ", ", *choice);
-        return;
-    }
-    if (spec->min == 0 && spec->max == 0)
-        return;
-    if (isinf(spec->max))
-        str_addf(out, " of at least %.15g", spec->min);
-    else
-        str_addf(out, " from %.15g to %.15g", spec->min, spec->max);
+    return (struct value_rule){.type = (enum value_type)spec->type,
+                               .min = spec->min,
+                               .max = spec->max,
+                               .choices = spec->choices};
 }
 
 static int refuse_value(const struct option_spec *spec, const char *text, struct err *err)
 {
+    const struct value_rule rule = rule_of(spec);
     struct str wanted = {0};
 
-    describe(spec, &wanted);
+    value_describe(&rule, &wanted);
     err_set(err, ERR_USAGE, "option --%s takes %s, not '%.80s'", spec->name,
             str_text(&wanted), text);
     str_fini(&wanted);
     return -1;
 }
 
-static bool in_range(const struct option_spec *spec, double value)
-{
-    if (spec->min == 0 && spec->max == 0)
-        return value >= 0 || (spec->type != OPTION_SECONDS && spec->type != OPTION_WATTS);
-    return value >= spec->min && value <= spec->max;
-}
-
-static bool set_choice(const struct option_spec *spec, const char *text, int *value)
-{
-    for (int i = 0; spec->choices[i]; i++) {
-        if (!strcmp(spec->choices[i], text)) {
-            *value = i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool set_double(const struct option_spec *spec, const char *text, double *target)
-{
-    double value;
-    bool read = spec->type == OPTION_SECONDS ? parse_seconds(text, &value)
-                : spec->type == OPTION_WATTS ? parse_watts(text, &value)
-                                             : parse_double(text, &value);
-
-    if (!read || !in_range(spec, value))
-        return false;
-    *target = value;
-    return true;
-}
-
-/* False when the text is not a value of the option; the target then stays as it was. */
 static bool set_value(const struct option_spec *spec, const char *text, void *args)
 {
-    char *target = (char *)args + spec->offset;
-    uint64_t whole;
-    int number;
+    const struct value_rule rule = rule_of(spec);
 
-    switch (spec->type) {
-    case OPTION_FLAG:
-        return parse_bool(text, (bool *)target);
-    case OPTION_STRING:
-        if (!*text)
-            return false;
-        *(const char **)target = text;
-        return true;
-    case OPTION_INT:
-        if (!parse_int(text, &number) || !in_range(spec, number))
-            return false;
-        *(int *)target = number;
-        return true;
-    case OPTION_U64:
-        if (!parse_u64(text, &whole) || !in_range(spec, (double)whole))
-            return false;
-        *(uint64_t *)target = whole;
-        return true;
-    case OPTION_DOUBLE:
-    case OPTION_SECONDS:
-    case OPTION_WATTS:
-        return set_double(spec, text, (double *)target);
-    case OPTION_CHOICE:
-        return set_choice(spec, text, (int *)target);
-    }
-    return false;
+    return value_parse(&rule, text, (char *)args + spec->offset);
 }
 
 void options_defaults(const struct option_spec *specs, void *args)

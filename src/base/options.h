@@ -24,19 +24,20 @@
 #define CORGI_BASE_OPTIONS_H
 
 #include "base/err.h"
+#include "base/value.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 enum option_type {
-    OPTION_FLAG,    /* bool */
-    OPTION_STRING,  /* const char *, borrowed from argv or the table; never empty */
-    OPTION_INT,     /* int */
-    OPTION_U64,     /* uint64_t */
-    OPTION_DOUBLE,  /* double, finite */
-    OPTION_SECONDS, /* double: 90, 90s, 10m, 2h, 5d */
-    OPTION_WATTS,   /* double: 250, 250W, 20kW */
-    OPTION_CHOICE,  /* int: index into choices */
+    OPTION_FLAG = VALUE_BOOL,   /* no value on the command line */
+    OPTION_STRING = VALUE_TEXT, /* const char *, borrowed from argv or the table */
+    OPTION_INT = VALUE_INT,
+    OPTION_U64 = VALUE_U64,
+    OPTION_DOUBLE = VALUE_DOUBLE,
+    OPTION_SECONDS = VALUE_SECONDS,
+    OPTION_WATTS = VALUE_WATTS,
+    OPTION_CHOICE = VALUE_CHOICE,
 };
 
 struct option_spec {
@@ -45,8 +46,7 @@ struct option_spec {
     const char *argument; /* FILE and DIR complete to paths; unused for flags */
     enum option_type type;
     size_t offset;   /* of the value in the struct of the command's arguments */
-    double min, max; /* both 0: whatever the type can hold (times and powers
-                        from 0) */
+    double min, max; /* as in struct value_rule */
     const char *const *choices; /* ends with NULL */
     const char *default_text; /* as it would be typed, parsed the same way; NULL: zero */
     const char *help;         /* lower case, no full stop */
