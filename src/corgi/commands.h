@@ -5,8 +5,10 @@
 #include "base/command.h"
 
 extern const struct command cmd_completion;
+extern const struct command cmd_gpus;
 extern const struct command cmd_help;
 extern const struct command cmd_man;
+extern const struct command cmd_sim;
 extern const struct command cmd_version;
 
 #endif

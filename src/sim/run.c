@@ -83,22 +83,30 @@ static void sim_fini(struct sim *sim)
     free(sim->jobs);
 }
 
+static void refuse(struct sim *sim, struct sim_job *job)
+{
+    job->end = SIM_REFUSED;
+    sim->ended++;
+}
+
 static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
 {
     struct admission answer;
 
     sim->arrived++;
+    if (sim->arrived == sim->setup->workload->count)
+        meter_free_empty_nodes(sim->meter, sim->now_s);
     job->updated_s = sim->now_s;
     if (job->request->job.kind == JOB_INFERENCE)
         job->demand = workload_demand(job->request, sim->now_s);
+    if (job->request->cls < 0) {
+        refuse(sim, job);
+        return 0;
+    }
     if (loop_submit(sim->loop, &job->request->job, &answer, err) < 0)
         return err_prefix(err, "request %llu", (unsigned long long)job->request->job.id);
-    if (answer.verdict == ADMIT_REFUSED) {
-        job->end = SIM_REFUSED;
-        sim->ended++;
-    }
-    if (sim->arrived == sim->setup->workload->count)
-        meter_free_empty_nodes(sim->meter, sim->now_s);
+    if (answer.verdict == ADMIT_REFUSED)
+        refuse(sim, job);
     sim->round_due = true;
     return 0;
 }

@@ -18,13 +18,13 @@
 
 static const struct scenario_builtin builtins[] = {
     {.name = "demo",
-     .summary = "48 GPUs of three generations, two days",
-     .days = 2,
+     .summary = "48 GPUs of three generations, three days",
+     .days = 3,
      .inference = 0.3,
      .several_gpus = 0.1,
      .diurnal = true,
-     .seeds = 2,
-     .loads = "60"},
+     .seeds = 8,
+     .loads = "80"},
     {.name = "standard",
      .summary = "108 GPUs of three generations, five days of Poisson arrivals",
      .days = 5,

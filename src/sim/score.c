@@ -59,7 +59,7 @@ static bool promise_kept(const struct sim_job *job)
 static void add_jobs(struct sim *sim, struct sim_result *r)
 {
     double counted_s = 0, violated_s = 0, moves = 0;
-    size_t kept = 0, waits = 0;
+    size_t kept = 0, waits = 0, servable = 0;
     double *wait_s = mem_array(double, r->jobs);
 
     for (size_t i = 0; i < r->jobs; i++) {
@@ -78,12 +78,15 @@ static void add_jobs(struct sim *sim, struct sim_result *r)
         r->restarts += job->result.restarts;
         r->work_h += job->work_h;
         r->useful_h += job->useful_h;
-        kept += promise_kept(job);
+        if (job->request->cls >= 0) {
+            servable++;
+            kept += promise_kept(job);
+        }
         if (!isnan(job->result.wait_s))
             wait_s[waits++] = job->result.wait_s;
     }
     r->sla_time = counted_s > 0 ? 1 - violated_s / counted_s : 1;
-    r->sla_jobs = r->jobs ? (double)kept / (double)r->jobs : 1;
+    r->sla_jobs = servable ? (double)kept / (double)servable : 1;
     r->moves_per_job = r->jobs ? moves / (double)r->jobs : 0;
     r->wait_p50_s = score_quantile(wait_s, waits, 0.5);
     r->wait_p95_s = score_quantile(wait_s, waits, 0.95);

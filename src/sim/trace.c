@@ -34,11 +34,7 @@ static int find_class(const struct csv *csv, const char *name, int scale,
     if (*cls >= 0)
         return 0;
     if (world_find_class(world, name, 1) >= 0)
-        return csv_refuse(
-            csv, err, ERR_NOT_FOUND,
-            "no rate is known of '%s' on %d GPUs; add it to the throughputs "
-            "or take the job out",
-            name, scale);
+        return 0; /* known, but nobody measured it on so many GPUs: see workload.h */
     return csv_refuse(
         csv, err, ERR_NOT_FOUND,
         "unknown job type '%s'; give the table that has it with --throughputs", name);
@@ -76,7 +72,11 @@ static int read_row(const struct csv *csv, const struct columns *c,
         return -1;
     if (find_class(csv, csv_field(csv, c->type), scale, world, &cls, err) < 0)
         return -1;
-    workload_describe(&r, world, cls, reference_gpu, 0);
+    workload_describe(
+        &r, world, cls >= 0 ? cls : world_find_class(world, csv_field(csv, c->type), 1),
+        reference_gpu, 0);
+    r.cls = cls;
+    r.job.devices = scale;
     if (!(r.reference_rate > 0))
         return csv_refuse(csv, err, ERR_INFEASIBLE,
                           "'%s' runs on no GPU type of the throughputs; take the job out",
