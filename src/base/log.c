@@ -1,14 +1,14 @@
 /* log.c - see log.h
  *
- * A line is made in the caller's thread and leaves in one fwrite, which stdio locks, so
- * there is no lock of our own; the settings are written once before threads start. */
+ * A line is made in the caller's thread and then leaves whole under the lock; the
+ * settings are written once before threads start. */
 #include "base/log.h"
 
 #include "base/str.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
@@ -21,6 +21,8 @@ static struct {
     enum log_format format;
     double (*times_from)(void);
 } settings = {.least = LOG_LEVEL_INFO};
+
+static pthread_mutex_t out_lock = PTHREAD_MUTEX_INITIALIZER; /* guards writing to out */
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 static const char *const format_names[] = {"text", "json"};
@@ -192,7 +194,9 @@ void log_event(enum log_level level, const char *event, const struct log_field *
     if (!log_wants(level))
         return;
     make_line(&line, level, event, fields, count);
+    pthread_mutex_lock(&out_lock);
     fwrite(str_text(&line), 1, line.length, out);
     fflush(out);
+    pthread_mutex_unlock(&out_lock);
     str_fini(&line);
 }
