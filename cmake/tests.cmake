@@ -1,6 +1,10 @@
 # One executable a test file: tests/unit/test_<module>.c and tests/scenario/<name>.c with
 # cmocka, tests/e2e/<name>.bats with bats against the built programs.
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+if(NOT CMOCKA_FOUND)
+    message(STATUS "cmocka is missing: building without tests")
+    return()
+endif()
 
 if(DEFINED ENV{CORGI_DATA})
     set(corgi_data "$ENV{CORGI_DATA}")

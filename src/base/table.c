@@ -193,10 +193,12 @@ int table_print_csv(const struct table *t, FILE *out, struct err *err)
 
     for (size_t i = 0; i < columns; i++)
         put_csv(out, t->columns.items[i].title, i + 1 == columns);
-    for (size_t i = 0; i < t->cells.count; i++) {
-        const char *text = t->cells.items[i].text;
+    for (size_t row = 0; row < table_row_count(t); row++) {
+        for (size_t i = 0; i < columns; i++) {
+            const char *text = t->cells.items[row * columns + i].text;
 
-        put_csv(out, text ? text : "", (i + 1) % columns == 0);
+            put_csv(out, text ? text : "", i + 1 == columns);
+        }
     }
     if (ferror(out))
         return err_sys(err, "cannot write a table");
