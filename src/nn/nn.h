@@ -5,8 +5,10 @@
  * linear.h    matrix products, dense layers        each operation with its gradient,
  * pointwise.h activations, sums, products          checked in double against finite
  * shape.h     picking and joining rows, columns    differences
+ * rowwise.h   softmax, layer norm, masked mean
  * loss.h      Laplace, squared and absolute error
  * mlp.h       feed-forward network
+ * gru.h, encoder.h, seqnet.h   recurrent and Transformer networks over padded tokens
  * adam.h      the optimizer
  *
  * Training P1 (17-32-32-2) with a Laplace head, mu = column mean + 0.3 o1, log b =
@@ -39,11 +41,15 @@
 #define CORGI_NN_NN_H
 
 #include "nn/adam.h"
+#include "nn/encoder.h"
+#include "nn/gru.h"
 #include "nn/linear.h"
 #include "nn/loss.h"
 #include "nn/mlp.h"
 #include "nn/params.h"
 #include "nn/pointwise.h"
+#include "nn/rowwise.h"
+#include "nn/seqnet.h"
 #include "nn/shape.h"
 #include "nn/tape.h"
 
