@@ -10,6 +10,7 @@
  * mlp.h       feed-forward network
  * gru.h, encoder.h, seqnet.h   recurrent and Transformer networks over padded tokens
  * adam.h      the optimizer
+ * weights.h   parameters as a file or in memory
  *
  * Training P1 (17-32-32-2) with a Laplace head, mu = column mean + 0.3 o1, log b =
  * o2 - 1.8:
@@ -52,5 +53,6 @@
 #include "nn/seqnet.h"
 #include "nn/shape.h"
 #include "nn/tape.h"
+#include "nn/weights.h"
 
 #endif
