@@ -10,6 +10,7 @@
  * mlp.h       feed-forward network
  * gru.h, encoder.h, seqnet.h   recurrent and Transformer networks over padded tokens
  * adam.h      the optimizer
+ * infer.h     predictions of a feed-forward network without a tape
  * weights.h   parameters as a file or in memory
  *
  * Training P1 (17-32-32-2) with a Laplace head, mu = column mean + 0.3 o1, log b =
@@ -44,6 +45,7 @@
 #include "nn/adam.h"
 #include "nn/encoder.h"
 #include "nn/gru.h"
+#include "nn/infer.h"
 #include "nn/linear.h"
 #include "nn/loss.h"
 #include "nn/mlp.h"
