@@ -2,6 +2,7 @@
 #include "nn/adam.h"
 
 #include "base/mem.h"
+#include "nn/clones.h"
 
 #include <assert.h>
 #include <math.h>
@@ -77,7 +78,7 @@ double adam_rate(const struct adam *adam)
 
 /* Squared length of the gradient; eight partial sums so that it runs in vectors.  A
  * number that is not finite, or whose square overflows, makes the sum so. */
-static double squared_norm(const nn_real *grad, size_t count)
+CLONES static double squared_norm(const nn_real *grad, size_t count)
 {
     nn_real part[8] = {0};
     double sum = 0;
@@ -94,8 +95,8 @@ static double squared_norm(const nn_real *grad, size_t count)
 }
 
 /* One pass over everything; scale is what clipping leaves of the gradient. */
-static void move(const struct adam *adam, struct params *params, double rate,
-                 nn_real scale)
+CLONES static void move(const struct adam *adam, struct params *params, double rate,
+                        nn_real scale)
 {
     const struct adam_options *o = &adam->options;
     nn_real b1 = (nn_real)o->beta1, b2 = (nn_real)o->beta2;

@@ -34,21 +34,22 @@ static void scale(nn_real *c, size_t count, nn_real beta)
 }
 
 /* y += a x */
-static void add_scaled(nn_real *restrict y, nn_real a, const nn_real *restrict x, int n)
+static void add_scaled(nn_real *restrict y, nn_real a, const nn_real *restrict x,
+                       size_t n)
 {
-    for (int i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         y[i] += a * x[i];
 }
 
 /* Eight partial sums, so that the compiler may use vectors without reordering. */
-static nn_real dot(const nn_real *x, const nn_real *y, int n)
+static nn_real dot(const nn_real *x, const nn_real *y, size_t n)
 {
     nn_real part[8] = {0};
     nn_real sum = 0;
-    int i = 0;
+    size_t i = 0;
 
     for (; i + 8 <= n; i += 8)
-        for (int j = 0; j < 8; j++)
+        for (size_t j = 0; j < 8; j++)
             part[j] += x[i + j] * y[i + j];
     for (; i < n; i++)
         sum += x[i] * y[i];
@@ -57,33 +58,43 @@ static nn_real dot(const nn_real *x, const nn_real *y, int n)
     return sum;
 }
 
-static void plain(enum gemm_form form, int m, int n, int k, nn_real alpha,
-                  const nn_real *a, const nn_real *b, nn_real *c)
+/* c is a column: b is k numbers in a row however it is stored. */
+static void plain_column(enum gemm_form form, size_t m, size_t k, nn_real alpha,
+                         const nn_real *a, const nn_real *b, nn_real *c)
 {
-    for (int i = 0; i < m; i++) {
-        nn_real *row = c + (size_t)i * (size_t)n;
+    if (form == GEMM_TN)
+        for (size_t p = 0; p < k; p++)
+            add_scaled(c, alpha * b[p], a + p * m, m);
+    else
+        for (size_t i = 0; i < m; i++)
+            c[i] += alpha * dot(a + i * k, b, k);
+}
 
-        if (form == GEMM_NT) {
-            for (int j = 0; j < n; j++)
-                row[j] +=
-                    alpha * dot(a + (size_t)i * (size_t)k, b + (size_t)j * (size_t)k, k);
-            continue;
-        }
-        for (int p = 0; p < k; p++) {
-            size_t at = form == GEMM_NN ? (size_t)i * (size_t)k + (size_t)p
-                                        : (size_t)p * (size_t)m + (size_t)i;
+static void plain_row(enum gemm_form form, size_t m, size_t n, size_t k, nn_real alpha,
+                      const nn_real *a, const nn_real *b, nn_real *c)
+{
+    for (size_t i = 0; i < m; i++) {
+        nn_real *row = c + i * n;
 
-            add_scaled(row, alpha * a[at], b + (size_t)p * (size_t)n, n);
-        }
+        if (form == GEMM_NT && k > 1)
+            for (size_t j = 0; j < n; j++)
+                row[j] += alpha * dot(a + i * k, b + j * k, k);
+        else
+            for (size_t p = 0; p < k; p++)
+                add_scaled(row, alpha * a[form == GEMM_TN ? p * m + i : i * k + p],
+                           b + p * n, n);
     }
 }
 
 void gemm(enum gemm_form form, int m, int n, int k, nn_real alpha, const nn_real *a,
           const nn_real *b, nn_real beta, nn_real *c)
 {
-    if (m == 1 || k == 1) {
+    if (m == 1 || n == 1 || k == 1) {
         scale(c, (size_t)m * (size_t)n, beta);
-        plain(form, m, n, k, alpha, a, b, c);
+        if (n == 1)
+            plain_column(form, (size_t)m, (size_t)k, alpha, a, b, c);
+        else
+            plain_row(form, (size_t)m, (size_t)n, (size_t)k, alpha, a, b, c);
         return;
     }
     cblas_gemm(CblasRowMajor, form == GEMM_TN ? CblasTrans : CblasNoTrans,

@@ -16,13 +16,14 @@ struct var *pointwise_relu(struct tape *tape, struct var *x)
     return out;
 }
 
+/* A product instead of a choice: that the compiler turns into vectors. */
 static void relu_backward(const struct var *out)
 {
     nn_real *restrict dx = out->in[0]->grad;
     const nn_real *restrict y = out->value, *restrict dy = out->grad;
 
     for (size_t i = 0; i < var_count(out); i++)
-        dx[i] += y[i] > 0 ? dy[i] : 0;
+        dx[i] += (nn_real)(y[i] > 0) * dy[i];
 }
 
 static void tanh_backward(const struct var *out);
