@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "loop/admit/admit.h"
-#include "loop/optimize/optimize.h"
+#include "loop/planner.h"
 #include "loop/refine/refine.h"
 
 struct loop;
@@ -40,8 +40,8 @@ int loop_end_job(struct loop *loop, uint64_t job, double now_s, struct err *err)
 /* The engine lost the job (out of memory, node gone): it waits again. */
 int loop_requeue(struct loop *loop, uint64_t job, double now_s, struct err *err);
 
-/* The measured demand of a service, requests/s.  What must be kept free for it follows: the
- * demand with some headroom, at most what was asked for at submission. */
+/* The measured demand of a service, requests/s.  What must be kept free for it follows:
+ * the demand with some headroom, at most what was asked for at submission. */
 int loop_set_demand(struct loop *loop, uint64_t job, double rate, struct err *err);
 
 /* A window of measurement; refine learns from it.  ERR_INVALID, ERR_NOT_FOUND: ignored.

@@ -129,7 +129,7 @@ static void end_job(struct sim *sim, struct sim_job *job, enum sim_end end)
     unseat_job(sim, job);
     job->end = end;
     sim->ended++;
-    sim->round_due = true;
+    sim_news(sim);
 }
 
 static void out_of_memory(struct sim *sim, struct sim_job *job)
@@ -151,7 +151,7 @@ static void out_of_memory(struct sim *sim, struct sim_job *job)
     unseat_job(sim, job);
     job->end = SIM_WAITING;
     job->result.restarts++;
-    sim->round_due = true;
+    sim_news(sim);
 }
 
 void sim_job_ready(struct sim *sim, struct sim_job *job)
@@ -167,6 +167,7 @@ void sim_job_ready(struct sim *sim, struct sim_job *job)
     job->active = true;
     job->measured_s = sim->now_s;
     sim_touch_job_devices(sim, job);
+    sim_want_tick(sim, sim->now_s + sim->options->tick_s);
 }
 
 void sim_job_finished(struct sim *sim, struct sim_job *job)
@@ -216,12 +217,12 @@ void sim_node_fails(struct sim *sim, int n)
     events_push(sim->events, (struct event){.at_s = sim->now_s + sim->options->repair_s,
                                             .kind = EVENT_NODE_REPAIR,
                                             .subject = n});
-    sim->round_due = true;
+    sim_news(sim);
 }
 
 void sim_node_repaired(struct sim *sim, int n)
 {
     loop_node_repaired(sim->loop, n, sim->now_s);
     meter_node(sim->meter, n, sim->now_s);
-    sim->round_due = true;
+    sim_news(sim);
 }

@@ -1,7 +1,7 @@
 /* oracle.c - a model that knows the truth: the bound that estimates are compared with */
 #include "sim/state.h"
 
-#include "loop/estimate/estimate.h"
+#include "loop/belief.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "loop/cluster.h"
-#include "loop/estimate/datasheet.h"
+#include "loop/model/datasheet.h"
 #include "sim/score.h"
 #include "sim/state.h"
 
@@ -14,6 +14,10 @@
 /* No workload of ours lasts this long; a planner that starves a job must not hang the
  * run. */
 #define GIVE_UP_S (20 * 365.25 * 86400)
+
+/* So many rounds of the timer without an action, and only news calls the next one: idle
+ * times before sleep and the grace time of a wait are shorter than that. */
+#define QUIET_ROUNDS 4
 
 struct sim_options sim_default_options(void)
 {
@@ -107,8 +111,31 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
         return err_prefix(err, "request %llu", (unsigned long long)job->request->job.id);
     if (answer.verdict == ADMIT_REFUSED)
         refuse(sim, job);
-    sim->round_due = true;
+    sim_news(sim);
+    sim_want_tick(sim, sim->now_s + sim->options->tick_s);
     return 0;
+}
+
+void sim_news(struct sim *sim)
+{
+    sim->round_due = true;
+    sim->quiet_rounds = 0;
+}
+
+void sim_want_round(struct sim *sim, double at_s)
+{
+    if (at_s >= sim->next_round_s)
+        return;
+    sim->next_round_s = at_s;
+    events_push(sim->events, (struct event){.at_s = at_s, .kind = EVENT_ROUND});
+}
+
+void sim_want_tick(struct sim *sim, double at_s)
+{
+    if (at_s >= sim->next_tick_s)
+        return;
+    sim->next_tick_s = at_s;
+    events_push(sim->events, (struct event){.at_s = at_s, .kind = EVENT_TICK});
 }
 
 static bool all_over(const struct sim *sim)
@@ -133,6 +160,7 @@ static int handle(struct sim *sim, const struct event *event, struct err *err)
         break;
     case EVENT_AWAKE:
         loop_node_is_awake(sim->loop, event->subject, sim->now_s);
+        sim_news(sim);
         meter_node(sim->meter, event->subject, sim->now_s);
         break;
     case EVENT_NODE_FAILS:
@@ -144,15 +172,16 @@ static int handle(struct sim *sim, const struct event *event, struct err *err)
         sim_node_repaired(sim, event->subject);
         break;
     case EVENT_TICK:
-        sim_tick(sim);
-        events_push(sim->events, (struct event){.at_s = sim->now_s + sim->options->tick_s,
-                                                .kind = EVENT_TICK});
+        if (event->at_s != sim->next_tick_s)
+            break; /* an earlier one has taken its place */
+        sim->next_tick_s = INFINITY;
+        sim_want_tick(sim, sim_tick(sim));
         break;
     case EVENT_ROUND:
+        if (event->at_s != sim->next_round_s)
+            break;
+        sim->next_round_s = INFINITY;
         sim->round_due = true;
-        events_push(sim->events,
-                    (struct event){.at_s = sim->now_s + sim->options->round_s,
-                                   .kind = EVENT_ROUND});
         break;
     }
     return 0;
@@ -170,6 +199,10 @@ static int run_round(struct sim *sim, struct err *err)
     vec_push(&sim->decision_ms, (clock_wall_s() - began_s) * 1e3);
     sim->rounds++;
     sim_execute(sim, actions, count);
+    /* What was just done may let a node sleep or a wait run out of grace: look again. */
+    if (count > 0 || sim->quiet_rounds < QUIET_ROUNDS)
+        sim_want_round(sim, sim->now_s + sim->options->round_s);
+    sim->quiet_rounds = count > 0 ? 0 : sim->quiet_rounds + 1;
     return 0;
 }
 
@@ -183,8 +216,8 @@ static void fill_events(struct sim *sim)
                                                 .subject = (int)i});
     for (int n = 0; n < sim->setup->cluster->node_count; n++)
         schedule_failure(sim, n);
-    events_push(sim->events, (struct event){.at_s = 0, .kind = EVENT_TICK});
-    events_push(sim->events, (struct event){.at_s = 0, .kind = EVENT_ROUND});
+    sim->next_round_s = sim->next_tick_s = INFINITY;
+    sim_want_round(sim, sim->options->round_s);
 }
 
 /* Everything that happens at one moment comes first, then one round over all of it. */

@@ -40,6 +40,9 @@ struct sim {
     size_t arrived, ended;
     double now_s;
     bool round_due;
+    int quiet_rounds;    /* held in a row without an action */
+    double next_round_s; /* of the timer's event that stands; INFINITY: none does */
+    double next_tick_s;  /* likewise */
     vec_of(double) decision_ms;
     long rounds;
 };
@@ -63,8 +66,16 @@ void sim_job_finished(struct sim *sim, struct sim_job *job);
 void sim_node_fails(struct sim *sim, int node);
 void sim_node_repaired(struct sim *sim, int node);
 
-/* probes.c: move demands, report measurements. */
-void sim_tick(struct sim *sim);
+/* probes.c: move demands, report measurements; when the next tick is of use (INFINITY:
+ * only after something else has happened). */
+double sim_tick(struct sim *sim);
+
+/* run.c: something happened that calls for a round now. */
+void sim_news(struct sim *sim);
+/* Have a round not later than this; rounds on the timer are never closer together than
+ * round_s, and none is held when nothing could have changed. */
+void sim_want_round(struct sim *sim, double at_s);
+void sim_want_tick(struct sim *sim, double at_s);
 
 /* oracle.c: a model that knows the truth; for the rows called oracle. */
 struct model sim_oracle_create(const struct truth *truth, struct sim *sim);

@@ -14,9 +14,9 @@
 
 struct request {
     struct job job;
-    int cls;  /* class in the world, at the job's number of devices; -1: the world knows no
-                 rate on so many, so the request is rejected whatever the policy, and no
-                 policy is blamed for it */
+    int cls; /* class in the world, at the job's number of devices; -1: the world knows no
+                rate on so many, so the request is rejected whatever the policy, and no
+                policy is blamed for it */
     int base; /* the same model on one device: interference is known of that; -1: none */
     double steps;          /* training: what is to be done */
     double peak_rate;      /* inference: the demand at its highest */

@@ -65,7 +65,7 @@ static int run_file(const char *path, int mutations, struct rng *rng)
     char *text, *changed;
     size_t length;
 
-    if (file_read(&text, &length, path, MAX_BYTES, &err) < 0) {
+    if (file_read(path, MAX_BYTES, &text, &length, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
         return -1;
     }

@@ -2,7 +2,7 @@
 #include "loop/admit/admit.h"
 
 #include "loop/cluster.h"
-#include "loop/estimate/estimate.h"
+#include "loop/belief.h"
 #include "loop/need.h"
 
 #include <math.h>
@@ -138,12 +138,12 @@ void admit_decide(const struct job *job, const struct cluster *cluster,
         if (!type_possible(job, cluster, t))
             continue;
         any_type = true;
-        p = estimate_alone(model, job, t);
+        p = belief_alone(model, job, t);
         if (p.fits <= 0)
             continue;
         offer.rate = p.rate[0];
         offer.watts = p.watts;
-        offer.promised_rate = estimate_at_confidence(&p.rate[0], confidence);
+        offer.promised_rate = belief_at_confidence(&p.rate[0], confidence);
         if (better(&offer, needed, out))
             *out = offer;
     }

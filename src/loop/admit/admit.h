@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "loop/model.h"
-#include "loop/optimize/optimize.h"
+#include "loop/planner.h"
 
 enum verdict {
     ADMIT_ACCEPTED, /* the requirement is believed to be possible on this cluster */

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "loop/cluster.h"
-#include "loop/estimate/estimate.h"
+#include "loop/belief.h"
 #include "loop/need.h"
 #include "loop/optimize/choose.h"
 #include "loop/optimize/plan.h"
@@ -24,6 +24,10 @@
 /* An empty node that has to be woken is charged this share of its host: others will join.
  */
 #define HOST_SHARE 0.5
+
+/* A full cluster with a long queue: after so many jobs that found no place the others
+ * keep theirs in the queue until the next round. */
+#define WAITING_TRIES 16
 
 struct greedy {
     struct occupancy occupancy;
@@ -56,7 +60,7 @@ static double member_cost(const struct optimize_input *in, const struct job_stat
                           const struct estimate *rate, double reference)
 {
     double needed = need_rate_now(job, in->now_s);
-    double sure = estimate_at_confidence(rate, confidence_of(in, job));
+    double sure = belief_at_confidence(rate, confidence_of(in, job));
     double cost = 0;
 
     if (sure < needed)
@@ -74,7 +78,7 @@ static double reference_rate(const struct optimize_input *in, const struct job *
     double best = 0;
 
     for (int t = 0; t < in->cluster->type_count; t++) {
-        struct prediction p = estimate_alone(in->model, job, t);
+        struct prediction p = belief_alone(in->model, job, t);
 
         best = fmax(best, p.rate[0].value);
     }
@@ -99,7 +103,7 @@ static double device_cost(const struct occupancy *o, const struct optimize_input
         *fits = 1;
         return 0;
     }
-    estimate_combination(in->model, &where, &p);
+    belief_predict(in->model, &where, &p);
     *fits = p.fits;
     cost = p.watts.value - in->cluster->types[where.type].idle_watts;
     for (int i = 0; i < where.count; i++) {
@@ -107,9 +111,9 @@ static double device_cost(const struct occupancy *o, const struct optimize_input
 
         /* Neighbours' progress is priced against their own rate alone here: only the loss
          * that the newcomer brings matters, and it shows in the difference. */
-        double unit =
-            job == more ? reference
-                        : estimate_alone(in->model, &job->job, where.type).rate[0].value;
+        double unit = job == more
+                          ? reference
+                          : belief_alone(in->model, &job->job, where.type).rate[0].value;
         cost += member_cost(in, job, &p.rate[i], unit);
     }
     return cost;
@@ -158,17 +162,18 @@ static bool feasible_somewhere(const struct optimize_input *in,
                                const struct job_status *job)
 {
     for (int t = 0; t < in->cluster->type_count; t++) {
-        struct prediction p = estimate_alone(in->model, &job->job, t);
+        struct prediction p = belief_alone(in->model, &job->job, t);
 
         if (p.fits >= FITS_LEAST &&
-            estimate_at_confidence(&p.rate[0], confidence_of(in, job)) >=
+            belief_at_confidence(&p.rate[0], confidence_of(in, job)) >=
                 need_rate_now(job, in->now_s))
             return true;
     }
     return false;
 }
 
-static void place_waiting(struct greedy *g, const struct optimize_input *in,
+/* True when the job got a seat. */
+static bool place_waiting(struct greedy *g, const struct optimize_input *in,
                           struct plan *plan, size_t i)
 {
     const struct job_status *job = in->jobs[i];
@@ -178,16 +183,17 @@ static void place_waiting(struct greedy *g, const struct optimize_input *in,
 
     if (!choose_devices(&g->choose, &g->occupancy, in, job, greedy_score, &ctx, devices,
                         &cost))
-        return;
+        return false;
     /* Every place left breaks a promise.  Waiting is free up to the grace time if a
      * better place can come free; after that any progress is better than none. */
     if (cost > SHORTFALL_WATTS * 0.1 && waited < 0.8 * in->settings->grace_s &&
         feasible_somewhere(in, job)) {
         plan->seats[i].reason = UNPLACED_RATE;
-        return;
+        return false;
     }
     seat_job(g, in, plan, i, devices);
     plan->cost_watts += cost;
+    return true;
 }
 
 /* Is the job believed to miss its requirement where it is? */
@@ -202,7 +208,7 @@ static bool falls_short(struct greedy *g, const struct optimize_input *in,
             occupancy_of(&g->occupancy, job->devices[k]);
 
         occupancy_combination(&g->occupancy, in, job->devices[k], 0, NULL, &where);
-        estimate_combination(in->model, &where, &p);
+        belief_predict(in->model, &where, &p);
         for (int i = 0; i < where.count; i++)
             if (there[i] == job && p.rate[i].value < need_rate_now(job, in->now_s))
                 return true;
@@ -242,15 +248,16 @@ static void keep_or_move(struct greedy *g, const struct optimize_input *in,
 static void greedy_plan(void *self, const struct optimize_input *in, struct plan *plan)
 {
     struct greedy *g = self;
+    int tries = WAITING_TRIES;
 
     plan_reset(plan, in);
     occupancy_load(&g->occupancy, in);
     for (size_t i = 0; i < in->job_count; i++)
         if (in->jobs[i]->state == JOB_RUNNING)
             keep_or_move(g, in, plan, i);
-    for (size_t i = 0; i < in->job_count; i++)
-        if (in->jobs[i]->state == JOB_WAITING)
-            place_waiting(g, in, plan, i);
+    for (size_t i = 0; i < in->job_count && tries > 0; i++)
+        if (in->jobs[i]->state == JOB_WAITING && !place_waiting(g, in, plan, i))
+            tries--;
     plan_sleep_idle(plan, in, IDLE_BEFORE_SLEEP_S);
 }
 

@@ -7,7 +7,7 @@
 #ifndef CORGI_LOOP_OPTIMIZE_GREEDY_H
 #define CORGI_LOOP_OPTIMIZE_GREEDY_H
 
-#include "loop/optimize/optimize.h"
+#include "loop/planner.h"
 
 extern const struct planner_ops greedy_planner_ops;
 

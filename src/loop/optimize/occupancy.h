@@ -5,7 +5,7 @@
 #ifndef CORGI_LOOP_OPTIMIZE_OCCUPANCY_H
 #define CORGI_LOOP_OPTIMIZE_OCCUPANCY_H
 
-#include "loop/optimize/optimize.h"
+#include "loop/planner.h"
 
 struct occupancy {
     int device_count, node_count;

@@ -2,7 +2,7 @@
 #ifndef CORGI_LOOP_OPTIMIZE_PLAN_H
 #define CORGI_LOOP_OPTIMIZE_PLAN_H
 
-#include "loop/optimize/optimize.h"
+#include "loop/planner.h"
 
 /* Start over for this input: a seat a job in input order, all waiting for capacity, caps
  * as in force, nodes as they are.  Memory is reused from round to round. */

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "loop/jobs.h"
-#include "loop/optimize/optimize.h"
+#include "loop/planner.h"
 
 typedef vec_of(struct action) place_actions;
 

@@ -1,7 +1,7 @@
 /* refine.c - see refine.h */
 #include "loop/refine/refine.h"
 
-#include "loop/estimate/estimate.h"
+#include "loop/belief.h"
 
 #include <math.h>
 
@@ -23,7 +23,7 @@ void refine_absorb(struct model *model, const struct observation *seen,
         const struct estimate *rate = &expected.rate[seen->subject];
         double error;
 
-        estimate_combination(model, &seen->where, &expected);
+        belief_predict(model, &seen->where, &expected);
         error = fabs(log(seen->rate / rate->value));
         score->observations++;
         follow(&score->abs_log_error, score->observations, error);

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "loop/cluster.h"
-#include "loop/estimate/estimate.h"
+#include "loop/belief.h"
 #include "loop/optimize/plan.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static const struct prediction *believed(struct in_order *o,
         memset(o->asked, 0, sizeof(o->asked));
     }
     if (!o->asked[type]) {
-        o->alone[type] = estimate_alone(in->model, &job->job, type);
+        o->alone[type] = belief_alone(in->model, &job->job, type);
         o->asked[type] = true;
     }
     return &o->alone[type];
@@ -69,7 +69,7 @@ bool in_order_fits(struct in_order *o, const struct optimize_input *in,
     if (o->occupancy.counts[device] == 0)
         return true;
     occupancy_combination(&o->occupancy, in, device, 0, job, &where);
-    estimate_combination(in->model, &where, &together);
+    belief_predict(in->model, &where, &together);
     return together.fits >= FITS_LEAST;
 }
 

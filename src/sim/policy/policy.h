@@ -3,7 +3,7 @@
 #define CORGI_SIM_POLICY_POLICY_H
 
 #include "base/err.h"
-#include "loop/optimize/optimize.h"
+#include "loop/planner.h"
 
 #define POLICY_MAX 64
 

@@ -1,30 +1,20 @@
-/* datasheet.c - see datasheet.h; the corrections are refine/mean.h's */
-#include "loop/estimate/datasheet.h"
+/* datasheet.c - see datasheet.h: priors are estimate/prior.h's, corrections
+ * refine/mean.h's */
+#include "loop/model/datasheet.h"
 
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "loop/estimate/estimate.h"
+#include "loop/belief.h"
+#include "loop/estimate/prior.h"
 #include "loop/refine/mean.h"
-#include "world/power.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Share of the peak a training step reaches when nothing is known: the middle of what
- * published roofline studies show for mixed models. */
-#define TYPICAL_EFFICIENCY 0.3
-/* People ask for about half of what a middling GPU gives. */
-#define TYPICAL_REQUEST 0.5
-/* Relative speed beside one other job when nothing is known. */
-#define TYPICAL_RELATIVE 0.6
-#define TYPICAL_BUSY     0.6
-
 struct datasheet {
-    const struct gpu_sheet *types;
-    int type_count;
-    double middle_speed;     /* geometric mean of the types' speeds */
+    struct prior prior;
     struct mean_book *alone; /* residuals of the log rate alone */
     struct mean_book *relative;
     struct mean_book *watts;
@@ -66,30 +56,6 @@ static uint64_t class_of(const struct job *job)
                    (uint64_t)job->devices);
 }
 
-/* One number for how fast a GPU is: training leans on arithmetic and on bandwidth alike.
- */
-static double speed_of(const struct gpu_sheet *gpu)
-{
-    return sqrt(gpu->fp32_tflops / 10 * gpu->bandwidth_gbs / 600);
-}
-
-static double log_prior_rate(const struct datasheet *m, const struct job *job, int type)
-{
-    const struct job_descriptor *d = &job->descriptor;
-    double speed = speed_of(&m->types[type]);
-
-    if (d->gmac_per_sample > 0) {
-        /* Two operations a multiply-add; a training step costs three forward passes. */
-        double passes = job->kind == JOB_TRAINING ? 3 : 1;
-        double work = 2e9 * passes * d->gmac_per_sample * fmax(1, d->batch);
-
-        return log(job->devices * speed * 10e12 * TYPICAL_EFFICIENCY / work);
-    }
-    if (job->need.rate > 0)
-        return log(job->need.rate / TYPICAL_REQUEST * speed / m->middle_speed);
-    return log(speed);
-}
-
 static int alone_keys(const struct job *job, int type, uint64_t *keys)
 {
     uint64_t t = (uint64_t)type;
@@ -116,8 +82,8 @@ static struct estimate rate_alone(const struct datasheet *m, const struct job *j
                                   : a.deepest >= 0       ? ESTIMATE_CORRELATED
                                                          : ESTIMATE_INITIAL;
 
-    return estimate_from_log(log_prior_rate(m, job, type) + a.mean, a.sd, source,
-                             a.observations);
+    return belief_from_log(prior_log_rate(&m->prior, job, type) + a.mean, a.sd, source,
+                           a.observations);
 }
 
 static int relative_keys(const struct job *job, const struct job *other, int type,
@@ -152,7 +118,7 @@ static double log_relative(const struct datasheet *m, const struct combination *
         count = relative_keys(where->members[i].job, where->members[k].job, where->type,
                               keys);
         a = mean_book_ask(m->relative, keys, count, relative_sd);
-        sum += fmin(0, log(TYPICAL_RELATIVE) + a.mean);
+        sum += fmin(0, prior_log_relative() + a.mean);
         *variance += a.sd * a.sd;
         *measured = *measured && a.deepest == count - 1;
     }
@@ -170,7 +136,7 @@ static void predict_rate(const struct datasheet *m, const struct combination *wh
     double log_rate = log(alone.value) + log_relative(m, where, i, &variance, &measured) +
                       log(cap_speed);
 
-    *out = estimate_from_log(log_rate, sqrt(variance), alone.source, alone.observations);
+    *out = belief_from_log(log_rate, sqrt(variance), alone.source, alone.observations);
     if (where->count > 1 && out->source == ESTIMATE_MEASURED && !measured)
         out->source = ESTIMATE_CORRELATED;
 }
@@ -187,13 +153,6 @@ static int watts_keys(const struct combination *where, uint64_t *keys)
     return 2;
 }
 
-static double prior_watts(const struct datasheet *m, const struct combination *where)
-{
-    double busy = 1 - pow(1 - TYPICAL_BUSY, where->count);
-
-    return power_under_cap(&m->types[where->type], busy, where->cap_watts).watts;
-}
-
 static uint64_t combination_key(const struct combination *where)
 {
     uint64_t keys[MEAN_MAX_LEVELS];
@@ -203,19 +162,11 @@ static uint64_t combination_key(const struct combination *where)
 
 static double predict_fits(const struct datasheet *m, const struct combination *where)
 {
-    double known_gb = 0;
-    bool all_known = true;
     size_t failures;
 
     if (map_get(m->out_of_memory, combination_key(where), &failures))
         return 0;
-    for (int i = 0; i < where->count; i++) {
-        known_gb += where->members[i].job->memory_gb;
-        all_known = all_known && where->members[i].job->memory_gb > 0;
-    }
-    if (known_gb > m->types[where->type].memory_gb)
-        return 0;
-    return all_known ? 1 : where->count == 1 ? 0.97 : 0.9;
+    return prior_fits(&m->prior, where);
 }
 
 static void datasheet_predict(void *self, const struct combination *where,
@@ -226,17 +177,16 @@ static void datasheet_predict(void *self, const struct combination *where,
     uint64_t keys[MEAN_MAX_LEVELS];
     int count = watts_keys(where, keys);
     struct mean_answer watts = mean_book_ask(m->watts, keys, count, watts_sd);
-    double busy = 1 - pow(1 - TYPICAL_BUSY, where->count);
-    double cap_speed =
-        power_under_cap(&m->types[where->type], busy, where->cap_watts).speed;
+    double cap_speed = prior_cap_speed(&m->prior, where);
 
     for (int i = 0; i < where->count; i++)
         predict_rate(m, where, i, cap_speed, &out->rate[i]);
-    out->watts = estimate_from_log(log(prior_watts(m, where)) + watts.mean, watts.sd,
-                                   watts.deepest < 0    ? ESTIMATE_INITIAL
-                                   : watts.deepest == 1 ? ESTIMATE_MEASURED
-                                                        : ESTIMATE_CORRELATED,
-                                   watts.observations);
+    out->watts =
+        belief_from_log(log(prior_watts(&m->prior, where)) + watts.mean, watts.sd,
+                        watts.deepest < 0    ? ESTIMATE_INITIAL
+                        : watts.deepest == 1 ? ESTIMATE_MEASURED
+                                             : ESTIMATE_CORRELATED,
+                        watts.observations);
     out->fits = predict_fits(m, where);
 }
 
@@ -250,7 +200,8 @@ static void absorb_rate(struct datasheet *m, const struct observation *seen)
     double variance = 0, share = 1;
     bool measured = true;
     double relative = log_relative(m, &seen->where, seen->subject, &variance, &measured);
-    double surprise = log(seen->rate) - log(alone.value) - relative;
+    double surprise = log(seen->rate / prior_cap_speed(&m->prior, &seen->where)) -
+                      log(alone.value) - relative;
     uint64_t keys[MEAN_MAX_LEVELS];
     int count = alone_keys(job, seen->where.type, keys);
 
@@ -258,7 +209,7 @@ static void absorb_rate(struct datasheet *m, const struct observation *seen)
         share = alone_sd_now * alone_sd_now / (alone_sd_now * alone_sd_now + variance);
     mean_book_add(m->alone, keys, count,
                   log(alone.value) + share * surprise -
-                      log_prior_rate(m, job, seen->where.type),
+                      prior_log_rate(&m->prior, job, seen->where.type),
                   seen->where.count > 1 ? 0.5 : 1);
     for (int k = 0; k < seen->where.count && seen->where.count > 1; k++) {
         if (k == seen->subject)
@@ -266,7 +217,7 @@ static void absorb_rate(struct datasheet *m, const struct observation *seen)
         count = relative_keys(job, seen->where.members[k].job, seen->where.type, keys);
         mean_book_add(m->relative, keys, count,
                       (relative + (1 - share) * surprise) / (seen->where.count - 1) -
-                          log(TYPICAL_RELATIVE),
+                          prior_log_relative(),
                       1);
     }
 }
@@ -285,7 +236,7 @@ static void datasheet_absorb(void *self, const struct observation *seen)
         int count = watts_keys(&seen->where, keys);
 
         mean_book_add(m->watts, keys, count,
-                      log(seen->device_watts / prior_watts(m, &seen->where)), 1);
+                      log(seen->device_watts / prior_watts(&m->prior, &seen->where)), 1);
     }
 }
 
@@ -318,13 +269,8 @@ static const struct model_ops datasheet_ops = {
 struct model datasheet_model_create(const struct gpu_sheet *types, int type_count)
 {
     struct datasheet *m = mem_new(struct datasheet);
-    double sum = 0;
 
-    m->types = types;
-    m->type_count = type_count;
-    for (int t = 0; t < type_count; t++)
-        sum += log(speed_of(&types[t]));
-    m->middle_speed = exp(sum / type_count);
+    m->prior = prior_make(types, type_count);
     m->alone = mean_book_create();
     m->relative = mean_book_create();
     m->watts = mean_book_create();

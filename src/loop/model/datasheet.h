@@ -3,8 +3,8 @@
  * The first estimate of a job is its work divided by what the data sheet promises, or,
  * when nothing is told of its work, the rate it asks for.  Every observation moves it and
  * its like. It is the floor any learned model has to beat. */
-#ifndef CORGI_LOOP_ESTIMATE_DATASHEET_H
-#define CORGI_LOOP_ESTIMATE_DATASHEET_H
+#ifndef CORGI_LOOP_MODEL_DATASHEET_H
+#define CORGI_LOOP_MODEL_DATASHEET_H
 
 #include "loop/model.h"
 

@@ -1,5 +1,5 @@
-/* estimate.c - see estimate.h */
-#include "loop/estimate/estimate.h"
+/* belief.c - see belief.h */
+#include "loop/belief.h"
 
 #include <assert.h>
 #include <math.h>
@@ -25,8 +25,8 @@ static void make_sane(struct estimate *e)
     e->high = isfinite(e->high) ? clamp(e->high, e->value, most) : most;
 }
 
-void estimate_combination(struct model *model, const struct combination *where,
-                          struct prediction *out)
+void belief_predict(struct model *model, const struct combination *where,
+                    struct prediction *out)
 {
     assert(where->count >= 1 && where->count <= LOOP_MAX_SHARE);
     model->ops->predict(model->self, where, out);
@@ -36,17 +36,17 @@ void estimate_combination(struct model *model, const struct combination *where,
     out->fits = isfinite(out->fits) ? clamp(out->fits, 0, 1) : 0;
 }
 
-struct prediction estimate_alone(struct model *model, const struct job *job, int type)
+struct prediction belief_alone(struct model *model, const struct job *job, int type)
 {
     struct combination where = {
         .type = type, .count = 1, .members = {{.job = job, .nodes = 1}}};
     struct prediction out;
 
-    estimate_combination(model, &where, &out);
+    belief_predict(model, &where, &out);
     return out;
 }
 
-double estimate_at_confidence(const struct estimate *e, double confidence)
+double belief_at_confidence(const struct estimate *e, double confidence)
 {
     double sd_log;
 
@@ -56,11 +56,11 @@ double estimate_at_confidence(const struct estimate *e, double confidence)
     /* Intervals may be lopsided; the lower half is what a promise rests on. */
     sd_log =
         confidence >= 0.5 ? log(e->value / e->low) / Z90 : log(e->high / e->value) / Z90;
-    return e->value * exp(-sd_log * estimate_normal_quantile(confidence));
+    return e->value * exp(-sd_log * belief_normal_quantile(confidence));
 }
 
-struct estimate estimate_from_log(double log_value, double sd_log,
-                                  enum estimate_source source, int observations)
+struct estimate belief_from_log(double log_value, double sd_log,
+                                enum estimate_source source, int observations)
 {
     return (struct estimate){
         .value = exp(log_value),
@@ -71,7 +71,7 @@ struct estimate estimate_from_log(double log_value, double sd_log,
     };
 }
 
-double estimate_normal_quantile(double p)
+double belief_normal_quantile(double p)
 {
     /* Bisection on erfc: called a few times a round, so plainness wins over speed. */
     double low = -10, high = 10;
@@ -90,7 +90,7 @@ double estimate_normal_quantile(double p)
     return 0.5 * (low + high);
 }
 
-const char *estimate_source_name(enum estimate_source source)
+const char *belief_source_name(enum estimate_source source)
 {
     static const char *const names[] = {"initial", "correlated", "measured"};
 
