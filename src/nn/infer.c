@@ -88,10 +88,10 @@ void infer_destroy(struct infer *infer)
     free(infer);
 }
 
-/* max(x, 0): the comparison gives a mask of all bits or none. */
+/* max(x, 0), NaN stays NaN: the comparison gives a mask of all bits or none. */
 static inline void relu(vector *x)
 {
-    *x = (vector)((__typeof__(*x > 0))*x & (*x > 0));
+    *x = (vector)((__typeof__(*x < 0))*x & ~(*x < 0));
 }
 
 /* TILE outputs from all inputs; weight is (inputs, TILE). */
