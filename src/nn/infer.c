@@ -17,8 +17,7 @@
 #define ROWS 16
 #define TILE 4 /* with 16 rows, 8 of the 16 registers of AVX */
 
-/* The compiler keeps a vector wider than the machine's in memory, so take the machine's.
- */
+/* A vector wider than the machine's would be kept in memory, so take the machine's. */
 #ifdef __x86_64__
 #define VECTOR_BYTES 32
 #else
