@@ -17,8 +17,7 @@
 #define ROWS 16
 #define TILE 4 /* with 16 rows, 8 of the 16 registers of AVX */
 
-/* The compiler keeps a vector wider than the machine's in memory, so take the machine's.
- */
+/* A vector wider than the machine's would be kept in memory, so take the machine's. */
 #ifdef __x86_64__
 #define VECTOR_BYTES 32
 #else
@@ -88,10 +87,10 @@ void infer_destroy(struct infer *infer)
     free(infer);
 }
 
-/* max(x, 0): the comparison gives a mask of all bits or none. */
+/* max(x, 0), NaN stays NaN: the comparison gives a mask of all bits or none. */
 static inline void relu(vector *x)
 {
-    *x = (vector)((__typeof__(*x > 0))*x & (*x > 0));
+    *x = (vector)((__typeof__(*x < 0))*x & ~(*x < 0));
 }
 
 /* TILE outputs from all inputs; weight is (inputs, TILE). */

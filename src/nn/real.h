@@ -12,13 +12,11 @@ typedef double nn_real;
 #define tape_create   tape_create_double
 #define params_create params_create_double
 #define nn_exp        __builtin_exp
-#define nn_tanh       __builtin_tanh
 #define nn_fabs       __builtin_fabs
 #define nn_sqrt       __builtin_sqrt
 #else
 typedef float nn_real;
 #define nn_exp  __builtin_expf
-#define nn_tanh __builtin_tanhf
 #define nn_fabs __builtin_fabsf
 #define nn_sqrt __builtin_sqrtf
 #endif

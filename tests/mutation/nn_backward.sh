@@ -2,7 +2,7 @@
 # nn_backward.sh - does a test fail when a gradient has the wrong sign?
 #
 # Works on a copy: every line of every *_backward() function in src/nn that adds, subtracts
-# or calls an adding helper gets one sign flipped at a time, and the gradient tests must
+# or calls a function that adds gets one sign flipped at a time, and the gradient tests must
 # fail.  Prints the survivors; status 0 when there are none.  Takes about a minute.
 set -eu
 
@@ -16,7 +16,7 @@ libs="$(pkg-config --libs openblas cmocka) -lm -lpthread"
 compile="${CC:-cc} -std=gnu17 -O0 -DNN_DOUBLE -D_GNU_SOURCE -Isrc -I$root/tests
     -include flipped.h $(pkg-config --cflags openblas cmocka)"
 
-# The helpers with the other sign, for the calls the mutants make.
+# Those functions with the other sign, for the calls the mutants make.
 cat > flipped.h <<'H'
 #define flipped_gemm(form, m, n, k, alpha, ...) gemm(form, m, n, k, -(alpha), __VA_ARGS__)
 #define flipped_add_to(to, from, count)                                                  \

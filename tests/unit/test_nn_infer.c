@@ -61,6 +61,30 @@ static void agrees_with_the_tape_for_odd_widths(void **state)
     agree((const int[]){INFER_MAX_WIDTH, INFER_MAX_WIDTH, 3}, 3, 5);
 }
 
+static void not_a_number_in_is_not_a_number_out(void **state)
+{
+    const nn_real x[4] = {1, 2, 1, (nn_real)NAN};
+    struct params *params = params_create();
+    struct tape *tape = tape_create();
+    struct infer *infer;
+    struct var *out;
+    struct mlp net;
+    struct rng rng;
+    nn_real y[2];
+
+    (void)state;
+    rng_init(&rng, 1);
+    mlp_init(&net, params, "net", (const int[]){2, 3, 3, 1}, 4, &rng);
+    infer = infer_create(&net, params);
+    infer_run(infer, x, 2, y);
+    out = mlp_forward(&net, tape, params, tape_input(tape, 2, 2, x));
+    assert_true(isfinite(y[0]) && isfinite(out->value[0]));
+    assert_true(isnan(y[1]) && isnan(out->value[1]));
+    infer_destroy(infer);
+    tape_destroy(tape);
+    params_destroy(params);
+}
+
 static void no_rows_give_no_answers(void **state)
 {
     struct params *params = params_create();
@@ -83,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_the_tape_for_any_number_of_rows),
         cmocka_unit_test(agrees_with_the_tape_for_odd_widths),
+        cmocka_unit_test(not_a_number_in_is_not_a_number_out),
         cmocka_unit_test(no_rows_give_no_answers),
     };
 

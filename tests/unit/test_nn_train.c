@@ -3,6 +3,7 @@
 #include "nn/nn.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -190,6 +191,35 @@ static void thousand_steps_allocate_nothing_new(void **state)
     fixture_destroy(f);
 }
 
+static void *train_apart(void *arg)
+{
+    struct fixture *f = arg;
+
+    for (int i = 0; i < 30; i++)
+        step(f);
+    return NULL;
+}
+
+static void threads_with_a_tape_each_do_not_disturb_one_another(void **state)
+{
+    struct fixture *here = fixture_create(21, 1, 100);
+    struct fixture *apart[2] = {fixture_create(21, 1, 100), fixture_create(21, 1, 100)};
+    pthread_t threads[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, train_apart, apart[i]), 0);
+    train_apart(here);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        for (size_t j = 0; j < here->params->count; j++)
+            assert_true(fabs((double)(apart[i]->params->value[j] -
+                                      here->params->value[j])) < 1e-5);
+        fixture_destroy(apart[i]);
+    }
+    fixture_destroy(here);
+}
+
 static void cosine_ends_at_the_final_share(void **state)
 {
     struct params *params = params_create();
@@ -267,6 +297,7 @@ int main(void)
         cmocka_unit_test(laplace_width_learns_the_noise),
         cmocka_unit_test(broken_step_is_skipped_and_counted),
         cmocka_unit_test(thousand_steps_allocate_nothing_new),
+        cmocka_unit_test(threads_with_a_tape_each_do_not_disturb_one_another),
         cmocka_unit_test(cosine_ends_at_the_final_share),
         cmocka_unit_test(clipping_bounds_the_gradient),
         cmocka_unit_test(exact_hits_do_not_shrink_the_width_for_ever),
