@@ -73,21 +73,20 @@ struct estimate belief_from_log(double log_value, double sd_log,
 
 double belief_normal_quantile(double p)
 {
-    /* Bisection on erfc: called a few times a round, so plainness wins over speed. */
-    double low = -10, high = 10;
+    /* Odd series in t = sqrt(-2 ln q) for the tail q <= 1/2 (Abramowitz and
+     * Stegun 26.2.23, error below 4.5e-4), sharpened by one Newton step to about 1e-7:
+     * planners ask this for every place they look at, so no iteration to the last digit.
+     */
+    double q = p < 0.5 ? p : 1 - p, t, z;
 
     assert(p > 0 && p < 1);
     if (p == 0.5)
         return 0;
-    for (int i = 0; i < 60; i++) {
-        double mid = 0.5 * (low + high);
-
-        if (0.5 * erfc(-mid / M_SQRT2) < p)
-            low = mid;
-        else
-            high = mid;
-    }
-    return 0.5 * (low + high);
+    t = sqrt(-2 * log(q));
+    z = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+    z += (0.5 * erfc(z / M_SQRT2) - q) * sqrt(2 * M_PI) * exp(z * z / 2);
+    return p < 0.5 ? -z : z;
 }
 
 const char *belief_source_name(enum estimate_source source)
