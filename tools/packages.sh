@@ -5,7 +5,7 @@
 packages_build=(
     gcc libc6-dev cmake ninja-build pkg-config
     libjansson-dev libyaml-dev libsmartcols-dev
-    libopenblas-dev coinor-libclp-dev coinor-libcbc-dev
+    libopenblas-dev coinor-libclp-dev coinor-libcbc-dev zlib1g-dev libbz2-dev
 )
 # shellcheck disable=SC2034  # used by ./test
 packages_test=(
