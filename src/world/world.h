@@ -2,8 +2,8 @@
  *
  * Tables over GPU types and job classes: rates alone and beside one another, utilisation,
  * memory.  They come from the synthetic world (generate.h) or from measured tables
- * (gavel.h, csv.h).  The simulator reads them; the loop never does, save in policies
- * called oracle. */
+ * (gavel.h, world_csv.h).  The simulator reads them; the loop never does, save in
+ * policies called oracle. */
 #ifndef CORGI_WORLD_WORLD_H
 #define CORGI_WORLD_WORLD_H
 
@@ -16,6 +16,9 @@
 #define WORLD_MAX_GPUS    64
 #define WORLD_MAX_CLASSES 4096
 #define WORLD_NAME_SIZE   80
+
+/* gpus x classes x classes; readers refuse more, as memory would not suffice. */
+#define WORLD_MAX_PAIRS ((size_t)1 << 26)
 
 /* A kind of job: a model at one batch size on a number of devices. */
 struct world_class {
@@ -36,9 +39,12 @@ struct world {
         *spread; /* (gpus, classes) the same spread over nodes; equals alone at scale 1 */
     float *beside; /* (gpus, classes, classes) relative speed of the first beside the
                       second, in (0, 1]; 0: the pair does not run; NaN: not known */
-    float *busy;   /* (gpus, classes) share of the device's dynamic power in use, 0..1 */
+    float *busy;   /* (gpus, classes) share of the device in use, 0..1, see power.h */
     float *watts;  /* (gpus, classes) measured draw alone; NaN: not measured */
 };
+
+/* May a world of this size be built?  err says which limit it passes. */
+int world_check_size(size_t gpu_count, size_t class_count, struct err *err);
 
 /* All tables allocated and zeroed, watts NaN; the caller fills them. */
 struct world *world_create(int gpu_count, int class_count);

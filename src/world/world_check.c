@@ -119,14 +119,25 @@ static int check_pair(const struct world *w, int g, int c, int other, struct err
     return 0;
 }
 
+int world_check_size(size_t gpu_count, size_t class_count, struct err *err)
+{
+    if (gpu_count < 1 || gpu_count > WORLD_MAX_GPUS)
+        return err_set(err, ERR_LIMIT, "%zu GPU types, want 1 to %d", gpu_count,
+                       WORLD_MAX_GPUS);
+    if (class_count < 1 || class_count > WORLD_MAX_CLASSES)
+        return err_set(err, ERR_LIMIT, "%zu job classes, want 1 to %d", class_count,
+                       WORLD_MAX_CLASSES);
+    if (gpu_count * class_count * class_count > WORLD_MAX_PAIRS)
+        return err_set(err, ERR_LIMIT,
+                       "%zu job classes on %zu GPU types are too many: leave some out",
+                       class_count, gpu_count);
+    return 0;
+}
+
 int world_check(const struct world *w, struct err *err)
 {
-    if (w->gpu_count < 1 || w->gpu_count > WORLD_MAX_GPUS)
-        return err_set(err, ERR_LIMIT, "%d GPU types, want 1 to %d", w->gpu_count,
-                       WORLD_MAX_GPUS);
-    if (w->class_count < 1 || w->class_count > WORLD_MAX_CLASSES)
-        return err_set(err, ERR_LIMIT, "%d job classes, want 1 to %d", w->class_count,
-                       WORLD_MAX_CLASSES);
+    if (world_check_size((size_t)w->gpu_count, (size_t)w->class_count, err) < 0)
+        return -1;
     if (check_gpus(w, err) < 0 || check_classes(w, err) < 0)
         return -1;
     for (int g = 0; g < w->gpu_count; g++) {
