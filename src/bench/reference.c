@@ -126,6 +126,7 @@ int reference_run(const char *name, const struct problem *p, double limit_s,
     arena = arena_create();
     work_build(&r.w, p, arena, 1, NULL, 0);
     caps_prune(&r.w);
+    work_find_floors(&r.w);
     r.lp = lp_create();
     forms[form](&r);
     if (result->has_plan)

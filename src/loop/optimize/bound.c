@@ -320,7 +320,7 @@ double bound_base_watts(const struct problem *p)
     return watts;
 }
 
-double bound_from(const struct work *w, const float *pi)
+double bound_from(const struct work *w, const float *pi, double *proven)
 {
     size_t mark = arena_mark(w->arena);
     struct bound b;
@@ -332,8 +332,11 @@ double bound_from(const struct work *w, const float *pi)
         b.pi[i] = pi[i];
     lower_all(&b);
     raise_all(&b);
-    for (int i = 0; i < w->tasks; i++)
+    for (int i = 0; i < w->tasks; i++) {
         total += b.pi[i];
+        if (proven)
+            proven[i] = b.pi[i];
+    }
     for (int t = 0; t < w->types; t++)
         total -= w->price[t] * w->devices[t];
     arena_release(w->arena, mark);

@@ -10,9 +10,10 @@
 
 #include "loop/optimize/work.h"
 
-/* pi (tasks) is where it starts; left untouched.  Moves and waking are not counted: they
+/* pi (tasks) is where it starts; left untouched.  proven (tasks, may be NULL) gets the
+ * values the bound rests on.  Moves and waking are not counted: they
  * only add. */
-double bound_from(const struct work *w, const float *pi);
+double bound_from(const struct work *w, const float *pi, double *proven);
 
 /* Watts that no plan can avoid: hosts that may not sleep, sleep of the others. */
 double bound_base_watts(const struct problem *p);

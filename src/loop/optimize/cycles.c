@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Odd cycles are compared with this many neighbours: all with all would be quadratic. */
-#define JOIN_WINDOW 256
+#define JOIN_WINDOW 96
 
 struct odd {
     int first, count; /* in cycles.tasks */

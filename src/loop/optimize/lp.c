@@ -84,6 +84,16 @@ int lp_column(struct lp *lp, double cost, double low, double high, int count,
     return (int)lp->cost.count - 1;
 }
 
+void lp_bound_column(struct lp *lp, int column, double low, double high)
+{
+    lp->column_low.items[column] = low;
+    lp->column_high.items[column] = high;
+    if (lp->model && column < lp->loaded) {
+        Clp_columnLower(lp->model)[column] = low;
+        Clp_columnUpper(lp->model)[column] = high;
+    }
+}
+
 static void load(struct lp *lp)
 {
     lp->model = Clp_newModel();
@@ -114,6 +124,7 @@ static void add_new_columns(struct lp *lp)
 bool lp_solve(struct lp *lp, enum lp_method method, double limit_s)
 {
     bool again = lp->model != NULL;
+    bool grown = lp->loaded < lp_columns(lp);
 
     if (again)
         add_new_columns(lp);
@@ -122,8 +133,10 @@ bool lp_solve(struct lp *lp, enum lp_method method, double limit_s)
     lp->loaded = lp_columns(lp);
     if (limit_s > 0)
         Clp_setMaximumSeconds(lp->model, limit_s);
-    if (again)
+    if (again && grown)
         Clp_primal(lp->model, 1);
+    else if (again)
+        Clp_dual(lp->model, 0);
     else if (method == LP_DUAL)
         Clp_initialDualSolve(lp->model);
     else if (method == LP_PRIMAL)

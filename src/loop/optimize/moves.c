@@ -71,6 +71,11 @@ static void try_sets(struct evaluation *e, const int *x, const int *y)
     struct seats on_a, on_b;
     int types = e->types;
 
+    /* Most sets cannot save anything on any type: seen without looking at types. */
+    if (!e->s->stairs && (double)work_least(e->s->w, x[0], x[1]) +
+                                 (double)work_least(e->s->w, y[0], y[1]) >=
+                             e->base + e->move->delta - 1e-7)
+        return;
     cost_of_set(e->s, x[0], x[1], &on_a);
     cost_of_set(e->s, y[0], y[1], &on_b);
     for (int a = 0; a <= types; a++) {
@@ -109,37 +114,75 @@ static void prepare(struct evaluation *e, struct search *s, const struct search_
     for (int x = 0; x < 2; x++)
         if (e->old[x] >= 0)
             e->room[e->old[x]]++;
-    e->base = search_record_cost(s, u) + search_record_cost(s, v);
+    e->base = u->cost + v->cost;
 }
 
-void search_evaluate(struct search *s, int r, int q, struct search_move *move)
+/* Whatever the seats, they cost at least what the tasks are worth less the prices of the
+ * types used; those are the ones given up or ones with room left. */
+static bool hopeless(const struct search *s, const struct search_record *u,
+                     const struct search_record *v, double limit)
 {
-    const struct search_record none = {SEARCH_FREE, {-1, -1}};
+    const struct search_record *records[2] = {u, v};
+    double worth = 0, first = 0, second = 0;
+
+    for (int x = 0; x < 2; x++)
+        for (int e = 0; e < 2; e++)
+            if (records[x]->task[e] >= 0)
+                worth += s->worth[records[x]->task[e]];
+    for (int t = 0; t < s->w->types; t++) {
+        int times = 2 * (s->used[t] < s->w->devices[t]) + (u->type == t) + (v->type == t);
+
+        for (; times > 0 && s->w->price[t] > second; times--) {
+            second = s->w->price[t];
+            if (second > first) {
+                double swap = first;
+
+                first = second;
+                second = swap;
+            }
+        }
+    }
+    return worth - first - second >= u->cost + v->cost + limit;
+}
+
+static void try_splits(struct evaluation *e, const struct search_record *u,
+                       const struct search_record *v)
+{
+    int a = u->task[0], b = u->task[1], c = v->task[0], d = v->task[1];
+
+    try_split(e, a, b, c, d);
+    if (b >= 0 && d >= 0) {
+        try_split(e, a, c, b, d);
+        try_split(e, a, d, b, c);
+    } else if (b >= 0 && c >= 0) {
+        try_split(e, a, c, b, -1);
+        try_split(e, b, c, a, -1);
+    } else if (b >= 0) {
+        try_split(e, a, -1, b, -1);
+    } else if (c >= 0) {
+        try_split(e, a, c, -1, -1);
+    }
+}
+
+bool search_evaluate(struct search *s, int r, int q, double limit,
+                     struct search_move *move)
+{
+    const struct search_record none = {SEARCH_FREE, {-1, -1}, 0};
     const struct search_record *u = &s->records[r];
     const struct search_record *v = q >= 0 ? &s->records[q] : &none;
-    struct evaluation e = {.s = s, .types = s->w->types, .move = move};
-    int a, b, c, d;
+    struct search_move best = {.delta = limit};
+    struct evaluation e = {.s = s, .types = s->w->types, .move = &best};
 
     s->evaluations++;
-    *move = (struct search_move){0, -1, -1, {-1, -1}, {-1, -1}};
+    if (s->worth && !s->stairs && hopeless(s, u, v, limit))
+        return false;
     prepare(&e, s, u, v);
-    if (u->task[1] < 0 && v->task[1] >= 0) { /* the fuller one first */
-        const struct search_record *swap = u;
-
-        u = v;
-        v = swap;
-    }
-    a = u->task[0], b = u->task[1], c = v->task[0], d = v->task[1];
-    try_split(&e, a, b, c, d);
-    if (b >= 0 && d >= 0) {
-        try_split(&e, a, c, b, d);
-        try_split(&e, a, d, b, c);
-    } else if (b >= 0 && c >= 0) {
-        try_split(&e, a, c, b, -1);
-        try_split(&e, b, c, a, -1);
-    } else if (b >= 0) {
-        try_split(&e, a, -1, b, -1);
-    } else if (c >= 0) {
-        try_split(&e, a, c, -1, -1);
-    }
+    if (u->task[1] < 0 && v->task[1] >= 0) /* the fuller one first */
+        try_splits(&e, v, u);
+    else
+        try_splits(&e, u, v);
+    if (best.delta >= limit)
+        return false;
+    *move = best;
+    return true;
 }

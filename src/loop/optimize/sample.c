@@ -56,6 +56,7 @@ static void draw(struct work *to, const struct work *w, int size)
     to->tasks = to->room = size;
     to->move_watts = 0;
     to->pins = false;
+    to->alone_table = to->pair_table = to->pair_least = NULL;
     to->job = arena_array(arena, int, n);
     to->cls = arena_array(arena, int, n);
     to->need = arena_array(arena, float, n);

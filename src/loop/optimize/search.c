@@ -2,9 +2,11 @@
 #include "loop/optimize/search.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MIN_SAVING      1e-4 /* watts; float cells are no finer */
+#define MIN_EXCESS      0.05 /* watts over its worth that make a record worth a look */
 #define MAX_CLASS_SCAN  64   /* more classes: sample tasks instead of going by class */
 #define SAMPLED_TASKS   32
 #define MAX_UNPARK_WORK 30000000L /* parked tasks x records looked at in one go */
@@ -46,11 +48,12 @@ static void add_record(struct search *s, int type, int i, int j)
     int r = s->spares ? s->spare[--s->spares] : s->count++;
 
     assert(r < s->room);
-    s->records[r] = (struct search_record){type, {i, j}};
+    s->records[r] = (struct search_record){type, {i, j}, 0};
     s->place[i] = r;
     if (j >= 0)
         s->place[j] = r;
-    s->cost += search_record_cost(s, &s->records[r]);
+    s->records[r].cost = search_record_cost(s, &s->records[r]);
+    s->cost += s->records[r].cost;
 }
 
 static double stair(const struct search *s, int type)
@@ -77,7 +80,7 @@ void search_drop(struct search *s, int record)
     struct search_record *r = &s->records[record];
 
     assert(r->type != SEARCH_FREE);
-    s->cost -= search_record_cost(s, r);
+    s->cost -= r->cost;
     if (r->type >= 0) {
         s->cost -= stair(s, r->type);
         s->used[r->type]--;
@@ -86,7 +89,7 @@ void search_drop(struct search *s, int record)
     for (int e = 0; e < 2; e++)
         if (r->task[e] >= 0)
             s->place[r->task[e]] = -1;
-    *r = (struct search_record){SEARCH_FREE, {-1, -1}};
+    *r = (struct search_record){SEARCH_FREE, {-1, -1}, 0};
     s->spare[s->spares++] = record;
 }
 
@@ -137,8 +140,7 @@ static bool try_move(struct search *s, int r, int q)
 {
     struct search_move m;
 
-    search_evaluate(s, r, q, &m);
-    if (m.delta > -MIN_SAVING)
+    if (!search_evaluate(s, r, q, -MIN_SAVING, &m))
         return false;
     search_apply(s, r, q, &m);
     return true;
@@ -147,22 +149,18 @@ static bool try_move(struct search *s, int r, int q)
 /* Best move of r against the records start, start + step, ... */
 static bool best_against(struct search *s, int r, int start, int step)
 {
-    struct search_move best, m;
-    int with = -1;
+    struct search_move best = {.delta = -MIN_SAVING};
+    int with = -2;
 
     if (s->records[r].type == SEARCH_FREE)
         return false;
-    search_evaluate(s, r, -1, &best);
-    for (int q = start; q < s->count; q += step) {
-        if (q == r || s->records[q].type == SEARCH_FREE)
-            continue;
-        search_evaluate(s, r, q, &m);
-        if (m.delta < best.delta - MIN_SAVING / 10) {
-            best = m;
+    if (search_evaluate(s, r, -1, best.delta, &best))
+        with = -1;
+    for (int q = start; q < s->count; q += step)
+        if (q != r && s->records[q].type != SEARCH_FREE &&
+            search_evaluate(s, r, q, best.delta, &best))
             with = q;
-        }
-    }
-    if (best.delta > -MIN_SAVING)
+    if (with < -1)
         return false;
     search_apply(s, r, with, &best);
     return true;
@@ -171,6 +169,56 @@ static bool best_against(struct search *s, int r, int start, int step)
 bool search_best(struct search *s, int r)
 {
     return best_against(s, r, 0, 1);
+}
+
+double search_excess(const struct search *s, int record)
+{
+    const struct search_record *r = &s->records[record];
+    double excess = r->cost;
+
+    if (r->type == SEARCH_FREE)
+        return 0;
+    if (r->type >= 0)
+        excess += s->w->price[r->type];
+    for (int e = 0; e < 2; e++)
+        if (r->task[e] >= 0)
+            excess -= s->worth ? s->worth[r->task[e]] : 0;
+    return excess;
+}
+
+struct excess {
+    double watts;
+    int task;
+};
+
+static int largest_first(const void *a, const void *b)
+{
+    const struct excess *x = a, *y = b;
+
+    if (x->watts != y->watts)
+        return x->watts > y->watts ? -1 : 1;
+    return x->task < y->task ? -1 : x->task > y->task;
+}
+
+long search_focus(struct search *s, long effort)
+{
+    size_t mark = arena_mark(s->w->arena);
+    struct excess *order = arena_array(s->w->arena, struct excess, s->count + 1);
+    long end = s->evaluations + effort, moves = 0;
+    size_t count = 0;
+
+    for (int r = 0; r < s->count; r++)
+        if (s->records[r].type != SEARCH_FREE && search_excess(s, r) > MIN_EXCESS)
+            order[count++] = (struct excess){search_excess(s, r), s->records[r].task[0]};
+    qsort(order, count, sizeof(*order), largest_first);
+    for (size_t q = 0; q < count && s->evaluations < end; q++) {
+        int r = s->place[order[q].task];
+
+        if (r >= 0 && search_excess(s, r) > MIN_EXCESS)
+            moves += search_best(s, r);
+    }
+    arena_release(s->w->arena, mark);
+    return moves;
 }
 
 void search_unpark(struct search *s)

@@ -17,6 +17,7 @@
 struct search_record {
     int type;    /* or SEARCH_PARKED, SEARCH_FREE: the record is not in use */
     int task[2]; /* task[1] is -1 when the first is alone */
+    double cost;
 };
 
 struct search {
@@ -32,6 +33,9 @@ struct search {
     double cost;
     struct rng rng;
     long evaluations;
+    /* What tasks are worth at the prices (bound.h); NULL: not known.  With it, records
+     * that cost no more than they are worth need not be looked at: no move can save. */
+    const double *worth; /* (tasks) */
 };
 
 /* Empty; in w's arena, with room for all of w's tasks and spare ones. */
@@ -53,9 +57,14 @@ struct search_move {
     int x[2], y[2]; /* tasks on a, tasks on b; -1: none */
 };
 
-/* Best way to seat the tasks of records r and q (q -1: of r alone). */
-void search_evaluate(struct search *s, int r, int q, struct search_move *move);
+/* Best way to seat the tasks of records r and q (q -1: of r alone); false, and move left
+ * as it is, when none changes the cost by less than limit (at most 0). */
+bool search_evaluate(struct search *s, int r, int q, double limit,
+                     struct search_move *move);
 void search_apply(struct search *s, int r, int q, const struct search_move *move);
+
+/* What a record costs beyond what its tasks are worth: the most a move could save. */
+double search_excess(const struct search *s, int record);
 
 /* Best move of record r against all others; true when one was made. */
 bool search_best(struct search *s, int r);
@@ -66,6 +75,10 @@ void search_unpark(struct search *s);
 /* Every task against one of each class, or against a sample when there are many classes;
  * returns the moves made. */
 long search_pass(struct search *s);
+
+/* Records that cost more than they are worth, against all others, as far as the effort
+ * (in evaluations) goes; returns the moves made. */
+long search_focus(struct search *s, long effort);
 
 /* Every record against every other, for small cases. */
 long search_all_pairs(struct search *s);

@@ -6,6 +6,7 @@
 #include "loop/optimize/bound.h"
 #include "loop/optimize/candidates.h"
 #include "loop/optimize/caps.h"
+#include "loop/optimize/exact.h"
 #include "loop/optimize/finish.h"
 #include "loop/optimize/gangs.h"
 #include "loop/optimize/lp.h"
@@ -25,7 +26,8 @@
 #define BLOCK          1000 /* tasks among which all pairs are looked at */
 #define ONE_ROUND      1500 /* up to this many tasks one round of matching will do */
 #define POLISH_TASKS   150
-#define POLISH_EFFORT  40000
+#define POLISH_EFFORT  8000
+#define FOCUS_EFFORT   20000
 #define BID_WATTS      1.0
 
 struct solver {
@@ -45,6 +47,7 @@ struct run {
     struct stairs stairs;
     struct search s;
     double bound;
+    double *proven; /* (tasks) duals behind the bound; NULL: not wanted */
 };
 
 struct solver *solver_create(uint64_t seed)
@@ -102,7 +105,7 @@ static bool find_prices(struct run *r)
         sample_prices(&r->w, r->w.tasks < 5000 ? 300 : 600, 16);
     lap(&times->prices, &since);
     if (lp)
-        r->bound = bound_from(&r->w, r->w.pi);
+        r->bound = bound_from(&r->w, r->w.pi, r->proven);
     lap(&times->bound, &since);
     return lp;
 }
@@ -135,9 +138,13 @@ static void improve(struct run *r)
     for (int pass = 0; pass < passes && !out_of_time(r); pass++)
         if (search_pass(&r->s) == 0)
             break;
+    search_focus(&r->s, FOCUS_EFFORT);
     lap(&times->search, &since);
-    if (r->w.tasks <= POLISH_TASKS && !out_of_time(r))
+    if (r->w.tasks <= POLISH_TASKS && !out_of_time(r)) {
         polish_run(&r->s, POLISH_EFFORT, -INFINITY);
+        if (!exact_run(&r->s, r->solver->lp, r->proven))
+            polish_run(&r->s, POLISH_EFFORT, -INFINITY);
+    }
     lap(&times->polish, &since);
 }
 
@@ -153,17 +160,22 @@ static void solve_once(struct run *r, double watts_weight, struct solution *out)
 
     work_build(&r->w, r->p, arena, watts_weight, r->held, 0);
     caps_prune(&r->w);
+    work_find_floors(&r->w);
+    r->proven = arena_array(arena, double, r->w.tasks + 1);
     r->bound = -INFINITY;
     lp = find_prices(r);
     gangs_tighten(&r->w);
+    if (r->w.tasks <= POLISH_TASKS)
+        work_tabulate(&r->w);
     graph_init(&g, &r->w, width < r->w.tasks ? width : r->w.tasks);
     match(r, &g, lp);
     since = clock_cpu_s();
     if (!lp)
-        r->bound = bound_from(&r->w, r->w.pi);
+        r->bound = bound_from(&r->w, r->w.pi, r->proven);
     lap(&times->bound, &since);
     stairs_build(&r->stairs, &r->w);
     search_init(&r->s, &r->w, &r->stairs, r->solver->seed);
+    r->s.worth = r->proven;
     seating_run(&g, &r->s);
     lap(&times->seating, &since);
     improve(r);

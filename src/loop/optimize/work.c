@@ -223,7 +223,7 @@ bool work_pins_allow(const struct work *w, int i, int j)
     return w->pin[i] < 0 && (w->now_mate[j] < 0 || w->pin[w->now_mate[j]] < 0);
 }
 
-float work_alone(const struct work *w, int type, int i, int *variant)
+float work_alone_slow(const struct work *w, int type, int i, int *variant)
 {
     const struct problem_type *t = &w->p->types[type];
     float thr = w->thr[(size_t)i * (size_t)w->types + (size_t)type];
@@ -243,7 +243,7 @@ float work_alone(const struct work *w, int type, int i, int *variant)
     return best < WORK_NEVER ? best + (float)work_move1(w, type, i) : best;
 }
 
-float work_pair(const struct work *w, int type, int i, int j, int *variant)
+float work_pair_slow(const struct work *w, int type, int i, int j, int *variant)
 {
     const struct problem_type *t = &w->p->types[type];
     float thr_i = w->thr[(size_t)i * (size_t)w->types + (size_t)type];
@@ -266,4 +266,50 @@ float work_pair(const struct work *w, int type, int i, int j, int *variant)
         }
     }
     return best < WORK_NEVER ? best + (float)work_move2(w, type, i, j) : best;
+}
+
+void work_find_floors(struct work *w)
+{
+    size_t classes = (size_t)w->classes;
+
+    w->floor1 = arena_array(w->arena, float, classes);
+    w->floor2 = arena_array(w->arena, float, classes *classes);
+    for (size_t k = 0; k < classes; k++)
+        w->floor1[k] = WORK_NEVER;
+    for (size_t kl = 0; kl < classes * classes; kl++)
+        w->floor2[kl] = WORK_NEVER;
+    for (size_t v = 0; v < (size_t)w->variants; v++) {
+        for (size_t k = 0; k < classes; k++)
+            w->floor1[k] = fminf(w->floor1[k], w->cell1[v * classes + k]);
+        for (size_t kl = 0; kl < classes * classes; kl++)
+            w->floor2[kl] = fminf(w->floor2[kl], w->cell2[v * classes * classes + kl]);
+    }
+}
+
+void work_tabulate(struct work *w)
+{
+    size_t n = (size_t)w->tasks, types = (size_t)w->types;
+    float *alone = arena_array(w->arena, float, types *n);
+    float *pair = arena_array(w->arena, float, types *n *n);
+    float *least = arena_array(w->arena, float, n *n);
+
+    for (int t = 0; t < w->types; t++)
+        for (int i = 0; i < w->tasks; i++) {
+            float *row = &pair[((size_t)t * n + (size_t)i) * n];
+
+            alone[(size_t)t * n + (size_t)i] = work_alone_slow(w, t, i, NULL);
+            row[i] = WORK_NEVER;
+            for (int j = 0; j < i; j++) {
+                row[j] = work_pair_slow(w, t, i, j, NULL);
+                pair[((size_t)t * n + (size_t)j) * n + (size_t)i] = row[j];
+            }
+        }
+    w->alone_table = alone;
+    w->pair_table = pair;
+    for (size_t ij = 0; ij < n * n; ij++) {
+        least[ij] = WORK_NEVER;
+        for (size_t t = 0; t < types; t++)
+            least[ij] = fminf(least[ij], pair[t * n * n + ij]);
+    }
+    w->pair_least = least;
 }

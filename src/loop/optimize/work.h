@@ -35,8 +35,13 @@ struct work {
     float *pi;           /* (room) what a task is worth at these prices */
     double watts_weight; /* 1, more while a power limit binds */
     double move_watts;
-    bool gangs; /* some job has several tasks */
-    bool pins;  /* some task is pinned */
+    float *floor1;            /* (classes) least of cell1 over variants */
+    float *floor2;            /* (classes, classes) least of cell2 */
+    const float *pair_least;  /* (tasks, tasks) least of pair_table over types */
+    const float *alone_table; /* (types, tasks) NULL: not tabulated */
+    const float *pair_table;  /* (types, tasks, tasks) */
+    bool gangs;               /* some job has several tasks */
+    bool pins;                /* some task is pinned */
 };
 
 /* Fill *w from p, in the arena's memory; spare: tasks that may be added later.  skip
@@ -52,9 +57,17 @@ void work_refresh_task(struct work *w, int task);
 void work_order(const struct work *w, int *order);
 
 /* Cost of a task alone, or of a pair, on a type with its best cap, moves included, the
- * type's price not; WORK_NEVER when a need would not be met.  *variant may be NULL. */
-float work_alone(const struct work *w, int type, int i, int *variant);
-float work_pair(const struct work *w, int type, int i, int j, int *variant);
+ * type's price not; WORK_NEVER when a need would not be met.  *variant may be NULL.
+ * These compute; work_alone() and work_pair() below look into the table if there is one.
+ */
+float work_alone_slow(const struct work *w, int type, int i, int *variant);
+float work_pair_slow(const struct work *w, int type, int i, int j, int *variant);
+
+/* Lower bounds by class, from the cells as they stand (after pruning caps). */
+void work_find_floors(struct work *w);
+
+/* For small cases: compute all of them once.  Not to be followed by changes. */
+void work_tabulate(struct work *w);
 
 /* False when a pin stands against i alone (j < 0) or i and j together. */
 bool work_pins_allow(const struct work *w, int i, int j);
@@ -74,6 +87,37 @@ static inline double work_move2(const struct work *w, int type, int i, int j)
     stays = w->now_type[i] == type || w->now_type[j] == type;
     moves = (w->now_type[i] >= 0) + (w->now_type[j] >= 0) - stays;
     return moves > 0 ? w->move_watts * moves : 0;
+}
+
+static inline float work_alone(const struct work *w, int type, int i, int *variant)
+{
+    if (w->alone_table && !variant)
+        return w->alone_table[(size_t)type * (size_t)w->tasks + (size_t)i];
+    return work_alone_slow(w, type, i, variant);
+}
+
+static inline float work_pair(const struct work *w, int type, int i, int j, int *variant)
+{
+    if (w->pair_table && !variant)
+        return w->pair_table[((size_t)type * (size_t)w->tasks + (size_t)i) *
+                                 (size_t)w->tasks +
+                             (size_t)j];
+    return work_pair_slow(w, type, i, j, variant);
+}
+
+/* A lower bound on the cost of {i}, {i, j} or nothing on any type, parked included. */
+static inline float work_least(const struct work *w, int i, int j)
+{
+    float least;
+
+    if (i < 0)
+        return 0;
+    if (j >= 0)
+        return w->pair_least ? w->pair_least[(size_t)i * (size_t)w->tasks + (size_t)j]
+                             : w->floor2[(size_t)w->cls[i] * (size_t)w->classes +
+                                         (size_t)w->cls[j]];
+    least = w->floor1[w->cls[i]];
+    return least < w->penalty[i] ? least : w->penalty[i];
 }
 
 #endif
