@@ -7,10 +7,14 @@
 /* Odd cycles are compared with this many neighbours: all with all would be quadratic. */
 #define JOIN_WINDOW 96
 
+#define MAX_OPTIONS 5
+
 struct odd {
     int first, count; /* in cycles.tasks */
     int left;         /* position in the cycle of the task left over */
-    float cost;       /* when that one stays alone */
+    int options;
+    int option[MAX_OPTIONS]; /* positions that cost least to leave over */
+    float cost;              /* when that one stays alone */
     bool joined;
 };
 
@@ -68,22 +72,40 @@ static void split_even(struct graph *g, const int *c, const float *edge, int n)
         settle_pair(g, c[(start + t) % n], c[(start + t + 1) % n], edge[(start + t) % n]);
 }
 
+/* Insert position z among the options of the cycle, cheapest first. */
+static void add_option(const struct cycles *s, struct odd *o, int z)
+{
+    int at = o->options < MAX_OPTIONS ? o->options++ : MAX_OPTIONS;
+
+    while (at > 0 && s->rest[o->first + o->option[at - 1]] > s->rest[o->first + z]) {
+        if (at < MAX_OPTIONS)
+            o->option[at] = o->option[at - 1];
+        at--;
+    }
+    if (at < MAX_OPTIONS)
+        o->option[at] = z;
+}
+
 static void keep_odd(struct cycles *s, int n)
 {
     struct odd *o = &s->odds[s->odd_count++];
+    const float *edge = s->edge + s->used;
+    double rest = 0;
 
-    *o = (struct odd){s->used, n, 0, WORK_NEVER * 4, false};
-    for (int z = 0; z < n; z++) {
-        double rest = 0, total;
+    *o = (struct odd){.first = s->used, .count = n, .cost = WORK_NEVER * 4};
+    for (int t = 1; t < n; t += 2)
+        rest += (double)edge[t];
+    /* Two further on, one pair goes and another comes: n such steps visit everybody. */
+    for (int step = 0, z = 0; step < n; step++, z = (z + 2) % n) {
+        double total = rest + (double)s->g->alone[s->tasks[s->used + z]];
 
-        for (int t = 1; t < n; t += 2)
-            rest += (double)s->edge[s->used + (z + t) % n];
         s->rest[s->used + z] = (float)rest;
-        total = rest + (double)s->g->alone[s->tasks[s->used + z]];
         if (total < (double)o->cost) {
             o->cost = (float)total;
             o->left = z;
         }
+        add_option(s, o, z);
+        rest += (double)edge[z] - (double)edge[(z + 1) % n];
     }
     s->used += n;
 }
@@ -120,15 +142,19 @@ static struct join best_join(const struct cycles *s, int a, int b)
     const struct odd *oa = &s->odds[a], *ob = &s->odds[b];
     struct join best = {0, a, b, -1, -1, 0};
 
-    for (int x = 0; x < oa->count; x++) {
-        for (int y = 0; y < ob->count; y++) {
-            float cost =
-                graph_pair(s->g, s->tasks[oa->first + x], s->tasks[ob->first + y], NULL);
-            float saving = oa->cost + ob->cost - s->rest[oa->first + x] -
-                           s->rest[ob->first + y] - cost;
+    for (int p = 0; p < oa->options; p++) {
+        for (int q = 0; q < ob->options; q++) {
+            int x = oa->option[p], y = ob->option[q];
+            int i = s->tasks[oa->first + x], j = s->tasks[ob->first + y];
+            float most =
+                oa->cost + ob->cost - s->rest[oa->first + x] - s->rest[ob->first + y];
+            float cost;
 
-            if (saving > best.saving) {
-                best.saving = saving;
+            if (most - work_least(s->g->w, i, j) <= best.saving)
+                continue; /* not even on the best type */
+            cost = graph_pair(s->g, i, j, NULL);
+            if (most - cost > best.saving) {
+                best.saving = most - cost;
                 best.x = x;
                 best.y = y;
                 best.cost = cost;
