@@ -1,0 +1,20 @@
+/* mip.h - integer programs, for the reference solvers
+ *
+ * The one door to the MIP library; the program is built with loop/optimize/lp.h. */
+#ifndef CORGI_BENCH_MIP_H
+#define CORGI_BENCH_MIP_H
+
+#include "loop/optimize/lp.h"
+
+struct mip_result {
+    bool proven; /* optimal within the gap asked for */
+    bool found;  /* values hold an integer solution */
+    double objective;
+    double bound;
+};
+
+/* integer (columns); values (columns) is filled when a solution was found. */
+struct mip_result mip_solve(const struct lp *lp, const bool *integer, double limit_s,
+                            double gap, double *values);
+
+#endif

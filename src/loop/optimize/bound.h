@@ -1,0 +1,21 @@
+/* bound.h - a proven lower bound from the prices
+ *
+ * If no place costs less than what its tasks are worth (pi_i + pi_j <= cost + price for
+ * every pair and type, pi_i <= cost + price alone, pi_i <= penalty), no plan costs less
+ * than sum of pi - sum of price x devices.  Prices and a first pi may come from anywhere:
+ * the bound first lowers pi until that holds, class against class, then raises it task by
+ * task as far as it goes.  The work grows with types x classes^2 + tasks. */
+#ifndef CORGI_LOOP_OPTIMIZE_BOUND_H
+#define CORGI_LOOP_OPTIMIZE_BOUND_H
+
+#include "loop/optimize/work.h"
+
+/* pi (tasks) is where it starts; left untouched.  proven (tasks, may be NULL) gets the
+ * values the bound rests on.  Moves and waking are not counted: they
+ * only add. */
+double bound_from(const struct work *w, const float *pi, double *proven);
+
+/* Watts that no plan can avoid: hosts that may not sleep, sleep of the others. */
+double bound_base_watts(const struct problem *p);
+
+#endif

@@ -1,0 +1,15 @@
+/* finish.h - from a placement on types to a solution */
+#ifndef CORGI_LOOP_OPTIMIZE_FINISH_H
+#define CORGI_LOOP_OPTIMIZE_FINISH_H
+
+#include "loop/optimize/search.h"
+
+/* Fill out (fitted to the problem) with the devices in use, their caps and the jobs'
+ * states; held (jobs, may be NULL) are those left out by quota.  Physical devices come
+ * from nodes.h, figures from finish_figures(). */
+void finish_devices(const struct search *s, const bool *held, struct solution *out);
+
+/* Cost, watts, progress, unserved and moves of what stands in out. */
+void finish_figures(const struct problem *p, struct solution *out);
+
+#endif

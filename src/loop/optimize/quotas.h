@@ -1,0 +1,11 @@
+/* quotas.h - owners may hold so many devices: decided before anything is placed */
+#ifndef CORGI_LOOP_OPTIMIZE_QUOTAS_H
+#define CORGI_LOOP_OPTIMIZE_QUOTAS_H
+
+#include "loop/optimize/problem.h"
+
+/* Set held (jobs): what is over its owner's quota.  Running jobs come first, then those
+ * whose waiting does most harm, then the order of the problem. */
+void quotas_hold(const struct problem *p, bool *held);
+
+#endif

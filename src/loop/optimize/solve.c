@@ -1,0 +1,215 @@
+/* solve.c - see solve.h */
+#include "loop/optimize/solve.h"
+
+#include "base/mem.h"
+#include "loop/optimize/arena.h"
+#include "loop/optimize/bound.h"
+#include "loop/optimize/candidates.h"
+#include "loop/optimize/caps.h"
+#include "loop/optimize/exact.h"
+#include "loop/optimize/finish.h"
+#include "loop/optimize/gangs.h"
+#include "loop/optimize/lp.h"
+#include "loop/optimize/matching.h"
+#include "loop/optimize/nodes.h"
+#include "loop/optimize/polish.h"
+#include "loop/optimize/prices.h"
+#include "loop/optimize/quotas.h"
+#include "loop/optimize/sample.h"
+#include "loop/optimize/seating.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LP_COLUMNS 8000 /* beyond, sampling is faster than the class LP */
+#define BLOCK          1000 /* tasks among which all pairs are looked at */
+#define ONE_ROUND      1500 /* up to this many tasks one round of matching will do */
+#define POLISH_TASKS   150
+#define POLISH_EFFORT  8000
+#define FOCUS_EFFORT   20000
+#define BID_WATTS      1.0
+
+struct solver {
+    uint64_t seed;
+    struct arena *arena;
+    struct lp *lp;
+    struct solve_times times;
+};
+
+struct run {
+    struct solver *solver;
+    const struct problem *p;
+    struct solve_options options;
+    bool *held;
+    double started_s;
+    struct work w;
+    struct stairs stairs;
+    struct search s;
+    double bound;
+    double *proven; /* (tasks) duals behind the bound; NULL: not wanted */
+};
+
+struct solver *solver_create(uint64_t seed)
+{
+    struct solver *solver = mem_new(struct solver);
+
+    solver->seed = seed;
+    solver->arena = arena_create();
+    solver->lp = lp_create();
+    return solver;
+}
+
+void solver_destroy(struct solver *solver)
+{
+    if (!solver)
+        return;
+    arena_destroy(solver->arena);
+    lp_destroy(solver->lp);
+    free(solver);
+}
+
+size_t solver_memory(const struct solver *solver)
+{
+    return arena_capacity(solver->arena);
+}
+
+const struct solve_times *solver_times(const struct solver *solver)
+{
+    return &solver->times;
+}
+
+static bool out_of_time(const struct run *r)
+{
+    return r->options.clock &&
+           clock_now_s(r->options.clock) - r->started_s >= r->options.limit_s;
+}
+
+static void lap(double *total, double *since)
+{
+    double now = clock_cpu_s();
+
+    *total += now - *since;
+    *since = now;
+}
+
+/* Prices and, from them, the bound. */
+static bool find_prices(struct run *r)
+{
+    struct solve_times *times = &r->solver->times;
+    double since = clock_cpu_s();
+    bool lp = !r->options.no_lp && prices_size(&r->w) <= MAX_LP_COLUMNS &&
+              prices_from_classes(&r->w, r->solver->lp);
+
+    if (!lp)
+        sample_prices(&r->w, r->w.tasks < 5000 ? 300 : 600, 16);
+    lap(&times->prices, &since);
+    if (lp)
+        r->bound = bound_from(&r->w, r->w.pi, r->proven);
+    lap(&times->bound, &since);
+    return lp;
+}
+
+static void match(struct run *r, struct graph *g, bool from_lp)
+{
+    struct solve_times *times = &r->solver->times;
+    int rounds = from_lp ? (r->w.tasks <= ONE_ROUND ? 1 : 2) : 3;
+    double since = clock_cpu_s();
+
+    for (int round = 0; round < rounds; round++) {
+        if (round > 0 && out_of_time(r))
+            break;
+        candidates_find(g, BLOCK, round);
+        lap(&times->candidates, &since);
+        matching_run(g, BID_WATTS);
+        if (!from_lp && round + 1 < rounds)
+            sample_step(g, 30.0 / (1 + round));
+        lap(&times->matching, &since);
+    }
+}
+
+static void improve(struct run *r)
+{
+    struct solve_times *times = &r->solver->times;
+    int passes = r->options.passes ? r->options.passes : r->w.tasks <= 2000 ? 2 : 1;
+    double since = clock_cpu_s();
+
+    search_unpark(&r->s);
+    for (int pass = 0; pass < passes && !out_of_time(r); pass++)
+        if (search_pass(&r->s) == 0)
+            break;
+    search_focus(&r->s, FOCUS_EFFORT);
+    lap(&times->search, &since);
+    if (r->w.tasks <= POLISH_TASKS && !out_of_time(r)) {
+        polish_run(&r->s, POLISH_EFFORT, -INFINITY);
+        if (!exact_run(&r->s, r->solver->lp, r->proven))
+            polish_run(&r->s, POLISH_EFFORT, -INFINITY);
+    }
+    lap(&times->polish, &since);
+}
+
+/* One pass of the pipeline with watts weighted. */
+static void solve_once(struct run *r, double watts_weight, struct solution *out)
+{
+    struct arena *arena = r->solver->arena;
+    struct solve_times *times = &r->solver->times;
+    int width = r->options.candidates ? r->options.candidates : 20;
+    struct graph g;
+    double since;
+    bool lp;
+
+    work_build(&r->w, r->p, arena, watts_weight, r->held, 0);
+    caps_prune(&r->w);
+    work_find_floors(&r->w);
+    r->proven = arena_array(arena, double, r->w.tasks + 1);
+    r->bound = -INFINITY;
+    lp = find_prices(r);
+    gangs_tighten(&r->w);
+    if (r->w.tasks <= POLISH_TASKS)
+        work_tabulate(&r->w);
+    graph_init(&g, &r->w, width < r->w.tasks ? width : r->w.tasks);
+    match(r, &g, lp);
+    since = clock_cpu_s();
+    if (!lp)
+        r->bound = bound_from(&r->w, r->w.pi, r->proven);
+    lap(&times->bound, &since);
+    stairs_build(&r->stairs, &r->w);
+    search_init(&r->s, &r->w, &r->stairs, r->solver->seed);
+    r->s.worth = r->proven;
+    seating_run(&g, &r->s);
+    lap(&times->seating, &since);
+    improve(r);
+    gangs_settle(&r->s);
+    since = clock_cpu_s();
+    finish_devices(&r->s, r->held, out);
+    nodes_assign(r->p, arena, out);
+    finish_figures(r->p, out);
+    lap(&times->nodes, &since);
+}
+
+static void add_held_penalties(struct run *r)
+{
+    for (int j = 0; j < r->p->job_count; j++)
+        if (r->held[j])
+            r->bound += r->p->jobs[j].penalty;
+}
+
+void solver_run(struct solver *solver, const struct problem *p,
+                const struct solve_options *options, struct solution *out)
+{
+    struct run r = {.solver = solver, .p = p};
+
+    if (options)
+        r.options = *options;
+    if (r.options.clock)
+        r.started_s = clock_now_s(r.options.clock);
+    memset(&solver->times, 0, sizeof(solver->times));
+    arena_reset(solver->arena);
+    solution_fit(out, p);
+    r.held = arena_array(solver->arena, bool, p->job_count + 1);
+    quotas_hold(p, r.held);
+    solve_once(&r, 1, out);
+    add_held_penalties(&r);
+    out->bound = r.bound;
+    out->gap = solution_gap(out);
+}
