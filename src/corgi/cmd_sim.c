@@ -217,6 +217,22 @@ static void show_progress(void *ctx, double share)
     progress_update(ctx, share);
 }
 
+/* A line for what the columns do not show. */
+static void print_rejected(const struct sweep *sweep)
+{
+    size_t rejected = 0, jobs = 0;
+
+    for (int s = 0; s < sweep->rows[0].seeds; s++) {
+        rejected += sweep->rows[0].runs[s].refused;
+        jobs += sweep->rows[0].runs[s].jobs;
+    }
+    if (rejected > 0)
+        printf("%zu of %zu requests of %s were rejected: nobody knows a rate of theirs "
+               "on so "
+               "many GPUs, or they fit nowhere.\n",
+               rejected, jobs, sweep->rows[0].policy->name);
+}
+
 static int print_result(const struct sim_args *args, const struct sweep *sweep,
                         const struct sweep_options *o, struct err *err)
 {

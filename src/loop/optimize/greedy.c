@@ -32,6 +32,8 @@
 struct greedy {
     struct occupancy occupancy;
     struct choose choose;
+    double *before; /* (devices) cost of a device as it is; NaN: not asked this round */
+    int before_count;
 };
 
 static void *greedy_create(uint64_t seed)
@@ -46,6 +48,7 @@ static void greedy_destroy(void *self)
 
     occupancy_fini(&g->occupancy);
     choose_fini(&g->choose);
+    free(g->before);
     free(g);
 }
 
@@ -85,8 +88,13 @@ static double reference_rate(const struct optimize_input *in, const struct job *
     return best;
 }
 
+/* One job being placed.  All empty devices of a type are worth the same to it. */
 struct greedy_ctx {
-    double reference; /* of the job being placed */
+    struct greedy *greedy;
+    double reference; /* rate its progress is measured by */
+    bool known[CLUSTER_MAX_TYPES];
+    double empty_cost[CLUSTER_MAX_TYPES];
+    double empty_fits[CLUSTER_MAX_TYPES];
 };
 
 static double device_cost(const struct occupancy *o, const struct optimize_input *in,
@@ -131,22 +139,67 @@ static double node_cost(const struct occupancy *o, const struct optimize_input *
            (n->state == NODE_AWAKE ? 0 : 1);
 }
 
+static double cost_before(struct greedy *g, const struct optimize_input *in, int device)
+{
+    double fits;
+
+    if (isnan(g->before[device]))
+        g->before[device] = device_cost(&g->occupancy, in, device, NULL, 0, &fits);
+    return g->before[device];
+}
+
+static double cost_after(struct greedy_ctx *ctx, const struct optimize_input *in,
+                         int device, const struct job_status *job, double *fits)
+{
+    const struct occupancy *o = &ctx->greedy->occupancy;
+    int type = in->cluster->devices[device].type;
+
+    if (o->counts[device] > 0)
+        return device_cost(o, in, device, job, ctx->reference, fits);
+    if (!ctx->known[type]) {
+        ctx->empty_cost[type] =
+            device_cost(o, in, device, job, ctx->reference, &ctx->empty_fits[type]);
+        ctx->known[type] = true;
+    }
+    *fits = ctx->empty_fits[type];
+    return ctx->empty_cost[type];
+}
+
 static bool greedy_score(void *ctx, const struct occupancy *o,
                          const struct optimize_input *in, const struct job_status *job,
                          int device, double *score)
 {
-    const struct greedy_ctx *g = ctx;
-    double fits_before, fits, before, after;
+    struct greedy_ctx *c = ctx;
+    double fits, after;
 
     if (job->job.devices > 1 && o->counts[device] > 0)
         return false; /* a gang's slowest device sets its pace: give it devices of its own
                        */
-    after = device_cost(o, in, device, job, g->reference, &fits);
+    after = cost_after(c, in, device, job, &fits);
     if (fits < FITS_LEAST)
         return false;
-    before = device_cost(o, in, device, NULL, 0, &fits_before);
-    *score = after - before + node_cost(o, in, in->cluster->devices[device].node);
+    *score = after - cost_before(c->greedy, in, device) +
+             node_cost(o, in, in->cluster->devices[device].node);
     return true;
+}
+
+/* The occupancy of these devices has changed. */
+static void forget_costs(struct greedy *g, const int *devices, int count)
+{
+    for (int i = 0; i < count; i++)
+        g->before[devices[i]] = NAN;
+}
+
+static void start_round(struct greedy *g, const struct optimize_input *in)
+{
+    if (g->before_count != in->cluster->device_count) {
+        free(g->before);
+        g->before = mem_array(double, (size_t)in->cluster->device_count);
+        g->before_count = in->cluster->device_count;
+    }
+    for (int d = 0; d < g->before_count; d++)
+        g->before[d] = NAN;
+    occupancy_load(&g->occupancy, in);
 }
 
 static void seat_job(struct greedy *g, const struct optimize_input *in, struct plan *plan,
@@ -154,6 +207,7 @@ static void seat_job(struct greedy *g, const struct optimize_input *in, struct p
 {
     for (int k = 0; k < in->jobs[i]->job.devices; k++)
         occupancy_add(&g->occupancy, in->cluster, devices[k], in->jobs[i]);
+    forget_costs(g, devices, in->jobs[i]->job.devices);
     plan_seat(plan, i, devices, in->jobs[i]->job.devices);
 }
 
@@ -177,7 +231,7 @@ static bool place_waiting(struct greedy *g, const struct optimize_input *in,
                           struct plan *plan, size_t i)
 {
     const struct job_status *job = in->jobs[i];
-    struct greedy_ctx ctx = {.reference = reference_rate(in, &job->job)};
+    struct greedy_ctx ctx = {.greedy = g, .reference = reference_rate(in, &job->job)};
     int devices[LOOP_MAX_GANG];
     double cost, waited = in->now_s - job->job.submitted_s;
 
@@ -222,7 +276,7 @@ static void keep_or_move(struct greedy *g, const struct optimize_input *in,
                          struct plan *plan, size_t i)
 {
     const struct job_status *job = in->jobs[i];
-    struct greedy_ctx ctx = {0};
+    struct greedy_ctx ctx = {.greedy = g};
     int devices[LOOP_MAX_GANG];
     double cost;
 
@@ -233,6 +287,7 @@ static void keep_or_move(struct greedy *g, const struct optimize_input *in,
     }
     for (int k = 0; k < job->device_count; k++)
         occupancy_remove(&g->occupancy, in->cluster, job->devices[k], job);
+    forget_costs(g, job->devices, job->device_count);
     ctx.reference = reference_rate(in, &job->job);
     if (choose_devices(&g->choose, &g->occupancy, in, job, greedy_score, &ctx, devices,
                        &cost) &&
@@ -242,6 +297,7 @@ static void keep_or_move(struct greedy *g, const struct optimize_input *in,
     }
     for (int k = 0; k < job->device_count; k++)
         occupancy_add(&g->occupancy, in->cluster, job->devices[k], job);
+    forget_costs(g, job->devices, job->device_count);
     plan_keep(plan, in, i);
 }
 
@@ -251,7 +307,7 @@ static void greedy_plan(void *self, const struct optimize_input *in, struct plan
     int tries = WAITING_TRIES;
 
     plan_reset(plan, in);
-    occupancy_load(&g->occupancy, in);
+    start_round(g, in);
     for (size_t i = 0; i < in->job_count; i++)
         if (in->jobs[i]->state == JOB_RUNNING)
             keep_or_move(g, in, plan, i);
