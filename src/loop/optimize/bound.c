@@ -302,7 +302,7 @@ static void raise_all(struct bound *b)
             b->pi[i] = w->penalty[i];
 }
 
-double bound_base_watts(const struct problem *p)
+static double base_watts(const struct problem *p)
 {
     double watts = 0;
 
@@ -320,12 +320,16 @@ double bound_base_watts(const struct problem *p)
     return watts;
 }
 
+double bound_constant(const struct work *w)
+{
+    return w->watts_weight * base_watts(w->p) - (w->watts_weight - 1) * w->p->limit_watts;
+}
+
 double bound_from(const struct work *w, const float *pi, double *proven)
 {
     size_t mark = arena_mark(w->arena);
     struct bound b;
-    double total = w->watts_weight * bound_base_watts(w->p) -
-                   (w->watts_weight - 1) * w->p->limit_watts;
+    double total = bound_constant(w);
 
     bound_init(&b, w);
     for (int i = 0; i < w->tasks; i++)

@@ -15,7 +15,8 @@
  * only add. */
 double bound_from(const struct work *w, const float *pi, double *proven);
 
-/* Watts that no plan can avoid: hosts that may not sleep, sleep of the others. */
-double bound_base_watts(const struct problem *p);
+/* What comes on top of the cost on types: watts that no plan can avoid (hosts that may
+ * not sleep, sleep of the others), less what a weight on watts puts on the limit. */
+double bound_constant(const struct work *w);
 
 #endif

@@ -1,11 +1,16 @@
 /* exact.c - see exact.h */
 #include "loop/optimize/exact.h"
 
+#include "loop/optimize/polish.h"
+
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define COLUMNS_A_TASK 16    /* of least reduced cost, in the first LP */
-#define MAX_WORK       12000 /* columns x LPs solved when branching */
+#define COLUMNS_A_TASK 16 /* of least reduced cost, in the first LP */
+#define KEPT_A_TASK    6  /* when branching */
+#define POLISH_EFFORT  20000
+#define MAX_WORK       8000
 
 struct column {
     double reduced;
@@ -19,9 +24,9 @@ struct exact {
     struct lp *lp;
     struct column *columns;
     int count;
-    double best;    /* cost of the best plan on types so far */
-    double *chosen; /* (columns) values of it, when found here */
-    bool found;
+    double best;         /* cost of the best plan on types so far */
+    struct search other; /* scratch of the same size */
+    double *worth;       /* (tasks) duals of the first LP */
     int nodes, max_nodes;
 };
 
@@ -104,7 +109,7 @@ static void load_lp(struct exact *e)
     }
 }
 
-/* The fractional column nearest to one; -1: all are whole. */
+/* The fractional column of the LP nearest to one; -1: all are whole. */
 static int fractional(const struct exact *e, const double *values)
 {
     int best = -1;
@@ -116,6 +121,37 @@ static int fractional(const struct exact *e, const double *values)
             best = c;
         }
     return best;
+}
+
+/* A placement from values of the columns, largest first, what is left improved by search;
+ * replaces the one at hand when it is cheaper, hosts included. */
+static void adopt(struct exact *e, const double *values)
+{
+    struct search *s = e->s, *next = &e->other, swap;
+
+    search_clear(next);
+    next->rng = s->rng;
+    next->evaluations = s->evaluations;
+    for (double least = 0.9; least > 0.2; least -= 0.3)
+        for (int c = 0; c < e->count; c++) {
+            const struct column *col = &e->columns[c];
+
+            if (values[c] >= least && next->place[col->task[0]] < 0 &&
+                (col->task[1] < 0 || next->place[col->task[1]] < 0) &&
+                search_room(next, col->type))
+                search_put(next, col->type, col->task[0], col->task[1]);
+        }
+    for (int i = 0; i < s->w->tasks; i++)
+        if (next->place[i] < 0)
+            search_park(next, i);
+    search_unpark(next);
+    search_all_pairs(next);
+    if (next->cost >= s->cost)
+        return;
+    swap = *s;
+    *s = *next;
+    *next = swap;
+    e->best = fmin(e->best, type_cost(s));
 }
 
 static void branch(struct exact *e)
@@ -131,13 +167,9 @@ static void branch(struct exact *e)
         return;
     values = lp_values(e->lp);
     c = fractional(e, values);
-    if (c < 0) {
-        e->best = cost;
-        e->found = true;
-        for (int x = 0; x < e->count; x++)
-            e->chosen[x] = values[x];
+    adopt(e, values);
+    if (c < 0)
         return;
-    }
     for (int side = 1; side >= 0; side--) {
         lp_bound_column(e->lp, c, side, side);
         branch(e);
@@ -145,54 +177,54 @@ static void branch(struct exact *e)
     lp_bound_column(e->lp, c, 0, 1);
 }
 
-/* A placement from values of the columns, largest first, what is left improved by search;
- * replaces the one at hand when it is cheaper, hosts included. */
-static void adopt(struct exact *e, const double *values)
+/* Reduced costs at the duals of the LP just solved, which are sharper than the first. */
+static void price_again(struct exact *e)
 {
-    struct search *s = e->s, next;
-
-    search_init(&next, s->w, s->stairs, 1);
-    next.rng = s->rng;
-    next.worth = s->worth;
-    next.evaluations = s->evaluations;
-    for (double least = 0.9; least > 0.2; least -= 0.3)
-        for (int c = 0; c < e->count; c++) {
-            const struct column *col = &e->columns[c];
-
-            if (values[c] >= least && next.place[col->task[0]] < 0 &&
-                (col->task[1] < 0 || next.place[col->task[1]] < 0) &&
-                search_room(&next, col->type))
-                search_put(&next, col->type, col->task[0], col->task[1]);
-        }
-    for (int i = 0; i < s->w->tasks; i++)
-        if (next.place[i] < 0)
-            search_park(&next, i);
-    search_unpark(&next);
-    search_all_pairs(&next);
-    if (next.cost < s->cost)
-        *s = next;
-    e->best = fmin(e->best, type_cost(s));
-}
-
-/* With the duals of the first LP many more columns are seen to be of no use. */
-static bool reduce_columns(struct exact *e)
-{
-    const struct work *w = e->s->w;
+    struct work *w = e->s->w;
     const double *dual = lp_duals(e->lp);
-    double slack = e->best - lp_objective(e->lp);
-    int kept = 0;
 
     for (int c = 0; c < e->count; c++) {
-        struct column col = e->columns[c];
+        struct column *col = &e->columns[c];
 
-        col.reduced = (double)col.cost - dual[col.type] - dual[w->types + col.task[0]];
-        if (col.task[1] >= 0)
-            col.reduced -= dual[w->types + col.task[1]];
-        if (col.reduced <= slack)
-            e->columns[kept++] = col;
+        col->reduced =
+            (double)col->cost - dual[col->type] - dual[w->types + col->task[0]];
+        if (col->task[1] >= 0)
+            col->reduced -= dual[w->types + col->task[1]];
     }
+    for (int t = 0; t < w->types; t++)
+        w->price[t] = fmax(-dual[t], 0);
+    for (int i = 0; i < w->tasks; i++)
+        e->worth[i] = dual[w->types + i];
+    e->s->worth = e->other.worth = e->worth;
+}
+
+/* Partners of least reduced cost of each task, for the polish to follow. */
+static void list_partners(struct exact *e, struct polish_hints *hints)
+{
+    const struct work *w = e->s->w;
+
+    hints->partners = arena_array(w->arena, int, w->tasks *POLISH_PARTNERS);
+    hints->count = arena_array(w->arena, int, w->tasks + 1);
+    memset(hints->count, 0, (size_t)w->tasks * sizeof(int));
+    for (int c = 0; c < e->count; c++) {
+        const int *task = e->columns[c].task;
+
+        for (int x = 0; x < 2 && task[1] >= 0; x++)
+            if (hints->count[task[x]] < POLISH_PARTNERS)
+                hints->partners[task[x] * POLISH_PARTNERS + hints->count[task[x]]++] =
+                    task[!x];
+    }
+}
+
+/* Keep what could be part of a better plan than the one at hand. */
+static void reduce_columns(struct exact *e)
+{
+    double slack = e->best - lp_objective(e->lp);
+    int kept = 0, most = KEPT_A_TASK * e->s->w->tasks;
+
+    while (kept < e->count && kept < most && e->columns[kept].reduced <= slack)
+        kept++;
     e->count = kept;
-    return keep_least(e, 6 * w->tasks);
 }
 
 static double dual_bound(const struct work *w, const double *proven)
@@ -206,28 +238,35 @@ static double dual_bound(const struct work *w, const double *proven)
     return bound;
 }
 
-bool exact_run(struct search *s, struct lp *lp, const double *proven)
+void exact_run(struct search *s, struct lp *lp, const double *proven, double *bound)
 {
     struct work *w = s->w;
     struct exact e = {.s = s, .lp = lp, .best = type_cost(s)};
     size_t most = (size_t)w->types * (size_t)w->tasks * ((size_t)w->tasks + 1) / 2;
-    double bound = dual_bound(w, proven);
+    double first = dual_bound(w, proven);
+    struct polish_hints hints;
     bool complete;
 
-    if (e.best - bound <= EXACT_TOLERANCE * fabs(e.best))
-        return true;
+    *bound = -INFINITY;
+    if (e.best - first <= EXACT_TOLERANCE * fabs(e.best))
+        return;
     e.columns = arena_array(w->arena, struct column, most + 1);
-    complete = choose_columns(&e, proven, e.best - bound);
-    e.chosen = arena_array(w->arena, double, e.count + 1);
+    e.worth = arena_array(w->arena, double, w->tasks + 1);
+    search_init(&e.other, w, s->stairs, 1);
+    complete = choose_columns(&e, proven, e.best - first);
     load_lp(&e);
     if (!lp_solve(lp, LP_DUAL, 0))
-        return false;
+        return;
+    *bound = complete ? lp_objective(lp) : -INFINITY;
+    price_again(&e);
     adopt(&e, lp_values(lp));
-    complete = reduce_columns(&e) && complete;
+    qsort(e.columns, (size_t)e.count, sizeof(*e.columns), by_reduced);
+    list_partners(&e, &hints);
+    polish_run(s, POLISH_EFFORT, &hints);
+    e.best = fmin(e.best, type_cost(s));
+    reduce_columns(&e);
     load_lp(&e);
     e.max_nodes = MAX_WORK / (e.count + 1);
     branch(&e);
-    if (e.found)
-        adopt(&e, e.chosen);
-    return complete && e.nodes <= e.max_nodes;
+    polish_run(s, POLISH_EFFORT, &hints);
 }

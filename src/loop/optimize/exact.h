@@ -9,9 +9,10 @@
 #include "loop/optimize/lp.h"
 #include "loop/optimize/search.h"
 
-/* Improve s, given the proven worth of its tasks (bound.h).  True when the result is
- * shown to be within EXACT_TOLERANCE of the best on types. */
+/* Improve s, given the proven worth of its tasks (bound.h).  Stops when within this part
+ * of the best there can be.  *bound: lower bound on the cost on types that came with it,
+ * hosts as work.open has them; -INFINITY: none. */
 #define EXACT_TOLERANCE 2e-4
-bool exact_run(struct search *s, struct lp *lp, const double *proven);
+void exact_run(struct search *s, struct lp *lp, const double *proven, double *bound);
 
 #endif

@@ -1,6 +1,7 @@
 /* polish.c - see polish.h */
 #include "loop/optimize/polish.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MAX_OPEN 40
@@ -44,26 +45,69 @@ static void load(const struct snapshot *k, struct search *s)
     s->cost = k->cost;
 }
 
-/* Park the tasks of a few devices; returns the tasks, those parked before included. */
-static int tear_open(struct search *s, int *open)
+static void park_all(struct search *s, int r)
 {
-    int devices = 2 + (int)rng_below(&s->rng, 6), count = 0;
+    struct search_record was = s->records[r];
+
+    search_drop(s, r);
+    for (int e = 0; e < 2; e++)
+        if (was.task[e] >= 0)
+            search_park(s, was.task[e]);
+}
+
+/* A task whose device costs more than it is worth, dearer ones more often; any at times.
+ */
+static int pick_task(struct search *s)
+{
+    double total = 0, at;
+    int any = (int)rng_below(&s->rng, (size_t)s->w->tasks);
+
+    if (rng_uniform(&s->rng) < 0.2)
+        return any;
+    for (int r = 0; r < s->count; r++)
+        total += fmax(search_excess(s, r), 0);
+    at = rng_uniform(&s->rng) * total;
+    for (int r = 0; r < s->count; r++) {
+        at -= fmax(search_excess(s, r), 0);
+        if (at < 0 && s->records[r].type != SEARCH_FREE)
+            return s->records[r].task[0];
+    }
+    return any;
+}
+
+/* Somebody it would go well with, the best more often. */
+static int pick_partner(struct search *s, const struct polish_hints *hints, int i)
+{
+    double u = rng_uniform(&s->rng);
+
+    if (hints->count[i] == 0)
+        return (int)rng_below(&s->rng, (size_t)s->w->tasks);
+    return hints->partners[i * POLISH_PARTNERS + (int)(u * u * hints->count[i])];
+}
+
+/* Park the tasks of a few devices, each linked to one before; returns the tasks, those
+ * parked before included. */
+static int tear_open(struct search *s, const struct polish_hints *hints, int *open)
+{
+    int devices = 2 + (int)rng_below(&s->rng, hints ? 4 : 6), count = 0;
+    int i = hints ? pick_task(s) : (int)rng_below(&s->rng, (size_t)s->w->tasks);
 
     for (int d = 0; d < devices; d++) {
-        int r = s->place[rng_below(&s->rng, (size_t)s->w->tasks)];
-        struct search_record was;
+        int r = s->place[i], mate = i;
 
-        if (r < 0 || s->records[r].type < 0)
-            continue;
-        was = s->records[r];
-        search_drop(s, r);
-        for (int e = 0; e < 2; e++)
-            if (was.task[e] >= 0)
-                search_park(s, was.task[e]);
+        if (r >= 0 && s->records[r].type >= 0) {
+            mate = s->records[r].task[s->records[r].task[0] == i];
+            park_all(s, r);
+        }
+        /* Go on from whoever has to make room. */
+        if (mate < 0 || rng_uniform(&s->rng) < 0.3)
+            mate = i;
+        i = hints ? pick_partner(s, hints, mate)
+                  : (int)rng_below(&s->rng, (size_t)s->w->tasks);
     }
-    for (int i = 0; i < s->w->tasks && count < MAX_OPEN; i++)
-        if (s->place[i] >= 0 && s->records[s->place[i]].type == SEARCH_PARKED)
-            open[count++] = i;
+    for (int t = 0; t < s->w->tasks && count < MAX_OPEN; t++)
+        if (s->place[t] >= 0 && s->records[s->place[t]].type == SEARCH_PARKED)
+            open[count++] = t;
     return count;
 }
 
@@ -88,7 +132,7 @@ static void put_back(struct search *s, const int *open, int count)
     }
 }
 
-void polish_run(struct search *s, long evaluations, double enough)
+void polish_run(struct search *s, long evaluations, const struct polish_hints *hints)
 {
     size_t mark = arena_mark(s->w->arena);
     long end = s->evaluations + evaluations;
@@ -99,8 +143,8 @@ void polish_run(struct search *s, long evaluations, double enough)
         return;
     snapshot_init(&best, s);
     save(&best, s);
-    while (s->evaluations < end && best.cost > enough) {
-        int count = tear_open(s, open);
+    while (s->evaluations < end) {
+        int count = tear_open(s, hints, open);
 
         shuffle(s, open, count);
         put_back(s, open, count);

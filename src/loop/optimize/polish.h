@@ -7,7 +7,15 @@
 
 #include "loop/optimize/search.h"
 
-/* Spends about this many evaluations of moves, less when the cost reaches enough. */
-void polish_run(struct search *s, long evaluations, double enough);
+#define POLISH_PARTNERS 8
+
+/* Partners worth trying, best first; devices torn open together are linked by these. */
+struct polish_hints {
+    int *partners; /* (tasks, POLISH_PARTNERS) */
+    int *count;    /* (tasks) */
+};
+
+/* Spends about this many evaluations of moves.  hints may be NULL. */
+void polish_run(struct search *s, long evaluations, const struct polish_hints *hints);
 
 #endif

@@ -38,6 +38,15 @@ void search_init(struct search *s, struct work *w, const struct stairs *stairs,
         s->by_class[at[w->cls[i]]++] = i;
 }
 
+void search_clear(struct search *s)
+{
+    s->count = s->spares = 0;
+    s->cost = 0;
+    memset(s->used, 0, sizeof(s->used));
+    for (int i = 0; i < s->w->room; i++)
+        s->place[i] = -1;
+}
+
 bool search_room(const struct search *s, int type)
 {
     return s->used[type] < s->w->devices[type];

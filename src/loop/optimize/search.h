@@ -42,6 +42,8 @@ struct search {
 void search_init(struct search *s, struct work *w, const struct stairs *stairs,
                  uint64_t seed);
 
+void search_clear(struct search *s); /* no records, tasks nowhere */
+
 /* Put tasks that are nowhere on a device of this type, or park i (j must be -1). */
 void search_put(struct search *s, int type, int i, int j);
 void search_park(struct search *s, int i);

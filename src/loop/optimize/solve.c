@@ -26,7 +26,7 @@
 #define BLOCK          1000 /* tasks among which all pairs are looked at */
 #define ONE_ROUND      1500 /* up to this many tasks one round of matching will do */
 #define POLISH_TASKS   150
-#define POLISH_EFFORT  8000
+#define POLISH_EFFORT  6000
 #define FOCUS_EFFORT   20000
 #define BID_WATTS      1.0
 
@@ -132,7 +132,7 @@ static void improve(struct run *r)
 {
     struct solve_times *times = &r->solver->times;
     int passes = r->options.passes ? r->options.passes : r->w.tasks <= 2000 ? 2 : 1;
-    double since = clock_cpu_s();
+    double since = clock_cpu_s(), on_types;
 
     search_unpark(&r->s);
     for (int pass = 0; pass < passes && !out_of_time(r); pass++)
@@ -141,9 +141,9 @@ static void improve(struct run *r)
     search_focus(&r->s, FOCUS_EFFORT);
     lap(&times->search, &since);
     if (r->w.tasks <= POLISH_TASKS && !out_of_time(r)) {
-        polish_run(&r->s, POLISH_EFFORT, -INFINITY);
-        if (!exact_run(&r->s, r->solver->lp, r->proven))
-            polish_run(&r->s, POLISH_EFFORT, -INFINITY);
+        polish_run(&r->s, POLISH_EFFORT, NULL);
+        exact_run(&r->s, r->solver->lp, r->proven, &on_types);
+        r->bound = fmax(r->bound, on_types + bound_constant(&r->w));
     }
     lap(&times->polish, &since);
 }
