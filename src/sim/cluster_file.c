@@ -175,6 +175,19 @@ int cluster_file_load(struct cluster **cluster, const char *path, struct err *er
     return rc;
 }
 
+int cluster_file_parse(struct cluster **cluster, const char *text, size_t length,
+                       const char *name, struct err *err)
+{
+    struct cluster_config config = {0};
+    int rc;
+
+    if (config_parse(cluster_keys, &config, sizeof(config), name, text, length, err) < 0)
+        return -1;
+    rc = build(cluster, &config, name, err);
+    config_fini(cluster_keys, &config);
+    return rc;
+}
+
 void cluster_file_document(struct str *out)
 {
     config_document(cluster_keys, out);
@@ -208,15 +221,10 @@ struct cluster *cluster_builtin(const char *name)
 
     for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++) {
         const struct builtin *b = &builtins[i];
-        struct cluster_config config = {0};
 
         if (strcmp(b->name, name) != 0)
             continue;
-        if (config_parse(cluster_keys, &config, sizeof(config), b->name, b->text,
-                         strlen(b->text), NULL) == 0) {
-            build(&cluster, &config, b->name, NULL);
-            config_fini(cluster_keys, &config);
-        }
+        cluster_file_parse(&cluster, b->text, strlen(b->text), b->name, NULL);
         return cluster;
     }
     return NULL;

@@ -17,6 +17,8 @@
 
 /* The caller owns *cluster.  err names file, line, column and what to do. */
 int cluster_file_load(struct cluster **cluster, const char *path, struct err *err);
+int cluster_file_parse(struct cluster **cluster, const char *text, size_t length,
+                       const char *name, struct err *err);
 
 /* A built-in cluster by name; NULL when there is none. */
 struct cluster *cluster_builtin(const char *name);

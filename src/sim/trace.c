@@ -112,17 +112,14 @@ static struct workload *finish(struct request *requests, size_t count, int refer
     return w;
 }
 
-int trace_load(struct workload **workload, const char *path, const struct world *world,
-               uint64_t seed, struct err *err)
+static int read_jobs(struct workload **workload, struct csv *csv, const char *name,
+                     const struct world *world, uint64_t seed, struct err *err)
 {
     vec_of(struct request) list = {0};
     int reference_gpu = workload_reference_gpu(world), more, rc = -1;
     struct columns columns;
-    struct csv *csv;
     struct rng rng;
 
-    if (csv_load(&csv, path, err) < 0)
-        return -1;
     rng_stream(&rng, seed, STREAM_TRACE);
     if (find_columns(csv, &columns, err) < 0)
         goto done;
@@ -142,7 +139,7 @@ int trace_load(struct workload **workload, const char *path, const struct world 
     if (more < 0)
         goto done;
     if (list.count == 0) {
-        err_set(err, ERR_FORMAT, "%s holds no jobs", path);
+        err_set(err, ERR_FORMAT, "%s holds no jobs; add a line for each", name);
         goto done;
     }
     *workload = finish(list.items, list.count, reference_gpu);
@@ -150,6 +147,32 @@ int trace_load(struct workload **workload, const char *path, const struct world 
     rc = 0;
 done:
     free(list.items);
+    return rc;
+}
+
+int trace_load(struct workload **workload, const char *path, const struct world *world,
+               uint64_t seed, struct err *err)
+{
+    struct csv *csv;
+    int rc;
+
+    if (csv_load(&csv, path, err) < 0)
+        return -1;
+    rc = read_jobs(workload, csv, path, world, seed, err);
+    csv_destroy(csv);
+    return rc;
+}
+
+int trace_parse(struct workload **workload, const char *text, size_t length,
+                const char *name, const struct world *world, uint64_t seed,
+                struct err *err)
+{
+    struct csv *csv;
+    int rc;
+
+    if (csv_parse(&csv, text, length, name, err) < 0)
+        return -1;
+    rc = read_jobs(workload, csv, name, world, seed, err);
     csv_destroy(csv);
     return rc;
 }
