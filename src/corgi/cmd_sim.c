@@ -256,6 +256,7 @@ static int print_result(const struct sim_args *args, const struct sweep *sweep,
         "true rates.\n",
         args->throughputs ? "Measured" : "Synthetic",
         args->no_sleep ? "stay awake" : "sleep");
+    print_rejected(sweep);
     return rc;
 }
 
