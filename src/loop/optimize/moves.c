@@ -123,12 +123,19 @@ static bool hopeless(const struct search *s, const struct search_record *u,
                      const struct search_record *v, double limit)
 {
     const struct search_record *records[2] = {u, v};
-    double worth = 0, first = 0, second = 0;
+    bool fresh = false;
+    double worth = s->w->move_watts, first = 0, second = 0;
 
+    /* Where nobody is new, any change moves somebody. */
     for (int x = 0; x < 2; x++)
         for (int e = 0; e < 2; e++)
-            if (records[x]->task[e] >= 0)
+            if (records[x]->task[e] >= 0) {
                 worth += s->worth[records[x]->task[e]];
+                if (s->w->now_type[records[x]->task[e]] < 0)
+                    fresh = true;
+            }
+    if (fresh)
+        worth -= s->w->move_watts;
     for (int t = 0; t < s->w->types; t++) {
         int times = 2 * (s->used[t] < s->w->devices[t]) + (u->type == t) + (v->type == t);
 

@@ -61,6 +61,11 @@ static void add_record(struct search *s, int type, int i, int j)
     s->place[i] = r;
     if (j >= 0)
         s->place[j] = r;
+    if (s->log_count + 2 <= SEARCH_LOG) {
+        s->log[s->log_count++] = i;
+        if (j >= 0)
+            s->log[s->log_count++] = j;
+    }
     s->records[r].cost = search_record_cost(s, &s->records[r]);
     s->cost += s->records[r].cost;
 }

@@ -13,6 +13,7 @@
 
 #define SEARCH_PARKED (-1)
 #define SEARCH_FREE   (-2)
+#define SEARCH_LOG    256
 
 struct search_record {
     int type;    /* or SEARCH_PARKED, SEARCH_FREE: the record is not in use */
@@ -36,6 +37,9 @@ struct search {
     /* What tasks are worth at the prices (bound.h); NULL: not known.  With it, records
      * that cost no more than they are worth need not be looked at: no move can save. */
     const double *worth; /* (tasks) */
+    /* Tasks put somewhere since the log was cleared, as far as there is room. */
+    int log[SEARCH_LOG];
+    int log_count;
 };
 
 /* Empty; in w's arena, with room for all of w's tasks and spare ones. */

@@ -35,6 +35,8 @@ struct solver {
     struct arena *arena;
     struct lp *lp;
     struct solve_times times;
+    const double *worth; /* of the last run, in the arena */
+    double price[PROBLEM_MAX_TYPES];
 };
 
 struct run {
@@ -77,6 +79,16 @@ size_t solver_memory(const struct solver *solver)
 const struct solve_times *solver_times(const struct solver *solver)
 {
     return &solver->times;
+}
+
+const double *solver_worth(const struct solver *solver)
+{
+    return solver->worth;
+}
+
+const double *solver_price(const struct solver *solver)
+{
+    return solver->price;
 }
 
 static bool out_of_time(const struct run *r)
@@ -212,4 +224,6 @@ void solver_run(struct solver *solver, const struct problem *p,
     add_held_penalties(&r);
     out->bound = r.bound;
     out->gap = solution_gap(out);
+    solver->worth = r.s.worth;
+    memcpy(solver->price, r.w.price, sizeof(solver->price));
 }

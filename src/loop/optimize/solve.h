@@ -25,6 +25,11 @@ void solver_destroy(struct solver *solver); /* NULL is fine */
 void solver_run(struct solver *solver, const struct problem *p,
                 const struct solve_options *options, struct solution *out);
 
+/* Of the last run: worth of each task in the order of the problem's jobs, and price of
+ * each type (PROBLEM_MAX_TYPES); for update.h.  Borrowed until the next run. */
+const double *solver_worth(const struct solver *solver);
+const double *solver_price(const struct solver *solver);
+
 /* Bytes of scratch memory held: does not grow between problems of one size. */
 size_t solver_memory(const struct solver *solver);
 
