@@ -37,7 +37,8 @@ static void add_help(const struct config_key *key, struct str *out)
     str_add(out, key->required ? "; required\n" : "\n");
 }
 
-/* Every line begins with the lead; a key without a value to show is commented out. */
+/* Every line begins with the lead; a key without a value to show is commented out.  A
+ * list that must be there is shown with one item, so that the whole can be read back. */
 static void document(const struct config_key *keys, const char *lead, struct str *out)
 {
     for (const struct config_key *key = keys; key->name; key++) {
@@ -52,8 +53,10 @@ static void document(const struct config_key *keys, const char *lead, struct str
             str_addf(&deeper, "%s  ", lead);
             document(key->keys, str_text(&deeper), out);
         } else if (key->type == CONFIG_LIST) {
-            str_addf(out, "%s# %s:\n%s#   -\n", lead, key->name, lead);
-            str_addf(&deeper, "%s#     ", lead);
+            const char *mark = key->required ? "" : "# ";
+
+            str_addf(out, "%s%s%s:\n%s%s  -\n", lead, mark, key->name, lead, mark);
+            str_addf(&deeper, "%s%s    ", lead, mark);
             document(key->keys, str_text(&deeper), out);
         } else if (key->default_text) {
             str_addf(out, "%s%s: ", lead, key->name);

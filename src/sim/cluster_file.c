@@ -18,6 +18,7 @@ struct node_config {
     double sleep_watts;
     double wake_s;
     bool may_sleep;
+    int line; /* where it begins in the file */
 };
 
 struct cluster_config {
@@ -87,6 +88,7 @@ static const struct config_key node_keys[] = {
      .default_text = "true",
      .offset = offsetof(struct node_config, may_sleep),
      .help = "whether it may be put to sleep at all"},
+    {.name = "line", .type = CONFIG_LINE, .offset = offsetof(struct node_config, line)},
     {0},
 };
 
@@ -150,13 +152,15 @@ static int build(struct cluster **cluster, const struct cluster_config *config,
         node_count += nodes[i].count;
         device_count += (long)nodes[i].count * nodes[i].gpus;
         if (type_index(types, &type_count, nodes[i].gpu) < 0)
-            return err_set(err, ERR_LIMIT, "%s: more than %d GPU types", path,
-                           CLUSTER_MAX_TYPES);
+            return err_set(err, ERR_LIMIT, "%s:%d: more than %d GPU types; take some out",
+                           path, nodes[i].line, CLUSTER_MAX_TYPES);
+        if (node_count > CLUSTER_MAX_NODES || device_count > CLUSTER_MAX_DEVICES)
+            return err_set(err, ERR_LIMIT,
+                           "%s:%d: %ld nodes with %ld GPUs up to here; at most %d and %d "
+                           "are possible",
+                           path, nodes[i].line, node_count, device_count,
+                           CLUSTER_MAX_NODES, CLUSTER_MAX_DEVICES);
     }
-    if (node_count > CLUSTER_MAX_NODES || device_count > CLUSTER_MAX_DEVICES)
-        return err_set(
-            err, ERR_LIMIT, "%s: %ld nodes with %ld GPUs; at most %d and %d are possible",
-            path, node_count, device_count, CLUSTER_MAX_NODES, CLUSTER_MAX_DEVICES);
     *cluster = cluster_create(types, type_count);
     for (size_t i = 0; i < config->nodes.count; i++)
         add_nodes(*cluster, &nodes[i], type_index(types, &type_count, nodes[i].gpu));
