@@ -48,6 +48,7 @@ SPOIL(service_of_training, job->need.kind = NEED_SERVICE)
 SPOIL(deadline_past, job->need.kind = NEED_DEADLINE; job->submitted_s = 5;
       job->need.deadline_s = 5)
 SPOIL(deadline_nan, job->need.kind = NEED_DEADLINE; job->need.deadline_s = NAN)
+SPOIL(deadline_never, job->need.kind = NEED_DEADLINE; job->need.deadline_s = INFINITY)
 SPOIL(deadline_without_steps, job->need.kind = NEED_DEADLINE; job->need.deadline_s = 5;
       job->total_steps = 0)
 
@@ -81,6 +82,7 @@ static void malformed_requirements_are_refused_by_name_of_the_field(void **state
     assert_check(service_of_training, "inference");
     assert_check(deadline_past, "deadline");
     assert_check(deadline_nan, "deadline");
+    assert_check(deadline_never, "deadline");
     assert_check(deadline_without_steps, "deadline");
 }
 
