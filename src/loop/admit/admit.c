@@ -36,7 +36,9 @@ static int check_need(const struct job *job, struct err *err)
                        n->latency_s);
     if (n->kind == NEED_DEADLINE && !(job->total_steps > 0))
         return err_set(err, ERR_INVALID, "a deadline needs the total number of steps");
-    if (n->kind == NEED_DEADLINE && !(n->deadline_s > job->submitted_s))
+    if (n->kind == NEED_DEADLINE && !within(n->deadline_s, -TIME_MAX, TIME_MAX))
+        return err_set(err, ERR_INVALID, "deadline %g s is out of range", n->deadline_s);
+    if (n->kind == NEED_DEADLINE && n->deadline_s <= job->submitted_s)
         return err_set(err, ERR_INVALID, "the deadline is not after the submission");
     if (n->kind == NEED_SERVICE && job->kind != JOB_INFERENCE)
         return err_set(err, ERR_INVALID,
