@@ -98,7 +98,8 @@ void sim_execute(struct sim *sim, const struct action *actions, size_t count)
     }
 }
 
-/* Does what is active on each device of the job leave room for it too? */
+/* Does what is active on each device of the job leave room for it too?  A gang may run on
+ * one node and not spread over several. */
 static bool fits_everywhere(struct sim *sim, const struct sim_job *job)
 {
     const struct cluster *cluster = loop_cluster(sim->loop);
@@ -113,8 +114,10 @@ static bool fits_everywhere(struct sim *sim, const struct sim_job *job)
             const struct sim_job *other = sim_job_of(sim, device->jobs[i]);
 
             if (other->active || other == job)
-                members[count++] =
-                    (struct truth_member){.request = other->request, .nodes = 1};
+                members[count++] = (struct truth_member){
+                    .request = other->request,
+                    .nodes = cluster_nodes_spanned(cluster, other->devices,
+                                                   other->device_count)};
         }
         truth_outcome(&sim->truth, device->type, 0, members, count, &outcome);
         if (!outcome.fits)
