@@ -156,6 +156,61 @@ static void nothing_to_do_is_over_at_once(void **state)
     sim_result_fini(&r);
 }
 
+/* The course of one job of work_s on one node, told failure by failure. */
+static double end_with_failures(double work_s, int *restarts)
+{
+    double ready_s = 0, repaired_s = 0, done_s = 0, failure_s = 0;
+    struct rng rng;
+
+    rng_stream(&rng, options.seed, 12);
+    *restarts = 0;
+    for (;;) {
+        failure_s += rng_exponential(&rng, options.node_mtbf_s);
+        if (failure_s < repaired_s)
+            continue; /* it is down already */
+        if (ready_s + work_s - done_s < failure_s)
+            return ready_s + work_s - done_s;
+        if (failure_s > ready_s)
+            done_s += floor((failure_s - ready_s) / options.checkpoint_s) *
+                      options.checkpoint_s;
+        ++*restarts;
+        repaired_s = failure_s + options.repair_s;
+        ready_s = repaired_s + options.settings.move_s;
+    }
+}
+
+static void a_failure_loses_the_work_since_the_last_checkpoint(void **state)
+{
+    static const int classes[] = {FIXTURE_LIGHT, FIXTURE_PAIR};
+
+    (void)state;
+    options.node_mtbf_s = 20000;
+    options.repair_s = 5000;
+    options.checkpoint_s = 1700;
+    options.settings.move_s = 900;
+    options.settings.sleep = false;
+    cluster = fixture_cluster(world, 0, 1, 2);
+    for (int c = 0; c < 2; c++) {
+        struct workload *one = fixture_workload();
+
+        fixture_training(one, world, classes[c], 0, 80000);
+        for (options.seed = 1; options.seed <= 5; options.seed++) {
+            int restarts;
+            double end_s = end_with_failures(80000, &restarts);
+            struct sim_result r = fixture_run("fifo", &options, world, one, cluster);
+
+            assert_int_equal(r.restarts, restarts);
+            assert_near(r.end_s, end_s, 1e-3);
+            /* What is done twice counts once. */
+            assert_near(r.work_h, 80000.0 / 3600 * (c + 1), 1e-6);
+            assert_near(r.useful_h, r.work_h, 1e-6);
+            assert_books_balance(&r);
+            sim_result_fini(&r);
+        }
+        workload_destroy(one);
+    }
+}
+
 static void a_pair_without_room_is_learned(void **state)
 {
     struct sim_result r;
@@ -208,6 +263,7 @@ int main(void)
         RUN_TEST(an_idle_node_sleeps_and_wakes_for_work),
         RUN_TEST(the_clock_stops_where_it_is_told_to),
         RUN_TEST(nothing_to_do_is_over_at_once),
+        RUN_TEST(a_failure_loses_the_work_since_the_last_checkpoint),
         RUN_TEST(a_pair_without_room_is_learned),
         RUN_TEST(noise_comes_from_the_seed),
     };
