@@ -98,7 +98,8 @@ void sim_execute(struct sim *sim, const struct action *actions, size_t count)
     }
 }
 
-/* Does what is active on each device of the job leave room for it too? */
+/* Does what is active on each device of the job leave room for it too?  A gang may run on
+ * one node and not spread over several. */
 static bool fits_everywhere(struct sim *sim, const struct sim_job *job)
 {
     const struct cluster *cluster = loop_cluster(sim->loop);
@@ -113,8 +114,10 @@ static bool fits_everywhere(struct sim *sim, const struct sim_job *job)
             const struct sim_job *other = sim_job_of(sim, device->jobs[i]);
 
             if (other->active || other == job)
-                members[count++] =
-                    (struct truth_member){.request = other->request, .nodes = 1};
+                members[count++] = (struct truth_member){
+                    .request = other->request,
+                    .nodes = cluster_nodes_spanned(cluster, other->devices,
+                                                   other->device_count)};
         }
         truth_outcome(&sim->truth, device->type, 0, members, count, &outcome);
         if (!outcome.fits)
@@ -176,16 +179,21 @@ void sim_job_finished(struct sim *sim, struct sim_job *job)
     end_job(sim, job, SIM_FINISHED);
 }
 
-/* Work since the last checkpoint is done again. */
+/* Work since the last checkpoint is done again, and counts once. */
 static void lose_work(struct sim *sim, struct sim_job *job)
 {
-    double since_s;
+    double since_s, steps, work_h;
 
     sim_book_job(sim, job);
     if (!job->active || job->request->job.kind != JOB_TRAINING)
         return;
-    since_s = fmod(sim->now_s - job->placed_s, sim->options->checkpoint_s);
-    job->left = fmin(job->request->steps, job->left + job->rate * since_s);
+    since_s = fmod(sim->now_s - job->ready_s, sim->options->checkpoint_s);
+    steps = fmin(job->rate * since_s, job->request->steps - job->left);
+    work_h = steps / job->request->reference_rate / 3600 * job->request->job.devices;
+    job->left += steps;
+    if (job->work_h > 0)
+        job->useful_h *= fmax(0, 1 - work_h / job->work_h);
+    job->work_h = fmax(0, job->work_h - work_h);
 }
 
 void sim_node_fails(struct sim *sim, int n)
@@ -200,14 +208,13 @@ void sim_node_fails(struct sim *sim, int n)
         for (int k = 0; k < device->job_count; k++)
             vec_push(&victims, device->jobs[k]);
     }
-    vec_each (uint64_t, id, &victims)
-        lose_work(sim, sim_job_of(sim, *id));
     loop_node_failed(sim->loop, n, sim->now_s);
     vec_each (uint64_t, id, &victims) {
         struct sim_job *job = sim_job_of(sim, *id);
 
         if (job->device_count == 0)
             continue; /* a gang with two devices here: seen already */
+        lose_work(sim, job);
         unseat_job(sim, job);
         job->end = SIM_WAITING;
         job->result.restarts++;

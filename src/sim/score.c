@@ -78,7 +78,7 @@ static void add_jobs(struct sim *sim, struct sim_result *r)
         r->restarts += job->result.restarts;
         r->work_h += job->work_h;
         r->useful_h += job->useful_h;
-        if (job->request->cls >= 0) {
+        if (job->request->cls >= 0 && i < sim->arrived) {
             servable++;
             kept += promise_kept(job);
         }
