@@ -4,6 +4,7 @@
 
 #include "base/command.h"
 
+extern const struct command cmd_bench;
 extern const struct command cmd_completion;
 extern const struct command cmd_gpus;
 extern const struct command cmd_help;
