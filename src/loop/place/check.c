@@ -7,6 +7,32 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* A running job keeps its devices unless it, and the settings, allow a move; it is never
+ * put back into the queue. */
+static int check_stay(const struct optimize_input *in, const struct plan *plan, size_t i,
+                      struct err *err)
+{
+    const struct job_status *status = in->jobs[i];
+    const struct seat *seat = &plan->seats[i];
+    unsigned long long id = status->job.id;
+
+    if (status->state != JOB_RUNNING)
+        return 0;
+    if (seat->device_count == 0)
+        return err_set(err, ERR_INVALID, "job %llu runs and has no seat", id);
+    if (status->job.may_move && in->settings->moves)
+        return 0;
+    for (int k = 0; k < seat->device_count; k++) {
+        bool kept = false;
+
+        for (int m = 0; m < status->device_count; m++)
+            kept = kept || status->devices[m] == plan->devices[seat->first + k];
+        if (!kept)
+            return err_set(err, ERR_INVALID, "job %llu is moved and may not", id);
+    }
+    return 0;
+}
+
 static int check_seat(const struct optimize_input *in, const struct plan *plan, size_t i,
                       int *load, struct err *err)
 {
@@ -95,7 +121,7 @@ int place_check(const struct optimize_input *in, const struct plan *plan, struct
         goto done;
     }
     for (size_t i = 0; i < plan->seat_count; i++)
-        if (check_seat(in, plan, i, load, err) < 0)
+        if (check_seat(in, plan, i, load, err) < 0 || check_stay(in, plan, i, err) < 0)
             goto done;
     if (check_sharing(in, plan, load, err) < 0 || check_caps(in, plan, err) < 0)
         goto done;

@@ -69,6 +69,20 @@ static void seat_one(const struct optimize_input *in, const struct plan *plan,
     vec_push(actions, action);
 }
 
+/* Moves before starts: a start may need the seat a move leaves. */
+static void seat_all(const struct optimize_input *in, const struct plan *plan,
+                     enum job_state from, struct jobs *jobs, struct cluster *cluster,
+                     place_actions *actions)
+{
+    for (size_t i = 0; i < plan->seat_count; i++) {
+        const struct seat *seat = &plan->seats[i];
+        struct job_status *status = jobs_get(jobs, seat->job);
+
+        if (status->state == from && seat->device_count > 0 && status->device_count == 0)
+            seat_one(in, plan, seat, status, cluster, actions);
+    }
+}
+
 static void set_nodes(const struct optimize_input *in, const struct plan *plan,
                       struct cluster *cluster, bool awake, place_actions *actions)
 {
@@ -109,13 +123,8 @@ void place_apply(const struct optimize_input *in, const struct plan *plan,
     set_nodes(in, plan, cluster, true, actions);
     set_caps(plan, cluster, actions);
     vacate(in, plan, jobs, cluster, actions);
-    for (size_t i = 0; i < plan->seat_count; i++) {
-        const struct seat *seat = &plan->seats[i];
-        struct job_status *status = jobs_get(jobs, seat->job);
-
-        if (seat->device_count > 0 && status->device_count == 0)
-            seat_one(in, plan, seat, status, cluster, actions);
-    }
+    seat_all(in, plan, JOB_RUNNING, jobs, cluster, actions);
+    seat_all(in, plan, JOB_WAITING, jobs, cluster, actions);
     set_nodes(in, plan, cluster, false, actions);
 }
 
