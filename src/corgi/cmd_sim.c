@@ -3,6 +3,7 @@
 
 #include "base/parse.h"
 #include "base/progress.h"
+#include "loop/settings.h"
 #include "sim/result.h"
 
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 struct sim_args {
     const char *cluster;
+    const char *config;
     const char *trace;
     const char *workload;
     const char *throughputs;
@@ -43,6 +45,11 @@ static const struct option_spec options[] = {
      .argument = "FILE",
      .offset = offsetof(struct sim_args, cluster),
      .help = "nodes and GPUs as YAML, instead of the workload's"},
+    {.name = "config",
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .offset = offsetof(struct sim_args, config),
+     .help = "settings of the loop as YAML; 'corgi config show' prints them"},
     {.name = "trace",
      .letter = 't',
      .type = OPTION_STRING,
@@ -107,11 +114,11 @@ static const struct option_spec options[] = {
     {.name = "share",
      .type = OPTION_INT,
      .argument = "N",
-     .min = 1,
+     .min = 0,
      .max = LOOP_MAX_SHARE,
-     .default_text = "2",
+     .default_text = "0",
      .offset = offsetof(struct sim_args, share),
-     .help = "most jobs on one GPU"},
+     .help = "most jobs on one GPU; 0 is what the config says"},
     {.name = "no-sleep",
      .type = OPTION_FLAG,
      .offset = offsetof(struct sim_args, no_sleep),
@@ -172,6 +179,14 @@ static int parse_loads(const char *text, struct sweep_options *o, struct err *er
     return 0;
 }
 
+static void override_settings(const struct sim_args *args, struct optimize_settings *s)
+{
+    if (args->no_sleep)
+        s->sleep = false;
+    if (args->share > 0)
+        s->share_max = args->share;
+}
+
 static int fill_options(const struct sim_args *args, struct sweep_options *o,
                         struct err *err)
 {
@@ -195,8 +210,7 @@ static int fill_options(const struct sim_args *args, struct sweep_options *o,
      * one. */
     if (args->trace && !strcmp(args->workload, "demo"))
         o->scenario.workload = "standard";
-    o->sim.settings.sleep = !args->no_sleep;
-    o->sim.settings.share_max = args->share;
+    override_settings(args, &o->sim.settings);
     o->sim.node_mtbf_s = args->mtbf_s;
     o->sim.limit_s = args->until_s;
     o->seeds = args->seeds ? args->seeds : args->trace ? 1 : builtin->seeds;
@@ -210,6 +224,19 @@ static int fill_options(const struct sim_args *args, struct sweep_options *o,
         return 0;
     }
     return parse_loads(args->load ? args->load : builtin->loads, o, err);
+}
+
+/* The file's settings, under those of the command line. */
+static int read_settings(const struct sim_args *args, struct sweep_options *o,
+                         struct err *err)
+{
+    struct optimize_settings settings;
+
+    if (config_read(settings_keys, &settings, sizeof(settings), args->config, err) < 0)
+        return -1;
+    override_settings(args, &settings);
+    o->sim.settings = settings;
+    return 0;
 }
 
 static void show_progress(void *ctx, double share)
@@ -274,6 +301,8 @@ static int run(struct command_call *call)
                                  "--load is for generated requests, not for a --trace");
     if (fill_options(args, &o, &err) < 0)
         return command_wrong_use(call, "%s", err.text);
+    if (args->config && read_settings(args, &o, &err) < 0)
+        return command_failed(call, &err);
     progress = progress_create("simulating", 1);
     rc = sweep_run(&sweep, &o, show_progress, progress, &err);
     progress_destroy(progress);

@@ -6,6 +6,7 @@
 
 extern const struct command cmd_bench;
 extern const struct command cmd_completion;
+extern const struct command cmd_config;
 extern const struct command cmd_gpus;
 extern const struct command cmd_help;
 extern const struct command cmd_man;

@@ -4,7 +4,7 @@
 #include "corgi/commands.h"
 
 static const struct command *const commands[] = {
-    &cmd_bench, &cmd_completion, &cmd_gpus,    &cmd_help,
+    &cmd_bench, &cmd_completion, &cmd_config,  &cmd_gpus, &cmd_help,
     &cmd_man,   &cmd_sim,        &cmd_version, NULL,
 };
 

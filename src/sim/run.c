@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "loop/cluster.h"
 #include "loop/model/datasheet.h"
+#include "loop/settings.h"
 #include "sim/score.h"
 #include "sim/state.h"
 
@@ -22,7 +23,7 @@
 struct sim_options sim_default_options(void)
 {
     return (struct sim_options){
-        .settings = loop_default_settings(),
+        .settings = settings_default(),
         .seed = 1,
         .tick_s = 60,
         .round_s = 300,
