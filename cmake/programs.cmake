@@ -2,3 +2,28 @@
 file(GLOB corgi_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/corgi/*.c)
 add_executable(corgi ${corgi_sources})
 target_link_libraries(corgi PRIVATE corgi_bench corgi_eval corgi_sim)
+
+# Man pages and completion come from the command tables, so the program makes them.  Not
+# from a sanitized one: those may refuse to start on a machine that only builds.
+if(NOT CORGI_SANITIZE)
+    set(corgi_share ${CMAKE_BINARY_DIR}/share)
+    set(corgi_bash ${corgi_share}/bash-completion/completions)
+    add_custom_command(
+        OUTPUT ${corgi_share}/made
+        COMMAND ${CMAKE_COMMAND} -E rm -rf ${corgi_share}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${corgi_bash}
+        COMMAND corgi man --out ${corgi_share}/man/man1
+        COMMAND corgi completion bash > ${corgi_bash}/corgi
+        COMMAND ${CMAKE_COMMAND} -E touch ${corgi_share}/made
+        DEPENDS corgi
+        COMMENT "Making man pages and completion"
+        VERBATIM)
+    add_custom_target(corgi_share ALL DEPENDS ${corgi_share}/made)
+endif()
+
+include(GNUInstallDirs)
+install(TARGETS corgi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(NOT CORGI_SANITIZE)
+    install(DIRECTORY ${corgi_share}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+    install(DIRECTORY ${corgi_share}/bash-completion DESTINATION ${CMAKE_INSTALL_DATADIR})
+endif()

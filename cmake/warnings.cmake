@@ -3,7 +3,7 @@ add_library(corgi_flags INTERFACE)
 target_compile_options(corgi_flags INTERFACE
     -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
     -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wduplicated-cond
-    -Wlogical-op -Wnull-dereference -fno-common)
+    -Wlogical-op -fno-common)
 target_compile_definitions(corgi_flags INTERFACE _GNU_SOURCE CORGI_VERSION="${PROJECT_VERSION}")
 target_include_directories(corgi_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 if(CORGI_WERROR)

@@ -181,7 +181,7 @@ int csv_load(struct csv **csv, const char *path, struct err *err)
     char *text;
     size_t length;
 
-    if (file_read(&text, &length, path, CSV_MAX_BYTES, err) < 0)
+    if (file_read(path, CSV_MAX_BYTES, &text, &length, err) < 0)
         return -1;
     return open_text(csv, text, length, path, err);
 }

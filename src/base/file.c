@@ -1,39 +1,254 @@
 /* file.c - see file.h */
 #include "base/file.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 
-#include <stdio.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-int file_read(char **text, size_t *length, const char *path, size_t max_bytes,
+#define READ_CHUNK 65536
+
+static int read_all(FILE *f, const char *path, size_t max_bytes, struct str *text,
+                    struct err *err)
+{
+    char *chunk = mem_array(char, READ_CHUNK);
+    int rc = 0;
+    size_t n;
+
+    while (rc == 0 && (n = fread(chunk, 1, READ_CHUNK, f)) > 0) {
+        if (n > max_bytes - text->length)
+            rc = err_set(err, ERR_LIMIT,
+                         "%s is larger than the %zu bytes that are allowed", path,
+                         max_bytes);
+        else
+            str_add_bytes(text, chunk, n);
+    }
+    if (rc == 0 && ferror(f))
+        rc = err_sys(err, "cannot read %s", path);
+    free(chunk);
+    return rc;
+}
+
+int file_read(const char *path, size_t max_bytes, char **bytes, size_t *count,
               struct err *err)
 {
-    struct str all = {0};
-    char block[16384];
-    FILE *f = fopen(path, "rb");
-    size_t got;
+    struct str text = {0};
+    FILE *f = fopen(path, "rbe");
+    int rc;
+
+    if (!f) {
+        bool missing = errno == ENOENT;
+
+        err_sys(err, "cannot open %s", path);
+        if (missing && err)
+            err->code = ERR_NOT_FOUND;
+        return -1;
+    }
+    rc = read_all(f, path, max_bytes, &text, err);
+    fclose(f);
+    if (rc == 0) {
+        *count = text.length;
+        *bytes = str_take(&text);
+    }
+    str_fini(&text);
+    return rc;
+}
+
+struct file_out {
+    char *path; /* the final name, symbolic links followed */
+    char *temp; /* NULL: written in place */
+    FILE *stream;
+};
+
+static void out_destroy(struct file_out *out)
+{
+    if (out->stream)
+        fclose(out->stream);
+    if (out->temp)
+        unlink(out->temp);
+    free(out->temp);
+    free(out->path);
+    free(out);
+}
+
+/* A new neighbour of the path, with the mode an ordinary new file gets. */
+static int open_temp(struct file_out *out)
+{
+    struct str name = {0};
+    int fd = -1;
+
+    for (int attempt = 0; fd < 0 && attempt < 100; attempt++) {
+        str_clear(&name);
+        str_addf(&name, "%s.tmp-%ld-%d", out->path, (long)getpid(), attempt);
+        fd = open(str_text(&name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (fd >= 0)
+        out->temp = str_take(&name);
+    str_fini(&name);
+    return fd;
+}
+
+static int open_target(struct file_out *out)
+{
+    struct stat st;
+    int fd;
+
+    if (stat(out->path, &st) < 0)
+        return open_temp(out);
+    if (S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+        return -1;
+    }
+    if (!S_ISREG(st.st_mode)) /* a rename would replace the device itself */
+        return open(out->path, O_WRONLY | O_CLOEXEC);
+    fd = open_temp(out);
+    if (fd >= 0 && fchmod(fd, st.st_mode & 07777) < 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+struct file_out *file_out_open(const char *path, struct err *err)
+{
+    struct file_out *out = mem_new(struct file_out);
+    char *real = realpath(path, NULL);
+    int fd;
+
+    out->path = real ? real : mem_strdup(path);
+    fd = open_target(out);
+    if (fd >= 0 && !(out->stream = fdopen(fd, "wb")))
+        close(fd);
+    if (!out->stream) {
+        err_sys(err, "cannot write %s", path);
+        out_destroy(out);
+        return NULL;
+    }
+    return out;
+}
+
+FILE *file_out_stream(struct file_out *out)
+{
+    return out->stream;
+}
+
+/* The rename itself must survive a crash too. */
+static int sync_directory(const char *path)
+{
+    char *copy = mem_strdup(path);
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 ? -1 : fsync(fd);
+
+    if (rc < 0 && (errno == EINVAL || errno == EACCES))
+        rc = 0; /* some file systems cannot; the file is there all the same */
+    if (fd >= 0)
+        close(fd);
+    free(copy);
+    return rc;
+}
+
+static bool finish_stream(struct file_out *out)
+{
+    FILE *stream = out->stream;
+    bool fine = fflush(stream) == 0 && !ferror(stream);
+
+    if (fine && out->temp)
+        fine = fsync(fileno(stream)) == 0;
+    out->stream = NULL;
+    if (!fine) {
+        int saved = errno;
+
+        fclose(stream);
+        errno = saved;
+        return false;
+    }
+    return fclose(stream) == 0;
+}
+
+int file_out_commit(struct file_out *out, struct err *err)
+{
     int rc = -1;
 
-    if (!f)
-        return err_sys(err, "cannot open %s", path);
-    while ((got = fread(block, 1, sizeof(block), f)) > 0) {
-        if (got > max_bytes - all.length) {
-            err_set(err, ERR_LIMIT,
-                    "%s is larger than %zu bytes, the most that is read: split it", path,
-                    max_bytes);
-            goto done;
-        }
-        str_add_bytes(&all, block, got);
+    errno = 0;
+    if (!finish_stream(out)) {
+        /* An earlier write failed and its errno is gone. */
+        errno = errno ? errno : EIO;
+        err_sys(err, "cannot write %s", out->path);
+    } else if (out->temp && rename(out->temp, out->path) < 0) {
+        err_sys(err, "cannot write %s", out->path);
+    } else {
+        bool renamed = out->temp != NULL;
+
+        free(out->temp);
+        out->temp = NULL;
+        rc = !renamed || sync_directory(out->path) == 0
+                 ? 0
+                 : err_sys(err, "cannot sync the directory of %s", out->path);
     }
-    if (ferror(f)) {
-        err_sys(err, "cannot read %s", path);
-        goto done;
-    }
-    *length = all.length;
-    *text = str_take(&all);
-    rc = 0;
-done:
-    str_fini(&all);
-    fclose(f);
+    out_destroy(out);
     return rc;
+}
+
+void file_out_abort(struct file_out *out)
+{
+    if (out)
+        out_destroy(out);
+}
+
+int file_write(const char *path, const void *bytes, size_t count, struct err *err)
+{
+    struct file_out *out = file_out_open(path, err);
+
+    if (!out)
+        return -1;
+    if (fwrite(bytes, 1, count, out->stream) != count) {
+        err_sys(err, "cannot write %s", path);
+        file_out_abort(out);
+        return -1;
+    }
+    return file_out_commit(out, err);
+}
+
+int file_make_dirs(const char *path, struct err *err)
+{
+    char *copy = mem_strdup(path);
+    struct stat st;
+    int rc = 0;
+
+    for (char *c = copy + 1; *copy; c++) {
+        char saved = *c;
+
+        if (*c != '/' && *c != '\0')
+            continue;
+        *c = '\0';
+        if (mkdir(copy, 0777) < 0 && errno != EEXIST)
+            rc = err_sys(err, "cannot make the directory %s", copy);
+        *c = saved;
+        if (rc < 0 || saved == '\0')
+            break;
+    }
+    if (rc == 0 && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))) {
+        errno = ENOTDIR;
+        rc = err_sys(err, "cannot make the directory %s", path);
+    }
+    free(copy);
+    return rc;
+}
+
+char *file_join(const char *dir, const char *name)
+{
+    struct str path = {0};
+
+    str_addf(&path, "%s%s%s", dir, str_ends(dir, "/") ? "" : "/", name);
+    return str_take(&path);
 }

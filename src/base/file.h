@@ -1,14 +1,35 @@
-/* file.h - a whole file of bounded size in memory */
+/* file.h - whole files in and out
+ *
+ * A file that is written appears complete under its name or not at all: bytes go to a
+ * temporary neighbour that is synced and then renamed.  Every error, a full disk at the
+ * last byte too, is reported. */
 #ifndef CORGI_BASE_FILE_H
 #define CORGI_BASE_FILE_H
 
 #include "base/err.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
-/* Read all of path, at most max_bytes of it, else ERR_LIMIT.  The text is NUL-terminated
- * behind its length and the caller frees it. */
-int file_read(char **text, size_t *length, const char *path, size_t max_bytes,
+/* Read all of it; the caller frees *bytes, which has a NUL after *count bytes.  ERR_LIMIT
+ * beyond max_bytes, ERR_NOT_FOUND when there is no such file. */
+int file_read(const char *path, size_t max_bytes, char **bytes, size_t *count,
               struct err *err);
+
+int file_write(const char *path, const void *bytes, size_t count, struct err *err);
+
+/* For output made piece by piece: open, write to the stream, then commit or abort (which
+ * both end it).  Devices and pipes are written as they are. */
+struct file_out;
+struct file_out *file_out_open(const char *path, struct err *err); /* NULL: failed */
+FILE *file_out_stream(struct file_out *out);                       /* borrowed */
+int file_out_commit(struct file_out *out, struct err *err);
+void file_out_abort(struct file_out *out); /* NULL is fine */
+
+/* The directory and those above it; fine when it is there already. */
+int file_make_dirs(const char *path, struct err *err);
+
+/* "dir/name" in one string; the caller frees. */
+char *file_join(const char *dir, const char *name);
 
 #endif

@@ -91,7 +91,7 @@ int json_doc_load(struct json_doc **doc, const char *path, struct err *err)
     size_t length;
     int rc;
 
-    if (file_read(&text, &length, path, JSON_MAX_BYTES, err) < 0)
+    if (file_read(path, JSON_MAX_BYTES, &text, &length, err) < 0)
         return -1;
     rc = json_doc_parse(doc, text, length, path, err);
     free(text);

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define JSON_OUT_MAX_NESTING 32
+#define JSON_OUT_MAX_NESTING 64
 
 struct json_out {
     struct str *to;

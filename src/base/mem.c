@@ -27,7 +27,7 @@ void *mem_resize(void *array, size_t old_count, size_t new_count, size_t size)
 
     if (size && new_count > SIZE_MAX / size)
         mem_out(new_count, size);
-    memory = realloc(array, new_count ? new_count * size : size);
+    memory = realloc(array, new_count && size ? new_count * size : 1);
     if (!memory)
         mem_out(new_count, size);
     if (new_count > old_count)

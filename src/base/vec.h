@@ -49,6 +49,6 @@
 
 /* Visit every item: vec_each(struct job, job, &jobs) { ... job->id ... } */
 #define vec_each(type, item, v)                                                          \
-    for (type *item = (v)->items; item < (v)->items + (v)->count; item++)
+    for (type *item = (v)->items; item && item < (v)->items + (v)->count; item++)
 
 #endif

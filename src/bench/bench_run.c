@@ -56,7 +56,7 @@ int bench_run_corgi(struct solver *solver, const struct problem *p,
 {
     struct solve_options options = {.no_lp = o->no_lp};
     struct solution s = {0};
-    double cpu[REPEATS], wall[REPEATS];
+    double cpu[REPEATS] = {0}, wall[REPEATS] = {0};
     int repeats = p->job_count <= REPEAT_UP_TO ? REPEATS : 1, rc;
 
     for (int x = 0; x < repeats; x++) {

@@ -195,7 +195,7 @@ static void choose_classes(struct draw *d)
     const struct world *w = d->world;
     int count = 0;
 
-    for (int multi = 0; multi <= (d->o->multi > 0); multi++) {
+    for (int multi = 0; multi < (d->o->multi > 0 ? 2 : 1); multi++) {
         for (int c = 0; c < w->class_count; c++) {
             int single = world_find_class(w, w->classes[c].name, 1);
             bool runs = single >= 0 && (w->classes[c].scale > 1) == multi;

@@ -1,6 +1,7 @@
 /* reference.c - names, and what the forms share; see reference.h */
-#include "bench/reference_own.h"
+#include "bench/reference.h"
 
+#include "bench/reference_own.h"
 #include "base/mem.h"
 #include "loop/optimize/caps.h"
 #include "loop/optimize/finish.h"

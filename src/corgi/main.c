@@ -1,8 +1,24 @@
-/* main.c - the corgi command */
-#include <stdio.h>
+/* main.c - the corgi command: the table of its commands
+ *
+ * A command is one file, cmd_<name>.c, that exports `const struct command cmd_<name>`. */
+#include "corgi/commands.h"
 
-int main(void)
+static const struct command *const commands[] = {
+    &cmd_bench, &cmd_completion, &cmd_gpus,    &cmd_help,
+    &cmd_man,   &cmd_sim,        &cmd_version, NULL,
+};
+
+static const struct command corgi = {
+    .name = "corgi",
+    .summary = "schedule machine-learning jobs on GPUs of several generations",
+    .help =
+        "Corgi herds GPUs of several generations: it predicts how each job would run on "
+        "every type of GPU, alone and beside others, and places jobs so that their "
+        "requirements hold at the least energy.",
+    .children = commands,
+};
+
+int main(int argc, char **argv)
 {
-    printf("corgi %s\n", CORGI_VERSION);
-    return 0;
+    return command_main(&corgi, argc, argv);
 }

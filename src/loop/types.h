@@ -89,12 +89,13 @@ enum node_state { NODE_AWAKE, NODE_ASLEEP, NODE_WAKING, NODE_DOWN };
 struct node {
     char name[LOOP_NAME_SIZE];
     enum node_state state;
-    double host_watts;  /* without its GPUs, awake */
-    double sleep_watts; /* everything, asleep */
-    double wake_s;      /* from asleep to ready, at host_watts */
-    double since_s;     /* when it came into this state */
-    int first_device;   /* its devices are first_device .. first_device + device_count - 1
-                         */
+    double host_watts;   /* without its GPUs, awake */
+    double sleep_watts;  /* everything, asleep */
+    double wake_s;       /* from asleep to ready, at host_watts */
+    double since_s;      /* when it came into this state */
+    double idle_since_s; /* when its last job left; meaningless while it has jobs */
+    int first_device; /* its devices are first_device .. first_device + device_count - 1
+                       */
     int device_count;
     bool may_sleep;
 };
@@ -178,6 +179,7 @@ struct seat {
 
 struct plan {
     size_t seat_count;
+    size_t seat_capacity;
     struct seat *seats; /* (seat_count) one a job, in input order */
     size_t used;
     size_t capacity;

@@ -1,13 +1,12 @@
 /* gpu.c - looking up and checking data sheets, see gpu.h */
 #include "world/gpu.h"
 
-#include "base/str.h"
 #include "world/gpu_catalogue.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #define REDUCED_SIZE 64
 
@@ -65,6 +64,8 @@ bool gpu_named(const struct gpu_sheet *sheet, const char *name)
 {
     char reduced[REDUCED_SIZE];
 
+    if (!strcasecmp(sheet->name, name))
+        return true; /* even if it is nothing but brands, or too long to reduce */
     reduce(name, reduced);
     if (reduces_to(sheet->name, reduced) || reduces_to(sheet->title, reduced))
         return true;

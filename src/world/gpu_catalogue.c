@@ -6,10 +6,11 @@
  * devices (K80, M60, MI250X) are listed as one of them, as the driver shows them, with
  * half the board's power.
  *
- * No data sheet tells idle draw or the lowest power limit.  Idle is what the driver's
- * tool commonly shows for a card without a process; the lowest limit is what it reports
- * as minimum.  AMD's driver takes almost any limit: there the figure is a third of the
- * TDP, under which nothing useful was seen. */
+ * Sources hold for rates, bandwidth, memory and TDP.  No data sheet tells idle draw or
+ * the lowest power limit: those are rounded from what the drivers' tools are commonly
+ * seen to show for such a card without a process, and a cluster's own readings go before
+ * them. AMD's driver takes almost any limit: there the lowest is set to a third of the
+ * TDP. */
 #include "world/gpu_catalogue.h"
 
 #define CARD(key, full, fp32, fp16, gbs, gb, units, tdp, idle, cap, since, from)         \

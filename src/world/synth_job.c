@@ -85,7 +85,7 @@ static void draw_memory(struct family *f, double smallest_gb, double largest_gb,
 static void draw_family(struct family *f, int index, const struct synth_gpu *gpus,
                         int gpu_count, struct rng *rng)
 {
-    double smallest = gpus[0].memory_gb, largest = gpus[0].memory_gb;
+    double smallest = INFINITY, largest = 0;
 
     memset(f, 0, sizeof(*f));
     f->job.family = index;

@@ -95,6 +95,17 @@ static void does_not_guess_at_cards_that_only_look_alike(void **state)
     assert_null(gpu_find(endless));
 }
 
+static void a_card_answers_to_its_own_name_whatever_it_is(void **state)
+{
+    struct gpu_sheet sheet = *gpu_find("v100");
+
+    (void)state;
+    snprintf(sheet.name, sizeof(sheet.name), "NVIDIA");
+    assert_true(gpu_named(&sheet, "nvidia"));
+    assert_false(gpu_named(&sheet, "amd"));
+    assert_false(gpu_named(&sheet, ""));
+}
+
 static void check_names_the_field_that_is_wrong(void **state)
 {
     struct gpu_sheet sheet = *gpu_find("v100");
@@ -123,6 +134,7 @@ int main(void)
         cmocka_unit_test(every_name_and_title_finds_its_own_card),
         cmocka_unit_test(finds_cards_by_the_names_people_and_drivers_use),
         cmocka_unit_test(does_not_guess_at_cards_that_only_look_alike),
+        cmocka_unit_test(a_card_answers_to_its_own_name_whatever_it_is),
         cmocka_unit_test(check_names_the_field_that_is_wrong),
     };
 

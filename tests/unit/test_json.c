@@ -128,7 +128,7 @@ static void a_file_that_is_not_there_is_named(void **state)
 
     (void)state;
     assert_int_equal(json_doc_load(&doc, "/no/such/file.json", &err), -1);
-    assert_int_equal(err.code, ERR_SYSTEM);
+    assert_int_equal(err.code, ERR_NOT_FOUND);
     assert_non_null(strstr(err.text, "/no/such/file.json"));
 }
 

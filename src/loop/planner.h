@@ -1,10 +1,11 @@
-/* optimize.h - the stage that decides what runs where, and the interface of all planners
+/* planner.h - the interface of all planners: what optimize/ gets and gives
  *
  * A planner gets the whole state and returns a whole plan; place/ turns the difference to
- * what runs into actions.  Corgi's own planners live here, the conventional policies it
- * is compared with in sim/policy; they see the same jobs, cluster and estimates. */
-#ifndef CORGI_LOOP_OPTIMIZE_OPTIMIZE_H
-#define CORGI_LOOP_OPTIMIZE_OPTIMIZE_H
+ * what runs into actions.  Corgi's own planners live in optimize/, the conventional
+ * policies it is compared with in sim/policy; they see the same jobs, cluster and
+ * estimates. */
+#ifndef CORGI_LOOP_PLANNER_H
+#define CORGI_LOOP_PLANNER_H
 
 #include "loop/model.h"
 #include "loop/types.h"

@@ -1,0 +1,76 @@
+/* command.h - a tree of commands over options.h
+ *
+ * A program is a root command; `corgi bench optimize` walks two children down.  A leaf
+ * has run(), which gets its parsed arguments and returns the exit status: 0 done, 1
+ * refused or failed, 2 wrong use.
+ *
+ *     static int run(struct command_call *call)
+ *     {
+ *         const struct sim_args *args = call->args;
+ *         struct err err = {0};
+ *
+ *         if (args->trace && args->workload)
+ *             return command_wrong_use(call, "--trace and --workload exclude each
+ * other"); if (simulate(args, &err) < 0) return command_failed(call, &err); return 0;
+ *     }
+ *     const struct command cmd_sim = {.name = "sim", .summary = "...", .run = run,
+ *                                     .options = options,
+ *                                     .args_size = sizeof(struct sim_args)};
+ */
+#ifndef CORGI_BASE_COMMAND_H
+#define CORGI_BASE_COMMAND_H
+
+#include "base/err.h"
+#include "base/options.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct command_call;
+
+struct command {
+    const char *name;
+    const char *summary;  /* one line, lower case, no full stop */
+    const char *help;     /* paragraphs with a blank line between; NULL: the summary says
+                             it */
+    const char *examples; /* one command line a line; NULL: none */
+    const char *operands; /* as in the synopsis: "[FILE...]"; NULL: takes none */
+    int operand_min;
+    int operand_max;                       /* -1: any number */
+    const struct option_spec *options;     /* ends with {0}; NULL: only --help */
+    size_t args_size;                      /* of the struct the options fill */
+    const struct command *const *children; /* ends with NULL; a group has no run() */
+    bool hidden;                           /* not in help, completion or man pages */
+    int (*run)(struct command_call *call);
+};
+
+struct command_call {
+    const struct command *root;
+    const struct command *command;
+    const char *path; /* "corgi sim" */
+    void *args;       /* the command's struct, zeroed, then defaults, then options */
+    int operand_count;
+    char **operands; /* ends with NULL */
+};
+
+/* The whole of main(): find the command, parse, run, and check that standard output was
+ * really written.  Also answers --help, -h, --version and -V of the root. */
+int command_main(const struct command *root, int argc, char **argv);
+
+/* Say on stderr in one sentence what is wrong, and return the exit status: 2 for wrong
+ * use (with a pointer to --help), 1 for a failure. */
+int command_wrong_use(const struct command_call *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+int command_failed(const struct command_call *call, const struct err *err);
+
+/* Walk the words down from root as far as they name commands; *used counts them and path
+ * gets "corgi bench optimize". */
+const struct command *command_find(const struct command *root, int word_count,
+                                   char *const *words, int *used, struct str *path);
+
+/* Fill err with "unknown command" and the nearest name; returns -1. */
+int command_unknown(const struct command *group, const char *path, const char *word,
+                    struct err *err);
+
+#endif

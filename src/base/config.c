@@ -1,0 +1,309 @@
+/* config.c - see config.h */
+#include "base/config.h"
+
+#include "base/mem.h"
+#include "base/suggest.h"
+#include "base/yaml.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct binding {
+    const char *file;
+    struct err *err;
+};
+
+static void *at(void *config, const struct config_key *key)
+{
+    return (char *)config + key->offset;
+}
+
+static bool is_value(const struct config_key *key)
+{
+    return (int)key->type < VALUE_TYPE_COUNT;
+}
+
+static struct value_rule rule_of(const struct config_key *key)
+{
+    return (struct value_rule){.type = (enum value_type)key->type,
+                               .min = key->min,
+                               .max = key->max,
+                               .choices = key->choices};
+}
+
+/* Put a value's text in its place; false when it does not fit the key. */
+static bool set_value(const struct config_key *key, const char *text, void *target)
+{
+    const struct value_rule rule = rule_of(key);
+
+    if (key->type == CONFIG_CHARS)
+        return *text && strlen(text) < key->item_size &&
+               str_copy(target, key->item_size, text);
+    if (key->type != CONFIG_STRING)
+        return value_parse(&rule, text, target);
+    if (!*text)
+        return false;
+    free(*(char **)target);
+    *(char **)target = mem_strdup(text);
+    return true;
+}
+
+void config_defaults(const struct config_key *keys, void *config)
+{
+    for (const struct config_key *key = keys; key->name; key++) {
+        if (key->type == CONFIG_GROUP) {
+            config_defaults(key->keys, at(config, key));
+        } else if (key->default_text) {
+            bool fits = set_value(key, key->default_text, at(config, key));
+
+            assert(fits);
+            (void)fits;
+        }
+    }
+}
+
+static void fini_list(const struct config_key *key, struct config_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (key->type == CONFIG_STRINGS)
+            free(((char **)list->items)[i]);
+        else
+            config_fini(key->keys, (char *)list->items + i * key->item_size);
+    }
+    free(list->items);
+    *list = (struct config_list){0};
+}
+
+void config_fini(const struct config_key *keys, void *config)
+{
+    for (const struct config_key *key = keys; key->name; key++) {
+        void *target = at(config, key);
+
+        if (key->type == CONFIG_STRING) {
+            free(*(char **)target);
+            *(char **)target = NULL;
+        } else if (key->type == CONFIG_GROUP) {
+            config_fini(key->keys, target);
+        } else if (key->type == CONFIG_LIST || key->type == CONFIG_STRINGS) {
+            fini_list(key, target);
+        }
+    }
+}
+
+/* "file:line:column: " goes before what check() or the caller put into err. */
+static int place(const struct binding *b, const struct yaml_node *node)
+{
+    return err_prefix(b->err, "%s:%d:%d", b->file, node->line, node->column);
+}
+
+static void describe(const struct config_key *key, struct str *out)
+{
+    const struct value_rule rule = rule_of(key);
+
+    if (is_value(key))
+        value_describe(&rule, out);
+    else if (key->type == CONFIG_CHARS)
+        str_addf(out, "a text of 1 to %zu characters", key->item_size - 1);
+    else
+        str_add(out, key->type == CONFIG_GROUP  ? "a mapping of keys"
+                     : key->type == CONFIG_LIST ? "a list of mappings"
+                                                : "a list of texts");
+}
+
+static int refuse(const struct binding *b, const struct config_key *key,
+                  const struct yaml_node *node)
+{
+    static const char *const kinds[] = {"", "a list", "a mapping"};
+    struct str wanted = {0};
+
+    describe(key, &wanted);
+    if (node->kind == YAML_VALUE && !*node->text)
+        err_set(b->err, ERR_INVALID, "'%s' has no value, it takes %s", key->name,
+                str_text(&wanted));
+    else if (node->kind == YAML_VALUE)
+        err_set(b->err, ERR_INVALID, "'%s' takes %s, not %s'%.60s'", key->name,
+                str_text(&wanted), node->quoted ? "the text " : "", node->text);
+    else
+        err_set(b->err, ERR_INVALID, "'%s' takes %s, not %s", key->name,
+                str_text(&wanted), kinds[node->kind]);
+    str_fini(&wanted);
+    return place(b, node);
+}
+
+/* In YAML quotes make a text; units and choices are texts anyway. */
+static bool text_fits(const struct config_key *key, const struct yaml_node *node)
+{
+    if (node->kind != YAML_VALUE)
+        return false;
+    if (!node->quoted)
+        return strcmp(node->text, "~") != 0 && strcmp(node->text, "null") != 0;
+    return key->type != CONFIG_BOOL && key->type != CONFIG_INT &&
+           key->type != CONFIG_U64 && key->type != CONFIG_DOUBLE;
+}
+
+static int bind_mapping(const struct binding *b, const struct config_key *keys,
+                        const struct yaml_node *mapping, void *config);
+
+static int bind_item(const struct binding *b, const struct config_key *key,
+                     const struct yaml_node *node, void *item)
+{
+    if (key->type == CONFIG_LIST) {
+        if (node->kind != YAML_MAPPING)
+            return refuse(b, key, node);
+        config_defaults(key->keys, item);
+        return bind_mapping(b, key->keys, node, item);
+    }
+    if (!text_fits(key, node) || !*node->text)
+        return refuse(b, key, node);
+    *(char **)item = mem_strdup(node->text);
+    return 0;
+}
+
+static int bind_list(const struct binding *b, const struct config_key *key,
+                     const struct yaml_node *node, struct config_list *list)
+{
+    size_t size = key->type == CONFIG_LIST ? key->item_size : sizeof(char *);
+    size_t most = key->max > 0 ? (size_t)key->max : CONFIG_MAX_ITEMS;
+
+    if (node->kind != YAML_LIST)
+        return refuse(b, key, node);
+    if (node->child_count > most || (double)node->child_count < key->min) {
+        err_set(b->err, ERR_LIMIT, "'%s' takes %.0f to %zu items, not %zu", key->name,
+                key->min, most, node->child_count);
+        return place(b, node);
+    }
+    list->items = mem_zeroed(node->child_count, size);
+    for (size_t i = 0; i < node->child_count; i++) {
+        list->count = i + 1; /* config_fini() takes a half-filled last item */
+        if (bind_item(b, key, &node->children[i], (char *)list->items + i * size) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A group whose keys are all commented out is an empty one. */
+static bool is_group(const struct yaml_node *node)
+{
+    return node->kind == YAML_MAPPING ||
+           (node->kind == YAML_VALUE && !node->quoted && !*node->text);
+}
+
+static int bind_key(const struct binding *b, const struct config_key *key,
+                    const struct yaml_node *node, void *target)
+{
+    int rc = 0;
+
+    if (key->type == CONFIG_LIST || key->type == CONFIG_STRINGS)
+        rc = bind_list(b, key, node, target);
+    else if (key->type == CONFIG_GROUP && is_group(node))
+        rc = bind_mapping(b, key->keys, node, target);
+    else if (key->type == CONFIG_GROUP || !text_fits(key, node) ||
+             !set_value(key, node->text, target))
+        rc = refuse(b, key, node);
+    if (rc == 0 && key->check && key->check(target, b->err) < 0)
+        rc = place(b, node);
+    return rc;
+}
+
+static int refuse_unknown(const struct binding *b, const struct config_key *keys,
+                          const struct yaml_node *node)
+{
+    struct str known = {0};
+    struct suggest nearest;
+
+    suggest_init(&nearest, node->key);
+    for (const struct config_key *key = keys; key->name; key++) {
+        if (key->type == CONFIG_LINE)
+            continue;
+        suggest_try(&nearest, key->name);
+        str_addf(&known, "%s%s", known.length ? ", " : "", key->name);
+    }
+    if (nearest.best)
+        err_set(b->err, ERR_INVALID, "unknown key '%.60s', did you mean '%s'?", node->key,
+                nearest.best);
+    else
+        err_set(b->err, ERR_INVALID, "unknown key '%.60s', known are %.250s", node->key,
+                str_text(&known));
+    str_fini(&known);
+    return err_prefix(b->err, "%s:%d:%d", b->file, node->key_line, node->key_column);
+}
+
+static const struct config_key *key_named(const struct config_key *keys, const char *name)
+{
+    for (const struct config_key *key = keys; key->name; key++)
+        if (key->type != CONFIG_LINE && !strcmp(key->name, name))
+            return key;
+    return NULL;
+}
+
+static int bind_mapping(const struct binding *b, const struct config_key *keys,
+                        const struct yaml_node *mapping, void *config)
+{
+    for (size_t i = 0; i < mapping->child_count; i++) {
+        const struct yaml_node *node = &mapping->children[i];
+        const struct config_key *key = key_named(keys, node->key);
+
+        if (!key)
+            return refuse_unknown(b, keys, node);
+        if (bind_key(b, key, node, at(config, key)) < 0)
+            return -1;
+    }
+    for (const struct config_key *key = keys; key->name; key++) {
+        if (key->type == CONFIG_LINE)
+            *(int *)at(config, key) = mapping->line;
+        if (key->required && !yaml_get(mapping, key->name)) {
+            err_set(b->err, ERR_INVALID, "the key '%s' (%s) is missing", key->name,
+                    key->help);
+            return place(b, mapping);
+        }
+    }
+    return 0;
+}
+
+static int bind_root(const struct config_key *keys, void *config, size_t size,
+                     const char *name, const struct yaml_node *root, struct err *err)
+{
+    const struct binding b = {name, err};
+    void *fresh = mem_zeroed(1, size);
+    int rc = -1;
+
+    config_defaults(keys, fresh);
+    if (root->kind == YAML_MAPPING)
+        rc = bind_mapping(&b, keys, root, fresh);
+    else
+        err_set(err, ERR_FORMAT, "%s:%d:%d: a config is a mapping of keys", name,
+                root->line, root->column);
+    if (rc == 0)
+        memcpy(config, fresh, size);
+    else
+        config_fini(keys, fresh);
+    free(fresh);
+    return rc;
+}
+
+int config_parse(const struct config_key *keys, void *config, size_t size,
+                 const char *name, const char *text, size_t count, struct err *err)
+{
+    struct yaml_node *root = NULL;
+    int rc;
+
+    if (yaml_parse(&root, name, text, count, err) < 0)
+        return -1;
+    rc = bind_root(keys, config, size, name, root, err);
+    yaml_destroy(root);
+    return rc;
+}
+
+int config_read(const struct config_key *keys, void *config, size_t size,
+                const char *path, struct err *err)
+{
+    struct yaml_node *root = NULL;
+    int rc;
+
+    if (yaml_read(&root, path, err) < 0)
+        return -1;
+    rc = bind_root(keys, config, size, path, root, err);
+    yaml_destroy(root);
+    return rc;
+}

@@ -1,0 +1,64 @@
+/* options.h - one table of options a command
+ *
+ * The table says how an option is typed, where its value goes and what it is for;
+ * parsing,
+ * `--help`, shell completion and man pages are all made from it, so they cannot disagree.
+ *
+ *     struct sim_args {
+ *         uint64_t seed;
+ *         const char *out;
+ *         bool json;
+ *     };
+ *     static const struct option_spec options[] = {
+ *         {.name = "seed", .type = OPTION_U64, .argument = "N", .default_text = "1",
+ *          .offset = offsetof(struct sim_args, seed), .help = "seed of all draws"},
+ *         {.name = "out", .letter = 'o', .type = OPTION_STRING, .argument = "DIR",
+ *          .offset = offsetof(struct sim_args, out), .help = "write the files there"},
+ *         {.name = "json", .type = OPTION_FLAG,
+ *          .offset = offsetof(struct sim_args, json), .help = "print JSON"},
+ *         {0},
+ *     };
+ *
+ * Every command also answers --help and -h. */
+#ifndef CORGI_BASE_OPTIONS_H
+#define CORGI_BASE_OPTIONS_H
+
+#include "base/err.h"
+#include "base/value.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum option_type {
+    OPTION_FLAG = VALUE_BOOL,   /* no value on the command line */
+    OPTION_STRING = VALUE_TEXT, /* const char *, borrowed from argv or the table */
+    OPTION_INT = VALUE_INT,
+    OPTION_U64 = VALUE_U64,
+    OPTION_DOUBLE = VALUE_DOUBLE,
+    OPTION_SECONDS = VALUE_SECONDS,
+    OPTION_WATTS = VALUE_WATTS,
+    OPTION_CHOICE = VALUE_CHOICE,
+};
+
+struct option_spec {
+    const char *name;     /* without the dashes; NULL ends the table */
+    char letter;          /* 0: no short form; 'h' is taken */
+    const char *argument; /* FILE and DIR complete to paths; unused for flags */
+    enum option_type type;
+    size_t offset;   /* of the value in the struct of the command's arguments */
+    double min, max; /* as in struct value_rule */
+    const char *const *choices; /* ends with NULL */
+    const char *default_text; /* as it would be typed, parsed the same way; NULL: zero */
+    const char *help;         /* lower case, no full stop */
+};
+
+/* Set every value to its default.  A default that does not parse is our own mistake. */
+void options_defaults(const struct option_spec *specs, void *args);
+
+/* Read argv[1..] into args, which holds the defaults.  Options may stand among the
+ * operands until "--"; the operands end up last in argv.  Returns the index of the first
+ * operand, or -1 with ERR_USAGE.  At --help it stops and sets *help. */
+int options_parse(const struct option_spec *specs, void *args, int argc, char **argv,
+                  bool *help, struct err *err);
+
+#endif

@@ -1,0 +1,20 @@
+/* suggest.h - "did you mean": the known name nearest to a misspelt one */
+#ifndef CORGI_BASE_SUGGEST_H
+#define CORGI_BASE_SUGGEST_H
+
+#include <stddef.h>
+
+struct suggest {
+    const char *typed;
+    const char *best; /* borrowed from the caller's names; NULL: none is near */
+    size_t best_distance;
+};
+
+void suggest_init(struct suggest *s, const char *typed);
+void suggest_try(struct suggest *s, const char *name);
+
+/* Single edits (insert, delete, replace, swap neighbours) that turn a into b; at least
+ * 64 when either is longer than 63 characters. */
+size_t suggest_distance(const char *a, const char *b);
+
+#endif

@@ -1,0 +1,35 @@
+/* value.h - one typed value from text, for command lines and config files alike
+ *
+ * A rule says what a text must be; the same rule words the refusal. */
+#ifndef CORGI_BASE_VALUE_H
+#define CORGI_BASE_VALUE_H
+
+#include "base/str.h"
+
+#include <stdbool.h>
+
+enum value_type {
+    VALUE_BOOL,    /* bool: true/false, yes/no, on/off */
+    VALUE_TEXT,    /* const char *, borrowed; never empty */
+    VALUE_INT,     /* int */
+    VALUE_U64,     /* uint64_t */
+    VALUE_DOUBLE,  /* double, finite */
+    VALUE_SECONDS, /* double: 90, 90s, 10m, 2h, 5d */
+    VALUE_WATTS,   /* double: 250, 250W, 20kW */
+    VALUE_CHOICE,  /* int: index into choices */
+    VALUE_TYPE_COUNT
+};
+
+struct value_rule {
+    enum value_type type;
+    double min, max; /* both 0: any number; times from 0 to 300 years, powers to 1 GW */
+    const char *const *choices; /* ends with NULL */
+};
+
+/* False when the text is not such a value; the target then stays as it was. */
+bool value_parse(const struct value_rule *rule, const char *text, void *target);
+
+/* What the rule asks for: "a whole number from 1 to 10". */
+void value_describe(const struct value_rule *rule, struct str *out);
+
+#endif

@@ -1,0 +1,305 @@
+/* cmd_sim.c - corgi sim: what would happen on a cluster under each policy */
+#include "corgi/commands.h"
+
+#include "base/parse.h"
+#include "base/progress.h"
+#include "sim/result.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct sim_args {
+    const char *cluster;
+    const char *trace;
+    const char *workload;
+    const char *throughputs;
+    const char *policy;
+    const char *load;
+    const char *out;
+    uint64_t seed;
+    int seeds;
+    int threads;
+    int share;
+    double days;
+    int limit;
+    double mtbf_s;
+    double until_s;
+    bool no_sleep;
+    bool timings;
+    bool json;
+};
+
+static const struct option_spec options[] = {
+    {.name = "workload",
+     .letter = 'w',
+     .type = OPTION_STRING,
+     .argument = "NAME",
+     .default_text = "demo",
+     .offset = offsetof(struct sim_args, workload),
+     .help = "built-in cluster and requests: demo, standard or modern"},
+    {.name = "cluster",
+     .letter = 'c',
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .offset = offsetof(struct sim_args, cluster),
+     .help = "nodes and GPUs as YAML, instead of the workload's"},
+    {.name = "trace",
+     .letter = 't',
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .offset = offsetof(struct sim_args, trace),
+     .help = "requests as CSV, instead of generated ones"},
+    {.name = "throughputs",
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .offset = offsetof(struct sim_args, throughputs),
+     .help = "measured rates as Gavel's JSON, instead of the synthetic world"},
+    {.name = "policy",
+     .letter = 'p',
+     .type = OPTION_STRING,
+     .argument = "LIST",
+     .default_text = "corgi,fifo,fastest,pack-blind",
+     .offset = offsetof(struct sim_args, policy),
+     .help = "policies to compare, with commas between, or all"},
+    {.name = "load",
+     .letter = 'l',
+     .type = OPTION_STRING,
+     .argument = "LIST",
+     .offset = offsetof(struct sim_args, load),
+     .help = "offered loads in percent, with commas between [the workload's]"},
+    {.name = "seed",
+     .letter = 's',
+     .type = OPTION_U64,
+     .argument = "N",
+     .default_text = "1",
+     .offset = offsetof(struct sim_args, seed),
+     .help = "seed of everything drawn"},
+    {.name = "seeds",
+     .type = OPTION_INT,
+     .argument = "N",
+     .min = 0,
+     .max = 1000,
+     .default_text = "0",
+     .offset = offsetof(struct sim_args, seeds),
+     .help = "paired seeds a row; 0 is the workload's own number, 1 with a trace"},
+    {.name = "days",
+     .type = OPTION_DOUBLE,
+     .argument = "N",
+     .min = 0,
+     .max = 365,
+     .default_text = "0",
+     .offset = offsetof(struct sim_args, days),
+     .help = "days of arrivals; 0 is the workload's own"},
+    {.name = "limit",
+     .type = OPTION_INT,
+     .argument = "N",
+     .min = 0,
+     .max = WORKLOAD_MAX_REQUESTS,
+     .default_text = "0",
+     .offset = offsetof(struct sim_args, limit),
+     .help = "stop generating after so many requests; 0 is no limit"},
+    {.name = "until",
+     .type = OPTION_SECONDS,
+     .argument = "TIME",
+     .default_text = "0",
+     .offset = offsetof(struct sim_args, until_s),
+     .help = "stop the clock there; 0 is when all work is done"},
+    {.name = "share",
+     .type = OPTION_INT,
+     .argument = "N",
+     .min = 1,
+     .max = LOOP_MAX_SHARE,
+     .default_text = "2",
+     .offset = offsetof(struct sim_args, share),
+     .help = "most jobs on one GPU"},
+    {.name = "no-sleep",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct sim_args, no_sleep),
+     .help = "idle nodes stay awake, for every policy"},
+    {.name = "mtbf",
+     .type = OPTION_SECONDS,
+     .argument = "TIME",
+     .default_text = "60d",
+     .offset = offsetof(struct sim_args, mtbf_s),
+     .help = "mean time between failures of a node; 0 is never"},
+    {.name = "threads",
+     .type = OPTION_INT,
+     .argument = "N",
+     .min = 0,
+     .max = 64,
+     .default_text = "0",
+     .offset = offsetof(struct sim_args, threads),
+     .help = "runs at the same time; 0 is one a core"},
+    {.name = "out",
+     .letter = 'o',
+     .type = OPTION_STRING,
+     .argument = "DIR",
+     .offset = offsetof(struct sim_args, out),
+     .help = "also write sim.json, rows.csv and jobs.csv there"},
+    {.name = "timings",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct sim_args, timings),
+     .help = "put decision times into the JSON, which then differs from run to run"},
+    {.name = "json",
+     .letter = 'j',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct sim_args, json),
+     .help = "print JSON instead of a table"},
+    {0},
+};
+
+static int parse_loads(const char *text, struct sweep_options *o, struct err *err)
+{
+    o->load_count = 0;
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        char item[32];
+        double percent;
+
+        if (length == 0 || length >= sizeof(item) || o->load_count == SWEEP_MAX_LOADS)
+            return err_set(err, ERR_USAGE, "--load '%s' is not a list of percentages",
+                           text);
+        memcpy(item, text, length);
+        item[length] = '\0';
+        if (!parse_double(item, &percent) || !(percent >= 1) || percent > 200)
+            return err_set(err, ERR_USAGE, "--load %s is not within 1 and 200 percent",
+                           item);
+        o->loads[o->load_count++] = percent / 100;
+        text += length + (text[length] == ',');
+    }
+    if (o->load_count == 0)
+        return err_set(err, ERR_USAGE, "--load names no load");
+    return 0;
+}
+
+static int fill_options(const struct sim_args *args, struct sweep_options *o,
+                        struct err *err)
+{
+    const struct scenario_builtin *builtin = scenario_builtin_find(args->workload);
+
+    if (!builtin)
+        return err_set(err, ERR_USAGE,
+                       "unknown workload '%s'; there are demo, standard and modern",
+                       args->workload);
+    *o = (struct sweep_options){.sim = sim_default_options(), .threads = args->threads};
+    o->scenario = (struct scenario_options){
+        .workload = args->workload,
+        .cluster = args->cluster,
+        .throughputs = args->throughputs,
+        .trace = args->trace,
+        .days = args->days,
+        .limit = (size_t)args->limit,
+        .seed = args->seed,
+    };
+    /* Traces of measured jobs name machines of a whole cluster: give them the standard
+     * one. */
+    if (args->trace && !strcmp(args->workload, "demo"))
+        o->scenario.workload = "standard";
+    o->sim.settings.sleep = !args->no_sleep;
+    o->sim.settings.share_max = args->share;
+    o->sim.node_mtbf_s = args->mtbf_s;
+    o->sim.limit_s = args->until_s;
+    o->seeds = args->seeds ? args->seeds : args->trace ? 1 : builtin->seeds;
+    if (policy_parse_list(args->policy, o->policies, &o->policy_count, err) < 0) {
+        err->code = ERR_USAGE;
+        return -1;
+    }
+    if (args->trace && !args->load) {
+        o->loads[0] = 1;
+        o->load_count = 1;
+        return 0;
+    }
+    return parse_loads(args->load ? args->load : builtin->loads, o, err);
+}
+
+static void show_progress(void *ctx, double share)
+{
+    progress_update(ctx, share);
+}
+
+/* A line for what the columns do not show. */
+static void print_rejected(const struct sweep *sweep)
+{
+    size_t rejected = 0, jobs = 0;
+
+    for (int s = 0; s < sweep->rows[0].seeds; s++) {
+        rejected += sweep->rows[0].runs[s].refused;
+        jobs += sweep->rows[0].runs[s].jobs;
+    }
+    if (rejected > 0)
+        printf("%zu of %zu requests of %s were rejected: nobody knows a rate of theirs "
+               "on so "
+               "many GPUs, or they fit nowhere.\n",
+               rejected, jobs, sweep->rows[0].policy->name);
+}
+
+static int print_result(const struct sim_args *args, const struct sweep *sweep,
+                        const struct sweep_options *o, struct err *err)
+{
+    struct table *table;
+    int rc;
+
+    if (args->json) {
+        struct str json = {0};
+
+        result_json(sweep, o, args->timings, &json);
+        fputs(str_text(&json), stdout);
+        str_fini(&json);
+        return 0;
+    }
+    table = result_table(sweep);
+    rc = table_print(table, stdout, err);
+    table_destroy(table);
+    printf(
+        "\n%s rates, modelled power; idle nodes %s.  Work is in hours of the fastest GPU "
+        "type.\nSLA time%%: share of job-time with the requirement met; oracle rows know "
+        "true rates.\n",
+        args->throughputs ? "Measured" : "Synthetic",
+        args->no_sleep ? "stay awake" : "sleep");
+    print_rejected(sweep);
+    return rc;
+}
+
+static int run(struct command_call *call)
+{
+    const struct sim_args *args = call->args;
+    struct sweep_options o;
+    struct sweep sweep = {0};
+    struct progress *progress;
+    struct err err = {0};
+    int rc;
+
+    if (args->trace && args->load)
+        return command_wrong_use(call,
+                                 "--load is for generated requests, not for a --trace");
+    if (fill_options(args, &o, &err) < 0)
+        return command_wrong_use(call, "%s", err.text);
+    progress = progress_create("simulating", 1);
+    rc = sweep_run(&sweep, &o, show_progress, progress, &err);
+    progress_destroy(progress);
+    if (rc == 0 && args->out)
+        rc = result_write(&sweep, &o, args->out, &err);
+    if (rc == 0)
+        rc = print_result(args, &sweep, &o, &err);
+    sweep_fini(&sweep);
+    return rc < 0 ? command_failed(call, &err) : 0;
+}
+
+const struct command cmd_sim = {
+    .name = "sim",
+    .summary = "simulate a cluster under one or more policies",
+    .help =
+        "Play requests on a cluster, on a virtual clock, under each policy, and compare "
+        "energy, kept promises, waits and efficiency.  Corgi's own policy runs the very "
+        "loop the daemon runs: it never sees true rates, only its estimates and noisy "
+        "measurements.\n\n"
+        "Without files everything is drawn from the seed: the same seed gives the same "
+        "bytes.  Each seed of a row is another world and another list of requests, the "
+        "same for all policies.",
+    .examples = "corgi sim\n"
+                "corgi sim --workload standard --policy all --load 30,50,70,90\n"
+                "corgi sim --cluster mine.yaml --policy corgi,fifo --seeds 4 --json",
+    .options = options,
+    .args_size = sizeof(struct sim_args),
+    .run = run,
+};

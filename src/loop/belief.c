@@ -1,0 +1,97 @@
+/* belief.c - see belief.h */
+#include "loop/belief.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* Half the width of a 90 % interval in standard deviations. */
+#define Z90 1.6448536269514722
+
+static double clamp(double x, double low, double high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+/* A model's slip (NaN from a diverged network, a crossed interval) must not reach a plan.
+ */
+static void make_sane(struct estimate *e)
+{
+    const double least = 1e-12, most = 1e12;
+
+    if (!isfinite(e->value))
+        *e = (struct estimate){.value = least, .low = least, .high = most};
+    e->value = clamp(e->value, least, most);
+    e->low = isfinite(e->low) ? clamp(e->low, least, e->value) : least;
+    e->high = isfinite(e->high) ? clamp(e->high, e->value, most) : most;
+}
+
+void belief_predict(struct model *model, const struct combination *where,
+                    struct prediction *out)
+{
+    assert(where->count >= 1 && where->count <= LOOP_MAX_SHARE);
+    model->ops->predict(model->self, where, out);
+    for (int i = 0; i < where->count; i++)
+        make_sane(&out->rate[i]);
+    make_sane(&out->watts);
+    out->fits = isfinite(out->fits) ? clamp(out->fits, 0, 1) : 0;
+}
+
+struct prediction belief_alone(struct model *model, const struct job *job, int type)
+{
+    struct combination where = {
+        .type = type, .count = 1, .members = {{.job = job, .nodes = 1}}};
+    struct prediction out;
+
+    belief_predict(model, &where, &out);
+    return out;
+}
+
+double belief_at_confidence(const struct estimate *e, double confidence)
+{
+    double sd_log;
+
+    assert(confidence > 0 && confidence < 1);
+    if (!(e->low > 0) || !(e->high > e->low))
+        return e->value;
+    /* Intervals may be lopsided; the lower half is what a promise rests on. */
+    sd_log =
+        confidence >= 0.5 ? log(e->value / e->low) / Z90 : log(e->high / e->value) / Z90;
+    return e->value * exp(-sd_log * belief_normal_quantile(confidence));
+}
+
+struct estimate belief_from_log(double log_value, double sd_log,
+                                enum estimate_source source, int observations)
+{
+    return (struct estimate){
+        .value = exp(log_value),
+        .low = exp(log_value - Z90 * sd_log),
+        .high = exp(log_value + Z90 * sd_log),
+        .source = source,
+        .observations = observations,
+    };
+}
+
+double belief_normal_quantile(double p)
+{
+    /* Odd series in t = sqrt(-2 ln q) for the tail q <= 1/2 (Abramowitz and
+     * Stegun 26.2.23, error below 4.5e-4), sharpened by one Newton step to about 1e-7:
+     * planners ask this for every place they look at, so no iteration to the last digit.
+     */
+    double q = p < 0.5 ? p : 1 - p, t, z;
+
+    assert(p > 0 && p < 1);
+    if (p == 0.5)
+        return 0;
+    t = sqrt(-2 * log(q));
+    z = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+    z += (0.5 * erfc(z / M_SQRT2) - q) * sqrt(2 * M_PI) * exp(z * z / 2);
+    return p < 0.5 ? -z : z;
+}
+
+const char *belief_source_name(enum estimate_source source)
+{
+    static const char *const names[] = {"initial", "correlated", "measured"};
+
+    return names[source];
+}

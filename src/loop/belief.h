@@ -1,0 +1,31 @@
+/* belief.h - asking a model, and reading what it says
+ *
+ * Asks the model, keeps its answers sane whatever the model is, and reads intervals: a
+ * requirement is judged at the confidence it was asked with. */
+#ifndef CORGI_LOOP_BELIEF_H
+#define CORGI_LOOP_BELIEF_H
+
+#include "loop/model.h"
+
+/* Predict a combination.  Rates and watts come back positive and finite with
+ * low <= value <= high, fits within 0..1. */
+void belief_predict(struct model *model, const struct combination *where,
+                    struct prediction *out);
+
+/* One job alone on one type without a cap, on one node. */
+struct prediction belief_alone(struct model *model, const struct job *job, int type);
+
+/* The value that is exceeded with this probability, reading the 90 % interval as that of
+ * a log-normal; confidence 0.5 gives the value itself. */
+double belief_at_confidence(const struct estimate *estimate, double confidence);
+
+/* An estimate from its logarithm and the standard deviation of that. */
+struct estimate belief_from_log(double log_value, double sd_log,
+                                enum estimate_source source, int observations);
+
+/* Quantile of the standard normal distribution, probability in (0, 1). */
+double belief_normal_quantile(double probability);
+
+const char *belief_source_name(enum estimate_source source);
+
+#endif

@@ -1,0 +1,133 @@
+/* cluster.c - see cluster.h */
+#include "loop/cluster.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct cluster *cluster_create(const struct gpu_sheet *types, int type_count)
+{
+    struct cluster *c = mem_new(struct cluster);
+
+    assert(type_count > 0 && type_count <= CLUSTER_MAX_TYPES);
+    c->type_count = type_count;
+    c->types = mem_dup(types, (size_t)type_count, sizeof(*types));
+    return c;
+}
+
+void cluster_destroy(struct cluster *c)
+{
+    if (!c)
+        return;
+    free(c->types);
+    free(c->nodes);
+    free(c->devices);
+    free(c);
+}
+
+struct cluster *cluster_dup(const struct cluster *from)
+{
+    struct cluster *c = mem_dup(from, 1, sizeof(*from));
+
+    c->types = mem_dup(from->types, (size_t)from->type_count, sizeof(*from->types));
+    c->nodes = mem_dup(from->nodes, (size_t)from->node_count, sizeof(*from->nodes));
+    c->devices =
+        mem_dup(from->devices, (size_t)from->device_count, sizeof(*from->devices));
+    return c;
+}
+
+void cluster_add_node(struct cluster *c, const struct node_spec *spec)
+{
+    size_t nodes = (size_t)c->node_count, devices = (size_t)c->device_count;
+    size_t more = (size_t)spec->device_count;
+    struct node *node;
+
+    assert(spec->type >= 0 && spec->type < c->type_count && spec->device_count > 0);
+    assert(c->node_count < CLUSTER_MAX_NODES);
+    c->nodes = mem_resize(c->nodes, nodes, nodes + 1, sizeof(*c->nodes));
+    c->devices = mem_resize(c->devices, devices, devices + more, sizeof(*c->devices));
+    node = &c->nodes[c->node_count];
+    if (spec->name && *spec->name)
+        str_copy(node->name, sizeof(node->name), spec->name);
+    else
+        snprintf(node->name, sizeof(node->name), "node-%d", c->node_count + 1);
+    node->state = NODE_AWAKE;
+    node->host_watts = spec->host_watts;
+    node->sleep_watts = spec->sleep_watts;
+    node->wake_s = spec->wake_s;
+    node->first_device = c->device_count;
+    node->device_count = spec->device_count;
+    node->may_sleep = spec->may_sleep;
+    for (int i = 0; i < spec->device_count; i++)
+        c->devices[c->device_count + i] =
+            (struct device){.type = spec->type, .node = c->node_count};
+    c->device_count += spec->device_count;
+    c->node_count++;
+}
+
+void cluster_seat(struct cluster *c, int device, uint64_t job)
+{
+    struct device *d = &c->devices[device];
+
+    assert(d->job_count < LOOP_MAX_SHARE && !d->failed);
+    d->jobs[d->job_count++] = job;
+}
+
+void cluster_leave(struct cluster *c, int device, uint64_t job, double now_s)
+{
+    struct device *d = &c->devices[device];
+    int i = 0;
+
+    while (i < d->job_count && d->jobs[i] != job)
+        i++;
+    assert(i < d->job_count);
+    for (; i + 1 < d->job_count; i++)
+        d->jobs[i] = d->jobs[i + 1];
+    d->job_count--;
+    if (cluster_node_jobs(c, d->node) == 0)
+        c->nodes[d->node].idle_since_s = now_s;
+}
+
+bool cluster_device_usable(const struct cluster *c, int device)
+{
+    const struct device *d = &c->devices[device];
+
+    return !d->failed && !d->drained && c->nodes[d->node].state != NODE_DOWN;
+}
+
+int cluster_node_jobs(const struct cluster *c, int node)
+{
+    const struct node *n = &c->nodes[node];
+    int jobs = 0;
+
+    for (int i = 0; i < n->device_count; i++)
+        jobs += c->devices[n->first_device + i].job_count;
+    return jobs;
+}
+
+double cluster_idle_watts(const struct cluster *c, int node)
+{
+    const struct node *n = &c->nodes[node];
+    double watts = 0;
+
+    for (int i = 0; i < n->device_count; i++)
+        watts += c->types[c->devices[n->first_device + i].type].idle_watts;
+    return watts;
+}
+
+int cluster_nodes_spanned(const struct cluster *c, const int *devices, int count)
+{
+    int spanned = 0;
+
+    for (int i = 0; i < count; i++) {
+        bool seen = false;
+
+        for (int k = 0; k < i && !seen; k++)
+            seen = c->devices[devices[k]].node == c->devices[devices[i]].node;
+        spanned += !seen;
+    }
+    return spanned;
+}

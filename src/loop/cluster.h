@@ -1,0 +1,44 @@
+/* cluster.h - nodes and devices, and which job sits on which device
+ *
+ * Devices hold job ids; seating and leaving keep node idle times right.  The loop owns
+ * its cluster; engines and planners only read it. */
+#ifndef CORGI_LOOP_CLUSTER_H
+#define CORGI_LOOP_CLUSTER_H
+
+#include "loop/types.h"
+
+#define CLUSTER_MAX_TYPES   64
+#define CLUSTER_MAX_NODES   20000
+#define CLUSTER_MAX_DEVICES 100000
+
+struct node_spec {
+    const char *name; /* "" or NULL: node-<n> */
+    int type;
+    int device_count;
+    double host_watts;
+    double sleep_watts;
+    double wake_s;
+    bool may_sleep;
+};
+
+/* Types are copied.  Nodes start awake and empty. */
+struct cluster *cluster_create(const struct gpu_sheet *types, int type_count);
+void cluster_destroy(struct cluster *cluster); /* NULL is fine */
+struct cluster *cluster_dup(const struct cluster *cluster);
+
+void cluster_add_node(struct cluster *cluster, const struct node_spec *spec);
+
+/* Put a job on a device or take it off; both assert that this is possible. */
+void cluster_seat(struct cluster *cluster, int device, uint64_t job);
+void cluster_leave(struct cluster *cluster, int device, uint64_t job, double now_s);
+
+bool cluster_device_usable(const struct cluster *cluster,
+                           int device); /* may start a job */
+int cluster_node_jobs(const struct cluster *cluster,
+                      int node); /* seats taken on a node */
+double cluster_idle_watts(const struct cluster *cluster, int node); /* of its devices */
+
+/* How many nodes these devices span. */
+int cluster_nodes_spanned(const struct cluster *cluster, const int *devices, int count);
+
+#endif

@@ -1,0 +1,30 @@
+/* need.c - see need.h */
+#include "loop/need.h"
+
+#include <math.h>
+
+double need_rate_now(const struct job_status *status, double now_s)
+{
+    const struct requirement *need = &status->job.need;
+    double left_s, steps;
+
+    switch (need->kind) {
+    case NEED_BEST_EFFORT:
+        return 0;
+    case NEED_RATE:
+    case NEED_SERVICE:
+        return status->required_rate;
+    case NEED_DEADLINE:
+        left_s = need->deadline_s - now_s;
+        steps = fmax(0, status->job.total_steps - status->steps_done);
+        return left_s > 0 ? steps / left_s : 0;
+    }
+    return 0;
+}
+
+const char *need_kind_name(enum need_kind kind)
+{
+    static const char *const names[] = {"best_effort", "rate", "service", "deadline"};
+
+    return names[kind];
+}

@@ -1,0 +1,14 @@
+/* need.h - what a requirement means at a moment */
+#ifndef CORGI_LOOP_NEED_H
+#define CORGI_LOOP_NEED_H
+
+#include "loop/types.h"
+
+/* The rate the job must have now: 0 for best effort, the demand of a service, what is
+ * left of the steps over what is left of the time for a deadline.  A deadline that has
+ * passed asks for nothing more: it is broken already. */
+double need_rate_now(const struct job_status *status, double now_s);
+
+const char *need_kind_name(enum need_kind kind);
+
+#endif

@@ -1,0 +1,90 @@
+/* plan.c - see plan.h */
+#include "loop/optimize/plan.h"
+
+#include "base/mem.h"
+#include "loop/cluster.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void plan_reset(struct plan *plan, const struct optimize_input *in)
+{
+    size_t devices = (size_t)in->cluster->device_count;
+    size_t nodes = (size_t)in->cluster->node_count;
+
+    if (in->job_count > plan->seat_capacity) {
+        size_t wanted = in->job_count * 2;
+
+        plan->seats =
+            mem_resize(plan->seats, plan->seat_capacity, wanted, sizeof(*plan->seats));
+        plan->seat_capacity = wanted;
+    }
+    plan->cap_watts = mem_resize(plan->cap_watts, 0, devices, sizeof(*plan->cap_watts));
+    plan->awake = mem_resize(plan->awake, 0, nodes, sizeof(*plan->awake));
+    plan->seat_count = in->job_count;
+    plan->used = 0;
+    for (size_t i = 0; i < in->job_count; i++)
+        plan->seats[i] =
+            (struct seat){.job = in->jobs[i]->job.id, .reason = UNPLACED_CAPACITY};
+    for (size_t d = 0; d < devices; d++)
+        plan->cap_watts[d] = in->cluster->devices[d].cap_watts;
+    for (size_t n = 0; n < nodes; n++)
+        plan->awake[n] = in->cluster->nodes[n].state != NODE_ASLEEP;
+    plan->cost_watts = 0;
+    plan->bound_watts = NAN;
+}
+
+void plan_fini(struct plan *plan)
+{
+    free(plan->seats);
+    free(plan->devices);
+    free(plan->cap_watts);
+    free(plan->awake);
+    *plan = (struct plan){0};
+}
+
+void plan_seat(struct plan *plan, size_t seat, const int *devices, int count)
+{
+    size_t needed = plan->used + (size_t)count;
+
+    assert(seat < plan->seat_count && count > 0 && count <= LOOP_MAX_GANG);
+    if (needed > plan->capacity) {
+        size_t wanted = needed * 2;
+
+        plan->devices =
+            mem_resize(plan->devices, plan->capacity, wanted, sizeof(*plan->devices));
+        plan->capacity = wanted;
+    }
+    memcpy(plan->devices + plan->used, devices, (size_t)count * sizeof(*devices));
+    plan->seats[seat].first = (int)plan->used;
+    plan->seats[seat].device_count = count;
+    plan->seats[seat].reason = UNPLACED_NONE;
+    plan->used = needed;
+}
+
+void plan_keep(struct plan *plan, const struct optimize_input *in, size_t seat)
+{
+    const struct job_status *status = in->jobs[seat];
+
+    assert(status->state == JOB_RUNNING);
+    plan_seat(plan, seat, status->devices, status->device_count);
+}
+
+void plan_sleep_idle(struct plan *plan, const struct optimize_input *in, double idle_s)
+{
+    const struct cluster *c = in->cluster;
+
+    for (int n = 0; n < c->node_count; n++) {
+        const struct node *node = &c->nodes[n];
+        bool idle = cluster_node_jobs(c, n) == 0 && node->state == NODE_AWAKE;
+
+        if (!in->settings->sleep)
+            plan->awake[n] = true;
+        else if (idle && node->may_sleep && in->now_s - node->idle_since_s >= idle_s)
+            plan->awake[n] = false;
+    }
+    for (size_t i = 0; i < plan->used; i++)
+        plan->awake[c->devices[plan->devices[i]].node] = true;
+}

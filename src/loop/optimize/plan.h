@@ -1,0 +1,20 @@
+/* plan.h - building plans, shared by every planner */
+#ifndef CORGI_LOOP_OPTIMIZE_PLAN_H
+#define CORGI_LOOP_OPTIMIZE_PLAN_H
+
+#include "loop/planner.h"
+
+/* Start over for this input: a seat a job in input order, all waiting for capacity, caps
+ * as in force, nodes as they are.  Memory is reused from round to round. */
+void plan_reset(struct plan *plan, const struct optimize_input *in);
+void plan_fini(struct plan *plan);
+
+/* Give a job its devices, or keep a running job where it is. */
+void plan_seat(struct plan *plan, size_t seat, const int *devices, int count);
+void plan_keep(struct plan *plan, const struct optimize_input *in, size_t seat);
+
+/* The usual rule for sleep: wake what has a seat; let a node sleep when it has had no job
+ * for idle_s and none is planned for it. */
+void plan_sleep_idle(struct plan *plan, const struct optimize_input *in, double idle_s);
+
+#endif

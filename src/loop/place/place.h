@@ -1,0 +1,29 @@
+/* place.h - the stage that turns a plan into actions
+ *
+ * Compares the plan with what runs, changes the loop's picture accordingly and lists what
+ * the engine has to do, in an order that is safe to execute: wake and caps, stops, moves,
+ * starts, sleep.  A plan that breaks a rule is refused whole. */
+#ifndef CORGI_LOOP_PLACE_PLACE_H
+#define CORGI_LOOP_PLACE_PLACE_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "loop/jobs.h"
+#include "loop/planner.h"
+
+typedef vec_of(struct action) place_actions;
+
+/* The rules every plan keeps, written without any planner's code: each job on as many
+ * distinct usable devices as it asked for, no device over share_max, types and sharing as
+ * allowed, no running job without a seat, none moved that may not be, no seat on a node
+ * that shall sleep, caps within limits. */
+int place_check(const struct optimize_input *in, const struct plan *plan,
+                struct err *err);
+
+/* Appends to actions; jobs and cluster change as if the actions were done. */
+void place_apply(const struct optimize_input *in, const struct plan *plan,
+                 struct jobs *jobs, struct cluster *cluster, place_actions *actions);
+
+const char *place_action_name(enum action_kind kind);
+
+#endif

@@ -1,0 +1,86 @@
+/* record.c - see record.h */
+#include "loop/record/record.h"
+
+#include "loop/cluster.h"
+
+#include <math.h>
+
+/* Noise of the log rate of a one-minute window on a busy machine, and what no length
+ * cures. */
+#define NOISE_OF_A_MINUTE 0.05
+#define NOISE_FLOOR       0.01
+#define RATE_MAX          1e9
+#define WATTS_MAX         1e5
+
+static int check_numbers(const struct measurement *m, struct err *err)
+{
+    if (!isfinite(m->at_s) || !(m->window_s > 0) || !isfinite(m->window_s))
+        return err_set(err, ERR_INVALID, "a measurement needs a time and a window > 0 s");
+    if (m->out_of_memory)
+        return 0;
+    if (!(m->rate > 0) || m->rate > RATE_MAX)
+        return err_set(err, ERR_INVALID, "rate %g is not a positive rate", m->rate);
+    if (!isnan(m->device_watts) &&
+        (!(m->device_watts > 0) || m->device_watts > WATTS_MAX))
+        return err_set(err, ERR_INVALID, "%g W is not the draw of a device",
+                       m->device_watts);
+    return 0;
+}
+
+/* Of a gang, the device with most neighbours sets the pace. */
+static int pacing_device(const struct job_status *status, const struct cluster *cluster)
+{
+    int device = status->devices[0];
+
+    for (int i = 1; i < status->device_count; i++)
+        if (cluster->devices[status->devices[i]].job_count >
+            cluster->devices[device].job_count)
+            device = status->devices[i];
+    return device;
+}
+
+static int fill_combination(const struct job_status *status, struct jobs *jobs,
+                            const struct cluster *cluster, struct combination *where)
+{
+    const struct device *d = &cluster->devices[pacing_device(status, cluster)];
+    int subject = 0;
+
+    where->type = d->type;
+    where->cap_watts = d->cap_watts;
+    where->count = d->job_count;
+    for (int i = 0; i < d->job_count; i++) {
+        const struct job_status *other = jobs_get(jobs, d->jobs[i]);
+
+        where->members[i] = (struct member){
+            .job = &other->job,
+            .nodes = cluster_nodes_spanned(cluster, other->devices, other->device_count),
+        };
+        if (other == status)
+            subject = i;
+    }
+    return subject;
+}
+
+int record_observe(const struct measurement *m, struct jobs *jobs,
+                   const struct cluster *cluster, double stable_since_s,
+                   struct observation *seen, struct err *err)
+{
+    const struct job_status *status = jobs_get(jobs, m->job);
+    struct observation out = {.at_s = m->at_s};
+
+    if (!status || status->state != JOB_RUNNING)
+        return err_set(err, ERR_NOT_FOUND, "job %llu is not running",
+                       (unsigned long long)m->job);
+    if (check_numbers(m, err) < 0)
+        return -1;
+    if (!m->out_of_memory && m->at_s - m->window_s < stable_since_s - 1e-6)
+        return err_set(err, ERR_INVALID,
+                       "the window began before the job's devices last changed");
+    out.subject = fill_combination(status, jobs, cluster, &out.where);
+    out.rate = m->rate;
+    out.rate_sd_log = NOISE_FLOOR + NOISE_OF_A_MINUTE / sqrt(m->window_s / 60);
+    out.device_watts = m->device_watts;
+    out.out_of_memory = m->out_of_memory;
+    *seen = out;
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* refine.c - see refine.h */
+#include "loop/refine/refine.h"
+
+#include "loop/belief.h"
+
+#include <math.h>
+
+/* The score follows the last few hundred observations. */
+#define SCORE_MEMORY 300.0
+
+static void follow(double *mean, long count, double value)
+{
+    double weight = fmin((double)count, SCORE_MEMORY);
+
+    *mean += (value - *mean) / weight;
+}
+
+void refine_absorb(struct model *model, const struct observation *seen,
+                   struct refine_score *score)
+{
+    if (!seen->out_of_memory) {
+        struct prediction expected;
+        const struct estimate *rate = &expected.rate[seen->subject];
+        double error;
+
+        belief_predict(model, &seen->where, &expected);
+        error = fabs(log(seen->rate / rate->value));
+        score->observations++;
+        follow(&score->abs_log_error, score->observations, error);
+        follow(&score->coverage, score->observations,
+               seen->rate >= rate->low && seen->rate <= rate->high);
+        if (rate->source != ESTIMATE_MEASURED) {
+            score->first_sights++;
+            follow(&score->first_abs_log_error, score->first_sights, error);
+        }
+    }
+    model->ops->absorb(model->self, seen);
+}

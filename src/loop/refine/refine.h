@@ -1,0 +1,23 @@
+/* refine.h - the stage that corrects beliefs by what was seen
+ *
+ * Before the model absorbs an observation its own prediction is scored: the loop knows at
+ * any time how good its estimates are, and whether its 90 % intervals hold. */
+#ifndef CORGI_LOOP_REFINE_REFINE_H
+#define CORGI_LOOP_REFINE_REFINE_H
+
+#include "loop/model.h"
+
+struct refine_score {
+    long observations;
+    double abs_log_error; /* running mean of |log(observed / predicted)|, recent weigh
+                             more */
+    double coverage;      /* share of observations inside the 90 % interval, likewise */
+    long first_sights;    /* predictions of cells never measured */
+    double first_abs_log_error; /* running mean over those alone */
+};
+
+/* Score the model's prediction, then let it absorb the observation. */
+void refine_absorb(struct model *model, const struct observation *seen,
+                   struct refine_score *score);
+
+#endif

@@ -1,0 +1,29 @@
+/* cluster_file.h - clusters for simulations: built in, or read from YAML
+ *
+ *     nodes:
+ *       - gpu: v100      # a card of the catalogue
+ *         gpus: 4        # on each node
+ *         count: 9       # such nodes
+ *         host: 120W     # the machine without its GPUs
+ *         sleep: 10W
+ *         wake: 60s
+ */
+#ifndef CORGI_SIM_CLUSTER_FILE_H
+#define CORGI_SIM_CLUSTER_FILE_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "loop/types.h"
+
+/* The caller owns *cluster.  err names file, line, column and what to do. */
+int cluster_file_load(struct cluster **cluster, const char *path, struct err *err);
+int cluster_file_parse(struct cluster **cluster, const char *text, size_t length,
+                       const char *name, struct err *err);
+
+/* A built-in cluster by name; NULL when there is none. */
+struct cluster *cluster_builtin(const char *name);
+
+/* Every key with its default and help, as a YAML file that can be loaded. */
+void cluster_file_document(struct str *out);
+
+#endif

@@ -1,0 +1,102 @@
+/* policy.c - the table of policies, see policy.h */
+#include "sim/policy/policy.h"
+
+#include "base/str.h"
+#include "loop/optimize/greedy.h"
+
+#include <string.h>
+
+static const struct policy policies[] = {
+    {.name = "corgi",
+     .summary = "least energy with requirements kept, on learned estimates",
+     .planner = &greedy_planner_ops},
+    {.name = "corgi-noshare",
+     .summary = "corgi with one job a device",
+     .planner = &greedy_planner_ops,
+     .share_max = 1},
+    {.name = "corgi-nomoves",
+     .summary = "corgi that never moves a running job",
+     .planner = &greedy_planner_ops,
+     .no_moves = true},
+    {.name = "oracle",
+     .summary = "corgi's planner told the true rates: a bound, not a policy",
+     .planner = &greedy_planner_ops,
+     .oracle = true},
+    {.name = "fifo",
+     .summary = "first in, first out, on the first free device",
+     .planner = &policy_fifo_ops},
+    {.name = "fastest",
+     .summary = "first in, first out, on the fastest free device",
+     .planner = &policy_fastest_ops},
+    {.name = "pack-blind",
+     .summary = "two jobs a device, blind to interference",
+     .planner = &policy_pack_blind_ops},
+};
+
+const struct policy *policy_all(size_t *count)
+{
+    *count = sizeof(policies) / sizeof(policies[0]);
+    return policies;
+}
+
+const struct policy *policy_find(const char *name)
+{
+    size_t count;
+    const struct policy *all = policy_all(&count);
+
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(all[i].name, name))
+            return &all[i];
+    return NULL;
+}
+
+static int unknown(const char *name, struct err *err)
+{
+    struct str names = {0};
+    size_t count;
+    const struct policy *all = policy_all(&count);
+
+    for (size_t i = 0; i < count; i++)
+        str_addf(&names, "%s%s", i ? ", " : "", all[i].name);
+    err_set(err, ERR_NOT_FOUND, "unknown policy '%s'; there are %s, or all", name,
+            str_text(&names));
+    str_fini(&names);
+    return -1;
+}
+
+int policy_parse_list(const char *text, const struct policy **list, size_t *count,
+                      struct err *err)
+{
+    const struct policy *found[POLICY_MAX];
+    size_t n = 0, all_count;
+    const struct policy *all = policy_all(&all_count);
+
+    if (!strcmp(text, "all")) {
+        for (n = 0; n < all_count; n++)
+            list[n] = &all[n];
+        *count = n;
+        return 0;
+    }
+    while (*text) {
+        char name[64];
+        size_t length = strcspn(text, ",");
+
+        if (length == 0 || length >= sizeof(name) || n == POLICY_MAX)
+            return err_set(err, ERR_INVALID, "'%s' is not a list of policies", text);
+        memcpy(name, text, length);
+        name[length] = '\0';
+        found[n] = policy_find(name);
+        if (!found[n])
+            return unknown(name, err);
+        for (size_t i = 0; i < n; i++)
+            if (found[i] == found[n])
+                return err_set(err, ERR_INVALID, "policy '%s' is named twice", name);
+        n++;
+        text += length + (text[length] == ',');
+    }
+    if (n == 0)
+        return err_set(err, ERR_INVALID, "no policy is named");
+    memcpy(list, found, n * sizeof(*list));
+    *count = n;
+    return 0;
+}

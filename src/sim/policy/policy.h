@@ -1,0 +1,30 @@
+/* policy.h - everything a simulation can be scheduled by, by name */
+#ifndef CORGI_SIM_POLICY_POLICY_H
+#define CORGI_SIM_POLICY_POLICY_H
+
+#include "base/err.h"
+#include "loop/planner.h"
+
+#define POLICY_MAX 64
+
+struct policy {
+    const char *name;
+    const char *summary;
+    const struct planner_ops *planner;
+    bool oracle;   /* is told true rates */
+    int share_max; /* overrides the setting when not 0 */
+    bool no_moves;
+};
+
+const struct policy *policy_all(size_t *count);
+const struct policy *policy_find(const char *name); /* NULL when unknown */
+
+/* "corgi,fifo" or "all" to a list; err names the unknown one and all that exist. */
+int policy_parse_list(const char *text, const struct policy **list, size_t *count,
+                      struct err *err);
+
+extern const struct planner_ops policy_fifo_ops;
+extern const struct planner_ops policy_fastest_ops;
+extern const struct planner_ops policy_pack_blind_ops;
+
+#endif

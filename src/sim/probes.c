@@ -1,0 +1,107 @@
+/* probes.c - demands move and probes report, once a tick; see state.h */
+#include "sim/state.h"
+
+#include <math.h>
+
+/* A demand that moved less than this is left: recomputing a device costs, and no probe
+ * would see the difference. */
+#define DEMAND_STEP 0.02
+
+/* A job in a steady place is measured ever less often, up to this many times its age
+ * there: the tenth hour tells little that the ninth did not. */
+#define MEASURE_AGE_SHARE 0.1
+
+static void move_demand(struct sim *sim, struct sim_job *job)
+{
+    double demand = workload_demand(job->request, sim->now_s);
+
+    if (job->demand > 0 && fabs(demand / job->demand - 1) < DEMAND_STEP)
+        return;
+    sim_book_job(sim, job);
+    job->demand = demand;
+    sim_want_round(sim, sim->now_s + sim->options->round_s);
+    loop_set_demand(sim->loop, job->request->job.id, demand, NULL);
+    if (job->active)
+        sim_touch_job_devices(sim, job);
+}
+
+static double device_watts(struct sim *sim, const struct sim_job *job)
+{
+    const struct device *device = &loop_cluster(sim->loop)->devices[job->devices[0]];
+    struct truth_member members[LOOP_MAX_SHARE];
+    struct truth_outcome outcome;
+    int count = 0;
+
+    for (int i = 0; i < device->job_count; i++) {
+        const struct sim_job *other = sim_job_of(sim, device->jobs[i]);
+
+        if (other->active)
+            members[count++] = (struct truth_member){
+                .request = other->request, .nodes = 1, .demand = other->demand};
+    }
+    truth_outcome(&sim->truth, device->type, device->cap_watts, members, count, &outcome);
+    return outcome.watts;
+}
+
+static void report(struct sim *sim, struct sim_job *job)
+{
+    struct measurement m = {
+        .job = job->request->job.id,
+        .at_s = sim->now_s,
+        .window_s = sim->options->tick_s,
+        .rate = job->rate * exp(sim->options->noise_sd * rng_normal(&sim->noise)),
+        .device_watts = device_watts(sim, job) * exp(0.02 * rng_normal(&sim->noise)),
+    };
+
+    /* Refused when a neighbour came or went within the window: the next one will do. */
+    if (loop_measure(sim->loop, &m, NULL) < 0)
+        return;
+    job->measured_s = sim->now_s;
+    sim_want_round(sim, sim->now_s + sim->options->round_s);
+}
+
+/* When the next window of a running job ends. */
+static double due_s(const struct sim *sim, const struct sim_job *job)
+{
+    double settled_s = fmax(job->ready_s, job->placed_s);
+    double pause_s =
+        fmax(sim->options->measure_s, MEASURE_AGE_SHARE * (job->measured_s - settled_s));
+
+    if (job->measured_s <= settled_s)
+        return settled_s + sim->options->tick_s;
+    return job->measured_s + pause_s;
+}
+
+static void report_progress(struct sim *sim, const struct sim_job *job)
+{
+    double ahead = job->rate * (sim->now_s - job->updated_s);
+
+    loop_set_progress(sim->loop, job->request->job.id,
+                      job->request->steps - fmax(0, job->left - ahead), NULL);
+}
+
+double sim_tick(struct sim *sim)
+{
+    size_t count;
+    const struct job_status *const *jobs = loop_jobs(sim->loop, &count);
+    double next_s = INFINITY;
+
+    for (size_t i = 0; i < count; i++) {
+        struct sim_job *job = sim_job_of(sim, jobs[i]->job.id);
+        bool service = job->request->job.kind == JOB_INFERENCE;
+
+        if (service)
+            move_demand(sim, job);
+        if (job->active && due_s(sim, job) <= sim->now_s) {
+            report(sim, job);
+            if (!service)
+                report_progress(sim, job);
+        }
+        if (service)
+            next_s = sim->now_s;
+        else if (job->active)
+            next_s = fmin(next_s, due_s(sim, job));
+    }
+    /* A window that was refused is tried again at the next tick, never at once. */
+    return fmax(next_s, sim->now_s + sim->options->tick_s);
+}

@@ -1,0 +1,146 @@
+/* scenario.c - see scenario.h */
+#include "sim/scenario.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "loop/cluster.h"
+#include "sim/cluster_file.h"
+#include "sim/trace.h"
+#include "world/gavel.h"
+#include "world/generate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STREAM_WORLD 21
+/* How far true speeds stray from the data sheet: cooling, drivers, hosts. */
+#define SHEET_JITTER 0.1
+
+static const struct scenario_builtin builtins[] = {
+    {.name = "demo",
+     .summary = "48 GPUs of three generations, three days",
+     .days = 3,
+     .inference = 0.3,
+     .several_gpus = 0.1,
+     .diurnal = true,
+     .seeds = 8,
+     .loads = "80"},
+    {.name = "standard",
+     .summary = "108 GPUs of three generations, five days of Poisson arrivals",
+     .days = 5,
+     .inference = 0.3,
+     .seeds = 8,
+     .loads = "30,50,70,90"},
+    {.name = "modern",
+     .summary = "100 GPUs from T4 to H100, five days",
+     .days = 5,
+     .inference = 0.3,
+     .several_gpus = 0.1,
+     .diurnal = true,
+     .seeds = 8,
+     .loads = "50"},
+};
+
+const struct scenario_builtin *scenario_builtin_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++)
+        if (!strcmp(builtins[i].name, name))
+            return &builtins[i];
+    return NULL;
+}
+
+static struct world *synthetic_world(const struct cluster *cluster, uint64_t seed)
+{
+    const struct generate_options options = {
+        .gpu_count = cluster->type_count,
+        .gpus = cluster->types,
+        .sheet_jitter = SHEET_JITTER,
+        .family_min = 8,
+        .family_max = 10,
+        .scales = true,
+    };
+    struct rng rng;
+
+    rng_stream(&rng, seed, STREAM_WORLD);
+    return world_generate(&options, &rng);
+}
+
+/* Which GPU of the world each type of the cluster is. */
+static int match_types(struct scenario *s, const char *throughputs, struct err *err)
+{
+    s->gpu_of_type = mem_array(int, (size_t)s->cluster->type_count);
+    for (int t = 0; t < s->cluster->type_count; t++) {
+        const char *name = s->cluster->types[t].name;
+
+        s->gpu_of_type[t] = world_find_gpu(s->world, name);
+        if (s->gpu_of_type[t] < 0)
+            return err_set(
+                err, ERR_NOT_FOUND,
+                "%s has no rates for GPU '%s' of the cluster; describe a cluster "
+                "of GPUs it has with --cluster",
+                throughputs ? throughputs : "the world", name);
+    }
+    return 0;
+}
+
+static void generate_workload(struct scenario *s, const struct scenario_options *o,
+                              const struct scenario_builtin *builtin)
+{
+    const struct workload_options options = {
+        .load = o->load,
+        .days = o->days > 0 ? o->days : builtin->days,
+        .inference = builtin->inference,
+        .several_gpus = builtin->several_gpus,
+        .diurnal = builtin->diurnal,
+        .seed = o->seed,
+        .limit = o->limit,
+    };
+    int *devices = mem_array(int, (size_t)s->world->gpu_count);
+
+    for (int d = 0; d < s->cluster->device_count; d++)
+        devices[s->gpu_of_type[s->cluster->devices[d].type]]++;
+    s->workload = workload_generate(&options, s->world, devices);
+    free(devices);
+}
+
+int scenario_build(struct scenario *scenario, const struct scenario_options *o,
+                   struct err *err)
+{
+    const struct scenario_builtin *builtin = scenario_builtin_find(o->workload);
+    struct scenario s = {0};
+
+    if (!builtin)
+        return err_set(err, ERR_NOT_FOUND,
+                       "unknown workload '%s'; there are demo, standard and modern",
+                       o->workload);
+    if (o->cluster && cluster_file_load(&s.cluster, o->cluster, err) < 0)
+        goto failed;
+    if (!s.cluster)
+        s.cluster = cluster_builtin(o->workload);
+    if (o->throughputs) {
+        if (gavel_load(&s.world, o->throughputs, o->seed, err) < 0)
+            goto failed;
+    } else {
+        s.world = synthetic_world(s.cluster, o->seed);
+    }
+    if (match_types(&s, o->throughputs, err) < 0)
+        goto failed;
+    if (!o->trace)
+        generate_workload(&s, o, builtin);
+    else if (trace_load(&s.workload, o->trace, s.world, o->seed, err) < 0)
+        goto failed;
+    *scenario = s;
+    return 0;
+failed:
+    scenario_fini(&s);
+    return -1;
+}
+
+void scenario_fini(struct scenario *s)
+{
+    world_destroy(s->world);
+    workload_destroy(s->workload);
+    cluster_destroy(s->cluster);
+    free(s->gpu_of_type);
+    *s = (struct scenario){0};
+}

@@ -1,0 +1,51 @@
+/* sweep.h - policies times loads times seeds, on all cores
+ *
+ * Every policy plays the same scenarios; rows are means over the paired seeds with 95 %
+ * intervals.  Results do not depend on how many threads there were. */
+#ifndef CORGI_SIM_SWEEP_H
+#define CORGI_SIM_SWEEP_H
+
+#include "sim/policy/policy.h"
+#include "sim/run.h"
+#include "sim/scenario.h"
+
+#define SWEEP_MAX_LOADS 32
+
+struct sweep_options {
+    struct scenario_options scenario; /* load and seed are set for each run */
+    struct sim_options sim;
+    const struct policy *policies[POLICY_MAX];
+    size_t policy_count;
+    double loads[SWEEP_MAX_LOADS];
+    size_t load_count; /* 1 and ignored with a trace */
+    int seeds;
+    int threads; /* 0: as many as there are cores */
+};
+
+struct sweep_row {
+    const struct policy *policy;
+    double load; /* NaN with a trace */
+    bool sleep;
+    int seeds;
+    struct sim_result *runs; /* (seeds) */
+};
+
+struct sweep {
+    size_t row_count;
+    struct sweep_row *rows; /* by load, then in the order of the policies */
+};
+
+/* A mean over the runs of a row with the half-width of its 95 % interval (NaN for one).
+ */
+struct sweep_mean {
+    double mean, half_width;
+};
+
+int sweep_run(struct sweep *sweep, const struct sweep_options *options,
+              sim_progress *progress, void *progress_ctx, struct err *err);
+void sweep_fini(struct sweep *sweep);
+
+struct sweep_mean sweep_mean(const struct sweep_row *row,
+                             double (*value)(const struct sim_result *));
+
+#endif

@@ -1,0 +1,60 @@
+/* workload.h - the requests a simulation plays
+ *
+ * A list in order of arrival, made by the generator or read from a trace (trace.h).  Each
+ * request carries what the user would tell (the job) and what only the simulator knows:
+ * its class in the world, its work, its own hidden factors. */
+#ifndef CORGI_SIM_WORKLOAD_H
+#define CORGI_SIM_WORKLOAD_H
+
+#include "base/err.h"
+#include "loop/types.h"
+#include "world/world.h"
+
+#define WORKLOAD_MAX_REQUESTS 1000000
+
+struct request {
+    struct job job;
+    int cls; /* class in the world, at the job's number of devices; -1: the world knows no
+                rate on so many, so the request is rejected whatever the policy, and no
+                policy is blamed for it */
+    int base; /* the same model on one device: interference is known of that; -1: none */
+    double steps;          /* training: what is to be done */
+    double peak_rate;      /* inference: the demand at its highest */
+    double phase;          /* inference: where in the day its peak is, radians */
+    uint64_t hidden;       /* seed of its own factors */
+    double reference_rate; /* of its class on the reference GPU: the unit of work */
+};
+
+struct workload {
+    size_t count;
+    struct request *requests; /* by arrival */
+    double last_arrival_s;
+    int reference_gpu; /* index into the world's GPUs: the fastest on average */
+};
+
+struct workload_options {
+    double load;         /* share of the devices' time an exclusive first fit would use */
+    double days;         /* of arrivals */
+    double inference;    /* share of requests that are services */
+    double several_gpus; /* share of requests on 2, 4 or 8 GPUs */
+    bool diurnal;        /* arrivals follow the day, else Poisson at a constant rate */
+    uint64_t seed;
+    size_t limit; /* stop after so many requests; 0: none */
+};
+
+/* type_devices (world.gpu_count of them): how many devices of each type there are. */
+struct workload *workload_generate(const struct workload_options *options,
+                                   const struct world *world, const int *type_devices);
+void workload_destroy(struct workload *workload); /* NULL is fine */
+
+/* The demand of a service at a time: a day's wave with a slower beat on it. */
+double workload_demand(const struct request *request, double at_s);
+
+/* Fill what follows from the class: names, description, reference rate.  The requirement
+ * becomes `share` of the reference rate. */
+void workload_describe(struct request *request, const struct world *world, int cls,
+                       int reference_gpu, double share);
+
+int workload_reference_gpu(const struct world *world);
+
+#endif

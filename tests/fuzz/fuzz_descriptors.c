@@ -1,0 +1,25 @@
+/* fuzz_descriptors.c - whatever is told of families, the world stays one world_check
+ * takes
+ */
+#include "fuzz/fuzz.h"
+
+#include "world/descriptors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct world *world = world_create(1, 1);
+    struct err err = {0};
+
+    world->gpus[0] = *gpu_find("v100");
+    snprintf(world->classes[0].name, sizeof(world->classes[0].name), "A");
+    snprintf(world->classes[0].descriptor.family, DESCRIPTOR_FAMILY_SIZE, "A");
+    world->classes[0].scale = 1;
+    descriptors_parse(world, (const char *)data, size, "fuzz", &err);
+    if (world_check(world, &err) < 0)
+        abort();
+    world_destroy(world);
+    return 0;
+}

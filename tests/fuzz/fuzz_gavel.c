@@ -1,0 +1,22 @@
+/* fuzz_gavel.c - a table that is taken is one world_check takes */
+#include "fuzz/fuzz.h"
+
+#include "world/gavel.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct world *world = NULL;
+    struct err err = {0};
+
+    if (gavel_parse(&world, (const char *)data, size, "fuzz", 1, &err) < 0) {
+        if (world || !err.text[0])
+            abort();
+        return 0;
+    }
+    if (world_check(world, &err) < 0)
+        abort();
+    world_destroy(world);
+    return 0;
+}

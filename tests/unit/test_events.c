@@ -1,0 +1,91 @@
+/* test_events.c - the future comes in order, and ties in the order they were put in */
+#include "sim/events.h"
+
+#include "base/rng.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static void earlier_times_come_first(void **state)
+{
+    struct events *events = events_create();
+    struct event e;
+
+    (void)state;
+    events_push(events, (struct event){.at_s = 3, .kind = EVENT_FINISH});
+    events_push(events, (struct event){.at_s = 1, .kind = EVENT_ARRIVAL, .subject = 7});
+    events_push(events, (struct event){.at_s = 2, .kind = EVENT_TICK});
+    assert_true(events_pop(events, &e));
+    assert_int_equal(e.kind, EVENT_ARRIVAL);
+    assert_int_equal(e.subject, 7);
+    assert_true(events_pop(events, &e));
+    assert_int_equal(e.kind, EVENT_TICK);
+    assert_true(events_pop(events, &e));
+    assert_int_equal(e.kind, EVENT_FINISH);
+    events_destroy(events);
+}
+
+/* Few distinct times, many events, pushed and popped in turns. */
+static void equal_times_keep_the_order_they_were_put_in(void **state)
+{
+    struct events *events = events_create();
+    struct event e, last = {.at_s = -1};
+    struct rng rng;
+    int subject = 0;
+
+    (void)state;
+    rng_init(&rng, 4);
+    for (int i = 0; i < 2000; i++) {
+        double from_s = i < 1000 ? 0 : 10; /* never before what was popped */
+
+        events_push(events, (struct event){.at_s = from_s + (double)rng_below(&rng, 5),
+                                           .subject = subject++});
+        if (i == 999)
+            for (int k = 0; k < 700; k++) {
+                assert_true(events_pop(events, &e));
+                assert_true(e.at_s > last.at_s ||
+                            (e.at_s == last.at_s && e.subject > last.subject));
+                last = e;
+            }
+    }
+    for (int i = 0; i < 1300; i++) {
+        assert_true(events_pop(events, &e));
+        assert_true(e.at_s > last.at_s ||
+                    (e.at_s == last.at_s && e.subject > last.subject));
+        last = e;
+    }
+    assert_false(events_pop(events, &e));
+    events_destroy(events);
+}
+
+static void peek_leaves_the_event_there(void **state)
+{
+    struct events *events = events_create();
+    struct event e = {.subject = 99};
+
+    (void)state;
+    assert_false(events_peek(events, &e));
+    assert_int_equal(e.subject, 99);
+    events_push(events, (struct event){.at_s = 5, .subject = 3, .stamp = 8});
+    assert_true(events_peek(events, &e));
+    assert_true(events_peek(events, &e));
+    assert_int_equal(e.subject, 3);
+    assert_true(events_pop(events, &e));
+    assert_int_equal(e.stamp, 8);
+    assert_false(events_peek(events, &e));
+    events_destroy(events);
+    events_destroy(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(earlier_times_come_first),
+        cmocka_unit_test(equal_times_keep_the_order_they_were_put_in),
+        cmocka_unit_test(peek_leaves_the_event_there),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

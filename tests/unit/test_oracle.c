@@ -1,0 +1,123 @@
+/* test_oracle.c - the model that knows the truth */
+#include "sim/run.h"
+
+#include "loop/belief.h"
+#include "sim/state.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "fixture/sim.h"
+
+static struct world *world;
+static struct workload *workload;
+
+static int set_up(void **state)
+{
+    (void)state;
+    world = fixture_world();
+    workload = fixture_workload();
+    fixture_training(workload, world, FIXTURE_LIGHT, 0, 3600);
+    fixture_service(workload, world, 0, 3600, 0.5);
+    fixture_training(workload, world, FIXTURE_PAIR, 0, 3600);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    workload_destroy(workload);
+    world_destroy(world);
+    return 0;
+}
+
+static void predicts_what_will_happen(void **state)
+{
+    struct truth truth = {
+        .world = world, .gpu_of_type = fixture_types, .alone_sd = 0.15, .beside_sd = 0.1};
+    struct sim_job jobs[3] = {{.request = &workload->requests[0]},
+                              {.request = &workload->requests[1], .demand = 12},
+                              {.request = &workload->requests[2]}};
+    struct sim sim = {.jobs = jobs};
+    struct model oracle = sim_oracle_create(&truth, &sim);
+    const struct combination where = {
+        .type = FIXTURE_V100,
+        .cap_watts = 150,
+        .count = 2,
+        .members = {{.job = &workload->requests[0].job, .nodes = 1},
+                    {.job = &workload->requests[1].job, .nodes = 1}}};
+    const struct truth_member members[] = {
+        {.request = &workload->requests[0], .nodes = 1},
+        {.request = &workload->requests[1], .nodes = 1, .demand = 12}};
+    struct truth_outcome outcome;
+    struct prediction p;
+
+    (void)state;
+    belief_predict(&oracle, &where, &p);
+    truth_outcome(&truth, FIXTURE_V100, 150, members, 2, &outcome);
+    for (int i = 0; i < 2; i++) {
+        assert_near(p.rate[i].value, outcome.rate[i], 0);
+        assert_near(p.rate[i].low, p.rate[i].high, 0);
+    }
+    assert_near(p.watts.value, outcome.watts, 0);
+    assert_near(p.fits, 1, 0);
+    *world_beside(world, FIXTURE_V100, FIXTURE_LIGHT, FIXTURE_SERVICE) = 0;
+    belief_predict(&oracle, &where, &p);
+    assert_near(p.fits, 0, 0);
+    oracle.ops->destroy(oracle.self);
+}
+
+static void knows_when_a_gang_is_spread(void **state)
+{
+    struct truth truth = {.world = world, .gpu_of_type = fixture_types};
+    struct sim_job jobs[3] = {{0}, {0}, {.request = &workload->requests[2]}};
+    struct sim sim = {.jobs = jobs};
+    struct model oracle = sim_oracle_create(&truth, &sim);
+    struct combination where = {
+        .type = FIXTURE_K80,
+        .count = 1,
+        .members = {{.job = &workload->requests[2].job, .nodes = 1}}};
+    struct prediction together, spread;
+
+    (void)state;
+    belief_predict(&oracle, &where, &together);
+    where.members[0].nodes = 2;
+    belief_predict(&oracle, &where, &spread);
+    assert_near(together.rate[0].value, 18, 1e-6);
+    assert_near(spread.rate[0].value, 9, 1e-6);
+    oracle.ops->destroy(oracle.self);
+}
+
+/* What it says and what is measured are the same, so its first estimates have no error.
+ */
+static void makes_no_error_where_measurements_have_no_noise(void **state)
+{
+    struct cluster *cluster = fixture_cluster(world, 2, 2, 2);
+    struct sim_options options = sim_default_options();
+    struct sim_result oracle, corgi;
+
+    (void)state;
+    options.noise_sd = 0;
+    oracle = fixture_run("oracle", &options, world, workload, cluster);
+    corgi = fixture_run("corgi", &options, world, workload, cluster);
+    assert_int_equal(oracle.finished, 3);
+    assert_near(oracle.estimates.first_abs_log_error, 0, 1e-9);
+    assert_true(corgi.estimates.first_abs_log_error > 0.01);
+    sim_result_fini(&oracle);
+    sim_result_fini(&corgi);
+    cluster_destroy(cluster);
+}
+
+int main(void)
+{
+#define ORACLE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        ORACLE_TEST(predicts_what_will_happen),
+        ORACLE_TEST(knows_when_a_gang_is_spread),
+        ORACLE_TEST(makes_no_error_where_measurements_have_no_noise),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

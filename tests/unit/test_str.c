@@ -1,0 +1,99 @@
+/* test_str.c - growing strings and bounded copies */
+#include "base/str.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void grows_past_any_first_size(void **state)
+{
+    struct str s = {0};
+
+    (void)state;
+    assert_string_equal(str_text(&s), "");
+    for (int i = 0; i < 1000; i++)
+        str_addf(&s, "%03d,", i);
+    assert_int_equal(s.length, 4000);
+    assert_int_equal(strlen(str_text(&s)), 4000);
+    assert_memory_equal(str_text(&s) + 4 * 777, "777,", 4);
+    str_fini(&s);
+    assert_null(s.text);
+}
+
+static void adds_text_bytes_and_formats_in_order(void **state)
+{
+    struct str s = {0};
+
+    (void)state;
+    str_add(&s, "a");
+    str_add_bytes(&s, "bcd", 2);
+    str_addf(&s, "-%d%s", 7, "");
+    assert_string_equal(str_text(&s), "abc-7");
+    str_clear(&s);
+    assert_string_equal(str_text(&s), "");
+    str_add(&s, "again");
+    assert_string_equal(str_text(&s), "again");
+    str_fini(&s);
+}
+
+static void take_hands_the_text_over_and_leaves_nothing(void **state)
+{
+    struct str s = {0};
+    char *text;
+
+    (void)state;
+    str_add(&s, "mine");
+    text = str_take(&s);
+    assert_string_equal(text, "mine");
+    assert_null(s.text);
+    assert_int_equal(s.length, 0);
+    free(text);
+    text = str_take(&s); /* of nothing: an empty string, not NULL */
+    assert_string_equal(text, "");
+    free(text);
+}
+
+static void starts_and_ends_look_at_the_whole_affix(void **state)
+{
+    (void)state;
+    assert_true(str_starts("corgi", "cor"));
+    assert_true(str_starts("corgi", ""));
+    assert_false(str_starts("co", "cor"));
+    assert_false(str_starts("xcor", "cor"));
+    assert_true(str_ends("a.csv", ".csv"));
+    assert_true(str_ends("a", ""));
+    assert_false(str_ends("csv", ".csv"));
+    assert_false(str_ends("a.csv.gz", ".csv"));
+}
+
+static void copy_says_when_it_cut_and_always_terminates(void **state)
+{
+    char to[5];
+
+    (void)state;
+    assert_true(str_copy(to, sizeof(to), "four"));
+    assert_string_equal(to, "four");
+    assert_false(str_copy(to, sizeof(to), "fifty"));
+    assert_string_equal(to, "fift");
+    assert_false(str_copy(to, 1, "x"));
+    assert_string_equal(to, "");
+    to[0] = 'k';
+    assert_false(str_copy(to, 0, "x"));
+    assert_int_equal(to[0], 'k');
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grows_past_any_first_size),
+        cmocka_unit_test(adds_text_bytes_and_formats_in_order),
+        cmocka_unit_test(take_hands_the_text_over_and_leaves_nothing),
+        cmocka_unit_test(starts_and_ends_look_at_the_whole_affix),
+        cmocka_unit_test(copy_says_when_it_cut_and_always_terminates),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,68 @@
+/* test_suggest.c - what counts as a misspelling */
+#include "base/suggest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+static const char *nearest(const char *typed)
+{
+    static const char *const names[] = {"sim", "eval", "bench", "submit", "nodes"};
+    struct suggest s;
+
+    suggest_init(&s, typed);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        suggest_try(&s, names[i]);
+    return s.best;
+}
+
+static void finds_swapped_missing_and_extra_letters(void **state)
+{
+    (void)state;
+    assert_string_equal(nearest("smi"), "sim");
+    assert_string_equal(nearest("evall"), "eval");
+    assert_string_equal(nearest("sumbit"), "submit");
+    assert_string_equal(nearest("node"), "nodes");
+}
+
+static void takes_the_beginning_of_a_name(void **state)
+{
+    (void)state;
+    assert_string_equal(nearest("su"), "submit");
+}
+
+static void says_nothing_about_unrelated_words(void **state)
+{
+    (void)state;
+    assert_null(nearest("dashboard"));
+    assert_null(nearest("x"));
+    assert_null(nearest(""));
+}
+
+static void counts_edits(void **state)
+{
+    char long_word[200];
+
+    (void)state;
+    assert_int_equal(suggest_distance("", "abc"), 3);
+    assert_int_equal(suggest_distance("abcd", "acbd"), 1);
+    assert_int_equal(suggest_distance("kitten", "sitting"), 3);
+    memset(long_word, 'a', sizeof(long_word) - 1);
+    long_word[sizeof(long_word) - 1] = '\0';
+    assert_int_equal(suggest_distance(long_word, "a"), 64);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_swapped_missing_and_extra_letters),
+        cmocka_unit_test(takes_the_beginning_of_a_name),
+        cmocka_unit_test(says_nothing_about_unrelated_words),
+        cmocka_unit_test(counts_edits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
