@@ -30,6 +30,8 @@ struct prices {
     int *order;   /* (tasks) by group, then need */
     bool *shares; /* (classes) some group of it shares */
     double mean_drag;
+    struct prices_plan *plan;
+    int first_place; /* column of the LP */
 };
 
 static uint64_t usable_types(const struct work *w, int i)
@@ -207,6 +209,14 @@ static void add_chains(struct prices *s)
     }
 }
 
+/* Columns of places follow one another: the n-th is plan->places[n]. */
+static void note_place(struct prices *s, int type, int g, int h, float rate_g,
+                       float rate_h)
+{
+    s->plan->places[s->plan->place_count++] =
+        (struct prices_place){type, {g, h}, {rate_g, rate_h}, 0};
+}
+
 static void add_pairs(struct prices *s, const struct group *g, const struct group *h,
                       int v)
 {
@@ -227,12 +237,18 @@ static void add_pairs(struct prices *s, const struct group *g, const struct grou
         values[1] = 2;
     lp_column(s->lp, w->cell2[gh], 0, w->devices[type], rows[1] == rows[2] ? 2 : 3, rows,
               values);
+    note_place(s, type, (int)(g - s->groups), (int)(h - s->groups), w->p->pair_rate[gh],
+               w->p->pair_rate[hg]);
 }
 
 static void add_places(struct prices *s)
 {
     const struct work *w = s->w;
 
+    s->first_place = lp_columns(s->lp);
+    s->plan->places = arena_array(w->arena, struct prices_place,
+                                  (size_t)w->variants * (size_t)s->group_count *
+                                      ((size_t)s->group_count + 3) / 2);
     for (int v = 0; v < w->variants; v++) {
         int type = w->p->variants[v].type;
 
@@ -246,8 +262,10 @@ static void add_places(struct prices *s)
                 continue;
             if (w->cell1[at] < WORK_NEVER)
                 rows[1] = serves(g, w->p->alone_rate[at]);
-            if (rows[1] >= 0)
+            if (rows[1] >= 0) {
                 lp_column(s->lp, w->cell1[at], 0, w->devices[type], 2, rows, ones);
+                note_place(s, type, x, -1, w->p->alone_rate[at], 0);
+            }
             for (int y = x; g->shares && y < s->group_count; y++)
                 if (s->groups[y].shares)
                     add_pairs(s, g, &s->groups[y], v);
@@ -272,6 +290,20 @@ static void read_prices(struct prices *s)
     }
 }
 
+static void read_plan(struct prices *s)
+{
+    const double *values = lp_values(s->lp) + s->first_place;
+    struct prices_plan *plan = s->plan;
+    int kept = 0;
+
+    for (int c = 0; c < plan->place_count; c++) {
+        plan->places[c].count = (int)(values[c] + 1e-6);
+        if (plan->places[c].count > 0)
+            plan->places[kept++] = plan->places[c];
+    }
+    plan->place_count = kept;
+}
+
 long prices_size(const struct work *w)
 {
     size_t mark = arena_mark(w->arena);
@@ -287,14 +319,28 @@ long prices_size(const struct work *w)
     return classes * (classes + 3) / 2 * w->variants;
 }
 
-bool prices_from_classes(struct work *w, struct lp *lp)
+/* What the plan needs of the groups; lives as long as the work does. */
+static void keep_groups(struct prices *s)
 {
-    struct prices s = {.w = w, .lp = lp};
-    size_t mark = arena_mark(w->arena);
+    struct prices_plan *plan = s->plan;
+
+    plan->group_count = s->group_count;
+    plan->order = s->order;
+    plan->first = arena_array(s->w->arena, int, s->group_count + 1);
+    for (int g = 0; g < s->group_count; g++)
+        plan->first[g] = s->groups[g].first;
+    plan->first[s->group_count] = s->w->tasks;
+}
+
+bool prices_from_classes(struct work *w, struct lp *lp, struct prices_plan *plan)
+{
+    struct prices s = {.w = w, .lp = lp, .plan = plan};
     bool solved;
 
+    *plan = (struct prices_plan){0};
     lp_clear(lp);
     make_groups(&s);
+    keep_groups(&s);
     for (int t = 0; t < w->types; t++)
         lp_row(lp, -LP_INFINITY, w->devices[t]);
     for (int g = 0; g < s.group_count; g++) {
@@ -305,11 +351,13 @@ bool prices_from_classes(struct work *w, struct lp *lp)
     add_places(&s);
     solved = lp_solve(lp, LP_DUAL, 0);
     memset(w->price, 0, sizeof(w->price));
-    if (solved)
+    if (solved) {
         read_prices(&s);
-    else
+        read_plan(&s);
+    } else {
+        plan->place_count = 0;
         prices_guess_pi(w);
-    arena_release(w->arena, mark);
+    }
     return solved;
 }
 

@@ -14,9 +14,26 @@
 /* Columns the class LP of these tasks would have, about: decides whether to solve it. */
 long prices_size(const struct work *w);
 
-/* Set w->price and w->pi from the class LP.  False when the LP library gave up: prices
- * are then zero and pi the cost alone. */
-bool prices_from_classes(struct work *w, struct lp *lp);
+/* The LP's own plan in whole numbers: how many devices of a type with members of which
+ * groups, and who is in a group.  In the arena of the work. */
+struct prices_place {
+    int type;
+    int group[2];  /* second -1: alone */
+    float rate[2]; /* that each gets */
+    int count;
+};
+
+struct prices_plan {
+    int place_count;
+    struct prices_place *places;
+    int group_count;
+    int *first; /* (groups + 1) in order */
+    int *order; /* (tasks) by group, most demanding first */
+};
+
+/* Set w->price and w->pi from the class LP, and *plan.  False when the LP library gave
+ * up: prices are then zero, pi the cost alone and the plan empty. */
+bool prices_from_classes(struct work *w, struct lp *lp, struct prices_plan *plan);
 
 /* pi from prices alone: half of what a task costs by itself.  A start for the matching.
  */

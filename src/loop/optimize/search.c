@@ -1,6 +1,8 @@
 /* search.c - records and passes; the moves themselves are in moves.c.  See search.h */
 #include "loop/optimize/search.h"
 
+#include "loop/optimize/near.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 #define MIN_EXCESS      0.05 /* watts over its worth that make a record worth a look */
 #define MAX_CLASS_SCAN  64   /* more classes: sample tasks instead of going by class */
 #define SAMPLED_TASKS   32
+#define NEAR_PARTNERS   24
 #define MAX_UNPARK_WORK 30000000L /* parked tasks x records looked at in one go */
 
 void search_init(struct search *s, struct work *w, const struct stairs *stairs,
@@ -229,7 +232,7 @@ long search_focus(struct search *s, long effort)
         int r = s->place[order[q].task];
 
         if (r >= 0 && search_excess(s, r) > MIN_EXCESS)
-            moves += search_best(s, r);
+            moves += near_best(s, r, NEAR_PARTNERS);
     }
     arena_release(s->w->arena, mark);
     return moves;

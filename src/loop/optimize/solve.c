@@ -7,6 +7,7 @@
 #include "loop/optimize/candidates.h"
 #include "loop/optimize/caps.h"
 #include "loop/optimize/exact.h"
+#include "loop/optimize/expand.h"
 #include "loop/optimize/finish.h"
 #include "loop/optimize/gangs.h"
 #include "loop/optimize/lp.h"
@@ -27,6 +28,8 @@
 #define ONE_ROUND      1500 /* up to this many tasks one round of matching will do */
 #define POLISH_TASKS   150
 #define POLISH_EFFORT  6000
+#define FOCUS_PASSES   6
+#define GOOD_GAP       5e-4
 #define FOCUS_EFFORT   20000
 #define BID_WATTS      1.0
 
@@ -49,7 +52,8 @@ struct run {
     struct stairs stairs;
     struct search s;
     double bound;
-    double *proven; /* (tasks) duals behind the bound; NULL: not wanted */
+    double *proven; /* (tasks) duals behind the bound */
+    struct prices_plan plan;
 };
 
 struct solver *solver_create(uint64_t seed)
@@ -111,7 +115,7 @@ static bool find_prices(struct run *r)
     struct solve_times *times = &r->solver->times;
     double since = clock_cpu_s();
     bool lp = !r->options.no_lp && prices_size(&r->w) <= MAX_LP_COLUMNS &&
-              prices_from_classes(&r->w, r->solver->lp);
+              prices_from_classes(&r->w, r->solver->lp, &r->plan);
 
     if (!lp)
         sample_prices(&r->w, r->w.tasks < 5000 ? 300 : 600, 16);
@@ -140,17 +144,51 @@ static void match(struct run *r, struct graph *g, bool from_lp)
     }
 }
 
-static void improve(struct run *r)
+static double gap_on_types(const struct run *r, const struct search *s)
 {
-    struct solve_times *times = &r->solver->times;
-    int passes = r->options.passes ? r->options.passes : r->w.tasks <= 2000 ? 2 : 1;
-    double since = clock_cpu_s(), on_types;
+    double bound = r->bound - bound_constant(&r->w);
+
+    return (s->cost - bound) / (fabs(bound) + 1);
+}
+
+/* Where the matching does not fit the devices there are, the LP's counts are the better
+ * start. */
+static void choose_start(struct run *r)
+{
+    struct search other;
 
     search_unpark(&r->s);
+    if (r->plan.place_count == 0 || gap_on_types(r, &r->s) < GOOD_GAP)
+        return;
+    search_init(&other, &r->w, &r->stairs, r->solver->seed);
+    other.worth = r->proven;
+    expand_run(&r->plan, &other);
+    search_unpark(&other);
+    if (other.cost < r->s.cost)
+        r->s = other;
+}
+
+static void descend(struct run *r)
+{
+    int passes = r->options.passes ? r->options.passes : r->w.tasks <= 2000 ? 2 : 1;
+    long moves = 1;
+
     for (int pass = 0; pass < passes && !out_of_time(r); pass++)
         if (search_pass(&r->s) == 0)
             break;
-    search_focus(&r->s, FOCUS_EFFORT);
+    for (int pass = 0; pass < FOCUS_PASSES && moves > 0 && !out_of_time(r) &&
+                       gap_on_types(r, &r->s) > GOOD_GAP;
+         pass++)
+        moves = search_focus(&r->s, FOCUS_EFFORT);
+}
+
+static void improve(struct run *r)
+{
+    struct solve_times *times = &r->solver->times;
+    double since = clock_cpu_s(), on_types;
+
+    choose_start(r);
+    descend(r);
     lap(&times->search, &since);
     if (r->w.tasks <= POLISH_TASKS && !out_of_time(r)) {
         polish_run(&r->s, POLISH_EFFORT, NULL);

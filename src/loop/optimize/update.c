@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RIPPLES 2  /* looks at what an event touched */
-#define REPAIRS 6  /* records improved on the way */
+#define RIPPLES 2 /* looks at what an event touched */
+#define REPAIRS 5 /* records improved on the way, twice that when there are few */
+#define FEW     2000
 #define NEAR    16 /* partners tried */
 
 /* Worth of the tasks of one class at the load, by need: what a newcomer is worth. */
@@ -236,10 +237,11 @@ static int find_dear(struct update *u)
 static void repair(struct update *u)
 {
     int parked = find_parked(u);
+    int repairs = u->s.count - u->s.spares < FEW ? 2 * REPAIRS : REPAIRS;
 
     if (parked >= 0)
         near_best(&u->s, parked, NEAR);
-    for (int x = 0; x < REPAIRS; x++) {
+    for (int x = 0; x < repairs; x++) {
         int dear = find_dear(u);
 
         if (dear >= 0)
