@@ -55,9 +55,9 @@ static double confidence_of(const struct optimize_input *in, const struct job_st
 }
 
 /* Watts added by a shortfall and taken off for progress, of one member of a combination.
- */
+ * devices: on how many devices' worth of progress this one decides. */
 static double member_cost(const struct optimize_input *in, const struct job_status *job,
-                          const struct estimate *rate, double reference)
+                          const struct estimate *rate, double reference, int devices)
 {
     double needed = need_rate_now(job, in->now_s);
     double sure = belief_at_confidence(rate, confidence_of(in, job));
@@ -66,8 +66,7 @@ static double member_cost(const struct optimize_input *in, const struct job_stat
     if (sure < needed)
         cost += SHORTFALL_WATTS * (0.2 + (needed - sure) / needed);
     if (job->job.kind == JOB_TRAINING && reference > 0)
-        cost -= in->settings->progress_watts * job->job.devices *
-                fmin(1, rate->value / reference);
+        cost -= in->settings->progress_watts * devices * fmin(1, rate->value / reference);
     return cost;
 }
 
@@ -114,7 +113,10 @@ static double device_cost(const struct occupancy *o, const struct optimize_input
         double unit = job == more
                           ? reference
                           : belief_alone(in->model, &job->job, where.type).rate[0].value;
-        cost += member_cost(in, job, &p.rate[i], unit);
+        /* A neighbour's whole gang waits for this device; of the newcomer's gang the
+         * other devices bring their own share. */
+        cost +=
+            member_cost(in, job, &p.rate[i], unit, job == more ? 1 : job->job.devices);
     }
     return cost;
 }
@@ -145,7 +147,9 @@ static bool greedy_score(void *ctx, const struct occupancy *o,
     if (fits < FITS_LEAST)
         return false;
     before = device_cost(o, in, device, NULL, 0, &fits_before);
-    *score = after - before + node_cost(o, in, in->cluster->devices[device].node);
+    /* The devices of a gang share the cost of their node. */
+    *score = after - before +
+             node_cost(o, in, in->cluster->devices[device].node) / job->job.devices;
     return true;
 }
 
