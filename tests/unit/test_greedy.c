@@ -183,6 +183,22 @@ static void a_neighbours_promise_is_kept_until_the_grace_is_over(void **state)
     fixture_fini(&f);
 }
 
+static void nobody_waits_for_a_rate_its_types_never_have(void **state)
+{
+    struct job job = fixture_rate_job(1, 20);
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    job.types_allowed = 1u << SLOW;
+    submit(&f, job);
+    assert_int_equal(type_of(&f, goes_to(&f, 0)), SLOW);
+    jobs_get(f.jobs, 1)->job.types_allowed = 0;
+    drain(&f, 2, 5); /* the fast ones may come free: wait for them */
+    assert_int_equal(goes_to(&f, 0), -1);
+    fixture_fini(&f);
+}
+
 static void a_gang_gets_free_devices_of_one_node(void **state)
 {
     struct fixture f;
@@ -310,6 +326,7 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_not_tried),
         cmocka_unit_test(sharing_is_chosen_when_it_saves_a_node),
         cmocka_unit_test(a_neighbours_promise_is_kept_until_the_grace_is_over),
+        cmocka_unit_test(nobody_waits_for_a_rate_its_types_never_have),
         cmocka_unit_test(a_gang_gets_free_devices_of_one_node),
         cmocka_unit_test(a_full_cluster_is_given_as_the_reason),
         cmocka_unit_test(a_job_too_slow_is_moved_once_it_has_settled),

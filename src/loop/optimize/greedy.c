@@ -161,13 +161,18 @@ static void seat_job(struct greedy *g, const struct optimize_input *in, struct p
     plan_seat(plan, i, devices, in->jobs[i]->job.devices);
 }
 
-/* Could the job keep its requirement anywhere if the cluster were empty? */
+/* Could the job keep its requirement anywhere it may run if the cluster were empty? */
 static bool feasible_somewhere(const struct optimize_input *in,
                                const struct job_status *job)
 {
-    for (int t = 0; t < in->cluster->type_count; t++) {
-        struct prediction p = belief_alone(in->model, &job->job, t);
+    uint64_t allowed = job->job.types_allowed;
 
+    for (int t = 0; t < in->cluster->type_count; t++) {
+        struct prediction p;
+
+        if (allowed && !(allowed >> t & 1))
+            continue;
+        p = belief_alone(in->model, &job->job, t);
         if (p.fits >= FITS_LEAST &&
             belief_at_confidence(&p.rate[0], confidence_of(in, job)) >=
                 need_rate_now(job, in->now_s))
