@@ -262,6 +262,22 @@ static void a_job_that_keeps_its_promise_stays(void **state)
     fixture_fini(&f);
 }
 
+/* The fixture's model halves the rate under any cap. */
+static void a_cap_in_force_is_reckoned_with(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    f.cluster->devices[0].cap_watts = 60;
+    submit(&f, fixture_rate_job(1, 8));
+    assert_int_equal(goes_to(&f, 0), 1);
+    jobs_drop(f.jobs, 1);
+    fixture_running(&f, fixture_rate_job(2, 8), (int[]){0}, 0);
+    assert_int_equal(goes_to(&f, 700), 1);
+    fixture_fini(&f);
+}
+
 static struct job random_job(struct rng *rng, uint64_t id)
 {
     struct job job = fixture_job(id, 1 + (int)rng_below(rng, 3));
@@ -331,6 +347,7 @@ int main(void)
         cmocka_unit_test(a_full_cluster_is_given_as_the_reason),
         cmocka_unit_test(a_job_too_slow_is_moved_once_it_has_settled),
         cmocka_unit_test(a_job_that_keeps_its_promise_stays),
+        cmocka_unit_test(a_cap_in_force_is_reckoned_with),
         cmocka_unit_test(random_states_give_plans_that_keep_the_rules),
     };
 

@@ -97,7 +97,8 @@ static double device_cost(const struct occupancy *o, const struct optimize_input
     struct prediction p;
     double cost;
 
-    occupancy_combination(o, in, device, 0, more, &where);
+    occupancy_combination(o, in, device, in->cluster->devices[device].cap_watts, more,
+                          &where);
     if (where.count == 0) {
         *fits = 1;
         return 0;
@@ -216,7 +217,9 @@ static bool falls_short(struct greedy *g, const struct optimize_input *in,
         const struct job_status *const *there =
             occupancy_of(&g->occupancy, job->devices[k]);
 
-        occupancy_combination(&g->occupancy, in, job->devices[k], 0, NULL, &where);
+        occupancy_combination(&g->occupancy, in, job->devices[k],
+                              in->cluster->devices[job->devices[k]].cap_watts, NULL,
+                              &where);
         belief_predict(in->model, &where, &p);
         for (int i = 0; i < where.count; i++)
             if (there[i] == job && p.rate[i].value < need_rate_now(job, in->now_s))
