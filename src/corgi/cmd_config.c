@@ -49,7 +49,7 @@ static int check_cluster(const char *path, struct err *err)
 
     if (cluster_file_load(&cluster, path, err) < 0)
         return -1;
-    printf("%s: %d nodes, %d GPUs of %d types\n", path, cluster->node_count,
+    printf("%s: fine; nodes: %d, GPUs: %d, types: %d\n", path, cluster->node_count,
            cluster->device_count, cluster->type_count);
     cluster_destroy(cluster);
     return 0;
