@@ -181,15 +181,9 @@ static bool greedy_score(void *ctx, const struct occupancy *o,
     after = cost_after(c, in, device, job, &fits);
     if (fits < FITS_LEAST)
         return false;
-<<<<<<< HEAD
-    *score = after - cost_before(c->greedy, in, device) +
-             node_cost(o, in, in->cluster->devices[device].node);
-=======
-    before = device_cost(o, in, device, NULL, 0, &fits_before);
     /* The devices of a gang share the cost of their node. */
-    *score = after - before +
+    *score = after - cost_before(c->greedy, in, device) +
              node_cost(o, in, in->cluster->devices[device].node) / job->job.devices;
->>>>>>> looptests
     return true;
 }
 
