@@ -167,7 +167,7 @@ static void keep_present_mate(struct graph *g, int i)
     int mate = w->now_mate[i], q = 0;
     float cost;
 
-    if (mate < 0 || w->move_watts <= 0)
+    if (mate < 0 || (w->move_watts <= 0 && !w->pins))
         return;
     cost = graph_pair(g, i, mate, NULL);
     if (cost >= WORK_NEVER)

@@ -1,0 +1,292 @@
+/* kinds.c - see kinds.h */
+#include "loop/optimize/kinds.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "loop/belief.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS     (2 * KINDS_MOST) /* kinds kept, those that left lately included */
+#define MAX_TYPES 64
+#define CHANGED   0.005 /* a rate alone that moved by this much is news */
+
+struct slot {
+    uint64_t key;
+    long round;             /* last used in; 0: never */
+    double seen[MAX_TYPES]; /* rate alone when pairs were last forgotten */
+    struct kinds_alone alone[MAX_TYPES];
+    double spread;
+};
+
+struct kinds {
+    const struct optimize_input *in;
+    int types;
+    struct slot slots[SLOTS];
+    struct map *by_key;       /* key -> slot */
+    struct kinds_pair *pairs; /* (types, SLOTS, SLOTS) upper half: lower slot first */
+    bool *known;              /* the same */
+    int count;
+    int slot_of[KINDS_MOST];   /* (kinds) */
+    size_t job_of[KINDS_MOST]; /* (kinds) representative, index in the input */
+    int *kind_of;              /* (jobs) */
+    size_t room;
+    long round, asked;
+    int turn; /* slot whose pairs are asked again this round */
+};
+
+struct kinds *kinds_create(void)
+{
+    struct kinds *k = mem_new(struct kinds);
+
+    k->by_key = map_create();
+    return k;
+}
+
+void kinds_destroy(struct kinds *k)
+{
+    if (!k)
+        return;
+    map_destroy(k->by_key);
+    free(k->pairs);
+    free(k->known);
+    free(k->kind_of);
+    free(k);
+}
+
+static size_t cell(const struct kinds *k, int a, int b, int type)
+{
+    int low = a < b ? a : b, high = a < b ? b : a;
+
+    (void)k;
+    return ((size_t)type * SLOTS + (size_t)low) * SLOTS + (size_t)high;
+}
+
+static void forget(struct kinds *k, int slot)
+{
+    for (int t = 0; t < k->types; t++)
+        for (int other = 0; other < SLOTS; other++)
+            k->known[cell(k, slot, other, t)] = false;
+}
+
+static uint64_t key_of(const struct job_status *s, bool each)
+{
+    const struct job_descriptor *d = &s->job.descriptor;
+    uint64_t key = rng_mix(s->job.id, 1);
+
+    if (each)
+        return key;
+    key = rng_mix((uint64_t)d->model, (uint64_t)d->batch);
+    for (const char *c = d->family; *c; c++)
+        key = rng_mix(key, (uint64_t)*c);
+    key = rng_mix(key, (uint64_t)s->job.devices * 2 + (s->job.kind == JOB_TRAINING));
+    return key;
+}
+
+/* A slot for the key: its own, or that of a kind not seen for longest. */
+static int take_slot(struct kinds *k, uint64_t key)
+{
+    size_t at;
+    int oldest = 0;
+
+    if (map_get(k->by_key, key, &at))
+        return (int)at;
+    for (int s = 1; s < SLOTS; s++)
+        if (k->slots[s].round < k->slots[oldest].round)
+            oldest = s;
+    if (k->slots[oldest].round > 0)
+        map_remove(k->by_key, k->slots[oldest].key);
+    k->slots[oldest] = (struct slot){.key = key};
+    map_put(k->by_key, key, (size_t)oldest);
+    forget(k, oldest);
+    return oldest;
+}
+
+static double confidence_of(const struct kinds *k, const struct job_status *job)
+{
+    return fmax(k->in->settings->confidence, job->job.need.confidence);
+}
+
+static struct prediction ask(struct kinds *k, const struct job_status *a,
+                             const struct job_status *b, int type, int nodes)
+{
+    struct combination where = {.type = type, .count = b ? 2 : 1};
+    struct prediction p;
+
+    where.members[0] = (struct member){&a->job, nodes};
+    if (b)
+        where.members[1] = (struct member){&b->job, 1};
+    belief_predict(k->in->model, &where, &p);
+    k->asked++;
+    return p;
+}
+
+static void ask_alone(struct kinds *k, int kind)
+{
+    struct slot *s = &k->slots[k->slot_of[kind]];
+    const struct job_status *job = kinds_job(k, kind);
+    bool news = false;
+
+    s->spread = 1;
+    for (int t = 0; t < k->types; t++) {
+        struct prediction p = ask(k, job, NULL, t, 1);
+        double rate = p.rate[0].value;
+
+        s->alone[t] =
+            (struct kinds_alone){belief_at_confidence(&p.rate[0], confidence_of(k, job)),
+                                 rate, p.watts.value, p.fits};
+        news = news || !(fabs(rate - s->seen[t]) <= CHANGED * s->seen[t]);
+        if (job->job.devices > 1) {
+            struct prediction apart = ask(k, job, NULL, t, 2);
+
+            s->spread = fmin(s->spread, apart.rate[0].value / rate);
+        }
+    }
+    if (!news)
+        return;
+    for (int t = 0; t < k->types; t++)
+        s->seen[t] = s->alone[t].expected;
+    forget(k, k->slot_of[kind]);
+}
+
+static void add_job(struct kinds *k, size_t j, bool each)
+{
+    int slot = take_slot(k, key_of(k->in->jobs[j], each));
+
+    if (k->slots[slot].round == k->round) { /* its kind is here already */
+        for (int kind = 0; kind < k->count; kind++)
+            if (k->slot_of[kind] == slot)
+                k->kind_of[j] = kind;
+        return;
+    }
+    if (k->count == KINDS_MOST) { /* too many kinds: the last stands for the rest */
+        k->kind_of[j] = KINDS_MOST - 1;
+        return;
+    }
+    k->slots[slot].round = k->round;
+    k->slot_of[k->count] = slot;
+    k->job_of[k->count] = j;
+    k->kind_of[j] = k->count++;
+}
+
+/* Two that share now are being measured: what is believed of them changes first. */
+static void forget_present_pairs(struct kinds *k)
+{
+    if (k->in->job_count > KINDS_MOST)
+        return; /* kinds of many jobs: no two in particular */
+    for (size_t j = 0; j < k->in->job_count; j++) {
+        const struct job_status *s = k->in->jobs[j];
+
+        if (s->device_count == 0)
+            continue;
+        for (size_t i = 0; i < j; i++)
+            if (k->in->jobs[i]->device_count > 0 &&
+                k->in->jobs[i]->devices[0] == s->devices[0])
+                k->known[cell(k, k->slot_of[k->kind_of[i]], k->slot_of[k->kind_of[j]],
+                              k->in->cluster->devices[s->devices[0]].type)] = false;
+    }
+}
+
+static void fit(struct kinds *k)
+{
+    const struct optimize_input *in = k->in;
+
+    assert(in->cluster->type_count <= MAX_TYPES);
+    if (k->types != in->cluster->type_count) {
+        size_t cells = (size_t)in->cluster->type_count * SLOTS * SLOTS;
+
+        free(k->pairs);
+        free(k->known);
+        k->types = in->cluster->type_count;
+        k->pairs = mem_array(struct kinds_pair, cells);
+        k->known = mem_array(bool, cells);
+    }
+    if (in->job_count > k->room) {
+        free(k->kind_of);
+        k->room = 2 * in->job_count;
+        k->kind_of = mem_array(int, k->room);
+    }
+}
+
+void kinds_load(struct kinds *k, const struct optimize_input *in)
+{
+    bool each = in->job_count <= KINDS_MOST;
+
+    k->in = in;
+    k->round++;
+    k->count = 0;
+    fit(k);
+    for (size_t j = 0; j < in->job_count; j++)
+        add_job(k, j, each);
+    for (int kind = 0; kind < k->count; kind++)
+        ask_alone(k, kind);
+    forget_present_pairs(k);
+    k->turn = (k->turn + 1) % SLOTS;
+    forget(k, k->turn);
+}
+
+int kinds_count(const struct kinds *k)
+{
+    return k->count;
+}
+
+int kinds_of(const struct kinds *k, size_t job)
+{
+    return k->kind_of[job];
+}
+
+const struct job_status *kinds_job(const struct kinds *k, int kind)
+{
+    return k->in->jobs[k->job_of[kind]];
+}
+
+const struct kinds_alone *kinds_alone_on(const struct kinds *k, int kind, int type)
+{
+    return &k->slots[k->slot_of[kind]].alone[type];
+}
+
+double kinds_spread(const struct kinds *k, int kind)
+{
+    return k->slots[k->slot_of[kind]].spread;
+}
+
+/* The pair as seen from a: kept with the lower slot first. */
+static struct kinds_pair turned(struct kinds_pair pair, bool swap)
+{
+    float first = pair.rate[0];
+
+    if (swap) {
+        pair.rate[0] = pair.rate[1];
+        pair.rate[1] = first;
+    }
+    return pair;
+}
+
+struct kinds_pair kinds_pair_on(struct kinds *k, int a, int b, int type)
+{
+    int first = k->slot_of[a] <= k->slot_of[b] ? a : b, second = first == a ? b : a;
+    size_t at = cell(k, k->slot_of[a], k->slot_of[b], type);
+    struct kinds_pair *pair = &k->pairs[at];
+    const struct job_status *x = kinds_job(k, first), *y = kinds_job(k, second);
+    struct prediction p;
+
+    if (k->known[at])
+        return turned(*pair, first != a);
+    p = ask(k, x, y, type, 1);
+    pair->rate[0] = (float)belief_at_confidence(&p.rate[0], confidence_of(k, x));
+    pair->rate[1] = (float)belief_at_confidence(&p.rate[1], confidence_of(k, y));
+    pair->watts = (float)p.watts.value;
+    if (p.fits < 0.5)
+        pair->rate[0] = pair->rate[1] = 0;
+    k->known[at] = true;
+    return turned(*pair, first != a);
+}
+
+long kinds_asked(const struct kinds *k)
+{
+    return k->asked;
+}
