@@ -244,6 +244,28 @@ static void drift_is_followed(void **state)
     end(&w);
 }
 
+/* An empty family means that it is unknown, not that all such jobs are alike. */
+static void jobs_of_unknown_family_are_not_taken_for_kin(void **state)
+{
+    struct world w = make();
+    struct job mine = w.a, theirs = w.a;
+
+    (void)state;
+    mine.id = 10;
+    theirs.id = 11;
+    mine.descriptor.family[0] = theirs.descriptor.family[0] = '\0';
+    w.model.ops->begin(w.model.self, &mine);
+    w.model.ops->begin(w.model.self, &theirs);
+    w.model.ops->absorb(
+        w.model.self,
+        &(struct observation){.where = of(SLOW, &mine, NULL), .out_of_memory = true});
+    assert_true(belief_alone(&w.model, &mine, SLOW).fits == 0);
+    assert_true(belief_alone(&w.model, &theirs, SLOW).fits > 0.5);
+    see(&w, of(SLOW, &mine, NULL), 50, NAN);
+    assert_close(alone(&w, &theirs, SLOW), alone(&w, &w.other, SLOW), 1e-9);
+    end(&w);
+}
+
 static void what_was_learned_outlives_the_job(void **state)
 {
     struct world w = make();
@@ -275,6 +297,7 @@ int main(void)
         cmocka_unit_test(out_of_memory_is_never_proposed_again_to_it_or_its_like),
         cmocka_unit_test(watts_are_learned_and_those_not_measured_ignored),
         cmocka_unit_test(drift_is_followed),
+        cmocka_unit_test(jobs_of_unknown_family_are_not_taken_for_kin),
         cmocka_unit_test(what_was_learned_outlives_the_job),
     };
 
