@@ -60,7 +60,7 @@ static void more_is_lost_between_rare_checkpoints(void **state)
     struct sweep often, seldom;
 
     (void)state;
-    o.sim.node_mtbf_s = 86400 / 4.0;
+    o.sim.node_mtbf_s = 86400;
     o.sim.checkpoint_s = 60;
     often = run(&o);
     o.sim.checkpoint_s = 1e7;
