@@ -313,36 +313,60 @@ struct table *result_jobs(const struct sweep *sweep)
     return t;
 }
 
-static int write_table(struct table *t, const char *dir, const char *name,
-                       struct err *err)
-{
-    char *path = file_join(dir, name);
-    struct file_out *out = file_out_open(path, err);
-    int rc = -1;
+enum { OUT_JSON, OUT_ROWS, OUT_JOBS, OUT_COUNT };
 
-    if (out && table_print_csv(t, file_out_stream(out), err) == 0)
-        rc = file_out_commit(out, err);
-    else
-        file_out_abort(out);
-    free(path);
+static int print_csv(struct table *t, struct file_out *out, struct err *err)
+{
+    int rc = table_print_csv(t, file_out_stream(out), err);
+
     table_destroy(t);
     return rc;
 }
 
+static int print_file(int which, const struct sweep *sweep,
+                      const struct sweep_options *options, struct file_out *out,
+                      struct err *err)
+{
+    struct str json = {0};
+
+    if (which == OUT_ROWS)
+        return print_csv(result_table(sweep), out, err);
+    if (which == OUT_JOBS)
+        return print_csv(result_jobs(sweep), out, err);
+    result_json(sweep, options, false, &json);
+    fputs(str_text(&json), file_out_stream(out));
+    str_fini(&json);
+    return 0;
+}
+
+/* Everything is on its way to the disk before the first file gets its name: a disk that
+ * is full leaves what was there. */
 int result_write(const struct sweep *sweep, const struct sweep_options *options,
                  const char *dir, struct err *err)
 {
-    struct str json = {0};
-    char *path = file_join(dir, "sim.json");
-    int rc = -1;
+    static const char *const names[] = {"sim.json", "rows.csv", "jobs.csv"};
+    struct file_out *outs[OUT_COUNT] = {0};
+    char *path = NULL;
+    int rc = file_make_dirs(dir, err);
 
-    result_json(sweep, options, false, &json);
-    if (file_make_dirs(dir, err) == 0 &&
-        file_write(path, str_text(&json), json.length, err) == 0 &&
-        write_table(result_table(sweep), dir, "rows.csv", err) == 0 &&
-        write_table(result_jobs(sweep), dir, "jobs.csv", err) == 0)
-        rc = 0;
+    for (int i = 0; rc == 0 && i < OUT_COUNT; i++) {
+        free(path);
+        path = file_join(dir, names[i]);
+        outs[i] = file_out_open(path, err);
+        if (!outs[i])
+            rc = -1;
+        else if (print_file(i, sweep, options, outs[i], err) < 0)
+            rc = err_prefix(err, "%s", path);
+        else if (fflush(file_out_stream(outs[i])) != 0 ||
+                 ferror(file_out_stream(outs[i])))
+            rc = err_sys(err, "cannot write %s", path);
+    }
+    for (int i = 0; i < OUT_COUNT; i++) {
+        if (rc == 0)
+            rc = file_out_commit(outs[i], err);
+        else
+            file_out_abort(outs[i]);
+    }
     free(path);
-    str_fini(&json);
     return rc;
 }
