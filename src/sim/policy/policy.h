@@ -25,6 +25,12 @@ int policy_parse_list(const char *text, const struct policy **list, size_t *coun
 
 extern const struct planner_ops policy_fifo_ops;
 extern const struct planner_ops policy_fastest_ops;
+extern const struct planner_ops policy_random_ops;
+extern const struct planner_ops policy_round_robin_ops;
+extern const struct planner_ops policy_slurm_like_ops;
+extern const struct planner_ops policy_slowest_ok_ops;
 extern const struct planner_ops policy_pack_blind_ops;
+extern const struct planner_ops policy_pack_util_ops;
+extern const struct planner_ops policy_least_energy_ops;
 
 #endif
