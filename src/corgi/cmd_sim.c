@@ -195,6 +195,7 @@ static int fill_options(const struct sim_args *args, struct sweep_options *o,
      * one. */
     if (args->trace && !strcmp(args->workload, "demo"))
         o->scenario.workload = "standard";
+    o->sim.settings.caps = true;
     o->sim.settings.sleep = !args->no_sleep;
     o->sim.settings.share_max = args->share;
     o->sim.node_mtbf_s = args->mtbf_s;

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "loop/planner.h"
+#include "sim/run.h"
 
 #define POLICY_MAX 64
 
@@ -11,9 +12,11 @@ struct policy {
     const char *name;
     const char *summary;
     const struct planner_ops *planner;
-    bool oracle;   /* is told true rates */
+    enum sim_model model;
     int share_max; /* overrides the setting when not 0 */
-    bool no_moves;
+    bool no_moves; /* levers the policy does without, whatever the settings allow */
+    bool no_sleep;
+    bool no_caps;
 };
 
 const struct policy *policy_all(size_t *count);
