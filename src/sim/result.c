@@ -219,7 +219,8 @@ static size_t best_row(const struct sweep *sweep, double load)
         const struct sweep_row *row = &sweep->rows[i];
         double kwh = sweep_mean(row, energy_kwh).mean;
 
-        if ((row->load != load && !isnan(load)) || row->policy->oracle ||
+        if ((row->load != load && !isnan(load)) ||
+            row->policy->model == SIM_MODEL_ORACLE ||
             sweep_mean(row, sla_time).mean < best_sla - 0.005 || kwh >= best_kwh)
             continue;
         best_kwh = kwh;

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "loop/cluster.h"
 #include "loop/model/datasheet.h"
+#include "loop/model/feedback.h"
+#include "loop/model/initial.h"
 #include "loop/settings.h"
 #include "sim/score.h"
 #include "sim/state.h"
@@ -48,6 +50,22 @@ static void schedule_failure(struct sim *sim, int node)
                        .subject = node});
 }
 
+static struct model make_model(struct sim *sim, const struct cluster *cluster)
+{
+    switch (sim->setup->model) {
+    case SIM_MODEL_ORACLE:
+        return sim_oracle_create(&sim->truth, sim);
+    case SIM_MODEL_FEEDBACK:
+        return feedback_model_create(cluster->types, cluster->type_count);
+    case SIM_MODEL_INITIAL:
+        return initial_model_take(
+            datasheet_model_create(cluster->types, cluster->type_count));
+    case SIM_MODEL_LEARNED:
+        break;
+    }
+    return datasheet_model_create(cluster->types, cluster->type_count);
+}
+
 static void sim_init(struct sim *sim, const struct sim_options *options,
                      const struct sim_setup *setup)
 {
@@ -55,16 +73,14 @@ static void sim_init(struct sim *sim, const struct sim_options *options,
     const struct loop_options loop_options = {.settings = options->settings,
                                               .seed = options->seed};
     struct cluster *cluster = cluster_dup(setup->cluster);
-    struct model model;
 
     *sim = (struct sim){.options = options, .setup = setup};
     sim->truth = (struct truth){.world = setup->world,
                                 .gpu_of_type = setup->gpu_of_type,
                                 .alone_sd = options->alone_sd,
                                 .beside_sd = options->beside_sd};
-    model = setup->oracle ? sim_oracle_create(&sim->truth, sim)
-                          : datasheet_model_create(cluster->types, cluster->type_count);
-    sim->loop = loop_create_take(&loop_options, cluster, model, setup->planner);
+    sim->loop = loop_create_take(&loop_options, cluster, make_model(sim, cluster),
+                                 setup->planner);
     sim->meter = meter_create(loop_cluster(sim->loop), 0);
     sim->events = events_create();
     rng_stream(&sim->noise, options->seed, STREAM_NOISE);

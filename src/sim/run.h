@@ -57,6 +57,14 @@ struct sim_result {
     struct sim_job_result *job_results; /* (jobs) */
 };
 
+/* What the planner is told of rates and watts. */
+enum sim_model {
+    SIM_MODEL_LEARNED,  /* first estimates, refined by what is measured: the default */
+    SIM_MODEL_INITIAL,  /* first estimates alone */
+    SIM_MODEL_FEEDBACK, /* constants, corrected by measurements of the same job alone */
+    SIM_MODEL_ORACLE,   /* the truth: a bound, not a policy */
+};
+
 /* What a run needs besides options; all borrowed. */
 struct sim_setup {
     const struct world *world;
@@ -64,7 +72,7 @@ struct sim_setup {
     const struct cluster *cluster;
     const int *gpu_of_type;            /* (cluster types) */
     const struct planner_ops *planner; /* decides */
-    bool oracle;                       /* the planner is told the truth */
+    enum sim_model model;              /* what it is told */
 };
 
 /* Called now and then with the share of requests that have ended; may be NULL. */

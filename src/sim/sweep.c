@@ -32,8 +32,9 @@ static struct sim_options settings_of(const struct sweep_options *o,
     sim.seed = seed;
     if (policy->share_max)
         sim.settings.share_max = policy->share_max;
-    if (policy->no_moves)
-        sim.settings.moves = false;
+    sim.settings.moves = sim.settings.moves && !policy->no_moves;
+    sim.settings.sleep = sim.settings.sleep && !policy->no_sleep;
+    sim.settings.caps = sim.settings.caps && !policy->no_caps;
     return sim;
 }
 
@@ -51,7 +52,7 @@ static int run_task(struct work *w, size_t task, struct err *err)
         .cluster = s->cluster,
         .gpu_of_type = s->gpu_of_type,
         .planner = row->policy->planner,
-        .oracle = row->policy->oracle,
+        .model = row->policy->model,
     };
 
     return sim_run(&sim, &setup, NULL, NULL, &row->runs[seed], err);
@@ -129,7 +130,7 @@ static void make_rows(struct sweep *sweep, const struct sweep_options *o)
         sweep->rows[i] = (struct sweep_row){
             .policy = o->policies[i % o->policy_count],
             .load = o->scenario.trace ? NAN : o->loads[i / o->policy_count],
-            .sleep = o->sim.settings.sleep,
+            .sleep = o->sim.settings.sleep && !o->policies[i % o->policy_count]->no_sleep,
             .seeds = o->seeds,
             .runs = mem_array(struct sim_result, (size_t)o->seeds),
         };
