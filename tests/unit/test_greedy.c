@@ -62,15 +62,17 @@ static void watts_are_weighed_against_the_price_of_progress(void **state)
     fixture_fini(&f);
 }
 
-static void a_gang_weighs_as_its_devices_alone_would(void **state)
+/* With the price p the slow type costs 205 - p/2, the fast one 695 - 2p. */
+static void a_gang_counts_its_progress_and_its_node_once(void **state)
 {
     struct fixture f;
 
     (void)state;
     fixture_init(&f);
     submit(&f, fixture_job(1, 2));
+    f.settings.progress_watts = 315;
     assert_int_equal(type_of(&f, goes_to(&f, 0)), SLOW);
-    f.settings.progress_watts = 1000;
+    f.settings.progress_watts = 340;
     assert_int_equal(type_of(&f, goes_to(&f, 0)), FAST);
     fixture_fini(&f);
 }
@@ -157,8 +159,9 @@ static void sharing_is_chosen_when_it_saves_a_node(void **state)
     (void)state;
     fixture_init(&f);
     fixture_running(&f, fixture_rate_job(1, 5), (int[]){0}, 0);
-    drain(&f, 1, 1);
     submit(&f, fixture_job(2, 1));
+    assert_int_equal(goes_to(&f, 0), 1); /* free, and its node is paid for */
+    drain(&f, 1, 1);
     assert_int_equal(goes_to(&f, 0), 0);
     f.settings.share_max = 1;
     assert_int_equal(goes_to(&f, 0), 6);
@@ -237,17 +240,17 @@ static void a_job_too_slow_is_moved_once_it_has_settled(void **state)
 
     (void)state;
     fixture_init(&f);
-    fixture_running(&f, fixture_rate_job(1, 20), (int[]){0}, 0);
-    assert_int_equal(goes_to(&f, 500), 0);
+    fixture_running(&f, fixture_rate_job(1, 20), (int[]){6}, 0);
+    assert_int_equal(goes_to(&f, 500), 6);
     assert_int_equal(type_of(&f, goes_to(&f, 700)), FAST);
     f.settings.moves = false;
-    assert_int_equal(goes_to(&f, 700), 0);
+    assert_int_equal(goes_to(&f, 700), 6);
     f.settings.moves = true;
     jobs_get(f.jobs, 1)->job.may_move = false;
-    assert_int_equal(goes_to(&f, 700), 0);
+    assert_int_equal(goes_to(&f, 700), 6);
     jobs_get(f.jobs, 1)->job.may_move = true;
     drain(&f, 2, 5); /* nowhere better */
-    assert_int_equal(goes_to(&f, 700), 0);
+    assert_int_equal(goes_to(&f, 700), 6);
     fixture_fini(&f);
 }
 
@@ -334,7 +337,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(watts_are_weighed_against_the_price_of_progress),
-        cmocka_unit_test(a_gang_weighs_as_its_devices_alone_would),
+        cmocka_unit_test(a_gang_counts_its_progress_and_its_node_once),
         cmocka_unit_test(a_node_with_jobs_is_joined_before_an_empty_one),
         cmocka_unit_test(an_awake_node_is_joined_before_a_sleeping_one),
         cmocka_unit_test(a_requirement_is_met_with_its_confidence),
