@@ -12,6 +12,7 @@
 #include "loop/model/datasheet.h"
 #include "loop/optimize/greedy.h"
 #include "loop/round.h"
+#include "loop/settings.h"
 
 #define FAKE_STEP_S  60.0
 #define FAKE_BESIDE  0.7 /* true relative speed beside another job */
@@ -34,7 +35,7 @@ struct fake_engine {
 static inline void fake_engine_init(struct fake_engine *e, uint64_t seed,
                                     fake_truth *truth)
 {
-    struct loop_options options = {.settings = loop_default_settings(), .seed = seed};
+    struct loop_options options = {.settings = settings_default(), .seed = seed};
 
     *e = (struct fake_engine){.truth = truth};
     rng_init(&e->rng, seed);

@@ -57,8 +57,8 @@ static void names_are_found_and_unique(void **state)
         assert_true(strlen(all[i].summary) > 0);
     }
     assert_null(policy_find("Fifo"));
-    assert_true(policy_find("oracle")->oracle);
-    assert_false(policy_find("corgi")->oracle);
+    assert_int_equal(policy_find("oracle")->model, SIM_MODEL_ORACLE);
+    assert_int_not_equal(policy_find("corgi")->model, SIM_MODEL_ORACLE);
 }
 
 static void a_list_is_read_in_its_order(void **state)

@@ -4,6 +4,7 @@
 #include "loop/optimize/greedy.h"
 #include "loop/optimize/plan.h"
 #include "loop/round.h"
+#include "loop/settings.h"
 
 struct scene {
     struct fixture_model table;
@@ -365,7 +366,7 @@ static void a_new_cap_ends_the_window(void **state)
 
 static void default_settings_are_the_documented_ones(void **state)
 {
-    struct optimize_settings d = loop_default_settings();
+    struct optimize_settings d = settings_default();
 
     (void)state;
     assert_int_equal(d.share_max, 2);
