@@ -239,7 +239,7 @@ struct problem *instance_create(const struct world *world,
                                 .classes = world->class_count,
                                 .jobs = jobs,
                                 .tasks = tasks,
-                                .nodes = o->host_watts > 0 ? tasks : 0,
+                                .nodes = o->host_watts > 0 ? tasks + types : 0,
                                 .devices = o->host_watts > 0 ? tasks + types : 0};
 
     d.p = problem_create(&size);

@@ -35,6 +35,29 @@ void finish_devices(const struct search *s, const bool *held, struct solution *o
     }
 }
 
+/* Leave the job out of a device; true when the device is empty then. */
+static bool leave(const struct problem *p, struct solution_device *d, int job)
+{
+    const struct problem_type *t = &p->types[p->variants[d->variant].type];
+
+    if (d->jobs[0] == job)
+        d->jobs[0] = d->jobs[1];
+    d->jobs[1] = -1;
+    d->variant = t->first_variant; /* alone and uncapped: never slower than before */
+    return d->jobs[0] < 0;
+}
+
+void finish_remove_job(const struct problem *p, struct solution *out, int job)
+{
+    out->state[job] = SOLUTION_UNSERVED;
+    for (int i = out->device_count - 1; i >= 0; i--) {
+        struct solution_device *d = &out->devices[i];
+
+        if ((d->jobs[0] == job || d->jobs[1] == job) && leave(p, d, job))
+            *d = out->devices[--out->device_count];
+    }
+}
+
 struct job_figures {
     double rate;
     int node;

@@ -9,6 +9,9 @@
  * from nodes.h, figures from finish_figures(). */
 void finish_devices(const struct search *s, const bool *held, struct solution *out);
 
+/* Take a served job out again: its devices are free, its partners alone and uncapped. */
+void finish_remove_job(const struct problem *p, struct solution *out, int job);
+
 /* Cost, watts, progress, unserved and moves of what stands in out. */
 void finish_figures(const struct problem *p, struct solution *out);
 

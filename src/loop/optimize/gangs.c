@@ -1,7 +1,10 @@
 /* gangs.c - see gangs.h */
 #include "loop/optimize/gangs.h"
 
+#include "loop/optimize/bound.h"
+
 #include <math.h>
+#include <string.h>
 
 /* Could the job meet its need anywhere at this part of its rate? */
 static bool meets(const struct work *w, int i, double factor)
@@ -34,6 +37,22 @@ void gangs_tighten(struct work *w)
             w->thr[(size_t)i * (size_t)w->types + (size_t)t] /= (float)c->spread;
         w->need[i] /= (float)c->spread;
     }
+}
+
+double gangs_bound(struct work *w, double *proven)
+{
+    size_t mark = arena_mark(w->arena), n = (size_t)w->tasks * (size_t)w->types;
+    float *tight = arena_array(w->arena, float, n + 1);
+    double bound;
+
+    memcpy(tight, w->thr, n * sizeof(float));
+    for (int i = 0; i < w->tasks; i++)
+        if (w->p->classes[w->cls[i]].devices > 1 && w->pin[i] < 0)
+            work_refresh_task(w, i);
+    bound = bound_from(w, w->pi, proven);
+    memcpy(w->thr, tight, n * sizeof(float));
+    arena_release(w->arena, mark);
+    return bound;
 }
 
 static bool incomplete(const struct search *s, int first, int count)

@@ -12,6 +12,9 @@
  * bound: this only makes needs larger. */
 void gangs_tighten(struct work *w);
 
+/* bound_from() with needs as they were before tightening. */
+double gangs_bound(struct work *w, double *proven);
+
 /* Afterwards every job of s has all its tasks on devices or none.  Jobs taken out are in
  * no record. */
 void gangs_settle(struct search *s);

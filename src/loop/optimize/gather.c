@@ -1,6 +1,8 @@
 /* gather.c - see gather.h */
 #include "loop/optimize/gather.h"
 
+#include "loop/optimize/finish.h"
+
 #include <math.h>
 
 #define MAX_TASKS 256
@@ -173,39 +175,13 @@ static bool gather_on(const struct problem *p, struct solution *s, int *holder, 
     return true;
 }
 
-/* Leave job j out of solution device i; true when the device is empty then. */
-static bool remove_from(const struct problem *p, struct solution *s, int i, int j)
-{
-    struct solution_device *d = &s->devices[i];
-    const struct problem_type *t = &p->types[type_of(p, d)];
-
-    if (d->jobs[0] == j) {
-        d->jobs[0] = d->jobs[1];
-        d->jobs[1] = -1;
-    } else {
-        d->jobs[1] = -1;
-    }
-    if (d->jobs[0] >= 0) /* alone it goes uncapped: never slower than it was */
-        d->variant = t->first_variant;
-    return d->jobs[0] < 0;
-}
-
 static void take_out(const struct problem *p, struct solution *s, int *holder, int j)
 {
-    s->state[j] = SOLUTION_UNSERVED;
-    for (int i = s->device_count - 1; i >= 0; i--) {
-        struct solution_device *last = &s->devices[s->device_count - 1];
-
-        if ((s->devices[i].jobs[0] != j && s->devices[i].jobs[1] != j) ||
-            !remove_from(p, s, i, j))
-            continue;
-        holder[s->devices[i].device] = -1;
-        if (last != &s->devices[i]) {
-            s->devices[i] = *last;
-            holder[last->device] = i;
-        }
-        s->device_count--;
-    }
+    finish_remove_job(p, s, j);
+    for (int d = 0; d < p->device_count; d++)
+        holder[d] = -1;
+    for (int i = 0; i < s->device_count; i++)
+        holder[s->devices[i].device] = i;
 }
 
 void gather_needy_gangs(const struct problem *p, struct solution *s, int *holder)

@@ -12,7 +12,7 @@
 #define NEARLY_BEST 0.95 /* of the best rate, for jobs that no device satisfies */
 
 /* Moving and waking are paid once, the rest by the second: spread over this long. */
-#define PERIOD_S 1800.0
+#define PERIOD_S 240.0
 /* A job that was placed so lately is left where it is while it meets its need. */
 #define REST_S 300.0
 /* Stopping a running job is out of the question. */

@@ -147,6 +147,26 @@ void solution_fit(struct solution *s, const struct problem *p)
     s->unserved = s->moves = 0;
 }
 
+void solution_copy(struct solution *to, const struct solution *from,
+                   const struct problem *p)
+{
+    struct solution kept;
+
+    solution_fit(to, p);
+    kept = *to;
+    *to = *from;
+    to->devices = kept.devices;
+    to->state = kept.state;
+    to->awake = kept.awake;
+    to->device_room = kept.device_room;
+    to->job_room = kept.job_room;
+    to->node_room = kept.node_room;
+    memcpy(to->devices, from->devices,
+           (size_t)from->device_count * sizeof(*from->devices));
+    memcpy(to->state, from->state, (size_t)from->job_count * sizeof(*from->state));
+    memcpy(to->awake, from->awake, (size_t)from->node_count * sizeof(*from->awake));
+}
+
 void solution_fini(struct solution *s)
 {
     free(s->devices);

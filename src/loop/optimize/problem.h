@@ -153,6 +153,8 @@ struct solution {
 };
 
 void solution_fit(struct solution *s, const struct problem *p); /* room for p's size */
+void solution_copy(struct solution *to, const struct solution *from,
+                   const struct problem *p);
 void solution_fini(struct solution *s);
 double solution_gap(const struct solution *s);
 

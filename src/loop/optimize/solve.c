@@ -10,6 +10,7 @@
 #include "loop/optimize/expand.h"
 #include "loop/optimize/finish.h"
 #include "loop/optimize/gangs.h"
+#include "loop/optimize/limit.h"
 #include "loop/optimize/lp.h"
 #include "loop/optimize/matching.h"
 #include "loop/optimize/nodes.h"
@@ -40,6 +41,7 @@ struct solver {
     struct solve_times times;
     const double *worth; /* of the last run, in the arena */
     double price[PROBLEM_MAX_TYPES];
+    struct solution spare;
 };
 
 struct run {
@@ -48,6 +50,7 @@ struct run {
     struct solve_options options;
     bool *held;
     double started_s;
+    size_t mark; /* of the arena, behind held */
     struct work w;
     struct stairs stairs;
     struct search s;
@@ -72,6 +75,7 @@ void solver_destroy(struct solver *solver)
         return;
     arena_destroy(solver->arena);
     lp_destroy(solver->lp);
+    solution_fini(&solver->spare);
     free(solver);
 }
 
@@ -221,7 +225,7 @@ static void solve_once(struct run *r, double watts_weight, struct solution *out)
     match(r, &g, lp);
     since = clock_cpu_s();
     if (!lp)
-        r->bound = bound_from(&r->w, r->w.pi, r->proven);
+        r->bound = gangs_bound(&r->w, r->proven);
     lap(&times->bound, &since);
     stairs_build(&r->stairs, &r->w);
     search_init(&r->s, &r->w, &r->stairs, r->solver->seed);
@@ -237,11 +241,18 @@ static void solve_once(struct run *r, double watts_weight, struct solution *out)
     lap(&times->nodes, &since);
 }
 
-static void add_held_penalties(struct run *r)
+/* For limit.h: the bound comes with what the jobs held back cost anyway. */
+static double solve_weighted(void *self, double watts_weight, struct solution *out)
 {
+    struct run *r = self;
+
+    arena_release(r->solver->arena, r->mark);
+    solution_fit(out, r->p);
+    solve_once(r, watts_weight, out);
     for (int j = 0; j < r->p->job_count; j++)
         if (r->held[j])
             r->bound += r->p->jobs[j].penalty;
+    return r->bound;
 }
 
 void solver_run(struct solver *solver, const struct problem *p,
@@ -255,12 +266,12 @@ void solver_run(struct solver *solver, const struct problem *p,
         r.started_s = clock_now_s(r.options.clock);
     memset(&solver->times, 0, sizeof(solver->times));
     arena_reset(solver->arena);
-    solution_fit(out, p);
     r.held = arena_array(solver->arena, bool, p->job_count + 1);
     quotas_hold(p, r.held);
-    solve_once(&r, 1, out);
-    add_held_penalties(&r);
-    out->bound = r.bound;
+    r.mark = arena_mark(solver->arena);
+    out->bound = solve_weighted(&r, 1, out);
+    if (p->limit_watts > 0 && out->watts > p->limit_watts)
+        limit_search(p, solve_weighted, &r, out, &solver->spare);
     out->gap = solution_gap(out);
     solver->worth = r.s.worth;
     memcpy(solver->price, r.w.price, sizeof(solver->price));

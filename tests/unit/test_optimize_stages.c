@@ -1,0 +1,201 @@
+/* test_optimize_stages.c - arena, LP, caps, quotas, matching and bound on their own */
+#include "support/optimize_case.h"
+
+#include "loop/optimize/arena.h"
+#include "loop/optimize/bound.h"
+#include "loop/optimize/candidates.h"
+#include "loop/optimize/caps.h"
+#include "loop/optimize/lp.h"
+#include "loop/optimize/matching.h"
+#include "loop/optimize/prices.h"
+#include "loop/optimize/quotas.h"
+
+#include <math.h>
+#include <string.h>
+
+static void arena_keeps_its_blocks_over_resets(void **state)
+{
+    struct arena *arena = arena_create();
+    size_t held = 0;
+
+    (void)state;
+    for (int round = 0; round < 6; round++) {
+        for (int x = 0; x < 200; x++)
+            memset(arena_array(arena, char, 5000), x, 5000);
+        if (round == 1)
+            held = arena_capacity(arena);
+        if (round > 1)
+            assert_int_equal(arena_capacity(arena), held);
+        arena_reset(arena);
+    }
+    arena_destroy(arena);
+}
+
+static void arena_gives_released_memory_out_again(void **state)
+{
+    struct arena *arena = arena_create();
+    int *kept = arena_array(arena, int, 10);
+    size_t mark = arena_mark(arena);
+    int *first = arena_array(arena, int, 10);
+
+    (void)state;
+    kept[9] = 42;
+    arena_release(arena, mark);
+    assert_ptr_equal(arena_array(arena, int, 10), first);
+    assert_int_equal(kept[9], 42);
+    arena_destroy(arena);
+}
+
+/* min -x - 2y, x + y <= 4, y <= 3: optimum 7 at (1, 3), the row is worth 1. */
+static void lp_finds_optimum_and_duals_and_goes_on_after_a_bound(void **state)
+{
+    struct lp *lp = lp_create();
+    int row = lp_row(lp, -LP_INFINITY, 4);
+    double one = 1;
+
+    (void)state;
+    lp_column(lp, -1, 0, LP_INFINITY, 1, &row, &one);
+    lp_column(lp, -2, 0, 3, 1, &row, &one);
+    assert_true(lp_solve(lp, LP_DUAL, 0));
+    assert_true(fabs(lp_objective(lp) + 7) < 1e-6);
+    assert_true(fabs(lp_duals(lp)[0] + 1) < 1e-6);
+    lp_bound_column(lp, 1, 0, 1);
+    assert_true(lp_solve(lp, LP_DUAL, 0));
+    assert_true(fabs(lp_objective(lp) + 5) < 1e-6);
+    lp_column(lp, -3, 0, 1, 1, &row, &one);
+    assert_true(lp_solve(lp, LP_DUAL, 0));
+    assert_true(fabs(lp_objective(lp) + 7) < 1e-6);
+    lp_destroy(lp);
+}
+
+static void dominated_caps_are_pruned_and_cost_stays(void **state)
+{
+    struct problem *p =
+        case_problem((struct instance_options){.jobs = 40, .caps = true, .seed = 4});
+    struct arena *arena = arena_create();
+    struct work full, pruned;
+
+    (void)state;
+    work_build(&full, p, arena, 1, NULL, 0);
+    work_build(&pruned, p, arena, 1, NULL, 0);
+    assert_true(caps_prune(&pruned) > 0);
+    for (int t = 0; t < p->type_count; t++)
+        for (int i = 0; i < full.tasks; i++) {
+            assert_true(work_alone(&full, t, i, NULL) == work_alone(&pruned, t, i, NULL));
+            for (int j = 0; j < i; j++)
+                assert_true(work_pair(&full, t, i, j, NULL) ==
+                            work_pair(&pruned, t, i, j, NULL));
+        }
+    arena_destroy(arena);
+    problem_destroy(p);
+}
+
+static void quota_goes_to_running_jobs_then_to_the_dearest(void **state)
+{
+    struct problem *p = case_problem((struct instance_options){.jobs = 4, .seed = 1});
+    bool held[4];
+    int quotas[] = {2};
+
+    (void)state;
+    p->quotas = quotas;
+    p->quota_count = 1;
+    for (int j = 0; j < 4; j++)
+        p->jobs[j].owner = 0;
+    p->now[3] = 0;
+    p->jobs[1].penalty *= 2;
+    quotas_hold(p, held);
+    assert_false(held[3]);
+    assert_false(held[1]);
+    assert_true(held[0] && held[2]);
+    p->quotas = NULL;
+    problem_destroy(p);
+}
+
+static void held_jobs_stay_out_of_the_plan(void **state)
+{
+    struct problem *p = case_problem((struct instance_options){.jobs = 20, .seed = 1});
+    struct solution s = {0};
+    int quotas[] = {3, -1};
+
+    (void)state;
+    p->quotas = quotas;
+    p->quota_count = 2;
+    for (int j = 0; j < 20; j++)
+        p->jobs[j].owner = j % 2;
+    case_solve(p, &s);
+    assert_int_equal(s.state[0], SOLUTION_SERVED);
+    assert_int_equal(s.state[6], SOLUTION_HELD);
+    assert_int_equal(s.unserved, 7);
+    solution_fini(&s);
+    p->quotas = NULL;
+    p->quota_count = 0;
+    problem_destroy(p);
+}
+
+static void matching_pairs_both_ways_and_only_what_may_share(void **state)
+{
+    struct problem *p = case_problem((struct instance_options){.jobs = 200, .seed = 6});
+    struct arena *arena = arena_create();
+    struct work w;
+    struct graph g;
+
+    (void)state;
+    for (int j = 0; j < 200; j += 10)
+        p->jobs[j].may_share = false;
+    work_build(&w, p, arena, 1, NULL, 0);
+    work_find_floors(&w);
+    prices_guess_pi(&w);
+    graph_init(&g, &w, 12);
+    candidates_find(&g, 64, 0);
+    matching_run(&g, 1);
+    for (int i = 0; i < w.tasks; i++) {
+        if (g.mate[i] < 0)
+            continue;
+        assert_int_equal(g.mate[g.mate[i]], i);
+        assert_true(graph_pair(&g, i, g.mate[i], NULL) < WORK_NEVER);
+        assert_true(i % 10 != 0);
+    }
+    arena_destroy(arena);
+    problem_destroy(p);
+}
+
+static void any_prices_give_a_bound_below_the_optimum(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct problem *p = case_problem((struct instance_options){.jobs = 6,
+                                                                   .devices_per_job = 0.5,
+                                                                   .distinct = seed % 2,
+                                                                   .caps = seed % 3 == 0,
+                                                                   .seed = seed});
+        struct arena *arena = arena_create();
+        double best = case_brute_cost(p);
+        struct work w;
+        float pi[6];
+
+        work_build(&w, p, arena, 1, NULL, 0);
+        for (int i = 0; i < 6; i++)
+            pi[i] = (float)(40 * (double)((seed * 7 + (uint64_t)i * 13) % 11));
+        for (int t = 0; t < p->type_count; t++)
+            w.price[t] = (double)((seed + (uint64_t)t * 5) % 60);
+        assert_true(bound_from(&w, pi, NULL) <= best + 0.01);
+        arena_destroy(arena);
+        problem_destroy(p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arena_keeps_its_blocks_over_resets),
+        cmocka_unit_test(arena_gives_released_memory_out_again),
+        cmocka_unit_test(lp_finds_optimum_and_duals_and_goes_on_after_a_bound),
+        cmocka_unit_test(dominated_caps_are_pruned_and_cost_stays),
+        cmocka_unit_test(quota_goes_to_running_jobs_then_to_the_dearest),
+        cmocka_unit_test(held_jobs_stay_out_of_the_plan),
+        cmocka_unit_test(matching_pairs_both_ways_and_only_what_may_share),
+        cmocka_unit_test(any_prices_give_a_bound_below_the_optimum),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
