@@ -83,6 +83,7 @@ void sim_execute(struct sim *sim, const struct action *actions, size_t count)
             break;
         case ACTION_STOP:
             unseat_job(sim, job);
+            job->result.moves++; /* it will go on elsewhere, or here after others */
             job->end = SIM_WAITING;
             break;
         case ACTION_MOVE:
@@ -91,8 +92,9 @@ void sim_execute(struct sim *sim, const struct action *actions, size_t count)
             seat_job(sim, job, a, sim->options->settings.move_s);
             break;
         case ACTION_START:
+            /* A job that ran before comes back from its checkpoint. */
             seat_job(sim, job, a,
-                     job->result.restarts ? sim->options->settings.move_s : 0);
+                     isnan(job->result.wait_s) ? 0 : sim->options->settings.move_s);
             break;
         }
     }

@@ -229,6 +229,34 @@ static void backfill_ends_for_a_gang_that_has_waited_an_hour(void **state)
     assert_int_equal(small->device_count, 1);
 }
 
+/* Scripts and measurements rely on these names. */
+static void the_table_has_every_fixed_name(void **state)
+{
+    static const char *const names[] = {"corgi",         "corgi-nocaps",
+                                        "corgi-p1",      "corgi-noshare",
+                                        "corgi-nomoves", "corgi-nosleep",
+                                        "oracle",        "oracle-nocaps",
+                                        "feedback-only", "fifo",
+                                        "random",        "round-robin",
+                                        "fastest",       "slurm-like",
+                                        "slowest-ok",    "pack-blind",
+                                        "pack-util",     "least-energy",
+                                        "gavel-cost",    "gavel-cost-packed",
+                                        "gavel-maxmin",  "gavel-maxmin-packed"};
+    const struct policy *list[POLICY_MAX];
+    size_t count;
+    struct err err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (!policy_find(names[i]))
+            fail_msg("there is no policy %s", names[i]);
+    assert_int_equal(policy_parse_list("all", list, &count, &err), 0);
+    assert_int_equal(count, sizeof(names) / sizeof(names[0]));
+    assert_int_equal(policy_parse_list("corgi,nothing", list, &count, &err), -1);
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+}
+
 #define policy_test(f) cmocka_unit_test_teardown(f, tear_down)
 
 int main(void)
@@ -246,6 +274,7 @@ int main(void)
         policy_test(round_robin_goes_from_node_to_node),
         policy_test(random_uses_every_device_and_depends_on_the_seed_alone),
         policy_test(fifo_holds_everyone_behind_a_blocked_head),
+        cmocka_unit_test(the_table_has_every_fixed_name),
         policy_test(backfill_ends_for_a_gang_that_has_waited_an_hour),
     };
 

@@ -71,6 +71,18 @@ static const struct policy policies[] = {
     {.name = "least-energy",
      .summary = "one job a device, where it costs the least energy",
      .planner = &policy_least_energy_ops},
+    {.name = "gavel-maxmin",
+     .summary = "Gavel: shares of time by max-min fairness over GPU types",
+     .planner = &policy_gavel_maxmin_ops},
+    {.name = "gavel-maxmin-packed",
+     .summary = "the same with two jobs a device where that pays",
+     .planner = &policy_gavel_maxmin_packed_ops},
+    {.name = "gavel-cost",
+     .summary = "Gavel: most throughput per dollar with requirements kept",
+     .planner = &policy_gavel_cost_ops},
+    {.name = "gavel-cost-packed",
+     .summary = "the same with two jobs a device where that pays",
+     .planner = &policy_gavel_cost_packed_ops},
 };
 
 const struct policy *policy_all(size_t *count)

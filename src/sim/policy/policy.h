@@ -35,5 +35,9 @@ extern const struct planner_ops policy_slowest_ok_ops;
 extern const struct planner_ops policy_pack_blind_ops;
 extern const struct planner_ops policy_pack_util_ops;
 extern const struct planner_ops policy_least_energy_ops;
+extern const struct planner_ops policy_gavel_maxmin_ops;
+extern const struct planner_ops policy_gavel_maxmin_packed_ops;
+extern const struct planner_ops policy_gavel_cost_ops;
+extern const struct planner_ops policy_gavel_cost_packed_ops;
 
 #endif
