@@ -25,9 +25,9 @@ void chart_x_axis(struct str *out, const struct scale *x, double top, double bot
 
         svg_line(out, "grid", at, top, at, bottom);
         tick_label(&label, x, ticks[i], digits);
-        svg_text(out, "tick", at, bottom + 13, SVG_MIDDLE, str_text(&label));
+        svg_text(out, "tick", at, bottom + 15, SVG_MIDDLE, str_text(&label));
     }
-    svg_text(out, "unit", (x->at_from + x->at_to) / 2, bottom + 28, SVG_MIDDLE, unit);
+    svg_text(out, "unit", (x->at_from + x->at_to) / 2, bottom + 30, SVG_MIDDLE, unit);
     str_fini(&label);
 }
 
@@ -42,7 +42,8 @@ void chart_y_axis(struct str *out, const struct scale *y, double left, double ri
 
         svg_line(out, "grid", left, at, right, at);
         tick_label(&label, y, ticks[i], digits);
-        svg_text(out, "tick", left - 5, at + 4, SVG_END, str_text(&label));
+        svg_text(out, "tick", left - 5, at == y->at_from ? at : at + 4, SVG_END,
+                 str_text(&label));
     }
     str_fini(&label);
 }

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #define WIDTH       720.0
-#define LEFT        74.0
+#define LEFT        94.0
 #define RIGHT       (WIDTH - 10)
 #define TOP         8.0
 #define LANE        5.0

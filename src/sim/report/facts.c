@@ -265,15 +265,6 @@ const char *facts_part_name(enum facts_part part)
     return names[part];
 }
 
-double facts_end_s(const struct sweep_row *row)
-{
-    double end_s = 0;
-
-    for (int s = 0; s < row->seeds; s++)
-        end_s = fmax(end_s, row->runs[s].end_s);
-    return end_s;
-}
-
 void facts_learning(const struct sweep_row *row, int bins, double *percent)
 {
     double *sums = mem_array(double, (size_t)bins);

@@ -79,7 +79,4 @@ const char *facts_part_name(enum facts_part part);
  * in time; NaN where there was none.  All NaN when nobody recorded. */
 void facts_learning(const struct sweep_row *row, int bins, double *percent);
 
-/* The longest of the row's runs. */
-double facts_end_s(const struct sweep_row *row);
-
 #endif

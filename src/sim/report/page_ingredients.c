@@ -75,11 +75,12 @@ void page_ingredients(struct page *p)
                       "seeds. More energy or fewer points is what the part is worth; the "
                       "oracle's line is what perfect knowledge would still give. Parts "
                       "overlap, so the lines do not add up.");
-    str_add(p->out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-                    "aria-label=\"Table of ingredients\">\n<table>\n<thead><tr>"
-                    "<th scope=\"col\">row</th><th scope=\"col\">Corgi …</th>"
-                    "<th scope=\"col\">energy to Corgi, %</th>"
-                    "<th scope=\"col\">SLA time to Corgi, points</th></tr></thead>\n");
+    str_add(p->out,
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+            "aria-label=\"Table of ingredients\">\n<table>\n<thead><tr>"
+            "<th scope=\"col\">row</th><th scope=\"col\" class=\"text\">Corgi …</th>"
+            "<th scope=\"col\">energy to Corgi, %</th>"
+            "<th scope=\"col\">SLA time to Corgi, points</th></tr></thead>\n");
     for (size_t i = 0; i < p->facts.load_count; i++)
         one_load(p, &p->facts.loads[i]);
     str_add(p->out, "</table>\n</div>\n");

@@ -43,7 +43,7 @@ static void learning_chart(struct page *p, int count, const struct facts_load *c
         .id = p->next_id++,
         .title = "Error of first estimates over time",
         .description = "One line a load; the table beside it has the numbers by quarter.",
-        .unit = "time since the start, days",
+        .unit = "share of the run gone by, %",
     };
 
     for (int s = 0; s < count; s++) {
@@ -51,7 +51,7 @@ static void learning_chart(struct page *p, int count, const struct facts_load *c
 
         facts_learning(row, BINS, y[s]);
         for (int b = 0; b < BINS; b++)
-            x[s][b] = (b + 0.5) * facts_end_s(row) / BINS / DAY_S;
+            x[s][b] = 100 * (b + 0.5) / BINS;
         series[s] = (struct chart_series){
             .label = of[s]->label, .count = BINS, .x = x[s], .y = y[s]};
     }
