@@ -32,7 +32,7 @@ static void add_double(struct str *out, double value)
 {
     char text[40];
 
-    for (int digits = 1; digits <= 17; digits++) {
+    for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, sizeof(text), "%.*g", digits, value);
         if (strtod(text, NULL) == value)
             break;
