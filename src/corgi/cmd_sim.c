@@ -1,9 +1,11 @@
 /* cmd_sim.c - corgi sim: what would happen on a cluster under each policy */
 #include "corgi/commands.h"
 
+#include "base/options_words.h"
 #include "base/parse.h"
 #include "base/progress.h"
 #include "loop/settings.h"
+#include "sim/report/report.h"
 #include "sim/result.h"
 
 #include <stdio.h>
@@ -142,7 +144,7 @@ static const struct option_spec options[] = {
      .type = OPTION_STRING,
      .argument = "DIR",
      .offset = offsetof(struct sim_args, out),
-     .help = "also write sim.json, rows.csv and jobs.csv there"},
+     .help = "also write report.html, sim.json, rows.csv and jobs.csv there"},
     {.name = "timings",
      .type = OPTION_FLAG,
      .offset = offsetof(struct sim_args, timings),
@@ -213,6 +215,7 @@ static int fill_options(const struct sim_args *args, struct sweep_options *o,
     override_settings(args, &o->sim.settings);
     o->sim.node_mtbf_s = args->mtbf_s;
     o->sim.limit_s = args->until_s;
+    o->record = args->out != NULL;
     o->seeds = args->seeds ? args->seeds : args->trace ? 1 : builtin->seeds;
     if (policy_parse_list(args->policy, o->policies, &o->policy_count, err) < 0) {
         err->code = ERR_USAGE;
@@ -287,6 +290,26 @@ static int print_result(const struct sim_args *args, const struct sweep *sweep,
     return rc;
 }
 
+static int write_files(const struct sim_args *args, const struct sweep *sweep,
+                       const struct sweep_options *o, struct err *err)
+{
+    /* How many threads there were and where results go is no part of them. */
+    static const char *const except[] = {"out", "threads", "json", NULL};
+    struct str command = {0}, page = {0};
+    struct report_input report = {.sweep = sweep, .options = o, .timings = args->timings};
+    int rc;
+
+    str_add(&command, "corgi sim");
+    options_words(options, args, sizeof(*args), except, &command);
+    str_add(&command, " --out DIR");
+    report.command = str_text(&command);
+    report_page(&page, &report);
+    rc = result_write(sweep, o, str_text(&page), args->out, err);
+    str_fini(&page);
+    str_fini(&command);
+    return rc;
+}
+
 static int run(struct command_call *call)
 {
     const struct sim_args *args = call->args;
@@ -307,7 +330,7 @@ static int run(struct command_call *call)
     rc = sweep_run(&sweep, &o, show_progress, progress, &err);
     progress_destroy(progress);
     if (rc == 0 && args->out)
-        rc = result_write(&sweep, &o, args->out, &err);
+        rc = write_files(args, &sweep, &o, &err);
     if (rc == 0)
         rc = print_result(args, &sweep, &o, &err);
     sweep_fini(&sweep);

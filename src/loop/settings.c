@@ -20,7 +20,8 @@ const struct config_key settings_keys[] = {
      .type = CONFIG_BOOL,
      .default_text = "true",
      .offset = offsetof(struct optimize_settings, caps),
-     .help = "power limits of GPUs may be planned; an engine sets them only with consent"},
+     .help =
+         "power limits of GPUs may be planned; an engine sets them only with consent"},
     {.name = "moves",
      .type = CONFIG_BOOL,
      .default_text = "true",

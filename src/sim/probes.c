@@ -52,10 +52,14 @@ static void report(struct sim *sim, struct sim_job *job)
         .rate = job->rate * exp(sim->options->noise_sd * rng_normal(&sim->noise)),
         .device_watts = device_watts(sim, job) * exp(0.02 * rng_normal(&sim->noise)),
     };
+    long first_sights;
 
+    first_sights = loop_score(sim->loop)->first_sights;
     /* Refused when a neighbour came or went within the window: the next one will do. */
     if (loop_measure(sim->loop, &m, NULL) < 0)
         return;
+    if (loop_score(sim->loop)->first_sights > first_sights)
+        recording_sight(sim->recording, sim->now_s, loop_score(sim->loop)->first_newest);
     job->measured_s = sim->now_s;
     sim_want_round(sim, sim->now_s + sim->options->round_s);
 }

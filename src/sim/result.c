@@ -314,7 +314,7 @@ struct table *result_jobs(const struct sweep *sweep)
     return t;
 }
 
-enum { OUT_JSON, OUT_ROWS, OUT_JOBS, OUT_COUNT };
+enum { OUT_JSON, OUT_ROWS, OUT_JOBS, OUT_PAGE, OUT_COUNT };
 
 static int print_csv(struct table *t, struct file_out *out, struct err *err)
 {
@@ -325,8 +325,8 @@ static int print_csv(struct table *t, struct file_out *out, struct err *err)
 }
 
 static int print_file(int which, const struct sweep *sweep,
-                      const struct sweep_options *options, struct file_out *out,
-                      struct err *err)
+                      const struct sweep_options *options, const char *page,
+                      struct file_out *out, struct err *err)
 {
     struct str json = {0};
 
@@ -334,6 +334,10 @@ static int print_file(int which, const struct sweep *sweep,
         return print_csv(result_table(sweep), out, err);
     if (which == OUT_JOBS)
         return print_csv(result_jobs(sweep), out, err);
+    if (which == OUT_PAGE) {
+        fputs(page, file_out_stream(out));
+        return 0;
+    }
     result_json(sweep, options, false, &json);
     fputs(str_text(&json), file_out_stream(out));
     str_fini(&json);
@@ -343,9 +347,10 @@ static int print_file(int which, const struct sweep *sweep,
 /* Everything is on its way to the disk before the first file gets its name: a disk that
  * is full leaves what was there. */
 int result_write(const struct sweep *sweep, const struct sweep_options *options,
-                 const char *dir, struct err *err)
+                 const char *page, const char *dir, struct err *err)
 {
-    static const char *const names[] = {"sim.json", "rows.csv", "jobs.csv"};
+    static const char *const names[] = {"sim.json", "rows.csv", "jobs.csv",
+                                        "report.html"};
     struct file_out *outs[OUT_COUNT] = {0};
     char *path = NULL;
     int rc = file_make_dirs(dir, err);
@@ -356,7 +361,7 @@ int result_write(const struct sweep *sweep, const struct sweep_options *options,
         outs[i] = file_out_open(path, err);
         if (!outs[i])
             rc = -1;
-        else if (print_file(i, sweep, options, outs[i], err) < 0)
+        else if (print_file(i, sweep, options, page, outs[i], err) < 0)
             rc = err_prefix(err, "%s", path);
         else if (fflush(file_out_stream(outs[i])) != 0 ||
                  ferror(file_out_stream(outs[i])))

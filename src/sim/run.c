@@ -82,6 +82,9 @@ static void sim_init(struct sim *sim, const struct sim_options *options,
     sim->loop = loop_create_take(&loop_options, cluster, make_model(sim, cluster),
                                  setup->planner);
     sim->meter = meter_create(loop_cluster(sim->loop), 0);
+    if (options->record_sights || options->record_places)
+        sim->recording =
+            recording_create(loop_cluster(sim->loop), options->record_places);
     sim->events = events_create();
     rng_stream(&sim->noise, options->seed, STREAM_NOISE);
     rng_stream(&sim->failures, options->seed, STREAM_FAILURES);
@@ -99,6 +102,7 @@ static void sim_fini(struct sim *sim)
 {
     loop_destroy(sim->loop);
     meter_destroy(sim->meter);
+    recording_destroy(sim->recording);
     events_destroy(sim->events);
     vec_free(&sim->decision_ms);
     free(sim->jobs);
@@ -178,7 +182,7 @@ static int handle(struct sim *sim, const struct event *event, struct err *err)
     case EVENT_AWAKE:
         loop_node_is_awake(sim->loop, event->subject, sim->now_s);
         sim_news(sim);
-        meter_node(sim->meter, event->subject, sim->now_s);
+        sim_touch_node(sim, event->subject);
         break;
     case EVENT_NODE_FAILS:
         if (cluster->nodes[event->subject].state == NODE_AWAKE)
@@ -277,6 +281,9 @@ int sim_run(const struct sim_options *options, const struct sim_setup *setup,
     if (play(&sim, progress, progress_ctx, err) < 0)
         goto done;
     score_run(&sim, result);
+    recording_end(sim.recording, sim.now_s);
+    result->recording = sim.recording;
+    sim.recording = NULL; /* the result's now */
     rc = 0;
 done:
     sim_fini(&sim);
@@ -286,5 +293,7 @@ done:
 void sim_result_fini(struct sim_result *result)
 {
     free(result->job_results);
+    recording_destroy(result->recording);
     result->job_results = NULL;
+    result->recording = NULL;
 }

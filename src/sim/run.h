@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "loop/round.h"
 #include "sim/meter.h"
+#include "sim/recording.h"
 #include "sim/truth.h"
 
 struct sim_options {
@@ -24,6 +25,8 @@ struct sim_options {
     double limit_s;      /* stop here whatever still runs; 0: at the end of all work */
     double alone_sd;     /* hidden factors of each job, see truth.h */
     double beside_sd;
+    bool record_sights; /* keep the errors of first estimates, see recording.h */
+    bool record_places; /* and who ran where */
 };
 
 struct sim_options sim_default_options(void);
@@ -55,6 +58,7 @@ struct sim_result {
     double decision_p50_ms, decision_p99_ms; /* of wall time: differs from run to run */
     struct refine_score estimates;
     struct sim_job_result *job_results; /* (jobs) */
+    struct sim_recording *recording;    /* NULL: not asked for */
 };
 
 /* What the planner is told of rates and watts. */

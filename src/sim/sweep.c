@@ -45,7 +45,7 @@ static int run_task(struct work *w, size_t task, struct err *err)
     struct sweep_row *row = &w->sweep->rows[task / seeds];
     size_t load = (task / seeds) / o->policy_count;
     const struct scenario *s = &w->scenarios[load * seeds + seed];
-    const struct sim_options sim = settings_of(o, row->policy, o->scenario.seed + seed);
+    struct sim_options sim = settings_of(o, row->policy, o->scenario.seed + seed);
     const struct sim_setup setup = {
         .world = s->world,
         .workload = s->workload,
@@ -55,6 +55,8 @@ static int run_task(struct work *w, size_t task, struct err *err)
         .model = row->policy->model,
     };
 
+    sim.record_sights = o->record;
+    sim.record_places = o->record && seed == 0 && load == sweep_recorded_load(o);
     return sim_run(&sim, &setup, NULL, NULL, &row->runs[seed], err);
 }
 
@@ -191,19 +193,35 @@ static double student95(int freedom)
     return freedom <= 30 ? t[freedom - 1] : 1.96;
 }
 
-struct sweep_mean sweep_mean(const struct sweep_row *row,
-                             double (*value)(const struct sim_result *))
+struct sweep_mean sweep_mean_of(const double *values, int count)
 {
     struct sweep_mean m = {.half_width = NAN};
     double squares = 0;
 
-    for (int s = 0; s < row->seeds; s++)
-        m.mean += value(&row->runs[s]) / row->seeds;
-    if (row->seeds < 2)
+    for (int i = 0; i < count; i++)
+        m.mean += values[i] / count;
+    if (count < 2)
         return m;
-    for (int s = 0; s < row->seeds; s++)
-        squares += pow(value(&row->runs[s]) - m.mean, 2);
-    m.half_width =
-        student95(row->seeds - 1) * sqrt(squares / (row->seeds - 1)) / sqrt(row->seeds);
+    for (int i = 0; i < count; i++)
+        squares += pow(values[i] - m.mean, 2);
+    m.half_width = student95(count - 1) * sqrt(squares / (count - 1)) / sqrt(count);
     return m;
+}
+
+struct sweep_mean sweep_mean(const struct sweep_row *row,
+                             double (*value)(const struct sim_result *))
+{
+    double *values = mem_array(double, (size_t)row->seeds);
+    struct sweep_mean m;
+
+    for (int s = 0; s < row->seeds; s++)
+        values[s] = value(&row->runs[s]);
+    m = sweep_mean_of(values, row->seeds);
+    free(values);
+    return m;
+}
+
+size_t sweep_recorded_load(const struct sweep_options *options)
+{
+    return options->load_count / 2;
 }

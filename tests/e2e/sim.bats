@@ -90,7 +90,7 @@ need_gavel() {
 @test "--out writes whole files, in a directory it makes" {
     "$corgi" "${quick[@]}" --seed 3 --json --out "$dir/deep/out" > "$dir/a.json"
     cmp "$dir/a.json" "$dir/deep/out/sim.json"
-    [ "$(ls -A "$dir/deep/out")" = $'jobs.csv\nrows.csv\nsim.json' ]
+    [ "$(ls -A "$dir/deep/out")" = $'jobs.csv\nreport.html\nrows.csv\nsim.json' ]
     [ "$(wc -l < "$dir/deep/out/rows.csv")" -eq 2 ]
     [ "$(wc -l < "$dir/deep/out/jobs.csv")" -eq $(($(jq '.rows[0].jobs' "$dir/a.json") + 1)) ]
     "$corgi" "${quick[@]}" --seed 3 --out "$dir/deep/out" > "$dir/table"
@@ -120,7 +120,7 @@ need_gavel() {
         [ "$status" -eq 1 ]
         [[ $output == *"$dir/out/"* ]]
         [ "$before" = "$(cat "$dir/out"/* | sha256sum)" ]
-        [ "$(ls -A "$dir/out")" = $'jobs.csv\nrows.csv\nsim.json' ]
+        [ "$(ls -A "$dir/out")" = $'jobs.csv\nreport.html\nrows.csv\nsim.json' ]
         with_small_disk $kilobytes "$corgi" "${longer[@]}" --seed 4 --out "$dir/new"
         [ "$status" -eq 1 ]
         [ -z "$(ls -A "$dir/new")" ]
@@ -150,13 +150,13 @@ need_gavel() {
     wait "$first"
     cmp "$dir/a.json" "$dir/b.json"
     cmp "$dir/a.json" "$dir/out/sim.json"
-    [ "$(ls -A "$dir/out")" = $'jobs.csv\nrows.csv\nsim.json' ]
+    [ "$(ls -A "$dir/out")" = $'jobs.csv\nreport.html\nrows.csv\nsim.json' ]
 }
 
 @test "wrong use is refused with exit status 2" {
     assert_refused 2 "unknown option '--polcy' (did you mean '--policy'?)" \
         "$corgi" sim --polcy fifo
-    assert_refused 2 "unknown policy 'lifo'; there are corgi, corgi-noshare" \
+    assert_refused 2 "unknown policy 'lifo'; there are corgi, corgi-nocaps" \
         "$corgi" sim --policy fifo,lifo
     assert_refused 2 "pack-blind" "$corgi" sim --policy lifo
     assert_refused 2 "unknown workload 'huge'" "$corgi" sim --workload huge

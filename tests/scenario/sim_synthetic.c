@@ -95,7 +95,7 @@ static void every_policy_does_the_same_work(void **state)
                                         .cluster = s.cluster,
                                         .gpu_of_type = s.gpu_of_type,
                                         .planner = all[p].planner,
-                                        .oracle = all[p].oracle};
+                                        .model = all[p].model};
         struct sim_result r;
 
         options.node_mtbf_s = 3 * 86400;

@@ -370,7 +370,7 @@ static void default_settings_are_the_documented_ones(void **state)
 
     (void)state;
     assert_int_equal(d.share_max, 2);
-    assert_true(d.sleep && d.moves && !d.caps);
+    assert_true(d.sleep && d.moves && d.caps);
     assert_true(d.confidence == 0.8 && d.grace_s == 600);
 }
 

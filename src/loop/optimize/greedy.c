@@ -87,7 +87,8 @@ static double reference_rate(const struct optimize_input *in, const struct job *
     return best;
 }
 
-/* One job being placed.  All empty devices of a type are worth the same to it. */
+/* One job being placed.  All empty devices of a type without a
+ * cap are worth the same to it. */
 struct greedy_ctx {
     struct greedy *greedy;
     double reference; /* rate its progress is measured by */
@@ -157,7 +158,7 @@ static double cost_after(struct greedy_ctx *ctx, const struct optimize_input *in
     const struct occupancy *o = &ctx->greedy->occupancy;
     int type = in->cluster->devices[device].type;
 
-    if (o->counts[device] > 0)
+    if (o->counts[device] > 0 || in->cluster->devices[device].cap_watts > 0)
         return device_cost(o, in, device, job, ctx->reference, fits);
     if (!ctx->known[type]) {
         ctx->empty_cost[type] =
