@@ -244,6 +244,8 @@ void exact_run(struct search *s, struct lp *lp, const double *proven, double *bo
     struct exact e = {.s = s, .lp = lp, .best = type_cost(s)};
     size_t most = (size_t)w->types * (size_t)w->tasks * ((size_t)w->tasks + 1) / 2;
     double first = dual_bound(w, proven);
+    double more =
+        fmin(fmax(100.0 / (w->tasks + 1), 1), 1.5); /* the smaller the cheaper */
     struct polish_hints hints;
     bool complete;
 
@@ -262,11 +264,11 @@ void exact_run(struct search *s, struct lp *lp, const double *proven, double *bo
     adopt(&e, lp_values(lp));
     qsort(e.columns, (size_t)e.count, sizeof(*e.columns), by_reduced);
     list_partners(&e, &hints);
-    polish_run(s, POLISH_EFFORT, &hints);
+    polish_run(s, (long)(POLISH_EFFORT * more), &hints);
     e.best = fmin(e.best, type_cost(s));
     reduce_columns(&e);
     load_lp(&e);
-    e.max_nodes = MAX_WORK / (e.count + 1);
+    e.max_nodes = (int)(MAX_WORK * more) / (e.count + 1);
     branch(&e);
-    polish_run(s, POLISH_EFFORT, &hints);
+    polish_run(s, (long)(POLISH_EFFORT * more), &hints);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define MAX_OPEN 40
+#define PATIENCE 0.003 /* of the cost */
 
 struct snapshot {
     struct search_record *records;
@@ -132,27 +133,41 @@ static void put_back(struct search *s, const int *open, int count)
     }
 }
 
+/* How much dearer than where it stands a placement may be and still be gone on from:
+ * less and less towards the end. */
+static double patience(double cost, long left, long all)
+{
+    double part = (double)left / (double)all;
+
+    return PATIENCE * fabs(cost) * part * part;
+}
+
 void polish_run(struct search *s, long evaluations, const struct polish_hints *hints)
 {
     size_t mark = arena_mark(s->w->arena);
     long end = s->evaluations + evaluations;
-    struct snapshot best;
+    struct snapshot best, now;
     int open[MAX_OPEN];
 
     if (s->w->tasks == 0)
         return;
     snapshot_init(&best, s);
+    snapshot_init(&now, s);
     save(&best, s);
+    save(&now, s);
     while (s->evaluations < end) {
         int count = tear_open(s, hints, open);
 
         shuffle(s, open, count);
         put_back(s, open, count);
         s->evaluations += 10; /* an end even when nothing can be torn open */
-        if (s->cost < best.cost + 1e-6)
+        if (s->cost < best.cost - 1e-6)
             save(&best, s);
+        if (s->cost <
+            now.cost + 1e-6 + patience(now.cost, end - s->evaluations, evaluations))
+            save(&now, s);
         else
-            load(&best, s);
+            load(&now, s);
     }
     load(&best, s);
     arena_release(s->w->arena, mark);
