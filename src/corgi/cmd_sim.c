@@ -16,6 +16,7 @@ struct sim_args {
     const char *policy;
     const char *load;
     const char *out;
+    const char *sleep;
     uint64_t seed;
     int seeds;
     int threads;
@@ -24,7 +25,6 @@ struct sim_args {
     int limit;
     double mtbf_s;
     double until_s;
-    bool no_sleep;
     bool timings;
     bool json;
 };
@@ -36,7 +36,8 @@ static const struct option_spec options[] = {
      .argument = "NAME",
      .default_text = "demo",
      .offset = offsetof(struct sim_args, workload),
-     .help = "built-in cluster and requests: demo, standard or modern"},
+     .help = "built-in cluster and requests: demo, standard, modern, or a variant of "
+             "standard (-tight, -drift, -newfamily, -newgpu, -nok80, -host40, -host400)"},
     {.name = "cluster",
      .letter = 'c',
      .type = OPTION_STRING,
@@ -112,10 +113,12 @@ static const struct option_spec options[] = {
      .default_text = "2",
      .offset = offsetof(struct sim_args, share),
      .help = "most jobs on one GPU"},
-    {.name = "no-sleep",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct sim_args, no_sleep),
-     .help = "idle nodes stay awake, for every policy"},
+    {.name = "sleep",
+     .type = OPTION_STRING,
+     .argument = "MODE",
+     .default_text = "on",
+     .offset = offsetof(struct sim_args, sleep),
+     .help = "whether idle nodes sleep, for every policy: on, off, or both in turn"},
     {.name = "mtbf",
      .type = OPTION_SECONDS,
      .argument = "TIME",
@@ -172,15 +175,28 @@ static int parse_loads(const char *text, struct sweep_options *o, struct err *er
     return 0;
 }
 
+static int parse_sleep(const char *text, struct sweep_options *o, struct err *err)
+{
+    o->both_sleeps = !strcmp(text, "both");
+    o->sim.settings.sleep = strcmp(text, "off") != 0;
+    if (o->both_sleeps || !strcmp(text, "on") || !strcmp(text, "off"))
+        return 0;
+    return err_set(err, ERR_USAGE, "--sleep %s is none of on, off and both", text);
+}
+
 static int fill_options(const struct sim_args *args, struct sweep_options *o,
                         struct err *err)
 {
     const struct scenario_builtin *builtin = scenario_builtin_find(args->workload);
 
-    if (!builtin)
-        return err_set(err, ERR_USAGE,
-                       "unknown workload '%s'; there are demo, standard and modern",
-                       args->workload);
+    if (!builtin) {
+        struct str names = {0};
+
+        err_set(err, ERR_USAGE, "unknown workload '%s'; there are %s", args->workload,
+                scenario_builtin_names(&names));
+        str_fini(&names);
+        return -1;
+    }
     *o = (struct sweep_options){.sim = sim_default_options(), .threads = args->threads};
     o->scenario = (struct scenario_options){
         .workload = args->workload,
@@ -196,7 +212,8 @@ static int fill_options(const struct sim_args *args, struct sweep_options *o,
     if (args->trace && !strcmp(args->workload, "demo"))
         o->scenario.workload = "standard";
     o->sim.settings.caps = true;
-    o->sim.settings.sleep = !args->no_sleep;
+    if (parse_sleep(args->sleep, o, err) < 0)
+        return -1;
     o->sim.settings.share_max = args->share;
     o->sim.node_mtbf_s = args->mtbf_s;
     o->sim.limit_s = args->until_s;
@@ -251,12 +268,10 @@ static int print_result(const struct sim_args *args, const struct sweep *sweep,
     table = result_table(sweep);
     rc = table_print(table, stdout, err);
     table_destroy(table);
-    printf(
-        "\n%s rates, modelled power; idle nodes %s.  Work is in hours of the fastest GPU "
-        "type.\nSLA time%%: share of job-time with the requirement met; oracle rows know "
-        "true rates.\n",
-        args->throughputs ? "Measured" : "Synthetic",
-        args->no_sleep ? "stay awake" : "sleep");
+    printf("\n%s rates, modelled power.  Work is in hours of the fastest GPU type.\nSLA "
+           "time%%: share of job-time with the requirement met; oracle rows know "
+           "true rates.\n",
+           args->throughputs ? "Measured" : "Synthetic");
     print_rejected(sweep);
     return rc;
 }
