@@ -20,6 +20,7 @@ struct sim_args {
     const char *policy;
     const char *load;
     const char *out;
+    const char *sleep;
     uint64_t seed;
     int seeds;
     int threads;
@@ -28,7 +29,6 @@ struct sim_args {
     int limit;
     double mtbf_s;
     double until_s;
-    bool no_sleep;
     bool timings;
     bool json;
 };
@@ -40,7 +40,8 @@ static const struct option_spec options[] = {
      .argument = "NAME",
      .default_text = "demo",
      .offset = offsetof(struct sim_args, workload),
-     .help = "built-in cluster and requests: demo, standard or modern"},
+     .help = "built-in cluster and requests: demo, standard, modern, or a variant of "
+             "standard (-tight, -drift, -newfamily, -newgpu, -nok80, -host40, -host400)"},
     {.name = "cluster",
      .letter = 'c',
      .type = OPTION_STRING,
@@ -121,10 +122,13 @@ static const struct option_spec options[] = {
      .default_text = "0",
      .offset = offsetof(struct sim_args, share),
      .help = "most jobs on one GPU; 0 is what the config says"},
-    {.name = "no-sleep",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct sim_args, no_sleep),
-     .help = "idle nodes stay awake, for every policy"},
+    {.name = "sleep",
+     .type = OPTION_STRING,
+     .argument = "MODE",
+     .offset = offsetof(struct sim_args, sleep),
+     .help =
+         "whether idle nodes sleep, for every policy: on, off, or both in turn [what the "
+         "config says]"},
     {.name = "mtbf",
      .type = OPTION_SECONDS,
      .argument = "TIME",
@@ -181,12 +185,21 @@ static int parse_loads(const char *text, struct sweep_options *o, struct err *er
     return 0;
 }
 
-static void override_settings(const struct sim_args *args, struct optimize_settings *s)
+/* What the command line says goes before what a config file says. */
+static int override_settings(const struct sim_args *args, struct sweep_options *o,
+                             struct err *err)
 {
-    if (args->no_sleep)
-        s->sleep = false;
+    struct optimize_settings *s = &o->sim.settings;
+
     if (args->share > 0)
         s->share_max = args->share;
+    if (!args->sleep)
+        return 0;
+    o->both_sleeps = !strcmp(args->sleep, "both");
+    s->sleep = strcmp(args->sleep, "off") != 0;
+    if (o->both_sleeps || !strcmp(args->sleep, "on") || !strcmp(args->sleep, "off"))
+        return 0;
+    return err_set(err, ERR_USAGE, "--sleep %s is none of on, off and both", args->sleep);
 }
 
 static int fill_options(const struct sim_args *args, struct sweep_options *o,
@@ -194,10 +207,14 @@ static int fill_options(const struct sim_args *args, struct sweep_options *o,
 {
     const struct scenario_builtin *builtin = scenario_builtin_find(args->workload);
 
-    if (!builtin)
-        return err_set(err, ERR_USAGE,
-                       "unknown workload '%s'; there are demo, standard and modern",
-                       args->workload);
+    if (!builtin) {
+        struct str names = {0};
+
+        err_set(err, ERR_USAGE, "unknown workload '%s'; there are %s", args->workload,
+                scenario_builtin_names(&names));
+        str_fini(&names);
+        return -1;
+    }
     *o = (struct sweep_options){.sim = sim_default_options(), .threads = args->threads};
     o->scenario = (struct scenario_options){
         .workload = args->workload,
@@ -212,7 +229,8 @@ static int fill_options(const struct sim_args *args, struct sweep_options *o,
      * one. */
     if (args->trace && !strcmp(args->workload, "demo"))
         o->scenario.workload = "standard";
-    override_settings(args, &o->sim.settings);
+    if (override_settings(args, o, err) < 0)
+        return -1;
     o->sim.node_mtbf_s = args->mtbf_s;
     o->sim.limit_s = args->until_s;
     o->record = args->out != NULL;
@@ -237,9 +255,8 @@ static int read_settings(const struct sim_args *args, struct sweep_options *o,
 
     if (config_read(settings_keys, &settings, sizeof(settings), args->config, err) < 0)
         return -1;
-    override_settings(args, &settings);
     o->sim.settings = settings;
-    return 0;
+    return override_settings(args, o, err);
 }
 
 static void show_progress(void *ctx, double share)
@@ -280,12 +297,10 @@ static int print_result(const struct sim_args *args, const struct sweep *sweep,
     table = result_table(sweep);
     rc = table_print(table, stdout, err);
     table_destroy(table);
-    printf(
-        "\n%s rates, modelled power; idle nodes %s.  Work is in hours of the fastest GPU "
-        "type.\nSLA time%%: share of job-time with the requirement met; oracle rows know "
-        "true rates.\n",
-        args->throughputs ? "Measured" : "Synthetic",
-        args->no_sleep ? "stay awake" : "sleep");
+    printf("\n%s rates, modelled power.  Work is in hours of the fastest GPU type.\nSLA "
+           "time%%: share of job-time with the requirement met; oracle rows know "
+           "true rates.\n",
+           args->throughputs ? "Measured" : "Synthetic");
     print_rejected(sweep);
     return rc;
 }

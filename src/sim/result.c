@@ -207,19 +207,19 @@ void result_json(const struct sweep *sweep, const struct sweep_options *o, bool 
 }
 
 /* Of one load: the least energy among rows that keep the promise about as well as any. */
-static size_t best_row(const struct sweep *sweep, double load)
+static size_t best_row(const struct sweep *sweep, double load, bool sleep)
 {
     double best_sla = 0, best_kwh = INFINITY;
     size_t best = sweep->row_count;
 
     for (size_t i = 0; i < sweep->row_count; i++)
-        if (sweep->rows[i].load == load || isnan(load))
+        if ((sweep->rows[i].load == load || isnan(load)) && sweep->rows[i].sleep == sleep)
             best_sla = fmax(best_sla, sweep_mean(&sweep->rows[i], sla_time).mean);
     for (size_t i = 0; i < sweep->row_count; i++) {
         const struct sweep_row *row = &sweep->rows[i];
         double kwh = sweep_mean(row, energy_kwh).mean;
 
-        if ((row->load != load && !isnan(load)) ||
+        if ((row->load != load && !isnan(load)) || row->sleep != sleep ||
             row->policy->model == SIM_MODEL_ORACLE ||
             sweep_mean(row, sla_time).mean < best_sla - 0.005 || kwh >= best_kwh)
             continue;
@@ -250,6 +250,7 @@ static void table_line(struct table *t, const struct sweep_row *row, bool best)
         table_cell(t, "-");
     else
         table_cellf(t, "%.0f%%", 100 * row->load);
+    table_cell(t, row->sleep ? "on" : "off");
     cell_with_interval(t, sweep_mean(row, energy_kwh), 1);
     if (best)
         table_mark(t, TABLE_GOOD);
@@ -266,15 +267,16 @@ static void table_line(struct table *t, const struct sweep_row *row, bool best)
 struct table *result_table(const struct sweep *sweep)
 {
     static const char *const titles[] = {
-        "load",       "energy kWh", "Wh/work",   "SLA time%", "SLA jobs%",
-        "wait95 min", "eff alloc",  "eff power", "moves/job", "finished"};
+        "load",       "sleep",     "energy kWh", "Wh/work",   "SLA time%", "SLA jobs%",
+        "wait95 min", "eff alloc", "eff power",  "moves/job", "finished"};
     struct table *t = table_create();
 
     table_column(t, "policy", TABLE_LEFT);
     for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
         table_column(t, titles[i], TABLE_RIGHT);
     for (size_t i = 0; i < sweep->row_count; i++)
-        table_line(t, &sweep->rows[i], best_row(sweep, sweep->rows[i].load) == i);
+        table_line(t, &sweep->rows[i],
+                   best_row(sweep, sweep->rows[i].load, sweep->rows[i].sleep) == i);
     return t;
 }
 

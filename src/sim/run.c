@@ -66,6 +66,22 @@ static struct model make_model(struct sim *sim, const struct cluster *cluster)
     return datasheet_model_create(cluster->types, cluster->type_count);
 }
 
+/* Nodes that are bought later are down until then. */
+static bool comes_late(const struct sim *sim, int n)
+{
+    const struct cluster *cluster = loop_cluster(sim->loop);
+    const struct device *first = &cluster->devices[cluster->nodes[n].first_device];
+
+    return sim->setup->late_s > 0 && first->type == sim->setup->late_type;
+}
+
+static void hold_back_nodes(struct sim *sim)
+{
+    for (int n = 0; n < sim->setup->cluster->node_count; n++)
+        if (comes_late(sim, n))
+            loop_node_failed(sim->loop, n, 0);
+}
+
 static void sim_init(struct sim *sim, const struct sim_options *options,
                      const struct sim_setup *setup)
 {
@@ -78,9 +94,11 @@ static void sim_init(struct sim *sim, const struct sim_options *options,
     sim->truth = (struct truth){.world = setup->world,
                                 .gpu_of_type = setup->gpu_of_type,
                                 .alone_sd = options->alone_sd,
-                                .beside_sd = options->beside_sd};
+                                .beside_sd = options->beside_sd,
+                                .drift = options->drift};
     sim->loop = loop_create_take(&loop_options, cluster, make_model(sim, cluster),
                                  setup->planner);
+    hold_back_nodes(sim);
     sim->meter = meter_create(loop_cluster(sim->loop), 0);
     if (options->record_sights || options->record_places)
         sim->recording =
@@ -235,8 +253,13 @@ static void fill_events(struct sim *sim)
         events_push(sim->events, (struct event){.at_s = w->requests[i].job.submitted_s,
                                                 .kind = EVENT_ARRIVAL,
                                                 .subject = (int)i});
-    for (int n = 0; n < sim->setup->cluster->node_count; n++)
+    for (int n = 0; n < sim->setup->cluster->node_count; n++) {
         schedule_failure(sim, n);
+        if (comes_late(sim, n))
+            events_push(sim->events, (struct event){.at_s = sim->setup->late_s,
+                                                    .kind = EVENT_NODE_REPAIR,
+                                                    .subject = n});
+    }
     sim->next_round_s = sim->next_tick_s = INFINITY;
     sim_want_round(sim, sim->options->round_s);
 }

@@ -23,6 +23,7 @@ struct sim_options {
     double repair_s;     /* a failed node is back after this */
     double checkpoint_s; /* a failure loses what was done since the last checkpoint */
     double limit_s;      /* stop here whatever still runs; 0: at the end of all work */
+    double drift;        /* of rates over the days, see truth.h; 0: none */
     double alone_sd;     /* hidden factors of each job, see truth.h */
     double beside_sd;
     bool record_sights; /* keep the errors of first estimates, see recording.h */
@@ -77,6 +78,9 @@ struct sim_setup {
     const int *gpu_of_type;            /* (cluster types) */
     const struct planner_ops *planner; /* decides */
     enum sim_model model;              /* what it is told */
+    int late_type;                     /* nodes of this type join at late_s, if that is
+                                          not 0 */
+    double late_s;
 };
 
 /* Called now and then with the share of requests that have ended; may be NULL. */

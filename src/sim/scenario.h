@@ -5,10 +5,11 @@
 #ifndef CORGI_SIM_SCENARIO_H
 #define CORGI_SIM_SCENARIO_H
 
+#include "base/str.h"
 #include "sim/workload.h"
 
 struct scenario_options {
-    const char *workload;    /* a built-in: demo, standard, modern */
+    const char *workload;    /* a built-in, see scenario_builtin */
     const char *cluster;     /* YAML file; NULL: the workload's */
     const char *throughputs; /* Gavel JSON; NULL: the synthetic world */
     const char *trace;       /* CSV; NULL: generated requests */
@@ -23,6 +24,9 @@ struct scenario {
     struct workload *workload;
     struct cluster *cluster;
     int *gpu_of_type; /* (cluster types) */
+    int late_type;    /* nodes of this type join at late_s, if that is not 0 */
+    double late_s;
+    double drift; /* of rates, see truth.h */
 };
 
 /* The built-in workloads, and what they mean. */
@@ -35,9 +39,17 @@ struct scenario_builtin {
     bool diurnal;
     int seeds;         /* paired seeds a row by default */
     const char *loads; /* by default, in percent */
+    /* What a variant changes; 0 or NULL: nothing. */
+    const char *cluster;  /* built-in cluster, when its name is another */
+    double host_watts;    /* of every node */
+    bool tight;           /* requirements of 0.5 to 0.9 of the reference rate */
+    bool new_family;      /* one comes half way that nobody has seen before */
+    const char *late_gpu; /* nodes of this type join half way */
+    double drift;         /* rates rise and fall by this share */
 };
 
 const struct scenario_builtin *scenario_builtin_find(const char *name); /* NULL: none */
+const char *scenario_builtin_names(struct str *out); /* "demo, standard, ..." */
 
 int scenario_build(struct scenario *scenario, const struct scenario_options *options,
                    struct err *err);

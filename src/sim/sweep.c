@@ -24,16 +24,25 @@ struct work {
     struct err err;
 };
 
-static struct sim_options settings_of(const struct sweep_options *o,
-                                      const struct policy *policy, uint64_t seed)
+/* Rows with sleep, and rows without when both are asked for. */
+static size_t sleep_modes(const struct sweep_options *o)
 {
+    return o->both_sleeps ? 2 : 1;
+}
+
+static struct sim_options settings_of(const struct sweep_options *o,
+                                      const struct sweep_row *row,
+                                      const struct scenario *scenario, uint64_t seed)
+{
+    const struct policy *policy = row->policy;
     struct sim_options sim = o->sim;
 
     sim.seed = seed;
+    sim.drift = scenario->drift;
+    sim.settings.sleep = row->sleep;
     if (policy->share_max)
         sim.settings.share_max = policy->share_max;
     sim.settings.moves = sim.settings.moves && !policy->no_moves;
-    sim.settings.sleep = sim.settings.sleep && !policy->no_sleep;
     sim.settings.caps = sim.settings.caps && !policy->no_caps;
     return sim;
 }
@@ -43,9 +52,9 @@ static int run_task(struct work *w, size_t task, struct err *err)
     const struct sweep_options *o = w->options;
     size_t seeds = (size_t)o->seeds, seed = task % seeds;
     struct sweep_row *row = &w->sweep->rows[task / seeds];
-    size_t load = (task / seeds) / o->policy_count;
+    size_t load = (task / seeds) / (o->policy_count * sleep_modes(o));
     const struct scenario *s = &w->scenarios[load * seeds + seed];
-    struct sim_options sim = settings_of(o, row->policy, o->scenario.seed + seed);
+    struct sim_options sim = settings_of(o, row, s, o->scenario.seed + seed);
     const struct sim_setup setup = {
         .world = s->world,
         .workload = s->workload,
@@ -53,6 +62,8 @@ static int run_task(struct work *w, size_t task, struct err *err)
         .gpu_of_type = s->gpu_of_type,
         .planner = row->policy->planner,
         .model = row->policy->model,
+        .late_type = s->late_type,
+        .late_s = s->late_s,
     };
 
     sim.record_sights = o->record;
@@ -126,16 +137,23 @@ static int build_scenarios(struct work *w, struct err *err)
 
 static void make_rows(struct sweep *sweep, const struct sweep_options *o)
 {
-    sweep->row_count = o->load_count * o->policy_count;
+    size_t modes = sleep_modes(o);
+
+    sweep->row_count = o->load_count * modes * o->policy_count;
     sweep->rows = mem_array(struct sweep_row, sweep->row_count);
-    for (size_t i = 0; i < sweep->row_count; i++)
+    for (size_t i = 0; i < sweep->row_count; i++) {
+        const struct policy *policy = o->policies[i % o->policy_count];
+        size_t mode = i / o->policy_count % modes;
+        bool sleep = o->both_sleeps ? mode == 0 : o->sim.settings.sleep;
+
         sweep->rows[i] = (struct sweep_row){
-            .policy = o->policies[i % o->policy_count],
-            .load = o->scenario.trace ? NAN : o->loads[i / o->policy_count],
-            .sleep = o->sim.settings.sleep && !o->policies[i % o->policy_count]->no_sleep,
+            .policy = policy,
+            .load = o->scenario.trace ? NAN : o->loads[i / o->policy_count / modes],
+            .sleep = sleep && !policy->no_sleep,
             .seeds = o->seeds,
             .runs = mem_array(struct sim_result, (size_t)o->seeds),
         };
+    }
 }
 
 int sweep_run(struct sweep *sweep, const struct sweep_options *options,

@@ -18,6 +18,7 @@ struct sweep_options {
     size_t policy_count;
     double loads[SWEEP_MAX_LOADS];
     size_t load_count; /* 1 and ignored with a trace */
+    bool both_sleeps;  /* every row with sleep and without, else as the settings say */
     int seeds;
     int threads; /* 0: as many as there are cores */
     bool record; /* for the report: errors of all runs, places of one a policy */
@@ -33,7 +34,8 @@ struct sweep_row {
 
 struct sweep {
     size_t row_count;
-    struct sweep_row *rows; /* by load, then in the order of the policies */
+    struct sweep_row
+        *rows; /* by load, then sleep first, then in the order of the policies */
 };
 
 /* A mean over the runs of a row with the half-width of its 95 % interval (NaN for one).

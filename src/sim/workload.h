@@ -33,11 +33,16 @@ struct workload {
 };
 
 struct workload_options {
-    double load;         /* share of the devices' time an exclusive first fit would use */
-    double days;         /* of arrivals */
-    double inference;    /* share of requests that are services */
+    double load;      /* share of the devices' time an exclusive first fit would use from
+                         the second to the fifth day: jobs that take longer on slow devices
+                         count with what falls in */
+    double days;      /* of arrivals */
+    double inference; /* share of requests that are services */
     double several_gpus; /* share of requests on 2, 4 or 8 GPUs */
     bool diurnal;        /* arrivals follow the day, else Poisson at a constant rate */
+    bool tight;          /* requirements of 0.5 to 0.9 of the reference rate */
+    bool new_family;     /* one family is kept back until half of the days are over, then
+                            comes often */
     uint64_t seed;
     size_t limit; /* stop after so many requests; 0: none */
 };

@@ -143,7 +143,10 @@ double in_order_preference(const struct occupancy *occupancy,
                            const struct optimize_input *in, int device)
 {
     int node = in->cluster->devices[device].node;
-    double preference = device;
+    /* Nodes are listed type by type: a fixed shuffle keeps first fit from preferring the
+     * type that happens to come first. */
+    double preference = (double)(rng_mix((uint64_t)node, 1) % 1000000) +
+                        1e-3 * (device - in->cluster->nodes[node].first_device);
 
     if (in->settings->sleep) {
         if (in->cluster->nodes[node].state == NODE_ASLEEP)

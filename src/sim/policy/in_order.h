@@ -49,7 +49,7 @@ double in_order_shortfall(struct in_order *o, const struct optimize_input *in,
 bool in_order_may_break(struct in_order *o, const struct optimize_input *in,
                         const struct job_status *job);
 
-/* Nodes awake and in use first when nodes may sleep, then the lower number. */
+/* Nodes awake and in use first when nodes may sleep, then in a fixed order. */
 double in_order_preference(const struct occupancy *occupancy,
                            const struct optimize_input *in, int device);
 

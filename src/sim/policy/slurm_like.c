@@ -1,8 +1,8 @@
 /* slurm_like.c - the user names a GPU type, the scheduler finds a free one of it
  *
  * A user who knows what to expect names the slowest type that gives a tenth more than
- * needed, the fastest when none does, and never changes it.  A blocked head of the queue
- * does not hold up jobs that ask for another type. */
+ * needed and is surely enough, the fastest when none does, and never changes it.  A
+ * blocked head of the queue does not hold up jobs that ask for another type. */
 #include "base/map.h"
 #include "base/mem.h"
 #include "loop/belief.h"
@@ -39,7 +39,7 @@ static void destroy(void *self)
 
 static int name_type(const struct optimize_input *in, const struct job_status *job)
 {
-    double needed = USERS_MARGIN * in_order_needed(in, job), slow = 0, fast = 0;
+    double needed = in_order_needed(in, job), slow = 0, fast = 0;
     int slowest = -1, fastest = 0;
 
     for (int t = 0; t < in->cluster->type_count; t++) {
@@ -53,7 +53,9 @@ static int name_type(const struct optimize_input *in, const struct job_status *j
             fast = rate;
             fastest = t;
         }
-        if (rate >= needed && (slowest < 0 || rate < slow)) {
+        if (rate >= USERS_MARGIN * needed &&
+            belief_at_confidence(&p.rate[0], in->settings->confidence) >= needed &&
+            (slowest < 0 || rate < slow)) {
             slow = rate;
             slowest = t;
         }
