@@ -143,16 +143,25 @@ static void a_small_difference_is_unclear(void **state)
     add_row(&corgi, 0.5, 100, 0.999);
     add_row(&good, 0.5, 100, 0.999);
     assert_int_equal(verdict(), FACTS_UNCLEAR);
-    assert_says("no clear difference");
+    assert_says("No clear difference");
 }
 
 static void without_an_equal_nothing_is_claimed(void **state)
 {
     (void)state;
+    add_row(&corgi, 0.5, 100, 0.999);
+    add_row(&cheap, 0.5, 50, 0.5);
+    assert_int_equal(verdict(), FACTS_NO_PEER);
+    assert_says("there is no equal to compare");
+}
+
+static void being_better_in_both_is_said(void **state)
+{
+    (void)state;
     add_row(&corgi, 0.5, 50, 0.999);
     add_row(&cheap, 0.5, 100, 0.5);
-    assert_int_equal(verdict(), FACTS_NO_PEER);
-    assert_says("none is an equal");
+    assert_int_equal(verdict(), FACTS_BETTER);
+    assert_says("less energy than the opponent that keeps promises best, while keeping");
 }
 
 static void loads_with_different_ends_are_counted(void **state)
@@ -176,7 +185,7 @@ static void little_data_still_makes_a_page(void **state)
     rows[0].policy = &corgi;
     rows[0].seeds = 1;
     assert_int_equal(verdict(), FACTS_NO_OPPONENT);
-    assert_says("had no conventional policy");
+    assert_says("There is no conventional policy");
     assert_says("One seed gives no interval");
     runs[0][0] = (struct sim_result){.wait_p95_s = NAN}; /* no job, no energy, no time */
     assert_says("</html>");
@@ -323,6 +332,7 @@ int main(void)
         cmocka_unit_test_setup(broken_promises_are_no_saving, set_up),
         cmocka_unit_test_setup(a_small_difference_is_unclear, set_up),
         cmocka_unit_test_setup(without_an_equal_nothing_is_claimed, set_up),
+        cmocka_unit_test_setup(being_better_in_both_is_said, set_up),
         cmocka_unit_test_setup(loads_with_different_ends_are_counted, set_up),
         cmocka_unit_test_setup(little_data_still_makes_a_page, set_up),
         cmocka_unit_test_setup(ingredients_are_compared_with_corgi, set_up),

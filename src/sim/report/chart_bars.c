@@ -6,17 +6,18 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define ROW_HEIGHT  21.0
 #define TOP         6.0
 #define AXIS_HEIGHT 36.0
-#define LABEL_MAX   132.0
+#define LABEL_MAX   165.0
 #define VALUE_GAP   6.0
 
 /* Where labels end, the plot lies and the column of numbers begins. */
 struct frame {
     double left, right, bottom;
-    struct str numbers; /* those of the present row */
+    struct str numbers; /* or other text of the present row */
 };
 
 static void value_text(struct str *out, const struct chart_row *row, int digits,
@@ -51,6 +52,22 @@ static void begin(struct str *out, const struct chart_text *text, const struct f
     chart_x_axis(out, x, TOP, f->bottom, text->unit);
 }
 
+/* As much of a name as there is room for. */
+static void add_label(struct str *out, const char *label)
+{
+    size_t length = strlen(label);
+
+    if (svg_text_width(label) <= LABEL_MAX) {
+        str_add(out, label);
+        return;
+    }
+    length = (size_t)(LABEL_MAX / svg_text_width(label) * (double)length) - 1;
+    while (length > 0 && ((unsigned char)label[length] & 0xC0) == 0x80)
+        length--;
+    str_add_bytes(out, label, length);
+    str_add(out, "…");
+}
+
 /* Label and numbers of a row; the plot between them is the caller's.  Returns its middle.
  */
 static double row_text(struct str *out, const struct chart_row *row, size_t i,
@@ -58,8 +75,10 @@ static double row_text(struct str *out, const struct chart_row *row, size_t i,
 {
     double y = TOP + ROW_HEIGHT * ((double)i + 0.5);
 
+    str_clear(&f->numbers);
+    add_label(&f->numbers, row->label);
     svg_text(out, row->strong ? "label strong" : "label", f->left - 6, y + 4, SVG_END,
-             row->label);
+             str_text(&f->numbers));
     value_text(&f->numbers, row, digits, sign);
     svg_text(out, row->strong ? "value strong" : "value", CHART_WIDTH - 2, y + 4, SVG_END,
              str_text(&f->numbers));

@@ -164,7 +164,7 @@ int chart_timeline(struct str *out, const struct chart_text *text,
     choose_rows(&l, r);
     l.x = scale_linear(0, r->end_s / DAY_S, LEFT, RIGHT);
     l.tips = r->spans.count <= MAX_TIPS;
-    svg_begin(out, text->id, WIDTH, l.bottom + 32, text->title, text->description);
+    svg_begin(out, text->id, WIDTH, l.bottom + 36, text->title, text->description);
     row_labels(out, &l, r);
     draw_away(out, &l, r);
     chart_x_axis(out, &l.x, TOP, l.bottom, text->unit);

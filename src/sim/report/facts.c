@@ -164,10 +164,10 @@ static enum facts_verdict judge(const struct facts_load *l, bool peer)
         return FACTS_NO_CORGI;
     if (l->reference < 0)
         return FACTS_NO_OPPONENT;
-    if (!peer)
-        return FACTS_NO_PEER;
     corgi = &l->lines[l->corgi];
     spread = isnan(corgi->against.half_width) ? 0 : corgi->against.half_width;
+    if (!peer)
+        return corgi->against.mean + spread < 0 ? FACTS_BETTER : FACTS_NO_PEER;
     if (corgi->against.mean - spread > 0)
         return FACTS_COSTS;
     if (!keeps_as_well(corgi, &l->lines[l->reference]))
@@ -265,27 +265,38 @@ const char *facts_part_name(enum facts_part part)
     return names[part];
 }
 
-void facts_learning(const struct sweep_row *row, int bins, double *percent)
+static long count_sights(const struct sim_recording *r)
 {
-    double *sums = mem_array(double, (size_t)bins);
+    long count = 0;
+
+    for (size_t i = 0; r && i < r->sights.count; i++)
+        count += r->sights.items[i].count;
+    return count;
+}
+
+void facts_learning(const struct sweep_row *row, int bins, double *percent, double *at_s)
+{
     double *counts = mem_array(double, (size_t)bins);
 
+    memset(percent, 0, (size_t)bins * sizeof(*percent));
+    memset(at_s, 0, (size_t)bins * sizeof(*at_s));
     for (int s = 0; s < row->seeds; s++) {
         const struct sim_recording *r = row->runs[s].recording;
+        long all = count_sights(r), before = 0;
 
         for (size_t i = 0; r && i < r->sights.count; i++) {
             const struct recording_sight *sight = &r->sights.items[i];
-            int bin = row->runs[s].end_s > 0
-                          ? (int)(bins * sight->at_s / row->runs[s].end_s)
-                          : 0;
+            int bin = (int)(bins * (before + 0.5 * sight->count) / (double)all);
 
-            bin = bin < 0 ? 0 : bin >= bins ? bins - 1 : bin;
-            sums[bin] += sight->abs_log_error * sight->count;
+            percent[bin] += sight->abs_log_error * sight->count;
+            at_s[bin] += sight->at_s * sight->count;
             counts[bin] += sight->count;
+            before += sight->count;
         }
     }
-    for (int b = 0; b < bins; b++)
-        percent[b] = counts[b] > 0 ? 100 * (exp(sums[b] / counts[b]) - 1) : NAN;
-    free(sums);
+    for (int b = 0; b < bins; b++) {
+        percent[b] = counts[b] > 0 ? 100 * (exp(percent[b] / counts[b]) - 1) : NAN;
+        at_s[b] = counts[b] > 0 ? at_s[b] / counts[b] : NAN;
+    }
     free(counts);
 }

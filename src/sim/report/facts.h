@@ -48,6 +48,7 @@ enum facts_verdict {
     FACTS_NO_CORGI,    /* it was not among the policies */
     FACTS_NO_OPPONENT, /* nothing to compare it with */
     FACTS_NO_PEER,     /* no opponent keeps promises as well */
+    FACTS_BETTER,      /* likewise, and the one that keeps them best uses more energy */
     FACTS_SAVES,
     FACTS_COSTS,
     FACTS_UNCLEAR, /* the interval holds zero */
@@ -75,8 +76,8 @@ void facts_fini(struct facts *facts);
 
 const char *facts_part_name(enum facts_part part);
 
-/* Mean error of first estimates, in percent, over so many equal parts of the row's runs
- * in time; NaN where there was none.  All NaN when nobody recorded. */
-void facts_learning(const struct sweep_row *row, int bins, double *percent);
+/* Mean error of first estimates, in percent, and its mean time, over so many parts of the
+ * row's runs with as many first sights each; NaN where there was none. */
+void facts_learning(const struct sweep_row *row, int bins, double *percent, double *at_s);
 
 #endif

@@ -99,6 +99,14 @@ static void role_key(struct page *p)
     str_add(p->out, "</ul>\n");
 }
 
+/* One chart a load; four in two rows of two, not of three and one. */
+static void grid(struct page *p)
+{
+    bool pairs = p->facts.load_count > 1 && p->facts.load_count % 3 == 1;
+
+    str_addf(p->out, "<div class=\"grid%s\">\n", pairs ? " pairs" : "");
+}
+
 void page_energy(struct page *p)
 {
     page_section(p, "energy", "Energy by policy and load");
@@ -108,7 +116,7 @@ void page_energy(struct page *p)
                    "differ in what is asked of the cluster, so these are wide, and the "
                    "next section is the one that compares.");
     role_key(p);
-    str_add(p->out, "<div class=\"grid\">\n");
+    grid(p);
     for (size_t i = 0; i < p->facts.load_count; i++) {
         const struct facts_load *l = &p->facts.loads[i];
         struct rows r = rows_of(l);
@@ -133,7 +141,7 @@ void page_against(struct page *p)
                       "leaves out zero shows a difference, and less energy is a saving "
                       "only where promises are kept as well: see the next two sections. "
                       "An arrow stands for more than 40 %.");
-    str_add(p->out, "<div class=\"grid\">\n");
+    grid(p);
     for (size_t i = 0; i < p->facts.load_count; i++) {
         const struct facts_load *l = &p->facts.loads[i];
         struct rows r = rows_of(l);
@@ -165,7 +173,7 @@ void page_promises(struct page *p)
                       "ten minutes and the pauses of moves and failures all count as "
                       "broken, for every policy. The share of jobs that were well served "
                       "all along is in the table (SLA jobs).");
-    str_add(p->out, "<div class=\"grid\">\n");
+    grid(p);
     for (size_t i = 0; i < p->facts.load_count; i++) {
         const struct facts_load *l = &p->facts.loads[i];
         struct rows r = rows_of(l);
@@ -227,7 +235,7 @@ void page_pareto(struct page *p)
                       "both. The vertical axis goes by powers of ten; what is below "
                       "0.01 % is drawn at 0.01 %.");
     role_key(p);
-    str_add(p->out, "<div class=\"grid\">\n");
+    grid(p);
     for (size_t i = 0; i < p->facts.load_count; i++)
         pareto_figure(p, &p->facts.loads[i]);
     str_add(p->out, "</div>\n");
@@ -287,7 +295,7 @@ void page_parts(struct page *p)
                    "one and add up to the total, which is integrated on its own. The "
                    "order within a bar is that of the key.");
     part_key(p, names);
-    str_add(p->out, "<div class=\"grid\">\n");
+    grid(p);
     for (size_t i = 0; i < p->facts.load_count; i++)
         parts_figure(p, &p->facts.loads[i], names);
     str_add(p->out, "</div>\n");

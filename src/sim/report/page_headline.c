@@ -43,73 +43,69 @@ static void add_where(struct str *text, const struct facts *f, int count)
         str_addf(text, " at %d of %zu loads", count, f->load_count);
 }
 
-static void join(struct str *text, bool *first)
-{
-    if (!*first)
-        str_add(text, "; ");
-    *first = false;
-}
-
-static void say_saved(struct str *text, const struct facts *f, bool *first)
-{
-    int saves = count_verdicts(f, FACTS_SAVES), costs = count_verdicts(f, FACTS_COSTS);
-
-    if (saves) {
-        join(text, first);
-        str_add(text, "saves ");
-        add_range(text, f, FACTS_SAVES);
-        str_add(text, " % energy against the strongest opponent that keeps its promises");
-        add_where(text, f, saves);
-    }
-    if (costs) {
-        join(text, first);
-        str_add(text, "uses ");
-        add_range(text, f, FACTS_COSTS);
-        str_add(text,
-                " % more energy than the strongest opponent that keeps its promises");
-        add_where(text, f, costs);
-    }
-}
-
-static void say_rest(struct str *text, const struct facts *f, bool *first)
+/* What is not said above: a sentence for each other verdict. */
+static void say_rest(struct page *p)
 {
     static const struct {
         enum facts_verdict verdict;
-        const char *words;
+        const char *words, *why;
     } rest[] = {
-        {FACTS_UNCLEAR, "shows no clear difference to the strongest opponent"},
-        {FACTS_BREAKS, "breaks more promises than the strongest opponent, so no saving "
-                       "is claimed"},
-        {FACTS_NO_PEER,
-         "keeps promises better than every opponent, so none is an equal to "
-         "compare its energy with,"},
-        {FACTS_NO_OPPONENT, "had no conventional policy to be compared with"},
+        {FACTS_UNCLEAR, "No clear difference to the strongest opponent is shown", "."},
+        {FACTS_BREAKS, "Corgi breaks more promises than the strongest opponent",
+         ", so no energy figure there is a saving."},
+        {FACTS_NO_PEER, "Corgi keeps promises better than every opponent",
+         ": there is no equal to compare its energy with."},
+        {FACTS_NO_OPPONENT, "There is no conventional policy to compare Corgi with", "."},
     };
 
     for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
-        int count = count_verdicts(f, rest[i].verdict);
+        int count = count_verdicts(&p->facts, rest[i].verdict);
+        struct str text = {0};
 
         if (count == 0)
             continue;
-        join(text, first);
-        str_add(text, rest[i].words);
-        add_where(text, f, count);
+        str_add(&text, rest[i].words);
+        add_where(&text, &p->facts, count);
+        str_add(&text, rest[i].why);
+        page_paragraph(p, str_text(&text));
+        str_fini(&text);
     }
 }
 
-static void say_all(struct str *text, const struct facts *f)
+/* What can be said with a number comes first. */
+static void say_first(struct str *text, const struct facts *f)
 {
-    bool first = true;
+    static const struct {
+        enum facts_verdict verdict;
+        const char *before, *after;
+    } clear[] = {
+        {FACTS_SAVES, "saves ",
+         " % energy against the strongest opponent that keeps its promises"},
+        {FACTS_BETTER, "uses ",
+         " % less energy than the opponent that keeps promises best, while keeping them "
+         "better,"},
+        {FACTS_COSTS, "uses ",
+         " % more energy than the strongest opponent that keeps its promises"},
+    };
+    bool any = false;
 
-    if (f->load_count == 0) {
-        str_add(text, "Nothing was simulated");
-    } else if (count_verdicts(f, FACTS_NO_CORGI)) {
-        str_add(text, "Corgi was not among the policies that were compared");
-    } else {
-        str_add(text, "Corgi ");
-        say_saved(text, f, &first);
-        say_rest(text, f, &first);
+    for (size_t i = 0; i < sizeof(clear) / sizeof(clear[0]); i++) {
+        int count = count_verdicts(f, clear[i].verdict);
+
+        if (count == 0)
+            continue;
+        str_addf(text, "%s%s", any ? "; " : "Corgi ", clear[i].before);
+        add_range(text, f, clear[i].verdict);
+        str_add(text, clear[i].after);
+        add_where(text, f, count);
+        any = true;
     }
+    if (f->load_count == 0)
+        str_add(text, "Nothing was simulated");
+    else if (count_verdicts(f, FACTS_NO_CORGI))
+        str_add(text, "Corgi was not among the policies that were compared");
+    else if (!any)
+        str_add(text, "No energy saving of Corgi is claimed");
     str_add(text, ".");
 }
 
@@ -185,6 +181,8 @@ static void card_words(struct str *text, const struct facts_load *l)
     if (l->verdict == FACTS_NO_PEER)
         str_add(text, "It keeps promises best of the others, but worse than Corgi: no "
                       "comparison of equals.");
+    if (l->verdict == FACTS_BETTER)
+        str_add(text, "It keeps promises best of the others: Corgi is better in both.");
     if (l->verdict == FACTS_BREAKS)
         str_add(text, "Corgi keeps promises worse, so this is no saving.");
     if (l->verdict == FACTS_UNCLEAR)
@@ -193,8 +191,10 @@ static void card_words(struct str *text, const struct facts_load *l)
 
 static void card(struct page *p, const struct facts_load *l)
 {
-    static const char *const classes[FACTS_VERDICTS] = {
-        [FACTS_SAVES] = "saves", [FACTS_COSTS] = "costs", [FACTS_BREAKS] = "breaks"};
+    static const char *const classes[FACTS_VERDICTS] = {[FACTS_SAVES] = "saves",
+                                                        [FACTS_BETTER] = "saves",
+                                                        [FACTS_COSTS] = "costs",
+                                                        [FACTS_BREAKS] = "breaks"};
     const char *cls = classes[l->verdict] ? classes[l->verdict] : "unclear";
     struct str text = {0};
 
@@ -218,10 +218,11 @@ void page_headline(struct page *p)
 {
     struct str text = {0};
 
-    say_all(&text, &p->facts);
+    say_first(&text, &p->facts);
     str_add(p->out, "<header>\n<p class=\"kicker\">Corgi simulation report</p>\n");
     html_element(p->out, "h1", str_text(&text));
     str_add(p->out, "\n");
+    say_rest(p);
     say_goals(p);
     say_what(p);
     if (p->facts.load_count > 0) {

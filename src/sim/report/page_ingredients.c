@@ -37,12 +37,12 @@ static void one_row(struct page *p, const struct facts_line *line)
 {
     str_add(p->out, "<tr><th scope=\"row\">");
     html_text(p->out, line->row->policy->name);
-    str_add(p->out, "</th><td class=\"text\">");
-    html_text(p->out, words_of(line));
-    str_add(p->out, "</td><td>");
+    str_add(p->out, "</th><td>");
     html_mean(p->out, line->against_corgi, 1, true);
     str_add(p->out, "</td><td>");
     html_mean(p->out, line->sla_against_corgi, 2, true);
+    str_add(p->out, "</td><td class=\"text\">");
+    html_text(p->out, words_of(line));
     str_add(p->out, "</td></tr>\n");
 }
 
@@ -75,12 +75,12 @@ void page_ingredients(struct page *p)
                       "seeds. More energy or fewer points is what the part is worth; the "
                       "oracle's line is what perfect knowledge would still give. Parts "
                       "overlap, so the lines do not add up.");
-    str_add(p->out,
-            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-            "aria-label=\"Table of ingredients\">\n<table>\n<thead><tr>"
-            "<th scope=\"col\">row</th><th scope=\"col\" class=\"text\">Corgi …</th>"
-            "<th scope=\"col\">energy to Corgi, %</th>"
-            "<th scope=\"col\">SLA time to Corgi, points</th></tr></thead>\n");
+    str_add(p->out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+                    "aria-label=\"Table of ingredients\">\n<table>\n<thead><tr>"
+                    "<th scope=\"col\">row</th>"
+                    "<th scope=\"col\">energy to Corgi, %</th>"
+                    "<th scope=\"col\">SLA time to Corgi, points</th>"
+                    "<th scope=\"col\" class=\"text\">Corgi …</th></tr></thead>\n");
     for (size_t i = 0; i < p->facts.load_count; i++)
         one_load(p, &p->facts.loads[i]);
     str_add(p->out, "</table>\n</div>\n");

@@ -71,7 +71,7 @@ void page_reading(struct page *p)
          "reach 99.3 % of job-time and 97 % of jobs, or that keep "
          "promises about as well as Corgi (0.5 points of job-time, 2 of "
          "jobs). Where none does, the one that keeps them best stands "
-         "in, and no saving is claimed."},
+         "in, and the words say so."},
         {"a saving",
          "less energy than the reference, with the whole interval below zero, "
          "and promises kept at most that little worse."},

@@ -24,11 +24,11 @@ static const struct facts_line *learner(const struct facts_load *l)
 static bool has_learning(const struct facts_load *l)
 {
     const struct facts_line *line = learner(l);
-    double percent[BINS];
+    double percent[BINS], at_s[BINS];
 
     if (!line)
         return false;
-    facts_learning(line->row, BINS, percent);
+    facts_learning(line->row, BINS, percent, at_s);
     for (int b = 0; b < BINS; b++)
         if (!isnan(percent[b]))
             return true;
@@ -43,35 +43,36 @@ static void learning_chart(struct page *p, int count, const struct facts_load *c
         .id = p->next_id++,
         .title = "Error of first estimates over time",
         .description = "One line a load; the table beside it has the numbers by quarter.",
-        .unit = "share of the run gone by, %",
+        .unit = "time since the start, days",
     };
 
     for (int s = 0; s < count; s++) {
         const struct sweep_row *row = learner(of[s])->row;
 
-        facts_learning(row, BINS, y[s]);
+        facts_learning(row, BINS, y[s], x[s]);
         for (int b = 0; b < BINS; b++)
-            x[s][b] = 100 * (b + 0.5) / BINS;
+            x[s][b] /= DAY_S;
         series[s] = (struct chart_series){
             .label = of[s]->label, .count = BINS, .x = x[s], .y = y[s]};
     }
     page_figure(p, text.title);
     chart_lines(p->out, &text, "mean error of first estimates, %", series, count);
-    page_figure_end(p, "Each point is a twelfth of the run, over all seeds.");
+    page_figure_end(p, "Each point is the mean of a twelfth of all first estimates of "
+                       "a run, over all seeds.");
 }
 
 static void learning_table(struct page *p, int count, const struct facts_load *const *of)
 {
-    page_figure(p, "The same by quarter of the run");
+    page_figure(p, "The same by quarter of the first estimates");
     str_add(p->out,
             "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">load</th>");
     for (int q = 0; q < QUARTERS; q++)
         str_addf(p->out, "<th scope=\"col\">%d. quarter, %%</th>", q + 1);
     str_add(p->out, "</tr></thead><tbody>\n");
     for (int s = 0; s < count; s++) {
-        double percent[QUARTERS];
+        double percent[QUARTERS], at_s[QUARTERS];
 
-        facts_learning(learner(of[s])->row, QUARTERS, percent);
+        facts_learning(learner(of[s])->row, QUARTERS, percent, at_s);
         str_add(p->out, "<tr><th scope=\"row\">");
         html_text(p->out, of[s]->label);
         str_add(p->out, "</th>");
