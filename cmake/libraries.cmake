@@ -24,6 +24,14 @@ corgi_library(corgi_base base PkgConfig::JANSSON PkgConfig::YAML PkgConfig::SMAR
     Threads::Threads m)
 corgi_library(corgi_world world corgi_base)
 corgi_library(corgi_nn nn corgi_base PkgConfig::OPENBLAS)
+# The networks' sources twice: in float for the product, in double for checking gradients
+# (only tests link that one).  Shape assertions cost one comparison an operation and stay.
+corgi_library(corgi_nn_double nn corgi_base PkgConfig::OPENBLAS)
+target_compile_definitions(corgi_nn_double PUBLIC NN_DOUBLE)
+foreach(library corgi_nn corgi_nn_double)
+    target_compile_options(${library} PRIVATE
+        -O3 -fno-math-errno -fno-trapping-math -fno-signed-zeros -UNDEBUG)
+endforeach()
 corgi_library(corgi_loop loop corgi_world corgi_nn corgi_base PkgConfig::CLP)
 corgi_library(corgi_sim sim corgi_loop)
 corgi_library(corgi_eval eval corgi_sim)

@@ -1,5 +1,6 @@
 # One executable a test file: tests/unit/test_<module>.c and tests/scenario/<name>.c with
-# cmocka, tests/e2e/<name>.bats with bats against the built programs.
+# cmocka (test_nn_<module>_double.c with the networks in double), tests/e2e/<name>.bats
+# with bats against the built programs.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
 if(DEFINED ENV{CORGI_DATA})
@@ -18,7 +19,12 @@ function(corgi_c_tests label)
         endif()
         add_executable(${name} ${source})
         target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-        target_link_libraries(${name} PRIVATE corgi_bench corgi_eval corgi_sim PkgConfig::CMOCKA)
+        if(name MATCHES "^test_nn_.*_double$")
+            target_link_libraries(${name} PRIVATE corgi_nn_double PkgConfig::CMOCKA)
+        else()
+            target_link_libraries(${name} PRIVATE
+                corgi_bench corgi_eval corgi_sim PkgConfig::CMOCKA)
+        endif()
         set_target_properties(${name} PROPERTIES
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
         add_test(NAME ${name} COMMAND ${name})
