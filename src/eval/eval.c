@@ -3,6 +3,8 @@
 
 #include "base/str.h"
 #include "eval/colocated.h"
+#include "eval/isolated.h"
+#include "eval/online.h"
 #include "world/descriptors.h"
 #include "world/gavel.h"
 #include "world/world_csv.h"
@@ -80,8 +82,14 @@ static void run(const struct eval_options *o, const struct table *table,
     enum fold_split split =
         o->protocol && !strcmp(o->protocol, "lojo") ? FOLD_JOB : FOLD_FAMILY;
     int seeds = o->seeds > 0 ? o->seeds : SEEDS_DEFAULT;
+    bool product = !o->arch || strcmp(o->arch, "baseline");
     struct method methods[24];
 
+    if (o->protocol && !strcmp(o->protocol, "online")) {
+        online_run(table, product, o->seed, seeds, results);
+        return;
+    }
+    isolated_run(table, split, product, true, o->seed, results);
     choose_methods(o, methods);
     colocated_run(table, split, methods, o->seed, seeds, results);
 }

@@ -62,6 +62,7 @@ void kernel_prepare(struct kernel *kernel, const struct kernel_params *params)
         .s0 = exp(2 * v[KERNEL_S0]),
         .sw = exp(2 * v[KERNEL_SW]),
         .vl = exp(2 * v[KERNEL_VL]),
+        .vi = exp(2 * v[KERNEL_VI]),
         .vg = exp(2 * v[KERNEL_VG]),
         .vs = exp(2 * v[KERNEL_VS]),
         .vj = exp(2 * v[KERNEL_VJ]),
@@ -103,6 +104,8 @@ static double alone_value(const struct kernel *kernel, const struct kernel_space
     double value = kernel->s0 + kernel->sw * work + kernel->vs * speed +
                    jj * (kernel->vl + kernel->vjs * speed);
 
+    if (a.job == b.job)
+        value += kernel->vi;
     if (a.gpu == b.gpu)
         value += kernel->vg + kernel->vj * jj;
     return value;

@@ -31,16 +31,17 @@
     X(RC, -0.04)  /* its common share */                                                 \
     X(RM, 0.74)   /* the common share of the mean */                                     \
     X(LN, -3.85)  /* log sd of noise */                                                  \
-    X(B0, 1.0)    /* rate alone: mean, */                                                \
-    X(BW, -1.5)   /* slope over work, */                                                 \
-    X(BS, 0.7)    /* slope over log peak speed; then log sds: */                         \
-    X(S0, 0.5)    /* common level */                                                     \
-    X(SW, 0.0)    /* slope over work */                                                  \
-    X(VL, 0.0)    /* level of a job */                                                   \
-    X(VG, -1.5)   /* level of a GPU */                                                   \
-    X(VS, -0.5)   /* slope over log peak speed */                                        \
-    X(VJ, -1.5)   /* match of job and GPU */                                             \
-    X(VJS, -1.5)  /* the job's own slope over log peak speed */
+    X(B0, 3.55)   /* rate alone: mean, */                                                \
+    X(BW, -2.04)  /* slope over work, */                                                 \
+    X(BS, 0.54)   /* slope over log peak speed; then log sds: */                         \
+    X(S0, -1.44)  /* common level */                                                     \
+    X(SW, -2.02)  /* slope over work */                                                  \
+    X(VL, -2.03)  /* level of a job */                                                   \
+    X(VI, 1.2)    /* level of this very job: efficiency nobody told */                   \
+    X(VG, -2.71)  /* level of a GPU */                                                   \
+    X(VS, -2.54)  /* slope over log peak speed */                                        \
+    X(VJ, -1.43)  /* match of job and GPU */                                             \
+    X(VJS, -1.34) /* the job's own slope over log peak speed */
 
 enum kernel_param {
 #define KERNEL_ENUM(name, start) KERNEL_##name,
@@ -88,7 +89,7 @@ struct kernel {
     double m0, vm, va, vb, vab, vc, noise; /* variances and a covariance */
     double share_m, share_g, share_c;
     double wf, wr, wi, inv_b, inv_w;
-    double b0, bw, bs, s0, sw, vl, vg, vs, vj, vjs;
+    double b0, bw, bs, s0, sw, vl, vi, vg, vs, vj, vjs;
     double spread[WORLD_MAX_GPUS];
 };
 

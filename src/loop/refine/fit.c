@@ -38,6 +38,8 @@ static void alone_slopes(const struct kernel *k, const struct kernel_space *spac
                (space->jobs[b.job].omega - OMEGA_CENTRE);
     s->k.vs += w * speed;
     s->k.vl += w * jj;
+    if (a.job == b.job)
+        s->k.vi += w;
     s->k.vjs += w * jj * speed;
     if (a.gpu == b.gpu) {
         s->k.vg += w;
@@ -135,6 +137,7 @@ static void chain(const struct kernel *k, const struct kernel_params *params,
     gradient[KERNEL_S0] = 2 * k->s0 * s->k.s0;
     gradient[KERNEL_SW] = 2 * k->sw * s->k.sw;
     gradient[KERNEL_VL] = 2 * k->vl * s->k.vl;
+    gradient[KERNEL_VI] = 2 * k->vi * s->k.vi;
     gradient[KERNEL_VG] = 2 * k->vg * s->k.vg;
     gradient[KERNEL_VS] = 2 * k->vs * s->k.vs;
     gradient[KERNEL_VJ] = 2 * k->vj * s->k.vj;
@@ -288,7 +291,10 @@ struct kernel_params fit_params(const struct core *core, const struct kernel_par
         if (!isfinite(loss))
             break;
         for (int p = 0; p < KERNEL_PARAM_COUNT; p++)
-            gradient[p] += 2 * options->pull * (params.v[p] - from->v[p]);
+            gradient[p] =
+                options->frozen && options->frozen[p]
+                    ? 0
+                    : gradient[p] + 2 * options->pull * (params.v[p] - from->v[p]);
         fit_adam_step(&adam, &params, gradient, options->rate);
         core_set_params(copy, &params);
     }

@@ -14,9 +14,10 @@ double fit_loss(const struct core *core, const struct kernel_params *params,
 
 struct fit_options {
     int steps;
-    double rate;     /* of Adam */
-    double pull;     /* weight of the squared distance from `from` */
-    size_t max_rows; /* fit on at most so many observations, evenly spread; 0: all */
+    double rate;        /* of Adam */
+    double pull;        /* weight of the squared distance from `from` */
+    size_t max_rows;    /* fit on at most so many observations, evenly spread; 0: all */
+    const bool *frozen; /* (KERNEL_PARAM_COUNT) parameters that stay; NULL: none */
 };
 
 /* Parameters after some steps from `from`; the core itself is left as it is. */

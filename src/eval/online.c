@@ -1,0 +1,199 @@
+/* online.c - see online.h */
+#include "eval/online.h"
+
+#include "base/mem.h"
+#include "eval/stream.h"
+#include "loop/estimate/core.h"
+#include "loop/refine/conformal.h"
+#include "loop/refine/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Parameters are adapted from so many observations on; before, the shipped ones stay. */
+#define FIT_FROM  80
+#define FIT_STEPS 40
+#define FIT_ROWS  400
+
+/* The pull counts as so many observations. */
+#define FIT_PULL        0.5
+
+#define POINT_SHIFT     0.5
+#define CALIBRATE_SHARE 0.91
+
+static const int marks[] = {0, 5, 10, 20, 40, 80, 150, 300};
+enum { MARKS = sizeof(marks) / sizeof(marks[0]) };
+
+struct run {
+    const struct table *table;
+    struct results *results;
+    int seed;
+    struct cell *cells; /* (count) all cells that were ever measured in the table */
+    double *truth;
+    double *sum, *times; /* (count) of the stream's measurements of each */
+    size_t count;
+    struct core *core;
+    struct kernel_params start;
+    double width;
+};
+
+static void list_cells(struct run *run)
+{
+    const struct table *t = run->table;
+    size_t room = (size_t)t->jobs * (size_t)t->jobs * (size_t)t->gpus;
+
+    run->cells = mem_array(struct cell, room + 1);
+    run->truth = mem_array(double, room + 1);
+    run->sum = mem_array(double, room + 1);
+    run->times = mem_array(double, room + 1);
+    for (int j = 0; j < t->jobs; j++)
+        for (int g = 0; g < t->gpus; g++)
+            for (int k = 0; k < t->jobs; k++)
+                if (!isnan(table_pair(t, j, g, k))) {
+                    run->cells[run->count] = (struct cell){j, g, k};
+                    run->truth[run->count++] = table_pair(t, j, g, k);
+                }
+}
+
+static void remember(struct run *run, struct cell cell, double value)
+{
+    for (size_t i = 0; i < run->count; i++)
+        if (run->cells[i].job == cell.job && run->cells[i].gpu == cell.gpu &&
+            run->cells[i].other == cell.other) {
+            run->sum[i] += value;
+            run->times[i]++;
+        }
+}
+
+static void score(struct run *run, const char *method, int mark, size_t i,
+                  struct guess guess)
+{
+    score_add(results_score(run->results, NULL, "all", method, mark), run->seed, guess,
+              run->truth[i]);
+    if (run->times[i] <= 0)
+        score_add(results_score(run->results, NULL, "unseen", method, mark), run->seed,
+                  guess, run->truth[i]);
+}
+
+/* GPU and column means with remembered cells, and a fair time share. */
+static void score_baselines(struct run *run, int mark)
+{
+    const struct table *t = run->table;
+    size_t columns = (size_t)t->gpus * (size_t)t->jobs;
+    double prior = log(0.5);
+    double *gpu = mem_array(double, 2 * (size_t)t->gpus + 1);
+    double *column = mem_array(double, 2 * columns + 1);
+
+    for (size_t i = 0; i < run->count; i++) {
+        size_t g = (size_t)run->cells[i].gpu;
+        size_t c = g * (size_t)t->jobs + (size_t)run->cells[i].other;
+
+        gpu[2 * g] += run->sum[i];
+        gpu[2 * g + 1] += run->times[i];
+        column[2 * c] += run->sum[i];
+        column[2 * c + 1] += run->times[i];
+    }
+    for (size_t i = 0; i < run->count; i++) {
+        size_t g = (size_t)run->cells[i].gpu;
+        size_t c = g * (size_t)t->jobs + (size_t)run->cells[i].other;
+        double of_gpu = (gpu[2 * g] + 2 * prior) / (gpu[2 * g + 1] + 2);
+        double of_column = (column[2 * c] + of_gpu) / (column[2 * c + 1] + 1);
+        double known = run->times[i] > 0 ? run->sum[i] / run->times[i] : NAN;
+
+        score(run, "baseline:constant", mark, i, (struct guess){prior, NAN, NAN});
+        score(run, "baseline:gpu-mean", mark, i,
+              (struct guess){isnan(known) ? of_gpu : known, NAN, NAN});
+        score(run, "baseline:column-mean", mark, i,
+              (struct guess){isnan(known) ? of_column : known, NAN, NAN});
+    }
+    free(gpu);
+    free(column);
+}
+
+static void adapt(struct run *run)
+{
+    size_t n = core_count(run->core);
+    double *errors = mem_array(double, n + 1);
+
+    if (n >= FIT_FROM) {
+        struct fit_options how = {.steps = FIT_STEPS,
+                                  .rate = 0.04,
+                                  .pull = FIT_PULL / (double)n,
+                                  .max_rows = FIT_ROWS};
+        struct kernel_params params = fit_params(run->core, &run->start, &how);
+
+        core_set_params(run->core, &params);
+    }
+    run->width =
+        conformal_width(errors, conformal_errors(run->core, errors), CALIBRATE_SHARE);
+    free(errors);
+}
+
+static void score_core(struct run *run, int mark)
+{
+    double *mean = mem_array(double, run->count + 1);
+    double *var = mem_array(double, run->count + 1);
+
+    core_predict(run->core, run->cells, run->count, mean, var);
+    for (size_t i = 0; i < run->count; i++) {
+        double width = run->times[i] > 0 ? CONFORMAL_NORMAL : run->width;
+        double half = width * sqrt(var[i]);
+        double sd = half / CONFORMAL_NORMAL;
+        struct guess guess = {fmin(mean[i] - POINT_SHIFT * sd * sd, 0), mean[i] - half,
+                              fmin(mean[i] + half, 0)};
+
+        score(run, "core", mark, i, guess);
+    }
+    free(mean);
+    free(var);
+}
+
+static void play(struct run *run, bool product, const struct stream *stream)
+{
+    size_t at = 0;
+
+    for (int m = 0; m < MARKS; m++) {
+        for (; at < stream->count && stream->arrival[at] < marks[m]; at++) {
+            remember(run, stream->cells[at], stream->values[at]);
+            if (product)
+                core_observe(run->core, stream->cells[at], stream->values[at], 0);
+        }
+        score_baselines(run, marks[m]);
+        if (product) {
+            adapt(run);
+            score_core(run, marks[m]);
+        }
+    }
+}
+
+static void run_stream(const struct table *table, bool product, uint64_t seed, int number,
+                       struct results *results)
+{
+    struct run run = {.table = table, .results = results, .seed = number};
+    struct stream *stream;
+    struct rng rng;
+
+    rng_stream(&rng, seed, 300 + (uint64_t)number);
+    stream = stream_create(table, marks[MARKS - 1], &rng);
+    list_cells(&run);
+    kernel_default(&run.start);
+    run.core = core_create(&run.start, true);
+    for (int j = 0; j < table->jobs; j++)
+        core_add_job(run.core, &table->job[j]);
+    for (int g = 0; g < table->gpus; g++)
+        core_add_gpu(run.core, &table->gpu[g]);
+    play(&run, product, stream);
+    core_destroy(run.core);
+    stream_destroy(stream);
+    free(run.cells);
+    free(run.truth);
+    free(run.sum);
+    free(run.times);
+}
+
+void online_run(const struct table *table, bool product, uint64_t seed, int seeds,
+                struct results *results)
+{
+    for (int s = 0; s < seeds; s++)
+        run_stream(table, product, seed, s, results);
+}
