@@ -45,12 +45,11 @@ static bool wanted(const struct eval_options *o, const char *method)
 
 static size_t choose_methods(const struct eval_options *o, struct method *chosen)
 {
-    const struct method *product[] = {&method_core};
     size_t count = 0;
 
-    for (size_t i = 0; i < sizeof(product) / sizeof(product[0]); i++)
-        if (wanted(o, product[i]->name))
-            chosen[count++] = *product[i];
+    for (const struct method *m = method_product; m->name; m++)
+        if (wanted(o, m->name))
+            chosen[count++] = *m;
     for (const struct method *m = method_baselines; m->name; m++)
         chosen[count++] = *m;
     chosen[count] = (struct method){0};

@@ -16,14 +16,15 @@ struct method {
     const char *name;
     /* Learn from the catalogue of a fold; the caller owns the result. */
     void *(*fit)(const struct fold *fold);
-    /* Fill out (2 * fold_half) for a held-out job of which the cells `seen` were
-     * measured.  effect: both speeds of each measured pair are in `seen`. */
+    /* Fill the asked half of out (2 * fold_half; own speeds, or effect) for a held-out
+     * job of which the cells `seen` were measured.  effect: both speeds of each measured
+     * pair are in `seen`. */
     void (*predict)(void *self, int job, const size_t *seen, size_t seen_count,
                     bool effect, struct guess *out);
     void (*destroy)(void *self);
 };
 
-extern const struct method method_core;        /* the correlation core alone */
-extern const struct method method_baselines[]; /* ends with a NULL name */
+extern const struct method method_product[]; /* both end with a NULL name */
+extern const struct method method_baselines[];
 
 #endif

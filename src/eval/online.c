@@ -3,23 +3,13 @@
 
 #include "base/mem.h"
 #include "eval/stream.h"
-#include "loop/estimate/core.h"
-#include "loop/refine/conformal.h"
-#include "loop/refine/fit.h"
+#include "loop/refine/pairs.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Parameters are adapted from so many observations on; before, the shipped ones stay. */
-#define FIT_FROM  80
-#define FIT_STEPS 40
-#define FIT_ROWS  400
-
-/* The pull counts as so many observations. */
-#define FIT_PULL        0.5
-
-#define POINT_SHIFT     0.5
-#define CALIBRATE_SHARE 0.91
+/* See product.c. */
+#define POINT_SHIFT 0.5
 
 static const int marks[] = {0, 5, 10, 20, 40, 80, 150, 300};
 enum { MARKS = sizeof(marks) / sizeof(marks[0]) };
@@ -32,9 +22,7 @@ struct run {
     double *truth;
     double *sum, *times; /* (count) of the stream's measurements of each */
     size_t count;
-    struct core *core;
-    struct kernel_params start;
-    double width;
+    struct pairs *pairs;
 };
 
 static void list_cells(struct run *run)
@@ -110,42 +98,23 @@ static void score_baselines(struct run *run, int mark)
     free(column);
 }
 
-static void adapt(struct run *run)
+static void score_product(struct run *run, int mark)
 {
-    size_t n = core_count(run->core);
-    double *errors = mem_array(double, n + 1);
-
-    if (n >= FIT_FROM) {
-        struct fit_options how = {.steps = FIT_STEPS,
-                                  .rate = 0.04,
-                                  .pull = FIT_PULL / (double)n,
-                                  .max_rows = FIT_ROWS};
-        struct kernel_params params = fit_params(run->core, &run->start, &how);
-
-        core_set_params(run->core, &params);
-    }
-    run->width =
-        conformal_width(errors, conformal_errors(run->core, errors), CALIBRATE_SHARE);
-    free(errors);
-}
-
-static void score_core(struct run *run, int mark)
-{
+    struct pairs_guess *guesses = mem_array(struct pairs_guess, run->count + 1);
     double *mean = mem_array(double, run->count + 1);
-    double *var = mem_array(double, run->count + 1);
 
-    core_predict(run->core, run->cells, run->count, mean, var);
+    pairs_predict(run->pairs, run->cells, run->count, guesses);
+    core_predict(pairs_core(run->pairs), run->cells, run->count, mean, NULL);
     for (size_t i = 0; i < run->count; i++) {
-        double width = run->times[i] > 0 ? CONFORMAL_NORMAL : run->width;
-        double half = width * sqrt(var[i]);
-        double sd = half / CONFORMAL_NORMAL;
-        struct guess guess = {fmin(mean[i] - POINT_SHIFT * sd * sd, 0), mean[i] - half,
-                              fmin(mean[i] + half, 0)};
+        const struct pairs_guess *g = &guesses[i];
+        double shift = POINT_SHIFT * g->sd * g->sd;
 
-        score(run, "core", mark, i, guess);
+        score(run, "blend", mark, i,
+              (struct guess){fmin(g->mean - shift, 0), g->low, g->high});
+        score(run, "core", mark, i, (struct guess){fmin(mean[i] - shift, 0), NAN, NAN});
     }
+    free(guesses);
     free(mean);
-    free(var);
 }
 
 static void play(struct run *run, bool product, const struct stream *stream)
@@ -156,12 +125,12 @@ static void play(struct run *run, bool product, const struct stream *stream)
         for (; at < stream->count && stream->arrival[at] < marks[m]; at++) {
             remember(run, stream->cells[at], stream->values[at]);
             if (product)
-                core_observe(run->core, stream->cells[at], stream->values[at], 0);
+                pairs_observe(run->pairs, stream->cells[at], stream->values[at], 0);
         }
         score_baselines(run, marks[m]);
         if (product) {
-            adapt(run);
-            score_core(run, marks[m]);
+            pairs_adapt(run->pairs, (uint64_t)run->seed);
+            score_product(run, marks[m]);
         }
     }
 }
@@ -176,14 +145,13 @@ static void run_stream(const struct table *table, bool product, uint64_t seed, i
     rng_stream(&rng, seed, 300 + (uint64_t)number);
     stream = stream_create(table, marks[MARKS - 1], &rng);
     list_cells(&run);
-    kernel_default(&run.start);
-    run.core = core_create(&run.start, true);
+    run.pairs = pairs_create();
     for (int j = 0; j < table->jobs; j++)
-        core_add_job(run.core, &table->job[j]);
+        pairs_add_job(run.pairs, &table->job[j]);
     for (int g = 0; g < table->gpus; g++)
-        core_add_gpu(run.core, &table->gpu[g]);
+        pairs_add_gpu(run.pairs, &table->gpu[g]);
     play(&run, product, stream);
-    core_destroy(run.core);
+    pairs_destroy(run.pairs);
     stream_destroy(stream);
     free(run.cells);
     free(run.truth);

@@ -5,7 +5,7 @@
 #ifndef CORGI_LOOP_REFINE_CONFORMAL_H
 #define CORGI_LOOP_REFINE_CONFORMAL_H
 
-#include "loop/estimate/core.h"
+#include <stddef.h>
 
 /* Half width of a 90 % interval in units of sd when nothing is known better. */
 #define CONFORMAL_NORMAL 1.645
@@ -13,10 +13,5 @@
 /* The share-quantile of the given errors, with a value at the default blended in that
  * counts as some errors: few observations move it little.  Sorts the errors. */
 double conformal_width(double *errors, size_t count, double share);
-
-/* Errors in units of sd of every observation of the core, each predicted without itself
- * and without the other direction of the same pair; errors has room for core_count().
- * Returns how many there are. */
-size_t conformal_errors(const struct core *core, double *errors);
 
 #endif
