@@ -3,8 +3,10 @@
 
 #include "base/str.h"
 #include "eval/colocated.h"
+#include "eval/curve.h"
 #include "eval/isolated.h"
 #include "eval/online.h"
+#include "eval/power.h"
 #include "world/descriptors.h"
 #include "world/gavel.h"
 #include "world/world_csv.h"
@@ -64,8 +66,8 @@ static int check(const struct eval_options *o, struct err *err)
     if (!o->throughputs)
         return err_set(err, ERR_USAGE, "name a table with --throughputs");
     if (o->protocol && strcmp(o->protocol, "lofo") && strcmp(o->protocol, "lojo") &&
-        strcmp(o->protocol, "online"))
-        return err_set(err, ERR_USAGE, "protocol is lofo, lojo or online, not %s",
+        strcmp(o->protocol, "online") && strcmp(o->protocol, "power"))
+        return err_set(err, ERR_USAGE, "protocol is lofo, lojo, online or power, not %s",
                        o->protocol);
     for (size_t i = 0; o->arch && i < sizeof(archs) / sizeof(archs[0]); i++)
         if (!strcmp(o->arch, archs[i]))
@@ -93,25 +95,39 @@ static void run(const struct eval_options *o, const struct table *table,
     colocated_run(table, split, methods, o->seed, seeds, results);
 }
 
-int eval_main(const struct eval_options *o, FILE *out, struct err *err)
+static int run_table(const struct eval_options *o, struct results *results,
+                     struct err *err)
 {
     struct world *world = NULL;
-    struct table *table = NULL;
-    struct results *results = NULL;
-    int rc = -1;
+    struct table *table;
 
-    if (check(o, err) < 0 || load(&world, o, err) < 0)
+    if (load(&world, o, err) < 0)
         return -1;
     table = table_create(world);
-    results = results_create(o->protocol ? o->protocol : "lofo");
     run(o, table, results);
-    if (o->json)
-        results_json(results, out);
-    else
-        results_print(results, out);
-    rc = 0;
-    results_destroy(results);
     table_destroy(table);
     world_destroy(world);
+    return 0;
+}
+
+int eval_main(const struct eval_options *o, FILE *out, struct err *err)
+{
+    struct results *results;
+    int rc;
+
+    if (check(o, err) < 0)
+        return -1;
+    results = results_create(o->protocol ? o->protocol : "lofo");
+    if (o->protocol && !strcmp(o->protocol, "power"))
+        rc = power_run(o->throughputs, results, err);
+    else
+        rc = run_table(o, results, err);
+    if (rc == 0 && o->json)
+        results_json(results, out);
+    else if (rc == 0)
+        results_print(results, out);
+    if (rc == 0 && o->curve)
+        rc = curve_write(results, o->curve, err);
+    results_destroy(results);
     return rc;
 }

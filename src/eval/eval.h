@@ -12,11 +12,11 @@
 #include <stdio.h>
 
 struct eval_options {
-    const char *throughputs; /* the table */
+    const char *throughputs; /* the table; for power the folder of Zeus tables */
     const char *descriptors; /* NULL: none */
     const char *format;      /* gavel, csv; NULL: by the file's name */
     const char *sheets;      /* data sheets of GPUs not in the catalogue; NULL: none */
-    const char *protocol;    /* lofo, lojo, online; NULL: lofo */
+    const char *protocol;    /* lofo, lojo, online, power; NULL: lofo */
     const char *arch;        /* blend, core, ff, gru, transformer, baseline; NULL: all */
     const char *curve;       /* write the learning curve here as SVG; NULL: no */
     uint64_t seed;

@@ -49,6 +49,12 @@ struct score *results_score(struct results *r, const char *target, const char *s
     return line.score;
 }
 
+const struct result *results_lines(const struct results *r, size_t *count)
+{
+    *count = r->lines.count;
+    return r->lines.items;
+}
+
 void results_print(const struct results *r, FILE *out)
 {
     fprintf(out, "%-9s %-24s %5s %8s %6s %8s %9s %7s\n", r->protocol, "method", "n",

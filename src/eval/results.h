@@ -4,6 +4,8 @@
 
 #include "eval/score.h"
 
+#include "base/err.h"
+
 #include <stdio.h>
 
 struct result {
@@ -22,6 +24,9 @@ void results_destroy(struct results *results); /* NULL is fine */
 /* The score of this line; made when it is new.  Borrowed. */
 struct score *results_score(struct results *results, const char *target,
                             const char *scope, const char *method, int count);
+
+/* All lines, in order of first sight.  Borrowed. */
+const struct result *results_lines(const struct results *results, size_t *count);
 
 void results_print(const struct results *results, FILE *out);
 void results_json(const struct results *results, FILE *out);
