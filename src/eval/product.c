@@ -26,7 +26,7 @@
 
 /* Relative error punishes a guess above the truth more than one below: for a log-normal
  * belief the best point lies sd^2 below the median, for the heavier tails here half. */
-#define POINT_SHIFT 0.5
+#define POINT_SHIFT 0.4
 
 /* Weight of the network while nothing speaks for another, and what a larger one costs. */
 #define WEIGHT_DEFAULT 0.3

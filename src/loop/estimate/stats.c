@@ -209,9 +209,11 @@ static struct sums of_kin(const struct stats_row *row, const struct sums *of, in
 
         if (j == job)
             continue;
-        kin = kinship(row->stats, job, j);
         s = gpu < 0 ? over_gpus(row, of, j)
                     : of[(size_t)j * (size_t)row->stats->gpus + (size_t)gpu];
+        if (s.n <= 0)
+            continue;
+        kin = kinship(row->stats, job, j);
         all.sum += kin * s.sum;
         all.n += kin * s.n;
     }
@@ -249,7 +251,7 @@ static float mean_of(struct sums s, double shrink)
 
 static float count_of(struct sums s)
 {
-    return (float)(log1p(fmax(s.n, 0)) / 3);
+    return s.n > 0 ? (float)(log1p(s.n) / 3) : 0; /* most are 0, and logs cost */
 }
 
 static void job_features(const struct stats_row *row, int other, float *x)

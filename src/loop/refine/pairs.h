@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Observations kept; the oldest quarter goes when it is full. */
-#define PAIRS_MAX 1024
+#define PAIRS_MAX 1280
 
 struct pairs;
 
