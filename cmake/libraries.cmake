@@ -43,3 +43,10 @@ set_source_files_properties(${CMAKE_SOURCE_DIR}/src/loop/estimate/shipped.c PROP
     COMPILE_DEFINITIONS
         CORGI_WEIGHTS_DIR="${CMAKE_SOURCE_DIR}/src/loop/estimate/weights"
     OBJECT_DEPENDS "${corgi_weights}")
+# Inner loops of estimates; nothing here relies on the sign of zero or on traps.
+set_source_files_properties(
+    ${CMAKE_SOURCE_DIR}/src/loop/estimate/stats.c
+    ${CMAKE_SOURCE_DIR}/src/loop/estimate/core_row.c
+    ${CMAKE_SOURCE_DIR}/src/loop/estimate/dense.c
+    PROPERTIES COMPILE_OPTIONS
+        "-O3;-fno-math-errno;-fno-trapping-math;-fno-signed-zeros")

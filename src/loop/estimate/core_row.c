@@ -2,7 +2,8 @@
  *
  * For a fixed job the mean is linear in the kernels between the asked co-runners and the
  * jobs that were ever observed.  Summing the weights of all observations by those jobs
- * first leaves one small matrix product instead of a kernel for each (cell, observation).
+ * first leaves a few sums of rows of the job table instead of a kernel for each (cell,
+ * observation).
  */
 #include "loop/estimate/core.h"
 
@@ -73,25 +74,25 @@ void core_predict_row(const struct core *core, int job, const int *others, size_
     size_t used = number_observed(core, slot, job_of);
     double *level = mem_array(double, gpus + 1);
     double *sums = mem_array(double, gpus *used + 1);
-    double *alike = mem_array(double, used *count + 1);
+    double *all = mem_array(double, gpus *jobs + 1);
 
     for (size_t g = 0; g < gpus; g++)
         level[g] = kernel_mean(&core->kernel, &space, (struct cell){job, (int)g, 0});
     for (size_t o = 0; o < core->count; o++)
         add_observation(core, job, o, slot, used, level, sums);
-    for (size_t u = 0; u < used; u++) {
-        const double *row = core->alike + (size_t)job_of[u] * space.stride;
-
-        for (size_t q = 0; q < count; q++)
-            alike[u * count + q] = row[others[q]];
-    }
-    dense_multiply(sums, alike, gpus, used, count, out);
+    /* Whole rows of the job table, in place: gathering the asked ones costs more. */
+    for (size_t u = 0; u < used; u++)
+        for (size_t g = 0; g < gpus; g++)
+            if (sums[g * used + u] != 0)
+                dense_add(sums[g * used + u],
+                          core->alike + (size_t)job_of[u] * space.stride, jobs,
+                          all + g * jobs);
     for (size_t g = 0; g < gpus; g++)
         for (size_t q = 0; q < count; q++)
-            out[g * count + q] += level[g];
+            out[g * count + q] = all[g * jobs + (size_t)others[q]] + level[g];
     free(slot);
     free(job_of);
     free(level);
     free(sums);
-    free(alike);
+    free(all);
 }

@@ -107,6 +107,11 @@ void dense_multiply(const double *a, const double *b, size_t m, size_t k, size_t
                 (int)k, b, (int)n, 0.0, c, (int)n);
 }
 
+void dense_add(double alpha, const double *x, size_t n, double *y)
+{
+    cblas_daxpy((int)n, alpha, x, 1, y, 1);
+}
+
 double dense_dot(const double *a, const double *b, size_t n)
 {
     double sum[4] = {0};

@@ -32,6 +32,9 @@ void dense_transpose_multiply(double alpha, const double *a, size_t m, const dou
 void dense_multiply(const double *a, const double *b, size_t m, size_t k, size_t n,
                     double *c);
 
+/* y += alpha x */
+void dense_add(double alpha, const double *x, size_t n, double *y);
+
 double dense_dot(const double *a, const double *b, size_t n);
 
 #endif

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NAME_SIZE 8
 
@@ -86,8 +87,7 @@ void statnet_predict(const struct statnet *net, const struct statnet_row *rows,
     float *y = mem_array(float, 2 * count + 1);
 
     for (size_t i = 0; i < count; i++)
-        for (size_t f = 0; f < STATS_FEATURES; f++)
-            x[i * STATS_FEATURES + f] = rows[i].x[f];
+        memcpy(x + i * STATS_FEATURES, rows[i].x, sizeof(rows[i].x));
     infer_run(net->infer, x, count, y);
     for (size_t i = 0; i < count; i++) {
         double width = (double)(y[2 * i + 1] + WIDTH_SHIFT);

@@ -315,7 +315,7 @@ struct stats_cell stats_features(const struct stats_row *row, int gpu, int other
     x[28] = mean_of(of_kin(row, row->suffers, row->job, -1), 1);
     x[29] = mean_of(of_kin(row, row->presses, other, -1), 1);
     for (int i = 0; i < STATS_FEATURES; i++)
-        x[i] = fminf(fmaxf(x[i], -CLIP), CLIP);
+        x[i] = x[i] > CLIP ? CLIP : x[i] < -CLIP ? -CLIP : x[i];
     return (struct stats_cell){
         .base = row->gpu_mean[g] + (double)(x[2] + x[6]) / 4,
         .sum = own.sum + own.n * row->gpu_mean[g],
