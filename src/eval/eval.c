@@ -54,6 +54,7 @@ static size_t choose_methods(const struct eval_options *o, struct method *chosen
             chosen[count++] = *m;
     for (const struct method *m = method_baselines; m->name; m++)
         chosen[count++] = *m;
+    chosen[count++] = method_trees;
     chosen[count] = (struct method){0};
     return count;
 }

@@ -9,19 +9,22 @@
 struct fold_net {
     const struct fold *fold;
     const struct statnet *net;
+    const struct gbt *trees;
     struct stats *stats;
     size_t catalogue;            /* observations of it */
     struct statnet_row *rows;    /* (fold_half) */
     struct statnet_guess *guess; /* (fold_half) */
 };
 
-struct fold_net *fold_net_create(const struct fold *fold, const struct statnet *net)
+struct fold_net *fold_net_create(const struct fold *fold, const struct statnet *net,
+                                 const struct gbt *trees)
 {
     struct fold_net *f = mem_new(struct fold_net);
     const struct table *t = fold->table;
 
     f->fold = fold;
     f->net = net;
+    f->trees = trees;
     f->stats = stats_create();
     f->rows = mem_array(struct statnet_row, fold_half(fold) + 1);
     f->guess = mem_array(struct statnet_guess, fold_half(fold) + 1);
@@ -74,19 +77,30 @@ static void fill_rows(struct fold_net *f, int job, bool effect)
         stats_row_destroy(row);
 }
 
-void fold_net_predict(struct fold_net *f, int job, const size_t *seen, size_t seen_count,
-                      bool effect, double *mean, double *sd)
+const struct statnet_row *fold_net_rows(struct fold_net *f, int job, const size_t *seen,
+                                        size_t seen_count, bool effect)
 {
-    size_t half = fold_half(f->fold), first = effect ? half : 0;
-
     for (size_t i = 0; i < seen_count; i++)
         stats_observe(f->stats, fold_cell(f->fold, job, seen[i]),
                       fold_value(f->fold, job, seen[i]));
     fill_rows(f, job, effect);
     stats_rewind(f->stats, f->catalogue);
+    return f->rows;
+}
+
+void fold_net_predict(struct fold_net *f, int job, const size_t *seen, size_t seen_count,
+                      bool effect, double *mean, double *sd)
+{
+    size_t half = fold_half(f->fold), first = effect ? half : 0;
+
+    fold_net_rows(f, job, seen, seen_count, effect);
     statnet_predict(f->net, f->rows, half, f->guess);
     for (size_t i = 0; i < half; i++) {
-        mean[first + i] = f->guess[i].mean;
+        double local = f->trees
+                           ? (double)f->rows[i].base + gbt_predict(f->trees, f->rows[i].x)
+                           : f->guess[i].mean;
+
+        mean[first + i] = (f->guess[i].mean + local) / 2;
         sd[first + i] = f->guess[i].sd;
     }
 }

@@ -26,5 +26,6 @@ struct method {
 
 extern const struct method method_product[]; /* both end with a NULL name */
 extern const struct method method_baselines[];
+extern const struct method method_trees; /* the strong one */
 
 #endif

@@ -1,14 +1,15 @@
 /* product.c - the estimator that ships and its parts, as methods of the protocols
  *
- * The blend is (1 - w) core + w P2.  Both w and the width of intervals come from the same
- * game played inside the catalogue: hold out each job (or family), show as many
- * observations, look at the rest. */
+ * The blend is (1 - w) core + w (P2 and trees that know only this catalogue).  Both w and
+ * the width of intervals come from the same game played inside the catalogue: hold out
+ * each job (or family), show as many observations, look at the rest. */
 #include "eval/method.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
 #include "eval/fold_core.h"
 #include "eval/fold_net.h"
+#include "eval/rehearsal.h"
 #include "eval/score.h"
 
 #include <math.h>
@@ -32,6 +33,12 @@
 #define WEIGHT_DEFAULT 0.3
 #define WEIGHT_COST    0.002
 
+/* The network learns from the catalogue as it does online: few steps, a low rate. */
+#define TUNE_STEPS 120
+#define TUNE_RATE  1e-3
+#define TUNE_BATCH 256
+#define TUNE_FROM  120 /* rows; fewer teach nothing */
+
 struct belief {
     double mean, sd;
 };
@@ -51,11 +58,62 @@ struct product {
     bool blind; /* P1: what is shown of the job itself is not looked at */
     struct fold_core *core;
     struct statnet *net;
+    /* Each learned without one group of the catalogue: what rehearsals of it ask. */
+    struct statnet *without[REHEARSAL_GROUPS];
+    struct gbt *trees, *trees_without[REHEARSAL_GROUPS]; /* NULL: the network only */
     struct fold_net *fold_net;
     struct setting settings[2][CALIBRATED_MAX + 1];  /* own, effect */
     double *core_mean, *core_sd, *net_mean, *net_sd; /* (2 * fold_half) */
     vec_of(struct rehearsed) rehearsed;
 };
+
+/* Train on the rows that are not of one group; -1: on all. */
+static void tune(struct statnet *net, const struct rehearsal *r, int without,
+                 uint64_t seed)
+{
+    struct statnet_trainer *trainer;
+    struct statnet_row batch[TUNE_BATCH];
+    struct rng rng;
+    size_t usable = 0;
+
+    for (size_t i = 0; i < r->count; i++)
+        usable += r->group[i] != without;
+    if (usable < TUNE_FROM)
+        return;
+    trainer = statnet_trainer_create(net, TUNE_RATE, TUNE_STEPS);
+    rng_stream(&rng, seed, 600 + (uint64_t)(without + 1));
+    for (int t = 0; t < TUNE_STEPS; t++) {
+        for (int i = 0; i < TUNE_BATCH; i++) {
+            size_t at = rng_below(&rng, r->count);
+
+            while (r->group[at] == without)
+                at = rng_below(&rng, r->count);
+            batch[i] = r->rows[at];
+        }
+        statnet_train_step(trainer, batch, NULL, TUNE_BATCH);
+    }
+    statnet_trainer_destroy(trainer);
+    statnet_repack(net);
+}
+
+static void create_networks(struct product *p, const char *name, bool trees)
+{
+    struct rehearsal r;
+
+    rehearsal_init(&r, p->fold);
+    p->net = statnet_shipped(name);
+    for (int g = 0; g < REHEARSAL_GROUPS; g++) {
+        p->without[g] = statnet_dup(p->net);
+        tune(p->without[g], &r, g, p->fold->seed);
+        if (trees)
+            p->trees_without[g] = gbt_from_rows(r.rows, r.group, g, r.count);
+    }
+    tune(p->net, &r, -1, p->fold->seed);
+    if (trees)
+        p->trees = gbt_from_rows(r.rows, NULL, -1, r.count);
+    p->fold_net = fold_net_create(p->fold, p->net, p->trees);
+    rehearsal_fini(&r);
+}
 
 static struct product *create(const struct fold *fold, bool core, const char *net)
 {
@@ -65,10 +123,8 @@ static struct product *create(const struct fold *fold, bool core, const char *ne
     p->fold = fold;
     if (core)
         p->core = fold_core_create(fold);
-    if (net) {
-        p->net = statnet_shipped(net);
-        p->fold_net = fold_net_create(fold, p->net);
-    }
+    if (net)
+        create_networks(p, net, core);
     p->core_mean = mem_array(double, cells);
     p->core_sd = mem_array(double, cells);
     p->net_mean = mem_array(double, cells);
@@ -108,6 +164,11 @@ static void destroy(void *self)
     fold_core_destroy(p->core);
     fold_net_destroy(p->fold_net);
     statnet_destroy(p->net);
+    for (int g = 0; g < REHEARSAL_GROUPS; g++)
+        statnet_destroy(p->without[g]);
+    gbt_destroy(p->trees);
+    for (int g = 0; g < REHEARSAL_GROUPS; g++)
+        gbt_destroy(p->trees_without[g]);
     free(p->core_mean);
     free(p->core_sd);
     free(p->net_mean);
@@ -167,8 +228,11 @@ static void rehearse(struct product *p, size_t shown, bool effect)
         fold_inner(p->fold, at, &inner);
         known = mem_array(size_t, fold_half(&inner) + 1);
         count = inner.train_count > 0 ? fold_known(&inner, p->fold->train[at], known) : 0;
-        if (p->net && count > shown)
-            net = fold_net_create(&inner, p->net);
+        if (p->net && count > shown) {
+            int group = rehearsal_group(p->fold, p->fold->train[at]);
+
+            net = fold_net_create(&inner, p->without[group], p->trees_without[group]);
+        }
         for (int d = 0; count > shown && d < (shown ? CALIBRATE_DRAWS : 1); d++) {
             fold_draw(&rng, known, count, shown);
             rehearse_draw(p, &inner, net, p->fold->train[at], known, count, shown,
