@@ -35,6 +35,7 @@ void pairs_destroy(struct pairs *p)
     stats_destroy(p->stats);
     statnet_destroy(p->initial);
     statnet_destroy(p->refined);
+    gbt_destroy(p->trees);
     map_destroy(p->index);
     free(p->memory);
     free(p);
@@ -139,7 +140,7 @@ const struct stats *pairs_stats(struct pairs *p)
 
 /* What the network says of cells of one job: P1 while nothing of it was measured. */
 static void ask_network(struct pairs *p, const struct cell *cells, size_t count,
-                        struct statnet_guess *out)
+                        const struct gbt *trees, struct statnet_guess *out)
 {
     const struct stats *stats = pairs_stats(p);
     struct statnet_row *rows = mem_array(struct statnet_row, count + 1);
@@ -159,6 +160,9 @@ static void ask_network(struct pairs *p, const struct cell *cells, size_t count,
         measured = measured || rows[i].x[5] > 0;
     }
     statnet_predict(measured ? p->refined : p->initial, rows, count, out);
+    for (size_t i = 0; trees && i < count; i++)
+        out[i].mean =
+            (out[i].mean + (double)rows[i].base + gbt_predict(trees, rows[i].x)) / 2;
     stats_row_destroy(row);
     free(rows);
 }
@@ -170,7 +174,7 @@ void pairs_predict(struct pairs *p, const struct cell *cells, size_t count,
     double *mean = mem_array(double, count + 1), *var = mem_array(double, count + 1);
 
     core_predict(p->core, cells, count, mean, var);
-    ask_network(p, cells, count, net);
+    ask_network(p, cells, count, p->trees, net);
     for (size_t i = 0; i < count; i++) {
         size_t at;
         bool seen = map_get(p->index, key(cells[i]), &at);
@@ -203,7 +207,7 @@ void pairs_predict_row(struct pairs *p, int job, const int *others, size_t count
         for (size_t k = 0; k < count; k++)
             cells[g * count + k] = (struct cell){job, (int)g, others[k]};
     core_predict_row(p->core, job, others, count, out);
-    ask_network(p, cells, total, net);
+    ask_network(p, cells, total, NULL, net);
     for (size_t i = 0; i < total; i++)
         out[i] = fmin((1 - p->weight) * out[i] + p->weight * net[i].mean, 0);
     free(cells);

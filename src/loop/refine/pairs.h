@@ -41,7 +41,8 @@ double pairs_weight(const struct pairs *pairs);
 void pairs_predict(struct pairs *pairs, const struct cell *cells, size_t count,
                    struct pairs_guess *out);
 
-/* Means only, of one job on every GPU beside each of others: out (gpus, count). */
+/* Means only, of one job on every GPU beside each of others: out (gpus, count).  For
+ * finding a shortlist: cheaper than pairs_predict(), without the trees. */
 void pairs_predict_row(struct pairs *pairs, int job, const int *others, size_t count,
                        double *out);
 

@@ -22,6 +22,9 @@
 #define TRAIN_RATE  7e-4
 #define TRAIN_BATCH 128
 
+#define GROUPS      3
+#define NO_GROUP    (-1)
+
 /* Of the errors inside: a little more than 90 %, they were seen when fitting. */
 #define CALIBRATE_SHARE 0.91
 
@@ -34,6 +37,7 @@ struct held { /* what both parts say of observed cells without them */
     double *core_mean, *core_sd, *truth; /* (count) */
     struct statnet_row *rows;            /* (count) */
     struct statnet_guess *net;           /* (count) */
+    int *group;                          /* (count) both directions of a pair together */
 };
 
 static bool same_pair(struct cell a, struct cell b)
@@ -94,10 +98,10 @@ static void held_init(struct pairs *p, struct held *h)
         .truth = mem_array(double, n + 1),
         .rows = mem_array(struct statnet_row, n + 1),
         .net = mem_array(struct statnet_guess, n + 1),
+        .group = mem_array(int, n + 1),
     };
     leave_out_core(p->core, h);
     leave_out_rows(p, h);
-    statnet_predict(p->refined, h->rows, n, h->net);
 }
 
 static void held_fini(struct held *h)
@@ -107,6 +111,7 @@ static void held_fini(struct held *h)
     free(h->truth);
     free(h->rows);
     free(h->net);
+    free(h->group);
 }
 
 /* Weight of the network with the least error on cells both had not seen. */
@@ -142,23 +147,73 @@ static double choose_width(const struct held *h, double w)
     return width;
 }
 
-/* Train a copy of P2 on what was measured.  Whether it is trusted is for choose_weight:
- * it is asked with the network as it was before it saw these cells. */
-static void train_network(struct pairs *p, const struct held *h, uint64_t seed)
+/* P2 from its shipped start and trees, from the rows that are not of one group. */
+static void train(const struct held *h, int without, uint64_t seed, struct statnet **net,
+                  struct gbt **trees)
 {
-    struct statnet_trainer *trainer =
-        statnet_trainer_create(p->refined, TRAIN_RATE, TRAIN_STEPS);
+    struct statnet_trainer *trainer;
     struct statnet_row batch[TRAIN_BATCH];
     struct rng rng;
 
-    rng_stream(&rng, seed, h->count);
+    *net = statnet_shipped("p2");
+    trainer = statnet_trainer_create(*net, TRAIN_RATE, TRAIN_STEPS);
+    rng_stream(&rng, seed, h->count * (GROUPS + 1) + (size_t)(without + 1));
     for (int t = 0; t < TRAIN_STEPS; t++) {
-        for (int i = 0; i < TRAIN_BATCH; i++)
-            batch[i] = h->rows[rng_below(&rng, h->count)];
+        for (int i = 0; i < TRAIN_BATCH; i++) {
+            size_t at = rng_below(&rng, h->count);
+
+            while (h->group[at] == without)
+                at = rng_below(&rng, h->count);
+            batch[i] = h->rows[at];
+        }
         statnet_train_step(trainer, batch, NULL, TRAIN_BATCH);
     }
     statnet_trainer_destroy(trainer);
-    statnet_repack(p->refined);
+    statnet_repack(*net);
+    *trees = gbt_from_rows(h->rows, h->group, without, h->count);
+}
+
+/* What networks and trees that did not learn from a group say of it. */
+static void rehearse(struct held *h, uint64_t seed)
+{
+    struct statnet_guess *guesses = mem_array(struct statnet_guess, h->count + 1);
+
+    for (int g = 0; g < GROUPS; g++) {
+        struct statnet *net;
+        struct gbt *trees;
+
+        train(h, g, seed, &net, &trees);
+        statnet_predict(net, h->rows, h->count, guesses);
+        for (size_t i = 0; i < h->count; i++)
+            if (h->group[i] == g) {
+                h->net[i] = guesses[i];
+                h->net[i].mean = (guesses[i].mean + (double)h->rows[i].base +
+                                  gbt_predict(trees, h->rows[i].x)) /
+                                 2;
+            }
+        statnet_destroy(net);
+        gbt_destroy(trees);
+    }
+    free(guesses);
+}
+
+/* Groups by pair and GPU; false when one of them has everything. */
+static bool make_groups(const struct core *core, struct held *h)
+{
+    size_t sizes[GROUPS] = {0};
+
+    for (size_t i = 0; i < h->count; i++) {
+        struct cell c = core_cell(core, i);
+        uint64_t pair = rng_mix((uint64_t)(c.job < c.other ? c.job : c.other),
+                                (uint64_t)(c.job < c.other ? c.other : c.job));
+
+        h->group[i] = (int)(rng_mix(pair, (uint64_t)c.gpu) % GROUPS);
+        sizes[h->group[i]]++;
+    }
+    for (int g = 0; g < GROUPS; g++)
+        if (sizes[g] == h->count)
+            return false;
+    return true;
 }
 
 void pairs_adapt(struct pairs *p, uint64_t seed)
@@ -176,9 +231,15 @@ void pairs_adapt(struct pairs *p, uint64_t seed)
         core_set_params(p->core, &params);
     }
     held_init(p, &h);
+    if (n >= TRAIN_FROM && make_groups(p->core, &h)) {
+        rehearse(&h, seed);
+        statnet_destroy(p->refined);
+        gbt_destroy(p->trees);
+        train(&h, NO_GROUP, seed, &p->refined, &p->trees);
+    } else {
+        statnet_predict(p->refined, h.rows, n, h.net);
+    }
     p->weight = choose_weight(&h);
     p->width = choose_width(&h, p->weight);
-    if (n >= TRAIN_FROM)
-        train_network(p, &h, seed);
     held_fini(&h);
 }

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "loop/estimate/statnet.h"
 #include "loop/refine/drift.h"
+#include "loop/refine/gbt.h"
 #include "loop/refine/pairs.h"
 
 struct pairs_memory { /* of one observation of the core */
@@ -18,6 +19,7 @@ struct pairs {
     struct stats *stats;
     size_t stats_version, version;     /* statistics are made again when they differ */
     struct statnet *initial, *refined; /* P1, P2 */
+    struct gbt *trees;                 /* of this cluster; NULL: too little seen */
     struct map *index;                 /* cell -> observation of the core */
     struct pairs_memory *memory;       /* (PAIRS_MAX) */
     uint64_t stamp;
