@@ -5,7 +5,7 @@
 #include "base/json_out.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "loop/estimate/statnet.h"
+#include "loop/core/statnet.h"
 #include "loop/refine/pairs.h"
 #include "world/world.h"
 

@@ -54,7 +54,7 @@ static void fill_means(struct baseline *b)
                 column[count++] = b->rows[i * b->cells + k];
             }
         b->column[k] = sum / (double)(count + 1);
-        b->median[k] = count > 0 ? score_quantile(column, count, 0.5) : b->gpu[k];
+        b->median[k] = count > 0 ? score_error_quantile(column, count, 0.5) : b->gpu[k];
     }
     free(column);
 }
@@ -143,7 +143,7 @@ static void predict_median(void *self, int job, const size_t *seen, size_t seen_
         for (size_t i = 0; i < seen_count; i++)
             if ((seen[i] >= half) == kind)
                 ratio[count++] = fold_value(b->fold, job, seen[i]) - b->median[seen[i]];
-        shift[kind] = count > 0 ? score_quantile(ratio, count, 0.5) : 0;
+        shift[kind] = count > 0 ? score_error_quantile(ratio, count, 0.5) : 0;
     }
     put(out, half, b->median, shift[0]);
     put(out + half, half, b->median + half, shift[1]);

@@ -76,7 +76,7 @@ static void run_fold(const struct fold *fold, const struct method *method, uint6
     free(run.known);
 }
 
-void colocated_run(const struct table *table, enum fold_split split,
+void colocated_run(const struct measured *table, enum fold_split split,
                    const struct method *methods, uint64_t seed, int seeds,
                    struct results *results)
 {

@@ -10,7 +10,7 @@
 #include "eval/results.h"
 
 /* methods ends with a NULL name. */
-void colocated_run(const struct table *table, enum fold_split split,
+void colocated_run(const struct measured *table, enum fold_split split,
                    const struct method *methods, uint64_t seed, int seeds,
                    struct results *results);
 

@@ -78,7 +78,7 @@ static int check(const struct eval_options *o, struct err *err)
     return 0;
 }
 
-static void run(const struct eval_options *o, const struct table *table,
+static void run(const struct eval_options *o, const struct measured *table,
                 struct results *results)
 {
     enum fold_split split =
@@ -100,13 +100,13 @@ static int run_table(const struct eval_options *o, struct results *results,
                      struct err *err)
 {
     struct world *world = NULL;
-    struct table *table;
+    struct measured *table;
 
     if (load(&world, o, err) < 0)
         return -1;
-    table = table_create(world);
+    table = measured_create(world);
     run(o, table, results);
-    table_destroy(table);
+    measured_destroy(table);
     world_destroy(world);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static bool goes_with(const struct table *t, enum fold_split split, int a, int b)
+static bool goes_with(const struct measured *t, enum fold_split split, int a, int b)
 {
     if (a == b)
         return true;
@@ -27,7 +27,7 @@ static void split_jobs(struct fold *fold, const int *jobs, int count, int out)
     }
 }
 
-struct fold *fold_all(const struct table *table, enum fold_split split, uint64_t seed,
+struct fold *fold_all(const struct measured *table, enum fold_split split, uint64_t seed,
                       size_t *count)
 {
     size_t n = (size_t)table->jobs;

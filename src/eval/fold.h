@@ -6,7 +6,7 @@
 #define CORGI_EVAL_FOLD_H
 
 #include "base/rng.h"
-#include "eval/table.h"
+#include "eval/measured.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 enum fold_split { FOLD_FAMILY, FOLD_JOB };
 
 struct fold {
-    const struct table *table;
+    const struct measured *table;
     enum fold_split split;
     int train_count;
     int *train; /* (train_count) jobs of the catalogue */
@@ -25,7 +25,7 @@ struct fold {
 
 /* All folds of a table; a job without a family counts as a family of its own.  The caller
  * frees with fold_free(). */
-struct fold *fold_all(const struct table *table, enum fold_split split, uint64_t seed,
+struct fold *fold_all(const struct measured *table, enum fold_split split, uint64_t seed,
                       size_t *count);
 void fold_free(struct fold *folds, size_t count); /* NULL is fine */
 
@@ -54,7 +54,7 @@ static inline double fold_value(const struct fold *f, int job, size_t index)
 {
     struct cell c = fold_cell(f, job, index);
 
-    return table_pair(f->table, c.job, c.gpu, c.other);
+    return measured_pair(f->table, c.job, c.gpu, c.other);
 }
 
 /* Own cells of a job that were measured in both directions; out has room for

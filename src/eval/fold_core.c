@@ -2,8 +2,8 @@
 #include "eval/fold_core.h"
 
 #include "base/mem.h"
-#include "loop/estimate/core.h"
-#include "loop/refine/fit.h"
+#include "loop/core/core.h"
+#include "loop/core/fit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct fold_core {
 
 static void load_catalogue(struct fold_core *f)
 {
-    const struct table *t = f->fold->table;
+    const struct measured *t = f->fold->table;
     int n = f->fold->train_count;
     size_t room = (size_t)n * (size_t)n * (size_t)t->gpus, count = 0;
     struct cell *cells = mem_array(struct cell, room + 1);
@@ -39,7 +39,7 @@ static void load_catalogue(struct fold_core *f)
         for (int b = 0; b < n; b++)
             for (int g = 0; g < t->gpus; g++) {
                 struct cell cell = {f->fold->train[a], g, f->fold->train[b]};
-                double value = table_pair(t, cell.job, g, cell.other);
+                double value = measured_pair(t, cell.job, g, cell.other);
 
                 if (isnan(value))
                     continue;
@@ -56,7 +56,7 @@ struct fold_core *fold_core_create(const struct fold *fold)
     const struct fit_options how = {
         .steps = FIT_STEPS, .rate = 0.08, .pull = 0.0003, .max_rows = FIT_ROWS};
     struct fold_core *f = mem_new(struct fold_core);
-    const struct table *t = fold->table;
+    const struct measured *t = fold->table;
     struct kernel_params params;
 
     kernel_default(&params);

@@ -20,7 +20,7 @@ struct fold_net *fold_net_create(const struct fold *fold, const struct statnet *
                                  const struct gbt *trees)
 {
     struct fold_net *f = mem_new(struct fold_net);
-    const struct table *t = fold->table;
+    const struct measured *t = fold->table;
 
     f->fold = fold;
     f->net = net;
@@ -36,7 +36,7 @@ struct fold_net *fold_net_create(const struct fold *fold, const struct statnet *
         for (int k = 0; k < fold->train_count; k++)
             for (int g = 0; g < t->gpus; g++) {
                 struct cell cell = {fold->train[a], g, fold->train[k]};
-                double value = table_pair(t, cell.job, g, cell.other);
+                double value = measured_pair(t, cell.job, g, cell.other);
 
                 if (!isnan(value))
                     stats_observe(f->stats, cell, value);

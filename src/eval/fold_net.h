@@ -3,7 +3,7 @@
 #define CORGI_EVAL_FOLD_NET_H
 
 #include "eval/fold.h"
-#include "loop/estimate/statnet.h"
+#include "loop/core/statnet.h"
 #include "loop/refine/gbt.h"
 
 struct fold_net;

@@ -36,7 +36,7 @@ typedef void visit_fn(const struct visit *visit, void *arg);
 
 static struct rates *load(const struct fold *fold, const struct kernel_params *params)
 {
-    const struct table *t = fold->table;
+    const struct measured *t = fold->table;
     struct rates *rates = rates_create(params);
 
     for (int g = 0; g < t->gpus; g++)
@@ -45,22 +45,23 @@ static struct rates *load(const struct fold *fold, const struct kernel_params *p
         rates_add_job(rates, &t->job[j]);
     for (int i = 0; i < fold->train_count; i++)
         for (int g = 0; g < t->gpus; g++)
-            if (!isnan(table_alone(t, fold->train[i], g)))
+            if (!isnan(measured_alone(t, fold->train[i], g)))
                 rates_observe(rates, fold->train[i], g,
-                              table_alone(t, fold->train[i], g));
+                              measured_alone(t, fold->train[i], g));
     return rates;
 }
 
 /* Show the types of a choice, call, and take them back. */
 static void visit_choice(struct visit *v, visit_fn *fn, void *arg)
 {
-    const struct table *t = v->fold->table;
+    const struct measured *t = v->fold->table;
 
     for (int i = 0; i < v->shown_count; i++)
-        if (isnan(table_alone(t, v->job, v->shown[i])))
+        if (isnan(measured_alone(t, v->job, v->shown[i])))
             return;
     for (int i = 0; i < v->shown_count; i++)
-        rates_observe(v->rates, v->job, v->shown[i], table_alone(t, v->job, v->shown[i]));
+        rates_observe(v->rates, v->job, v->shown[i],
+                      measured_alone(t, v->job, v->shown[i]));
     fn(v, arg);
     for (int i = v->shown_count - 1; i >= 0; i--)
         rates_observe(v->rates, v->job, v->shown[i], NAN);
@@ -69,14 +70,14 @@ static void visit_choice(struct visit *v, visit_fn *fn, void *arg)
 static void visit_all(const struct fold *fold, struct rates *rates, visit_fn *fn,
                       void *arg)
 {
-    const struct table *t = fold->table;
+    const struct measured *t = fold->table;
     int shown[SHOWN_MAX];
     struct visit v = {.rates = rates, .fold = fold, .shown = shown};
 
     for (int i = 0; i < fold->test_count; i++)
         for (v.gpu = 0; v.gpu < t->gpus; v.gpu++) {
             v.job = fold->test[i];
-            if (isnan(table_alone(t, v.job, v.gpu)))
+            if (isnan(measured_alone(t, v.job, v.gpu)))
                 continue;
             v.shown_count = 0;
             visit_choice(&v, fn, arg);
@@ -97,7 +98,7 @@ static void note_error(const struct visit *v, void *arg)
 {
     struct widths *w = arg;
     struct rates_guess guess = rates_predict(v->rates, v->job, v->gpu);
-    double truth = table_alone(v->fold->table, v->job, v->gpu);
+    double truth = measured_alone(v->fold->table, v->job, v->gpu);
 
     w->errors[guess.basis][w->count[guess.basis]++] = fabs(truth - guess.mean) / guess.sd;
 }
@@ -126,9 +127,9 @@ static void calibrate(const struct fold *fold, const struct kernel_params *param
         fold_fini(&inner);
     }
     for (int b = 0; b < RATES_BASIS_COUNT; b++) {
-        w->width[b] = w->count[b] >= 10
-                          ? score_quantile(w->errors[b], w->count[b], CALIBRATE_SHARE)
-                          : WIDTH_NORMAL;
+        w->width[b] = w->count[b] >= 10 ? score_error_quantile(w->errors[b], w->count[b],
+                                                               CALIBRATE_SHARE)
+                                        : WIDTH_NORMAL;
         free(w->errors[b]);
     }
 }
@@ -142,7 +143,7 @@ struct scoring {
 static void score_product(const struct visit *v, void *arg)
 {
     struct scoring *s = arg;
-    double truth = table_alone(v->fold->table, v->job, v->gpu);
+    double truth = measured_alone(v->fold->table, v->job, v->gpu);
     struct rates_guess g = rates_predict(v->rates, v->job, v->gpu);
     double half = s->widths->width[g.basis] * g.sd;
     double shift = POINT_SHIFT * fmin(half * half / 2.7, SHIFT_MAX / POINT_SHIFT);
@@ -157,7 +158,7 @@ static void score_product(const struct visit *v, void *arg)
 static void score_baselines(const struct visit *v, void *arg)
 {
     struct scoring *s = arg;
-    double truth = table_alone(v->fold->table, v->job, v->gpu);
+    double truth = measured_alone(v->fold->table, v->job, v->gpu);
     bool nothing = rates_predict(v->rates, v->job, v->gpu).basis == RATES_NOTHING;
 
     for (int m = 0; m < ISOLATED_BASELINES; m++) {
@@ -196,7 +197,7 @@ static void run_fold(const struct fold *fold, bool product, bool baselines,
     rates_destroy(rates);
 }
 
-void isolated_run(const struct table *table, enum fold_split split, bool product,
+void isolated_run(const struct measured *table, enum fold_split split, bool product,
                   bool baselines, uint64_t seed, struct results *results)
 {
     size_t count;

@@ -9,7 +9,7 @@
 #include "eval/fold.h"
 #include "eval/results.h"
 
-void isolated_run(const struct table *table, enum fold_split split, bool product,
+void isolated_run(const struct measured *table, enum fold_split split, bool product,
                   bool baselines, uint64_t seed, struct results *results);
 
 #endif

@@ -24,7 +24,7 @@ struct isolated_baseline {
 struct isolated_baseline *isolated_baseline_create(const struct fold *fold)
 {
     struct isolated_baseline *b = mem_new(struct isolated_baseline);
-    const struct table *t = fold->table;
+    const struct measured *t = fold->table;
     size_t n = (size_t)fold->train_count, gpus = (size_t)t->gpus;
     double all = 0, known = 0;
 
@@ -37,7 +37,7 @@ struct isolated_baseline *isolated_baseline_create(const struct fold *fold)
         double sum = 0, count = 0;
 
         for (size_t i = 0; i < n; i++) {
-            double rate = table_alone(t, fold->train[i], g);
+            double rate = measured_alone(t, fold->train[i], g);
 
             b->rows[i * gpus + (size_t)g] = rate;
             b->seen[(size_t)fold->train[i] * WORLD_MAX_GPUS + (size_t)g] = rate;
@@ -68,7 +68,7 @@ void isolated_baseline_destroy(struct isolated_baseline *b)
 static double nearest(const struct isolated_baseline *b, const struct rates *rates,
                       int job, int gpu)
 {
-    const struct table *t = b->fold->table;
+    const struct measured *t = b->fold->table;
     double best = INFINITY, guess = b->gpu[gpu];
 
     for (int i = 0; i < b->fold->train_count; i++) {
@@ -77,12 +77,12 @@ static double nearest(const struct isolated_baseline *b, const struct rates *rat
         double d = fabs(x->beta - y->beta) + fabs(x->omega - y->omega), shift = 0;
         int count = 0;
 
-        if (isnan(table_alone(t, k, gpu)))
+        if (isnan(measured_alone(t, k, gpu)))
             continue;
         if (x->family < 0 || x->family != y->family)
             d += 3;
         for (int g = 0; g < t->gpus; g++) {
-            double apart = rates_seen(rates, job, g) - table_alone(t, k, g);
+            double apart = rates_seen(rates, job, g) - measured_alone(t, k, g);
 
             if (!isnan(apart)) {
                 shift += apart;
@@ -91,7 +91,7 @@ static double nearest(const struct isolated_baseline *b, const struct rates *rat
         }
         if (d < best) {
             best = d;
-            guess = table_alone(t, k, gpu) + (count > 0 ? shift / count : 0);
+            guess = measured_alone(t, k, gpu) + (count > 0 ? shift / count : 0);
         }
     }
     return guess;
@@ -101,7 +101,7 @@ static double nearest(const struct isolated_baseline *b, const struct rates *rat
 static double median_ratio(const struct isolated_baseline *b, const struct rates *rates,
                            int job, int gpu)
 {
-    const struct table *t = b->fold->table;
+    const struct measured *t = b->fold->table;
     struct ratios_view view = {t->job, t->gpu, t->jobs, t->gpus, b->seen};
     double sum = 0, count = 0;
 

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "loop/estimate/dense.h"
+#include "loop/core/dense.h"
 
 #include <math.h>
 #include <stdlib.h>

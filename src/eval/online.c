@@ -15,7 +15,7 @@ static const int marks[] = {0, 5, 10, 20, 40, 80, 150, 300};
 enum { MARKS = sizeof(marks) / sizeof(marks[0]) };
 
 struct run {
-    const struct table *table;
+    const struct measured *table;
     struct results *results;
     int seed;
     struct cell *cells; /* (count) all cells that were ever measured in the table */
@@ -27,7 +27,7 @@ struct run {
 
 static void list_cells(struct run *run)
 {
-    const struct table *t = run->table;
+    const struct measured *t = run->table;
     size_t room = (size_t)t->jobs * (size_t)t->jobs * (size_t)t->gpus;
 
     run->cells = mem_array(struct cell, room + 1);
@@ -37,9 +37,9 @@ static void list_cells(struct run *run)
     for (int j = 0; j < t->jobs; j++)
         for (int g = 0; g < t->gpus; g++)
             for (int k = 0; k < t->jobs; k++)
-                if (!isnan(table_pair(t, j, g, k))) {
+                if (!isnan(measured_pair(t, j, g, k))) {
                     run->cells[run->count] = (struct cell){j, g, k};
-                    run->truth[run->count++] = table_pair(t, j, g, k);
+                    run->truth[run->count++] = measured_pair(t, j, g, k);
                 }
 }
 
@@ -66,7 +66,7 @@ static void score(struct run *run, const char *method, int mark, size_t i,
 /* GPU and column means with remembered cells, and a fair time share. */
 static void score_baselines(struct run *run, int mark)
 {
-    const struct table *t = run->table;
+    const struct measured *t = run->table;
     size_t columns = (size_t)t->gpus * (size_t)t->jobs;
     double prior = log(0.5);
     double *gpu = mem_array(double, 2 * (size_t)t->gpus + 1);
@@ -135,8 +135,8 @@ static void play(struct run *run, bool product, const struct stream *stream)
     }
 }
 
-static void run_stream(const struct table *table, bool product, uint64_t seed, int number,
-                       struct results *results)
+static void run_stream(const struct measured *table, bool product, uint64_t seed,
+                       int number, struct results *results)
 {
     struct run run = {.table = table, .results = results, .seed = number};
     struct stream *stream;
@@ -159,7 +159,7 @@ static void run_stream(const struct table *table, bool product, uint64_t seed, i
     free(run.times);
 }
 
-void online_run(const struct table *table, bool product, uint64_t seed, int seeds,
+void online_run(const struct measured *table, bool product, uint64_t seed, int seeds,
                 struct results *results)
 {
     for (int s = 0; s < seeds; s++)

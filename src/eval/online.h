@@ -7,9 +7,9 @@
 #define CORGI_EVAL_ONLINE_H
 
 #include "eval/results.h"
-#include "eval/table.h"
+#include "eval/measured.h"
 
-void online_run(const struct table *table, bool product, uint64_t seed, int seeds,
+void online_run(const struct measured *table, bool product, uint64_t seed, int seeds,
                 struct results *results);
 
 #endif

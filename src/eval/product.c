@@ -283,10 +283,10 @@ static const struct setting *calibrate(struct product *p, size_t shown, bool eff
 
         errors[count++] = fabs(r->truth - b.mean) / b.sd;
     }
-    s->width =
-        count >= CALIBRATE_MIN
-            ? score_quantile(errors, count, effect ? CALIBRATE_EFFECT : CALIBRATE_SHARE)
-            : WIDTH_NORMAL;
+    s->width = count >= CALIBRATE_MIN
+                   ? score_error_quantile(errors, count,
+                                          effect ? CALIBRATE_EFFECT : CALIBRATE_SHARE)
+                   : WIDTH_NORMAL;
     s->known = true;
     free(errors);
     return s;

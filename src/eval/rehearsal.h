@@ -6,7 +6,7 @@
 #define CORGI_EVAL_REHEARSAL_H
 
 #include "eval/fold.h"
-#include "loop/estimate/statnet.h"
+#include "loop/core/statnet.h"
 
 struct rehearsal {
     size_t count;

@@ -50,7 +50,7 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-double score_quantile(double *items, size_t count, double share)
+double score_error_quantile(double *items, size_t count, double share)
 {
     double at, rest;
     size_t i;
@@ -89,7 +89,7 @@ struct score_summary score_sum(const struct score *score)
     if (seeds > 1)
         sum.mare_sd = sqrt(fmax(square / (double)seeds - mean * mean, 0));
     copy = mem_dup(score->errors.items, count, sizeof(double));
-    sum.median = 100 * score_quantile(copy, count, 0.5);
+    sum.median = 100 * score_error_quantile(copy, count, 0.5);
     free(copy);
     sum.log_error = score->log_sum / (double)count;
     if (score->with_interval > 0)

@@ -25,6 +25,6 @@ void score_add(struct score *score, int seed, struct guess guess, double truth);
 struct score_summary score_sum(const struct score *score);
 
 /* The value below which the given share of items lies; sorts them. */
-double score_quantile(double *items, size_t count, double share);
+double score_error_quantile(double *items, size_t count, double share);
 
 #endif

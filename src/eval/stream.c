@@ -17,7 +17,7 @@ static void add(struct stream *s, struct cell cell, double truth, int arrival,
     s->arrival[s->count++] = arrival;
 }
 
-struct stream *stream_create(const struct table *table, int arrivals, struct rng *rng)
+struct stream *stream_create(const struct measured *table, int arrivals, struct rng *rng)
 {
     struct stream *s = mem_new(struct stream);
     int active[ACTIVE];
@@ -29,7 +29,7 @@ struct stream *stream_create(const struct table *table, int arrivals, struct rng
         int j = (int)rng_below(rng, (size_t)table->jobs);
         int g = (int)rng_below(rng, (size_t)table->gpus);
         int k = t > 0 ? active[rng_below(rng, (size_t)(t < ACTIVE ? t : ACTIVE))] : j;
-        double own = table_pair(table, j, g, k), other = table_pair(table, k, g, j);
+        double own = measured_pair(table, j, g, k), other = measured_pair(table, k, g, j);
 
         if (t > 0 && !isnan(own) && !isnan(other)) {
             add(s, (struct cell){j, g, k}, own, t, rng);

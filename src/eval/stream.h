@@ -3,7 +3,7 @@
 #define CORGI_EVAL_STREAM_H
 
 #include "base/rng.h"
-#include "eval/table.h"
+#include "eval/measured.h"
 
 struct stream {
     size_t count;       /* observations: two an arrival whose pair ran */
@@ -12,7 +12,7 @@ struct stream {
     int *arrival;       /* (count) number of the arrival, from 0 */
 };
 
-struct stream *stream_create(const struct table *table, int arrivals, struct rng *rng);
+struct stream *stream_create(const struct measured *table, int arrivals, struct rng *rng);
 void stream_destroy(struct stream *stream); /* NULL is fine */
 
 #endif

@@ -22,12 +22,12 @@
 
 struct builder {
     vec_of(struct statnet_row) rows;
-    const struct table *table;
+    const struct measured *table;
     struct rng *rng;
     bool initial;
 };
 
-static struct stats *empty_stats(const struct table *t)
+static struct stats *empty_stats(const struct measured *t)
 {
     struct stats *stats = stats_create();
 
@@ -41,7 +41,7 @@ static struct stats *empty_stats(const struct table *t)
 static void add_row(struct builder *b, const struct stats_row *row, struct cell cell)
 {
     struct statnet_row r;
-    double truth = table_pair(b->table, cell.job, cell.gpu, cell.other);
+    double truth = measured_pair(b->table, cell.job, cell.gpu, cell.other);
     struct stats_cell known;
 
     if (isnan(truth))
@@ -65,7 +65,7 @@ static bool appears(const struct stream *s, size_t count, int job)
 static void from_stream(struct builder *b)
 {
     static const int cuts[] = {5, 10, 20, 40, 80, 150, 300};
-    const struct table *t = b->table;
+    const struct measured *t = b->table;
     struct stream *s = stream_create(t, ARRIVALS_MAX, b->rng);
     struct stats *stats = empty_stats(t);
     int cut = cuts[rng_below(b->rng, 7)];
@@ -112,7 +112,7 @@ static void show_pairs(struct builder *b, const struct fold *fold, int job,
 
 static void from_catalogue(struct builder *b)
 {
-    const struct table *t = b->table;
+    const struct measured *t = b->table;
     size_t count;
     struct fold *folds =
         fold_all(t, rng_uniform(b->rng) < 0.5 ? FOLD_JOB : FOLD_FAMILY, 0, &count);
@@ -124,7 +124,7 @@ static void from_catalogue(struct builder *b)
         for (int g = 0; g < t->gpus; g++)
             for (int k = 0; k < fold->train_count; k++) {
                 struct cell cell = {fold->train[a], g, fold->train[k]};
-                double value = table_pair(t, cell.job, g, cell.other);
+                double value = measured_pair(t, cell.job, g, cell.other);
 
                 if (!isnan(value))
                     stats_observe(stats, cell, value);
@@ -152,7 +152,7 @@ static void from_catalogue(struct builder *b)
 }
 
 /* What is told of a family's work is a guess. */
-static void blur_work(struct table *t, struct rng *rng)
+static void blur_work(struct measured *t, struct rng *rng)
 {
     double off[64];
 
@@ -173,7 +173,7 @@ void train_data_init(struct train_data *data, int worlds, bool initial, uint64_t
         struct generate_options how = {.gpu_count = 2 + (int)rng_below(&rng, 5),
                                        .missing = 0.04};
         struct world *world = world_generate(&how, &rng);
-        struct table *table = table_create(world);
+        struct measured *table = measured_create(world);
 
         b.table = table;
         blur_work(table, &rng);
@@ -182,7 +182,7 @@ void train_data_init(struct train_data *data, int worlds, bool initial, uint64_t
             from_catalogue(&b);
             from_catalogue(&b);
         }
-        table_destroy(table);
+        measured_destroy(table);
         world_destroy(world);
     }
     data->rows = b.rows.items;

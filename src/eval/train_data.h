@@ -6,7 +6,7 @@
 #define CORGI_EVAL_TRAIN_DATA_H
 
 #include "base/rng.h"
-#include "loop/estimate/statnet.h"
+#include "loop/core/statnet.h"
 
 struct train_data {
     struct statnet_row *rows; /* (count) */

@@ -16,7 +16,7 @@
 
 static void run_all(const struct world *world)
 {
-    struct table *table = table_create(world);
+    struct measured *table = measured_create(world);
     struct results *results = results_create("lofo");
 
     isolated_run(table, FOLD_FAMILY, true, true, 1, results);
@@ -24,7 +24,7 @@ static void run_all(const struct world *world)
     colocated_run(table, FOLD_FAMILY, method_baselines, 1, 1, results);
     online_run(table, true, 1, 1, results);
     results_destroy(results);
-    table_destroy(table);
+    measured_destroy(table);
 }
 
 static void tables_with_two_five_and_eight_gpu_types_work(void **state)

@@ -1,7 +1,7 @@
 /* test_estimate_core.c - the correlation core against itself done the long way */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "loop/estimate/core.h"
+#include "loop/core/core.h"
 
 #include <math.h>
 #include <setjmp.h>

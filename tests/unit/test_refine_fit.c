@@ -1,6 +1,6 @@
 /* test_refine_fit.c - the gradient of the likelihood, and what fitting does with it */
 #include "base/rng.h"
-#include "loop/refine/fit.h"
+#include "loop/core/fit.h"
 
 #include <math.h>
 #include <setjmp.h>

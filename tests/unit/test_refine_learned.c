@@ -1,5 +1,5 @@
 /* test_refine_learned.c - the learned model as the loop uses it */
-#include "loop/refine/learned.h"
+#include "loop/model/learned.h"
 #include "world/gpu.h"
 
 #include <math.h>

@@ -2,9 +2,9 @@
 #include "loop/estimate/rates.h"
 
 #include "base/mem.h"
-#include "loop/estimate/core.h"
+#include "loop/core/core.h"
 #include "loop/estimate/ratios.h"
-#include "loop/refine/fit.h"
+#include "loop/core/fit.h"
 
 #include <assert.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 #ifndef CORGI_LOOP_ESTIMATE_RATES_H
 #define CORGI_LOOP_ESTIMATE_RATES_H
 
-#include "loop/estimate/kernel.h"
+#include "loop/core/kernel.h"
 
 #include <stdbool.h>
 #include <stddef.h>

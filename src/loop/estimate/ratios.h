@@ -4,7 +4,7 @@
 #ifndef CORGI_LOOP_ESTIMATE_RATIOS_H
 #define CORGI_LOOP_ESTIMATE_RATIOS_H
 
-#include "loop/estimate/kernel.h"
+#include "loop/core/kernel.h"
 
 struct ratios_view {
     const struct job_trait *jobs;

@@ -1,7 +1,7 @@
 /* shipped.c - the weights inside the binary, see statnet_shipped() in statnet.h
  *
  * The files are made by `corgi train` from the synthetic world alone. */
-#include "loop/estimate/statnet.h"
+#include "loop/core/statnet.h"
 
 #include "nn/weights.h"
 

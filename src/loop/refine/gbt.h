@@ -7,7 +7,7 @@
 #ifndef CORGI_LOOP_REFINE_GBT_H
 #define CORGI_LOOP_REFINE_GBT_H
 
-#include "loop/estimate/statnet.h"
+#include "loop/core/statnet.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #ifndef CORGI_LOOP_REFINE_PAIRS_H
 #define CORGI_LOOP_REFINE_PAIRS_H
 
-#include "loop/estimate/core.h"
+#include "loop/core/core.h"
 
 #include <stdint.h>
 

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "loop/refine/conformal.h"
-#include "loop/refine/fit.h"
+#include "loop/core/fit.h"
 #include "loop/refine/pairs_state.h"
 
 #include <math.h>

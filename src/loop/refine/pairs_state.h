@@ -3,7 +3,7 @@
 #define CORGI_LOOP_REFINE_PAIRS_STATE_H
 
 #include "base/map.h"
-#include "loop/estimate/statnet.h"
+#include "loop/core/statnet.h"
 #include "loop/refine/drift.h"
 #include "loop/refine/gbt.h"
 #include "loop/refine/pairs.h"

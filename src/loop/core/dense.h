@@ -2,8 +2,8 @@
  *
  * Row-major, double precision.  `stride` is the distance between rows, so that a matrix
  * can grow inside a larger allocation.  The only file of loop/ that calls BLAS. */
-#ifndef CORGI_LOOP_ESTIMATE_DENSE_H
-#define CORGI_LOOP_ESTIMATE_DENSE_H
+#ifndef CORGI_LOOP_CORE_DENSE_H
+#define CORGI_LOOP_CORE_DENSE_H
 
 #include <stddef.h>
 

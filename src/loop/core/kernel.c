@@ -1,5 +1,5 @@
 /* kernel.c - the covariance of two cells, see kernel.h */
-#include "loop/estimate/kernel.h"
+#include "loop/core/kernel.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* stats.c - see stats.h */
-#include "loop/estimate/stats.h"
+#include "loop/core/stats.h"
 
 #include "base/mem.h"
 #include "base/vec.h"

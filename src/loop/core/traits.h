@@ -1,10 +1,10 @@
 /* traits.h - from what a user tells and a data sheet says to what the estimator sees
  *
  * Everything a user may leave out has a neutral value here. */
-#ifndef CORGI_LOOP_ESTIMATE_TRAITS_H
-#define CORGI_LOOP_ESTIMATE_TRAITS_H
+#ifndef CORGI_LOOP_CORE_TRAITS_H
+#define CORGI_LOOP_CORE_TRAITS_H
 
-#include "loop/estimate/kernel.h"
+#include "loop/core/kernel.h"
 #include "world/descriptor.h"
 #include "world/gpu.h"
 

@@ -1,5 +1,5 @@
 /* traits.c - descriptors and data sheets as numbers, see traits.h */
-#include "loop/estimate/traits.h"
+#include "loop/core/traits.h"
 
 #include <math.h>
 

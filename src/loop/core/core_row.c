@@ -5,11 +5,11 @@
  * first leaves a few sums of rows of the job table instead of a kernel for each (cell,
  * observation).
  */
-#include "loop/estimate/core.h"
+#include "loop/core/core.h"
 
 #include "base/mem.h"
-#include "loop/estimate/core_state.h"
-#include "loop/estimate/dense.h"
+#include "loop/core/core_state.h"
+#include "loop/core/dense.h"
 
 #include <stdlib.h>
 

@@ -4,10 +4,10 @@
  * all cells it correlates with, including GPUs and co-runners never tried.  Observations
  * are appended to a Cholesky factor in O(n^2).  refine/fit.h adapts the parameters.  Not
  * thread-safe; a worker gets a copy (core_dup). */
-#ifndef CORGI_LOOP_ESTIMATE_CORE_H
-#define CORGI_LOOP_ESTIMATE_CORE_H
+#ifndef CORGI_LOOP_CORE_CORE_H
+#define CORGI_LOOP_CORE_CORE_H
 
-#include "loop/estimate/kernel.h"
+#include "loop/core/kernel.h"
 
 #include <stdbool.h>
 

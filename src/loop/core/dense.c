@@ -1,5 +1,5 @@
 /* dense.c - blocked Cholesky and triangular solves on BLAS, see dense.h */
-#include "loop/estimate/dense.h"
+#include "loop/core/dense.h"
 
 #include "base/mem.h"
 

@@ -2,10 +2,10 @@
  *
  * Marginal likelihood by Adam, with a pull towards the values it started from: the
  * shipped ones, fitted on the synthetic world, stay where data say nothing. */
-#ifndef CORGI_LOOP_REFINE_FIT_H
-#define CORGI_LOOP_REFINE_FIT_H
+#ifndef CORGI_LOOP_CORE_FIT_H
+#define CORGI_LOOP_CORE_FIT_H
 
-#include "loop/estimate/core.h"
+#include "loop/core/core.h"
 
 /* Negative log marginal likelihood an observation at these parameters, and its gradient
  * (unless NULL).  Infinite when the covariance is not positive definite. */

@@ -1,8 +1,8 @@
 /* core_state.h - the inside of struct core, shared by core.c and core_predict.c only */
-#ifndef CORGI_LOOP_ESTIMATE_CORE_STATE_H
-#define CORGI_LOOP_ESTIMATE_CORE_STATE_H
+#ifndef CORGI_LOOP_CORE_CORE_STATE_H
+#define CORGI_LOOP_CORE_CORE_STATE_H
 
-#include "loop/estimate/core.h"
+#include "loop/core/core.h"
 
 struct core {
     struct kernel_params params;

@@ -3,10 +3,10 @@
  * With E = K^-1 (y - m), the loss changes with the covariance as W = (K^-1 - E E^T) / 2.
  * One pass over the entries of W collects the derivatives for each variance and for each
  * entry of the job table; the chain to the parameters follows on the small table. */
-#include "loop/refine/fit.h"
+#include "loop/core/fit.h"
 
 #include "base/mem.h"
-#include "loop/estimate/dense.h"
+#include "loop/core/dense.h"
 
 #include <math.h>
 #include <stdlib.h>

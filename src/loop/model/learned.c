@@ -1,5 +1,5 @@
 /* learned.c - see learned.h */
-#include "loop/refine/learned.h"
+#include "loop/model/learned.h"
 
 #include "base/intern.h"
 #include "base/map.h"
@@ -7,7 +7,7 @@
 #include "base/vec.h"
 #include "loop/estimate/footprint.h"
 #include "loop/estimate/rates.h"
-#include "loop/estimate/traits.h"
+#include "loop/core/traits.h"
 #include "loop/estimate/watts.h"
 #include "loop/refine/drift.h"
 #include "loop/refine/pairs.h"

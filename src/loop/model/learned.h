@@ -3,8 +3,8 @@
  * Implements struct model_ops.  Jobs told alike (family, batch, work, devices) share a
  * class, so what one job taught serves the next.  Rates alone come from rates.h, relative
  * speeds from pairs.h, memory from footprint.h, power from watts.h. */
-#ifndef CORGI_LOOP_REFINE_LEARNED_H
-#define CORGI_LOOP_REFINE_LEARNED_H
+#ifndef CORGI_LOOP_MODEL_LEARNED_H
+#define CORGI_LOOP_MODEL_LEARNED_H
 
 #include "loop/model.h"
 

@@ -2,10 +2,10 @@
  *
  * Both are the same shape; P1 learned from cells of jobs never measured, P2 from all.
  * They answer with a correction to shrunk means and a Laplace width. */
-#ifndef CORGI_LOOP_ESTIMATE_STATNET_H
-#define CORGI_LOOP_ESTIMATE_STATNET_H
+#ifndef CORGI_LOOP_CORE_STATNET_H
+#define CORGI_LOOP_CORE_STATNET_H
 
-#include "loop/estimate/stats.h"
+#include "loop/core/stats.h"
 #include "nn/mlp.h"
 
 struct statnet;

@@ -1,9 +1,9 @@
 /* core_predict.c - what the correlation core says of cells, see core.h */
-#include "loop/estimate/core.h"
+#include "loop/core/core.h"
 
 #include "base/mem.h"
-#include "loop/estimate/core_state.h"
-#include "loop/estimate/dense.h"
+#include "loop/core/core_state.h"
+#include "loop/core/dense.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  * match, again correlated over alike jobs and over GPUs.  Jobs are alike by family, batch
  * and work a step.  All parameters are free real numbers: widths as logarithms, shares
  * through a sigmoid, so that a gradient step cannot leave the valid range. */
-#ifndef CORGI_LOOP_ESTIMATE_KERNEL_H
-#define CORGI_LOOP_ESTIMATE_KERNEL_H
+#ifndef CORGI_LOOP_CORE_KERNEL_H
+#define CORGI_LOOP_CORE_KERNEL_H
 
 #include "world/world.h"
 

@@ -1,9 +1,9 @@
-/* table.c - see table.h */
-#include "eval/table.h"
+/* measured.c - see measured.h */
+#include "eval/measured.h"
 
 #include "base/intern.h"
 #include "base/mem.h"
-#include "loop/estimate/traits.h"
+#include "loop/core/traits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static bool takes_part(const struct world *world, int cls)
     return false;
 }
 
-static void fill_job(struct table *t, const struct world *world, int job,
+static void fill_job(struct measured *t, const struct world *world, int job,
                      struct intern *families)
 {
     const struct job_descriptor *told = &world->classes[t->class_of[job]].descriptor;
@@ -42,7 +42,7 @@ static void fill_job(struct table *t, const struct world *world, int job,
         traits_work_from_rate(&t->job[job], sum / seen);
 }
 
-static void fill_pairs(struct table *t, const struct world *world, int job)
+static void fill_pairs(struct measured *t, const struct world *world, int job)
 {
     for (int g = 0; g < t->gpus; g++)
         for (int k = 0; k < t->jobs; k++) {
@@ -52,9 +52,9 @@ static void fill_pairs(struct table *t, const struct world *world, int job)
         }
 }
 
-struct table *table_create(const struct world *world)
+struct measured *measured_create(const struct world *world)
 {
-    struct table *t = mem_new(struct table);
+    struct measured *t = mem_new(struct measured);
     struct intern *families = intern_create();
     size_t n = 0;
 
@@ -81,7 +81,7 @@ struct table *table_create(const struct world *world)
     return t;
 }
 
-void table_destroy(struct table *t)
+void measured_destroy(struct measured *t)
 {
     if (!t)
         return;

@@ -1,5 +1,5 @@
 /* statnet.c - see statnet.h */
-#include "loop/estimate/statnet.h"
+#include "loop/core/statnet.h"
 
 #include "base/mem.h"
 #include "base/str.h"

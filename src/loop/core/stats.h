@@ -3,10 +3,10 @@
  * The networks see no GPU or job names: only shrunk means and counts around a cell (its
  * GPU, the job's row, the co-runner's column, their families, the same pair elsewhere,
  * the mirrored cell), so they work for any number of GPU types and jobs. */
-#ifndef CORGI_LOOP_ESTIMATE_STATS_H
-#define CORGI_LOOP_ESTIMATE_STATS_H
+#ifndef CORGI_LOOP_CORE_STATS_H
+#define CORGI_LOOP_CORE_STATS_H
 
-#include "loop/estimate/kernel.h"
+#include "loop/core/kernel.h"
 
 #include <stdbool.h>
 #include <stddef.h>
