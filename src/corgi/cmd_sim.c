@@ -17,6 +17,11 @@ struct sim_args {
     const char *trace;
     const char *workload;
     const char *throughputs;
+    const char *arrivals;
+    int arrivals_format;
+    const char *demand;
+    const char *replace;
+    double power_limit_watts;
     const char *policy;
     const char *load;
     const char *out;
@@ -32,6 +37,9 @@ struct sim_args {
     bool timings;
     bool json;
 };
+
+/* In the order of enum arrivals_format. */
+static const char *const formats[] = {"philly", "alibaba", NULL};
 
 static const struct option_spec options[] = {
     {.name = "workload",
@@ -64,6 +72,36 @@ static const struct option_spec options[] = {
      .argument = "FILE",
      .offset = offsetof(struct sim_args, throughputs),
      .help = "measured rates as Gavel's JSON, instead of the synthetic world"},
+    {.name = "arrivals",
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .offset = offsetof(struct sim_args, arrivals),
+     .help = "when jobs came, how long and on how many GPUs, from a public trace; with "
+             "--load its bursts, else all of it"},
+    {.name = "arrivals-format",
+     .type = OPTION_CHOICE,
+     .argument = "NAME",
+     .choices = formats,
+     .default_text = "philly",
+     .offset = offsetof(struct sim_args, arrivals_format),
+     .help = "what that file is: philly or alibaba (a pod list)"},
+    {.name = "demand",
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .offset = offsetof(struct sim_args, demand),
+     .help = "times of requests (CSV with arrival_s) that give services their load"},
+    {.name = "replace",
+     .type = OPTION_STRING,
+     .argument = "OUT=IN",
+     .offset = offsetof(struct sim_args, replace),
+     .help = "what if: other cards, for instance k80:8=l4:2, with commas between"},
+    {.name = "power-cap-total",
+     .type = OPTION_WATTS,
+     .argument = "WATTS",
+     .default_text = "0",
+     .offset = offsetof(struct sim_args, power_limit_watts),
+     .help = "limit on the draw of the whole cluster, for planners that keep one; 0 is "
+             "none"},
     {.name = "policy",
      .letter = 'p',
      .type = OPTION_STRING,
@@ -193,6 +231,8 @@ static int override_settings(const struct sim_args *args, struct sweep_options *
 
     if (args->share > 0)
         s->share_max = args->share;
+    if (args->power_limit_watts > 0)
+        s->power_limit_watts = args->power_limit_watts;
     if (!args->sleep)
         return 0;
     o->both_sleeps = !strcmp(args->sleep, "both");
@@ -221,25 +261,32 @@ static int fill_options(const struct sim_args *args, struct sweep_options *o,
         .cluster = args->cluster,
         .throughputs = args->throughputs,
         .trace = args->trace,
+        .arrivals = args->arrivals,
+        .arrivals_format = (enum arrivals_format)args->arrivals_format,
+        .as_is = args->arrivals && !args->load,
+        .demand = args->demand,
+        .replace = args->replace,
         .days = args->days,
         .limit = (size_t)args->limit,
         .seed = args->seed,
     };
     /* Traces of measured jobs name machines of a whole cluster: give them the standard
      * one. */
-    if (args->trace && !strcmp(args->workload, "demo"))
+    if ((args->trace || args->arrivals) && !strcmp(args->workload, "demo"))
         o->scenario.workload = "standard";
     if (override_settings(args, o, err) < 0)
         return -1;
     o->sim.node_mtbf_s = args->mtbf_s;
     o->sim.limit_s = args->until_s;
     o->record = args->out != NULL;
-    o->seeds = args->seeds ? args->seeds : args->trace ? 1 : builtin->seeds;
+    o->seeds = args->seeds                        ? args->seeds
+               : args->trace || o->scenario.as_is ? 1
+                                                  : builtin->seeds;
     if (policy_parse_list(args->policy, o->policies, &o->policy_count, err) < 0) {
         err->code = ERR_USAGE;
         return -1;
     }
-    if (args->trace && !args->load) {
+    if ((args->trace || args->arrivals) && !args->load) {
         o->loads[0] = 1;
         o->load_count = 1;
         return 0;
@@ -337,6 +384,8 @@ static int run(struct command_call *call)
     if (args->trace && args->load)
         return command_wrong_use(call,
                                  "--load is for generated requests, not for a --trace");
+    if (args->trace && args->arrivals)
+        return command_wrong_use(call, "--trace and --arrivals exclude each other");
     if (fill_options(args, &o, &err) < 0)
         return command_wrong_use(call, "%s", err.text);
     if (args->config && read_settings(args, &o, &err) < 0)

@@ -6,6 +6,8 @@
 #include "loop/cluster.h"
 #include "sim/cluster_file.h"
 #include "sim/trace.h"
+#include "sim/trace_demand.h"
+#include "sim/what_if.h"
 #include "world/gavel.h"
 #include "world/generate.h"
 
@@ -148,6 +150,49 @@ static void generate_workload(struct scenario *s, const struct scenario_options 
     free(devices);
 }
 
+static int read_arrivals(struct scenario *s, const struct scenario_options *o,
+                         const struct scenario_builtin *builtin, struct err *err)
+{
+    const struct arrivals_use use = {
+        .cluster = s->cluster,
+        .inference = builtin->inference,
+        .load = o->as_is ? 0 : o->load,
+        .days = o->days > 0 ? o->days : builtin->days,
+        .limit = o->limit,
+        .seed = o->seed,
+    };
+    struct arrivals arrivals;
+
+    if (arrivals_load(&arrivals, o->arrivals, o->arrivals_format, err) < 0)
+        return -1;
+    s->workload = arrivals_workload(&arrivals, &use, s->world);
+    arrivals_fini(&arrivals);
+    return 0;
+}
+
+static int make_workload(struct scenario *s, const struct scenario_options *o,
+                         const struct scenario_builtin *builtin, struct err *err)
+{
+    size_t minutes;
+    float *shape;
+
+    if (o->trace) {
+        if (trace_load(&s->workload, o->trace, s->world, o->seed, err) < 0)
+            return -1;
+    } else if (o->arrivals) {
+        if (read_arrivals(s, o, builtin, err) < 0)
+            return -1;
+    } else {
+        generate_workload(s, o, builtin);
+    }
+    if (!o->demand)
+        return 0;
+    if (trace_demand_load(&shape, &minutes, o->demand, err) < 0)
+        return -1;
+    trace_demand_apply_take(s->workload, shape, minutes);
+    return 0;
+}
+
 static int unknown_workload(const char *name, struct err *err)
 {
     struct str names = {0};
@@ -185,6 +230,8 @@ int scenario_build(struct scenario *scenario, const struct scenario_options *o,
         goto failed;
     if (!s.cluster)
         s.cluster = cluster_builtin(builtin->cluster ? builtin->cluster : builtin->name);
+    if (o->replace && what_if_replace(&s.cluster, o->replace, err) < 0)
+        goto failed;
     vary(&s, o, builtin);
     if (o->throughputs) {
         if (gavel_load(&s.world, o->throughputs, o->seed, err) < 0)
@@ -194,9 +241,7 @@ int scenario_build(struct scenario *scenario, const struct scenario_options *o,
     }
     if (match_types(&s, o->throughputs, err) < 0)
         goto failed;
-    if (!o->trace)
-        generate_workload(&s, o, builtin);
-    else if (trace_load(&s.workload, o->trace, s.world, o->seed, err) < 0)
+    if (make_workload(&s, o, builtin, err) < 0)
         goto failed;
     *scenario = s;
     return 0;

@@ -6,6 +6,7 @@
 #define CORGI_SIM_SCENARIO_H
 
 #include "base/str.h"
+#include "sim/arrivals.h"
 #include "sim/workload.h"
 
 struct scenario_options {
@@ -13,6 +14,11 @@ struct scenario_options {
     const char *cluster;     /* YAML file; NULL: the workload's */
     const char *throughputs; /* Gavel JSON; NULL: the synthetic world */
     const char *trace;       /* CSV; NULL: generated requests */
+    const char *arrivals;    /* CSV of a public trace; NULL: generated requests */
+    enum arrivals_format arrivals_format;
+    bool as_is;          /* arrivals: play the whole list, whatever load that is */
+    const char *demand;  /* CSV of requests that give services their shape; NULL: none */
+    const char *replace; /* what if: see what_if.h; NULL: the cluster as it is */
     double load;
     double days;  /* 0: the workload's */
     size_t limit; /* 0: no limit on the number of requests */

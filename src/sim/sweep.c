@@ -148,7 +148,9 @@ static void make_rows(struct sweep *sweep, const struct sweep_options *o)
 
         sweep->rows[i] = (struct sweep_row){
             .policy = policy,
-            .load = o->scenario.trace ? NAN : o->loads[i / o->policy_count / modes],
+            .load = o->scenario.trace || o->scenario.as_is
+                        ? NAN
+                        : o->loads[i / o->policy_count / modes],
             .sleep = sleep && !policy->no_sleep,
             .seeds = o->seeds,
             .runs = mem_array(struct sim_result, (size_t)o->seeds),

@@ -199,6 +199,23 @@ static double device_seconds(const struct request *r, const struct world *world,
     return devices ? r->job.devices * sum / devices : 0;
 }
 
+double workload_device_seconds(const struct request *r, const struct world *world,
+                               const struct cluster *cluster)
+{
+    int *devices = mem_array(int, (size_t)world->gpu_count);
+    double seconds;
+
+    for (int d = 0; d < cluster->device_count; d++) {
+        int g = world_find_gpu(world, cluster->types[cluster->devices[d].type].name);
+
+        if (g >= 0)
+            devices[g]++;
+    }
+    seconds = device_seconds(r, world, devices);
+    free(devices);
+    return seconds;
+}
+
 static double mean_device_seconds(const struct workload_options *o,
                                   const struct world *world, const int *type_devices,
                                   int reference_gpu)
@@ -274,13 +291,16 @@ void workload_destroy(struct workload *workload)
     if (!workload)
         return;
     free(workload->requests);
+    free(workload->shape);
     free(workload);
 }
 
 double workload_demand(const struct request *r, double at_s)
 {
     double day = 0.65 + 0.35 * sin(2 * M_PI * at_s / DAY_S + r->phase);
-    double beat = 1 + 0.15 * sin(2 * M_PI * at_s / 5400 + 3 * r->phase);
+    double beat =
+        r->shape ? r->shape[((size_t)(at_s / 60) + r->shape_offset) % r->shape_minutes]
+                 : 1 + 0.15 * sin(2 * M_PI * at_s / 5400 + 3 * r->phase);
 
     return r->peak_rate * fmin(1, fmax(0.02, day * beat));
 }
