@@ -1,6 +1,7 @@
 /* recording.c - see recording.h */
 #include "sim/recording.h"
 
+#include <assert.h>
 #include <math.h>
 
 struct sim_recording *recording_create(const struct cluster *cluster, bool places)
@@ -113,6 +114,7 @@ void recording_node(struct sim_recording *r, int node, enum node_state state,
 /* Neighbours into their means: half as many entries, each of twice as many sights. */
 static void merge_sights(struct sim_recording *r)
 {
+    assert(r->sights.items);
     for (size_t i = 0; i < r->sights.count / 2; i++) {
         const struct recording_sight a = r->sights.items[2 * i];
         const struct recording_sight b = r->sights.items[2 * i + 1];
@@ -142,7 +144,7 @@ void recording_sight(struct sim_recording *r, double at_s, double abs_log_error)
         last->abs_log_error += (abs_log_error - last->abs_log_error) / last->count;
         return;
     }
-    if (r->sights.count == RECORDING_MAX_SIGHTS)
+    if (last && r->sights.count == RECORDING_MAX_SIGHTS)
         merge_sights(r);
     vec_push(&r->sights, (struct recording_sight){
                              .at_s = at_s, .abs_log_error = abs_log_error, .count = 1});
