@@ -1,7 +1,6 @@
 /* recording.c - see recording.h */
 #include "sim/recording.h"
 
-#include <assert.h>
 #include <math.h>
 
 struct sim_recording *recording_create(const struct cluster *cluster, bool places)
@@ -114,7 +113,6 @@ void recording_node(struct sim_recording *r, int node, enum node_state state,
 /* Neighbours into their means: half as many entries, each of twice as many sights. */
 static void merge_sights(struct sim_recording *r)
 {
-    assert(r->sights.items);
     for (size_t i = 0; i < r->sights.count / 2; i++) {
         const struct recording_sight a = r->sights.items[2 * i];
         const struct recording_sight b = r->sights.items[2 * i + 1];
@@ -131,20 +129,27 @@ static void merge_sights(struct sim_recording *r)
     r->merged *= 2;
 }
 
-void recording_sight(struct sim_recording *r, double at_s, double abs_log_error)
+/* One more into the last entry, unless that stands for as many as it may. */
+static bool join_last(struct sim_recording *r, double at_s, double abs_log_error)
 {
     struct recording_sight *last;
 
-    if (!r)
+    if (r->sights.count == 0)
+        return false;
+    last = &r->sights.items[r->sights.count - 1];
+    if (last->count >= r->merged)
+        return false;
+    last->count++;
+    last->at_s += (at_s - last->at_s) / last->count;
+    last->abs_log_error += (abs_log_error - last->abs_log_error) / last->count;
+    return true;
+}
+
+void recording_sight(struct sim_recording *r, double at_s, double abs_log_error)
+{
+    if (!r || join_last(r, at_s, abs_log_error))
         return;
-    last = r->sights.count ? &r->sights.items[r->sights.count - 1] : NULL;
-    if (last && last->count < r->merged) {
-        last->count++;
-        last->at_s += (at_s - last->at_s) / last->count;
-        last->abs_log_error += (abs_log_error - last->abs_log_error) / last->count;
-        return;
-    }
-    if (last && r->sights.count == RECORDING_MAX_SIGHTS)
+    if (r->sights.count == RECORDING_MAX_SIGHTS)
         merge_sights(r);
     vec_push(&r->sights, (struct recording_sight){
                              .at_s = at_s, .abs_log_error = abs_log_error, .count = 1});
