@@ -177,6 +177,10 @@ static void card_words(struct str *text, const struct facts_load *l)
     html_number(text, corgi->sla_time.mean, 2);
     str_add(text, " against ");
     html_number(text, other->sla_time.mean, 2);
+    str_add(text, " %, jobs with it kept ");
+    html_number(text, corgi->sla_jobs.mean, 1);
+    str_add(text, " against ");
+    html_number(text, other->sla_jobs.mean, 1);
     str_add(text, " %. ");
     if (l->verdict == FACTS_NO_PEER)
         str_add(text, "It keeps promises best of the others, but worse than Corgi: no "
