@@ -201,7 +201,6 @@ static int fill_options(const struct sim_args *args, struct sweep_options *o,
     o->sim.settings.share_max = args->share;
     o->sim.node_mtbf_s = args->mtbf_s;
     o->sim.limit_s = args->until_s;
-    o->record = args->out != NULL;
     o->seeds = args->seeds ? args->seeds : args->trace ? 1 : builtin->seeds;
     if (policy_parse_list(args->policy, o->policies, &o->policy_count, err) < 0) {
         err->code = ERR_USAGE;
@@ -297,6 +296,7 @@ static int run(struct command_call *call)
                                  "--load is for generated requests, not for a --trace");
     if (fill_options(args, &o, &err) < 0)
         return command_wrong_use(call, "%s", err.text);
+    o.record = args->out != NULL; /* the report needs it */
     progress = progress_create("simulating", 1);
     rc = sweep_run(&sweep, &o, show_progress, progress, &err);
     progress_destroy(progress);

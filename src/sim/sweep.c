@@ -44,7 +44,7 @@ static int run_task(struct work *w, size_t task, struct err *err)
     struct sweep_row *row = &w->sweep->rows[task / seeds];
     size_t load = (task / seeds) / o->policy_count;
     const struct scenario *s = &w->scenarios[load * seeds + seed];
-    struct sim_options sim = settings_of(o, row->policy, o->scenario.seed + seed);
+    const struct sim_options sim = settings_of(o, row->policy, o->scenario.seed + seed);
     const struct sim_setup setup = {
         .world = s->world,
         .workload = s->workload,
@@ -53,10 +53,11 @@ static int run_task(struct work *w, size_t task, struct err *err)
         .planner = row->policy->planner,
         .oracle = row->policy->oracle,
     };
+    struct sim_options recorded = sim;
 
-    sim.record_sights = o->record;
-    sim.record_places = o->record && seed == 0 && load == sweep_recorded_load(o);
-    return sim_run(&sim, &setup, NULL, NULL, &row->runs[seed], err);
+    recorded.record_sights = o->record;
+    recorded.record_places = o->record && seed == 0 && load == sweep_recorded_load(o);
+    return sim_run(&recorded, &setup, NULL, NULL, &row->runs[seed], err);
 }
 
 static void *worker(void *arg)
