@@ -96,7 +96,8 @@ void options_words(const struct option_spec *specs, const void *args, size_t arg
 
         add_value(spec, (const char *)args + spec->offset, &value);
         add_value(spec, defaults + spec->offset, &usual);
-        if (!listed(except, spec->name) && strcmp(str_text(&value), str_text(&usual))) {
+        if (!listed(except, spec->name) &&
+            strcmp(str_text(&value), str_text(&usual)) != 0) {
             str_addf(out, " --%s", spec->name);
             if (spec->type != OPTION_FLAG)
                 str_addf(out, " %s", str_text(&value));

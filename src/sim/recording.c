@@ -129,19 +129,26 @@ static void merge_sights(struct sim_recording *r)
     r->merged *= 2;
 }
 
-void recording_sight(struct sim_recording *r, double at_s, double abs_log_error)
+/* One more into the last entry, unless that stands for as many as it may. */
+static bool join_last(struct sim_recording *r, double at_s, double abs_log_error)
 {
     struct recording_sight *last;
 
-    if (!r)
+    if (r->sights.count == 0)
+        return false;
+    last = &r->sights.items[r->sights.count - 1];
+    if (last->count >= r->merged)
+        return false;
+    last->count++;
+    last->at_s += (at_s - last->at_s) / last->count;
+    last->abs_log_error += (abs_log_error - last->abs_log_error) / last->count;
+    return true;
+}
+
+void recording_sight(struct sim_recording *r, double at_s, double abs_log_error)
+{
+    if (!r || join_last(r, at_s, abs_log_error))
         return;
-    last = r->sights.count ? &r->sights.items[r->sights.count - 1] : NULL;
-    if (last && last->count < r->merged) {
-        last->count++;
-        last->at_s += (at_s - last->at_s) / last->count;
-        last->abs_log_error += (abs_log_error - last->abs_log_error) / last->count;
-        return;
-    }
     if (r->sights.count == RECORDING_MAX_SIGHTS)
         merge_sights(r);
     vec_push(&r->sights, (struct recording_sight){

@@ -65,10 +65,11 @@ static int run_task(struct work *w, size_t task, struct err *err)
         .late_type = s->late_type,
         .late_s = s->late_s,
     };
+    struct sim_options recorded = sim;
 
-    sim.record_sights = o->record;
-    sim.record_places = o->record && seed == 0 && load == sweep_recorded_load(o);
-    return sim_run(&sim, &setup, NULL, NULL, &row->runs[seed], err);
+    recorded.record_sights = o->record;
+    recorded.record_places = o->record && seed == 0 && load == sweep_recorded_load(o);
+    return sim_run(&recorded, &setup, NULL, NULL, &row->runs[seed], err);
 }
 
 static void *worker(void *arg)

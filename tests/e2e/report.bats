@@ -68,7 +68,7 @@ simulate() { # directory, option...
 }
 
 @test "the command on the page gives the page again" {
-    simulate "$out/a" --policy corgi,fastest --sleep off --mtbf 12h --seed 7
+    simulate "$out/a" --policy corgi,fastest --share 1 --mtbf 12h --seed 7
     local command
     command=$(sed -n 's/.*<pre><code>corgi \(.*\) --out DIR<\/code>.*/\1/p' \
         "$out/a/report.html")

@@ -15,8 +15,7 @@
 
 static const struct policy corgi = {.name = "corgi", .summary = "ours"};
 static const struct policy noshare = {.name = "corgi-noshare", .summary = "ours, less"};
-static const struct policy oracle = {
-    .name = "oracle", .summary = "true", .model = SIM_MODEL_ORACLE};
+static const struct policy oracle = {.name = "oracle", .summary = "true"};
 static const struct policy cheap = {.name = "cheap", .summary = "saves, breaks promises"};
 static const struct policy good = {.name = "good", .summary = "keeps promises"};
 static const struct policy evil = {.name = "</th><script>x</script>",
@@ -173,6 +172,25 @@ static void loads_with_different_ends_are_counted(void **state)
     add_row(&good, 0.9, 100, 0.999);
     assert_says("at 1 of 2 loads; uses ");
     assert_says("90 % load");
+}
+
+static void a_load_without_sleep_stands_for_itself(void **state)
+{
+    struct facts facts;
+
+    (void)state;
+    add_row(&corgi, 0.5, 80, 0.999);
+    add_row(&good, 0.5, 100, 0.999);
+    add_row(&corgi, 0.5, 120, 0.999);
+    add_row(&good, 0.5, 150, 0.999);
+    rows[0].sleep = rows[1].sleep = true;
+    facts_init(&facts, &sweep);
+    assert_int_equal(facts.load_count, 2);
+    assert_string_equal(facts.loads[0].label, "50 % load");
+    assert_string_equal(facts.loads[1].label, "50 % load, no sleep");
+    assert_int_equal(facts.loads[1].reference, 1);
+    facts_fini(&facts);
+    assert_says("at all 2 settings");
 }
 
 static void little_data_still_makes_a_page(void **state)
@@ -334,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup(without_an_equal_nothing_is_claimed, set_up),
         cmocka_unit_test_setup(being_better_in_both_is_said, set_up),
         cmocka_unit_test_setup(loads_with_different_ends_are_counted, set_up),
+        cmocka_unit_test_setup(a_load_without_sleep_stands_for_itself, set_up),
         cmocka_unit_test_setup(little_data_still_makes_a_page, set_up),
         cmocka_unit_test_setup(ingredients_are_compared_with_corgi, set_up),
         cmocka_unit_test_setup(hostile_names_stay_text, set_up),

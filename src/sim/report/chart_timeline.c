@@ -142,7 +142,7 @@ static void draw_spans(struct str *out, const struct layout *l,
 
     for (size_t i = 0; i < r->spans.count; i++) { /* by their beginning */
         const struct recording_span *s = &r->spans.items[i];
-        double *lanes = &free_s[s->device * LANES];
+        double *lanes = &free_s[(size_t)s->device * LANES];
         int lane = 0;
 
         if (isnan(l->y[s->device]) || s->from_s >= r->end_s)

@@ -55,13 +55,17 @@ static double decision_p99(const struct sim_result *r)
     return r->decision_p99_ms;
 }
 
+/* By name: what is called neither Corgi nor oracle counts as an opponent, which is the
+ * stricter reading. */
 static enum facts_role role_of(const struct policy *policy)
 {
-    if (policy->model == SIM_MODEL_ORACLE)
+    if (str_starts(policy->name, "oracle"))
         return FACTS_ORACLE;
     if (!strcmp(policy->name, "corgi"))
         return FACTS_CORGI;
-    return str_starts(policy->name, "corgi-") ? FACTS_VARIANT : FACTS_OPPONENT;
+    if (str_starts(policy->name, "corgi-") || !strcmp(policy->name, "feedback-only"))
+        return FACTS_VARIANT;
+    return FACTS_OPPONENT;
 }
 
 /* Differences seed by seed: what the seeds have in common cancels out. */
@@ -226,21 +230,44 @@ static bool same_load(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
+/* Rows of one load; where policies come a second time, as without sleep, another group
+ * begins. */
+static size_t count_group(const struct sweep_row *rows, size_t count)
+{
+    size_t n = 1;
+
+    while (n < count && same_load(rows[n].load, rows[0].load) &&
+           rows[n].policy != rows[0].policy)
+        n++;
+    return n;
+}
+
+static void name_group(struct facts_load *l, const struct sweep_row *rows, bool again)
+{
+    bool sleep = false;
+
+    for (size_t i = 0; i < l->count; i++)
+        sleep = sleep || rows[i].sleep;
+    if (isnan(rows[0].load))
+        snprintf(l->label, sizeof(l->label), "trace%s",
+                 again && !sleep ? ", no sleep" : "");
+    else
+        snprintf(l->label, sizeof(l->label), "%.0f %% load%s", 100 * rows[0].load,
+                 again && !sleep ? ", no sleep" : "");
+}
+
 void facts_init(struct facts *facts, const struct sweep *sweep)
 {
     *facts = (struct facts){.seeds = sweep->row_count ? sweep->rows[0].seeds : 0};
     facts->loads = mem_array(struct facts_load, sweep->row_count + 1);
     for (size_t i = 0; i < sweep->row_count;) {
         struct facts_load *l = &facts->loads[facts->load_count++];
-        double load = sweep->rows[i].load;
+        bool again;
 
-        if (isnan(load))
-            str_copy(l->label, sizeof(l->label), "trace");
-        else
-            snprintf(l->label, sizeof(l->label), "%.0f %% load", 100 * load);
-        while (i + l->count < sweep->row_count &&
-               same_load(sweep->rows[i + l->count].load, load))
-            l->count++;
+        l->count = count_group(&sweep->rows[i], sweep->row_count - i);
+        again = i > 0 && same_load(sweep->rows[i - 1].load, sweep->rows[i].load);
+        name_group(l, &sweep->rows[i], again);
+        facts->again = facts->again || again;
         l->lines = mem_array(struct facts_line, l->count);
         for (size_t k = 0; k < l->count; k++)
             fill_line(&l->lines[k], &sweep->rows[i + k]);
@@ -263,40 +290,4 @@ const char *facts_part_name(enum facts_part part)
                                                    "nodes asleep", "waking"};
 
     return names[part];
-}
-
-static long count_sights(const struct sim_recording *r)
-{
-    long count = 0;
-
-    for (size_t i = 0; r && i < r->sights.count; i++)
-        count += r->sights.items[i].count;
-    return count;
-}
-
-void facts_learning(const struct sweep_row *row, int bins, double *percent, double *at_s)
-{
-    double *counts = mem_array(double, (size_t)bins);
-
-    memset(percent, 0, (size_t)bins * sizeof(*percent));
-    memset(at_s, 0, (size_t)bins * sizeof(*at_s));
-    for (int s = 0; s < row->seeds; s++) {
-        const struct sim_recording *r = row->runs[s].recording;
-        long all = count_sights(r), before = 0;
-
-        for (size_t i = 0; r && i < r->sights.count; i++) {
-            const struct recording_sight *sight = &r->sights.items[i];
-            int bin = (int)(bins * (before + 0.5 * sight->count) / (double)all);
-
-            percent[bin] += sight->abs_log_error * sight->count;
-            at_s[bin] += sight->at_s * sight->count;
-            counts[bin] += sight->count;
-            before += sight->count;
-        }
-    }
-    for (int b = 0; b < bins; b++) {
-        percent[b] = counts[b] > 0 ? 100 * (exp(percent[b] / counts[b]) - 1) : NAN;
-        at_s[b] = counts[b] > 0 ? at_s[b] / counts[b] : NAN;
-    }
-    free(counts);
 }

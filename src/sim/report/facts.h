@@ -69,6 +69,7 @@ struct facts {
     size_t load_count;
     struct facts_load *loads;
     int seeds;
+    bool again; /* some load comes twice, with sleep and without */
 };
 
 void facts_init(struct facts *facts, const struct sweep *sweep);

@@ -23,8 +23,8 @@ void page_figure(struct page *p, const char *heading);
 void page_figure_end(struct page *p, const char *caption); /* NULL: none */
 
 /* Looks of a policy by what it is. */
-const char *page_class(const struct facts_line *line);
-enum svg_shape page_shape(const struct facts_line *line);
+const char *page_class(enum facts_role role);
+enum svg_shape page_shape(enum facts_role role);
 
 void page_headline(struct page *p);
 void page_table(struct page *p);

@@ -31,8 +31,8 @@ static struct rows rows_of(const struct facts_load *l)
         snprintf(r.labels[i], sizeof(r.labels[i]), "%s%s", line->row->policy->name,
                  reference ? " (ref)" : "");
         r.rows[i] = (struct chart_row){.label = r.labels[i],
-                                       .cls = page_class(line),
-                                       .shape = page_shape(line),
+                                       .cls = page_class(line->role),
+                                       .shape = page_shape(line->role),
                                        .strong = line->role == FACTS_CORGI};
     }
     return r;
@@ -82,10 +82,8 @@ static void rows_figure(struct page *p, const struct facts_load *l, const struct
 
 static void role_key(struct page *p)
 {
-    static const struct facts_line roles[] = {{.role = FACTS_CORGI},
-                                              {.role = FACTS_VARIANT},
-                                              {.role = FACTS_OPPONENT},
-                                              {.role = FACTS_ORACLE}};
+    static const enum facts_role roles[] = {FACTS_CORGI, FACTS_VARIANT, FACTS_OPPONENT,
+                                            FACTS_ORACLE};
     static const char *const names[] = {"Corgi", "Corgi without one of its parts",
                                         "conventional policy",
                                         "knows the true rates: a bound, not a policy"};
@@ -93,7 +91,7 @@ static void role_key(struct page *p)
     str_add(p->out, "<ul class=\"key\">");
     for (size_t i = 0; i < 4; i++) {
         str_add(p->out, "<li><svg viewBox=\"0 0 14 14\" aria-hidden=\"true\">");
-        svg_mark(p->out, page_class(&roles[i]), page_shape(&roles[i]), 7, 7, 4.5, NULL);
+        svg_mark(p->out, page_class(roles[i]), page_shape(roles[i]), 7, 7, 4.5, NULL);
         str_addf(p->out, "</svg>%s</li>", names[i]);
     }
     str_add(p->out, "</ul>\n");
@@ -206,8 +204,8 @@ static void pareto_figure(struct page *p, const struct facts_load *l)
         const struct facts_line *line = &l->lines[i];
 
         points[i] = (struct chart_point){.label = line->row->policy->name,
-                                         .cls = page_class(line),
-                                         .shape = page_shape(line),
+                                         .cls = page_class(line->role),
+                                         .shape = page_shape(line->role),
                                          .x = line->kwh.mean,
                                          .y = 100 - line->sla_time.mean,
                                          .front = line->on_front};

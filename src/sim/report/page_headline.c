@@ -38,9 +38,10 @@ static void add_range(struct str *text, const struct facts *f, enum facts_verdic
 static void add_where(struct str *text, const struct facts *f, int count)
 {
     if (f->load_count > 1 && (size_t)count == f->load_count)
-        str_addf(text, " at all %d loads", count);
+        str_addf(text, " at all %d %s", count, f->again ? "settings" : "loads");
     else if (f->load_count > 1)
-        str_addf(text, " at %d of %zu loads", count, f->load_count);
+        str_addf(text, " at %d of %zu %s", count, f->load_count,
+                 f->again ? "settings" : "loads");
 }
 
 /* What is not said above: a sentence for each other verdict. */
@@ -122,7 +123,9 @@ static void say_what(struct page *p)
         str_addf(&text, "the trace %s", s->trace);
     else
         str_addf(&text, "the workload “%s” at %zu %s", s->workload, p->facts.load_count,
-                 p->facts.load_count == 1 ? "load" : "loads");
+                 p->facts.again             ? "settings"
+                 : p->facts.load_count == 1 ? "load"
+                                            : "loads");
     str_addf(&text, ", %d paired %s. ", p->facts.seeds,
              p->facts.seeds == 1 ? "seed" : "seeds");
     if (p->facts.seeds < 2)
@@ -177,6 +180,10 @@ static void card_words(struct str *text, const struct facts_load *l)
     html_number(text, corgi->sla_time.mean, 2);
     str_add(text, " against ");
     html_number(text, other->sla_time.mean, 2);
+    str_add(text, " %, jobs with it kept ");
+    html_number(text, corgi->sla_jobs.mean, 1);
+    str_add(text, " against ");
+    html_number(text, other->sla_jobs.mean, 1);
     str_add(text, " %. ");
     if (l->verdict == FACTS_NO_PEER)
         str_add(text, "It keeps promises best of the others, but worse than Corgi: no "

@@ -14,8 +14,7 @@ static const struct {
     {"corgi-nomoves", "without moving running jobs"},
     {"corgi-nosleep", "without letting nodes sleep"},
     {"corgi-nocaps", "without power caps"},
-    {"corgi-p1", "without learning between jobs"},
-    {"corgi-noestimator", "without an estimator, only feedback"},
+    {"feedback-only", "without an estimator, only feedback"},
     {"oracle", "told the true rates (a bound)"},
 };
 

@@ -41,7 +41,8 @@ static void name_cell(struct page *p, const struct facts_load *l, size_t i)
 {
     const struct facts_line *line = &l->lines[i];
 
-    str_addf(p->out, "<tr class=\"%s\"><th scope=\"row\" title=\"", page_class(line));
+    str_addf(p->out, "<tr class=\"%s\"><th scope=\"row\" title=\"",
+             page_class(line->role));
     html_text(p->out, line->row->policy->summary ? line->row->policy->summary : "");
     str_add(p->out, "\">");
     html_text(p->out, line->row->policy->name);

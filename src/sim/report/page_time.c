@@ -67,7 +67,7 @@ static void learning_table(struct page *p, int count, const struct facts_load *c
     str_add(p->out,
             "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">load</th>");
     for (int q = 0; q < QUARTERS; q++)
-        str_addf(p->out, "<th scope=\"col\">%d. quarter, %%</th>", q + 1);
+        str_addf(p->out, "<th scope=\"col\">Q%d, %%</th>", q + 1);
     str_add(p->out, "</tr></thead><tbody>\n");
     for (int s = 0; s < count; s++) {
         double percent[QUARTERS], at_s[QUARTERS];

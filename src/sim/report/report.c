@@ -38,19 +38,19 @@ void page_figure_end(struct page *p, const char *caption)
     str_add(p->out, "</figure>\n");
 }
 
-const char *page_class(const struct facts_line *line)
+const char *page_class(enum facts_role role)
 {
     static const char *const classes[] = {"corgi", "variant", "opponent", "oracle"};
 
-    return classes[line->role];
+    return classes[role];
 }
 
-enum svg_shape page_shape(const struct facts_line *line)
+enum svg_shape page_shape(enum facts_role role)
 {
     static const enum svg_shape shapes[] = {SVG_CIRCLE, SVG_TRIANGLE, SVG_SQUARE,
                                             SVG_DIAMOND};
 
-    return shapes[line->role];
+    return shapes[role];
 }
 
 /* The order of the page; links at its top lead there. */

@@ -117,7 +117,7 @@ void svg_mark(struct str *out, const char *cls, enum svg_shape shape, double x, 
         return;
     }
     str_addf(out, "<path class=\"%s\" d=\"", cls);
-    for (int i = 0; i < 4; i++)
+    for (size_t i = 0; i < 4; i++)
         svg_point(out, i ? 'L' : 'M', x + size * corners[shape][2 * i],
                   y + size * corners[shape][2 * i + 1]);
     str_add(out, "Z\"");
