@@ -92,13 +92,13 @@ static void refuses_too_much_power(void **state)
 static void refuses_an_owner_over_its_quota(void **state)
 {
     struct broken *b = *state;
-    int quota = 0;
+    int quota = 0, *own = b->p->quotas;
 
     b->p->quota_count = 1;
     b->p->quotas = &quota;
     b->p->jobs[b->s.devices[0].jobs[0]].owner = 0;
     expect(b, ERR_INVALID);
-    b->p->quotas = NULL;
+    b->p->quotas = own;
     b->p->quota_count = 0;
 }
 

@@ -94,7 +94,7 @@ static void quota_goes_to_running_jobs_then_to_the_dearest(void **state)
 {
     struct problem *p = case_problem((struct instance_options){.jobs = 4, .seed = 1});
     bool held[4];
-    int quotas[] = {2};
+    int quotas[] = {2}, *own = p->quotas;
 
     (void)state;
     p->quotas = quotas;
@@ -107,7 +107,7 @@ static void quota_goes_to_running_jobs_then_to_the_dearest(void **state)
     assert_false(held[3]);
     assert_false(held[1]);
     assert_true(held[0] && held[2]);
-    p->quotas = NULL;
+    p->quotas = own;
     problem_destroy(p);
 }
 
@@ -115,7 +115,7 @@ static void held_jobs_stay_out_of_the_plan(void **state)
 {
     struct problem *p = case_problem((struct instance_options){.jobs = 20, .seed = 1});
     struct solution s = {0};
-    int quotas[] = {3, -1};
+    int quotas[] = {3, -1}, *own = p->quotas;
 
     (void)state;
     p->quotas = quotas;
@@ -127,7 +127,7 @@ static void held_jobs_stay_out_of_the_plan(void **state)
     assert_int_equal(s.state[6], SOLUTION_HELD);
     assert_int_equal(s.unserved, 7);
     solution_fini(&s);
-    p->quotas = NULL;
+    p->quotas = own;
     p->quota_count = 0;
     problem_destroy(p);
 }
