@@ -63,7 +63,8 @@ void chart_lines(struct str *out, const struct chart_text *text, const char *y_u
                  const struct chart_series *series, int count);
 
 struct chart_point {
-    const char *label;
+    const char *label; /* beside it */
+    const char *name;  /* in its tip */
     const char *cls;
     enum svg_shape shape;
     double x, y;

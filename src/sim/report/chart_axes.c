@@ -5,6 +5,9 @@
 
 #include <math.h>
 
+/* A number below the axis needs about this much. */
+#define TICK_ROOM 45.0
+
 static void tick_label(struct str *label, const struct scale *s, double tick, int digits)
 {
     str_clear(label);
@@ -18,7 +21,8 @@ void chart_x_axis(struct str *out, const struct scale *x, double top, double bot
 {
     double ticks[SCALE_MAX_TICKS];
     struct str label = {0};
-    int digits, count = scale_ticks(x, 4, ticks, &digits);
+    int room = (int)fmin(6, fmax(2, fabs(x->at_to - x->at_from) / TICK_ROOM));
+    int digits, count = scale_ticks(x, room, ticks, &digits);
 
     for (int i = 0; i < count; i++) {
         double at = scale_at(x, ticks[i]);

@@ -125,7 +125,7 @@ static void marks(struct str *out, const struct chart_point *points, size_t coun
 
     for (size_t i = 0; i < count; i++) {
         str_clear(&tip);
-        str_addf(&tip, "%s: ", points[i].label);
+        str_addf(&tip, "%s: ", points[i].name);
         html_number(&tip, points[i].x, html_digits(points[i].x));
         str_addf(&tip, " (%s), ", text->unit);
         html_number(&tip, points[i].y, 2);

@@ -10,6 +10,8 @@
 
 /* Below this share of job-time, in percent, broken promises are all drawn alike. */
 #define BROKEN_LEAST 0.01
+/* More names than this do not fit beside their marks: numbers do. */
+#define NAMES_MAX 9
 
 /* Rows of a chart with their labels; the caller ends it with rows_free(). */
 struct rows {
@@ -196,19 +198,25 @@ static void pareto_figure(struct page *p, const struct facts_load *l)
         .goal_label = "goal",
     };
     struct chart_point *points = mem_array(struct chart_point, l->count);
-    struct str title = {0}, description = {0};
+    char(*numbers)[24] = mem_resize(NULL, 0, l->count, sizeof(*numbers));
+    bool crowded = l->count > NAMES_MAX;
+    struct str title = {0}, description = {0}, caption = {0};
 
     str_addf(&title, "Energy against broken promises, %s", l->label);
     str_add(&description, "Best in energy and kept job-time at once:");
     for (size_t i = 0; i < l->count; i++) {
         const struct facts_line *line = &l->lines[i];
 
-        points[i] = (struct chart_point){.label = line->row->policy->name,
-                                         .cls = page_class(line->role),
-                                         .shape = page_shape(line->role),
-                                         .x = line->kwh.mean,
-                                         .y = 100 - line->sla_time.mean,
-                                         .front = line->on_front};
+        snprintf(numbers[i], sizeof(numbers[i]), "%zu", i + 1);
+        str_addf(&caption, "%s%zu %s", i ? ", " : "", i + 1, line->row->policy->name);
+        points[i] =
+            (struct chart_point){.label = crowded ? numbers[i] : line->row->policy->name,
+                                 .name = line->row->policy->name,
+                                 .cls = page_class(line->role),
+                                 .shape = page_shape(line->role),
+                                 .x = line->kwh.mean,
+                                 .y = 100 - line->sla_time.mean,
+                                 .front = line->on_front};
         if (line->on_front)
             str_addf(&description, " %s", line->row->policy->name);
     }
@@ -219,9 +227,11 @@ static void pareto_figure(struct page *p, const struct facts_load *l)
 
     page_figure(p, l->label);
     chart_scatter(p->out, &text, points, l->count, &axis);
-    page_figure_end(p, NULL);
+    page_figure_end(p, crowded ? str_text(&caption) : NULL);
     str_fini(&title);
     str_fini(&description);
+    str_fini(&caption);
+    free(numbers);
     free(points);
 }
 
