@@ -183,7 +183,8 @@ struct workload *arrivals_workload(const struct arrivals *a,
     /* A part may go over the end of the list and on from its beginning. */
     for (size_t i = 0; list.count < most; i++) {
         const struct arrival *from = &a->items[(first + i) % a->count];
-        double turn_s = (double)((first + i) / a->count) * a->items[a->count - 1].at_s;
+        size_t turns = (first + i) / a->count;
+        double turn_s = (double)turns * a->items[a->count - 1].at_s;
         struct request r = make_request(from, use, world, w->reference_gpu, &rng);
 
         if (use->load > 0 ? wanted_s <= 0 : i == a->count)

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "loop/cluster.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,6 +77,7 @@ static int take_out(struct draft *d, const struct count_of *what, struct node_sp
 {
     int left = what->count;
 
+    assert(d->types.items); /* a cluster has types */
     for (size_t n = d->nodes.count; n-- > 0 && left > 0;) {
         struct node_spec *node = &d->nodes.items[n];
         int taken = node->device_count < left ? node->device_count : left;
@@ -144,7 +146,7 @@ static int change(struct draft *d, const char *text, size_t length, struct err *
 static struct cluster *build(const struct draft *d)
 {
     struct gpu_sheet types[CLUSTER_MAX_TYPES];
-    int index[CLUSTER_MAX_TYPES], count = 0;
+    int index[CLUSTER_MAX_TYPES] = {0}, count = 0;
     struct cluster *cluster;
 
     for (size_t t = 0; t < d->types.count; t++) {
