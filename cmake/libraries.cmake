@@ -36,3 +36,17 @@ corgi_library(corgi_loop loop corgi_world corgi_nn corgi_base PkgConfig::CLP)
 corgi_library(corgi_sim sim corgi_loop)
 corgi_library(corgi_eval eval corgi_sim)
 corgi_library(corgi_bench bench corgi_eval PkgConfig::CBC)
+# The weights that ship are put into the binary by shipped.c.
+file(GLOB corgi_weights CONFIGURE_DEPENDS
+    ${CMAKE_SOURCE_DIR}/src/loop/estimate/weights/*.bin)
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/loop/estimate/shipped.c PROPERTIES
+    COMPILE_DEFINITIONS
+        CORGI_WEIGHTS_DIR="${CMAKE_SOURCE_DIR}/src/loop/estimate/weights"
+    OBJECT_DEPENDS "${corgi_weights}")
+# Inner loops of estimates; nothing here relies on the sign of zero or on traps.
+set_source_files_properties(
+    ${CMAKE_SOURCE_DIR}/src/loop/estimate/stats.c
+    ${CMAKE_SOURCE_DIR}/src/loop/estimate/core_row.c
+    ${CMAKE_SOURCE_DIR}/src/loop/estimate/dense.c
+    PROPERTIES COMPILE_OPTIONS
+        "-O3;-fno-math-errno;-fno-trapping-math;-fno-signed-zeros")

@@ -1,6 +1,7 @@
 # One executable a test file: tests/unit/test_<module>.c and tests/scenario/<name>.c with
 # cmocka (test_nn_<module>_double.c with the networks in double), tests/e2e/<name>.bats
-# with bats against the built programs.
+# with bats against the built programs, tests/browser/<name>.bats likewise where there is a
+# browser.
 pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
 if(NOT CMOCKA_FOUND)
     message(STATUS "cmocka is missing: building without tests")
@@ -40,10 +41,12 @@ endfunction()
 corgi_c_tests(unit)
 corgi_c_tests(scenario)
 
-file(GLOB bats_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/e2e/*.bats)
-foreach(file ${bats_files})
-    get_filename_component(name ${file} NAME_WE)
-    add_test(NAME e2e_${name} COMMAND bats --tap ${file})
-    set_tests_properties(e2e_${name} PROPERTIES
-        LABELS e2e ENVIRONMENT "${corgi_test_env}" TIMEOUT 900)
+foreach(label e2e browser)
+    file(GLOB bats_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${label}/*.bats)
+    foreach(file ${bats_files})
+        get_filename_component(name ${file} NAME_WE)
+        add_test(NAME ${label}_${name} COMMAND bats --tap ${file})
+        set_tests_properties(${label}_${name} PROPERTIES
+            LABELS ${label} ENVIRONMENT "${corgi_test_env}" TIMEOUT 900)
+    endforeach()
 endforeach()

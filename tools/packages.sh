@@ -10,7 +10,7 @@ packages_build=(
 # shellcheck disable=SC2034  # used by ./test
 packages_test=(
     "${packages_build[@]}"
-    libcmocka-dev bats jq clang-format clang-tidy cppcheck shellcheck groff-base
+    libcmocka-dev bats jq clang-format clang-tidy cppcheck shellcheck groff-base libxml2-utils
 )
 
 # Names of those that are not installed, one a line.

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/parse.h"
+#include "bench/bench_estimate.h"
 #include "bench/bench_optimize.h"
 
 #include <stdio.h>
@@ -200,7 +201,63 @@ static const struct command bench_optimize = {
     .run = run_optimize,
 };
 
-static const struct command *const children[] = {&bench_optimize, NULL};
+static const struct option_spec estimate_options[] = {
+    {.name = "gpus",
+     .type = OPTION_INT,
+     .argument = "K",
+     .min = 1,
+     .max = 64,
+     .default_text = "8",
+     .offset = offsetof(struct bench_estimate_options, gpus),
+     .help = "GPU types"},
+    {.name = "corunners",
+     .type = OPTION_INT,
+     .argument = "N",
+     .min = 1,
+     .max = 100000,
+     .default_text = "1000",
+     .offset = offsetof(struct bench_estimate_options, corunners),
+     .help = "jobs the new one may run beside"},
+    {.name = "observations",
+     .type = OPTION_INT,
+     .argument = "N",
+     .min = 1,
+     .max = 100000,
+     .default_text = "1000",
+     .offset = offsetof(struct bench_estimate_options, observations),
+     .help = "measurements remembered"},
+    {.name = "seed",
+     .letter = 's',
+     .type = OPTION_U64,
+     .argument = "N",
+     .default_text = "1",
+     .offset = offsetof(struct bench_estimate_options, seed),
+     .help = "seed of the jobs"},
+    {.name = "json",
+     .letter = 'j',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct bench_estimate_options, json),
+     .help = "print JSON instead of a table"},
+    {0},
+};
+
+static int run_estimate(struct command_call *call)
+{
+    struct err err = {0};
+
+    return bench_estimate_main(call->args, stdout, &err) < 0 ? command_failed(call, &err)
+                                                             : 0;
+}
+
+static const struct command bench_estimate = {
+    .name = "estimate",
+    .summary = "time the estimates of a new job and the learning from a measurement",
+    .options = estimate_options,
+    .args_size = sizeof(struct bench_estimate_options),
+    .run = run_estimate,
+};
+
+static const struct command *const children[] = {&bench_estimate, &bench_optimize, NULL};
 
 const struct command cmd_bench = {
     .name = "bench",

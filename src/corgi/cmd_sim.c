@@ -1,8 +1,11 @@
 /* cmd_sim.c - corgi sim: what would happen on a cluster under each policy */
 #include "corgi/commands.h"
 
+#include "base/options_words.h"
 #include "base/parse.h"
 #include "base/progress.h"
+#include "loop/settings.h"
+#include "sim/report/report.h"
 #include "sim/result.h"
 
 #include <stdio.h>
@@ -10,12 +13,19 @@
 
 struct sim_args {
     const char *cluster;
+    const char *config;
     const char *trace;
     const char *workload;
     const char *throughputs;
+    const char *arrivals;
+    int arrivals_format;
+    const char *demand;
+    const char *replace;
+    double power_limit_watts;
     const char *policy;
     const char *load;
     const char *out;
+    const char *sleep;
     uint64_t seed;
     int seeds;
     int threads;
@@ -24,10 +34,12 @@ struct sim_args {
     int limit;
     double mtbf_s;
     double until_s;
-    bool no_sleep;
     bool timings;
     bool json;
 };
+
+/* In the order of enum arrivals_format. */
+static const char *const formats[] = {"philly", "alibaba", NULL};
 
 static const struct option_spec options[] = {
     {.name = "workload",
@@ -36,13 +48,19 @@ static const struct option_spec options[] = {
      .argument = "NAME",
      .default_text = "demo",
      .offset = offsetof(struct sim_args, workload),
-     .help = "built-in cluster and requests: demo, standard or modern"},
+     .help = "built-in cluster and requests: demo, standard, modern, or a variant of "
+             "standard (-tight, -drift, -newfamily, -newgpu, -nok80, -host40, -host400)"},
     {.name = "cluster",
      .letter = 'c',
      .type = OPTION_STRING,
      .argument = "FILE",
      .offset = offsetof(struct sim_args, cluster),
      .help = "nodes and GPUs as YAML, instead of the workload's"},
+    {.name = "config",
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .offset = offsetof(struct sim_args, config),
+     .help = "settings of the loop as YAML; 'corgi config show' prints them"},
     {.name = "trace",
      .letter = 't',
      .type = OPTION_STRING,
@@ -54,6 +72,36 @@ static const struct option_spec options[] = {
      .argument = "FILE",
      .offset = offsetof(struct sim_args, throughputs),
      .help = "measured rates as Gavel's JSON, instead of the synthetic world"},
+    {.name = "arrivals",
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .offset = offsetof(struct sim_args, arrivals),
+     .help = "when jobs came, how long and on how many GPUs, from a public trace; with "
+             "--load its bursts, else all of it"},
+    {.name = "arrivals-format",
+     .type = OPTION_CHOICE,
+     .argument = "NAME",
+     .choices = formats,
+     .default_text = "philly",
+     .offset = offsetof(struct sim_args, arrivals_format),
+     .help = "what that file is: philly or alibaba (a pod list)"},
+    {.name = "demand",
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .offset = offsetof(struct sim_args, demand),
+     .help = "times of requests (CSV with arrival_s) that give services their load"},
+    {.name = "replace",
+     .type = OPTION_STRING,
+     .argument = "OUT=IN",
+     .offset = offsetof(struct sim_args, replace),
+     .help = "what if: other cards, for instance k80:8=l4:2, with commas between"},
+    {.name = "power-cap-total",
+     .type = OPTION_WATTS,
+     .argument = "WATTS",
+     .default_text = "0",
+     .offset = offsetof(struct sim_args, power_limit_watts),
+     .help = "limit on the draw of the whole cluster, for planners that keep one; 0 is "
+             "none"},
     {.name = "policy",
      .letter = 'p',
      .type = OPTION_STRING,
@@ -107,15 +155,18 @@ static const struct option_spec options[] = {
     {.name = "share",
      .type = OPTION_INT,
      .argument = "N",
-     .min = 1,
+     .min = 0,
      .max = LOOP_MAX_SHARE,
-     .default_text = "2",
+     .default_text = "0",
      .offset = offsetof(struct sim_args, share),
-     .help = "most jobs on one GPU"},
-    {.name = "no-sleep",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct sim_args, no_sleep),
-     .help = "idle nodes stay awake, for every policy"},
+     .help = "most jobs on one GPU; 0 is what the config says"},
+    {.name = "sleep",
+     .type = OPTION_STRING,
+     .argument = "MODE",
+     .offset = offsetof(struct sim_args, sleep),
+     .help =
+         "whether idle nodes sleep, for every policy: on, off, or both in turn [what the "
+         "config says]"},
     {.name = "mtbf",
      .type = OPTION_SECONDS,
      .argument = "TIME",
@@ -135,7 +186,7 @@ static const struct option_spec options[] = {
      .type = OPTION_STRING,
      .argument = "DIR",
      .offset = offsetof(struct sim_args, out),
-     .help = "also write sim.json, rows.csv and jobs.csv there"},
+     .help = "also write report.html, sim.json, rows.csv and jobs.csv there"},
     {.name = "timings",
      .type = OPTION_FLAG,
      .offset = offsetof(struct sim_args, timings),
@@ -172,44 +223,87 @@ static int parse_loads(const char *text, struct sweep_options *o, struct err *er
     return 0;
 }
 
+/* What the command line says goes before what a config file says. */
+static int override_settings(const struct sim_args *args, struct sweep_options *o,
+                             struct err *err)
+{
+    struct optimize_settings *s = &o->sim.settings;
+
+    if (args->share > 0)
+        s->share_max = args->share;
+    if (args->power_limit_watts > 0)
+        s->power_limit_watts = args->power_limit_watts;
+    if (!args->sleep)
+        return 0;
+    o->both_sleeps = !strcmp(args->sleep, "both");
+    s->sleep = strcmp(args->sleep, "off") != 0;
+    if (o->both_sleeps || !strcmp(args->sleep, "on") || !strcmp(args->sleep, "off"))
+        return 0;
+    return err_set(err, ERR_USAGE, "--sleep %s is none of on, off and both", args->sleep);
+}
+
 static int fill_options(const struct sim_args *args, struct sweep_options *o,
                         struct err *err)
 {
     const struct scenario_builtin *builtin = scenario_builtin_find(args->workload);
 
-    if (!builtin)
-        return err_set(err, ERR_USAGE,
-                       "unknown workload '%s'; there are demo, standard and modern",
-                       args->workload);
+    if (!builtin) {
+        struct str names = {0};
+
+        err_set(err, ERR_USAGE, "unknown workload '%s'; there are %s", args->workload,
+                scenario_builtin_names(&names));
+        str_fini(&names);
+        return -1;
+    }
     *o = (struct sweep_options){.sim = sim_default_options(), .threads = args->threads};
     o->scenario = (struct scenario_options){
         .workload = args->workload,
         .cluster = args->cluster,
         .throughputs = args->throughputs,
         .trace = args->trace,
+        .arrivals = args->arrivals,
+        .arrivals_format = (enum arrivals_format)args->arrivals_format,
+        .as_is = args->arrivals && !args->load,
+        .demand = args->demand,
+        .replace = args->replace,
         .days = args->days,
         .limit = (size_t)args->limit,
         .seed = args->seed,
     };
     /* Traces of measured jobs name machines of a whole cluster: give them the standard
      * one. */
-    if (args->trace && !strcmp(args->workload, "demo"))
+    if ((args->trace || args->arrivals) && !strcmp(args->workload, "demo"))
         o->scenario.workload = "standard";
-    o->sim.settings.sleep = !args->no_sleep;
-    o->sim.settings.share_max = args->share;
+    if (override_settings(args, o, err) < 0)
+        return -1;
     o->sim.node_mtbf_s = args->mtbf_s;
     o->sim.limit_s = args->until_s;
-    o->seeds = args->seeds ? args->seeds : args->trace ? 1 : builtin->seeds;
+    o->record = args->out != NULL;
+    o->seeds = args->seeds                        ? args->seeds
+               : args->trace || o->scenario.as_is ? 1
+                                                  : builtin->seeds;
     if (policy_parse_list(args->policy, o->policies, &o->policy_count, err) < 0) {
         err->code = ERR_USAGE;
         return -1;
     }
-    if (args->trace && !args->load) {
+    if ((args->trace || args->arrivals) && !args->load) {
         o->loads[0] = 1;
         o->load_count = 1;
         return 0;
     }
     return parse_loads(args->load ? args->load : builtin->loads, o, err);
+}
+
+/* The file's settings, under those of the command line. */
+static int read_settings(const struct sim_args *args, struct sweep_options *o,
+                         struct err *err)
+{
+    struct optimize_settings settings;
+
+    if (config_read(settings_keys, &settings, sizeof(settings), args->config, err) < 0)
+        return -1;
+    o->sim.settings = settings;
+    return override_settings(args, o, err);
 }
 
 static void show_progress(void *ctx, double share)
@@ -250,13 +344,31 @@ static int print_result(const struct sim_args *args, const struct sweep *sweep,
     table = result_table(sweep);
     rc = table_print(table, stdout, err);
     table_destroy(table);
-    printf(
-        "\n%s rates, modelled power; idle nodes %s.  Work is in hours of the fastest GPU "
-        "type.\nSLA time%%: share of job-time with the requirement met; oracle rows know "
-        "true rates.\n",
-        args->throughputs ? "Measured" : "Synthetic",
-        args->no_sleep ? "stay awake" : "sleep");
+    printf("\n%s rates, modelled power.  Work is in hours of the fastest GPU type.\nSLA "
+           "time%%: share of job-time with the requirement met; oracle rows know "
+           "true rates.\n",
+           args->throughputs ? "Measured" : "Synthetic");
     print_rejected(sweep);
+    return rc;
+}
+
+static int write_files(const struct sim_args *args, const struct sweep *sweep,
+                       const struct sweep_options *o, struct err *err)
+{
+    /* How many threads there were and where results go is no part of them. */
+    static const char *const except[] = {"out", "threads", "json", NULL};
+    struct str command = {0}, page = {0};
+    struct report_input report = {.sweep = sweep, .options = o, .timings = args->timings};
+    int rc;
+
+    str_add(&command, "corgi sim");
+    options_words(options, args, sizeof(*args), except, &command);
+    str_add(&command, " --out DIR");
+    report.command = str_text(&command);
+    report_page(&page, &report);
+    rc = result_write(sweep, o, str_text(&page), args->out, err);
+    str_fini(&page);
+    str_fini(&command);
     return rc;
 }
 
@@ -272,13 +384,17 @@ static int run(struct command_call *call)
     if (args->trace && args->load)
         return command_wrong_use(call,
                                  "--load is for generated requests, not for a --trace");
+    if (args->trace && args->arrivals)
+        return command_wrong_use(call, "--trace and --arrivals exclude each other");
     if (fill_options(args, &o, &err) < 0)
         return command_wrong_use(call, "%s", err.text);
+    if (args->config && read_settings(args, &o, &err) < 0)
+        return command_failed(call, &err);
     progress = progress_create("simulating", 1);
     rc = sweep_run(&sweep, &o, show_progress, progress, &err);
     progress_destroy(progress);
     if (rc == 0 && args->out)
-        rc = result_write(&sweep, &o, args->out, &err);
+        rc = write_files(args, &sweep, &o, &err);
     if (rc == 0)
         rc = print_result(args, &sweep, &o, &err);
     sweep_fini(&sweep);

@@ -1,6 +1,6 @@
 /* model.h - what is believed of jobs and GPUs: asked by estimate/, corrected by refine/
  *
- * Implementations: the data-sheet model (estimate/datasheet.h), the learned one, and the
+ * Implementations: the data-sheet model (model/datasheet.h), the learned one, and the
  * simulator's oracle.  Not thread-safe: the loop thread owns it. */
 #ifndef CORGI_LOOP_MODEL_H
 #define CORGI_LOOP_MODEL_H

@@ -26,20 +26,6 @@ struct loop {
     double *device_changed_s; /* (devices) when jobs or cap of a device last changed */
 };
 
-struct optimize_settings loop_default_settings(void)
-{
-    return (struct optimize_settings){
-        .share_max = 2,
-        .sleep = true,
-        .caps = false,
-        .moves = true,
-        .confidence = 0.8,
-        .progress_watts = 200,
-        .move_s = 45,
-        .grace_s = 600,
-    };
-}
-
 struct loop *loop_create_take(const struct loop_options *options, struct cluster *cluster,
                               struct model model, const struct planner_ops *planner)
 {

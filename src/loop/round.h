@@ -18,9 +18,6 @@ struct loop_options {
     uint64_t seed;
 };
 
-/* Defaults that fit a small mixed cluster; docs/architecture.md explains them. */
-struct optimize_settings loop_default_settings(void);
-
 /* Takes the cluster and the model; the planner is made from its ops. */
 struct loop *loop_create_take(const struct loop_options *options, struct cluster *cluster,
                               struct model model, const struct planner_ops *planner);

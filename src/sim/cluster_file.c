@@ -211,6 +211,9 @@ static const struct builtin builtins[] = {
                  "  - {gpu: k80, gpus: 4, count: 9, name: kepler}\n"
                  "  - {gpu: p100, gpus: 4, count: 9, name: pascal}\n"
                  "  - {gpu: v100, gpus: 4, count: 9, name: volta}\n"},
+    {"standard-nok80", "nodes:\n"
+                       "  - {gpu: p100, gpus: 4, count: 13, name: pascal}\n"
+                       "  - {gpu: v100, gpus: 4, count: 14, name: volta}\n"},
     {"modern", "nodes:\n"
                "  - {gpu: t4, gpus: 4, count: 5, name: turing}\n"
                "  - {gpu: v100, gpus: 4, count: 5, name: volta}\n"

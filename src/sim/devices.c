@@ -140,3 +140,10 @@ void sim_touch_job_devices(struct sim *sim, const struct sim_job *job)
     for (int i = 0; i < job->device_count; i++)
         sim_touch_device(sim, job->devices[i]);
 }
+
+void sim_touch_node(struct sim *sim, int n)
+{
+    meter_node(sim->meter, n, sim->now_s);
+    recording_node(sim->recording, n, loop_cluster(sim->loop)->nodes[n].state,
+                   sim->now_s);
+}

@@ -25,6 +25,14 @@ static double node_ready_s(const struct sim *sim, int n)
     return node->state == NODE_WAKING ? node->since_s + node->wake_s : sim->now_s;
 }
 
+static enum recording_why why_seated(const struct sim_job *job,
+                                     const struct action *action)
+{
+    if (action->kind == ACTION_MOVE)
+        return RECORDING_MOVED;
+    return job->result.restarts ? RECORDING_RESTARTED : RECORDING_STARTED;
+}
+
 /* Put the job where the action says and let it wait for its nodes and for `pause_s`. */
 static void seat_job(struct sim *sim, struct sim_job *job, const struct action *action,
                      double pause_s)
@@ -44,6 +52,8 @@ static void seat_job(struct sim *sim, struct sim_job *job, const struct action *
         job->result.wait_s = sim->now_s - job->request->job.submitted_s;
     if (isnan(job->ends_s))
         job->ends_s = job->ready_s + job->request->job.duration_s;
+    job->recorded = recording_seat(sim->recording, &job->request->job, action,
+                                   why_seated(job, action), sim->now_s, job->ready_s);
     sim_touch_job_devices(sim, job); /* its seats count as allocated from now */
     events_push(sim->events, (struct event){.at_s = job->ready_s,
                                             .kind = EVENT_READY,
@@ -58,6 +68,8 @@ static void unseat_job(struct sim *sim, struct sim_job *job)
 
     memcpy(devices, job->devices, sizeof(devices));
     pause_job(sim, job);
+    recording_leave(sim->recording, job->recorded, sim->now_s);
+    job->recorded = 0;
     job->device_count = 0;
     for (int i = 0; i < count; i++)
         sim_touch_device(sim, devices[i]);
@@ -73,16 +85,17 @@ void sim_execute(struct sim *sim, const struct action *actions, size_t count)
             events_push(sim->events, (struct event){.at_s = node_ready_s(sim, a->node),
                                                     .kind = EVENT_AWAKE,
                                                     .subject = a->node});
-            meter_node(sim->meter, a->node, sim->now_s);
+            sim_touch_node(sim, a->node);
             break;
         case ACTION_SLEEP:
-            meter_node(sim->meter, a->node, sim->now_s);
+            sim_touch_node(sim, a->node);
             break;
         case ACTION_CAP:
             sim_touch_device(sim, a->device);
             break;
         case ACTION_STOP:
             unseat_job(sim, job);
+            job->result.moves++; /* it will go on elsewhere, or here after others */
             job->end = SIM_WAITING;
             break;
         case ACTION_MOVE:
@@ -91,8 +104,9 @@ void sim_execute(struct sim *sim, const struct action *actions, size_t count)
             seat_job(sim, job, a, sim->options->settings.move_s);
             break;
         case ACTION_START:
+            /* A job that ran before comes back from its checkpoint. */
             seat_job(sim, job, a,
-                     job->result.restarts ? sim->options->settings.move_s : 0);
+                     isnan(job->result.wait_s) ? 0 : sim->options->settings.move_s);
             break;
         }
     }
@@ -220,7 +234,7 @@ void sim_node_fails(struct sim *sim, int n)
         job->result.restarts++;
     }
     vec_free(&victims);
-    meter_node(sim->meter, n, sim->now_s);
+    sim_touch_node(sim, n);
     events_push(sim->events, (struct event){.at_s = sim->now_s + sim->options->repair_s,
                                             .kind = EVENT_NODE_REPAIR,
                                             .subject = n});
@@ -230,6 +244,6 @@ void sim_node_fails(struct sim *sim, int n)
 void sim_node_repaired(struct sim *sim, int n)
 {
     loop_node_repaired(sim->loop, n, sim->now_s);
-    meter_node(sim->meter, n, sim->now_s);
+    sim_touch_node(sim, n);
     sim_news(sim);
 }

@@ -11,6 +11,9 @@
  * there: the tenth hour tells little that the ninth did not. */
 #define MEASURE_AGE_SHARE 0.1
 
+/* Rates that drift are recomputed this often. */
+#define DRIFT_STEP_S 1800.0
+
 static void move_demand(struct sim *sim, struct sim_job *job)
 {
     double demand = workload_demand(job->request, sim->now_s);
@@ -52,10 +55,14 @@ static void report(struct sim *sim, struct sim_job *job)
         .rate = job->rate * exp(sim->options->noise_sd * rng_normal(&sim->noise)),
         .device_watts = device_watts(sim, job) * exp(0.02 * rng_normal(&sim->noise)),
     };
+    long first_sights;
 
+    first_sights = loop_score(sim->loop)->first_sights;
     /* Refused when a neighbour came or went within the window: the next one will do. */
     if (loop_measure(sim->loop, &m, NULL) < 0)
         return;
+    if (loop_score(sim->loop)->first_sights > first_sights)
+        recording_sight(sim->recording, sim->now_s, loop_score(sim->loop)->first_newest);
     job->measured_s = sim->now_s;
     sim_want_round(sim, sim->now_s + sim->options->round_s);
 }
@@ -80,12 +87,23 @@ static void report_progress(struct sim *sim, const struct sim_job *job)
                       job->request->steps - fmax(0, job->left - ahead), NULL);
 }
 
+/* Rates drift in steps: devices are recomputed now and then, not all the time. */
+static void let_rates_drift(struct sim *sim)
+{
+    if (!(sim->truth.drift > 0) || sim->now_s - sim->truth.drift_at_s < DRIFT_STEP_S)
+        return;
+    sim->truth.drift_at_s = sim->now_s;
+    for (int d = 0; d < sim->setup->cluster->device_count; d++)
+        sim_touch_device(sim, d);
+}
+
 double sim_tick(struct sim *sim)
 {
     size_t count;
     const struct job_status *const *jobs = loop_jobs(sim->loop, &count);
     double next_s = INFINITY;
 
+    let_rates_drift(sim);
     for (size_t i = 0; i < count; i++) {
         struct sim_job *job = sim_job_of(sim, jobs[i]->job.id);
         bool service = job->request->job.kind == JOB_INFERENCE;

@@ -207,19 +207,20 @@ void result_json(const struct sweep *sweep, const struct sweep_options *o, bool 
 }
 
 /* Of one load: the least energy among rows that keep the promise about as well as any. */
-static size_t best_row(const struct sweep *sweep, double load)
+static size_t best_row(const struct sweep *sweep, double load, bool sleep)
 {
     double best_sla = 0, best_kwh = INFINITY;
     size_t best = sweep->row_count;
 
     for (size_t i = 0; i < sweep->row_count; i++)
-        if (sweep->rows[i].load == load || isnan(load))
+        if ((sweep->rows[i].load == load || isnan(load)) && sweep->rows[i].sleep == sleep)
             best_sla = fmax(best_sla, sweep_mean(&sweep->rows[i], sla_time).mean);
     for (size_t i = 0; i < sweep->row_count; i++) {
         const struct sweep_row *row = &sweep->rows[i];
         double kwh = sweep_mean(row, energy_kwh).mean;
 
-        if ((row->load != load && !isnan(load)) || row->policy->oracle ||
+        if ((row->load != load && !isnan(load)) || row->sleep != sleep ||
+            row->policy->model == SIM_MODEL_ORACLE ||
             sweep_mean(row, sla_time).mean < best_sla - 0.005 || kwh >= best_kwh)
             continue;
         best_kwh = kwh;
@@ -249,6 +250,7 @@ static void table_line(struct table *t, const struct sweep_row *row, bool best)
         table_cell(t, "-");
     else
         table_cellf(t, "%.0f%%", 100 * row->load);
+    table_cell(t, row->sleep ? "on" : "off");
     cell_with_interval(t, sweep_mean(row, energy_kwh), 1);
     if (best)
         table_mark(t, TABLE_GOOD);
@@ -265,15 +267,16 @@ static void table_line(struct table *t, const struct sweep_row *row, bool best)
 struct table *result_table(const struct sweep *sweep)
 {
     static const char *const titles[] = {
-        "load",       "energy kWh", "Wh/work",   "SLA time%", "SLA jobs%",
-        "wait95 min", "eff alloc",  "eff power", "moves/job", "finished"};
+        "load",       "sleep",     "energy kWh", "Wh/work",   "SLA time%", "SLA jobs%",
+        "wait95 min", "eff alloc", "eff power",  "moves/job", "finished"};
     struct table *t = table_create();
 
     table_column(t, "policy", TABLE_LEFT);
     for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
         table_column(t, titles[i], TABLE_RIGHT);
     for (size_t i = 0; i < sweep->row_count; i++)
-        table_line(t, &sweep->rows[i], best_row(sweep, sweep->rows[i].load) == i);
+        table_line(t, &sweep->rows[i],
+                   best_row(sweep, sweep->rows[i].load, sweep->rows[i].sleep) == i);
     return t;
 }
 
@@ -313,36 +316,65 @@ struct table *result_jobs(const struct sweep *sweep)
     return t;
 }
 
-static int write_table(struct table *t, const char *dir, const char *name,
-                       struct err *err)
-{
-    char *path = file_join(dir, name);
-    struct file_out *out = file_out_open(path, err);
-    int rc = -1;
+enum { OUT_JSON, OUT_ROWS, OUT_JOBS, OUT_PAGE, OUT_COUNT };
 
-    if (out && table_print_csv(t, file_out_stream(out), err) == 0)
-        rc = file_out_commit(out, err);
-    else
-        file_out_abort(out);
-    free(path);
+static int print_csv(struct table *t, struct file_out *out, struct err *err)
+{
+    int rc = table_print_csv(t, file_out_stream(out), err);
+
     table_destroy(t);
     return rc;
 }
 
-int result_write(const struct sweep *sweep, const struct sweep_options *options,
-                 const char *dir, struct err *err)
+static int print_file(int which, const struct sweep *sweep,
+                      const struct sweep_options *options, const char *page,
+                      struct file_out *out, struct err *err)
 {
     struct str json = {0};
-    char *path = file_join(dir, "sim.json");
-    int rc = -1;
 
+    if (which == OUT_ROWS)
+        return print_csv(result_table(sweep), out, err);
+    if (which == OUT_JOBS)
+        return print_csv(result_jobs(sweep), out, err);
+    if (which == OUT_PAGE) {
+        fputs(page, file_out_stream(out));
+        return 0;
+    }
     result_json(sweep, options, false, &json);
-    if (file_make_dirs(dir, err) == 0 &&
-        file_write(path, str_text(&json), json.length, err) == 0 &&
-        write_table(result_table(sweep), dir, "rows.csv", err) == 0 &&
-        write_table(result_jobs(sweep), dir, "jobs.csv", err) == 0)
-        rc = 0;
-    free(path);
+    fputs(str_text(&json), file_out_stream(out));
     str_fini(&json);
+    return 0;
+}
+
+/* Everything is on its way to the disk before the first file gets its name: a disk that
+ * is full leaves what was there. */
+int result_write(const struct sweep *sweep, const struct sweep_options *options,
+                 const char *page, const char *dir, struct err *err)
+{
+    static const char *const names[] = {"sim.json", "rows.csv", "jobs.csv",
+                                        "report.html"};
+    struct file_out *outs[OUT_COUNT] = {0};
+    char *path = NULL;
+    int rc = file_make_dirs(dir, err);
+
+    for (int i = 0; rc == 0 && i < OUT_COUNT; i++) {
+        free(path);
+        path = file_join(dir, names[i]);
+        outs[i] = file_out_open(path, err);
+        if (!outs[i])
+            rc = -1;
+        else if (print_file(i, sweep, options, page, outs[i], err) < 0)
+            rc = err_prefix(err, "%s", path);
+        else if (fflush(file_out_stream(outs[i])) != 0 ||
+                 ferror(file_out_stream(outs[i])))
+            rc = err_sys(err, "cannot write %s", path);
+    }
+    for (int i = 0; i < OUT_COUNT; i++) {
+        if (rc == 0)
+            rc = file_out_commit(outs[i], err);
+        else
+            file_out_abort(outs[i]);
+    }
+    free(path);
     return rc;
 }

@@ -17,8 +17,9 @@ void result_json(const struct sweep *sweep, const struct sweep_options *options,
 /* What became of each request of each run. */
 struct table *result_jobs(const struct sweep *sweep);
 
-/* sim.json, rows.csv and jobs.csv in a directory that is made when it is not there. */
+/* sim.json, rows.csv, jobs.csv and the page as report.html in a directory that is made
+ * when it is not there; all of them or, when the disk is full, none. */
 int result_write(const struct sweep *sweep, const struct sweep_options *options,
-                 const char *dir, struct err *err);
+                 const char *page, const char *dir, struct err *err);
 
 #endif

@@ -4,6 +4,9 @@
 #include "base/clock.h"
 #include "loop/cluster.h"
 #include "loop/model/datasheet.h"
+#include "loop/model/feedback.h"
+#include "loop/model/initial.h"
+#include "loop/settings.h"
 #include "sim/score.h"
 #include "sim/state.h"
 
@@ -22,7 +25,7 @@
 struct sim_options sim_default_options(void)
 {
     return (struct sim_options){
-        .settings = loop_default_settings(),
+        .settings = settings_default(),
         .seed = 1,
         .tick_s = 60,
         .round_s = 300,
@@ -47,6 +50,38 @@ static void schedule_failure(struct sim *sim, int node)
                        .subject = node});
 }
 
+static struct model make_model(struct sim *sim, const struct cluster *cluster)
+{
+    switch (sim->setup->model) {
+    case SIM_MODEL_ORACLE:
+        return sim_oracle_create(&sim->truth, sim);
+    case SIM_MODEL_FEEDBACK:
+        return feedback_model_create(cluster->types, cluster->type_count);
+    case SIM_MODEL_INITIAL:
+        return initial_model_take(
+            datasheet_model_create(cluster->types, cluster->type_count));
+    case SIM_MODEL_LEARNED:
+        break;
+    }
+    return datasheet_model_create(cluster->types, cluster->type_count);
+}
+
+/* Nodes that are bought later are down until then. */
+static bool comes_late(const struct sim *sim, int n)
+{
+    const struct cluster *cluster = loop_cluster(sim->loop);
+    const struct device *first = &cluster->devices[cluster->nodes[n].first_device];
+
+    return sim->setup->late_s > 0 && first->type == sim->setup->late_type;
+}
+
+static void hold_back_nodes(struct sim *sim)
+{
+    for (int n = 0; n < sim->setup->cluster->node_count; n++)
+        if (comes_late(sim, n))
+            loop_node_failed(sim->loop, n, 0);
+}
+
 static void sim_init(struct sim *sim, const struct sim_options *options,
                      const struct sim_setup *setup)
 {
@@ -54,17 +89,20 @@ static void sim_init(struct sim *sim, const struct sim_options *options,
     const struct loop_options loop_options = {.settings = options->settings,
                                               .seed = options->seed};
     struct cluster *cluster = cluster_dup(setup->cluster);
-    struct model model;
 
     *sim = (struct sim){.options = options, .setup = setup};
     sim->truth = (struct truth){.world = setup->world,
                                 .gpu_of_type = setup->gpu_of_type,
                                 .alone_sd = options->alone_sd,
-                                .beside_sd = options->beside_sd};
-    model = setup->oracle ? sim_oracle_create(&sim->truth, sim)
-                          : datasheet_model_create(cluster->types, cluster->type_count);
-    sim->loop = loop_create_take(&loop_options, cluster, model, setup->planner);
+                                .beside_sd = options->beside_sd,
+                                .drift = options->drift};
+    sim->loop = loop_create_take(&loop_options, cluster, make_model(sim, cluster),
+                                 setup->planner);
+    hold_back_nodes(sim);
     sim->meter = meter_create(loop_cluster(sim->loop), 0);
+    if (options->record_sights || options->record_places)
+        sim->recording =
+            recording_create(loop_cluster(sim->loop), options->record_places);
     sim->events = events_create();
     rng_stream(&sim->noise, options->seed, STREAM_NOISE);
     rng_stream(&sim->failures, options->seed, STREAM_FAILURES);
@@ -82,6 +120,7 @@ static void sim_fini(struct sim *sim)
 {
     loop_destroy(sim->loop);
     meter_destroy(sim->meter);
+    recording_destroy(sim->recording);
     events_destroy(sim->events);
     vec_free(&sim->decision_ms);
     free(sim->jobs);
@@ -161,7 +200,7 @@ static int handle(struct sim *sim, const struct event *event, struct err *err)
     case EVENT_AWAKE:
         loop_node_is_awake(sim->loop, event->subject, sim->now_s);
         sim_news(sim);
-        meter_node(sim->meter, event->subject, sim->now_s);
+        sim_touch_node(sim, event->subject);
         break;
     case EVENT_NODE_FAILS:
         if (cluster->nodes[event->subject].state == NODE_AWAKE)
@@ -214,8 +253,13 @@ static void fill_events(struct sim *sim)
         events_push(sim->events, (struct event){.at_s = w->requests[i].job.submitted_s,
                                                 .kind = EVENT_ARRIVAL,
                                                 .subject = (int)i});
-    for (int n = 0; n < sim->setup->cluster->node_count; n++)
+    for (int n = 0; n < sim->setup->cluster->node_count; n++) {
         schedule_failure(sim, n);
+        if (comes_late(sim, n))
+            events_push(sim->events, (struct event){.at_s = sim->setup->late_s,
+                                                    .kind = EVENT_NODE_REPAIR,
+                                                    .subject = n});
+    }
     sim->next_round_s = sim->next_tick_s = INFINITY;
     sim_want_round(sim, sim->options->round_s);
 }
@@ -260,6 +304,9 @@ int sim_run(const struct sim_options *options, const struct sim_setup *setup,
     if (play(&sim, progress, progress_ctx, err) < 0)
         goto done;
     score_run(&sim, result);
+    recording_end(sim.recording, sim.now_s);
+    result->recording = sim.recording;
+    sim.recording = NULL; /* the result's now */
     rc = 0;
 done:
     sim_fini(&sim);
@@ -269,5 +316,7 @@ done:
 void sim_result_fini(struct sim_result *result)
 {
     free(result->job_results);
+    recording_destroy(result->recording);
     result->job_results = NULL;
+    result->recording = NULL;
 }

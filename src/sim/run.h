@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "loop/round.h"
 #include "sim/meter.h"
+#include "sim/recording.h"
 #include "sim/truth.h"
 
 struct sim_options {
@@ -22,8 +23,11 @@ struct sim_options {
     double repair_s;     /* a failed node is back after this */
     double checkpoint_s; /* a failure loses what was done since the last checkpoint */
     double limit_s;      /* stop here whatever still runs; 0: at the end of all work */
+    double drift;        /* of rates over the days, see truth.h; 0: none */
     double alone_sd;     /* hidden factors of each job, see truth.h */
     double beside_sd;
+    bool record_sights; /* keep the errors of first estimates, see recording.h */
+    bool record_places; /* and who ran where */
 };
 
 struct sim_options sim_default_options(void);
@@ -55,6 +59,15 @@ struct sim_result {
     double decision_p50_ms, decision_p99_ms; /* of wall time: differs from run to run */
     struct refine_score estimates;
     struct sim_job_result *job_results; /* (jobs) */
+    struct sim_recording *recording;    /* NULL: not asked for */
+};
+
+/* What the planner is told of rates and watts. */
+enum sim_model {
+    SIM_MODEL_LEARNED,  /* first estimates, refined by what is measured: the default */
+    SIM_MODEL_INITIAL,  /* first estimates alone */
+    SIM_MODEL_FEEDBACK, /* constants, corrected by measurements of the same job alone */
+    SIM_MODEL_ORACLE,   /* the truth: a bound, not a policy */
 };
 
 /* What a run needs besides options; all borrowed. */
@@ -64,7 +77,10 @@ struct sim_setup {
     const struct cluster *cluster;
     const int *gpu_of_type;            /* (cluster types) */
     const struct planner_ops *planner; /* decides */
-    bool oracle;                       /* the planner is told the truth */
+    enum sim_model model;              /* what it is told */
+    int late_type;                     /* nodes of this type join at late_s, if that is
+                                          not 0 */
+    double late_s;
 };
 
 /* Called now and then with the share of requests that have ended; may be NULL. */

@@ -6,6 +6,8 @@
 #include "loop/cluster.h"
 #include "sim/cluster_file.h"
 #include "sim/trace.h"
+#include "sim/trace_demand.h"
+#include "sim/what_if.h"
 #include "world/gavel.h"
 #include "world/generate.h"
 
@@ -15,6 +17,9 @@
 #define STREAM_WORLD 21
 /* How far true speeds stray from the data sheet: cooling, drivers, hosts. */
 #define SHEET_JITTER 0.1
+
+#define STANDARD                                                                         \
+    .days = 5, .inference = 0.3, .seeds = 8, .loads = "30,50,70,90", .cluster = "standard"
 
 static const struct scenario_builtin builtins[] = {
     {.name = "demo",
@@ -31,6 +36,37 @@ static const struct scenario_builtin builtins[] = {
      .inference = 0.3,
      .seeds = 8,
      .loads = "30,50,70,90"},
+    {.name = "standard-host40",
+     .summary = "standard on machines that draw 40 W",
+     STANDARD,
+     .host_watts = 40},
+    {.name = "standard-host400",
+     .summary = "standard on machines that draw 400 W",
+     STANDARD,
+     .host_watts = 400},
+    {.name = "standard-nok80",
+     .summary = "standard without the oldest cards",
+     .days = 5,
+     .inference = 0.3,
+     .seeds = 8,
+     .loads = "30,50,70,90",
+     .cluster = "standard-nok80"},
+    {.name = "standard-tight",
+     .summary = "standard with requirements of 0.5 to 0.9 of the fastest card's rate",
+     STANDARD,
+     .tight = true},
+    {.name = "standard-drift",
+     .summary = "standard with rates that rise and fall by a fifth over the days",
+     STANDARD,
+     .drift = 0.2},
+    {.name = "standard-newfamily",
+     .summary = "standard with a family of jobs that first comes half way",
+     STANDARD,
+     .new_family = true},
+    {.name = "standard-newgpu",
+     .summary = "standard with the P100 nodes bought half way",
+     STANDARD,
+     .late_gpu = "p100"},
     {.name = "modern",
      .summary = "100 GPUs from T4 to H100, five days",
      .days = 5,
@@ -47,6 +83,15 @@ const struct scenario_builtin *scenario_builtin_find(const char *name)
         if (!strcmp(builtins[i].name, name))
             return &builtins[i];
     return NULL;
+}
+
+const char *scenario_builtin_names(struct str *out)
+{
+    size_t count = sizeof(builtins) / sizeof(builtins[0]);
+
+    for (size_t i = 0; i < count; i++)
+        str_addf(out, "%s%s", i ? ", " : "", builtins[i].name);
+    return str_text(out);
 }
 
 static struct world *synthetic_world(const struct cluster *cluster, uint64_t seed)
@@ -92,6 +137,8 @@ static void generate_workload(struct scenario *s, const struct scenario_options 
         .inference = builtin->inference,
         .several_gpus = builtin->several_gpus,
         .diurnal = builtin->diurnal,
+        .tight = builtin->tight,
+        .new_family = builtin->new_family,
         .seed = o->seed,
         .limit = o->limit,
     };
@@ -103,6 +150,74 @@ static void generate_workload(struct scenario *s, const struct scenario_options 
     free(devices);
 }
 
+static int read_arrivals(struct scenario *s, const struct scenario_options *o,
+                         const struct scenario_builtin *builtin, struct err *err)
+{
+    const struct arrivals_use use = {
+        .cluster = s->cluster,
+        .inference = builtin->inference,
+        .load = o->as_is ? 0 : o->load,
+        .days = o->days > 0 ? o->days : builtin->days,
+        .limit = o->limit,
+        .seed = o->seed,
+    };
+    struct arrivals arrivals;
+
+    if (arrivals_load(&arrivals, o->arrivals, o->arrivals_format, err) < 0)
+        return -1;
+    s->workload = arrivals_workload(&arrivals, &use, s->world);
+    arrivals_fini(&arrivals);
+    return 0;
+}
+
+static int make_workload(struct scenario *s, const struct scenario_options *o,
+                         const struct scenario_builtin *builtin, struct err *err)
+{
+    size_t minutes;
+    float *shape;
+
+    if (o->trace) {
+        if (trace_load(&s->workload, o->trace, s->world, o->seed, err) < 0)
+            return -1;
+    } else if (o->arrivals) {
+        if (read_arrivals(s, o, builtin, err) < 0)
+            return -1;
+    } else {
+        generate_workload(s, o, builtin);
+    }
+    if (!o->demand)
+        return 0;
+    if (trace_demand_load(&shape, &minutes, o->demand, err) < 0)
+        return -1;
+    trace_demand_apply_take(s->workload, shape, minutes);
+    return 0;
+}
+
+static int unknown_workload(const char *name, struct err *err)
+{
+    struct str names = {0};
+
+    err_set(err, ERR_NOT_FOUND, "unknown workload '%s'; there are %s", name,
+            scenario_builtin_names(&names));
+    str_fini(&names);
+    return -1;
+}
+
+/* Whatever of the cluster a variant changes. */
+static void vary(struct scenario *s, const struct scenario_options *o,
+                 const struct scenario_builtin *builtin)
+{
+    for (int n = 0; builtin->host_watts > 0 && n < s->cluster->node_count; n++)
+        s->cluster->nodes[n].host_watts = builtin->host_watts;
+    for (int t = 0; builtin->late_gpu && t < s->cluster->type_count; t++) {
+        if (!gpu_named(&s->cluster->types[t], builtin->late_gpu))
+            continue;
+        s->late_type = t;
+        s->late_s = (o->days > 0 ? o->days : builtin->days) * 86400 / 2;
+    }
+    s->drift = builtin->drift;
+}
+
 int scenario_build(struct scenario *scenario, const struct scenario_options *o,
                    struct err *err)
 {
@@ -110,13 +225,14 @@ int scenario_build(struct scenario *scenario, const struct scenario_options *o,
     struct scenario s = {0};
 
     if (!builtin)
-        return err_set(err, ERR_NOT_FOUND,
-                       "unknown workload '%s'; there are demo, standard and modern",
-                       o->workload);
+        return unknown_workload(o->workload, err);
     if (o->cluster && cluster_file_load(&s.cluster, o->cluster, err) < 0)
         goto failed;
     if (!s.cluster)
-        s.cluster = cluster_builtin(o->workload);
+        s.cluster = cluster_builtin(builtin->cluster ? builtin->cluster : builtin->name);
+    if (o->replace && what_if_replace(&s.cluster, o->replace, err) < 0)
+        goto failed;
+    vary(&s, o, builtin);
     if (o->throughputs) {
         if (gavel_load(&s.world, o->throughputs, o->seed, err) < 0)
             goto failed;
@@ -125,9 +241,7 @@ int scenario_build(struct scenario *scenario, const struct scenario_options *o,
     }
     if (match_types(&s, o->throughputs, err) < 0)
         goto failed;
-    if (!o->trace)
-        generate_workload(&s, o, builtin);
-    else if (trace_load(&s.workload, o->trace, s.world, o->seed, err) < 0)
+    if (make_workload(&s, o, builtin, err) < 0)
         goto failed;
     *scenario = s;
     return 0;

@@ -5,13 +5,20 @@
 #ifndef CORGI_SIM_SCENARIO_H
 #define CORGI_SIM_SCENARIO_H
 
+#include "base/str.h"
+#include "sim/arrivals.h"
 #include "sim/workload.h"
 
 struct scenario_options {
-    const char *workload;    /* a built-in: demo, standard, modern */
+    const char *workload;    /* a built-in, see scenario_builtin */
     const char *cluster;     /* YAML file; NULL: the workload's */
     const char *throughputs; /* Gavel JSON; NULL: the synthetic world */
     const char *trace;       /* CSV; NULL: generated requests */
+    const char *arrivals;    /* CSV of a public trace; NULL: generated requests */
+    enum arrivals_format arrivals_format;
+    bool as_is;          /* arrivals: play the whole list, whatever load that is */
+    const char *demand;  /* CSV of requests that give services their shape; NULL: none */
+    const char *replace; /* what if: see what_if.h; NULL: the cluster as it is */
     double load;
     double days;  /* 0: the workload's */
     size_t limit; /* 0: no limit on the number of requests */
@@ -23,6 +30,9 @@ struct scenario {
     struct workload *workload;
     struct cluster *cluster;
     int *gpu_of_type; /* (cluster types) */
+    int late_type;    /* nodes of this type join at late_s, if that is not 0 */
+    double late_s;
+    double drift; /* of rates, see truth.h */
 };
 
 /* The built-in workloads, and what they mean. */
@@ -35,9 +45,17 @@ struct scenario_builtin {
     bool diurnal;
     int seeds;         /* paired seeds a row by default */
     const char *loads; /* by default, in percent */
+    /* What a variant changes; 0 or NULL: nothing. */
+    const char *cluster;  /* built-in cluster, when its name is another */
+    double host_watts;    /* of every node */
+    bool tight;           /* requirements of 0.5 to 0.9 of the reference rate */
+    bool new_family;      /* one comes half way that nobody has seen before */
+    const char *late_gpu; /* nodes of this type join half way */
+    double drift;         /* rates rise and fall by this share */
 };
 
 const struct scenario_builtin *scenario_builtin_find(const char *name); /* NULL: none */
+const char *scenario_builtin_names(struct str *out); /* "demo, standard, ..." */
 
 int scenario_build(struct scenario *scenario, const struct scenario_options *options,
                    struct err *err);

@@ -24,6 +24,7 @@ struct sim_job {
     int device_count;
     int devices[LOOP_MAX_GANG];
     int memory_failures;
+    size_t recorded; /* its stay in the recording; 0: none */
     double work_h, useful_h;
     struct sim_job_result result;
 };
@@ -34,6 +35,7 @@ struct sim {
     struct truth truth;
     struct loop *loop;
     struct meter *meter;
+    struct sim_recording *recording; /* NULL: nobody records */
     struct events *events;
     struct rng noise, failures;
     struct sim_job *jobs; /* (workload.count) request id - 1 is the index */
@@ -57,6 +59,9 @@ void sim_book_job(struct sim *sim, struct sim_job *job);
 /* Recompute what runs on a device and all that follows: draw, rates, finish times. */
 void sim_touch_device(struct sim *sim, int device);
 void sim_touch_job_devices(struct sim *sim, const struct sim_job *job);
+
+/* devices.c: a node's state or jobs have changed. */
+void sim_touch_node(struct sim *sim, int node);
 
 /* engine.c: carry out what a round decided. */
 void sim_execute(struct sim *sim, const struct action *actions, size_t count);

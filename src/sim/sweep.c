@@ -24,16 +24,26 @@ struct work {
     struct err err;
 };
 
-static struct sim_options settings_of(const struct sweep_options *o,
-                                      const struct policy *policy, uint64_t seed)
+/* Rows with sleep, and rows without when both are asked for. */
+static size_t sleep_modes(const struct sweep_options *o)
 {
+    return o->both_sleeps ? 2 : 1;
+}
+
+static struct sim_options settings_of(const struct sweep_options *o,
+                                      const struct sweep_row *row,
+                                      const struct scenario *scenario, uint64_t seed)
+{
+    const struct policy *policy = row->policy;
     struct sim_options sim = o->sim;
 
     sim.seed = seed;
+    sim.drift = scenario->drift;
+    sim.settings.sleep = row->sleep;
     if (policy->share_max)
         sim.settings.share_max = policy->share_max;
-    if (policy->no_moves)
-        sim.settings.moves = false;
+    sim.settings.moves = sim.settings.moves && !policy->no_moves;
+    sim.settings.caps = sim.settings.caps && !policy->no_caps;
     return sim;
 }
 
@@ -42,19 +52,24 @@ static int run_task(struct work *w, size_t task, struct err *err)
     const struct sweep_options *o = w->options;
     size_t seeds = (size_t)o->seeds, seed = task % seeds;
     struct sweep_row *row = &w->sweep->rows[task / seeds];
-    size_t load = (task / seeds) / o->policy_count;
+    size_t load = (task / seeds) / (o->policy_count * sleep_modes(o));
     const struct scenario *s = &w->scenarios[load * seeds + seed];
-    const struct sim_options sim = settings_of(o, row->policy, o->scenario.seed + seed);
+    struct sim_options sim = settings_of(o, row, s, o->scenario.seed + seed);
     const struct sim_setup setup = {
         .world = s->world,
         .workload = s->workload,
         .cluster = s->cluster,
         .gpu_of_type = s->gpu_of_type,
         .planner = row->policy->planner,
-        .oracle = row->policy->oracle,
+        .model = row->policy->model,
+        .late_type = s->late_type,
+        .late_s = s->late_s,
     };
+    struct sim_options recorded = sim;
 
-    return sim_run(&sim, &setup, NULL, NULL, &row->runs[seed], err);
+    recorded.record_sights = o->record;
+    recorded.record_places = o->record && seed == 0 && load == sweep_recorded_load(o);
+    return sim_run(&recorded, &setup, NULL, NULL, &row->runs[seed], err);
 }
 
 static void *worker(void *arg)
@@ -123,16 +138,25 @@ static int build_scenarios(struct work *w, struct err *err)
 
 static void make_rows(struct sweep *sweep, const struct sweep_options *o)
 {
-    sweep->row_count = o->load_count * o->policy_count;
+    size_t modes = sleep_modes(o);
+
+    sweep->row_count = o->load_count * modes * o->policy_count;
     sweep->rows = mem_array(struct sweep_row, sweep->row_count);
-    for (size_t i = 0; i < sweep->row_count; i++)
+    for (size_t i = 0; i < sweep->row_count; i++) {
+        const struct policy *policy = o->policies[i % o->policy_count];
+        size_t mode = i / o->policy_count % modes;
+        bool sleep = o->both_sleeps ? mode == 0 : o->sim.settings.sleep;
+
         sweep->rows[i] = (struct sweep_row){
-            .policy = o->policies[i % o->policy_count],
-            .load = o->scenario.trace ? NAN : o->loads[i / o->policy_count],
-            .sleep = o->sim.settings.sleep,
+            .policy = policy,
+            .load = o->scenario.trace || o->scenario.as_is
+                        ? NAN
+                        : o->loads[i / o->policy_count / modes],
+            .sleep = sleep && !policy->no_sleep,
             .seeds = o->seeds,
             .runs = mem_array(struct sim_result, (size_t)o->seeds),
         };
+    }
 }
 
 int sweep_run(struct sweep *sweep, const struct sweep_options *options,
@@ -190,19 +214,35 @@ static double student95(int freedom)
     return freedom <= 30 ? t[freedom - 1] : 1.96;
 }
 
-struct sweep_mean sweep_mean(const struct sweep_row *row,
-                             double (*value)(const struct sim_result *))
+struct sweep_mean sweep_mean_of(const double *values, int count)
 {
     struct sweep_mean m = {.half_width = NAN};
     double squares = 0;
 
-    for (int s = 0; s < row->seeds; s++)
-        m.mean += value(&row->runs[s]) / row->seeds;
-    if (row->seeds < 2)
+    for (int i = 0; i < count; i++)
+        m.mean += values[i] / count;
+    if (count < 2)
         return m;
-    for (int s = 0; s < row->seeds; s++)
-        squares += pow(value(&row->runs[s]) - m.mean, 2);
-    m.half_width =
-        student95(row->seeds - 1) * sqrt(squares / (row->seeds - 1)) / sqrt(row->seeds);
+    for (int i = 0; i < count; i++)
+        squares += pow(values[i] - m.mean, 2);
+    m.half_width = student95(count - 1) * sqrt(squares / (count - 1)) / sqrt(count);
     return m;
+}
+
+struct sweep_mean sweep_mean(const struct sweep_row *row,
+                             double (*value)(const struct sim_result *))
+{
+    double *values = mem_array(double, (size_t)row->seeds);
+    struct sweep_mean m;
+
+    for (int s = 0; s < row->seeds; s++)
+        values[s] = value(&row->runs[s]);
+    m = sweep_mean_of(values, row->seeds);
+    free(values);
+    return m;
+}
+
+size_t sweep_recorded_load(const struct sweep_options *options)
+{
+    return options->load_count / 2;
 }

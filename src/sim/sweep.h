@@ -18,8 +18,10 @@ struct sweep_options {
     size_t policy_count;
     double loads[SWEEP_MAX_LOADS];
     size_t load_count; /* 1 and ignored with a trace */
+    bool both_sleeps;  /* every row with sleep and without, else as the settings say */
     int seeds;
     int threads; /* 0: as many as there are cores */
+    bool record; /* for the report: errors of all runs, places of one a policy */
 };
 
 struct sweep_row {
@@ -32,7 +34,8 @@ struct sweep_row {
 
 struct sweep {
     size_t row_count;
-    struct sweep_row *rows; /* by load, then in the order of the policies */
+    struct sweep_row
+        *rows; /* by load, then sleep first, then in the order of the policies */
 };
 
 /* A mean over the runs of a row with the half-width of its 95 % interval (NaN for one).
@@ -44,6 +47,11 @@ struct sweep_mean {
 int sweep_run(struct sweep *sweep, const struct sweep_options *options,
               sim_progress *progress, void *progress_ctx, struct err *err);
 void sweep_fini(struct sweep *sweep);
+
+/* The same of any numbers, at least one; which load has its first runs' places recorded.
+ */
+struct sweep_mean sweep_mean_of(const double *values, int count);
+size_t sweep_recorded_load(const struct sweep_options *options);
 
 struct sweep_mean sweep_mean(const struct sweep_row *row,
                              double (*value)(const struct sim_result *));

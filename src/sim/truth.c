@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <math.h>
 
+#define DRIFT_PERIOD_S (4 * 86400.0)
+
 /* A standard normal that depends on its keys alone, so that a factor is the same whenever
  * and however often it is asked for. */
 static double fixed_normal(uint64_t a, uint64_t b)
@@ -17,6 +19,18 @@ static double fixed_normal(uint64_t a, uint64_t b)
     return rng_normal(&rng);
 }
 
+/* Drivers, cooling, data: every class on every type has a slow wave of its own. */
+static double drifted(const struct truth *t, int cls, int gpu)
+{
+    struct rng rng;
+    double phase;
+
+    rng_init(&rng, rng_mix((uint64_t)cls, (uint64_t)gpu + 200));
+    phase = rng_range(&rng, 0, 2 * M_PI);
+    return exp(t->drift *
+               (sin(2 * M_PI * t->drift_at_s / DRIFT_PERIOD_S + phase) - sin(phase)));
+}
+
 double truth_alone(const struct truth *t, const struct request *r, int type, int nodes)
 {
     int gpu = t->gpu_of_type[type];
@@ -25,7 +39,8 @@ double truth_alone(const struct truth *t, const struct request *r, int type, int
 
     if (!(rate > 0))
         return 0;
-    return rate * exp(t->alone_sd * fixed_normal(r->hidden, (uint64_t)gpu));
+    rate *= exp(t->alone_sd * fixed_normal(r->hidden, (uint64_t)gpu));
+    return t->drift > 0 ? rate * drifted(t, r->cls, gpu) : rate;
 }
 
 /* Relative speed of one request beside another at full load, in (0, 1]; 0: does not run.

@@ -12,6 +12,8 @@ struct truth {
     const int *gpu_of_type;    /* (cluster types) the world's GPU of each cluster type */
     double alone_sd;           /* of the log of a job's own factor, alone */
     double beside_sd;          /* and beside others */
+    double drift;      /* rates of a class on a type rise and fall by this share */
+    double drift_at_s; /* the moment they are those of */
 };
 
 struct truth_member {

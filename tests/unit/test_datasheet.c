@@ -103,6 +103,22 @@ static void the_same_job_elsewhere_its_like_and_others_follow_less_and_less(void
     end(&w);
 }
 
+static void a_family_hangs_together_across_batches(void **state)
+{
+    struct world w = make();
+    struct job larger = w.a;
+    double before_larger, before_other = alone(&w, &w.other, SLOW);
+
+    (void)state;
+    larger.id = 10;
+    larger.descriptor.batch = 64;
+    before_larger = alone(&w, &larger, SLOW);
+    see(&w, of(SLOW, &w.a, NULL), 3 * alone(&w, &w.a, SLOW), NAN);
+    assert_true(log(alone(&w, &larger, SLOW) / before_larger) >
+                log(alone(&w, &w.other, SLOW) / before_other) + 0.05);
+    end(&w);
+}
+
 static void other_families_are_hardly_moved_once_they_are_known(void **state)
 {
     struct world w = make();
@@ -127,6 +143,8 @@ static void a_sibling_is_correlated_and_a_pair_unseen_is_not_measured(void **sta
     (void)state;
     see(&w, of(SLOW, &w.a, NULL), 10, NAN);
     assert_int_equal(belief_alone(&w.model, &w.a2, SLOW).rate[0].source,
+                     ESTIMATE_CORRELATED);
+    assert_int_equal(belief_alone(&w.model, &w.a, FAST).rate[0].source,
                      ESTIMATE_CORRELATED);
     belief_predict(&w.model, &pair, &p);
     assert_int_equal(p.rate[0].source, ESTIMATE_CORRELATED);
@@ -155,6 +173,36 @@ static void sharing_slows_and_its_loss_is_learned_from_pairs(void **state)
     pair = of(SLOW, &w.a2, &w.other);                      /* its like suffers alike */
     belief_predict(&w.model, &pair, &p);
     assert_true(p.rate[0].value < 4.5);
+    end(&w);
+}
+
+static void pairs_of_unlike_classes_keep_their_own_loss(void **state)
+{
+    struct world w = make();
+    struct job mild = w.a, mild2, gentle = w.a;
+    struct combination hard = of(SLOW, &w.a2, &w.other), soft;
+    struct prediction p;
+
+    (void)state;
+    mild.id = 4;
+    gentle.id = 6;
+    strcpy(mild.descriptor.family, "GAN");
+    strcpy(gentle.descriptor.family, "RNN");
+    mild2 = mild;
+    mild2.id = 5;
+    for (int i = 0; i < 10; i++) {
+        see(&w, of(SLOW, &w.a, NULL), 10, NAN);
+        see(&w, of(SLOW, &mild, NULL), 10, NAN);
+    }
+    for (int i = 0; i < 10; i++) {
+        see(&w, of(SLOW, &w.a, &w.other), 3, NAN);
+        see(&w, of(SLOW, &mild, &gentle), 9, NAN);
+    }
+    belief_predict(&w.model, &hard, &p);
+    assert_true(p.rate[0].value < 3.8);
+    soft = of(SLOW, &mild2, &gentle);
+    belief_predict(&w.model, &soft, &p);
+    assert_true(p.rate[0].value > 7.5);
     end(&w);
 }
 
@@ -244,6 +292,28 @@ static void drift_is_followed(void **state)
     end(&w);
 }
 
+/* An empty family means that it is unknown, not that all such jobs are alike. */
+static void jobs_of_unknown_family_are_not_taken_for_kin(void **state)
+{
+    struct world w = make();
+    struct job mine = w.a, theirs = w.a;
+
+    (void)state;
+    mine.id = 10;
+    theirs.id = 11;
+    mine.descriptor.family[0] = theirs.descriptor.family[0] = '\0';
+    w.model.ops->begin(w.model.self, &mine);
+    w.model.ops->begin(w.model.self, &theirs);
+    w.model.ops->absorb(
+        w.model.self,
+        &(struct observation){.where = of(SLOW, &mine, NULL), .out_of_memory = true});
+    assert_true(belief_alone(&w.model, &mine, SLOW).fits == 0);
+    assert_true(belief_alone(&w.model, &theirs, SLOW).fits > 0.5);
+    see(&w, of(SLOW, &mine, NULL), 50, NAN);
+    assert_close(alone(&w, &theirs, SLOW), alone(&w, &w.other, SLOW), 1e-9);
+    end(&w);
+}
+
 static void what_was_learned_outlives_the_job(void **state)
 {
     struct world w = make();
@@ -267,14 +337,17 @@ int main(void)
         cmocka_unit_test(a_first_estimate_is_initial_and_wide),
         cmocka_unit_test(measuring_a_cell_moves_it_there_and_narrows_it),
         cmocka_unit_test(the_same_job_elsewhere_its_like_and_others_follow_less_and_less),
+        cmocka_unit_test(a_family_hangs_together_across_batches),
         cmocka_unit_test(other_families_are_hardly_moved_once_they_are_known),
         cmocka_unit_test(a_sibling_is_correlated_and_a_pair_unseen_is_not_measured),
         cmocka_unit_test(sharing_slows_and_its_loss_is_learned_from_pairs),
+        cmocka_unit_test(pairs_of_unlike_classes_keep_their_own_loss),
         cmocka_unit_test(company_never_makes_faster),
         cmocka_unit_test(a_rate_under_a_cap_tells_of_the_rate_without),
         cmocka_unit_test(out_of_memory_is_never_proposed_again_to_it_or_its_like),
         cmocka_unit_test(watts_are_learned_and_those_not_measured_ignored),
         cmocka_unit_test(drift_is_followed),
+        cmocka_unit_test(jobs_of_unknown_family_are_not_taken_for_kin),
         cmocka_unit_test(what_was_learned_outlives_the_job),
     };
 

@@ -90,23 +90,31 @@ static void knows_when_a_gang_is_spread(void **state)
     oracle.ops->destroy(oracle.self);
 }
 
-/* What it says and what is measured are the same, so its first estimates have no error.
- */
-static void makes_no_error_where_measurements_have_no_noise(void **state)
+/* What it says and what is measured differ by the noise alone. */
+static void errs_by_the_noise_of_measurements_and_no_more(void **state)
 {
+    static const double noise_sd[] = {0, 0.03, 0.03};
+    static const uint64_t seeds[] = {1, 1, 2};
     struct cluster *cluster = fixture_cluster(world, 2, 2, 2);
     struct sim_options options = sim_default_options();
-    struct sim_result oracle, corgi;
+    struct refine_score scores[3];
 
     (void)state;
-    options.noise_sd = 0;
-    oracle = fixture_run("oracle", &options, world, workload, cluster);
-    corgi = fixture_run("corgi", &options, world, workload, cluster);
-    assert_int_equal(oracle.finished, 3);
-    assert_near(oracle.estimates.first_abs_log_error, 0, 1e-9);
-    assert_true(corgi.estimates.first_abs_log_error > 0.01);
-    sim_result_fini(&oracle);
-    sim_result_fini(&corgi);
+    for (int i = 0; i < 3; i++) {
+        struct sim_result r;
+
+        options.noise_sd = noise_sd[i];
+        options.seed = seeds[i];
+        r = fixture_run("oracle", &options, world, workload, cluster);
+        assert_int_equal(r.finished, 3);
+        assert_true(r.estimates.observations > 10);
+        scores[i] = r.estimates;
+        sim_result_fini(&r);
+    }
+    assert_near(scores[0].abs_log_error, 0, 1e-9);
+    assert_near(scores[1].abs_log_error, 0.024, 0.012);
+    assert_near(scores[2].abs_log_error, 0.024, 0.012);
+    assert_true(scores[1].abs_log_error != scores[2].abs_log_error);
     cluster_destroy(cluster);
 }
 
@@ -116,7 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ORACLE_TEST(predicts_what_will_happen),
         ORACLE_TEST(knows_when_a_gang_is_spread),
-        ORACLE_TEST(makes_no_error_where_measurements_have_no_noise),
+        ORACLE_TEST(errs_by_the_noise_of_measurements_and_no_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -229,12 +229,16 @@ static void caps_within_what_the_card_takes(void **state)
     accepted(&s);
 }
 
-static void no_running_job_is_left_without_a_seat(void **state)
+static void who_may_not_move_is_not_stopped_either(void **state)
 {
     struct scene s;
 
     (void)state;
     scene_init(&s);
+    s.plan.seats[1].device_count = 0;
+    accepted(&s);
+    scene_init(&s);
+    jobs_get(s.f.jobs, 2)->job.may_move = false;
     s.plan.seats[1].device_count = 0;
     refused(&s, "job 2 runs and has no seat");
 }
@@ -277,7 +281,7 @@ int main(void)
         cmocka_unit_test(no_device_over_share_max),
         cmocka_unit_test(sharing_as_allowed_by_both),
         cmocka_unit_test(caps_within_what_the_card_takes),
-        cmocka_unit_test(no_running_job_is_left_without_a_seat),
+        cmocka_unit_test(who_may_not_move_is_not_stopped_either),
         cmocka_unit_test(who_may_not_move_stays),
     };
 

@@ -81,6 +81,22 @@ static void a_gang_spread_over_nodes_is_slower(void **state)
     sim_result_fini(&r);
 }
 
+/* A neighbour on one of its GPUs slows the whole gang: 4800 s instead of 3600, in which
+ * the neighbour does 3600 of its 9000. */
+static void the_slowest_of_its_gpus_sets_a_gang_s_rate(void **state)
+{
+    struct sim_result r;
+
+    (void)state;
+    fixture_training(workload, world, FIXTURE_PAIR, 0, 3600);
+    fixture_training(workload, world, FIXTURE_LIGHT, 0, 9000);
+    cluster = fixture_cluster(world, 0, 1, 2);
+    r = run("pack-blind");
+    assert_near(r.job_results[0].counted_s, 4800, 1e-6);
+    assert_near(r.end_s, 4800 + 5400, 1e-6);
+    sim_result_fini(&r);
+}
+
 static void a_gang_that_cannot_run_spread_does_not_hang_the_run(void **state)
 {
     struct sim_result r;
@@ -259,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RUN_TEST(one_job_takes_its_time_and_its_energy),
         RUN_TEST(a_gang_spread_over_nodes_is_slower),
+        RUN_TEST(the_slowest_of_its_gpus_sets_a_gang_s_rate),
         RUN_TEST(a_gang_that_cannot_run_spread_does_not_hang_the_run),
         RUN_TEST(an_idle_node_sleeps_and_wakes_for_work),
         RUN_TEST(the_clock_stops_where_it_is_told_to),

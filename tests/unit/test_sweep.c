@@ -98,6 +98,9 @@ static void rows_are_by_load_then_by_policy_on_the_same_requests(void **state)
             assert_books_balance(&row->runs[s]);
         }
     }
+    /* Each seed has requests of its own. */
+    assert_true(fabs(sweep.rows[1].runs[0].work_h / sweep.rows[1].runs[1].work_h - 1) >
+                0.01);
     assert_true(sweep.rows[2].runs[0].jobs > sweep.rows[0].runs[0].jobs);
     sweep_fini(&sweep);
     assert_int_equal(sweep.row_count, 0);

@@ -34,12 +34,27 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* Seconds from the second to the fifth day of a job that arrives within the five, on
+ * average over many arrivals. */
+static double in_window(double seconds)
+{
+    double sum = 0;
+
+    for (int i = 0; i < 500; i++) {
+        double from = (i + 0.5) / 500 * 5 * DAY_S;
+
+        sum += fmax(0, fmin(from + seconds, 5 * DAY_S) - fmax(from, DAY_S));
+    }
+    return sum / 500;
+}
+
 /* Device-seconds of a request on a device drawn at random, as the header defines load. */
 static double device_seconds(const struct request *r)
 {
     double slow = r->steps / *world_alone(world, FIXTURE_K80, r->cls);
     double fast = r->steps / *world_alone(world, FIXTURE_V100, r->cls);
-    double seconds = r->job.kind == JOB_TRAINING ? (slow + fast) / 2 : r->job.duration_s;
+    double seconds = r->job.kind == JOB_TRAINING ? (in_window(slow) + in_window(fast)) / 2
+                                                 : in_window(r->job.duration_s);
 
     return seconds * r->job.devices;
 }
@@ -62,7 +77,8 @@ static void the_load_asked_for_is_reached(void **state)
 
             for (size_t k = 0; k < w->count; k++)
                 sum += device_seconds(&w->requests[k]);
-            assert_near(sum / (40 * 200 * DAY_S), loads[i], 0.08 * loads[i]);
+            /* Requests of five days, in the four of them that count. */
+            assert_near(sum * 5 / 200 / (40 * 4 * DAY_S), loads[i], 0.08 * loads[i]);
             workload_destroy(w);
         }
     }
@@ -151,6 +167,44 @@ static void diurnal_arrivals_follow_the_day(void **state)
     workload_destroy(w);
 }
 
+static void tight_requirements_are_higher(void **state)
+{
+    struct workload *w = generate(
+        (struct workload_options){.load = 0.5, .days = 20, .tight = true, .seed = 1});
+
+    (void)state;
+    for (size_t i = 0; i < w->count; i++) {
+        double share = w->requests[i].job.need.rate / w->requests[i].reference_rate;
+
+        assert_true(share > 0.49 && share < 0.91);
+    }
+    workload_destroy(w);
+}
+
+static void a_new_family_comes_half_way_and_then_often(void **state)
+{
+    struct workload *w = generate((struct workload_options){
+        .load = 0.9, .days = 60, .new_family = true, .seed = 1});
+    size_t late[FIXTURE_PAIR + 1] = {0}, early[FIXTURE_PAIR + 1] = {0}, late_all = 0;
+    int newcomers = 0;
+
+    (void)state;
+    for (size_t i = 0; i < w->count; i++) {
+        bool is_late = w->requests[i].job.submitted_s >= 30 * DAY_S;
+
+        late_all += is_late;
+        (is_late ? late : early)[w->requests[i].base]++;
+    }
+    for (int c = 0; c < FIXTURE_PAIR; c++) {
+        if (early[c] > 0)
+            continue;
+        newcomers++;
+        assert_near((double)late[c] / (double)late_all, 0.3, 0.06);
+    }
+    assert_int_equal(newcomers, 1);
+    workload_destroy(w);
+}
+
 static void the_limit_cuts_the_list(void **state)
 {
     struct workload_options o = {.load = 0.9, .days = 100, .seed = 2, .limit = 17};
@@ -195,6 +249,8 @@ int main(void)
         cmocka_unit_test(the_same_seed_gives_the_same_bytes),
         cmocka_unit_test(another_load_has_the_same_jobs_first),
         cmocka_unit_test(diurnal_arrivals_follow_the_day),
+        cmocka_unit_test(tight_requirements_are_higher),
+        cmocka_unit_test(a_new_family_comes_half_way_and_then_often),
         cmocka_unit_test(the_limit_cuts_the_list),
         cmocka_unit_test(a_service_s_demand_moves_within_its_peak),
         cmocka_unit_test(the_reference_is_the_fastest_card_on_average),

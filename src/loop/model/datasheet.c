@@ -57,6 +57,8 @@ static struct kin kin_make(const struct job *job)
 
     for (const char *c = job->descriptor.family; *c; c++)
         hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+    if (!job->descriptor.family[0])
+        hash = rng_mix(hash, job->id); /* unknown: nobody's kin */
     kin.family = rng_mix(hash, (uint64_t)job->kind);
     kin.class = rng_mix(rng_mix(kin.family, (uint64_t)job->descriptor.batch),
                         (uint64_t)job->devices);

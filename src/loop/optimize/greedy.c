@@ -58,9 +58,9 @@ static double confidence_of(const struct optimize_input *in, const struct job_st
 }
 
 /* Watts added by a shortfall and taken off for progress, of one member of a combination.
- */
+ * devices: on how many devices' worth of progress this one decides. */
 static double member_cost(const struct optimize_input *in, const struct job_status *job,
-                          const struct estimate *rate, double reference)
+                          const struct estimate *rate, double reference, int devices)
 {
     double needed = need_rate_now(job, in->now_s);
     double sure = belief_at_confidence(rate, confidence_of(in, job));
@@ -69,8 +69,7 @@ static double member_cost(const struct optimize_input *in, const struct job_stat
     if (sure < needed)
         cost += SHORTFALL_WATTS * (0.2 + (needed - sure) / needed);
     if (job->job.kind == JOB_TRAINING && reference > 0)
-        cost -= in->settings->progress_watts * job->job.devices *
-                fmin(1, rate->value / reference);
+        cost -= in->settings->progress_watts * devices * fmin(1, rate->value / reference);
     return cost;
 }
 
@@ -88,7 +87,8 @@ static double reference_rate(const struct optimize_input *in, const struct job *
     return best;
 }
 
-/* One job being placed.  All empty devices of a type are worth the same to it. */
+/* One job being placed.  All empty devices of a type without a
+ * cap are worth the same to it. */
 struct greedy_ctx {
     struct greedy *greedy;
     double reference; /* rate its progress is measured by */
@@ -106,7 +106,8 @@ static double device_cost(const struct occupancy *o, const struct optimize_input
     struct prediction p;
     double cost;
 
-    occupancy_combination(o, in, device, 0, more, &where);
+    occupancy_combination(o, in, device, in->cluster->devices[device].cap_watts, more,
+                          &where);
     if (where.count == 0) {
         *fits = 1;
         return 0;
@@ -122,7 +123,10 @@ static double device_cost(const struct occupancy *o, const struct optimize_input
         double unit = job == more
                           ? reference
                           : belief_alone(in->model, &job->job, where.type).rate[0].value;
-        cost += member_cost(in, job, &p.rate[i], unit);
+        /* A neighbour's whole gang waits for this device; of the newcomer's gang the
+         * other devices bring their own share. */
+        cost +=
+            member_cost(in, job, &p.rate[i], unit, job == more ? 1 : job->job.devices);
     }
     return cost;
 }
@@ -154,7 +158,7 @@ static double cost_after(struct greedy_ctx *ctx, const struct optimize_input *in
     const struct occupancy *o = &ctx->greedy->occupancy;
     int type = in->cluster->devices[device].type;
 
-    if (o->counts[device] > 0)
+    if (o->counts[device] > 0 || in->cluster->devices[device].cap_watts > 0)
         return device_cost(o, in, device, job, ctx->reference, fits);
     if (!ctx->known[type]) {
         ctx->empty_cost[type] =
@@ -178,8 +182,9 @@ static bool greedy_score(void *ctx, const struct occupancy *o,
     after = cost_after(c, in, device, job, &fits);
     if (fits < FITS_LEAST)
         return false;
+    /* The devices of a gang share the cost of their node. */
     *score = after - cost_before(c->greedy, in, device) +
-             node_cost(o, in, in->cluster->devices[device].node);
+             node_cost(o, in, in->cluster->devices[device].node) / job->job.devices;
     return true;
 }
 
@@ -211,13 +216,18 @@ static void seat_job(struct greedy *g, const struct optimize_input *in, struct p
     plan_seat(plan, i, devices, in->jobs[i]->job.devices);
 }
 
-/* Could the job keep its requirement anywhere if the cluster were empty? */
+/* Could the job keep its requirement anywhere it may run if the cluster were empty? */
 static bool feasible_somewhere(const struct optimize_input *in,
                                const struct job_status *job)
 {
-    for (int t = 0; t < in->cluster->type_count; t++) {
-        struct prediction p = belief_alone(in->model, &job->job, t);
+    uint64_t allowed = job->job.types_allowed;
 
+    for (int t = 0; t < in->cluster->type_count; t++) {
+        struct prediction p;
+
+        if (allowed && !(allowed >> t & 1))
+            continue;
+        p = belief_alone(in->model, &job->job, t);
         if (p.fits >= FITS_LEAST &&
             belief_at_confidence(&p.rate[0], confidence_of(in, job)) >=
                 need_rate_now(job, in->now_s))
@@ -261,7 +271,9 @@ static bool falls_short(struct greedy *g, const struct optimize_input *in,
         const struct job_status *const *there =
             occupancy_of(&g->occupancy, job->devices[k]);
 
-        occupancy_combination(&g->occupancy, in, job->devices[k], 0, NULL, &where);
+        occupancy_combination(&g->occupancy, in, job->devices[k],
+                              in->cluster->devices[job->devices[k]].cap_watts, NULL,
+                              &where);
         belief_predict(in->model, &where, &p);
         for (int i = 0; i < where.count; i++)
             if (there[i] == job && p.rate[i].value < need_rate_now(job, in->now_s))

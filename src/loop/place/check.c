@@ -18,10 +18,10 @@ static int check_stay(const struct optimize_input *in, const struct plan *plan, 
 
     if (status->state != JOB_RUNNING)
         return 0;
+    if (status->job.may_move && in->settings->moves)
+        return 0; /* stopped or moved: both cost it the same restart */
     if (seat->device_count == 0)
         return err_set(err, ERR_INVALID, "job %llu runs and has no seat", id);
-    if (status->job.may_move && in->settings->moves)
-        return 0;
     for (int k = 0; k < seat->device_count; k++) {
         bool kept = false;
 

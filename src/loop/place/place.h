@@ -15,7 +15,7 @@ typedef vec_of(struct action) place_actions;
 
 /* The rules every plan keeps, written without any planner's code: each job on as many
  * distinct usable devices as it asked for, no device over share_max, types and sharing as
- * allowed, no running job without a seat, none moved that may not be, no seat on a node
+ * allowed, no running job stopped or moved that may not be, no seat on a node
  * that shall sleep, caps within limits. */
 int place_check(const struct optimize_input *in, const struct plan *plan,
                 struct err *err);

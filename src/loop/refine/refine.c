@@ -31,6 +31,7 @@ void refine_absorb(struct model *model, const struct observation *seen,
                seen->rate >= rate->low && seen->rate <= rate->high);
         if (rate->source != ESTIMATE_MEASURED) {
             score->first_sights++;
+            score->first_newest = error;
             follow(&score->first_abs_log_error, score->first_sights, error);
         }
     }

@@ -14,6 +14,7 @@ struct refine_score {
     double coverage;      /* share of observations inside the 90 % interval, likewise */
     long first_sights;    /* predictions of cells never measured */
     double first_abs_log_error; /* running mean over those alone */
+    double first_newest;        /* |log(observed / predicted)| of the newest of those */
 };
 
 /* Score the model's prediction, then let it absorb the observation. */

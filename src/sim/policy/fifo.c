@@ -13,7 +13,7 @@ static bool score(void *ctx, const struct occupancy *o, const struct optimize_in
 
 static void plan(void *self, const struct optimize_input *in, struct plan *out)
 {
-    in_order_plan(self, in, out, score);
+    in_order_plan(self, in, out, &(struct in_order_rules){.score = score});
 }
 
 const struct planner_ops policy_fifo_ops = {

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "loop/planner.h"
+#include "sim/run.h"
 
 #define POLICY_MAX 64
 
@@ -11,9 +12,11 @@ struct policy {
     const char *name;
     const char *summary;
     const struct planner_ops *planner;
-    bool oracle;   /* is told true rates */
+    enum sim_model model;
     int share_max; /* overrides the setting when not 0 */
-    bool no_moves;
+    bool no_moves; /* levers the policy does without, whatever the settings allow */
+    bool no_sleep;
+    bool no_caps;
 };
 
 const struct policy *policy_all(size_t *count);
@@ -25,6 +28,16 @@ int policy_parse_list(const char *text, const struct policy **list, size_t *coun
 
 extern const struct planner_ops policy_fifo_ops;
 extern const struct planner_ops policy_fastest_ops;
+extern const struct planner_ops policy_random_ops;
+extern const struct planner_ops policy_round_robin_ops;
+extern const struct planner_ops policy_slurm_like_ops;
+extern const struct planner_ops policy_slowest_ok_ops;
 extern const struct planner_ops policy_pack_blind_ops;
+extern const struct planner_ops policy_pack_util_ops;
+extern const struct planner_ops policy_least_energy_ops;
+extern const struct planner_ops policy_gavel_maxmin_ops;
+extern const struct planner_ops policy_gavel_maxmin_packed_ops;
+extern const struct planner_ops policy_gavel_cost_ops;
+extern const struct planner_ops policy_gavel_cost_packed_ops;
 
 #endif

@@ -1,0 +1,210 @@
+/* isolated.c - see isolated.h */
+#include "eval/isolated.h"
+
+#include "base/mem.h"
+#include "eval/isolated_baseline.h"
+#include "loop/estimate/rates.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define FIT_STEPS       12
+#define SHOWN_MAX       2
+#define CALIBRATE_SHARE 0.93
+#define WIDTH_NORMAL    1.645
+
+/* See method_core.c; smaller, since half the guess is not the model's. */
+#define POINT_SHIFT 0.3
+#define SHIFT_MAX   0.08
+
+/* Errors in units of sd, kept for each basis. */
+struct widths {
+    double *errors[RATES_BASIS_COUNT]; /* (room) */
+    size_t count[RATES_BASIS_COUNT];
+    double width[RATES_BASIS_COUNT];
+};
+
+struct visit { /* one job, one target, one choice of shown types */
+    struct rates *rates;
+    const struct fold *fold;
+    int job, gpu;
+    const int *shown;
+    int shown_count;
+};
+
+typedef void visit_fn(const struct visit *visit, void *arg);
+
+static struct rates *load(const struct fold *fold, const struct kernel_params *params)
+{
+    const struct measured *t = fold->table;
+    struct rates *rates = rates_create(params);
+
+    for (int g = 0; g < t->gpus; g++)
+        rates_add_gpu(rates, &t->gpu[g]);
+    for (int j = 0; j < t->jobs; j++)
+        rates_add_job(rates, &t->job[j]);
+    for (int i = 0; i < fold->train_count; i++)
+        for (int g = 0; g < t->gpus; g++)
+            if (!isnan(measured_alone(t, fold->train[i], g)))
+                rates_observe(rates, fold->train[i], g,
+                              measured_alone(t, fold->train[i], g));
+    return rates;
+}
+
+/* Show the types of a choice, call, and take them back. */
+static void visit_choice(struct visit *v, visit_fn *fn, void *arg)
+{
+    const struct measured *t = v->fold->table;
+
+    for (int i = 0; i < v->shown_count; i++)
+        if (isnan(measured_alone(t, v->job, v->shown[i])))
+            return;
+    for (int i = 0; i < v->shown_count; i++)
+        rates_observe(v->rates, v->job, v->shown[i],
+                      measured_alone(t, v->job, v->shown[i]));
+    fn(v, arg);
+    for (int i = v->shown_count - 1; i >= 0; i--)
+        rates_observe(v->rates, v->job, v->shown[i], NAN);
+}
+
+static void visit_all(const struct fold *fold, struct rates *rates, visit_fn *fn,
+                      void *arg)
+{
+    const struct measured *t = fold->table;
+    int shown[SHOWN_MAX];
+    struct visit v = {.rates = rates, .fold = fold, .shown = shown};
+
+    for (int i = 0; i < fold->test_count; i++)
+        for (v.gpu = 0; v.gpu < t->gpus; v.gpu++) {
+            v.job = fold->test[i];
+            if (isnan(measured_alone(t, v.job, v.gpu)))
+                continue;
+            v.shown_count = 0;
+            visit_choice(&v, fn, arg);
+            for (shown[0] = 0; shown[0] < t->gpus; shown[0]++) {
+                if (shown[0] == v.gpu)
+                    continue;
+                v.shown_count = 1;
+                visit_choice(&v, fn, arg);
+                v.shown_count = 2;
+                for (shown[1] = shown[0] + 1; shown[1] < t->gpus; shown[1]++)
+                    if (shown[1] != v.gpu)
+                        visit_choice(&v, fn, arg);
+            }
+        }
+}
+
+static void note_error(const struct visit *v, void *arg)
+{
+    struct widths *w = arg;
+    struct rates_guess guess = rates_predict(v->rates, v->job, v->gpu);
+    double truth = measured_alone(v->fold->table, v->job, v->gpu);
+
+    w->errors[guess.basis][w->count[guess.basis]++] = fabs(truth - guess.mean) / guess.sd;
+}
+
+/* Play the same game inside the catalogue. */
+static void calibrate(const struct fold *fold, const struct kernel_params *params,
+                      struct widths *w)
+{
+    size_t gpus = (size_t)fold->table->gpus;
+    size_t room =
+        (size_t)fold->train_count * (size_t)fold->train_count * gpus * gpus * (gpus + 1);
+
+    *w = (struct widths){0};
+    for (int b = 0; b < RATES_BASIS_COUNT; b++)
+        w->errors[b] = mem_array(double, room + 1);
+    for (int at = 0; at < fold->train_count; at++) {
+        struct fold inner;
+        struct rates *rates;
+
+        fold_inner(fold, at, &inner);
+        if (inner.test[0] == fold->train[at] && inner.train_count > 0) {
+            rates = load(&inner, params);
+            visit_all(&inner, rates, note_error, w);
+            rates_destroy(rates);
+        }
+        fold_fini(&inner);
+    }
+    for (int b = 0; b < RATES_BASIS_COUNT; b++) {
+        w->width[b] = w->count[b] >= 10 ? score_error_quantile(w->errors[b], w->count[b],
+                                                               CALIBRATE_SHARE)
+                                        : WIDTH_NORMAL;
+        free(w->errors[b]);
+    }
+}
+
+struct scoring {
+    struct results *results;
+    const struct widths *widths; /* NULL: score the baselines */
+    const struct isolated_baseline *baseline;
+};
+
+static void score_product(const struct visit *v, void *arg)
+{
+    struct scoring *s = arg;
+    double truth = measured_alone(v->fold->table, v->job, v->gpu);
+    struct rates_guess g = rates_predict(v->rates, v->job, v->gpu);
+    double half = s->widths->width[g.basis] * g.sd;
+    double shift = POINT_SHIFT * fmin(half * half / 2.7, SHIFT_MAX / POINT_SHIFT);
+    struct guess guess = {g.mean - shift, g.mean - half, g.mean + half};
+    bool nothing = g.basis == RATES_NOTHING;
+
+    score_add(results_score(s->results, nothing ? "isolated-new" : "isolated", NULL,
+                            "blend", v->shown_count),
+              0, guess, truth);
+}
+
+static void score_baselines(const struct visit *v, void *arg)
+{
+    struct scoring *s = arg;
+    double truth = measured_alone(v->fold->table, v->job, v->gpu);
+    bool nothing = rates_predict(v->rates, v->job, v->gpu).basis == RATES_NOTHING;
+
+    for (int m = 0; m < ISOLATED_BASELINES; m++) {
+        struct guess guess = {
+            isolated_baseline_guess(s->baseline, m, v->rates, v->job, v->gpu), NAN, NAN};
+
+        score_add(results_score(s->results, nothing ? "isolated-new" : "isolated", NULL,
+                                isolated_baseline_names[m], v->shown_count),
+                  0, guess, truth);
+    }
+}
+
+static void run_fold(const struct fold *fold, bool product, bool baselines,
+                     struct results *results)
+{
+    struct kernel_params params;
+    struct rates *rates;
+    struct widths widths;
+    struct scoring s = {.results = results, .widths = &widths};
+
+    kernel_default(&params);
+    rates = load(fold, &params);
+    if (product) {
+        params = rates_fit(rates, FIT_STEPS);
+        rates_set_params(rates, &params);
+        calibrate(fold, &params, &widths);
+        visit_all(fold, rates, score_product, &s);
+    }
+    if (baselines) {
+        struct isolated_baseline *b = isolated_baseline_create(fold);
+
+        s.baseline = b;
+        visit_all(fold, rates, score_baselines, &s);
+        isolated_baseline_destroy(b);
+    }
+    rates_destroy(rates);
+}
+
+void isolated_run(const struct measured *table, enum fold_split split, bool product,
+                  bool baselines, uint64_t seed, struct results *results)
+{
+    size_t count;
+    struct fold *folds = fold_all(table, split, seed, &count);
+
+    for (size_t f = 0; f < count; f++)
+        if (folds[f].train_count > 0)
+            run_fold(&folds[f], product, baselines, results);
+    fold_free(folds, count);
+}

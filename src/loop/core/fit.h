@@ -1,0 +1,35 @@
+/* fit.h - adapt the parameters of the correlation core to what was observed
+ *
+ * Marginal likelihood by Adam, with a pull towards the values it started from: the
+ * shipped ones, fitted on the synthetic world, stay where data say nothing. */
+#ifndef CORGI_LOOP_CORE_FIT_H
+#define CORGI_LOOP_CORE_FIT_H
+
+#include "loop/core/core.h"
+
+/* Negative log marginal likelihood an observation at these parameters, and its gradient
+ * (unless NULL).  Infinite when the covariance is not positive definite. */
+double fit_loss(const struct core *core, const struct kernel_params *params,
+                double gradient[KERNEL_PARAM_COUNT]);
+
+struct fit_options {
+    int steps;
+    double rate;        /* of Adam */
+    double pull;        /* weight of the squared distance from `from` */
+    size_t max_rows;    /* fit on at most so many observations, evenly spread; 0: all */
+    const bool *frozen; /* (KERNEL_PARAM_COUNT) parameters that stay; NULL: none */
+};
+
+/* Parameters after some steps from `from`; the core itself is left as it is. */
+struct kernel_params fit_params(const struct core *core, const struct kernel_params *from,
+                                const struct fit_options *options);
+
+/* Adam over kernel parameters, for training over many worlds. */
+struct fit_adam {
+    double m[KERNEL_PARAM_COUNT], v[KERNEL_PARAM_COUNT];
+    int steps;
+};
+void fit_adam_step(struct fit_adam *adam, struct kernel_params *params,
+                   const double gradient[KERNEL_PARAM_COUNT], double rate);
+
+#endif

@@ -1,0 +1,324 @@
+/* stats.c - see stats.h */
+#include "loop/core/stats.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Mean log relative speed before anything is known: somewhat better than half. */
+#define PRIOR_MEAN   (-0.598)
+#define PRIOR_COUNT  4.0
+
+#define OMEGA_CENTRE 8.0
+#define BETA_CENTRE  3.0
+#define CLIP         4.0f
+
+struct sums {
+    double sum, n;
+};
+
+struct seen {
+    struct cell cell;
+    double value;
+};
+
+struct stats {
+    vec_of(struct job_trait) jobs;
+    vec_of(int) kin;    /* (jobs) the job of the same family added before; -1: none */
+    vec_of(int) newest; /* (families) the job added last */
+    vec_of(struct seen) seen;
+    int gpus;
+};
+
+struct stats_row {
+    const struct stats *stats;
+    int job;
+    size_t jobs;
+    double gpu_mean[WORLD_MAX_GPUS];
+    double gpu_count[WORLD_MAX_GPUS];
+    struct sums *suffers; /* (jobs, gpus) residuals of each job's own speed */
+    struct sums *presses; /* (jobs, gpus) residuals beside each job */
+    struct sums *cells;   /* (gpus, jobs) of this job's cells */
+    struct sums *mirror;  /* (gpus, jobs) of the others beside this job */
+    struct sums *family;  /* (gpus, jobs) cells of this job's family, by nearness */
+};
+
+struct stats *stats_create(void)
+{
+    return mem_new(struct stats);
+}
+
+void stats_destroy(struct stats *s)
+{
+    if (!s)
+        return;
+    vec_free(&s->jobs);
+    vec_free(&s->kin);
+    vec_free(&s->newest);
+    vec_free(&s->seen);
+    free(s);
+}
+
+int stats_add_job(struct stats *s, const struct job_trait *job)
+{
+    int family = job->family, kin = -1;
+
+    while (family >= (int)s->newest.count)
+        vec_push(&s->newest, -1);
+    if (family >= 0) {
+        kin = s->newest.items[family];
+        s->newest.items[family] = (int)s->jobs.count;
+    }
+    vec_push(&s->kin, kin);
+    vec_push(&s->jobs, *job);
+    return (int)s->jobs.count - 1;
+}
+
+int stats_add_gpu(struct stats *s)
+{
+    return s->gpus++;
+}
+
+void stats_observe(struct stats *s, struct cell cell, double value)
+{
+    vec_push(&s->seen, (struct seen){cell, value});
+}
+
+void stats_rewind(struct stats *s, size_t count)
+{
+    if (count < s->seen.count)
+        s->seen.count = count;
+}
+
+size_t stats_count(const struct stats *s)
+{
+    return s->seen.count;
+}
+
+/* The newest job of a job's family, itself when it has none; go on with kin. */
+static int newest_kin(const struct stats *s, int job)
+{
+    int family = s->jobs.items[job].family;
+
+    return family >= 0 ? s->newest.items[family] : job;
+}
+
+/* Jobs of one family count by nearness of batch; others not at all. */
+static double kinship(const struct stats *s, int a, int b)
+{
+    const struct job_trait *x = &s->jobs.items[a], *y = &s->jobs.items[b];
+
+    if (a == b)
+        return 1;
+    if (x->family < 0 || x->family != y->family)
+        return 0;
+    return exp(-0.5 * (x->beta - y->beta) * (x->beta - y->beta));
+}
+
+static void gpu_means(struct stats_row *row)
+{
+    double sum[WORLD_MAX_GPUS] = {0};
+    double all = PRIOR_COUNT * PRIOR_MEAN, count = PRIOR_COUNT;
+
+    vec_each (const struct seen, o, &row->stats->seen) {
+        sum[o->cell.gpu] += o->value;
+        row->gpu_count[o->cell.gpu]++;
+        all += o->value;
+        count++;
+    }
+    for (int g = 0; g < row->stats->gpus; g++)
+        row->gpu_mean[g] =
+            (sum[g] + PRIOR_COUNT * all / count) / (row->gpu_count[g] + PRIOR_COUNT);
+}
+
+static void add(struct sums *to, double value, double weight)
+{
+    to->sum += weight * value;
+    to->n += weight;
+}
+
+struct stats_row *stats_row_create(const struct stats *s, int job)
+{
+    struct stats_row *row = mem_new(struct stats_row);
+    size_t jobs = s->jobs.count, cells = jobs * (size_t)s->gpus + 1;
+
+    row->stats = s;
+    row->job = job;
+    row->jobs = jobs;
+    row->suffers = mem_array(struct sums, cells);
+    row->presses = mem_array(struct sums, cells);
+    row->cells = mem_array(struct sums, cells);
+    row->mirror = mem_array(struct sums, cells);
+    row->family = mem_array(struct sums, cells);
+    gpu_means(row);
+    vec_each (const struct seen, o, &s->seen) {
+        size_t g = (size_t)o->cell.gpu, a = (size_t)o->cell.job,
+               k = (size_t)o->cell.other;
+        double residual = o->value - row->gpu_mean[g];
+        double kin = kinship(s, job, o->cell.job);
+
+        add(&row->suffers[a * (size_t)s->gpus + g], residual, 1);
+        add(&row->presses[k * (size_t)s->gpus + g], residual, 1);
+        if (o->cell.job == job)
+            add(&row->cells[g * jobs + k], residual, 1);
+        if (o->cell.other == job && o->cell.job != job)
+            add(&row->mirror[g * jobs + a], residual, 1);
+        if (kin > 0)
+            add(&row->family[g * jobs + k], residual, kin);
+    }
+    return row;
+}
+
+void stats_row_destroy(struct stats_row *row)
+{
+    if (!row)
+        return;
+    free(row->suffers);
+    free(row->presses);
+    free(row->cells);
+    free(row->mirror);
+    free(row->family);
+    free(row);
+}
+
+static struct sums over_gpus(const struct stats_row *row, const struct sums *of, int job)
+{
+    struct sums all = {0, 0};
+
+    for (int g = 0; g < row->stats->gpus; g++) {
+        const struct sums *s = &of[(size_t)job * (size_t)row->stats->gpus + (size_t)g];
+
+        all.sum += s->sum;
+        all.n += s->n;
+    }
+    return all;
+}
+
+/* Of the job's family without itself; gpu -1: over all. */
+static struct sums of_kin(const struct stats_row *row, const struct sums *of, int job,
+                          int gpu)
+{
+    struct sums all = {0, 0};
+    const struct stats *stats = row->stats;
+
+    for (int j = newest_kin(stats, job); j >= 0; j = stats->kin.items[j]) {
+        struct sums s;
+        double kin;
+
+        if (j == job)
+            continue;
+        s = gpu < 0 ? over_gpus(row, of, j)
+                    : of[(size_t)j * (size_t)row->stats->gpus + (size_t)gpu];
+        if (s.n <= 0)
+            continue;
+        kin = kinship(row->stats, job, j);
+        all.sum += kin * s.sum;
+        all.n += kin * s.n;
+    }
+    return all;
+}
+
+/* The pair of families on one GPU. */
+static struct sums kin_pair(const struct stats_row *row, int gpu, int other)
+{
+    const struct sums *of = row->family + (size_t)gpu * row->jobs;
+    const struct stats *stats = row->stats;
+    struct sums all = of[other];
+
+    for (int j = newest_kin(stats, other); j >= 0; j = stats->kin.items[j]) {
+        double kin;
+
+        if (j == other || of[j].n <= 0)
+            continue;
+        kin = kinship(row->stats, other, j);
+        all.sum += kin * of[j].sum;
+        all.n += kin * of[j].n;
+    }
+    return all;
+}
+
+static struct sums without(struct sums s, struct sums own)
+{
+    return (struct sums){s.sum - own.sum, s.n - own.n};
+}
+
+static float mean_of(struct sums s, double shrink)
+{
+    return (float)(4 * s.sum / (s.n + shrink));
+}
+
+static float count_of(struct sums s)
+{
+    return s.n > 0 ? (float)(log1p(s.n) / 3) : 0; /* most are 0, and logs cost */
+}
+
+static void job_features(const struct stats_row *row, int other, float *x)
+{
+    const struct job_trait *j = &row->stats->jobs.items[row->job];
+    const struct job_trait *k = &row->stats->jobs.items[other];
+
+    x[0] = (float)(j->omega - OMEGA_CENTRE);
+    x[1] = (float)(k->omega - OMEGA_CENTRE);
+    x[2] = (float)(j->beta - BETA_CENTRE);
+    x[3] = (float)(k->beta - BETA_CENTRE);
+}
+
+struct stats_cell stats_features(const struct stats_row *row, int gpu, int other,
+                                 bool without_own, float x[STATS_FEATURES])
+{
+    size_t gpus = (size_t)row->stats->gpus, g = (size_t)gpu;
+    size_t at_j = (size_t)row->job * gpus + g, at_k = (size_t)other * gpus + g;
+    struct sums own = row->cells[g * row->jobs + (size_t)other];
+    struct sums hidden = without_own ? own : (struct sums){0, 0};
+    struct sums row_here = without(row->suffers[at_j], hidden);
+    struct sums row_all = without(over_gpus(row, row->suffers, row->job), hidden);
+    struct sums column = without(row->presses[at_k], hidden);
+    struct sums column_all = without(over_gpus(row, row->presses, other), hidden);
+    struct sums kin_row = of_kin(row, row->suffers, row->job, gpu);
+    struct sums kin_column = of_kin(row, row->presses, other, gpu);
+    struct sums pair = without(kin_pair(row, gpu, other), hidden);
+    struct sums mirror = row->mirror[g * row->jobs + (size_t)other];
+    struct sums elsewhere = {0, 0};
+
+    for (size_t h = 0; h < gpus; h++)
+        if (h != g) {
+            elsewhere.sum += row->cells[h * row->jobs + (size_t)other].sum;
+            elsewhere.n += row->cells[h * row->jobs + (size_t)other].n;
+        }
+    x[0] = (float)(4 * (row->gpu_mean[g] - PRIOR_MEAN));
+    x[1] = count_of((struct sums){0, row->gpu_count[g]});
+    x[2] = mean_of(row_here, 1);
+    x[3] = count_of(row_here);
+    x[4] = mean_of(row_all, 1);
+    x[5] = count_of(row_all);
+    x[6] = mean_of(column, 1);
+    x[7] = count_of(column);
+    x[8] = mean_of(column_all, 1);
+    x[9] = count_of(column_all);
+    x[10] = mean_of(row->presses[at_j], 1);
+    x[11] = mean_of(over_gpus(row, row->presses, row->job), 1);
+    x[12] = mean_of(row->suffers[at_k], 1);
+    x[13] = mean_of(over_gpus(row, row->suffers, other), 1);
+    x[14] = mean_of(kin_row, 1);
+    x[15] = count_of(kin_row);
+    x[16] = mean_of(kin_column, 1);
+    x[17] = count_of(kin_column);
+    x[18] = mean_of(pair, 0.5);
+    x[19] = count_of(pair);
+    x[20] = mean_of(elsewhere, 0.5);
+    x[21] = count_of(elsewhere);
+    x[22] = mean_of(mirror, 0.5);
+    x[23] = count_of(mirror);
+    job_features(row, other, x + 24);
+    x[28] = mean_of(of_kin(row, row->suffers, row->job, -1), 1);
+    x[29] = mean_of(of_kin(row, row->presses, other, -1), 1);
+    for (int i = 0; i < STATS_FEATURES; i++)
+        x[i] = x[i] > CLIP ? CLIP : x[i] < -CLIP ? -CLIP : x[i];
+    return (struct stats_cell){
+        .base = row->gpu_mean[g] + (double)(x[2] + x[6]) / 4,
+        .sum = own.sum + own.n * row->gpu_mean[g],
+        .times = own.n,
+    };
+}

@@ -1,0 +1,34 @@
+/* footprint.h - does a set of jobs fit in a card's memory
+ *
+ * A footprint starts from what the user told, else from parameters and batch, and is
+ * corrected by outcomes: what ran fitted, what failed for lack of memory did not.  A
+ * combination that failed on a card is never called fitting there again. */
+#ifndef CORGI_LOOP_ESTIMATE_FOOTPRINT_H
+#define CORGI_LOOP_ESTIMATE_FOOTPRINT_H
+
+#include "world/descriptor.h"
+
+#include <stddef.h>
+
+struct footprint;
+
+struct footprint *footprint_create(void);
+void footprint_destroy(struct footprint *footprint); /* NULL is fine */
+
+/* told_gb 0: unknown.  Classes count from 0. */
+int footprint_add(struct footprint *footprint, const struct job_descriptor *descriptor,
+                  double told_gb);
+
+double footprint_gb(const struct footprint *footprint, int cls);
+
+/* Probability that these classes fit together on a card of this type. */
+double footprint_fits(const struct footprint *footprint, int type, double memory_gb,
+                      const int *classes, size_t count);
+
+/* What happened when they ran together. */
+void footprint_ran(struct footprint *footprint, double memory_gb, const int *classes,
+                   size_t count);
+void footprint_failed(struct footprint *footprint, int type, double memory_gb,
+                      const int *classes, size_t count);
+
+#endif

@@ -1,0 +1,51 @@
+/* rates.h - how fast jobs run alone on each GPU type
+ *
+ * Knows the rates measured so far.  A job measured on some types is carried over to the
+ * others half by what jobs like it did between the two types (its family's ratio, else
+ * the median ratio) and half by the correlation core.  A job never measured gets the
+ * level of its family over batch sizes, else the typical share of peak speed, with an
+ * interval to match. */
+#ifndef CORGI_LOOP_ESTIMATE_RATES_H
+#define CORGI_LOOP_ESTIMATE_RATES_H
+
+#include "loop/core/kernel.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What an estimate rests on, from most to least; intervals are calibrated for each. */
+enum rates_basis {
+    RATES_MEASURED, /* this very cell */
+    RATES_SEVERAL,  /* two or more other types */
+    RATES_ONE,      /* one other type */
+    RATES_FAMILY,   /* only its family */
+    RATES_NOTHING,
+    RATES_BASIS_COUNT
+};
+
+struct rates_guess {
+    double mean; /* ln steps/s */
+    double sd;   /* of a new measurement, before calibration */
+    enum rates_basis basis;
+    int observations; /* of this job, or of its family */
+};
+
+struct rates;
+
+struct rates *rates_create(const struct kernel_params *params);
+void rates_destroy(struct rates *rates); /* NULL is fine */
+
+int rates_add_job(struct rates *rates, const struct job_trait *job);
+int rates_add_gpu(struct rates *rates, const struct gpu_trait *gpu);
+
+/* A measurement of one cell; a later one replaces it.  NaN forgets it. */
+void rates_observe(struct rates *rates, int job, int gpu, double log_rate);
+double rates_seen(const struct rates *rates, int job, int gpu); /* NaN: never */
+
+/* Adapt the ratios between GPUs to what was measured; levels stay. */
+struct kernel_params rates_fit(const struct rates *rates, int steps);
+void rates_set_params(struct rates *rates, const struct kernel_params *params);
+
+struct rates_guess rates_predict(const struct rates *rates, int job, int gpu);
+
+#endif

@@ -1,0 +1,17 @@
+/* conformal.h - intervals whose stated 90 % is 90 %
+ *
+ * A model's own variance is only as good as the model.  What it says of observations
+ * when they are left out, against what they were, gives the factor to put on it. */
+#ifndef CORGI_LOOP_REFINE_CONFORMAL_H
+#define CORGI_LOOP_REFINE_CONFORMAL_H
+
+#include <stddef.h>
+
+/* Half width of a 90 % interval in units of sd when nothing is known better. */
+#define CONFORMAL_NORMAL 1.645
+
+/* The share-quantile of the given errors, with a value at the default blended in that
+ * counts as some errors: few observations move it little.  Sorts the errors. */
+double conformal_width(double *errors, size_t count, double share);
+
+#endif

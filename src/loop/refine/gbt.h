@@ -1,0 +1,28 @@
+/* gbt.h - gradient-boosted regression trees
+ *
+ * The learner that knows this cluster only: a second opinion beside P2 in the blend, and
+ * a strong baseline of its own.
+ *
+ * Histogram splits over binned features, squared error, shrinkage. */
+#ifndef CORGI_LOOP_REFINE_GBT_H
+#define CORGI_LOOP_REFINE_GBT_H
+
+#include "loop/core/statnet.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct gbt;
+
+/* x (rows, columns), y (rows). */
+struct gbt *gbt_train(const float *x, const float *y, size_t rows, size_t columns,
+                      int trees);
+void gbt_destroy(struct gbt *gbt); /* NULL is fine */
+double gbt_predict(const struct gbt *gbt, const float *x);
+
+/* Trees for what shrunk means leave over, from rows of statistics; those of one group are
+ * left out (-1: none; group NULL: all are used). */
+struct gbt *gbt_from_rows(const struct statnet_row *rows, const int *group, int without,
+                          size_t count);
+
+#endif

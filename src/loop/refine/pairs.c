@@ -1,0 +1,215 @@
+/* pairs.c - see pairs.h */
+#include "loop/refine/pairs.h"
+
+#include "base/mem.h"
+#include "loop/refine/conformal.h"
+#include "loop/refine/pairs_state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WEIGHT_DEFAULT 0.3
+
+struct pairs *pairs_create(void)
+{
+    struct pairs *p = mem_new(struct pairs);
+
+    kernel_default(&p->start);
+    p->core = core_create(&p->start, true);
+    p->stats = stats_create();
+    p->initial = statnet_shipped("p1");
+    p->refined = statnet_shipped("p2");
+    p->index = map_create();
+    p->memory = mem_array(struct pairs_memory, PAIRS_MAX);
+    p->weight = WEIGHT_DEFAULT;
+    p->width = CONFORMAL_NORMAL;
+    return p;
+}
+
+void pairs_destroy(struct pairs *p)
+{
+    if (!p)
+        return;
+    core_destroy(p->core);
+    stats_destroy(p->stats);
+    statnet_destroy(p->initial);
+    statnet_destroy(p->refined);
+    gbt_destroy(p->trees);
+    map_destroy(p->index);
+    free(p->memory);
+    free(p);
+}
+
+int pairs_add_job(struct pairs *p, const struct job_trait *job)
+{
+    stats_add_job(p->stats, job);
+    return core_add_job(p->core, job);
+}
+
+int pairs_add_gpu(struct pairs *p, const struct gpu_trait *gpu)
+{
+    stats_add_gpu(p->stats);
+    return core_add_gpu(p->core, gpu);
+}
+
+const struct core *pairs_core(const struct pairs *p)
+{
+    return p->core;
+}
+
+size_t pairs_count(const struct pairs *p)
+{
+    return core_count(p->core);
+}
+
+double pairs_weight(const struct pairs *p)
+{
+    return p->weight;
+}
+
+static uint64_t key(struct cell cell)
+{
+    return (uint64_t)cell.job << 40 | (uint64_t)cell.gpu << 32 | (uint64_t)cell.other;
+}
+
+static int by_stamp(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Forget the quarter that was measured longest ago. */
+static void make_room(struct pairs *p)
+{
+    size_t n = core_count(p->core), kept = 0;
+    uint64_t *stamps = mem_array(uint64_t, n);
+    bool *keep = mem_array(bool, n);
+    uint64_t oldest;
+
+    for (size_t i = 0; i < n; i++)
+        stamps[i] = p->memory[i].stamp;
+    qsort(stamps, n, sizeof(*stamps), by_stamp);
+    oldest = stamps[n / 4];
+    map_destroy(p->index);
+    p->index = map_create();
+    for (size_t i = 0; i < n; i++) {
+        keep[i] = p->memory[i].stamp >= oldest;
+        if (!keep[i])
+            continue;
+        map_put(p->index, key(core_cell(p->core, i)), kept);
+        p->memory[kept++] = p->memory[i];
+    }
+    core_retain(p->core, keep);
+    free(stamps);
+    free(keep);
+}
+
+bool pairs_observe(struct pairs *p, struct cell cell, double value, double extra_var)
+{
+    bool changed = false;
+    size_t at;
+
+    p->version++;
+    if (map_get(p->index, key(cell), &at)) {
+        changed = drift_push(&p->memory[at].drift, value);
+        core_revise(p->core, at, p->memory[at].drift.mean);
+    } else {
+        if (core_count(p->core) == PAIRS_MAX)
+            make_room(p);
+        at = core_observe(p->core, cell, value, extra_var);
+        p->memory[at] = (struct pairs_memory){.drift = {0}};
+        drift_push(&p->memory[at].drift, value);
+        map_put(p->index, key(cell), at);
+    }
+    p->memory[at].stamp = ++p->stamp;
+    return changed;
+}
+
+const struct stats *pairs_stats(struct pairs *p)
+{
+    if (p->stats_version == p->version)
+        return p->stats;
+    stats_rewind(p->stats, 0);
+    for (size_t i = 0; i < core_count(p->core); i++)
+        stats_observe(p->stats, core_cell(p->core, i), core_observed(p->core, i));
+    p->stats_version = p->version;
+    return p->stats;
+}
+
+/* What the network says of cells of one job: P1 while nothing of it was measured. */
+static void ask_network(struct pairs *p, const struct cell *cells, size_t count,
+                        const struct gbt *trees, struct statnet_guess *out)
+{
+    const struct stats *stats = pairs_stats(p);
+    struct statnet_row *rows = mem_array(struct statnet_row, count + 1);
+    struct stats_row *row = NULL;
+    int job = -1;
+    bool measured = false;
+
+    for (size_t i = 0; i < count; i++) {
+        if (cells[i].job != job) {
+            stats_row_destroy(row);
+            job = cells[i].job;
+            row = stats_row_create(stats, job);
+        }
+        rows[i].base =
+            (float)stats_features(row, cells[i].gpu, cells[i].other, true, rows[i].x)
+                .base;
+        measured = measured || rows[i].x[5] > 0;
+    }
+    statnet_predict(measured ? p->refined : p->initial, rows, count, out);
+    for (size_t i = 0; trees && i < count; i++)
+        out[i].mean =
+            (out[i].mean + (double)rows[i].base + gbt_predict(trees, rows[i].x)) / 2;
+    stats_row_destroy(row);
+    free(rows);
+}
+
+void pairs_predict(struct pairs *p, const struct cell *cells, size_t count,
+                   struct pairs_guess *out)
+{
+    struct statnet_guess *net = mem_array(struct statnet_guess, count + 1);
+    double *mean = mem_array(double, count + 1), *var = mem_array(double, count + 1);
+
+    core_predict(p->core, cells, count, mean, var);
+    ask_network(p, cells, count, p->trees, net);
+    for (size_t i = 0; i < count; i++) {
+        size_t at;
+        bool seen = map_get(p->index, key(cells[i]), &at);
+        double w = seen ? 0 : p->weight; /* the core knows what was measured */
+        double sd = (1 - w) * sqrt(var[i]) + w * net[i].sd;
+        double centre = (1 - w) * mean[i] + w * net[i].mean;
+        double half = (seen ? CONFORMAL_NORMAL : p->width) * sd;
+
+        out[i] = (struct pairs_guess){
+            .mean = fmin(centre, 0),
+            .low = centre - half,
+            .high = fmin(centre + half, 0),
+            .sd = half / CONFORMAL_NORMAL,
+            .times = seen ? (int)p->memory[at].drift.times : 0,
+        };
+    }
+    free(net);
+    free(mean);
+    free(var);
+}
+
+void pairs_predict_row(struct pairs *p, int job, const int *others, size_t count,
+                       double *out)
+{
+    size_t gpus = (size_t)core_gpu_count(p->core), total = gpus * count;
+    struct cell *cells = mem_array(struct cell, total + 1);
+    struct statnet_guess *net = mem_array(struct statnet_guess, total + 1);
+
+    for (size_t g = 0; g < gpus; g++)
+        for (size_t k = 0; k < count; k++)
+            cells[g * count + k] = (struct cell){job, (int)g, others[k]};
+    core_predict_row(p->core, job, others, count, out);
+    ask_network(p, cells, total, NULL, net);
+    for (size_t i = 0; i < total; i++)
+        out[i] = fmin((1 - p->weight) * out[i] + p->weight * net[i].mean, 0);
+    free(cells);
+    free(net);
+}

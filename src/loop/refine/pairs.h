@@ -1,0 +1,51 @@
+/* pairs.h - how fast jobs run beside one another: core, P1 and P2 blended by evidence
+ *
+ * The part of the learned model for relative speeds.  Measurements are absorbed at once;
+ * pairs_adapt() does what takes longer (parameters, weights of the networks, widths of
+ * intervals, online training) and belongs on a worker, on a copy. */
+#ifndef CORGI_LOOP_REFINE_PAIRS_H
+#define CORGI_LOOP_REFINE_PAIRS_H
+
+#include "loop/core/core.h"
+
+#include <stdint.h>
+
+/* Observations kept; the oldest quarter goes when it is full. */
+#define PAIRS_MAX 1280
+
+struct pairs;
+
+struct pairs_guess {
+    double mean;      /* ln relative speed, for sums and products */
+    double low, high; /* 90 % */
+    double sd;
+    int times; /* this very cell was measured */
+};
+
+struct pairs *pairs_create(void);
+void pairs_destroy(struct pairs *pairs); /* NULL is fine */
+
+int pairs_add_job(struct pairs *pairs, const struct job_trait *job);
+int pairs_add_gpu(struct pairs *pairs, const struct gpu_trait *gpu);
+
+/* Absorb a window.  extra_var: what is not known of the job's rate alone.  True when the
+ * cell had changed suddenly. */
+bool pairs_observe(struct pairs *pairs, struct cell cell, double value, double extra_var);
+size_t pairs_count(const struct pairs *pairs);
+
+void pairs_adapt(struct pairs *pairs, uint64_t seed);
+
+/* Share of the network in the blend, 0..1. */
+double pairs_weight(const struct pairs *pairs);
+
+void pairs_predict(struct pairs *pairs, const struct cell *cells, size_t count,
+                   struct pairs_guess *out);
+
+/* Means only, of one job on every GPU beside each of others: out (gpus, count).  For
+ * finding a shortlist: cheaper than pairs_predict(), without the trees. */
+void pairs_predict_row(struct pairs *pairs, int job, const int *others, size_t count,
+                       double *out);
+
+const struct core *pairs_core(const struct pairs *pairs); /* borrowed */
+
+#endif

@@ -1,0 +1,245 @@
+/* pairs_adapt.c - the slower part of learning from pairs, see pairs_adapt() in pairs.h */
+#include "loop/refine/pairs.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "loop/refine/conformal.h"
+#include "loop/core/fit.h"
+#include "loop/refine/pairs_state.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Parameters are adapted from so many observations on; before, the shipped ones stay. */
+#define FIT_FROM  80
+#define FIT_STEPS 40
+#define FIT_ROWS  400
+#define FIT_PULL  0.5 /* the pull to the shipped values counts as so many observations */
+
+/* The network learns online from so many on: earlier its intervals collapse. */
+#define TRAIN_FROM  120
+#define TRAIN_STEPS 100
+#define TRAIN_RATE  7e-4
+#define TRAIN_BATCH 128
+
+#define GROUPS      3
+#define NO_GROUP    (-1)
+
+/* Of the errors inside: a little more than 90 %, they were seen when fitting. */
+#define CALIBRATE_SHARE 0.91
+
+#define WEIGHT_DEFAULT  0.3
+#define WEIGHT_COST     0.002
+#define WEIGHT_FROM     40
+
+struct held { /* what both parts say of observed cells without them */
+    size_t count;
+    double *core_mean, *core_sd, *truth; /* (count) */
+    struct statnet_row *rows;            /* (count) */
+    struct statnet_guess *net;           /* (count) */
+    int *group;                          /* (count) both directions of a pair together */
+};
+
+static bool same_pair(struct cell a, struct cell b)
+{
+    return a.gpu == b.gpu && ((a.job == b.job && a.other == b.other) ||
+                              (a.job == b.other && a.other == b.job));
+}
+
+static void leave_out_core(const struct core *core, struct held *h)
+{
+    size_t n = core_count(core);
+    double *precision = mem_array(double, n *n + 1);
+
+    core_precision(core, precision);
+    for (size_t i = 0; i < n; i++) {
+        size_t group[2] = {i, i}, size = 1;
+        double mean[2], cov[4];
+
+        for (size_t j = 0; j < n && size < 2; j++)
+            if (j != i && same_pair(core_cell(core, i), core_cell(core, j)))
+                group[size++] = j;
+        h->truth[i] = core_observed(core, i);
+        h->core_mean[i] = h->truth[i];
+        h->core_sd[i] = 1;
+        if (core_leave_out(core, precision, group, size, mean, cov) == 0) {
+            h->core_mean[i] = mean[0];
+            h->core_sd[i] = sqrt(cov[0]);
+        }
+    }
+    free(precision);
+}
+
+static void leave_out_rows(struct pairs *p, struct held *h)
+{
+    const struct stats *stats = pairs_stats(p);
+
+    for (size_t i = 0; i < h->count; i++) {
+        struct cell cell = core_cell(p->core, i);
+        struct stats_row *row = stats_row_create(stats, cell.job);
+
+        h->rows[i].base =
+            (float)stats_features(row, cell.gpu, cell.other, true, h->rows[i].x).base;
+        h->rows[i].target = (float)h->truth[i];
+        /* The other direction of the same pair is not there for a cell never tried. */
+        h->rows[i].x[22] = h->rows[i].x[23] = 0;
+        stats_row_destroy(row);
+    }
+}
+
+static void held_init(struct pairs *p, struct held *h)
+{
+    size_t n = core_count(p->core);
+
+    *h = (struct held){
+        .count = n,
+        .core_mean = mem_array(double, n + 1),
+        .core_sd = mem_array(double, n + 1),
+        .truth = mem_array(double, n + 1),
+        .rows = mem_array(struct statnet_row, n + 1),
+        .net = mem_array(struct statnet_guess, n + 1),
+        .group = mem_array(int, n + 1),
+    };
+    leave_out_core(p->core, h);
+    leave_out_rows(p, h);
+}
+
+static void held_fini(struct held *h)
+{
+    free(h->core_mean);
+    free(h->core_sd);
+    free(h->truth);
+    free(h->rows);
+    free(h->net);
+    free(h->group);
+}
+
+/* Weight of the network with the least error on cells both had not seen. */
+static double choose_weight(const struct held *h)
+{
+    double best = INFINITY, weight = WEIGHT_DEFAULT;
+
+    if (h->count < WEIGHT_FROM)
+        return weight;
+    for (int step = 0; step <= 10; step++) {
+        double w = step / 10.0, loss = 0;
+
+        for (size_t i = 0; i < h->count; i++)
+            loss += fabs((1 - w) * h->core_mean[i] + w * h->net[i].mean - h->truth[i]);
+        loss = loss / (double)h->count + WEIGHT_COST * w;
+        if (loss < best) {
+            best = loss;
+            weight = w;
+        }
+    }
+    return weight;
+}
+
+static double choose_width(const struct held *h, double w)
+{
+    double *errors = mem_array(double, h->count + 1), width;
+
+    for (size_t i = 0; i < h->count; i++)
+        errors[i] = fabs((1 - w) * h->core_mean[i] + w * h->net[i].mean - h->truth[i]) /
+                    ((1 - w) * h->core_sd[i] + w * h->net[i].sd);
+    width = conformal_width(errors, h->count, CALIBRATE_SHARE);
+    free(errors);
+    return width;
+}
+
+/* P2 from its shipped start and trees, from the rows that are not of one group. */
+static void train(const struct held *h, int without, uint64_t seed, struct statnet **net,
+                  struct gbt **trees)
+{
+    struct statnet_trainer *trainer;
+    struct statnet_row batch[TRAIN_BATCH];
+    struct rng rng;
+
+    *net = statnet_shipped("p2");
+    trainer = statnet_trainer_create(*net, TRAIN_RATE, TRAIN_STEPS);
+    rng_stream(&rng, seed, h->count * (GROUPS + 1) + (size_t)(without + 1));
+    for (int t = 0; t < TRAIN_STEPS; t++) {
+        for (int i = 0; i < TRAIN_BATCH; i++) {
+            size_t at = rng_below(&rng, h->count);
+
+            while (h->group[at] == without)
+                at = rng_below(&rng, h->count);
+            batch[i] = h->rows[at];
+        }
+        statnet_train_step(trainer, batch, NULL, TRAIN_BATCH);
+    }
+    statnet_trainer_destroy(trainer);
+    statnet_repack(*net);
+    *trees = gbt_from_rows(h->rows, h->group, without, h->count);
+}
+
+/* What networks and trees that did not learn from a group say of it. */
+static void rehearse(struct held *h, uint64_t seed)
+{
+    struct statnet_guess *guesses = mem_array(struct statnet_guess, h->count + 1);
+
+    for (int g = 0; g < GROUPS; g++) {
+        struct statnet *net;
+        struct gbt *trees;
+
+        train(h, g, seed, &net, &trees);
+        statnet_predict(net, h->rows, h->count, guesses);
+        for (size_t i = 0; i < h->count; i++)
+            if (h->group[i] == g) {
+                h->net[i] = guesses[i];
+                h->net[i].mean = (guesses[i].mean + (double)h->rows[i].base +
+                                  gbt_predict(trees, h->rows[i].x)) /
+                                 2;
+            }
+        statnet_destroy(net);
+        gbt_destroy(trees);
+    }
+    free(guesses);
+}
+
+/* Groups by pair and GPU; false when one of them has everything. */
+static bool make_groups(const struct core *core, struct held *h)
+{
+    size_t sizes[GROUPS] = {0};
+
+    for (size_t i = 0; i < h->count; i++) {
+        struct cell c = core_cell(core, i);
+        uint64_t pair = rng_mix((uint64_t)(c.job < c.other ? c.job : c.other),
+                                (uint64_t)(c.job < c.other ? c.other : c.job));
+
+        h->group[i] = (int)(rng_mix(pair, (uint64_t)c.gpu) % GROUPS);
+        sizes[h->group[i]]++;
+    }
+    for (int g = 0; g < GROUPS; g++)
+        if (sizes[g] == h->count)
+            return false;
+    return true;
+}
+
+void pairs_adapt(struct pairs *p, uint64_t seed)
+{
+    size_t n = core_count(p->core);
+    struct held h;
+
+    if (n >= FIT_FROM) {
+        struct fit_options how = {.steps = FIT_STEPS,
+                                  .rate = 0.04,
+                                  .pull = FIT_PULL / (double)n,
+                                  .max_rows = FIT_ROWS};
+        struct kernel_params params = fit_params(p->core, &p->start, &how);
+
+        core_set_params(p->core, &params);
+    }
+    held_init(p, &h);
+    if (n >= TRAIN_FROM && make_groups(p->core, &h)) {
+        rehearse(&h, seed);
+        statnet_destroy(p->refined);
+        gbt_destroy(p->trees);
+        train(&h, NO_GROUP, seed, &p->refined, &p->trees);
+    } else {
+        statnet_predict(p->refined, h.rows, n, h.net);
+    }
+    p->weight = choose_weight(&h);
+    p->width = choose_width(&h, p->weight);
+    held_fini(&h);
+}

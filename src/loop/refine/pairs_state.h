@@ -1,0 +1,33 @@
+/* pairs_state.h - the inside of struct pairs, for pairs.c and pairs_adapt.c only */
+#ifndef CORGI_LOOP_REFINE_PAIRS_STATE_H
+#define CORGI_LOOP_REFINE_PAIRS_STATE_H
+
+#include "base/map.h"
+#include "loop/core/statnet.h"
+#include "loop/refine/drift.h"
+#include "loop/refine/gbt.h"
+#include "loop/refine/pairs.h"
+
+struct pairs_memory { /* of one observation of the core */
+    struct drift drift;
+    uint64_t stamp; /* last measured */
+};
+
+struct pairs {
+    struct kernel_params start; /* shipped, what fitting is pulled to */
+    struct core *core;
+    struct stats *stats;
+    size_t stats_version, version;     /* statistics are made again when they differ */
+    struct statnet *initial, *refined; /* P1, P2 */
+    struct gbt *trees;                 /* of this cluster; NULL: too little seen */
+    struct map *index;                 /* cell -> observation of the core */
+    struct pairs_memory *memory;       /* (PAIRS_MAX) */
+    uint64_t stamp;
+    double weight; /* of the network */
+    double width;  /* half a 90 % interval in units of sd */
+};
+
+/* Statistics of what the core has observed now. */
+const struct stats *pairs_stats(struct pairs *pairs);
+
+#endif

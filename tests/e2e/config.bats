@@ -1,0 +1,52 @@
+#!/usr/bin/env bats
+# The files an operator writes: shown, checked, used.
+
+corgi="$CORGI_BIN/corgi"
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+@test "what config show prints is a file that config check takes" {
+    for kind in settings cluster; do
+        "$corgi" config show --kind "$kind" > "$kind.yaml"
+        run "$corgi" config check --kind "$kind" "$kind.yaml"
+        [ "$status" -eq 0 ]
+    done
+}
+
+@test "the documented defaults are the ones in use" {
+    "$corgi" config show > settings.yaml
+    "$corgi" sim --seeds 1 --days 1 --json > without.json
+    "$corgi" sim --seeds 1 --days 1 --config settings.yaml --json > with.json
+    cmp without.json with.json
+}
+
+@test "a setting changes what is decided, and the command line wins" {
+    echo 'sleep: false' > awake.yaml
+    run "$corgi" sim --seeds 1 --days 1 --policy fifo --config awake.yaml --json
+    [ "$status" -eq 0 ]
+    [ "$(jq '.rows[0].asleep_kwh' <<< "$output")" = 0 ]
+    echo 'share: 2' > share.yaml
+    "$corgi" sim --seeds 1 --days 1 --policy pack-blind --config share.yaml --share 1 --json > one.json
+    "$corgi" sim --seeds 1 --days 1 --policy pack-blind --share 1 --json > other.json
+    cmp one.json other.json
+}
+
+@test "an unknown key is refused with its place and the nearest name" {
+    printf 'share: 2\nslep: true\n' > bad.yaml
+    run "$corgi" config check bad.yaml
+    [ "$status" -eq 1 ]
+    [[ $output == *"bad.yaml:2:1"* && $output == *"sleep"* ]]
+}
+
+@test "values out of range are refused" {
+    for value in 'share: 0' 'share: 5' 'confidence: 1.5' 'confidence: nan' 'progress: -5W' \
+        'grace: 10 parsecs' 'moves: perhaps'; do
+        echo "$value" > bad.yaml
+        run "$corgi" sim --config bad.yaml
+        [ "$status" -eq 1 ]
+        [ "${#lines[@]}" -eq 1 ]
+        [[ $output == *"bad.yaml:1:"* ]]
+    done
+}

@@ -1,0 +1,252 @@
+#!/usr/bin/env bats
+# corgi sim: the same bytes for the same seed, one sentence for bad input, whole files.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    corgi="$CORGI_BIN/corgi"
+    dir=$(mktemp -d)
+    gavel="$CORGI_DATA/gavel"
+    quick=(sim --days 0.2 --seeds 1 --policy fifo)
+}
+
+teardown() {
+    rm -rf "$dir"
+}
+
+# One line on stderr that holds the words, nothing on stdout, and the exit status.
+assert_refused() { # status, words, command...
+    local status_wanted=$1 words=$2
+    shift 2
+    run --separate-stderr "$@"
+    echo "status $status, stdout '$output', stderr '$stderr'"
+    [ "$status" -eq "$status_wanted" ]
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ $stderr == *"$words"* ]]
+}
+
+# Every request is somewhere, and every joule is booked once.
+assert_books_balance() { # file
+    jq -e '(.rows | length > 0) and all(.rows[];
+        .finished + .running + .waiting + .rejected + .failed == .jobs and
+        ((.device_kwh + .host_kwh + .idle_kwh + .wake_kwh) / .energy_kwh - 1 | fabs) < 1e-6)' \
+        "$1"
+}
+
+# No file may grow beyond so many kilobytes, as if the disk were full.
+with_small_disk() { # kilobytes, command...
+    run bash -c 'trap "" XFSZ; ulimit -f "$1"; shift; exec "$@"' _ "$@"
+    echo "$status $output"
+}
+
+need_gavel() {
+    [ -r "$gavel/simulation_throughputs.json" ] || skip "Gavel's tables are not in CORGI_DATA"
+}
+
+@test "the same seed gives the same bytes, another seed others" {
+    "$corgi" sim --seed 7 --json > "$dir/a.json"
+    "$corgi" sim --seed 7 --json --threads 1 > "$dir/b.json"
+    cmp "$dir/a.json" "$dir/b.json"
+    assert_books_balance "$dir/a.json"
+    "$corgi" "${quick[@]}" --seed 7 --json > "$dir/c.json"
+    "$corgi" "${quick[@]}" --seed 8 --json > "$dir/d.json"
+    run ! cmp "$dir/c.json" "$dir/d.json"
+}
+
+@test "the JSON has the keys of the contract" {
+    "$corgi" "${quick[@]}" --json > "$dir/a.json"
+    jq -e '.rows[0] | has("policy") and has("load") and has("sleep") and has("seeds") and
+        has("energy_kwh") and has("energy_kwh_ci") and has("sla_time") and has("sla_jobs") and
+        has("wait_p95_s") and has("moves_per_job") and has("efficiency_allocated") and
+        has("efficiency_powered") and has("decision_ms_p99")' "$dir/a.json"
+    jq -e '.rows[0].decision_ms_p99 == null' "$dir/a.json"
+    "$corgi" "${quick[@]}" --json --timings | jq -e '.rows[0].decision_ms_p99 > 0'
+}
+
+@test "every key of the JSON is in docs/json.md" {
+    local doc="$BATS_TEST_DIRNAME/../../docs/json.md" key
+    "$corgi" "${quick[@]}" --json > "$dir/sim.json"
+    "$corgi" gpus --json > "$dir/gpus.json"
+    for key in $(jq -r '.. | objects | keys[]' "$dir/sim.json" "$dir/gpus.json" | sort -u); do
+        grep -q "^| \`$key\`" "$doc" || { echo "'$key' is not in docs/json.md"; return 1; }
+    done
+}
+
+@test "on a pipe the table has no escape codes and no progress bar" {
+    run --separate-stderr "$corgi" "${quick[@]}" --policy corgi,fifo
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [[ $output == policy* && $output == *fifo* ]]
+    [[ $output != *$'\e'* && $output != *$'\r'* ]]
+}
+
+@test "every load and every policy is a row" {
+    "$corgi" "${quick[@]}" --policy fastest,fifo --load 30,60 --json > "$dir/a.json"
+    [ "$(jq -c '[.rows[] | [.load, .policy]]' "$dir/a.json")" = \
+        '[[0.3,"fastest"],[0.3,"fifo"],[0.6,"fastest"],[0.6,"fifo"]]' ]
+}
+
+@test "--out writes whole files, in a directory it makes" {
+    "$corgi" "${quick[@]}" --seed 3 --json --out "$dir/deep/out" > "$dir/a.json"
+    cmp "$dir/a.json" "$dir/deep/out/sim.json"
+    [ "$(ls -A "$dir/deep/out")" = $'jobs.csv\nreport.html\nrows.csv\nsim.json' ]
+    [ "$(wc -l < "$dir/deep/out/rows.csv")" -eq 2 ]
+    [ "$(wc -l < "$dir/deep/out/jobs.csv")" -eq $(($(jq '.rows[0].jobs' "$dir/a.json") + 1)) ]
+    "$corgi" "${quick[@]}" --seed 3 --out "$dir/deep/out" > "$dir/table"
+    cmp "$dir/a.json" "$dir/deep/out/sim.json"
+}
+
+@test "--out where nothing can be written fails and leaves nothing" {
+    : > "$dir/file"
+    assert_refused 1 "$dir/file" "$corgi" "${quick[@]}" --out "$dir/file"
+    assert_refused 1 "$dir/file/out" "$corgi" "${quick[@]}" --out "$dir/file/out"
+    [ ! -s "$dir/file" ]
+    if [ "$(id -u)" -ne 0 ]; then
+        mkdir -m 0555 "$dir/closed"
+        assert_refused 1 "$dir/closed" "$corgi" "${quick[@]}" --out "$dir/closed"
+        [ -z "$(ls -A "$dir/closed")" ]
+    fi
+}
+
+@test "--out on a full disk fails, and old files stay as they were" {
+    local before kilobytes longer=(sim --days 2 --seeds 1 --policy fifo)
+    "$corgi" "${longer[@]}" --seed 3 --out "$dir/out" > /dev/null
+    before=$(cat "$dir/out"/* | sha256sum)
+    [ "$(wc -c < "$dir/out/jobs.csv")" -gt 2048 ]
+    # None fits, then all but the longest, which is written last.
+    for kilobytes in 1 2; do
+        with_small_disk $kilobytes "$corgi" "${longer[@]}" --seed 4 --out "$dir/out"
+        [ "$status" -eq 1 ]
+        [[ $output == *"$dir/out/"* ]]
+        [ "$before" = "$(cat "$dir/out"/* | sha256sum)" ]
+        [ "$(ls -A "$dir/out")" = $'jobs.csv\nreport.html\nrows.csv\nsim.json' ]
+        with_small_disk $kilobytes "$corgi" "${longer[@]}" --seed 4 --out "$dir/new"
+        [ "$status" -eq 1 ]
+        [ -z "$(ls -A "$dir/new")" ]
+    done
+}
+
+@test "output that cannot be written is a failure" {
+    run bash -c '"$@" > /dev/full' _ "$corgi" "${quick[@]}" --json
+    [ "$status" -eq 1 ]
+    [[ $output == *"No space left"* ]]
+    run bash -c '"$@" >&-' _ "$corgi" "${quick[@]}" --json
+    echo "$output"
+    [ "$status" -eq 1 ]
+}
+
+@test "a reader that goes away ends it quietly" {
+    run bash -c 'set -o pipefail; "$@" | true' _ "$corgi" "${quick[@]}" --json
+    echo "$status $output"
+    [ "$status" -eq 0 ] || [ "$status" -eq 1 ] || [ "$status" -eq 141 ]
+    [[ $output != *assert* ]]
+}
+
+@test "two at once into one directory leave whole files" {
+    "$corgi" "${quick[@]}" --seed 3 --out "$dir/out" --json > "$dir/a.json" &
+    local first=$!
+    "$corgi" "${quick[@]}" --seed 3 --out "$dir/out" --json > "$dir/b.json"
+    wait "$first"
+    cmp "$dir/a.json" "$dir/b.json"
+    cmp "$dir/a.json" "$dir/out/sim.json"
+    [ "$(ls -A "$dir/out")" = $'jobs.csv\nreport.html\nrows.csv\nsim.json' ]
+}
+
+@test "wrong use is refused with exit status 2" {
+    assert_refused 2 "unknown option '--polcy' (did you mean '--policy'?)" \
+        "$corgi" sim --polcy fifo
+    assert_refused 2 "unknown policy 'lifo'; there are corgi, corgi-nocaps" \
+        "$corgi" sim --policy fifo,lifo
+    assert_refused 2 "pack-blind" "$corgi" sim --policy lifo
+    assert_refused 2 "unknown workload 'huge'" "$corgi" sim --workload huge
+    assert_refused 2 "seed" "$corgi" sim --seed -1
+    assert_refused 2 "days" "$corgi" sim --days nan
+    assert_refused 2 "until" "$corgi" sim --until -5
+    assert_refused 2 "mtbf" "$corgi" sim --mtbf -1d
+    assert_refused 2 "load" "$corgi" sim --load 0
+    assert_refused 2 "load" "$corgi" sim --load 30,,50
+    assert_refused 2 "load" "$corgi" sim --load 30 --trace jobs.csv
+    assert_refused 2 "share" "$corgi" sim --share 5
+    assert_refused 2 "extra" "$corgi" sim extra
+}
+
+@test "--until stops the clock and counts what is left" {
+    "$corgi" sim --days 1 --seeds 1 --until 12h --policy all --json > "$dir/a.json"
+    assert_books_balance "$dir/a.json"
+    jq -e 'all(.rows[]; .end_s == 43200 and .running > 0 and .waiting > 0)' "$dir/a.json"
+}
+
+@test "a trace with bad lines is refused with its line" {
+    local header=job_type,total_steps,arrival_s,scale_factor
+    assert_refused 1 "$dir/none.csv" "$corgi" sim --trace "$dir/none.csv"
+    assert_refused 1 "$dir" "$corgi" sim --trace "$dir"
+    : > "$dir/t.csv"
+    assert_refused 1 "$dir/t.csv" "$corgi" sim --trace "$dir/t.csv"
+    printf '%s\n' "$header" > "$dir/t.csv"
+    assert_refused 1 "$dir/t.csv holds no jobs" "$corgi" sim --trace "$dir/t.csv"
+    printf '%s\nLM,10,0,1\nLM,10' "$header" > "$dir/t.csv"
+    assert_refused 1 "$dir/t.csv line" "$corgi" sim --trace "$dir/t.csv"
+    printf '%s\nno such job,10,0,1\n' "$header" > "$dir/t.csv"
+    assert_refused 1 "$dir/t.csv line 2: unknown job type 'no such job'; give the table" \
+        "$corgi" sim --trace "$dir/t.csv"
+    head -c 100000 /dev/urandom > "$dir/t.csv"
+    assert_refused 1 "$dir/t.csv" "$corgi" sim --trace "$dir/t.csv"
+}
+
+@test "a cluster file with a mistake is refused with line and column" {
+    assert_refused 1 "$dir/none.yaml" "$corgi" sim --cluster "$dir/none.yaml"
+    printf 'nodes:\n  - gpu: v100\n    cuont: 4\n' > "$dir/c.yaml"
+    assert_refused 1 "$dir/c.yaml:3:5: unknown key 'cuont', did you mean 'count'?" \
+        "$corgi" sim --cluster "$dir/c.yaml"
+    printf 'nodes:\n  - gpu: abacus\n' > "$dir/c.yaml"
+    assert_refused 1 "$dir/c.yaml:2:10" "$corgi" sim --cluster "$dir/c.yaml"
+    printf 'nodes:\n  - gpu: v100\n    host: -3W\n' > "$dir/c.yaml"
+    assert_refused 1 "$dir/c.yaml:3:11" "$corgi" sim --cluster "$dir/c.yaml"
+    printf 'nodes:\n  - {gpu: v100, count: 15000, gpus: 64}\n' > "$dir/c.yaml"
+    assert_refused 1 "$dir/c.yaml:2" "$corgi" sim --cluster "$dir/c.yaml"
+    printf 'nodes: [' > "$dir/c.yaml"
+    assert_refused 1 "$dir/c.yaml" "$corgi" sim --cluster "$dir/c.yaml"
+    head -c 1000000 /dev/zero | tr '\0' '[' > "$dir/c.yaml"
+    assert_refused 1 "$dir/c.yaml" "$corgi" sim --cluster "$dir/c.yaml"
+    head -c 100000 /dev/urandom > "$dir/c.yaml"
+    assert_refused 1 "$dir/c.yaml" "$corgi" sim --cluster "$dir/c.yaml"
+}
+
+@test "throughputs that cannot be read are refused by name" {
+    local file="$dir/rates.json"
+    assert_refused 1 "$file" "$corgi" sim --throughputs "$file"
+    for text in '' '{' '[]' 'null' '{"v100": 3}' '{"v100": {"light": {"null": 3}}}' \
+        '{"abacus": {}}' "{\"v100\": {\"('a', 1)\": {\"null\": NaN}}}" \
+        "{\"v100\": {\"('a', 1)\": {\"null\": -1}}}" \
+        "{\"v100\": {\"('a', 1)\": {\"null\": 1e300}}}" \
+        "{\"v100\": {\"('a', 1)\": {\"null\": \"fast\"}}}"; do
+        printf '%s' "$text" > "$file"
+        assert_refused 1 "$file" "$corgi" sim --throughputs "$file"
+    done
+    head -c 1000000 /dev/zero | tr '\0' '[' > "$file"
+    assert_refused 1 "$file" "$corgi" sim --throughputs "$file"
+    yes '{"a":' | head -n 1000000 | tr -d '\n' > "$file"
+    assert_refused 1 "$file" "$corgi" sim --throughputs "$file"
+}
+
+@test "throughputs cut short are refused, and a GPU they lack is named" {
+    need_gavel
+    head -c 500000 "$gavel/simulation_throughputs.json" > "$dir/cut.json"
+    assert_refused 1 "$dir/cut.json" "$corgi" sim --throughputs "$dir/cut.json"
+    printf 'nodes:\n  - gpu: h100\n' > "$dir/c.yaml"
+    assert_refused 1 "has no rates for GPU 'h100" "$corgi" sim --cluster "$dir/c.yaml" \
+        --throughputs "$gavel/simulation_throughputs.json"
+}
+
+@test "Gavel's short trace on Gavel's rates under every policy" {
+    need_gavel
+    "$corgi" sim --throughputs "$gavel/simulation_throughputs.json" \
+        --trace "$gavel/traces/physical_small_test.csv" --policy all --json > "$dir/a.json"
+    assert_books_balance "$dir/a.json"
+    jq -e '.rates == "measured" and .workload == "trace" and
+        all(.rows[]; .finished == 20 and .load == null and .failed == 0) and
+        ([.rows[].policy] | index("corgi") != null and index("fifo") != null)' "$dir/a.json"
+    # The same work, whoever does it.
+    jq -e '[.rows[].work_reference_gpu_hours] | (max / min - 1) < 1e-6' "$dir/a.json"
+}

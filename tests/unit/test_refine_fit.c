@@ -1,0 +1,111 @@
+/* test_refine_fit.c - the gradient of the likelihood, and what fitting does with it */
+#include "base/rng.h"
+#include "loop/core/fit.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+enum { JOBS = 6, GPUS = 3, SEEN = 50 };
+
+static struct core *observed(bool relative, double spread_of_last)
+{
+    struct kernel_params params;
+    struct core *core;
+    struct rng rng;
+
+    kernel_default(&params);
+    core = core_create(&params, relative);
+    rng_init(&rng, 3);
+    for (int j = 0; j < JOBS; j++)
+        core_add_job(core, &(struct job_trait){j / 2, 1 + 0.5 * j, 7 + 0.4 * j});
+    for (int g = 0; g < GPUS; g++)
+        core_add_gpu(core, &(struct gpu_trait){0.7 * g - 1, 0});
+    for (int i = 0; i < SEEN; i++) {
+        struct cell cell = {(int)rng_below(&rng, JOBS), (int)rng_below(&rng, GPUS),
+                            (int)rng_below(&rng, JOBS + !relative) - !relative};
+        double wide = cell.gpu == GPUS - 1 ? spread_of_last : 0.2;
+
+        core_observe(core, cell, -0.5 + wide * rng_normal(&rng), 0);
+    }
+    return core;
+}
+
+static void gradient_is_that_of_finite_differences(void **state)
+{
+    (void)state;
+    for (int relative = 0; relative < 2; relative++) {
+        struct core *core = observed(relative, 0.4);
+        struct kernel_params at = *core_params(core);
+        double gradient[KERNEL_PARAM_COUNT];
+
+        at.v[KERNEL_SPREAD + 1] = 0.3;
+        fit_loss(core, &at, gradient);
+        for (int p = 0; p < KERNEL_SPREAD + GPUS; p++) {
+            struct kernel_params up = at, down = at;
+            double numeric;
+
+            up.v[p] += 1e-5;
+            down.v[p] -= 1e-5;
+            numeric =
+                (fit_loss(core, &up, NULL) - fit_loss(core, &down, NULL)) / (2 * 1e-5);
+            if (!(fabs(numeric - gradient[p]) < 1e-4 * (1 + fabs(numeric))))
+                fail_msg("parameter %d: %g, numerically %g", p, gradient[p], numeric);
+        }
+        core_destroy(core);
+    }
+}
+
+static void fitting_lowers_the_loss_and_finds_the_wide_gpu(void **state)
+{
+    struct core *core = observed(true, 0.8);
+    struct kernel_params from = *core_params(core), fitted;
+    struct fit_options how = {.steps = 150, .rate = 0.05, .pull = 0.001};
+
+    (void)state;
+    fitted = fit_params(core, &from, &how);
+    assert_true(fit_loss(core, &fitted, NULL) < fit_loss(core, &from, NULL) - 0.1);
+    assert_true(fitted.v[KERNEL_SPREAD + 2] > fitted.v[KERNEL_SPREAD] + 0.2);
+    core_destroy(core);
+}
+
+static void a_strong_pull_keeps_the_shipped_values(void **state)
+{
+    struct core *core = observed(true, 0.8);
+    struct kernel_params from = *core_params(core), fitted;
+    struct fit_options how = {.steps = 40, .rate = 0.05, .pull = 1000};
+
+    (void)state;
+    fitted = fit_params(core, &from, &how);
+    for (int p = 0; p < KERNEL_FIXED_COUNT; p++)
+        assert_true(fabs(fitted.v[p] - from.v[p]) < 0.2);
+    core_destroy(core);
+}
+
+static void fitting_nothing_changes_nothing(void **state)
+{
+    struct kernel_params params, fitted;
+    struct fit_options how = {.steps = 5, .rate = 0.05};
+    struct core *core;
+
+    (void)state;
+    kernel_default(&params);
+    core = core_create(&params, true);
+    fitted = fit_params(core, &params, &how);
+    assert_memory_equal(&fitted, &params, sizeof(params));
+    core_destroy(core);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradient_is_that_of_finite_differences),
+        cmocka_unit_test(fitting_lowers_the_loss_and_finds_the_wide_gpu),
+        cmocka_unit_test(a_strong_pull_keeps_the_shipped_values),
+        cmocka_unit_test(fitting_nothing_changes_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

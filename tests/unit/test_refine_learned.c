@@ -1,0 +1,281 @@
+/* test_refine_learned.c - the learned model as the loop uses it */
+#include "loop/model/learned.h"
+#include "world/gpu.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct model create(void)
+{
+    struct gpu_sheet types[3] = {*gpu_find("k80"), *gpu_find("p100"), *gpu_find("v100")};
+
+    return learned_create(types, 3, &(struct learned_options){.seed = 1});
+}
+
+static void destroy(struct model *model)
+{
+    model->ops->destroy(model->self);
+}
+
+static struct job make_job(uint64_t id, const char *family, int batch)
+{
+    struct job job = {.id = id, .devices = 1};
+
+    strcpy(job.descriptor.family, family);
+    job.descriptor.batch = batch;
+    job.descriptor.gmac_per_sample = 2;
+    job.descriptor.params_millions = 20;
+    job.descriptor.memory_mb_per_sample = 20;
+    return job;
+}
+
+static struct observation seen_alone(const struct job *job, int type, double rate)
+{
+    return (struct observation){
+        .where = {.type = type, .count = 1, .members = {{job, 1}}},
+        .rate = rate,
+        .device_watts = NAN,
+    };
+}
+
+static struct prediction ask(struct model *m, int type, const struct job *a,
+                             const struct job *b)
+{
+    struct combination where = {
+        .type = type, .count = b ? 2 : 1, .members = {{a, 1}, {b, 1}}};
+    struct prediction out;
+
+    m->ops->predict(m->self, &where, &out);
+    return out;
+}
+
+static void sane(const struct estimate *e)
+{
+    assert_true(isfinite(e->value) && e->value > 0);
+    assert_true(e->low <= e->value && e->value <= e->high && e->low > 0);
+}
+
+static void knows_something_before_anything_is_measured(void **state)
+{
+    struct model m = create();
+    struct job job = make_job(1, "net", 32);
+    struct prediction slow, fast;
+
+    (void)state;
+    m.ops->begin(m.self, &job);
+    slow = ask(&m, 0, &job, NULL);
+    fast = ask(&m, 2, &job, NULL);
+    sane(&slow.rate[0]);
+    sane(&slow.watts);
+    assert_int_equal(slow.rate[0].source, ESTIMATE_INITIAL);
+    assert_true(fast.rate[0].value > slow.rate[0].value);
+    assert_true(slow.rate[0].high > 3 * slow.rate[0].low); /* and says how little */
+    destroy(&m);
+}
+
+static void a_measured_cell_is_answered_with_the_measurement(void **state)
+{
+    struct model m = create();
+    struct job job = make_job(1, "net", 32);
+    struct observation seen = seen_alone(&job, 1, 12.5);
+    struct prediction p;
+
+    (void)state;
+    m.ops->begin(m.self, &job);
+    m.ops->absorb(m.self, &seen);
+    p = ask(&m, 1, &job, NULL);
+    assert_int_equal(p.rate[0].source, ESTIMATE_MEASURED);
+    assert_true(fabs(p.rate[0].value - 12.5) < 0.1);
+    p = ask(&m, 2, &job, NULL);
+    assert_int_equal(p.rate[0].source, ESTIMATE_CORRELATED);
+    assert_true(p.rate[0].value > 12.5 && p.rate[0].value < 40);
+    destroy(&m);
+}
+
+static void the_next_job_of_a_kind_starts_from_what_the_last_taught(void **state)
+{
+    struct model m = create();
+    struct job first = make_job(1, "net", 32), next = make_job(2, "net", 32);
+    struct observation seen = seen_alone(&first, 1, 12.5);
+
+    (void)state;
+    m.ops->begin(m.self, &first);
+    m.ops->absorb(m.self, &seen);
+    m.ops->end(m.self, &first);
+    m.ops->begin(m.self, &next);
+    assert_true(fabs(ask(&m, 1, &next, NULL).rate[0].value - 12.5) < 0.1);
+    destroy(&m);
+}
+
+static void a_slow_neighbour_is_learned_and_believed_on_other_types(void **state)
+{
+    struct model m = create();
+    struct job a = make_job(1, "net", 32), b = make_job(2, "hog", 64);
+    double before[3], after;
+
+    (void)state;
+    for (int t = 0; t < 3; t++) {
+        struct observation alone = seen_alone(&a, t, 10);
+
+        m.ops->absorb(m.self, &alone);
+        before[t] = ask(&m, t, &a, &b).rate[0].value;
+    }
+    for (int t = 0; t < 2; t++) {
+        struct observation seen = {
+            .where = {.type = t, .count = 2, .members = {{&a, 1}, {&b, 1}}},
+            .rate = 2.5,
+            .device_watts = NAN};
+
+        m.ops->absorb(m.self, &seen);
+    }
+    assert_true(fabs(ask(&m, 0, &a, &b).rate[0].value - 2.5) < 0.3);
+    after = ask(&m, 2, &a, &b).rate[0].value;
+    assert_true(after < 0.85 * before[2]); /* never tried there */
+    destroy(&m);
+}
+
+static void a_combination_out_of_memory_is_not_proposed_again(void **state)
+{
+    struct model m = create();
+    struct job a = make_job(1, "net", 32), b = make_job(2, "other", 64);
+    struct observation seen = {
+        .where = {.type = 0, .count = 2, .members = {{&b, 1}, {&a, 1}}},
+        .out_of_memory = true};
+
+    (void)state;
+    assert_true(ask(&m, 0, &a, &b).fits > 0.5);
+    m.ops->absorb(m.self, &seen);
+    assert_true(ask(&m, 0, &a, &b).fits < 0.01);
+    assert_true(ask(&m, 0, &b, &a).fits < 0.01);
+    destroy(&m);
+}
+
+static void a_sudden_change_is_learned_within_a_few_samples(void **state)
+{
+    struct model m = create();
+    struct job job = make_job(1, "net", 32);
+    struct observation fast = seen_alone(&job, 1, 10), slow = seen_alone(&job, 1, 6);
+
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        m.ops->absorb(m.self, &fast);
+    m.ops->absorb(m.self, &slow);
+    assert_true(ask(&m, 1, &job, NULL).rate[0].value > 9); /* one odd window */
+    m.ops->absorb(m.self, &slow);
+    assert_true(fabs(ask(&m, 1, &job, NULL).rate[0].value - 6) < 0.2);
+    assert_int_equal(learned_count(m.self).changes, 1);
+    destroy(&m);
+}
+
+static void devices_and_caps_count(void **state)
+{
+    struct model m = create();
+    struct job one = make_job(1, "net", 32), four = make_job(2, "net", 32);
+    struct combination where = {.type = 2, .count = 1, .members = {{&four, 1}}};
+    struct prediction near_by, spread, capped;
+
+    (void)state;
+    four.devices = 4;
+    m.ops->predict(m.self, &where, &near_by);
+    where.members[0].nodes = 4;
+    m.ops->predict(m.self, &where, &spread);
+    assert_true(near_by.rate[0].value > 2 * ask(&m, 2, &one, NULL).rate[0].value);
+    assert_true(spread.rate[0].value < near_by.rate[0].value);
+    where.cap_watts = 100;
+    m.ops->predict(m.self, &where, &capped);
+    assert_true(capped.watts.value <= 100.001);
+    assert_true(capped.rate[0].value <= spread.rate[0].value);
+    destroy(&m);
+}
+
+static void nonsense_measurements_change_nothing(void **state)
+{
+    struct model m = create();
+    struct job job = make_job(1, "net", 32);
+    const double rates[] = {NAN, INFINITY, -1, 0};
+    double before;
+
+    (void)state;
+    m.ops->begin(m.self, &job);
+    before = ask(&m, 1, &job, NULL).rate[0].value;
+    for (int i = 0; i < 4; i++) {
+        struct observation seen = seen_alone(&job, 1, rates[i]);
+
+        m.ops->absorb(m.self, &seen);
+    }
+    assert_true(ask(&m, 1, &job, NULL).rate[0].value == before);
+    destroy(&m);
+}
+
+static void jobs_nobody_described_work(void **state)
+{
+    struct model m = create();
+    struct job a = {.id = 1, .devices = 1}, b = {.id = 2, .devices = 1};
+    struct observation seen = seen_alone(&a, 0, 3);
+    struct prediction p;
+
+    (void)state;
+    m.ops->absorb(m.self, &seen);
+    p = ask(&m, 0, &a, &b);
+    sane(&p.rate[0]);
+    sane(&p.rate[1]);
+    assert_true(p.rate[0].value < 3);
+    assert_true(p.fits > 0 && p.fits < 1);
+    destroy(&m);
+}
+
+static void adapting_after_many_pairs_keeps_predictions_sane(void **state)
+{
+    struct model m = create();
+    struct job jobs[10];
+
+    (void)state;
+    for (int j = 0; j < 10; j++)
+        jobs[j] = make_job((uint64_t)j, j % 2 ? "x" : "y", 8 << (j / 2));
+    for (int j = 0; j < 10; j++)
+        for (int t = 0; t < 3; t++) {
+            struct observation alone = seen_alone(&jobs[j], t, 10.0 / (j + 1));
+
+            m.ops->absorb(m.self, &alone);
+        }
+    for (int i = 0; i < 150; i++) {
+        const struct job *a = &jobs[i % 10], *b = &jobs[(i / 10 + i) % 10];
+        struct observation seen = {
+            .where = {.type = i % 3, .count = 2, .members = {{a, 1}, {b, 1}}},
+            .rate = 10.0 / (i % 10 + 1) * (0.4 + 0.02 * (i % 7)),
+            .device_watts = NAN};
+
+        m.ops->absorb(m.self, &seen);
+    }
+    learned_adapt(m.self);
+    for (int j = 0; j < 10; j++) {
+        struct prediction p = ask(&m, j % 3, &jobs[j], &jobs[(j + 3) % 10]);
+
+        sane(&p.rate[0]);
+        sane(&p.rate[1]);
+    }
+    destroy(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(knows_something_before_anything_is_measured),
+        cmocka_unit_test(a_measured_cell_is_answered_with_the_measurement),
+        cmocka_unit_test(the_next_job_of_a_kind_starts_from_what_the_last_taught),
+        cmocka_unit_test(a_slow_neighbour_is_learned_and_believed_on_other_types),
+        cmocka_unit_test(a_combination_out_of_memory_is_not_proposed_again),
+        cmocka_unit_test(a_sudden_change_is_learned_within_a_few_samples),
+        cmocka_unit_test(devices_and_caps_count),
+        cmocka_unit_test(nonsense_measurements_change_nothing),
+        cmocka_unit_test(jobs_nobody_described_work),
+        cmocka_unit_test(adapting_after_many_pairs_keeps_predictions_sane),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
