@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-#define STRAY 4 /* records at random beside the near ones */
+#define STRAY 4  /* records at random beside the near ones */
+#define SWEEP 64 /* tasks swept over count as one evaluation of a move */
 
 /* What each class offers the task at hand, a variant after the other. */
 struct offers {
@@ -54,7 +55,7 @@ static float best_offer(const struct search *s, const struct offers *o, int j)
     return best;
 }
 
-int near_partners(const struct search *s, int i, int most, int *partners)
+int near_partners(struct search *s, int i, int most, int *partners)
 {
     const struct work *w = s->w;
     size_t mark = arena_mark(w->arena);
@@ -65,6 +66,7 @@ int near_partners(const struct search *s, int i, int most, int *partners)
     if (w->drag[i] <= 0)
         return 0;
     make_offers(s, i, &o);
+    s->evaluations += w->tasks / SWEEP;
     for (int j = 0; j < w->tasks; j++) {
         float cost;
 

@@ -12,7 +12,7 @@
 
 /* Tasks placed in s that cost least as partners of i beyond what they are worth, at most
  * `most` (up to NEAR_MOST); returns how many. */
-int near_partners(const struct search *s, int i, int most, int *partners);
+int near_partners(struct search *s, int i, int most, int *partners);
 
 /* Like search_best(), against the records of near partners and a few at random. */
 bool near_best(struct search *s, int record, int most);

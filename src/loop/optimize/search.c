@@ -267,7 +267,9 @@ long search_pass(struct search *s)
     long moves = 0;
 
     for (int i = 0; i < w->tasks; i++) {
-        if (s->place[i] < 0)
+        /* Of two records that could save together one has an excess: look from there. */
+        if (s->place[i] < 0 ||
+            (s->worth && !s->stairs && search_excess(s, s->place[i]) < MIN_EXCESS))
             continue;
         moves += try_move(s, s->place[i], -1);
         for (int q = 0; w->classes > MAX_CLASS_SCAN && q < SAMPLED_TASKS; q++)
