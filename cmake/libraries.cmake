@@ -36,10 +36,13 @@ corgi_library(corgi_loop loop corgi_world corgi_nn corgi_base PkgConfig::CLP)
 corgi_library(corgi_sim sim corgi_loop)
 corgi_library(corgi_eval eval corgi_sim)
 corgi_library(corgi_bench bench corgi_eval PkgConfig::CBC)
-# The weights that ship are put into the binary by shipped.c.
+# The weights that ship are put into the binary by shipped.c and seq_shipped.c.
 file(GLOB corgi_weights CONFIGURE_DEPENDS
     ${CMAKE_SOURCE_DIR}/src/loop/estimate/weights/*.bin)
-set_source_files_properties(${CMAKE_SOURCE_DIR}/src/loop/estimate/shipped.c PROPERTIES
+set_source_files_properties(
+    ${CMAKE_SOURCE_DIR}/src/loop/estimate/shipped.c
+    ${CMAKE_SOURCE_DIR}/src/eval/seq_shipped.c
+    PROPERTIES
     COMPILE_DEFINITIONS
         CORGI_WEIGHTS_DIR="${CMAKE_SOURCE_DIR}/src/loop/estimate/weights"
     OBJECT_DEPENDS "${corgi_weights}")

@@ -37,8 +37,10 @@ static int load(struct world **world, const struct eval_options *o, struct err *
 
 static bool wanted(const struct eval_options *o, const char *method)
 {
-    if (!o->arch || str_starts(method, "baseline:"))
+    if (str_starts(method, "baseline:"))
         return true;
+    if (!o->arch) /* the slow ones only when asked for */
+        return strcmp(method, "p2-gru") && strcmp(method, "p2-transformer");
     if (!strcmp(o->arch, "baseline"))
         return false;
     return !strcmp(o->arch, method) ||

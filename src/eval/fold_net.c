@@ -10,6 +10,9 @@ struct fold_net {
     const struct fold *fold;
     const struct statnet *net;
     const struct gbt *trees;
+    const struct seq *seq;
+    struct core *kernel;    /* for seq */
+    struct seq_row *tokens; /* (fold_half) for seq */
     struct stats *stats;
     size_t catalogue;            /* observations of it */
     struct statnet_row *rows;    /* (fold_half) */
@@ -50,6 +53,8 @@ void fold_net_destroy(struct fold_net *f)
     if (!f)
         return;
     stats_destroy(f->stats);
+    core_destroy(f->kernel);
+    free(f->tokens);
     free(f->rows);
     free(f->guess);
     free(f);
@@ -77,15 +82,42 @@ static void fill_rows(struct fold_net *f, int job, bool effect)
         stats_row_destroy(row);
 }
 
+void fold_net_use_seq(struct fold_net *f, const struct seq *seq)
+{
+    f->seq = seq;
+    f->kernel = seq_kernel(f->fold->table);
+    f->tokens = mem_array(struct seq_row, fold_half(f->fold) + 1);
+}
+
+static void show(struct fold_net *f, int job, const size_t *seen, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        stats_observe(f->stats, fold_cell(f->fold, job, seen[i]),
+                      fold_value(f->fold, job, seen[i]));
+}
+
 const struct statnet_row *fold_net_rows(struct fold_net *f, int job, const size_t *seen,
                                         size_t seen_count, bool effect)
 {
-    for (size_t i = 0; i < seen_count; i++)
-        stats_observe(f->stats, fold_cell(f->fold, job, seen[i]),
-                      fold_value(f->fold, job, seen[i]));
+    show(f, job, seen, seen_count);
     fill_rows(f, job, effect);
     stats_rewind(f->stats, f->catalogue);
     return f->rows;
+}
+
+static void ask_seq(struct fold_net *f, int job, const size_t *seen, size_t seen_count,
+                    bool effect)
+{
+    size_t half = fold_half(f->fold);
+
+    show(f, job, seen, seen_count);
+    for (size_t i = 0; i < half; i++) {
+        f->tokens[i].stat = f->rows[i];
+        seq_tokens(f->kernel, f->stats, fold_cell(f->fold, job, i + (effect ? half : 0)),
+                   &f->tokens[i]);
+    }
+    stats_rewind(f->stats, f->catalogue);
+    seq_predict(f->seq, f->tokens, half, f->guess);
 }
 
 void fold_net_predict(struct fold_net *f, int job, const size_t *seen, size_t seen_count,
@@ -94,7 +126,10 @@ void fold_net_predict(struct fold_net *f, int job, const size_t *seen, size_t se
     size_t half = fold_half(f->fold), first = effect ? half : 0;
 
     fold_net_rows(f, job, seen, seen_count, effect);
-    statnet_predict(f->net, f->rows, half, f->guess);
+    if (f->seq)
+        ask_seq(f, job, seen, seen_count, effect);
+    else
+        statnet_predict(f->net, f->rows, half, f->guess);
     for (size_t i = 0; i < half; i++) {
         double local = f->trees
                            ? (double)f->rows[i].base + gbt_predict(f->trees, f->rows[i].x)

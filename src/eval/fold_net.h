@@ -3,6 +3,7 @@
 #define CORGI_EVAL_FOLD_NET_H
 
 #include "eval/fold.h"
+#include "eval/seq.h"
 #include "loop/core/statnet.h"
 #include "loop/refine/gbt.h"
 
@@ -13,6 +14,9 @@ struct fold_net;
 struct fold_net *fold_net_create(const struct fold *fold, const struct statnet *net,
                                  const struct gbt *trees);
 void fold_net_destroy(struct fold_net *net); /* NULL is fine */
+
+/* Let a network over observations answer instead; borrowed. */
+void fold_net_use_seq(struct fold_net *net, const struct seq *seq);
 
 /* Features of the asked half of the cells (fold_half), borrowed until the next call. */
 const struct statnet_row *fold_net_rows(struct fold_net *net, int job, const size_t *seen,

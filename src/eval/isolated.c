@@ -42,7 +42,7 @@ static struct rates *load(const struct fold *fold, const struct kernel_params *p
     for (int g = 0; g < t->gpus; g++)
         rates_add_gpu(rates, &t->gpu[g]);
     for (int j = 0; j < t->jobs; j++)
-        rates_add_job(rates, &t->job[j]);
+        rates_add_job(rates, &t->told_trait[j]); /* no rate may leak into a trait */
     for (int i = 0; i < fold->train_count; i++)
         for (int g = 0; g < t->gpus; g++)
             if (!isnan(measured_alone(t, fold->train[i], g)))

@@ -73,7 +73,7 @@ static double nearest(const struct isolated_baseline *b, const struct rates *rat
 
     for (int i = 0; i < b->fold->train_count; i++) {
         int k = b->fold->train[i];
-        const struct job_trait *x = &t->job[job], *y = &t->job[k];
+        const struct job_trait *x = &t->told_trait[job], *y = &t->told_trait[k];
         double d = fabs(x->beta - y->beta) + fabs(x->omega - y->omega), shift = 0;
         int count = 0;
 
@@ -102,7 +102,7 @@ static double median_ratio(const struct isolated_baseline *b, const struct rates
                            int job, int gpu)
 {
     const struct measured *t = b->fold->table;
-    struct ratios_view view = {t->job, t->gpu, t->jobs, t->gpus, b->seen};
+    struct ratios_view view = {t->told_trait, t->gpu, t->jobs, t->gpus, b->seen};
     double sum = 0, count = 0;
 
     for (int g = 0; g < t->gpus; g++)

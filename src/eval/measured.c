@@ -28,7 +28,7 @@ static void fill_job(struct measured *t, const struct world *world, int job,
     int seen = 0;
 
     t->told[job] = *told;
-    t->job[job] = traits_of_job(told, family);
+    t->job[job] = t->told_trait[job] = traits_of_job(told, family);
     for (int g = 0; g < t->gpus; g++) {
         float rate = *world_alone(world, g, t->class_of[job]);
 
@@ -69,6 +69,7 @@ struct measured *measured_create(const struct world *world)
             t->class_of[n++] = c;
     t->jobs = (int)n;
     t->job = mem_array(struct job_trait, n + 1);
+    t->told_trait = mem_array(struct job_trait, n + 1);
     t->told = mem_array(struct job_descriptor, n + 1);
     t->alone = mem_array(double, n *(size_t)t->gpus + 1);
     t->pair = mem_array(double, n *n *(size_t)t->gpus + 1);
@@ -88,6 +89,7 @@ void measured_destroy(struct measured *t)
     free(t->gpu);
     free(t->class_of);
     free(t->job);
+    free(t->told_trait);
     free(t->told);
     free(t->alone);
     free(t->pair);

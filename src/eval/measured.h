@@ -12,7 +12,8 @@ struct measured {
     int gpus, jobs, families;
     struct gpu_trait *gpu;         /* (gpus) */
     const struct gpu_sheet *sheet; /* (gpus) borrowed from the world */
-    struct job_trait *job;         /* (jobs) */
+    struct job_trait *job;         /* (jobs) work from rates where none was told */
+    struct job_trait *told_trait;  /* (jobs) from what was told alone: no rate in it */
     struct job_descriptor *told;   /* (jobs) */
     int *class_of;                 /* (jobs) index in the world */
     double *alone;                 /* (jobs, gpus) ln steps/s */

@@ -61,6 +61,7 @@ struct product {
     /* Each learned without one group of the catalogue: what rehearsals of it ask. */
     struct statnet *without[REHEARSAL_GROUPS];
     struct gbt *trees, *trees_without[REHEARSAL_GROUPS]; /* NULL: the network only */
+    struct seq *seq; /* answers instead of net; NULL: no */
     struct fold_net *fold_net;
     struct setting settings[2][CALIBRATED_MAX + 1];  /* own, effect */
     double *core_mean, *core_sd, *net_mean, *net_sd; /* (2 * fold_half) */
@@ -104,13 +105,15 @@ static void create_networks(struct product *p, const char *name, bool trees)
     p->net = statnet_shipped(name);
     for (int g = 0; g < REHEARSAL_GROUPS; g++) {
         p->without[g] = statnet_dup(p->net);
+        if (!trees)
+            continue; /* alone a network is compared as it ships */
         tune(p->without[g], &r, g, p->fold->seed);
-        if (trees)
-            p->trees_without[g] = gbt_from_rows(r.rows, r.group, g, r.count);
+        p->trees_without[g] = gbt_from_rows(r.rows, r.group, g, r.count);
     }
-    tune(p->net, &r, -1, p->fold->seed);
-    if (trees)
+    if (trees) {
+        tune(p->net, &r, -1, p->fold->seed);
         p->trees = gbt_from_rows(r.rows, NULL, -1, r.count);
+    }
     p->fold_net = fold_net_create(p->fold, p->net, p->trees);
     rehearsal_fini(&r);
 }
@@ -150,6 +153,25 @@ static void *fit_p2(const struct fold *fold)
     return create(fold, false, "p2");
 }
 
+static void *fit_seq(const struct fold *fold, enum seqnet_kind kind)
+{
+    struct product *p = create(fold, false, "p2");
+
+    p->seq = seq_shipped(kind);
+    fold_net_use_seq(p->fold_net, p->seq);
+    return p;
+}
+
+static void *fit_gru(const struct fold *fold)
+{
+    return fit_seq(fold, SEQNET_GRU);
+}
+
+static void *fit_transformer(const struct fold *fold)
+{
+    return fit_seq(fold, SEQNET_TRANSFORMER);
+}
+
 static void *fit_blend(const struct fold *fold)
 {
     return create(fold, true, "p2");
@@ -163,6 +185,7 @@ static void destroy(void *self)
         return;
     fold_core_destroy(p->core);
     fold_net_destroy(p->fold_net);
+    seq_destroy(p->seq);
     statnet_destroy(p->net);
     for (int g = 0; g < REHEARSAL_GROUPS; g++)
         statnet_destroy(p->without[g]);
@@ -232,6 +255,8 @@ static void rehearse(struct product *p, size_t shown, bool effect)
             int group = rehearsal_group(p->fold, p->fold->train[at]);
 
             net = fold_net_create(&inner, p->without[group], p->trees_without[group]);
+            if (p->seq)
+                fold_net_use_seq(net, p->seq);
         }
         for (int d = 0; count > shown && d < (shown ? CALIBRATE_DRAWS : 1); d++) {
             fold_draw(&rng, known, count, shown);
@@ -320,5 +345,7 @@ const struct method method_product[] = {
     {"core", fit_core, predict, destroy},
     {"p1", fit_p1, predict, destroy},
     {"p2-ff", fit_p2, predict, destroy},
+    {"p2-gru", fit_gru, predict, destroy},
+    {"p2-transformer", fit_transformer, predict, destroy},
     {NULL, NULL, NULL, NULL},
 };

@@ -11,6 +11,8 @@
 
 #define WORLDS_DEFAULT 3000
 #define STEPS_DEFAULT  8000
+#define SEQ_WORLDS     500
+#define SEQ_STEPS      2000
 #define BATCH          512
 #define RATE           2e-3
 #define BAR_WIDTH      40
@@ -76,8 +78,8 @@ static int train_one(const char *name, bool initial, const struct train_options 
 
     rng_stream(&rng, o->seed, 60 + initial);
     net = statnet_create(name, &rng);
-    train_data_init(&data, worlds, initial, o->seed);
-    train_data_init(&test, worlds / 10 + 1, initial, o->seed + 1000);
+    train_data_init(&data, worlds, initial, false, o->seed);
+    train_data_init(&test, worlds / 10 + 1, initial, false, o->seed + 1000);
     train(net, &data, name, o);
     report(net, name, &test, out);
     if (o->out) {
@@ -91,11 +93,37 @@ static int train_one(const char *name, bool initial, const struct train_options 
     return rc;
 }
 
+static int train_seqs(const struct train_options *o, struct err *err)
+{
+    static const char *const names[] = {"p2-gru", "p2-transformer"};
+    static const enum seqnet_kind kinds[] = {SEQNET_GRU, SEQNET_TRANSFORMER};
+    int worlds = o->worlds > 0 ? o->worlds / 8 + 1 : SEQ_WORLDS;
+    int steps = o->steps > 0 ? o->steps / 4 + 1 : SEQ_STEPS;
+    struct train_data data;
+    int rc = 0;
+
+    train_data_init(&data, worlds, false, true, o->seed);
+    for (int i = 0; rc == 0 && i < 2; i++) {
+        struct seq *seq = seq_create(kinds[i], o->seed);
+        char path[512];
+
+        seq_train(seq, data.tokens, data.count, steps, o->seed);
+        snprintf(path, sizeof(path), "%s/%s.bin", o->out ? o->out : "", names[i]);
+        if (o->out)
+            rc = weights_save(seq_params(seq), path, "trained on the synthetic world",
+                              err);
+        seq_destroy(seq);
+    }
+    train_data_fini(&data);
+    return rc;
+}
+
 int train_main(const struct train_options *options, FILE *out, struct err *err)
 {
     if (options->out && strlen(options->out) > 400)
         return err_set(err, ERR_LIMIT, "the path %.40s... is too long", options->out);
-    if (train_one("p1", true, options, out, err) < 0)
+    if (train_one("p1", true, options, out, err) < 0 ||
+        train_one("p2", false, options, out, err) < 0)
         return -1;
-    return train_one("p2", false, options, out, err);
+    return options->compared ? train_seqs(options, err) : 0;
 }

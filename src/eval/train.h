@@ -14,6 +14,7 @@ struct train_options {
     int worlds;    /* 0: 3000 */
     int steps;     /* 0: 8000 */
     bool progress; /* a bar on stderr */
+    bool compared; /* also the GRU and the Transformer of the table of architectures */
 };
 
 /* Trains p1 and p2, writes out/p1.bin and out/p2.bin, prints held-out errors. */

@@ -97,6 +97,12 @@ size_t stats_count(const struct stats *s)
     return s->seen.count;
 }
 
+double stats_seen(const struct stats *s, size_t index, struct cell *cell)
+{
+    *cell = s->seen.items[index].cell;
+    return s->seen.items[index].value;
+}
+
 /* The newest job of a job's family, itself when it has none; go on with kin. */
 static int newest_kin(const struct stats *s, int job)
 {

@@ -27,6 +27,7 @@ void stats_observe(struct stats *stats, struct cell cell, double value);
 /* Take back the newest observations until `count` are left. */
 void stats_rewind(struct stats *stats, size_t count);
 size_t stats_count(const struct stats *stats);
+double stats_seen(const struct stats *stats, size_t index, struct cell *cell);
 
 /* Everything about cells of one job, for many co-runners; good until the next
  * observation. */

@@ -3,17 +3,12 @@
  * The files are made by `corgi train` from the synthetic world alone. */
 #include "loop/core/statnet.h"
 
+#include "loop/estimate/embed.h"
 #include "nn/weights.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define EMBED(symbol, path)                                                              \
-    __asm__(".section .rodata\n"                                                         \
-            ".global " #symbol "\n.balign 16\n" #symbol ":\n.incbin \"" path "\"\n"      \
-            ".global " #symbol "_end\n" #symbol "_end:\n.byte 0\n.previous\n");          \
-    extern const unsigned char symbol[], symbol##_end[]
 
 EMBED(shipped_p1, CORGI_WEIGHTS_DIR "/p1.bin");
 EMBED(shipped_p2, CORGI_WEIGHTS_DIR "/p2.bin");
