@@ -15,9 +15,6 @@
 #define IDLE_BEFORE_SLEEP_S 60.0
 /* From this part of the grace time on, any place is better than none. */
 #define GRACE_USED 0.8
-/* Everything is thought over anew this often.  In between only who waits or is not
- * content is placed: estimates jitter, and each new optimum would cost moves. */
-#define ALL_PERIOD_S 1800.0
 
 struct corgi_planner {
     struct kinds *kinds;
@@ -27,8 +24,6 @@ struct corgi_planner {
     enum pose_mode *mode; /* (room) */
     size_t room;
     bool check;
-    bool all;        /* this round may move every running job */
-    double all_at_s; /* when the last such round was */
 };
 
 static void *corgi_create(uint64_t seed)
@@ -39,7 +34,6 @@ static void *corgi_create(uint64_t seed)
     c->kinds = kinds_create();
     c->problem = problem_create(&nothing);
     c->solver = solver_create(seed);
-    c->all_at_s = -INFINITY;
     return c;
 }
 
@@ -64,9 +58,8 @@ static void solve(struct corgi_planner *c, const struct optimize_input *in)
 {
     struct err err = {0};
 
-    pose_problem(c->problem, in, c->kinds, c->mode, c->all);
-    solver_run(c->solver, c->problem, &(struct solve_options){.quick = true},
-               &c->solution);
+    pose_problem(c->problem, in, c->kinds, c->mode);
+    solver_run(c->solver, c->problem, NULL, &c->solution);
     if (c->check && check_solution(c->problem, &c->solution, &err) < 0) {
         fprintf(stderr, "corgi: the optimizer's plan is wrong: %s\n", err.text);
         abort();
@@ -198,15 +191,6 @@ static void keep_all(const struct optimize_input *in, struct plan *plan)
         plan->awake[in->cluster->devices[plan->devices[i]].node] = true;
 }
 
-/* Nobody waits and everybody who runs is content. */
-static bool nothing_to_do(const struct corgi_planner *c, const struct optimize_input *in)
-{
-    for (size_t j = 0; j < in->job_count; j++)
-        if (in->jobs[j]->state != JOB_RUNNING || !pose_content(in, c->kinds, j))
-            return false;
-    return true;
-}
-
 static void corgi_plan(void *self, const struct optimize_input *in, struct plan *plan)
 {
     struct corgi_planner *c = self;
@@ -220,14 +204,6 @@ static void corgi_plan(void *self, const struct optimize_input *in, struct plan 
     for (size_t j = 0; j < in->job_count; j++)
         c->mode[j] = POSE_ASKED;
     kinds_load(c->kinds, in);
-    c->all = in->now_s - c->all_at_s >= ALL_PERIOD_S;
-    if (!c->all && nothing_to_do(c, in)) {
-        keep_all(in, plan);
-        plan_sleep_idle(plan, in, IDLE_BEFORE_SLEEP_S);
-        return;
-    }
-    if (c->all)
-        c->all_at_s = in->now_s;
     solve(c, in);
     if (relax(c, in))
         solve(c, in);

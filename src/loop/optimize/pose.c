@@ -23,7 +23,6 @@ struct pose {
     const struct optimize_input *in;
     struct kinds *kinds;
     const enum pose_mode *mode;
-    bool all;       /* every running job may be moved, not only the discontent */
     double penalty; /* of one device's worth of job that waits */
 };
 
@@ -192,19 +191,20 @@ static void pose_cluster(struct pose *x)
         x->in->settings->move_s / PERIOD_S * (tdp + x->in->settings->progress_watts);
 }
 
-bool pose_content(const struct optimize_input *in, struct kinds *kinds, size_t j)
+/* Is it believed to meet its need where it is? */
+static bool content(const struct pose *x, size_t j)
 {
-    const struct job_status *s = in->jobs[j];
-    const struct device *dev = &in->cluster->devices[s->devices[0]];
-    double rate = kinds_alone_on(kinds, kinds_of(kinds, j), dev->type)->rate;
+    const struct job_status *s = x->in->jobs[j];
+    const struct device *dev = &x->in->cluster->devices[s->devices[0]];
+    double rate = kinds_alone_on(x->kinds, kinds_of(x->kinds, j), dev->type)->rate;
 
-    for (size_t i = 0; i < in->job_count && dev->job_count > 1; i++)
-        if (i != j && in->jobs[i]->device_count > 0 &&
-            in->jobs[i]->devices[0] == s->devices[0])
-            rate = (double)kinds_pair_on(kinds, kinds_of(kinds, j), kinds_of(kinds, i),
-                                         dev->type)
+    for (size_t i = 0; i < x->in->job_count && dev->job_count > 1; i++)
+        if (i != j && x->in->jobs[i]->device_count > 0 &&
+            x->in->jobs[i]->devices[0] == s->devices[0])
+            rate = (double)kinds_pair_on(x->kinds, kinds_of(x->kinds, j),
+                                         kinds_of(x->kinds, i), dev->type)
                        .rate[0];
-    return rate >= need_rate_now(s, in->now_s);
+    return rate >= need_rate_now(s, x->in->now_s);
 }
 
 static double penalty_of(const struct pose *x, const struct job_status *s)
@@ -226,7 +226,7 @@ static void pose_job(struct pose *x, size_t j)
     struct problem_job *job = &p->jobs[j];
     double need = need_rate_now(s, x->in->now_s);
     bool running = s->state == JOB_RUNNING && s->device_count > 0;
-    bool drained = false, happy, resting;
+    bool drained = false, resting;
 
     *job = (struct problem_job){
         .class_id = kinds_of(x->kinds, j),
@@ -236,15 +236,13 @@ static void pose_job(struct pose *x, size_t j)
         .owner = -1};
     for (int e = 0; e < s->device_count; e++)
         drained = drained || x->in->cluster->devices[s->devices[e]].drained;
-    happy = running && pose_content(x->in, x->kinds, j);
-    resting = happy && (!x->all || x->in->now_s - s->placed_s < REST_S);
+    resting = running && x->in->now_s - s->placed_s < REST_S && content(x, j);
     job->pinned = running && (drained || resting || x->mode[j] == POSE_PINNED ||
                               !x->in->settings->moves || !s->job.may_move);
     if (drained && x->in->cluster->devices[s->devices[0]].job_count < 2)
         job->may_share = false; /* nothing new is started beside it */
     job->need = fmin(need, NEARLY_BEST * best_rate(x->in, x->kinds, j));
-    /* Whoever stays and is content is not to be spoilt by a newcomer. */
-    if ((job->pinned && !happy) || x->mode[j] != POSE_ASKED)
+    if (job->pinned || x->mode[j] == POSE_RELAXED)
         job->need = 0;
 }
 
@@ -267,9 +265,9 @@ static void pose_jobs(struct pose *x)
 }
 
 void pose_problem(struct problem *p, const struct optimize_input *in, struct kinds *kinds,
-                  const enum pose_mode *mode, bool all)
+                  const enum pose_mode *mode)
 {
-    struct pose x = {.p = p, .in = in, .kinds = kinds, .mode = mode, .all = all};
+    struct pose x = {.p = p, .in = in, .kinds = kinds, .mode = mode};
     const struct cluster *c = in->cluster;
     struct problem_size size = {.types = c->type_count,
                                 .variants = c->type_count * (CAP_STEPS + 1),

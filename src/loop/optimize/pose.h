@@ -15,10 +15,7 @@ enum pose_mode {
 /* Fill p from the input; kinds is loaded with it, mode (jobs) says how each is held.  p's
  * jobs are the input's, in order; its devices and nodes are the cluster's. */
 void pose_problem(struct problem *p, const struct optimize_input *in, struct kinds *kinds,
-                  const enum pose_mode *mode, bool all);
-
-/* Is a running job believed to meet its need where it is? */
-bool pose_content(const struct optimize_input *in, struct kinds *kinds, size_t job);
+                  const enum pose_mode *mode);
 
 /* Could the job keep its requirement, or fit into memory, on any type if it were alone?
  */

@@ -194,7 +194,7 @@ static void improve(struct run *r)
     choose_start(r);
     descend(r);
     lap(&times->search, &since);
-    if (r->w.tasks <= POLISH_TASKS && !r->options.quick && !out_of_time(r)) {
+    if (r->w.tasks <= POLISH_TASKS && !out_of_time(r)) {
         polish_run(&r->s, POLISH_EFFORT, NULL);
         exact_run(&r->s, r->solver->lp, r->proven, &on_types);
         r->bound = fmax(r->bound, on_types + bound_constant(&r->w));

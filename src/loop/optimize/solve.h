@@ -15,7 +15,6 @@ struct solve_options {
     double limit_s;            /* best plan so far once this has passed */
     int candidates;            /* partners looked at for each task; 0: 20 */
     int passes;                /* of local search; 0: by size */
-    bool quick;                /* no polish and no proof for small problems */
     bool no_lp;                /* prices by sampling, for tests and comparisons */
 };
 
