@@ -4,7 +4,7 @@
 corgi="$CORGI_BIN/corgi"
 
 setup() {
-    cd "$BATS_TEST_TMPDIR"
+    cd "$BATS_TEST_TMPDIR" || return
 }
 
 @test "what config show prints is a file that config check takes" {
