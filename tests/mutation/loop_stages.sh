@@ -15,7 +15,14 @@ cp -R "$root/src" "$root/tests" "$work"
 cd "$work"
 
 compile="${CC:-cc} -std=gnu17 -O1 -D_GNU_SOURCE -Isrc -Itests"
-libs="$(pkg-config --libs cmocka) -lm"
+built=$root/build/dev # what is not changed comes from there
+[ -e "$built/libcorgi_loop.a" ] || {
+    echo "build first: cmake --preset dev && cmake --build --preset dev" >&2
+    exit 2
+}
+libs="$built/libcorgi_loop.a $built/libcorgi_world.a $built/libcorgi_nn.a
+    $built/libcorgi_base.a $(pkg-config --libs cmocka clp openblas yaml-0.1 jansson smartcols)
+    -lpthread -lm"
 units="belief need prior mean refine datasheet record admit occupancy choose plan
     place_check place greedy cluster jobs round"
 
@@ -25,8 +32,10 @@ object_of() {
 }
 
 objects=
-for source in $(find src/loop -name '*.c') src/world/power.c src/base/err.c \
-    src/base/mem.c src/base/rng.c src/base/str.c src/base/map.c; do
+for source in src/loop/*.c src/loop/admit/*.c src/loop/place/*.c src/loop/record/*.c \
+    src/loop/estimate/prior.c src/loop/refine/mean.c src/loop/refine/refine.c \
+    src/loop/model/datasheet.c src/loop/optimize/occupancy.c src/loop/optimize/choose.c \
+    src/loop/optimize/plan.c src/loop/optimize/greedy.c; do
     object=$(object_of "$source")
     $compile -c "$source" -o "$object"
     objects="$objects $object"
