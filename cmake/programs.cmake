@@ -1,7 +1,17 @@
 # Programs: main.c and wiring only.
-file(GLOB corgi_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/corgi/*.c)
-add_executable(corgi ${corgi_sources})
-target_link_libraries(corgi PRIVATE corgi_bench corgi_eval corgi_sim)
+function(corgi_program name)
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
+    if(sources)
+        add_executable(${name} ${sources})
+        target_link_libraries(${name} PRIVATE ${ARGN})
+        install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    endif()
+endfunction()
+
+include(GNUInstallDirs)
+corgi_program(corgi corgi_bench corgi_eval corgi_service)
+corgi_program(corgid corgi_service)
+corgi_program(corgi-probe corgi_probe)
 
 # Man pages and completion come from the command tables, so the program makes them.  Not
 # from a sanitized one: those may refuse to start on a machine that only builds.
@@ -21,8 +31,6 @@ if(NOT CORGI_SANITIZE)
     add_custom_target(corgi_share ALL DEPENDS ${corgi_share}/made)
 endif()
 
-include(GNUInstallDirs)
-install(TARGETS corgi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(NOT CORGI_SANITIZE)
     install(DIRECTORY ${corgi_share}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
     install(DIRECTORY ${corgi_share}/bash-completion DESTINATION ${CMAKE_INSTALL_DATADIR})

@@ -1,0 +1,114 @@
+/* engine.h - what carries out the loop's actions: a simulator, this machine, Slurm
+ *
+ * The daemon turns each action of a round into calls of an engine, and an engine tells
+ * what happens as events.  Everything happens on the thread that owns the loop: an engine
+ * offers a descriptor to wait for, and calls its sink only from dispatch().  What takes
+ * long is done by threads or processes of the engine's own. */
+#ifndef CORGI_ENGINE_ENGINE_H
+#define CORGI_ENGINE_ENGINE_H
+
+#include "base/err.h"
+#include "loop/types.h"
+
+#include <sys/types.h>
+
+/* A job as an engine needs it.  All pointers are borrowed for the time of the call. */
+struct engine_job {
+    const struct job *job; /* as the loop knows it */
+    int attempt;           /* 1: the first start; a restart or a move counts it up */
+    uid_t uid;
+    gid_t gid;
+    const char *directory;   /* working directory, absolute */
+    const char *const *argv; /* NULL-terminated */
+    const char *const *env;  /* NAME=value, NULL-terminated, over a clean environment */
+    const char *output;      /* file for stdout and stderr; NULL: the engine's choice */
+    const char *metrics_url; /* Prometheus endpoint of the job; NULL: none */
+    const char *metrics_counter; /* name of the counter there; NULL: known ones */
+    const char *progress_file;   /* NULL: none */
+    double stop_grace_s;         /* between SIGTERM and SIGKILL */
+    int checkpoint_signal;       /* sent before a move; 0: SIGTERM alone */
+    int device_count;
+    const int *devices; /* (device_count) */
+};
+
+enum engine_stop {
+    ENGINE_STOP_CANCEL, /* it is not wanted any more */
+    ENGINE_STOP_MOVE,   /* checkpoint first: it will be started elsewhere */
+};
+
+enum engine_event_kind {
+    ENGINE_STARTED,     /* job, attempt */
+    ENGINE_ENDED,       /* job, attempt, end, exit_status, signal, text */
+    ENGINE_MEASURED,    /* job, measurement, steps, source, confidence */
+    ENGINE_DEMAND,      /* job (a service), measurement.rate: requests/s asked of it */
+    ENGINE_POWER,       /* device, watts, joules since the last such event, modelled */
+    ENGINE_NODE_AWAKE,  /* node */
+    ENGINE_NODE_DOWN,   /* node, text */
+    ENGINE_NODE_UP,     /* node */
+    ENGINE_DEVICE_LOST, /* device, text: unplugged or its driver hangs */
+    ENGINE_DEVICE_BACK, /* device */
+    ENGINE_WARNING,     /* text, job (0: none) */
+};
+
+enum engine_end {
+    ENGINE_END_DONE,          /* exit status 0 */
+    ENGINE_END_FAILED,        /* exit status or signal of its own */
+    ENGINE_END_STOPPED,       /* because we said so */
+    ENGINE_END_OUT_OF_MEMORY, /* of the device or of the machine; text tells */
+    ENGINE_END_NOT_STARTED,   /* could not be started; text tells why */
+    ENGINE_END_LOST,          /* ended while nobody looked, its status is not known */
+};
+
+struct engine_event {
+    enum engine_event_kind kind;
+    double at_s; /* seconds since the epoch, or the engine's own clock when simulated */
+    uint64_t job;
+    int attempt;
+    int node;
+    int device;
+    enum engine_end end;
+    int exit_status;
+    int signal;
+    struct measurement measurement;
+    double steps; /* done since the attempt began, by the job's own count; NaN: n/a */
+    const char *source; /* heartbeat, prometheus, log, progress, activity, simulated */
+    double confidence;  /* in the source, 0..1 */
+    double watts;
+    double joules;
+    bool modelled; /* power comes from a model, not from a meter */
+    const char *text;
+};
+
+struct engine_sink {
+    void (*event)(void *ctx, const struct engine_event *event);
+    void *ctx;
+};
+
+struct engine_ops {
+    const char *name;
+    /* What there is; the caller ends it with cluster_destroy(). */
+    int (*cluster)(void *self, struct cluster **cluster, struct err *err);
+    int (*fd)(void *self); /* readable: call dispatch(); belongs to the engine */
+    void (*dispatch)(void *self, double now_s);
+    /* Asked for, not done: the sink hears STARTED or ENDED. */
+    int (*start)(void *self, const struct engine_job *job, struct err *err);
+    int (*stop)(void *self, uint64_t job, enum engine_stop how, struct err *err);
+    int (*cap)(void *self, int device, double watts, struct err *err); /* 0: lift it */
+    int (*wake)(void *self, int node, struct err *err);
+    int (*sleep)(void *self, int node, struct err *err);
+    /* After a restart of the daemon: is this attempt still there?  Its events come as if
+     * it had been started here, an end that happened meanwhile comes as ENDED.
+     * ERR_NOT_FOUND: nothing is known of it. */
+    int (*adopt)(void *self, const struct engine_job *job, struct err *err);
+    /* After all adopts: whatever of ours still runs and was not named is stopped. */
+    void (*adopted)(void *self);
+    /* Jobs that run go on, for the next daemon to adopt. */
+    void (*destroy)(void *self);
+};
+
+struct engine {
+    const struct engine_ops *ops;
+    void *self;
+};
+
+#endif
