@@ -8,6 +8,9 @@
 #include <math.h>
 
 #define IDLE_BEFORE_SLEEP_S 300.0
+/* A round is at least this share of the time since somebody came or went. */
+#define AGE_SHARE        0.1
+#define WAITING_A_DEVICE 1
 
 static void *create(enum gavel_objective objective, bool packed)
 {
@@ -29,6 +32,8 @@ static void destroy(void *self)
     lp_destroy(g->lp);
     map_destroy(g->pair_index);
     map_destroy(g->credit_index);
+    vec_free(&g->window);
+    vec_free(&g->window_jobs);
     vec_free(&g->alone);
     vec_free(&g->best_rate);
     vec_free(&g->columns);
@@ -41,8 +46,8 @@ static void destroy(void *self)
     free(g);
 }
 
-/* Who is there, who runs: a change calls for a round at once. */
-static uint64_t state_of(const struct optimize_input *in)
+/* Who is there and who runs. */
+static uint64_t state_found(const struct optimize_input *in)
 {
     uint64_t hash = in->job_count;
 
@@ -50,6 +55,54 @@ static uint64_t state_of(const struct optimize_input *in)
         hash =
             rng_mix(hash, in->jobs[i]->job.id * 2 + (in->jobs[i]->state == JOB_RUNNING));
     return hash;
+}
+
+/* What state_found() will say when the plan has been carried out and nothing else has
+ * happened: our own rotations are no news that call for a round. */
+static uint64_t state_planned(const struct optimize_input *in, const struct plan *plan)
+{
+    uint64_t hash = in->job_count;
+
+    for (size_t i = 0; i < in->job_count; i++)
+        hash = rng_mix(hash, in->jobs[i]->job.id * 2 + (plan->seats[i].device_count > 0));
+    return hash;
+}
+
+/* The jobs the program looks at: who runs, and of the queue as many as there are
+ * devices.  A queue of a thousand makes programs of a thousand
+ * rows, thousands of times, and those at its end would get no share worth a round. */
+static void choose_window(struct gavel *g, const struct optimize_input *in)
+{
+    int left = WAITING_A_DEVICE * in->cluster->device_count;
+
+    vec_clear(&g->window);
+    vec_clear(&g->window_jobs);
+    for (size_t i = 0; i < in->job_count; i++) {
+        if (in->jobs[i]->state != JOB_RUNNING && left-- <= 0)
+            continue;
+        vec_push(&g->window, i);
+        vec_push(&g->window_jobs, in->jobs[i]);
+    }
+}
+
+static void solve_window(struct gavel *g, const struct optimize_input *in,
+                         struct plan *plan)
+{
+    struct optimize_input window = *in;
+
+    choose_window(g, in);
+    window.jobs = g->window_jobs.items;
+    window.job_count = g->window_jobs.count;
+    gavel_collect(g, &window);
+    gavel_solve(g, &window);
+    gavel_seat(g, &window, plan);
+}
+
+/* Rounds grow with the age of the state: traces span years, and days in which nobody
+ * comes or goes need no program every six minutes to share them out. */
+static double round_length(const struct gavel *g, double now_s)
+{
+    return fmax(GAVEL_ROUND_S, AGE_SHARE * (now_s - g->news_s));
 }
 
 static void keep_all(const struct optimize_input *in, struct plan *plan)
@@ -62,18 +115,17 @@ static void keep_all(const struct optimize_input *in, struct plan *plan)
 static void plan(void *self, const struct optimize_input *in, struct plan *out)
 {
     struct gavel *g = self;
-    uint64_t jobs = state_of(in);
-    bool due = !(in->now_s - g->solved_s < GAVEL_ROUND_S); /* also before the first */
+    bool news = state_found(in) != g->expected;
 
+    if (news)
+        g->news_s = in->now_s;
     plan_reset(out, in);
-    if (jobs == g->solved_for && !due) {
+    if (!news && in->now_s - g->solved_s < round_length(g, in->now_s)) {
         keep_all(in, out);
     } else {
-        gavel_collect(g, in);
-        gavel_solve(g, in);
-        gavel_seat(g, in, out);
+        solve_window(g, in, out);
         g->solved_s = in->now_s;
-        g->solved_for = jobs;
+        g->expected = state_planned(in, out);
     }
     plan_sleep_idle(out, in, IDLE_BEFORE_SLEEP_S);
 }

@@ -51,6 +51,8 @@ struct gavel {
     enum gavel_objective objective;
     bool packed;
     struct lp *lp;
+    vec_of(size_t) window; /* (job_count) where the planner's input has each job */
+    vec_of(const struct job_status *) window_jobs;
     int job_count, type_count;
     vec_of(struct gavel_alone) alone; /* (jobs, types) */
     vec_of(double) best_rate;         /* (jobs) on the best type alone */
@@ -61,8 +63,9 @@ struct gavel {
     double pairs_since_s;
     struct map *credit_index; /* job -> credits */
     vec_of(struct gavel_credit) credits;
-    uint64_t solved_for; /* hash of the jobs of the last round */
-    double solved_s;     /* NaN before the first */
+    uint64_t expected; /* hash of who runs once the last plan is carried out */
+    double news_s;     /* when it last turned out otherwise: somebody came or went */
+    double solved_s;   /* NaN before the first */
     struct occupancy occupancy;
     struct choose choose;
     vec_of(int) order;   /* columns by priority */
@@ -74,7 +77,10 @@ static inline struct gavel_alone *gavel_alone(struct gavel *g, int job, int type
     return &g->alone.items[(long)job * g->type_count + type];
 }
 
-/* gavel_columns.c: what could be done with the devices, as believed now. */
+/* In the following, job and input mean those of the window: who runs and the head of the
+ * queue; only plans have seats in the order of the planner's input.
+ *
+ * gavel_columns.c: what could be done with the devices, as believed now. */
 void gavel_collect(struct gavel *g, const struct optimize_input *in);
 
 /* gavel_solve.c: fill the columns' shares. */

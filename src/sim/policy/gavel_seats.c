@@ -124,7 +124,7 @@ static void keep_unmovable(struct gavel *g, const struct optimize_input *in,
         if (!job->device_count || !held[job->devices[0]])
             continue;
         g->seat_of.items[i] = (int)g->columns.count; /* none of the columns */
-        plan_keep(plan, in, i);
+        plan_seat(plan, g->window.items[i], job->devices, job->device_count);
         for (int k = 0; k < job->device_count; k++) {
             if (g->occupancy.counts[job->devices[k]] == 0)
                 free_devices[in->cluster->devices[job->devices[k]].type]--;
@@ -159,7 +159,7 @@ static void sit(struct gavel *g, const struct optimize_input *in, struct plan *p
 
     for (int k = 0; k < count; k++)
         occupancy_add(&g->occupancy, in->cluster, devices[k], in->jobs[job]);
-    plan_seat(plan, (size_t)job, devices, count);
+    plan_seat(plan, g->window.items[job], devices, count);
 }
 
 /* The devices a job of the column has already, if they are of the right type and free. */
@@ -225,7 +225,8 @@ static void seat_all(struct gavel *g, const struct optimize_input *in, struct pl
             int at = g->seat_of.items[i];
 
             if (at < 0 || (size_t)at >= g->columns.count ||
-                g->columns.items[at].job != i || plan->seats[i].device_count > 0)
+                g->columns.items[at].job != i ||
+                plan->seats[g->window.items[i]].device_count > 0)
                 continue;
             seat_column(g, in, plan, at, pass == 1);
         }
