@@ -9,8 +9,8 @@
 
 #define IDLE_BEFORE_SLEEP_S 300.0
 /* A round is at least this share of the time since somebody came or went. */
-#define AGE_SHARE        0.1
-#define WAITING_A_DEVICE 1
+#define AGE_SHARE       0.1
+#define LONGEST_ROUND_S 3600.0
 
 static void *create(enum gavel_objective objective, bool packed)
 {
@@ -32,6 +32,7 @@ static void destroy(void *self)
     lp_destroy(g->lp);
     map_destroy(g->pair_index);
     map_destroy(g->credit_index);
+    vec_free(&g->waiting);
     vec_free(&g->window);
     vec_free(&g->window_jobs);
     vec_free(&g->alone);
@@ -68,21 +69,44 @@ static uint64_t state_planned(const struct optimize_input *in, const struct plan
     return hash;
 }
 
-/* The jobs the program looks at: who runs, and of the queue as many as there are
- * devices.  A queue of a thousand makes programs of a thousand
- * rows, thousands of times, and those at its end would get no share worth a round. */
+static int by_last_start(const void *a, const void *b)
+{
+    const struct gavel_waiting *x = a, *y = b;
+
+    if (x->last_start_s != y->last_start_s)
+        return x->last_start_s < y->last_start_s ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* The jobs the program looks at: who runs, and of those who wait as many as there are
+ * devices.  Where shares are to be fair, these are the ones that have not run for the
+ * longest, so that all get their turn; else the first in the queue.  A queue of a
+ * thousand would make programs of a thousand rows, thousands of times. */
 static void choose_window(struct gavel *g, const struct optimize_input *in)
 {
-    int left = WAITING_A_DEVICE * in->cluster->device_count;
+    size_t most = (size_t)in->cluster->device_count;
 
     vec_clear(&g->window);
-    vec_clear(&g->window_jobs);
+    vec_clear(&g->waiting);
     for (size_t i = 0; i < in->job_count; i++) {
-        if (in->jobs[i]->state != JOB_RUNNING && left-- <= 0)
-            continue;
-        vec_push(&g->window, i);
-        vec_push(&g->window_jobs, in->jobs[i]);
+        const struct job_status *job = in->jobs[i];
+        bool ran = g->objective == GAVEL_MAXMIN && !isnan(job->placed_s);
+
+        if (job->state == JOB_RUNNING)
+            vec_push(&g->window, i);
+        else
+            vec_push(&g->waiting, (struct gavel_waiting){i, ran ? job->placed_s : -1});
     }
+    if (g->waiting.count > most) {
+        qsort(g->waiting.items, g->waiting.count, sizeof(*g->waiting.items),
+              by_last_start);
+        g->waiting.count = most;
+    }
+    vec_each (struct gavel_waiting, w, &g->waiting)
+        vec_push(&g->window, w->at);
+    vec_clear(&g->window_jobs);
+    vec_each (size_t, at, &g->window)
+        vec_push(&g->window_jobs, in->jobs[*at]);
 }
 
 static void solve_window(struct gavel *g, const struct optimize_input *in,
@@ -102,7 +126,7 @@ static void solve_window(struct gavel *g, const struct optimize_input *in,
  * comes or goes need no program every six minutes to share them out. */
 static double round_length(const struct gavel *g, double now_s)
 {
-    return fmax(GAVEL_ROUND_S, AGE_SHARE * (now_s - g->news_s));
+    return fmax(GAVEL_ROUND_S, fmin(LONGEST_ROUND_S, AGE_SHARE * (now_s - g->news_s)));
 }
 
 static void keep_all(const struct optimize_input *in, struct plan *plan)

@@ -47,10 +47,16 @@ struct gavel_credit {
     double rounds[CLUSTER_MAX_TYPES];
 };
 
+struct gavel_waiting {
+    size_t at; /* in the planner's input */
+    double last_start_s;
+};
+
 struct gavel {
     enum gavel_objective objective;
     bool packed;
     struct lp *lp;
+    vec_of(struct gavel_waiting) waiting;
     vec_of(size_t) window; /* (job_count) where the planner's input has each job */
     vec_of(const struct job_status *) window_jobs;
     int job_count, type_count;

@@ -237,6 +237,8 @@ void gavel_seat(struct gavel *g, const struct optimize_input *in, struct plan *p
     struct optimize_input empty = *in;
     int free_devices[CLUSTER_MAX_TYPES];
     double since_s = isnan(g->solved_s) ? 0 : in->now_s - g->solved_s;
+    /* A long round counts as one: credits are a matter of turns. */
+    double rounds = fmin(1, since_s / GAVEL_ROUND_S);
 
     empty.job_count = 0;
     occupancy_load(&g->occupancy, &empty);
@@ -244,7 +246,7 @@ void gavel_seat(struct gavel *g, const struct optimize_input *in, struct plan *p
     vec_clear(&g->seat_of);
     for (size_t i = 0; i < in->job_count; i++)
         vec_push(&g->seat_of, -1);
-    settle_credits(g, in, since_s / GAVEL_ROUND_S);
+    settle_credits(g, in, rounds);
     keep_unmovable(g, in, plan, free_devices);
     rank_columns(g, in);
     grant(g, in, free_devices);
