@@ -1,0 +1,148 @@
+/* own.c - see own.h */
+#include "loop/model/own.h"
+
+#include "base/map.h"
+#include "base/rng.h"
+#include "base/vec.h"
+
+#include <string.h>
+
+/* The noise of windows in general counts as so many surprises of a place's own. */
+#define NOISE_PRIOR 6.0
+
+struct own_book {
+    int type_count;
+    struct map *index; /* job id -> items */
+    vec_of(struct own) items;
+    vec_of(size_t) unused;
+};
+
+struct own_book *own_book_create(int type_count)
+{
+    struct own_book *b = mem_new(struct own_book);
+
+    b->type_count = type_count;
+    b->index = map_create();
+    return b;
+}
+
+void own_book_destroy(struct own_book *b)
+{
+    if (!b)
+        return;
+    vec_each (struct own, own, &b->items)
+        free(own->factors);
+    map_destroy(b->index);
+    vec_free(&b->items);
+    vec_free(&b->unused);
+    free(b);
+}
+
+void own_begin(struct own_book *b, uint64_t job, int cls)
+{
+    struct own_factor *factors;
+    size_t at = b->items.count;
+
+    if (map_get(b->index, job, &at))
+        return;
+    if (b->unused.count > 0) {
+        at = b->unused.items[--b->unused.count];
+        factors = b->items.items[at].factors;
+        memset(factors, 0, (size_t)b->type_count * sizeof(*factors));
+    } else {
+        factors = mem_array(struct own_factor, (size_t)b->type_count + 1);
+        vec_push(&b->items, (struct own){0});
+    }
+    b->items.items[at] = (struct own){.cls = cls, .factors = factors, .version = 1};
+    map_put(b->index, job, at);
+}
+
+void own_end(struct own_book *b, uint64_t job)
+{
+    size_t at;
+
+    if (!map_get(b->index, job, &at))
+        return;
+    map_remove(b->index, job);
+    vec_push(&b->unused, at);
+}
+
+struct own *own_find(const struct own_book *b, uint64_t job)
+{
+    size_t at;
+
+    return map_get(b->index, job, &at) ? &b->items.items[at] : NULL;
+}
+
+uint64_t own_key(int type, const int *others, int neighbours, bool spread)
+{
+    uint64_t key = rng_mix((uint64_t)type * 2 + spread, (uint64_t)neighbours);
+    uint64_t sum = 0;
+
+    for (int i = 0; i < neighbours; i++)
+        sum += rng_mix((uint64_t)others[i] + 1, 7); /* a sum: any order is the same */
+    return neighbours > 0 ? rng_mix(key, sum) : key;
+}
+
+struct own_place *own_place(struct own *own, uint64_t key)
+{
+    for (int i = 0; i < own->count; i++)
+        if (own->places[i].key == key)
+            return &own->places[i];
+    return NULL;
+}
+
+struct own_place *own_place_take(struct own *own, uint64_t key)
+{
+    struct own_place *place = own_place(own, key);
+
+    if (place)
+        return place;
+    if (own->count < OWN_MAX_PLACES) {
+        place = &own->places[own->count++];
+    } else {
+        place = &own->places[0];
+        for (int i = 1; i < own->count; i++)
+            if (own->places[i].stamp < place->stamp)
+                place = &own->places[i];
+    }
+    *place = (struct own_place){.key = key, .told = NAN};
+    return place;
+}
+
+double own_window_var(const struct own_place *place, double noise_var)
+{
+    double var =
+        (NOISE_PRIOR * noise_var + place->squares) / (NOISE_PRIOR + place->surprises);
+
+    return var * (1 + 1 / fmax(place->drift.times, 1));
+}
+
+struct own_factor own_combine(const struct own_evidence *evidence, int type_count,
+                              int type, double var, double rho)
+{
+    /* A factor is a level common to all types and a part of the type's own. */
+    double common = rho * var, rest = (1 - rho) * var;
+    double precision = 0, weighted = 0, level, level_var, share, spread;
+    const struct own_evidence *here = &evidence[type];
+
+    for (int t = 0; t < type_count; t++) {
+        const struct own_evidence *e = &evidence[t];
+
+        if (e->precision > 0) {
+            spread = rest + 1 / e->precision;
+            precision += 1 / spread;
+            weighted += e->weighted / e->precision / spread;
+        }
+    }
+    level_var = common > 0 ? 1 / (1 / common + precision) : 0;
+    level = level_var * weighted;
+    if (!(here->precision > 0))
+        return (struct own_factor){.mean = level, .var = level_var + rest};
+    spread = rest + 1 / here->precision;
+    share = rest / spread;
+    return (struct own_factor){
+        .mean = level + share * (here->weighted / here->precision - level),
+        .var = share / here->precision + (1 - share) * (1 - share) * level_var,
+    };
+}
