@@ -33,6 +33,11 @@
 #define SHARED_RHO     0.5
 #define SPREAD_SAMPLES 6.0
 
+/* Rates are taken to stand still until so much time has told otherwise. */
+#define WANDER_PRIOR_S  (2 * 86400.0)
+#define WANDER_MEMORY_S (60 * 86400.0)
+#define WANDER_MAX      0.1
+
 struct learned {
     struct learned_options options;
     int type_count;
@@ -42,6 +47,7 @@ struct learned {
     struct intern *families, *names;
     struct pooled noise[2]; /* alone, beside others */
     struct pooled alone, beside;
+    double wander, wander_s;         /* variance beyond noise, and the time it took */
     double products, product_weight; /* of factors of one job on two types */
     struct learned_counts counts;
     size_t adapted_at;
@@ -111,6 +117,12 @@ static double scale_log(const struct member *m)
 }
 
 /* ---- what sets a job apart --------------------------------------------------------- */
+
+static struct own_noise noise_of(const struct learned *l, bool shared)
+{
+    return (struct own_noise){pooled_var(&l->noise[shared]),
+                              fmax(l->wander / (l->wander_s + WANDER_PRIOR_S), 0)};
+}
 
 static double rho(const struct learned *l)
 {
@@ -205,6 +217,7 @@ static struct belief believe(struct learned *l, const struct combination *where,
                         : own_place(own, own_key(where->type, others, n,
                                                  where->members[at].nodes > 1));
     struct class_guess alone = classes_alone(l->classes, own->cls, where->type);
+    struct own_noise noise = noise_of(l, n > 0);
     struct class_guess beside = {0};
     struct own_factor factor;
 
@@ -213,7 +226,7 @@ static struct belief believe(struct learned *l, const struct combination *where,
     if (place)
         return (struct belief){
             .mean = place->drift.mean,
-            .var = own_window_var(place, pooled_var(&l->noise[n > 0])),
+            .var = own_window_var(place, &noise),
             .relative = beside.mean,
             .measured = true,
             .observations = (int)place->drift.times,
@@ -300,21 +313,23 @@ static void learned_predict(void *self, const struct combination *where,
 
 /* ---- measurements ----------------------------------------------------------------- */
 
-/* The window against what the place's last ones said: how noisy are windows? */
-static bool push_window(struct learned *l, struct own_place *place, double value)
+/* The window against what the place's last ones said: how noisy are windows, and how
+ * fast do rates wander? */
+static bool push_window(struct learned *l, struct own_place *place, double value,
+                        double at_s)
 {
-    double off = value - place->drift.mean;
-    double scale = 1 + 1 / fmax(place->drift.times, 1);
-    bool changed, first = place->drift.times <= 0;
+    struct own_noise noise = noise_of(l, place->neighbours > 0);
+    double surprise, wander, keep;
+    bool changed = own_push(place, value, at_s, &noise, &surprise, &wander);
 
-    changed = drift_push(&place->drift, value);
     place->stamp = ++l->stamp;
-    if (first || changed)
+    if (isnan(surprise))
         return changed;
-    pooled_add(&l->noise[place->neighbours > 0], off * off / scale);
-    place->squares += off * off / scale;
-    place->surprises++;
-    return false;
+    pooled_add(&l->noise[place->neighbours > 0], surprise);
+    keep = l->wander_s > WANDER_MEMORY_S ? 1 - place->gap_s / WANDER_MEMORY_S : 1;
+    l->wander = fmax(keep, 0) * l->wander + fmin(wander, WANDER_MAX);
+    l->wander_s = fmax(keep, 0) * l->wander_s + place->gap_s;
+    return changed;
 }
 
 /* A job's first word on a cell others of its class spoke of: how far do they differ? */
@@ -356,10 +371,11 @@ static struct belief alone_for_pairs(struct learned *l, struct own *own, int typ
 {
     const struct own_place *place = own_place(own, own_key(type, NULL, 0, false));
     struct class_guess cls = classes_alone(l->classes, own->cls, type);
+    struct own_noise noise = noise_of(l, false);
 
     if (place)
         return (struct belief){.mean = place->drift.mean,
-                               .var = own_window_var(place, pooled_var(&l->noise[0])),
+                               .var = own_window_var(place, &noise),
                                .measured = true};
     return (struct belief){.mean = cls.mean,
                            .var = cls.var + pooled_var(&l->alone),
@@ -413,7 +429,7 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
     place->neighbours = n;
     for (int i = 0; i < n; i++)
         place->others[i] = others[i];
-    changed = push_window(l, place, value);
+    changed = push_window(l, place, value, seen->at_s);
     l->counts.changes += changed;
     own->version++;
     if (n == 0) {

@@ -10,6 +10,10 @@
 /* The noise of windows in general counts as so many surprises of a place's own. */
 #define NOISE_PRIOR 6.0
 
+/* One further out than this is an accident; about so many of them count. */
+#define SURPRISE_MAX     12.0
+#define SURPRISES_MEMORY 20.0
+
 struct own_book {
     int type_count;
     struct map *index; /* job id -> items */
@@ -110,12 +114,43 @@ struct own_place *own_place_take(struct own *own, uint64_t key)
     return place;
 }
 
-double own_window_var(const struct own_place *place, double noise_var)
+static double noise_of(const struct own_place *place, const struct own_noise *noise)
 {
-    double var =
-        (NOISE_PRIOR * noise_var + place->squares) / (NOISE_PRIOR + place->surprises);
+    return (NOISE_PRIOR * noise->var + place->squares) / (NOISE_PRIOR + place->surprises);
+}
 
-    return var * (1 + 1 / fmax(place->drift.times, 1));
+bool own_push(struct own_place *place, double value, double at_s,
+              const struct own_noise *noise, double *surprise, double *wander)
+{
+    struct drift *d = &place->drift;
+    double off = value - d->mean, var = noise_of(place, noise), times = d->times;
+    bool changed;
+
+    *surprise = *wander = NAN;
+    place->gap_s = times > 0 ? fmax(at_s - place->at_s, 0) : 0;
+    place->at_s = at_s;
+    /* What was known wears off as the rate wanders. */
+    if (times > 0)
+        d->times = 1 / (1 / times + noise->drift * place->gap_s / var);
+    changed = drift_push(d, value);
+    if (times <= 0 || changed)
+        return changed;
+    *wander = off * off - noise->var * (1 + 1 / times);
+    *surprise = off * off / (1 + 1 / times + noise->drift * place->gap_s / var);
+    place->squares += fmin(*surprise, SURPRISE_MAX * var);
+    place->surprises++;
+    if (place->surprises > SURPRISES_MEMORY) {
+        place->squares *= SURPRISES_MEMORY / place->surprises;
+        place->surprises = SURPRISES_MEMORY;
+    }
+    return false;
+}
+
+double own_window_var(const struct own_place *place, const struct own_noise *noise)
+{
+    double var = noise_of(place, noise);
+
+    return var * (1 + 1 / fmax(place->drift.times, 0.1)) + noise->drift * place->gap_s;
 }
 
 struct own_factor own_combine(const struct own_evidence *evidence, int type_count,

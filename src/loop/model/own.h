@@ -25,7 +25,9 @@ struct own_place {
     double surprises;
     double told; /* what its class was told last; NaN: nothing */
     double told_var;
-    uint64_t stamp; /* last window */
+    double at_s;  /* last window, */
+    double gap_s; /* and how long after the one before */
+    uint64_t stamp;
 };
 
 struct own_factor { /* of the log rate alone on a type, against the class */
@@ -61,8 +63,20 @@ struct own_place *own_place(struct own *own, uint64_t key); /* NULL: never was t
 /* The place, new if need be: then the one not seen for longest gives way. */
 struct own_place *own_place_take(struct own *own, uint64_t key);
 
-/* The variance of a new window there; noise_var is that of windows in general. */
-double own_window_var(const struct own_place *place, double noise_var);
+/* How windows in general behave: their noise, and how fast rates wander, as variance a
+ * second. */
+struct own_noise {
+    double var, drift;
+};
+
+/* A window; true when a sudden change was found.  *surprise: its squared distance from
+ * what the place's last windows said, scaled to the noise of one window, and *wander:
+ * what of it noise does not explain; NaN both when there is nothing to compare. */
+bool own_push(struct own_place *place, double value, double at_s,
+              const struct own_noise *noise, double *surprise, double *wander);
+
+/* The variance of a new window there. */
+double own_window_var(const struct own_place *place, const struct own_noise *noise);
 
 /* One place's evidence on a type: a deviation from the class and its variance, summed by
  * precision. */
