@@ -43,6 +43,11 @@ struct tally {        /* what the jobs of a class say of one cell */
     bool inferred;    /* from runs beside others: gives way to a real one */
 };
 
+struct gang {
+    struct class_gang gang;
+    struct tally tally;
+};
+
 struct kept_alone {
     struct class_guess guess;
     uint64_t version, news;
@@ -84,6 +89,8 @@ struct classes {
     vec_of(struct kept_watts) drawn; /* (classes, types) */
     struct map *beside_index;        /* cell -> beside */
     vec_of(struct tally) beside;
+    struct map *gang_index; /* class, type, devices, spread -> gangs */
+    vec_of(struct gang) gangs;
     uint64_t alone_news, alone_cells, watts_news, watts_cells, pair_news, adapted;
 };
 
@@ -103,6 +110,7 @@ struct classes *classes_create(const struct gpu_sheet *types, int type_count,
     c->footprint = footprint_create();
     c->watts = watts_create();
     c->beside_index = map_create();
+    c->gang_index = map_create();
     for (int t = 0; t < type_count; t++) {
         struct gpu_trait trait = traits_of_gpu(&types[t]);
 
@@ -126,6 +134,8 @@ void classes_destroy(struct classes *c)
     footprint_destroy(c->footprint);
     watts_destroy(c->watts);
     map_destroy(c->beside_index);
+    map_destroy(c->gang_index);
+    vec_free(&c->gangs);
     vec_free(&c->states);
     vec_free(&c->alone);
     vec_free(&c->kept);
@@ -238,6 +248,57 @@ void classes_tell_beside(struct classes *c, int cls, int type, int other,
     c->pair_news++;
 }
 
+static uint64_t gang_key(const struct class_gang *g)
+{
+    return (uint64_t)g->cls << 32 | (uint64_t)g->type << 16 | (uint64_t)g->devices << 1 |
+           g->spread;
+}
+
+void classes_tell_gang(struct classes *c, const struct class_gang *gang,
+                       const struct class_news *news)
+{
+    size_t at;
+
+    if (!map_get(c->gang_index, gang_key(gang), &at)) {
+        at = c->gangs.count;
+        vec_push(&c->gangs, (struct gang){*gang, {.pushed = NAN}});
+        map_put(c->gang_index, gang_key(gang), at);
+    }
+    tally_take(&c->gangs.items[at].tally, news);
+    c->states.items[gang->cls].version++;
+}
+
+bool classes_gang(const struct classes *c, const struct class_gang *gang,
+                  struct class_guess *guess)
+{
+    const struct tally *t;
+    size_t at;
+
+    if (c->gangs.count == 0 || !map_get(c->gang_index, gang_key(gang), &at))
+        return false;
+    t = &c->gangs.items[at].tally;
+    *guess = (struct class_guess){t->mean, t->var / t->jobs, true, (int)t->jobs};
+    return true;
+}
+
+void classes_rebase(struct classes *c, int cls, double by)
+{
+    for (int t = 0; t < c->type_count; t++) {
+        struct tally *tally = alone_of(c, cls, t);
+
+        if (tally->jobs <= 0)
+            continue;
+        tally->mean += by;
+        tally->pushed = tally->mean;
+        rates_observe(c->rates, cls, t, tally->mean);
+        c->alone_news++;
+    }
+    vec_each (struct gang, g, &c->gangs)
+        if (g->gang.cls == cls)
+            g->tally.mean += by;
+    c->states.items[cls].version++;
+}
+
 void classes_tell_watts(struct classes *c, int cls, int type, double device_watts)
 {
     struct watts_guess before = watts_predict(c->watts, cls, type);
@@ -275,7 +336,7 @@ static struct class_guess guess_alone(struct classes *c, int cls, int type)
     if (t->jobs > 0)
         return (struct class_guess){
             .mean = t->mean,
-            .var = t->inferred ? INFERRED_SD * INFERRED_SD : t->var / t->jobs,
+            .var = t->inferred ? t->var : t->var / t->jobs,
             .measured = !t->inferred,
             .observations = (int)t->jobs,
         };

@@ -20,6 +20,12 @@ struct class_guess {
     int observations; /* jobs or cells it rests on */
 };
 
+/* Several devices on one type, on one node or spread. */
+struct class_gang {
+    int cls, type, devices;
+    bool spread;
+};
+
 struct classes *classes_create(const struct gpu_sheet *types, int type_count,
                                uint64_t seed, size_t memory);
 void classes_destroy(struct classes *classes); /* NULL is fine */
@@ -32,6 +38,9 @@ void classes_arrive(struct classes *classes, int cls, int more);
 /* ln steps/s on one device alone, and ln relative speed beside another class. */
 struct class_guess classes_alone(struct classes *classes, int cls, int type);
 struct class_guess classes_beside(struct classes *classes, int cls, int type, int other);
+/* ln steps/s of a gang of this very size; false when none of the class was measured. */
+bool classes_gang(const struct classes *classes, const struct class_gang *gang,
+                  struct class_guess *guess);
 struct watts_guess classes_watts(struct classes *classes, int cls, int type);
 double classes_fit(const struct classes *classes, int type, const int *members,
                    int count);
@@ -47,11 +56,16 @@ struct class_news {
 };
 void classes_tell_alone(struct classes *classes, int cls, int type,
                         const struct class_news *news, bool inferred);
+void classes_tell_gang(struct classes *classes, const struct class_gang *gang,
+                       const struct class_news *news);
 void classes_tell_beside(struct classes *classes, int cls, int type, int other,
                          const struct class_news *news);
 void classes_tell_watts(struct classes *classes, int cls, int type, double device_watts);
 void classes_tell_memory(struct classes *classes, int type, const int *members, int count,
                          bool failed);
+
+/* Everything told of a class's rates was off by this much: add it. */
+void classes_rebase(struct classes *classes, int cls, double by);
 
 /* Cells of pairs ever told of. */
 size_t classes_pairs(const struct classes *classes);

@@ -78,6 +78,18 @@ struct own *own_find(const struct own_book *b, uint64_t job)
     return map_get(b->index, job, &at) ? &b->items.items[at] : NULL;
 }
 
+void own_rebase(struct own_book *b, int cls, double by)
+{
+    vec_each (struct own, own, &b->items) {
+        if (own->cls != cls)
+            continue;
+        own->version++;
+        for (int i = 0; i < own->count; i++)
+            if (own->places[i].neighbours == 0)
+                own->places[i].told += by;
+    }
+}
+
 uint64_t own_key(int type, const int *others, int neighbours, bool spread)
 {
     uint64_t key = rng_mix((uint64_t)type * 2 + spread, (uint64_t)neighbours);

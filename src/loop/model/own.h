@@ -17,9 +17,9 @@
 struct own_place {
     uint64_t key; /* type, neighbours, spread */
     int type;
+    bool spread;
     int neighbours;
     int others[LOOP_MAX_SHARE - 1]; /* their classes, sorted */
-    double shift; /* ln of what devices give, taken from windows before they came here */
     struct drift drift;
     double squares; /* of surprises, each scaled to the noise of one window */
     double surprises;
@@ -54,6 +54,9 @@ void own_end(struct own_book *book, uint64_t job);
 
 /* Borrowed until the next job begins; NULL when it never began. */
 struct own *own_find(const struct own_book *book, uint64_t job);
+
+/* What jobs of a class told of rates alone was off by this much: add it. */
+void own_rebase(struct own_book *book, int cls, double by);
 
 /* The key of a place: the classes beside it in any order. */
 uint64_t own_key(int type, const int *others, int neighbours, bool spread);
