@@ -57,8 +57,8 @@ set_source_files_properties(
     OBJECT_DEPENDS "${corgi_weights}")
 # Inner loops of estimates; nothing here relies on the sign of zero or on traps.
 set_source_files_properties(
-    ${CMAKE_SOURCE_DIR}/src/loop/estimate/stats.c
-    ${CMAKE_SOURCE_DIR}/src/loop/estimate/core_row.c
-    ${CMAKE_SOURCE_DIR}/src/loop/estimate/dense.c
+    ${CMAKE_SOURCE_DIR}/src/loop/core/stats.c
+    ${CMAKE_SOURCE_DIR}/src/loop/core/core_row.c
+    ${CMAKE_SOURCE_DIR}/src/loop/core/dense.c
     PROPERTIES COMPILE_OPTIONS
         "-O3;-fno-math-errno;-fno-trapping-math;-fno-signed-zeros")

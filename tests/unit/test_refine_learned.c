@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -262,6 +263,141 @@ static void adapting_after_many_pairs_keeps_predictions_sane(void **state)
     destroy(&m);
 }
 
+static struct observation seen_gang(const struct job *job, int nodes, double rate)
+{
+    struct observation seen = seen_alone(job, 1, rate);
+
+    seen.where.members[0].nodes = nodes;
+    return seen;
+}
+
+static double ask_gang(struct model *m, const struct job *job, int type, int nodes)
+{
+    struct combination where = {.type = type, .count = 1, .members = {{job, nodes}}};
+    struct prediction out;
+
+    m->ops->predict(m->self, &where, &out);
+    sane(&out.rate[0]);
+    return out.rate[0].value;
+}
+
+static void measured_gangs_correct_other_sizes_and_types(void **state)
+{
+    struct model m = create();
+    struct job one = make_job(1, "net", 32), two = make_job(2, "net", 32),
+               eight = make_job(3, "net", 32);
+    struct observation alone = seen_alone(&one, 1, 10), pair;
+    double before, elsewhere;
+
+    (void)state;
+    two.devices = 2;
+    eight.devices = 8;
+    m.ops->absorb(m.self, &alone);
+    before = ask_gang(&m, &eight, 1, 2);
+    elsewhere = ask_gang(&m, &eight, 2, 2);
+    assert_true(before > 12 && before < 80);
+    pair =
+        seen_gang(&two, 2, 10.5); /* spread over nodes the second device gives little */
+    for (int i = 0; i < 3; i++)
+        m.ops->absorb(m.self, &pair);
+    assert_float_equal(ask_gang(&m, &two, 1, 2), 10.5, 0.3);
+    assert_true(ask_gang(&m, &eight, 1, 2) < 0.9 * before);
+    assert_true(ask_gang(&m, &eight, 2, 2) < 0.95 * elsewhere);
+    assert_float_equal(ask(&m, 1, &one, NULL).rate[0].value, 10, 0.3);
+    destroy(&m);
+}
+
+static void a_gang_tells_of_one_device_where_none_was_measured(void **state)
+{
+    struct model m = create();
+    struct job one = make_job(1, "net", 32), four = make_job(2, "net", 32);
+    struct observation seen;
+    double value;
+
+    (void)state;
+    four.devices = 4;
+    seen = seen_gang(&four, 1, 40);
+    m.ops->absorb(m.self, &seen);
+    value = ask(&m, 1, &one, NULL).rate[0].value;
+    assert_true(value > 10 && value < 20); /* between full gain and half of it */
+    assert_int_equal(ask(&m, 1, &one, NULL).rate[0].source, ESTIMATE_CORRELATED);
+    destroy(&m);
+}
+
+static void serving_is_carried_over_from_training(void **state)
+{
+    struct model m = create();
+    char name[2] = "a";
+    double first = 0, last = 0;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) { /* here serving is four times as fast */
+        struct job trained = make_job(10 + (uint64_t)i, name, 32), served = trained;
+        struct observation slow = seen_alone(&trained, 1, 10 + i), fast;
+        double guess;
+
+        served.id += 100;
+        served.kind = JOB_INFERENCE;
+        fast = seen_alone(&served, 1, 4 * (10 + i));
+        m.ops->absorb(m.self, &slow);
+        guess = ask(&m, 1, &served, NULL).rate[0].value;
+        if (i == 0)
+            first = fabs(log(guess / fast.rate));
+        last = fabs(log(guess / fast.rate));
+        m.ops->absorb(m.self, &fast);
+        assert_float_equal(ask(&m, 1, &served, NULL).rate[0].value / fast.rate, 1, 0.05);
+        assert_float_equal(ask(&m, 1, &trained, NULL).rate[0].value / slow.rate, 1, 0.05);
+        name[0]++;
+    }
+    assert_true(first > 0.3 && last < 0.1);
+    destroy(&m);
+}
+
+static void a_promise_on_latency_lowers_what_a_service_can_take(void **state)
+{
+    struct model m = create();
+    struct job service = make_job(1, "net", 1);
+    struct observation seen;
+    double free_rate;
+
+    (void)state;
+    service.kind = JOB_INFERENCE;
+    seen = seen_alone(&service, 1, 200);
+    m.ops->absorb(m.self, &seen);
+    free_rate = ask(&m, 1, &service, NULL).rate[0].value;
+    service.need.latency_s = 0.03;
+    sane(&ask(&m, 1, &service, NULL).rate[0]);
+    assert_true(ask(&m, 1, &service, NULL).rate[0].value < 0.9 * free_rate);
+    destroy(&m);
+}
+
+/* Jobs of a class differ by 15 %: the interval for the next one must say so. */
+static void intervals_hold_for_the_next_job_of_a_class(void **state)
+{
+    struct model m = create();
+    const double factors[] = {1.1,  0.85, 1.2,  0.95, 0.8,  1.05, 1.3,  0.9,  1.0,  1.15,
+                              0.75, 1.02, 0.92, 1.18, 0.88, 1.07, 0.97, 1.25, 0.83, 1.12};
+    int inside = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < 20; i++) {
+        struct job job = make_job(i + 1, "net", 32);
+        struct observation seen = seen_alone(&job, 1, 10 * factors[i]);
+        struct estimate e = ask(&m, 1, &job, NULL).rate[0];
+
+        if (i >= 6)
+            inside += seen.rate >= e.low && seen.rate <= e.high;
+        for (int w = 0; w < 30; w++)
+            m.ops->absorb(m.self, &seen);
+        e = ask(&m, 1, &job, NULL).rate[0];
+        assert_float_equal(e.value / seen.rate, 1, 0.01);
+        assert_true(e.high / e.low < 1.2);
+        m.ops->end(m.self, &job);
+    }
+    assert_true(inside >= 12);
+    destroy(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +410,11 @@ int main(void)
         cmocka_unit_test(devices_and_caps_count),
         cmocka_unit_test(nonsense_measurements_change_nothing),
         cmocka_unit_test(jobs_nobody_described_work),
+        cmocka_unit_test(measured_gangs_correct_other_sizes_and_types),
+        cmocka_unit_test(a_gang_tells_of_one_device_where_none_was_measured),
+        cmocka_unit_test(serving_is_carried_over_from_training),
+        cmocka_unit_test(a_promise_on_latency_lowers_what_a_service_can_take),
+        cmocka_unit_test(intervals_hold_for_the_next_job_of_a_class),
         cmocka_unit_test(adapting_after_many_pairs_keeps_predictions_sane),
     };
 

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "loop/core/core_state.h"
 #include "loop/core/dense.h"
+#include "nn/gemm.h"
 
 #include <assert.h>
 #include <math.h>
@@ -17,6 +18,7 @@ struct core *core_create(const struct kernel_params *params, bool relative)
 {
     struct core *core = mem_new(struct core);
 
+    gemm_setup();
     core->params = *params;
     core->relative = relative;
     kernel_prepare(&core->kernel, params);
@@ -231,6 +233,17 @@ void core_revise(struct core *core, size_t index, double value)
     assert(index < core->count);
     core->values[index] = value;
     solve_values(core);
+}
+
+void core_revise_all(struct core *core, const double *values, const double *extra_var)
+{
+    memcpy(core->values, values, core->count * sizeof(double));
+    if (!extra_var) {
+        solve_values(core);
+        return;
+    }
+    memcpy(core->extra, extra_var, core->count * sizeof(double));
+    factorize(core);
 }
 
 void core_retain(struct core *core, const bool *keep)

@@ -36,6 +36,10 @@ void core_load(struct core *core, const struct cell *cells, const double *values
 /* Replace the value of an observation, O(n^2). */
 void core_revise(struct core *core, size_t index, double value);
 
+/* Replace all values and what adds to their noise (NULL: stays).  Values alone cost
+ * O(n^2), noise O(n^3). */
+void core_revise_all(struct core *core, const double *values, const double *extra_var);
+
 /* Forget the observations for which keep is false. */
 void core_retain(struct core *core, const bool *keep);
 

@@ -205,7 +205,8 @@ static struct core *refit_copy(const struct core *core,
     size_t n = core_count(core);
     size_t rows = max_rows > 0 && max_rows < n ? max_rows : n;
     struct cell *cells = mem_array(struct cell, rows + 1);
-    double *values = mem_array(double, rows + 1);
+    double *values = mem_array(double, rows + 1), *extra = mem_array(double, rows + 1);
+    bool noisy = false;
 
     for (int j = 0; j < core_job_count(core); j++)
         core_add_job(copy, &space.jobs[j]);
@@ -216,8 +217,13 @@ static struct core *refit_copy(const struct core *core,
 
         cells[r] = core_cell(core, i);
         values[r] = core_observed(core, i);
+        extra[r] = core_extra_var(core, i);
+        noisy = noisy || extra[r] > 0;
     }
     core_load(copy, cells, values, rows);
+    if (noisy)
+        core_revise_all(copy, values, extra);
+    free(extra);
     free(cells);
     free(values);
     return copy;

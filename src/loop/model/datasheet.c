@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "base/vec.h"
 #include "loop/belief.h"
+#include "loop/core/serve.h"
 #include "loop/estimate/prior.h"
 #include "loop/refine/mean.h"
 
@@ -200,8 +201,10 @@ static void datasheet_predict(void *self, const struct combination *where,
     struct mean_answer watts = mean_book_ask(m->watts, keys, count, watts_sd);
     double cap_speed = prior_cap_speed(&m->prior, where);
 
-    for (int i = 0; i < where->count; i++)
+    for (int i = 0; i < where->count; i++) {
         predict_rate(m, where, i, cap_speed, &out->rate[i]);
+        serve_useful_estimate(where->members[i].job, &out->rate[i]);
+    }
     out->watts =
         belief_from_log(log(prior_watts(&m->prior, where)) + watts.mean, watts.sd,
                         watts.deepest < 0    ? ESTIMATE_INITIAL

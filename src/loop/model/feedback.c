@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "loop/belief.h"
+#include "loop/core/serve.h"
 #include "loop/estimate/prior.h"
 #include "loop/refine/mean.h"
 
@@ -107,6 +108,7 @@ static void feedback_predict(void *self, const struct combination *where,
         out->rate[i] = belief_from_log(
             r.alone + r.relative + cap_log, sqrt(r.alone_variance + r.relative_variance),
             r.measured ? ESTIMATE_MEASURED : ESTIMATE_INITIAL, 0);
+        serve_useful_estimate(where->members[i].job, &out->rate[i]);
     }
     out->watts = belief_from_log(
         log(prior_watts(&m->prior, where)) + watts.mean, watts.sd,

@@ -1,8 +1,8 @@
 /* learned.h - the learned model: what Corgi believes, corrected by every measurement
  *
  * Implements struct model_ops.  Jobs told alike (family, batch, work, devices) share a
- * class, so what one job taught serves the next.  Rates alone come from rates.h, relative
- * speeds from pairs.h, memory from footprint.h, power from watts.h. */
+ * class (classes.h), so what one job taught serves the next; what sets a job apart from
+ * its class is kept beside (own.h) and belongs into every interval. */
 #ifndef CORGI_LOOP_MODEL_LEARNED_H
 #define CORGI_LOOP_MODEL_LEARNED_H
 
@@ -10,10 +10,14 @@
 
 struct learned_options {
     uint64_t seed;
-    /* Adapt parameters, networks and intervals after so many new cells, inside absorb;
-     * 0: the caller does it with learned_adapt(), away from the loop's thread. */
+    /* Adapt parameters, networks and intervals inside absorb, after so many new cells
+     * and then whenever their number has doubled; 0: the caller does it with
+     * learned_adapt(), away from the loop's thread. */
     int adapt_every;
+    size_t memory; /* cells of pairs kept; 0: LEARNED_MEMORY */
 };
+
+#define LEARNED_MEMORY 512
 
 /* The types of the cluster in its order; the sheets are copied.  The caller ends it with
  * model.ops->destroy(model.self). */

@@ -110,6 +110,17 @@ static bool best_split(const struct build *b, int node, double sum, double count
     return best > 1e-9;
 }
 
+/* Every path as long as the longest, so that asking needs no branch: a leaf further up
+ * hands its value down. */
+static void complete(struct node *tree)
+{
+    for (int i = 0; 2 * i + 2 < NODES; i++)
+        if (tree[i].column < 0) {
+            tree[i].column = 0;
+            tree[2 * i + 1] = tree[2 * i + 2] = (struct node){-1, 0, tree[i].value};
+        }
+}
+
 static void grow(struct build *b, struct node *tree)
 {
     size_t columns = b->gbt->columns;
@@ -139,6 +150,7 @@ static void grow(struct build *b, struct node *tree)
     }
     for (size_t r = 0; r < b->rows; r++)
         b->residual[r] -= tree[b->at[r]].value;
+    complete(tree);
 }
 
 struct gbt *gbt_train(const float *x, const float *y, size_t rows, size_t columns,
@@ -186,8 +198,8 @@ double gbt_predict(const struct gbt *g, const float *x)
         const struct node *tree = g->nodes + (size_t)t * NODES;
         int i = 0;
 
-        while (tree[i].column >= 0)
-            i = x[tree[i].column] <= tree[i].cut ? 2 * i + 1 : 2 * i + 2;
+        for (int depth = 0; depth < DEPTH; depth++)
+            i = 2 * i + 1 + !(x[tree[i].column] <= tree[i].cut);
         sum += tree[i].value;
     }
     return sum;

@@ -22,6 +22,7 @@ struct pairs *pairs_create(void)
     p->refined = statnet_shipped("p2");
     p->index = map_create();
     p->memory = mem_array(struct pairs_memory, PAIRS_MAX);
+    p->limit = PAIRS_MAX;
     p->weight = WEIGHT_DEFAULT;
     p->width = CONFORMAL_NORMAL;
     return p;
@@ -37,6 +38,7 @@ void pairs_destroy(struct pairs *p)
     statnet_destroy(p->refined);
     gbt_destroy(p->trees);
     map_destroy(p->index);
+    vec_free(&p->idle);
     free(p->memory);
     free(p);
 }
@@ -44,6 +46,7 @@ void pairs_destroy(struct pairs *p)
 int pairs_add_job(struct pairs *p, const struct job_trait *job)
 {
     stats_add_job(p->stats, job);
+    vec_push(&p->idle, false);
     return core_add_job(p->core, job);
 }
 
@@ -53,8 +56,19 @@ int pairs_add_gpu(struct pairs *p, const struct gpu_trait *gpu)
     return core_add_gpu(p->core, gpu);
 }
 
-const struct core *pairs_core(const struct pairs *p)
+void pairs_set_limit(struct pairs *p, size_t limit)
 {
+    p->limit = limit < PAIRS_MAX ? limit : PAIRS_MAX;
+}
+
+void pairs_set_idle(struct pairs *p, int job, bool idle)
+{
+    p->idle.items[job] = idle;
+}
+
+const struct core *pairs_core(struct pairs *p)
+{
+    pairs_settle(p);
     return p->core;
 }
 
@@ -68,42 +82,22 @@ double pairs_weight(const struct pairs *p)
     return p->weight;
 }
 
-static uint64_t key(struct cell cell)
+uint64_t pairs_key(struct cell cell)
 {
     return (uint64_t)cell.job << 40 | (uint64_t)cell.gpu << 32 | (uint64_t)cell.other;
 }
 
-static int by_stamp(const void *a, const void *b)
+static size_t append(struct pairs *p, struct cell cell, double value, double extra_var)
 {
-    const uint64_t *x = a, *y = b;
+    size_t at;
 
-    return (*x > *y) - (*x < *y);
-}
-
-/* Forget the quarter that was measured longest ago. */
-static void make_room(struct pairs *p)
-{
-    size_t n = core_count(p->core), kept = 0;
-    uint64_t *stamps = mem_array(uint64_t, n);
-    bool *keep = mem_array(bool, n);
-    uint64_t oldest;
-
-    for (size_t i = 0; i < n; i++)
-        stamps[i] = p->memory[i].stamp;
-    qsort(stamps, n, sizeof(*stamps), by_stamp);
-    oldest = stamps[n / 4];
-    map_destroy(p->index);
-    p->index = map_create();
-    for (size_t i = 0; i < n; i++) {
-        keep[i] = p->memory[i].stamp >= oldest;
-        if (!keep[i])
-            continue;
-        map_put(p->index, key(core_cell(p->core, i)), kept);
-        p->memory[kept++] = p->memory[i];
-    }
-    core_retain(p->core, keep);
-    free(stamps);
-    free(keep);
+    if (core_count(p->core) >= p->limit)
+        pairs_make_room(p);
+    at = core_observe(p->core, cell, value, extra_var);
+    p->memory[at] = (struct pairs_memory){.extra_var = extra_var};
+    drift_push(&p->memory[at].drift, value);
+    map_put(p->index, pairs_key(cell), at);
+    return at;
 }
 
 bool pairs_observe(struct pairs *p, struct cell cell, double value, double extra_var)
@@ -112,25 +106,52 @@ bool pairs_observe(struct pairs *p, struct cell cell, double value, double extra
     size_t at;
 
     p->version++;
-    if (map_get(p->index, key(cell), &at)) {
+    if (map_get(p->index, pairs_key(cell), &at)) {
         changed = drift_push(&p->memory[at].drift, value);
-        core_revise(p->core, at, p->memory[at].drift.mean);
+        p->stale = true;
     } else {
-        if (core_count(p->core) == PAIRS_MAX)
-            make_room(p);
-        at = core_observe(p->core, cell, value, extra_var);
-        p->memory[at] = (struct pairs_memory){.drift = {0}};
-        drift_push(&p->memory[at].drift, value);
-        map_put(p->index, key(cell), at);
+        at = append(p, cell, value, extra_var);
     }
     p->memory[at].stamp = ++p->stamp;
     return changed;
+}
+
+void pairs_put(struct pairs *p, struct cell cell, double value, double extra_var)
+{
+    size_t at;
+
+    p->version++;
+    if (map_get(p->index, pairs_key(cell), &at)) {
+        p->memory[at].drift.mean = value;
+        p->memory[at].drift.times++;
+        p->memory[at].extra_var = extra_var;
+        p->stale = true;
+    } else {
+        at = append(p, cell, value, extra_var);
+    }
+    p->memory[at].stamp = ++p->stamp;
+}
+
+void pairs_settle(struct pairs *p)
+{
+    size_t n = core_count(p->core);
+    double *values;
+
+    if (!p->stale)
+        return;
+    values = mem_array(double, n + 1);
+    for (size_t i = 0; i < n; i++)
+        values[i] = p->memory[i].drift.mean;
+    core_revise_all(p->core, values, NULL);
+    free(values);
+    p->stale = false;
 }
 
 const struct stats *pairs_stats(struct pairs *p)
 {
     if (p->stats_version == p->version)
         return p->stats;
+    pairs_settle(p);
     stats_rewind(p->stats, 0);
     for (size_t i = 0; i < core_count(p->core); i++)
         stats_observe(p->stats, core_cell(p->core, i), core_observed(p->core, i));
@@ -167,49 +188,89 @@ static void ask_network(struct pairs *p, const struct cell *cells, size_t count,
     free(rows);
 }
 
+/* Blend of what the parts say of one cell. */
+static struct pairs_guess blend(const struct pairs *p, struct cell cell, double mean,
+                                double sd, const struct statnet_guess *net)
+{
+    size_t at;
+    bool seen = map_get(p->index, pairs_key(cell), &at);
+    double w = seen ? 0 : p->weight; /* the core knows what was measured */
+    double centre = (1 - w) * mean + w * net->mean;
+    double half = (seen ? CONFORMAL_NORMAL : p->width) * ((1 - w) * sd + w * net->sd);
+
+    return (struct pairs_guess){
+        .mean = fmin(centre, 0),
+        .low = centre - half,
+        .high = fmin(centre + half, 0),
+        .sd = half / CONFORMAL_NORMAL,
+        .times = seen ? (int)p->memory[at].drift.times : 0,
+    };
+}
+
 void pairs_predict(struct pairs *p, const struct cell *cells, size_t count,
                    struct pairs_guess *out)
 {
     struct statnet_guess *net = mem_array(struct statnet_guess, count + 1);
     double *mean = mem_array(double, count + 1), *var = mem_array(double, count + 1);
 
+    pairs_settle(p);
     core_predict(p->core, cells, count, mean, var);
     ask_network(p, cells, count, p->trees, net);
-    for (size_t i = 0; i < count; i++) {
-        size_t at;
-        bool seen = map_get(p->index, key(cells[i]), &at);
-        double w = seen ? 0 : p->weight; /* the core knows what was measured */
-        double sd = (1 - w) * sqrt(var[i]) + w * net[i].sd;
-        double centre = (1 - w) * mean[i] + w * net[i].mean;
-        double half = (seen ? CONFORMAL_NORMAL : p->width) * sd;
-
-        out[i] = (struct pairs_guess){
-            .mean = fmin(centre, 0),
-            .low = centre - half,
-            .high = fmin(centre + half, 0),
-            .sd = half / CONFORMAL_NORMAL,
-            .times = seen ? (int)p->memory[at].drift.times : 0,
-        };
-    }
+    for (size_t i = 0; i < count; i++)
+        out[i] = blend(p, cells[i], mean[i], sqrt(var[i]), &net[i]);
     free(net);
     free(mean);
     free(var);
 }
 
-void pairs_predict_row(struct pairs *p, int job, const int *others, size_t count,
-                       double *out)
+static struct cell *cells_of_row(const struct pairs *p, int job, const int *others,
+                                 size_t count)
 {
-    size_t gpus = (size_t)core_gpu_count(p->core), total = gpus * count;
-    struct cell *cells = mem_array(struct cell, total + 1);
-    struct statnet_guess *net = mem_array(struct statnet_guess, total + 1);
+    size_t gpus = (size_t)core_gpu_count(p->core);
+    struct cell *cells = mem_array(struct cell, gpus * count + 1);
 
     for (size_t g = 0; g < gpus; g++)
         for (size_t k = 0; k < count; k++)
             cells[g * count + k] = (struct cell){job, (int)g, others[k]};
+    return cells;
+}
+
+void pairs_predict_row(struct pairs *p, int job, const int *others, size_t count,
+                       double *out)
+{
+    size_t total = (size_t)core_gpu_count(p->core) * count;
+    struct cell *cells = cells_of_row(p, job, others, count);
+    struct statnet_guess *net = mem_array(struct statnet_guess, total + 1);
+
+    pairs_settle(p);
     core_predict_row(p->core, job, others, count, out);
     ask_network(p, cells, total, NULL, net);
     for (size_t i = 0; i < total; i++)
         out[i] = fmin((1 - p->weight) * out[i] + p->weight * net[i].mean, 0);
     free(cells);
     free(net);
+}
+
+void pairs_renew_row(struct pairs *p, int job, const int *others, size_t count,
+                     bool widths, double *core_sd, struct pairs_guess *out)
+{
+    size_t total = (size_t)core_gpu_count(p->core) * count;
+    struct cell *cells = cells_of_row(p, job, others, count);
+    struct statnet_guess *net = mem_array(struct statnet_guess, total + 1);
+    double *mean = mem_array(double, total + 1);
+
+    pairs_settle(p);
+    if (widths) {
+        core_predict(p->core, cells, total, mean, core_sd);
+        for (size_t i = 0; i < total; i++)
+            core_sd[i] = sqrt(core_sd[i]);
+    } else {
+        core_predict_row(p->core, job, others, count, mean);
+    }
+    ask_network(p, cells, total, p->trees, net);
+    for (size_t i = 0; i < total; i++)
+        out[i] = blend(p, cells[i], mean[i], core_sd[i], &net[i]);
+    free(cells);
+    free(net);
+    free(mean);
 }

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* Observations kept; the oldest quarter goes when it is full. */
+/* Observations kept; those that tell least go when it is full. */
 #define PAIRS_MAX 1280
 
 struct pairs;
@@ -31,6 +31,16 @@ int pairs_add_gpu(struct pairs *pairs, const struct gpu_trait *gpu);
 /* Absorb a window.  extra_var: what is not known of the job's rate alone.  True when the
  * cell had changed suddenly. */
 bool pairs_observe(struct pairs *pairs, struct cell cell, double value, double extra_var);
+
+/* Absorb the value of a cell as it is known now; a later one replaces it. */
+void pairs_put(struct pairs *pairs, struct cell cell, double value, double extra_var);
+
+/* Keep fewer observations than PAIRS_MAX: everything costs less. */
+void pairs_set_limit(struct pairs *pairs, size_t limit);
+
+/* No job of this kind is here now: what is known of it is forgotten first. */
+void pairs_set_idle(struct pairs *pairs, int job, bool idle);
+
 size_t pairs_count(const struct pairs *pairs);
 
 void pairs_adapt(struct pairs *pairs, uint64_t seed);
@@ -46,6 +56,11 @@ void pairs_predict(struct pairs *pairs, const struct cell *cells, size_t count,
 void pairs_predict_row(struct pairs *pairs, int job, const int *others, size_t count,
                        double *out);
 
-const struct core *pairs_core(const struct pairs *pairs); /* borrowed */
+/* Everything of the same row, out (gpus, count).  core_sd (gpus, count) keeps the core's
+ * own sd between calls: made again only when widths says so, which costs most. */
+void pairs_renew_row(struct pairs *pairs, int job, const int *others, size_t count,
+                     bool widths, double *core_sd, struct pairs_guess *out);
+
+const struct core *pairs_core(struct pairs *pairs); /* borrowed */
 
 #endif

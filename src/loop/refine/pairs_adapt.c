@@ -216,11 +216,29 @@ static bool make_groups(const struct core *core, struct held *h)
     return true;
 }
 
+/* What adds to the noise of a cell shrinks as more of it is seen. */
+static void revise_noise(struct pairs *p)
+{
+    size_t n = core_count(p->core);
+    double *values = mem_array(double, n + 1), *extra = mem_array(double, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        values[i] = p->memory[i].drift.mean;
+        extra[i] = p->memory[i].extra_var;
+    }
+    if (n > 0)
+        core_revise_all(p->core, values, extra);
+    p->stale = false;
+    free(values);
+    free(extra);
+}
+
 void pairs_adapt(struct pairs *p, uint64_t seed)
 {
     size_t n = core_count(p->core);
     struct held h;
 
+    revise_noise(p);
     if (n >= FIT_FROM) {
         struct fit_options how = {.steps = FIT_STEPS,
                                   .rate = 0.04,

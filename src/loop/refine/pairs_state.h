@@ -3,6 +3,7 @@
 #define CORGI_LOOP_REFINE_PAIRS_STATE_H
 
 #include "base/map.h"
+#include "base/vec.h"
 #include "loop/core/statnet.h"
 #include "loop/refine/drift.h"
 #include "loop/refine/gbt.h"
@@ -10,6 +11,7 @@
 
 struct pairs_memory { /* of one observation of the core */
     struct drift drift;
+    double extra_var;
     uint64_t stamp; /* last measured */
 };
 
@@ -22,10 +24,21 @@ struct pairs {
     struct gbt *trees;                 /* of this cluster; NULL: too little seen */
     struct map *index;                 /* cell -> observation of the core */
     struct pairs_memory *memory;       /* (PAIRS_MAX) */
+    size_t limit;                      /* observations kept, at most PAIRS_MAX */
+    vec_of(bool) idle;                 /* (jobs) none of it is here now */
+    bool stale;                        /* the core's values are not those in memory */
     uint64_t stamp;
     double weight; /* of the network */
     double width;  /* half a 90 % interval in units of sd */
 };
+
+/* Give the core the values in memory. */
+void pairs_settle(struct pairs *pairs);
+
+/* Forget the observations that tell least beside the others. */
+void pairs_make_room(struct pairs *pairs);
+
+uint64_t pairs_key(struct cell cell);
 
 /* Statistics of what the core has observed now. */
 const struct stats *pairs_stats(struct pairs *pairs);

@@ -2,6 +2,7 @@
 #include "loop/refine/refine.h"
 
 #include "loop/belief.h"
+#include "loop/core/serve.h"
 
 #include <math.h>
 
@@ -21,14 +22,16 @@ void refine_absorb(struct model *model, const struct observation *seen,
     if (!seen->out_of_memory) {
         struct prediction expected;
         const struct estimate *rate = &expected.rate[seen->subject];
+        double measured =
+            serve_useful(seen->where.members[seen->subject].job, seen->rate);
         double error;
 
         belief_predict(model, &seen->where, &expected);
-        error = fabs(log(seen->rate / rate->value));
+        error = fabs(log(fmax(measured, 1e-12) / rate->value));
         score->observations++;
         follow(&score->abs_log_error, score->observations, error);
         follow(&score->coverage, score->observations,
-               seen->rate >= rate->low && seen->rate <= rate->high);
+               measured >= rate->low && measured <= rate->high);
         if (rate->source != ESTIMATE_MEASURED) {
             score->first_sights++;
             score->first_newest = error;

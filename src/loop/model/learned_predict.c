@@ -1,0 +1,262 @@
+/* learned_predict.c - what the learned model answers, see learned.h */
+#include "loop/core/serve.h"
+#include "loop/model/learned_state.h"
+#include "world/power.h"
+
+#include <assert.h>
+#include <math.h>
+
+#define Z90 1.645
+
+/* How much of a job's factor all types share, before any job was seen on two. */
+#define SHARED_RHO     0.5
+#define SHARED_SAMPLES 6.0
+
+/* Rates are taken to stand still until so much time has told otherwise. */
+#define WANDER_PRIOR_S (2 * 86400.0)
+
+/* How far serving strays from the usual share of training, between models. */
+#define SHIFT_SD 0.3
+
+struct own_noise learned_noise(const struct learned *l, bool shared)
+{
+    return (struct own_noise){pooled_var(&l->noise[shared]),
+                              fmax(l->wander / (l->wander_s + WANDER_PRIOR_S), 0)};
+}
+
+double learned_shift(const struct learned *l, const struct learned_member *m, double *var)
+{
+    bool service = l->kept.items[m->cls].service;
+
+    *var = service ? SHIFT_SD * SHIFT_SD * (1 + 1 / (l->service.weight + 1)) : 0;
+    return service ? l->service.used : 0;
+}
+
+struct scale_guess learned_gain(struct learned *l, const struct learned_member *m)
+{
+    const struct learned_class *cls = &l->kept.items[m->cls];
+    struct scale_case at = {
+        .cls = cls->name,
+        .family = cls->family,
+        .type = m->type,
+        .devices = m->devices,
+        .spread = m->spread,
+        .params_millions = cls->params_millions,
+    };
+
+    if (m->devices <= 1)
+        return (struct scale_guess){0};
+    at.log_rate = classes_alone(l->classes, m->cls, m->type).mean;
+    return scale_predict(l->scale, &at);
+}
+
+struct learned_belief learned_alone(struct learned *l, const struct learned_member *m)
+{
+    struct class_gang gang = {m->cls, m->type, m->devices, m->spread};
+    double shift_var, shift = learned_shift(l, m, &shift_var);
+    struct class_guess g;
+    struct scale_guess gain;
+
+    if (m->devices > 1 && classes_gang(l->classes, &gang, &g))
+        return (struct learned_belief){g.mean + shift, g.var, true, g.observations};
+    g = classes_alone(l->classes, m->cls, m->type);
+    gain = learned_gain(l, m);
+    return (struct learned_belief){
+        .mean = g.mean + gain.mean + shift,
+        .var = g.var + gain.var + (g.measured ? 0 : shift_var),
+        .measured = g.measured && m->devices <= 1,
+        .observations = g.observations,
+    };
+}
+
+/* Log slow-downs beside several add up. */
+struct class_guess learned_beside(struct learned *l, const struct learned_member *m)
+{
+    struct class_guess sum = {.measured = m->neighbours == 1};
+
+    for (int i = 0; i < m->neighbours; i++) {
+        struct class_guess g = classes_beside(l->classes, m->cls, m->type, m->others[i]);
+
+        sum.mean += g.mean;
+        sum.var += g.var;
+        sum.measured = sum.measured && g.measured;
+        sum.observations += g.observations;
+    }
+    sum.mean = fmax(sum.mean, log(LEARNED_RELATIVE_MIN));
+    return sum;
+}
+
+/* ---- what sets a job apart --------------------------------------------------------- */
+
+static double rho(const struct learned *l)
+{
+    double spread = pooled_var(&l->alone);
+    double shared = (SHARED_SAMPLES * SHARED_RHO * spread + l->products) /
+                    ((SHARED_SAMPLES + l->product_weight) * spread);
+
+    return fmin(fmax(shared, 0), 0.95);
+}
+
+/* What one place says of the job's factor alone on its type. */
+static void add_evidence(struct learned *l, const struct learned_member *asked,
+                         const struct own_place *place, struct own_evidence *evidence)
+{
+    struct learned_member there = *asked;
+    struct own_noise noise = learned_noise(l, place->neighbours > 0);
+    struct learned_belief alone;
+    double var = noise.var / fmax(place->drift.times, 0.1), off;
+
+    there.type = place->type;
+    there.spread = place->spread;
+    there.neighbours = place->neighbours;
+    for (int i = 0; i < place->neighbours; i++)
+        there.others[i] = place->others[i];
+    alone = learned_alone(l, &there);
+    off = place->drift.mean - alone.mean;
+    if (!alone.measured)
+        var += alone.var;
+    if (place->neighbours > 0) {
+        struct class_guess g = learned_beside(l, &there);
+
+        off -= g.mean;
+        var += g.var + place->neighbours * pooled_var(&l->beside);
+    }
+    evidence[place->type].precision += 1 / var;
+    evidence[place->type].weighted += off / var;
+}
+
+static struct own_factor factor_of(struct learned *l, const struct learned_member *m)
+{
+    struct own_evidence evidence[WORLD_MAX_GPUS] = {{0}};
+    struct own *own = m->own;
+    struct own_factor *kept = &own->factors[m->type];
+    uint64_t version = own->version + classes_version(l->classes, m->cls);
+
+    if (own->count == 0)
+        return (struct own_factor){.var = pooled_var(&l->alone)};
+    if (kept->version == version)
+        return *kept;
+    for (int i = 0; i < own->count; i++)
+        add_evidence(l, m, &own->places[i], evidence);
+    *kept = own_combine(evidence, l->type_count, m->type, pooled_var(&l->alone), rho(l));
+    kept->version = own->version + classes_version(l->classes, m->cls);
+    return *kept;
+}
+
+/* ---- answers ---------------------------------------------------------------------- */
+
+static struct learned_belief believe(struct learned *l, const struct learned_member *m,
+                                     const struct class_guess *beside)
+{
+    struct own_noise noise = learned_noise(l, m->neighbours > 0);
+    const struct own_place *place = NULL;
+    struct learned_belief b;
+    struct own_factor factor;
+
+    if (m->own->count > 0)
+        place = own_place(m->own, own_key(m->type, m->others, m->neighbours, m->spread));
+    if (place)
+        return (struct learned_belief){
+            .mean = place->drift.mean,
+            .var = own_window_var(place, &noise),
+            .measured = true,
+            .observations = (int)ceil(place->drift.times),
+        };
+    b = learned_alone(l, m);
+    factor = factor_of(l, m);
+    b.mean += factor.mean;
+    b.var += factor.var + noise.var;
+    b.measured = false;
+    if (m->neighbours > 0) {
+        b.mean += beside->mean;
+        b.var += beside->var + m->neighbours * pooled_var(&l->beside);
+        b.observations += beside->observations;
+    }
+    return b;
+}
+
+static struct estimate estimate_of(const struct learned_belief *b, double speed,
+                                   size_t total)
+{
+    double value = exp(b->mean + speed), factor = exp(Z90 * sqrt(b->var));
+
+    return (struct estimate){
+        .value = value,
+        .low = value / factor,
+        .high = value * factor,
+        .source = b->measured ? ESTIMATE_MEASURED
+                  : total > 0 ? ESTIMATE_CORRELATED
+                              : ESTIMATE_INITIAL,
+        .observations = b->observations,
+    };
+}
+
+/* Share of each device a member keeps busy: what waits for the others of a gang idles. */
+static double busy_of(struct learned *l, const struct learned_member *m,
+                      const struct watts_guess *g)
+{
+    double busy = power_busy(&l->types[m->type], g->watts);
+
+    return m->devices > 1 ? busy * exp(learned_gain(l, m).mean) / m->devices : busy;
+}
+
+void learned_watts(struct learned *l, const struct learned_member *members,
+                   const double *relative, const struct combination *where,
+                   struct estimate *out, double *speed)
+{
+    const struct gpu_sheet *sheet = &l->types[where->type];
+    double busy = 0, var = 0, factor;
+    struct power_capped capped;
+    int seen = 0;
+    bool measured = where->count == 1;
+
+    for (int i = 0; i < where->count; i++) {
+        struct watts_guess g = classes_watts(l->classes, members[i].cls, where->type);
+
+        busy += busy_of(l, &members[i], &g) * exp(relative[i]);
+        var += g.sd_log * g.sd_log / where->count;
+        seen += g.observations;
+        measured = measured && g.sd_log < 0.1;
+    }
+    capped = power_under_cap(sheet, fmin(busy, 1), where->cap_watts);
+    *speed = log(capped.speed);
+    factor = exp(Z90 * sqrt(var));
+    *out = (struct estimate){
+        .value = capped.watts,
+        .low = fmax(capped.watts / factor, sheet->idle_watts),
+        .high = fmax(fmin(capped.watts * factor, sheet->tdp_watts), capped.watts),
+        .source = measured   ? ESTIMATE_MEASURED
+                  : seen > 0 ? ESTIMATE_CORRELATED
+                             : ESTIMATE_INITIAL,
+        .observations = seen,
+    };
+    out->low = fmin(out->low, out->value);
+}
+
+void learned_predict(void *self, const struct combination *where, struct prediction *out)
+{
+    struct learned *l = self;
+    size_t total = l->counts.rates + l->counts.pairs;
+    struct learned_member members[LOOP_MAX_SHARE];
+    struct learned_belief beliefs[LOOP_MAX_SHARE];
+    double relative[LOOP_MAX_SHARE] = {0}, speed;
+    int classes[LOOP_MAX_SHARE];
+
+    assert(where->count >= 1 && where->count <= LOOP_MAX_SHARE);
+    learned_members(l, where, members);
+    for (int i = 0; i < where->count; i++) {
+        struct class_guess beside = {0};
+
+        if (where->count > 1)
+            beside = learned_beside(l, &members[i]);
+        beliefs[i] = believe(l, &members[i], &beside);
+        relative[i] = beside.mean;
+        classes[i] = members[i].cls;
+    }
+    learned_watts(l, members, relative, where, &out->watts, &speed);
+    for (int i = 0; i < where->count; i++) {
+        out->rate[i] = estimate_of(&beliefs[i], speed, total);
+        serve_useful_estimate(members[i].job, &out->rate[i]);
+    }
+    out->fits = classes_fit(l->classes, where->type, classes, where->count);
+}

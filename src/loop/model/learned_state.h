@@ -1,0 +1,96 @@
+/* learned_state.h - the inside of the learned model, for learned*.c only */
+#ifndef CORGI_LOOP_MODEL_LEARNED_STATE_H
+#define CORGI_LOOP_MODEL_LEARNED_STATE_H
+
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "loop/model/classes.h"
+#include "loop/model/learned.h"
+#include "loop/model/own.h"
+#include "loop/model/pooled.h"
+#include "loop/model/scale.h"
+
+/* Rates alone of a class known worse than this teach nothing about pairs. */
+#define LEARNED_ALONE_SD_MAX 0.5
+
+/* No set of jobs slows one down below this. */
+#define LEARNED_RELATIVE_MIN 0.02
+
+/* Serving a request is a part of a training step: what it is faster by is learned. */
+struct learned_shift {
+    double mean, weight;
+    double used; /* what is taken from rates of services now: follows the mean in steps */
+};
+
+struct learned_class {
+    uint64_t name, family; /* hashes; family 0: none told */
+    double params_millions;
+    bool service;
+    int twin; /* the same model served or trained; -1: never seen */
+};
+
+struct learned {
+    struct learned_options options;
+    int type_count;
+    struct gpu_sheet *types; /* (type_count) */
+    struct classes *classes;
+    struct scale *scale;
+    struct own_book *own;
+    struct intern *families;
+    struct map *names;                 /* hash of what a user tells -> class */
+    vec_of(struct learned_class) kept; /* (classes) */
+    struct pooled noise[2];            /* of windows: alone, beside others */
+    struct pooled alone, beside;       /* between jobs of a class */
+    struct learned_shift service;
+    double wander, wander_s;         /* variance beyond noise, and the time it took */
+    double products, product_weight; /* of factors of one job on two types */
+    struct learned_counts counts;
+    size_t adapted_at;
+    uint64_t stamp;
+};
+
+/* A job among those of a combination: everything asked of it is asked through this. */
+struct learned_member {
+    const struct job *job;
+    struct own *own;
+    int cls, type, devices;
+    bool spread;
+    int neighbours;
+    int others[LOOP_MAX_SHARE - 1]; /* their classes */
+};
+
+/* Begin whoever has not begun, and look them all up; borrowed until a job begins. */
+void learned_members(struct learned *learned, const struct combination *where,
+                     struct learned_member *members);
+
+struct learned_belief {
+    double mean, var;
+    bool measured;
+    int observations;
+};
+
+struct own_noise learned_noise(const struct learned *learned, bool shared);
+
+/* Of the class: ln rate of its devices alone, ln relative speed beside the others. */
+struct learned_belief learned_alone(struct learned *learned,
+                                    const struct learned_member *m);
+struct class_guess learned_beside(struct learned *learned,
+                                  const struct learned_member *m);
+
+/* ln gain of the member's devices over one of them. */
+struct scale_guess learned_gain(struct learned *learned, const struct learned_member *m);
+
+/* ln of what serving is faster by; 0 for training. */
+double learned_shift(const struct learned *learned, const struct learned_member *m,
+                     double *var);
+
+/* Of a device: watts, and *speed the ln of what the cap leaves of the rate. */
+void learned_watts(struct learned *learned, const struct learned_member *members,
+                   const double *relative, const struct combination *where,
+                   struct estimate *out, double *speed);
+
+void learned_predict(void *self, const struct combination *where, struct prediction *out);
+void learned_absorb(void *self, const struct observation *seen);
+
+#endif

@@ -1,0 +1,42 @@
+/* scale.h - what a job gains from several devices, on one node or spread over more
+ *
+ * Devices of a gang exchange gradients each step: that takes a share of the step that
+ * follows from the size of the model, the speed of the link and the rate on one device.
+ * Measured gangs correct it for their type, their family and their kind. */
+#ifndef CORGI_LOOP_MODEL_SCALE_H
+#define CORGI_LOOP_MODEL_SCALE_H
+
+#include "world/gpu.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct scale;
+
+struct scale_case {
+    uint64_t cls;    /* any number that stands for the class for good */
+    uint64_t family; /* the same for its family; 0: none told */
+    int type;
+    int devices;
+    bool spread;            /* over several nodes */
+    double params_millions; /* 0: unknown */
+    double log_rate;        /* steps/s of one device alone, ln */
+};
+
+struct scale_guess {
+    double mean; /* ln of the rate of all devices over that of one */
+    double var;
+    int observations;
+};
+
+struct scale *scale_create(const struct gpu_sheet *types, int type_count);
+void scale_destroy(struct scale *scale); /* NULL is fine */
+
+struct scale_guess scale_predict(const struct scale *scale, const struct scale_case *at);
+
+/* A gang was measured, and one device of its kind too: the ln of what it gained, of which
+ * var is not known. */
+void scale_observe(struct scale *scale, const struct scale_case *at, double gain,
+                   double var);
+
+#endif
