@@ -22,6 +22,13 @@ double need_rate_now(const struct job_status *status, double now_s)
     return 0;
 }
 
+double need_rate_kept(const struct job_status *status, double now_s)
+{
+    if (status->job.need.kind == NEED_SERVICE && !isnan(status->demand))
+        return status->demand;
+    return need_rate_now(status, now_s);
+}
+
 const char *need_kind_name(enum need_kind kind)
 {
     static const char *const names[] = {"best_effort", "rate", "service", "deadline"};

@@ -9,6 +9,10 @@
  * passed asks for nothing more: it is broken already. */
 double need_rate_now(const struct job_status *status, double now_s);
 
+/* The rate below which a promise is broken right now: without the headroom that a new
+ * place must have for a service's demand to grow. */
+double need_rate_kept(const struct job_status *status, double now_s);
+
 const char *need_kind_name(enum need_kind kind);
 
 #endif

@@ -16,6 +16,7 @@ struct optimize_settings {
     bool caps;         /* power caps may be set */
     bool moves;        /* running jobs may be moved */
     double confidence; /* requirements hold with this probability (a job may ask more) */
+    double trial_confidence;  /* the same for a place that can be left again */
     double progress_watts;    /* price of progress: watts a unit of reference progress is
                                  worth */
     double move_s;            /* work lost by a move */

@@ -5,6 +5,8 @@
 #include "loop/cluster.h"
 #include "loop/jobs.h"
 #include "loop/optimize/plan.h"
+#include "loop/need.h"
+#include "loop/pace.h"
 #include "loop/place/place.h"
 #include "loop/record/record.h"
 
@@ -123,6 +125,7 @@ int loop_set_demand(struct loop *loop, uint64_t id, double rate, struct err *err
         return err_set(err, ERR_INVALID, "a demand cannot be %g requests/s", rate);
     if (find_job(loop, id, &status, err) < 0)
         return -1;
+    status->demand = fmin(status->job.need.rate, rate);
     status->required_rate = fmin(status->job.need.rate, rate * DEMAND_HEADROOM);
     return 0;
 }
@@ -153,7 +156,16 @@ int loop_measure(struct loop *loop, const struct measurement *m, struct err *err
     if (record_observe(m, loop->jobs, loop->cluster, stable_since_s, &seen, err) < 0)
         return -1;
     refine_absorb(&loop->model, &seen, &loop->score);
+    pace_note(status, loop->cluster, m);
     return 0;
+}
+
+bool loop_falls_short(struct loop *loop, uint64_t id, double now_s)
+{
+    const struct job_status *status = jobs_get(loop->jobs, id);
+
+    return status && status->state == JOB_RUNNING && pace_known(status, loop->cluster) &&
+           status->pace.rate < need_rate_kept(status, now_s);
 }
 
 void loop_node_is_awake(struct loop *loop, int n, double now_s)

@@ -45,6 +45,9 @@ int loop_set_demand(struct loop *loop, uint64_t job, double rate, struct err *er
  */
 int loop_measure(struct loop *loop, const struct measurement *m, struct err *err);
 
+/* Does it do less than it must, by its last windows?  A reason for a round at once. */
+bool loop_falls_short(struct loop *loop, uint64_t job, double now_s);
+
 /* How far a training job is, for deadlines. */
 int loop_set_progress(struct loop *loop, uint64_t job, double steps_done,
                       struct err *err);

@@ -67,14 +67,25 @@ enum job_state {
     JOB_CANCELLED,
 };
 
+/* The last windows of a job in one company under one cap; see pace.h. */
+struct pace {
+    double rate; /* their mean, the newest weigh more */
+    double cap_watts;
+    double at_s;      /* end of the newest */
+    int windows;      /* 0: not measured */
+    uint64_t company; /* hash of devices and neighbours */
+};
+
 /* A job and what became of it so far. */
 struct job_status {
     struct job job;
     enum job_state state;
-    double required_rate; /* now: need.rate, or the measured demand of a service */
-    double started_s;     /* first start; NaN before */
-    double placed_s;      /* last start or move; NaN before */
-    double steps_done;    /* training, as far as measurements tell */
+    double required_rate; /* now: need.rate, or a service's demand and some headroom */
+    double demand;        /* of a service as measured, requests/s; NaN: not yet */
+    struct pace pace;
+    double started_s;  /* first start; NaN before */
+    double placed_s;   /* last start or move; NaN before */
+    double steps_done; /* training, as far as measurements tell */
     int moves;
     int restarts;
     int device_count; /* 0 while it waits */

@@ -7,9 +7,11 @@
  * would see the difference. */
 #define DEMAND_STEP 0.02
 
-/* A job in a steady place is measured ever less often, up to this many times its age
- * there: the tenth hour tells little that the ninth did not. */
+/* A job whose rate is steady is reported ever less often, up to this share of its age in
+ * its place: the tenth hour tells little that the ninth did not.  Real probes look at
+ * every window, so a rate that has moved by so much is reported at the usual pace. */
 #define MEASURE_AGE_SHARE 0.1
+#define RATE_STEADY       0.03
 
 /* Rates that drift are recomputed this often. */
 #define DRIFT_STEP_S 1800.0
@@ -24,6 +26,8 @@ static void move_demand(struct sim *sim, struct sim_job *job)
     job->demand = demand;
     sim_want_round(sim, sim->now_s + sim->options->round_s);
     loop_set_demand(sim->loop, job->request->job.id, demand, NULL);
+    if (loop_falls_short(sim->loop, job->request->job.id, sim->now_s))
+        sim_news(sim);
     if (job->active)
         sim_touch_job_devices(sim, job);
 }
@@ -64,6 +68,9 @@ static void report(struct sim *sim, struct sim_job *job)
     if (loop_score(sim->loop)->first_sights > first_sights)
         recording_sight(sim->recording, sim->now_s, loop_score(sim->loop)->first_newest);
     job->measured_s = sim->now_s;
+    job->measured_rate = job->rate;
+    if (loop_falls_short(sim->loop, m.job, sim->now_s))
+        sim_news(sim);
     sim_want_round(sim, sim->now_s + sim->options->round_s);
 }
 
@@ -71,9 +78,11 @@ static void report(struct sim *sim, struct sim_job *job)
 static double due_s(const struct sim *sim, const struct sim_job *job)
 {
     double settled_s = fmax(job->ready_s, job->placed_s);
-    double pause_s =
-        fmax(sim->options->measure_s, MEASURE_AGE_SHARE * (job->measured_s - settled_s));
+    bool steady = fabs(job->rate - job->measured_rate) <= RATE_STEADY * job->rate;
+    double pause_s = sim->options->measure_s;
 
+    if (steady)
+        pause_s = fmax(pause_s, MEASURE_AGE_SHARE * (job->measured_s - settled_s));
     if (job->measured_s <= settled_s)
         return settled_s + sim->options->tick_s;
     return job->measured_s + pause_s;

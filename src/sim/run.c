@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "loop/cluster.h"
-#include "loop/model/datasheet.h"
 #include "loop/model/feedback.h"
 #include "loop/model/initial.h"
+#include "loop/model/learned.h"
 #include "loop/settings.h"
 #include "sim/score.h"
 #include "sim/state.h"
@@ -50,6 +50,17 @@ static void schedule_failure(struct sim *sim, int node)
                        .subject = node});
 }
 
+/* Networks and intervals are fitted again after so many new cells, then at each doubling.
+ */
+#define ADAPT_EVERY 50
+
+static struct model learned_model(const struct sim *sim, const struct cluster *cluster)
+{
+    return learned_create(cluster->types, cluster->type_count,
+                          &(struct learned_options){.seed = sim->options->seed,
+                                                    .adapt_every = ADAPT_EVERY});
+}
+
 static struct model make_model(struct sim *sim, const struct cluster *cluster)
 {
     switch (sim->setup->model) {
@@ -58,12 +69,11 @@ static struct model make_model(struct sim *sim, const struct cluster *cluster)
     case SIM_MODEL_FEEDBACK:
         return feedback_model_create(cluster->types, cluster->type_count);
     case SIM_MODEL_INITIAL:
-        return initial_model_take(
-            datasheet_model_create(cluster->types, cluster->type_count));
+        return initial_model_take(learned_model(sim, cluster));
     case SIM_MODEL_LEARNED:
         break;
     }
-    return datasheet_model_create(cluster->types, cluster->type_count);
+    return learned_model(sim, cluster);
 }
 
 /* Nodes that are bought later are down until then. */

@@ -19,8 +19,9 @@ struct sim_job {
     double ends_s;    /* inference: when its time is over; NaN before its start */
     double updated_s; /* progress and judgement are booked up to here */
     double placed_s;
-    double measured_s; /* end of the last window */
-    unsigned stamp;    /* of its valid finish event */
+    double measured_s;    /* end of the last window */
+    double measured_rate; /* its true rate then */
+    unsigned stamp;       /* of its valid finish event */
     int device_count;
     int devices[LOOP_MAX_GANG];
     int memory_failures;

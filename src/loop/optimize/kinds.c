@@ -257,13 +257,10 @@ double kinds_spread(const struct kinds *k, int kind)
 /* The pair as seen from a: kept with the lower slot first. */
 static struct kinds_pair turned(struct kinds_pair pair, bool swap)
 {
-    float first = pair.rate[0];
+    struct kinds_pair other = {
+        {pair.rate[1], pair.rate[0]}, {pair.expected[1], pair.expected[0]}, pair.watts};
 
-    if (swap) {
-        pair.rate[0] = pair.rate[1];
-        pair.rate[1] = first;
-    }
-    return pair;
+    return swap ? other : pair;
 }
 
 struct kinds_pair kinds_pair_on(struct kinds *k, int a, int b, int type)
@@ -279,6 +276,8 @@ struct kinds_pair kinds_pair_on(struct kinds *k, int a, int b, int type)
     p = ask(k, x, y, type, 1);
     pair->rate[0] = (float)belief_at_confidence(&p.rate[0], confidence_of(k, x));
     pair->rate[1] = (float)belief_at_confidence(&p.rate[1], confidence_of(k, y));
+    for (int e = 0; e < 2; e++)
+        pair->expected[e] = (float)p.rate[e].value;
     pair->watts = (float)p.watts.value;
     if (p.fits < 0.5)
         pair->rate[0] = pair->rate[1] = 0;

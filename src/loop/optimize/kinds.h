@@ -22,7 +22,8 @@ struct kinds_alone {
 };
 
 struct kinds_pair {
-    float rate[2]; /* of the first and the second, at their confidence; 0: cannot */
+    float rate[2];     /* of the first and the second, at their confidence; 0: cannot */
+    float expected[2]; /* the model's best guess */
     float watts;
 };
 

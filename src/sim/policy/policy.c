@@ -2,47 +2,47 @@
 #include "sim/policy/policy.h"
 
 #include "base/str.h"
-#include "loop/optimize/greedy.h"
+#include "loop/optimize/steady.h"
 
 #include <string.h>
 
 static const struct policy policies[] = {
     {.name = "corgi",
      .summary = "least energy with requirements kept, on learned estimates",
-     .planner = &greedy_planner_ops},
+     .planner = &steady_planner_ops},
     {.name = "corgi-nocaps",
      .summary = "corgi without power caps",
-     .planner = &greedy_planner_ops,
+     .planner = &steady_planner_ops,
      .no_caps = true},
     {.name = "corgi-p1",
      .summary = "corgi on first estimates alone, never refined",
-     .planner = &greedy_planner_ops,
+     .planner = &steady_planner_ops,
      .model = SIM_MODEL_INITIAL},
     {.name = "corgi-noshare",
      .summary = "corgi with one job a device",
-     .planner = &greedy_planner_ops,
+     .planner = &steady_planner_ops,
      .share_max = 1},
     {.name = "corgi-nomoves",
      .summary = "corgi that never moves a running job",
-     .planner = &greedy_planner_ops,
+     .planner = &steady_planner_ops,
      .no_moves = true},
     {.name = "corgi-nosleep",
      .summary = "corgi that keeps idle nodes awake",
-     .planner = &greedy_planner_ops,
+     .planner = &steady_planner_ops,
      .no_sleep = true},
     {.name = "oracle",
      .summary = "corgi's planner told the true rates: a bound, not a policy",
-     .planner = &greedy_planner_ops,
+     .planner = &steady_planner_ops,
      .model = SIM_MODEL_ORACLE},
     {.name = "oracle-nocaps",
      .summary = "the oracle without power caps",
-     .planner = &greedy_planner_ops,
+     .planner = &steady_planner_ops,
      .model = SIM_MODEL_ORACLE,
      .no_caps = true},
     {.name = "feedback-only",
      .summary = "corgi's planner without an estimator: constants, and what was measured "
                 "of the same job",
-     .planner = &greedy_planner_ops,
+     .planner = &steady_planner_ops,
      .model = SIM_MODEL_FEEDBACK},
     {.name = "fifo",
      .summary = "first in, first out, on the first free device",

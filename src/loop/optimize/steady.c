@@ -1,0 +1,105 @@
+/* steady.c - the planner; see steady.h */
+#include "loop/optimize/steady.h"
+
+#include <math.h>
+
+#define STREAM_STEADY 31
+/* A node without jobs stays awake this long: about what waking it again costs. */
+#define IDLE_BEFORE_SLEEP_S 60.0
+/* Moves for the sake of cost are looked for this often. */
+#define IMPROVE_S 300.0
+
+static void *steady_create(uint64_t seed)
+{
+    struct steady *s = mem_new(struct steady);
+
+    s->kinds = kinds_create();
+    s->improved_s = -INFINITY;
+    rng_stream(&s->rng, seed, STREAM_STEADY);
+    return s;
+}
+
+static void steady_destroy(void *self)
+{
+    struct steady *s = self;
+
+    kinds_destroy(s->kinds);
+    vec_free(&s->jobs);
+    vec_free(&s->members);
+    vec_free(&s->usable);
+    vec_free(&s->node_jobs);
+    vec_free(&s->memo);
+    vec_free(&s->order);
+    free(s);
+}
+
+static void write_running(struct steady *s, struct plan *plan)
+{
+    for (size_t i = 0; i < s->jobs.count; i++) {
+        const struct steady_job *j = &s->jobs.items[i];
+
+        if (j->status->state != JOB_RUNNING)
+            continue;
+        if (j->moved)
+            plan_seat(plan, i, &j->device, 1);
+        else
+            plan_keep(plan, s->in, i);
+    }
+}
+
+/* Everybody on the device has been measured in this company. */
+static bool all_paced(const struct steady *s, const int *members)
+{
+    for (int e = 0; e < 2 && members[e] >= 0; e++) {
+        const struct steady_job *j = &s->jobs.items[members[e]];
+
+        if (!j->paced || j->moved)
+            return false;
+    }
+    return true;
+}
+
+/* The limit each device costs the least with; none before its jobs have been seen to
+ * keep their requirements without. */
+static void write_caps(struct steady *s, struct plan *plan)
+{
+    for (int d = 0; d < s->in->cluster->device_count; d++) {
+        const int *m = steady_members(s, d);
+
+        plan->cap_watts[d] = 0;
+        if (!all_paced(s, m))
+            continue;
+        steady_cost(s, s->in->cluster->devices[d].type, m[0], m[1], &plan->cap_watts[d]);
+    }
+}
+
+static void steady_plan(void *self, const struct optimize_input *in, struct plan *plan)
+{
+    struct steady *s = self;
+    struct optimize_settings settings = *in->settings;
+    struct optimize_input bold = *in;
+
+    if (settings.moves)
+        settings.confidence = settings.trial_confidence;
+    bold.settings = &settings;
+    in = &bold;
+    s->price = settings.progress_watts;
+    plan_reset(plan, in);
+    steady_load(s, in);
+    steady_mend(s);
+    if (in->settings->moves && in->now_s - s->improved_s >= IMPROVE_S) {
+        steady_improve(s);
+        s->improved_s = in->now_s;
+    }
+    write_running(s, plan);
+    steady_place_waiting(s, plan);
+    write_caps(s, plan);
+    plan_sleep_idle(plan, in, IDLE_BEFORE_SLEEP_S);
+}
+
+const struct planner_ops steady_planner_ops = {
+    .name = "steady",
+    .create = steady_create,
+    .plan = steady_plan,
+    .destroy = steady_destroy,
+};

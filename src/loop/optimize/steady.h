@@ -1,0 +1,94 @@
+/* steady.h - a running placement improved step by step; shared by steady_*.c
+ *
+ * Every round starts from who runs where.  Who waits is seated where it adds the least
+ * cost; who falls short is helped; then single jobs are moved, exchanged and nodes
+ * emptied where that earns a multiple of what the moves cost.  The cost is the one of the
+ * global optimizer (problem.h): watts of devices and nodes, less the worth of progress,
+ * plus a prohibitive one for requirements that are not believed to hold.
+ *
+ * Why not the best plan from scratch each round: estimates jitter, jobs come and go, and
+ * a plan that is one percent better today moves half the cluster (docs/decisions/
+ * optimizer-steady.md). */
+#ifndef CORGI_LOOP_OPTIMIZE_STEADY_H
+#define CORGI_LOOP_OPTIMIZE_STEADY_H
+
+#include "base/rng.h"
+#include "base/vec.h"
+#include "loop/cluster.h"
+#include "loop/optimize/kinds.h"
+#include "loop/optimize/plan.h"
+
+#define STEADY_CAPS 4 /* power limits of a type, none included */
+/* The cost of a requirement that does not hold, and of one missed altogether. */
+#define STEADY_SHORT_WATTS 1e5
+#define STEADY_NEVER       1e12 /* the cost of what cannot be */
+
+/* A job of the round's input. */
+struct steady_job {
+    const struct job_status *status;
+    int kind;
+    int device;    /* its first; -1: waits */
+    double need;   /* rate it must have where it is new */
+    double keep;   /* rate below which it is helped where it is */
+    double unit;   /* best rate alone anywhere: what its progress is measured by */
+    double worth;  /* watts a unit of progress is worth; 0 for services */
+    double left_s; /* it is expected to run on for */
+    bool movable;  /* may be moved at all */
+    bool settled;  /* has been where it is long enough to be moved for less cost */
+    bool paced;    /* measured where it is beside whoever is there */
+    bool suffers;  /* and found to do less than it must */
+    bool moved;    /* in this round */
+};
+
+struct steady_type {
+    int caps;
+    double cap_watts[STEADY_CAPS]; /* the first is 0: none */
+    double idle_watts;
+};
+
+struct steady {
+    const struct optimize_input *in;
+    struct kinds *kinds;
+    struct rng rng;
+    struct steady_type types[CLUSTER_MAX_TYPES];
+    vec_of(struct steady_job) jobs;
+    vec_of(int) members; /* (devices, 2) jobs; -1: nobody */
+    vec_of(bool) usable; /* (devices) may get a job */
+    vec_of(int) node_jobs;
+    vec_of(float) memo; /* (types, jobs, jobs) cost of two, or of one with itself */
+    bool memoized;
+    double price;      /* of progress, watts a unit; see steady_price.c */
+    double improved_s; /* when moves for the sake of cost were last looked for */
+    vec_of(int) order;
+};
+
+static inline int *steady_members(const struct steady *s, int device)
+{
+    return &s->members.items[2 * (long)device];
+}
+
+/* steady_load.c: the round's jobs, devices and prices. */
+void steady_load(struct steady *s, const struct optimize_input *in);
+void steady_attach(struct steady *s, int job, int device);
+void steady_detach(struct steady *s, int job); /* from its device; not for gangs */
+
+/* steady_cost.c: watts of a device of this type with these jobs (-1: nobody) above idle;
+ * *cap, unless NULL, is the limit it is the least with. */
+double steady_cost(struct steady *s, int type, int a, int b, double *cap);
+/* Watts the node costs for being awake with jobs. */
+double steady_node_cost(const struct steady *s, int node);
+/* What it adds to seat the job there; share: of the node's cost, if it is the first. */
+double steady_add_cost(struct steady *s, int job, int device, double share);
+/* What its place costs now, the node included when it is alone there. */
+double steady_place_cost(struct steady *s, int job);
+
+/* steady_place.c: seats for who waits. */
+void steady_place_waiting(struct steady *s, struct plan *plan);
+
+/* steady_improve.c: moves that pay. */
+void steady_mend(struct steady *s);
+void steady_improve(struct steady *s);
+
+extern const struct planner_ops steady_planner_ops;
+
+#endif

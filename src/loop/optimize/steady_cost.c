@@ -1,0 +1,208 @@
+/* steady_cost.c - what a device with its jobs costs; see steady.h */
+#include "loop/optimize/steady.h"
+
+#include "world/power.h"
+
+#include <math.h>
+
+#define FITS_LEAST 0.5
+/* A cap leaves this much above the requirement: it is set for less power, and what it
+ * does to the rate is a model. */
+#define CAP_MARGIN 1.05
+
+/* How one job fares as part of what a device runs, without a cap. */
+struct fare {
+    int job;
+    double expected; /* rate */
+    double sure;     /* rate at the confidence asked for */
+    bool here;       /* this very combination runs now */
+};
+
+/* What the job is known to do here without a cap, from its last windows. */
+static double paced_rate(const struct steady *s, int type, int job, double watts)
+{
+    const struct pace *pace = &s->jobs.items[job].status->pace;
+    const struct gpu_sheet *gpu = &s->in->cluster->types[type];
+
+    if (pace->cap_watts <= 0)
+        return pace->rate;
+    return pace->rate /
+           power_under_cap(gpu, power_busy(gpu, watts), pace->cap_watts).speed;
+}
+
+static void note_pace(const struct steady *s, int type, double watts, struct fare *f)
+{
+    if (f->here && s->jobs.items[f->job].paced)
+        f->expected = f->sure = paced_rate(s, type, f->job, watts);
+}
+
+static double member_cost(const struct steady *s, const struct fare *f, double speed)
+{
+    const struct steady_job *job = &s->jobs.items[f->job];
+    double rate = speed * (f->here ? f->expected : f->sure);
+    double needed = f->here ? job->keep : job->need;
+    double cost = 0;
+
+    if (speed < 1)
+        needed = CAP_MARGIN * job->need;
+
+    if (rate < needed)
+        cost += STEADY_SHORT_WATTS * (0.2 + (needed - rate) / needed);
+    if (job->unit > 0)
+        cost -= job->worth * fmin(1, speed * f->expected / job->unit);
+    return cost;
+}
+
+static double capped_cost(const struct steady *s, int type, double cap_watts,
+                          double watts, const struct fare *fares, int count)
+{
+    const struct gpu_sheet *gpu = &s->in->cluster->types[type];
+    struct power_capped run = {.watts = watts, .speed = 1};
+    double cost;
+
+    if (cap_watts > 0) {
+        run = power_under_cap(gpu, power_busy(gpu, watts), cap_watts);
+        run.watts = fmin(run.watts, watts);
+    }
+    cost = run.watts - s->types[type].idle_watts;
+    for (int i = 0; i < count; i++)
+        cost += member_cost(s, &fares[i], run.speed);
+    return cost;
+}
+
+static bool runs_here(const struct steady *s, int type, int a, int b)
+{
+    const struct job_status *x = s->jobs.items[a].status;
+    const struct job_status *y = b >= 0 ? s->jobs.items[b].status : NULL;
+    const struct device *dev;
+
+    if (x->device_count == 0)
+        return false;
+    dev = &s->in->cluster->devices[x->devices[0]];
+    if (dev->type != type || dev->job_count != (y ? 2 : 1))
+        return false;
+    return !y || (y->device_count > 0 && y->devices[0] == x->devices[0]);
+}
+
+/* Fill the fares of a device; false: memory does not suffice. */
+static bool ask(struct steady *s, int type, int a, int b, struct fare *fares,
+                double *watts)
+{
+    const struct steady_job *x = &s->jobs.items[a];
+    bool here = runs_here(s, type, a, b);
+
+    if (b < 0) {
+        const struct kinds_alone *alone = kinds_alone_on(s->kinds, x->kind, type);
+
+        fares[0] = (struct fare){a, alone->expected, alone->rate, here};
+        *watts = alone->watts;
+        note_pace(s, type, *watts, &fares[0]);
+        return alone->fits >= FITS_LEAST || here;
+    }
+    struct kinds_pair pair =
+        kinds_pair_on(s->kinds, x->kind, s->jobs.items[b].kind, type);
+
+    fares[0] = (struct fare){a, (double)pair.expected[0], (double)pair.rate[0], here};
+    fares[1] = (struct fare){b, (double)pair.expected[1], (double)pair.rate[1], here};
+    *watts = (double)pair.watts;
+    note_pace(s, type, *watts, &fares[0]);
+    note_pace(s, type, *watts, &fares[1]);
+    return pair.rate[0] > 0 || here;
+}
+
+static double work_out(struct steady *s, int type, int a, int b, double *best_cap)
+{
+    double best = STEADY_NEVER, watts;
+    struct fare fares[2];
+
+    *best_cap = 0;
+    if (!ask(s, type, a, b, fares, &watts))
+        return STEADY_NEVER;
+    for (int c = 0; c < s->types[type].caps; c++) {
+        double cap = s->types[type].cap_watts[c];
+        double cost = capped_cost(s, type, cap, watts, fares, b < 0 ? 1 : 2);
+
+        if (cost < best) {
+            best = cost;
+            *best_cap = cap;
+        }
+    }
+    return best;
+}
+
+double steady_cost(struct steady *s, int type, int a, int b, double *cap)
+{
+    double ignored, cost;
+    float *memo;
+
+    if (a < 0) {
+        a = b;
+        b = -1;
+    }
+    if (a < 0) {
+        if (cap)
+            *cap = 0;
+        return 0;
+    }
+    if (!s->memoized)
+        return work_out(s, type, a, b, cap ? cap : &ignored);
+    memo =
+        &s->memo.items[((size_t)type * s->jobs.count + (size_t)(b < 0 ? a : fmin(a, b))) *
+                           s->jobs.count +
+                       (size_t)(b < 0 ? a : fmax(a, b))];
+    if (!cap && !isnan(*memo))
+        return (double)*memo;
+    cost = work_out(s, type, a, b, cap ? cap : &ignored);
+    *memo = (float)cost;
+    return cost;
+}
+
+double steady_node_cost(const struct steady *s, int node)
+{
+    const struct node *n = &s->in->cluster->nodes[node];
+
+    if (!s->in->settings->sleep || !n->may_sleep)
+        return 0;
+    return n->host_watts + cluster_idle_watts(s->in->cluster, node) - n->sleep_watts;
+}
+
+static bool shares(const struct steady *s, int job)
+{
+    const struct job *j = &s->jobs.items[job].status->job;
+
+    return j->may_share && j->devices == 1 && s->in->settings->share_max > 1;
+}
+
+double steady_add_cost(struct steady *s, int job, int device, double share)
+{
+    const struct device *dev = &s->in->cluster->devices[device];
+    uint64_t allowed = s->jobs.items[job].status->job.types_allowed;
+    const int *m = steady_members(s, device);
+    double cost;
+
+    if (!s->usable.items[device] || m[1] >= 0 || (allowed && !(allowed >> dev->type & 1)))
+        return STEADY_NEVER;
+    if (m[0] >= 0 && (!shares(s, job) || !shares(s, m[0])))
+        return STEADY_NEVER;
+    cost = steady_cost(s, dev->type, m[0], job, NULL);
+    if (cost >= STEADY_NEVER / 2)
+        return STEADY_NEVER;
+    cost -= steady_cost(s, dev->type, m[0], -1, NULL);
+    if (s->node_jobs.items[dev->node] == 0)
+        cost += share * steady_node_cost(s, dev->node);
+    return cost;
+}
+
+double steady_place_cost(struct steady *s, int job)
+{
+    int device = s->jobs.items[job].device;
+    const struct device *dev = &s->in->cluster->devices[device];
+    const int *m = steady_members(s, device);
+    int other = m[0] == job ? m[1] : m[0];
+    double cost = steady_cost(s, dev->type, job, other, NULL) -
+                  steady_cost(s, dev->type, other, -1, NULL);
+
+    if (s->node_jobs.items[dev->node] == 1)
+        cost += steady_node_cost(s, dev->node);
+    return cost;
+}

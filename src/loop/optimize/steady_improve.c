@@ -1,0 +1,251 @@
+/* steady_improve.c - moves that pay; see steady.h */
+#include "loop/optimize/steady.h"
+
+#include <math.h>
+
+/* A move has to earn this many times what it costs: the pause is part of a promise, what
+ * is believed of the new place may be wrong, and the cluster will look different soon.
+ * Services feel a pause more. */
+#define EARN_TRAINING 15.0
+#define EARN_SERVICE  40.0
+/* Nobody knows what the cluster looks like after this long. */
+#define HORIZON_S    7200.0
+#define LEFT_LEAST_S 300.0
+/* Watts of a device that stands still for a move. */
+#define PAUSE_WATTS 250.0
+#define SWAPS_A_JOB 4
+/* Fewer jobs on a node than this: worth a thought whether they fit elsewhere. */
+#define EVACUATE_MOST 6
+
+/* Joules a move must save. */
+static double hurdle(const struct steady *s, const struct steady_job *j)
+{
+    bool service = j->status->job.kind == JOB_INFERENCE;
+    double caution = 1 + 0.25 * j->status->moves;
+
+    return caution * (service ? EARN_SERVICE : EARN_TRAINING) *
+           fmax(s->in->settings->move_s, 1) * PAUSE_WATTS;
+}
+
+static double horizon(const struct steady_job *j)
+{
+    return fmin(j->left_s, HORIZON_S);
+}
+
+static bool may_move(const struct steady_job *j)
+{
+    return j->movable && j->settled && !j->moved && j->device >= 0;
+}
+
+static void move(struct steady *s, int job, int device)
+{
+    steady_detach(s, job);
+    steady_attach(s, job, device);
+    s->jobs.items[job].moved = true;
+}
+
+/* The best other place of a job that has just been taken off its device. */
+static int best_place(struct steady *s, int job, int not_here, bool only_used,
+                      double *cost)
+{
+    int best = -1;
+
+    for (int d = 0; d < s->in->cluster->device_count; d++) {
+        int node = s->in->cluster->devices[d].node;
+        double c;
+
+        if (d == not_here || (only_used && s->node_jobs.items[node] == 0))
+            continue;
+        c = steady_add_cost(s, job, d, 1);
+        if (c < *cost - 1e-3) {
+            *cost = c;
+            best = d;
+        }
+    }
+    return best;
+}
+
+static void relocate(struct steady *s, int job, bool mend)
+{
+    struct steady_job *j = &s->jobs.items[job];
+    int from = j->device, to;
+    double now = steady_place_cost(s, job), cost = now;
+
+    steady_detach(s, job);
+    to = best_place(s, job, from, false, &cost);
+    steady_attach(s, job, from);
+    if (to < 0)
+        return;
+    if (mend ? now - cost > 0.1 * STEADY_SHORT_WATTS
+             : (now - cost) * horizon(j) > hurdle(s, j) && j->left_s > LEFT_LEAST_S)
+        move(s, job, to);
+}
+
+/* Not helped by another cap, nor by a neighbour that has just been moved away? */
+static bool still_short(struct steady *s, int job)
+{
+    const struct steady_job *j = &s->jobs.items[job];
+    const int *m = steady_members(s, j->device);
+
+    return steady_cost(s, s->in->cluster->devices[j->device].type, m[0], m[1], NULL) >
+           0.1 * STEADY_SHORT_WATTS;
+}
+
+/* Help those who do less than they must: whoever shares the device moves if that is
+ * cheaper. */
+void steady_mend(struct steady *s)
+{
+    for (int i = 0; i < (int)s->jobs.count; i++) {
+        const struct steady_job *j = &s->jobs.items[i];
+
+        if (!j->suffers || !j->movable || j->moved || j->device < 0)
+            continue;
+        if (still_short(s, i))
+            relocate(s, i, true);
+    }
+}
+
+static void shuffle_running(struct steady *s)
+{
+    vec_clear(&s->order);
+    for (int i = 0; i < (int)s->jobs.count; i++)
+        if (may_move(&s->jobs.items[i]))
+            vec_push(&s->order, i);
+    for (size_t i = s->order.count; i > 1; i--) {
+        size_t k = rng_below(&s->rng, i);
+        int swap = s->order.items[i - 1];
+
+        s->order.items[i - 1] = s->order.items[k];
+        s->order.items[k] = swap;
+    }
+}
+
+static double cost_of(struct steady *s, int device, int instead, int of)
+{
+    const int *m = steady_members(s, device);
+
+    return steady_cost(s, s->in->cluster->devices[device].type,
+                       m[0] == of ? instead : m[0], m[1] == of ? instead : m[1], NULL);
+}
+
+static bool fits_type(const struct steady *s, int job, int device)
+{
+    uint64_t allowed = s->jobs.items[job].status->job.types_allowed;
+
+    return s->usable.items[device] &&
+           (!allowed || allowed >> s->in->cluster->devices[device].type & 1);
+}
+
+/* Exchange two jobs that run on different devices. */
+static void try_swap(struct steady *s, int a, int b)
+{
+    struct steady_job *x = &s->jobs.items[a], *y = &s->jobs.items[b];
+    int dx = x->device, dy = y->device;
+    double h = fmin(horizon(x), horizon(y)), before, after;
+
+    if (dx == dy || !may_move(x) || !may_move(y) || h < LEFT_LEAST_S)
+        return;
+    if (!fits_type(s, a, dy) || !fits_type(s, b, dx))
+        return;
+    if ((steady_members(s, dx)[1] >= 0 && !y->status->job.may_share) ||
+        (steady_members(s, dy)[1] >= 0 && !x->status->job.may_share))
+        return;
+    before = cost_of(s, dx, a, a) + cost_of(s, dy, b, b);
+    after = cost_of(s, dx, b, a) + cost_of(s, dy, a, b);
+    if ((before - after) * h <= hurdle(s, x) + hurdle(s, y))
+        return;
+    steady_detach(s, a);
+    steady_detach(s, b);
+    steady_attach(s, a, dy);
+    steady_attach(s, b, dx);
+    x->moved = y->moved = true;
+}
+
+static void try_swaps(struct steady *s)
+{
+    size_t count = s->order.count;
+
+    for (size_t i = 0; i < SWAPS_A_JOB * count && count > 1; i++)
+        try_swap(s, s->order.items[rng_below(&s->rng, count)],
+                 s->order.items[rng_below(&s->rng, count)]);
+}
+
+/* The jobs of a node; 0 when it cannot be emptied. */
+static int jobs_of_node(struct steady *s, int node, int *jobs)
+{
+    const struct node *n = &s->in->cluster->nodes[node];
+    int count = 0;
+
+    if (n->state != NODE_AWAKE || s->node_jobs.items[node] > EVACUATE_MOST)
+        return 0;
+    for (int d = n->first_device; d < n->first_device + n->device_count; d++)
+        for (int e = 0; e < 2; e++) {
+            int job = steady_members(s, d)[e];
+
+            if (job < 0)
+                continue;
+            if (!may_move(&s->jobs.items[job]) ||
+                s->jobs.items[job].left_s < LEFT_LEAST_S)
+                return 0;
+            jobs[count++] = job;
+        }
+    return count;
+}
+
+static double node_now(struct steady *s, int node)
+{
+    const struct node *n = &s->in->cluster->nodes[node];
+    double cost = steady_node_cost(s, node);
+
+    for (int d = n->first_device; d < n->first_device + n->device_count; d++)
+        cost += cost_of(s, d, -1, -2);
+    return cost;
+}
+
+/* Send all jobs of a node elsewhere, so that it can sleep. */
+static void evacuate(struct steady *s, int node)
+{
+    int jobs[EVACUATE_MOST], from[EVACUATE_MOST], to[EVACUATE_MOST];
+    int count = jobs_of_node(s, node, jobs), done = 0;
+    double before, after = 0, hurdles = 0, h = HORIZON_S / 2;
+
+    if (count < 2)
+        return; /* one alone is relocate()'s */
+    before = node_now(s, node);
+    for (int i = 0; i < count; i++) {
+        from[i] = s->jobs.items[jobs[i]].device;
+        hurdles += hurdle(s, &s->jobs.items[jobs[i]]);
+        h = fmin(h, s->jobs.items[jobs[i]].left_s);
+        steady_detach(s, jobs[i]);
+    }
+    for (; done < count; done++) {
+        double cost = STEADY_SHORT_WATTS;
+
+        to[done] = best_place(s, jobs[done], from[done], true, &cost);
+        if (to[done] < 0)
+            break;
+        steady_attach(s, jobs[done], to[done]);
+        after += cost;
+    }
+    bool pays = done == count && (before - after) * h > hurdles;
+
+    for (int i = 0; i < done && !pays; i++)
+        steady_detach(s, jobs[i]);
+    for (int i = 0; i < count; i++) {
+        if (!pays)
+            steady_attach(s, jobs[i], from[i]);
+        else
+            s->jobs.items[jobs[i]].moved = true;
+    }
+}
+
+void steady_improve(struct steady *s)
+{
+    shuffle_running(s);
+    for (size_t i = 0; i < s->order.count; i++)
+        if (may_move(&s->jobs.items[s->order.items[i]]))
+            relocate(s, s->order.items[i], false);
+    try_swaps(s);
+    for (int n = 0; n < s->in->cluster->node_count && s->in->settings->sleep; n++)
+        evacuate(s, n);
+}

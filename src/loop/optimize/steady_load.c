@@ -1,0 +1,143 @@
+/* steady_load.c - the state of a round; see steady.h */
+#include "loop/optimize/steady.h"
+
+#include "loop/need.h"
+#include "loop/pace.h"
+
+#include <math.h>
+
+/* A job is left alone this long after it was placed: measurements need time. */
+#define SETTLE_S 600.0
+/* Up to so many jobs the cost of each two is kept through a round. */
+#define MEMO_MOST 320
+/* Where a service is already, the demand of the moment counts, and a little more. */
+#define SERVICE_KEEP 1.03
+/* One window is noise: a job is moved for falling short after two, or by so much. */
+#define SHORT_WINDOWS 2
+#define SHORT_CLEARLY 0.95
+/* Of jobs that do not tell how long they run, so much longer is expected. */
+#define LEFT_UNKNOWN_S 7200.0
+#define CAP_STEP       0.15
+
+static void load_types(struct steady *s)
+{
+    const struct optimize_input *in = s->in;
+
+    for (int t = 0; t < in->cluster->type_count; t++) {
+        const struct gpu_sheet *gpu = &in->cluster->types[t];
+        struct steady_type *type = &s->types[t];
+
+        *type = (struct steady_type){.caps = 1, .idle_watts = gpu->idle_watts};
+        for (int c = 1; c < STEADY_CAPS; c++) {
+            double cap = gpu->tdp_watts * (1 - CAP_STEP * c);
+
+            if (in->settings->caps && gpu->cap_min_watts > 0 && cap >= gpu->cap_min_watts)
+                type->cap_watts[type->caps++] = cap;
+        }
+    }
+}
+
+static void load_devices(struct steady *s)
+{
+    const struct cluster *c = s->in->cluster;
+
+    vec_clear(&s->members);
+    vec_clear(&s->usable);
+    vec_clear(&s->node_jobs);
+    for (int d = 0; d < c->device_count; d++) {
+        vec_push(&s->members, -1);
+        vec_push(&s->members, -1);
+        vec_push(&s->usable, cluster_device_usable(c, d));
+    }
+    for (int n = 0; n < c->node_count; n++)
+        vec_push(&s->node_jobs, 0);
+}
+
+static double unit_of(const struct steady *s, int kind, uint64_t allowed)
+{
+    double unit = 0;
+
+    for (int t = 0; t < s->in->cluster->type_count; t++)
+        if (!allowed || allowed >> t & 1)
+            unit = fmax(unit, kinds_alone_on(s->kinds, kind, t)->expected);
+    return unit;
+}
+
+static double time_left(const struct job_status *status, double unit, double now_s)
+{
+    const struct job *job = &status->job;
+
+    if (job->kind == JOB_TRAINING && job->total_steps > 0)
+        return fmax(0, job->total_steps - status->steps_done) / fmax(0.5 * unit, 1e-9);
+    if (job->kind == JOB_INFERENCE && job->duration_s > 0 && !isnan(status->started_s))
+        return fmax(0, status->started_s + job->duration_s - now_s);
+    return LEFT_UNKNOWN_S;
+}
+
+static void load_job(struct steady *s, size_t i)
+{
+    const struct job_status *status = s->in->jobs[i];
+    double need = need_rate_now(status, s->in->now_s);
+    bool service = status->job.kind == JOB_INFERENCE;
+    struct steady_job job = {
+        .status = status, .kind = kinds_of(s->kinds, i), .device = -1};
+
+    job.unit = unit_of(s, job.kind, status->job.types_allowed);
+    job.worth = service ? 0 : s->price * status->job.devices;
+    job.need = need;
+    job.keep = need_rate_kept(status, s->in->now_s);
+    if (service)
+        job.keep = fmin(need, SERVICE_KEEP * job.keep);
+    job.paced = status->state == JOB_RUNNING && pace_known(status, s->in->cluster);
+    job.left_s = time_left(status, job.unit, s->in->now_s);
+    job.movable = s->in->settings->moves && status->job.may_move &&
+                  status->state == JOB_RUNNING && status->job.devices == 1;
+    job.settled = s->in->now_s - status->placed_s >= SETTLE_S;
+    job.suffers = job.paced && status->pace.rate < job.keep &&
+                  (status->pace.windows >= SHORT_WINDOWS ||
+                   status->pace.rate < SHORT_CLEARLY * job.keep);
+    vec_push(&s->jobs, job);
+}
+
+void steady_attach(struct steady *s, int job, int device)
+{
+    int *m = steady_members(s, device);
+
+    m[m[0] >= 0] = job;
+    s->jobs.items[job].device = device;
+    s->node_jobs.items[s->in->cluster->devices[device].node]++;
+}
+
+void steady_detach(struct steady *s, int job)
+{
+    int device = s->jobs.items[job].device;
+    int *m = steady_members(s, device);
+
+    if (m[0] == job)
+        m[0] = m[1];
+    m[1] = -1;
+    s->jobs.items[job].device = -1;
+    s->node_jobs.items[s->in->cluster->devices[device].node]--;
+}
+
+void steady_load(struct steady *s, const struct optimize_input *in)
+{
+    s->in = in;
+    kinds_load(s->kinds, in);
+    load_types(s);
+    load_devices(s);
+    vec_clear(&s->jobs);
+    for (size_t i = 0; i < in->job_count; i++)
+        load_job(s, i);
+    for (size_t i = 0; i < in->job_count; i++)
+        for (int k = in->jobs[i]->device_count - 1; k >= 0; k--)
+            steady_attach(s, (int)i, in->jobs[i]->devices[k]);
+    s->memoized = in->job_count <= MEMO_MOST;
+    if (s->memoized) {
+        size_t cells = (size_t)in->cluster->type_count * in->job_count * in->job_count;
+
+        vec_reserve(&s->memo, cells);
+        for (size_t i = 0; i < cells; i++)
+            s->memo.items[i] = NAN;
+    }
+}
