@@ -16,8 +16,7 @@ static struct gpu *open_with(const char *script, double deadline_s)
 {
     struct gpu *gpu;
 
-    if (!fake_nvml_begin(&fake, script))
-        skip();
+    fake_nvml_begin(&fake, script);
     gpu = fake_nvml_open(&fake, deadline_s);
     fake_nvml_time(&fake, 0);
     return gpu;
@@ -86,8 +85,7 @@ static void driver_that_hangs_at_once_leaves_an_empty_machine(void **state)
     struct gpu *gpu;
 
     (void)state;
-    if (!fake_nvml_begin(&fake, "gpu\nhang nvmlDeviceGetName 0 20\n"))
-        skip();
+    fake_nvml_begin(&fake, "gpu\nhang nvmlDeviceGetName 0 20\n");
     options.nvml_library = fake.library;
     gpu = gpu_open(&options, &err);
     assert_non_null(gpu);

@@ -15,11 +15,7 @@ static struct gpu *open_with(const char *script)
 {
     struct gpu *gpu;
 
-    if (!fake_nvml_begin(&fake, script)) {
-        print_message(
-            "skipped: the fake NVML is not there, CORGI_FAKE names its folder\n");
-        skip();
-    }
+    fake_nvml_begin(&fake, script);
     gpu = fake_nvml_open(&fake, 2);
     assert_non_null(gpu);
     fake_nvml_time(&fake, 0);
@@ -291,8 +287,7 @@ static void library_without_a_driver_is_no_error(void **state)
     struct gpu *gpu;
 
     (void)state;
-    if (!fake_nvml_begin(&fake, ""))
-        skip();
+    fake_nvml_begin(&fake, "");
     unsetenv("CORGI_FAKE_NVML");
     gpu = fake_nvml_open(&fake, 2);
     assert_non_null(gpu);
