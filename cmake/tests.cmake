@@ -13,7 +13,7 @@ if(DEFINED ENV{CORGI_DATA})
 else()
     set(corgi_data "${CMAKE_SOURCE_DIR}/../shared/data")
 endif()
-set(corgi_test_env "CORGI_DATA=${corgi_data};CORGI_BIN=${CMAKE_BINARY_DIR}/bin")
+set(corgi_test_env "CORGI_DATA=${corgi_data};CORGI_BIN=${CMAKE_BINARY_DIR}/bin;CORGI_FAKE=${corgi_fake_dir}")
 
 function(corgi_c_tests label)
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${label}/*.c)
@@ -32,6 +32,9 @@ function(corgi_c_tests label)
         endif()
         set_target_properties(${name} PROPERTIES
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+        if(name MATCHES "_gpu_")
+            add_dependencies(${name} fake_nvml fake_rocm) # loaded at run time
+        endif()
         add_test(NAME ${name} COMMAND ${name})
         set_tests_properties(${name} PROPERTIES
             LABELS ${label} ENVIRONMENT "${corgi_test_env}" TIMEOUT 600)
