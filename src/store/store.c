@@ -56,7 +56,7 @@ static int open_database(struct store *store, const struct store_options *option
 
     if (db_open(&store->db, store->path, DB_WRITE, options->vfs, err) < 0 ||
         db_exec(store->db,
-                "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;"
+                "PRAGMA foreign_keys = ON;"
                 "PRAGMA cell_size_check = ON",
                 err) < 0 ||
         schema_migrate(store->db, schema_steps, schema_version, &from, err) < 0 ||
