@@ -204,6 +204,23 @@ static void telemetry_waits_for_the_disk(void **state)
     assert_int_equal(seen, 5);
 }
 
+/* The daemon says it is not ready, so nobody submits: it must find out by itself. */
+static void the_store_notices_that_the_disk_is_well(void **state)
+{
+    struct store_stats stats;
+
+    (void)state;
+    open_faulty();
+    fault_set(FAULT_SYNC, 0);
+    assert_int_equal(fixture_submit(&f, 1), -1);
+    fault_set(FAULT_NONE, 0);
+    do { /* ends, or never */
+        usleep(10000);
+        store_stats(f.store, &stats);
+    } while (stats.failing);
+    assert_false(has_job(1));
+}
+
 static void closing_on_a_full_disk_ends(void **state)
 {
     struct store_measurement m = {.job = 1, .at_s = 5, .window_s = 1};
@@ -409,6 +426,7 @@ int main(void)
         TEST(failing_syncs_are_survived),
         TEST(a_store_that_cannot_be_made_says_so),
         TEST(telemetry_waits_for_the_disk),
+        TEST(the_store_notices_that_the_disk_is_well),
         TEST(closing_on_a_full_disk_ends),
         TEST(what_was_acknowledged_outlives_a_power_cut),
         TEST(a_file_size_limit_is_survived),
