@@ -5,6 +5,7 @@
 #ifndef CORGI_SERVICE_JOB_PARSE_H
 #define CORGI_SERVICE_JOB_PARSE_H
 
+#include "http/schema.h"
 #include "service/state.h"
 
 struct parsed_job {
