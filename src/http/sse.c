@@ -16,6 +16,7 @@
 #define DEFAULT_CLIENTS      2000
 #define DEFAULT_HEARTBEAT_S  15.0
 #define DEFAULT_STALL_S      60.0
+#define PAGES_AT_ONCE        4
 
 struct client {
     struct sse_hub *hub;
@@ -158,16 +159,24 @@ static void tell_lost(struct client *c)
     str_fini(&line);
 }
 
-/* Fill the buffer to the half; the rest when it has been read. */
+/* Fill the buffer to the half; the rest when it has been read.  A client that wants few
+ * of many events must not hold up everybody while they are looked for: after some pages
+ * it gets a comment, and the search goes on when that has left. */
 static void catch_up(struct client *c)
 {
     const struct sse_config *config = &c->hub->config;
 
-    while (c->catching_up && push_unwritten(c->push) < config->buffer_bytes / 4) {
+    for (int pages = 0;
+         c->catching_up && push_unwritten(c->push) < config->buffer_bytes / 4; pages++) {
         struct sse_page page = {.client = c, .room = config->buffer_bytes / 2};
         uint64_t before = c->last;
-        enum sse_replay answer = config->replay(config->ctx, c->last, &page);
+        enum sse_replay answer;
 
+        if (pages == PAGES_AT_ONCE) {
+            push_write(c->push, ":\n\n", 3);
+            return;
+        }
+        answer = config->replay(config->ctx, c->last, &page);
         if (answer == SSE_REPLAY_LOST) {
             tell_lost(c);
             c->catching_up = c->last > before; /* else it has nothing to give */
@@ -307,8 +316,9 @@ void sse_hub_join(struct sse_hub *hub, struct request *request,
     c->last = last;
     c->catching_up = resumes && hub->config.replay && last < newest;
     greet(c, newest);
-    if (c->catching_up)
-        catch_up(c);
+    if (resumes && last > newest)
+        tell_lost(c); /* of a store that is no more */
+    catch_up(c);
 }
 
 void sse_hub_send(struct sse_hub *hub, const struct sse_event *event)
