@@ -324,7 +324,7 @@ int schema_migrate(struct db *db, const char *const *steps, int count, int *from
     return 0;
 }
 
-int schema_check(struct db *db, struct err *err)
+int schema_examine(struct db *db, struct err *err)
 {
     int version;
 
