@@ -121,6 +121,7 @@ static const char first_step[] =
     " neighbour TEXT,"
     " detail TEXT CHECK (detail IS NULL OR json_valid(detail))) STRICT;"
     "CREATE INDEX quotes_job ON quotes (job, id) WHERE job IS NOT NULL;"
+    "CREATE INDEX quotes_asked ON quotes (at_s) WHERE job IS NULL;"
 
     "CREATE TABLE guard_events ("
     " id INTEGER PRIMARY KEY,"
