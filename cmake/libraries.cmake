@@ -9,6 +9,7 @@ pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
 pkg_check_modules(CLP REQUIRED IMPORTED_TARGET clp)
 pkg_check_modules(CBC REQUIRED IMPORTED_TARGET cbc)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
+pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 pkg_check_modules(EVENT REQUIRED IMPORTED_TARGET
     libevent libevent_openssl libevent_pthreads openssl)
 
@@ -38,13 +39,13 @@ endforeach()
 corgi_library(corgi_loop loop corgi_world corgi_nn corgi_base PkgConfig::CLP)
 corgi_library(corgi_gpu gpu corgi_world corgi_base ${CMAKE_DL_LIBS})
 corgi_library(corgi_sim sim corgi_loop)
-corgi_library(corgi_store store corgi_loop PkgConfig::SQLITE)
+corgi_library(corgi_store store corgi_loop PkgConfig::SQLITE PkgConfig::CRYPTO)
 corgi_library(corgi_http http corgi_base PkgConfig::EVENT)
 corgi_library(corgi_probe probe corgi_gpu)
 corgi_library(corgi_engine engine corgi_sim corgi_probe corgi_gpu)
 corgi_library(corgi_service service corgi_engine corgi_http corgi_store)
 corgi_library(corgi_eval eval corgi_sim)
-corgi_library(corgi_bench bench corgi_eval PkgConfig::CBC)
+corgi_library(corgi_bench bench corgi_eval corgi_store PkgConfig::CBC)
 # The weights that ship are put into the binary by shipped.c and seq_shipped.c.
 file(GLOB corgi_weights CONFIGURE_DEPENDS
     ${CMAKE_SOURCE_DIR}/src/loop/estimate/weights/*.bin)
