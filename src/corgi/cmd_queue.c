@@ -170,26 +170,30 @@ static void make_path(struct str *path, const struct queue_args *args, const cha
     daemon_add_query(path, "after", after);
 }
 
-static double daemon_now_s(const struct command_call *call, const struct queue_args *args)
+static int ask_now(const struct command_call *call, const struct queue_args *args,
+                   double *now_s)
 {
     struct client_answer answer;
-    double now_s = NAN;
+    int status = daemon_fetch(call, &args->daemon, "/v1/version", &answer);
 
-    if (daemon_fetch(call, &args->daemon, "/v1/version", &answer) == 0) {
-        now_s = view_number(daemon_root(&answer), "now_s");
-        client_answer_fini(&answer);
-    }
-    return now_s;
+    if (status)
+        return status;
+    *now_s = view_number(daemon_root(&answer), "now_s");
+    client_answer_fini(&answer);
+    return 0;
 }
 
 /* Page after page into the view, or as JSON as they come; the exit status. */
 static int list(const struct command_call *call, const struct queue_args *args,
                 const char *user, struct view *v)
 {
-    double now_s = args->daemon.json ? NAN : daemon_now_s(call, args);
     struct str path = {0}, after = {0};
-    int left = args->limit, status = 0;
+    double now_s = NAN;
+    int left = args->limit;
+    int status = args->daemon.json ? 0 : ask_now(call, args, &now_s);
 
+    if (status)
+        return status;
     do {
         struct client_answer answer;
         const struct json_value *jobs;
