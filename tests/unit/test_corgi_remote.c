@@ -112,8 +112,8 @@ static struct http_case c;
 static struct sse_hub *hub;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next three */
 static struct str asked;                                 /* path, key and body of all */
-static bool counter; /* the next submission is refused */
-static int lose;     /* so many answers to submissions get lost */
+static bool counter;    /* the next submission is refused */
+static atomic_int lose; /* so many answers to submissions get lost */
 static char last_key[64];
 
 static bool take_flag(bool *flag)
