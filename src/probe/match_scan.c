@@ -173,13 +173,19 @@ const char *scan_clock(const char *p, const char *end)
     return parts >= 2 && p - begin <= 12 ? p : NULL;
 }
 
-enum match_role scan_role(const char *text, const char *end)
+bool scan_evaluates(const char *text, const char *end)
 {
     static const char *const evaluation[] = {
         "eval",    "evaluation", "evaluating", "evaluate",   "val",
         "valid",   "validate",   "validating", "validation", "test",
         "testing", "sanity",     "predict",    "predicting", "prediction",
     };
+
+    return has_any(text, end, evaluation, COUNT(evaluation));
+}
+
+enum match_role scan_role(const char *text, const char *end)
+{
     static const char *const preparation[] = {
         "map",         "filter",     "download",   "downloading",   "tokenizing",
         "tokenize",    "tokenising", "loading",    "load",          "fetching",
@@ -192,8 +198,7 @@ enum match_role scan_role(const char *text, const char *end)
 
     if (has_any(text, end, preparation, COUNT(preparation)))
         return MATCH_PREPARATION;
-    return has_any(text, end, evaluation, COUNT(evaluation)) ? MATCH_EVALUATION
-                                                             : MATCH_MAIN;
+    return scan_evaluates(text, end) ? MATCH_EVALUATION : MATCH_MAIN;
 }
 
 uint32_t scan_label(const char *text, const char *end)
