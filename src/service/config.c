@@ -37,8 +37,8 @@ static const struct config_key listen_keys[] = {
     {.name = "socket",
      .type = CONFIG_STRING,
      .offset = IN(listen, socket),
-     .help = "Unix socket; left out /run/corgi/corgid.sock for root, else in "
-             "$XDG_RUNTIME_DIR or /tmp"},
+     .help = "Unix socket; left out $CORGI_SOCKET, else /run/corgi/corgid.sock for "
+             "root, else in $XDG_RUNTIME_DIR or /tmp"},
     {.name = "socket_mode",
      .type = CONFIG_STRING,
      .default_text = "0666",
@@ -479,6 +479,8 @@ char *service_default_socket(void)
     const char *runtime = environment("XDG_RUNTIME_DIR");
     char folder[64];
 
+    if (environment("CORGI_SOCKET"))
+        return mem_strdup(environment("CORGI_SOCKET"));
     if (geteuid() == 0)
         return mem_strdup("/run/corgi/corgid.sock");
     if (runtime)
