@@ -232,7 +232,8 @@ while "STOPPING=1" not in heard:
     submit '{"total_steps": 1e12, "need": {"kind": "rate", "rate": 0.001}}' > /dev/null
     for _ in $(seq 200); do # until it is measured
         api GET /metrics > "$CORGID_DIR/metrics"
-        grep -q '^corgi_job_rate_ratio' "$CORGID_DIR/metrics" && break
+        grep -q '^corgi_job_rate_ratio' "$CORGID_DIR/metrics" &&
+            grep -q '^corgi_device_power_watts' "$CORGID_DIR/metrics" && break
         sleep 0.1
     done
     run promtool check metrics < "$CORGID_DIR/metrics"
