@@ -174,7 +174,7 @@ static struct db_query *filtered(struct store_reader *reader, const char *select
     struct str sql = {0};
     struct db_query *q;
 
-    str_addf(&sql, "%s WHERE id < ?1", select);
+    str_addf(&sql, "%s WHERE %s", select, filter->before_id > 0 ? "id < ?1" : "TRUE");
     if (filter->user)
         str_add(&sql, " AND user = ?2");
     if (filter->name)
@@ -190,7 +190,7 @@ static struct db_query *filtered(struct store_reader *reader, const char *select
     str_fini(&sql);
     if (!q)
         return NULL;
-    db_bind_int(q, 1, filter->before_id > 0 ? (int64_t)filter->before_id : INT64_MAX);
+    db_bind_int(q, 1, (int64_t)filter->before_id);
     db_bind_text(q, 2, filter->user);
     db_bind_text(q, 3, filter->name);
     db_bind_real(q, 4, filter->submitted_from_s);

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define DAY_S 86400.0
 
@@ -190,11 +191,12 @@ static const struct {
 static int64_t by_age(struct task *task, struct db *db, struct err *err)
 {
     const char *keep = (const char *)&task->keep;
-    double age_s = *(const double *)(keep + phases[task->phase].age);
-    double cut = task->now_s - age_s;
+    double age_s, cut;
 
+    memcpy(&age_s, keep + phases[task->phase].age, sizeof(age_s));
     if (!(age_s > 0))
         return 0;
+    cut = task->now_s - age_s;
     if (phases[task->phase].sql == fold_energy)
         cut = floor(cut / DAY_S) * DAY_S;
     return run_all(db, phases[task->phase].sql, cut, err);

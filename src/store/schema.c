@@ -73,6 +73,7 @@ static const char first_step[] =
     ") STRICT;"
     "CREATE UNIQUE INDEX jobs_key ON jobs (user, key) WHERE key IS NOT NULL;"
     "CREATE INDEX jobs_user ON jobs (user, id);"
+    "CREATE INDEX jobs_name ON jobs (name, id);"
     "CREATE INDEX jobs_state ON jobs (state, id);"
     "CREATE INDEX jobs_ended ON jobs (ended_s) WHERE ended_s IS NOT NULL;"
 

@@ -26,7 +26,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define THREADS 4
+#define THREADS  4
+#define FIRST_MS 60000 /* for the first acknowledgement */
 
 /* What the child was told is stored. */
 struct ack {
@@ -138,9 +139,12 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* Start a child, kill it after a while, keep what it has told. */
-static void run_and_kill(double for_ms)
+/* Start a child, kill it after a while, keep what it has told.  The while counts from its
+ * first acknowledgement, so that a slow machine tests as much as a fast one; or, when
+ * early, from its start. */
+static void run_and_kill(bool early, double for_ms)
 {
+    size_t before = acks.count;
     int ends[2], status = 0;
     double until;
     pid_t child;
@@ -154,6 +158,9 @@ static void run_and_kill(double for_ms)
         child_main();
     }
     close(ends[1]);
+    until = now_ms() + FIRST_MS;
+    while (!early && acks.count == before && now_ms() < until)
+        read_acks(ends[0], 1);
     until = now_ms() + for_ms;
     while (now_ms() < until)
         read_acks(ends[0], 1);
@@ -185,7 +192,10 @@ static void verify(size_t from)
     struct store_reader *reader = NULL;
     struct err err = {0};
 
-    assert_int_equal(store_reader_open(&reader, f.path, &f.err), 0);
+    if (acks.count == 0)
+        return; /* killed before there was a store */
+    if (store_reader_open(&reader, f.path, &f.err) < 0)
+        fail_msg("%s", f.err.text);
     for (size_t i = from; i < acks.count; i++)
         verify_ack(&acks.items[i], reader);
     if (store_load_model(reader, "blend", &model, &err) == 0)
@@ -199,7 +209,7 @@ static void verify(size_t from)
 }
 
 /* The next job's number is above all that were given out and told. */
-static void verify_numbers(void)
+static void verify_numbers(bool wrote)
 {
     uint64_t largest = 0;
 
@@ -207,7 +217,8 @@ static void verify_numbers(void)
         if (acks.items[i].id > largest)
             largest = acks.items[i].id;
     assert_int_equal(fixture_open(&f), 0);
-    assert_true(store_was_interrupted(f.store));
+    if (wrote) /* else it may have been killed before it opened the store */
+        assert_true(store_was_interrupted(f.store));
     assert_true(store_take_id(f.store, STORE_JOB_ID) > largest);
     fixture_close(&f);
 }
@@ -233,10 +244,10 @@ static void what_was_acknowledged_is_there(void **state)
     for (int round = 0; round < count; round++) {
         size_t before = acks.count;
 
-        run_and_kill(rng_range(&rng, 5, 150));
+        run_and_kill(round % 4 == 3, rng_range(&rng, 0, 100));
         verify(round % 5 == 4 ? 0 : before); /* now and then all of them */
         if (round % 3 == 2)
-            verify_numbers();
+            verify_numbers(acks.count > before);
     }
     verify(0);
     print_message("%d kills, %zu acknowledgements\n", count, acks.count);
