@@ -126,7 +126,8 @@ static int print_answer(const struct job_args *args, const struct client_answer 
     if (args->daemon.parsable || args->what_if)
         return print_table(args, root, err);
     printf("%s\n", view_text(quote, "verdict") ? view_text(quote, "verdict") : "-");
-    quote_view_print(quote, args->job.kind == 1 ? "requests/s" : "steps/s", NAN, stdout);
+    quote_view_print(quote, args->job.kind == 1 ? "requests/s" : "steps/s", NAN, true,
+                     stdout);
     return 0;
 }
 

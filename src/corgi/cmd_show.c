@@ -164,7 +164,7 @@ static void print_job(const struct json_value *job)
     print_command(job);
     if (json_value_kind(quote) == JSON_KIND_OBJECT) {
         printf("the promise\n");
-        quote_view_print(quote, unit, NAN, stdout);
+        quote_view_print(quote, unit, NAN, true, stdout);
     }
 }
 

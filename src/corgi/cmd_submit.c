@@ -34,7 +34,7 @@ static void print_taken(const struct job_args *args, const struct json_value *ro
         printf(" (%s)", state);
     putchar('\n');
     quote_view_print(json_value_get(root, "quote"), unit_of(args),
-                     view_number(job, "submitted_s"), stdout);
+                     view_number(job, "submitted_s"), true, stdout);
 }
 
 static int refused(const struct command_call *call, const struct job_args *args,
@@ -47,7 +47,7 @@ static int refused(const struct command_call *call, const struct job_args *args,
     if (args->daemon.json && answer->json)
         daemon_print_json(answer);
     else if (quote)
-        quote_view_print(quote, unit_of(args), NAN, stderr);
+        quote_view_print(quote, unit_of(args), NAN, false, stderr);
     return status;
 }
 

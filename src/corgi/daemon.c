@@ -101,11 +101,14 @@ int daemon_ask(struct client *client, const struct client_request *request,
     return err->code == ERR_NONE ? 0 : -1;
 }
 
-int daemon_fetch(const struct command_call *call, const struct daemon_args *args,
-                 const char *path, struct client_answer *answer)
+int daemon_send(const struct command_call *call, const struct daemon_args *args,
+                enum http_method method, const char *path, const char *body,
+                struct client_answer *answer)
 {
-    const struct client_request request = {
-        .method = HTTP_GET, .path = path, .retries = 1};
+    const struct client_request request = {.method = method,
+                                           .path = path,
+                                           .body = body,
+                                           .retries = method == HTTP_GET ? 1 : 0};
     struct client *client = NULL;
     struct err err = {0};
     int status = 0;
@@ -118,6 +121,12 @@ int daemon_fetch(const struct command_call *call, const struct daemon_args *args
     }
     client_destroy(client);
     return status;
+}
+
+int daemon_fetch(const struct command_call *call, const struct daemon_args *args,
+                 const char *path, struct client_answer *answer)
+{
+    return daemon_send(call, args, HTTP_GET, path, NULL, answer);
 }
 
 void daemon_print_json(const struct client_answer *answer)

@@ -71,6 +71,11 @@ int daemon_explain(const struct client *client, struct err *err);
 int daemon_fetch(const struct command_call *call, const struct daemon_args *args,
                  const char *path, struct client_answer *answer);
 
+/* The same with a method and a JSON body, or NULL. */
+int daemon_send(const struct command_call *call, const struct daemon_args *args,
+                enum http_method method, const char *path, const char *body,
+                struct client_answer *answer);
+
 void daemon_print_json(const struct client_answer *answer);
 const struct json_value *daemon_root(const struct client_answer *answer);
 

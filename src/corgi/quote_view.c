@@ -11,10 +11,13 @@ static void print_rate(const struct json_value *quote, const char *unit, FILE *o
     const struct json_value *rate = json_value_get(quote, "rate");
     char a[VIEW_SIZE], b[VIEW_SIZE], c[VIEW_SIZE];
     double promised = view_number(quote, "promised_rate");
+    const char *verdict = view_text(quote, "verdict");
+    bool kept = !verdict || !strcmp(verdict, "accepted") || !strcmp(verdict, "queued");
 
     if (isfinite(promised))
-        fprintf(out, "  promised  %s %s at %.0f %% confidence\n", view_rate(a, promised),
-                unit, 100 * view_number(quote, "confidence"));
+        fprintf(out, "  %-9s %s %s at %.0f %% confidence\n",
+                kept ? "promised" : "possible", view_rate(a, promised), unit,
+                100 * view_number(quote, "confidence"));
     if (json_value_kind(rate) == JSON_KIND_OBJECT)
         fprintf(out, "  expected  %s %s (%s to %s, %s)\n",
                 view_rate(a, view_number(rate, "value")), unit,
@@ -66,7 +69,7 @@ static void print_when(const struct json_value *quote, double now_s, FILE *out)
 }
 
 void quote_view_print(const struct json_value *quote, const char *unit, double now_s,
-                      FILE *out)
+                      bool with_reason, FILE *out)
 {
     const struct json_value *offers = json_value_get(quote, "counter_offers");
     const char *reason = view_text(quote, "reason");
@@ -75,7 +78,7 @@ void quote_view_print(const struct json_value *quote, const char *unit, double n
     print_place(quote, out);
     print_cost(quote, out);
     print_when(quote, now_s, out);
-    if (reason && *reason)
+    if (with_reason && reason && *reason)
         fprintf(out, "  reason    %s\n", reason);
     for (size_t i = 0; i < json_value_count(offers); i++) {
         const char *text = view_text(json_value_item(offers, i), "text");

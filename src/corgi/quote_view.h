@@ -5,10 +5,12 @@
 #include "base/json.h"
 #include "base/str.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
-/* Lines, each indented by two blanks; now_s is the daemon's clock, NaN: not known. */
+/* Lines, each indented by two blanks; now_s is the daemon's clock, NaN: not known.  The
+ * reason is left out where it has just been said. */
 void quote_view_print(const struct json_value *quote, const char *unit, double now_s,
-                      FILE *out);
+                      bool with_reason, FILE *out);
 
 #endif

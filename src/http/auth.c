@@ -89,21 +89,30 @@ static enum auth_role local_role(const struct auth_rules *rules,
     return rules->local_role;
 }
 
-int auth_local(const struct auth_rules *rules, int socket, struct auth_identity *identity,
-               struct err *err)
+int auth_peer(int socket, struct auth_identity *identity, struct err *err)
 {
-    struct auth_identity who = {.local = true};
     struct ucred peer;
     socklen_t size = sizeof(peer);
 
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
         return err_sys(err, "cannot learn who is at the other end of the socket");
-    who.uid = peer.uid;
-    who.gid = peer.gid;
-    who.pid = peer.pid;
-    name_of(peer.uid, who.name, sizeof(who.name));
-    who.role = local_role(rules, &who);
-    *identity = who;
+    *identity = (struct auth_identity){
+        .local = true, .uid = peer.uid, .gid = peer.gid, .pid = peer.pid};
+    return 0;
+}
+
+void auth_account(const struct auth_rules *rules, struct auth_identity *identity)
+{
+    name_of(identity->uid, identity->name, sizeof(identity->name));
+    identity->role = local_role(rules, identity);
+}
+
+int auth_local(const struct auth_rules *rules, int socket, struct auth_identity *identity,
+               struct err *err)
+{
+    if (auth_peer(socket, identity, err) < 0)
+        return -1;
+    auth_account(rules, identity);
     return 0;
 }
 

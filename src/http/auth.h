@@ -78,7 +78,14 @@ struct auth_rules {
     void *ctx;
 };
 
-/* Who is at the other end of a Unix socket.  An account without a name is "uid:1234". */
+/* The numbers of who is at the other end of a Unix socket; neither name nor role yet. */
+int auth_peer(int socket, struct auth_identity *identity, struct err *err);
+
+/* His name and role, from the system's accounts, which may take a while. */
+void auth_account(const struct auth_rules *rules, struct auth_identity *identity);
+
+/* Both: who is at the other end of a Unix socket.  An account without a name is
+ * "uid:1234". */
 int auth_local(const struct auth_rules *rules, int socket, struct auth_identity *identity,
                struct err *err);
 

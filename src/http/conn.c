@@ -379,15 +379,15 @@ static void on_limit(void *ctx)
     }
 }
 
-void conn_accept(struct server *s, const struct listener *l, int fd, const char *peer)
+void conn_accept(struct server *s, const struct listener *l, int fd, const char *peer,
+                 const struct auth_identity *who)
 {
     struct conn *c = mem_new(struct conn);
 
     c->server = s;
     c->is_local = l->local;
     str_copy(c->peer, sizeof(c->peer), peer);
-    if (l->local && auth_local(&s->config.auth, fd, &c->local, NULL) < 0)
-        c->local = (struct auth_identity){.local = true, .uid = AUTH_NO_ID};
+    c->local = *who;
     c->stream = stream_create(s->reactor, fd, l->tls, &events, c);
     if (!c->stream) {
         free(c);

@@ -1,6 +1,7 @@
 /* server.c - see server.h: listeners, limits, the life of the whole */
 #include "http/server.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "http/server_own.h"
@@ -36,6 +37,8 @@ static void complete(struct server_limits *l)
     l->head_bytes = l->head_bytes ? l->head_bytes : usual.head_bytes;
     l->body_bytes = l->body_bytes ? l->body_bytes : usual.body_bytes;
     l->connections = l->connections ? l->connections : usual.connections;
+    if (!l->connections_each)
+        l->connections_each = l->connections > 4 ? l->connections / 4 : l->connections;
     l->head_s = l->head_s > 0 ? l->head_s : usual.head_s;
     l->body_s = l->body_s > 0 ? l->body_s : usual.body_s;
     l->idle_s = l->idle_s > 0 ? l->idle_s : usual.idle_s;
@@ -78,6 +81,7 @@ static void forget_config(struct server *s)
     free_list(s->config.auth.viewers);
     rate_destroy(s->rate);
     s->rate = NULL;
+    memset(s->accounts, 0, sizeof(s->accounts));
 }
 
 static void use_config(struct server *s, const struct server_config *config)
@@ -104,6 +108,50 @@ struct server *server_create(struct reactor *r, const struct server_config *conf
     s->reactor = r;
     use_config(s, config);
     return s;
+}
+
+/* ---- who ----------------------------------------------------------------------------
+ */
+
+static int find_local(struct server *s, int fd, struct auth_identity *identity)
+{
+    struct auth_identity who;
+    struct account *account;
+    double now_s = clock_wall_s();
+
+    if (auth_peer(fd, &who, NULL) < 0)
+        return -1;
+    account = &s->accounts[who.uid % SERVER_ACCOUNTS];
+    if (now_s >= account->until_s || account->who.uid != who.uid ||
+        account->who.gid != who.gid) {
+        account->who = who;
+        auth_account(&s->config.auth, &account->who);
+        account->until_s = now_s + SERVER_ACCOUNT_S;
+    }
+    *identity = account->who;
+    identity->pid = who.pid;
+    return 0;
+}
+
+static bool same_host(const char *a, const char *b)
+{
+    const char *a_end = strrchr(a, ':'), *b_end = strrchr(b, ':');
+
+    return a_end && b_end && a_end - a == b_end - b &&
+           !strncmp(a, b, (size_t)(a_end - a));
+}
+
+/* Has whoever this is his share of connections already? */
+static bool has_his_share(const struct server *s, const struct auth_identity *who,
+                          const char *peer)
+{
+    int count = 0;
+
+    if (who && who->role == AUTH_OPERATOR)
+        return false;
+    for (const struct conn *c = s->conns; c; c = c->next)
+        count += who ? c->is_local && c->local.uid == who->uid : same_host(c->peer, peer);
+    return count >= s->config.limits.connections_each;
 }
 
 /* ---- listeners --------------------------------------------------------------------- */
@@ -165,6 +213,7 @@ static void on_connection(void *ctx)
 
     for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
         struct sockaddr_storage address = {0};
+        struct auth_identity who = {.uid = AUTH_NO_ID};
         socklen_t size = sizeof(address);
         char peer[SERVER_PEER_SIZE];
         int fd = accept4(l->fd, (struct sockaddr *)&address, &size,
@@ -175,14 +224,15 @@ static void on_connection(void *ctx)
             take_a_rest(l);
         if (fd < 0)
             return;
-        if (s->stats.connections >= s->config.limits.connections) {
-            turn_away(l, fd);
-            continue;
-        }
+        peer_name(&address, peer, sizeof(peer));
         if (!l->local)
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-        peer_name(&address, peer, sizeof(peer));
-        conn_accept(s, l, fd, peer);
+        if (s->stats.connections >= s->config.limits.connections ||
+            (l->local && find_local(s, fd, &who) < 0) ||
+            has_his_share(s, l->local ? &who : NULL, peer))
+            turn_away(l, fd);
+        else
+            conn_accept(s, l, fd, peer, &who);
     }
 }
 

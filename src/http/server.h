@@ -26,6 +26,8 @@ struct server_limits {
     size_t head_bytes;     /* request line and headers; 0: 16 kB */
     size_t body_bytes;     /* 0: 1 MB */
     int connections;       /* at once, over all listeners; 0: 4096 */
+    int connections_each;  /* of one local user or one address, save operators; 0: a
+                              quarter of those */
     double head_s;         /* from the first byte to the last of the head; 0: 10 */
     double body_s;         /* and of the body; 0: 30 */
     double idle_s;         /* between requests; 0: 75 */

@@ -27,8 +27,18 @@ struct listener {
     char *certificate, *key;
 };
 
+/* Accounts are looked up once a while, not once a connection: they may live far away. */
+#define SERVER_ACCOUNTS  64
+#define SERVER_ACCOUNT_S 60.0
+
+struct account {
+    struct auth_identity who;
+    double until_s; /* 0: empty */
+};
+
 struct server {
     struct reactor *reactor;
+    struct account accounts[SERVER_ACCOUNTS];
     struct server_config config; /* limits complete, lists our own */
     struct rate *rate;           /* NULL: no limit */
     vec_of(struct listener *) listeners;
@@ -94,7 +104,8 @@ struct request {
 };
 
 /* conn.c */
-void conn_accept(struct server *s, const struct listener *l, int fd, const char *peer);
+void conn_accept(struct server *s, const struct listener *l, int fd, const char *peer,
+                 const struct auth_identity *who);
 void conn_destroy(struct conn *c);
 bool conn_idle(const struct conn *c);
 /* The answer of its request, with a head of its own; ends the request's hold on it. */

@@ -44,6 +44,9 @@
     "{\"name\":\"n1\",\"state\":\"awake\",\"drained\":true,\"reason\":\"new fan\","      \
     "\"devices\":[" DEVICE "]}"
 
+#define POLICY                                                                           \
+    "{\"share\":2,\"sleep\":true,\"caps\":true,\"moves\":true,\"confidence\":0.8}"
+
 static const struct example {
     const char *operation;
     const char *schema; /* NULL: has none of its own */
@@ -90,6 +93,18 @@ static const struct example {
     {"energy", "Energy",
      "{\"by\":\"user\",\"from_s\":0,\"to_s\":1100,\"joules\":7200,\"rows\":[{\"key\":"
      "\"ada\",\"joules\":7200,\"gpu_s\":3600,\"modelled_share\":0.5,\"steps\":100}]}"},
+    {"make_token", "NewToken",
+     "{\"id\":\"0123456789abcdef\",\"token\":\"corgi-0123456789abcdef-x\",\"user\":"
+     "\"ada\",\"role\":\"user\"}"},
+    {"list_tokens", NULL,
+     "{\"tokens\":[{\"id\":\"0123456789abcdef\",\"user\":\"ada\",\"role\":\"user\","
+     "\"created_s\":0,\"expires_s\":null,\"note\":\"laptop\"}]}"},
+    {"list_quotas", NULL,
+     "{\"quotas\":[{\"user\":\"ada\",\"max_jobs\":20,\"max_running\":null,\"jobs\":3,"
+     "\"running\":2,\"gpus\":2}]}"},
+    {"set_quota", "Quota", "{\"user\":\"ada\",\"max_jobs\":20}"},
+    {"show_policy", "Policy", POLICY},
+    {"update_policy", "Policy", POLICY},
     {0},
 };
 
@@ -97,8 +112,8 @@ static struct http_case c;
 static struct sse_hub *hub;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next three */
 static struct str asked;                                 /* path, key and body of all */
-static bool counter; /* the next submission is refused */
-static int lose;     /* so many answers to submissions get lost */
+static bool counter;    /* the next submission is refused */
+static atomic_int lose; /* so many answers to submissions get lost */
 static char last_key[64];
 
 static bool take_flag(bool *flag)
@@ -149,6 +164,10 @@ static void note(struct request *r)
 
 static void answer_example(struct request *r)
 {
+    if (request_method(r) == HTTP_DELETE) {
+        request_answer_empty(r, 204);
+        return;
+    }
     for (const struct example *e = examples; e->operation; e++) {
         if (!strcmp(e->operation, request_route(r)->operation)) {
             request_answer_bytes(r, !strcmp(e->operation, "submit_job") ? 201 : 200,
@@ -446,6 +465,23 @@ static void control_commands_go_through_all(void **state)
     expect("resume n1", 0, "n1 is", NULL);
 }
 
+static void operators_have_their_commands(void **state)
+{
+    (void)state;
+    expect("token make ada --expires 90d", 0, "corgi-0123456789abcdef-x\n", NULL);
+    expect("token list --parsable", 0,
+           "0123456789abcdef|ada|user|1970-01-01T00:00:00|-|-|laptop", NULL);
+    expect("token revoke 0123456789abcdef", 0, "is revoked", NULL);
+    expect("quota set ada --jobs 20 --gpus -1", 0, "the quota of ada is set", NULL);
+    expect("quota set ada", 2, "say what to limit", NULL);
+    expect("quota list --parsable", 0, "ada|3/20|2/-|2/-", NULL);
+    expect("policy show", 0, "confidence  0.8", NULL);
+    expect("policy set share=2 sleep=no", 0, "sleep       true", NULL);
+    expect("policy set share=9", 1, "share is 9, want 1 to 4", NULL);
+    expect("policy set shar=2", 1, "did you mean 'share'", NULL);
+    expect("policy set nonsense", 2, "is not KEY=VALUE", NULL);
+}
+
 static void watch_ends_with_the_job(void **state)
 {
     (void)state;
@@ -507,6 +543,7 @@ int main(void)
         cmocka_unit_test(queue_lists_and_filters),
         cmocka_unit_test(the_others_print_what_they_are_told),
         cmocka_unit_test(control_commands_go_through_all),
+        cmocka_unit_test(operators_have_their_commands),
         cmocka_unit_test(watch_ends_with_the_job),
         cmocka_unit_test(no_daemon_is_said_with_what_to_do),
     };

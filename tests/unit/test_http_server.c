@@ -399,9 +399,8 @@ static void large_requests_come_in_pieces(void **state)
 static void limits_hold(void **state)
 {
     struct server_config config = plain;
-    struct str text = {0}, heard = {0};
+    struct str text = {0};
     struct http_case c;
-    int first, second, third;
 
     (void)state;
     config.limits =
@@ -416,6 +415,20 @@ static void limits_hold(void **state)
     while (text.length < 200000)
         str_add(&text, "xxxxxxxxxx");
     expect(&c, str_text(&text), 413, "{\"error\":{\"code\":\"limit\"");
+    str_fini(&text);
+    finish(&c);
+}
+
+static void connections_are_limited(void **state)
+{
+    struct server_config config = plain;
+    struct str heard = {0};
+    struct http_case c;
+    int first, second, third;
+
+    (void)state;
+    config.limits.connections = 2;
+    start(&c, &config);
     first = http_case_connect(&c);
     http_case_say(first, "GET /things/1 HTTP/1.1\r\n" HOST "\r\n");
     http_case_hear_text(first, &heard, "\"id\":\"1\"");
@@ -431,7 +444,6 @@ static void limits_hold(void **state)
     close(second);
     close(first);
     str_fini(&heard);
-    str_fini(&text);
     finish(&c);
 }
 
@@ -574,6 +586,35 @@ static void too_many_requests_have_to_wait(void **state)
     answer = str_take(&text);
     assert_non_null(strstr(answer, "Retry-After: "));
     free(answer);
+    http_case_end(&c);
+}
+
+static void nobody_takes_all_connections(void **state)
+{
+    struct server_config config = plain;
+    struct str heard = {0};
+    struct http_case c;
+    int fds[3];
+
+    (void)state;
+    config.auth.anonymous_role = AUTH_VIEWER;
+    config.limits.connections = 8;
+    http_case_make(&c, &config);
+    assert_int_equal(
+        server_listen_tcp(c.server, &(struct server_tcp){.address = "127.0.0.1:0"}, NULL),
+        0);
+    http_case_start(&c);
+    for (int i = 0; i < 3; i++) {
+        fds[i] = http_case_connect_tcp(server_port(c.server, 0));
+        str_clear(&heard);
+        http_case_say(fds[i], "GET /things/1 HTTP/1.1\r\n" HOST "\r\n");
+        http_case_hear_text(fds[i], &heard, "\r\n\r\n{");
+        assert_int_equal(http_case_status(str_text(&heard)), i < 2 ? 200 : 503);
+    }
+    expect(&c, "GET /things/1 HTTP/1.1\r\n" HOST "\r\n", 200, NULL); /* others may */
+    for (int i = 0; i < 3; i++)
+        close(fds[i]);
+    str_fini(&heard);
     http_case_end(&c);
 }
 
@@ -805,10 +846,12 @@ int main(void)
         cmocka_unit_test(connections_go_on_and_requests_may_come_at_once),
         cmocka_unit_test(large_requests_come_in_pieces),
         cmocka_unit_test(limits_hold),
+        cmocka_unit_test(connections_are_limited),
         cmocka_unit_test(slow_clients_are_told_and_closed),
         cmocka_unit_test(a_client_that_left_does_no_harm),
         cmocka_unit_test(draining_finishes_what_was_begun),
         cmocka_unit_test(too_many_requests_have_to_wait),
+        cmocka_unit_test(nobody_takes_all_connections),
         cmocka_unit_test(changes_and_refusals_are_audited),
         cmocka_unit_test(sockets_are_handled_as_unix_users_expect),
         cmocka_unit_test(addresses_beyond_loopback_need_tls),
