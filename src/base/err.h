@@ -16,6 +16,7 @@
     X(LIMIT, "limit")           /* too large, too many, too deep */                      \
     X(INFEASIBLE, "infeasible") /* understood, but it cannot be done */                  \
     X(UNSUPPORTED, "unsupported")                                                        \
+    X(BUSY, "busy")     /* too much is under way: try again later */                     \
     X(USAGE, "usage")   /* wrong command line */                                         \
     X(SYSTEM, "system") /* the operating system said no; text holds errno's */
 

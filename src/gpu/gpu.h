@@ -11,9 +11,9 @@
  *             use(gpu_device(gpu, i), &sample);
  *     gpu_close(gpu);
  *
- * One thread at a time may use a struct gpu.  Joules of an interval: gpu/meter.h; joules
- * of a job: gpu/shares.h; power limits with consent and restoring: gpu/caps.h; all of it
- * from a thread of its own: gpu/sampler.h. */
+ * Any thread may use a struct gpu.  Joules of an interval: gpu/meter.h; joules of a job:
+ * gpu/shares.h; power limits with consent and restoring: gpu/caps.h; sampling and
+ * metering on a thread of its own: gpu/sampler.h. */
 #ifndef CORGI_GPU_GPU_H
 #define CORGI_GPU_GPU_H
 
@@ -78,7 +78,7 @@ struct gpu_device {
     enum gpu_method power_method;  /* of sample.watts */
     bool has_energy;               /* sample.energy_joules counts */
     bool has_limit;                /* a power limit can be read; setting may be denied */
-    enum gpu_status status;        /* as of the last call */
+    enum gpu_status status;        /* when it was found; gpu_state() tells it now */
     char note[200];                /* what is missing and what to do; "": nothing */
 };
 
@@ -200,11 +200,12 @@ struct gpu *gpu_open(const struct gpu_options *options, struct err *err);
 void gpu_close(struct gpu *gpu); /* NULL is fine; a driver that hangs is left behind */
 
 /* A device keeps its index as long as gpu is open, a lost one too. */
-int gpu_count(const struct gpu *gpu);
-const struct gpu_device *gpu_device(const struct gpu *gpu, int device); /* borrowed */
-int gpu_find_uuid(const struct gpu *gpu, const char *uuid);             /* -1: none */
+int gpu_count(struct gpu *gpu);
+const struct gpu_device *gpu_device(struct gpu *gpu, int device); /* borrowed */
+enum gpu_status gpu_state(struct gpu *gpu, int device); /* as of the last call for it */
+int gpu_find_uuid(struct gpu *gpu, const char *uuid);   /* -1: none */
 
-/* Why a backend found nothing or what it lacks, a line each; "" when all is well. */
+/* Why a backend found nothing or what it lacks, as of gpu_open(), a line each. */
 const char *gpu_remarks(const struct gpu *gpu);
 
 /* Look again: new devices come at the end, lost ones may be back.  Returns the count. */

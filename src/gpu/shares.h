@@ -26,8 +26,9 @@ struct gpu_presence {
 };
 
 struct gpu_share {
-    uint64_t job; /* 0: idle, what the device draws with no job */
-    double joules;
+    uint64_t job;        /* 0: idle, what the device draws with no job */
+    int64_t microjoules; /* these add up exactly */
+    double joules;       /* the same as a double */
     double error_joules; /* one standard error: of the division and of the meter */
     double watts;        /* its own draw while it runs, as fitted */
     double seconds;      /* it was on the device */
@@ -43,9 +44,9 @@ void gpu_shares_destroy(struct gpu_shares *shares); /* NULL is fine */
 int gpu_shares_add(struct gpu_shares *shares, const struct gpu_interval *interval,
                    const struct gpu_presence *jobs, size_t count, struct err *err);
 
-/* The division as far as it is known now, idle first, then jobs in order of first sight;
- * the sum of joules is gpu_shares_total() to the last bit.  Writes at most capacity and
- * returns how many there are. */
+/* The division as far as it is known now, idle first, then jobs in order of first sight.
+ * The microjoules of all, with those of forgotten jobs, are exactly the total.  Writes at
+ * most capacity and returns how many there are. */
 size_t gpu_shares_all(const struct gpu_shares *shares, struct gpu_share *out,
                       size_t capacity);
 bool gpu_shares_of(const struct gpu_shares *shares, uint64_t job, struct gpu_share *out);

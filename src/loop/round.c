@@ -3,28 +3,15 @@
 
 #include "base/mem.h"
 #include "loop/cluster.h"
-#include "loop/jobs.h"
+#include "loop/control.h"
 #include "loop/optimize/plan.h"
-#include "loop/place/place.h"
-#include "loop/record/record.h"
+#include "loop/round_state.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* Demand may grow by this much before the next round without a broken promise. */
 #define DEMAND_HEADROOM 1.25
-
-struct loop {
-    struct optimize_settings settings;
-    struct cluster *cluster;
-    struct model model;
-    struct planner planner;
-    struct jobs *jobs;
-    struct plan plan;
-    place_actions actions;
-    struct refine_score score;
-    double *device_changed_s; /* (devices) when jobs or cap of a device last changed */
-};
 
 struct loop *loop_create_take(const struct loop_options *options, struct cluster *cluster,
                               struct model model, const struct planner_ops *planner)
@@ -38,6 +25,7 @@ struct loop *loop_create_take(const struct loop_options *options, struct cluster
         (struct planner){.ops = planner, .self = planner->create(options->seed)};
     loop->jobs = jobs_create();
     loop->device_changed_s = mem_array(double, (size_t)cluster->device_count);
+    loop->uncapped_until_s = mem_array(double, (size_t)cluster->device_count);
     return loop;
 }
 
@@ -51,7 +39,9 @@ void loop_destroy(struct loop *loop)
     cluster_destroy(loop->cluster);
     plan_fini(&loop->plan);
     vec_free(&loop->actions);
+    vec_free(&loop->ready);
     free(loop->device_changed_s);
+    free(loop->uncapped_until_s);
     free(loop);
 }
 
@@ -72,8 +62,7 @@ int loop_submit(struct loop *loop, const struct job *job, struct admission *answ
     return 0;
 }
 
-static int find_job(struct loop *loop, uint64_t id, struct job_status **status,
-                    struct err *err)
+int loop_find(struct loop *loop, uint64_t id, struct job_status **status, struct err *err)
 {
     *status = jobs_get(loop->jobs, id);
     if (!*status)
@@ -82,7 +71,7 @@ static int find_job(struct loop *loop, uint64_t id, struct job_status **status,
     return 0;
 }
 
-static void leave_devices(struct loop *loop, struct job_status *status, double now_s)
+void loop_leave_devices(struct loop *loop, struct job_status *status, double now_s)
 {
     for (int i = 0; i < status->device_count; i++) {
         cluster_leave(loop->cluster, status->devices[i], status->job.id, now_s);
@@ -95,9 +84,9 @@ int loop_end_job(struct loop *loop, uint64_t id, double now_s, struct err *err)
 {
     struct job_status *status;
 
-    if (find_job(loop, id, &status, err) < 0)
+    if (loop_find(loop, id, &status, err) < 0)
         return -1;
-    leave_devices(loop, status, now_s);
+    loop_leave_devices(loop, status, now_s);
     loop->model.ops->end(loop->model.self, &status->job);
     jobs_drop(loop->jobs, id);
     return 0;
@@ -107,9 +96,9 @@ int loop_requeue(struct loop *loop, uint64_t id, double now_s, struct err *err)
 {
     struct job_status *status;
 
-    if (find_job(loop, id, &status, err) < 0)
+    if (loop_find(loop, id, &status, err) < 0)
         return -1;
-    leave_devices(loop, status, now_s);
+    loop_leave_devices(loop, status, now_s);
     status->state = JOB_WAITING;
     status->restarts++;
     return 0;
@@ -121,7 +110,7 @@ int loop_set_demand(struct loop *loop, uint64_t id, double rate, struct err *err
 
     if (!isfinite(rate) || rate < 0)
         return err_set(err, ERR_INVALID, "a demand cannot be %g requests/s", rate);
-    if (find_job(loop, id, &status, err) < 0)
+    if (loop_find(loop, id, &status, err) < 0)
         return -1;
     status->required_rate = fmin(status->job.need.rate, rate * DEMAND_HEADROOM);
     return 0;
@@ -133,7 +122,7 @@ int loop_set_progress(struct loop *loop, uint64_t id, double steps_done, struct 
 
     if (!isfinite(steps_done) || steps_done < 0)
         return err_set(err, ERR_INVALID, "progress cannot be %g steps", steps_done);
-    if (find_job(loop, id, &status, err) < 0)
+    if (loop_find(loop, id, &status, err) < 0)
         return -1;
     status->steps_done = steps_done;
     return 0;
@@ -141,16 +130,9 @@ int loop_set_progress(struct loop *loop, uint64_t id, double steps_done, struct 
 
 int loop_measure(struct loop *loop, const struct measurement *m, struct err *err)
 {
-    struct job_status *status;
     struct observation seen;
-    double stable_since_s;
 
-    if (find_job(loop, m->job, &status, err) < 0)
-        return -1;
-    stable_since_s = status->placed_s;
-    for (int i = 0; i < status->device_count; i++)
-        stable_since_s = fmax(stable_since_s, loop->device_changed_s[status->devices[i]]);
-    if (record_observe(m, loop->jobs, loop->cluster, stable_since_s, &seen, err) < 0)
+    if (loop_observe(loop, m, &seen, err) < 0)
         return -1;
     refine_absorb(&loop->model, &seen, &loop->score);
     return 0;
@@ -218,27 +200,54 @@ static void note_departures(struct loop *loop, double now_s)
     }
 }
 
-int loop_round(struct loop *loop, double now_s, const struct action **actions,
-               size_t *count, struct err *err)
+struct optimize_input loop_input(struct loop *loop, double now_s)
 {
-    struct optimize_input in = {
+    size_t count;
+    const struct job_status *const *active = jobs_active(loop->jobs, &count);
+
+    vec_clear(&loop->ready);
+    for (size_t i = 0; i < count; i++)
+        if (!active[i]->held || active[i]->state == JOB_RUNNING)
+            vec_push(&loop->ready, active[i]);
+    return (struct optimize_input){
         .now_s = now_s,
         .cluster = loop->cluster,
+        .job_count = loop->ready.count,
+        .jobs = loop->ready.items,
         .model = &loop->model,
         .settings = &loop->settings,
     };
+}
 
-    in.jobs = jobs_active(loop->jobs, &in.job_count);
-    loop->planner.ops->plan(loop->planner.self, &in, &loop->plan);
-    if (place_check(&in, &loop->plan, err) < 0)
+static void lift_caps(struct loop *loop, double now_s)
+{
+    for (int d = 0; d < loop->cluster->device_count; d++)
+        if (now_s < loop->uncapped_until_s[d])
+            loop->plan.cap_watts[d] = 0;
+}
+
+int loop_carry_out(struct loop *loop, const struct optimize_input *in,
+                   const struct action **actions, size_t *count, struct err *err)
+{
+    lift_caps(loop, in->now_s);
+    if (place_check(in, &loop->plan, err) < 0)
         return err_prefix(err, "planner %s", loop->planner.ops->name);
-    note_departures(loop, now_s);
+    note_departures(loop, in->now_s);
     vec_clear(&loop->actions);
-    place_apply(&in, &loop->plan, loop->jobs, loop->cluster, &loop->actions);
-    note_changes(loop, now_s);
+    place_apply(in, &loop->plan, loop->jobs, loop->cluster, &loop->actions);
+    note_changes(loop, in->now_s);
     *actions = loop->actions.items;
     *count = loop->actions.count;
     return 0;
+}
+
+int loop_round(struct loop *loop, double now_s, const struct action **actions,
+               size_t *count, struct err *err)
+{
+    struct optimize_input in = loop_input(loop, now_s);
+
+    loop->planner.ops->plan(loop->planner.self, &in, &loop->plan);
+    return loop_carry_out(loop, &in, actions, count, err);
 }
 
 const struct cluster *loop_cluster(const struct loop *loop)

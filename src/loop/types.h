@@ -77,6 +77,7 @@ struct job_status {
     double steps_done;    /* training, as far as measurements tell */
     int moves;
     int restarts;
+    bool held;        /* by its owner or an operator: waits, whatever is free */
     int device_count; /* 0 while it waits */
     int devices[LOOP_MAX_GANG];
 };

@@ -1,0 +1,100 @@
+/* api.h - the routes of Corgi's API as data, and the schemas of their bodies
+ *
+ * The service has a function a route and makes its table from the list:
+ *
+ *     #define ROUTE(op, verb, path, least, names, schema, bare, audited) \
+ *         {.operation = #op, .method = HTTP_##verb, .pattern = path, \
+ *          .role = AUTH_##least, .query = names, .body = schema, .body_optional = bare, \
+ *          .audit = audited, .handle = handle_##op},
+ *     static const struct route routes[] = {API_ROUTES(ROUTE){0}};
+ *
+ * docs/openapi.yaml describes the same; tests/e2e/openapi.bats compares both ways. */
+#ifndef CORGI_HTTP_API_H
+#define CORGI_HTTP_API_H
+
+#include "http/auth.h"
+#include "http/method.h"
+#include "http/route.h"
+#include "http/schema.h"
+
+/* operation, method, pattern, least role, query names, body, body optional, audit */
+#define API_ROUTES(X)                                                                    \
+    X(health, GET, "/healthz", NOBODY, NULL, NULL, false, false)                         \
+    X(ready, GET, "/readyz", NOBODY, NULL, NULL, false, false)                           \
+    X(metrics, GET, "/metrics", VIEWER, NULL, NULL, false, false)                        \
+    X(version, GET, "/v1/version", NOBODY, NULL, NULL, false, false)                     \
+    X(whoami, GET, "/v1/whoami", VIEWER, NULL, NULL, false, false)                       \
+    X(summary, GET, "/v1/summary", VIEWER, NULL, NULL, false, false)                     \
+    X(list_jobs, GET, "/v1/jobs", VIEWER, API_JOBS_QUERY, NULL, false, false)            \
+    X(submit_job, POST, "/v1/jobs", USER, NULL, &api_job_request, false, true)           \
+    X(show_job, GET, "/v1/jobs/{id}", VIEWER, NULL, NULL, false, false)                  \
+    X(update_job, PATCH, "/v1/jobs/{id}", USER, NULL, &api_job_update, false, true)      \
+    X(cancel_job, POST, "/v1/jobs/{id}/cancel", USER, NULL, &api_reason, true, true)     \
+    X(hold_job, POST, "/v1/jobs/{id}/hold", USER, NULL, &api_reason, true, true)         \
+    X(release_job, POST, "/v1/jobs/{id}/release", USER, NULL, &api_reason, true, true)   \
+    X(requeue_job, POST, "/v1/jobs/{id}/requeue", USER, NULL, &api_reason, true, true)   \
+    X(job_history, GET, "/v1/jobs/{id}/history", VIEWER, API_PAGE_QUERY, NULL, false,    \
+      false)                                                                             \
+    X(job_measurements, GET, "/v1/jobs/{id}/measurements", VIEWER,                       \
+      "from_s to_s step_s limit", NULL, false, false)                                    \
+    X(quote, POST, "/v1/quotes", USER, NULL, &api_quote_request, false, false)           \
+    X(list_nodes, GET, "/v1/nodes", VIEWER, "state", NULL, false, false)                 \
+    X(show_node, GET, "/v1/nodes/{node}", VIEWER, NULL, NULL, false, false)              \
+    X(drain_node, POST, "/v1/nodes/{node}/drain", OPERATOR, NULL, &api_reason, true,     \
+      true)                                                                              \
+    X(resume_node, POST, "/v1/nodes/{node}/resume", OPERATOR, NULL, &api_reason, true,   \
+      true)                                                                              \
+    X(power_node, POST, "/v1/nodes/{node}/power", OPERATOR, NULL, &api_node_power,       \
+      false, true)                                                                       \
+    X(list_devices, GET, "/v1/devices", VIEWER, "node type state", NULL, false, false)   \
+    X(show_device, GET, "/v1/devices/{device}", VIEWER, NULL, NULL, false, false)        \
+    X(drain_device, POST, "/v1/devices/{device}/drain", OPERATOR, NULL, &api_reason,     \
+      true, true)                                                                        \
+    X(resume_device, POST, "/v1/devices/{device}/resume", OPERATOR, NULL, &api_reason,   \
+      true, true)                                                                        \
+    X(power_device, POST, "/v1/devices/{device}/power", OPERATOR, NULL,                  \
+      &api_device_power, false, true)                                                    \
+    X(estimates, GET, "/v1/estimates", VIEWER, "job type beside limit", NULL, false,     \
+      false)                                                                             \
+    X(list_decisions, GET, "/v1/decisions", VIEWER,                                      \
+      "job device kind from_s to_s limit after", NULL, false, false)                     \
+    X(show_decision, GET, "/v1/decisions/{decision}", VIEWER, NULL, NULL, false, false)  \
+    X(energy, GET, "/v1/energy", VIEWER, "by job user device from_s to_s step_s limit",  \
+      NULL, false, false)                                                                \
+    X(report_measurements, POST, "/v1/measurements", USER, NULL, &api_measurements,      \
+      false, false)                                                                      \
+    X(events, GET, "/v1/events", VIEWER, "job types last_event_id", NULL, false, false)  \
+    X(show_policy, GET, "/v1/policy", VIEWER, NULL, NULL, false, false)                  \
+    X(update_policy, PATCH, "/v1/policy", OPERATOR, NULL, &api_policy_update, false,     \
+      true)                                                                              \
+    X(list_quotas, GET, "/v1/quotas", VIEWER, NULL, NULL, false, false)                  \
+    X(set_quota, PUT, "/v1/quotas/{user}", OPERATOR, NULL, &api_quota, false, true)      \
+    X(list_tokens, GET, "/v1/tokens", OPERATOR, NULL, NULL, false, false)                \
+    X(make_token, POST, "/v1/tokens", OPERATOR, NULL, &api_token_request, false, true)   \
+    X(revoke_token, DELETE, "/v1/tokens/{token}", OPERATOR, NULL, NULL, false, true)
+
+#define API_PAGE_QUERY "limit after"
+#define API_JOBS_QUERY "state user name kind type node from_s to_s limit after order"
+
+/* Limits that several of them share; the OpenAPI file says the same. */
+#define API_MAX_STEPS    1e15
+#define API_MAX_RATE     1e9
+#define API_MAX_TIME_S   1e11 /* since 1970: past the year 5000 */
+#define API_MAX_PAGE     1000
+#define API_DEFAULT_PAGE 100
+
+extern const struct schema api_job_request;   /* JobRequest */
+extern const struct schema api_job_update;    /* JobUpdate */
+extern const struct schema api_quote_request; /* QuoteRequest */
+extern const struct schema api_reason;        /* Reason */
+extern const struct schema api_node_power;    /* NodePower */
+extern const struct schema api_device_power;  /* DevicePower */
+extern const struct schema api_measurements;  /* Measurements */
+extern const struct schema api_policy_update; /* PolicyUpdate */
+extern const struct schema api_quota;         /* QuotaUpdate */
+extern const struct schema api_token_request; /* TokenRequest */
+
+/* All of them, NULL-terminated, for tests. */
+extern const struct schema *const api_schemas[];
+
+#endif

@@ -1,0 +1,90 @@
+/* auth.h - who is asking, and what may he do
+ *
+ * On the Unix socket the kernel tells the user; elsewhere a bearer token does.  Tokens
+ * look like corgi-ID-SECRET: ID is public and finds the record, of the rest only the
+ * SHA-256 is ever kept. */
+#ifndef CORGI_HTTP_AUTH_H
+#define CORGI_HTTP_AUTH_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Each may do what those before it may. */
+enum auth_role {
+    AUTH_NOBODY,   /* of a route: needs no identity; of an identity: unknown */
+    AUTH_VIEWER,   /* looks, changes nothing */
+    AUTH_USER,     /* submits, and has the say over his own jobs */
+    AUTH_OPERATOR, /* has the say over everything */
+};
+
+const char *auth_role_name(enum auth_role role);
+bool auth_role_named(const char *name, enum auth_role *role);
+
+#define AUTH_NAME_SIZE    64
+#define AUTH_ID_SIZE      17 /* 16 hex digits and the end */
+#define AUTH_TOKEN_SIZE   80
+#define AUTH_DIGEST_BYTES 32
+
+#define AUTH_NO_ID        ((uid_t)-1) /* also as gid_t and pid_t */
+
+struct auth_identity {
+    enum auth_role role;
+    char name[AUTH_NAME_SIZE]; /* the user's; "" for nobody */
+    uid_t uid;                 /* AUTH_NO_ID: none */
+    gid_t gid;
+    pid_t pid;                /* of the asking process on the Unix socket; else 0 */
+    bool local;               /* came through the Unix socket */
+    char token[AUTH_ID_SIZE]; /* the public part; "" for none */
+};
+
+/* ---- tokens ------------------------------------------------------------------------ */
+
+struct auth_token_record {
+    unsigned char digest[AUTH_DIGEST_BYTES]; /* SHA-256 of the whole token */
+    struct auth_identity identity;           /* of whoever shows it */
+    double expires_s;                        /* since 1970; 0: never */
+};
+
+/* A new token from the system's random source: its text, shown once, and what to keep. */
+struct auth_token {
+    char text[AUTH_TOKEN_SIZE];
+    char id[AUTH_ID_SIZE];
+    unsigned char digest[AUTH_DIGEST_BYTES];
+};
+
+int auth_token_make(struct auth_token *token, struct err *err);
+
+/* The parts of a token someone showed; false when it cannot be one of ours. */
+bool auth_token_read(const char *text, struct auth_token *token);
+
+/* In time that does not depend on where they differ. */
+bool auth_digest_equal(const unsigned char *a, const unsigned char *b);
+
+/* ---- rules ------------------------------------------------------------------------- */
+
+struct auth_rules {
+    /* Local users and groups, by name, NULL-terminated; NULL: none.  root is always an
+     * operator, and so is the user the daemon runs as. */
+    const char *const *operators;
+    const char *const *operator_groups;
+    const char *const *viewers; /* local users who may only look */
+    enum auth_role local_role;  /* of all other local users; AUTH_NOBODY shuts them out */
+    enum auth_role anonymous_role; /* over TCP without a token; AUTH_NOBODY as a rule */
+    /* Find a token by its public part; false: no such token.  NULL: no tokens. */
+    bool (*find_token)(void *ctx, const char *id, struct auth_token_record *record);
+    void *ctx;
+};
+
+/* Who is at the other end of a Unix socket.  An account without a name is "uid:1234". */
+int auth_local(const struct auth_rules *rules, int socket, struct auth_identity *identity,
+               struct err *err);
+
+/* Whose token this is, from the value of an Authorization header; NULL: none was sent.
+ * False: it is wrong, expired or of no known kind.  now_s since 1970. */
+bool auth_bearer(const struct auth_rules *rules, const char *header, double now_s,
+                 struct auth_identity *identity);
+
+#endif

@@ -1,0 +1,67 @@
+/* reactor.h - the one thread that owns the daemon's state waits here for everything
+ *
+ * Connections, timers, signals, descriptors of engines and results posted by other
+ * threads all become calls on the thread in reactor_run(), one after the other, so that
+ * what they touch needs no locks.  Only reactor_post() and reactor_stop() may be called
+ * from other threads. */
+#ifndef CORGI_HTTP_REACTOR_H
+#define CORGI_HTTP_REACTOR_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+struct reactor;
+
+struct reactor *reactor_create(struct err *err); /* NULL: failed */
+
+/* After everything that hangs on it was destroyed.  What was posted and has not run is
+ * dropped; reactor_step() runs it before. */
+void reactor_destroy(struct reactor *r); /* NULL is fine */
+
+int reactor_run(struct reactor *r, struct err *err); /* until reactor_stop() */
+void reactor_stop(struct reactor *r);                /* from any thread */
+
+/* Run what is ready, waiting at most that long for something to be: for tests, and for
+ * the last words at the end.  0: do not wait. */
+void reactor_step(struct reactor *r, double wait_s);
+
+/* Run this on the reactor's thread, in the order of posting; from any thread. */
+void reactor_post(struct reactor *r, void (*run)(void *ctx), void *ctx);
+
+/* True on the thread that is, or was last, in reactor_run() or reactor_step(). */
+bool reactor_here(const struct reactor *r);
+
+/* ---- timers ------------------------------------------------------------------------ */
+
+struct reactor_timer;
+
+/* Made silent; start it with after() or every(), which replace one another. */
+struct reactor_timer *reactor_timer_create(struct reactor *r, void (*fire)(void *ctx),
+                                           void *ctx);
+void reactor_timer_after(struct reactor_timer *t, double seconds); /* once */
+void reactor_timer_every(struct reactor_timer *t, double seconds);
+void reactor_timer_cancel(struct reactor_timer *t);
+void reactor_timer_destroy(struct reactor_timer *t); /* NULL is fine; in fire() too */
+
+/* ---- descriptors ------------------------------------------------------------------- */
+
+struct reactor_watch;
+
+/* Called as long as the descriptor is readable (level-triggered).  It stays its owner's
+ * and must outlive the watch. */
+struct reactor_watch *reactor_watch_create(struct reactor *r, int fd,
+                                           void (*ready)(void *ctx), void *ctx);
+void reactor_watch_destroy(struct reactor_watch *w); /* NULL is fine; in ready() too */
+
+/* ---- signals ----------------------------------------------------------------------- */
+
+struct reactor_signal;
+
+/* One reactor a process may catch signals. */
+struct reactor_signal *reactor_signal_create(struct reactor *r, int number,
+                                             void (*caught)(void *ctx), void *ctx,
+                                             struct err *err);
+void reactor_signal_destroy(struct reactor_signal *s); /* NULL is fine */
+
+#endif
