@@ -13,7 +13,7 @@ if(DEFINED ENV{CORGI_DATA})
 else()
     set(corgi_data "${CMAKE_SOURCE_DIR}/../shared/data")
 endif()
-set(corgi_test_env "CORGI_DATA=${corgi_data};CORGI_BIN=${CMAKE_BINARY_DIR}/bin")
+set(corgi_test_env "CORGI_DATA=${corgi_data};CORGI_BIN=${CMAKE_BINARY_DIR}/bin;CORGI_FAKE=${corgi_fake_dir}")
 
 function(corgi_c_tests label)
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${label}/*.c)
