@@ -12,7 +12,7 @@ enum escape_state {
     ESCAPE_CHARSET, /* after ESC ( : one byte more */
 };
 
-void lines_init(struct lines *lines, void (*line)(void *, const char *, size_t),
+void lines_init(struct lines *lines, void (*line)(void *, double, const char *, size_t),
                 void *ctx)
 {
     lines->line = line;
@@ -26,7 +26,7 @@ static void end_line(struct lines *lines)
 {
     if (lines->length > 0 && !lines->binary) {
         lines->text[lines->length] = '\0';
-        lines->line(lines->ctx, lines->text, lines->length);
+        lines->line(lines->ctx, lines->at_s, lines->text, lines->length);
     }
     lines->length = 0;
     lines->binary = false;
@@ -107,7 +107,7 @@ static void control(struct lines *lines, char c)
     }
 }
 
-void lines_feed(struct lines *lines, const char *bytes, size_t count)
+void lines_feed(struct lines *lines, double now_s, const char *bytes, size_t count)
 {
     const char *end = bytes + count;
 
@@ -122,6 +122,7 @@ void lines_feed(struct lines *lines, const char *bytes, size_t count)
             bytes++; /* the rest of it is not kept */
         } else {
             lines->text[lines->length++] = *bytes++;
+            lines->at_s = now_s;
         }
     }
 }

@@ -13,17 +13,20 @@
 #define LINES_MAX 2048
 
 struct lines {
-    void (*line)(void *ctx, const char *text, size_t length); /* NUL behind it */
+    /* The text has a NUL behind it; at_s is when its last byte came, which can be long
+     * before its line was ended. */
+    void (*line)(void *ctx, double at_s, const char *text, size_t length);
     void *ctx;
+    double at_s;
     size_t length;
     int escape; /* where in an escape sequence we are */
     bool binary;
     char text[LINES_MAX + 1];
 };
 
-void lines_init(struct lines *lines, void (*line)(void *, const char *, size_t),
+void lines_init(struct lines *lines, void (*line)(void *, double, const char *, size_t),
                 void *ctx);
-void lines_feed(struct lines *lines, const char *bytes, size_t count);
+void lines_feed(struct lines *lines, double now_s, const char *bytes, size_t count);
 
 /* Hand on what has no end yet: a progress bar ends its line only when it redraws it.  At
  * the end of the stream, and when it has been quiet for a while. */

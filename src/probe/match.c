@@ -74,9 +74,13 @@ static bool key_ends_with(const char *key, size_t length, const char *word)
 /* The last word of a key as a unit that is counted; NULL: it is none. */
 static const struct unit *counter_of(const char *key, size_t length)
 {
-    size_t first = length;
+    size_t first;
     const struct unit *unit;
 
+    if (length > 2 && key[length - 1] == ')') /* "Epoch(train)" */
+        while (length > 0 && key[--length] != '(')
+            ;
+    first = length;
     while (first > 0 && isalpha((unsigned char)key[first - 1]))
         first--;
     if (length - first < 2)
@@ -206,6 +210,20 @@ static bool read_counter(struct line *line, const struct scan_number *number,
     return true;
 }
 
+/* "loss 0.5 samples/sec: 31": the words are the name of what follows, not the unit of
+ * what comes before. */
+static bool names_the_next(const struct scan *scan, const struct scan_number *number,
+                           size_t suffix)
+{
+    const char *p = number->end + suffix;
+
+    if (*number->end != ' ')
+        return false;
+    while (p < scan->end && *p == ' ')
+        p++;
+    return p < scan->end && (*p == ':' || *p == '=');
+}
+
 static void read_number(struct line *line, const struct scan_number *number,
                         const char **next)
 {
@@ -216,7 +234,7 @@ static void read_number(struct line *line, const struct scan_number *number,
     suffix =
         units_suffix(number->end, (size_t)(line->scan.end - number->end), false, &rate);
     length = scan_key(&line->scan, number->begin, &key);
-    if (suffix > 0) {
+    if (suffix > 0 && !names_the_next(&line->scan, number, suffix)) {
         add_rate(line, &rate, number->value, key, key + length);
         *next = number->end + suffix;
         return;

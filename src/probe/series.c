@@ -108,13 +108,11 @@ static bool counted_rate(const struct series *series, double now_s, double windo
     const struct series_ring *ring = &series->counts;
     const struct series_point *last, *from;
     double end_s, quiet_s;
-    int index;
 
     if (ring->count < 2)
         return false;
     last = const_point(ring, ring->count - 1);
-    index = reference(ring, now_s - window_s);
-    from = const_point(ring, index);
+    from = const_point(ring, reference(ring, now_s - window_s));
     quiet_s = now_s - last->at_s;
     end_s =
         quiet_s > window_s && quiet_s > 3 * series->longest_gap_s ? now_s : last->at_s;
@@ -123,7 +121,7 @@ static bool counted_rate(const struct series *series, double now_s, double windo
     rate->span_s = end_s - from->at_s;
     rate->rate = (last->value - from->value) / rate->span_s;
     rate->counted = true;
-    rate->points = ring->count - index;
+    rate->points = ring->count;
     return true;
 }
 

@@ -27,7 +27,7 @@ struct track {
     uint32_t label;
     bool stated, sure;
     double last_at_s;
-    long hits, counts;
+    double first_epoch; /* NaN: none seen */
     struct rank *ranks; /* (rank_count) */
     int rank_count;
 };
@@ -97,7 +97,8 @@ static struct track *add(struct tracks *tracks, const struct match_hit *hit)
     tracks->items[index] = (struct track){.unit = hit->unit,
                                           .role = hit->role,
                                           .label = hit->label,
-                                          .stated = !isnan(hit->rate)};
+                                          .stated = !isnan(hit->rate),
+                                          .first_epoch = hit->epoch};
     return &tracks->items[index];
 }
 
@@ -115,6 +116,14 @@ static struct series *series_of(struct track *track, int rank, double window_s)
     return &track->ranks[track->rank_count++].series;
 }
 
+/* Where lines name the epoch, its count goes on from the epochs before. */
+static double epochs_before(const struct track *track, const struct match_hit *hit)
+{
+    if (isnan(hit->epoch) || isnan(hit->total) || !(hit->epoch > track->first_epoch))
+        return 0;
+    return (hit->epoch - track->first_epoch) * hit->total;
+}
+
 void tracks_hit(struct tracks *tracks, double at_s, const struct match_hit *hit)
 {
     struct track *track;
@@ -129,17 +138,12 @@ void tracks_hit(struct tracks *tracks, double at_s, const struct match_hit *hit)
     if (!series)
         return;
     track->last_at_s = at_s;
-    track->hits++;
     track->sure |= hit->sure;
     if (!isnan(hit->rate))
         series_state(series, at_s, hit->rate);
-    if (!isnan(hit->count)) {
-        bool whole = !isnan(hit->epoch) && !isnan(hit->total);
-
-        track->counts++;
-        series_count(series, at_s, hit->count + (whole ? hit->epoch * hit->total : 0),
-                     whole ? NAN : hit->total);
-    }
+    if (!isnan(hit->count))
+        series_count(series, at_s, hit->count + epochs_before(track, hit),
+                     epochs_before(track, hit) > 0 ? NAN : hit->total);
 }
 
 void tracks_line(struct tracks *tracks, double at_s, const char *line, size_t length)
