@@ -133,7 +133,7 @@ static void add_dropped(struct ending *d, const struct attempt *a)
 void finish(struct local_engine *e, struct attempt *a)
 {
     struct ending d = {.steps = NAN, .at_s = NAN};
-    struct engine_event event = events_blank(ENGINE_ENDED);
+    struct engine_event event = outbox_blank(ENGINE_ENDED);
     struct report_status status;
 
     if (attempt_read_status(a, &status))

@@ -51,13 +51,13 @@ void local_kick(struct local_engine *e)
 
 void local_tell(struct local_engine *e, struct engine_event event, const char *text)
 {
-    events_push(&e->events, event, text);
+    outbox_push(&e->outbox, event, text);
     local_kick(e);
 }
 
 void local_warn(struct local_engine *e, uint64_t job, const char *format, ...)
 {
-    struct engine_event event = events_blank(ENGINE_WARNING);
+    struct engine_event event = outbox_blank(ENGINE_WARNING);
     char text[400];
     va_list args;
 
@@ -155,7 +155,7 @@ static double advance(struct local_engine *e, double now)
         e->next_look_s = now + LOOK_EVERY_S;
     }
     if (now >= e->next_power_s) {
-        power_tick(e->power, now, &e->events);
+        power_tick(e->power, now, &e->outbox);
         e->next_power_s = now + e->options.power_every_s;
     }
     next = e->next_power_s;
@@ -195,7 +195,7 @@ static void op_dispatch(void *self, double now_s)
     for (int i = 0; i < count; i++)
         handle(e, events[i].data.u64);
     arm(e, advance(e, clock_wall_s()));
-    events_deliver(&e->events, &e->sink);
+    outbox_deliver(&e->outbox, &e->sink);
 }
 
 static int op_fd(void *self)
@@ -274,7 +274,7 @@ static void op_destroy(void *self)
     vec_free(&e->attempts);
     devices_close(e);
     cgroups_close(e->groups);
-    events_fini(&e->events);
+    outbox_fini(&e->outbox);
     procs_fini(&e->procs);
     close_fd(e->report_fd);
     close_fd(e->timer_fd);

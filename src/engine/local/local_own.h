@@ -4,7 +4,7 @@
 
 #include "engine/local/allot.h"
 #include "engine/local/attempt.h"
-#include "engine/local/events.h"
+#include "engine/local/outbox.h"
 #include "engine/local/gpus.h"
 #include "engine/local/local.h"
 #include "engine/local/power.h"
@@ -41,7 +41,7 @@ struct local_engine {
     struct allot *allot;
     struct gpus *gpus; /* NULL: not wanted */
     struct power *power;
-    struct events events;
+    struct outbox outbox;
 
     vec_of(struct attempt *) attempts;
     uint64_t next_serial;

@@ -90,19 +90,19 @@ static void by_package(const struct meter *m, const struct gpus_energy *package,
 }
 
 static void tell(struct meter *m, int device, const struct gpus_energy *energy,
-                 struct events *events)
+                 struct outbox *outbox)
 {
-    struct engine_event event = events_blank(ENGINE_POWER);
+    struct engine_event event = outbox_blank(ENGINE_POWER);
 
     m->watts = energy->seconds > 0 ? energy->joules / energy->seconds : NAN;
     event.device = device;
     event.watts = m->watts;
     event.joules = energy->joules;
     event.modelled = energy->modelled;
-    events_push(events, event, NULL);
+    outbox_push(outbox, event, NULL);
 }
 
-void power_tick(struct power *p, double now_s, struct events *events)
+void power_tick(struct power *p, double now_s, struct outbox *outbox)
 {
     double seconds = now_s - p->last_s, machine = machine_used_s();
     struct gpus_energy package, energy;
@@ -120,7 +120,7 @@ void power_tick(struct power *p, double now_s, struct events *events)
         else
             by_model(m, seconds, &energy);
         if (known && !first)
-            tell(m, i, &energy, events);
+            tell(m, i, &energy, outbox);
         m->used_s = 0;
     }
     p->last_s = now_s;

@@ -6,7 +6,7 @@
 #ifndef CORGI_ENGINE_LOCAL_POWER_H
 #define CORGI_ENGINE_LOCAL_POWER_H
 
-#include "engine/local/events.h"
+#include "engine/local/outbox.h"
 #include "engine/local/gpus.h"
 
 struct power;
@@ -26,7 +26,7 @@ void power_destroy(struct power *power); /* NULL is fine */
 void power_used(struct power *power, int device, double cpu_s);
 
 /* Close the interval since the last call and tell one event a device. */
-void power_tick(struct power *power, double now_s, struct events *events);
+void power_tick(struct power *power, double now_s, struct outbox *outbox);
 
 /* Mean of the last interval; NaN before the first. */
 double power_watts(const struct power *power, int device);

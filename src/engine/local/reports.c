@@ -58,7 +58,7 @@ static void tell_measured(struct local_engine *e, const struct attempt *a,
                           const struct report *r)
 {
     bool demand = r->kind == REPORT_DEMAND;
-    struct engine_event event = events_blank(demand ? ENGINE_DEMAND : ENGINE_MEASURED);
+    struct engine_event event = outbox_blank(demand ? ENGINE_DEMAND : ENGINE_MEASURED);
 
     if (!(r->rate >= 0))
         return;

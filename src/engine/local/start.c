@@ -228,7 +228,7 @@ void start_result(struct attempt *a)
 
 void start_tell(struct local_engine *e, struct attempt *a)
 {
-    struct engine_event event = events_blank(ENGINE_STARTED);
+    struct engine_event event = outbox_blank(ENGINE_STARTED);
 
     if (a->told_start)
         return;

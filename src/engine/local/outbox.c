@@ -1,5 +1,5 @@
-/* events.c - see events.h */
-#include "engine/local/events.h"
+/* outbox.c - see outbox.h */
+#include "engine/local/outbox.h"
 
 #include "base/mem.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-struct engine_event events_blank(enum engine_event_kind kind)
+struct engine_event outbox_blank(enum engine_event_kind kind)
 {
     struct timespec t;
 
@@ -27,28 +27,28 @@ struct engine_event events_blank(enum engine_event_kind kind)
     };
 }
 
-void events_push(struct events *events, struct engine_event event, const char *text)
+void outbox_push(struct outbox *outbox, struct engine_event event, const char *text)
 {
-    vec_push(&events->queue, (struct queued_event){event, mem_strdup(text ? text : "")});
+    vec_push(&outbox->queue, (struct queued_event){event, mem_strdup(text ? text : "")});
 }
 
-void events_deliver(struct events *events, const struct engine_sink *sink)
+void outbox_deliver(struct outbox *outbox, const struct engine_sink *sink)
 {
-    while (events->queue.count > 0) {
-        struct events now = *events;
+    while (outbox->queue.count > 0) {
+        struct outbox now = *outbox;
 
-        *events = (struct events){0}; /* the sink may cause more */
+        *outbox = (struct outbox){0}; /* the sink may cause more */
         vec_each (struct queued_event, q, &now.queue) {
             q->event.text = q->text;
             sink->event(sink->ctx, &q->event);
         }
-        events_fini(&now);
+        outbox_fini(&now);
     }
 }
 
-void events_fini(struct events *events)
+void outbox_fini(struct outbox *outbox)
 {
-    vec_each (struct queued_event, q, &events->queue)
+    vec_each (struct queued_event, q, &outbox->queue)
         free(q->text);
-    vec_free(&events->queue);
+    vec_free(&outbox->queue);
 }
