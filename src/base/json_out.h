@@ -42,6 +42,8 @@ void json_out_int(struct json_out *out, int64_t number);
 void json_out_u64(struct json_out *out, uint64_t number);
 void json_out_bool(struct json_out *out, bool flag);
 void json_out_null(struct json_out *out);
+void json_out_raw(struct json_out *out,
+                  const char *json); /* a value that is JSON already */
 
 /* A key and its value at once. */
 void json_out_key_string(struct json_out *out, const char *key, const char *text);

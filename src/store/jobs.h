@@ -7,16 +7,11 @@
 #define CORGI_STORE_JOBS_H
 
 #include "loop/types.h"
+#include "store/digest.h"
 #include "store/reader.h"
 #include "store/store.h"
 
 #include <sys/types.h>
-
-#define STORE_DIGEST_BYTES 32
-
-/* SHA-256, for request bodies and tokens. */
-void store_digest(const void *bytes, size_t count,
-                  unsigned char digest[STORE_DIGEST_BYTES]);
 
 struct store_request {
     struct job job;    /* job.types_allowed is not stored: see types */

@@ -8,7 +8,7 @@
 #include "store/reader.h"
 #include "store/store.h"
 
-#define STORE_MODEL_MAX_BYTES ((size_t)256 << 20)
+#define STORE_MODEL_MAX_BYTES ((size_t)128 << 20)
 
 /* The bytes are copied.  version is the caller's: which program can read them.  done as
  * in store_commit(), after the last piece.  ERR_LIMIT, ERR_BUSY. */

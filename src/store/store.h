@@ -101,6 +101,7 @@ enum store_sequence {
     STORE_QUOTE_ID,
     STORE_DECISION_ID,
     STORE_TOKEN_ID,
+    STORE_MODEL_ID,
     STORE_SEQUENCE_COUNT
 };
 

@@ -1,0 +1,229 @@
+/* head.c - see head.h */
+#include "http/head.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#define MAX_LENGTH_DIGITS 15 /* of a Content-Length: a petabyte */
+
+struct reading {
+    struct head *head;
+    int *status;
+    struct err *err;
+};
+
+/* Given at most once: two of them and nobody knows which one counts. */
+static const char *const single[] = {"host",          "content-length",
+                                     "content-type",  "transfer-encoding",
+                                     "authorization", "expect",
+                                     "last-event-id", "idempotency-key",
+                                     "range",         NULL};
+
+static int refuse(const struct reading *r, int status, const char *why)
+{
+    *r->status = status;
+    return err_set(r->err, status == 431 ? ERR_LIMIT : ERR_FORMAT, "%s", why);
+}
+
+size_t head_end(const char *bytes, size_t count, size_t *seen)
+{
+    static const char mark[] = "\r\n\r\n";
+    size_t from = *seen > 3 ? *seen - 3 : 0;
+    const char *found = memmem(bytes + from, count - from, mark, strlen(mark));
+
+    *seen = count;
+    return found ? (size_t)(found - bytes) + strlen(mark) : 0;
+}
+
+static bool is_token(const char *text, size_t length)
+{
+    static const char marks[] = "!#$%&'*+-.^_`|~";
+
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+              (c >= '0' && c <= '9') || (c && strchr(marks, c))))
+            return false;
+    }
+    return length > 0;
+}
+
+/* "GET http://host/path" is as good as "GET /path" with that Host. */
+static char *without_authority(char *target)
+{
+    char *slash;
+
+    if (strncasecmp(target, "http://", 7) != 0)
+        return target;
+    slash = strchr(target + 7, '/');
+    return slash ? slash : target;
+}
+
+static int read_target(const struct reading *r, char *target)
+{
+    for (const char *c = target; *c; c++)
+        if (*c <= ' ' || *c >= 0x7f || strchr("\"<>\\^`{|}#", *c))
+            return refuse(r, 400, "the path contains a character that must be encoded");
+    target = without_authority(target);
+    if (*target != '/' && !(r->head->method == HTTP_OPTIONS && !strcmp(target, "*")))
+        return refuse(r, 400, "the path does not begin with '/'");
+    r->head->path = target;
+    r->head->query = strchr(target, '?');
+    if (r->head->query)
+        *r->head->query++ = '\0';
+    return 0;
+}
+
+static int read_version(const struct reading *r, const char *version)
+{
+    if (!strcmp(version, "HTTP/1.1")) {
+        r->head->keep_alive = true;
+        return 0;
+    }
+    if (!strcmp(version, "HTTP/1.0")) {
+        r->head->http_1_0 = true;
+        return 0;
+    }
+    if (strncmp(version, "HTTP/", 5) != 0)
+        return refuse(r, 400, "the request line does not end in HTTP/1.1");
+    return refuse(r, 505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+}
+
+static int read_request_line(const struct reading *r, char *line)
+{
+    char *target = strchr(line, ' ');
+    char *version = target ? strchr(target + 1, ' ') : NULL;
+
+    if (!version)
+        return refuse(r, 400, "the request line is not METHOD PATH HTTP/1.1");
+    *target++ = *version++ = '\0';
+    if (!is_token(line, strlen(line)))
+        return refuse(r, 400, "the request line is not METHOD PATH HTTP/1.1");
+    if (read_version(r, version) < 0)
+        return -1;
+    if (!http_method_named(line, strlen(line), &r->head->method))
+        return refuse(r, 501, "the method is not known");
+    return read_target(r, target);
+}
+
+static int read_field(const struct reading *r, char *line)
+{
+    struct head *head = r->head;
+    char *colon = strchr(line, ':');
+    char *value, *end;
+
+    if (*line == ' ' || *line == '\t')
+        return refuse(r, 400, "a header is folded");
+    if (!colon || !is_token(line, (size_t)(colon - line)))
+        return refuse(r, 400, "a header is not NAME: VALUE");
+    *colon = '\0';
+    value = colon + 1 + strspn(colon + 1, " \t");
+    end = value + strlen(value);
+    while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
+        *--end = '\0';
+    for (const char *c = value; *c; c++)
+        if (((unsigned char)*c < 0x20 && *c != '\t') || *c == 0x7f)
+            return refuse(r, 400, "a header contains a control character");
+    for (int i = 0; single[i]; i++)
+        if (!strcasecmp(single[i], line) && head_field(head, line))
+            return refuse(r, 400, "a header that may come once comes twice");
+    if (head->field_count == HEAD_MAX_FIELDS)
+        return refuse(r, 431, "there are too many headers");
+    head->fields[head->field_count++] = (struct head_field){line, value};
+    return 0;
+}
+
+static int read_length(const struct reading *r)
+{
+    const char *length = head_field(r->head, "content-length");
+    const char *coding = head_field(r->head, "transfer-encoding");
+
+    if (length && coding)
+        return refuse(r, 400, "Content-Length and Transfer-Encoding exclude each other");
+    if (coding)
+        return refuse(r, r->head->http_1_0 ? 400 : 411,
+                      "send the body with a Content-Length, not with Transfer-Encoding");
+    if (!length)
+        return 0;
+    if (!*length || strspn(length, "0123456789") != strlen(length))
+        return refuse(r, 400, "Content-Length is not a number");
+    if (strlen(length) > MAX_LENGTH_DIGITS)
+        return refuse(r, 413, "the body is too large");
+    r->head->has_length = true;
+    for (; *length; length++)
+        r->head->length = r->head->length * 10 + (size_t)(*length - '0');
+    return 0;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+
+    while (list && *list) {
+        list += strspn(list, ", \t");
+        if (!strncasecmp(list, word, length) &&
+            (!list[length] || strchr(", \t", list[length])))
+            return true;
+        list += strcspn(list, ",");
+    }
+    return false;
+}
+
+static int read_meaning(const struct reading *r)
+{
+    struct head *head = r->head;
+    const char *host = head_field(head, "host");
+    const char *expect = head_field(head, "expect");
+    const char *connection = head_field(head, "connection");
+
+    if (!host && !head->http_1_0)
+        return refuse(r, 400, "the header Host is missing");
+    if (host && strpbrk(host, " \t/@?#\\,"))
+        return refuse(r, 400, "the header Host is not a host");
+    if (expect && strcasecmp(expect, "100-continue") != 0)
+        return refuse(r, 417, "nothing but 100-continue can be expected");
+    head->expects_continue = expect && !head->http_1_0;
+    if (has_word(connection, "close"))
+        head->keep_alive = false;
+    else if (head->http_1_0)
+        head->keep_alive = has_word(connection, "keep-alive");
+    return read_length(r);
+}
+
+int head_parse(struct head *head, char *text, size_t length, int *status, struct err *err)
+{
+    const struct reading r = {.head = head, .status = status, .err = err};
+    char *line = text, *end = text + length;
+    bool first = true;
+
+    memset(head, 0, sizeof(*head));
+    if (memchr(text, '\0', length))
+        return refuse(&r, 400, "the head contains a NUL");
+    while (line < end) {
+        char *stop = strstr(line, "\r\n");
+        char *bare = strpbrk(line, "\r\n");
+
+        if (!stop)
+            return refuse(&r, 400, "the head is cut short");
+        if (bare != stop)
+            return refuse(&r, 400, "a line does not end in CR LF");
+        *stop = '\0';
+        if (!*line && !first)
+            return read_meaning(&r);
+        if ((first ? read_request_line(&r, line) : read_field(&r, line)) < 0)
+            return -1;
+        first = false;
+        line = stop + 2;
+    }
+    return refuse(&r, 400, "the head is cut short");
+}
+
+const char *head_field(const struct head *head, const char *name)
+{
+    for (size_t i = 0; i < head->field_count; i++)
+        if (!strcasecmp(head->fields[i].name, name))
+            return head->fields[i].value;
+    return NULL;
+}

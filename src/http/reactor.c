@@ -1,0 +1,309 @@
+/* reactor.c - libevent's loop, see reactor.h
+ *
+ * What other threads post goes through a list under a lock and an eventfd, so libevent
+ * itself needs no locks. */
+#include "http/reactor_own.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct post {
+    void (*run)(void *ctx);
+    void *ctx;
+};
+
+struct reactor {
+    struct event_base *base;
+    int wake_fd;
+    struct event *wake;
+    pthread_mutex_t lock; /* guards posts */
+    vec_of(struct post) posts;
+    atomic_bool stopping;
+    _Atomic pthread_t thread; /* in, or last in, run() or step() */
+};
+
+/* A write to a closed socket must fail, not kill.  A handler and not SIG_IGN, because a
+ * program we start would inherit the latter. */
+static void ignore_pipe(int number)
+{
+    (void)number;
+}
+
+static void survive_broken_pipes(void)
+{
+    struct sigaction old, action = {.sa_handler = ignore_pipe, .sa_flags = SA_RESTART};
+
+    if (sigaction(SIGPIPE, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+        sigaction(SIGPIPE, &action, NULL);
+}
+
+static void run_posts(evutil_socket_t fd, short what, void *ctx)
+{
+    struct reactor *r = ctx;
+    struct post *posts;
+    size_t count;
+    uint64_t times;
+
+    (void)what;
+    if (read(fd, &times, sizeof(times)) < 0) {
+        /* nothing to read is fine: the list tells */
+    }
+    pthread_mutex_lock(&r->lock);
+    posts = r->posts.items;
+    count = r->posts.count;
+    r->posts.items = NULL;
+    r->posts.count = r->posts.capacity = 0;
+    pthread_mutex_unlock(&r->lock);
+    for (size_t i = 0; i < count; i++)
+        posts[i].run(posts[i].ctx);
+    free(posts);
+    if (atomic_load(&r->stopping))
+        event_base_loopbreak(r->base);
+}
+
+struct reactor *reactor_create(struct err *err)
+{
+    struct reactor *r = mem_new(struct reactor);
+
+    survive_broken_pipes();
+    pthread_mutex_init(&r->lock, NULL);
+    r->thread = pthread_self();
+    r->base = event_base_new();
+    r->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (r->base && r->wake_fd >= 0)
+        r->wake = event_new(r->base, r->wake_fd, EV_READ | EV_PERSIST, run_posts, r);
+    if (!r->wake || event_add(r->wake, NULL) < 0) {
+        err_sys(err, "cannot set up the event loop");
+        reactor_destroy(r);
+        return NULL;
+    }
+    return r;
+}
+
+void reactor_destroy(struct reactor *r)
+{
+    if (!r)
+        return;
+    if (r->wake)
+        event_free(r->wake);
+    if (r->base)
+        event_base_free(r->base);
+    if (r->wake_fd >= 0)
+        close(r->wake_fd);
+    pthread_mutex_destroy(&r->lock);
+    vec_free(&r->posts);
+    free(r);
+}
+
+struct event_base *reactor_base(struct reactor *r)
+{
+    return r->base;
+}
+
+int reactor_run(struct reactor *r, struct err *err)
+{
+    r->thread = pthread_self();
+    while (!atomic_load(&r->stopping))
+        if (event_base_loop(r->base, EVLOOP_NO_EXIT_ON_EMPTY) < 0)
+            return err_set(err, ERR_SYSTEM, "the event loop failed");
+    atomic_store(&r->stopping, false);
+    return 0;
+}
+
+static void wake_up(struct reactor *r)
+{
+    const uint64_t one = 1;
+
+    /* Full means that it is about to wake up anyway. */
+    if (write(r->wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+        abort();
+}
+
+void reactor_stop(struct reactor *r)
+{
+    atomic_store(&r->stopping, true);
+    wake_up(r);
+}
+
+static void stop_waiting(evutil_socket_t fd, short what, void *ctx)
+{
+    (void)fd;
+    (void)what;
+    (void)ctx;
+}
+
+void reactor_step(struct reactor *r, double wait_s)
+{
+    struct timeval limit = {.tv_sec = (time_t)wait_s,
+                            .tv_usec =
+                                (suseconds_t)((wait_s - (double)(time_t)wait_s) * 1e6)};
+
+    r->thread = pthread_self();
+    if (wait_s > 0) {
+        event_base_once(r->base, -1, EV_TIMEOUT, stop_waiting, NULL, &limit);
+        event_base_loop(r->base, EVLOOP_ONCE);
+    } else {
+        event_base_loop(r->base, EVLOOP_NONBLOCK);
+    }
+}
+
+void reactor_post(struct reactor *r, void (*run)(void *ctx), void *ctx)
+{
+    pthread_mutex_lock(&r->lock);
+    vec_push(&r->posts, (struct post){.run = run, .ctx = ctx});
+    pthread_mutex_unlock(&r->lock);
+    wake_up(r);
+}
+
+bool reactor_here(const struct reactor *r)
+{
+    return pthread_equal(r->thread, pthread_self());
+}
+
+/* ---- timers ------------------------------------------------------------------------ */
+
+struct reactor_timer {
+    struct event *event;
+    void (*fire)(void *ctx);
+    void *ctx;
+    double every_s; /* 0: once */
+};
+
+static void timer_start(struct reactor_timer *t, double seconds)
+{
+    struct timeval after;
+
+    if (!(seconds > 0))
+        seconds = 0;
+    after.tv_sec = (time_t)seconds;
+    after.tv_usec = (suseconds_t)((seconds - (double)after.tv_sec) * 1e6);
+    event_add(t->event, &after);
+}
+
+static void timer_fired(evutil_socket_t fd, short what, void *ctx)
+{
+    struct reactor_timer *t = ctx;
+
+    (void)fd;
+    (void)what;
+    if (t->every_s > 0)
+        timer_start(t, t->every_s);
+    t->fire(t->ctx); /* may destroy it */
+}
+
+struct reactor_timer *reactor_timer_create(struct reactor *r, void (*fire)(void *ctx),
+                                           void *ctx)
+{
+    struct reactor_timer *t = mem_new(struct reactor_timer);
+
+    t->fire = fire;
+    t->ctx = ctx;
+    t->event = event_new(r->base, -1, 0, timer_fired, t);
+    if (!t->event)
+        abort(); /* memory */
+    return t;
+}
+
+void reactor_timer_after(struct reactor_timer *t, double seconds)
+{
+    t->every_s = 0;
+    timer_start(t, seconds);
+}
+
+void reactor_timer_every(struct reactor_timer *t, double seconds)
+{
+    t->every_s = seconds;
+    timer_start(t, seconds);
+}
+
+void reactor_timer_cancel(struct reactor_timer *t)
+{
+    t->every_s = 0;
+    event_del(t->event);
+}
+
+void reactor_timer_destroy(struct reactor_timer *t)
+{
+    if (!t)
+        return;
+    event_free(t->event);
+    free(t);
+}
+
+/* ---- descriptors and signals ------------------------------------------------------- */
+
+struct reactor_watch {
+    struct event *event;
+    void (*ready)(void *ctx);
+    void *ctx;
+};
+
+struct reactor_signal {
+    struct reactor_watch watch;
+};
+
+static void watch_ready(evutil_socket_t fd, short what, void *ctx)
+{
+    struct reactor_watch *w = ctx;
+
+    (void)fd;
+    (void)what;
+    w->ready(w->ctx); /* may destroy it */
+}
+
+struct reactor_watch *reactor_watch_create(struct reactor *r, int fd,
+                                           void (*ready)(void *ctx), void *ctx)
+{
+    struct reactor_watch *w = mem_new(struct reactor_watch);
+
+    w->ready = ready;
+    w->ctx = ctx;
+    w->event = event_new(r->base, fd, EV_READ | EV_PERSIST, watch_ready, w);
+    if (!w->event || event_add(w->event, NULL) < 0)
+        abort(); /* not a descriptor: our own mistake */
+    return w;
+}
+
+void reactor_watch_destroy(struct reactor_watch *w)
+{
+    if (!w)
+        return;
+    event_free(w->event);
+    free(w);
+}
+
+struct reactor_signal *reactor_signal_create(struct reactor *r, int number,
+                                             void (*caught)(void *ctx), void *ctx,
+                                             struct err *err)
+{
+    struct reactor_signal *s = mem_new(struct reactor_signal);
+
+    s->watch.ready = caught;
+    s->watch.ctx = ctx;
+    s->watch.event =
+        event_new(r->base, number, EV_SIGNAL | EV_PERSIST, watch_ready, &s->watch);
+    if (s->watch.event && event_add(s->watch.event, NULL) == 0)
+        return s;
+    err_sys(err, "cannot catch signal %d (%s)", number, strsignal(number));
+    if (s->watch.event)
+        event_free(s->watch.event);
+    free(s);
+    return NULL;
+}
+
+void reactor_signal_destroy(struct reactor_signal *s)
+{
+    if (!s)
+        return;
+    event_free(s->watch.event);
+    free(s);
+}

@@ -1,0 +1,155 @@
+/* stream.c - libevent's buffers around a socket, see stream.h */
+#include "http/stream.h"
+
+#include "base/mem.h"
+#include "http/reactor_own.h"
+#include "http/tls.h"
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* What a client may send ahead of being asked: more stays with the kernel. */
+#define READ_AHEAD_BYTES 65536
+
+struct stream {
+    struct bufferevent *bev;
+    const struct stream_events *events;
+    void *ctx;
+};
+
+static void on_read(struct bufferevent *bev, void *ctx)
+{
+    struct stream *s = ctx;
+
+    (void)bev;
+    s->events->readable(s->ctx);
+}
+
+static void on_written(struct bufferevent *bev, void *ctx)
+{
+    struct stream *s = ctx;
+
+    (void)bev;
+    s->events->written(s->ctx);
+}
+
+static void on_event(struct bufferevent *bev, short what, void *ctx)
+{
+    struct stream *s = ctx;
+
+    (void)bev;
+    if (what & BEV_EVENT_CONNECTED)
+        return; /* the end of a TLS handshake */
+    if (what & BEV_EVENT_TIMEOUT)
+        s->events->ended(s->ctx, STREAM_STALLED);
+    else if ((what & BEV_EVENT_EOF) && (what & BEV_EVENT_READING))
+        s->events->ended(s->ctx, STREAM_CLOSED);
+    else
+        s->events->ended(s->ctx, STREAM_BROKEN);
+}
+
+struct stream *stream_create(struct reactor *r, int fd, struct tls *tls,
+                             const struct stream_events *events, void *ctx)
+{
+    const int options = BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS;
+    struct event_base *base = reactor_base(r);
+    struct bufferevent *bev =
+        tls ? bufferevent_openssl_socket_new(base, fd, tls_session(tls),
+                                             BUFFEREVENT_SSL_ACCEPTING, options)
+            : bufferevent_socket_new(base, fd, options);
+    struct stream *s;
+
+    if (!bev) {
+        close(fd);
+        return NULL;
+    }
+    if (tls)
+        bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
+    s = mem_new(struct stream);
+    *s = (struct stream){.bev = bev, .events = events, .ctx = ctx};
+    bufferevent_setcb(bev, on_read, on_written, on_event, s);
+    bufferevent_setwatermark(bev, EV_READ, 0, READ_AHEAD_BYTES);
+    bufferevent_enable(bev, EV_READ | EV_WRITE);
+    return s;
+}
+
+void stream_destroy(struct stream *s)
+{
+    if (!s)
+        return;
+    /* Deferred callbacks may be under way; libevent keeps bev for them, not s. */
+    bufferevent_setcb(s->bev, NULL, NULL, NULL, NULL);
+    bufferevent_free(s->bev);
+    free(s);
+}
+
+size_t stream_read(struct stream *s, struct str *to, size_t most)
+{
+    struct evbuffer *in = bufferevent_get_input(s->bev);
+    size_t taken = 0;
+
+    while (taken < most && evbuffer_get_length(in) > 0) {
+        size_t count = evbuffer_get_contiguous_space(in);
+
+        if (count > most - taken)
+            count = most - taken;
+        str_add_bytes(to, (const char *)evbuffer_pullup(in, (ev_ssize_t)count), count);
+        evbuffer_drain(in, count);
+        taken += count;
+    }
+    return taken;
+}
+
+size_t stream_skip(struct stream *s, size_t most)
+{
+    struct evbuffer *in = bufferevent_get_input(s->bev);
+    size_t count = evbuffer_get_length(in);
+
+    if (count > most)
+        count = most;
+    evbuffer_drain(in, count);
+    return count;
+}
+
+size_t stream_readable(const struct stream *s)
+{
+    return evbuffer_get_length(bufferevent_get_input(s->bev));
+}
+
+void stream_write(struct stream *s, const void *bytes, size_t count)
+{
+    bufferevent_write(s->bev, bytes, count);
+}
+
+size_t stream_unwritten(const struct stream *s)
+{
+    return evbuffer_get_length(bufferevent_get_output(s->bev));
+}
+
+void stream_patience(struct stream *s, double write_s)
+{
+    struct timeval limit = {.tv_sec = (time_t)write_s,
+                            .tv_usec =
+                                (suseconds_t)((write_s - (double)(time_t)write_s) * 1e6)};
+
+    bufferevent_set_timeouts(s->bev, NULL, write_s > 0 ? &limit : NULL);
+}
+
+void stream_shut(struct stream *s)
+{
+    shutdown(bufferevent_getfd(s->bev), SHUT_WR);
+}
+
+void stream_small_buffer(struct stream *s, int bytes)
+{
+    setsockopt(bufferevent_getfd(s->bev), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
+int stream_fd(const struct stream *s)
+{
+    return bufferevent_getfd(s->bev);
+}

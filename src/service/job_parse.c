@@ -1,0 +1,438 @@
+/* job_parse.c - see job_parse.h */
+#include "service/job_parse.h"
+
+#include "base/intern.h"
+#include "base/mem.h"
+#include "http/schema.h"
+#include "loop/admit/admit.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STOP_GRACE_S 30.0
+
+static char *keep(struct parsed_job *out, char *text)
+{
+    vec_push(&out->texts, text);
+    return text;
+}
+
+static int wrong(char field[SCHEMA_PATH_SIZE], const char *name, struct err *err,
+                 enum err_code code, const char *sentence)
+{
+    str_copy(field, SCHEMA_PATH_SIZE, name);
+    return err_set(err, code, "%s", sentence);
+}
+
+static double number(const struct json_value *object, const char *key, double otherwise)
+{
+    json_value_number(json_value_get(object, key), &otherwise);
+    return otherwise;
+}
+
+static bool flag(const struct json_value *object, const char *key, bool otherwise)
+{
+    json_value_bool(json_value_get(object, key), &otherwise);
+    return otherwise;
+}
+
+static const char *text(const struct json_value *object, const char *key)
+{
+    return json_value_string(json_value_get(object, key));
+}
+
+/* ---- parts ---------------------------------------------------------------------------
+ */
+
+static int type_named(const struct cluster *c, const char *name)
+{
+    for (int t = 0; t < c->type_count; t++)
+        if (gpu_named(&c->types[t], name))
+            return t;
+    return -1;
+}
+
+uint64_t job_parse_types(const struct service *s, const char *names)
+{
+    uint64_t bits = 0;
+
+    while (names && *names) {
+        size_t length = strcspn(names, ",");
+        char name[GPU_NAME_SIZE * 4];
+        int type;
+
+        if (length < sizeof(name)) {
+            memcpy(name, names, length);
+            name[length] = '\0';
+            type = type_named(loop_cluster(s->loop), name);
+            if (type >= 0)
+                bits |= (uint64_t)1 << type;
+        }
+        names += length + (names[length] == ',');
+    }
+    return bits;
+}
+
+static int parse_types(struct service *s, const struct json_value *list,
+                       struct parsed_job *out, char field[SCHEMA_PATH_SIZE],
+                       struct err *err)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+    struct store_request *q = &out->job.request;
+    struct str names = {0};
+
+    q->job.types_allowed = 0;
+    q->types = NULL;
+    for (size_t i = 0; i < json_value_count(list); i++) {
+        const char *name = json_value_string(json_value_item(list, i));
+        int type = type_named(c, name);
+
+        if (type < 0) {
+            str_fini(&names);
+            snprintf(field, SCHEMA_PATH_SIZE, "types[%zu]", i);
+            return err_set(err, ERR_INVALID, "the cluster has no GPU type '%s'", name);
+        }
+        q->job.types_allowed |= (uint64_t)1 << type;
+        str_addf(&names, "%s%s", i ? "," : "", c->types[type].name);
+    }
+    if (names.length)
+        q->types = keep(out, str_take(&names));
+    str_fini(&names);
+    return 0;
+}
+
+static int parse_need(const struct service *s, const struct json_value *need,
+                      struct job *job, char field[SCHEMA_PATH_SIZE], struct err *err)
+{
+    static const char *const kinds[] = {"best_effort", "rate", "service", "deadline"};
+    struct requirement n = {.rate = number(need, "rate", 0),
+                            .latency_s = number(need, "latency_s", 0),
+                            .deadline_s = number(need, "deadline_s", 0),
+                            .confidence = number(need, "confidence", 0)};
+    double within_s = number(need, "within_s", 0);
+    const char *kind = text(need, "kind");
+
+    while (strcmp(kinds[n.kind], kind) != 0)
+        n.kind++;
+    if ((n.kind == NEED_RATE || n.kind == NEED_SERVICE) && !(n.rate > 0))
+        return wrong(field, "need.rate", err, ERR_INVALID,
+                     "a required rate must be above 0");
+    if (n.kind == NEED_SERVICE && job->kind != JOB_INFERENCE)
+        return wrong(field, "need.kind", err, ERR_INVALID,
+                     "requests/s can only be asked of jobs of kind inference");
+    if (n.kind == NEED_DEADLINE) {
+        if ((n.deadline_s > 0) == (within_s > 0))
+            return wrong(field, "need.deadline_s", err, ERR_INVALID,
+                         "a deadline needs either deadline_s or within_s");
+        if (within_s > 0)
+            n.deadline_s = service_now_s(s) + within_s;
+        if (n.deadline_s <= service_now_s(s))
+            return wrong(field, "need.deadline_s", err, ERR_INVALID,
+                         "the deadline is not in the future");
+        if (!(job->total_steps > 0))
+            return wrong(field, "total_steps", err, ERR_INVALID,
+                         "a deadline needs the total number of steps");
+    }
+    if (n.kind == NEED_BEST_EFFORT || n.kind == NEED_DEADLINE)
+        n.rate = 0;
+    job->need = n;
+    return 0;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* What a person would call the program: the script rather than its interpreter. */
+static const char *program_of(const struct parsed_job *p)
+{
+    const char *first = p->argv.count > 1 ? p->argv.items[0] : NULL;
+
+    for (size_t i = 0; i + 1 < p->argv.count; i++) {
+        const char *word = p->argv.items[i];
+
+        if (word[0] != '-' && (str_ends(word, ".py") || str_ends(word, ".sh")))
+            return base_name(word);
+    }
+    return first && *first ? base_name(first) : NULL;
+}
+
+/* Runs of the same program of the same user are alike as long as nothing better is told;
+ * numbers at the end of a name tell runs apart, not programs. */
+static void guess_family(struct parsed_job *p, const char *user)
+{
+    struct job *job = &p->job.request.job;
+    const char *program = program_of(p);
+    size_t length;
+
+    if (job->descriptor.family[0])
+        return;
+    snprintf(job->descriptor.family, sizeof(job->descriptor.family), "%.15s:%.30s", user,
+             program ? program : job->name);
+    length = strlen(job->descriptor.family);
+    while (length > 1 && (isdigit((unsigned char)job->descriptor.family[length - 1]) ||
+                          strchr("-_.", job->descriptor.family[length - 1])))
+        job->descriptor.family[--length] = '\0';
+}
+
+static void parse_descriptor(const struct json_value *told, struct job_descriptor *d)
+{
+    const char *family = text(told, "family"), *model = text(told, "model");
+
+    *d = (struct job_descriptor){
+        .model = model ? model_kind_find(model) : MODEL_UNKNOWN,
+        .batch = (int)number(told, "batch", 0),
+        .gmac_per_sample = number(told, "gmac_per_sample", 0),
+        .params_millions = number(told, "params_millions", 0),
+        .memory_mb_per_sample = number(told, "memory_mb_per_sample", 0),
+    };
+    if (family)
+        str_copy(d->family, sizeof(d->family), family);
+}
+
+/* The estimator's memory grows with the square of the kinds it tells apart: whoever
+ * invents new ones without end gets the common kind. */
+static void bound_classes(struct service *s, struct job *job)
+{
+    struct job_descriptor *d = &job->descriptor;
+    char key[200];
+
+    snprintf(key, sizeof(key), "%s/%d/%d/%.4g/%.4g/%.4g/%d/%d", d->family, (int)d->model,
+             d->batch, d->gmac_per_sample, d->params_millions, d->memory_mb_per_sample,
+             job->devices, (int)job->kind);
+    if (intern_find(s->classes, key) >= 0)
+        return;
+    if (intern_count(s->classes) < s->config.limits.classes) {
+        intern_id(s->classes, key);
+        return;
+    }
+    *d = (struct job_descriptor){.family = "other"};
+}
+
+/* ---- what is run ----------------------------------------------------------------------
+ */
+
+static int parse_environment(const struct json_value *map, struct parsed_job *out,
+                             char field[SCHEMA_PATH_SIZE], struct err *err)
+{
+    struct json_iter it = {.object = map};
+
+    while (map && json_iter_next(&it)) {
+        struct str entry = {0};
+
+        if (!it.key[0] || strlen(it.key) > 200 || strpbrk(it.key, "= \t\n"))
+            return wrong(field, "environment", err, ERR_INVALID,
+                         "a name in the environment is empty, too long or has '=' or "
+                         "blanks in it");
+        str_addf(&entry, "%s=%s", it.key, json_value_string(it.value));
+        vec_push(&out->env, keep(out, str_take(&entry)));
+    }
+    vec_push(&out->env, NULL);
+    out->job.request.env = out->env.items;
+    return 0;
+}
+
+static int parse_command(struct service *s, const struct json_value *body,
+                         struct parsed_job *out, char field[SCHEMA_PATH_SIZE],
+                         struct err *err)
+{
+    const struct json_value *words = json_value_get(body, "command");
+
+    if (!words && s->config.engine != SERVICE_ENGINE_SIM)
+        return wrong(field, "command", err, ERR_INVALID,
+                     "a command is needed: what shall run?");
+    for (size_t i = 0; i < json_value_count(words); i++)
+        vec_push(&out->argv, json_value_string(json_value_item(words, i)));
+    vec_push(&out->argv, NULL);
+    out->job.request.argv = out->argv.items;
+    if (words && !out->argv.items[0][0])
+        return wrong(field, "command[0]", err, ERR_INVALID, "the command is empty");
+    return parse_environment(json_value_get(body, "environment"), out, field, err);
+}
+
+static int parse_paths(const struct auth_identity *who, const struct json_value *body,
+                       struct parsed_job *out, char field[SCHEMA_PATH_SIZE],
+                       struct err *err)
+{
+    struct store_request *q = &out->job.request;
+    const struct passwd *account;
+
+    q->directory = text(body, "directory");
+    q->output = text(body, "output");
+    q->metrics_url = text(body, "metrics_url");
+    q->metrics_counter = text(body, "metrics_counter");
+    q->progress_file = text(body, "progress_file");
+    q->stop_grace_s = number(body, "stop_grace_s", STOP_GRACE_S);
+    q->checkpoint_signal = (int)number(body, "checkpoint_signal", 0);
+    if (q->directory && q->directory[0] != '/')
+        return wrong(field, "directory", err, ERR_INVALID,
+                     "the directory must be an absolute path");
+    if (!q->directory) {
+        account = who->uid != AUTH_NO_ID ? getpwuid(who->uid) : NULL;
+        q->directory =
+            keep(out, mem_strdup(account && account->pw_dir[0] == '/' ? account->pw_dir
+                                                                      : "/"));
+    }
+    return 0;
+}
+
+static void parse_numbers(const struct json_value *body, struct job *job)
+{
+    const char *kind = text(body, "kind");
+
+    if (kind)
+        job->kind = strcmp(kind, "inference") == 0 ? JOB_INFERENCE : JOB_TRAINING;
+    job->total_steps = number(body, "total_steps", job->total_steps);
+    job->duration_s = number(body, "duration_s", job->duration_s);
+    job->devices = (int)number(body, "gpus", job->devices);
+    job->memory_gb = number(body, "memory_gb", job->memory_gb);
+    job->priority = (int)number(body, "priority", job->priority);
+    job->may_share = flag(body, "share", job->may_share);
+    job->may_move = flag(body, "move", job->may_move);
+}
+
+static void name_job(struct parsed_job *out, const char *name)
+{
+    const char *program = program_of(out);
+
+    str_copy(out->job.request.job.name, LOOP_NAME_SIZE,
+             name      ? name
+             : program ? program
+                       : "job");
+}
+
+static void add_extra(const struct json_value *body, struct parsed_job *out)
+{
+    struct str json = {0};
+
+    str_addf(&json, "{\"scale_to_zero\":%s,\"max_replicas\":%d}",
+             flag(body, "scale_to_zero", false) ? "true" : "false",
+             (int)number(body, "max_replicas", 1));
+    out->job.request.extra = keep(out, str_take(&json));
+}
+
+int job_parse(struct service *s, const struct auth_identity *who,
+              const struct json_value *body, struct parsed_job *out,
+              char field[SCHEMA_PATH_SIZE], struct err *err)
+{
+    struct store_request *q = &out->job.request;
+    const char *counter = text(body, "on_counter");
+
+    field[0] = '\0';
+    *out = (struct parsed_job){0};
+    q->job = (struct job){.devices = 1,
+                          .may_share = true,
+                          .may_move = true,
+                          .submitted_s = service_now_s(s),
+                          .owner = (int)who->uid};
+    q->user = who->name;
+    q->uid = who->uid;
+    q->gid = who->gid;
+    out->accept_counter = counter && strcmp(counter, "accept") == 0;
+    out->job.progress = (struct store_progress){.held = flag(body, "hold", false),
+                                                .exit_status = -1,
+                                                .started_s = NAN,
+                                                .placed_s = NAN,
+                                                .ended_s = NAN};
+    parse_numbers(body, &q->job);
+    if (parse_command(s, body, out, field, err) < 0 ||
+        parse_paths(who, body, out, field, err) < 0)
+        return -1;
+    name_job(out, text(body, "name"));
+    parse_descriptor(json_value_get(body, "descriptor"), &q->job.descriptor);
+    guess_family(out, who->name);
+    bound_classes(s, &q->job);
+    add_extra(body, out);
+    if (parse_types(s, json_value_get(body, "types"), out, field, err) < 0)
+        return -1;
+    if (json_value_get(body, "need") &&
+        parse_need(s, json_value_get(body, "need"), &q->job, field, err) < 0)
+        return -1;
+    return admit_check(&q->job, loop_cluster(s->loop), err);
+}
+
+int job_parse_change(struct service *s, const struct json_value *change,
+                     struct parsed_job *out, char field[SCHEMA_PATH_SIZE],
+                     struct err *err)
+{
+    struct job *job = &out->job.request.job;
+    const char *name = text(change, "name");
+
+    field[0] = '\0';
+    parse_numbers(change, job);
+    if (name)
+        str_copy(job->name, sizeof(job->name), name);
+    if (json_value_get(change, "types") &&
+        parse_types(s, json_value_get(change, "types"), out, field, err) < 0)
+        return -1;
+    if (json_value_get(change, "need") &&
+        parse_need(s, json_value_get(change, "need"), job, field, err) < 0)
+        return -1;
+    return admit_check(job, loop_cluster(s->loop), err);
+}
+
+void job_parse_fini(struct parsed_job *p)
+{
+    vec_each (char *, entry, &p->texts)
+        free(*entry);
+    vec_free(&p->texts);
+    vec_free(&p->argv);
+    vec_free(&p->env);
+}
+
+static void canonical(struct json_out *out, const struct json_value *value)
+{
+    struct json_iter it = {.object = value};
+    double n = 0;
+    bool b = false;
+
+    switch (json_value_kind(value)) {
+    case JSON_KIND_NULL:
+        json_out_null(out);
+        break;
+    case JSON_KIND_BOOL:
+        json_value_bool(value, &b);
+        json_out_bool(out, b);
+        break;
+    case JSON_KIND_NUMBER:
+        json_value_number(value, &n);
+        json_out_number(out, n);
+        break;
+    case JSON_KIND_STRING:
+        json_out_string(out, json_value_string(value));
+        break;
+    case JSON_KIND_ARRAY:
+        json_out_begin_array(out);
+        for (size_t i = 0; i < json_value_count(value); i++)
+            canonical(out, json_value_item(value, i));
+        json_out_end(out);
+        break;
+    case JSON_KIND_OBJECT:
+        json_out_begin_object(out);
+        while (json_iter_next(&it)) {
+            json_out_key(out, it.key);
+            canonical(out, it.value);
+        }
+        json_out_end(out);
+        break;
+    }
+}
+
+void job_parse_digest(const struct json_value *body,
+                      unsigned char digest[STORE_DIGEST_BYTES])
+{
+    struct str bytes = {0};
+    struct json_out out;
+
+    json_out_init(&out, &bytes, false);
+    canonical(&out, body);
+    store_digest(str_text(&bytes), bytes.length, digest);
+    str_fini(&bytes);
+}

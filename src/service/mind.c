@@ -1,0 +1,219 @@
+/* mind.c - see mind.h */
+#include "service/mind.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "http/workers.h"
+#include "loop/control.h"
+#include "loop/model/learned.h"
+#include "loop/optimize/corgi_planner.h"
+
+#include <stdlib.h>
+
+/* Adapting takes a thread for seconds; not more often than this. */
+#define ADAPT_GAP_S 30.0
+
+struct task { /* what the thread has in hand; the daemon's thread does not touch it */
+    struct mind *mind;
+    vec_of(struct seen *) lessons;
+    struct draft *draft;
+    bool adapt;
+    double asked_s;
+    struct mind_timing timing;
+    double adapt_s;
+    mind_done *done;
+    void *ctx;
+};
+
+struct mind {
+    struct workers *workers;
+    struct loop *loop;
+    struct mind_options options;
+    struct planner planner;        /* the thread's while a task runs */
+    struct model model;            /* likewise */
+    vec_of(struct seen *) lessons; /* for the next task */
+    size_t pairs_adapted;          /* observations of pairs when last adapted */
+    double adapted_s;              /* when, on the wall's clock */
+    bool twin_behind;              /* the thread's model has yet to be adapted too */
+    bool adapting, planning;
+    struct mind_stats stats;
+};
+
+struct mind *mind_create(struct reactor *reactor, struct loop *loop,
+                         const struct mind_options *options, struct err *err)
+{
+    const struct cluster *c = loop_cluster(loop);
+    struct learned_options how = {.seed = options->seed};
+    struct mind *m = mem_new(struct mind);
+
+    m->loop = loop;
+    m->options = *options;
+    m->planner =
+        (struct planner){&corgi_planner_ops, corgi_planner_ops.create(options->seed)};
+    m->model = learned_create(c->types, c->type_count, &how);
+    m->adapted_s = clock_wall_s();
+    m->workers = workers_create(reactor, "mind", 1, 4, err);
+    if (!m->workers) {
+        mind_destroy(m);
+        return NULL;
+    }
+    return m;
+}
+
+static void drop_lessons(struct seen **lessons, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(lessons[i]);
+}
+
+void mind_destroy(struct mind *m)
+{
+    if (!m)
+        return;
+    workers_destroy(m->workers);
+    m->planner.ops->destroy(m->planner.self);
+    m->model.ops->destroy(m->model.self);
+    drop_lessons(m->lessons.items, m->lessons.count);
+    vec_free(&m->lessons);
+    free(m);
+}
+
+void mind_learn(struct mind *m, const struct observation *o)
+{
+    struct seen *seen = mem_new(struct seen);
+
+    seen_copy(seen, o);
+    vec_push(&m->lessons, seen);
+}
+
+/* ---- on the thread
+ * ------------------------------------------------------------------------ */
+
+static void work(void *ctx)
+{
+    struct task *t = ctx;
+    struct mind *m = t->mind;
+    double began_s = clock_wall_s();
+
+    t->timing.waited_s = began_s - t->asked_s;
+    for (size_t i = 0; i < t->lessons.count; i++)
+        m->model.ops->absorb(m->model.self, &t->lessons.items[i]->observation);
+    if (t->draft)
+        draft_solve(t->draft, &m->planner, &m->model);
+    t->timing.solve_s = clock_wall_s() - began_s;
+    if (t->adapt) {
+        began_s = clock_wall_s();
+        learned_adapt(m->model.self);
+        t->adapt_s = clock_wall_s() - began_s;
+    }
+}
+
+/* ---- on the daemon's thread
+ * --------------------------------------------------------------- */
+
+/* The adapted model becomes the loop's; the other, which has seen everything, the
+ * thread's. */
+static void change_places(struct mind *m)
+{
+    struct model adapted = m->model;
+
+    for (size_t i = 0; i < m->lessons.count; i++)
+        adapted.ops->absorb(adapted.self, &m->lessons.items[i]->observation);
+    drop_lessons(m->lessons.items, m->lessons.count);
+    vec_clear(&m->lessons);
+    m->model = loop_swap_model(m->loop, adapted);
+}
+
+static void worked(void *ctx)
+{
+    struct task *t = ctx;
+    struct mind *m = t->mind;
+
+    drop_lessons(t->lessons.items, t->lessons.count);
+    vec_free(&t->lessons);
+    if (t->adapt) {
+        m->adapting = false;
+        m->stats.adapted++;
+        m->stats.adapt_s = t->adapt_s;
+        m->adapted_s = clock_wall_s();
+        m->pairs_adapted = learned_count(m->model.self).pairs;
+        log_info("model_adapted", LOG_NUM("seconds", t->adapt_s),
+                 LOG_U64("pairs", m->pairs_adapted));
+        if (!m->twin_behind)
+            change_places(m);
+        m->twin_behind = !m->twin_behind;
+    }
+    if (t->draft) {
+        m->planning = false;
+        t->done(t->ctx, t->draft, &t->timing);
+    }
+    free(t);
+}
+
+static int hand_over(struct mind *m, struct task *t, struct err *err)
+{
+    t->mind = m;
+    t->asked_s = clock_wall_s();
+    for (size_t i = 0; i < m->lessons.count; i++)
+        vec_push(&t->lessons, m->lessons.items[i]);
+    if (workers_run(m->workers, work, worked, t, err) < 0) {
+        vec_free(&t->lessons);
+        free(t);
+        return -1;
+    }
+    vec_clear(&m->lessons);
+    return 0;
+}
+
+int mind_plan(struct mind *m, struct draft *draft, mind_done *done, void *ctx,
+              struct err *err)
+{
+    struct task *t = mem_new(struct task);
+
+    t->draft = draft;
+    t->done = done;
+    t->ctx = ctx;
+    if (hand_over(m, t, err) < 0)
+        return -1;
+    m->planning = true;
+    return 0;
+}
+
+static bool adapting_is_due(const struct mind *m)
+{
+    double since_s = clock_wall_s() - m->adapted_s;
+
+    if (m->adapting || m->planning)
+        return false;
+    if (m->twin_behind)
+        return since_s > 1;
+    return since_s >= ADAPT_GAP_S &&
+           learned_count(m->model.self).pairs + m->lessons.count >=
+               m->pairs_adapted + (size_t)m->options.adapt_every;
+}
+
+void mind_idle(struct mind *m)
+{
+    struct task *t;
+    struct err err = {0};
+
+    if (!adapting_is_due(m))
+        return;
+    t = mem_new(struct task);
+    t->adapt = true;
+    m->adapting = true;
+    if (hand_over(m, t, &err) < 0) {
+        m->adapting = false;
+        log_warn("adapting_refused", LOG_ERR(&err));
+    }
+}
+
+struct mind_stats mind_stats(const struct mind *m)
+{
+    struct mind_stats stats = m->stats;
+
+    stats.adapting = m->adapting;
+    return stats;
+}

@@ -1,0 +1,104 @@
+/* records.h - what the daemon remembers of each job that has not ended
+ *
+ * The loop knows a job as far as it plans with it; a record has the rest: its owner and
+ * command, its attempts, what was promised, what was measured, who waits for an answer.
+ * Jobs that ended are in the store alone. */
+#ifndef CORGI_SERVICE_RECORDS_H
+#define CORGI_SERVICE_RECORDS_H
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "http/request.h"
+#include "loop/types.h"
+#include "store/jobs.h"
+
+enum phase {
+    PHASE_PENDING,    /* submitted, not yet safe on disk: nobody sees it */
+    PHASE_WAITING,    /* in the queue */
+    PHASE_COMMITTING, /* has devices, its attempt is being stored */
+    PHASE_LAUNCHING,  /* stored; waits for others to leave its devices */
+    PHASE_STARTING,   /* the engine was told */
+    PHASE_RUNNING,    /* the engine said it runs */
+};
+
+struct promise_watch {
+    double below_since_s; /* NaN: the promise is kept */
+    double acted_s;       /* NaN: never */
+    double checked_s;     /* time under a promise is counted up to here; NaN: not begun */
+    int stage;            /* what was tried last */
+};
+
+struct record {
+    struct store_job *stored; /* request and its strings; progress is below */
+    uint64_t id;
+    enum phase phase;
+    bool held;       /* by a person */
+    bool over_quota; /* by its user's quota, from round to round */
+    bool dirty;      /* the store could not take its last change */
+    bool scale_to_zero;
+    int max_replicas;
+    int attempt;
+    int leaving_attempt; /* that was told to stop and has not ended yet; 0: none */
+    int leaving_count;
+    int leaving_devices[LOOP_MAX_GANG];
+    int memory_failures, start_failures;
+    double steps_before; /* done by earlier attempts */
+    double ended_s;
+    int exit_status, signal;
+    char reason[208];
+    char reason_code[20];
+    double promised_rate; /* NaN: no promise */
+    double confidence;
+    double expected_start_s, expected_end_s;
+    double predicted_rate;  /* where it sits now */
+    char *quote_json;       /* the quote as it was given */
+    double rate, rate_at_s; /* measured last; NaN: never */
+    double demand;          /* of a service, requests/s; NaN */
+    double watts;           /* its share of power; NaN */
+    double joules, joules_error, joules_modelled;
+    struct promise_watch watch;
+    vec_of(struct request *) waiters; /* answered when it is stored */
+};
+
+struct records;
+
+struct records *records_create(void);
+void records_destroy(struct records *records); /* NULL is fine */
+
+/* A copy of the job; its id must be new. */
+struct record *records_add(struct records *records, const struct store_job *job);
+struct record *records_get(const struct records *records, uint64_t id); /* NULL: none */
+void records_drop(struct records *records, struct record *record);
+
+/* By user and idempotency key, also those not yet stored; NULL: none. */
+struct record *records_keyed(const struct records *records, const char *user,
+                             const char *key);
+
+/* All in order of id. */
+struct record *const *records_all(const struct records *records, size_t *count);
+
+/* How many a user has, and all together: pending ones count. */
+struct records_use {
+    int jobs, running, gpus;
+};
+struct records_use records_use(const struct records *records, const char *user);
+
+static inline const struct job *record_job(const struct record *r)
+{
+    return &r->stored->request.job;
+}
+
+static inline bool record_has_devices(const struct record *r)
+{
+    return r->phase >= PHASE_COMMITTING;
+}
+
+static inline const char *record_user(const struct record *r)
+{
+    return r->stored->request.user;
+}
+
+/* Replace the request by a changed one; strings are copied. */
+void record_set_request(struct record *record, const struct store_request *request);
+
+#endif

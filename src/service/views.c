@@ -1,0 +1,362 @@
+/* views.c - see views.h */
+#include "service/views.h"
+
+#include "loop/belief.h"
+#include "loop/cluster.h"
+#include "loop/need.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define Z90 1.645
+
+void views_number(struct json_out *out, const char *key, double value)
+{
+    json_out_key_number(out, key, value);
+}
+
+void views_raw(struct json_out *out, const char *key, const char *json)
+{
+    json_out_key(out, key);
+    if (json)
+        json_out_raw(out, json);
+    else
+        json_out_null(out);
+}
+
+const char *views_job_state(enum job_state state, bool held)
+{
+    static const char *const names[] = {"waiting", "running", "done", "failed",
+                                        "cancelled"};
+
+    return state == JOB_WAITING && held ? "held" : names[state];
+}
+
+const char *views_state_name(const struct job_status *status, bool held)
+{
+    return views_job_state(status ? status->state : JOB_WAITING, held);
+}
+
+static void place(struct json_out *out, const struct service *s, int device)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+
+    json_out_begin_object(out);
+    json_out_key_int(out, "device", device);
+    json_out_key_string(out, "name", s->devices[device].name);
+    json_out_key_string(out, "node", c->nodes[c->devices[device].node].name);
+    json_out_key_string(out, "type", c->types[c->devices[device].type].name);
+    json_out_end(out);
+}
+
+void views_places(struct json_out *out, const struct service *s,
+                  const struct job_status *status)
+{
+    json_out_begin_array(out);
+    for (int i = 0; status && i < status->device_count; i++)
+        place(out, s, status->devices[i]);
+    json_out_end(out);
+}
+
+void views_places_named(struct json_out *out, const struct service *s, const char *names)
+{
+    json_out_begin_array(out);
+    while (names && *names) {
+        size_t length = strcspn(names, ",");
+        char name[LOOP_NAME_SIZE + 8];
+        int device;
+
+        if (length < sizeof(name)) {
+            memcpy(name, names, length);
+            name[length] = '\0';
+            device = service_device_named(s, name);
+            if (device >= 0)
+                place(out, s, device);
+        }
+        names += length + (names[length] == ',');
+    }
+    json_out_end(out);
+}
+
+void views_neighbour(struct json_out *out, const struct service *s, uint64_t job,
+                     const struct auth_identity *who)
+{
+    const struct record *r = records_get(s->records, job);
+
+    json_out_begin_object(out);
+    json_out_key_int(out, "job", (int64_t)job);
+    if (r && who && service_may_see(who, record_user(r))) {
+        json_out_key_string(out, "name", record_job(r)->name);
+        json_out_key_string(out, "user", record_user(r));
+        views_number(out, "rate", r->rate);
+    }
+    json_out_end(out);
+}
+
+void views_estimate(struct json_out *out, const struct estimate *e)
+{
+    json_out_begin_object(out);
+    json_out_key_number(out, "value", e->value);
+    json_out_key_number(out, "low", e->low);
+    json_out_key_number(out, "high", e->high);
+    json_out_key_string(out, "source", belief_source_name(e->source));
+    json_out_key_int(out, "observations", e->observations);
+    json_out_end(out);
+}
+
+/* ---- jobs ---------------------------------------------------------------------------
+ */
+
+static void descriptor(struct json_out *out, const struct job_descriptor *d)
+{
+    json_out_key(out, "descriptor");
+    json_out_begin_object(out);
+    json_out_key_string(out, "family", d->family);
+    json_out_key_string(out, "model", model_kind_name(d->model));
+    json_out_key_int(out, "batch", d->batch);
+    json_out_key_number(out, "gmac_per_sample", d->gmac_per_sample);
+    json_out_key_number(out, "params_millions", d->params_millions);
+    json_out_key_number(out, "memory_mb_per_sample", d->memory_mb_per_sample);
+    json_out_end(out);
+}
+
+static void need(struct json_out *out, const struct requirement *n)
+{
+    json_out_key(out, "need");
+    json_out_begin_object(out);
+    json_out_key_string(out, "kind", need_kind_name(n->kind));
+    if (n->rate > 0)
+        json_out_key_number(out, "rate", n->rate);
+    if (n->latency_s > 0)
+        json_out_key_number(out, "latency_s", n->latency_s);
+    if (n->kind == NEED_DEADLINE)
+        json_out_key_number(out, "deadline_s", n->deadline_s);
+    if (n->confidence > 0)
+        json_out_key_number(out, "confidence", n->confidence);
+    json_out_end(out);
+}
+
+static void types(struct json_out *out, const char *names)
+{
+    json_out_key(out, "types");
+    json_out_begin_array(out);
+    while (names && *names) {
+        size_t length = strcspn(names, ",");
+        char name[GPU_NAME_SIZE * 2];
+
+        if (length < sizeof(name)) {
+            memcpy(name, names, length);
+            name[length] = '\0';
+            json_out_string(out, name);
+        }
+        names += length + (names[length] == ',');
+    }
+    json_out_end(out);
+}
+
+static void asked(struct json_out *out, const struct store_request *q)
+{
+    const struct job *job = &q->job;
+
+    descriptor(out, &job->descriptor);
+    need(out, &job->need);
+    json_out_key_number(out, "total_steps", job->total_steps);
+    json_out_key_number(out, "duration_s", job->duration_s);
+    json_out_key_int(out, "gpus", job->devices);
+    json_out_key_number(out, "memory_gb", job->memory_gb);
+    json_out_key_int(out, "priority", job->priority);
+    types(out, q->types);
+    json_out_key_bool(out, "share", job->may_share);
+    json_out_key_bool(out, "move", job->may_move);
+    json_out_key_number(out, "submitted_s", job->submitted_s);
+}
+
+static void secrets(struct json_out *out, const struct store_request *q)
+{
+    json_out_key(out, "command");
+    json_out_begin_array(out);
+    for (const char *const *word = q->argv; word && *word; word++)
+        json_out_string(out, *word);
+    json_out_end(out);
+    json_out_key_string(out, "directory", q->directory);
+    json_out_key(out, "environment");
+    json_out_begin_object(out);
+    for (const char *const *entry = q->env; entry && *entry; entry++) {
+        const char *equals = strchr(*entry, '=');
+        char name[256];
+        size_t length = equals ? (size_t)(equals - *entry) : 0;
+
+        if (length == 0 || length >= sizeof(name))
+            continue;
+        memcpy(name, *entry, length);
+        name[length] = '\0';
+        json_out_key_string(out, name, equals + 1);
+    }
+    json_out_end(out);
+    json_out_key_string(out, "output", q->output);
+}
+
+static void identity(struct json_out *out, const struct store_request *q,
+                     const char *state, const char *reason, const char *code)
+{
+    json_out_key_int(out, "id", (int64_t)q->job.id);
+    json_out_key_string(out, "name", q->job.name);
+    json_out_key_string(out, "user", q->user);
+    json_out_key_int(out, "uid", (int64_t)q->uid);
+    json_out_key_string(out, "kind",
+                        q->job.kind == JOB_INFERENCE ? "inference" : "training");
+    json_out_key_string(out, "state", state);
+    json_out_key_string(out, "reason", reason && *reason ? reason : NULL);
+    json_out_key_string(out, "reason_code", code && *code ? code : NULL);
+}
+
+static void ending(struct json_out *out, double ended_s, int exit_status, int sig)
+{
+    views_number(out, "ended_s", ended_s);
+    json_out_key(out, "exit_status");
+    if (exit_status >= 0)
+        json_out_int(out, exit_status);
+    else
+        json_out_null(out);
+    json_out_key(out, "signal");
+    if (sig > 0)
+        json_out_int(out, sig);
+    else
+        json_out_null(out);
+}
+
+static void energy(struct json_out *out, double joules, double error)
+{
+    json_out_key_number(out, "joules", joules);
+    json_out_key_number(out, "joules_low", fmax(0, joules - error));
+    json_out_key_number(out, "joules_high", joules + error);
+}
+
+static void neighbours(struct json_out *out, const struct service *s,
+                       const struct job_status *status, const struct auth_identity *who)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+
+    json_out_key(out, "neighbours");
+    json_out_begin_array(out);
+    for (int i = 0; status && i < status->device_count; i++) {
+        const struct device *d = &c->devices[status->devices[i]];
+
+        for (int k = 0; k < d->job_count; k++)
+            if (d->jobs[k] != status->job.id)
+                views_neighbour(out, s, d->jobs[k], who);
+    }
+    json_out_end(out);
+}
+
+static void running(struct json_out *out, const struct service *s, const struct record *r,
+                    const struct job_status *status, const struct auth_identity *who)
+{
+    double required = status ? need_rate_now(status, service_now_s(s)) : 0;
+
+    views_number(out, "required_rate", required);
+    views_number(out, "promised_rate", r->promised_rate);
+    views_number(out, "rate", r->rate);
+    views_number(out, "rate_ratio", required > 0 ? r->rate / required : NAN);
+    views_number(out, "demand_rate", r->demand);
+    json_out_key_number(out, "steps_done", status ? status->steps_done : 0);
+    views_number(out, "started_s", status ? status->started_s : NAN);
+    views_number(out, "placed_s", status ? status->placed_s : NAN);
+    views_number(out, "expected_start_s",
+                 status && status->state == JOB_RUNNING ? NAN : r->expected_start_s);
+    views_number(out, "expected_end_s", r->expected_end_s);
+    json_out_key_int(out, "moves", status ? status->moves : 0);
+    json_out_key_int(out, "restarts", status ? status->restarts : 0);
+    json_out_key_int(out, "attempt", r->attempt);
+    json_out_key(out, "replicas");
+    if (record_job(r)->kind == JOB_INFERENCE)
+        json_out_int(out, status && status->state == JOB_RUNNING);
+    else
+        json_out_null(out);
+    json_out_key(out, "devices");
+    views_places(out, s, status);
+    neighbours(out, s, status, who);
+    views_number(out, "watts", r->watts);
+}
+
+void views_record(struct json_out *out, const struct service *s, const struct record *r,
+                  struct views_how how)
+{
+    const struct job_status *status = loop_job(s->loop, r->id);
+    bool held = r->held;
+
+    json_out_begin_object(out);
+    identity(out, &r->stored->request, views_state_name(status, held), r->reason,
+             r->reason_code);
+    asked(out, &r->stored->request);
+    running(out, s, r, status, how.who);
+    energy(out, r->joules, r->joules_error);
+    ending(out, r->ended_s, r->exit_status, r->signal);
+    if (how.whole)
+        views_raw(out, "quote", r->quote_json);
+    if (how.who && service_may_touch(how.who, record_user(r)))
+        secrets(out, &r->stored->request);
+    json_out_end(out);
+}
+
+struct extra { /* of a stored job */
+    double promised_rate;
+    const char *reason_code;
+};
+
+static void stored_progress(struct json_out *out, const struct service *s,
+                            const struct store_progress *p, const struct extra *extra)
+{
+    views_number(out, "required_rate", p->required_rate);
+    views_number(out, "promised_rate", extra->promised_rate);
+    views_number(out, "rate", NAN);
+    views_number(out, "rate_ratio", NAN);
+    views_number(out, "demand_rate", NAN);
+    json_out_key_number(out, "steps_done", p->steps_done);
+    views_number(out, "started_s", p->started_s);
+    views_number(out, "placed_s", p->placed_s);
+    views_number(out, "expected_start_s", NAN);
+    views_number(out, "expected_end_s", NAN);
+    json_out_key_int(out, "moves", p->moves);
+    json_out_key_int(out, "restarts", p->restarts);
+    json_out_key_int(out, "attempt", p->attempt);
+    json_out_key(out, "replicas");
+    json_out_null(out);
+    json_out_key(out, "devices");
+    views_places_named(out, s, p->devices);
+    views_number(out, "watts", NAN);
+}
+
+void views_stored(struct json_out *out, const struct service *s,
+                  const struct store_job *job, const char *quote_json,
+                  struct views_how how)
+{
+    struct extra extra = {.promised_rate = NAN};
+    struct json_doc *doc = NULL;
+    double joules = 0, error = 0;
+
+    if (job->progress.extra &&
+        json_doc_parse(&doc, job->progress.extra, strlen(job->progress.extra), "extra",
+                       NULL) == 0) {
+        const struct json_value *root = json_doc_root(doc);
+
+        json_value_number(json_value_get(root, "promised_rate"), &extra.promised_rate);
+        json_value_number(json_value_get(root, "joules"), &joules);
+        json_value_number(json_value_get(root, "joules_error"), &error);
+        extra.reason_code = json_value_string(json_value_get(root, "reason_code"));
+    }
+    json_out_begin_object(out);
+    identity(out, &job->request, views_job_state(job->progress.state, job->progress.held),
+             job->progress.reason, extra.reason_code);
+    asked(out, &job->request);
+    stored_progress(out, s, &job->progress, &extra);
+    energy(out, joules, error);
+    ending(out, job->progress.ended_s, job->progress.exit_status, job->progress.signal);
+    if (how.whole)
+        views_raw(out, "quote", quote_json);
+    if (how.who && service_may_touch(how.who, job->request.user))
+        secrets(out, &job->request);
+    json_out_end(out);
+    json_doc_destroy(doc);
+}

@@ -1,0 +1,45 @@
+/* views.h - jobs, devices and nodes as JSON, as docs/openapi.yaml says */
+#ifndef CORGI_SERVICE_VIEWS_H
+#define CORGI_SERVICE_VIEWS_H
+
+#include "service/state.h"
+
+/* waiting, held, running, done, failed, cancelled. */
+const char *views_state_name(const struct job_status *status, bool held);
+const char *views_job_state(enum job_state state, bool held);
+
+/* The devices of a job: an array of places. */
+void views_places(struct json_out *out, const struct service *s,
+                  const struct job_status *status);
+/* From names with commas between, as the store keeps them. */
+void views_places_named(struct json_out *out, const struct service *s, const char *names);
+
+/* How much of a job is shown. */
+struct views_how {
+    bool whole; /* with its quote */
+    /* Who asks: the owner and operators also see command and environment, others see
+     * nothing of neighbours that are not theirs but their number. */
+    const struct auth_identity *who;
+};
+
+void views_record(struct json_out *out, const struct service *s, const struct record *r,
+                  struct views_how how);
+/* A job that has ended; quote_json may be NULL. */
+void views_stored(struct json_out *out, const struct service *s,
+                  const struct store_job *job, const char *quote_json,
+                  struct views_how how);
+
+void views_device(struct json_out *out, const struct service *s, int device,
+                  const struct auth_identity *who);
+void views_node(struct json_out *out, const struct service *s, int node,
+                const struct auth_identity *who);
+void views_neighbour(struct json_out *out, const struct service *s, uint64_t job,
+                     const struct auth_identity *who);
+void views_estimate(struct json_out *out, const struct estimate *estimate);
+
+/* A member that is null when the number is not finite. */
+void views_number(struct json_out *out, const char *key, double value);
+/* A member whose text is JSON already; NULL: null. */
+void views_raw(struct json_out *out, const char *key, const char *json);
+
+#endif

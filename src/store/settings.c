@@ -1,0 +1,120 @@
+/* settings.c - see settings.h */
+#include "store/settings.h"
+
+#include "base/mem.h"
+#include "store/batch.h"
+#include "store/names.h"
+#include "store/reader_own.h"
+
+void store_put_setting(struct store_batch *batch, const char *name, const char *text)
+{
+    if (text) {
+        batch_statement(batch, "INSERT OR REPLACE INTO settings VALUES (?1, ?2)", NULL);
+        batch_text(batch, name);
+        batch_text(batch, text);
+    } else {
+        batch_statement(batch, "DELETE FROM settings WHERE name = ?1", NULL);
+        batch_text(batch, name);
+    }
+}
+
+struct setting_walk {
+    store_setting_row row;
+    void *ctx;
+};
+
+static int visit_setting(void *ctx, struct db_query *q)
+{
+    const struct setting_walk *walk = ctx;
+
+    return walk->row(walk->ctx, db_text(q, 0), db_text(q, 1));
+}
+
+int store_read_settings(struct store_reader *reader, store_setting_row row, void *ctx,
+                        struct err *err)
+{
+    struct setting_walk walk = {row, ctx};
+    struct db_query *q =
+        db_query(reader->db, "SELECT name, text FROM settings ORDER BY name", err);
+
+    return reader_walk(q, visit_setting, &walk, err) < 0 ? -1 : 0;
+}
+
+static int keep_text(void *ctx, struct db_query *q)
+{
+    *(char **)ctx = mem_strdup(db_text(q, 0));
+    return 0;
+}
+
+int store_read_setting(struct store_reader *reader, const char *name, char **text,
+                       struct err *err)
+{
+    struct db_query *q =
+        db_query(reader->db, "SELECT text FROM settings WHERE name = ?1", err);
+    int rows;
+
+    if (!q)
+        return -1;
+    db_bind_text(q, 1, name);
+    rows = reader_walk(q, keep_text, text, err);
+    if (rows == 0)
+        return err_set(err, ERR_NOT_FOUND, "%s is not set", name);
+    return rows < 0 ? -1 : 0;
+}
+
+/* ---- nodes and devices ------------------------------------------------------------- */
+
+static const char *const scopes[] = {"node", "device", NULL};
+static const char *const wishes[] = {"auto", "on", "off", NULL};
+
+void store_put_operator(struct store_batch *batch, const struct store_operator *word)
+{
+    batch_statement(batch,
+                    "INSERT OR REPLACE INTO operator_settings"
+                    " (scope, name, drained, power, cap_watts, reason, user, at_s)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    NULL);
+    batch_text(batch, scopes[word->scope]);
+    batch_text(batch, word->name);
+    batch_bool(batch, word->drained);
+    batch_text(batch, wishes[word->power]);
+    batch_real(batch, word->cap_watts);
+    batch_text(batch, word->reason);
+    batch_text(batch, word->user);
+    batch_real(batch, word->at_s);
+}
+
+struct operator_walk {
+    store_operator_row row;
+    void *ctx;
+};
+
+static int visit_operator(void *ctx, struct db_query *q)
+{
+    const struct operator_walk *walk = ctx;
+    struct store_operator word = {
+        .scope = (enum store_scope)names_find(scopes, db_text(q, 0)),
+        .name = db_text(q, 1),
+        .drained = db_int(q, 2) != 0,
+        .power = (enum store_power_wish)names_find(wishes, db_text(q, 3)),
+        .cap_watts = db_real(q, 4),
+        .reason = db_text(q, 5),
+        .user = db_text(q, 6),
+        .at_s = db_real(q, 7),
+    };
+
+    return walk->row(walk->ctx, &word);
+}
+
+int store_read_operators(struct store_reader *reader, store_operator_row row, void *ctx,
+                         struct err *err)
+{
+    struct operator_walk walk = {row, ctx};
+    struct db_query *q =
+        db_query(reader->db,
+                 "SELECT scope, name, drained, power, cap_watts, reason, user, at_s"
+                 " FROM operator_settings ORDER BY scope, name",
+                 err);
+
+    return reader_walk(q, visit_operator, &walk, err) < 0 ? -1 : 0;
+}

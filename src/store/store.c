@@ -1,0 +1,216 @@
+/* store.c - see store.h: opening, closing, handing over */
+#include "store/store.h"
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "store/lock.h"
+#include "store/schema.h"
+#include "store/store_own.h"
+
+#include <libgen.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#define QUEUE_ROWS   100000
+#define QUEUE_BYTES  ((size_t)256 << 20)
+#define RELAXED_S    0.2
+#define RELAXED_ROWS 500
+
+/* The writer empties the log itself, when nobody waits (wal_hook in db.c).
+ * cell_size_check finds a damaged page when it is read, not when it has done harm. */
+static const char pragmas[] = "PRAGMA journal_mode = WAL;"
+                              "PRAGMA synchronous = FULL;"
+                              "PRAGMA journal_size_limit = 67108864;"
+                              "PRAGMA cache_size = -16384;"
+                              "PRAGMA temp_store = MEMORY";
+
+static int make_parent(const char *path, struct err *err)
+{
+    char *copy = mem_strdup(path);
+    int rc = file_make_dirs(dirname(copy), err);
+
+    free(copy);
+    return rc;
+}
+
+/* Note that the store is in use; *interrupted tells if it still was. */
+static int mark_open(struct db *db, bool *interrupted, struct err *err)
+{
+    int64_t open;
+
+    if (db_number(db, "SELECT ifnull(max(value), 0) FROM meta WHERE name = 'open'", &open,
+                  err) < 0 ||
+        db_exec(db, "INSERT OR REPLACE INTO meta VALUES ('open', 1)", err) < 0)
+        return -1;
+    *interrupted = open != 0;
+    return 0;
+}
+
+static int open_database(struct store *store, const struct store_options *options,
+                         struct err *err)
+{
+    int from;
+
+    if (db_open(&store->db, store->path, DB_WRITE, options->vfs, err) < 0 ||
+        db_exec(store->db,
+                "PRAGMA foreign_keys = ON;"
+                "PRAGMA cell_size_check = ON",
+                err) < 0 ||
+        schema_migrate(store->db, schema_steps, schema_version, &from, err) < 0 ||
+        db_exec(store->db, pragmas, err) < 0 ||
+        mark_open(store->db, &store->interrupted, err) < 0 ||
+        sequences_load(store, options->queue_rows, err) < 0)
+        return -1;
+    if (from > 0 && from < schema_version)
+        log_info("store_migrated", LOG_STR("store", store->path), LOG_I64("from", from),
+                 LOG_I64("to", schema_version));
+    return 0;
+}
+
+static struct store_options with_defaults(const struct store_options *given)
+{
+    struct store_options options = *given;
+
+    if (options.queue_rows == 0)
+        options.queue_rows = QUEUE_ROWS;
+    if (options.queue_bytes == 0)
+        options.queue_bytes = QUEUE_BYTES;
+    if (options.relaxed_s <= 0)
+        options.relaxed_s = RELAXED_S;
+    if (options.relaxed_rows == 0)
+        options.relaxed_rows = RELAXED_ROWS;
+    return options;
+}
+
+static void store_destroy(struct store *store)
+{
+    db_close(store->db);
+    lock_release(store->lock_fd);
+    free(store->path);
+    free(store);
+}
+
+int store_open(struct store **opened, const struct store_options *given, struct err *err)
+{
+    struct store_options options = with_defaults(given);
+    struct store *store = mem_new(struct store);
+
+    store->path = mem_strdup(options.path);
+    store->lock_fd = -1;
+    if (make_parent(store->path, err) < 0)
+        goto failed;
+    store->lock_fd = lock_take(store->path, err);
+    if (store->lock_fd < 0 || open_database(store, &options, err) < 0)
+        goto failed;
+    store->writer = writer_start(store->db, &options, err);
+    if (!store->writer)
+        goto failed;
+    *opened = store;
+    return 0;
+failed:
+    store_destroy(store);
+    return -1;
+}
+
+void store_close(struct store *store)
+{
+    struct err err = {0};
+    int left;
+
+    if (!store)
+        return;
+    writer_stop(store->writer);
+    if (db_exec(store->db, "PRAGMA synchronous = FULL; BEGIN IMMEDIATE", &err) < 0 ||
+        sequences_keep(store, &err) < 0 ||
+        db_exec(store->db, "INSERT OR REPLACE INTO meta VALUES ('open', 0); COMMIT",
+                &err) < 0 ||
+        db_checkpoint(store->db, true, &left, &err) < 0) {
+        db_rollback(store->db);
+        log_error("store_not_closed_cleanly", LOG_ERR(&err));
+    }
+    store_destroy(store);
+}
+
+const char *store_path(const struct store *store)
+{
+    return store->path;
+}
+
+bool store_was_interrupted(const struct store *store)
+{
+    return store->interrupted;
+}
+
+/* ---- writing ----------------------------------------------------------------------- */
+
+int store_commit(struct store *store, struct store_batch *batch, enum store_class how,
+                 store_done done, void *ctx, struct err *err)
+{
+    return writer_hand(store->writer, batch, how, done, ctx, false, err);
+}
+
+struct waiter {
+    pthread_mutex_t lock; /* guards the fields below */
+    pthread_cond_t told;
+    bool done;
+    struct err err;
+};
+
+static void tell_waiter(void *ctx, const struct store_completion *completion)
+{
+    struct waiter *waiter = ctx;
+
+    pthread_mutex_lock(&waiter->lock);
+    waiter->err = completion->err;
+    waiter->done = true;
+    pthread_cond_signal(&waiter->told);
+    pthread_mutex_unlock(&waiter->lock);
+}
+
+int store_commit_wait(struct store *store, struct store_batch *batch, struct err *err)
+{
+    struct waiter waiter = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                            .told = PTHREAD_COND_INITIALIZER};
+
+    if (writer_hand(store->writer, batch, STORE_DURABLE, tell_waiter, &waiter, true,
+                    err) < 0) {
+        store_batch_destroy(batch);
+        return -1;
+    }
+    pthread_mutex_lock(&waiter.lock);
+    while (!waiter.done)
+        pthread_cond_wait(&waiter.told, &waiter.lock);
+    pthread_mutex_unlock(&waiter.lock);
+    if (waiter.err.code == ERR_NONE)
+        return 0;
+    if (err)
+        *err = waiter.err;
+    return -1;
+}
+
+void store_flush(struct store *store)
+{
+    writer_flush(store->writer);
+}
+
+static int64_t size_of(const char *path, const char *suffix)
+{
+    struct str name = {0};
+    struct stat st = {0};
+
+    str_addf(&name, "%s%s", path, suffix);
+    if (stat(str_text(&name), &st) < 0)
+        st.st_size = 0;
+    str_fini(&name);
+    return st.st_size;
+}
+
+void store_stats(struct store *store, struct store_stats *stats)
+{
+    writer_stats(store->writer, stats);
+    stats->database_bytes = size_of(store->path, "");
+    stats->wal_bytes = size_of(store->path, "-wal");
+}

@@ -1,0 +1,26 @@
+/* store_own.h - an open store from inside */
+#ifndef CORGI_STORE_STORE_OWN_H
+#define CORGI_STORE_STORE_OWN_H
+
+#include "store/db.h"
+#include "store/store.h"
+#include "store/writer.h"
+
+#include <stdatomic.h>
+
+struct store {
+    char *path;
+    int lock_fd;
+    struct db *db; /* the writer's while it runs */
+    struct writer *writer;
+    bool interrupted;
+    _Atomic uint64_t next[STORE_SEQUENCE_COUNT];
+};
+
+/* The numbers in use, from the tables and from what was kept when rows were removed. */
+int sequences_load(struct store *store, size_t gap, struct err *err);
+/* Keep the numbers, for when their rows are gone; on the thread that writes, inside a
+ * transaction of the caller's. */
+int sequences_keep(struct store *store, struct err *err);
+
+#endif
