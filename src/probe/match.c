@@ -60,7 +60,7 @@ static void add_rate(struct line *line, const struct unit_rate *found, double nu
     hit->rate = rate;
     hit->label = scan_label(key, key_end);
     hit->role = scan_role(line->scan.line, key_end);
-    hit->sure = true;
+    hit->trust = MATCH_SURE;
 }
 
 static bool key_ends_with(const char *key, size_t length, const char *word)
@@ -131,7 +131,7 @@ static void add_count(struct line *line, const struct unit *unit, double count,
     hit->count = count;
     hit->total = total;
     hit->epoch = line->epoch;
-    hit->sure = is_training(line);
+    hit->trust = is_training(line) ? MATCH_SURE : MATCH_PLAIN;
     hit->role = scan_role(line->scan.line, line->scan.end);
 }
 
@@ -327,7 +327,7 @@ static void add_epoch(struct line *line)
     hit = add_hit(line, units_find("epoch", 5));
     hit->count = line->epoch;
     hit->total = line->epoch_total;
-    hit->sure = true;
+    hit->trust = MATCH_SURE;
 }
 
 static bool has_digit(const char *text, size_t length)

@@ -22,6 +22,13 @@ enum match_role {
     MATCH_PREPARATION, /* downloads, tokenizing, loading: never the job's rate */
 };
 
+/* How far a count is believed to be one of work done. */
+enum match_trust {
+    MATCH_PLAIN, /* a number that goes up */
+    MATCH_SURE,  /* in a line that is about training: it has a loss, an eta */
+    MATCH_TOLD,  /* the job told us on purpose */
+};
+
 struct match_hit {
     const struct unit *unit;
     enum match_role role;
@@ -31,7 +38,7 @@ struct match_hit {
     double count;   /* NaN: only a rate */
     double total;   /* of this count; NaN: not told */
     double epoch;   /* the count begins again with each; NaN: not told */
-    bool sure;      /* a count in a line that is about training: it has a loss, an eta */
+    enum match_trust trust;
 };
 
 /* Hits in the order of the line; returns how many. */

@@ -138,7 +138,7 @@ enum match_bar match_bar_tqdm(const struct scan *scan, struct match_hit *hit)
     label = label_end(scan->line, count);
     hit->role = scan_role(scan->line, label);
     hit->label = scan_label(scan->line, label);
-    hit->sure = true;
+    hit->trust = MATCH_SURE;
     return MATCH_BAR;
 }
 
@@ -166,6 +166,6 @@ enum match_bar match_bar_keras(const struct scan *scan, struct match_hit *hit)
     hit->unit = units_find("step", 4);
     hit->count = count.value;
     hit->total = total.value;
-    hit->sure = true;
+    hit->trust = MATCH_SURE;
     return MATCH_BAR;
 }

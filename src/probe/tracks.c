@@ -13,8 +13,7 @@
 #define MAX_RANKS  64
 
 /* Counts without a stated rate must have gone up so often before they are believed. */
-#define MIN_SURE_POINTS  3
-#define MIN_PLAIN_POINTS 4
+static const int min_points[] = {[MATCH_PLAIN] = 4, [MATCH_SURE] = 3, [MATCH_TOLD] = 2};
 
 struct rank {
     int id;
@@ -25,7 +24,8 @@ struct track {
     const struct unit *unit;
     enum match_role role;
     uint32_t label;
-    bool stated, sure;
+    bool stated;
+    enum match_trust trust;
     double last_at_s;
     double first_epoch; /* NaN: none seen */
     struct rank *ranks; /* (rank_count) */
@@ -138,7 +138,8 @@ void tracks_hit(struct tracks *tracks, double at_s, const struct match_hit *hit)
     if (!series)
         return;
     track->last_at_s = at_s;
-    track->sure |= hit->sure;
+    if (hit->trust > track->trust)
+        track->trust = hit->trust;
     if (!isnan(hit->rate))
         series_state(series, at_s, hit->rate);
     if (!isnan(hit->count))
@@ -161,6 +162,17 @@ static bool is_gone(const struct track *track, const struct series *series,
 {
     return track->last_at_s - series->last_at_s >
            fmax(3 * window_s, 3 * series->longest_gap_s);
+}
+
+static double confidence_of(const struct track *track, bool counted)
+{
+    if (track->role == MATCH_EVALUATION)
+        return 0.4;
+    if (track->trust == MATCH_TOLD)
+        return 1;
+    if (track->stated)
+        return counted ? 0.85 : 0.75;
+    return track->trust == MATCH_SURE ? 0.7 : 0.5;
 }
 
 /* Steps are done by all ranks together, items by each on its own. */
@@ -190,13 +202,9 @@ static bool combine(const struct track *track, double now_s, double window_s,
     }
     if (points == 0)
         return false;
-    if (!track->stated && points < (track->sure ? MIN_SURE_POINTS : MIN_PLAIN_POINTS))
+    if (!track->stated && points < min_points[track->trust])
         return false;
-    rate->confidence = track->role == MATCH_EVALUATION ? 0.4
-                       : track->stated                 ? (rate->counted ? 0.85 : 0.75)
-                       : track->sure                   ? 0.7
-                                                       : 0.5;
-    rate->confidence *= (double)points / (points + 1);
+    rate->confidence = confidence_of(track, rate->counted) * points / (points + 1);
     return true;
 }
 
@@ -204,7 +212,7 @@ static bool combine(const struct track *track, double now_s, double window_s,
 static int order_of(const struct track *track)
 {
     return 100 * (track->role != MATCH_MAIN) + 40 * !track->stated +
-           10 * (int)track->unit->class + 5 * !track->sure;
+           10 * (int)track->unit->class + 5 * (track->trust == MATCH_PLAIN);
 }
 
 /* Of two bars that nest, the inner one is faster. */
@@ -250,5 +258,6 @@ bool tracks_rate(struct tracks *tracks, double now_s, bool from_zero,
         return false;
     tracks->settled = best;
     *rate = best_rate;
+    rate->live = is_live(tracks, &tracks->items[best], now_s);
     return true;
 }

@@ -21,6 +21,7 @@ struct tracks_rate {
     double last_at_s;  /* of the newest evidence */
     const struct unit *unit;
     bool counted;
+    bool live; /* not silent for much longer than it usually is */
 };
 
 struct tracks *tracks_create(double window_s);
