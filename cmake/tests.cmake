@@ -32,6 +32,9 @@ function(corgi_c_tests label)
         endif()
         set_target_properties(${name} PROPERTIES
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+        if(name MATCHES "_gpu_")
+            add_dependencies(${name} fake_nvml) # loaded at run time
+        endif()
         add_test(NAME ${name} COMMAND ${name})
         set_tests_properties(${name} PROPERTIES
             LABELS ${label} ENVIRONMENT "${corgi_test_env}" TIMEOUT 600)

@@ -18,7 +18,7 @@
 struct gpu_interval {
     double from_s, to_s;
     double joules;
-    double error_joules; /* one standard error */
+    double error_joules; /* one standard error: sensor, edges and what was not seen */
     enum gpu_method method;
     bool rejected; /* the counter was not believed */
 };
@@ -32,7 +32,8 @@ struct gpu_meter {
     enum gpu_method watts_method;
     double energy_joules; /* last counter value; NaN: none */
     double total_joules;  /* since the first sample */
-    double total_error2;  /* of that, squared */
+    double total_bias;    /* error of it that is the same every time: adds up */
+    double total_noise2;  /* error of it that differs each time, squared */
     double model_joules;  /* part of the total that is modelled */
     double gap_s;         /* time nobody knows anything of */
     unsigned rejected;    /* counter differences that were not believed */
@@ -45,6 +46,9 @@ void gpu_meter_init(struct gpu_meter *meter, const struct gpu_sheet *sheet);
  * ends none, nor does one that is not later than the last or knows nothing of power. */
 bool gpu_meter_add(struct gpu_meter *meter, const struct gpu_sample *sample,
                    struct gpu_interval *interval);
+
+/* One standard error of the total. */
+double gpu_meter_error(const struct gpu_meter *meter);
 
 /* Mean watts of an interval. */
 double gpu_interval_watts(const struct gpu_interval *interval);

@@ -34,6 +34,16 @@ EXPORT void fake_nvml_set_time(double at_s)
     fake_state_set_now(at_s);
 }
 
+/* Forget script and hardware, for a test that begins anew. */
+EXPORT void fake_nvml_reset(void)
+{
+    pthread_mutex_lock(&mutex);
+    loaded = false;
+    init_s = NAN;
+    fake_state_reset();
+    pthread_mutex_unlock(&mutex);
+}
+
 static int load(void)
 {
     const char *path = getenv("CORGI_FAKE_NVML");

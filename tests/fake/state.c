@@ -87,6 +87,21 @@ int fake_state_open(const struct fake_script *of)
     return 0;
 }
 
+void fake_state_reset(void)
+{
+    pthread_mutex_lock(&mutex);
+    if (shared && fd < 0)
+        memset(shared, 0, sizeof(*shared));
+    else if (shared)
+        munmap(shared, sizeof(*shared));
+    if (fd >= 0)
+        close(fd);
+    shared = NULL;
+    fd = -1;
+    set_now_s = NAN;
+    pthread_mutex_unlock(&mutex);
+}
+
 static double now_s(void)
 {
     return isnan(set_now_s) ? monotonic_s() - shared->began_s : set_now_s;

@@ -19,6 +19,8 @@ struct fake_follower {
 /* Begin, or join what another process began. */
 int fake_state_open(const struct fake_script *script);
 
+void fake_state_reset(void); /* what is in memory; a file is the caller's to remove */
+
 double fake_state_now(void);          /* seconds since it began */
 void fake_state_set_now(double at_s); /* from then on time stands, for tests */
 
