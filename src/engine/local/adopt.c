@@ -86,12 +86,12 @@ static void take_up(struct local_engine *e, struct attempt *a)
         a->pidfd = -1;
     }
     local_add_attempt(e, a);
+    look_for_start(e, a);
 }
 
 int adopt_job(struct local_engine *e, const struct engine_job *job, struct err *err)
 {
     struct attempt *a;
-    struct procs_id probe, child;
 
     if (job->device_count < 1 || job->device_count > LOOP_MAX_GANG)
         return err_set(err, ERR_INVALID, "the job has %d devices, want 1 to %d",
@@ -113,9 +113,6 @@ int adopt_job(struct local_engine *e, const struct engine_job *job, struct err *
         return -1;
     }
     take_up(e, a);
-    if (a->state == ATTEMPT_RUNNING && attempt_read_pids(a, &probe, &child) &&
-        child.pid > 0)
-        start_tell(e, a);
     return 0;
 }
 

@@ -51,6 +51,7 @@ struct attempt {
     bool launch_failed;
 
     enum attempt_stop stop;
+    int owed_signal;     /* to the probe, when it has started the command; 0: none */
     double stop_epoch_s; /* when the stop was asked for, since the epoch */
     double deadline_s;   /* of the present step of stopping or sweeping; monotonic */
     bool forced;         /* grace was over, it was killed */

@@ -73,10 +73,16 @@ static void folder(const struct cgroups_tree *tree, const char *path, char *dir,
     snprintf(dir, size, "%s/%s", tree->base, path);
 }
 
+static void remove_visited(void *ctx, const char *path)
+{
+    cgroups_remove(ctx, path); /* fails when somebody is in it, as it should */
+}
+
 void cgroups_close(struct cgroups *g)
 {
     if (!g)
         return;
+    cgroups_each(g, remove_visited, g);
     cgroups_remove(g, ASIDE);
     for (size_t i = 0; i < g->count; i++) {
         DIR *dir = opendir(g->trees[i].base);

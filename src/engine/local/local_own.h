@@ -85,6 +85,7 @@ void start_tell(struct local_engine *e, struct attempt *a); /* once */
 /* stop.c - the steps of stopping, and the sweep after the probe is gone. */
 void stop_begin(struct local_engine *e, struct attempt *a, enum engine_stop how);
 void stop_advance(struct local_engine *e, struct attempt *a, double now_s);
+void stop_owed(struct attempt *a); /* the command runs: signals that waited for it */
 void stop_kill_members(struct local_engine *e, struct attempt *a);
 /* The probe has ended: wait for it and begin to sweep. */
 void stop_probe_gone(struct local_engine *e, struct attempt *a);
@@ -100,6 +101,8 @@ void reports_read(struct local_engine *e);
 
 /* look.c - a look at all processes: who belongs to whom, time and memory used. */
 void look_at_all(struct local_engine *e);
+/* The report that the command was started may be lost; the probe's file is not. */
+void look_for_start(struct local_engine *e, struct attempt *a);
 /* The last of its processor time, before its group goes. */
 void look_at_end(struct local_engine *e, struct attempt *a);
 

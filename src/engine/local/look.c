@@ -103,8 +103,7 @@ static void watch_gang(struct local_engine *e, struct attempt *a)
         kill_for_memory(e, a, a->rss_bytes, limit);
 }
 
-/* The report that a command was started may be lost; its file is not. */
-static void look_for_start(struct local_engine *e, struct attempt *a)
+void look_for_start(struct local_engine *e, struct attempt *a)
 {
     struct procs_id probe, child;
 

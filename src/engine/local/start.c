@@ -235,6 +235,7 @@ void start_tell(struct local_engine *e, struct attempt *a)
     a->told_start = true;
     set_aside(e, a);
     allot_started(e->allot, a->job, a->number, a->probe.pid);
+    stop_owed(a);
     if (a->nobody)
         return;
     event.job = a->job;

@@ -29,10 +29,23 @@ static double epoch_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void signal_probe(const struct attempt *a, int signal)
+/* Before it has started the command, a probe may not be ready for signals: they would
+ * end it, and a checkpoint would be lost. */
+static void signal_probe(struct attempt *a, int signal)
 {
-    if (a->pidfd >= 0)
+    if (!a->told_start && signal != SIGKILL)
+        a->owed_signal = signal;
+    else if (a->pidfd >= 0)
         syscall(SYS_pidfd_send_signal, a->pidfd, signal, NULL, 0);
+}
+
+void stop_owed(struct attempt *a)
+{
+    int owed = a->owed_signal;
+
+    a->owed_signal = 0;
+    if (owed > 0)
+        signal_probe(a, owed);
 }
 
 static void send_term(struct attempt *a)
