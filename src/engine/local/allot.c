@@ -37,6 +37,18 @@ static bool any_cpu(const struct cpus_device *cpus, int count)
     return false;
 }
 
+/* A group counts as one process against all others of the machine: ours together must
+ * count as many as they have cores, or a busy machine starves the devices. */
+static void weigh(struct allot *a)
+{
+    int cores = 0;
+
+    for (int d = 0; d < a->device_count; d++)
+        cores += a->cpus[d].core_count;
+    if (cores > 0)
+        cgroups_set_weight(a->groups, "", cores);
+}
+
 struct allot *allot_create(const struct cpus_device *cpus, int device_count,
                            struct cgroups *groups, struct err *err)
 {
@@ -48,6 +60,7 @@ struct allot *allot_create(const struct cpus_device *cpus, int device_count,
     a->scales = mem_array(double, (size_t)device_count);
     for (int d = 0; d < device_count; d++)
         a->scales[d] = 1;
+    weigh(a);
     if (!any_cpu(cpus, device_count) || cgroups_limit_cpu(groups))
         return a;
     a->duty = duty_create(err);
@@ -162,6 +175,7 @@ static void share_out(struct allot *a)
         if (a->cpus[d].core_count == 0 || allot_jobs_on(a, d) == gangs_on(a, d))
             continue;
         device_path(d, path);
+        cgroups_set_weight(a->groups, path, a->cpus[d].core_count);
         limit(a, path, d, duty_cores(a, d, left_for_singles(a, d)));
     }
     vec_each (const struct seated, s, &a->jobs) {

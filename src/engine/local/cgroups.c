@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,6 +183,19 @@ int cgroups_set_cpu(struct cgroups *g, const char *path, double cores, struct er
         done = done && cgroups_write(dir, "cpu.cfs_quota_us", text);
     }
     return done ? 0 : err_sys(err, "cannot limit the processor time of %s", dir);
+}
+
+void cgroups_set_weight(struct cgroups *g, const char *path, double times)
+{
+    const struct cgroups_tree *tree = with_role(g, CGROUPS_CPU);
+    char dir[PATH_MAX + 128], text[32];
+
+    if (!tree)
+        return;
+    folder(tree, path, dir, sizeof(dir));
+    snprintf(text, sizeof(text), "%.0f",
+             tree->version == 2 ? fmin(100 * times, 10000) : fmin(1024 * times, 262144));
+    cgroups_write(dir, tree->version == 2 ? "cpu.weight" : "cpu.shares", text);
 }
 
 int cgroups_set_memory(struct cgroups *g, const char *path, double bytes, struct err *err)

@@ -42,6 +42,9 @@ void cgroups_remove(struct cgroups *groups, const char *path);
 /* Processor time a second of the group and all below it, in cores; 0: no limit. */
 int cgroups_set_cpu(struct cgroups *groups, const char *path, double cores,
                     struct err *err);
+/* When the processor is short: this many times the right of one process; "" is all that
+ * is ours.  A wish: not every kernel and not every user can. */
+void cgroups_set_weight(struct cgroups *groups, const char *path, double times);
 int cgroups_set_memory(struct cgroups *groups, const char *path, double bytes,
                        struct err *err);
 
