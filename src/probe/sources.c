@@ -64,13 +64,17 @@ void sources_use(struct sources *sources, enum report_source source,
     sources->owned[source] = false;
 }
 
+bool sources_wants_activity(const struct sources *sources)
+{
+    return sources->settled == REPORT_NO_SOURCE || sources->settled == REPORT_ACTIVITY;
+}
+
 static bool may_use(const struct sources *sources, enum report_source source,
                     double now_s)
 {
     if (source != REPORT_ACTIVITY)
         return true;
-    return (sources->settled == REPORT_NO_SOURCE ||
-            sources->settled == REPORT_ACTIVITY) &&
+    return sources_wants_activity(sources) &&
            now_s - sources->started_s >= ACTIVITY_AFTER_WINDOWS * sources->window_s;
 }
 

@@ -34,6 +34,9 @@ struct tracks *sources_tracks(struct sources *sources, enum report_source source
 void sources_use(struct sources *sources, enum report_source source,
                  struct tracks *tracks);
 
+/* Has nothing better been heard so far?  Looking at all processes is not free. */
+bool sources_wants_activity(const struct sources *sources);
+
 /* The rate of now; false when there is none, or nothing new since the last time it was
  * asked with `fresh`. */
 bool sources_rate(struct sources *sources, double now_s, bool fresh,
