@@ -32,7 +32,7 @@ struct gpu_share {
     double error_joules; /* one standard error: of the division and of the meter */
     double watts;        /* its own draw while it runs, as fitted */
     double seconds;      /* it was on the device */
-    bool divided;        /* it was always alone or its draw was told apart; else prior */
+    bool told_apart; /* by differences, or it was always alone; else by activity alone */
 };
 
 /* The sheet gives the prior: idle watts and the draw of a busy card; may be NULL. */
@@ -50,10 +50,11 @@ int gpu_shares_add(struct gpu_shares *shares, const struct gpu_interval *interva
 size_t gpu_shares_all(const struct gpu_shares *shares, struct gpu_share *out,
                       size_t capacity);
 bool gpu_shares_of(const struct gpu_shares *shares, uint64_t job, struct gpu_share *out);
-double gpu_shares_total(const struct gpu_shares *shares);
+int64_t gpu_shares_total(const struct gpu_shares *shares);     /* microjoules, all */
+int64_t gpu_shares_forgotten(const struct gpu_shares *shares); /* of forgotten jobs */
 
-/* A job is over and reported: its joules stay in the total (under idle's neighbour,
- * "left") and its fit is kept only as far as others need it. */
+/* A job is over and has been reported.  Its energy is settled as it is divided now and
+ * stays in the total; what it taught about the others stays in the fit. */
 void gpu_shares_forget(struct gpu_shares *shares, uint64_t job);
 
 #endif
