@@ -90,7 +90,8 @@ static void take(struct local_engine *e, const struct report *r, pid_t from)
                  LOG_I64("probe", a->probe.pid));
         return;
     }
-    start_tell(e, a);
+    if (r->kind != REPORT_ENDED) /* which also comes when it could not be started */
+        start_tell(e, a);
     if (r->kind == REPORT_RATE || r->kind == REPORT_DEMAND)
         tell_measured(e, a, r);
 }
