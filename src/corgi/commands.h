@@ -12,6 +12,7 @@ extern const struct command cmd_gpus;
 extern const struct command cmd_help;
 extern const struct command cmd_man;
 extern const struct command cmd_sim;
+extern const struct command cmd_store;
 extern const struct command cmd_train;
 extern const struct command cmd_version;
 

@@ -8,7 +8,7 @@
  *          .audit = audited, .handle = handle_##op},
  *     static const struct route routes[] = {API_ROUTES(ROUTE){0}};
  *
- * docs/openapi.yaml describes the same; tests/e2e/openapi.bats compares both ways. */
+ * docs/openapi.yaml describes the same; tests/unit/test_openapi.c compares both ways. */
 #ifndef CORGI_HTTP_API_H
 #define CORGI_HTTP_API_H
 

@@ -207,7 +207,7 @@ static bool is_loopback(const union tcp_address *address)
 int listen_tcp_open(const struct server_tcp *where, int *fd, struct err *err)
 {
     union tcp_address address;
-    socklen_t size;
+    socklen_t size = 0;
     const int one = 1;
     int made;
 

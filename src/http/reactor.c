@@ -2,10 +2,11 @@
  *
  * What other threads post goes through a list under a lock and an eventfd, so libevent
  * itself needs no locks. */
-#include "http/reactor_own.h"
+#include "http/reactor.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "http/reactor_own.h"
 
 #include <errno.h>
 #include <event2/event.h>

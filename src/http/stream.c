@@ -8,6 +8,8 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
+#include <event2/event.h>
+#include <openssl/ssl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -120,6 +122,12 @@ size_t stream_readable(const struct stream *s)
     return evbuffer_get_length(bufferevent_get_input(s->bev));
 }
 
+void stream_kick(struct stream *s)
+{
+    bufferevent_trigger(s->bev, EV_READ,
+                        BEV_TRIG_IGNORE_WATERMARKS | BEV_OPT_DEFER_CALLBACKS);
+}
+
 void stream_write(struct stream *s, const void *bytes, size_t count)
 {
     bufferevent_write(s->bev, bytes, count);
@@ -141,6 +149,10 @@ void stream_patience(struct stream *s, double write_s)
 
 void stream_shut(struct stream *s)
 {
+    SSL *session = bufferevent_openssl_get_ssl(s->bev);
+
+    if (session)
+        SSL_shutdown(session); /* or the other side takes the end for an accident */
     shutdown(bufferevent_getfd(s->bev), SHUT_WR);
 }
 

@@ -35,6 +35,7 @@ void stream_destroy(struct stream *s); /* NULL is fine; in a callback too */
 size_t stream_read(struct stream *s, struct str *to, size_t most);
 size_t stream_skip(struct stream *s, size_t most); /* the same without keeping them */
 size_t stream_readable(const struct stream *s);
+void stream_kick(struct stream *s); /* call readable() soon, as if there were new bytes */
 
 void stream_write(struct stream *s, const void *bytes, size_t count);
 size_t stream_unwritten(const struct stream *s);

@@ -119,7 +119,7 @@ void store_add_audit(struct store_batch *batch, const struct store_audit *audit)
 {
     batch_statement(batch,
                     "INSERT INTO audit (at_s, user, peer, action, target, outcome,"
-                    " detail) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    " note) VALUES (?, ?, ?, ?, ?, ?, ?)",
                     NULL);
     batch_real(batch, audit->at_s);
     batch_text(batch, audit->user);
@@ -158,7 +158,7 @@ int store_read_audit(struct store_reader *reader, uint64_t before_id, int limit,
     struct audit_walk walk = {row, ctx};
     struct db_query *q =
         db_query(reader->db,
-                 "SELECT id, at_s, user, peer, action, target, outcome, detail FROM audit"
+                 "SELECT id, at_s, user, peer, action, target, outcome, note FROM audit"
                  " WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
                  err);
 

@@ -8,8 +8,9 @@
 
 /* How long rows stay, in seconds; 0: for ever. */
 struct store_retention {
-    double telemetry_s; /* raw, then folded into hours: 7 days */
-    double hours_s;     /* folded telemetry and hours of energy, then days: 90 days */
+    double telemetry_s; /* raw measurements and power, then folded into hours: 7 days */
+    double hours_s;     /* hours of telemetry, then removed; hours of energy, then folded
+                           into days, which stay: 90 days */
     double jobs_s;      /* after their end, with their history: 400 days */
     double events_s;    /* 7 days */
     double audit_s;     /* 400 days */

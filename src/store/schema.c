@@ -231,7 +231,7 @@ static const char first_step[] =
     " action TEXT NOT NULL,"
     " target TEXT,"
     " outcome TEXT NOT NULL,"
-    " detail TEXT) STRICT;"
+    " note TEXT) STRICT;"
 
     "CREATE TABLE settings ("
     " name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;"

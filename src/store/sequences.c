@@ -39,18 +39,19 @@ int sequences_load(struct store *store, size_t gap, struct err *err)
 
 int sequences_keep(struct store *store, struct err *err)
 {
-    static const char sql[] =
-        "INSERT INTO sequences (name, next) VALUES (?1, ?2)"
-        " ON CONFLICT (name) DO UPDATE SET next = max(next, excluded.next)";
-
     for (int i = 0; i < STORE_SEQUENCE_COUNT; i++) {
-        struct db_query *q = db_query(store->db, sql, err);
+        struct str sql = {0};
+        int rc;
 
-        if (!q)
-            return -1;
-        db_bind_text(q, 1, kinds[i].table);
-        db_bind_int(q, 2, (int64_t)atomic_load(&store->next[i]));
-        if (db_run(q, err) < 0)
+        str_addf(&sql,
+                 "INSERT INTO sequences (name, next) VALUES ('%s',"
+                 " max(%llu, ifnull((SELECT max(id) + 1 FROM %s), 1)))"
+                 " ON CONFLICT (name) DO UPDATE SET next = max(next, excluded.next)",
+                 kinds[i].table, (unsigned long long)atomic_load(&store->next[i]),
+                 kinds[i].table);
+        rc = db_exec(store->db, str_text(&sql), err);
+        str_fini(&sql);
+        if (rc < 0)
             return -1;
     }
     return 0;

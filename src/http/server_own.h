@@ -1,0 +1,123 @@
+/* server_own.h - what the files of the server share: server.c, conn.c, gate.c, request.c
+ */
+#ifndef CORGI_HTTP_SERVER_OWN_H
+#define CORGI_HTTP_SERVER_OWN_H
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "http/head.h"
+#include "http/listen.h"
+#include "http/push.h"
+#include "http/rate.h"
+#include "http/server.h"
+#include "http/stream.h"
+#include "http/tls.h"
+#include "http/uri.h"
+
+#define SERVER_PEER_SIZE 64
+
+struct listener {
+    struct server *server;
+    int fd;
+    struct reactor_watch *watch; /* NULL while it takes a rest */
+    struct reactor_timer *rest;
+    bool local;              /* a Unix socket */
+    struct listen_unix file; /* .path NULL: the socket came from elsewhere or is TCP */
+    struct tls *tls;         /* NULL: plain */
+    char *certificate, *key;
+};
+
+struct server {
+    struct reactor *reactor;
+    struct server_config config; /* limits complete, lists our own */
+    struct rate *rate;           /* NULL: no limit */
+    vec_of(struct listener *) listeners;
+    struct conn *conns;       /* list */
+    struct request *requests; /* list of those not answered */
+    struct server_stats stats;
+    char date[40]; /* of the second date_s, for answers */
+    time_t date_s;
+    struct reactor_timer *drain_timer; /* NULL: not draining */
+    void (*drained)(void *ctx);
+    void *drained_ctx;
+};
+
+enum conn_phase {
+    CONN_HEAD,    /* the next request, or its beginning, is awaited */
+    CONN_BODY,    /* of conn.request */
+    CONN_SKIP,    /* the body of a request that is refused already */
+    CONN_ANSWER,  /* the handler has it */
+    CONN_PUSH,    /* a stream of events goes out */
+    CONN_CLOSING, /* the last bytes go out, then what still comes in is dropped */
+};
+
+struct conn {
+    struct server *server;
+    struct conn *next, **link;
+    struct stream *stream;
+    struct reactor_timer *timer; /* how long the phase may last */
+    enum conn_phase phase;
+    struct auth_identity local; /* who, on a Unix socket */
+    bool is_local;
+    char peer[SERVER_PEER_SIZE];
+    struct str in;  /* read and not yet used */
+    size_t in_seen; /* of these, looked at for the end of the head */
+    size_t skip;    /* bytes of a body to drop */
+    struct request *request;
+    bool close_after; /* the answer */
+    bool ended;       /* the client sends no more */
+    bool shut;        /* we do not either */
+    int busy;         /* depth of calls that need it to stay */
+    bool doomed;      /* to be destroyed when they are through */
+    struct push push;
+};
+
+struct request {
+    struct server *server; /* NULL: destroyed */
+    struct conn *conn;     /* NULL: the client has gone, or was told to */
+    struct request *next, **link;
+    char *head_text;
+    struct head head;
+    char *path; /* as sent */
+    struct route_match match;
+    struct uri_query query;
+    struct json_doc *body;
+    struct auth_identity identity;
+    char peer[SERVER_PEER_SIZE];
+    struct str headers; /* of the answer */
+    void *ctx;          /* of the hooks */
+    double began_s;
+    bool handled; /* a handler has it, so it is not the server's to destroy */
+    /* Refused before the body was read: */
+    int refused;
+    char *refusal; /* the JSON */
+};
+
+/* conn.c */
+void conn_accept(struct server *s, const struct listener *l, int fd, const char *peer);
+void conn_destroy(struct conn *c);
+bool conn_idle(const struct conn *c);
+/* The answer of its request, with a head of its own; ends the request's hold on it. */
+void conn_answer(struct conn *c, int status, const char *content_type,
+                 const struct str *headers, const void *bytes, size_t count);
+void conn_push(struct conn *c, const char *content_type, const struct str *headers);
+void conn_finish(struct conn *c); /* flush, then close */
+
+/* gate.c: may this request go to its handler?  Otherwise it has been refused. */
+bool gate_head(struct request *r);
+bool gate_body(struct request *r, const char *bytes, size_t count);
+
+/* request.c */
+struct request *request_create(struct conn *c, const char *head, size_t count);
+void request_destroy(struct request *r);
+void request_count(struct request *r, int status); /* tell the hooks */
+
+/* Note the refusal; it is sent once the body is out of the way.  Always false. */
+bool request_refuse(struct request *r, int status, const char *code, const char *field,
+                    const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* server.c */
+void server_conn_gone(struct server *s); /* one less: is it drained? */
+const char *server_date(struct server *s);
+
+#endif

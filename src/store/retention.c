@@ -1,0 +1,249 @@
+/* retention.c - old rows are folded and removed, a little at a time
+ *
+ * The writer calls the next step whenever it has a moment.  Each step looks only at the
+ * oldest rows of one table, so it takes milliseconds however large the table is. */
+#include "store/admin.h"
+
+#include "base/mem.h"
+#include "store/store_own.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define DAY_S 86400.0
+
+struct task {
+    struct store *store;
+    struct store_retention keep;
+    double now_s;
+    size_t phase;
+};
+
+void store_retention_defaults(struct store_retention *retention)
+{
+    *retention = (struct store_retention){
+        .telemetry_s = 7 * DAY_S,
+        .hours_s = 90 * DAY_S,
+        .jobs_s = 400 * DAY_S,
+        .events_s = 7 * DAY_S,
+        .audit_s = 400 * DAY_S,
+        .models = 3,
+    };
+}
+
+/* Run constant statements that all take the same cut-off as ?1; the number of rows the
+ * last one changed, or -1. */
+static int64_t run_all(struct db *db, const char *const *sql, double cut, struct err *err)
+{
+    for (; *sql; sql++) {
+        struct db_query *q = db_query(db, *sql, err);
+
+        if (!q)
+            return -1;
+        db_bind_real(q, 1, cut);
+        if (db_run(q, err) < 0)
+            return -1;
+    }
+    return db_changes(db);
+}
+
+/* ---- the phases -------------------------------------------------------------------- */
+
+/* Rows have the order of their numbers, nearly that of their times: only the first few
+ * thousand are looked at. */
+#define OLDEST(table)                                                                    \
+    "(SELECT id FROM (SELECT id, at_s FROM " table " ORDER BY id LIMIT 2000)"            \
+    " WHERE at_s < ?1)"
+
+static const char *const fold_measurements[] = {
+    "INSERT INTO measurement_hours (job, device, hour_s, attempt, windows, window_s,"
+    " rated_s, rate_sum, rate_low, rate_high, powered_s, watts_sum, steps, out_of_memory)"
+    " SELECT job, device, CAST(at_s / 3600 AS INTEGER) * 3600, max(attempt), count(*),"
+    " sum(window_s), sum(iif(rate IS NULL, 0.0, window_s)),"
+    " ifnull(sum(rate * window_s), 0.0), min(rate), max(rate),"
+    " sum(iif(watts IS NULL, 0.0, window_s)), ifnull(sum(watts * window_s), 0.0),"
+    " max(steps), max(out_of_memory) FROM measurements WHERE id IN " OLDEST(
+        "measurements") " GROUP BY 1, 2, 3"
+                        " ON CONFLICT (job, hour_s, device) DO UPDATE SET"
+                        " attempt = max(attempt, excluded.attempt), windows = windows + "
+                        "excluded.windows,"
+                        " window_s = window_s + excluded.window_s, rated_s = rated_s + "
+                        "excluded.rated_s,"
+                        " rate_sum = rate_sum + excluded.rate_sum,"
+                        " rate_low = min(ifnull(rate_low, excluded.rate_low),"
+                        "  ifnull(excluded.rate_low, rate_low)),"
+                        " rate_high = max(ifnull(rate_high, excluded.rate_high),"
+                        "  ifnull(excluded.rate_high, rate_high)),"
+                        " powered_s = powered_s + excluded.powered_s,"
+                        " watts_sum = watts_sum + excluded.watts_sum,"
+                        " steps = max(ifnull(steps, excluded.steps), "
+                        "ifnull(excluded.steps, steps)),"
+                        " out_of_memory = max(out_of_memory, excluded.out_of_memory)",
+    "DELETE FROM measurements WHERE id IN " OLDEST("measurements"),
+    NULL,
+};
+
+static const char *const fold_power[] = {
+    "INSERT INTO power_hours (device, hour_s, windows, window_s, watts_sum, watts_high,"
+    " joules, modelled)"
+    " SELECT device, CAST(at_s / 3600 AS INTEGER) * 3600, count(*), sum(window_s),"
+    " sum(watts * window_s), max(watts), sum(joules), max(modelled)"
+    " FROM power WHERE id IN " OLDEST(
+        "power") " GROUP BY 1, 2"
+                 " ON CONFLICT (device, hour_s) DO UPDATE SET"
+                 " windows = windows + excluded.windows, window_s = window_s + "
+                 "excluded.window_s,"
+                 " watts_sum = watts_sum + excluded.watts_sum,"
+                 " watts_high = max(watts_high, excluded.watts_high),"
+                 " joules = joules + excluded.joules, modelled = max(modelled, "
+                 "excluded.modelled)",
+    "DELETE FROM power WHERE id IN " OLDEST("power"),
+    NULL,
+};
+
+static const char *const drop_measurement_hours[] = {
+    "DELETE FROM measurement_hours WHERE (job, hour_s, device) IN"
+    " (SELECT job, hour_s, device FROM measurement_hours WHERE hour_s < ?1 LIMIT 2000)",
+    NULL,
+};
+
+static const char *const drop_power_hours[] = {
+    "DELETE FROM power_hours WHERE (device, hour_s) IN"
+    " (SELECT device, hour_s FROM power_hours WHERE hour_s < ?1 LIMIT 2000)",
+    NULL,
+};
+
+/* One day after the other; ?1 is the start of the first day that keeps its hours. */
+#define OLD_HOURS                                                                        \
+    " FROM energy WHERE span_s = 3600 AND start_s < ?1 AND start_s < 86400 +"            \
+    " (SELECT min(start_s) / 86400 * 86400 FROM energy WHERE span_s = 3600)"
+
+static const char *const fold_energy[] = {
+    "INSERT INTO energy (start_s, span_s, device, job, user, joules, error_joules,"
+    " modelled_joules, busy_s, saved_joules)"
+    " SELECT start_s / 86400 * 86400, 86400, device, job, max(user), sum(joules),"
+    " sum(error_joules), sum(modelled_joules), sum(busy_s), sum(saved_joules)" OLD_HOURS
+    " GROUP BY 1, device, job"
+    " ON CONFLICT (start_s, span_s, device, job) DO UPDATE SET"
+    " joules = joules + excluded.joules,"
+    " error_joules = error_joules + excluded.error_joules,"
+    " modelled_joules = modelled_joules + excluded.modelled_joules,"
+    " busy_s = busy_s + excluded.busy_s,"
+    " saved_joules = saved_joules + excluded.saved_joules",
+    "DELETE" OLD_HOURS,
+    NULL,
+};
+
+static const char *const drop_events[] = {
+    "DELETE FROM events WHERE id IN " OLDEST("events"), NULL};
+static const char *const drop_audit[] = {"DELETE FROM audit WHERE id IN " OLDEST("audit"),
+                                         NULL};
+/* Those that became jobs go with them. */
+static const char *const drop_quotes[] = {
+    "DELETE FROM quotes WHERE job IS NULL AND id IN "
+    "(SELECT id FROM quotes WHERE job IS NULL AND at_s < ?1 ORDER BY id LIMIT 2000)",
+    NULL};
+
+#define OLD_JOBS "(SELECT id FROM jobs WHERE ended_s < ?1 ORDER BY ended_s, id LIMIT 50)"
+static const char *const drop_jobs[] = {
+    "DELETE FROM transitions WHERE job IN " OLD_JOBS,
+    "DELETE FROM decisions WHERE job IN " OLD_JOBS,
+    "DELETE FROM quotes WHERE job IN " OLD_JOBS,
+    "DELETE FROM guard_events WHERE job IN " OLD_JOBS,
+    "DELETE FROM jobs WHERE id IN " OLD_JOBS,
+    NULL,
+};
+
+/* A checkpoint with enough newer whole ones, or one that stayed in pieces; ?1: enough. */
+#define OLD_MODEL                                                                        \
+    "(SELECT id FROM models AS m WHERE (SELECT count(*) FROM models AS n"                \
+    " WHERE n.name = m.name AND n.whole = 1 AND n.id > m.id)"                            \
+    " >= iif(m.whole = 1, ?1, 1) ORDER BY id LIMIT 1)"
+static const char *const drop_models[] = {
+    "UPDATE models SET whole = 0 WHERE id = " OLD_MODEL,
+    "DELETE FROM model_parts WHERE (model, part) IN (SELECT model, part FROM model_parts"
+    " WHERE model = " OLD_MODEL " LIMIT 16)",
+    "DELETE FROM models WHERE id = " OLD_MODEL
+    " AND NOT EXISTS (SELECT 1 FROM model_parts WHERE model = models.id)",
+    NULL,
+};
+
+static const struct {
+    const char *const *sql;
+    size_t age; /* offset of the age in struct store_retention */
+} phases[] = {
+    {fold_measurements, offsetof(struct store_retention, telemetry_s)},
+    {fold_power, offsetof(struct store_retention, telemetry_s)},
+    {drop_measurement_hours, offsetof(struct store_retention, hours_s)},
+    {drop_power_hours, offsetof(struct store_retention, hours_s)},
+    {fold_energy, offsetof(struct store_retention, hours_s)},
+    {drop_events, offsetof(struct store_retention, events_s)},
+    {drop_jobs, offsetof(struct store_retention, jobs_s)},
+    {drop_quotes, offsetof(struct store_retention, jobs_s)},
+    {drop_audit, offsetof(struct store_retention, audit_s)},
+};
+#define PHASE_COUNT (sizeof(phases) / sizeof(phases[0]))
+
+/* ---- steps ------------------------------------------------------------------------- */
+
+/* Rows of the present phase that a step has removed; 0: none is left. */
+static int64_t by_age(struct task *task, struct db *db, struct err *err)
+{
+    const char *keep = (const char *)&task->keep;
+    double age_s = *(const double *)(keep + phases[task->phase].age);
+    double cut = task->now_s - age_s;
+
+    if (!(age_s > 0))
+        return 0;
+    if (phases[task->phase].sql == fold_energy)
+        cut = floor(cut / DAY_S) * DAY_S;
+    return run_all(db, phases[task->phase].sql, cut, err);
+}
+
+static int64_t old_models(struct task *task, struct db *db, struct err *err)
+{
+    int keep = task->keep.models > 1 ? task->keep.models : 1;
+    struct db_query *q = db_query(db, "SELECT EXISTS " OLD_MODEL, err);
+    int64_t found = -1;
+
+    if (!q)
+        return -1;
+    db_bind_int(q, 1, keep);
+    if (db_next(q, err) > 0)
+        found = db_int(q, 0);
+    db_reset(q);
+    if (found > 0 && run_all(db, drop_models, keep, err) < 0)
+        return -1;
+    return found;
+}
+
+static int retention_step(void *ctx, struct db *db, struct err *err)
+{
+    struct task *task = ctx;
+    int64_t removed;
+
+    if (db_exec(db, "BEGIN IMMEDIATE", err) < 0)
+        return -1;
+    removed =
+        task->phase < PHASE_COUNT ? by_age(task, db, err) : old_models(task, db, err);
+    /* Numbers of rows that go must not be given again. */
+    if (removed < 0 || (removed > 0 && sequences_keep(task->store, err) < 0) ||
+        db_exec(db, "COMMIT", err) < 0)
+        return -1;
+    if (removed == 0)
+        task->phase++;
+    return task->phase <= PHASE_COUNT;
+}
+
+int store_retain(struct store *store, const struct store_retention *retention,
+                 double now_s, store_done done, void *ctx, struct err *err)
+{
+    struct task *task = mem_new(struct task);
+
+    *task = (struct task){.store = store, .keep = *retention, .now_s = now_s};
+    if (writer_upkeep(store->writer, retention_step, task, done, ctx, err) < 0) {
+        free(task);
+        return -1;
+    }
+    return 0;
+}

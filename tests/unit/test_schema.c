@@ -1,0 +1,130 @@
+/* test_schema.c - numbered steps, taken once and in order */
+#include "store/schema.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char dir[64];
+static char path[96];
+static struct err err;
+
+static const char *const steps[] = {
+    "CREATE TABLE a (x INTEGER) STRICT; INSERT INTO a VALUES (1)",
+    "ALTER TABLE a ADD COLUMN y TEXT; UPDATE a SET y = 'one'",
+    "INSERT INTO a VALUES (2, 'two')",
+};
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof(dir), "/tmp/corgi-test-schema-XXXXXX");
+    if (!mkdtemp(dir))
+        return -1;
+    snprintf(path, sizeof(path), "%s/x.db", dir);
+    err = (struct err){0};
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(dir);
+}
+
+static int migrate(const char *const *list, int count, int *from)
+{
+    struct db *db;
+    int rc;
+
+    assert_int_equal(db_open(&db, path, DB_WRITE, NULL, &err), 0);
+    rc = schema_migrate(db, list, count, from, &err);
+    db_close(db);
+    return rc;
+}
+
+static int64_t number(const char *sql)
+{
+    struct db *db;
+    int64_t value = -1;
+
+    assert_int_equal(db_open(&db, path, DB_READ, NULL, &err), 0);
+    db_number(db, sql, &value, &err);
+    db_close(db);
+    return value;
+}
+
+static void takes_the_missing_steps_only(void **state)
+{
+    int from = -1;
+
+    (void)state;
+    assert_int_equal(migrate(steps, 1, &from), 0);
+    assert_int_equal(from, 0);
+    assert_int_equal(number("PRAGMA user_version"), 1);
+    assert_int_equal(migrate(steps, 3, &from), 0);
+    assert_int_equal(from, 1);
+    assert_int_equal(number("SELECT count(*) FROM a WHERE y IN ('one', 'two')"), 2);
+    assert_int_equal(migrate(steps, 3, &from), 0);
+    assert_int_equal(from, 3);
+    assert_int_equal(number("SELECT count(*) FROM a"), 2);
+    assert_int_equal(number("PRAGMA application_id"), SCHEMA_APPLICATION_ID);
+}
+
+static void a_step_that_fails_is_undone(void **state)
+{
+    static const char *const broken[] = {
+        "CREATE TABLE a (x INTEGER) STRICT",
+        "INSERT INTO a VALUES (1); INSERT INTO nowhere VALUES (2)",
+    };
+    int from = -1;
+
+    (void)state;
+    assert_int_equal(migrate(broken, 2, &from), -1);
+    assert_int_equal(from, -1);
+    assert_int_equal(number("PRAGMA user_version"), 1);
+    assert_int_equal(number("SELECT count(*) FROM a"), 0);
+}
+
+static void newer_is_refused(void **state)
+{
+    int from = -1;
+
+    (void)state;
+    assert_int_equal(migrate(steps, 3, &from), 0);
+    assert_int_equal(migrate(steps, 2, &from), -1);
+    assert_int_equal(err.code, ERR_UNSUPPORTED);
+}
+
+static void a_reader_refuses_what_is_older(void **state)
+{
+    struct db *db;
+    int from;
+
+    (void)state;
+    assert_int_equal(migrate(steps, 0, &from), 0);
+    assert_int_equal(db_open(&db, path, DB_READ, NULL, &err), 0);
+    assert_int_equal(schema_check(db, &err), -1);
+    assert_int_equal(err.code, ERR_UNSUPPORTED);
+    db_close(db);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(takes_the_missing_steps_only),
+        TEST(a_step_that_fails_is_undone),
+        TEST(newer_is_refused),
+        TEST(a_reader_refuses_what_is_older),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,584 @@
+/* test_store_admin.c - retention, check, backup, export */
+#include "fixture/store.h"
+
+#include "base/rng.h"
+#include "store/access.h"
+#include "store/admin.h"
+#include "store/energy.h"
+#include "store/events.h"
+#include "store/models.h"
+#include "store/telemetry.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+
+#define DAY 86400.0
+
+static struct fixture f;
+static char text[4000];
+static char copy[128];
+
+static int setup(void **state)
+{
+    (void)state;
+    fixture_make(&f);
+    snprintf(copy, sizeof(copy), "%s/copy.db", f.dir);
+    text[0] = '\0';
+    return fixture_open(&f);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fixture_close(&f);
+    fixture_remove(&f);
+    return 0;
+}
+
+static int64_t number(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    int64_t value;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return value;
+}
+
+static void change(const char *sql)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* ---- retention --------------------------------------------------------------------- */
+
+static atomic_int retained;
+
+static void note_retained(void *ctx, const struct store_completion *completion)
+{
+    (void)ctx;
+    atomic_store(&retained, completion->err.code == ERR_NONE ? 1 : 2);
+}
+
+static void retain(struct store_retention keep, double now_s)
+{
+    atomic_store(&retained, 0);
+    assert_int_equal(store_retain(f.store, &keep, now_s, note_retained, NULL, &f.err), 0);
+    while (atomic_load(&retained) == 0)
+        usleep(1000);
+    assert_int_equal(atomic_load(&retained), 1);
+}
+
+static void commit(struct store_batch *batch)
+{
+    assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);
+}
+
+static int note_measurement(void *ctx, const struct store_measurement *m)
+{
+    (void)ctx;
+    snprintf(text + strlen(text), 200, "%g %gs %g[%g,%g] %gW %g %d;", m->at_s,
+             m->window_s, m->rate, m->rate_low, m->rate_high, m->watts, m->steps,
+             (int)m->windows);
+    return 0;
+}
+
+/* 5000 rows: more than one step takes. */
+static void old_measurements_become_hours(void **state)
+{
+    struct store_batch *batch = store_batch_create();
+
+    (void)state;
+    for (int i = 0; i < 5000; i++) {
+        struct store_measurement m = {.job = 1,
+                                      .device = "a",
+                                      .at_s = i < 2400 ? 100 + i : 3600 + (i - 2400),
+                                      .window_s = i % 2 ? 1 : 3,
+                                      .rate = i % 2 ? 10 : 20,
+                                      .watts = i % 2 ? NAN : 50,
+                                      .steps = i};
+
+        store_add_measurement(batch, &m);
+    }
+    commit(batch);
+    retain((struct store_retention){.telemetry_s = DAY}, DAY + 3600 + 1000);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM measurements"), 1600);
+    assert_int_equal(
+        store_read_measurements(f.reader, 1, 0, 4600, 0, note_measurement, NULL, &f.err),
+        0);
+    /* Mean rate (10*1 + 20*3) / 4; the first row of those left is raw. */
+    assert_memory_equal(text,
+                        "3600 4800s 17.5[10,20] 50W 2399 2400;"
+                        "4600 3s 20[20,20] 50W 3400 1;",
+                        66);
+    retain((struct store_retention){.telemetry_s = DAY}, DAY + 7200 + 1e5);
+    text[0] = '\0';
+    assert_int_equal(
+        store_read_measurements(f.reader, 1, 0, 0, 0, note_measurement, NULL, &f.err), 0);
+    assert_string_equal(text, "3600 4800s 17.5[10,20] 50W 2399 2400;"
+                              "7200 5200s 17.5[10,20] 50W 4999 2600;");
+    retain((struct store_retention){.telemetry_s = DAY, .hours_s = DAY}, DAY + 3600);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM measurement_hours"), 1);
+}
+
+static void old_power_keeps_its_joules(void **state)
+{
+    struct store_batch *batch = store_batch_create();
+
+    (void)state;
+    for (int i = 0; i < 3000; i++) {
+        struct store_power power = {.device = i % 2 ? "a" : "b",
+                                    .at_s = i,
+                                    .window_s = 2,
+                                    .watts = 100,
+                                    .joules = 200};
+
+        store_add_power(batch, &power);
+    }
+    commit(batch);
+    retain((struct store_retention){.telemetry_s = 1}, 1e6);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM power"), 0);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM power_hours"), 2);
+    assert_int_equal(number(f.path, "SELECT sum(joules) FROM power_hours"), 600000);
+}
+
+static int sum_energy(void *ctx, const struct store_energy_sum *sum)
+{
+    *(double *)ctx += sum->joules;
+    return 0;
+}
+
+static void hours_of_energy_become_days_and_lose_nothing(void **state)
+{
+    struct store_batch *batch = store_batch_create();
+    struct store_energy_filter of_one = {.job = 1};
+    double sum = 0;
+
+    (void)state;
+    for (int hour = 0; hour < 100; hour++) {
+        struct store_energy energy = {.at_s = hour * 3600.0,
+                                      .device = "a",
+                                      .job = (uint64_t)(hour % 2),
+                                      .user = hour % 2 ? "ann" : NULL,
+                                      .joules = 1};
+
+        store_add_energy(batch, &energy);
+    }
+    commit(batch);
+    retain((struct store_retention){.hours_s = DAY}, 4 * DAY + 7000);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM energy WHERE span_s = 86400"),
+                     6);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM energy WHERE span_s = 3600"),
+                     28);
+    assert_int_equal(store_read_energy(f.reader, STORE_ENERGY_BY_HOUR, &of_one,
+                                       sum_energy, &sum, &f.err),
+                     0);
+    assert_true(sum == 50);
+}
+
+static void a_late_hour_is_added_to_its_day(void **state)
+{
+    struct store_batch *batch = store_batch_create();
+    struct store_energy energy = {.at_s = 10, .device = "a", .joules = 1};
+
+    (void)state;
+    store_add_energy(batch, &energy);
+    commit(batch);
+    retain((struct store_retention){.hours_s = DAY}, 9 * DAY);
+    batch = store_batch_create();
+    store_add_energy(batch, &energy);
+    commit(batch);
+    retain((struct store_retention){.hours_s = DAY}, 9 * DAY);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM energy"), 1);
+    assert_int_equal(number(f.path, "SELECT joules FROM energy"), 2);
+}
+
+static void old_jobs_go_with_their_history_and_keep_their_numbers(void **state)
+{
+    struct store_batch *batch = store_batch_create();
+    struct store_decision decision = {.id = 1, .job = 60, .what = "start"};
+    struct store_quote quote = {.id = 1, .job = 60, .user = "ann", .verdict = "accepted"};
+    struct store_guard guard = {.job = 60, .kind = "rate", .action = "none"};
+
+    (void)state;
+    for (int id = 1; id <= 61; id++)
+        assert_int_equal(fixture_submit(&f, store_take_id(f.store, STORE_JOB_ID)), 0);
+    for (uint64_t id = 1; id <= 60; id++)
+        assert_int_equal(fixture_move(&f, id, JOB_WAITING, JOB_DONE, 2000), 0);
+    assert_int_equal(fixture_move(&f, 61, JOB_WAITING, JOB_DONE, 5000), 0);
+    store_add_decision(batch, &decision);
+    store_add_quote(batch, &quote);
+    store_add_guard(batch, &guard);
+    commit(batch);
+    retain((struct store_retention){.jobs_s = 100}, 3000);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM jobs"), 1);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM transitions"), 2);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM decisions"), 0);
+    retain((struct store_retention){.jobs_s = 100}, 6000);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM jobs"), 0);
+    fixture_close(&f);
+    assert_int_equal(fixture_open(&f), 0);
+    assert_int_equal(store_take_id(f.store, STORE_JOB_ID), 62);
+}
+
+static void live_jobs_never_go(void **state)
+{
+    (void)state;
+    assert_int_equal(fixture_submit(&f, 1), 0);
+    retain((struct store_retention){.jobs_s = 1}, 1e12);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM jobs"), 1);
+}
+
+static void old_events_and_audit_go(void **state)
+{
+    struct store_batch *batch = store_batch_create();
+
+    (void)state;
+    for (int i = 1; i <= 4500; i++) {
+        struct store_event event = {.id = (uint64_t)i, .at_s = i, .kind = "x"};
+        struct store_audit audit = {.at_s = i, .action = "x", .outcome = "done"};
+
+        store_add_event(batch, &event);
+        store_add_audit(batch, &audit);
+    }
+    commit(batch);
+    retain((struct store_retention){.events_s = 100, .audit_s = 1000}, 4600);
+    assert_int_equal(number(f.path, "SELECT min(id) FROM events"), 4500);
+    assert_int_equal(number(f.path, "SELECT min(at_s) FROM audit"), 3600);
+}
+
+static void the_newest_checkpoints_stay(void **state)
+{
+    char *bytes = calloc(1, 600000);
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(store_save_model(f.store, i == 1 ? "other" : "blend", 1, i,
+                                          bytes, 600000, NULL, NULL, &f.err),
+                         0);
+        store_flush(f.store);
+    }
+    change("UPDATE models SET whole = 0 WHERE id = 3");
+    retain((struct store_retention){.models = 2}, 100);
+    assert_int_equal(number(f.path, "SELECT group_concat(id, '') FROM models"), 245);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM model_parts"), 9);
+    free(bytes);
+}
+
+static void nothing_is_removed_without_an_age(void **state)
+{
+    struct store_batch *batch = store_batch_create();
+    struct store_event event = {.id = 1, .kind = "x"};
+
+    (void)state;
+    store_add_event(batch, &event);
+    commit(batch);
+    retain((struct store_retention){0}, 1e12);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM events"), 1);
+}
+
+/* ---- check ------------------------------------------------------------------------- */
+
+static void note_finding(void *ctx, const char *sentence)
+{
+    (void)ctx;
+    snprintf(text + strlen(text), 400, "%s\n", sentence);
+}
+
+static int check(struct store_check_result *result)
+{
+    text[0] = '\0';
+    return store_check(f.path, false, note_finding, NULL, result, &f.err);
+}
+
+static void make_some(void)
+{
+    char bytes[1000] = "learned";
+
+    for (uint64_t id = 1; id <= 3; id++)
+        assert_int_equal(fixture_submit(&f, id), 0);
+    assert_int_equal(fixture_move(&f, 1, JOB_WAITING, JOB_RUNNING, 1500), 0);
+    assert_int_equal(fixture_move(&f, 1, JOB_RUNNING, JOB_DONE, 1600), 0);
+    assert_int_equal(fixture_move(&f, 2, JOB_WAITING, JOB_RUNNING, 1700), 0);
+    assert_int_equal(store_save_model(f.store, "blend", 1, 1, bytes, sizeof(bytes), NULL,
+                                      NULL, &f.err),
+                     0);
+    store_flush(f.store);
+}
+
+static void a_sound_store_has_no_findings(void **state)
+{
+    struct store_check_result result = {0};
+
+    (void)state;
+    make_some();
+    assert_int_equal(check(&result), 0); /* while it is open */
+    assert_string_equal(text, "");
+    assert_int_equal(result.findings, 0);
+    assert_int_equal(result.jobs, 3);
+    assert_int_equal(result.transitions, 6);
+    fixture_close(&f);
+    assert_int_equal(check(&result), 0);
+    assert_int_equal(result.findings, 0);
+}
+
+static void every_broken_invariant_is_found(void **state)
+{
+    static const struct {
+        const char *sql;
+        const char *sentence;
+    } cases[] = {
+        {"UPDATE jobs SET state = 'waiting' WHERE id = 2",
+         "job 2 is waiting, but its last transition leads to running\n"},
+        {"DELETE FROM transitions WHERE job = 3", "job 3 has no history\n"},
+        {"UPDATE transitions SET from_state = 'waiting' WHERE id = 5",
+         "transition 5 of "},
+        {"UPDATE jobs SET devices = '' WHERE id = 2", "job 2 runs without a device\n"},
+        {"UPDATE jobs SET attempt = 0 WHERE id = 2",
+         "job 2 runs, but was never started\n"},
+        {"UPDATE jobs SET ended_s = NULL WHERE id = 1",
+         "job 1 is done, but the time of its end is missing\n"},
+        {"UPDATE jobs SET key = 'k' WHERE id = 1", "job 1 has a key without"},
+        {"INSERT INTO sequences VALUES ('jobs', 2) ON CONFLICT (name) DO UPDATE SET"
+         " next = 2; UPDATE meta SET value = 0",
+         "numbers of jobs begin again at 2\n"},
+        {"INSERT INTO energy VALUES (0, 3600, 'a', 1, 'ben', 1, 0, 0, 0, 0)",
+         "energy of job 1 is booked on ben, but it is of ann\n"},
+        {"INSERT INTO energy VALUES (0, 3600, 'a', 1, 'ann', 1, 0, 2, 0, 0)",
+         "energy of job 1 on a: more is modelled than used\n"},
+        {"UPDATE model_parts SET bytes = x'00'", "checkpoint 1 of blend is damaged\n"},
+        {"INSERT INTO transitions (job, at_s, to_state, what, attempt)"
+         " VALUES (77, 1, 'done', 'x', 0)",
+         "row 7 of transitions belongs to a row of jobs that is not there\n"},
+    };
+    struct store_check_result result;
+
+    (void)state;
+    make_some();
+    fixture_close(&f);
+    assert_int_equal(store_backup(f.path, copy, false, &f.err), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(store_backup(copy, f.path, true, &f.err), 0);
+        change(cases[i].sql);
+        assert_int_equal(check(&result), 0);
+        assert_true(result.findings >= 1);
+        if (!strstr(text, cases[i].sentence))
+            fail_msg("%s\nfound: %s", cases[i].sql, text);
+    }
+}
+
+/* Bytes of the file are changed at random: whatever happens is said, nothing crashes. */
+static void a_damaged_file_is_refused_or_found(void **state)
+{
+    struct store_check_result result;
+    char *whole = NULL, *bytes;
+    size_t count = 0;
+    struct rng rng;
+    int noticed = 0;
+
+    (void)state;
+    make_some();
+    fixture_close(&f);
+    assert_int_equal(file_read(f.path, 1 << 24, &whole, &count, &f.err), 0);
+    bytes = malloc(count);
+    rng_init(&rng, 1);
+    for (int round = 0; round < 60; round++) {
+        struct store *store = NULL;
+
+        memcpy(bytes, whole, count);
+        for (int i = 0; i < 64; i++)
+            bytes[rng_below(&rng, count)] = (char)rng_below(&rng, 256);
+        assert_int_equal(file_write(f.path, bytes, count, &f.err), 0);
+        noticed += check(&result) < 0 || result.findings > 0;
+        if (store_open(&store, &(struct store_options){.path = f.path}, &f.err) == 0)
+            store_close(store);
+    }
+    assert_true(noticed > 30);
+    free(bytes);
+    free(whole);
+}
+
+/* ---- backup ------------------------------------------------------------------------ */
+
+static atomic_bool enough;
+
+static void *keep_submitting(void *arg)
+{
+    (void)arg;
+    while (!atomic_load(&enough)) {
+        struct store_request r = fixture_request(store_take_id(f.store, STORE_JOB_ID));
+        struct err err = {0};
+
+        store_commit_wait(f.store, fixture_submission(&r), &err);
+    }
+    return NULL;
+}
+
+static void a_backup_is_whole_while_the_store_is_written(void **state)
+{
+    struct store_check_result result;
+    pthread_t thread;
+
+    (void)state;
+    atomic_store(&enough, false);
+    assert_int_equal(pthread_create(&thread, NULL, keep_submitting, NULL), 0);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(store_backup(f.path, copy, i > 0, &f.err), 0);
+        text[0] = '\0';
+        assert_int_equal(store_check(copy, false, note_finding, NULL, &result, &f.err),
+                         0);
+        assert_string_equal(text, "");
+        assert_int_equal(result.transitions, result.jobs);
+    }
+    atomic_store(&enough, true);
+    pthread_join(thread, NULL);
+}
+
+static void a_backup_replaces_only_when_told(void **state)
+{
+    struct store *store = NULL;
+
+    (void)state;
+    make_some();
+    assert_int_equal(store_backup(f.path, copy, false, &f.err), 0);
+    assert_int_equal(store_backup(f.path, copy, false, &f.err), -1);
+    assert_int_equal(f.err.code, ERR_EXISTS);
+    assert_int_equal(store_backup(f.path, copy, true, &f.err), 0);
+    assert_int_equal(store_backup(f.path, f.path, true, &f.err), -1);
+    assert_int_equal(f.err.code, ERR_INVALID);
+    assert_int_equal(store_backup(f.path, "/nowhere-at-all/copy.db", false, &f.err), -1);
+    assert_int_equal(f.err.code, ERR_SYSTEM);
+    /* And it can be used. */
+    assert_int_equal(store_open(&store, &(struct store_options){.path = copy}, &f.err),
+                     0);
+    store_close(store);
+}
+
+/* ---- export ------------------------------------------------------------------------ */
+
+static void export_table(const char *table, enum store_format format, bool secrets)
+{
+    struct store_export_options options = {
+        .table = table, .format = format, .secrets = secrets};
+    uint64_t rows = 0;
+    FILE *out = fmemopen(text, sizeof(text), "w");
+
+    memset(text, 0, sizeof(text));
+    assert_int_equal(store_export(f.path, &options, out, &rows, &f.err), 0);
+    fclose(out);
+}
+
+static void jobs_are_exported_without_secrets(void **state)
+{
+    (void)state;
+    make_some();
+    export_table("jobs", STORE_JSON_LINES, false);
+    assert_memory_equal(text, "{\"id\":1,\"name\":\"job 1\",", 23);
+    assert_non_null(strstr(text, "\"argv\":[\"python\",\"train.py\",\"--name\","));
+    assert_non_null(strstr(text, "\"extra\":{\"label\":\"x\"}"));
+    assert_null(strstr(text, "HOME=")); /* environments may hold passwords */
+    export_table("jobs", STORE_JSON_LINES, true);
+    assert_non_null(strstr(text, "\"env\":[\"HOME=/home/ann\",\"EMPTY=\"]"));
+}
+
+static void tables_are_exported_as_csv(void **state)
+{
+    struct store_batch *batch = store_batch_create();
+    struct store_event event = {
+        .id = 1, .at_s = 1.5, .kind = "a,\"b\"", .data = "{\"x\":[1,2]}"};
+
+    (void)state;
+    store_add_event(batch, &event);
+    commit(batch);
+    export_table("events", STORE_CSV, false);
+    assert_string_equal(text, "id,at_s,kind,job,user,data\n"
+                              "1,1.5,\"a,\"\"b\"\"\",,,\"{\"\"x\"\":[1,2]}\"\n");
+}
+
+static void every_table_can_be_exported(void **state)
+{
+    struct store_token token = {.id = 1, .user = "ann", .role = STORE_USER};
+    struct store_batch *batch = store_batch_create();
+
+    (void)state;
+    make_some();
+    store_digest("x", 1, token.digest);
+    store_put_token(batch, &token);
+    commit(batch);
+    for (const char *const *table = store_tables(); *table; table++) {
+        export_table(*table, STORE_JSON_LINES, true);
+        export_table(*table, STORE_CSV, true);
+    }
+    export_table("tokens", STORE_CSV, true);
+    assert_null(strstr(text, "digest"));
+}
+
+static void an_unknown_table_is_named_with_those_there_are(void **state)
+{
+    struct store_export_options options = {.table = "sqlite_schema"};
+    uint64_t rows = 7;
+
+    (void)state;
+    assert_int_equal(store_export(f.path, &options, stdout, &rows, &f.err), -1);
+    assert_int_equal(f.err.code, ERR_NOT_FOUND);
+    assert_non_null(strstr(f.err.text, "transitions"));
+    assert_int_equal(rows, 7);
+}
+
+static void a_full_target_is_told(void **state)
+{
+    struct store_export_options options = {.table = "jobs"};
+    FILE *full = fopen("/dev/full", "w");
+    uint64_t rows = 7;
+
+    (void)state;
+    make_some();
+    assert_non_null(full);
+    assert_int_equal(store_export(f.path, &options, full, &rows, &f.err), -1);
+    assert_int_equal(f.err.code, ERR_SYSTEM);
+    fclose(full);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(old_measurements_become_hours),
+        TEST(old_power_keeps_its_joules),
+        TEST(hours_of_energy_become_days_and_lose_nothing),
+        TEST(a_late_hour_is_added_to_its_day),
+        TEST(old_jobs_go_with_their_history_and_keep_their_numbers),
+        TEST(live_jobs_never_go),
+        TEST(old_events_and_audit_go),
+        TEST(the_newest_checkpoints_stay),
+        TEST(nothing_is_removed_without_an_age),
+        TEST(a_sound_store_has_no_findings),
+        TEST(every_broken_invariant_is_found),
+        TEST(a_damaged_file_is_refused_or_found),
+        TEST(a_backup_is_whole_while_the_store_is_written),
+        TEST(a_backup_replaces_only_when_told),
+        TEST(jobs_are_exported_without_secrets),
+        TEST(tables_are_exported_as_csv),
+        TEST(every_table_can_be_exported),
+        TEST(an_unknown_table_is_named_with_those_there_are),
+        TEST(a_full_target_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,488 @@
+/* test_store_rows.c - events, telemetry, energy, tokens, audit, settings, checkpoints */
+#include "fixture/store.h"
+
+#include "store/access.h"
+#include "store/energy.h"
+#include "store/events.h"
+#include "store/models.h"
+#include "store/settings.h"
+#include "store/telemetry.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <sqlite3.h>
+
+static struct fixture f;
+static struct store_batch *batch;
+static char text[2000];
+
+static int setup(void **state)
+{
+    (void)state;
+    fixture_make(&f);
+    batch = store_batch_create();
+    text[0] = '\0';
+    return fixture_open(&f);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fixture_close(&f);
+    fixture_remove(&f);
+    return 0;
+}
+
+static void commit(void)
+{
+    assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);
+    batch = store_batch_create();
+}
+
+static void drop_batch(void)
+{
+    store_batch_destroy(batch);
+}
+
+static void note(const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text + used, sizeof(text) - used, format, args);
+    va_end(args);
+}
+
+static const char *or_none(const char *word)
+{
+    return word ? word : "-";
+}
+
+/* ---- events ------------------------------------------------------------------------ */
+
+static int note_event(void *ctx, const struct store_event *event)
+{
+    (void)ctx;
+    note("%d %s %d %s %s;", (int)event->id, event->kind, (int)event->job,
+         or_none(event->user), event->data);
+    return 0;
+}
+
+static void a_client_resumes_after_the_last_event_it_saw(void **state)
+{
+    uint64_t oldest = 7, newest = 7;
+
+    (void)state;
+    assert_int_equal(store_read_event_span(f.reader, &oldest, &newest, &f.err), 0);
+    assert_true(oldest == 0 && newest == 0);
+    for (int i = 1; i <= 4; i++) {
+        struct store_event event = {.id = (uint64_t)i,
+                                    .kind = "job.started",
+                                    .job = i == 3 ? 0 : 9,
+                                    .user = i == 3 ? NULL : "ann",
+                                    .data = i == 4 ? NULL : "{\"n\":1}"};
+
+        store_add_event(batch, &event);
+    }
+    commit();
+    assert_int_equal(store_read_events(f.reader, 2, 0, note_event, NULL, &f.err), 0);
+    assert_string_equal(text, "3 job.started 0 - {\"n\":1};4 job.started 9 ann {};");
+    text[0] = '\0';
+    assert_int_equal(store_read_events(f.reader, 0, 1, note_event, NULL, &f.err), 0);
+    assert_string_equal(text, "1 job.started 9 ann {\"n\":1};");
+    text[0] = '\0';
+    assert_int_equal(store_read_events(f.reader, UINT64_MAX, 0, note_event, NULL, &f.err),
+                     0);
+    assert_string_equal(text, "");
+    assert_int_equal(store_read_event_span(f.reader, &oldest, &newest, &f.err), 0);
+    assert_true(oldest == 1 && newest == 4);
+    drop_batch();
+}
+
+/* ---- telemetry --------------------------------------------------------------------- */
+
+static int note_measurement(void *ctx, const struct store_measurement *m)
+{
+    (void)ctx;
+    note("%g %g %g %g %s %s %d;", m->at_s, m->rate, m->watts, m->steps,
+         or_none(m->device), or_none(m->source), (int)m->windows);
+    return 0;
+}
+
+static void measurements_come_in_order_of_time(void **state)
+{
+    struct store_measurement m = {.job = 1,
+                                  .at_s = 20,
+                                  .window_s = 5,
+                                  .rate = 3,
+                                  .watts = NAN,
+                                  .steps = 60,
+                                  .device = "node-1/0",
+                                  .source = "heartbeat",
+                                  .confidence = 1};
+
+    (void)state;
+    store_add_measurement(batch, &m);
+    m.at_s = 10;
+    m.device = NULL;
+    m.source = NULL;
+    store_add_measurement(batch, &m);
+    m.at_s = 30;
+    store_add_measurement(batch, &m);
+    m.job = 2;
+    store_add_measurement(batch, &m);
+    commit();
+    assert_int_equal(
+        store_read_measurements(f.reader, 1, 10, 25, 0, note_measurement, NULL, &f.err),
+        0);
+    assert_string_equal(text, "10 3 nan 60 - - 1;20 3 nan 60 node-1/0 heartbeat 1;");
+    drop_batch();
+}
+
+static int note_power(void *ctx, const struct store_power *power)
+{
+    (void)ctx;
+    note("%s %g %g %g %g %d;", power->device, power->at_s, power->watts, power->joules,
+         power->watts_high, power->modelled);
+    return 0;
+}
+
+static void power_is_kept_by_device(void **state)
+{
+    struct store_power power = {
+        .device = "a", .at_s = 2, .window_s = 2, .watts = 50, .joules = 100};
+
+    (void)state;
+    store_add_power(batch, &power);
+    power.device = "b";
+    power.modelled = true;
+    store_add_power(batch, &power);
+    commit();
+    assert_int_equal(store_read_power(f.reader, "b", 0, 0, 0, note_power, NULL, &f.err),
+                     0);
+    assert_string_equal(text, "b 2 50 100 50 1;");
+    drop_batch();
+}
+
+/* ---- energy ------------------------------------------------------------------------ */
+
+static void add_energy(double at_s, const char *device, uint64_t job, const char *user,
+                       double joules)
+{
+    struct store_energy energy = {.at_s = at_s,
+                                  .device = device,
+                                  .job = job,
+                                  .user = user,
+                                  .joules = joules,
+                                  .error_joules = joules / 10,
+                                  .busy_s = 1};
+
+    store_add_energy(batch, &energy);
+}
+
+static int note_sum(void *ctx, const struct store_energy_sum *sum)
+{
+    (void)ctx;
+    note("%g+%g %d %s %s %g~%g %g;", sum->start_s, sum->span_s, (int)sum->job,
+         or_none(sum->user), or_none(sum->device), sum->joules, sum->error_joules,
+         sum->busy_s);
+    return 0;
+}
+
+static void check_energy(enum store_energy_by by, struct store_energy_filter filter,
+                         const char *want)
+{
+    text[0] = '\0';
+    assert_int_equal(store_read_energy(f.reader, by, &filter, note_sum, NULL, &f.err), 0);
+    assert_string_equal(text, want);
+}
+
+static void energy_adds_up_by_whatever_is_asked(void **state)
+{
+    (void)state;
+    add_energy(100, "a", 1, "ann", 10);
+    add_energy(3599, "a", 1, "ann", 20); /* the same hour */
+    add_energy(3600, "a", 2, "ben", 50);
+    add_energy(3700, "b", 2, "ben", 40);
+    add_energy(90000, "b", 0, NULL, 10);
+    commit();
+    check_energy(STORE_ENERGY_TOTAL, (struct store_energy_filter){0},
+                 "0+93600 0 - - 130~13 5;");
+    check_energy(STORE_ENERGY_BY_JOB, (struct store_energy_filter){0},
+                 "3600+3600 2 ben - 90~9 2;0+3600 1 ann - 30~3 2;"
+                 "90000+3600 0 - - 10~1 1;");
+    check_energy(STORE_ENERGY_BY_USER, (struct store_energy_filter){.user = "ben"},
+                 "3600+3600 0 ben - 90~9 2;");
+    check_energy(STORE_ENERGY_BY_DEVICE, (struct store_energy_filter){0},
+                 "0+7200 0 - a 80~8 3;3600+90000 0 - b 50~5 2;");
+    check_energy(STORE_ENERGY_BY_HOUR, (struct store_energy_filter){.job = 2},
+                 "3600+3600 0 - - 90~9 2;");
+    check_energy(STORE_ENERGY_BY_HOUR, (struct store_energy_filter){.device = "a"},
+                 "0+3600 0 - - 30~3 2;3600+3600 0 - - 50~5 1;");
+    check_energy(STORE_ENERGY_BY_DAY, (struct store_energy_filter){0},
+                 "0+86400 0 - - 120~12 4;86400+86400 0 - - 10~1 1;");
+    check_energy(STORE_ENERGY_TOTAL,
+                 (struct store_energy_filter){.from_s = 3600, .to_s = 7200},
+                 "3600+3600 0 - - 90~9 2;");
+    check_energy(STORE_ENERGY_TOTAL, (struct store_energy_filter){.user = "eve"}, "");
+    drop_batch();
+}
+
+static void impossible_energy_is_refused(void **state)
+{
+    (void)state;
+    add_energy(INFINITY, "a", 0, NULL, 1);
+    assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
+    assert_int_equal(f.err.code, ERR_INVALID);
+    batch = store_batch_create();
+    add_energy(1, "a", 0, NULL, -1);
+    assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
+    assert_int_equal(f.err.code, ERR_INVALID);
+}
+
+/* ---- access ------------------------------------------------------------------------ */
+
+static int note_token(void *ctx, const struct store_token *token)
+{
+    (void)ctx;
+    note("%d %s %s %s %g %g;", (int)token->id, store_role_name(token->role), token->user,
+         or_none(token->note), token->expires_s, token->revoked_s);
+    return 0;
+}
+
+static void a_token_is_found_by_its_digest_and_not_stored_in_clear(void **state)
+{
+    struct store_token token = {.id = 1,
+                                .role = STORE_OPERATOR,
+                                .user = "ann",
+                                .uid = 1000,
+                                .note = "ci",
+                                .created_s = 5,
+                                .expires_s = 99};
+    unsigned char other[STORE_DIGEST_BYTES];
+
+    (void)state;
+    store_digest("secret", 6, token.digest);
+    assert_int_equal(token.digest[0], 0x2b); /* sha256sum says 2bb80d53... */
+    store_digest("Secret", 6, other);
+    store_put_token(batch, &token);
+    commit();
+    assert_int_equal(store_find_token(f.reader, token.digest, note_token, NULL, &f.err),
+                     0);
+    assert_string_equal(text, "1 operator ann ci 99 0;");
+    assert_int_equal(store_find_token(f.reader, other, note_token, NULL, &f.err), -1);
+    assert_int_equal(f.err.code, ERR_NOT_FOUND);
+    store_revoke_token(batch, 1, 50);
+    store_revoke_token(batch, 1, 60);
+    commit();
+    text[0] = '\0';
+    assert_int_equal(store_read_tokens(f.reader, note_token, NULL, &f.err), 0);
+    assert_string_equal(text, "1 operator ann ci 99 50;");
+    store_revoke_token(batch, 2, 60);
+    assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
+    assert_int_equal(f.err.code, ERR_NOT_FOUND);
+}
+
+static void roles_have_names(void **state)
+{
+    enum store_role role = STORE_VIEWER;
+
+    (void)state;
+    assert_true(store_role_named("operator", &role));
+    assert_int_equal(role, STORE_OPERATOR);
+    assert_false(store_role_named("root", &role));
+    assert_int_equal(role, STORE_OPERATOR);
+    drop_batch();
+}
+
+static int note_audit(void *ctx, const struct store_audit *audit)
+{
+    (void)ctx;
+    note("%d %s %s %s;", (int)audit->id, or_none(audit->user), audit->action,
+         audit->outcome);
+    return 0;
+}
+
+static void the_audit_log_is_read_newest_first(void **state)
+{
+    struct store_audit audit = {.at_s = 1,
+                                .user = "ann",
+                                .from = "unix",
+                                .action = "job.cancel",
+                                .outcome = "done"};
+
+    (void)state;
+    store_add_audit(batch, &audit);
+    audit.user = NULL;
+    audit.outcome = "refused";
+    store_add_audit(batch, &audit);
+    commit();
+    assert_int_equal(store_read_audit(f.reader, 0, 0, note_audit, NULL, &f.err), 0);
+    assert_int_equal(store_read_audit(f.reader, 2, 0, note_audit, NULL, &f.err), 0);
+    assert_string_equal(text, "2 - job.cancel refused;1 ann job.cancel done;"
+                              "1 ann job.cancel done;");
+    drop_batch();
+}
+
+/* ---- settings ---------------------------------------------------------------------- */
+
+static int note_setting(void *ctx, const char *name, const char *value)
+{
+    (void)ctx;
+    note("%s=%s;", name, value);
+    return 0;
+}
+
+static void settings_are_replaced_and_removed(void **state)
+{
+    char *value = NULL;
+
+    (void)state;
+    store_put_setting(batch, "policy", "{}");
+    store_put_setting(batch, "b", "1");
+    store_put_setting(batch, "policy", "{\"x\":1}");
+    commit();
+    assert_int_equal(store_read_settings(f.reader, note_setting, NULL, &f.err), 0);
+    assert_string_equal(text, "b=1;policy={\"x\":1};");
+    store_put_setting(batch, "b", NULL);
+    commit();
+    assert_int_equal(store_read_setting(f.reader, "b", &value, &f.err), -1);
+    assert_int_equal(f.err.code, ERR_NOT_FOUND);
+    assert_int_equal(store_read_setting(f.reader, "policy", &value, &f.err), 0);
+    assert_string_equal(value, "{\"x\":1}");
+    free(value);
+    drop_batch();
+}
+
+static int note_operator(void *ctx, const struct store_operator *word)
+{
+    (void)ctx;
+    note("%d %s %d %d %g %s;", (int)word->scope, word->name, word->drained,
+         (int)word->power, word->cap_watts, or_none(word->reason));
+    return 0;
+}
+
+static void an_operators_word_stays(void **state)
+{
+    struct store_operator word = {.scope = STORE_DEVICE,
+                                  .name = "node-1/0",
+                                  .drained = true,
+                                  .cap_watts = 150,
+                                  .reason = "fan"};
+
+    (void)state;
+    store_put_operator(batch, &word);
+    word = (struct store_operator){
+        .scope = STORE_NODE, .name = "node-1", .power = STORE_POWER_OFF};
+    store_put_operator(batch, &word);
+    word.drained = true;
+    store_put_operator(batch, &word);
+    commit();
+    assert_int_equal(store_read_operators(f.reader, note_operator, NULL, &f.err), 0);
+    assert_string_equal(text, "1 node-1/0 1 0 150 fan;0 node-1 1 2 0 -;");
+    drop_batch();
+}
+
+/* ---- checkpoints ------------------------------------------------------------------- */
+
+static void save(int version, size_t count)
+{
+    unsigned char *bytes = malloc(count);
+
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = (unsigned char)(i * 31 + (size_t)version);
+    assert_int_equal(store_save_model(f.store, "blend", version, 10 + version, bytes,
+                                      count, NULL, NULL, &f.err),
+                     0);
+    free(bytes);
+    store_flush(f.store);
+}
+
+static void the_newest_checkpoint_comes_back(void **state)
+{
+    struct store_model model = {0};
+    const size_t count = 1000003; /* four pieces */
+
+    (void)state;
+    assert_int_equal(store_load_model(f.reader, "blend", &model, &f.err), -1);
+    assert_int_equal(f.err.code, ERR_NOT_FOUND);
+    save(1, 17);
+    save(2, count);
+    assert_int_equal(store_load_model(f.reader, "blend", &model, &f.err), 0);
+    assert_int_equal(model.version, 2);
+    assert_true(model.at_s == 12);
+    assert_int_equal(model.count, count);
+    assert_int_equal(model.skipped, 0);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal((unsigned char)model.bytes[i], (unsigned char)(i * 31 + 2));
+    free(model.bytes);
+    drop_batch();
+}
+
+static void damage(const char *sql)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(f.path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static void a_damaged_checkpoint_is_passed_over(void **state)
+{
+    struct store_model model = {0};
+
+    (void)state;
+    save(1, 17);
+    save(2, 600000);
+    save(3, 600000);
+    damage("UPDATE model_parts SET bytes = zeroblob(length(bytes))"
+           " WHERE model = 3 AND part = 1");
+    damage(
+        "UPDATE models SET whole = 0 WHERE id = 2"); /* a crash before its last piece */
+    assert_int_equal(store_load_model(f.reader, "blend", &model, &f.err), 0);
+    assert_int_equal(model.version, 1);
+    assert_int_equal(model.skipped, 1);
+    free(model.bytes);
+    drop_batch();
+}
+
+static void a_checkpoint_has_a_size(void **state)
+{
+    (void)state;
+    assert_int_equal(store_save_model(f.store, "blend", 1, 0, "", 0, NULL, NULL, &f.err),
+                     -1);
+    assert_int_equal(f.err.code, ERR_LIMIT);
+    assert_int_equal(store_save_model(f.store, "blend", 1, 0, "",
+                                      STORE_MODEL_MAX_BYTES + 1, NULL, NULL, &f.err),
+                     -1);
+    assert_int_equal(f.err.code, ERR_LIMIT);
+    drop_batch();
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_client_resumes_after_the_last_event_it_saw),
+        TEST(measurements_come_in_order_of_time),
+        TEST(power_is_kept_by_device),
+        TEST(energy_adds_up_by_whatever_is_asked),
+        TEST(impossible_energy_is_refused),
+        TEST(a_token_is_found_by_its_digest_and_not_stored_in_clear),
+        TEST(roles_have_names),
+        TEST(the_audit_log_is_read_newest_first),
+        TEST(settings_are_replaced_and_removed),
+        TEST(an_operators_word_stays),
+        TEST(the_newest_checkpoint_comes_back),
+        TEST(a_damaged_checkpoint_is_passed_over),
+        TEST(a_checkpoint_has_a_size),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
