@@ -7,6 +7,7 @@
 extern const struct command cmd_bench;
 extern const struct command cmd_completion;
 extern const struct command cmd_config;
+extern const struct command cmd_devices;
 extern const struct command cmd_eval;
 extern const struct command cmd_gpus;
 extern const struct command cmd_help;

@@ -4,8 +4,9 @@
 #include "corgi/commands.h"
 
 static const struct command *const commands[] = {
-    &cmd_bench, &cmd_completion, &cmd_config, &cmd_eval,  &cmd_gpus,    &cmd_help,
-    &cmd_man,   &cmd_sim,        &cmd_store,  &cmd_train, &cmd_version, NULL,
+    &cmd_bench, &cmd_completion, &cmd_config, &cmd_devices, &cmd_eval,
+    &cmd_gpus,  &cmd_help,       &cmd_man,    &cmd_sim,     &cmd_store,
+    &cmd_train, &cmd_version,    NULL,
 };
 
 static const struct command corgi = {

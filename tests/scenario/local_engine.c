@@ -306,6 +306,7 @@ static void another_user_needs_root(void **state)
     j.engine.gid = 65534;
     chmod(b->dir, 0755);
     if (geteuid() != 0) {
+        j.engine.uid = geteuid() + 1;
         assert_int_equal(b->engine.ops->start(b->engine.self, &j.engine, &err), -1);
         assert_int_equal(err.code, ERR_UNSUPPORTED);
         return;
