@@ -97,6 +97,20 @@ int loop_set_cap(struct loop *loop, int device, double watts, double now_s,
     return 0;
 }
 
+int loop_fix_cap(struct loop *loop, int device, double watts, double now_s,
+                 struct err *err)
+{
+    if (loop_set_cap(loop, device, isnan(watts) ? 0 : watts, now_s, err) < 0)
+        return -1;
+    loop->fixed_cap_watts[device] = watts;
+    return 0;
+}
+
+void loop_allow_sleep(struct loop *loop, int node, bool allowed)
+{
+    loop->cluster->nodes[node].may_sleep = allowed;
+}
+
 void loop_set_settings(struct loop *loop, const struct optimize_settings *settings)
 {
     loop->settings = *settings;

@@ -29,6 +29,14 @@ void loop_uncap(struct loop *loop, int device, double until_s);
 int loop_set_cap(struct loop *loop, int device, double watts, double now_s,
                  struct err *err);
 
+/* An operator's word on the limit of a device: plans keep to it.  0 watts: no limit at
+ * all; NaN: the planner decides again.  Errors as loop_set_cap(). */
+int loop_fix_cap(struct loop *loop, int device, double watts, double now_s,
+                 struct err *err);
+
+/* Whether a node may be put to sleep. */
+void loop_allow_sleep(struct loop *loop, int node, bool allowed);
+
 void loop_set_settings(struct loop *loop, const struct optimize_settings *settings);
 const struct optimize_settings *loop_settings(const struct loop *loop);
 

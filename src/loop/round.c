@@ -26,6 +26,9 @@ struct loop *loop_create_take(const struct loop_options *options, struct cluster
     loop->jobs = jobs_create();
     loop->device_changed_s = mem_array(double, (size_t)cluster->device_count);
     loop->uncapped_until_s = mem_array(double, (size_t)cluster->device_count);
+    loop->fixed_cap_watts = mem_array(double, (size_t)cluster->device_count);
+    for (int d = 0; d < cluster->device_count; d++)
+        loop->fixed_cap_watts[d] = NAN;
     return loop;
 }
 
@@ -42,6 +45,7 @@ void loop_destroy(struct loop *loop)
     vec_free(&loop->ready);
     free(loop->device_changed_s);
     free(loop->uncapped_until_s);
+    free(loop->fixed_cap_watts);
     free(loop);
 }
 
@@ -219,17 +223,21 @@ struct optimize_input loop_input(struct loop *loop, double now_s)
     };
 }
 
-static void lift_caps(struct loop *loop, double now_s)
+/* A word of the operator goes before the guard's, the guard's before the plan's. */
+static void overrule_caps(struct loop *loop, double now_s)
 {
-    for (int d = 0; d < loop->cluster->device_count; d++)
+    for (int d = 0; d < loop->cluster->device_count; d++) {
         if (now_s < loop->uncapped_until_s[d])
             loop->plan.cap_watts[d] = 0;
+        if (!isnan(loop->fixed_cap_watts[d]))
+            loop->plan.cap_watts[d] = loop->fixed_cap_watts[d];
+    }
 }
 
 int loop_carry_out(struct loop *loop, const struct optimize_input *in,
                    const struct action **actions, size_t *count, struct err *err)
 {
-    lift_caps(loop, in->now_s);
+    overrule_caps(loop, in->now_s);
     if (place_check(in, &loop->plan, err) < 0)
         return err_prefix(err, "planner %s", loop->planner.ops->name);
     note_departures(loop, in->now_s);

@@ -17,6 +17,7 @@ struct loop {
     vec_of(const struct job_status *) ready; /* what the planner is shown */
     struct refine_score score;
     double *device_changed_s; /* (devices) when jobs or cap of a device last changed */
+    double *fixed_cap_watts;  /* (devices) an operator's word; NaN: none */
     double *uncapped_until_s; /* (devices) no cap is set before this */
 };
 

@@ -88,6 +88,12 @@ void mind_learn(struct mind *m, const struct observation *o)
     vec_push(&m->lessons, seen);
 }
 
+void mind_recall(struct mind *m, const struct memory *memory)
+{
+    memory_teach(memory, &m->model);
+    m->adapted_s = clock_wall_s() - ADAPT_GAP_S; /* as soon as it is idle */
+}
+
 /* ---- on the thread
  * ------------------------------------------------------------------------ */
 

@@ -27,6 +27,9 @@ void mind_destroy(struct mind *mind); /* NULL is fine */
 /* What the loop's model has absorbed too. */
 void mind_learn(struct mind *mind, const struct observation *seen);
 
+/* At the start: teach the thread's model, on the caller's thread. */
+void mind_recall(struct mind *mind, const struct memory *memory);
+
 /* Solve the draft, then done(ctx) on the reactor's thread.  One at a time. */
 struct mind_timing {
     double solve_s;

@@ -35,6 +35,7 @@ static void destroy_record(struct record *record)
 {
     store_job_destroy(record->stored);
     free(record->quote_json);
+    free(record->final);
     vec_free(&record->waiters);
     free(record);
 }

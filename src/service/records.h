@@ -19,6 +19,7 @@ enum phase {
     PHASE_LAUNCHING,  /* stored; waits for others to leave its devices */
     PHASE_STARTING,   /* the engine was told */
     PHASE_RUNNING,    /* the engine said it runs */
+    PHASE_ENDED,      /* until the store has its end */
 };
 
 struct promise_watch {
@@ -34,10 +35,13 @@ struct record {
     enum phase phase;
     bool held;       /* by a person */
     bool over_quota; /* by its user's quota, from round to round */
+    bool gone;       /* its end is stored; only its devices are not free yet */
     bool dirty;      /* the store could not take its last change */
     bool scale_to_zero;
     int max_replicas;
     int attempt;
+    int engine_count; /* devices of the attempt the engine was told of */
+    int engine_devices[LOOP_MAX_GANG];
     int leaving_attempt; /* that was told to stop and has not ended yet; 0: none */
     int leaving_count;
     int leaving_devices[LOOP_MAX_GANG];
@@ -57,6 +61,7 @@ struct record {
     double watts;           /* its share of power; NaN */
     double joules, joules_error, joules_modelled;
     struct promise_watch watch;
+    struct job_status *final;         /* how it ended; NULL: it has not */
     vec_of(struct request *) waiters; /* answered when it is stored */
 };
 
@@ -90,7 +95,7 @@ static inline const struct job *record_job(const struct record *r)
 
 static inline bool record_has_devices(const struct record *r)
 {
-    return r->phase >= PHASE_COMMITTING;
+    return r->phase >= PHASE_COMMITTING && r->phase <= PHASE_RUNNING;
 }
 
 static inline const char *record_user(const struct record *r)

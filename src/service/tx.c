@@ -90,14 +90,18 @@ static void finish(struct tx *tx, const struct err *err)
     s->failing = err->code == ERR_SYSTEM || (s->failing && !stored);
     for (size_t i = 0; i < tx->tellings.count && stored; i++)
         tell(s, &tx->tellings.items[i]);
+    if (tx->done)
+        tx->done(tx->ctx, err);
     vec_each (uint64_t, id, &tx->jobs) {
         struct record *record = records_get(s->records, *id);
 
         if (record && !stored)
             record->dirty = true;
+        else if (record && record->phase == PHASE_ENDED && record->leaving_attempt > 0)
+            record->gone = true;
+        else if (record && record->phase == PHASE_ENDED && !record->dirty)
+            records_drop(s->records, record);
     }
-    if (tx->done)
-        tx->done(tx->ctx, err);
     free_tx(tx);
 }
 
@@ -265,5 +269,5 @@ void tx_job_was(struct tx *tx, struct record *r, const struct job_status *status
 
 void tx_job(struct tx *tx, struct record *r, const struct tx_step *step)
 {
-    tx_job_was(tx, r, loop_job(tx->service->loop, r->id), step);
+    tx_job_was(tx, r, r->final ? r->final : loop_job(tx->service->loop, r->id), step);
 }

@@ -283,7 +283,7 @@ static void running(struct json_out *out, const struct service *s, const struct 
 void views_record(struct json_out *out, const struct service *s, const struct record *r,
                   struct views_how how)
 {
-    const struct job_status *status = loop_job(s->loop, r->id);
+    const struct job_status *status = r->final ? r->final : loop_job(s->loop, r->id);
     bool held = r->held;
 
     json_out_begin_object(out);

@@ -1,0 +1,169 @@
+/* energy.c - see energy.h */
+#include "service/energy.h"
+
+#include "base/err.h"
+#include "loop/belief.h"
+#include "loop/control.h"
+#include "service/tx.h"
+#include "service/views.h"
+#include "store/energy.h"
+#include "store/telemetry.h"
+
+#include <math.h>
+
+#define METER_ERROR 0.03 /* half a 90 % interval of what a meter says, as a share */
+#define MODEL_ERROR 0.20 /* and of what a model says */
+
+struct part { /* of one job in the energy of its device */
+    struct record *record;
+    double added;  /* watts it is believed to add */
+    double spread; /* half a 90 % interval of that */
+    double joules, error;
+};
+
+static int find_parts(struct service *s, int device, struct part *parts)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+    const struct device *d = &c->devices[device];
+    double idle = c->types[d->type].idle_watts;
+    int count = 0;
+
+    for (int i = 0; i < d->job_count; i++) {
+        const struct job_status *status = loop_job(s->loop, d->jobs[i]);
+        struct record *r = records_get(s->records, d->jobs[i]);
+        struct prediction p;
+
+        if (!r || r->phase != PHASE_RUNNING)
+            continue;
+        p = belief_alone(loop_model(s->loop), &status->job, d->type);
+        parts[count++] = (struct part){.record = r,
+                                       .added = fmax(p.watts.value - idle, 1),
+                                       .spread = (p.watts.high - p.watts.low) / 2};
+    }
+    return count;
+}
+
+/* A share is sure when the job is alone; else as sure as the powers it is made from. */
+static void split(struct part *parts, int count, double joules, double idle_joules,
+                  double relative_error)
+{
+    double dynamic = fmax(0, joules - idle_joules), sum = 0;
+
+    idle_joules = fmin(idle_joules, joules);
+    for (int i = 0; i < count; i++)
+        sum += parts[i].added;
+    for (int i = 0; i < count; i++) {
+        double share = parts[i].added / sum;
+        double unsure = count > 1 ? fmin(1, parts[i].spread / parts[i].added) *
+                                        (1 - share) * share * dynamic
+                                  : 0;
+
+        parts[i].joules = idle_joules / count + share * dynamic;
+        parts[i].error = hypot(unsure, relative_error * parts[i].joules);
+    }
+}
+
+static void book_host(struct service *s, struct store_batch *batch, int device,
+                      double at_s)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+    int n = c->devices[device].node;
+    const struct node *node = &c->nodes[n];
+    struct node_more *more = &s->nodes[n];
+    double watts = node->state == NODE_ASLEEP ? node->sleep_watts : node->host_watts;
+    double joules = watts * fmax(0, at_s - more->host_s);
+
+    if (node->first_device != device || node->state == NODE_DOWN)
+        return;
+    more->host_s = at_s;
+    s->total_joules += joules;
+    store_add_energy(batch, &(struct store_energy){.at_s = at_s,
+                                                   .device = node->name,
+                                                   .joules = joules,
+                                                   .error_joules = MODEL_ERROR * joules,
+                                                   .modelled_joules = joules});
+}
+
+static void book_part(struct service *s, struct store_batch *batch,
+                      const struct engine_event *e, struct part *part, double window_s)
+{
+    struct record *r = part->record;
+    double modelled = e->modelled ? part->joules : 0;
+
+    r->joules += part->joules;
+    r->joules_error += part->error;
+    r->joules_modelled += modelled;
+    if (window_s > 0)
+        r->watts = part->joules / window_s * record_job(r)->devices;
+    store_add_energy(batch, &(struct store_energy){.at_s = e->at_s,
+                                                   .device = s->devices[e->device].name,
+                                                   .job = r->id,
+                                                   .user = record_user(r),
+                                                   .joules = part->joules,
+                                                   .error_joules = part->error,
+                                                   .modelled_joules = modelled,
+                                                   .busy_s = window_s});
+}
+
+static void book_idle(struct service *s, struct store_batch *batch,
+                      const struct engine_event *e)
+{
+    double error = e->modelled ? MODEL_ERROR : METER_ERROR;
+
+    store_add_energy(
+        batch, &(struct store_energy){.at_s = e->at_s,
+                                      .device = s->devices[e->device].name,
+                                      .joules = e->joules,
+                                      .error_joules = error * e->joules,
+                                      .modelled_joules = e->modelled ? e->joules : 0});
+}
+
+static void tell(struct service *s, const struct engine_event *e)
+{
+    struct str data = {0};
+    struct json_out out;
+
+    json_out_init(&out, &data, false);
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "device", s->devices[e->device].name);
+    json_out_key_number(&out, "at_s", e->at_s);
+    views_number(&out, "watts", e->watts);
+    json_out_end(&out);
+    tx_tell(s, "power", NULL, &data);
+}
+
+void energy_power(struct service *s, const struct engine_event *e)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+    struct device_more *more = &s->devices[e->device];
+    struct store_batch *batch;
+    struct part parts[LOOP_MAX_SHARE];
+    double window_s = fmax(0, e->at_s - more->told_s);
+    int count = find_parts(s, e->device, parts);
+
+    if (!(e->joules >= 0) || !isfinite(e->joules))
+        return;
+    batch = store_batch_create();
+    more->watts = e->watts;
+    more->joules += e->joules;
+    more->modelled = e->modelled;
+    more->told_s = e->at_s;
+    s->total_joules += e->joules;
+    split(parts, count, e->joules,
+          c->types[c->devices[e->device].type].idle_watts * window_s,
+          e->modelled ? MODEL_ERROR : METER_ERROR);
+    for (int i = 0; i < count; i++)
+        book_part(s, batch, e, &parts[i], window_s);
+    if (count == 0)
+        book_idle(s, batch, e);
+    book_host(s, batch, e->device, e->at_s);
+    store_add_power(batch, &(struct store_power){.device = more->name,
+                                                 .at_s = e->at_s,
+                                                 .window_s = window_s,
+                                                 .watts = e->watts,
+                                                 .joules = e->joules,
+                                                 .modelled = e->modelled});
+    if (store_commit(s->store, batch, STORE_RELAXED, NULL, NULL, NULL) < 0)
+        store_batch_destroy(batch);
+    tell(s, e);
+}

@@ -1,0 +1,15 @@
+/* ledger.h - why here: decisions with what else was possible and what it would cost */
+#ifndef CORGI_SERVICE_LEDGER_H
+#define CORGI_SERVICE_LEDGER_H
+
+#include "service/tx.h"
+
+/* A job got or changed its devices.  Sets what is expected of it in its record. */
+void ledger_placed(struct service *s, struct tx *tx, struct record *r, const char *what,
+                   const char *reason);
+
+/* A decision about a job without a new place: stop, cap, guard. */
+void ledger_note(struct service *s, struct tx *tx, const struct record *r,
+                 const char *what, const char *devices, const char *reason);
+
+#endif

@@ -1,0 +1,261 @@
+/* lifecycle.c - see lifecycle.h */
+#include "service/lifecycle.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "service/rounds.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A job that could not be started, or ran out of memory, so often is given up. */
+#define START_FAILURES_MAX 3
+
+void lifecycle_explain(struct record *r, const char *code, const char *format, ...)
+{
+    va_list args;
+
+    str_copy(r->reason_code, sizeof(r->reason_code), code ? code : "");
+    va_start(args, format);
+    vsnprintf(r->reason, sizeof(r->reason), format, args);
+    va_end(args);
+}
+
+static void explain_why(struct record *r, const struct why *why)
+{
+    lifecycle_explain(r, why->code, "%s", why->text ? why->text : "");
+}
+
+void lifecycle_engine_job(struct record *r, const struct job_status *status,
+                          struct engine_job *job)
+{
+    static const char *const nothing[] = {NULL};
+    const struct store_request *q = &r->stored->request;
+
+    r->engine_count = status->device_count;
+    memcpy(r->engine_devices, status->devices, sizeof(r->engine_devices));
+    *job = (struct engine_job){
+        .job = &status->job,
+        .attempt = r->attempt,
+        .uid = q->uid,
+        .gid = q->gid,
+        .directory = q->directory ? q->directory : "/",
+        .argv = q->argv ? q->argv : nothing,
+        .env = q->env ? q->env : nothing,
+        .output = q->output,
+        .metrics_url = q->metrics_url,
+        .metrics_counter = q->metrics_counter,
+        .progress_file = q->progress_file,
+        .stop_grace_s = q->stop_grace_s,
+        .checkpoint_signal = q->checkpoint_signal,
+        .device_count = status->device_count,
+        .devices = status->devices,
+    };
+}
+
+/* ---- stopping
+ * -------------------------------------------------------------------------- */
+
+void lifecycle_left(struct service *s, struct record *r)
+{
+    for (int i = 0; i < r->leaving_count; i++)
+        s->devices[r->leaving_devices[i]].leaving--;
+    r->leaving_attempt = r->leaving_count = 0;
+    lifecycle_launch(s);
+}
+
+void lifecycle_stop(struct service *s, struct record *r, enum engine_stop how)
+{
+    struct err err = {0};
+
+    if (r->phase < PHASE_STARTING || r->phase > PHASE_RUNNING)
+        return;
+    r->leaving_attempt = r->attempt;
+    r->leaving_count = r->engine_count;
+    for (int i = 0; i < r->engine_count; i++) {
+        r->leaving_devices[i] = r->engine_devices[i];
+        s->devices[r->engine_devices[i]].leaving++;
+    }
+    if (s->engine.ops->stop(s->engine.self, r->id, how, &err) == 0)
+        return;
+    if (err.code != ERR_NOT_FOUND)
+        log_warn("stop_failed", LOG_U64("job", r->id), LOG_ERR(&err));
+    lifecycle_left(s, r);
+}
+
+/* ---- the end
+ * --------------------------------------------------------------------------- */
+
+static const char *what_of(enum job_state state)
+{
+    return state == JOB_DONE ? "done" : state == JOB_FAILED ? "failed" : "cancelled";
+}
+
+void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
+                   enum job_state state, const struct why *why)
+{
+    const struct job_status *status = loop_job(s->loop, r->id);
+    enum job_state from = status ? status->state : JOB_WAITING;
+    struct job_status final = {.job = *record_job(r)};
+    struct tx *own = tx ? tx : tx_begin(s);
+
+    if (status)
+        final = *status;
+    final.state = state;
+    if (state != JOB_DONE)
+        lifecycle_stop(s, r, ENGINE_STOP_CANCEL);
+    if (status)
+        loop_end_job(s->loop, r->id, service_now_s(s), NULL);
+    r->final = mem_dup(&final, 1, sizeof(final));
+    r->phase = PHASE_ENDED;
+    r->ended_s = service_now_s(s);
+    r->held = false;
+    explain_why(r, why);
+    s->done += state == JOB_DONE;
+    s->failed += state == JOB_FAILED;
+    s->cancelled += state == JOB_CANCELLED;
+    tx_job_was(own, r, r->final,
+               &(struct tx_step){.what = what_of(state), .from = from, .by = why->by});
+    log_info("job_ended", LOG_U64("job", r->id), LOG_STR("state", what_of(state)),
+             LOG_STR("reason", r->reason));
+    if (!tx)
+        tx_commit(own, NULL, NULL);
+    rounds_poke(s);
+}
+
+void lifecycle_requeue(struct service *s, struct tx *tx, struct record *r,
+                       const struct why *why)
+{
+    const struct job_status *status = loop_job(s->loop, r->id);
+    enum job_state from = status->state;
+    struct tx *own = tx ? tx : tx_begin(s);
+
+    lifecycle_stop(s, r, ENGINE_STOP_MOVE);
+    if (status->state == JOB_RUNNING)
+        loop_requeue(s->loop, r->id, service_now_s(s), NULL);
+    r->phase = PHASE_WAITING;
+    r->steps_before = status->steps_done;
+    r->rate = r->watts = r->predicted_rate = NAN;
+    r->watch.below_since_s = r->watch.checked_s = NAN;
+    r->expected_end_s = NAN;
+    explain_why(r, why);
+    tx_job(own, r, &(struct tx_step){.what = "requeued", .from = from, .by = why->by});
+    log_info("job_requeued", LOG_U64("job", r->id), LOG_STR("reason", r->reason));
+    if (!tx)
+        tx_commit(own, NULL, NULL);
+    rounds_poke(s);
+}
+
+/* ---- the beginning
+ * --------------------------------------------------------------------- */
+
+void lifecycle_place(struct service *s, struct tx *tx, struct record *r, bool moved)
+{
+    const struct job_status *status = loop_job(s->loop, r->id);
+
+    r->attempt++;
+    r->phase = PHASE_COMMITTING;
+    r->steps_before = status->steps_done;
+    r->rate = r->watts = NAN;
+    r->watch.below_since_s = r->watch.checked_s = NAN;
+    lifecycle_explain(r, "", "%s", "");
+    tx_job(tx, r,
+           &(struct tx_step){.what = moved ? "moved" : "started",
+                             .from = moved ? JOB_RUNNING : JOB_WAITING});
+}
+
+void lifecycle_placed(struct service *s, uint64_t job, int attempt, bool stored)
+{
+    struct record *r = records_get(s->records, job);
+
+    if (!r || r->attempt != attempt || r->phase != PHASE_COMMITTING)
+        return; /* cancelled, requeued or moved on meanwhile */
+    if (stored || r->leaving_attempt > 0) {
+        r->phase = PHASE_LAUNCHING;
+        return;
+    }
+    /* An attempt nobody could tell of after a crash must not be started. */
+    loop_requeue(s->loop, job, service_now_s(s), NULL);
+    r->phase = PHASE_WAITING;
+    lifecycle_explain(r, "policy", "waits: the daemon cannot write to its store");
+}
+
+static bool devices_are_free(const struct service *s, const struct job_status *status)
+{
+    for (int i = 0; i < status->device_count; i++)
+        if (s->devices[status->devices[i]].leaving > 0)
+            return false;
+    return true;
+}
+
+static void not_started(struct service *s, struct record *r, const struct err *err)
+{
+    struct why why = {.code = "not_started", .text = err->text};
+
+    log_warn("start_failed", LOG_U64("job", r->id), LOG_ERR(err));
+    r->phase = PHASE_LAUNCHING; /* the engine has nothing of it to stop */
+    if (++r->start_failures >= START_FAILURES_MAX)
+        lifecycle_end(s, NULL, r, JOB_FAILED, &why);
+    else
+        lifecycle_requeue(s, NULL, r, &why);
+}
+
+static void launch(struct service *s, struct record *r, const struct job_status *status)
+{
+    struct engine_job job;
+    struct err err = {0};
+
+    lifecycle_engine_job(r, status, &job);
+    r->phase = PHASE_STARTING;
+    if (s->engine.ops->start(s->engine.self, &job, &err) < 0) {
+        not_started(s, r, &err);
+        return;
+    }
+    log_info("job_started", LOG_U64("job", r->id), LOG_I64("attempt", r->attempt),
+             LOG_STR("device", s->devices[status->devices[0]].name),
+             LOG_I64("devices", status->device_count));
+}
+
+void lifecycle_launch(struct service *s)
+{
+    size_t count;
+    struct record *const *all = records_all(s->records, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        struct record *r = all[i];
+        const struct job_status *status;
+
+        if (r->phase != PHASE_LAUNCHING || r->leaving_attempt > 0)
+            continue;
+        status = loop_job(s->loop, r->id);
+        if (status && status->state == JOB_RUNNING && devices_are_free(s, status))
+            launch(s, r, status);
+    }
+}
+
+/* ---- trouble with the disk
+ * --------------------------------------------------------------- */
+
+void lifecycle_retry(struct service *s)
+{
+    size_t count;
+    struct record *const *all = records_all(s->records, &count);
+    struct tx *tx = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        struct record *r = all[i];
+
+        if (!r->dirty || r->phase == PHASE_PENDING)
+            continue;
+        if (!tx)
+            tx = tx_begin(s);
+        tx_job(tx, r,
+               &(struct tx_step){.what = r->final ? what_of(r->final->state) : "stored",
+                                 .from = r->final ? r->final->state : JOB_WAITING});
+    }
+    if (tx)
+        tx_commit(tx, NULL, NULL);
+}

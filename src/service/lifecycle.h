@@ -1,0 +1,50 @@
+/* lifecycle.h - the steps of a job's life, each stored, told and carried out
+ *
+ * An attempt is stored before the engine hears of it, so that after a crash every attempt
+ * the engine may know is known here too, and none runs twice. */
+#ifndef CORGI_SERVICE_LIFECYCLE_H
+#define CORGI_SERVICE_LIFECYCLE_H
+
+#include "service/tx.h"
+
+/* Why something happens, and on whose word (NULL: the daemon's). */
+struct why {
+    const char *code; /* as reason_code in the API */
+    const char *text;
+    const char *by;
+};
+
+void lifecycle_explain(struct record *r, const char *code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The job is over.  Stops what runs of it.  With a tx its rows go there and the caller
+ * commits, else it is committed here. */
+void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
+                   enum job_state state, const struct why *why);
+
+/* Back to the queue; what runs of it is stopped, with a checkpoint. */
+void lifecycle_requeue(struct service *s, struct tx *tx, struct record *r,
+                       const struct why *why);
+
+/* The round gave it devices: the attempt counts up and is put into the tx. */
+void lifecycle_place(struct service *s, struct tx *tx, struct record *r, bool moved);
+/* That tx is stored (or, when not, the job goes back to the queue). */
+void lifecycle_placed(struct service *s, uint64_t job, int attempt, bool stored);
+
+/* Start whatever has its devices to itself now. */
+void lifecycle_launch(struct service *s);
+
+/* Tell the engine, if it was told of this attempt, to stop it; its devices count as taken
+ * until it has ended. */
+void lifecycle_stop(struct service *s, struct record *r, enum engine_stop how);
+/* It has ended. */
+void lifecycle_left(struct service *s, struct record *r);
+
+/* The job as the engine needs it; borrowed from the record, which notes its devices. */
+void lifecycle_engine_job(struct record *r, const struct job_status *status,
+                          struct engine_job *job);
+
+/* Write again what the store could not take. */
+void lifecycle_retry(struct service *s);
+
+#endif

@@ -1,0 +1,277 @@
+/* rounds.c - see rounds.h */
+#include "service/rounds.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "loop/draft.h"
+#include "loop/place/place.h"
+#include "service/figures.h"
+#include "service/ledger.h"
+#include "service/lifecycle.h"
+#include "service/mind.h"
+#include "service/quotas.h"
+#include "store/settings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* While the store cannot write, nothing new starts; a round is tried this often. */
+#define FAILING_GAP_S 2.0
+
+static double gap_s(const struct service *s)
+{
+    return s->failing ? FAILING_GAP_S : s->config.planner.gap_s;
+}
+
+static void set_timer(struct service *s)
+{
+    double since_s = clock_wall_s() - s->round_wall_s;
+    double wait_s = (s->round_wanted ? gap_s(s) : s->config.planner.every_s) - since_s;
+
+    reactor_timer_after(s->round_timer, fmax(wait_s, 0.001));
+}
+
+void rounds_poke(struct service *s)
+{
+    if (s->round_wanted || s->draining || s->starting)
+        return;
+    s->round_wanted = true;
+    if (!s->round_running)
+        set_timer(s);
+}
+
+/* ---- carrying out
+ * ---------------------------------------------------------------------- */
+
+struct placed { /* starts and moves of a round whose tx is on its way */
+    struct service *service;
+    vec_of(uint64_t) jobs;
+    vec_of(int) attempts;
+};
+
+static void node_event(struct service *s, struct tx *tx, int node, const char *what)
+{
+    struct str data = {0};
+    struct json_out out;
+
+    json_out_init(&out, &data, false);
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "name", loop_cluster(s->loop)->nodes[node].name);
+    json_out_key_string(&out, "what", what);
+    json_out_key_number(&out, "at_s", service_now_s(s));
+    json_out_end(&out);
+    tx_event(tx, "node", NULL, &data);
+}
+
+static void failed(const char *what, int subject, const struct err *err)
+{
+    log_warn("engine_refused", LOG_STR("action", what), LOG_I64("subject", subject),
+             LOG_ERR(err));
+}
+
+static void do_node(struct service *s, struct tx *tx, const struct action *a)
+{
+    struct err err = {0};
+    bool wake = a->kind == ACTION_WAKE;
+    int rc = wake ? s->engine.ops->wake(s->engine.self, a->node, &err)
+                  : s->engine.ops->sleep(s->engine.self, a->node, &err);
+
+    if (rc < 0) {
+        failed(wake ? "wake" : "sleep", a->node, &err);
+        /* The loop believes it: put that right. */
+        loop_restore_node(s->loop, a->node, NODE_AWAKE, service_now_s(s));
+        return;
+    }
+    node_event(s, tx, a->node, wake ? "wake" : "sleep");
+}
+
+static void do_cap(struct service *s, struct tx *tx, const struct action *a)
+{
+    const struct device *d = &loop_cluster(s->loop)->devices[a->device];
+    const struct record *r =
+        d->job_count > 0 ? records_get(s->records, d->jobs[0]) : NULL;
+    struct err err = {0};
+    char reason[120];
+
+    if (s->engine.ops->cap(s->engine.self, a->device, a->cap_watts, &err) < 0) {
+        failed("cap", a->device, &err);
+        loop_set_cap(s->loop, a->device, 0, service_now_s(s), NULL);
+        return;
+    }
+    if (!r)
+        return;
+    if (a->cap_watts > 0)
+        snprintf(reason, sizeof(reason),
+                 "power limit of %.0f W: all needs there are still met", a->cap_watts);
+    else
+        snprintf(reason, sizeof(reason), "power limit lifted");
+    ledger_note(s, tx, r, "cap", s->devices[a->device].name, reason);
+}
+
+static void do_stop(struct service *s, struct tx *tx, const struct action *a)
+{
+    struct record *r = records_get(s->records, a->job);
+    const struct job_status *status = loop_job(s->loop, a->job);
+
+    r->phase = PHASE_WAITING;
+    r->steps_before = status->steps_done;
+    r->expected_end_s = r->rate = r->watts = NAN;
+    lifecycle_explain(r, "policy", "stopped to make room; it goes on later");
+    tx_job(tx, r, &(struct tx_step){.what = "stopped", .from = JOB_RUNNING});
+    ledger_note(s, tx, r, "stop", NULL, r->reason);
+}
+
+static void do_place(struct service *s, struct tx *tx, const struct action *a,
+                     struct placed *placed)
+{
+    struct record *r = records_get(s->records, a->job);
+    bool moved = a->kind == ACTION_MOVE;
+
+    lifecycle_place(s, tx, r, moved);
+    ledger_placed(s, tx, r, moved ? "move" : "start",
+                  moved
+                      ? "costs less, or keeps a promise, even with the work a move loses"
+                      : "the least cost that keeps what was promised");
+    vec_push(&placed->jobs, r->id);
+    vec_push(&placed->attempts, r->attempt);
+}
+
+static void stored(void *ctx, const struct err *err)
+{
+    struct placed *p = ctx;
+
+    for (size_t i = 0; i < p->jobs.count; i++)
+        lifecycle_placed(p->service, p->jobs.items[i], p->attempts.items[i],
+                         err->code == ERR_NONE);
+    lifecycle_launch(p->service);
+    vec_free(&p->jobs);
+    vec_free(&p->attempts);
+    free(p);
+}
+
+static void carry_out(struct service *s, const struct action *actions, size_t count)
+{
+    struct placed *placed = mem_new(struct placed);
+    struct tx *tx = tx_begin(s);
+
+    placed->service = s;
+    for (const struct action *a = actions; a < actions + count; a++) {
+        figures_action(s, a->kind);
+        /* Whoever leaves is told before the rows are written: it only makes room. */
+        if (a->kind == ACTION_MOVE || a->kind == ACTION_STOP)
+            lifecycle_stop(s, records_get(s->records, a->job), ENGINE_STOP_MOVE);
+        switch (a->kind) {
+        case ACTION_WAKE:
+        case ACTION_SLEEP:
+            do_node(s, tx, a);
+            break;
+        case ACTION_CAP:
+            do_cap(s, tx, a);
+            break;
+        case ACTION_STOP:
+            do_stop(s, tx, a);
+            break;
+        case ACTION_MOVE:
+        case ACTION_START:
+            do_place(s, tx, a, placed);
+            break;
+        }
+    }
+    tx_commit(tx, stored, placed);
+}
+
+/* ---- why the others wait
+ * ----------------------------------------------------------------- */
+
+static void explain_waiting(struct service *s)
+{
+    static const char *const codes[] = {"", "capacity", "rate", "memory", "policy"};
+    static const char *const texts[] = {
+        "", "waits: all devices it could use are taken",
+        "waits: no free device is believed to keep its requirement",
+        "waits: it fits into the memory of nothing that is free",
+        "waits: held back by order, quota or the power limit"};
+    const struct plan *plan = loop_plan(s->loop);
+
+    for (size_t i = 0; i < plan->seat_count; i++) {
+        const struct seat *seat = &plan->seats[i];
+        struct record *r;
+
+        if (seat->device_count > 0 || seat->reason == UNPLACED_NONE)
+            continue;
+        r = records_get(s->records, seat->job);
+        if (r && r->phase == PHASE_WAITING && !r->held && !r->over_quota)
+            lifecycle_explain(r, codes[seat->reason], "%s", texts[seat->reason]);
+    }
+}
+
+/* ---- a round
+ * ------------------------------------------------------------------------------ */
+
+static void planned(void *ctx, struct draft *draft, const struct mind_timing *timing)
+{
+    struct service *s = ctx;
+    const struct action *actions;
+    size_t count;
+    struct err err = {0};
+
+    s->round_running = false;
+    figures_round(s, timing);
+    if (s->draining) {
+        draft_destroy(draft);
+        return;
+    }
+    if (draft_apply(draft, s->loop, service_now_s(s), &actions, &count, &err) < 0) {
+        /* Something it counted on has gone meanwhile: plan again. */
+        s->stale_plans++;
+        s->round_wanted = true;
+        log_debug("plan_stale", LOG_ERR(&err));
+    } else {
+        if (count > 0)
+            carry_out(s, actions, count);
+        explain_waiting(s);
+    }
+    draft_destroy(draft);
+    set_timer(s);
+}
+
+static void try_store(struct service *s)
+{
+    struct tx *tx = tx_begin(s);
+
+    store_put_setting(tx_batch(tx), "written", "again");
+    tx_commit(tx, NULL, NULL);
+}
+
+void rounds_due(void *ctx)
+{
+    struct service *s = ctx;
+    struct draft *draft;
+    struct err err = {0};
+
+    if (s->round_running || s->draining)
+        return;
+    s->round_wall_s = clock_wall_s();
+    if (s->failing) { /* nothing may start: see whether the store writes again */
+        lifecycle_retry(s);
+        try_store(s);
+        s->round_wanted = true;
+        set_timer(s);
+        return;
+    }
+    s->round_wanted = false;
+    s->rounds++;
+    quotas_apply(s);
+    draft =
+        draft_create(s->loop, service_now_s(s), (size_t)s->config.planner.most_waiting);
+    s->round_running = true;
+    if (mind_plan(s->mind, draft, planned, s, &err) == 0)
+        return;
+    log_warn("round_refused", LOG_ERR(&err));
+    s->round_running = false;
+    draft_destroy(draft);
+    s->round_wanted = true;
+    set_timer(s);
+}

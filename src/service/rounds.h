@@ -1,0 +1,14 @@
+/* rounds.h - when the loop plans, and carrying out what it decided */
+#ifndef CORGI_SERVICE_ROUNDS_H
+#define CORGI_SERVICE_ROUNDS_H
+
+#include "service/state.h"
+
+/* Something happened that may call for another plan: a round as soon as the gap allows.
+ */
+void rounds_poke(struct service *s);
+
+/* For the timer. */
+void rounds_due(void *service);
+
+#endif
