@@ -447,6 +447,21 @@ int service_config_load(struct service_config *config, const char *path, struct 
     return 0;
 }
 
+static void replace(char **text, const char *by)
+{
+    if (!by)
+        return;
+    free(*text);
+    *text = mem_strdup(by);
+}
+
+void service_config_override(struct service_config *config, const char *socket,
+                             const char *state)
+{
+    replace(&config->listen.socket, socket);
+    replace(&config->state, state);
+}
+
 void service_config_fini(struct service_config *config)
 {
     config_fini(service_config_keys, config);

@@ -88,6 +88,9 @@ extern const struct config_key service_config_keys[];
 /* The file over the defaults; path NULL: the defaults alone.  *config is untouched on
  * failure; end it with service_config_fini(). */
 int service_config_load(struct service_config *config, const char *path, struct err *err);
+/* What the command line says goes before the file; NULL: nothing. */
+void service_config_override(struct service_config *config, const char *socket,
+                             const char *state);
 void service_config_fini(struct service_config *config);
 
 /* Where things are when nobody says so: the system's folders for root, else those of the

@@ -387,7 +387,7 @@ void job_parse_fini(struct parsed_job *p)
     vec_free(&p->env);
 }
 
-static void canonical(struct json_out *out, const struct json_value *value)
+void job_parse_copy(struct json_out *out, const struct json_value *value)
 {
     struct json_iter it = {.object = value};
     double n = 0;
@@ -411,14 +411,14 @@ static void canonical(struct json_out *out, const struct json_value *value)
     case JSON_KIND_ARRAY:
         json_out_begin_array(out);
         for (size_t i = 0; i < json_value_count(value); i++)
-            canonical(out, json_value_item(value, i));
+            job_parse_copy(out, json_value_item(value, i));
         json_out_end(out);
         break;
     case JSON_KIND_OBJECT:
         json_out_begin_object(out);
         while (json_iter_next(&it)) {
             json_out_key(out, it.key);
-            canonical(out, it.value);
+            job_parse_copy(out, it.value);
         }
         json_out_end(out);
         break;
@@ -432,7 +432,7 @@ void job_parse_digest(const struct json_value *body,
     struct json_out out;
 
     json_out_init(&out, &bytes, false);
-    canonical(&out, body);
+    job_parse_copy(&out, body);
     store_digest(str_text(&bytes), bytes.length, digest);
     str_fini(&bytes);
 }

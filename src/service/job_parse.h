@@ -31,6 +31,9 @@ int job_parse_change(struct service *s, const struct json_value *change,
 void job_parse_digest(const struct json_value *body,
                       unsigned char digest[STORE_DIGEST_BYTES]);
 
+/* A JSON value written again. */
+void job_parse_copy(struct json_out *out, const struct json_value *value);
+
 /* The bits of allowed types from their names, with commas between; types the cluster does
  * not have (any more) are passed over; names NULL or "": 0. */
 uint64_t job_parse_types(const struct service *s, const char *names);

@@ -71,7 +71,7 @@ static int find_devices(const struct service *s, const char *names, int *devices
 
     while (names && *names && count < LOOP_MAX_GANG) {
         size_t length = strcspn(names, ",");
-        char name[LOOP_NAME_SIZE + 8];
+        char name[LOOP_NAME_SIZE + 16];
 
         if (length >= sizeof(name))
             return -1;

@@ -39,7 +39,7 @@ struct token {
 
 /* A device and a node, as far as the loop does not know them. */
 struct device_more {
-    char name[LOOP_NAME_SIZE + 8]; /* NODE:INDEX */
+    char name[LOOP_NAME_SIZE + 16]; /* NODE:INDEX */
     double watts;                  /* NaN: never told */
     double joules;                 /* since the daemon began */
     double told_s;
@@ -83,6 +83,7 @@ struct service {
     struct reactor_signal *signals[3];
     double started_s;       /* on the daemon's clock */
     double round_wall_s;    /* when the last round began */
+    double progress_wall_s; /* when progress was last stored */
     double watchdog_wall_s; /* when systemd was last told */
     uint64_t rounds;
     uint64_t newest_event;

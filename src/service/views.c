@@ -64,7 +64,7 @@ void views_places_named(struct json_out *out, const struct service *s, const cha
     json_out_begin_array(out);
     while (names && *names) {
         size_t length = strcspn(names, ",");
-        char name[LOOP_NAME_SIZE + 8];
+        char name[LOOP_NAME_SIZE + 16];
         int device;
 
         if (length < sizeof(name)) {

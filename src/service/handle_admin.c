@@ -1,0 +1,347 @@
+/* handle_admin.c - policy, quotas, tokens */
+#include "service/handlers.h"
+
+#include "base/mem.h"
+#include "service/quotas.h"
+#include "service/rounds.h"
+#include "service/tx.h"
+#include "service/views.h"
+
+#include <math.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- policy
+ * ------------------------------------------------------------------------------------ */
+
+static void policy_text(const struct service *s, struct str *text)
+{
+    const struct optimize_settings *p = loop_settings(s->loop);
+    struct json_out out;
+
+    json_out_init(&out, text, false);
+    json_out_begin_object(&out);
+    json_out_key_int(&out, "share", p->share_max);
+    json_out_key_bool(&out, "sleep", p->sleep);
+    json_out_key_bool(&out, "caps", p->caps);
+    json_out_key_bool(&out, "moves", p->moves);
+    json_out_key_number(&out, "confidence", p->confidence);
+    json_out_key_number(&out, "progress_watts", p->progress_watts);
+    json_out_key_number(&out, "move_s", p->move_s);
+    json_out_key_number(&out, "grace_s", p->grace_s);
+    json_out_key_number(&out, "power_limit_watts", p->power_limit_watts);
+    views_number(&out, "changed_s", s->policy_changed_s);
+    json_out_key_string(&out, "changed_by",
+                        s->policy_changed_by[0] ? s->policy_changed_by : NULL);
+    json_out_end(&out);
+}
+
+void handle_show_policy(void *ctx, struct request *r)
+{
+    struct str text = {0};
+
+    policy_text(ctx, &text);
+    request_answer(r, 200, &text);
+}
+
+static void take_policy(const struct json_value *v, struct optimize_settings *p)
+{
+    double share = p->share_max;
+
+    json_value_number(json_value_get(v, "share"), &share);
+    p->share_max = (int)share;
+    json_value_bool(json_value_get(v, "sleep"), &p->sleep);
+    json_value_bool(json_value_get(v, "caps"), &p->caps);
+    json_value_bool(json_value_get(v, "moves"), &p->moves);
+    json_value_number(json_value_get(v, "confidence"), &p->confidence);
+    json_value_number(json_value_get(v, "progress_watts"), &p->progress_watts);
+    json_value_number(json_value_get(v, "move_s"), &p->move_s);
+    json_value_number(json_value_get(v, "grace_s"), &p->grace_s);
+    json_value_number(json_value_get(v, "power_limit_watts"), &p->power_limit_watts);
+}
+
+void handle_update_policy(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct optimize_settings settings = *loop_settings(s->loop);
+    struct str text = {0}, data = {0};
+    struct tx *tx;
+
+    if (!handlers_writable(s, r))
+        return;
+    take_policy(request_body(r), &settings);
+    loop_set_settings(s->loop, &settings);
+    s->policy_changed_s = service_now_s(s);
+    str_copy(s->policy_changed_by, sizeof(s->policy_changed_by),
+             request_identity(r)->name);
+    policy_text(s, &text);
+    policy_text(s, &data);
+    tx = tx_begin(s);
+    tx_event(tx, "policy", NULL, &data);
+    handlers_commit(tx, r, 200, &text);
+    rounds_poke(s);
+}
+
+/* ---- quotas
+ * ------------------------------------------------------------------------------------ */
+
+static void limit_member(struct json_out *out, const char *key, int limit)
+{
+    json_out_key(out, key);
+    if (limit >= 0)
+        json_out_int(out, limit);
+    else
+        json_out_null(out);
+}
+
+static void quota_json(struct json_out *out, const struct service *s, const char *user)
+{
+    struct quota q = quotas_of(s, user);
+    struct records_use use = records_use(s->records, user);
+
+    json_out_begin_object(out);
+    json_out_key_string(out, "user", user);
+    limit_member(out, "max_jobs", q.max_jobs);
+    limit_member(out, "max_running", q.max_running);
+    limit_member(out, "max_gpus", q.max_gpus);
+    json_out_key_int(out, "jobs", use.jobs);
+    json_out_key_int(out, "running", use.running);
+    json_out_key_int(out, "gpus", use.gpus);
+    json_out_end(out);
+}
+
+void handle_list_quotas(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    const struct auth_identity *who = request_identity(r);
+    struct str text = {0};
+    struct json_out out;
+
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key(&out, "quotas");
+    json_out_begin_array(&out);
+    if (who->role == AUTH_USER) {
+        quota_json(&out, s, who->name);
+    } else {
+        bool named = false;
+
+        vec_each (struct quota, q, &s->quotas) {
+            named = named || strcmp(q->user, "default") == 0;
+            quota_json(&out, s, q->user);
+        }
+        if (!named)
+            quota_json(&out, s, "default");
+    }
+    json_out_end(&out);
+    json_out_end(&out);
+    request_answer(r, 200, &text);
+}
+
+static void take_limit(const struct json_value *body, const char *key, int *limit)
+{
+    const struct json_value *v = json_value_get(body, key);
+    double number;
+
+    if (v && json_value_kind(v) == JSON_KIND_NULL)
+        *limit = -1;
+    else if (json_value_number(v, &number))
+        *limit = (int)number;
+}
+
+void handle_set_quota(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    const char *user = request_param(r, "user");
+    struct str text = {0};
+    struct json_out out;
+    struct quota q;
+    struct tx *tx;
+
+    if (!handlers_writable(s, r))
+        return;
+    if (strlen(user) >= AUTH_NAME_SIZE) {
+        request_answer_error(r, 400, "invalid", "user", "the name is too long");
+        return;
+    }
+    q = quotas_of(s, user);
+    take_limit(request_body(r), "max_jobs", &q.max_jobs);
+    take_limit(request_body(r), "max_running", &q.max_running);
+    take_limit(request_body(r), "max_gpus", &q.max_gpus);
+    quotas_set(s, &q);
+    tx = tx_begin(s);
+    quotas_save(tx_batch(tx), &q);
+    json_out_init(&out, &text, false);
+    quota_json(&out, s, user);
+    handlers_commit(tx, r, 200, &text);
+    rounds_poke(s);
+}
+
+/* ---- tokens
+ * ------------------------------------------------------------------------------------ */
+
+static void expiry(struct json_out *out, double expires_s)
+{
+    views_number(out, "expires_s", expires_s > 0 ? expires_s : NAN);
+}
+
+void handle_list_tokens(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct str text = {0};
+    struct json_out out;
+
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key(&out, "tokens");
+    json_out_begin_array(&out);
+    vec_each (struct token, t, &s->tokens) {
+        json_out_begin_object(&out);
+        json_out_key_string(&out, "id", t->public_id);
+        json_out_key_string(&out, "user", t->record.identity.name);
+        json_out_key_string(&out, "role", auth_role_name(t->record.identity.role));
+        json_out_key_number(&out, "created_s", t->created_s);
+        expiry(&out, t->record.expires_s);
+        json_out_key_string(&out, "note", t->note);
+        json_out_end(&out);
+    }
+    json_out_end(&out);
+    json_out_end(&out);
+    request_answer(r, 200, &text);
+}
+
+struct new_token {
+    struct service *service;
+    struct request *request;
+    struct token token;
+    struct str json;
+};
+
+static void token_stored(void *ctx, const struct err *err)
+{
+    struct new_token *n = ctx;
+
+    if (err->code == ERR_NONE) {
+        vec_push(&n->service->tokens, n->token);
+        request_answer(n->request, 201, &n->json);
+    } else {
+        request_answer_error(n->request, 503, err_code_name(err->code), NULL,
+                             "it could not be stored: %s", err->text);
+    }
+    str_fini(&n->json);
+    free(n);
+}
+
+static void put_token(struct tx *tx, const struct token *t, const char *kept_note)
+{
+    struct store_token row = {
+        .id = t->id,
+        .role = (enum store_role)(t->record.identity.role - AUTH_VIEWER),
+        .user = t->record.identity.name,
+        .uid = t->record.identity.uid,
+        .gid = t->record.identity.gid,
+        .note = kept_note,
+        .created_s = t->created_s,
+        .expires_s = t->record.expires_s,
+    };
+
+    memcpy(row.digest, t->record.digest, sizeof(row.digest));
+    store_put_token(tx_batch(tx), &row);
+}
+
+static int make_token(struct service *s, const struct json_value *body, struct token *t,
+                      struct auth_token *made, struct err *err)
+{
+    const char *user = json_value_string(json_value_get(body, "user"));
+    const char *role = json_value_string(json_value_get(body, "role"));
+    const char *note = json_value_string(json_value_get(body, "note"));
+    const struct passwd *account = getpwnam(user);
+    double lasts_s = 0;
+
+    if (!account)
+        return err_set(err, ERR_INVALID, "this machine has no user '%s'", user);
+    if (auth_token_make(made, err) < 0)
+        return -1;
+    json_value_number(json_value_get(body, "expires_in_s"), &lasts_s);
+    *t = (struct token){.id = store_take_id(s->store, STORE_TOKEN_ID),
+                        .created_s = (double)time(NULL)};
+    t->record.expires_s = lasts_s > 0 ? t->created_s + lasts_s : 0;
+    t->record.identity =
+        (struct auth_identity){.uid = account->pw_uid, .gid = account->pw_gid};
+    auth_role_named(role, &t->record.identity.role);
+    str_copy(t->record.identity.name, AUTH_NAME_SIZE, user);
+    str_copy(t->record.identity.token, AUTH_ID_SIZE, made->id);
+    str_copy(t->public_id, sizeof(t->public_id), made->id);
+    str_copy(t->note, sizeof(t->note), note ? note : "");
+    memcpy(t->record.digest, made->digest, AUTH_DIGEST_BYTES);
+    return 0;
+}
+
+void handle_make_token(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct auth_token made;
+    struct new_token *n;
+    struct str kept = {0};
+    struct json_out out;
+    struct err err = {0};
+    struct tx *tx;
+
+    if (!handlers_writable(s, r))
+        return;
+    n = mem_new(struct new_token);
+    if (make_token(s, request_body(r), &n->token, &made, &err) < 0) {
+        request_fail(r, "user", &err);
+        free(n);
+        return;
+    }
+    n->service = s;
+    n->request = r;
+    json_out_init(&out, &n->json, false);
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "id", made.id);
+    json_out_key_string(&out, "token", made.text);
+    json_out_key_string(&out, "user", n->token.record.identity.name);
+    json_out_key_string(&out, "role", auth_role_name(n->token.record.identity.role));
+    expiry(&out, n->token.record.expires_s);
+    json_out_end(&out);
+    /* The public part has no column: it goes before the note. */
+    str_addf(&kept, "%s %s", made.id, n->token.note);
+    tx = tx_begin(s);
+    put_token(tx, &n->token, str_text(&kept));
+    str_fini(&kept);
+    tx_commit(tx, token_stored, n);
+}
+
+static void token_revoked(void *ctx, const struct err *err)
+{
+    struct request *r = ctx;
+
+    if (err->code == ERR_NONE)
+        request_answer_empty(r, 204);
+    else
+        request_answer_error(r, 503, err_code_name(err->code), NULL,
+                             "it could not be stored: %s", err->text);
+}
+
+void handle_revoke_token(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    const char *id = request_param(r, "token");
+    struct tx *tx;
+
+    if (!handlers_writable(s, r))
+        return;
+    for (size_t i = 0; i < s->tokens.count; i++) {
+        if (strcmp(s->tokens.items[i].public_id, id) != 0)
+            continue;
+        tx = tx_begin(s);
+        store_revoke_token(tx_batch(tx), s->tokens.items[i].id, (double)time(NULL));
+        s->tokens.items[i] = s->tokens.items[--s->tokens.count];
+        tx_commit(tx, token_revoked, r);
+        return;
+    }
+    request_answer_error(r, 404, "not_found", NULL, "there is no token '%s'", id);
+}

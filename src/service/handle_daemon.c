@@ -1,0 +1,273 @@
+/* handle_daemon.c - health, version, summary, metrics, events */
+#include "service/handlers.h"
+
+#include "loop/cluster.h"
+#include "service/guard.h"
+#include "service/views.h"
+#include "store/events.h"
+
+#include <math.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPLAY_PAGE 500
+
+static void answer_status(struct request *r, int code, const char *status,
+                          const char *reason)
+{
+    struct str text = {0};
+    struct json_out out;
+
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "status", status);
+    if (reason)
+        json_out_key_string(&out, "reason", reason);
+    json_out_end(&out);
+    request_answer(r, code, &text);
+}
+
+void handle_health(void *ctx, struct request *r)
+{
+    (void)ctx;
+    answer_status(r, 200, "ok", NULL);
+}
+
+void handle_ready(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct store_stats stats;
+
+    store_stats(s->store, &stats);
+    if (s->starting)
+        answer_status(r, 503, "starting", "the state is being rebuilt");
+    else if (s->draining)
+        answer_status(r, 503, "draining", "the daemon is ending");
+    else if (s->failing || stats.failing)
+        answer_status(r, 503, "read_only", "the store cannot write");
+    else
+        answer_status(r, 200, "ready", NULL);
+}
+
+void handle_version(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct str text = {0};
+    struct json_out out;
+
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "version", CORGI_VERSION);
+    json_out_key_string(&out, "api", "v1");
+    json_out_key_string(&out, "engine", s->engine.ops->name);
+    json_out_key_number(&out, "started_s", s->started_s);
+    json_out_key_number(&out, "now_s", service_now_s(s));
+    json_out_key_number(&out, "speed",
+                        s->config.engine == SERVICE_ENGINE_SIM ? s->config.sim.speed : 1);
+    json_out_end(&out);
+    request_answer(r, 200, &text);
+}
+
+void handle_whoami(void *ctx, struct request *r)
+{
+    const struct auth_identity *who = request_identity(r);
+    struct str text = {0};
+    struct json_out out;
+
+    (void)ctx;
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "user", who->name);
+    views_number(&out, "uid", who->uid == AUTH_NO_ID ? NAN : (double)who->uid);
+    json_out_key_string(&out, "role", auth_role_name(who->role));
+    json_out_key_bool(&out, "local", who->local);
+    json_out_key_string(&out, "token", who->token[0] ? who->token : NULL);
+    json_out_end(&out);
+    request_answer(r, 200, &text);
+}
+
+/* ---- summary
+ * ----------------------------------------------------------------------------------- */
+
+static void sum_jobs(const struct service *s, struct json_out *out)
+{
+    size_t count;
+    struct record *const *all = records_all(s->records, &count);
+    int waiting = 0, held = 0, running = 0, promised = 0, broken = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct record *r = all[i];
+
+        held += r->phase == PHASE_WAITING && r->held;
+        waiting += r->phase == PHASE_WAITING && !r->held;
+        running += record_has_devices(r);
+        promised += record_has_devices(r) && isfinite(r->promised_rate);
+        broken += record_has_devices(r) && guard_is_broken(r);
+    }
+    json_out_key(out, "jobs");
+    json_out_begin_object(out);
+    json_out_key_int(out, "waiting", waiting);
+    json_out_key_int(out, "held", held);
+    json_out_key_int(out, "running", running);
+    json_out_key_int(out, "done", s->done);
+    json_out_key_int(out, "failed", s->failed);
+    json_out_key_int(out, "cancelled", s->cancelled);
+    json_out_end(out);
+    json_out_key(out, "promises");
+    json_out_begin_object(out);
+    json_out_key_int(out, "running", promised);
+    json_out_key_int(out, "broken", broken);
+    views_number(out, "kept_share", s->promised_s > 0 ? s->kept_s / s->promised_s : NAN);
+    json_out_end(out);
+}
+
+static void sum_devices(const struct service *s, struct json_out *out)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+    int busy = 0, shared = 0, drained = 0, failed = 0, asleep = 0;
+
+    for (int d = 0; d < c->device_count; d++) {
+        const struct device *device = &c->devices[d];
+
+        busy += device->job_count > 0;
+        shared += device->job_count > 1;
+        drained += device->drained;
+        failed += device->failed;
+        asleep += c->nodes[device->node].state == NODE_ASLEEP;
+    }
+    json_out_key(out, "devices");
+    json_out_begin_object(out);
+    json_out_key_int(out, "total", c->device_count);
+    json_out_key_int(out, "busy", busy);
+    json_out_key_int(out, "shared", shared);
+    json_out_key_int(out, "drained", drained);
+    json_out_key_int(out, "failed", failed);
+    json_out_key_int(out, "asleep", asleep);
+    json_out_end(out);
+}
+
+static double sum_nodes(const struct service *s, struct json_out *out)
+{
+    static const char *const names[] = {"awake", "asleep", "waking", "down"};
+    const struct cluster *c = loop_cluster(s->loop);
+    double watts = 0;
+    int counts[4] = {0};
+
+    for (int n = 0; n < c->node_count; n++) {
+        const struct node *node = &c->nodes[n];
+
+        counts[node->state]++;
+        watts += node->state == NODE_ASLEEP ? node->sleep_watts
+                 : node->state == NODE_DOWN ? 0
+                                            : node->host_watts;
+    }
+    for (int d = 0; d < c->device_count; d++)
+        watts += isfinite(s->devices[d].watts) ? s->devices[d].watts : 0;
+    json_out_key(out, "nodes");
+    json_out_begin_object(out);
+    for (int i = 0; i < 4; i++)
+        json_out_key_int(out, names[i], counts[i]);
+    json_out_end(out);
+    return watts;
+}
+
+void handle_summary(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct str text = {0};
+    struct json_out out;
+
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key_number(&out, "now_s", service_now_s(s));
+    sum_jobs(s, &out);
+    sum_devices(s, &out);
+    json_out_key_number(&out, "watts", sum_nodes(s, &out));
+    json_out_key_number(&out, "joules", s->total_joules);
+    json_out_key(&out, "saved_joules");
+    json_out_null(&out);
+    json_out_end(&out);
+    request_answer(r, 200, &text);
+}
+
+void handle_metrics(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct str text = {0};
+
+    metrics_write(s->metrics, &text);
+    request_answer_bytes(r, 200, METRICS_CONTENT_TYPE, str_text(&text), text.length);
+    str_fini(&text);
+}
+
+/* ---- events
+ * ------------------------------------------------------------------------------------ */
+
+/* The store keeps names, the hub tells by number. */
+static uid_t owner_of(const char *user)
+{
+    const struct passwd *account;
+
+    if (!user || !*user)
+        return SSE_EVERYBODY;
+    if (str_starts(user, "uid:"))
+        return (uid_t)strtoul(user + 4, NULL, 10);
+    account = getpwnam(user);
+    return account ? account->pw_uid : (uid_t)-2;
+}
+
+struct replay {
+    struct sse_page *page;
+    int rows;
+    bool full;
+    char user[AUTH_NAME_SIZE]; /* looked up last */
+    uid_t owner;
+};
+
+static int replay_row(void *ctx, const struct store_event *e)
+{
+    struct replay *p = ctx;
+    const char *user = e->user ? e->user : "";
+    struct sse_event event;
+
+    if (p->rows == 0 || strcmp(p->user, user) != 0) {
+        p->owner = owner_of(user);
+        str_copy(p->user, sizeof(p->user), user);
+    }
+    p->rows++;
+    event = (struct sse_event){
+        .id = e->id, .type = e->kind, .data = e->data, .job = e->job, .owner = p->owner};
+    p->full = !sse_page_add(p->page, &event);
+    return p->full;
+}
+
+enum sse_replay handlers_replay(void *ctx, uint64_t after, struct sse_page *page)
+{
+    struct service *s = ctx;
+    struct replay p = {.page = page};
+    uint64_t oldest, newest;
+
+    if (store_read_event_span(s->reader, &oldest, &newest, NULL) < 0)
+        return SSE_REPLAY_DONE;
+    if (store_read_events(s->reader, after, REPLAY_PAGE, replay_row, &p, NULL) < 0)
+        return SSE_REPLAY_DONE;
+    if (after + 1 < oldest)
+        return SSE_REPLAY_LOST;
+    return p.full || p.rows == REPLAY_PAGE ? SSE_REPLAY_MORE : SSE_REPLAY_DONE;
+}
+
+void handle_events(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    const struct auth_identity *who = request_identity(r);
+    struct sse_subscription wanted = {.owner = who->role == AUTH_USER ? who->uid
+                                                                      : SSE_EVERYBODY,
+                                      .types = request_query(r, "types")};
+    double job = 0;
+
+    if (!handlers_number(r, "job", 1, 9007199254740991.0, &job))
+        return;
+    wanted.job = (uint64_t)job;
+    sse_hub_join(s->hub, r, &wanted, s->newest_event);
+}

@@ -1,0 +1,228 @@
+/* handle_energy.c - joules by whom and when */
+#include "service/handlers.h"
+
+#include "base/mem.h"
+#include "service/views.h"
+#include "store/energy.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_WITH_POINTS 50
+
+enum by { BY_TOTAL, BY_JOB, BY_USER, BY_DEVICE, BY_NODE, BY_TYPE };
+
+struct row {
+    char key[LOOP_NAME_SIZE + 16];
+    uint64_t job;
+    double joules, error, modelled, busy_s;
+};
+
+struct sums {
+    struct service *s;
+    enum by by;
+    vec_of(struct row) rows;
+};
+
+/* A host's energy stands under the node's name; it has no GPU type. */
+static void name_of(const struct sums *x, const char *device, char *key, size_t size)
+{
+    const struct cluster *c = loop_cluster(x->s->loop);
+    int d = service_device_named(x->s, device);
+
+    if (x->by == BY_NODE)
+        str_copy(key, size, d >= 0 ? c->nodes[c->devices[d].node].name : device);
+    else if (x->by == BY_TYPE)
+        str_copy(key, size, d >= 0 ? c->types[c->devices[d].type].name : "hosts");
+    else
+        str_copy(key, size, device);
+}
+
+static struct row *row_named(struct sums *x, const char *key)
+{
+    vec_each (struct row, row, &x->rows)
+        if (strcmp(row->key, key) == 0)
+            return row;
+    vec_push(&x->rows, (struct row){0});
+    str_copy(x->rows.items[x->rows.count - 1].key, sizeof(((struct row *)0)->key), key);
+    return &x->rows.items[x->rows.count - 1];
+}
+
+static int sum_row(void *ctx, const struct store_energy_sum *sum)
+{
+    struct sums *x = ctx;
+    struct row *row;
+    char key[LOOP_NAME_SIZE + 16] = "total";
+
+    if (x->by == BY_JOB)
+        snprintf(key, sizeof(key), "%llu", (unsigned long long)sum->job);
+    else if (x->by == BY_USER)
+        str_copy(key, sizeof(key), sum->user && *sum->user ? sum->user : "nobody");
+    else if (x->by >= BY_DEVICE)
+        name_of(x, sum->device ? sum->device : "", key, sizeof(key));
+    row = row_named(x, key);
+    row->job = sum->job;
+    row->joules += sum->joules;
+    row->error += sum->error_joules;
+    row->modelled += sum->modelled_joules;
+    row->busy_s += sum->busy_s;
+    return 0;
+}
+
+static int by_joules(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+
+    return (x->joules < y->joules) - (x->joules > y->joules);
+}
+
+/* ---- over time
+ * ------------------------------------------------------------------------------ */
+
+struct series {
+    struct json_out *out;
+    double step_s, bucket_s, joules;
+    bool any;
+};
+
+static void end_point(struct series *p)
+{
+    if (!p->any)
+        return;
+    json_out_begin_object(p->out);
+    json_out_key_number(p->out, "at_s", p->bucket_s);
+    json_out_key_number(p->out, "joules", p->joules);
+    json_out_end(p->out);
+    p->any = false;
+    p->joules = 0;
+}
+
+static int point_row(void *ctx, const struct store_energy_sum *sum)
+{
+    struct series *p = ctx;
+    double bucket_s = floor(sum->start_s / p->step_s) * p->step_s;
+
+    if (p->any && bucket_s != p->bucket_s)
+        end_point(p);
+    p->bucket_s = bucket_s;
+    p->joules += sum->joules;
+    p->any = true;
+    return 0;
+}
+
+static void write_points(struct service *s, struct json_out *out, enum by by,
+                         const struct row *row, struct store_energy_filter filter,
+                         double step_s)
+{
+    struct series p = {.out = out, .step_s = fmax(step_s, 3600)};
+
+    if (by == BY_JOB)
+        filter.job = row->job;
+    else if (by == BY_USER)
+        filter.user = row->key;
+    else if (by == BY_DEVICE)
+        filter.device = row->key;
+    json_out_key(out, "points");
+    json_out_begin_array(out);
+    if (by <= BY_DEVICE)
+        store_read_energy(s->reader, STORE_ENERGY_BY_HOUR, &filter, point_row, &p, NULL);
+    end_point(&p);
+    json_out_end(out);
+}
+
+static void write_row(struct service *s, struct json_out *out, enum by by,
+                      const struct row *row)
+{
+    const struct record *r = by == BY_JOB ? records_get(s->records, row->job) : NULL;
+    const struct job_status *status = r ? loop_job(s->loop, r->id) : NULL;
+
+    json_out_key_string(out, "key", row->key);
+    if (by == BY_JOB)
+        json_out_key_string(out, "name", r ? record_job(r)->name : NULL);
+    json_out_key_number(out, "joules", row->joules);
+    json_out_key_number(out, "joules_low", fmax(0, row->joules - row->error));
+    json_out_key_number(out, "joules_high", row->joules + row->error);
+    json_out_key_number(out, "modelled_share",
+                        row->joules > 0 ? row->modelled / row->joules : 0);
+    json_out_key_number(out, "gpu_s", row->busy_s);
+    if (by == BY_JOB)
+        views_number(out, "steps", status ? status->steps_done : NAN);
+}
+
+static bool parse_energy(struct service *s, struct request *r, struct sums *x,
+                         struct store_energy_filter *f, double *step_s, int *limit)
+{
+    static const char *const names[] = {"total", "job",  "user", "device",
+                                        "node",  "type", NULL};
+    const struct auth_identity *who = request_identity(r);
+    double job = 0;
+    int by = 0;
+
+    if (!handlers_choice(r, "by", names, &by) ||
+        !handlers_number(r, "job", 1, 9007199254740991.0, &job) ||
+        !handlers_number(r, "from_s", 0, API_MAX_TIME_S, &f->from_s) ||
+        !handlers_number(r, "to_s", 0, API_MAX_TIME_S, &f->to_s) ||
+        !handlers_number(r, "step_s", 1, 1e9, step_s) || !handlers_limit(r, limit))
+        return false;
+    *x = (struct sums){.s = s, .by = (enum by)by};
+    f->job = (uint64_t)job;
+    f->user = request_query(r, "user");
+    f->device = request_query(r, "device");
+    if (who->role == AUTH_USER && f->user && strcmp(f->user, who->name) != 0) {
+        request_answer_error(r, 403, "forbidden", "user",
+                             "you may look at your own energy");
+        return false;
+    }
+    if (who->role == AUTH_USER)
+        f->user = who->name;
+    return true;
+}
+
+void handle_energy(void *ctx, struct request *r)
+{
+    static const char *const names[] = {"total", "job", "user", "device", "node", "type"};
+    static const enum store_energy_by how[] = {
+        STORE_ENERGY_TOTAL,     STORE_ENERGY_BY_JOB,    STORE_ENERGY_BY_USER,
+        STORE_ENERGY_BY_DEVICE, STORE_ENERGY_BY_DEVICE, STORE_ENERGY_BY_DEVICE};
+    struct service *s = ctx;
+    struct store_energy_filter filter = {0};
+    struct sums x;
+    struct str text = {0};
+    struct json_out out;
+    struct err err = {0};
+    double step_s = 0, all = 0;
+    int limit;
+
+    if (!parse_energy(s, r, &x, &filter, &step_s, &limit))
+        return;
+    if (store_read_energy(s->reader, how[x.by], &filter, sum_row, &x, &err) < 0) {
+        request_fail(r, NULL, &err);
+        goto done;
+    }
+    if (x.rows.count > 0)
+        qsort(x.rows.items, x.rows.count, sizeof(*x.rows.items), by_joules);
+    vec_each (struct row, row, &x.rows)
+        all += row->joules;
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "by", names[x.by]);
+    json_out_key_number(&out, "from_s", filter.from_s);
+    json_out_key_number(&out, "to_s", filter.to_s > 0 ? filter.to_s : service_now_s(s));
+    json_out_key_number(&out, "joules", all);
+    json_out_key(&out, "rows");
+    json_out_begin_array(&out);
+    for (size_t i = 0; i < x.rows.count && i < (size_t)limit; i++) {
+        json_out_begin_object(&out);
+        write_row(s, &out, x.by, &x.rows.items[i]);
+        if (step_s > 0 && i < ROWS_WITH_POINTS)
+            write_points(s, &out, x.by, &x.rows.items[i], filter, step_s);
+        json_out_end(&out);
+    }
+    json_out_end(&out);
+    json_out_end(&out);
+    request_answer(r, 200, &text);
+done:
+    vec_free(&x.rows);
+}

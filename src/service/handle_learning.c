@@ -1,0 +1,464 @@
+/* handle_learning.c - estimates, decisions, measurements from probes */
+#include "service/handlers.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "loop/belief.h"
+#include "loop/need.h"
+#include "service/happenings.h"
+#include "service/views.h"
+#include "store/history.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- estimates
+ * ------------------------------------------------------------------------------ */
+
+/* A large matrix takes long: it is made in slices, and others are answered in between. */
+#define SLICE_S 0.003
+
+struct cell_ask {
+    uint64_t job, beside; /* beside 0: alone */
+    int type;
+};
+
+struct matrix {
+    struct service *s;
+    struct request *request;
+    struct auth_identity who;
+    vec_of(struct cell_ask) asks;
+    size_t at;
+    bool truncated;
+    struct str text;
+    struct json_out out;
+};
+
+static void write_cell(struct matrix *m, const struct cell_ask *ask)
+{
+    struct service *s = m->s;
+    const struct job_status *status = loop_job(s->loop, ask->job);
+    const struct job_status *other = ask->beside ? loop_job(s->loop, ask->beside) : NULL;
+    struct combination where = {.type = ask->type, .count = 1};
+    struct prediction p;
+    double confidence;
+
+    if (!status || (ask->beside && !other))
+        return; /* it has ended since */
+    where.members[0] = (struct member){.job = &status->job, .nodes = 1};
+    if (other)
+        where.members[where.count++] = (struct member){.job = &other->job, .nodes = 1};
+    belief_predict(loop_model(s->loop), &where, &p);
+    confidence = fmax(loop_settings(s->loop)->confidence, status->job.need.confidence);
+    json_out_begin_object(&m->out);
+    json_out_key_int(&m->out, "job", (int64_t)ask->job);
+    json_out_key_string(&m->out, "name", status->job.name);
+    json_out_key_string(&m->out, "type", loop_cluster(s->loop)->types[ask->type].name);
+    json_out_key(&m->out, "beside");
+    json_out_begin_array(&m->out);
+    if (other)
+        views_neighbour(&m->out, s, ask->beside, &m->who);
+    json_out_end(&m->out);
+    json_out_key(&m->out, "rate");
+    views_estimate(&m->out, &p.rate[0]);
+    json_out_key(&m->out, "watts");
+    views_estimate(&m->out, &p.watts);
+    json_out_key_number(&m->out, "fits", p.fits);
+    json_out_key_bool(&m->out, "meets",
+                      belief_at_confidence(&p.rate[0], confidence) >=
+                          need_rate_now(status, service_now_s(s)));
+    json_out_end(&m->out);
+}
+
+static void slice(void *ctx)
+{
+    struct matrix *m = ctx;
+    double began_s = clock_wall_s();
+
+    while (m->at < m->asks.count) {
+        write_cell(m, &m->asks.items[m->at++]);
+        if (clock_wall_s() - began_s > SLICE_S && m->at < m->asks.count &&
+            !m->s->draining) {
+            reactor_post(m->s->reactor, slice, m);
+            return;
+        }
+    }
+    json_out_end(&m->out);
+    json_out_key_bool(&m->out, "truncated", m->truncated);
+    json_out_end(&m->out);
+    request_answer(m->request, 200, &m->text);
+    vec_free(&m->asks);
+    str_fini(&m->text);
+    free(m);
+}
+
+/* True: there is room for more. */
+static bool ask_for(struct matrix *m, int limit, uint64_t job, int type, uint64_t beside)
+{
+    if (m->asks.count == (size_t)limit) {
+        m->truncated = true;
+        return false;
+    }
+    vec_push(&m->asks, (struct cell_ask){.job = job, .type = type, .beside = beside});
+    return true;
+}
+
+struct wanted {
+    uint64_t job;
+    int type; /* -1: all */
+    bool alone, pairs;
+    uint64_t beside; /* 0: all */
+    int limit;
+};
+
+static bool ask_pairs(struct matrix *m, const struct wanted *w, const struct record *r,
+                      int type, struct record *const *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct record *other = all[i];
+
+        if (other == r || !record_job(other)->may_share ||
+            other->phase == PHASE_PENDING || other->phase == PHASE_ENDED ||
+            (w->beside ? other->id != w->beside : !record_has_devices(other)))
+            continue;
+        if (!ask_for(m, w->limit, r->id, type, other->id))
+            return false;
+    }
+    return true;
+}
+
+static void collect(struct matrix *m, const struct wanted *w)
+{
+    int types = loop_cluster(m->s->loop)->type_count;
+    size_t count;
+    struct record *const *all = records_all(m->s->records, &count);
+
+    for (int pass = 0; pass < 2; pass++) /* alone first: pairs are many */
+        for (size_t i = 0; i < count; i++) {
+            const struct record *r = all[i];
+
+            if ((w->job && r->id != w->job) || r->phase == PHASE_PENDING ||
+                r->phase == PHASE_ENDED || !service_may_see(&m->who, record_user(r)))
+                continue;
+            for (int t = 0; t < types; t++) {
+                if (w->type >= 0 && t != w->type)
+                    continue;
+                if (pass == 0 && w->alone && !ask_for(m, w->limit, r->id, t, 0))
+                    return;
+                if (pass == 1 && w->pairs && record_job(r)->may_share &&
+                    !ask_pairs(m, w, r, t, all, count))
+                    return;
+            }
+        }
+}
+
+static bool parse_wanted(struct service *s, struct request *r, struct wanted *w)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+    const char *type = request_query(r, "type"), *beside = request_query(r, "beside");
+    double job = 0;
+
+    *w = (struct wanted){.type = -1, .alone = true, .pairs = true};
+    if (!handlers_limit(r, &w->limit) ||
+        !handlers_number(r, "job", 1, 9007199254740991.0, &job))
+        return false;
+    w->job = (uint64_t)job;
+    for (int t = 0; type && t < c->type_count; t++)
+        if (gpu_named(&c->types[t], type))
+            w->type = t;
+    if (type && w->type < 0) {
+        request_answer_error(r, 400, "invalid", "type", "the cluster has no type '%s'",
+                             type);
+        return false;
+    }
+    if (beside && strcmp(beside, "none") == 0) {
+        w->pairs = false;
+    } else if (beside && strcmp(beside, "all") != 0) {
+        w->alone = false;
+        if (!parse_u64(beside, &w->beside) || w->beside == 0) {
+            request_answer_error(r, 400, "invalid", "beside",
+                                 "beside is none, all, or the number of a job");
+            return false;
+        }
+    }
+    return true;
+}
+
+void handle_estimates(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct wanted w;
+    struct matrix *m;
+
+    if (!parse_wanted(s, r, &w))
+        return;
+    m = mem_new(struct matrix);
+    m->s = s;
+    m->request = r;
+    m->who = *request_identity(r);
+    collect(m, &w);
+    json_out_init(&m->out, &m->text, false);
+    json_out_begin_object(&m->out);
+    json_out_key(&m->out, "cells");
+    json_out_begin_array(&m->out);
+    slice(m);
+}
+
+/* ---- decisions
+ * ------------------------------------------------------------------------------- */
+
+struct ledger_list {
+    struct service *s;
+    const struct auth_identity *who;
+    struct json_out *out;
+    const char *device, *kind;
+    int limit, count, scanned;
+    uint64_t last, only; /* only: this decision; 0: any */
+    bool more;
+};
+
+static bool may_see_job(struct service *s, const struct auth_identity *who, uint64_t id)
+{
+    const struct record *r = records_get(s->records, id);
+    struct store_job *job;
+    bool allowed;
+
+    if (who->role != AUTH_USER)
+        return true;
+    if (r)
+        return service_may_see(who, record_user(r));
+    if (store_read_job(s->reader, id, &job, NULL) < 0)
+        return false;
+    allowed = service_may_see(who, job->request.user);
+    store_job_destroy(job);
+    return allowed;
+}
+
+static void decision_json(struct ledger_list *l, const struct store_decision *d)
+{
+    const struct record *r = records_get(l->s->records, d->job);
+
+    json_out_begin_object(l->out);
+    json_out_key_int(l->out, "id", (int64_t)d->id);
+    json_out_key_number(l->out, "at_s", d->at_s);
+    json_out_key_int(l->out, "round", (int64_t)d->round);
+    json_out_key_string(l->out, "kind", d->what);
+    json_out_key_int(l->out, "job", (int64_t)d->job);
+    json_out_key(l->out, "devices");
+    views_places_named(l->out, l->s, d->devices);
+    json_out_key_string(l->out, "reason", d->reason ? d->reason : "");
+    json_out_key(l->out, "rate");
+    if (isfinite(d->rate)) {
+        json_out_begin_object(l->out);
+        json_out_key_number(l->out, "value", d->rate);
+        json_out_key_number(l->out, "low", d->rate);
+        json_out_key_number(l->out, "high", d->rate);
+        json_out_key_string(l->out, "source", "correlated");
+        json_out_end(l->out);
+    } else {
+        json_out_null(l->out);
+    }
+    views_number(l->out, "watts", d->watts);
+    views_number(l->out, "joules", d->joules);
+    views_number(l->out, "measured_rate",
+                 r && isfinite(d->rate) && record_has_devices(r) ? r->rate : NAN);
+    json_out_key_bool(l->out, "explored", false);
+    views_raw(l->out, "alternatives", d->alternatives ? d->alternatives : "[]");
+    json_out_end(l->out);
+}
+
+static bool names_device(const char *names, const char *device)
+{
+    size_t length = strlen(device);
+
+    for (const char *at = names; at && (at = strstr(at, device)); at += length)
+        if ((at == names || at[-1] == ',') && (at[length] == ',' || !at[length]))
+            return true;
+    return false;
+}
+
+static int decision_row(void *ctx, const struct store_decision *d)
+{
+    struct ledger_list *l = ctx;
+
+    if (l->count == l->limit) {
+        l->more = true;
+        return 1;
+    }
+    l->scanned++;
+    l->last = d->id;
+    if ((l->only && d->id != l->only) || (l->kind && strcmp(l->kind, d->what) != 0) ||
+        (l->device && !names_device(d->devices, l->device)) ||
+        !may_see_job(l->s, l->who, d->job))
+        return 0;
+    l->count++;
+    decision_json(l, d);
+    return 0;
+}
+
+#define LEDGER_SCAN_MAX 5000
+
+static int read_ledger(struct ledger_list *l, struct store_decision_filter *filter,
+                       struct err *err)
+{
+    for (;;) {
+        int before = l->scanned;
+
+        if (store_read_decisions(l->s->reader, filter, decision_row, l, err) < 0)
+            return -1;
+        if (l->more || l->scanned - before < filter->limit)
+            return 0;
+        if (l->scanned >= LEDGER_SCAN_MAX) {
+            l->more = true;
+            return 0;
+        }
+        filter->before_id = l->last;
+    }
+}
+
+static bool parse_ledger(struct request *r, struct ledger_list *l,
+                         struct store_decision_filter *f, char *device, size_t size)
+{
+    static const char *const kinds[] = {"start", "move",  "stop",  "cap", "wake",
+                                        "sleep", "guard", "scale", NULL};
+    double job = 0;
+    int kind = -1, index;
+
+    if (!handlers_number(r, "job", 1, 9007199254740991.0, &job) ||
+        !handlers_number(r, "from_s", 0, API_MAX_TIME_S, &f->from_s) ||
+        !handlers_number(r, "to_s", 0, API_MAX_TIME_S, &f->to_s) ||
+        !handlers_choice(r, "kind", kinds, &kind) || !handlers_limit(r, &l->limit) ||
+        !handlers_after(r, &f->before_id))
+        return false;
+    f->job = (uint64_t)job;
+    f->limit = l->limit + 1;
+    l->kind = kind >= 0 ? kinds[kind] : NULL;
+    l->device = request_query(r, "device");
+    if (l->device && parse_int(l->device, &index) && index >= 0 &&
+        index < loop_cluster(l->s->loop)->device_count) {
+        str_copy(device, size, l->s->devices[index].name);
+        l->device = device;
+    }
+    return true;
+}
+
+void handle_list_decisions(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct str text = {0};
+    struct json_out out;
+    struct ledger_list l = {.s = s, .who = request_identity(r), .out = &out};
+    struct store_decision_filter filter = {0};
+    struct err err = {0};
+    char next[24], device[LOOP_NAME_SIZE + 16];
+
+    if (!parse_ledger(r, &l, &filter, device, sizeof(device)))
+        return;
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key(&out, "decisions");
+    json_out_begin_array(&out);
+    if (read_ledger(&l, &filter, &err) < 0) {
+        str_fini(&text);
+        request_fail(r, NULL, &err);
+        return;
+    }
+    json_out_end(&out);
+    snprintf(next, sizeof(next), "%llu", (unsigned long long)l.last);
+    json_out_key_string(&out, "next", l.more ? next : NULL);
+    json_out_end(&out);
+    request_answer(r, 200, &text);
+}
+
+void handle_show_decision(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct str text = {0};
+    struct json_out out;
+    struct ledger_list l = {.s = s, .who = request_identity(r), .out = &out, .limit = 1};
+    struct store_decision_filter filter = {.limit = 1};
+    struct err err = {0};
+
+    if (request_param_id(r, "decision", &l.only) < 0)
+        return;
+    filter.before_id = l.only + 1;
+    json_out_init(&out, &text, false);
+    if (store_read_decisions(s->reader, &filter, decision_row, &l, &err) < 0)
+        request_fail(r, NULL, &err);
+    else if (l.count == 0)
+        request_answer_error(r, 404, "not_found", NULL, "there is no decision %llu",
+                             (unsigned long long)l.only);
+    else
+        request_answer(r, 200, &text);
+    str_fini(&text);
+}
+
+/* ---- measurements in
+ * ------------------------------------------------------------------------- */
+
+static double number(const struct json_value *object, const char *key, double otherwise)
+{
+    json_value_number(json_value_get(object, key), &otherwise);
+    return otherwise;
+}
+
+static int take_sample(struct service *s, struct record *r, const struct json_value *v,
+                       int attempt)
+{
+    struct happenings_sample x = {
+        .measurement = {.job = r->id,
+                        .at_s = number(v, "at_s", 0),
+                        .window_s = number(v, "window_s", 0),
+                        .rate = number(v, "rate", NAN),
+                        .device_watts = number(v, "device_watts", NAN)},
+        .attempt = attempt,
+        .steps = number(v, "steps", NAN),
+        .demand = number(v, "demand_rate", NAN),
+        .source = json_value_string(json_value_get(v, "source")),
+        .confidence = number(v, "confidence", 1)};
+
+    json_value_bool(json_value_get(v, "out_of_memory"), &x.measurement.out_of_memory);
+    return happenings_measured(s, r, &x, NULL);
+}
+
+void handle_report_measurements(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    const struct json_value *body = request_body(r);
+    const struct json_value *samples = json_value_get(body, "samples");
+    uint64_t id = (uint64_t)number(body, "job", 0);
+    struct record *record = records_get(s->records, id);
+    struct str text = {0};
+    int accepted = 0, attempt;
+
+    if (!handlers_writable(s, r))
+        return;
+    if (!record || record->phase == PHASE_PENDING) {
+        request_answer_error(r, 404, "not_found", "job", "job %llu does not run",
+                             (unsigned long long)id);
+        return;
+    }
+    if (!service_may_touch(request_identity(r), record_user(record))) {
+        request_answer_error(r, 403, "forbidden", "job", "job %llu is another user's",
+                             (unsigned long long)id);
+        return;
+    }
+    attempt = (int)number(body, "attempt", record->attempt);
+    if (attempt != record->attempt || record->phase != PHASE_RUNNING) {
+        request_answer_error(r, 409, "exists", "attempt",
+                             "attempt %d of job %llu does not run", attempt,
+                             (unsigned long long)id);
+        return;
+    }
+    for (size_t i = 0; i < json_value_count(samples); i++) {
+        /* A broken promise may end the attempt in the middle of the list. */
+        if (!records_get(s->records, id) || record->phase != PHASE_RUNNING)
+            break;
+        accepted += take_sample(s, record, json_value_item(samples, i), attempt) == 0;
+    }
+    str_addf(&text, "{\"accepted\":%d}", accepted);
+    request_answer(r, 202, &text);
+}

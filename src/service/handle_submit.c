@@ -1,0 +1,458 @@
+/* handle_submit.c - submissions and quotes: a request becomes a contract, or is told why
+ * not */
+#include "service/handlers.h"
+
+#include "base/mem.h"
+#include "service/figures.h"
+#include "service/job_parse.h"
+#include "service/lifecycle.h"
+#include "service/quotas.h"
+#include "service/quote.h"
+#include "service/rounds.h"
+#include "service/views.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_HEADER "Idempotency-Key"
+#define KEY_MAX    64
+
+/* ---- answers
+ * ------------------------------------------------------------------------------- */
+
+static void quote_text(const struct service *s, const struct quote *q, struct str *out)
+{
+    struct json_out json;
+
+    json_out_init(&json, out, false);
+    quote_json(&json, s, q);
+}
+
+static void answer_submission(struct service *s, struct request *r, int status,
+                              const struct record *record)
+{
+    struct str text = {0};
+    struct json_out out;
+
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key(&out, "job");
+    views_record(&out, s, record, (struct views_how){.who = request_identity(r)});
+    views_raw(&out, "quote", record->quote_json ? record->quote_json : "{}");
+    json_out_end(&out);
+    request_answer(r, status, &text);
+}
+
+static int keep_quote(void *ctx, const struct store_quote *quote)
+{
+    char **text = ctx;
+
+    if (!*text && quote->detail)
+        *text = mem_strdup(quote->detail);
+    return 0;
+}
+
+static void answer_stored(struct service *s, struct request *r,
+                          const struct store_job *job)
+{
+    struct str text = {0};
+    struct json_out out;
+    char *quote = NULL;
+
+    store_read_quotes(s->reader, job->request.job.id, keep_quote, &quote, NULL);
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key(&out, "job");
+    views_stored(&out, s, job, NULL, (struct views_how){.who = request_identity(r)});
+    views_raw(&out, "quote", quote ? quote : "{}");
+    json_out_end(&out);
+    free(quote);
+    request_answer(r, 200, &text);
+}
+
+static void answer_refusal(struct service *s, struct request *r, const struct quote *q)
+{
+    struct str text = {0};
+    struct json_out out;
+
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key(&out, "error");
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "code", "infeasible");
+    json_out_key_string(&out, "message", q->reason);
+    if (q->verdict == QUOTE_COUNTER)
+        json_out_key_string(&out, "field", "need.rate");
+    json_out_key(&out, "quote");
+    quote_json(&out, s, q);
+    json_out_end(&out);
+    json_out_end(&out);
+    figures_submission(s, quote_verdict_name(q->verdict), request_age_s(r));
+    request_answer(r, 422, &text);
+}
+
+static void answer_wrong(struct request *r, const char *field, const struct err *err)
+{
+    request_fail(r, field[0] ? field : NULL, err);
+}
+
+/* ---- the same key again
+ * ---------------------------------------------------------------------- */
+
+static void answer_other_body(struct request *r)
+{
+    request_answer_error(r, 409, "exists", KEY_HEADER,
+                         "this idempotency key was used for another request");
+}
+
+/* True when the request is taken care of. */
+static bool used_before(struct service *s, struct request *r, const char *key,
+                        const unsigned char *digest)
+{
+    const char *user = request_identity(r)->name;
+    struct record *record = records_keyed(s->records, user, key);
+    struct store_job *job;
+
+    if (record) {
+        if (memcmp(record->stored->request.digest, digest, STORE_DIGEST_BYTES) != 0)
+            answer_other_body(r);
+        else if (record->phase == PHASE_PENDING)
+            vec_push(&record->waiters, r);
+        else
+            answer_submission(s, r, 200, record);
+        return true;
+    }
+    if (store_find_job(s->reader, user, key, &job, NULL) < 0)
+        return false;
+    if (memcmp(job->request.digest, digest, STORE_DIGEST_BYTES) != 0)
+        answer_other_body(r);
+    else
+        answer_stored(s, r, job);
+    store_job_destroy(job);
+    return true;
+}
+
+/* ---- submitting
+ * ------------------------------------------------------------------------------- */
+
+struct submission {
+    struct service *service;
+    uint64_t job;
+    const char *verdict;
+};
+
+static void enter_queue(struct service *s, struct record *record)
+{
+    struct job_status status = {.job = *record_job(record),
+                                .state = JOB_WAITING,
+                                .required_rate = record_job(record)->need.rate,
+                                .started_s = NAN,
+                                .placed_s = NAN,
+                                .held = record->held};
+    struct err err = {0};
+
+    record->phase = PHASE_WAITING;
+    if (loop_restore(s->loop, &status, &err) < 0) /* checked before: our own mistake */
+        lifecycle_end(s, NULL, record, JOB_FAILED,
+                      &(struct why){.code = "not_started", .text = err.text});
+    rounds_poke(s);
+}
+
+static void answer_waiters(struct service *s, struct record *record, const char *verdict,
+                           const struct err *err)
+{
+    for (size_t i = 0; i < record->waiters.count; i++) {
+        struct request *r = record->waiters.items[i];
+
+        if (err->code != ERR_NONE) {
+            figures_submission(s, "not_stored", request_age_s(r));
+            request_answer_error(r, err->code == ERR_EXISTS ? 409 : 503,
+                                 err_code_name(err->code), NULL,
+                                 "the job was not taken: %s", err->text);
+            continue;
+        }
+        figures_submission(s, verdict, request_age_s(r));
+        answer_submission(s, r, i == 0 ? 201 : 200, record);
+    }
+    vec_clear(&record->waiters);
+}
+
+static void stored(void *ctx, const struct err *err)
+{
+    struct submission *sub = ctx;
+    struct service *s = sub->service;
+    struct record *record = records_get(s->records, sub->job);
+
+    if (err->code == ERR_NONE)
+        enter_queue(s, record);
+    answer_waiters(s, record, sub->verdict, err);
+    if (err->code != ERR_NONE)
+        records_drop(s->records, record);
+    free(sub);
+}
+
+static void add_quote_row(struct service *s, struct tx *tx, const struct record *record,
+                          const struct quote *q)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+    char neighbour[24];
+
+    snprintf(neighbour, sizeof(neighbour), "%llu", (unsigned long long)q->neighbour);
+    store_add_quote(tx_batch(tx),
+                    &(struct store_quote){
+                        .id = store_take_id(s->store, STORE_QUOTE_ID),
+                        .job = record->id,
+                        .user = record_user(record),
+                        .at_s = service_now_s(s),
+                        .verdict = quote_verdict_name(q->verdict),
+                        .rate = q->promised_rate,
+                        .confidence = q->confidence,
+                        .joules = q->joules,
+                        .joules_low = q->joules_low,
+                        .joules_high = q->joules_high,
+                        .start_s = q->start_s,
+                        .valid_until_s = NAN,
+                        .devices = q->node >= 0 ? c->nodes[q->node].name : NULL,
+                        .neighbour = q->neighbour ? neighbour : NULL,
+                        .detail = record->quote_json,
+                    });
+}
+
+static void promise(struct record *record, const struct quote *q, char *json)
+{
+    free(record->quote_json);
+    record->quote_json = json;
+    record->promised_rate = q->promised_rate;
+    record->confidence = q->confidence;
+    record->expected_start_s = q->start_s;
+    record->expected_end_s = q->end_s;
+    if (q->verdict == QUOTE_QUEUED)
+        lifecycle_explain(record, "capacity", "%s", q->reason);
+}
+
+/* A counter-offer taken is the requirement from now on. */
+static void lower_need(struct parsed_job *p, struct quote *q)
+{
+    struct job *job = &p->job.request.job;
+
+    job->need.rate = q->promised_rate;
+    if (job->need.kind == NEED_DEADLINE)
+        job->need = (struct requirement){.confidence = job->need.confidence};
+    q->verdict = QUOTE_ACCEPTED;
+}
+
+static void take(struct service *s, struct request *r, struct parsed_job *p,
+                 const struct quote *q)
+{
+    struct submission *sub = mem_new(struct submission);
+    struct tx *tx = tx_begin(s);
+    struct str devices = {0}, extra = {0}, quote = {0};
+    struct store_progress progress;
+    struct record *record;
+
+    p->job.request.job.id = store_take_id(s->store, STORE_JOB_ID);
+    record = records_add(s->records, &p->job);
+    record->held = p->job.progress.held;
+    quote_text(s, q, &quote);
+    promise(record, q, str_take(&quote));
+    if (record->held)
+        lifecycle_explain(record, "held", "held from the start");
+    vec_push(&record->waiters, r);
+    *sub = (struct submission){
+        .service = s, .job = record->id, .verdict = quote_verdict_name(q->verdict)};
+    tx_progress(s, record, NULL, &progress, &devices, &extra);
+    store_put_job(tx_batch(tx), &record->stored->request, &progress);
+    tx_job(tx, record, &(struct tx_step){.what = "submitted", .first = true});
+    add_quote_row(s, tx, record, q);
+    str_fini(&devices);
+    str_fini(&extra);
+    tx_commit(tx, stored, sub);
+}
+
+static bool key_of(struct request *r, const char **key)
+{
+    *key = request_header(r, KEY_HEADER);
+    if (!*key || (strlen(*key) >= 1 && strlen(*key) <= KEY_MAX))
+        return true;
+    request_answer_error(r, 400, "invalid", KEY_HEADER,
+                         "an idempotency key has 1 to %d characters", KEY_MAX);
+    return false;
+}
+
+void handle_submit_job(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    const struct auth_identity *who = request_identity(r);
+    struct parsed_job parsed = {0};
+    char field[SCHEMA_PATH_SIZE];
+    struct quote q;
+    struct err err = {0};
+    const char *key;
+
+    if (!handlers_writable(s, r) || !key_of(r, &key))
+        return;
+    if (key) {
+        unsigned char digest[STORE_DIGEST_BYTES];
+
+        job_parse_digest(request_body(r), digest);
+        if (used_before(s, r, key, digest))
+            return;
+    }
+    if (job_parse(s, who, request_body(r), &parsed, field, &err) < 0) {
+        answer_wrong(r, field, &err);
+        goto done;
+    }
+    if (quotas_admit(s, who->name, &err) < 0) {
+        request_fail(r, NULL, &err);
+        goto done;
+    }
+    quote_make(s, &parsed.job.request.job, &q);
+    if (q.verdict == QUOTE_REFUSED ||
+        (q.verdict == QUOTE_COUNTER && !parsed.accept_counter)) {
+        answer_refusal(s, r, &q);
+        goto done;
+    }
+    if (q.verdict == QUOTE_COUNTER)
+        lower_need(&parsed, &q);
+    parsed.job.request.key = key;
+    if (key)
+        job_parse_digest(request_body(r), parsed.job.request.digest);
+    take(s, r, &parsed, &q);
+done:
+    job_parse_fini(&parsed);
+}
+
+/* ---- changing what a job needs
+ * ------------------------------------------------------------------ */
+
+static void apply_update(struct service *s, struct record *record, struct parsed_job *p)
+{
+    struct job_status was = *loop_job(s->loop, record->id);
+    const struct job *job = &p->job.request.job;
+
+    record_set_request(record, &p->job.request);
+    record->stored->request.job.types_allowed = job->types_allowed;
+    /* Out and in again with the same state: the loop's copy of the job is its own. */
+    loop_end_job(s->loop, record->id, service_now_s(s), NULL);
+    if (was.job.need.kind != job->need.kind || was.job.need.rate != job->need.rate)
+        was.required_rate = job->need.rate;
+    was.job = *job;
+    loop_restore(s->loop, &was, NULL);
+}
+
+void handle_update_job(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct record *record = handlers_record(s, r);
+    struct parsed_job parsed = {0};
+    char field[SCHEMA_PATH_SIZE];
+    struct str quote = {0}, text = {0};
+    struct json_out out;
+    struct err err = {0};
+    struct quote q;
+    struct tx *tx;
+
+    if (!record)
+        return;
+    parsed.job.request = record->stored->request;
+    if (job_parse_change(s, request_body(r), &parsed, field, &err) < 0) {
+        answer_wrong(r, field, &err);
+        goto done;
+    }
+    quote_make(s, &parsed.job.request.job, &q);
+    if (q.verdict == QUOTE_REFUSED || q.verdict == QUOTE_COUNTER) {
+        answer_refusal(s, r, &q);
+        goto done;
+    }
+    apply_update(s, record, &parsed);
+    quote_text(s, &q, &quote);
+    promise(record, &q, str_take(&quote));
+    tx = tx_begin(s);
+    store_update_request(tx_batch(tx), &record->stored->request);
+    tx_job(tx, record,
+           &(struct tx_step){.what = "updated",
+                             .from = loop_job(s->loop, record->id)->state,
+                             .by = request_identity(r)->name});
+    add_quote_row(s, tx, record, &q);
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key(&out, "job");
+    views_record(&out, s, record, (struct views_how){.who = request_identity(r)});
+    views_raw(&out, "quote", record->quote_json);
+    json_out_end(&out);
+    handlers_commit(tx, r, 200, &text);
+    rounds_poke(s);
+done:
+    job_parse_fini(&parsed);
+}
+
+/* ---- quotes
+ * -------------------------------------------------------------------------------------
+ */
+
+static int add_what_if(struct service *s, struct request *r,
+                       const struct json_value *change, size_t index,
+                       const struct parsed_job *base, struct json_out *out)
+{
+    struct parsed_job changed = {.job = base->job};
+    char field[SCHEMA_PATH_SIZE], path[SCHEMA_PATH_SIZE + 48];
+    struct err err = {0};
+    struct quote q;
+    int rc = -1;
+
+    if (job_parse_change(s, change, &changed, field, &err) < 0) {
+        snprintf(path, sizeof(path), "what_if[%zu]%s%s", index, field[0] ? "." : "",
+                 field);
+        request_fail(r, path, &err);
+        goto done;
+    }
+    quote_make(s, &changed.job.request.job, &q);
+    json_out_begin_object(out);
+    json_out_key(out, "change");
+    job_parse_copy(out, change);
+    json_out_key(out, "quote");
+    quote_json(out, s, &q);
+    json_out_end(out);
+    rc = 0;
+done:
+    job_parse_fini(&changed);
+    return rc;
+}
+
+void handle_quote(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    const struct json_value *body = request_body(r);
+    const struct json_value *changes = json_value_get(body, "what_if");
+    struct parsed_job parsed = {0};
+    char field[SCHEMA_PATH_SIZE], path[SCHEMA_PATH_SIZE + 16];
+    struct str text = {0};
+    struct json_out out;
+    struct err err = {0};
+    struct quote q;
+
+    if (job_parse(s, request_identity(r), json_value_get(body, "job"), &parsed, field,
+                  &err) < 0) {
+        snprintf(path, sizeof(path), "job%s%s", field[0] ? "." : "", field);
+        answer_wrong(r, path, &err);
+        goto done;
+    }
+    quote_make(s, &parsed.job.request.job, &q);
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key(&out, "quote");
+    quote_json(&out, s, &q);
+    json_out_key(&out, "what_if");
+    json_out_begin_array(&out);
+    for (size_t i = 0; i < json_value_count(changes); i++)
+        if (add_what_if(s, r, json_value_item(changes, i), i, &parsed, &out) < 0)
+            goto done;
+    json_out_end(&out);
+    json_out_end(&out);
+    request_answer(r, 200, &text);
+done:
+    str_fini(&text);
+    job_parse_fini(&parsed);
+}

@@ -1,0 +1,174 @@
+/* handlers.c - see handlers.h */
+#include "service/handlers.h"
+
+#include "base/mem.h"
+#include "base/parse.h"
+#include "service/tx.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUTE(op, verb, path, least, names, schema, bare, audited)                       \
+    {.operation = #op,                                                                   \
+     .method = HTTP_##verb,                                                              \
+     .pattern = path,                                                                    \
+     .role = AUTH_##least,                                                               \
+     .query = names,                                                                     \
+     .body = schema,                                                                     \
+     .body_optional = bare,                                                              \
+     .audit = audited,                                                                   \
+     .handle = handle_##op},
+const struct route handlers_routes[] = {API_ROUTES(ROUTE){0}};
+
+bool handlers_number(struct request *r, const char *name, double min, double max,
+                     double *value)
+{
+    const char *text = request_query(r, name);
+    double number;
+
+    if (!text)
+        return true;
+    if (!parse_double(text, &number) || number < min || number > max) {
+        request_answer_error(r, 400, "invalid", name, "%s must be a number from %g to %g",
+                             name, min, max);
+        return false;
+    }
+    *value = number;
+    return true;
+}
+
+bool handlers_limit(struct request *r, int *limit)
+{
+    const char *text = request_query(r, "limit");
+
+    *limit = API_DEFAULT_PAGE;
+    if (!text)
+        return true;
+    if (parse_int(text, limit) && *limit >= 1 && *limit <= API_MAX_PAGE)
+        return true;
+    request_answer_error(r, 400, "invalid", "limit",
+                         "limit must be a whole number from 1 to %d", API_MAX_PAGE);
+    return false;
+}
+
+bool handlers_after(struct request *r, uint64_t *after)
+{
+    const char *text = request_query(r, "after");
+
+    *after = 0;
+    if (!text)
+        return true;
+    if (parse_u64(text, after) && *after > 0)
+        return true;
+    request_answer_error(r, 400, "invalid", "after",
+                         "after must be `next` of the page before");
+    return false;
+}
+
+bool handlers_choice(struct request *r, const char *name, const char *const *choices,
+                     int *value)
+{
+    const char *text = request_query(r, name);
+    struct str list = {0};
+
+    if (!text)
+        return true;
+    for (int i = 0; choices[i]; i++) {
+        if (strcmp(choices[i], text) == 0) {
+            *value = i;
+            str_fini(&list);
+            return true;
+        }
+        str_addf(&list, "%s%s", i ? ", " : "", choices[i]);
+    }
+    request_answer_error(r, 400, "invalid", name, "%s must be one of %s", name,
+                         str_text(&list));
+    str_fini(&list);
+    return false;
+}
+
+bool handlers_writable(struct service *s, struct request *r)
+{
+    if (s->draining)
+        request_answer_error(r, 503, "busy", NULL,
+                             "the daemon is ending; try again soon");
+    else if (s->starting)
+        request_answer_error(r, 503, "busy", NULL, "the daemon is starting; try again");
+    else
+        return true;
+    return false;
+}
+
+/* Not in memory: it has ended, or never was. */
+static void answer_for_stored(struct service *s, struct request *r, uint64_t id)
+{
+    struct store_job *job;
+    struct err err = {0};
+
+    if (store_read_job(s->reader, id, &job, &err) < 0) {
+        request_fail(r, NULL, &err);
+        return;
+    }
+    if (!service_may_touch(request_identity(r), job->request.user))
+        request_answer_error(r, 403, "forbidden", NULL, "job %llu is another user's",
+                             (unsigned long long)id);
+    else
+        request_answer_error(r, 409, "exists", NULL, "job %llu has ended already",
+                             (unsigned long long)id);
+    store_job_destroy(job);
+}
+
+struct record *handlers_record(struct service *s, struct request *r)
+{
+    struct record *record;
+    uint64_t id;
+
+    if (!handlers_writable(s, r) || request_param_id(r, "id", &id) < 0)
+        return NULL;
+    record = records_get(s->records, id);
+    if (!record || record->phase == PHASE_PENDING || record->phase == PHASE_ENDED) {
+        answer_for_stored(s, r, id);
+        return NULL;
+    }
+    if (service_may_touch(request_identity(r), record_user(record)))
+        return record;
+    request_answer_error(r, 403, "forbidden", NULL, "job %llu is another user's",
+                         (unsigned long long)id);
+    return NULL;
+}
+
+const char *handlers_reason(const struct request *r)
+{
+    const char *reason = json_value_string(json_value_get(request_body(r), "reason"));
+
+    return reason && *reason ? reason : NULL;
+}
+
+struct answer {
+    struct request *request;
+    int status;
+    struct str json;
+};
+
+static void stored(void *ctx, const struct err *err)
+{
+    struct answer *a = ctx;
+
+    if (err->code == ERR_NONE)
+        request_answer(a->request, a->status, &a->json);
+    else
+        request_answer_error(a->request, 503, err_code_name(err->code), NULL,
+                             "it could not be stored: %s", err->text);
+    str_fini(&a->json);
+    free(a);
+}
+
+void handlers_commit(struct tx *tx, struct request *r, int status, struct str *json)
+{
+    struct answer *a = mem_new(struct answer);
+
+    *a = (struct answer){.request = r, .status = status, .json = *json};
+    *json = (struct str){0};
+    tx_commit(tx, stored, a);
+}

@@ -1,0 +1,45 @@
+/* handlers.h - a function for every route of http/api.h, and what they share */
+#ifndef CORGI_SERVICE_HANDLERS_H
+#define CORGI_SERVICE_HANDLERS_H
+
+#include "http/api.h"
+#include "service/state.h"
+
+#define HANDLERS_DECLARE(op, verb, path, least, names, schema, bare, audited)            \
+    void handle_##op(void *ctx, struct request *request);
+API_ROUTES(HANDLERS_DECLARE)
+#undef HANDLERS_DECLARE
+
+extern const struct route handlers_routes[];
+
+/* For sse_config: what a client missed, from the store. */
+enum sse_replay handlers_replay(void *service, uint64_t after, struct sse_page *page);
+
+/* ---- query parameters: false when the request was answered with 400 -------------------
+ */
+
+bool handlers_number(struct request *r, const char *name, double min, double max,
+                     double *value); /* untouched when not given */
+bool handlers_limit(struct request *r, int *limit);
+bool handlers_after(struct request *r, uint64_t *after); /* 0 when not given */
+bool handlers_choice(struct request *r, const char *name, const char *const *choices,
+                     int *value); /* untouched when not given */
+
+/* ---- answers
+ * ---------------------------------------------------------------------------- */
+
+/* Does the daemon take changes now?  Else the request was answered with 503. */
+bool handlers_writable(struct service *s, struct request *r);
+
+/* The record of the route's {id} that the asker may see, or change.  NULL when the
+ * request was answered: 404, 403, or 409 for a change to a job that has ended. */
+struct record *handlers_record(struct service *s, struct request *r);
+
+/* `reason` of the body; NULL when there is none. */
+const char *handlers_reason(const struct request *r);
+
+/* Answer with this JSON once the tx is stored, else with 503. */
+struct tx;
+void handlers_commit(struct tx *tx, struct request *r, int status, struct str *json);
+
+#endif

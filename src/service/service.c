@@ -1,0 +1,548 @@
+/* service.c - see service.h */
+#include "service/service.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/intern.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "engine/sim/sim_engine.h"
+#include "loop/cluster.h"
+#include "loop/model/learned.h"
+#include "loop/optimize/corgi_planner.h"
+#include "service/audit.h"
+#include "service/figures.h"
+#include "service/handlers.h"
+#include "service/happenings.h"
+#include "service/lifecycle.h"
+#include "service/notify.h"
+#include "service/restart.h"
+#include "service/rounds.h"
+#include "service/state.h"
+#include "store/admin.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TICK_S       0.2
+#define RETAIN_S     600.0
+#define DRAIN_S      5.0
+#define STORE_FILE   "corgi.db"
+#define JOURNAL_FILE "sim-world.log"
+#define PROGRESS_S   10.0 /* how far jobs are is stored this often, at the least */
+
+/* ---- asked from all over
+ * ------------------------------------------------------------------- */
+
+double service_now_s(const struct service *s)
+{
+    struct timespec now;
+
+    if (s->config.engine == SERVICE_ENGINE_SIM)
+        return sim_engine_now_s(&s->engine);
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+int service_device_named(const struct service *s, const char *name)
+{
+    for (int d = 0; d < loop_cluster(s->loop)->device_count; d++)
+        if (strcmp(s->devices[d].name, name) == 0)
+            return d;
+    return -1;
+}
+
+int service_node_named(const struct service *s, const char *name)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+
+    for (int n = 0; n < c->node_count; n++)
+        if (strcmp(c->nodes[n].name, name) == 0)
+            return n;
+    return -1;
+}
+
+bool service_may_touch(const struct auth_identity *who, const char *user)
+{
+    return who->role == AUTH_OPERATOR ||
+           (who->role == AUTH_USER && strcmp(who->name, user) == 0);
+}
+
+bool service_may_see(const struct auth_identity *who, const char *user)
+{
+    return who->role == AUTH_VIEWER || service_may_touch(who, user);
+}
+
+static bool find_token(void *ctx, const char *id, struct auth_token_record *record)
+{
+    struct service *s = ctx;
+
+    vec_each (struct token, t, &s->tokens)
+        if (strcmp(t->public_id, id) == 0) {
+            *record = t->record;
+            return true;
+        }
+    return false;
+}
+
+/* ---- making it
+ * ------------------------------------------------------------------------------- */
+
+static int open_store(struct service *s, struct err *err)
+{
+    char *path = file_join(s->state, STORE_FILE);
+    struct store_options options = {.path = path, .post = tx_post, .post_ctx = s};
+    int rc = -1;
+
+    if (file_make_dirs(s->state, err) == 0 && store_open(&s->store, &options, err) == 0 &&
+        store_reader_open(&s->reader, path, err) == 0)
+        rc = 0;
+    free(path);
+    return rc;
+}
+
+static int make_sim(struct service *s, struct err *err)
+{
+    const struct service_sim_config *c = &s->config.sim;
+    /* On the wall's clock a job is measured every two seconds, power every five. */
+    struct sim_engine_options options = {
+        .cluster = c->cluster,
+        .cluster_file = c->cluster_file,
+        .journal = s->journal,
+        .speed = c->speed,
+        .measure_s = c->measure_s > 0 ? c->measure_s : fmax(10, 2 * c->speed),
+        .power_s = c->power_s > 0 ? c->power_s : fmax(10, 5 * c->speed),
+        .restore_s = c->restore_s,
+        .noise_sd = c->noise,
+        .seed = c->seed,
+        .start_s = restart_clock_s(s)};
+
+    return sim_engine_create(&s->engine, &options,
+                             (struct engine_sink){happenings_event, s}, err);
+}
+
+static int make_engine(struct service *s, struct err *err)
+{
+    if (s->config.engine == SERVICE_ENGINE_SIM)
+        return make_sim(s, err);
+    return err_set(err, ERR_UNSUPPORTED,
+                   "this build has no local engine yet; set engine: sim");
+}
+
+static void engine_ready(void *ctx)
+{
+    struct service *s = ctx;
+
+    s->engine.ops->dispatch(s->engine.self, service_now_s(s));
+}
+
+static void name_devices(struct service *s)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+    double now_s = service_now_s(s);
+
+    s->devices = mem_array(struct device_more, (size_t)c->device_count);
+    s->nodes = mem_array(struct node_more, (size_t)c->node_count);
+    for (int n = 0; n < c->node_count; n++) {
+        s->nodes[n].host_s = now_s;
+        for (int i = 0; i < c->nodes[n].device_count; i++) {
+            struct device_more *d = &s->devices[c->nodes[n].first_device + i];
+
+            snprintf(d->name, sizeof(d->name), "%s:%d", c->nodes[n].name, i);
+            d->watts = NAN;
+            d->told_s = now_s;
+        }
+    }
+}
+
+static int make_loop(struct service *s, struct err *err)
+{
+    struct loop_options how = {.settings = s->config.policy, .seed = 1};
+    struct learned_options learned = {.seed = 1};
+    struct mind_options mind = {.seed = 1, .adapt_every = s->config.planner.adapt_every};
+    struct cluster *cluster;
+    struct model model;
+
+    if (s->engine.ops->cluster(s->engine.self, &cluster, err) < 0)
+        return -1;
+    model = learned_create(cluster->types, cluster->type_count, &learned);
+    s->loop = loop_create_take(&how, cluster, model, &corgi_planner_ops);
+    s->memory = memory_create(loop_cluster(s->loop));
+    s->mind = mind_create(s->reactor, s->loop, &mind, err);
+    name_devices(s);
+    return s->mind ? 0 : -1;
+}
+
+/* ---- listening
+ * -------------------------------------------------------------------------------- */
+
+static const char *const *names_of(const struct config_list *list, const char ***copy)
+{
+    const char **names = mem_array(const char *, list->count + 1);
+
+    for (size_t i = 0; i < list->count; i++)
+        names[i] = ((char **)list->items)[i];
+    *copy = names;
+    return names;
+}
+
+struct name_lists {
+    const char **operators, **groups, **viewers;
+};
+
+static void fill_server_config(struct service *s, const struct service_config *c,
+                               struct server_config *out, struct name_lists *lists)
+{
+    static const enum auth_role roles[] = {AUTH_NOBODY, AUTH_VIEWER, AUTH_USER,
+                                           AUTH_OPERATOR};
+
+    *out = (struct server_config){
+        .routes = handlers_routes,
+        .ctx = s,
+        .limits = {.body_bytes = (size_t)c->limits.body_kb << 10,
+                   .connections = c->limits.connections,
+                   .answer_s = c->limits.answer_s,
+                   .requests_per_s = c->limits.requests_per_s,
+                   .burst = c->limits.burst},
+        .auth = {.operators = names_of(&c->auth.operators, &lists->operators),
+                 .operator_groups = names_of(&c->auth.operator_groups, &lists->groups),
+                 .viewers = names_of(&c->auth.viewers, &lists->viewers),
+                 .local_role = roles[c->auth.local_role],
+                 .anonymous_role = roles[c->auth.anonymous_role],
+                 .find_token = find_token,
+                 .ctx = s},
+        .audit = audit_note,
+        .answered = audit_answered};
+}
+
+static void free_lists(struct name_lists *lists)
+{
+    free(lists->operators);
+    free(lists->groups);
+    free(lists->viewers);
+}
+
+static int listen_all(struct service *s, struct err *err)
+{
+    const struct service_listen_config *c = &s->config.listen;
+    int given = notify_listen_fds();
+
+    for (int i = 0; i < given; i++)
+        if (server_listen_fd(s->server, 3 + i, err) < 0)
+            return -1;
+    if (given == 0 &&
+        server_listen_unix(
+            s->server,
+            &(struct server_unix){.path = s->socket,
+                                  .mode = (mode_t)strtol(c->socket_mode, NULL, 8),
+                                  .group = c->socket_group},
+            err) < 0)
+        return -1;
+    if (!c->tcp)
+        return 0;
+    if (server_listen_tcp(s->server,
+                          &(struct server_tcp){.address = c->tcp,
+                                               .certificate = c->certificate,
+                                               .key = c->key,
+                                               .anywhere = c->anywhere},
+                          err) < 0)
+        return -1;
+    log_info("listening", LOG_STR("tcp", c->tcp),
+             LOG_I64("port", server_port(s->server, 0)),
+             LOG_BOOL("tls", c->certificate != NULL));
+    return 0;
+}
+
+static int make_server(struct service *s, struct err *err)
+{
+    struct server_config config;
+    struct name_lists lists;
+
+    fill_server_config(s, &s->config, &config, &lists);
+    s->server = server_create(s->reactor, &config, err);
+    free_lists(&lists);
+    if (!s->server)
+        return -1;
+    s->hub = sse_hub_create(s->reactor,
+                            &(struct sse_config){.max_clients = s->config.limits.streams,
+                                                 .replay = handlers_replay,
+                                                 .ctx = s});
+    s->metrics = metrics_create();
+    s->figures = figures_create(s);
+    return 0;
+}
+
+/* ---- timers and signals
+ * ------------------------------------------------------------------------- */
+
+/* How far running jobs are, for a start after a crash. */
+static void store_progress(struct service *s)
+{
+    size_t count;
+    struct record *const *all = records_all(s->records, &count);
+    struct store_batch *batch = store_batch_create();
+
+    for (size_t i = 0; i < count; i++) {
+        const struct job_status *status = loop_job(s->loop, all[i]->id);
+        struct str devices = {0}, extra = {0};
+        struct store_progress progress;
+
+        if (all[i]->phase != PHASE_RUNNING || !status)
+            continue;
+        tx_progress(s, all[i], status, &progress, &devices, &extra);
+        store_update_progress(batch, all[i]->id, &progress);
+        str_fini(&devices);
+        str_fini(&extra);
+    }
+    /* Durable batches keep their order: a relaxed one could overtake a transition. */
+    if (store_batch_rows(batch) == 0 ||
+        store_commit(s->store, batch, STORE_DURABLE, NULL, NULL, NULL) < 0)
+        store_batch_destroy(batch);
+}
+
+static void sign_of_life(struct service *s)
+{
+    double every_s = notify_watchdog_s();
+
+    if (every_s > 0 && clock_wall_s() - s->watchdog_wall_s > every_s / 3) {
+        notify_systemd("WATCHDOG=1");
+        s->watchdog_wall_s = clock_wall_s();
+    }
+}
+
+static void tick(void *ctx)
+{
+    struct service *s = ctx;
+    double wall_s = clock_wall_s();
+
+    audit_flush(s);
+    mind_idle(s->mind);
+    sign_of_life(s);
+    if (wall_s - s->progress_wall_s > PROGRESS_S && !s->failing) {
+        s->progress_wall_s = wall_s;
+        store_progress(s);
+        lifecycle_retry(s);
+    }
+}
+
+static void retain(void *ctx)
+{
+    struct service *s = ctx;
+    const struct service_keep_config *k = &s->config.keep;
+    struct store_retention keep;
+    struct err err = {0};
+
+    store_retention_defaults(&keep);
+    keep.telemetry_s = k->telemetry_s;
+    keep.hours_s = k->hours_s;
+    keep.jobs_s = k->jobs_s;
+    keep.events_s = k->events_s;
+    keep.audit_s = k->audit_s;
+    if (store_retain(s->store, &keep, service_now_s(s), NULL, NULL, &err) < 0)
+        log_debug("retention", LOG_ERR(&err));
+}
+
+static void checkpoint(void *ctx)
+{
+    restart_checkpoint(ctx);
+}
+
+static void drained(void *ctx)
+{
+    reactor_stop(((struct service *)ctx)->reactor);
+}
+
+static void on_end(void *ctx)
+{
+    struct service *s = ctx;
+
+    if (s->draining) {
+        reactor_stop(s->reactor); /* asked twice: now */
+        return;
+    }
+    log_info("ending");
+    notify_systemd("STOPPING=1");
+    s->draining = true;
+    sse_hub_close(s->hub, "the daemon ends");
+    server_drain(s->server, DRAIN_S, drained, s);
+}
+
+static void set_log(const struct service_log_config *log)
+{
+    log_setup(stderr, (enum log_level)log->level, (enum log_format)log->format, NULL);
+}
+
+/* What can change while it runs does; the rest waits for a restart. */
+static void take_config(struct service *s, struct service_config *fresh)
+{
+    struct service_config *c = &s->config;
+
+    if (fresh->engine != c->engine || fresh->sim.speed != c->sim.speed ||
+        fresh->sim.seed != c->sim.seed)
+        log_warn("config_needs_restart", LOG_STR("key", "engine, sim"));
+    c->limits = fresh->limits;
+    c->policy = fresh->policy;
+    c->planner = fresh->planner;
+    c->guard = fresh->guard;
+    c->quota = fresh->quota;
+    c->keep = fresh->keep;
+    c->log = fresh->log;
+    loop_set_settings(s->loop, &c->policy);
+    set_log(&c->log);
+    reactor_timer_every(s->checkpoint_timer, c->planner.checkpoint_s);
+}
+
+static void on_reload(void *ctx)
+{
+    struct service *s = ctx;
+    struct service_config fresh;
+    struct server_config config;
+    struct name_lists lists;
+    struct err err = {0};
+    int rc;
+
+    if (service_config_load(&fresh, s->config_path, &err) < 0) {
+        log_error("reload_refused", LOG_ERR(&err));
+        return;
+    }
+    fill_server_config(s, &fresh, &config, &lists);
+    rc = server_reload(s->server, &config, &err);
+    free_lists(&lists);
+    if (rc < 0) {
+        log_error("reload_refused", LOG_ERR(&err));
+    } else {
+        take_config(s, &fresh);
+        log_info("reloaded", LOG_STR("config", s->config_path));
+        rounds_poke(s);
+    }
+    service_config_fini(&fresh);
+}
+
+static int make_timers(struct service *s, struct err *err)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+
+    s->round_timer = reactor_timer_create(s->reactor, rounds_due, s);
+    s->tick_timer = reactor_timer_create(s->reactor, tick, s);
+    s->keep_timer = reactor_timer_create(s->reactor, retain, s);
+    s->checkpoint_timer = reactor_timer_create(s->reactor, checkpoint, s);
+    for (int i = 0; i < 3; i++) {
+        s->signals[i] = reactor_signal_create(
+            s->reactor, numbers[i], numbers[i] == SIGHUP ? on_reload : on_end, s, err);
+        if (!s->signals[i])
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- all of it
+ * ---------------------------------------------------------------------------------- */
+
+struct service *service_create_take(struct service_config *config, const char *path,
+                                    struct err *err)
+{
+    struct service *s = mem_new(struct service);
+
+    s->config = *config;
+    s->config_path = path;
+    s->starting = true;
+    s->policy_changed_s = NAN;
+    s->socket = s->config.listen.socket ? mem_strdup(s->config.listen.socket)
+                                        : service_default_socket();
+    s->state = s->config.state ? mem_strdup(s->config.state) : service_default_state();
+    s->journal = file_join(s->state, JOURNAL_FILE);
+    s->records = records_create();
+    s->classes = intern_create();
+    set_log(&s->config.log);
+    s->reactor = reactor_create(err);
+    if (!s->reactor || open_store(s, err) < 0 || make_engine(s, err) < 0 ||
+        make_loop(s, err) < 0 || make_timers(s, err) < 0 || make_server(s, err) < 0 ||
+        restart_rebuild(s, err) < 0 || listen_all(s, err) < 0)
+        goto failed;
+    if (s->config.pid_file && notify_pid_write(s->config.pid_file, err) < 0)
+        goto failed;
+    return s;
+failed:
+    service_destroy(s);
+    return NULL;
+}
+
+int service_run(struct service *s, struct err *err)
+{
+    int rc;
+
+    s->engine_watch = reactor_watch_create(s->reactor, s->engine.ops->fd(s->engine.self),
+                                           engine_ready, s);
+    s->started_s = service_now_s(s);
+    s->starting = false;
+    s->progress_wall_s = clock_wall_s();
+    reactor_timer_every(s->tick_timer, TICK_S);
+    reactor_timer_every(s->keep_timer, RETAIN_S);
+    reactor_timer_every(s->checkpoint_timer, s->config.planner.checkpoint_s);
+    rounds_poke(s);
+    log_info("ready", LOG_STR("version", CORGI_VERSION),
+             LOG_STR("engine", s->engine.ops->name), LOG_STR("socket", s->socket),
+             LOG_STR("store", store_path(s->store)),
+             LOG_I64("devices", loop_cluster(s->loop)->device_count));
+    notify_systemd("READY=1");
+    rc = reactor_run(s->reactor, err);
+    log_info("ended");
+    return rc;
+}
+
+/* The last words: what was learned and how far jobs are. */
+static void say_goodbye(struct service *s)
+{
+    if (!s->store || !s->memory || !s->mind || s->starting)
+        return;
+    store_progress(s);
+    restart_checkpoint(s);
+    audit_flush(s);
+}
+
+void service_destroy(struct service *s)
+{
+    if (!s)
+        return;
+    s->draining = true;
+    say_goodbye(s);
+    reactor_watch_destroy(s->engine_watch);
+    mind_destroy(s->mind); /* its last plan is dropped */
+    if (s->engine.ops)
+        s->engine.ops->destroy(s->engine.self);
+    store_close(s->store); /* posts the last completions */
+    for (int i = 0; s->reactor && i < 3; i++)
+        reactor_step(s->reactor, 0);
+    sse_hub_destroy(s->hub);
+    server_destroy(s->server);
+    store_reader_close(s->reader);
+    figures_destroy(s->figures);
+    metrics_destroy(s->metrics);
+    memory_destroy(s->memory);
+    loop_destroy(s->loop);
+    records_destroy(s->records);
+    audit_fini(s);
+    intern_destroy(s->classes);
+    reactor_timer_destroy(s->round_timer);
+    reactor_timer_destroy(s->tick_timer);
+    reactor_timer_destroy(s->keep_timer);
+    reactor_timer_destroy(s->checkpoint_timer);
+    for (int i = 0; i < 3; i++)
+        reactor_signal_destroy(s->signals[i]);
+    reactor_destroy(s->reactor);
+    if (s->config.pid_file)
+        notify_pid_remove(s->config.pid_file);
+    vec_free(&s->quotas);
+    vec_free(&s->tokens);
+    free(s->devices);
+    free(s->nodes);
+    free(s->socket);
+    free(s->state);
+    free(s->journal);
+    service_config_fini(&s->config);
+    free(s);
+}
