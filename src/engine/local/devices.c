@@ -77,7 +77,30 @@ static int open_gpus(struct local_engine *e, const struct local_engine_options *
             .gpu = &o->gpu, .caps_file = caps_file, .caps = o->caps, .devices = o->gpus},
         o->gpus ? err : &ignored);
     free(caps_file);
-    return e->gpus || !o->gpus ? 0 : -1;
+    if (!e->gpus)
+        return o->gpus ? -1 : 0;
+    return local_watch(e, gpus_fd(e->gpus), LOCAL_GPUS, 0, err);
+}
+
+void devices_watch(struct local_engine *e)
+{
+    gpus_pump(e->gpus);
+    for (int d = 0; d < e->device_count; d++) {
+        struct local_device *device = &e->devices[d];
+        struct engine_event event;
+        const char *text;
+        bool there;
+
+        if (device->cpu)
+            continue;
+        there = gpus_present(e->gpus, device->gpu, &text);
+        if (there == !device->lost)
+            continue;
+        device->lost = !there;
+        event = outbox_blank(there ? ENGINE_DEVICE_BACK : ENGINE_DEVICE_LOST);
+        event.device = d;
+        local_tell(e, event, there ? NULL : text);
+    }
 }
 
 int devices_open(struct local_engine *e, const struct local_engine_options *o,

@@ -36,8 +36,12 @@ bool gpus_energy(struct gpus *gpus, int gpu, struct gpus_energy *energy);
 /* The same of all processor packages together; false where there is no meter (RAPL). */
 bool gpus_package_energy(struct gpus *gpus, struct gpus_energy *energy);
 
-/* Is the device there and does its driver answer?  The sentence says what is wrong. */
-bool gpus_present(struct gpus *gpus, int gpu, char *text, size_t size);
+/* Is the device there and does its driver answer?  *text says what is wrong; borrowed. */
+bool gpus_present(const struct gpus *gpus, int gpu, const char **text);
+
+/* Readable when the thread has seen something: gpus_pump() takes it. */
+int gpus_fd(const struct gpus *gpus);
+void gpus_pump(struct gpus *gpus);
 
 int gpus_cap(struct gpus *gpus, int gpu, double watts, struct err *err);
 

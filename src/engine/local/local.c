@@ -125,6 +125,9 @@ static void handle(struct local_engine *e, uint64_t data)
             stop_probe_gone(e, a);
         }
         break;
+    case LOCAL_GPUS:
+        devices_watch(e);
+        break;
     case LOCAL_SOURCES:
         break;
     }

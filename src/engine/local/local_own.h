@@ -57,6 +57,7 @@ enum local_source {
     LOCAL_WAKE,
     LOCAL_PROBE,  /* a pidfd */
     LOCAL_RESULT, /* of a launch */
+    LOCAL_GPUS,   /* telemetry */
     LOCAL_SOURCES,
 };
 
@@ -74,6 +75,7 @@ void local_add_attempt(struct local_engine *e, struct attempt *a); /* takes it *
 int devices_open(struct local_engine *e, const struct local_engine_options *options,
                  struct err *err);
 int devices_cluster(struct local_engine *e, struct cluster **cluster, struct err *err);
+void devices_watch(struct local_engine *e); /* telemetry saw something */
 void devices_close(struct local_engine *e);
 int devices_cap(struct local_engine *e, int device, double watts, struct err *err);
 
