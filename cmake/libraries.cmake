@@ -45,7 +45,7 @@ corgi_library(corgi_probe probe corgi_gpu)
 corgi_library(corgi_engine engine corgi_sim corgi_probe corgi_gpu)
 corgi_library(corgi_service service corgi_engine corgi_http corgi_store)
 corgi_library(corgi_eval eval corgi_sim)
-corgi_library(corgi_bench bench corgi_eval PkgConfig::CBC)
+corgi_library(corgi_bench bench corgi_eval corgi_store PkgConfig::CBC)
 # The weights that ship are put into the binary by shipped.c and seq_shipped.c.
 file(GLOB corgi_weights CONFIGURE_DEPENDS
     ${CMAKE_SOURCE_DIR}/src/loop/estimate/weights/*.bin)

@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "bench/bench_estimate.h"
 #include "bench/bench_optimize.h"
+#include "bench/bench_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -257,7 +258,63 @@ static const struct command bench_estimate = {
     .run = run_estimate,
 };
 
-static const struct command *const children[] = {&bench_estimate, &bench_optimize, NULL};
+static const struct option_spec store_options[] = {
+    {.name = "dir",
+     .letter = 'd',
+     .type = OPTION_STRING,
+     .argument = "DIR",
+     .offset = offsetof(struct bench_store_options, dir),
+     .help = "folder on the disk to measure [the present one]"},
+    {.name = "seconds",
+     .type = OPTION_SECONDS,
+     .argument = "TIME",
+     .min = 0.1,
+     .max = 3600,
+     .default_text = "3",
+     .offset = offsetof(struct bench_store_options, seconds),
+     .help = "length of each run"},
+    {.name = "rate",
+     .type = OPTION_DOUBLE,
+     .argument = "N",
+     .min = 1,
+     .max = 100000,
+     .default_text = "200",
+     .offset = offsetof(struct bench_store_options, per_s),
+     .help = "submissions a second of the steady run"},
+    {.name = "keep",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct bench_store_options, keep),
+     .help = "leave the last store there, as bench.db"},
+    {.name = "json",
+     .letter = 'j',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct bench_store_options, json),
+     .help = "print JSON instead of a table"},
+    {0},
+};
+
+static int run_store(struct command_call *call)
+{
+    struct err err = {0};
+
+    return bench_store_main(call->args, stdout, &err) < 0 ? command_failed(call, &err)
+                                                          : 0;
+}
+
+static const struct command bench_store = {
+    .name = "store",
+    .summary = "time submissions until they are durable on a disk",
+    .help =
+        "One client and then sixteen submit as fast as they get answers; then sixteen "
+        "submit at a steady rate while telemetry is stored and jobs are listed.",
+    .examples = "corgi bench store --dir /var/lib/corgi",
+    .options = store_options,
+    .args_size = sizeof(struct bench_store_options),
+    .run = run_store,
+};
+
+static const struct command *const children[] = {&bench_estimate, &bench_optimize,
+                                                 &bench_store, NULL};
 
 const struct command cmd_bench = {
     .name = "bench",

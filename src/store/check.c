@@ -204,7 +204,7 @@ int store_check(const char *path, bool quick, store_finding finding, void *ctx,
     if (db_open(&check.db, path, DB_READ, NULL, err) < 0)
         return -1;
     /* One moment for all: a daemon may be writing. */
-    rc = schema_check(check.db, err) < 0 || db_exec(check.db, "BEGIN", err) < 0 ||
+    rc = schema_examine(check.db, err) < 0 || db_exec(check.db, "BEGIN", err) < 0 ||
                  check_all(&check, quick, err) < 0
              ? -1
              : 0;

@@ -47,12 +47,26 @@ static int constraint_error(const struct db *db, struct err *err)
     }
 }
 
+static int io_error(const struct db *db, int code, struct err *err)
+{
+    int os = sqlite3_system_errno(db->handle); /* 0 when SQLite has not kept it */
+    const char *what = "use";
+
+    if (code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_FSYNC ||
+        code == SQLITE_IOERR_TRUNCATE || code == SQLITE_IOERR_DIR_FSYNC)
+        what = "write";
+    else if (code == SQLITE_IOERR_READ || code == SQLITE_IOERR_SHORT_READ)
+        what = "read";
+    return err_set(err, ERR_SYSTEM, "cannot %s %s: %s (SQLite error %d%s%s)", what,
+                   db->path, sqlite3_errmsg(db->handle), code, os ? ": " : "",
+                   os ? strerror(os) : "");
+}
+
 /* The state of the connection as a sentence; always -1. */
 static int db_error(const struct db *db, struct err *err)
 {
     int code = sqlite3_extended_errcode(db->handle);
     const char *text = sqlite3_errmsg(db->handle);
-    int os = sqlite3_system_errno(db->handle);
 
     switch (code & 0xff) {
     case SQLITE_CONSTRAINT:
@@ -71,17 +85,8 @@ static int db_error(const struct db *db, struct err *err)
                        text);
     case SQLITE_TOOBIG:
         return err_set(err, ERR_LIMIT, "a value is too large for %s", db->path);
-    case SQLITE_IOERR:
-    case SQLITE_READONLY:
-    case SQLITE_CANTOPEN:
-    case SQLITE_PERM:
-        if (os == ENOSPC || os == EDQUOT || os == EFBIG)
-            return err_set(err, ERR_SYSTEM, "no space for %s: %s", db->path,
-                           strerror(os));
-        return err_set(err, ERR_SYSTEM, "cannot use %s: %s (SQLite error %d%s%s)",
-                       db->path, text, code, os ? ", " : "", os ? strerror(os) : "");
     default:
-        return err_set(err, ERR_SYSTEM, "%s: %s (SQLite error %d)", db->path, text, code);
+        return io_error(db, code, err);
     }
 }
 

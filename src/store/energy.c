@@ -88,13 +88,14 @@ static int visit_sum(void *ctx, struct db_query *q)
     return walk->row(walk->ctx, &sum);
 }
 
+/* The first term is for the index, no span is longer than a day. */
 static void compose(struct str *sql, enum store_energy_by by,
                     const struct store_energy_filter *filter)
 {
     str_addf(sql,
              "SELECT %s, sum(joules), sum(error_joules), sum(modelled_joules),"
              " sum(busy_s), sum(saved_joules) FROM energy"
-             " WHERE start_s + span_s > ?1 AND start_s < ?2",
+             " WHERE start_s > ?1 - 86400 AND start_s + span_s > ?1 AND start_s < ?2",
              shapes[by].columns);
     if (filter->job > 0)
         str_add(sql, " AND job = ?3");

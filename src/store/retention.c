@@ -141,7 +141,7 @@ static const char *const drop_audit[] = {"DELETE FROM audit WHERE id IN " OLDEST
 /* Those that became jobs go with them. */
 static const char *const drop_quotes[] = {
     "DELETE FROM quotes WHERE job IS NULL AND id IN "
-    "(SELECT id FROM quotes WHERE job IS NULL AND at_s < ?1 ORDER BY id LIMIT 2000)",
+    "(SELECT id FROM quotes WHERE job IS NULL AND at_s < ?1 LIMIT 2000)",
     NULL};
 
 #define OLD_JOBS "(SELECT id FROM jobs WHERE ended_s < ?1 ORDER BY ended_s, id LIMIT 50)"

@@ -121,6 +121,7 @@ static const char first_step[] =
     " neighbour TEXT,"
     " detail TEXT CHECK (detail IS NULL OR json_valid(detail))) STRICT;"
     "CREATE INDEX quotes_job ON quotes (job, id) WHERE job IS NOT NULL;"
+    "CREATE INDEX quotes_asked ON quotes (at_s) WHERE job IS NULL;"
 
     "CREATE TABLE guard_events ("
     " id INTEGER PRIMARY KEY,"
@@ -324,7 +325,7 @@ int schema_migrate(struct db *db, const char *const *steps, int count, int *from
     return 0;
 }
 
-int schema_check(struct db *db, struct err *err)
+int schema_examine(struct db *db, struct err *err)
 {
     int version;
 

@@ -21,6 +21,6 @@ int schema_migrate(struct db *db, const char *const *steps, int count, int *from
                    struct err *err);
 
 /* For readers: exactly the version this program knows, or a sentence what to do. */
-int schema_check(struct db *db, struct err *err);
+int schema_examine(struct db *db, struct err *err);
 
 #endif

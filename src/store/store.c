@@ -12,6 +12,7 @@
 #include <libgen.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define QUEUE_ROWS   100000
@@ -19,10 +20,8 @@
 #define RELAXED_S    0.2
 #define RELAXED_ROWS 500
 
-/* The writer empties the log itself, when nobody waits (wal_hook in db.c).
- * cell_size_check finds a damaged page when it is read, not when it has done harm. */
-static const char pragmas[] = "PRAGMA journal_mode = WAL;"
-                              "PRAGMA synchronous = FULL;"
+/* The writer empties the log itself, when nobody waits (wal_hook in db.c). */
+static const char pragmas[] = "PRAGMA synchronous = FULL;"
                               "PRAGMA journal_size_limit = 67108864;"
                               "PRAGMA cache_size = -16384;"
                               "PRAGMA temp_store = MEMORY";
@@ -34,6 +33,21 @@ static int make_parent(const char *path, struct err *err)
 
     free(copy);
     return rc;
+}
+
+/* Readers that never wait need a log beside the file, and memory that processes share. */
+static int use_log(struct db *db, struct err *err)
+{
+    struct db_query *q = db_query_once(db, "PRAGMA journal_mode = WAL", err);
+    int rc = q ? db_next(q, err) : -1;
+
+    if (rc > 0 && strcmp(db_text(q, 0), "wal") != 0)
+        rc = err_set(err, ERR_UNSUPPORTED,
+                     "the file system of %s cannot hold a store, as many network file "
+                     "systems: choose a folder on a local disk",
+                     db_path(db));
+    db_query_destroy(q);
+    return rc < 0 ? -1 : 0;
 }
 
 /* Note that the store is in use; *interrupted tells if it still was. */
@@ -54,13 +68,12 @@ static int open_database(struct store *store, const struct store_options *option
 {
     int from;
 
+    /* cell_size_check finds a damaged page when it is read, not when it did harm. */
     if (db_open(&store->db, store->path, DB_WRITE, options->vfs, err) < 0 ||
-        db_exec(store->db,
-                "PRAGMA foreign_keys = ON;"
-                "PRAGMA cell_size_check = ON",
-                err) < 0 ||
+        db_exec(store->db, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON", err) <
+            0 ||
         schema_migrate(store->db, schema_steps, schema_version, &from, err) < 0 ||
-        db_exec(store->db, pragmas, err) < 0 ||
+        use_log(store->db, err) < 0 || db_exec(store->db, pragmas, err) < 0 ||
         mark_open(store->db, &store->interrupted, err) < 0 ||
         sequences_load(store, options->queue_rows, err) < 0)
         return -1;

@@ -3,12 +3,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/vec.h"
-#include "store/batch.h"
-#include "store/queue.h"
+#include "store/writer_own.h"
 
 #include <errno.h>
-#include <string.h>
 #include <time.h>
 
 /* A group is bounded so that a flood of submissions still gets answers in between. */
@@ -16,42 +13,18 @@
 #define GROUP_BYTES ((size_t)16 << 20)
 /* Relaxed groups are smaller: a durable batch may come while one is written. */
 #define RELAXED_BYTES ((size_t)1 << 20)
-/* After a failure relaxed batches are tried again this much later. */
-#define RETRY_S 1.0
 /* Pages in the log from which on it is emptied when nobody waits, or in any case. */
 #define LOG_PAGES      1000
 #define LOG_PAGES_MOST 16000
 /* Upkeep yields to commits but is never starved by them. */
 #define UPKEEP_PAUSE_S 0.02
 
-const double store_time_bounds[STORE_TIME_BUCKETS - 1] = {0.001, 0.002, 0.005, 0.01, 0.02,
-                                                          0.05,  0.1,   0.25,  1.0};
-
-struct writer {
-    struct db *db;
-    struct store_options options;
-    pthread_t thread;
-    struct queue queue;       /* its lock guards stats and upkeep, too */
-    struct store_stats stats; /* without what the queue knows */
-    struct {
-        writer_step step; /* NULL: none under way */
-        void *task;
-        store_done done;
-        void *ctx;
-        double due_s;
-    } upkeep;
-    /* Of the writer thread alone: */
-    bool synced; /* SQLite syncs each commit now */
-    double retry_s;
-    int log_pages_next;
-    vec_of(struct store_completion) completions;
-};
-
 /* What one turn has to do. */
 struct turn {
     struct pending *durable;
     struct pending *relaxed;
     bool upkeep;
+    bool probe;
 };
 
 /* ---- waiting ----------------------------------------------------------------------- */
@@ -101,7 +74,12 @@ static bool look(struct writer *w, struct turn *turn, double *next_s)
         if (w->upkeep.due_s < *next_s)
             *next_s = w->upkeep.due_s;
     }
-    return turn->durable || turn->relaxed || turn->upkeep;
+    if (w->stats.failing && !turn->durable && !turn->relaxed) {
+        turn->probe = w->retry_s <= now_s && !w->queue.closing;
+        if (w->retry_s < *next_s)
+            *next_s = w->retry_s;
+    }
+    return turn->durable || turn->relaxed || turn->upkeep || turn->probe;
 }
 
 /* False when the writer shall end: closing, and nothing is left. */
@@ -121,198 +99,6 @@ static bool next_turn(struct writer *w, struct turn *turn)
     return more;
 }
 
-/* ---- one transaction --------------------------------------------------------------- */
-
-/* The batch itself is at fault, not the disk: the others can go on. */
-static bool is_own_fault(const struct err *err)
-{
-    return err->code == ERR_EXISTS || err->code == ERR_NOT_FOUND ||
-           err->code == ERR_INVALID || err->code == ERR_LIMIT;
-}
-
-/* Apply one batch; what it did is undone when it is refused.  -1 only when the whole
- * transaction is lost. */
-static int apply_one(struct writer *w, struct pending *p, struct err *err)
-{
-    if (db_exec(w->db, "SAVEPOINT batch", err) < 0)
-        return -1;
-    if (batch_apply(p->batch, w->db, &p->err) < 0) {
-        if (!is_own_fault(&p->err) || !db_in_transaction(w->db)) {
-            *err = p->err;
-            return -1;
-        }
-        return db_exec(w->db, "ROLLBACK TO batch; RELEASE batch", err);
-    }
-    return db_exec(w->db, "RELEASE batch", err);
-}
-
-static int write_list(struct writer *w, enum store_class how, struct pending *list,
-                      struct err *err)
-{
-    bool synced = how == STORE_DURABLE;
-
-    if (synced != w->synced) {
-        if (db_exec(w->db,
-                    synced ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
-                    err) < 0)
-            return -1;
-        w->synced = synced;
-    }
-    if (db_exec(w->db, "BEGIN IMMEDIATE", err) < 0)
-        return -1;
-    for (struct pending *p = list; p; p = p->next)
-        if (apply_one(w, p, err) < 0)
-            goto failed;
-    if (db_exec(w->db, "COMMIT", err) < 0)
-        goto failed;
-    return 0;
-failed:
-    db_rollback(w->db);
-    return -1;
-}
-
-/* ---- telling ----------------------------------------------------------------------- */
-
-static size_t time_bucket(double seconds)
-{
-    size_t i = 0;
-
-    while (i < STORE_TIME_BUCKETS - 1 && seconds > store_time_bounds[i])
-        i++;
-    return i;
-}
-
-static void count_durable(struct store_stats *stats, const struct pending *p,
-                          double now_s)
-{
-    stats->batches++;
-    stats->commit_time[time_bucket(now_s - p->handed_s)]++;
-    stats->commit_time_sum_s += now_s - p->handed_s;
-}
-
-/* Health as the last commit leaves it; only changes are logged. */
-static void note_health(struct writer *w, const struct err *failure)
-{
-    struct store_stats *stats = &w->stats;
-    bool was_failing = stats->failing;
-
-    stats->failing = failure != NULL;
-    if (failure) {
-        stats->failures++;
-        memcpy(stats->failure, failure->text, sizeof(stats->failure));
-        if (!was_failing)
-            log_error("store_failing", LOG_ERR(failure));
-    } else if (was_failing) {
-        stats->failure[0] = '\0';
-        log_info("store_recovered", LOG_U64("failures", stats->failures));
-    }
-}
-
-static void note_commit(struct writer *w, enum store_class how, struct pending *list,
-                        const struct err *failure)
-{
-    double now_s = clock_wall_s();
-
-    pthread_mutex_lock(&w->queue.lock);
-    note_health(w, failure);
-    for (struct pending *p = list; p; p = p->next) {
-        if (p->err.code == ERR_NONE)
-            w->stats.rows += p->rows;
-        else if (!p->done)
-            w->stats.dropped++;
-        if (how == STORE_DURABLE && !failure)
-            count_durable(&w->stats, p, now_s);
-    }
-    if (!failure && how == STORE_DURABLE)
-        w->stats.commits++;
-    else if (!failure)
-        w->stats.relaxed_commits++;
-    pthread_mutex_unlock(&w->queue.lock);
-}
-
-static void deliver(struct writer *w, const struct store_completion *list, size_t count)
-{
-    if (w->options.post && count > 0)
-        w->options.post(w->options.post_ctx, list, count);
-    for (size_t i = 0; !w->options.post && i < count; i++)
-        list[i].done(list[i].ctx, &list[i]);
-}
-
-static void complete(struct writer *w, struct pending *list)
-{
-    vec_clear(&w->completions);
-    for (struct pending *p = list; p; p = p->next) {
-        struct store_completion completion = {.done = p->done, .ctx = p->ctx};
-
-        completion.err = p->err;
-        if (p->done && p->direct)
-            p->done(p->ctx, &completion);
-        else if (p->done)
-            vec_push(&w->completions, completion);
-        else if (p->err.code != ERR_NONE)
-            log_error("store_write_refused", LOG_ERR(&p->err));
-    }
-    deliver(w, w->completions.items, w->completions.count);
-}
-
-static void pending_destroy(struct pending *p)
-{
-    store_batch_destroy(p->batch);
-    free(p);
-}
-
-static void finish(struct writer *w, enum store_class how, struct pending *list,
-                   const struct err *failure)
-{
-    for (struct pending *p = list; failure && p; p = p->next)
-        p->err = *failure;
-    note_commit(w, how, list, failure);
-    complete(w, list);
-    pthread_mutex_lock(&w->queue.lock);
-    while (list) {
-        struct pending *next = list->next;
-
-        pending_destroy(list);
-        list = next;
-        w->queue.classes[how].finished++;
-    }
-    pthread_cond_broadcast(&w->queue.finished);
-    pthread_mutex_unlock(&w->queue.lock);
-}
-
-static void write_durable(struct writer *w, struct pending *list)
-{
-    struct err err = {0};
-    int rc = write_list(w, STORE_DURABLE, list, &err);
-
-    finish(w, STORE_DURABLE, list, rc < 0 ? &err : NULL);
-}
-
-static void write_relaxed(struct writer *w, struct pending *list)
-{
-    struct err err = {0};
-    bool closing;
-
-    if (write_list(w, STORE_RELAXED, list, &err) == 0) {
-        finish(w, STORE_RELAXED, list, NULL);
-        return;
-    }
-    pthread_mutex_lock(&w->queue.lock);
-    closing = w->queue.closing;
-    w->retry_s = clock_wall_s() + RETRY_S;
-    if (!closing) {
-        for (struct pending *p = list; p; p = p->next)
-            p->err = (struct err){0};
-        note_health(w, &err);
-        w->queue.given_up++;
-        queue_return(&w->queue, STORE_RELAXED, list);
-        pthread_cond_broadcast(&w->queue.finished);
-    }
-    pthread_mutex_unlock(&w->queue.lock);
-    if (closing)
-        finish(w, STORE_RELAXED, list, &err);
-}
-
 /* ---- upkeep ------------------------------------------------------------------------ */
 
 static void end_upkeep(struct writer *w, const struct err *err)
@@ -327,7 +113,7 @@ static void end_upkeep(struct writer *w, const struct err *err)
     w->upkeep.step = NULL;
     pthread_mutex_unlock(&w->queue.lock);
     if (completion.done)
-        deliver(w, &completion, 1);
+        writer_commit_deliver(w, &completion, 1);
     else if (err->code != ERR_NONE)
         log_error("store_upkeep_failed", LOG_ERR(err));
 }
@@ -384,9 +170,11 @@ static void *writer_main(void *arg)
 
     while (next_turn(w, &turn)) {
         if (turn.durable)
-            write_durable(w, turn.durable);
+            writer_commit_durable(w, turn.durable);
         if (turn.relaxed)
-            write_relaxed(w, turn.relaxed);
+            writer_commit_relaxed(w, turn.relaxed);
+        if (turn.probe)
+            writer_commit_probe(w);
         if (turn.upkeep)
             run_upkeep(w);
         tidy_log(w);

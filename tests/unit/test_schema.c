@@ -110,7 +110,7 @@ static void a_reader_refuses_what_is_older(void **state)
     (void)state;
     assert_int_equal(migrate(steps, 0, &from), 0);
     assert_int_equal(db_open(&db, path, DB_READ, NULL, &err), 0);
-    assert_int_equal(schema_check(db, &err), -1);
+    assert_int_equal(schema_examine(db, &err), -1);
     assert_int_equal(err.code, ERR_UNSUPPORTED);
     db_close(db);
 }
