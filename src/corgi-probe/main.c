@@ -1,12 +1,18 @@
 /* main.c - corgi-probe: its options */
 #include "base/command.h"
+#include "probe/heartbeat.h"
 #include "probe/run.h"
+
+struct probe_args {
+    struct run_options run;
+    const char *beat;
+};
 
 static const struct option_spec options[] = {
     {.name = "job",
      .type = OPTION_U64,
      .argument = "ID",
-     .offset = offsetof(struct run_options, job),
+     .offset = offsetof(struct probe_args, run.job),
      .help = "the job's number, for reports and files"},
     {.name = "attempt",
      .type = OPTION_INT,
@@ -14,38 +20,38 @@ static const struct option_spec options[] = {
      .min = 1,
      .max = 1e9,
      .default_text = "1",
-     .offset = offsetof(struct run_options, attempt),
+     .offset = offsetof(struct probe_args, run.attempt),
      .help = "which start of the job this is"},
     {.name = "dir",
      .type = OPTION_STRING,
      .argument = "DIR",
-     .offset = offsetof(struct run_options, dir),
+     .offset = offsetof(struct probe_args, run.dir),
      .help = "keep the files pid, status and heartbeat there"},
     {.name = "report",
      .type = OPTION_STRING,
      .argument = "WHERE",
-     .offset = offsetof(struct run_options, report),
+     .offset = offsetof(struct probe_args, run.report),
      .help = "send reports to unix:PATH or to an http:// address"},
     {.name = "metrics-url",
      .type = OPTION_STRING,
      .argument = "URL",
-     .offset = offsetof(struct run_options, metrics_url),
+     .offset = offsetof(struct probe_args, run.metrics_url),
      .help = "the job's Prometheus page; an IP address or localhost"},
     {.name = "metrics-counter",
      .type = OPTION_STRING,
      .argument = "NAME",
-     .offset = offsetof(struct run_options, metrics_counter),
+     .offset = offsetof(struct probe_args, run.metrics_counter),
      .help = "the counter there that counts the job's work"},
     {.name = "progress",
      .type = OPTION_STRING,
      .argument = "FILE",
-     .offset = offsetof(struct run_options, progress),
+     .offset = offsetof(struct probe_args, run.progress),
      .help = "the job keeps its count of steps in this file"},
     {.name = "output",
      .letter = 'o',
      .type = OPTION_STRING,
      .argument = "FILE",
-     .offset = offsetof(struct run_options, output),
+     .offset = offsetof(struct probe_args, run.output),
      .help = "append the job's output to this file"},
     {.name = "window",
      .type = OPTION_SECONDS,
@@ -53,7 +59,7 @@ static const struct option_spec options[] = {
      .min = 0.2,
      .max = 3600,
      .default_text = "10",
-     .offset = offsetof(struct run_options, window_s),
+     .offset = offsetof(struct probe_args, run.window_s),
      .help = "measure and report over this long"},
     {.name = "grace",
      .type = OPTION_SECONDS,
@@ -61,23 +67,35 @@ static const struct option_spec options[] = {
      .min = 0,
      .max = 86400,
      .default_text = "30",
-     .offset = offsetof(struct run_options, grace_s),
+     .offset = offsetof(struct probe_args, run.grace_s),
      .help = "after SIGTERM, kill what still runs after this long"},
     {.name = "service",
      .type = OPTION_FLAG,
-     .offset = offsetof(struct run_options, service),
+     .offset = offsetof(struct probe_args, run.service),
      .help = "the job serves requests: report what is asked of it, too"},
+    {.name = "beat",
+     .type = OPTION_STRING,
+     .argument = "LINE",
+     .offset = offsetof(struct probe_args, beat),
+     .help = "inside of a job: send this heartbeat, as in --beat steps=120, and end"},
     {0},
 };
 
 static int run_command(struct command_call *call)
 {
-    struct run_options *args = call->args;
+    struct probe_args *args = call->args;
     struct err err = {0};
     int status;
 
-    args->argv = call->operands;
-    status = run(args, &err);
+    if (args->beat) {
+        if (call->operand_count > 0)
+            return command_wrong_use(call, "--beat takes no command");
+        return heartbeat_send(args->beat, &err) < 0 ? command_failed(call, &err) : 0;
+    }
+    if (call->operand_count == 0)
+        return command_wrong_use(call, "COMMAND is missing");
+    args->run.argv = call->operands;
+    status = run(&args->run, &err);
     return status < 0 ? command_failed(call, &err) : status;
 }
 
@@ -99,11 +117,10 @@ static const struct command probe = {
     .examples = "corgi-probe --job 7 -- python train.py\n"
                 "corgi-probe --job 7 --dir /run/job7 --report unix:/run/corgi/reports -- "
                 "./train --steps 1000",
-    .operands = "COMMAND [ARGUMENT...]",
-    .operand_min = 1,
+    .operands = "[--] COMMAND [ARGUMENT...]",
     .operand_max = -1,
     .options = options,
-    .args_size = sizeof(struct run_options),
+    .args_size = sizeof(struct probe_args),
     .run = run_command,
 };
 

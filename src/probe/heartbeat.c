@@ -2,10 +2,12 @@
 #include "probe/heartbeat.h"
 
 #include "base/parse.h"
+#include "base/str.h"
 #include "probe/fields.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -70,6 +72,31 @@ int heartbeat_parse(struct heartbeat *beat, const char *text, size_t length,
                        "a heartbeat says neither rate, steps nor demand");
     *beat = b;
     return 0;
+}
+
+int heartbeat_send(const char *line, struct err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *path = getenv("CORGI_HEARTBEAT");
+    struct heartbeat beat;
+    ssize_t sent;
+    int fd;
+
+    if (heartbeat_parse(&beat, line, strlen(line), err) < 0)
+        return -1;
+    if (!path)
+        return 0;
+    if (!str_copy(address.sun_path, sizeof(address.sun_path), path))
+        return err_set(err, ERR_INVALID, "CORGI_HEARTBEAT is too long for a socket");
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return err_sys(err, "cannot make a socket");
+    sent = sendto(fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL,
+                  (const struct sockaddr *)&address, sizeof(address));
+    if (sent < 0)
+        err_sys(err, "cannot send to %.100s", path);
+    close(fd);
+    return sent < 0 ? -1 : 0;
 }
 
 int heartbeat_open(const char *path, struct err *err)

@@ -23,6 +23,10 @@ struct heartbeat {
 int heartbeat_parse(struct heartbeat *beat, const char *text, size_t length,
                     struct err *err);
 
+/* From inside of a job: send the line to the socket of CORGI_HEARTBEAT, not waiting.
+ * Where that is not set there is nobody to tell, which is no error. */
+int heartbeat_send(const char *line, struct err *err);
+
 /* A socket bound to the path, not blocking, for the owner only; -1: failed.  The caller
  * closes it and unlinks the path. */
 int heartbeat_open(const char *path, struct err *err);

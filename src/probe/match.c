@@ -48,6 +48,13 @@ static bool is_training(struct line *line)
     return line->training;
 }
 
+/* Words like "filter" or "load" tell of preparation on a bar; in a line they may be the
+ * name of anything.  Behind the number stand values like val_loss. */
+static enum match_role line_role(const struct line *line, const char *end)
+{
+    return scan_evaluates(line->scan.line, end) ? MATCH_EVALUATION : MATCH_MAIN;
+}
+
 /* The words around a rate tell one rate of a line from another. */
 static void add_rate(struct line *line, const struct unit_rate *found, double number,
                      const char *key, const char *key_end)
@@ -59,7 +66,7 @@ static void add_rate(struct line *line, const struct unit_rate *found, double nu
         return;
     hit->rate = rate;
     hit->label = scan_label(key, key_end);
-    hit->role = scan_role(line->scan.line, key_end);
+    hit->role = line_role(line, key_end);
     hit->trust = MATCH_SURE;
 }
 
@@ -116,8 +123,8 @@ static bool is_whole(double x)
     return x == floor(x) && x < 1e15;
 }
 
-static void add_count(struct line *line, const struct unit *unit, double count,
-                      double total)
+static void add_count(struct line *line, const struct unit *unit, const char *at,
+                      double count, double total)
 {
     struct match_hit *hit;
 
@@ -132,7 +139,7 @@ static void add_count(struct line *line, const struct unit *unit, double count,
     hit->total = total;
     hit->epoch = line->epoch;
     hit->trust = is_training(line) ? MATCH_SURE : MATCH_PLAIN;
-    hit->role = scan_role(line->scan.line, line->scan.end);
+    hit->role = line_role(line, at);
 }
 
 /* After "Epoch: [3]" comes "[  40/5005]", without a word of its own; a percentage in the
@@ -152,7 +159,7 @@ static bool bracket_count(struct line *line, const struct scan_number *number)
         return false;
     samples = line->scan.end - end > 2 && !memcmp(end, " (", 2);
     add_count(line, units_find(samples ? "sample" : "batch", samples ? 6 : 5),
-              number->value, total);
+              number->begin, number->value, total);
     return true;
 }
 
@@ -206,7 +213,7 @@ static bool read_counter(struct line *line, const struct scan_number *number,
         }
         return true;
     }
-    add_count(line, unit, number->value, total);
+    add_count(line, unit, number->begin, number->value, total);
     return true;
 }
 
@@ -262,7 +269,7 @@ static bool boosting_round(struct line *line)
         line->scan.end - next < 3 || memcmp(next, bracket ? "]\t" : ":\t", 2) ||
         !is_training(line))
         return false;
-    add_count(line, units_find("iteration", 9), number.value, NAN);
+    add_count(line, units_find("iteration", 9), number.begin, number.value, NAN);
     return true;
 }
 

@@ -128,24 +128,33 @@ static bool is_letter(const char *p, const char *line, const char *end)
     return p >= line && p < end && isalpha((unsigned char)*p);
 }
 
-bool scan_has_word(const char *text, const char *end, const char *word)
-{
-    size_t length = strlen(word);
-
-    for (const char *p = text; p + length <= end; p++)
-        if ((*p | 0x20) == word[0] && !strncasecmp(p, word, length) &&
-            !is_letter(p - 1, text, end) && !is_letter(p + length, text, end))
-            return true;
-    return false;
-}
-
+/* Word by word, and of the list only those with the same first letter: this is done for
+ * every line that counts something. */
 static bool has_any(const char *text, const char *end, const char *const *words,
                     size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (scan_has_word(text, end, words[i]))
-            return true;
+    const char *p = text;
+
+    while (p < end) {
+        const char *begin;
+
+        while (p < end && !isalpha((unsigned char)*p))
+            p++;
+        begin = p;
+        while (p < end && isalpha((unsigned char)*p))
+            p++;
+        for (size_t i = 0; begin < p && i < count; i++)
+            if ((*begin | 0x20) == words[i][0] &&
+                strlen(words[i]) == (size_t)(p - begin) &&
+                !strncasecmp(begin, words[i], (size_t)(p - begin)))
+                return true;
+    }
     return false;
+}
+
+bool scan_has_word(const char *text, const char *end, const char *word)
+{
+    return has_any(text, end, &word, 1);
 }
 
 const char *scan_clock(const char *p, const char *end)
@@ -164,13 +173,19 @@ const char *scan_clock(const char *p, const char *end)
     return parts >= 2 && p - begin <= 12 ? p : NULL;
 }
 
-enum match_role scan_role(const char *text, const char *end)
+bool scan_evaluates(const char *text, const char *end)
 {
     static const char *const evaluation[] = {
-        "eval",     "evaluation", "evaluating", "evaluate",   "val",     "valid",
-        "validate", "validating", "validation", "test",       "testing", "sanity",
-        "test set", "predict",    "predicting", "prediction",
+        "eval",    "evaluation", "evaluating", "evaluate",   "val",
+        "valid",   "validate",   "validating", "validation", "test",
+        "testing", "sanity",     "predict",    "predicting", "prediction",
     };
+
+    return has_any(text, end, evaluation, COUNT(evaluation));
+}
+
+enum match_role scan_role(const char *text, const char *end)
+{
     static const char *const preparation[] = {
         "map",         "filter",     "download",   "downloading",   "tokenizing",
         "tokenize",    "tokenising", "loading",    "load",          "fetching",
@@ -183,8 +198,7 @@ enum match_role scan_role(const char *text, const char *end)
 
     if (has_any(text, end, preparation, COUNT(preparation)))
         return MATCH_PREPARATION;
-    return has_any(text, end, evaluation, COUNT(evaluation)) ? MATCH_EVALUATION
-                                                             : MATCH_MAIN;
+    return scan_evaluates(text, end) ? MATCH_EVALUATION : MATCH_MAIN;
 }
 
 uint32_t scan_label(const char *text, const char *end)
@@ -236,10 +250,10 @@ int scan_rank(const struct scan *scan)
 bool scan_is_training(const struct scan *scan)
 {
     static const char *const words[] = {
-        "loss",    "lr",         "eta",     "acc",    "accuracy",      "epoch",
-        "ppl",     "perplexity", "grad",    "reward", "mfu",           "train",
-        "learn",   "rmse",       "logloss", "auc",    "learning rate", "training",
-        "samples", "error",      "iou",     "elbo",   "mae",           "mse",
+        "loss",    "lr",         "eta",     "acc",    "accuracy", "epoch",
+        "ppl",     "perplexity", "grad",    "reward", "mfu",      "train",
+        "learn",   "rmse",       "logloss", "auc",    "learning", "training",
+        "samples", "error",      "iou",     "elbo",   "mae",      "mse",
     };
 
     return has_any(scan->line, scan->end, words, COUNT(words));

@@ -31,8 +31,10 @@ bool scan_has_word(const char *text, const char *end, const char *word);
 /* A clock time m:ss or h:mm:ss at p; NULL when there is none, else behind it. */
 const char *scan_clock(const char *p, const char *end);
 
-/* What the text tells about the kind of work: words like "validation" or "loading". */
+/* What a bar's label tells about the kind of work: words like "validation" or "loading".
+ */
 enum match_role scan_role(const char *text, const char *end);
+bool scan_evaluates(const char *text, const char *end); /* only the former */
 
 /* The text's letters in small, without digits and signs, as a number; 0 when empty. */
 uint32_t scan_label(const char *text, const char *end);

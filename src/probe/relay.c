@@ -88,11 +88,6 @@ void relay_fini(struct relay *relay)
     close_to(relay);
 }
 
-bool relay_is_open(const struct relay *relay)
-{
-    return relay->from >= 0 || relay->pending > 0;
-}
-
 static void keep_tail(struct relay *relay, const char *bytes, size_t count)
 {
     size_t at, first;
@@ -179,55 +174,53 @@ static bool write_pending(struct relay *relay)
     return true;
 }
 
-/* One round; false when there is nothing to do any more for now. */
-static bool move_once(struct relay *relay, double now_s, bool *small)
+enum moved {
+    MOVED_MUCH,   /* there may be more */
+    MOVED_LITTLE, /* it was handed on and the source is nearly empty */
+    MOVED_NOTHING,
+    MOVED_BLOCKED, /* the destination takes nothing: what was read is pending */
+    MOVED_ENDED,
+};
+
+static enum moved move_once(struct relay *relay, double now_s)
 {
     ssize_t n;
 
-    if (!write_pending(relay)) {
-        loop_set(relay->loop, &relay->in, -1, 0);
-        loop_set(relay->loop, &relay->out, relay->to, EPOLLOUT);
-        return false;
-    }
-    loop_set(relay->loop, &relay->out, -1, 0);
+    if (!write_pending(relay))
+        return MOVED_BLOCKED;
     if (relay->from < 0)
-        return false;
+        return MOVED_ENDED;
     n = read(relay->from, relay->buffer, sizeof(relay->buffer));
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return false;
+        return MOVED_NOTHING;
     if (n <= 0) { /* a pseudo-terminal says EIO at its end */
         lines_flush(&relay->lines);
         close_from(relay);
-        return false;
+        return MOVED_ENDED;
     }
-    *small = n < SMALL_READ;
     relay->bytes += (uint64_t)n;
     relay->pending = (size_t)n;
     relay->pending_at = 0;
     look(relay, relay->buffer, (size_t)n, now_s);
-    return true;
+    if (!write_pending(relay))
+        return MOVED_BLOCKED;
+    return n < SMALL_READ ? MOVED_LITTLE : MOVED_MUCH;
 }
 
 #define ROUNDS 64 /* then others have their turn */
 
 static void move(struct relay *relay, double now_s)
 {
-    bool small = false, more = true;
+    enum moved moved = MOVED_MUCH;
 
-    for (int round = 0; more && round < ROUNDS && !small; round++)
-        more = move_once(relay, now_s, &small);
-    if (small)
-        write_pending(relay);
-    if (relay->from < 0 && relay->pending == 0)
-        return;
-    if (relay->pending > 0) {
-        move_once(relay, now_s, &small); /* watches the destination */
-    } else if (small && !relay->terminal) {
+    for (int round = 0; moved == MOVED_MUCH && round < ROUNDS; round++)
+        moved = move_once(relay, now_s);
+    if (moved == MOVED_LITTLE && !relay->terminal)
         relay->rest_until_s = now_s + PAUSE_S;
-        loop_set(relay->loop, &relay->in, -1, 0);
-    } else {
-        loop_set(relay->loop, &relay->in, relay->from, EPOLLIN);
-    }
+    loop_set(relay->loop, &relay->out, moved == MOVED_BLOCKED ? relay->to : -1, EPOLLOUT);
+    loop_set(relay->loop, &relay->in,
+             moved == MOVED_BLOCKED || relay->rest_until_s > 0 ? -1 : relay->from,
+             EPOLLIN);
 }
 
 static void on_ready(void *ctx, uint32_t events)
@@ -265,16 +258,15 @@ void relay_tick(struct relay *relay, double now_s)
 void relay_drain(struct relay *relay)
 {
     double until_s = loop_now_s() + DRAIN_S, now_s;
-    bool small;
 
-    while (relay_is_open(relay) && (now_s = loop_now_s()) < until_s) {
+    while ((now_s = loop_now_s()) < until_s) {
         struct pollfd ready = {.fd = relay->to, .events = POLLOUT};
+        enum moved moved = move_once(relay, now_s);
 
-        if (move_once(relay, now_s, &small))
-            continue;
-        if (relay->pending == 0)
+        if (moved == MOVED_BLOCKED)
+            poll(&ready, 1, 50);
+        else if (moved == MOVED_NOTHING || moved == MOVED_ENDED)
             break; /* the pipe is empty */
-        poll(&ready, 1, 50);
     }
     lines_flush(&relay->lines);
     relay_fini(relay);

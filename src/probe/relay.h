@@ -51,8 +51,6 @@ void relay_tick(struct relay *relay, double now_s);
  * destination takes it within a short time. */
 void relay_drain(struct relay *relay);
 
-bool relay_is_open(const struct relay *relay);
-
 /* The last bytes of the output, oldest first; returns how many. */
 size_t relay_tail(const struct relay *relay, char *text, size_t size);
 

@@ -141,7 +141,6 @@ static void take_page(struct scrape *scrape, double now_s)
 {
     const double *sums = scrape->prom.sums;
     double held = 0;
-    bool has_held = false;
 
     prom_end(&scrape->prom);
     if (!scrape->server) {
@@ -159,14 +158,11 @@ static void take_page(struct scrape *scrape, double now_s)
     add(scrape->rate, scrape->server->unit, now_s, scrape->done.sum);
     count_on(&scrape->refused, sums[1]);
     for (int i = 2; i < 4; i++) {
-        if (!isnan(sums[i])) {
+        if (!isnan(sums[i]))
             held += sums[i];
-            has_held = true;
-        }
     }
-    if (has_held || scrape->server->refused)
-        add(scrape->demand, scrape->server->unit, now_s,
-            scrape->done.sum + scrape->refused.sum + held);
+    add(scrape->demand, scrape->server->unit, now_s,
+        scrape->done.sum + scrape->refused.sum + held);
 }
 
 void scrape_go(struct scrape *scrape, double now_s)

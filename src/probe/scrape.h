@@ -3,7 +3,7 @@
  * A counter that the job names, or one of those known servers have (vLLM, Triton, ...),
  * is read every few seconds; the rate is the difference over time, a counter that begins
  * again included.  What is asked of the server (its demand) is what it has answered,
- * refused and still holds, where the page tells. */
+ * refused and still holds, as far as the page tells. */
 #ifndef CORGI_PROBE_SCRAPE_H
 #define CORGI_PROBE_SCRAPE_H
 

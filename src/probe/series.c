@@ -13,7 +13,7 @@ void series_init(struct series *series, double window_s)
     memset(series, 0, sizeof(*series));
     series->spacing_s = window_s / POINTS_PER_WINDOW;
     series->last_raw = series->first_raw = NAN;
-    series->first_at_s = series->last_at_s = NAN;
+    series->first_at_s = series->last_at_s = series->last_up_s = NAN;
 }
 
 static struct series_point *point(struct series_ring *ring, int index)
@@ -61,23 +61,31 @@ static bool take_raw(struct series *series, double count, double total)
     return true;
 }
 
+/* The longest of late: a longer one at once, shorter ones bring it down slowly. */
+static void note_gap(struct series *series, double gap_s)
+{
+    if (gap_s > series->longest_gap_s)
+        series->longest_gap_s = gap_s;
+    else if (gap_s > series->spacing_s)
+        series->longest_gap_s += 0.1 * (gap_s - series->longest_gap_s);
+}
+
 void series_count(struct series *series, double at_s, double count, double total)
 {
     double before = series->offset + series->last_raw;
-    double gap = at_s - series->last_at_s;
 
     if (!isfinite(count) || count < 0 || !take_raw(series, count, total))
         return;
     if (isnan(series->first_at_s))
         series->first_at_s = at_s;
-    if (series->offset + count == before) { /* said again: nothing was done meanwhile */
-        return;
-    }
-    if (gap > series->longest_gap_s)
-        series->longest_gap_s = gap;
-    else if (gap > series->spacing_s)
-        series->longest_gap_s += 0.1 * (gap - series->longest_gap_s);
     series->last_at_s = at_s;
+    /* Said again is no point: spans end where the count went up, so that slow counts are
+     * not rounded to the window. */
+    if (series->offset + count == before)
+        return;
+    if (!isnan(series->last_up_s))
+        note_gap(series, at_s - series->last_up_s);
+    series->last_up_s = at_s;
     push(&series->counts, at_s, series->offset + count, series->spacing_s);
 }
 

@@ -30,6 +30,7 @@ struct series {
     double first_raw; /* likewise, the very first */
     double first_at_s;
     double last_at_s;     /* of the newest count or rate; NaN: nothing yet */
+    double last_up_s;     /* when the count last went up */
     double longest_gap_s; /* between counts that went up, of late */
 };
 

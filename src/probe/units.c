@@ -38,7 +38,7 @@ static const struct {
 /* Called for most words of most lines: the first letter settles nearly all of them. */
 static bool same_word(const char *known, const char *word, size_t length)
 {
-    return (word[0] | 0x20) == known[0] && strlen(known) == length &&
+    return (char)(word[0] | 0x20) == (char)(known[0] | 0x20) && strlen(known) == length &&
            !strncasecmp(known, word, length);
 }
 
@@ -98,8 +98,8 @@ double units_time(const char *word, size_t length)
         {"hours", 3600},
     };
 
-    for (size_t i = 0; i < COUNT(times); i++)
-        if (strlen(times[i].word) == length && !strncasecmp(times[i].word, word, length))
+    for (size_t i = 0; length > 0 && i < COUNT(times); i++)
+        if (same_word(times[i].word, word, length))
             return times[i].seconds;
     return 0;
 }
