@@ -9,3 +9,9 @@ target_include_directories(fake_nvml PRIVATE ${CMAKE_SOURCE_DIR}/tests)
 set_target_properties(fake_nvml PROPERTIES
     OUTPUT_NAME nvidia-ml SOVERSION 1 C_VISIBILITY_PRESET hidden
     LIBRARY_OUTPUT_DIRECTORY ${corgi_fake_dir})
+
+add_library(fake_rocm SHARED tests/fake/rocm.c)
+target_link_libraries(fake_rocm PRIVATE corgi_flags)
+set_target_properties(fake_rocm PROPERTIES
+    OUTPUT_NAME rocm_smi64 SOVERSION 7 C_VISIBILITY_PRESET hidden
+    LIBRARY_OUTPUT_DIRECTORY ${corgi_fake_dir})

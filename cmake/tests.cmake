@@ -33,7 +33,7 @@ function(corgi_c_tests label)
         set_target_properties(${name} PROPERTIES
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
         if(name MATCHES "_gpu_|local_gpus")
-            add_dependencies(${name} fake_nvml) # loaded at run time
+            add_dependencies(${name} fake_nvml fake_rocm) # loaded at run time
         endif()
         if(name MATCHES "scenario_local_")
             add_dependencies(${name} corgi-probe) # started at run time

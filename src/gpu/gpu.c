@@ -25,7 +25,6 @@ struct place {
 
 struct slot {
     const struct gpu_device *device;
-    struct gpu_device *was; /* earlier description, still borrowed by someone */
     struct place first, second;
     enum gpu_status state;
     struct gpu_model model; /* busy is set when it is one */

@@ -124,7 +124,7 @@ static void job_prior(const struct shares_group *groups, size_t count,
 /* In place: a becomes its inverse.  Symmetric and positive definite by its prior. */
 static void invert(double *a, int n)
 {
-    double inverse[SHARES_TERMS * SHARES_TERMS];
+    double inverse[SHARES_TERMS * SHARES_TERMS] = {0};
 
     /* Cholesky, then the inverse column by column. */
     for (int j = 0; j < n; j++)

@@ -7,7 +7,7 @@ load local_daemon
 
 jobs=40
 kinds=(dense stream learn sort hash serve)
-steps_of=(1200 400 2800 320 300 120)
+steps_of=(1500 500 3500 400 380 120)
 
 # submit DIR NUMBER: the next job, its own count in DIR/own-NUMBER
 submit() {
@@ -97,7 +97,7 @@ tables() {
     for n in $(seq "$jobs"); do
         # The windows of measurements follow each other; over all of them together the
         # mean rate must be what the job counted itself in that time.
-        awk -v n="$n" -v window=2 '
+        awk -v n="$n" -v window=1 '
             FILENAME ~ /^own/ { time[++m] = $1; steps[m] = $2; next }
             $1 == n { at[++k] = $2; rate[k] = $3 }
             function own(t, i) {

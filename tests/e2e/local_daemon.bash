@@ -22,7 +22,7 @@ listen: {socket: $1/corgi.sock}
 planner: {gap: 0.2s, every: 1s}
 local:
   gpus: false
-  window: 2s
+  window: 1s
   power_every: 1s
   output_mb: 2
   cpus:

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MAX_PROCESSES 256
+
 struct shared {
     double began_s; /* CLOCK_MONOTONIC; 0: not yet */
     struct {
@@ -163,23 +165,49 @@ static int note_follower(struct fake_follower *followers, int count, pid_t pid)
     return count;
 }
 
-int fake_state_followers(const char *uuid, struct fake_follower *followers)
+/* Processes with the variable; looking through /proc is slow, so it is done at most ten
+ * times a second for all devices. */
+static struct {
+    double at_s;
+    int count;
+    struct {
+        pid_t pid;
+        char devices[1024];
+    } processes[MAX_PROCESSES];
+} seen;
+static pthread_mutex_t seen_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards seen */
+
+static void look_through_proc(void)
 {
     DIR *proc = opendir("/proc");
     struct dirent *entry;
-    int count = 0;
 
-    while (proc && (entry = readdir(proc))) {
-        char value[4096];
+    seen.count = 0;
+    while (proc && seen.count < MAX_PROCESSES && (entry = readdir(proc))) {
+        char *devices = seen.processes[seen.count].devices;
 
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
-        visible_devices(entry->d_name, value, sizeof(value));
-        if (value[0] && strstr(value, uuid))
-            count = note_follower(followers, count, (pid_t)atol(entry->d_name));
+        visible_devices(entry->d_name, devices, sizeof(seen.processes[0].devices));
+        if (devices[0])
+            seen.processes[seen.count++].pid = (pid_t)atol(entry->d_name);
     }
     if (proc)
         closedir(proc);
+    seen.at_s = monotonic_s();
+}
+
+int fake_state_followers(const char *uuid, struct fake_follower *followers)
+{
+    int count = 0;
+
+    pthread_mutex_lock(&seen_mutex);
+    if (monotonic_s() - seen.at_s > 0.1)
+        look_through_proc();
+    for (int i = 0; i < seen.count; i++)
+        if (strstr(seen.processes[i].devices, uuid))
+            count = note_follower(followers, count, seen.processes[i].pid);
+    pthread_mutex_unlock(&seen_mutex);
     return count;
 }
 

@@ -6,7 +6,7 @@
  *   stream   passes over memory; "step N/STEPS" lines
  *   learn    a small network learns a function; a tqdm bar
  *   sort     sorts numbers, full of branches; a progress file in JOB_PROGRESS
- *   hash     integer chains; "N steps/s" lines
+ *   hash     integer chains; lines with a count and a rate
  *   serve    answers pretended requests at STEPS a second for SECONDS seconds; a page of
  *            Prometheus counters on the port JOB_PORT
  *
@@ -162,7 +162,6 @@ static void tell_progress(double steps)
 static void tell(const char *kind, double steps, double all, double began)
 {
     double now = now_s();
-    static double rated_steps, rated_s; /* when the last "steps/s" was told */
 
     if (!strcmp(kind, "dense"))
         tell_heartbeat(steps);
@@ -174,11 +173,9 @@ static void tell(const char *kind, double steps, double all, double began)
                (int)(now - began) / 60, (int)(now - began) % 60, steps / (now - began));
     else if (!strcmp(kind, "sort"))
         tell_progress(steps);
-    else if (!strcmp(kind, "hash") && now - rated_s >= 5 * BEAT_S) {
-        printf("%.2f steps/s\n", (steps - rated_steps) / (now - fmax(rated_s, began)));
-        rated_steps = steps;
-        rated_s = now;
-    }
+    else if (!strcmp(kind, "hash"))
+        printf("[%.1f s] step %.0f of %.0f, %.2f steps/s\n", now - began, steps, all,
+               steps / (now - began));
     fflush(stdout);
 }
 

@@ -1,4 +1,6 @@
 /* test_gpu_sysfs.c - AMD cards, processor packages and the model, from trees of files */
+#include "fixture/fake_nvml.h"
+
 #include "gpu/cpu_load.h"
 #include "gpu/gpu.h"
 #include "gpu/meter.h"
@@ -153,6 +155,57 @@ static void newer_amd_card_tells_the_moment(void **state)
     put(MON "power1_input", "lots\n");
     assert_int_equal(read_ok(gpu, 0).method, GPU_METHOD_MODEL);
     assert_int_equal(chdir("/"), 0);
+    gpu_close(gpu);
+}
+
+/* The library adds its energy counter to what the files tell; the rest stays theirs. */
+static void rocm_library_adds_energy(void **state)
+{
+    struct gpu_options options = {.backends = GPU_BACKEND_AMD, .sysfs = root};
+    struct gpu_sample before, after;
+    struct err err = {0};
+    char library[512];
+    struct gpu *gpu;
+
+    (void)state;
+    put_card();
+    fake_find(library, sizeof(library), "librocm_smi64.so.7");
+    options.rocm_library = library;
+    gpu = gpu_open(&options, &err);
+    assert_int_equal(gpu_count(gpu), 1);
+    assert_string_equal(gpu_device(gpu, 0)->backend, "amd");
+    assert_true(gpu_device(gpu, 0)->has_energy);
+    before = read_ok(gpu, 0);
+    after = read_ok(gpu, 0);
+    assert_float_equal(after.watts, 212, 1e-6);
+    assert_float_equal(after.energy_joules - before.energy_joules, 0.0153, 1e-6);
+    gpu_close(gpu);
+}
+
+/* Where sysfs shows no card the library does all of it. */
+static void rocm_library_alone_is_enough(void **state)
+{
+    struct gpu_options options = {.backends = GPU_BACKEND_AMD, .sysfs = root};
+    struct gpu_limit limit;
+    struct err err = {0};
+    struct gpu_sample s;
+    char library[512];
+    struct gpu *gpu;
+
+    (void)state;
+    fake_find(library, sizeof(library), "librocm_smi64.so.7");
+    options.rocm_library = library;
+    gpu = gpu_open(&options, &err);
+    assert_int_equal(gpu_count(gpu), 1);
+    assert_string_equal(gpu_device(gpu, 0)->uuid, "GPU-5f1c2a3b4d5e6f70");
+    assert_string_equal(gpu_device(gpu, 0)->pci, "0000:63:00.0");
+    s = read_ok(gpu, 0);
+    assert_float_equal(s.watts, 150, 1e-6);
+    assert_float_equal(s.utilisation, 0.33, 1e-9);
+    assert_int_equal(gpu_set_limit(gpu, 0, 50, &err), GPU_FAILED);
+    assert_int_equal(gpu_set_limit(gpu, 0, 200, &err), GPU_OK);
+    assert_int_equal(gpu_limit(gpu, 0, &limit, &err), GPU_OK);
+    assert_float_equal(limit.watts, 200, 1e-6);
     gpu_close(gpu);
 }
 
@@ -374,6 +427,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(amd_card_is_read_from_its_files),
         TEST(newer_amd_card_tells_the_moment),
+        TEST(rocm_library_adds_energy),
+        TEST(rocm_library_alone_is_enough),
         TEST(amd_limit_is_written_within_the_range),
         TEST(amd_card_that_vanishes_is_lost),
         TEST(package_wraps_and_counts_its_memory),
