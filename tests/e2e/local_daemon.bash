@@ -114,3 +114,17 @@ no_process_of() {
     processes_of "$1"
     return 1
 }
+
+# is_gone PID: not there, or a zombie that its parent has not looked at yet
+is_gone() {
+    ! [ -e "/proc/$1/stat" ] || [[ $(< "/proc/$1/stat") == *") Z "* ]]
+}
+
+# await_gone PID SECONDS
+await_gone() {
+    for _ in $(seq $((10 * $2))); do
+        is_gone "$1" && return 0
+        sleep 0.1
+    done
+    return 1
+}

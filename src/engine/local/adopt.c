@@ -71,7 +71,7 @@ static void take_up(struct local_engine *e, struct attempt *a)
 
     a->serial = e->next_serial++;
     a->state = ATTEMPT_SWEEPING;
-    a->deadline_s = clock_wall_s();
+    a->deadline_s = clock_wall_s() + STOP_STUBBORN_S;
     if (procs_read(&e->procs, &err) == 0 &&
         (probe_by_file(e, a, &a->probe) || probe_by_marks(e, a, &a->probe)))
         a->pidfd = (int)syscall(SYS_pidfd_open, a->probe.pid, 0);

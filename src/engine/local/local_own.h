@@ -85,6 +85,7 @@ void start_result(struct attempt *a);                       /* of the launch */
 void start_tell(struct local_engine *e, struct attempt *a); /* once */
 
 /* stop.c - the steps of stopping, and the sweep after the probe is gone. */
+#define STOP_STUBBORN_S 30.0 /* then a process that cannot be killed is told about */
 void stop_begin(struct local_engine *e, struct attempt *a, enum engine_stop how);
 void stop_advance(struct local_engine *e, struct attempt *a, double now_s);
 void stop_owed(struct attempt *a); /* the command runs: signals that waited for it */

@@ -19,7 +19,6 @@
 
 #define PROBE_SLACK_S 3.0  /* over the grace, until we do the probe's work */
 #define TELL_SLACK_S  5.0  /* for the probe to write how it ended */
-#define STUBBORN_S    30.0 /* a process in an uninterruptible wait is told about */
 
 static double epoch_s(void)
 {
@@ -135,7 +134,7 @@ void stop_probe_gone(struct local_engine *e, struct attempt *a)
     if (a->result_fd >= 0)
         start_result(a); /* the pipe's end came together with it */
     a->state = ATTEMPT_SWEEPING;
-    a->deadline_s = clock_wall_s() + STUBBORN_S;
+    a->deadline_s = clock_wall_s() + STOP_STUBBORN_S;
     if (stop_sweep(e, a))
         finish(e, a);
 }
