@@ -110,7 +110,11 @@ static int run_leaf(struct command_call *call, int argc, char **argv)
 
     call->args = mem_zeroed(1, command->args_size ? command->args_size : 1);
     options_defaults(command->options, call->args);
-    first = options_parse(command->options, call->args, argc, argv, &help, &err);
+    if (command->options_lead)
+        first =
+            options_parse_leading(command->options, call->args, argc, argv, &help, &err);
+    else
+        first = options_parse(command->options, call->args, argc, argv, &help, &err);
     if (help) {
         status = print_help(command, call->path);
     } else if (first < 0 ||
@@ -119,6 +123,10 @@ static int run_leaf(struct command_call *call, int argc, char **argv)
     } else {
         call->operand_count = argc - first;
         call->operands = argv + first;
+        call->dashes =
+            command->options_lead && first > 1 && !strcmp(argv[first - 1], "--");
+        call->word_count = argc;
+        call->words = argv;
         status = command->run(call);
     }
     free(call->args);

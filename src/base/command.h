@@ -37,7 +37,8 @@ struct command {
     const char *examples; /* one command line a line; NULL: none */
     const char *operands; /* as in the synopsis: "[FILE...]"; NULL: takes none */
     int operand_min;
-    int operand_max;                       /* -1: any number */
+    int operand_max;   /* -1: any number */
+    bool options_lead; /* options end at the first operand; what follows is its own */
     const struct option_spec *options;     /* ends with {0}; NULL: only --help */
     size_t args_size;                      /* of the struct the options fill */
     const struct command *const *children; /* ends with NULL; a group has no run() */
@@ -52,6 +53,9 @@ struct command_call {
     void *args;       /* the command's struct, zeroed, then defaults, then options */
     int operand_count;
     char **operands; /* ends with NULL */
+    bool dashes;     /* "--" stood before the operands; known when options lead */
+    int word_count;  /* the command and its words, as options_parse() takes them, for */
+    char **words;    /* those who read them again over other defaults */
 };
 
 /* The whole of main(): find the command, parse, run, and check that standard output was

@@ -93,9 +93,10 @@ struct walk {
     struct str letters;
 };
 
-static void walk_prepare(struct walk *walk, const struct option_spec *specs)
+static void walk_prepare(struct walk *walk, const struct option_spec *specs, bool leading)
 {
-    str_add(&walk->letters, ":h"); /* ':' first: getopt tells missing from unknown */
+    /* '+' ends at the first operand; ':' makes getopt tell missing from unknown */
+    str_add(&walk->letters, leading ? "+:h" : ":h");
     vec_push(&walk->longs, (struct option){"help", no_argument, NULL, HELP_VALUE});
     for (int i = 0; specs && specs[i].name; i++) {
         bool flag = specs[i].type == OPTION_FLAG;
@@ -156,14 +157,14 @@ static int take_option(const struct option_spec *specs, int value, char **argv,
     return 0;
 }
 
-int options_parse(const struct option_spec *specs, void *args, int argc, char **argv,
-                  bool *help, struct err *err)
+static int parse(const struct option_spec *specs, void *args, int argc, char **argv,
+                 bool leading, bool *help, struct err *err)
 {
     struct walk walk = {0};
     int value, rc = 0;
 
     *help = false;
-    walk_prepare(&walk, specs);
+    walk_prepare(&walk, specs, leading);
     opterr = 0;
     optind = 0; /* glibc: start afresh */
     while (rc == 0 && (value = getopt_long(argc, argv, str_text(&walk.letters),
@@ -173,4 +174,16 @@ int options_parse(const struct option_spec *specs, void *args, int argc, char **
     vec_free(&walk.longs);
     str_fini(&walk.letters);
     return rc < 0 ? -1 : optind;
+}
+
+int options_parse(const struct option_spec *specs, void *args, int argc, char **argv,
+                  bool *help, struct err *err)
+{
+    return parse(specs, args, argc, argv, false, help, err);
+}
+
+int options_parse_leading(const struct option_spec *specs, void *args, int argc,
+                          char **argv, bool *help, struct err *err)
+{
+    return parse(specs, args, argc, argv, true, help, err);
 }

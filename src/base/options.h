@@ -61,4 +61,9 @@ void options_defaults(const struct option_spec *specs, void *args);
 int options_parse(const struct option_spec *specs, void *args, int argc, char **argv,
                   bool *help, struct err *err);
 
+/* The same, but options end at the first operand: what follows belongs to that one, as in
+ * `corgi submit train.sh --epochs 3`. */
+int options_parse_leading(const struct option_spec *specs, void *args, int argc,
+                          char **argv, bool *help, struct err *err);
+
 #endif

@@ -9,20 +9,25 @@
 #include <string.h>
 #include <strings.h>
 
+/* What the headers say about the body. */
+struct framing {
+    bool has_length, wrong, coded;
+};
+
 static void take_field(struct reply *reply, const char *name, const char *value,
-                       bool *length_wrong)
+                       struct framing *framing)
 {
     uint64_t length;
 
     if (!strcasecmp(name, "content-length")) {
-        if (parse_u64(value, &length) && length <= SIZE_MAX / 2) {
-            reply->framing = REPLY_LENGTH;
+        if (framing->has_length || !parse_u64(value, &length) || length > SIZE_MAX / 2)
+            framing->wrong = true;
+        else
             reply->length = (size_t)length;
-        } else {
-            *length_wrong = true;
-        }
+        framing->has_length = true;
     } else if (!strcasecmp(name, "transfer-encoding")) {
-        reply->framing = REPLY_CHUNKED;
+        framing->coded = true;
+        framing->wrong |= strcasecmp(value, "chunked") != 0;
     } else if (!strcasecmp(name, "content-type")) {
         str_copy(reply->content_type, sizeof(reply->content_type), value);
     } else if (!strcasecmp(name, "connection")) {
@@ -42,7 +47,7 @@ static bool read_status(struct reply *reply, const char *line)
 
 static int read_lines(struct reply *reply, char *text, struct err *err)
 {
-    bool length_wrong = false;
+    struct framing framing = {0};
     char *next = NULL, *line = strtok_r(text, "\r\n", &next);
 
     if (!line || !read_status(reply, line))
@@ -53,10 +58,13 @@ static int read_lines(struct reply *reply, char *text, struct err *err)
         if (!colon)
             return err_set(err, ERR_FORMAT, "a header of the answer is not NAME: VALUE");
         *colon = '\0';
-        take_field(reply, line, colon + 1 + strspn(colon + 1, " \t"), &length_wrong);
+        take_field(reply, line, colon + 1 + strspn(colon + 1, " \t"), &framing);
     }
-    if (length_wrong)
-        return err_set(err, ERR_FORMAT, "the answer's Content-Length is not a number");
+    if (framing.wrong)
+        return err_set(err, ERR_FORMAT, "the answer does not tell its length clearly");
+    reply->framing = framing.coded        ? REPLY_CHUNKED
+                     : framing.has_length ? REPLY_LENGTH
+                                          : REPLY_CLOSE;
     return 0;
 }
 

@@ -1,0 +1,173 @@
+/* cmd_control.c - corgi cancel, hold, release, requeue, drain and resume: one word to the
+ * daemon about each of several things */
+#include "corgi/commands.h"
+
+#include "base/json_out.h"
+#include "base/parse.h"
+#include "corgi/daemon.h"
+#include "corgi/view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct control_args {
+    struct daemon_args daemon;
+    const char *reason;
+};
+
+static const struct option_spec options[] = {
+    {.name = "reason",
+     .letter = 'r',
+     .type = OPTION_STRING,
+     .argument = "TEXT",
+     .offset = offsetof(struct control_args, reason),
+     .help = "why; is recorded"},
+    DAEMON_JSON_OPTION(struct control_args),
+    DAEMON_CONNECT_OPTIONS(struct control_args),
+    {0},
+};
+
+static void make_body(struct str *body, const char *reason)
+{
+    struct json_out out;
+
+    json_out_init(&out, body, false);
+    json_out_begin_object(&out);
+    if (reason)
+        json_out_key_string(&out, "reason", reason);
+    json_out_end(&out);
+}
+
+static void report(const struct control_args *args, const char *what,
+                   const struct client_answer *answer)
+{
+    const struct json_value *root = daemon_root(answer);
+
+    if (args->daemon.json)
+        daemon_print_json(answer);
+    else
+        printf("%s is %s%s\n", what,
+               view_text(root, "state") ? view_text(root, "state") : "done",
+               view_flag(root, "drained") ? " and drained" : "");
+}
+
+/* Say the verb about one thing; 0 or the exit status. */
+static int say(const struct command_call *call, struct client *client, const char *folder,
+               const char *what, const char *body)
+{
+    const struct control_args *args = call->args;
+    struct client_request request = {.method = HTTP_POST, .body = body};
+    struct client_answer answer;
+    struct str path = {0};
+    struct err err = {0};
+    int status = 0;
+
+    str_add(&path, folder);
+    daemon_add_segment(&path, what);
+    str_addf(&path, "/%s", call->command->name);
+    request.path = str_text(&path);
+    if (daemon_ask(client, &request, &answer, &err) < 0) {
+        err_prefix(&err, "%s", what);
+        status = command_failed(call, &err);
+    } else {
+        report(args, what, &answer);
+    }
+    client_answer_fini(&answer);
+    str_fini(&path);
+    return status;
+}
+
+static int say_to_all(struct command_call *call, const char *(*folder_of)(const char *))
+{
+    const struct control_args *args = call->args;
+    struct client *client = NULL;
+    struct str body = {0};
+    struct err err = {0};
+    int worst = 0;
+
+    for (int i = 0; i < call->operand_count; i++)
+        if (!folder_of(call->operands[i]))
+            return command_wrong_use(call, "'%.40s' is not the number of a job",
+                                     call->operands[i]);
+    if (daemon_open(&client, &args->daemon, &err) < 0)
+        return command_failed(call, &err);
+    make_body(&body, args->reason);
+    for (int i = 0; i < call->operand_count; i++) {
+        int status = say(call, client, folder_of(call->operands[i]), call->operands[i],
+                         str_text(&body));
+
+        worst = status > worst ? status : worst;
+    }
+    str_fini(&body);
+    client_destroy(client);
+    return worst;
+}
+
+static const char *folder_of_job(const char *text)
+{
+    uint64_t id;
+
+    return parse_u64(text, &id) && id > 0 ? "/v1/jobs" : NULL;
+}
+
+/* gpu07 is a node, gpu07:3 one of its GPUs. */
+static const char *folder_of_hardware(const char *text)
+{
+    return strchr(text, ':') ? "/v1/devices" : "/v1/nodes";
+}
+
+static int run_jobs(struct command_call *call)
+{
+    return say_to_all(call, folder_of_job);
+}
+
+static int run_hardware(struct command_call *call)
+{
+    return say_to_all(call, folder_of_hardware);
+}
+
+#define JOB_COMMAND(verb, text, more)                                                    \
+    const struct command cmd_##verb = {                                                  \
+        .name = #verb,                                                                   \
+        .summary = text,                                                                 \
+        .help = more,                                                                    \
+        .operands = "JOB...",                                                            \
+        .operand_min = 1,                                                                \
+        .operand_max = -1,                                                               \
+        .options = options,                                                              \
+        .args_size = sizeof(struct control_args),                                        \
+        .run = run_jobs,                                                                 \
+    }
+
+JOB_COMMAND(cancel, "end jobs, whether they wait or run",
+            "A job that runs gets SIGTERM and its grace time.");
+JOB_COMMAND(hold, "keep waiting jobs from starting", NULL);
+JOB_COMMAND(release, "let held jobs start", NULL);
+JOB_COMMAND(requeue, "put jobs back into the queue",
+            "Running ones are stopped first, and "
+            "ended ones start over.");
+
+const struct command cmd_drain = {
+    .name = "drain",
+    .summary = "start nothing more on nodes or GPUs",
+    .help = "What runs there goes on.  For operators.",
+    .examples = "corgi drain gpu07 --reason 'new fan'\ncorgi drain gpu07:3",
+    .operands = "NODE|NODE:INDEX...",
+    .operand_min = 1,
+    .operand_max = -1,
+    .options = options,
+    .args_size = sizeof(struct control_args),
+    .run = run_hardware,
+};
+
+const struct command cmd_resume = {
+    .name = "resume",
+    .summary = "use drained or failed nodes or GPUs again",
+    .help = "For operators.",
+    .operands = "NODE|NODE:INDEX...",
+    .operand_min = 1,
+    .operand_max = -1,
+    .options = options,
+    .args_size = sizeof(struct control_args),
+    .run = run_hardware,
+};

@@ -1,0 +1,196 @@
+/* cmd_quote.c - corgi quote: what would be promised, and what if */
+#include "corgi/commands.h"
+
+#include "base/json_out.h"
+#include "base/parse.h"
+#include "corgi/job_options.h"
+#include "corgi/quote_view.h"
+#include "corgi/view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_CHANGES 8
+
+/* One of --what-if's words as a WhatIf of the API. */
+static int add_change(struct json_out *out, const struct job_options *o, const char *word,
+                      struct err *err)
+{
+    double rate;
+    int gpus;
+
+    json_out_begin_object(out);
+    if (!strcmp(word, "share") || !strcmp(word, "exclusive")) {
+        json_out_key_bool(out, "share", *word == 's');
+    } else if (!strcmp(word, "move") || !strcmp(word, "stay")) {
+        json_out_key_bool(out, "move", *word == 'm');
+    } else if (str_starts(word, "type=")) {
+        json_out_key(out, "types");
+        json_out_begin_array(out);
+        json_out_string(out, word + strlen("type="));
+        json_out_end(out);
+    } else if (str_starts(word, "gpus=") && parse_int(word + strlen("gpus="), &gpus)) {
+        json_out_key_int(out, "gpus", gpus);
+    } else if (str_starts(word, "rate=") && parse_double(word + strlen("rate="), &rate)) {
+        json_out_key(out, "need");
+        json_out_begin_object(out);
+        json_out_key_string(out, "kind", o->requests > 0 ? "service" : "rate");
+        json_out_key_number(out, "rate", rate);
+        json_out_end(out);
+    } else {
+        return err_set(err, ERR_USAGE,
+                       "option --what-if takes gpus=N, rate=R, share, exclusive, move, "
+                       "stay and type=T, not '%.40s'",
+                       word);
+    }
+    json_out_end(out);
+    return 0;
+}
+
+static int add_changes(struct json_out *out, const struct job_args *args, struct err *err)
+{
+    const char *list = args->what_if;
+    char word[80];
+
+    json_out_key(out, "what_if");
+    json_out_begin_array(out);
+    for (int i = 0; list && *list; i++) {
+        size_t length = strcspn(list, ",");
+
+        if (i == MAX_CHANGES)
+            return err_set(err, ERR_USAGE, "option --what-if takes at most %d changes",
+                           MAX_CHANGES);
+        snprintf(word, sizeof(word), "%.*s", (int)length, list);
+        if (add_change(out, &args->job, word, err) < 0)
+            return -1;
+        list += length;
+        list += *list == ',';
+    }
+    json_out_end(out);
+    return 0;
+}
+
+static void add_quote_row(struct view *v, const char *label,
+                          const struct json_value *quote)
+{
+    const struct json_value *rate = json_value_get(quote, "rate");
+    const struct json_value *neighbour = json_value_get(quote, "neighbour");
+    char a[VIEW_SIZE];
+
+    view_row(v);
+    view_cell(v, label);
+    view_cell(v, view_text(quote, "verdict"));
+    view_cell(v, view_rate(a, view_number(quote, "promised_rate")));
+    view_cell(v, view_rate(a, view_number(rate, "value")));
+    view_cell(v, view_text(quote, "type"));
+    view_cellf(v, "%s", isfinite(view_number(neighbour, "job")) ? "yes" : "no");
+    view_cell(v, view_joules(a, view_number(json_value_get(quote, "joules"), "value")));
+    view_cell(v, view_text(quote, "reason"));
+}
+
+static int print_table(const struct job_args *args, const struct json_value *root,
+                       struct err *err)
+{
+    const struct json_value *more = json_value_get(root, "what_if");
+    struct view *v = view_create();
+    const char *list = args->what_if;
+    char word[80];
+    int rc;
+
+    view_columns(v, "CASE VERDICT >PROMISED >EXPECTED TYPE SHARED >ENERGY REASON");
+    add_quote_row(v, "as asked", json_value_get(root, "quote"));
+    for (size_t i = 0; i < json_value_count(more) && list && *list; i++) {
+        size_t length = strcspn(list, ",");
+
+        snprintf(word, sizeof(word), "%.*s", (int)length, list);
+        add_quote_row(v, word, json_value_get(json_value_item(more, i), "quote"));
+        list += length;
+        list += *list == ',';
+    }
+    rc = view_print(v, args->daemon.parsable, err);
+    view_destroy(v);
+    return rc;
+}
+
+static int print_answer(const struct job_args *args, const struct client_answer *answer,
+                        struct err *err)
+{
+    const struct json_value *root = daemon_root(answer);
+    const struct json_value *quote = json_value_get(root, "quote");
+
+    if (args->daemon.json) {
+        daemon_print_json(answer);
+        return 0;
+    }
+    if (args->daemon.parsable || args->what_if)
+        return print_table(args, root, err);
+    printf("%s\n", view_text(quote, "verdict") ? view_text(quote, "verdict") : "-");
+    quote_view_print(quote, args->job.kind == 1 ? "requests/s" : "steps/s", NAN, stdout);
+    return 0;
+}
+
+static int ask(const struct command_call *call, const struct job_args *args,
+               const char *body)
+{
+    const struct client_request request = {
+        .method = HTTP_POST, .path = "/v1/quotes", .body = body, .retries = 1};
+    struct client_answer answer = {0};
+    struct client *client = NULL;
+    struct err err = {0};
+    const char *verdict;
+    int status;
+
+    if (daemon_open(&client, &args->daemon, &err) < 0)
+        return command_failed(call, &err);
+    if (daemon_ask(client, &request, &answer, &err) < 0 ||
+        print_answer(args, &answer, &err) < 0) {
+        status = command_failed(call, &err);
+    } else {
+        verdict = view_text(json_value_get(daemon_root(&answer), "quote"), "verdict");
+        status = verdict && (!strcmp(verdict, "counter") || !strcmp(verdict, "refused"));
+    }
+    client_answer_fini(&answer);
+    client_destroy(client);
+    return status;
+}
+
+static int run(struct command_call *call)
+{
+    struct job_command command;
+    struct json_out out;
+    struct str body = {0};
+    struct err err = {0};
+    int status;
+
+    if (job_command_read(&command, call, false, &err) < 0)
+        return command_failed(call, &err);
+    json_out_init(&out, &body, false);
+    json_out_begin_object(&out);
+    json_out_key(&out, "job");
+    if (job_options_json(&command.args.job, &command, &out, &err) < 0 ||
+        (command.args.what_if && add_changes(&out, &command.args, &err) < 0)) {
+        status = command_failed(call, &err);
+    } else {
+        json_out_end(&out);
+        status = ask(call, &command.args, str_text(&body));
+    }
+    str_fini(&body);
+    job_command_fini(&command);
+    return status;
+}
+
+const struct command cmd_quote = {
+    .name = "quote",
+    .summary = "ask what would be promised, without submitting",
+    .help = "Exit status 1 means that what was asked cannot be promised; the counter-"
+            "offers say what can.",
+    .examples = "corgi quote --min-rate 40 --family ResNet-50 --batch 64\n"
+                "corgi quote --min-rate 40 --what-if gpus=2,exclusive,rate=30 train.sh",
+    .operands = "[SCRIPT [ARG...] | -- COMMAND [ARG...]]",
+    .operand_max = -1,
+    .options_lead = true,
+    .options = job_quote_options,
+    .args_size = sizeof(struct job_args),
+    .run = run,
+};

@@ -1,0 +1,437 @@
+/* test_http_parts.c - the parts of the server and client that need no socket */
+#include "base/directives.h"
+#include "base/str.h"
+#include "http/auth.h"
+#include "http/head.h"
+#include "http/rate.h"
+#include "http/reactor.h"
+#include "http/reply.h"
+#include "http/route.h"
+#include "http/sse_parse.h"
+#include "http/uri.h"
+#include "http/workers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* ---- paths and queries ------------------------------------------------------------- */
+
+static void uris_are_decoded_strictly(void **state)
+{
+    static const char *const bad[] = {
+        "%",      "%4",  "%zz",    "%00",       "%0a",
+        "%7f",    "%ff", "%c0%af", "%ed%a0%80", "%f8%88%80%80%80",
+        "a%e2%82"};
+    char text[64] = "a%20b%C3%A9%2F";
+    struct str coded = {0};
+
+    (void)state;
+    assert_true(uri_decode(text));
+    assert_string_equal(text, "a b\xc3\xa9/");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        str_copy(text, sizeof(text), bad[i]);
+        if (uri_decode(text))
+            fail_msg("%s was taken", bad[i]);
+    }
+    uri_encode(&coded, "a b/\xc3\xa9~");
+    assert_string_equal(str_text(&coded), "a%20b%2F%C3%A9~");
+    str_fini(&coded);
+}
+
+static void queries_have_each_name_once(void **state)
+{
+    char text[] = "state=running&&user=a+b&flag&empty=";
+    char twice[] = "a=1&a=2", nameless[] = "=1", broken[] = "a=%";
+    struct uri_query q;
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(uri_query_parse(&q, text, &err), 0);
+    assert_string_equal(uri_query_get(&q, "state"), "running");
+    assert_string_equal(uri_query_get(&q, "user"), "a b");
+    assert_string_equal(uri_query_get(&q, "flag"), "");
+    assert_string_equal(uri_query_get(&q, "empty"), "");
+    assert_null(uri_query_get(&q, "other"));
+    assert_int_equal(uri_query_parse(&q, twice, &err), -1);
+    assert_int_equal(uri_query_parse(&q, nameless, &err), -1);
+    assert_int_equal(uri_query_parse(&q, broken, &err), -1);
+    assert_int_equal(uri_query_parse(&q, NULL, &err), 0);
+}
+
+static void words_beat_parameters(void **state)
+{
+    static const struct route routes[] = {
+        {.operation = "any", .pattern = "/jobs/{id}"},
+        {.operation = "word", .pattern = "/jobs/all"},
+        {.operation = "deep", .pattern = "/jobs/{id}/parts/{part}"},
+        {.operation = "drop", .method = HTTP_DELETE, .pattern = "/jobs/all"},
+        {0}};
+    char word[] = "/jobs/all", any[] = "/jobs/x", deep[] = "/jobs/a%2Fb/parts/c";
+    char none[] = "/jobs", slash[] = "/jobs/", drop[] = "/jobs/x";
+    struct route_match m;
+
+    (void)state;
+    assert_true(route_find(routes, HTTP_GET, word, &m));
+    assert_string_equal(m.route->operation, "word");
+    assert_true(route_find(routes, HTTP_HEAD, any, &m));
+    assert_string_equal(m.route->operation, "any");
+    assert_true(route_find(routes, HTTP_GET, deep, &m));
+    assert_int_equal(m.param_count, 2);
+    assert_string_equal(m.values[0], "a/b");
+    assert_string_equal(m.values[1], "c");
+    assert_true(route_find(routes, HTTP_GET, none, &m));
+    assert_int_equal(m.allow, 0);
+    assert_true(route_find(routes, HTTP_GET, slash, &m));
+    assert_int_equal(m.allow, 0);
+    assert_true(route_find(routes, HTTP_DELETE, drop, &m)); /* the word's, not this one */
+    assert_null(m.route);
+    assert_true(m.allow & 1u << HTTP_GET);
+    assert_false(m.allow & 1u << HTTP_DELETE);
+}
+
+static void a_head_is_found_over_pieces(void **state)
+{
+    static const char text[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\nrest";
+    size_t seen = 0, end = 0;
+
+    (void)state;
+    for (size_t count = 0; count <= strlen(text) && !end; count++)
+        end = head_end(text, count, &seen);
+    assert_int_equal(end, strlen(text) - 4);
+}
+
+/* ---- answers ----------------------------------------------------------------------- */
+
+static void answers_are_read(void **state)
+{
+    static const char chunked[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    static const char chunks[] = "5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nA: b\r\n\r\nX";
+    static const char *const bad[] = {
+        "HTTP/2 200\r\n\r\n",
+        "SSH-2.0\r\n\r\n",
+        "HTTP/1.1 20 OK\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nnonsense\r\n\r\n",
+        "\r\n\r\n"};
+    struct reply reply;
+    struct reply_chunks k = {0}, wrong = {0};
+    struct str body = {0};
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(reply_head(&reply, "HTTP/1.1 200 O", 14, false, &err), 0);
+    assert_int_equal(reply_head(&reply, chunked, strlen(chunked), false, &err),
+                     strlen(chunked));
+    assert_int_equal(reply.framing, REPLY_CHUNKED);
+    for (size_t i = 0; i < strlen(chunks); i++) /* a byte at a time */
+        assert_int_equal(reply_dechunk(&k, chunks + i, 1, &body, &err), 0);
+    assert_true(k.done);
+    assert_string_equal(str_text(&body), "hello world");
+    assert_int_equal(reply_dechunk(&wrong, "xyz\r\n", 5, &body, &err), -1);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (reply_head(&reply, bad[i], strlen(bad[i]), false, &err) != -1)
+            fail_msg("taken: %s", bad[i]);
+    str_fini(&body);
+}
+
+static struct str heard;
+
+static bool hear(void *ctx, const char *id, const char *type, const char *data)
+{
+    (void)ctx;
+    str_addf(&heard, "[%s|%s|%s]", id, type, data);
+    return strcmp(type, "stop") != 0;
+}
+
+static void event_streams_are_read_as_the_standard_says(void **state)
+{
+    static const char text[] =
+        "\xef\xbb\xbfretry: 5\n: comment\n\ndata: a\ndata:b\ndata\n\n"
+        "id: 7\revent: x\rdata: {\"k\": 1}\r\r\nid\n\n"
+        "data: c\r\n\r\nevent: nothing\n\nevent: stop\ndata: e\n\n"
+        "data: after\n\n";
+    struct sse_parse p = {.event = hear};
+    struct err err = {0};
+    int rc = 0;
+
+    (void)state;
+    for (size_t i = 0; i < strlen(text) && rc == 0; i++)
+        rc = sse_parse_feed(&p, text + i, 1, &err);
+    assert_int_equal(rc, 1);
+    assert_string_equal(str_text(&heard), "[|message|a\nb\n][7|x|{\"k\": 1}]"
+                                          "[|message|c][|stop|e]");
+    sse_parse_fini(&p);
+    str_fini(&heard);
+}
+
+/* ---- headers of scripts ------------------------------------------------------------ */
+
+static void directives_are_split_like_a_shell_would(void **state)
+{
+    static const char text[] = "#!/bin/sh\n#CORGI --name \"a 'b' \\\"c\\\"\" x\\ y ''\r\n"
+                               "\n  # CORGI not this\n#CORGIX nor this\n#CORGI\n"
+                               "#CORGI --gpus 'it''s'\nmake\n#CORGI --late\n";
+    static const char *const bad[] = {"#CORGI 'a\n", "#CORGI \"a", "#CORGI a\\",
+                                      "#CORGI \"a\\"};
+    struct directives d = {0};
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(directives_parse(&d, "#CORGI", text, strlen(text), "x.sh", &err), 0);
+    assert_int_equal(d.count, 3);
+    assert_int_equal(d.items[0].line, 2);
+    assert_int_equal(d.items[0].word_count, 5);
+    assert_string_equal(d.items[0].words[2], "a 'b' \"c\"");
+    assert_string_equal(d.items[0].words[3], "x y");
+    assert_string_equal(d.items[0].words[4], "");
+    assert_int_equal(d.items[1].word_count, 1);
+    assert_string_equal(d.items[2].words[2], "its");
+    directives_fini(&d);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(
+            directives_parse(&d, "#CORGI", bad[i], strlen(bad[i]), "x.sh", &err), -1);
+}
+
+/* ---- identities -------------------------------------------------------------------- */
+
+static struct auth_token kept;
+static double expires_s;
+
+static bool find(void *ctx, const char *id, struct auth_token_record *record)
+{
+    (void)ctx;
+    if (strcmp(id, kept.id) != 0)
+        return false;
+    memcpy(record->digest, kept.digest, sizeof(record->digest));
+    record->identity.role = AUTH_USER;
+    str_copy(record->identity.name, sizeof(record->identity.name), "ada");
+    record->expires_s = expires_s;
+    return true;
+}
+
+static void tokens_are_known_by_their_digest(void **state)
+{
+    const struct auth_rules rules = {.find_token = find};
+    struct auth_identity who;
+    struct auth_token other;
+    char header[128];
+
+    (void)state;
+    assert_int_equal(auth_token_make(&kept, NULL), 0);
+    assert_int_equal(auth_token_make(&other, NULL), 0);
+    assert_string_not_equal(kept.text, other.text);
+    snprintf(header, sizeof(header), "Bearer %s", kept.text);
+    assert_true(auth_bearer(&rules, header, 100, &who));
+    assert_int_equal(who.role, AUTH_USER);
+    assert_string_equal(who.name, "ada");
+    assert_string_equal(who.token, kept.id);
+    expires_s = 50;
+    assert_false(auth_bearer(&rules, header, 100, &who));
+    assert_int_equal(who.role, AUTH_NOBODY);
+    expires_s = 0;
+    for (size_t i = strlen("Bearer "); header[i]; i++) { /* any other character */
+        char was = header[i];
+
+        header[i] = was == 'a' ? 'b' : 'a';
+        assert_false(auth_bearer(&rules, header, 100, &who));
+        header[i] = was;
+    }
+    snprintf(header, sizeof(header), "Basic %s", kept.text);
+    assert_false(auth_bearer(&rules, header, 100, &who));
+    assert_true(auth_bearer(&rules, NULL, 100, &who)); /* nobody in particular */
+    assert_int_equal(who.role, AUTH_NOBODY);
+    assert_int_equal(who.uid, AUTH_NO_ID);
+}
+
+static void the_kernel_tells_who_is_there(void **state)
+{
+    const struct auth_rules rules = {.local_role = AUTH_VIEWER};
+    struct auth_identity who;
+    int pair[2];
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    assert_int_equal(auth_local(&rules, pair[0], &who, NULL), 0);
+    assert_int_equal(who.uid, geteuid());
+    assert_int_equal(who.pid, getpid());
+    assert_true(who.local);
+    assert_int_equal(who.role, AUTH_OPERATOR); /* whom the daemon runs as */
+    close(pair[0]);
+    close(pair[1]);
+}
+
+static void buckets_fill_again_and_are_bounded(void **state)
+{
+    struct rate *rate = rate_create(2, 4, 3);
+    double wait_s;
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        assert_true(rate_take(rate, 1, 1, 0, &wait_s));
+    assert_false(rate_take(rate, 1, 1, 0, &wait_s));
+    assert_true(wait_s == 0.5);
+    assert_true(rate_take(rate, 2, 1, 0, &wait_s)); /* another one's */
+    assert_true(rate_take(rate, 1, 1, 0.5, &wait_s));
+    assert_false(rate_take(rate, 1, 1, 0.5, &wait_s));
+    for (uint64_t key = 10; key < 1000; key++)
+        assert_true(rate_take(rate, key, 1, 0.5, &wait_s));
+    /* Who was nearly out of tokens is remembered longest. */
+    assert_false(rate_take(rate, 1, 1, 0.5, &wait_s));
+    rate_destroy(rate);
+}
+
+/* ---- the loop ---------------------------------------------------------------------- */
+
+struct tally {
+    struct reactor *reactor;
+    struct reactor_timer *timer;
+    struct reactor_watch *watch;
+    int fd;
+    int fired, posted, signals, bytes, done;
+    atomic_int worked;
+};
+
+static void on_fire(void *ctx)
+{
+    struct tally *t = ctx;
+
+    if (++t->fired == 3) {
+        reactor_timer_destroy(t->timer); /* within its own call */
+        t->timer = NULL;
+    }
+}
+
+static void on_post(void *ctx)
+{
+    ((struct tally *)ctx)->posted++;
+}
+
+static void on_signal(void *ctx)
+{
+    ((struct tally *)ctx)->signals++;
+}
+
+static void on_ready(void *ctx)
+{
+    struct tally *t = ctx;
+    char byte;
+
+    if (read(t->fd, &byte, 1) == 1 && ++t->bytes == 2) {
+        reactor_watch_destroy(t->watch);
+        t->watch = NULL;
+    }
+}
+
+static void *post_many(void *ctx)
+{
+    struct tally *t = ctx;
+
+    for (int i = 0; i < 1000; i++)
+        reactor_post(t->reactor, on_post, t);
+    return NULL;
+}
+
+static void the_loop_serves_threads_timers_signals_and_descriptors(void **state)
+{
+    struct tally t = {0};
+    struct reactor_signal *signal;
+    struct err err = {0};
+    pthread_t threads[3];
+    int pipe_fds[2];
+
+    (void)state;
+    t.reactor = reactor_create(&err);
+    assert_non_null(t.reactor);
+    assert_true(reactor_here(t.reactor));
+    t.timer = reactor_timer_create(t.reactor, on_fire, &t);
+    reactor_timer_every(t.timer, 0.001);
+    signal = reactor_signal_create(t.reactor, SIGUSR1, on_signal, &t, &err);
+    assert_non_null(signal);
+    assert_int_equal(pipe(pipe_fds), 0);
+    t.fd = pipe_fds[0];
+    t.watch = reactor_watch_create(t.reactor, t.fd, on_ready, &t);
+    assert_int_equal(write(pipe_fds[1], "abc", 3), 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, post_many, &t), 0);
+    raise(SIGUSR1);
+    while (t.fired < 3 || t.posted < 3000 || t.signals < 1 || t.bytes < 2)
+        reactor_step(t.reactor, 1);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(t.fired, 3);
+    assert_int_equal(t.bytes, 2);
+    reactor_stop(t.reactor); /* before it runs: it does not hang */
+    assert_int_equal(reactor_run(t.reactor, &err), 0);
+    reactor_signal_destroy(signal);
+    close(pipe_fds[0]);
+    close(pipe_fds[1]);
+    reactor_destroy(t.reactor);
+}
+
+static void work(void *ctx)
+{
+    ((struct tally *)ctx)->worked++;
+}
+
+static void worked(void *ctx)
+{
+    ((struct tally *)ctx)->done++;
+}
+
+static void workers_finish_what_they_were_given(void **state)
+{
+    struct tally t = {0};
+    struct workers *w;
+    struct err err = {0};
+    int given = 0;
+
+    (void)state;
+    t.reactor = reactor_create(&err);
+    w = workers_create(t.reactor, "test", 3, 50, &err);
+    assert_non_null(w);
+    while (given < 200) {
+        if (workers_run(w, work, worked, &t, &err) == 0) {
+            given++;
+        } else {
+            assert_int_equal(err.code, ERR_LIMIT);
+            reactor_step(t.reactor, 0.01);
+        }
+    }
+    workers_destroy(w);
+    assert_int_equal(t.done, 200); /* all heard of, also those that were not begun */
+    assert_true(t.worked <= 200);
+    reactor_destroy(t.reactor);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(uris_are_decoded_strictly),
+        cmocka_unit_test(queries_have_each_name_once),
+        cmocka_unit_test(words_beat_parameters),
+        cmocka_unit_test(a_head_is_found_over_pieces),
+        cmocka_unit_test(answers_are_read),
+        cmocka_unit_test(event_streams_are_read_as_the_standard_says),
+        cmocka_unit_test(directives_are_split_like_a_shell_would),
+        cmocka_unit_test(tokens_are_known_by_their_digest),
+        cmocka_unit_test(the_kernel_tells_who_is_there),
+        cmocka_unit_test(buckets_fill_again_and_are_bounded),
+        cmocka_unit_test(the_loop_serves_threads_timers_signals_and_descriptors),
+        cmocka_unit_test(workers_finish_what_they_were_given),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
