@@ -91,9 +91,11 @@ bool progress_file_parse(const char *text, size_t length, struct match_hit *hit)
     if (length > 0 && text[0] == '{' && parse_json(text, length, hit))
         return true;
     length -= (size_t)(line - text);
-    return length > 0 &&
-           (parse_json(line, length, hit) || parse_pairs(line, length, hit) ||
-            parse_count(line, length, hit));
+    if (length == 0)
+        return false;
+    if (*line == '{')
+        return parse_json(line, length, hit);
+    return parse_pairs(line, length, hit) || parse_count(line, length, hit);
 }
 
 void progress_file_init(struct progress_file *file, const char *path)

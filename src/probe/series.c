@@ -8,6 +8,9 @@
 /* A window holds about so many points. */
 #define POINTS_PER_WINDOW 30
 
+/* A count that goes back no further than this is late, however small it is. */
+#define LATE_STEPS 2
+
 void series_init(struct series *series, double window_s)
 {
     memset(series, 0, sizeof(*series));
@@ -53,7 +56,7 @@ static bool take_raw(struct series *series, double count, double total)
     } else if (count < last) {
         bool wrapped = !isnan(total) && count < total && last > total / 2;
 
-        if (!wrapped && count > last / 2)
+        if (!wrapped && (count > last / 2 || last - count <= LATE_STEPS))
             return false;
         series->offset += wrapped && last <= total ? total : last;
     }

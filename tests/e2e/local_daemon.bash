@@ -22,6 +22,7 @@ listen: {socket: $1/corgi.sock}
 planner: {gap: 0.2s, every: 1s}
 local:
   gpus: false
+  memory_cgroups: false
   window: 1s
   power_every: 1s
   output_mb: 2

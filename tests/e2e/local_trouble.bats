@@ -100,7 +100,7 @@ submit() {
 }
 
 @test "out of memory is explained" {
-    id=$(submit greedy "tail -n 1 /dev/zero")
+    id=$(submit greedy "tail -n 1 /dev/zero" '"memory_gb":0.1')
     for _ in $(seq 150); do
         daemon_get "$dir" "/v1/jobs/$id/history" | grep -q "out of memory" && break
         sleep 0.2

@@ -18,6 +18,7 @@ struct local_config {
     bool gpus;
     bool caps;
     bool cgroups;
+    bool memory_cgroups;
     double window_s;
     double power_every_s;
     int output_mb;
