@@ -84,8 +84,8 @@ const struct gpu_sheet *gpu_find(const char *name)
     return NULL;
 }
 
-/* Wide enough for cards of the next ten years and for a part of one processor core, narrow
- * enough to catch a slipped unit. */
+/* Wide enough for cards of the next ten years and for a part of one processor core,
+ * narrow enough to catch a slipped unit. */
 static const struct figure {
     const char *name;
     size_t offset;

@@ -44,7 +44,7 @@ submit() {
     touch "$dir/go"
     no_process_of "$dir"
     start_daemon "$dir"
-    await_state "$dir" "$id" done 30
+    await_state "$dir" "$id" "done" 30
     [ "$(daemon_get "$dir" "/v1/jobs/$id" | jq .attempt)" = 1 ]
 }
 
@@ -86,7 +86,7 @@ submit() {
 
 @test "a hundred megabytes of binary output do not fill the disk" {
     id=$(submit loud "for i in 1 2 3 4 5 6 7 8 9 10; do head -c 10000000 /dev/urandom; sleep 0.2; done; echo the end")
-    await_state "$dir" "$id" done 60
+    await_state "$dir" "$id" "done" 60
     output=$dir/state/engine/jobs/$id/attempt-1/output
     [ "$(du -k "$output" | cut -f 1)" -lt 20000 ]
     [ "$(tail -n 1 "$output" | tail -c 8)" = "the end" ]
