@@ -20,6 +20,7 @@ struct line {
     int count, capacity;
     double epoch, epoch_total; /* NaN: not seen */
     const char *epoch_end;     /* behind its number */
+    const char *taken;         /* up to here words belong to a number before */
     int training; /* 1: the line speaks of training, 0: not, -1: nobody asked yet */
 };
 
@@ -78,6 +79,15 @@ static bool key_ends_with(const char *key, size_t length, const char *word)
            (length == tail || !isalpha((unsigned char)key[length - tail - 1]));
 }
 
+/* "save_steps=500" is a setting, "steps: 500" a count; so is what these call theirs. */
+static bool is_plural_setting(const char *key, size_t first, size_t length)
+{
+    if ((key[length - 1] | 0x20) != 's' || first == 0)
+        return false;
+    return !key_ends_with(key, length, "num_updates") &&
+           !key_ends_with(key, length, "total_timesteps") && key[first - 1] != ' ';
+}
+
 /* The last word of a key as a unit that is counted; NULL: it is none. */
 static const struct unit *counter_of(const char *key, size_t length)
 {
@@ -93,7 +103,10 @@ static const struct unit *counter_of(const char *key, size_t length)
     if (length - first < 2)
         return NULL;
     unit = units_find(key + first, length - first);
-    return unit && unit->counter ? unit : NULL;
+    if (!unit || !unit->counter || is_plural_setting(key, first, length))
+        return NULL;
+    /* "steps_per_epoch" */
+    return first >= 4 && key_ends_with(key, first - 1, "per") ? NULL : unit;
 }
 
 /* "120/1000", "120 / 1000", "120 of 1000" behind a count. */
@@ -231,6 +244,21 @@ static bool names_the_next(const struct scan *scan, const struct scan_number *nu
     return p < scan->end && (*p == ':' || *p == '=');
 }
 
+/* In "4.9it/s 10.2s" the "it/s" is not the name of 10.2. */
+static size_t key_of(const struct line *line, const struct scan_number *number,
+                     const char **key)
+{
+    size_t length = scan_key(&line->scan, number->begin, key);
+
+    if (*key >= line->taken)
+        return length;
+    if (*key + length <= line->taken)
+        return 0;
+    length -= (size_t)(line->taken - *key);
+    *key = line->taken;
+    return length;
+}
+
 static void read_number(struct line *line, const struct scan_number *number,
                         const char **next)
 {
@@ -240,10 +268,10 @@ static void read_number(struct line *line, const struct scan_number *number,
 
     suffix =
         units_suffix(number->end, (size_t)(line->scan.end - number->end), false, &rate);
-    length = scan_key(&line->scan, number->begin, &key);
+    length = key_of(line, number, &key);
     if (suffix > 0 && !names_the_next(&line->scan, number, suffix)) {
         add_rate(line, &rate, number->value, key, key + length);
-        *next = number->end + suffix;
+        *next = line->taken = number->end + suffix;
         return;
     }
     if (length > 0 && units_key(key, length, &rate)) {
@@ -349,6 +377,7 @@ int match_line(const char *text, size_t length, struct match_hit *hits, int capa
 {
     struct line line = {.scan = {.line = text, .end = text + length},
                         .hits = hits,
+                        .taken = text,
                         .capacity = capacity,
                         .epoch = NAN,
                         .epoch_total = NAN,

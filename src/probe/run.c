@@ -76,18 +76,21 @@ static void on_post(void *ctx, uint32_t events)
     sender_retry(probe->sender, loop_now_s());
 }
 
-static int open_signals(struct probe *probe, sigset_t *before, struct err *err)
+/* The first thing of all: a signal that comes while we set up waits for the job. */
+static void block_signals(sigset_t *set, sigset_t *before)
 {
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
+    sigemptyset(set);
+    sigaddset(set, SIGCHLD);
     for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
-        sigaddset(&set, forwarded[i]);
-    sigprocmask(SIG_BLOCK, &set, before);
+        sigaddset(set, forwarded[i]);
+    sigprocmask(SIG_BLOCK, set, before);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGTTOU, SIG_IGN); /* the terminal is set back from the background, too */
-    probe->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static int open_signals(struct probe *probe, const sigset_t *set, struct err *err)
+{
+    probe->signal_fd = signalfd(-1, set, SFD_NONBLOCK | SFD_CLOEXEC);
     if (probe->signal_fd < 0)
         return err_sys(err, "cannot make a signal descriptor");
     loop_set(probe->loop, &probe->signals, probe->signal_fd, EPOLLIN);
@@ -258,7 +261,7 @@ static void end_job(struct probe *probe)
     tell_end(probe);
 }
 
-static int open_all(struct probe *probe, sigset_t *mask, struct err *err)
+static int open_all(struct probe *probe, const sigset_t *signals, struct err *err)
 {
     const struct run_options *options = probe->options;
     const struct measure_options measure = {
@@ -283,7 +286,7 @@ static int open_all(struct probe *probe, sigset_t *mask, struct err *err)
     if (probe->loop < 0 || streams_open(&probe->streams, options->output, err) < 0)
         return -1;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    return open_signals(probe, mask, err);
+    return open_signals(probe, signals, err);
 }
 
 static void close_all(struct probe *probe)
@@ -307,14 +310,15 @@ int run(const struct run_options *options, struct err *err)
                           .signals = {.fd = -1, .ready = on_signal},
                           .first = {.fd = -1, .ready = on_first_ended},
                           .post = {.fd = -1, .ready = on_post}};
-    sigset_t mask;
+    sigset_t signals, mask;
     int rc = -1;
 
+    block_signals(&signals, &mask);
     probe.signals.ctx = probe.first.ctx = probe.post.ctx = &probe;
     streams_init(&probe.streams);
     report_status_init(&probe.status, options->job);
     probe.status.attempt = options->attempt;
-    if (open_all(&probe, &mask, err) < 0)
+    if (open_all(&probe, &signals, err) < 0)
         goto done;
     if (start_job(&probe, &mask) == 0) {
         write_pids(&probe);

@@ -58,7 +58,12 @@ static bool take_raw(struct series *series, double count, double total)
 
         if (!wrapped && (count > last / 2 || last - count <= LATE_STEPS))
             return false;
-        series->offset += wrapped && last <= total ? total : last;
+        if (series->counts.count == 1) { /* "total steps 9375": it never was a count */
+            series->counts.count = 0;
+            series->first_raw = count;
+        } else {
+            series->offset += wrapped && last <= total ? total : last;
+        }
     }
     series->last_raw = count;
     return true;
