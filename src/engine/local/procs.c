@@ -249,7 +249,9 @@ bool procs_environ_get(pid_t pid, const char *name, char *value, size_t size)
     char *bytes = read_environ(pid, &length);
     bool found = false;
 
-    for (size_t at = 0; bytes && at < length && !found; at += strlen(bytes + at) + 1)
+    if (!bytes)
+        return false;
+    for (size_t at = 0; at < length && !found; at += strlen(bytes + at) + 1)
         if (strncmp(bytes + at, name, name_length) == 0 &&
             bytes[at + name_length] == '=') {
             snprintf(value, size, "%s", bytes + at + name_length + 1);

@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PROBE_SLACK_S 3.0  /* over the grace, until we do the probe's work */
-#define TELL_SLACK_S  5.0  /* for the probe to write how it ended */
+#define PROBE_SLACK_S 3.0 /* over the grace, until we do the probe's work */
+#define TELL_SLACK_S  5.0 /* for the probe to write how it ended */
 
 static double epoch_s(void)
 {
