@@ -74,4 +74,9 @@ SCRIPT
     done
     daemon_get "$dir" /v1/summary
     [ "$(daemon_get "$dir" /v1/summary | jq '.jobs.running, .devices.failed' | xargs)" = "1 1" ]
+    for n in 1 2; do
+        daemon_post "$dir" "/v1/jobs/$n/cancel" > /dev/null
+    done
+    await_idle "$dir" 30
+    no_process_of "$dir"
 }
