@@ -8,6 +8,7 @@ extern const struct command cmd_bench;
 extern const struct command cmd_cancel;
 extern const struct command cmd_completion;
 extern const struct command cmd_config;
+extern const struct command cmd_devices;
 extern const struct command cmd_drain;
 extern const struct command cmd_energy;
 extern const struct command cmd_estimates;

@@ -34,6 +34,7 @@
 #define DRAIN_S      5.0
 #define STORE_FILE   "corgi.db"
 #define JOURNAL_FILE "sim-world.log"
+#define LOCAL_FOLDER "engine"
 #define PROGRESS_S   10.0 /* how far jobs are is stored this often, at the least */
 
 /* ---- asked from all over
@@ -136,12 +137,20 @@ static int make_sim(struct service *s, struct err *err)
                              (struct engine_sink){happenings_event, s}, err);
 }
 
+static int make_local(struct service *s, struct err *err)
+{
+    char *state = file_join(s->state, LOCAL_FOLDER);
+    struct local_engine_options options = local_config_options(&s->config.local, state);
+    int rc = local_engine_create(&s->engine, &options,
+                                 (struct engine_sink){happenings_event, s}, err);
+
+    free(state);
+    return rc;
+}
+
 static int make_engine(struct service *s, struct err *err)
 {
-    if (s->config.engine == SERVICE_ENGINE_SIM)
-        return make_sim(s, err);
-    return err_set(err, ERR_UNSUPPORTED,
-                   "this build has no local engine yet; set engine: sim");
+    return s->config.engine == SERVICE_ENGINE_SIM ? make_sim(s, err) : make_local(s, err);
 }
 
 static void engine_ready(void *ctx)

@@ -1,0 +1,386 @@
+/* cmd_devices.c - corgi devices: what the telemetry finds on this machine */
+#include "corgi/commands.h"
+
+#include "base/clock.h"
+#include "base/json_out.h"
+#include "base/table.h"
+#include "gpu/gpu.h"
+#include "gpu/meter.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+struct devices_args {
+    bool json;
+    bool watch;
+    double interval_s;
+    int count;
+};
+
+static const struct option_spec options[] = {
+    {.name = "json",
+     .letter = 'j',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct devices_args, json),
+     .help = "print JSON instead of a table; with --watch, one object a line"},
+    {.name = "watch",
+     .letter = 'w',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct devices_args, watch),
+     .help = "go on until interrupted, and count joules"},
+    {.name = "interval",
+     .letter = 'i',
+     .type = OPTION_SECONDS,
+     .argument = "TIME",
+     .min = 0.1,
+     .max = 3600,
+     .default_text = "1s",
+     .offset = offsetof(struct devices_args, interval_s),
+     .help = "time between two readings of --watch"},
+    {.name = "count",
+     .letter = 'n',
+     .type = OPTION_INT,
+     .argument = "N",
+     .min = 0,
+     .max = 1000000,
+     .default_text = "0",
+     .offset = offsetof(struct devices_args, count),
+     .help = "end --watch after so many readings; 0: never"},
+    {0},
+};
+
+/* What is known of one device at one reading. */
+struct row {
+    const struct gpu_device *device;
+    enum gpu_status status;
+    struct err err;
+    struct gpu_sample sample;
+    struct gpu_limit limit;
+    bool has_limit;
+    double joules, joules_error; /* since the watch began; NaN: not counted */
+    double gap_s;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+static void read_rows(struct gpu *gpu, struct row *rows, int count,
+                      struct gpu_meter *meters)
+{
+    for (int i = 0; i < count; i++) {
+        struct row *row = &rows[i];
+        struct gpu_interval interval;
+        struct err ignored;
+
+        *row = (struct row){.device = gpu_device(gpu, i), .joules = NAN};
+        row->joules_error = NAN;
+        row->status = gpu_read(gpu, i, &row->sample, &row->err);
+        if (row->status != GPU_OK)
+            gpu_sample_clear(&row->sample);
+        row->has_limit = row->status == GPU_OK && row->device->has_limit &&
+                         gpu_limit(gpu, i, &row->limit, &ignored) == GPU_OK;
+        if (!meters)
+            continue;
+        if (row->status == GPU_OK)
+            gpu_meter_add(&meters[i], &row->sample, &interval);
+        row->gap_s = meters[i].gap_s;
+        if (meters[i].started && row->device->kind != GPU_KIND_MIG) {
+            row->joules = meters[i].total_joules;
+            row->joules_error = gpu_meter_error(&meters[i]);
+        }
+    }
+}
+
+static void json_processes(struct json_out *out, const struct gpu_sample *sample)
+{
+    json_out_key(out, "processes");
+    if (!sample->processes_known) {
+        json_out_null(out);
+        return;
+    }
+    json_out_begin_array(out);
+    for (int i = 0; i < sample->process_count; i++) {
+        json_out_begin_object(out);
+        json_out_key_int(out, "pid", sample->processes[i].pid);
+        json_out_key_number(out, "utilisation", sample->processes[i].utilisation);
+        json_out_key_number(out, "memory_bytes", sample->processes[i].memory_bytes);
+        json_out_end(out);
+    }
+    json_out_end(out);
+}
+
+static void json_identity(struct json_out *out, const struct gpu_device *device)
+{
+    json_out_key_string(out, "uuid", device->uuid);
+    json_out_key_string(out, "name", device->name);
+    json_out_key_string(out, "kind", gpu_kind_name(device->kind));
+    json_out_key_string(out, "backend", device->backend);
+    json_out_key_string(out, "driver", device->driver[0] ? device->driver : NULL);
+    json_out_key_string(out, "pci", device->pci[0] ? device->pci : NULL);
+    json_out_key_string(out, "catalogue", device->sheet ? device->sheet->name : NULL);
+    json_out_key(out, "parent");
+    if (device->parent >= 0)
+        json_out_int(out, device->parent);
+    else
+        json_out_null(out);
+    json_out_key_bool(out, "partitioned", device->partitioned);
+    json_out_key_number(out, "memory_bytes",
+                        device->memory_bytes > 0 ? device->memory_bytes : NAN);
+    json_out_key_bool(out, "energy_counter", device->has_energy);
+    json_out_key_string(out, "note", device->note[0] ? device->note : NULL);
+}
+
+static void json_row(struct json_out *out, const struct row *row)
+{
+    const struct gpu_sample *s = &row->sample;
+    char throttle[64];
+
+    json_out_begin_object(out);
+    json_identity(out, row->device);
+    json_out_key_string(out, "status", gpu_status_name(row->status));
+    json_out_key_string(out, "error", row->status == GPU_OK ? NULL : row->err.text);
+    json_out_key_number(out, "watts", s->watts);
+    json_out_key_number(out, "watts_error", s->watts_error);
+    json_out_key_string(out, "method", gpu_method_name(s->method));
+    json_out_key_number(out, "energy_joules", s->energy_joules);
+    json_out_key_number(out, "utilisation", s->utilisation);
+    json_out_key_number(out, "memory_used_bytes", s->memory_used_bytes);
+    json_out_key_number(out, "temperature_c", s->temperature_c);
+    json_out_key_string(out, "throttle",
+                        s->throttle_known
+                            ? gpu_throttle_text(s->throttle, throttle, sizeof(throttle))
+                            : NULL);
+    json_out_key_number(out, "limit_watts", row->has_limit ? row->limit.watts : NAN);
+    json_out_key_number(out, "limit_min_watts",
+                        row->has_limit ? row->limit.min_watts : NAN);
+    json_out_key_number(out, "limit_max_watts",
+                        row->has_limit ? row->limit.max_watts : NAN);
+    json_out_key_number(out, "limit_default_watts",
+                        row->has_limit ? row->limit.default_watts : NAN);
+    json_out_key_number(out, "joules", row->joules);
+    json_out_key_number(out, "joules_error", row->joules_error);
+    json_out_key_number(out, "gap_s", row->gap_s);
+    json_processes(out, s);
+    json_out_end(out);
+}
+
+static void print_json(const struct row *rows, int count, const char *remarks,
+                       double elapsed_s, bool pretty)
+{
+    struct str text = {0};
+    struct json_out out;
+
+    json_out_init(&out, &text, pretty);
+    json_out_begin_object(&out);
+    json_out_key_number(&out, "elapsed_s", elapsed_s);
+    json_out_key(&out, "devices");
+    json_out_begin_array(&out);
+    for (int i = 0; i < count; i++)
+        json_row(&out, &rows[i]);
+    json_out_end(&out);
+    json_out_key_string(&out, "remarks", remarks);
+    json_out_end(&out);
+    if (!pretty)
+        str_add(&text, "\n");
+    fputs(str_text(&text), stdout);
+    fflush(stdout);
+    str_fini(&text);
+}
+
+static void number_cell(struct table *t, const char *format, double value)
+{
+    char text[48];
+
+    if (isnan(value)) {
+        table_cell(t, "-");
+        return;
+    }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* formats of this file alone */
+    snprintf(text, sizeof(text), format, value);
+#pragma GCC diagnostic pop
+    table_cell(t, text);
+}
+
+static void memory_cell(struct table *t, const struct row *row)
+{
+    double total = row->device->memory_bytes, used = row->sample.memory_used_bytes;
+
+    if (total <= 0)
+        table_cell(t, "-");
+    else if (isnan(used))
+        table_cellf(t, "%.1f GB", total / 1e9);
+    else
+        table_cellf(t, "%.1f/%.1f GB", used / 1e9, total / 1e9);
+}
+
+static void table_line(struct table *t, int index, const struct row *row, bool watching)
+{
+    const struct gpu_sample *s = &row->sample;
+    char throttle[64];
+
+    table_row(t);
+    table_cellf(t, "%d", index);
+    table_cell(t, row->device->name);
+    table_cell(t, row->device->sheet ? row->device->sheet->name : "-");
+    table_cell(t, row->device->driver[0] ? row->device->driver : "-");
+    table_cell(t, gpu_status_name(row->status));
+    if (row->status != GPU_OK)
+        table_mark(t, TABLE_BAD);
+    number_cell(t, "%.1f", s->watts);
+    table_cell(t, gpu_method_name(s->method));
+    if (s->method == GPU_METHOD_MODEL)
+        table_mark(t, TABLE_DIM);
+    if (watching) {
+        number_cell(t, "%.1f", row->joules);
+        number_cell(t, "%.1f", row->joules_error);
+    }
+    if (row->has_limit)
+        table_cellf(t, "%.0f (%.0f-%.0f)", row->limit.watts, row->limit.min_watts,
+                    row->limit.max_watts);
+    else
+        table_cell(t, "-");
+    number_cell(t, "%.0f %%", s->utilisation * 100);
+    memory_cell(t, row);
+    number_cell(t, "%.0f", s->temperature_c);
+    table_cell(t, s->throttle_known
+                      ? gpu_throttle_text(s->throttle, throttle, sizeof(throttle))
+                      : "-");
+    if (s->processes_known)
+        table_cellf(t, "%d%s", s->process_count, s->processes_cut ? "+" : "");
+    else
+        table_cell(t, "-");
+    table_cell(t, row->device->uuid);
+}
+
+static int print_table(const struct row *rows, int count, const char *remarks,
+                       bool watching, struct err *err)
+{
+    struct table *t = table_create();
+    int rc;
+
+    table_column(t, "#", TABLE_RIGHT);
+    table_column(t, "device", TABLE_LEFT);
+    table_column(t, "type", TABLE_LEFT);
+    table_column(t, "driver", TABLE_LEFT);
+    table_column(t, "status", TABLE_LEFT);
+    table_column(t, "W", TABLE_RIGHT);
+    table_column(t, "by", TABLE_LEFT);
+    if (watching) {
+        table_column(t, "J", TABLE_RIGHT);
+        table_column(t, "±", TABLE_RIGHT);
+    }
+    table_column(t, "limit W", TABLE_RIGHT);
+    table_column(t, "busy", TABLE_RIGHT);
+    table_column(t, "memory", TABLE_RIGHT);
+    table_column(t, "°C", TABLE_RIGHT);
+    table_column(t, "throttled by", TABLE_LEFT);
+    table_column(t, "processes", TABLE_RIGHT);
+    table_column(t, "UUID", TABLE_LEFT);
+    for (int i = 0; i < count; i++)
+        table_line(t, i, &rows[i], watching);
+    rc = table_print(t, stdout, err);
+    table_destroy(t);
+    for (int i = 0; i < count && !watching; i++) {
+        if (rows[i].status != GPU_OK)
+            printf("%d: %s\n", i, rows[i].err.text);
+        else if (rows[i].device->note[0])
+            printf("%d: %s\n", i, rows[i].device->note);
+    }
+    if (remarks[0] && !watching)
+        printf("%s\n", remarks);
+    fflush(stdout);
+    return rc;
+}
+
+static int show(const struct devices_args *args, const struct row *rows, int count,
+                const char *remarks, double elapsed_s, struct err *err)
+{
+    if (args->json) {
+        print_json(rows, count, remarks, elapsed_s, !args->watch);
+        return 0;
+    }
+    if (args->watch && isatty(STDOUT_FILENO))
+        printf("\033[H\033[2J");
+    return print_table(rows, count, remarks, args->watch, err);
+}
+
+static void wait_s(double seconds)
+{
+    struct timespec t = {.tv_sec = (time_t)seconds,
+                         .tv_nsec = (long)((seconds - floor(seconds)) * 1e9)};
+
+    nanosleep(&t, NULL); /* an interrupt ends it early, which is what is wanted */
+}
+
+/* Devices that come during a watch join it; those that go stay, as lost. */
+static int watch(struct gpu *gpu, const struct devices_args *args, struct row *rows,
+                 struct err *err)
+{
+    static struct gpu_meter meters[GPU_MAX_DEVICES];
+    struct sigaction action = {.sa_handler = interrupt};
+    double began = clock_wall_s();
+    int known = 0, rc = 0;
+
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    for (int n = 0; rc == 0 && !interrupted && (args->count == 0 || n < args->count);
+         n++) {
+        int count = gpu_rescan(gpu);
+
+        for (; known < count; known++)
+            gpu_meter_init(&meters[known], gpu_device(gpu, known)->sheet);
+        read_rows(gpu, rows, count, meters);
+        rc = show(args, rows, count, gpu_remarks(gpu), clock_wall_s() - began, err);
+        if (rc == 0 && (args->count == 0 || n + 1 < args->count) && !interrupted)
+            wait_s(args->interval_s);
+    }
+    return rc;
+}
+
+static int run(struct command_call *call)
+{
+    static struct row rows[GPU_MAX_DEVICES];
+    const struct devices_args *args = call->args;
+    struct err err = {0};
+    struct gpu *gpu;
+    int rc;
+
+    if (args->count > 0 && !args->watch)
+        return command_wrong_use(call, "--count needs --watch");
+    gpu = gpu_open(&(struct gpu_options){0}, &err);
+    if (!gpu)
+        return command_failed(call, &err);
+    if (args->watch) {
+        rc = watch(gpu, args, rows, &err);
+    } else {
+        read_rows(gpu, rows, gpu_count(gpu), NULL);
+        rc = show(args, rows, gpu_count(gpu), gpu_remarks(gpu), 0, &err);
+    }
+    gpu_close(gpu);
+    return rc < 0 ? command_failed(call, &err) : 0;
+}
+
+const struct command cmd_devices = {
+    .name = "devices",
+    .summary = "show what this machine's devices are and draw",
+    .help =
+        "Asks the drivers of this machine: NVIDIA's library, AMD's files and library, "
+        "and the processor's energy counters.  Every figure in watts names its method: "
+        "instant, average-1s, energy-difference, or model where there is no meter.\n\n"
+        "With --watch the joules since the beginning are counted too, with one standard "
+        "error.  Nothing is changed: power limits are only read.",
+    .examples = "corgi devices\ncorgi devices --watch --interval 5s\n"
+                "corgi devices --watch --count 10 --json",
+    .options = options,
+    .args_size = sizeof(struct devices_args),
+    .run = run,
+};

@@ -1,0 +1,199 @@
+/* sysfs.c - reading and writing small kernel files, see sysfs.h */
+#include "gpu/sysfs.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum gpu_status status_of_errno(int code)
+{
+    switch (code) {
+    case ENOENT:
+    case ENOTDIR:
+    case EOPNOTSUPP:
+    case EINVAL:
+        return GPU_UNSUPPORTED;
+    case EACCES:
+    case EPERM:
+        return GPU_DENIED;
+    case ENODEV:
+    case ENXIO:
+        return GPU_LOST;
+    default:
+        return GPU_FAILED;
+    }
+}
+
+static bool path_of(char *path, const char *folder, const char *file)
+{
+    int length = snprintf(path, SYSFS_PATH_SIZE, "%s/%s", folder, file);
+
+    return length > 0 && length < SYSFS_PATH_SIZE;
+}
+
+enum gpu_status sysfs_head(const char *folder, const char *file, char *text, size_t size)
+{
+    char path[SYSFS_PATH_SIZE];
+    ssize_t length;
+    int fd, code;
+
+    if (!path_of(path, folder, file))
+        return GPU_FAILED;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return status_of_errno(errno);
+    length = read(fd, text, size - 1);
+    code = errno;
+    close(fd);
+    if (length < 0)
+        return status_of_errno(code);
+    text[length] = '\0';
+    return GPU_OK;
+}
+
+enum gpu_status sysfs_text(const char *folder, const char *file, char *text, size_t size)
+{
+    enum gpu_status status = sysfs_head(folder, file, text, size);
+
+    return status == GPU_OK && strlen(text) == size - 1 ? GPU_FAILED : status;
+}
+
+enum gpu_status sysfs_line(const char *folder, const char *file, char *text, size_t size)
+{
+    char whole[SYSFS_TEXT_SIZE];
+    enum gpu_status status = sysfs_text(folder, file, whole, sizeof(whole));
+    char *start = whole, *end;
+
+    if (status != GPU_OK)
+        return status;
+    while (isspace((unsigned char)*start))
+        start++;
+    end = start + strcspn(start, "\n");
+    while (end > start && isspace((unsigned char)end[-1]))
+        end--;
+    *end = '\0';
+    return str_copy(text, size, start) ? GPU_OK : GPU_FAILED;
+}
+
+bool sysfs_parse_number(const char *text, double *value)
+{
+    bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *digits = text + (hex ? 2 : text[0] == '-' ? 1 : 0);
+    size_t length = strlen(digits);
+    double number = 0;
+
+    if (length == 0 || length > 20)
+        return false;
+    for (const char *c = digits; *c; c++) {
+        if (hex ? !isxdigit((unsigned char)*c) : !isdigit((unsigned char)*c))
+            return false;
+        number = number * (hex ? 16 : 10) +
+                 (isdigit((unsigned char)*c) ? *c - '0' : tolower(*c) - 'a' + 10);
+    }
+    *value = text[0] == '-' ? -number : number;
+    return true;
+}
+
+enum gpu_status sysfs_number(const char *folder, const char *file, double *value)
+{
+    char line[64];
+    enum gpu_status status = sysfs_line(folder, file, line, sizeof(line));
+
+    if (status != GPU_OK)
+        return status;
+    return sysfs_parse_number(line, value) ? GPU_OK : GPU_FAILED;
+}
+
+enum gpu_status sysfs_write_number(const char *folder, const char *file, double value,
+                                   struct err *err)
+{
+    char path[SYSFS_PATH_SIZE];
+    char text[32];
+    enum gpu_status status = GPU_OK;
+    int length = snprintf(text, sizeof(text), "%.0f\n", value);
+    int fd;
+
+    if (!path_of(path, folder, file)) {
+        err_set(err, ERR_LIMIT, "the path of %s is too long", file);
+        return GPU_FAILED;
+    }
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, text, (size_t)length) != length) {
+        status = status_of_errno(errno);
+        err_sys(err, "cannot write %s", path);
+    }
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+bool sysfs_property(const char *text, const char *key, char separator, char *value,
+                    size_t size)
+{
+    size_t key_length = strlen(key);
+
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+
+        if (length > key_length && !strncmp(text, key, key_length) &&
+            text[key_length] == separator) {
+            size_t rest = length - key_length - 1;
+
+            if (rest >= size)
+                return false;
+            memcpy(value, text + key_length + 1, rest);
+            value[rest] = '\0';
+            return true;
+        }
+        text += length;
+        if (*text)
+            text++;
+    }
+    return false;
+}
+
+/* "card2" before "card10": shorter first, then by letters. */
+static int compare_names(const void *a, const void *b)
+{
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+    size_t length_x = strlen(x), length_y = strlen(y);
+
+    if (length_x != length_y)
+        return length_x < length_y ? -1 : 1;
+    return strcmp(x, y);
+}
+
+char **sysfs_names(const char *folder, const char *prefix, size_t most, size_t *count)
+{
+    vec_of(char *) names = {0};
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)))
+        if (str_starts(entry->d_name, prefix) && entry->d_name[0] != '.' &&
+            names.count < most)
+            vec_push(&names, mem_strdup(entry->d_name));
+    if (dir)
+        closedir(dir);
+    if (names.count > 1)
+        qsort(names.items, names.count, sizeof(*names.items), compare_names);
+    *count = names.count;
+    return names.items;
+}
+
+void sysfs_names_free(char **names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+}

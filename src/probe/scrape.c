@@ -1,0 +1,209 @@
+/* scrape.c - see scrape.h */
+#include "probe/scrape.h"
+
+#include "base/mem.h"
+#include "probe/prom.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a kind of server calls things; the first whose counter is on the page is it. */
+struct server {
+    const char *done; /* counter of what it has answered */
+    const char *refused;
+    const char *held[2]; /* gauges: being worked on, waiting */
+    const char *unit;
+};
+
+static const struct server servers[] = {
+    {"vllm:request_success_total",
+     NULL,
+     {"vllm:num_requests_running", "vllm:num_requests_waiting"},
+     "request"},
+    {"nv_inference_request_success",
+     "nv_inference_request_failure",
+     {"nv_inference_pending_request_count", NULL},
+     "request"},
+    {"tgi_request_success", "tgi_request_failure", {"tgi_queue_size", NULL}, "request"},
+    {"sglang:num_requests_total",
+     NULL,
+     {"sglang:num_running_reqs", "sglang:num_queue_reqs"},
+     "request"},
+    {"ts_inference_requests_total", NULL, {NULL, NULL}, "request"},
+    {"llamacpp:tokens_predicted_total", NULL, {NULL, NULL}, "token"},
+    {"vllm:generation_tokens_total", NULL, {NULL, NULL}, "token"},
+    {"http_requests_total", NULL, {NULL, NULL}, "request"},
+};
+
+#define SERVER_COUNT (sizeof(servers) / sizeof(servers[0]))
+
+/* A counter that only goes up, whatever restarts do to the one it is read from. */
+struct counter {
+    double last; /* NaN: nothing yet */
+    double sum;
+};
+
+struct scrape {
+    struct fetch *fetch;
+    double every_s, due_s;
+    bool running;
+    struct server named; /* the job's own */
+    const struct server *server;
+    struct prom prom;
+    struct counter done, refused;
+    struct tracks *rate, *demand;
+};
+
+/* The page is read once for all known servers: their counters first, in order. */
+static void ask_for_all(struct scrape *scrape)
+{
+    const char *names[SERVER_COUNT];
+
+    for (size_t i = 0; i < SERVER_COUNT; i++)
+        names[i] = servers[i].done;
+    prom_init(&scrape->prom, names, (int)SERVER_COUNT);
+}
+
+static void ask_for(struct scrape *scrape, const struct server *server)
+{
+    const char *names[4] = {server->done, "", "", ""};
+
+    if (server->refused)
+        names[1] = server->refused;
+    for (int i = 0; i < 2; i++)
+        if (server->held[i])
+            names[2 + i] = server->held[i];
+    prom_init(&scrape->prom, names, 4);
+    scrape->server = server;
+}
+
+static void take_body(void *ctx, const char *bytes, size_t count)
+{
+    struct scrape *scrape = ctx;
+
+    prom_feed(&scrape->prom, bytes, count);
+}
+
+struct scrape *scrape_create(const struct fetch_url *url, const char *counter,
+                             double window_s)
+{
+    struct scrape *scrape = mem_new(struct scrape);
+
+    scrape->fetch = fetch_create(url, take_body, scrape);
+    scrape->every_s = fmin(fmax(window_s / 5, 0.2), 15);
+    scrape->done.last = scrape->refused.last = NAN;
+    scrape->rate = tracks_create(window_s);
+    scrape->demand = tracks_create(window_s);
+    if (counter) {
+        scrape->named = (struct server){.done = counter, .unit = "request"};
+        ask_for(scrape, &scrape->named);
+    } else {
+        ask_for_all(scrape);
+    }
+    return scrape;
+}
+
+void scrape_destroy(struct scrape *scrape)
+{
+    if (!scrape)
+        return;
+    fetch_destroy(scrape->fetch);
+    tracks_destroy(scrape->rate);
+    tracks_destroy(scrape->demand);
+    free(scrape);
+}
+
+static bool count_on(struct counter *counter, double value)
+{
+    if (isnan(value) || value < 0)
+        return false;
+    if (!isnan(counter->last)) /* lower than before: it began again at 0 */
+        counter->sum += value >= counter->last ? value - counter->last : value;
+    counter->last = value;
+    return true;
+}
+
+static void add(struct tracks *tracks, const char *unit, double now_s, double count)
+{
+    struct match_hit hit = {.unit = units_find(unit, strlen(unit)),
+                            .trust = MATCH_TOLD,
+                            .rank = -1,
+                            .rate = NAN,
+                            .count = count,
+                            .total = NAN,
+                            .epoch = NAN};
+
+    tracks_hit(tracks, now_s, &hit);
+}
+
+static void take_page(struct scrape *scrape, double now_s)
+{
+    const double *sums = scrape->prom.sums;
+    double held = 0;
+
+    prom_end(&scrape->prom);
+    if (!scrape->server) {
+        for (size_t i = 0; i < SERVER_COUNT; i++) {
+            if (!isnan(sums[i])) {
+                ask_for(scrape, &servers[i]);
+                scrape->due_s = now_s; /* again, with all of its names */
+                return;
+            }
+        }
+        return;
+    }
+    if (!count_on(&scrape->done, sums[0]))
+        return;
+    add(scrape->rate, scrape->server->unit, now_s, scrape->done.sum);
+    count_on(&scrape->refused, sums[1]);
+    for (int i = 2; i < 4; i++) {
+        if (!isnan(sums[i]))
+            held += sums[i];
+    }
+    add(scrape->demand, scrape->server->unit, now_s,
+        scrape->done.sum + scrape->refused.sum + held);
+}
+
+void scrape_go(struct scrape *scrape, double now_s)
+{
+    enum fetch_state state;
+
+    if (!scrape->running) {
+        if (now_s < scrape->due_s)
+            return;
+        scrape->due_s = now_s + scrape->every_s;
+        prom_begin(&scrape->prom);
+        scrape->running = fetch_start(scrape->fetch, NULL, NULL, now_s) == FETCH_RUNNING;
+        return;
+    }
+    state = fetch_go(scrape->fetch, now_s);
+    scrape->running = state == FETCH_RUNNING;
+    if (state == FETCH_DONE)
+        take_page(scrape, now_s);
+}
+
+double scrape_due_s(const struct scrape *scrape)
+{
+    return scrape->due_s;
+}
+
+int scrape_fd(const struct scrape *scrape)
+{
+    return fetch_fd(scrape->fetch);
+}
+
+uint32_t scrape_events(const struct scrape *scrape)
+{
+    return fetch_events(scrape->fetch);
+}
+
+struct tracks *scrape_rate(struct scrape *scrape)
+{
+    return scrape->rate;
+}
+
+struct tracks *scrape_demand(struct scrape *scrape)
+{
+    return scrape->demand;
+}

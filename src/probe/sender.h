@@ -1,0 +1,38 @@
+/* sender.h - reports on their way to an engine that may not be there
+ *
+ * To a Unix datagram socket as lines of report.h, or by HTTP as JSON with the same keys.
+ * A report that cannot be sent waits for the next try; of rates only the newest waits.
+ * Nothing here blocks, and nothing here is an error for the job. */
+#ifndef CORGI_PROBE_SENDER_H
+#define CORGI_PROBE_SENDER_H
+
+#include "base/err.h"
+#include "probe/report.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sender;
+
+/* target: "unix:PATH", "http://ADDRESS:PORT/PATH"; NULL: nobody listens. */
+struct sender *sender_create(const char *target,
+                             struct err *err); /* NULL: wrong target */
+void sender_destroy(struct sender *sender);    /* NULL is fine */
+
+void sender_send(struct sender *sender, const struct report *report, double now_s);
+
+/* Try again what waits; HTTP also when sender_fd() is ready. */
+void sender_retry(struct sender *sender, double now_s);
+
+/* The last tries before the probe ends, for at most this long. */
+void sender_finish(struct sender *sender, double limit_s);
+
+int sender_fd(const struct sender *sender); /* -1: nothing to watch */
+uint32_t sender_events(const struct sender *sender);
+uint64_t
+sender_failures(const struct sender *sender); /* tries that did not get through */
+
+/* The report as a JSON object. */
+void sender_json(const struct report *report, struct str *text);
+
+#endif

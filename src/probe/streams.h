@@ -1,0 +1,45 @@
+/* streams.h - where the job's output goes
+ *
+ * Pipes to the probe's own stdout and stderr or to one file; a single pipe where both go
+ * to the same place, so that what the job wrote in order stays in order; a
+ * pseudo-terminal where it would have been a terminal. */
+#ifndef CORGI_PROBE_STREAMS_H
+#define CORGI_PROBE_STREAMS_H
+
+#include "base/err.h"
+#include "probe/relay.h"
+#include "probe/terminal.h"
+
+struct streams {
+    int child_in, child_out, child_err; /* the job's ends; -1: as the probe's own */
+    bool controlling;                   /* child_out is to be its controlling terminal */
+    struct terminal terminal;
+    int from[2], to[2];
+    struct relay *relays[2];
+    int count;
+};
+
+/* Nothing open yet; streams_fini() is fine from here on. */
+void streams_init(struct streams *streams);
+
+/* output: append to this file; NULL: the probe's own stdout and stderr. */
+int streams_open(struct streams *streams, const char *output, struct err *err);
+
+/* After the job was started: close its ends and copy. */
+void streams_start(struct streams *streams, int loop,
+                   void (*line)(void *, double, const char *, size_t), void *ctx);
+
+double streams_due_s(const struct streams *streams);
+void streams_tick(struct streams *streams, double now_s);
+void streams_drain(struct streams *streams); /* all writers are gone */
+
+/* A line of the probe's own into the job's stderr, before it was started. */
+void streams_say(const struct streams *streams, const char *line);
+
+/* The end of stderr, or of stdout when that has nothing; how many bytes. */
+size_t streams_tail(const struct streams *streams, char *text, size_t size);
+uint64_t streams_lost(const struct streams *streams, int *error);
+
+void streams_fini(struct streams *streams);
+
+#endif

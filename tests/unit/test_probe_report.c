@@ -1,0 +1,165 @@
+/* test_probe_report.c - what one side writes the other reads */
+#include "probe/fields.h"
+#include "probe/report.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static void a_report_reads_back_as_it_was(void **state)
+{
+    struct report in, out;
+    struct err err = {0};
+    struct str line = {0};
+
+    (void)state;
+    report_init(&in, REPORT_RATE, UINT64_MAX);
+    in.attempt = 3;
+    in.at_s = 1767225600.123456;
+    in.window_s = 10;
+    in.rate = 1.0 / 3;
+    in.steps = 123456789012;
+    in.source = REPORT_PROMETHEUS;
+    in.confidence = 0.9;
+    str_copy(in.text, sizeof(in.text), "it said \"a\\b\"\nand ended");
+    report_format(&in, &line);
+    assert_int_equal(report_parse(&out, line.text, line.length, &err), 0);
+    assert_true(out.kind == in.kind && out.job == in.job && out.attempt == 3);
+    assert_true(out.at_s == in.at_s && out.rate == in.rate && out.steps == in.steps);
+    assert_true(out.window_s == 10 && out.confidence == 0.9);
+    assert_int_equal(out.source, REPORT_PROMETHEUS);
+    assert_int_equal(out.exit_status, -1);
+    assert_string_equal(out.text, "it said \"a\\b\" and ended");
+    str_fini(&line);
+}
+
+static void what_was_not_known_stays_not_known(void **state)
+{
+    struct report in, out;
+    struct err err = {0};
+    struct str line = {0};
+
+    (void)state;
+    report_init(&in, REPORT_STARTED, 7);
+    in.at_s = 5;
+    report_format(&in, &line);
+    assert_string_equal(line.text, "corgi=1 kind=started job=7 attempt=1 at=5");
+    assert_int_equal(report_parse(&out, line.text, line.length, &err), 0);
+    assert_true(isnan(out.rate) && isnan(out.steps) && isnan(out.confidence));
+    assert_int_equal(out.source, REPORT_NO_SOURCE);
+    str_fini(&line);
+}
+
+static void a_status_reads_back_as_it_was(void **state)
+{
+    struct report_status in, out;
+    struct err err = {0};
+    struct str line = {0};
+
+    (void)state;
+    report_status_init(&in, 12);
+    in.attempt = 2;
+    in.exit_status = 137;
+    in.signal = 9;
+    in.oom = true;
+    in.started_s = 100.5;
+    in.ended_s = 200.25;
+    in.steps = 50;
+    in.rate = 0.501;
+    str_copy(in.text, sizeof(in.text), "killed by the kernel: out of memory");
+    report_status_format(&in, &line);
+    assert_true(str_ends(line.text, "\"\n"));
+    assert_int_equal(report_status_parse(&out, line.text, line.length, &err), 0);
+    assert_memory_equal(&in, &out, offsetof(struct report_status, text));
+    assert_string_equal(in.text, out.text);
+    str_fini(&line);
+}
+
+static void bad_lines_are_refused_and_change_nothing(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "hello",
+        "corgi=1 kind=rate job=1",
+        "corgi=2 kind=rate job=1 at=5",
+        "corgi=1 kind=dance job=1 at=5",
+        "corgi=1 kind=rate job=-1 at=5",
+        "corgi=1 kind=rate job=1 at=nan",
+        "corgi=1 kind=rate job=1 at=5 rate=-1",
+        "corgi=1 kind=rate job=1 at=5 rate=1e30",
+        "corgi=1 kind=rate job=1 at=5 rate=1 rate=2",
+        "corgi=1 kind=rate job=1 at=5 confidence=2",
+        "corgi=1 kind=rate job=1 at=5 text=\"open",
+        "corgi=1 kind=rate job=1 at=5 text=\"a\"b",
+        "corgi=1 kind=rate job=1 at=5 text=\"\\n\"",
+        "corgi=1 kind=rate job=1 at=5 signal=200",
+        "corgi=1 kind=rate job=1 at=5 = =",
+        "corgi=1 kind=rate job=1 at=5 a_key_that_is_much_too_long_to_be_one=1",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        struct report report = {.job = 99};
+        struct err err = {0};
+
+        assert_int_equal(report_parse(&report, bad[i], strlen(bad[i]), &err), -1);
+        assert_true(err.text[0]);
+        assert_int_equal(report.job, 99);
+    }
+}
+
+static void unknown_keys_are_passed_over(void **state)
+{
+    static const char line[] =
+        "corgi=1 colour=\"dark blue\" kind=ended job=1 at=5 exit=0";
+    struct report report;
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(report_parse(&report, line, strlen(line), &err), 0);
+    assert_int_equal(report.exit_status, 0);
+}
+
+static void reading_stops_at_the_given_length(void **state)
+{
+    static const char line[] = "corgi=1 kind=rate job=1 at=57";
+    struct report report;
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(report_parse(&report, line, strlen(line) - 1, &err), 0);
+    assert_true(report.at_s == 5);
+}
+
+static void long_texts_are_cut_between_characters(void **state)
+{
+    struct str line = {0};
+
+    (void)state;
+    fields_add_text(&line, "text", "ab\xc3\xa9", 3);
+    assert_string_equal(line.text, " text=\"ab\"");
+    str_clear(&line);
+    fields_add_text(&line, "text", "ab\xc3\xa9", 4);
+    assert_string_equal(line.text, " text=\"ab\xc3\xa9\"");
+    str_fini(&line);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_report_reads_back_as_it_was),
+        cmocka_unit_test(what_was_not_known_stays_not_known),
+        cmocka_unit_test(a_status_reads_back_as_it_was),
+        cmocka_unit_test(bad_lines_are_refused_and_change_nothing),
+        cmocka_unit_test(unknown_keys_are_passed_over),
+        cmocka_unit_test(reading_stops_at_the_given_length),
+        cmocka_unit_test(long_texts_are_cut_between_characters),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,302 @@
+/* test_probe_sources.c - which voice is heard; heartbeats, progress files, pages */
+#include "base/file.h"
+#include "probe/heartbeat.h"
+#include "probe/http_answer.h"
+#include "probe/progress_file.h"
+#include "probe/prom.h"
+#include "probe/sources.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static void tell(struct sources *sources, enum report_source source, double at_s,
+                 const char *unit, int rank, double count, double rate)
+{
+    struct match_hit hit = {.unit = units_find(unit, strlen(unit)),
+                            .trust = MATCH_TOLD,
+                            .rank = rank,
+                            .rate = rate,
+                            .count = count,
+                            .total = NAN,
+                            .epoch = NAN};
+
+    tracks_hit(sources_tracks(sources, source), at_s, &hit);
+}
+
+static void the_best_source_that_speaks_is_heard(void **state)
+{
+    struct sources *s = sources_create(10, 1, 0);
+    struct sources_rate r;
+
+    (void)state;
+    assert_false(sources_rate(s, 1, true, &r));
+    for (int i = 0; i <= 20; i++)
+        tell(s, REPORT_PROGRESS, i, "step", -1, i * 3, NAN);
+    assert_true(sources_rate(s, 20, true, &r));
+    assert_int_equal(r.source, REPORT_PROGRESS);
+    assert_true(fabs(r.rate - 3) < 0.01 && r.steps == 60);
+    for (int i = 20; i <= 40; i++)
+        tell(s, REPORT_HEARTBEAT, i, "step", -1, i * 3, NAN);
+    assert_true(sources_rate(s, 40, true, &r));
+    assert_int_equal(r.source, REPORT_HEARTBEAT);
+    assert_true(r.confidence > 0.9);
+    sources_destroy(s);
+}
+
+static void a_worse_source_takes_over_only_after_long_silence(void **state)
+{
+    struct sources *s = sources_create(10, 1, 0);
+    struct sources_rate r;
+
+    (void)state;
+    for (int i = 0; i <= 100; i++) {
+        tell(s, REPORT_LOG, i, "step", -1, i * 5, NAN);
+        if (i <= 20)
+            tell(s, REPORT_HEARTBEAT, i, "step", -1, i * 3, NAN);
+    }
+    assert_true(sources_rate(s, 40, true, &r));
+    assert_int_equal(r.source, REPORT_HEARTBEAT);
+    assert_true(sources_rate(s, 100, true, &r));
+    assert_int_equal(r.source, REPORT_LOG);
+    sources_destroy(s);
+}
+
+static void activity_counts_only_for_jobs_that_never_spoke(void **state)
+{
+    struct sources *s = sources_create(10, 1, 0);
+    struct sources_rate r;
+
+    (void)state;
+    for (int i = 0; i <= 20; i++)
+        tell(s, REPORT_ACTIVITY, i, "item", -1, i * 0.9, NAN);
+    assert_false(sources_rate(s, 20, true, &r));
+    for (int i = 21; i <= 40; i++)
+        tell(s, REPORT_ACTIVITY, i, "item", -1, i * 0.9, NAN);
+    assert_true(sources_rate(s, 40, true, &r));
+    assert_int_equal(r.source, REPORT_ACTIVITY);
+    assert_true(r.confidence < 0.2 && isnan(r.steps));
+    tell(s, REPORT_LOG, 41, "step", -1, NAN, 7);
+    assert_true(sources_rate(s, 41, true, &r));
+    assert_int_equal(r.source, REPORT_LOG);
+    assert_false(sources_wants_activity(s));
+    sources_destroy(s);
+}
+
+static void a_stated_rate_is_news_once(void **state)
+{
+    struct sources *s = sources_create(10, 1, 0);
+    struct sources_rate r;
+
+    (void)state;
+    tell(s, REPORT_HEARTBEAT, 1, "step", -1, NAN, 12.5);
+    assert_true(sources_rate(s, 2, true, &r) && r.rate == 12.5);
+    assert_false(sources_rate(s, 12, true, &r));
+    assert_true(sources_rate(s, 12, false, &r));
+    sources_destroy(s);
+}
+
+static void ranks_step_together_and_add_their_items(void **state)
+{
+    struct sources *steps = sources_create(10, 1, 0), *items = sources_create(10, 1, 0);
+    struct sources_rate r;
+
+    (void)state;
+    for (int i = 0; i <= 20; i++) {
+        for (int rank = 0; rank < 4; rank++) {
+            tell(steps, REPORT_HEARTBEAT, i, "step", rank, i * 3, NAN);
+            tell(items, REPORT_HEARTBEAT, i, "sample", rank, i * 3, NAN);
+        }
+    }
+    assert_true(sources_rate(steps, 20, true, &r) && fabs(r.rate - 3) < 0.01);
+    assert_true(r.steps == 60);
+    assert_true(sources_rate(items, 20, true, &r) && fabs(r.rate - 12) < 0.01);
+    assert_true(r.steps == 240);
+    sources_destroy(steps);
+    sources_destroy(items);
+}
+
+static void a_later_attempt_counts_what_it_adds(void **state)
+{
+    struct sources *s = sources_create(10, 2, 0);
+    struct sources_rate r;
+
+    (void)state;
+    for (int i = 0; i <= 20; i++)
+        tell(s, REPORT_HEARTBEAT, i, "step", -1, 5000 + i * 3, NAN);
+    assert_true(sources_rate(s, 20, true, &r) && r.steps == 60);
+    sources_destroy(s);
+}
+
+static void heartbeats_are_read_strictly(void **state)
+{
+    static const char *const bad[] = {
+        "",           "hello",     "rate=",    "rate=-1",         "rate=nan", "rank=1",
+        "steps=1e99", "unit=step", "rate=1 x", "steps=1 rank=-1", "rate=1e30"};
+    struct heartbeat beat;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(bad); i++)
+        assert_int_equal(heartbeat_parse(&beat, bad[i], strlen(bad[i]), NULL), -1);
+    assert_int_equal(heartbeat_parse(&beat, "steps=12 rank=3 unit=tokens\n", 28, NULL),
+                     0);
+    assert_true(beat.steps == 12 && beat.rank == 3 && isnan(beat.rate));
+    assert_string_equal(beat.unit->name, "token");
+    assert_int_equal(heartbeat_parse(&beat, "rate=2.5 demand=9", 17, NULL), 0);
+    assert_true(beat.rate == 2.5 && beat.demand == 9);
+    assert_string_equal(beat.unit->name, "step");
+}
+
+static void progress_files_may_be_numbers_pairs_or_json(void **state)
+{
+    static const struct {
+        const char *text;
+        double count;
+    } good[] = {
+        {"1234", 1234},
+        {"1234/5000\n", 1234},
+        {"10\n20\n30\n", 30},
+        {"steps=77\n", 77},
+        {"{\"step\": 9, \"loss\": 1.5}", 9},
+        {"{\"step\": 9}\n{\"step\": 10}\n", 10},
+        {"{\n  \"iteration\": 12\n}\n", 12},
+        {"done 450 of 1000\n", 450},
+    };
+    static const char *const bad[] = {"", "\n\n", "starting", "{\"loss\": 1}x",
+                                      "v2 alpha"};
+    struct match_hit hit;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(good); i++) {
+        assert_true(progress_file_parse(good[i].text, strlen(good[i].text), &hit));
+        assert_true(hit.count == good[i].count);
+    }
+    for (size_t i = 0; i < COUNT(bad); i++)
+        if (progress_file_parse(bad[i], strlen(bad[i]), &hit))
+            fail_msg("%s was taken for a count", bad[i]);
+}
+
+static void what_a_progress_file_held_before_is_not_the_jobs(void **state)
+{
+    char path[] = "/tmp/corgi-progress-XXXXXX";
+    struct progress_file file;
+    struct match_hit hit;
+    struct err err = {0};
+    double age_s;
+
+    (void)state;
+    close(mkstemp(path));
+    assert_int_equal(file_write(path, "500\n", 4, &err), 0);
+    progress_file_init(&file, path);
+    assert_false(progress_file_look(&file, &hit, &age_s));
+    assert_int_equal(file_write(path, "61\n", 3, &err), 0);
+    assert_true(progress_file_look(&file, &hit, &age_s));
+    assert_true(hit.count == 61 && age_s >= 0);
+    assert_false(progress_file_look(&file, &hit, &age_s));
+    unlink(path);
+}
+
+static void feed(struct prom *prom, const char *text, size_t piece)
+{
+    for (size_t at = 0; at < strlen(text); at += piece)
+        prom_feed(prom, text + at, piece < strlen(text) - at ? piece : strlen(text) - at);
+    prom_end(prom);
+}
+
+static void series_of_a_page_are_summed(void **state)
+{
+    static const char text[] = "# TYPE http_requests_total counter\n"
+                               "http_requests_total{path=\"a} 9\",q=\"\\\"\"} 10\n"
+                               "http_requests_total{path=\"/b\"}\t5 1395066363000\n"
+                               "http_requests_total_more 99\n"
+                               "http_requests 1\n"
+                               "queue_depth 3.5\n"
+                               "broken{a=\"b\n"
+                               "nothing NaN";
+    static const char *const names[] = {"http_requests_total", "queue_depth", "absent",
+                                        "nothing", "http_requests"};
+    static struct prom prom;
+
+    (void)state;
+    for (size_t piece = 1; piece < 40; piece += 7) {
+        prom_init(&prom, names, 5);
+        feed(&prom, text, piece);
+        assert_true(prom.sums[0] == 15 && prom.sums[1] == 3.5);
+        assert_true(isnan(prom.sums[2]) && isnan(prom.sums[3]));
+        assert_true(prom.sums[4] == 16); /* with and without _total */
+    }
+}
+
+static void keep_body(void *ctx, const char *bytes, size_t count)
+{
+    strncat(ctx, bytes, count);
+}
+
+static enum http_answer_state read_answer(const char *text, size_t piece, char *body)
+{
+    struct http_answer answer = {.body = keep_body, .ctx = body};
+    enum http_answer_state state = HTTP_ANSWER_MORE;
+
+    body[0] = '\0';
+    http_answer_begin(&answer, 1000);
+    for (size_t at = 0; at < strlen(text) && state == HTTP_ANSWER_MORE; at += piece)
+        state = http_answer_feed(&answer, text + at,
+                                 piece < strlen(text) - at ? piece : strlen(text) - at);
+    return state == HTTP_ANSWER_MORE ? http_answer_eof(&answer) : state;
+}
+
+static void answers_end_by_length_chunks_or_connection(void **state)
+{
+    static const char *const good[] = {
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello and more",
+        "HTTP/1.0 200 OK\n\nhello",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: "
+        "chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\n\r\n",
+    };
+    static const char *const bad[] = {
+        "HTTP/1.1 404 Not Found\r\n\r\nhello",
+        "SSH-2.0-OpenSSH\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhe\r\n",
+        "HTTP/1.1 200 OK\r\n",
+    };
+    char body[2000];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(good); i++) {
+        for (size_t piece = 1; piece < 30; piece += 4) {
+            assert_int_equal(read_answer(good[i], piece, body), HTTP_ANSWER_DONE);
+            assert_string_equal(body, "hello");
+        }
+    }
+    for (size_t i = 0; i < COUNT(bad); i++)
+        assert_int_equal(read_answer(bad[i], 7, body), HTTP_ANSWER_BAD);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_best_source_that_speaks_is_heard),
+        cmocka_unit_test(a_worse_source_takes_over_only_after_long_silence),
+        cmocka_unit_test(activity_counts_only_for_jobs_that_never_spoke),
+        cmocka_unit_test(a_stated_rate_is_news_once),
+        cmocka_unit_test(ranks_step_together_and_add_their_items),
+        cmocka_unit_test(a_later_attempt_counts_what_it_adds),
+        cmocka_unit_test(heartbeats_are_read_strictly),
+        cmocka_unit_test(progress_files_may_be_numbers_pairs_or_json),
+        cmocka_unit_test(what_a_progress_file_held_before_is_not_the_jobs),
+        cmocka_unit_test(series_of_a_page_are_summed),
+        cmocka_unit_test(answers_end_by_length_chunks_or_connection),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
