@@ -6,7 +6,6 @@
 
 #include "base/config.h"
 #include "engine/local/local_config.h"
-#include "engine/local/local_config.h"
 #include "loop/planner.h"
 
 enum service_engine { SERVICE_ENGINE_SIM, SERVICE_ENGINE_LOCAL };
@@ -82,7 +81,6 @@ struct service_config {
     struct service_quota_config quota;
     struct service_keep_config keep;
     struct service_sim_config sim;
-    struct local_config local;
     struct local_config local;
     struct service_log_config log;
 };
