@@ -11,7 +11,7 @@ submit() { api POST /v1/jobs "$1" | field job.id; }
 @test "a submitted job runs and is done, and its history tells how" {
     corgid_start
     id=$(submit '{"name": "first", "total_steps": 5000}')
-    wait_state "$id" done
+    wait_state "$id" "done"
     run api GET "/v1/jobs/$id/history"
     [[ $output == *'"kind":"submitted"'*'"kind":"started"'*'"kind":"done"'* ]]
     run api GET "/v1/decisions?job=$id"
@@ -141,6 +141,7 @@ assert a["job"]["need"]["rate"] == a["quote"]["promised_rate"]' "$output"
     [[ $output == *"corgi.db"* ]]
     run "$CORGI_BIN/corgid" --config "$CORGID_DIR/c.yaml" --state "$CORGID_DIR/other"
     [ "$status" -eq 1 ]
+    # shellcheck disable=SC2153  # set by corgid.bash
     [[ $output == *"$CORGID_SOCKET"* ]]
     [ "$(api_status GET /readyz)" = 200 ]
 }
@@ -199,7 +200,7 @@ while "STOPPING=1" not in heard:
 @test "events are told live, and again to those who come back" {
     corgid_start
     id=$(submit '{"total_steps": 5000}')
-    wait_state "$id" done
+    wait_state "$id" "done"
     run api GET '/v1/events?types=job' '' -N --max-time 2 -H 'Last-Event-ID: 0'
     [[ $output == *'"what":"submitted"'*'"what":"started"'*'"what":"done"'* ]]
     newest=$(grep '^id:' <<< "$output" | tail -1 | tr -dc 0-9)

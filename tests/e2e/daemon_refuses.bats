@@ -8,6 +8,7 @@ teardown() { corgid_clean; }
 
 @test "no route answers those who may not use it" {
     getent passwd daemon > /dev/null || skip "there is no user called daemon"
+    # shellcheck disable=SC2153  # set by corgid.bash
     sed -i 's|^listen: {|listen: {tcp: "127.0.0.1:0", |' "$CORGID_DIR/c.yaml"
     corgid_start
     port=$(sed -n 's/.* listening .* port=\([0-9]*\).*/\1/p' "$CORGID_DIR/log")
@@ -31,7 +32,7 @@ start_with_small_disk() { # kilobytes
         ulimit -f "$1"
         exec "$CORGI_BIN/corgid" --config "$CORGID_DIR/c.yaml" 2>> "$CORGID_DIR/log" 3>&-
     ) &
-    CORGID_PID=$!
+    export CORGID_PID=$!
     for _ in $(seq 200); do
         [ "$(api_status GET /readyz)" = 200 ] && return 0
         sleep 0.05

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # corgid.bash - start and stop real daemons in a folder of their own, for bats
 #
 # Every daemon is started by corgid_start and stopped by its process id.  The folder is
