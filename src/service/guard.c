@@ -110,7 +110,7 @@ static bool better_elsewhere(struct service *s, const struct job_status *status,
         if (t == here ||
             (status->job.types_allowed && !(status->job.types_allowed >> t & 1)))
             continue;
-        p = belief_alone(loop_model(s->loop), &status->job, t);
+        p = belief_alone(service_model(s), &status->job, t);
         if (p.fits >= 0.5 && p.rate[0].value >= wanted)
             return true;
     }

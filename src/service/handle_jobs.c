@@ -377,11 +377,12 @@ void handle_cancel_job(void *ctx, struct request *r)
 {
     struct service *s = ctx;
     struct record *record = handlers_record(s, r);
-    const char *reason = handlers_reason(r);
+    const char *reason;
     struct tx *tx;
 
     if (!record)
         return;
+    reason = handlers_reason(r);
     tx = tx_begin(s);
     lifecycle_end(s, tx, record, JOB_CANCELLED,
                   &(struct why){.code = "cancelled",

@@ -51,7 +51,7 @@ static void write_cell(struct matrix *m, const struct cell_ask *ask)
     where.members[0] = (struct member){.job = &status->job, .nodes = 1};
     if (other)
         where.members[where.count++] = (struct member){.job = &other->job, .nodes = 1};
-    belief_predict(loop_model(s->loop), &where, &p);
+    belief_predict(service_model(s), &where, &p);
     confidence = fmax(loop_settings(s->loop)->confidence, status->job.need.confidence);
     json_out_begin_object(&m->out);
     json_out_key_int(&m->out, "job", (int64_t)ask->job);

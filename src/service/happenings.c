@@ -92,6 +92,7 @@ static int learn(struct service *s, const struct happenings_sample *x, struct er
     }
     memory_add(s->memory, &seen);
     mind_learn(s->mind, &seen);
+    service_learned(s);
     return loop_measure(s->loop, &x->measurement, err);
 }
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "engine/sim/sim_engine.h"
 #include "loop/cluster.h"
+#include "loop/memo.h"
 #include "loop/model/learned.h"
 #include "loop/optimize/corgi_planner.h"
 #include "service/audit.h"
@@ -33,6 +34,7 @@
 #define DRAIN_S      5.0
 #define STORE_FILE   "corgi.db"
 #define JOURNAL_FILE "sim-world.log"
+#define LOCAL_FOLDER "engine"
 #define PROGRESS_S   10.0 /* how far jobs are is stored this often, at the least */
 
 /* ---- asked from all over
@@ -46,6 +48,16 @@ double service_now_s(const struct service *s)
         return sim_engine_now_s(&s->engine);
     clock_gettime(CLOCK_REALTIME, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+struct model *service_model(struct service *s)
+{
+    return &s->remembering;
+}
+
+void service_learned(struct service *s)
+{
+    memo_forget(s->memo);
 }
 
 int service_device_named(const struct service *s, const char *name)
@@ -125,12 +137,20 @@ static int make_sim(struct service *s, struct err *err)
                              (struct engine_sink){happenings_event, s}, err);
 }
 
+static int make_local(struct service *s, struct err *err)
+{
+    char *state = file_join(s->state, LOCAL_FOLDER);
+    struct local_engine_options options = local_config_options(&s->config.local, state);
+    int rc = local_engine_create(&s->engine, &options,
+                                 (struct engine_sink){happenings_event, s}, err);
+
+    free(state);
+    return rc;
+}
+
 static int make_engine(struct service *s, struct err *err)
 {
-    if (s->config.engine == SERVICE_ENGINE_SIM)
-        return make_sim(s, err);
-    return err_set(err, ERR_UNSUPPORTED,
-                   "this build has no local engine yet; set engine: sim");
+    return s->config.engine == SERVICE_ENGINE_SIM ? make_sim(s, err) : make_local(s, err);
 }
 
 static void engine_ready(void *ctx)
@@ -171,6 +191,8 @@ static int make_loop(struct service *s, struct err *err)
         return -1;
     model = learned_create(cluster->types, cluster->type_count, &learned);
     s->loop = loop_create_take(&how, cluster, model, &corgi_planner_ops);
+    s->memo = memo_create();
+    s->remembering = memo_of(s->memo, loop_model(s->loop));
     s->memory = memory_create(loop_cluster(s->loop));
     s->mind = mind_create(s->reactor, s->loop, &mind, err);
     name_devices(s);
@@ -321,6 +343,10 @@ static void tick(void *ctx)
 
     audit_flush(s);
     mind_idle(s->mind);
+    if (mind_stats(s->mind).adapted != s->adapted_seen) {
+        s->adapted_seen = mind_stats(s->mind).adapted;
+        service_learned(s);
+    }
     sign_of_life(s);
     if (wall_s - s->progress_wall_s > PROGRESS_S && !s->failing) {
         s->progress_wall_s = wall_s;
@@ -523,6 +549,7 @@ void service_destroy(struct service *s)
     figures_destroy(s->figures);
     metrics_destroy(s->metrics);
     memory_destroy(s->memory);
+    memo_destroy(s->memo);
     loop_destroy(s->loop);
     records_destroy(s->records);
     audit_fini(s);
