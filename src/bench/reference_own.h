@@ -39,5 +39,10 @@ void reference_cbc(struct reference *r);
 void reference_paper(struct reference *r);
 void reference_colgen(struct reference *r);
 void reference_gavel(struct reference *r);
+void reference_exact(struct reference *r);
+
+/* Column generation to the end: feasible duals, price (types) at most 0, worth (jobs),
+ * and the bound they prove. */
+double reference_duals(struct reference *r, double *price, double *worth);
 
 #endif
