@@ -20,7 +20,7 @@ static int largest_for(const char *name)
     static const struct {
         const char *name;
         int jobs;
-    } most[] = {{"brute", 7}, {"exact", 200},   {"paper", 60},
+    } most[] = {{"brute", 7}, {"exact", 150},   {"paper", 60},
                 {"cbc", 400}, {"colgen", 2000}, {"gavel", 520}};
 
     for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++)

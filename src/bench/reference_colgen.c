@@ -74,19 +74,15 @@ static void price_all(const struct reference *r, const double *dual, struct pric
 
 /* Duals made feasible by taking each job's worst violation off it: always a bound. */
 static double repaired_bound(const struct reference *r, const double *dual,
-                             const struct pricing *x, double *price, double *worth)
+                             const struct pricing *x)
 {
     const struct work *w = &r->w;
     double bound = 0;
 
-    for (int t = 0; t < w->types; t++) {
-        price[t] = fmin(dual[t], 0);
-        bound += w->devices[t] * price[t];
-    }
-    for (int i = 0; i < w->tasks; i++) {
-        worth[i] = fmin(dual[w->types + i] - x->over[i], (double)w->penalty[i]);
-        bound += worth[i];
-    }
+    for (int t = 0; t < w->types; t++)
+        bound += w->devices[t] * fmin(dual[t], 0);
+    for (int i = 0; i < w->tasks; i++)
+        bound += fmin(dual[w->types + i] - x->over[i], (double)w->penalty[i]);
     return bound;
 }
 
@@ -102,12 +98,11 @@ static int add_priced(struct reference *r, const struct pricing *x)
     return added;
 }
 
-/* To the LP optimum; price (types) and worth (jobs) become those of the last round. */
-static double generate(struct reference *r, double *price, double *worth)
+static void generate(struct reference *r)
 {
     struct pricing x = {mem_array(struct priced, (size_t)r->w.tasks * COLUMNS_A_JOB + 1),
                         mem_array(double, (size_t)r->w.tasks + 1)};
-    double started = clock_cpu_s(), bound = -INFINITY, last = -INFINITY;
+    double started = clock_cpu_s(), bound = -INFINITY;
 
     for (int round = 0; round < MAX_ROUNDS; round++) {
         const double *dual;
@@ -116,8 +111,7 @@ static double generate(struct reference *r, double *price, double *worth)
             break;
         dual = lp_duals(r->lp);
         price_all(r, dual, &x);
-        last = repaired_bound(r, dual, &x, price, worth);
-        bound = fmax(bound, last);
+        bound = fmax(bound, repaired_bound(r, dual, &x));
         if (lp_objective(r->lp) - bound <= TOLERANCE * fabs(bound)) {
             r->result->proven = true;
             break;
@@ -128,21 +122,6 @@ static double generate(struct reference *r, double *price, double *worth)
     r->result->bound = bound;
     free(x.best);
     free(x.over);
-    return last;
-}
-
-static void start(struct reference *r)
-{
-    reference_strong_rows(r);
-    for (int t = 0; t < r->w.types; t++)
-        for (int i = 0; i < r->w.tasks; i++)
-            reference_strong_column(r, t, i, -1);
-}
-
-double reference_duals(struct reference *r, double *price, double *worth)
-{
-    start(r);
-    return generate(r, price, worth);
 }
 
 struct ordered {
@@ -194,11 +173,10 @@ static void round_up(struct reference *r)
 
 void reference_colgen(struct reference *r)
 {
-    double *price = mem_array(double, (size_t)r->w.types);
-    double *worth = mem_array(double, (size_t)r->w.tasks + 1);
-
-    reference_duals(r, price, worth);
+    reference_strong_rows(r);
+    for (int t = 0; t < r->w.types; t++)
+        for (int i = 0; i < r->w.tasks; i++)
+            reference_strong_column(r, t, i, -1);
+    generate(r);
     round_up(r);
-    free(price);
-    free(worth);
 }

@@ -41,8 +41,4 @@ void reference_colgen(struct reference *r);
 void reference_gavel(struct reference *r);
 void reference_exact(struct reference *r);
 
-/* Column generation to the end: feasible duals, price (types) at most 0, worth (jobs),
- * and the bound they prove. */
-double reference_duals(struct reference *r, double *price, double *worth);
-
 #endif

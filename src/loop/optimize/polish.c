@@ -90,8 +90,8 @@ static int pick_partner(struct search *s, const struct polish_hints *hints, int 
  * parked before included. */
 static int tear_open(struct search *s, const struct polish_hints *hints, int *open)
 {
-    int devices = 2 + (int)rng_below(&s->rng, hints ? 4 : 6), count = 0;
-    int i = hints ? pick_task(s) : (int)rng_below(&s->rng, (size_t)s->w->tasks);
+    int devices = 2 + (int)rng_below(&s->rng, 4), count = 0;
+    int i = pick_task(s);
 
     for (int d = 0; d < devices; d++) {
         int r = s->place[i], mate = i;
@@ -103,8 +103,7 @@ static int tear_open(struct search *s, const struct polish_hints *hints, int *op
         /* Go on from whoever has to make room. */
         if (mate < 0 || rng_uniform(&s->rng) < 0.3)
             mate = i;
-        i = hints ? pick_partner(s, hints, mate)
-                  : (int)rng_below(&s->rng, (size_t)s->w->tasks);
+        i = pick_partner(s, hints, mate);
     }
     for (int t = 0; t < s->w->tasks && count < MAX_OPEN; t++)
         if (s->place[t] >= 0 && s->records[s->place[t]].type == SEARCH_PARKED)
@@ -137,17 +136,20 @@ static void put_back(struct search *s, const int *open, int count)
  * less and less towards the end. */
 static double patience(double cost, long left, long all)
 {
-    double part = (double)left / (double)all;
+    double part = left > 0 ? (double)left / (double)all : 0;
 
     return PATIENCE * fabs(cost) * part * part;
 }
 
-void polish_run(struct search *s, long evaluations, const struct polish_hints *hints)
+void polish_run(struct search *s, const struct polish_hints *hints,
+                const struct chains_lists *lists, long steps, double enough)
 {
+    static const long a_look = 3000; /* what putting back counts for */
+    const struct chains_effort effort = {6, 1500, 12000};
     size_t mark = arena_mark(s->w->arena);
-    long end = s->evaluations + evaluations;
     struct snapshot best, now;
     int open[MAX_OPEN];
+    long spent = 0;
 
     if (s->w->tasks == 0)
         return;
@@ -155,16 +157,15 @@ void polish_run(struct search *s, long evaluations, const struct polish_hints *h
     snapshot_init(&now, s);
     save(&best, s);
     save(&now, s);
-    while (s->evaluations < end) {
+    while (spent < steps && best.cost > enough) {
         int count = tear_open(s, hints, open);
 
         shuffle(s, open, count);
         put_back(s, open, count);
-        s->evaluations += 10; /* an end even when nothing can be torn open */
+        spent += a_look + chains_from(s, lists, open, count, &effort);
         if (s->cost < best.cost - 1e-6)
             save(&best, s);
-        if (s->cost <
-            now.cost + 1e-6 + patience(now.cost, end - s->evaluations, evaluations))
+        if (s->cost < now.cost + 1e-6 + patience(now.cost, steps - spent, steps))
             save(&now, s);
         else
             load(&now, s);

@@ -14,7 +14,6 @@
 #include "loop/optimize/lp.h"
 #include "loop/optimize/matching.h"
 #include "loop/optimize/nodes.h"
-#include "loop/optimize/polish.h"
 #include "loop/optimize/prices.h"
 #include "loop/optimize/quotas.h"
 #include "loop/optimize/sample.h"
@@ -28,7 +27,6 @@
 #define BLOCK          1000 /* tasks among which all pairs are looked at */
 #define ONE_ROUND      1500 /* up to this many tasks one round of matching will do */
 #define POLISH_TASKS   150
-#define POLISH_EFFORT  6000
 #define FOCUS_PASSES   6
 #define GOOD_GAP       5e-4
 #define FOCUS_EFFORT   20000
@@ -186,41 +184,16 @@ static void descend(struct run *r)
         moves = search_focus(&r->s, FOCUS_EFFORT);
 }
 
-static void improve(struct run *r)
+/* By prices of classes, matching and local search. */
+static void solve_large(struct run *r)
 {
-    struct solve_times *times = &r->solver->times;
-    double since = clock_cpu_s(), on_types;
-
-    choose_start(r);
-    descend(r);
-    lap(&times->search, &since);
-    if (r->w.tasks <= POLISH_TASKS && !out_of_time(r)) {
-        polish_run(&r->s, POLISH_EFFORT, NULL);
-        exact_run(&r->s, r->solver->lp, r->proven, &on_types);
-        r->bound = fmax(r->bound, on_types + bound_constant(&r->w));
-    }
-    lap(&times->polish, &since);
-}
-
-/* One pass of the pipeline with watts weighted. */
-static void solve_once(struct run *r, double watts_weight, struct solution *out)
-{
-    struct arena *arena = r->solver->arena;
     struct solve_times *times = &r->solver->times;
     int width = r->options.candidates ? r->options.candidates : 20;
+    bool lp = find_prices(r);
     struct graph g;
     double since;
-    bool lp;
 
-    work_build(&r->w, r->p, arena, watts_weight, r->held, 0);
-    caps_prune(&r->w);
-    work_find_floors(&r->w);
-    r->proven = arena_array(arena, double, r->w.tasks + 1);
-    r->bound = -INFINITY;
-    lp = find_prices(r);
     gangs_tighten(&r->w);
-    if (r->w.tasks <= POLISH_TASKS)
-        work_tabulate(&r->w);
     graph_init(&g, &r->w, width < r->w.tasks ? width : r->w.tasks);
     match(r, &g, lp);
     since = clock_cpu_s();
@@ -232,13 +205,59 @@ static void solve_once(struct run *r, double watts_weight, struct solution *out)
     r->s.worth = r->proven;
     seating_run(&g, &r->s);
     lap(&times->seating, &since);
-    improve(r);
+    choose_start(r);
+    descend(r);
+    lap(&times->search, &since);
+}
+
+/* By the places of single tasks. */
+static void solve_small(struct run *r)
+{
+    struct solve_times *times = &r->solver->times;
+    struct work *w = &r->w;
+    double since = clock_cpu_s(), on_types;
+
+    gangs_tighten(w);
+    work_tabulate(w);
+    memset(w->price, 0, sizeof(w->price));
+    prices_guess_pi(w);
+    stairs_build(&r->stairs, w);
+    search_init(&r->s, w, &r->stairs, r->solver->seed);
+    for (int i = 0; i < w->tasks; i++) {
+        r->proven[i] = w->pi[i];
+        search_park(&r->s, i);
+    }
+    search_unpark(&r->s);
+    lap(&times->search, &since);
+    if (!out_of_time(r)) {
+        exact_run(&r->s, r->solver->lp, r->proven, &on_types);
+        if (!w->gangs || r->p->node_count == 0) /* needs of gangs were tightened */
+            r->bound = fmax(r->bound, on_types + bound_constant(w));
+    }
+    lap(&times->polish, &since);
+}
+
+/* One pass of the pipeline with watts weighted. */
+static void solve_once(struct run *r, double watts_weight, struct solution *out)
+{
+    struct arena *arena = r->solver->arena;
+    double since;
+
+    work_build(&r->w, r->p, arena, watts_weight, r->held, 0);
+    caps_prune(&r->w);
+    work_find_floors(&r->w);
+    r->proven = arena_array(arena, double, r->w.tasks + 1);
+    r->bound = -INFINITY;
+    if (r->w.tasks <= POLISH_TASKS && !r->options.no_lp)
+        solve_small(r);
+    else
+        solve_large(r);
     gangs_settle(&r->s);
     since = clock_cpu_s();
     finish_devices(&r->s, r->held, out);
     nodes_assign(r->p, arena, out);
     finish_figures(r->p, out);
-    lap(&times->nodes, &since);
+    lap(&r->solver->times.nodes, &since);
 }
 
 /* For limit.h: the bound comes with what the jobs held back cost anyway. */
