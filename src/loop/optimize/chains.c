@@ -1,31 +1,12 @@
 /* chains.c - see chains.h */
 #include "loop/optimize/chains.h"
 
+#include "loop/optimize/chains_own.h"
+#include "loop/optimize/paths.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-
-#define MOST       10 /* devices a chain can break up */
-#define MIN_SAVING 1e-3
-
-struct chain {
-    struct search *s;
-    const struct chains_lists *lists;
-    const struct chains_effort *effort;
-    long steps, end;
-    double bonus; /* what the prices of unused devices or stairs could add */
-    int broken[MOST];
-    int broken_count;
-    struct {
-        int type, i, j;
-    } placed[2 * MOST];
-    int placed_count;
-    int loose[2 * MOST];
-    int loose_count;
-    int use[PROBLEM_MAX_TYPES]; /* devices in use as the chain has it */
-    double gain;                /* excess broken up less reduced cost put in its place */
-    bool *taken;                /* (tasks) has part in the chain */
-};
 
 static void list_one(struct chains_lists *lists, const struct search *s, int i,
                      double slack)
@@ -67,13 +48,11 @@ void chains_list(struct chains_lists *lists, const struct search *s, double slac
         list_one(lists, s, i, slack);
 }
 
-static bool go_on(struct chain *c);
-
-static bool break_up(struct chain *c, int record, int seated)
+bool chain_break(struct chain *c, int record, int seated)
 {
     const struct search_record *r = &c->s->records[record];
 
-    if (c->broken_count == c->effort->broken || ++c->steps > c->end)
+    if (c->broken_count == c->broken_most || ++c->steps > c->end)
         return false;
     c->broken[c->broken_count++] = record;
     c->gain += search_excess(c->s, record);
@@ -88,7 +67,7 @@ static bool break_up(struct chain *c, int record, int seated)
     return true;
 }
 
-static void mend(struct chain *c, int seated)
+void chain_mend(struct chain *c, int seated)
 {
     int record = c->broken[--c->broken_count];
     const struct search_record *r = &c->s->records[record];
@@ -146,7 +125,7 @@ static bool close_up(struct chain *c)
         if (c->use[t] > s->w->devices[t])
             over = t;
     if (over < 0) {
-        if (real_saving(c) < MIN_SAVING)
+        if (real_saving(c) < CHAIN_MIN_SAVING)
             return false;
         apply(c);
         return true;
@@ -155,11 +134,11 @@ static bool close_up(struct chain *c)
         const struct search_record *rec = &s->records[r];
 
         if (rec->type != over || c->taken[rec->task[0]] ||
-            (rec->task[1] >= 0 && c->taken[rec->task[1]]) || !break_up(c, r, -1))
+            (rec->task[1] >= 0 && c->taken[rec->task[1]]) || !chain_break(c, r, -1))
             continue;
-        if (go_on(c))
+        if (chain_go_on(c))
             return true;
-        mend(c, -1);
+        chain_mend(c, -1);
     }
     return false;
 }
@@ -172,39 +151,48 @@ static int find_loose(const struct chain *c, int task)
     return -1;
 }
 
-/* Seat the loose task x (taken off the list already) at this place, and go on. */
-static bool seat(struct chain *c, int x, const struct chains_place *place)
+void chain_place(struct chain *c, int x, const struct chains_place *place)
 {
-    int mate = place->mate, at = mate >= 0 ? find_loose(c, mate) : -1;
-    bool breaks = mate >= 0 && at < 0, done;
-
-    if (breaks && (c->taken[mate] || !break_up(c, c->s->place[mate], mate)))
-        return false;
-    if (at >= 0)
-        c->loose[at] = c->loose[--c->loose_count];
     c->gain -= (double)place->reduced;
     if (place->type >= 0)
         c->use[place->type]++;
     c->placed[c->placed_count].type = place->type;
     c->placed[c->placed_count].i = x;
-    c->placed[c->placed_count++].j = mate;
-    done = go_on(c);
-    if (done)
-        return true;
+    c->placed[c->placed_count++].j = place->mate;
+}
+
+void chain_take_back(struct chain *c, const struct chains_place *place)
+{
     c->placed_count--;
     if (place->type >= 0)
         c->use[place->type]--;
     c->gain += (double)place->reduced;
+}
+
+/* Seat the loose task x (taken off the list already) at this place, and go on. */
+static bool seat(struct chain *c, int x, const struct chains_place *place)
+{
+    int mate = place->mate, at = mate >= 0 ? find_loose(c, mate) : -1;
+    bool breaks = mate >= 0 && at < 0;
+
+    if (breaks && (c->taken[mate] || !chain_break(c, c->s->place[mate], mate)))
+        return false;
+    if (at >= 0)
+        c->loose[at] = c->loose[--c->loose_count];
+    chain_place(c, x, place);
+    if (chain_go_on(c))
+        return true;
+    chain_take_back(c, place);
     if (at >= 0) {
         c->loose[c->loose_count++] = c->loose[at];
         c->loose[at] = mate;
     }
     if (breaks)
-        mend(c, mate);
+        chain_mend(c, mate);
     return false;
 }
 
-static bool go_on(struct chain *c)
+bool chain_go_on(struct chain *c)
 {
     const struct chains_place *places;
     int x, count;
@@ -215,7 +203,7 @@ static bool go_on(struct chain *c)
     places = &c->lists->places[(size_t)x * CHAINS_LIST];
     count = c->lists->count[x];
     for (int q = 0; q < count && c->steps < c->end; q++) {
-        if ((double)places[q].reduced >= c->gain + c->bonus - MIN_SAVING)
+        if ((double)places[q].reduced >= c->gain + c->bonus - CHAIN_MIN_SAVING)
             break;
         c->steps++;
         if (seat(c, x, &places[q]))
@@ -227,11 +215,11 @@ static bool go_on(struct chain *c)
 
 static bool start(struct chain *c, int record)
 {
-    if (!break_up(c, record, -1))
+    if (!chain_break(c, record, -1))
         return false;
-    if (c->gain + c->bonus > MIN_SAVING && go_on(c))
+    if (c->gain + c->bonus > CHAIN_MIN_SAVING && chain_go_on(c))
         return true;
-    mend(c, -1);
+    chain_mend(c, -1);
     return false;
 }
 
@@ -252,21 +240,27 @@ static double find_bonus(const struct search *s)
     return bonus + stairs;
 }
 
+void chain_begin(struct chain *c)
+{
+    long end = c->steps + c->effort->a_start;
+
+    c->broken_count = c->placed_count = c->loose_count = 0;
+    c->broken_most = c->effort->broken;
+    c->gain = 0;
+    c->bonus = find_bonus(c->s) + c->effort->allow;
+    c->end = end < c->effort->steps ? end : c->effort->steps;
+    memcpy(c->use, c->s->used, sizeof(c->use));
+}
+
 /* One start; true when a move was made. */
 static bool try_record(struct chain *c, int record)
 {
-    long end = c->steps + c->effort->a_start;
-    struct search *s = c->s;
     bool moved;
 
-    c->broken_count = c->placed_count = c->loose_count = 0;
-    c->gain = 0;
-    c->bonus = find_bonus(s);
-    c->end = end < c->effort->steps ? end : c->effort->steps;
-    memcpy(c->use, s->used, sizeof(c->use));
-    moved = start(c, record);
+    chain_begin(c);
+    moved = c->effort->paths ? paths_from(c, record) : start(c, record);
     if (moved)
-        memset(c->taken, 0, (size_t)s->w->tasks * sizeof(bool));
+        memset(c->taken, 0, (size_t)c->s->w->tasks * sizeof(bool));
     return moved;
 }
 
@@ -276,7 +270,7 @@ long chains_from(struct search *s, const struct chains_lists *lists, const int *
     size_t mark = arena_mark(s->w->arena);
     struct chain c = {.s = s, .lists = lists, .effort = effort};
 
-    assert(effort->broken <= MOST);
+    assert(effort->broken <= CHAIN_MOST);
     c.taken = arena_array(s->w->arena, bool, s->w->tasks + 1);
     memset(c.taken, 0, (size_t)s->w->tasks * sizeof(bool));
     for (int x = 0; x < count && c.steps < effort->steps; x++) {

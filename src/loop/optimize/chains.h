@@ -29,9 +29,11 @@ struct chains_lists {
 void chains_list(struct chains_lists *lists, const struct search *s, double slack);
 
 struct chains_effort {
-    int broken;   /* devices a chain breaks up at most, up to 10 */
+    int broken;   /* devices a chain breaks up at most, up to 32 */
     long a_start; /* steps spent on the chains from one record */
     long steps;   /* in all */
+    double allow; /* watts that a chain may lose on its way */
+    bool paths;   /* long ones, one seat after the other the best (paths.h) */
 };
 
 /* Make moves that save until there are none or the steps are used up; returns the steps

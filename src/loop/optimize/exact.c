@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define ROOT_ITERATIONS 4000
-#define LAST_EFFORT     300000
+#define POLISH_STEPS    1600000 /* with one type and 80 tasks; they cost more with more */
 
 struct exact {
     struct search *s;
@@ -19,22 +19,11 @@ struct exact {
     struct polish_hints hints;
 };
 
-/* What a plan has to beat to be worth having. */
-static double goal(const struct exact *e)
+/* A placement from values of the columns, largest first, the rest wherever it costs
+ * least. */
+static void round_values(struct exact *e, const double *values, int loaded)
 {
-    return e->s->cost - EXACT_TOLERANCE * fabs(e->s->cost);
-}
-
-static bool near_enough(const struct exact *e)
-{
-    return e->m.bound >= goal(e);
-}
-
-/* A placement from values of the columns, largest first, what is left improved by search;
- * replaces the one at hand when it is cheaper, hosts included. */
-static void adopt(struct exact *e, const double *values, int loaded)
-{
-    struct search *s = e->s, *next = &e->other, swap;
+    struct search *s = e->s, *next = &e->other;
 
     search_clear(next);
     next->rng = s->rng;
@@ -52,13 +41,17 @@ static void adopt(struct exact *e, const double *values, int loaded)
         if (next->place[i] < 0)
             search_park(next, i);
     search_unpark(next);
-    if (next->cost < s->cost * (s->cost > 0 ? 1.02 : 0.98))
-        search_all_pairs(next);
-    if (next->cost >= s->cost)
+}
+
+/* The other placement becomes the one at hand if it is cheaper, hosts included. */
+static void adopt(struct exact *e)
+{
+    struct search swap = *e->s;
+
+    if (e->other.cost >= e->s->cost)
         return;
-    swap = *s;
-    *s = *next;
-    *next = swap;
+    *e->s = e->other;
+    e->other = swap;
 }
 
 struct ranked {
@@ -107,43 +100,62 @@ static void list_partners(struct exact *e)
     arena_release(w->arena, mark);
 }
 
-void exact_run(struct search *s, struct lp *lp, const double *proven, double *bound)
+static bool proven_within(const struct exact *e, double part)
+{
+    return e->m.bound >= e->s->cost - part * fabs(e->s->cost);
+}
+
+static const struct chains_effort quick = {.broken = 6, .a_start = 1500, .steps = 60000};
+static const struct chains_effort deep = {.broken = 8, .a_start = 15000, .steps = 150000};
+static const struct chains_effort far_ones = {
+    .broken = 6, .a_start = 4000, .steps = 100000, .allow = 4, .paths = true};
+
+/* Chains first, deeper ones where these are not enough, tearing open where that is not.
+ */
+static void improve(struct exact *e)
+{
+    static const struct chains_effort *const efforts[] = {&quick, &far_ones, &deep};
+    struct search *s = e->s;
+    struct chains_lists lists;
+
+    chains_list(&lists, s, s->cost - e->m.plain);
+    for (int x = 0; x < 3; x++) {
+        chains_run(s, &lists, efforts[x]);
+        if (proven_within(e, EXACT_TOLERANCE))
+            return;
+    }
+    if (proven_within(e, EXACT_ENOUGH))
+        return;
+    list_partners(e);
+    polish_run(
+        s, &e->hints, &lists,
+        (long)(POLISH_STEPS / s->w->types * fmax(0.8, fmin(2, 80.0 / s->w->tasks))),
+        e->m.bound + EXACT_TOLERANCE * fabs(e->m.bound));
+}
+
+void exact_run(struct search *s, struct lp *lp, const double *worth, double *bound)
 {
     struct work *w = s->w;
-    static const struct chains_effort efforts[] = {{6, 1500, 100000}, {8, 20000, 300000}};
     struct exact e = {.s = s};
-    struct chains_lists lists;
     int loaded;
 
     *bound = -INFINITY;
     if (w->tasks == 0)
         return;
-    master_init(&e.m, w, lp, proven, s);
+    master_init(&e.m, w, lp, worth, s);
     search_init(&e.other, w, s->stairs, 1);
-    if (!master_solve(&e.m, goal(&e), ROOT_ITERATIONS))
-        return;
-    *bound = e.m.bound;
-
-    if (near_enough(&e))
+    if (!master_solve(&e.m, s->cost - EXACT_TOLERANCE * fabs(s->cost), ROOT_ITERATIONS))
         return;
     loaded = lp_columns(lp);
+    *bound = e.m.bound;
     if (e.m.plain > -INFINITY) {
         memcpy(w->price, e.m.best_price, (size_t)w->types * sizeof(double));
         s->worth = e.other.worth = e.m.best_worth;
     }
-    adopt(&e, lp_values(lp), loaded);
-
-    if (near_enough(&e))
+    if (proven_within(&e, EXACT_TOLERANCE))
         return;
-    list_partners(&e);
-    chains_list(&lists, s, s->cost - e.m.plain);
-    for (int x = 0; x < 2; x++) {
-        chains_run(s, &lists, &efforts[x]);
-
-        if (near_enough(&e))
-            return;
-    }
-    if (*bound < goal(&e))
-        polish_run(s, &e.hints, &lists, LAST_EFFORT,
-                   *bound + EXACT_TOLERANCE * fabs(*bound));
+    round_values(&e, lp_values(lp), loaded);
+    adopt(&e);
+    if (!proven_within(&e, EXACT_TOLERANCE))
+        improve(&e);
 }

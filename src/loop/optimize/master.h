@@ -34,6 +34,8 @@ struct master {
     int cut_count;
     float *charge;  /* (tasks, tasks) what the cuts add to a pair */
     double *worth;  /* (tasks) duals of the last solve, lowered until they hold */
+    float *rough;   /* (tasks) the same to a float's precision */
+    double *over;   /* (tasks) what was too much */
     double *price;  /* (types) at least 0 */
     double current; /* bound of these duals */
     double bound;   /* the best so far */

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define MAX_OPEN 40
-#define PATIENCE 0.003 /* of the cost */
+#define PATIENCE 0.0015 /* of the cost */
+#define A_LOOK   8      /* steps of chains that the evaluation of a move counts for */
 
 struct snapshot {
     struct search_record *records;
@@ -144,8 +145,10 @@ static double patience(double cost, long left, long all)
 void polish_run(struct search *s, const struct polish_hints *hints,
                 const struct chains_lists *lists, long steps, double enough)
 {
-    static const long a_look = 3000; /* what putting back counts for */
-    const struct chains_effort effort = {6, 1500, 12000};
+    static const struct chains_effort short_ones = {
+        .broken = 6, .a_start = 1500, .steps = 10000};
+    static const struct chains_effort long_ones = {
+        .broken = 6, .a_start = 2000, .steps = 6000, .allow = 2, .paths = true};
     size_t mark = arena_mark(s->w->arena);
     struct snapshot best, now;
     int open[MAX_OPEN];
@@ -158,11 +161,14 @@ void polish_run(struct search *s, const struct polish_hints *hints,
     save(&best, s);
     save(&now, s);
     while (spent < steps && best.cost > enough) {
+        long before = s->evaluations;
         int count = tear_open(s, hints, open);
 
         shuffle(s, open, count);
         put_back(s, open, count);
-        spent += a_look + chains_from(s, lists, open, count, &effort);
+        spent += 100 + A_LOOK * (s->evaluations - before);
+        spent += chains_from(s, lists, open, count, &short_ones);
+        spent += chains_from(s, lists, open, count, &long_ones);
         if (s->cost < best.cost - 1e-6)
             save(&best, s);
         if (s->cost < now.cost + 1e-6 + patience(now.cost, steps - spent, steps))
