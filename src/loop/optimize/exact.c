@@ -17,6 +17,7 @@ struct exact {
     struct master m;
     struct search other; /* scratch of the same size */
     struct polish_hints hints;
+    double scale; /* watts that parts of the cost are counted by */
 };
 
 /* A placement from values of the columns, largest first, the rest wherever it costs
@@ -100,9 +101,38 @@ static void list_partners(struct exact *e)
     arena_release(w->arena, mark);
 }
 
+/* Watts that a placement draws, and the harm of what has no place: what parts of the
+ * cost are counted by, which itself may be near nothing where progress is priced. */
+static double scale_of(const struct search *s)
+{
+    const struct work *w = s->w;
+    double watts = 0;
+
+    for (int r = 0; r < s->count; r++) {
+        const struct search_record *rec = &s->records[r];
+        int variant = 0;
+
+        if (rec->type == SEARCH_PARKED)
+            watts += (double)w->penalty[rec->task[0]];
+        if (rec->type < 0)
+            continue;
+        watts += w->open[rec->type];
+        if (rec->task[1] < 0) {
+            work_alone(w, rec->type, rec->task[0], &variant);
+            watts += w->p->alone_watts[(size_t)variant * (size_t)w->classes +
+                                       (size_t)w->cls[rec->task[0]]];
+        } else {
+            work_pair(w, rec->type, rec->task[0], rec->task[1], &variant);
+            watts += w->p->pair_watts[problem_cell(w->p, variant, w->cls[rec->task[0]],
+                                                   w->cls[rec->task[1]])];
+        }
+    }
+    return fmax(watts, fabs(s->cost));
+}
+
 static bool proven_within(const struct exact *e, double part)
 {
-    return e->m.bound >= e->s->cost - part * fabs(e->s->cost);
+    return e->m.bound >= e->s->cost - part * e->scale;
 }
 
 static const struct chains_effort quick = {.broken = 6, .a_start = 1500, .steps = 60000};
@@ -144,7 +174,8 @@ void exact_run(struct search *s, struct lp *lp, const double *worth, double *bou
         return;
     master_init(&e.m, w, lp, worth, s);
     search_init(&e.other, w, s->stairs, 1);
-    if (!master_solve(&e.m, s->cost - EXACT_TOLERANCE * fabs(s->cost), ROOT_ITERATIONS))
+    e.scale = scale_of(s);
+    if (!master_solve(&e.m, s->cost - EXACT_TOLERANCE * e.scale, ROOT_ITERATIONS))
         return;
     loaded = lp_columns(lp);
     *bound = e.m.bound;
@@ -156,6 +187,7 @@ void exact_run(struct search *s, struct lp *lp, const double *worth, double *bou
         return;
     round_values(&e, lp_values(lp), loaded);
     adopt(&e);
+    e.scale = scale_of(s);
     if (!proven_within(&e, EXACT_TOLERANCE))
         improve(&e);
 }

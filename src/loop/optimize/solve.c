@@ -10,6 +10,7 @@
 #include "loop/optimize/expand.h"
 #include "loop/optimize/finish.h"
 #include "loop/optimize/gangs.h"
+#include "loop/optimize/levers.h"
 #include "loop/optimize/limit.h"
 #include "loop/optimize/lp.h"
 #include "loop/optimize/matching.h"
@@ -40,6 +41,7 @@ struct solver {
     const double *worth; /* of the last run, in the arena */
     double price[PROBLEM_MAX_TYPES];
     struct solution spare;
+    struct solver *inner; /* for problems solved on the way; NULL until there is one */
 };
 
 struct run {
@@ -74,12 +76,14 @@ void solver_destroy(struct solver *solver)
     arena_destroy(solver->arena);
     lp_destroy(solver->lp);
     solution_fini(&solver->spare);
+    solver_destroy(solver->inner);
     free(solver);
 }
 
 size_t solver_memory(const struct solver *solver)
 {
-    return arena_capacity(solver->arena);
+    return arena_capacity(solver->arena) +
+           (solver->inner ? solver_memory(solver->inner) : 0);
 }
 
 const struct solve_times *solver_times(const struct solver *solver)
@@ -235,6 +239,11 @@ static void solve_small(struct run *r)
             r->bound = fmax(r->bound, on_types + bound_constant(w));
     }
     lap(&times->polish, &since);
+    if (r->s.worth)
+        return;
+    r->bound = gangs_bound(w, r->proven); /* no time, or no LP */
+    r->s.worth = r->proven;
+    lap(&times->bound, &since);
 }
 
 /* One pass of the pipeline with watts weighted. */
@@ -274,6 +283,49 @@ static double solve_weighted(void *self, double watts_weight, struct solution *o
     return r->bound;
 }
 
+/* The problem as it is, whatever its levers. */
+static void run_plain(struct run *r, struct solution *out)
+{
+    struct solver *solver = r->solver;
+
+    arena_reset(solver->arena);
+    r->held = arena_array(solver->arena, bool, r->p->job_count + 1);
+    quotas_hold(r->p, r->held);
+    r->mark = arena_mark(solver->arena);
+    out->bound = solve_weighted(r, 1, out);
+    if (r->p->limit_watts > 0 && out->watts > r->p->limit_watts)
+        limit_search(r->p, solve_weighted, r, out, &solver->spare);
+}
+
+/* For levers.h: in memory of its own, what the first run found is still needed. */
+static void solve_other(void *self, const struct problem *p, struct solution *out)
+{
+    struct run *r = self;
+    struct run other = {.p = p, .options = r->options, .started_s = r->started_s};
+
+    if (!r->solver->inner)
+        r->solver->inner = solver_create(r->solver->seed);
+    other.solver = r->solver->inner;
+    run_plain(&other, out);
+}
+
+static void hold_against_fewer_levers(struct run *r, struct solution *out)
+{
+    struct levers levers = {.p = r->p,
+                            .arena = r->solver->arena,
+                            .held = r->held,
+                            .price = r->w.price,
+                            .worth = r->s.worth,
+                            .solve = solve_other,
+                            .self = r,
+                            .spare = &r->solver->spare};
+    double since = clock_cpu_s();
+
+    if (!out_of_time(r))
+        levers_run(&levers, out);
+    lap(&r->solver->times.levers, &since);
+}
+
 void solver_run(struct solver *solver, const struct problem *p,
                 const struct solve_options *options, struct solution *out)
 {
@@ -284,13 +336,8 @@ void solver_run(struct solver *solver, const struct problem *p,
     if (r.options.clock)
         r.started_s = clock_now_s(r.options.clock);
     memset(&solver->times, 0, sizeof(solver->times));
-    arena_reset(solver->arena);
-    r.held = arena_array(solver->arena, bool, p->job_count + 1);
-    quotas_hold(p, r.held);
-    r.mark = arena_mark(solver->arena);
-    out->bound = solve_weighted(&r, 1, out);
-    if (p->limit_watts > 0 && out->watts > p->limit_watts)
-        limit_search(p, solve_weighted, &r, out, &solver->spare);
+    run_plain(&r, out);
+    hold_against_fewer_levers(&r, out);
     out->gap = solution_gap(out);
     solver->worth = r.s.worth;
     memcpy(solver->price, r.w.price, sizeof(solver->price));
