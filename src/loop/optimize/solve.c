@@ -10,6 +10,7 @@
 #include "loop/optimize/expand.h"
 #include "loop/optimize/finish.h"
 #include "loop/optimize/gangs.h"
+#include "loop/optimize/groups.h"
 #include "loop/optimize/levers.h"
 #include "loop/optimize/limit.h"
 #include "loop/optimize/lp.h"
@@ -40,7 +41,7 @@ struct solver {
     struct solve_times times;
     const double *worth; /* of the last run, in the arena */
     double price[PROBLEM_MAX_TYPES];
-    struct solution spare;
+    struct solution spare, joined;
     struct solver *inner; /* for problems solved on the way; NULL until there is one */
 };
 
@@ -76,6 +77,7 @@ void solver_destroy(struct solver *solver)
     arena_destroy(solver->arena);
     lp_destroy(solver->lp);
     solution_fini(&solver->spare);
+    solution_fini(&solver->joined);
     solver_destroy(solver->inner);
     free(solver);
 }
@@ -246,6 +248,22 @@ static void solve_small(struct run *r)
     lap(&times->bound, &since);
 }
 
+/* More than two to a device where that is cheaper when all is counted.  No bound holds
+ * for these: none is told. */
+static void try_groups(struct run *r, struct solution *out)
+{
+    struct solution *joined = &r->solver->joined;
+
+    r->bound = -INFINITY;
+    solution_copy(joined, out, r->p);
+    if (groups_join(&r->w, r->held, joined) == 0)
+        return;
+    nodes_assign(r->p, r->solver->arena, joined);
+    finish_figures(r->p, joined);
+    if (joined->cost < out->cost)
+        solution_copy(out, joined, r->p);
+}
+
 /* One pass of the pipeline with watts weighted. */
 static void solve_once(struct run *r, double watts_weight, struct solution *out)
 {
@@ -266,6 +284,8 @@ static void solve_once(struct run *r, double watts_weight, struct solution *out)
     finish_devices(&r->s, r->held, out);
     nodes_assign(r->p, arena, out);
     finish_figures(r->p, out);
+    if (groups_wanted(r->p))
+        try_groups(r, out);
     lap(&r->solver->times.nodes, &since);
 }
 
