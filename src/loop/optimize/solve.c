@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "loop/optimize/arena.h"
 #include "loop/optimize/bound.h"
+#include "loop/optimize/bound_tasks.h"
 #include "loop/optimize/candidates.h"
 #include "loop/optimize/caps.h"
 #include "loop/optimize/exact.h"
@@ -117,6 +118,20 @@ static void lap(double *total, double *since)
     *since = now;
 }
 
+/* Where jobs of a class differ the bound by classes is loose. */
+static void bound_each_task(struct run *r)
+{
+    size_t mark = arena_mark(r->solver->arena);
+    double *worth = arena_array(r->solver->arena, double, r->w.tasks + 1);
+    double bound = bound_tasks_from(&r->w, r->w.pi, worth);
+
+    if (bound > r->bound) {
+        r->bound = bound;
+        memcpy(r->proven, worth, (size_t)r->w.tasks * sizeof(double));
+    }
+    arena_release(r->solver->arena, mark);
+}
+
 /* Prices and, from them, the bound. */
 static bool find_prices(struct run *r)
 {
@@ -130,6 +145,8 @@ static bool find_prices(struct run *r)
     lap(&times->prices, &since);
     if (lp)
         r->bound = bound_from(&r->w, r->w.pi, r->proven);
+    if (lp && r->w.tasks <= BOUND_TASKS_MOST && bound_tasks_differ(&r->w))
+        bound_each_task(r);
     lap(&times->bound, &since);
     return lp;
 }
