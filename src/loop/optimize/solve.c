@@ -26,12 +26,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LP_COLUMNS 8000 /* beyond, sampling is faster than the class LP */
-#define BLOCK          1000 /* tasks among which all pairs are looked at */
-#define ONE_ROUND      1500 /* up to this many tasks one round of matching will do */
+#define MAX_LP_COLUMNS 10000 /* beyond, sampling is faster than the class LP */
+#define BLOCK          1000  /* tasks among which all pairs are looked at */
+#define ONE_ROUND      1500  /* up to this many tasks one round of matching will do */
 #define POLISH_TASKS   150
 #define FOCUS_PASSES   6
 #define GOOD_GAP       5e-4
+#define WORTH_A_PASS   1e-4 /* of the bound; a pass that saves less is the last */
 #define FOCUS_EFFORT   20000
 #define BID_WATTS      1.0
 
@@ -203,8 +204,13 @@ static void descend(struct run *r)
             break;
     for (int pass = 0; pass < FOCUS_PASSES && moves > 0 && !out_of_time(r) &&
                        gap_on_types(r, &r->s) > GOOD_GAP;
-         pass++)
+         pass++) {
+        double before = gap_on_types(r, &r->s);
+
         moves = search_focus(&r->s, FOCUS_EFFORT);
+        if (before - gap_on_types(r, &r->s) < WORTH_A_PASS)
+            break;
+    }
 }
 
 /* By prices of classes, matching and local search. */
