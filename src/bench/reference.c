@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"brute", "cbc", "paper", "colgen", "gavel"};
-static void (*const forms[])(struct reference *) = {
-    reference_brute, reference_cbc, reference_paper, reference_colgen, reference_gavel};
+static const char *const names[] = {"brute", "exact", "cbc", "paper", "colgen", "gavel"};
+static void (*const forms[])(struct reference *) = {reference_brute,  reference_exact,
+                                                    reference_cbc,    reference_paper,
+                                                    reference_colgen, reference_gavel};
 
 #define NAMES ((int)(sizeof(names) / sizeof(names[0])))
 
@@ -81,7 +82,7 @@ void reference_plan(struct reference *r, const double *values)
             (j >= 0 && out->state[j] == SOLUTION_SERVED) ||
             use[col->type] == r->w.devices[col->type])
             continue;
-        *d = (struct solution_device){0, -1, {i, j}};
+        *d = solution_device_of(0, i, j);
         if (j < 0 ? work_alone(&r->w, col->type, i, &d->variant) >= WORK_NEVER
                   : work_pair(&r->w, col->type, i, j, &d->variant) >= WORK_NEVER)
             continue;

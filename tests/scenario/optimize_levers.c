@@ -26,7 +26,8 @@ static struct problem *build(const struct two_types *c)
     struct problem *p = problem_create(&size);
     int at = 0;
 
-    p->classes[0] = (struct problem_class){1, c->progress, 1};
+    p->classes[0] =
+        (struct problem_class){.devices = 1, .progress = c->progress, .spread = 1};
     for (int t = 0; t < 2; t++) {
         p->types[t] = (struct problem_type){c->devices[t], t, 1, 10};
         p->variants[t] = (struct problem_variant){t, 0};
@@ -119,11 +120,11 @@ static void price_of_progress_buys_the_faster_device(void **state)
 static double cost_with(bool caps, bool sleep, uint64_t seed)
 {
     struct problem *p =
-        case_problem((struct instance_options){.jobs = 30 + 10 * (int)(seed % 8),
-                                               .devices_per_job = 1,
+        case_problem((struct instance_options){.jobs = 4 + 7 * (int)(seed % 9),
+                                               .devices_per_job = 0.6 + 0.2 * (seed % 4),
                                                .caps = caps,
-                                               .progress = 100,
-                                               .host_watts = 120,
+                                               .progress = seed % 3 ? 100 : 0,
+                                               .host_watts = seed % 5 ? 120 : 400,
                                                .sleep = sleep,
                                                .seed = seed});
     struct solution s = {0};
@@ -139,7 +140,7 @@ static double cost_with(bool caps, bool sleep, uint64_t seed)
 static void caps_and_sleep_never_cost_more(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 16; seed++) {
+    for (uint64_t seed = 1; seed <= 60; seed++) {
         double neither = cost_with(false, false, seed);
         double caps = cost_with(true, false, seed);
         double sleep = cost_with(false, true, seed);
