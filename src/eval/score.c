@@ -97,3 +97,59 @@ struct score_summary score_sum(const struct score *score)
     sum.cells = count / seeds;
     return sum;
 }
+
+/* Share of a group's errors within a width. */
+static double inside(const double *errors, const int *group, size_t count, int of,
+                     double width)
+{
+    size_t within = 0, all = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (group[i] == of) {
+            within += errors[i] <= width;
+            all++;
+        }
+    return all > 0 ? (double)within / (double)all : NAN;
+}
+
+/* How many errors of each group lie within the share-quantile of all other groups. */
+static double covered(const double *errors, const int *group, size_t count, int groups,
+                      double share, double *others)
+{
+    double sum = 0, used = 0;
+
+    for (int g = 0; g < groups; g++) {
+        double part;
+        size_t n = 0;
+
+        for (size_t i = 0; i < count; i++)
+            if (group[i] != g)
+                others[n++] = errors[i];
+        part = n > 0 && n < count ? inside(errors, group, count, g,
+                                           score_error_quantile(others, n, share))
+                                  : NAN;
+        if (!isnan(part)) {
+            sum += part;
+            used++;
+        }
+    }
+    return used > 0 ? sum / used : NAN;
+}
+
+double score_fair_quantile(double *errors, const int *group, size_t count, int groups,
+                           double share)
+{
+    static const double asked[] = {0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07};
+    double *others = mem_array(double, count + 1);
+    double chosen = share, result;
+
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        chosen = share + asked[i];
+        /* NaN, there is but one group: take the share as it is. */
+        if (!(covered(errors, group, count, groups, chosen, others) < share))
+            break;
+    }
+    free(others);
+    result = score_error_quantile(errors, count, chosen);
+    return result;
+}

@@ -328,3 +328,15 @@ struct stats_cell stats_features(const struct stats_row *row, int gpu, int other
         .times = own.n,
     };
 }
+
+struct stats *stats_dup(const struct stats *s)
+{
+    struct stats *copy = mem_dup(s, 1, sizeof(*s));
+
+    copy->jobs.items = mem_dup(s->jobs.items, s->jobs.capacity, sizeof(*s->jobs.items));
+    copy->kin.items = mem_dup(s->kin.items, s->kin.capacity, sizeof(*s->kin.items));
+    copy->newest.items =
+        mem_dup(s->newest.items, s->newest.capacity, sizeof(*s->newest.items));
+    copy->seen.items = mem_dup(s->seen.items, s->seen.capacity, sizeof(*s->seen.items));
+    return copy;
+}
