@@ -62,7 +62,7 @@ static void setup(struct bench *b, const struct bench_estimate_options *o)
         pairs_add_gpu(b->pairs, &(struct gpu_trait){0.3 * g - 1, 0.2 * g - 0.7});
     for (int j = 0; j < b->jobs; j++) {
         struct job_trait trait = {j / BATCHES_OF_FAMILY, 2 + 0.5 * (j % 5),
-                                  rng_range(&b->rng, 6.5, 9.5)};
+                                  rng_range(&b->rng, 6.5, 9.5), 0};
 
         pairs_add_job(b->pairs, &trait);
         b->others[j] = j;

@@ -216,6 +216,7 @@ void rates_write(const struct rates *r, struct bytes_out *out)
         bytes_put_u64(out, (uint64_t)space.jobs[j].family);
         bytes_put_real(out, space.jobs[j].beta);
         bytes_put_real(out, space.jobs[j].omega);
+        bytes_put_u64(out, space.jobs[j].untold != 0);
         for (int g = 0; g < r->gpus; g++)
             bytes_put_real(out, rates_seen(r, j, g));
     }
@@ -236,6 +237,7 @@ void rates_read(struct rates *r, struct bytes_in *in)
 
         trait.beta = bytes_real(in);
         trait.omega = bytes_real(in);
+        trait.untold = bytes_int(in, 0, 1);
         job = rates_add_job(r, &trait);
         for (int g = 0; g < r->gpus; g++) {
             double seen = bytes_real_or_nan(in);

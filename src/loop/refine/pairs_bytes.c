@@ -23,6 +23,7 @@ static void put_jobs(const struct pairs *p, struct bytes_out *out)
             bytes_put_u64(out, (uint64_t)space.jobs[j].family);
             bytes_put_real(out, space.jobs[j].beta);
             bytes_put_real(out, space.jobs[j].omega);
+            bytes_put_u64(out, space.jobs[j].untold != 0);
         }
 }
 
@@ -83,13 +84,14 @@ void pairs_write(const struct pairs *p, struct bytes_out *out)
 
 static void get_jobs(struct pairs *p, struct bytes_in *in)
 {
-    size_t count = bytes_count(in, PAIRS_MAX_JOBS, 24);
+    size_t count = bytes_count(in, PAIRS_MAX_JOBS, 32);
 
     for (size_t j = 0; j < count; j++) {
         struct job_trait trait = {.family = bytes_int(in, -1, PAIRS_MAX_JOBS)};
 
         trait.beta = bytes_real(in);
         trait.omega = bytes_real(in);
+        trait.untold = bytes_int(in, 0, 1);
         pairs_add_job(p, &trait);
     }
 }
