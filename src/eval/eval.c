@@ -15,13 +15,16 @@
 #include <string.h>
 
 #define SEEDS_DEFAULT      3
-#define SYNTHETIC_JOBS_MIN 12
-#define SYNTHETIC_JOBS_MAX 36
+#define SYNTHETIC_JOBS     36
+#define SYNTHETIC_JOBS_MIN 8 /* fewer are seldom drawn */
 
 /* Worlds no network or parameter was trained on: those have streams of their own. */
 static struct world *draw_world(const struct eval_options *o)
 {
     struct generate_options how = {.gpu_count = o->types, .missing = 0.04};
+    int most = o->jobs > SYNTHETIC_JOBS_MIN ? o->jobs
+               : o->jobs > 0                ? SYNTHETIC_JOBS_MIN
+                                            : SYNTHETIC_JOBS;
     struct world *world = NULL;
     struct rng rng;
 
@@ -29,8 +32,7 @@ static struct world *draw_world(const struct eval_options *o)
     do { /* as large as tables people measure */
         world_destroy(world);
         world = world_generate(&how, &rng);
-    } while (world->class_count < SYNTHETIC_JOBS_MIN ||
-             world->class_count > SYNTHETIC_JOBS_MAX);
+    } while (world->class_count < most / 3 || world->class_count > most);
     return world;
 }
 

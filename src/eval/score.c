@@ -50,18 +50,21 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+static double quantile_of(const double *sorted, size_t count, double share)
+{
+    double at = share * (double)(count - 1), rest;
+    size_t i = (size_t)at;
+
+    rest = at - (double)i;
+    return i + 1 < count ? sorted[i] * (1 - rest) + sorted[i + 1] * rest : sorted[i];
+}
+
 double score_error_quantile(double *items, size_t count, double share)
 {
-    double at, rest;
-    size_t i;
-
     if (count == 0)
         return NAN;
     qsort(items, count, sizeof(*items), by_value);
-    at = share * (double)(count - 1);
-    i = (size_t)at;
-    rest = at - (double)i;
-    return i + 1 < count ? items[i] * (1 - rest) + items[i + 1] * rest : items[i];
+    return quantile_of(items, count, share);
 }
 
 struct score_summary score_sum(const struct score *score)
@@ -98,58 +101,66 @@ struct score_summary score_sum(const struct score *score)
     return sum;
 }
 
-/* Share of a group's errors within a width. */
-static double inside(const double *errors, const int *group, size_t count, int of,
-                     double width)
+/* ---- widths for a group never seen --------------------------------------------------
+ */
+
+#define SHARES     8
+#define SHARE_STEP 0.01
+
+struct grouped {
+    double error;
+    int group;
+};
+
+static int by_error(const void *a, const void *b)
 {
-    size_t within = 0, all = 0;
+    const struct grouped *x = a, *y = b;
+
+    return (x->error > y->error) - (x->error < y->error);
+}
+
+/* How much of one group lies within quantiles of all others; false when it or they are
+ * empty.  room (count) is scratch. */
+static bool add_covered(const struct grouped *sorted, size_t count, int group,
+                        double share, double covered[SHARES], double *room)
+{
+    size_t others = 0, own = 0, inside[SHARES] = {0};
+    double width[SHARES];
 
     for (size_t i = 0; i < count; i++)
-        if (group[i] == of) {
-            within += errors[i] <= width;
-            all++;
-        }
-    return all > 0 ? (double)within / (double)all : NAN;
+        if (sorted[i].group != group)
+            room[others++] = sorted[i].error;
+    own = count - others;
+    if (own == 0 || others == 0)
+        return false;
+    for (int s = 0; s < SHARES; s++)
+        width[s] = quantile_of(room, others, fmin(share + s * SHARE_STEP, 1));
+    for (size_t i = 0; i < count; i++)
+        for (int s = 0; s < SHARES && sorted[i].group == group; s++)
+            inside[s] += sorted[i].error <= width[s];
+    for (int s = 0; s < SHARES; s++)
+        covered[s] += (double)inside[s] / (double)own;
+    return true;
 }
 
-/* How many errors of each group lie within the share-quantile of all other groups. */
-static double covered(const double *errors, const int *group, size_t count, int groups,
-                      double share, double *others)
+double score_fair_quantile(const double *errors, const int *group, size_t count,
+                           int groups, double share)
 {
-    double sum = 0, used = 0;
+    struct grouped *sorted = mem_array(struct grouped, count + 1);
+    double *room = mem_array(double, count + 1), covered[SHARES] = {0}, result;
+    int used = 0, s = 0;
 
-    for (int g = 0; g < groups; g++) {
-        double part;
-        size_t n = 0;
-
-        for (size_t i = 0; i < count; i++)
-            if (group[i] != g)
-                others[n++] = errors[i];
-        part = n > 0 && n < count ? inside(errors, group, count, g,
-                                           score_error_quantile(others, n, share))
-                                  : NAN;
-        if (!isnan(part)) {
-            sum += part;
-            used++;
-        }
-    }
-    return used > 0 ? sum / used : NAN;
-}
-
-double score_fair_quantile(double *errors, const int *group, size_t count, int groups,
-                           double share)
-{
-    static const double asked[] = {0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07};
-    double *others = mem_array(double, count + 1);
-    double chosen = share, result;
-
-    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
-        chosen = share + asked[i];
-        /* NaN, there is but one group: take the share as it is. */
-        if (!(covered(errors, group, count, groups, chosen, others) < share))
-            break;
-    }
-    free(others);
-    result = score_error_quantile(errors, count, chosen);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = (struct grouped){errors[i], group[i]};
+    qsort(sorted, count, sizeof(*sorted), by_error);
+    for (int g = 0; g < groups; g++)
+        used += add_covered(sorted, count, g, share, covered, room);
+    while (used > 0 && s + 1 < SHARES && covered[s] < share * used)
+        s++;
+    for (size_t i = 0; i < count; i++)
+        room[i] = sorted[i].error;
+    result = quantile_of(room, count, fmin(share + s * SHARE_STEP, 1));
+    free(sorted);
+    free(room);
     return result;
 }

@@ -48,12 +48,12 @@ static void one_measurement_is_carried_by_the_familys_ratio(void **state)
 
     (void)state;
     for (int i = 0; i < 6; i++) { /* family 0 gains 3 from type 0 to 2, others 8 */
-        int job = rates_add_job(r, &(struct job_trait){i % 2, 2 + i / 4.0, 8});
+        int job = rates_add_job(r, &(struct job_trait){i % 2, 2 + i / 4.0, 8, 0});
 
         rates_observe(r, job, 0, 1);
         rates_observe(r, job, 2, 1 + log(i % 2 ? 8 : 3));
     }
-    asked = rates_add_job(r, &(struct job_trait){0, 2.1, 8});
+    asked = rates_add_job(r, &(struct job_trait){0, 2.1, 8, 0});
     rates_observe(r, asked, 0, 1);
     g = rates_predict(r, asked, 2);
     assert_int_equal(g.basis, RATES_ONE);
