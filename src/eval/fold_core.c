@@ -12,11 +12,16 @@
 #define FIT_ROWS  300
 #define FIT_STEPS 150
 
+/* Cells of the catalogue that are used, for the same reason: of larger ones pairs drawn
+ * at random. */
+#define CATALOGUE_MAX 2000
+
 struct joint { /* distribution of the cells of one job, kept for many draws */
     int job;   /* -1: none */
     size_t count;
     double *mean; /* (count) */
     double *cov;  /* (count, count) */
+    bool *known;  /* (count) false: not among the observations */
 };
 
 struct fold_core {
@@ -26,6 +31,16 @@ struct fold_core {
     struct joint held;   /* of a held-out job */
     struct joint inside; /* of a job of the catalogue */
 };
+
+/* Both directions of a pair are in or out together. */
+static bool in_sample(const struct fold *fold, struct cell cell, size_t room)
+{
+    uint64_t low = (uint64_t)(cell.job < cell.other ? cell.job : cell.other);
+    uint64_t high = (uint64_t)(cell.job < cell.other ? cell.other : cell.job);
+    uint64_t draw = rng_mix(rng_mix(low, high), rng_mix((uint64_t)cell.gpu, fold->seed));
+
+    return room <= CATALOGUE_MAX || draw % room < CATALOGUE_MAX;
+}
 
 static void load_catalogue(struct fold_core *f)
 {
@@ -41,7 +56,7 @@ static void load_catalogue(struct fold_core *f)
                 struct cell cell = {f->fold->train[a], g, f->fold->train[b]};
                 double value = measured_pair(t, cell.job, g, cell.other);
 
-                if (isnan(value))
+                if (isnan(value) || !in_sample(f->fold, cell, room))
                     continue;
                 cells[count] = cell;
                 values[count++] = value;
@@ -77,10 +92,12 @@ static void joint_reset(struct joint *joint, int job, size_t count)
 {
     free(joint->mean);
     free(joint->cov);
+    free(joint->known);
     joint->job = job;
     joint->count = count;
     joint->mean = mem_array(double, count + 1);
     joint->cov = mem_array(double, count *count + 1);
+    joint->known = mem_array(bool, count + 1);
 }
 
 void fold_core_destroy(struct fold_core *f)
@@ -91,8 +108,10 @@ void fold_core_destroy(struct fold_core *f)
     free(f->precision);
     free(f->held.mean);
     free(f->held.cov);
+    free(f->held.known);
     free(f->inside.mean);
     free(f->inside.cov);
+    free(f->inside.known);
     free(f);
 }
 
@@ -167,6 +186,7 @@ static void joint_pick(struct fold_core *f, const struct fold *inner, int job,
         if (number[a] < 0)
             continue;
         joint->mean[number[a]] = mean[a];
+        joint->known[number[a]] = true;
         for (size_t b = 0; b < count; b++)
             if (number[b] >= 0)
                 joint->cov[(size_t)number[a] * joint->count + (size_t)number[b]] =
@@ -214,5 +234,8 @@ int fold_core_rehearse(struct fold_core *f, const struct fold *inner, int job,
     if (f->inside.job != job && rehearse(f, inner, job) < 0)
         return -1;
     condition(inner, &f->inside, job, seen, seen_count, mean, sd);
+    for (size_t q = 0; q < f->inside.count; q++)
+        if (!f->inside.known[q])
+            mean[q] = NAN;
     return 0;
 }
