@@ -226,7 +226,9 @@ int scenario_build(struct scenario *scenario, const struct scenario_options *o,
 
     if (!builtin)
         return unknown_workload(o->workload, err);
-    if (o->cluster && cluster_file_load(&s.cluster, o->cluster, err) < 0)
+    if (o->cluster)
+        s.cluster = cluster_builtin(o->cluster);
+    if (o->cluster && !s.cluster && cluster_file_load(&s.cluster, o->cluster, err) < 0)
         goto failed;
     if (!s.cluster)
         s.cluster = cluster_builtin(builtin->cluster ? builtin->cluster : builtin->name);

@@ -11,7 +11,7 @@
 
 struct scenario_options {
     const char *workload;    /* a built-in, see scenario_builtin */
-    const char *cluster;     /* YAML file; NULL: the workload's */
+    const char *cluster;     /* built-in or YAML file; NULL: the workload's */
     const char *throughputs; /* Gavel JSON; NULL: the synthetic world */
     const char *trace;       /* CSV; NULL: generated requests */
     const char *arrivals;    /* CSV of a public trace; NULL: generated requests */
