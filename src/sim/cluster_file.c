@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TEXT_OF_(x) #x
+#define TEXT_OF(x)  TEXT_OF_(x)
+
 struct node_config {
     char *name;
     char *gpu;
@@ -66,7 +69,7 @@ static const struct config_key node_keys[] = {
      .type = CONFIG_WATTS,
      .min = 0,
      .max = 20000,
-     .default_text = "120W",
+     .default_text = TEXT_OF(CLUSTER_HOST_WATTS) "W",
      .offset = offsetof(struct node_config, host_watts),
      .help = "draw of an awake node without its GPUs"},
     {.name = "sleep",

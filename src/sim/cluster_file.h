@@ -15,6 +15,9 @@
 #include "base/str.h"
 #include "loop/types.h"
 
+/* What a node of a file draws without its GPUs, unless it says otherwise. */
+#define CLUSTER_HOST_WATTS 120
+
 /* The caller owns *cluster.  err names file, line, column and what to do. */
 int cluster_file_load(struct cluster **cluster, const char *path, struct err *err);
 int cluster_file_parse(struct cluster **cluster, const char *text, size_t length,
