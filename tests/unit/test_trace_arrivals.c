@@ -2,9 +2,7 @@
 #include "sim/arrivals.h"
 
 #include "base/str.h"
-#include "sim/trace_alibaba.h"
 #include "sim/trace_demand.h"
-#include "sim/trace_philly.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,12 +37,12 @@ static int tear_down(void **state)
 
 static int philly(const char *text)
 {
-    return trace_philly_parse(&list, text, strlen(text), "jobs.csv", &err);
+    return arrivals_parse(&list, text, strlen(text), "jobs.csv", ARRIVALS_PHILLY, &err);
 }
 
 static int alibaba(const char *text)
 {
-    return trace_alibaba_parse(&list, text, strlen(text), "pods.csv", &err);
+    return arrivals_parse(&list, text, strlen(text), "pods.csv", ARRIVALS_ALIBABA, &err);
 }
 
 #define PODS "name,num_gpu,gpu_spec,qos,creation_time,deletion_time,scheduled_time\n"
