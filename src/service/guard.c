@@ -43,8 +43,7 @@ static void count_time(struct service *s, struct record *r, bool kept)
     r->watch.checked_s = now_s;
 }
 
-/* ---- acts
- * ---------------------------------------------------------------------------------- */
+/* ---- acts ------------------------------------------------------------------------- */
 
 static bool lift_caps(struct service *s, const struct job_status *status)
 {

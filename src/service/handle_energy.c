@@ -80,8 +80,7 @@ static int by_joules(const void *a, const void *b)
     return (x->joules < y->joules) - (x->joules > y->joules);
 }
 
-/* ---- over time
- * ------------------------------------------------------------------------------ */
+/* ---- over time -------------------------------------------------------------------- */
 
 struct series {
     struct json_out *out;

@@ -15,8 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- estimates
- * ------------------------------------------------------------------------------ */
+/* ---- estimates -------------------------------------------------------------------- */
 
 /* A large matrix takes long: it is made in slices, and others are answered in between. */
 #define SLICE_S 0.003
@@ -207,8 +206,7 @@ void handle_estimates(void *ctx, struct request *r)
     slice(m);
 }
 
-/* ---- decisions
- * ------------------------------------------------------------------------------- */
+/* ---- decisions -------------------------------------------------------------------- */
 
 struct ledger_list {
     struct service *s;
@@ -396,8 +394,7 @@ void handle_show_decision(void *ctx, struct request *r)
     str_fini(&text);
 }
 
-/* ---- measurements in
- * ------------------------------------------------------------------------- */
+/* ---- measurements in -------------------------------------------------------------- */
 
 static double number(const struct json_value *object, const char *key, double otherwise)
 {

@@ -149,8 +149,7 @@ void memory_teach(const struct memory *m, struct model *model)
     free(ordered);
 }
 
-/* ---- as JSON
- * ----------------------------------------------------------------------------- */
+/* ---- as JSON ---------------------------------------------------------------------- */
 
 static void save_member(struct json_out *out, const struct member *m)
 {

@@ -98,8 +98,7 @@ void mind_recall(struct mind *m, const struct memory *memory)
     m->adapted_s = clock_wall_s() - ADAPT_GAP_S; /* as soon as it is idle */
 }
 
-/* ---- on the thread
- * ------------------------------------------------------------------------ */
+/* ---- on the thread ---------------------------------------------------------------- */
 
 static void work(void *ctx)
 {
@@ -126,8 +125,7 @@ static void work(void *ctx)
     }
 }
 
-/* ---- on the daemon's thread
- * --------------------------------------------------------------- */
+/* ---- on the daemon's thread ------------------------------------------------------- */
 
 /* The adapted model becomes the loop's; the other, which has seen everything, the
  * thread's. */

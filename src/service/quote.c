@@ -145,8 +145,7 @@ static int count_ahead(const struct service *s, const struct job *job)
     return ahead;
 }
 
-/* ---- when
- * ------------------------------------------------------------------------------ */
+/* ---- when ------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -200,8 +199,7 @@ static void set_energy(struct quote *q, const struct job *job)
     q->end_s = q->start_s + seconds;
 }
 
-/* ---- offers
- * ---------------------------------------------------------------------------- */
+/* ---- offers ----------------------------------------------------------------------- */
 
 static struct quote_offer *add_offer(struct quote *q, const char *kind)
 {
@@ -280,8 +278,7 @@ static void offer_later(struct quote *q, double now_s)
              fmax(1, ceil((q->start_s - now_s) / 60)));
 }
 
-/* ---- all of it
- * -------------------------------------------------------------------------- */
+/* ---- all of it -------------------------------------------------------------------- */
 
 static void take_option(struct quote *q, const struct option *o, double now_s)
 {

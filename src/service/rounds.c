@@ -45,8 +45,7 @@ void rounds_poke(struct service *s)
         set_timer(s);
 }
 
-/* ---- carrying out
- * ---------------------------------------------------------------------- */
+/* ---- carrying out ----------------------------------------------------------------- */
 
 struct placed { /* starts and moves of a round whose tx is on its way */
     struct service *service;
@@ -185,8 +184,7 @@ static void carry_out(struct service *s, const struct action *actions, size_t co
     tx_commit(tx, stored, placed);
 }
 
-/* ---- why the others wait
- * ----------------------------------------------------------------- */
+/* ---- why the others wait ---------------------------------------------------------- */
 
 static void explain_waiting(struct service *s)
 {
@@ -210,8 +208,7 @@ static void explain_waiting(struct service *s)
     }
 }
 
-/* ---- a round
- * ------------------------------------------------------------------------------ */
+/* ---- a round ---------------------------------------------------------------------- */
 
 static void planned(void *ctx, struct draft *draft, const struct mind_timing *timing)
 {

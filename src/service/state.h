@@ -84,6 +84,7 @@ struct service {
     struct intern *classes;            /* kinds of jobs seen, see job_parse.c */
     struct reactor_timer *round_timer, *tick_timer, *keep_timer, *checkpoint_timer;
     struct reactor_signal *signals[3];
+    double ended_s;         /* the clock when the engine went */
     double started_s;       /* on the daemon's clock */
     double round_wall_s;    /* when the last round began */
     double progress_wall_s; /* when progress was last stored */

@@ -231,10 +231,10 @@ while "STOPPING=1" not in heard:
     command -v promtool > /dev/null || skip "promtool is not installed"
     corgid_start
     submit '{"total_steps": 1e12, "need": {"kind": "rate", "rate": 0.001}}' > /dev/null
-    for _ in $(seq 200); do # until it is measured
+    for _ in $(seq 300); do # until it is measured, and its device too
         api GET /metrics > "$CORGID_DIR/metrics"
-        grep -q '^corgi_job_rate_ratio' "$CORGID_DIR/metrics" &&
-            grep -q '^corgi_device_power_watts' "$CORGID_DIR/metrics" && break
+        [ "$(grep -cE '^# TYPE corgi_(job_rate_ratio|device_power_watts|prediction_error_ratio)' \
+            "$CORGID_DIR/metrics")" = 3 ] && break
         sleep 0.1
     done
     run promtool check metrics < "$CORGID_DIR/metrics"

@@ -49,7 +49,9 @@ static int members_of(const struct sim_engine *e, int device, const struct run *
     for (size_t i = 0; i < e->runs.count && count < LOOP_MAX_SHARE; i++) {
         struct run *run = e->runs.items[i];
 
-        if ((run->state != RUN_ACTIVE && run != besides) || !sits_on(run, device))
+        if (run->state != RUN_ACTIVE && (!besides || run != besides))
+            continue;
+        if (!sits_on(run, device))
             continue;
         runs[count] = run;
         members[count++] = (struct truth_member){
@@ -182,7 +184,7 @@ void sim_engine_tell_power(struct sim_engine *e, const int *devices, int count)
         tell_device(e, devices[i]);
 }
 
-/* ---- what happens ------------------------------------------------------------------ */
+/* ---- what happens ----------------------------------------------------------------- */
 
 static void end_run(struct sim_engine *e, struct run *run, enum engine_end end,
                     const char *text)
@@ -316,8 +318,11 @@ static void wake_nodes(struct sim_engine *e)
         node->state = NODE_AWAKE;
         node->since_s = e->now_s;
         journal_node(e, n);
-        for (int i = 0; i < node->device_count; i++)
-            sim_engine_touch(e, &(int){node->first_device + i}, 1);
+        for (int i = 0; i < node->device_count; i++) {
+            int device = node->first_device + i;
+
+            sim_engine_touch(e, &device, 1);
+        }
         sim_engine_tell(e, ENGINE_NODE_AWAKE, NULL)->node = n;
     }
 }

@@ -69,7 +69,7 @@ static void set_timer(struct sim_engine *e)
     timerfd_settime(e->timer, 0, &when, NULL);
 }
 
-/* ---- making it --------------------------------------------------------------------- */
+/* ---- making it -------------------------------------------------------------------- */
 
 static int make_world(struct sim_engine *e, struct err *err)
 {
@@ -152,7 +152,7 @@ static void set_clocks(struct sim_engine *e)
     }
 }
 
-/* ---- operations -------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------- */
 
 static int sim_cluster(void *self, struct cluster **cluster, struct err *err)
 {
@@ -327,8 +327,11 @@ static int set_node(struct sim_engine *e, int n, enum node_state state, struct e
     node->state = state;
     node->since_s = e->now_s;
     journal_node(e, n);
-    for (int i = 0; i < node->device_count; i++)
-        sim_engine_touch(e, &(int){node->first_device + i}, 1);
+    for (int i = 0; i < node->device_count; i++) {
+        int device = node->first_device + i;
+
+        sim_engine_touch(e, &device, 1);
+    }
     set_timer(e);
     return 0;
 }
