@@ -59,9 +59,7 @@ static const struct option_spec options[] = {
      .type = OPTION_STRING,
      .argument = "FILE",
      .offset = offsetof(struct sim_args, cluster),
-     .help =
-         "nodes and GPUs as YAML, instead of the workload's; or the name of a built-in "
-         "one: alibaba, alibaba-small, or a workload's"},
+     .help = "nodes and GPUs as YAML, or alibaba or another built-in name"},
     {.name = "config",
      .type = OPTION_STRING,
      .argument = "FILE",
@@ -90,9 +88,7 @@ static const struct option_spec options[] = {
      .choices = formats,
      .default_text = "philly",
      .offset = offsetof(struct sim_args, arrivals_format),
-     .help =
-         "what that file is: philly, or alibaba (a pod list; played on alibaba's mix of "
-         "GPUs)"},
+     .help = "what that file is: philly or alibaba (a pod list)"},
     {.name = "from-slurm",
      .type = OPTION_STRING,
      .argument = "FILE",

@@ -98,11 +98,11 @@ static int make_cluster(struct slurm *s, const struct slurm_jobs *jobs,
         mixed = slurm_guess_from_nodes(&yaml, nodes);
     else
         slurm_guess_from_jobs(&yaml, jobs);
-    rc = cluster_file_parse(&s->cluster, str_text(&yaml), yaml.length,
-                            nodes ? o->nodes : o->jobs, err);
+    rc =
+        cluster_file_parse(&s->cluster, str_text(&yaml), yaml.length, "its cluster", err);
     str_fini(&yaml);
-    if (rc < 0)
-        return -1;
+    if (rc < 0) /* too large; the line it names is none of theirs */
+        return err_prefix(err, "%s", nodes ? o->nodes : o->jobs);
     if (nodes)
         str_addf(&s->cluster_notes, "%s: %d nodes with %d GPUs", o->nodes,
                  s->cluster->node_count, s->cluster->device_count);
