@@ -27,9 +27,9 @@ struct joint { /* distribution of the cells of one job, kept for many draws */
 struct fold_core {
     const struct fold *fold;
     struct core *core;
-    double *precision;   /* (n, n) of the observations; made when first rehearsed */
-    struct joint held;   /* of a held-out job */
-    struct joint inside; /* of a job of the catalogue */
+    double *precision;    /* (n, n) of the observations; made when first rehearsed */
+    struct joint held;    /* of a held-out job */
+    struct joint *inside; /* (jobs) of jobs of the catalogue, made when first asked for */
 };
 
 /* Both directions of a pair are in or out together. */
@@ -76,14 +76,22 @@ struct fold_core *fold_core_create(const struct fold *fold)
 
     kernel_default(&params);
     f->fold = fold;
-    f->held.job = f->inside.job = -1;
+    f->held.job = -1;
+    f->inside = mem_array(struct joint, (size_t)t->jobs + 1);
+    for (int j = 0; j < t->jobs; j++)
+        f->inside[j].job = -1;
     f->core = core_create(&params, true);
     for (int j = 0; j < t->jobs; j++)
         core_add_job(f->core, &t->job[j]);
     for (int g = 0; g < t->gpus; g++)
         core_add_gpu(f->core, &t->gpu[g]);
     load_catalogue(f);
-    params = fit_params(f->core, &params, &how);
+    if (fold->fit && fold->fit->known)
+        params = fold->fit->params;
+    else
+        params = fit_params(f->core, &params, &how);
+    if (fold->fit)
+        *fold->fit = (struct fold_fit){true, params};
     core_set_params(f->core, &params);
     return f;
 }
@@ -100,18 +108,23 @@ static void joint_reset(struct joint *joint, int job, size_t count)
     joint->known = mem_array(bool, count + 1);
 }
 
+static void joint_fini(struct joint *joint)
+{
+    free(joint->mean);
+    free(joint->cov);
+    free(joint->known);
+}
+
 void fold_core_destroy(struct fold_core *f)
 {
     if (!f)
         return;
     core_destroy(f->core);
     free(f->precision);
-    free(f->held.mean);
-    free(f->held.cov);
-    free(f->held.known);
-    free(f->inside.mean);
-    free(f->inside.cov);
-    free(f->inside.known);
+    joint_fini(&f->held);
+    for (int j = 0; j < f->fold->table->jobs; j++)
+        joint_fini(&f->inside[j]);
+    free(f->inside);
     free(f);
 }
 
@@ -174,7 +187,7 @@ static void joint_pick(struct fold_core *f, const struct fold *inner, int job,
                        const size_t *which, size_t count, const double *mean,
                        const double *cov)
 {
-    struct joint *joint = &f->inside;
+    struct joint *joint = &f->inside[job];
     long *number = mem_array(long, count + 1);
 
     joint_reset(joint, job, 2 * fold_half(inner));
@@ -231,11 +244,11 @@ int fold_core_rehearse(struct fold_core *f, const struct fold *inner, int job,
         f->precision = mem_array(double, n *n + 1);
         core_precision(f->core, f->precision);
     }
-    if (f->inside.job != job && rehearse(f, inner, job) < 0)
+    if (f->inside[job].job != job && rehearse(f, inner, job) < 0)
         return -1;
-    condition(inner, &f->inside, job, seen, seen_count, mean, sd);
-    for (size_t q = 0; q < f->inside.count; q++)
-        if (!f->inside.known[q])
+    condition(inner, &f->inside[job], job, seen, seen_count, mean, sd);
+    for (size_t q = 0; q < f->inside[job].count; q++)
+        if (!f->inside[job].known[q])
             mean[q] = NAN;
     return 0;
 }
