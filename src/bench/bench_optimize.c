@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "base/vec.h"
 #include "bench/bench_run.h"
+#include "bench/bench_small.h"
 #include "bench/reference.h"
 #include "world/gavel.h"
 #include "world/generate.h"
@@ -19,8 +20,8 @@ static int largest_for(const char *name)
     static const struct {
         const char *name;
         int jobs;
-    } most[] = {
-        {"brute", 7}, {"paper", 60}, {"cbc", 400}, {"colgen", 2000}, {"gavel", 520}};
+    } most[] = {{"brute", 7}, {"exact", 150},   {"paper", 60},
+                {"cbc", 400}, {"colgen", 2000}, {"gavel", 520}};
 
     for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++)
         if (strcmp(most[i].name, name) == 0)
@@ -236,16 +237,31 @@ static int check_options(const struct bench_optimize_options *o, struct err *err
         for (int n = 0; n < names; n++)
             known = known || strcmp(o->solvers[s], name[n]) == 0;
         if (!known)
-            return err_set(err, ERR_USAGE,
-                           "there is no solver called %s; ask for corgi, brute, cbc, "
-                           "paper, colgen, gavel or all",
-                           o->solvers[s]);
+            return err_set(
+                err, ERR_USAGE,
+                "there is no solver called %s; ask for corgi, brute, exact, cbc, "
+                "paper, colgen, gavel or all",
+                o->solvers[s]);
     }
     for (int x = 0; x < o->jobs_count; x++)
         if (o->jobs[x] < 1 || o->jobs[x] > 1000000)
             return err_set(err, ERR_USAGE, "%d jobs: ask for 1 to 1,000,000", o->jobs[x]);
     if (o->types < 0 || o->types > 16 || o->churn < 0 || o->churn > 1000000)
         return err_set(err, ERR_USAGE, "types go from 1 to 16, events to 1,000,000");
+    return 0;
+}
+
+static int run_small(struct bench *b, FILE *out, struct err *err)
+{
+    struct bench_small small;
+
+    if (bench_small_run(b->world, b->solver, b->o, b->o->small, &small, err) < 0)
+        return -1;
+    if (b->o->json)
+        bench_small_json(&small, out);
+    else
+        bench_small_print(&small, out);
+    bench_small_fini(&small);
     return 0;
 }
 
@@ -260,6 +276,10 @@ int bench_optimize_main(const struct bench_optimize_options *options, FILE *out,
     if (check_options(options, err) < 0 || load_world(&b, err) < 0)
         return -1;
     b.solver = solver_create(options->seed);
+    if (options->small > 0) {
+        rc = run_small(&b, out, err);
+        goto done;
+    }
     for (int x = 0; x < count; x++) {
         struct bench_churn churn;
 

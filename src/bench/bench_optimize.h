@@ -2,7 +2,8 @@
  *
  * Draws instances, runs the optimizer and, if asked, the reference solvers on the same
  * ones, and prints processor time, cost, bound and gap; with churn also the time of
- * single events.  JSON: {"runs": [...], "growth": {...}, "churn": [...]}. */
+ * single events.  JSON: {"runs": [...], "growth": {...}, "churn": [...]}; with small the
+ * share of small instances near their optimum, see bench_small.h. */
 #ifndef CORGI_BENCH_BENCH_OPTIMIZE_H
 #define CORGI_BENCH_BENCH_OPTIMIZE_H
 
@@ -31,6 +32,7 @@ struct bench_optimize_options {
     bool caps, sleep, distinct;
     bool no_lp; /* prices by sampling */
     int churn;  /* events on each size; 0: none */
+    int small;  /* this many small instances against their optimum instead; 0: no */
     bool json;
 };
 

@@ -17,6 +17,7 @@
 #define REFERENCE_S   60.0
 #define MOVE_WATTS    3.0
 #define DEVICES_A_JOB 0.6
+#define REPRICE       250 /* events; the time counts as the event's */
 
 struct instance_options bench_instance(const struct bench_optimize_options *o, int jobs)
 {
@@ -170,6 +171,8 @@ static void run_events(struct churn *c, int events, double *ms)
         double start = clock_cpu_s();
 
         one_event(c, e);
+        if (e % REPRICE == REPRICE - 1)
+            update_reprice(c->u);
         ms[e] = 1e3 * (clock_cpu_s() - start);
     }
 }

@@ -234,13 +234,14 @@ struct problem *instance_create(const struct world *world,
     int types = o->types > 0 ? o->types : world->gpu_count;
     int jobs = o->jobs + o->spare_jobs;
     int tasks = o->multi > 0 ? 8 * jobs : jobs;
+    int devices = (int)(fmax(o->devices_per_job, 1) * tasks) + types + 1;
     struct problem_size size = {.types = types,
                                 .variants = types * (o->caps ? CAP_STEPS : 1),
                                 .classes = world->class_count,
                                 .jobs = jobs,
                                 .tasks = tasks,
-                                .nodes = o->host_watts > 0 ? tasks + types : 0,
-                                .devices = o->host_watts > 0 ? tasks + types : 0};
+                                .nodes = o->host_watts > 0 ? devices : 0,
+                                .devices = o->host_watts > 0 ? devices : 0};
 
     d.p = problem_create(&size);
     d.types = types;

@@ -55,7 +55,8 @@ struct mip_result mip_solve(const struct lp *lp, const bool *integer, double lim
             Cbc_setInteger(model, c);
     set(model, "seconds", limit_s);
     set(model, "ratioGap", gap);
-    Cbc_setParameter(model, "timeMode", "elapsed");
+    Cbc_setParameter(model, "timeMode",
+                     "cpu"); /* other work on the machine is no matter */
     Cbc_setParameter(model, "log", "0");
     Cbc_solve(model);
     r.proven = Cbc_isProvenOptimal(model);

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"brute", "cbc", "paper", "colgen", "gavel"};
-static void (*const forms[])(struct reference *) = {
-    reference_brute, reference_cbc, reference_paper, reference_colgen, reference_gavel};
+static const char *const names[] = {"brute", "exact", "cbc", "paper", "colgen", "gavel"};
+static void (*const forms[])(struct reference *) = {reference_brute,  reference_exact,
+                                                    reference_cbc,    reference_paper,
+                                                    reference_colgen, reference_gavel};
 
 #define NAMES ((int)(sizeof(names) / sizeof(names[0])))
 

@@ -2,6 +2,7 @@
  *
  *   brute    every assignment, for a handful of jobs
  *   cbc      an integer count per (type, job or pair), exactly one place a job, on CBC
+ *   exact    the same with only the columns that duals and a known plan do not rule out
  *   paper    a binary per (device, job or pair) with rows of raw throughput, on CBC
  *   colgen   column generation to the LP optimum on CLP, rounded and repaired
  *   gavel    the packed max-min fairness LP of Gavel on CLP: another objective, the same

@@ -39,5 +39,6 @@ void reference_cbc(struct reference *r);
 void reference_paper(struct reference *r);
 void reference_colgen(struct reference *r);
 void reference_gavel(struct reference *r);
+void reference_exact(struct reference *r);
 
 #endif

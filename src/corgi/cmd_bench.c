@@ -23,6 +23,7 @@ struct optimize_args {
     double host_watts;
     double limit_s;
     int churn;
+    int small;
     bool caps, sleep, distinct, no_lp, json;
 };
 
@@ -61,7 +62,8 @@ static const struct option_spec optimize_options[] = {
      .argument = "LIST",
      .default_text = "corgi",
      AT(solver),
-     .help = "corgi, brute, cbc, paper, colgen, gavel, with commas between, or all"},
+     .help =
+         "corgi, brute, exact, cbc, paper, colgen, gavel, with commas between, or all"},
     {.name = "devices-per-job",
      .type = OPTION_DOUBLE,
      .argument = "X",
@@ -114,6 +116,14 @@ static const struct option_spec optimize_options[] = {
      .default_text = "0",
      AT(churn),
      .help = "arrivals, departures and changes to time"},
+    {.name = "small",
+     .type = OPTION_INT,
+     .argument = "COUNT",
+     .min = 0,
+     .max = 100000,
+     .default_text = "0",
+     AT(small),
+     .help = "instances of 10 to 100 jobs to compare with their exact optimum"},
     {.name = "json",
      .letter = 'j',
      .type = OPTION_FLAG,
@@ -172,6 +182,7 @@ static int run_optimize(struct command_call *call)
         .distinct = args->distinct,
         .no_lp = args->no_lp,
         .churn = args->churn,
+        .small = args->small,
         .json = args->json,
     };
     struct err err = {0};
@@ -196,7 +207,8 @@ static const struct command bench_optimize = {
             "bound and the gap; beside it, on the same instances, reference solvers.",
     .examples = "corgi bench optimize --jobs 1000,10000\n"
                 "corgi bench optimize --jobs 30 --solver all\n"
-                "corgi bench optimize --jobs 1000 --churn 2000",
+                "corgi bench optimize --jobs 1000 --churn 2000\n"
+                "corgi bench optimize --small 200",
     .options = optimize_options,
     .args_size = sizeof(struct optimize_args),
     .run = run_optimize,

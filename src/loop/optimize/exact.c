@@ -1,142 +1,39 @@
 /* exact.c - see exact.h */
 #include "loop/optimize/exact.h"
 
+#include "loop/optimize/chains.h"
+#include "loop/optimize/master.h"
 #include "loop/optimize/polish.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS_A_TASK 16 /* of least reduced cost, in the first LP */
-#define KEPT_A_TASK    6  /* when branching */
-#define POLISH_EFFORT  20000
-#define MAX_WORK       8000
-
-struct column {
-    double reduced;
-    float cost;
-    int type;
-    int task[2];
-};
+#define ROOT_ITERATIONS 4000
+#define POLISH_STEPS    1600000 /* with one type and 80 tasks; they cost more with more */
 
 struct exact {
     struct search *s;
-    struct lp *lp;
-    struct column *columns;
-    int count;
-    double best;         /* cost of the best plan on types so far */
+    struct master m;
     struct search other; /* scratch of the same size */
-    double *worth;       /* (tasks) duals of the first LP */
-    int nodes, max_nodes;
+    struct polish_hints hints;
+    double scale; /* watts that parts of the cost are counted by */
 };
 
-static double type_cost(const struct search *s)
+/* A placement from values of the columns, largest first, the rest wherever it costs
+ * least. */
+static void round_values(struct exact *e, const double *values, int loaded)
 {
-    double total = 0;
-
-    for (int r = 0; r < s->count; r++)
-        total += search_record_cost(s, &s->records[r]);
-    return total;
-}
-
-static int by_reduced(const void *a, const void *b)
-{
-    const struct column *x = a, *y = b;
-
-    if (x->reduced != y->reduced)
-        return x->reduced < y->reduced ? -1 : 1;
-    if (x->task[0] != y->task[0])
-        return x->task[0] < y->task[0] ? -1 : 1;
-    if (x->task[1] != y->task[1])
-        return x->task[1] < y->task[1] ? -1 : 1;
-    return x->type < y->type ? -1 : x->type > y->type;
-}
-
-static void consider(struct exact *e, float cost, int t, int i, int j, double worth,
-                     double slack)
-{
-    double reduced = (double)cost + e->s->w->price[t] - worth;
-
-    if (cost < WORK_NEVER && reduced <= slack)
-        e->columns[e->count++] = (struct column){reduced, cost, t, {i, j}};
-}
-
-static bool keep_least(struct exact *e, int most)
-{
-    qsort(e->columns, (size_t)e->count, sizeof(*e->columns), by_reduced);
-    if (e->count <= most)
-        return true;
-    e->count = most;
-    return false;
-}
-
-/* All columns whose reduced cost fits between bound and best plan; false when there were
- * more than can be kept, so nothing is proven. */
-static bool choose_columns(struct exact *e, const double *proven, double slack)
-{
-    const struct work *w = e->s->w;
-
-    for (int t = 0; t < w->types; t++)
-        for (int i = 0; i < w->tasks; i++) {
-            consider(e, work_alone(w, t, i, NULL), t, i, -1, proven[i], slack);
-            for (int j = i + 1; j < w->tasks; j++)
-                consider(e, work_pair(w, t, i, j, NULL), t, i, j, proven[i] + proven[j],
-                         slack);
-        }
-    return keep_least(e, COLUMNS_A_TASK * w->tasks);
-}
-
-static void load_lp(struct exact *e)
-{
-    const struct work *w = e->s->w;
-    double ones[3] = {1, 1, 1};
-
-    lp_clear(e->lp);
-    for (int t = 0; t < w->types; t++)
-        lp_row(e->lp, -LP_INFINITY, w->devices[t]);
-    for (int i = 0; i < w->tasks; i++)
-        lp_row(e->lp, 1, 1);
-    for (int c = 0; c < e->count; c++) {
-        const struct column *col = &e->columns[c];
-        int rows[3] = {col->type, w->types + col->task[0], w->types + col->task[1]};
-
-        lp_column(e->lp, (double)col->cost, 0, 1, col->task[1] < 0 ? 2 : 3, rows, ones);
-    }
-    for (int i = 0; i < w->tasks; i++) {
-        int row = w->types + i;
-
-        lp_column(e->lp, (double)w->penalty[i], 0, 1, 1, &row, ones);
-    }
-}
-
-/* The fractional column of the LP nearest to one; -1: all are whole. */
-static int fractional(const struct exact *e, const double *values)
-{
-    int best = -1;
-    double most = 1e-6;
-
-    for (int c = 0; c < e->count; c++)
-        if (values[c] > most && values[c] < 1 - 1e-6) {
-            most = values[c];
-            best = c;
-        }
-    return best;
-}
-
-/* A placement from values of the columns, largest first, what is left improved by search;
- * replaces the one at hand when it is cheaper, hosts included. */
-static void adopt(struct exact *e, const double *values)
-{
-    struct search *s = e->s, *next = &e->other, swap;
+    struct search *s = e->s, *next = &e->other;
 
     search_clear(next);
     next->rng = s->rng;
     next->evaluations = s->evaluations;
     for (double least = 0.9; least > 0.2; least -= 0.3)
-        for (int c = 0; c < e->count; c++) {
-            const struct column *col = &e->columns[c];
+        for (int c = 0; c < loaded; c++) {
+            const struct master_column *col = &e->m.columns[c];
 
-            if (values[c] >= least && next->place[col->task[0]] < 0 &&
+            if (values[c] >= least && col->type >= 0 && next->place[col->task[0]] < 0 &&
                 (col->task[1] < 0 || next->place[col->task[1]] < 0) &&
                 search_room(next, col->type))
                 search_put(next, col->type, col->task[0], col->task[1]);
@@ -145,130 +42,152 @@ static void adopt(struct exact *e, const double *values)
         if (next->place[i] < 0)
             search_park(next, i);
     search_unpark(next);
-    search_all_pairs(next);
-    if (next->cost >= s->cost)
-        return;
-    swap = *s;
-    *s = *next;
-    *next = swap;
-    e->best = fmin(e->best, type_cost(s));
 }
 
-static void branch(struct exact *e)
+/* The other placement becomes the one at hand if it is cheaper, hosts included. */
+static void adopt(struct exact *e)
 {
-    const double *values;
-    double cost;
-    int c;
+    struct search swap = *e->s;
 
-    if (++e->nodes > e->max_nodes || !lp_solve(e->lp, LP_DUAL, 0))
+    if (e->other.cost >= e->s->cost)
         return;
-    cost = lp_objective(e->lp);
-    if (cost >= e->best - EXACT_TOLERANCE * fabs(e->best))
-        return;
-    values = lp_values(e->lp);
-    c = fractional(e, values);
-    adopt(e, values);
-    if (c < 0)
-        return;
-    for (int side = 1; side >= 0; side--) {
-        lp_bound_column(e->lp, c, side, side);
-        branch(e);
-    }
-    lp_bound_column(e->lp, c, 0, 1);
+    *e->s = e->other;
+    e->other = swap;
 }
 
-/* Reduced costs at the duals of the LP just solved, which are sharper than the first. */
-static void price_again(struct exact *e)
+struct ranked {
+    double reduced;
+    int column;
+};
+
+static int least_first(const void *a, const void *b)
 {
-    struct work *w = e->s->w;
-    const double *dual = lp_duals(e->lp);
+    const struct ranked *x = a, *y = b;
 
-    for (int c = 0; c < e->count; c++) {
-        struct column *col = &e->columns[c];
-
-        col->reduced =
-            (double)col->cost - dual[col->type] - dual[w->types + col->task[0]];
-        if (col->task[1] >= 0)
-            col->reduced -= dual[w->types + col->task[1]];
-    }
-    for (int t = 0; t < w->types; t++)
-        w->price[t] = fmax(-dual[t], 0);
-    for (int i = 0; i < w->tasks; i++)
-        e->worth[i] = dual[w->types + i];
-    e->s->worth = e->other.worth = e->worth;
+    if (x->reduced != y->reduced)
+        return x->reduced < y->reduced ? -1 : 1;
+    return x->column < y->column ? -1 : x->column > y->column;
 }
 
 /* Partners of least reduced cost of each task, for the polish to follow. */
-static void list_partners(struct exact *e, struct polish_hints *hints)
+static void list_partners(struct exact *e)
 {
     const struct work *w = e->s->w;
+    struct polish_hints *hints = &e->hints;
+    struct ranked *order;
+    size_t mark, count = 0;
 
     hints->partners = arena_array(w->arena, int, w->tasks *POLISH_PARTNERS);
     hints->count = arena_array(w->arena, int, w->tasks + 1);
     memset(hints->count, 0, (size_t)w->tasks * sizeof(int));
-    for (int c = 0; c < e->count; c++) {
-        const int *task = e->columns[c].task;
+    mark = arena_mark(w->arena);
+    order = arena_array(w->arena, struct ranked, e->m.count + 1);
+    for (int c = 0; c < e->m.count; c++) {
+        const struct master_column *col = &e->m.columns[c];
 
-        for (int x = 0; x < 2 && task[1] >= 0; x++)
-            if (hints->count[task[x]] < POLISH_PARTNERS)
-                hints->partners[task[x] * POLISH_PARTNERS + hints->count[task[x]]++] =
-                    task[!x];
+        if (col->type >= 0 && col->task[1] >= 0)
+            order[count++] = (struct ranked){
+                master_reduced(&e->m, col->type, col->task[0], col->task[1]), c};
     }
+    qsort(order, count, sizeof(*order), least_first);
+    for (size_t x = 0; x < count; x++) {
+        const int *task = e->m.columns[order[x].column].task;
+
+        for (int side = 0; side < 2; side++)
+            if (hints->count[task[side]] < POLISH_PARTNERS)
+                hints->partners[task[side] * POLISH_PARTNERS +
+                                hints->count[task[side]]++] = task[!side];
+    }
+    arena_release(w->arena, mark);
 }
 
-/* Keep what could be part of a better plan than the one at hand. */
-static void reduce_columns(struct exact *e)
+/* Watts that a placement draws, and the harm of what has no place: what parts of the
+ * cost are counted by, which itself may be near nothing where progress is priced. */
+static double scale_of(const struct search *s)
 {
-    double slack = e->best - lp_objective(e->lp);
-    int kept = 0, most = KEPT_A_TASK * e->s->w->tasks;
+    const struct work *w = s->w;
+    double watts = 0;
 
-    while (kept < e->count && kept < most && e->columns[kept].reduced <= slack)
-        kept++;
-    e->count = kept;
+    for (int r = 0; r < s->count; r++) {
+        const struct search_record *rec = &s->records[r];
+        int variant = 0;
+
+        if (rec->type == SEARCH_PARKED)
+            watts += (double)w->penalty[rec->task[0]];
+        if (rec->type < 0)
+            continue;
+        watts += w->open[rec->type];
+        if (rec->task[1] < 0) {
+            work_alone(w, rec->type, rec->task[0], &variant);
+            watts += w->p->alone_watts[(size_t)variant * (size_t)w->classes +
+                                       (size_t)w->cls[rec->task[0]]];
+        } else {
+            work_pair(w, rec->type, rec->task[0], rec->task[1], &variant);
+            watts += w->p->pair_watts[problem_cell(w->p, variant, w->cls[rec->task[0]],
+                                                   w->cls[rec->task[1]])];
+        }
+    }
+    return fmax(watts, fabs(s->cost));
 }
 
-static double dual_bound(const struct work *w, const double *proven)
+static bool proven_within(const struct exact *e, double part)
 {
-    double bound = 0;
-
-    for (int i = 0; i < w->tasks; i++)
-        bound += proven[i];
-    for (int t = 0; t < w->types; t++)
-        bound -= w->price[t] * w->devices[t];
-    return bound;
+    return e->m.bound >= e->s->cost - part * e->scale;
 }
 
-void exact_run(struct search *s, struct lp *lp, const double *proven, double *bound)
+static const struct chains_effort quick = {.broken = 6, .a_start = 1500, .steps = 60000};
+static const struct chains_effort deep = {.broken = 8, .a_start = 15000, .steps = 150000};
+static const struct chains_effort far_ones = {
+    .broken = 6, .a_start = 4000, .steps = 100000, .allow = 4, .paths = true};
+
+/* Chains first, deeper ones where these are not enough, tearing open where that is not.
+ */
+static void improve(struct exact *e)
+{
+    static const struct chains_effort *const efforts[] = {&quick, &far_ones, &deep};
+    struct search *s = e->s;
+    struct chains_lists lists;
+
+    chains_list(&lists, s, s->cost - e->m.plain);
+    for (int x = 0; x < 3; x++) {
+        chains_run(s, &lists, efforts[x]);
+        if (proven_within(e, EXACT_TOLERANCE))
+            return;
+    }
+    if (proven_within(e, EXACT_ENOUGH))
+        return;
+    list_partners(e);
+    polish_run(
+        s, &e->hints, &lists,
+        (long)(POLISH_STEPS / s->w->types * fmax(0.8, fmin(2, 80.0 / s->w->tasks))),
+        e->m.bound + EXACT_TOLERANCE * fabs(e->m.bound));
+}
+
+void exact_run(struct search *s, struct lp *lp, const double *worth, double *bound)
 {
     struct work *w = s->w;
-    struct exact e = {.s = s, .lp = lp, .best = type_cost(s)};
-    size_t most = (size_t)w->types * (size_t)w->tasks * ((size_t)w->tasks + 1) / 2;
-    double first = dual_bound(w, proven);
-    double more =
-        fmin(fmax(100.0 / (w->tasks + 1), 1), 1.5); /* the smaller the cheaper */
-    struct polish_hints hints;
-    bool complete;
+    struct exact e = {.s = s};
+    int loaded;
 
     *bound = -INFINITY;
-    if (e.best - first <= EXACT_TOLERANCE * fabs(e.best))
+    if (w->tasks == 0)
         return;
-    e.columns = arena_array(w->arena, struct column, most + 1);
-    e.worth = arena_array(w->arena, double, w->tasks + 1);
+    master_init(&e.m, w, lp, worth, s);
     search_init(&e.other, w, s->stairs, 1);
-    complete = choose_columns(&e, proven, e.best - first);
-    load_lp(&e);
-    if (!lp_solve(lp, LP_DUAL, 0))
+    e.scale = scale_of(s);
+    if (!master_solve(&e.m, s->cost - EXACT_TOLERANCE * e.scale, ROOT_ITERATIONS))
         return;
-    *bound = complete ? lp_objective(lp) : -INFINITY;
-    price_again(&e);
-    adopt(&e, lp_values(lp));
-    qsort(e.columns, (size_t)e.count, sizeof(*e.columns), by_reduced);
-    list_partners(&e, &hints);
-    polish_run(s, (long)(POLISH_EFFORT * more), &hints);
-    e.best = fmin(e.best, type_cost(s));
-    reduce_columns(&e);
-    load_lp(&e);
-    e.max_nodes = (int)(MAX_WORK * more) / (e.count + 1);
-    branch(&e);
-    polish_run(s, (long)(POLISH_EFFORT * more), &hints);
+    loaded = lp_columns(lp);
+    *bound = e.m.bound;
+    if (e.m.plain > -INFINITY) {
+        memcpy(w->price, e.m.best_price, (size_t)w->types * sizeof(double));
+        s->worth = e.other.worth = e.m.best_worth;
+    }
+    if (proven_within(&e, EXACT_TOLERANCE))
+        return;
+    round_values(&e, lp_values(lp), loaded);
+    adopt(&e);
+    e.scale = scale_of(s);
+    if (!proven_within(&e, EXACT_TOLERANCE))
+        improve(&e);
 }

@@ -1,18 +1,20 @@
-/* exact.h - branch and bound for small cases
+/* exact.h - small cases: near the optimum, and proven to be
  *
- * A column is a device of a type with one or two tasks.  The duals behind the bound tell
- * what each column would cost too much; those that cannot be part of a better plan than
- * the one at hand are left out, and the few that remain make a small integer program. */
+ * The LP over places of single tasks (master.h) gives a bound and duals; its solution is
+ * rounded, and chains (chains.h) and tearing open (polish.h) go on from there, no longer
+ * than what is at hand is not proven to be near enough. */
 #ifndef CORGI_LOOP_OPTIMIZE_EXACT_H
 #define CORGI_LOOP_OPTIMIZE_EXACT_H
 
 #include "loop/optimize/lp.h"
 #include "loop/optimize/search.h"
 
-/* Improve s, given the proven worth of its tasks (bound.h).  Stops when within this part
- * of the best there can be.  *bound: lower bound on the cost on types that came with it,
- * hosts as work.open has them; -INFINITY: none. */
-#define EXACT_TOLERANCE 2e-4
-void exact_run(struct search *s, struct lp *lp, const double *proven, double *bound);
+#define EXACT_TOLERANCE 3e-4 /* near enough, as a part of the cost */
+#define EXACT_ENOUGH    1e-3 /* near enough not to tear it open again */
+
+/* Improve s; worth (tasks) is a guess to begin with.  Afterwards s has the duals of the
+ * LP as worth, and the work its prices.  *bound: lower bound on the cost on types that
+ * came with it, hosts as work.open has them; -INFINITY: none. */
+void exact_run(struct search *s, struct lp *lp, const double *worth, double *bound);
 
 #endif

@@ -17,8 +17,12 @@ struct lp {
     vec_of(double) cost;
     vec_of(double) row_low;
     vec_of(double) row_high;
+    vec_of(int) cut_start; /* cuts that the model does not have yet */
+    vec_of(int) cut_index;
+    vec_of(double) cut_value;
     Clp_Simplex *model; /* NULL before the first solve */
     int loaded;         /* columns the model has */
+    long iterations;
 };
 
 struct lp *lp_create(void)
@@ -42,6 +46,9 @@ void lp_destroy(struct lp *lp)
     vec_free(&lp->cost);
     vec_free(&lp->row_low);
     vec_free(&lp->row_high);
+    vec_free(&lp->cut_start);
+    vec_free(&lp->cut_index);
+    vec_free(&lp->cut_value);
     free(lp);
 }
 
@@ -51,6 +58,7 @@ void lp_clear(struct lp *lp)
         Clp_deleteModel(lp->model);
     lp->model = NULL;
     lp->loaded = 0;
+    lp->iterations = 0;
     vec_clear(&lp->start);
     vec_clear(&lp->index);
     vec_clear(&lp->value);
@@ -59,6 +67,9 @@ void lp_clear(struct lp *lp)
     vec_clear(&lp->cost);
     vec_clear(&lp->row_low);
     vec_clear(&lp->row_high);
+    vec_clear(&lp->cut_start);
+    vec_clear(&lp->cut_index);
+    vec_clear(&lp->cut_value);
     vec_push(&lp->start, 0);
 }
 
@@ -82,6 +93,33 @@ int lp_column(struct lp *lp, double cost, double low, double high, int count,
     vec_push(&lp->column_low, low);
     vec_push(&lp->column_high, high);
     return (int)lp->cost.count - 1;
+}
+
+int lp_cut(struct lp *lp, double low, double high, int count, const int *columns,
+           const double *values)
+{
+    assert(lp->model && lp->loaded == lp_columns(lp));
+    vec_push(&lp->cut_start, (int)lp->cut_index.count);
+    for (int i = 0; i < count; i++) {
+        vec_push(&lp->cut_index, columns[i]);
+        vec_push(&lp->cut_value, values[i]);
+    }
+    return lp_row(lp, low, high);
+}
+
+static void add_cuts(struct lp *lp)
+{
+    size_t count = lp->cut_start.count, first = lp->row_low.count - count;
+
+    if (count == 0)
+        return;
+    vec_push(&lp->cut_start, (int)lp->cut_index.count);
+    Clp_addRows(lp->model, (int)count, lp->row_low.items + first,
+                lp->row_high.items + first, lp->cut_start.items, lp->cut_index.items,
+                lp->cut_value.items);
+    vec_clear(&lp->cut_start);
+    vec_clear(&lp->cut_index);
+    vec_clear(&lp->cut_value);
 }
 
 void lp_bound_column(struct lp *lp, int column, double low, double high)
@@ -126,10 +164,12 @@ bool lp_solve(struct lp *lp, enum lp_method method, double limit_s)
     bool again = lp->model != NULL;
     bool grown = lp->loaded < lp_columns(lp);
 
-    if (again)
+    if (again) {
+        add_cuts(lp); /* before columns that are in them */
         add_new_columns(lp);
-    else
+    } else {
         load(lp);
+    }
     lp->loaded = lp_columns(lp);
     if (limit_s > 0)
         Clp_setMaximumSeconds(lp->model, limit_s);
@@ -143,6 +183,7 @@ bool lp_solve(struct lp *lp, enum lp_method method, double limit_s)
         Clp_initialPrimalSolve(lp->model);
     else
         Clp_initialBarrierSolve(lp->model);
+    lp->iterations += Clp_numberIterations(lp->model);
     return Clp_status(lp->model) == 0;
 }
 
@@ -164,6 +205,11 @@ const double *lp_duals(const struct lp *lp)
 int lp_rows(const struct lp *lp)
 {
     return (int)lp->row_low.count;
+}
+
+long lp_iterations(const struct lp *lp)
+{
+    return lp->iterations;
 }
 
 int lp_columns(const struct lp *lp)

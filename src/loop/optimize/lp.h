@@ -22,6 +22,11 @@ int lp_row(struct lp *lp, double low, double high);
 int lp_column(struct lp *lp, double cost, double low, double high, int count,
               const int *rows, const double *values);
 
+/* A further row over the columns that were solved with; lp_matrix() does not show it.
+ * Then no columns before the next solve. */
+int lp_cut(struct lp *lp, double low, double high, int count, const int *columns,
+           const double *values);
+
 /* Other bounds for a column, before or after a solve. */
 void lp_bound_column(struct lp *lp, int column, double low, double high);
 
@@ -35,6 +40,7 @@ double lp_objective(const struct lp *lp);
 const double *lp_values(const struct lp *lp); /* (columns) */
 const double *lp_duals(const struct lp *lp);  /* (rows) */
 int lp_rows(const struct lp *lp);
+long lp_iterations(const struct lp *lp); /* of all solves since lp_clear() */
 int lp_columns(const struct lp *lp);
 
 /* The program as compressed columns, for other solvers; borrowed until lp changes. */

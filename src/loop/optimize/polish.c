@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define MAX_OPEN 40
-#define PATIENCE 0.003 /* of the cost */
+#define PATIENCE 0.0015 /* of the cost */
+#define A_LOOK   8      /* steps of chains that the evaluation of a move counts for */
 
 struct snapshot {
     struct search_record *records;
@@ -90,8 +91,8 @@ static int pick_partner(struct search *s, const struct polish_hints *hints, int 
  * parked before included. */
 static int tear_open(struct search *s, const struct polish_hints *hints, int *open)
 {
-    int devices = 2 + (int)rng_below(&s->rng, hints ? 4 : 6), count = 0;
-    int i = hints ? pick_task(s) : (int)rng_below(&s->rng, (size_t)s->w->tasks);
+    int devices = 2 + (int)rng_below(&s->rng, 4), count = 0;
+    int i = pick_task(s);
 
     for (int d = 0; d < devices; d++) {
         int r = s->place[i], mate = i;
@@ -103,8 +104,7 @@ static int tear_open(struct search *s, const struct polish_hints *hints, int *op
         /* Go on from whoever has to make room. */
         if (mate < 0 || rng_uniform(&s->rng) < 0.3)
             mate = i;
-        i = hints ? pick_partner(s, hints, mate)
-                  : (int)rng_below(&s->rng, (size_t)s->w->tasks);
+        i = pick_partner(s, hints, mate);
     }
     for (int t = 0; t < s->w->tasks && count < MAX_OPEN; t++)
         if (s->place[t] >= 0 && s->records[s->place[t]].type == SEARCH_PARKED)
@@ -137,17 +137,22 @@ static void put_back(struct search *s, const int *open, int count)
  * less and less towards the end. */
 static double patience(double cost, long left, long all)
 {
-    double part = (double)left / (double)all;
+    double part = left > 0 ? (double)left / (double)all : 0;
 
     return PATIENCE * fabs(cost) * part * part;
 }
 
-void polish_run(struct search *s, long evaluations, const struct polish_hints *hints)
+void polish_run(struct search *s, const struct polish_hints *hints,
+                const struct chains_lists *lists, long steps, double enough)
 {
+    static const struct chains_effort short_ones = {
+        .broken = 6, .a_start = 1500, .steps = 10000};
+    static const struct chains_effort long_ones = {
+        .broken = 6, .a_start = 2000, .steps = 6000, .allow = 2, .paths = true};
     size_t mark = arena_mark(s->w->arena);
-    long end = s->evaluations + evaluations;
     struct snapshot best, now;
     int open[MAX_OPEN];
+    long spent = 0;
 
     if (s->w->tasks == 0)
         return;
@@ -155,16 +160,18 @@ void polish_run(struct search *s, long evaluations, const struct polish_hints *h
     snapshot_init(&now, s);
     save(&best, s);
     save(&now, s);
-    while (s->evaluations < end) {
+    while (spent < steps && best.cost > enough) {
+        long before = s->evaluations;
         int count = tear_open(s, hints, open);
 
         shuffle(s, open, count);
         put_back(s, open, count);
-        s->evaluations += 10; /* an end even when nothing can be torn open */
+        spent += 100 + A_LOOK * (s->evaluations - before);
+        spent += chains_from(s, lists, open, count, &short_ones);
+        spent += chains_from(s, lists, open, count, &long_ones);
         if (s->cost < best.cost - 1e-6)
             save(&best, s);
-        if (s->cost <
-            now.cost + 1e-6 + patience(now.cost, end - s->evaluations, evaluations))
+        if (s->cost < now.cost + 1e-6 + patience(now.cost, steps - spent, steps))
             save(&now, s);
         else
             load(&now, s);

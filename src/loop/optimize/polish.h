@@ -1,11 +1,12 @@
 /* polish.h - iterated local search for small cases
  *
  * Under about a hundred tasks a single misplaced job shows in the gap.  A few devices are
- * torn open, their tasks put back in another order, and what is no worse is kept. */
+ * torn open, their tasks put back in another order, chains (chains.h) repair what that
+ * did, and what is no worse is kept. */
 #ifndef CORGI_LOOP_OPTIMIZE_POLISH_H
 #define CORGI_LOOP_OPTIMIZE_POLISH_H
 
-#include "loop/optimize/search.h"
+#include "loop/optimize/chains.h"
 
 #define POLISH_PARTNERS 8
 
@@ -15,7 +16,8 @@ struct polish_hints {
     int *count;    /* (tasks) */
 };
 
-/* Spends about this many evaluations of moves.  hints may be NULL. */
-void polish_run(struct search *s, long evaluations, const struct polish_hints *hints);
+/* Spends about this many steps of chains, fewer when the cost comes down to enough. */
+void polish_run(struct search *s, const struct polish_hints *hints,
+                const struct chains_lists *lists, long steps, double enough);
 
 #endif

@@ -10,11 +10,11 @@
 #include "loop/optimize/expand.h"
 #include "loop/optimize/finish.h"
 #include "loop/optimize/gangs.h"
+#include "loop/optimize/levers.h"
 #include "loop/optimize/limit.h"
 #include "loop/optimize/lp.h"
 #include "loop/optimize/matching.h"
 #include "loop/optimize/nodes.h"
-#include "loop/optimize/polish.h"
 #include "loop/optimize/prices.h"
 #include "loop/optimize/quotas.h"
 #include "loop/optimize/sample.h"
@@ -28,7 +28,6 @@
 #define BLOCK          1000 /* tasks among which all pairs are looked at */
 #define ONE_ROUND      1500 /* up to this many tasks one round of matching will do */
 #define POLISH_TASKS   150
-#define POLISH_EFFORT  6000
 #define FOCUS_PASSES   6
 #define GOOD_GAP       5e-4
 #define FOCUS_EFFORT   20000
@@ -42,6 +41,7 @@ struct solver {
     const double *worth; /* of the last run, in the arena */
     double price[PROBLEM_MAX_TYPES];
     struct solution spare;
+    struct solver *inner; /* for problems solved on the way; NULL until there is one */
 };
 
 struct run {
@@ -76,12 +76,14 @@ void solver_destroy(struct solver *solver)
     arena_destroy(solver->arena);
     lp_destroy(solver->lp);
     solution_fini(&solver->spare);
+    solver_destroy(solver->inner);
     free(solver);
 }
 
 size_t solver_memory(const struct solver *solver)
 {
-    return arena_capacity(solver->arena);
+    return arena_capacity(solver->arena) +
+           (solver->inner ? solver_memory(solver->inner) : 0);
 }
 
 const struct solve_times *solver_times(const struct solver *solver)
@@ -186,41 +188,16 @@ static void descend(struct run *r)
         moves = search_focus(&r->s, FOCUS_EFFORT);
 }
 
-static void improve(struct run *r)
+/* By prices of classes, matching and local search. */
+static void solve_large(struct run *r)
 {
-    struct solve_times *times = &r->solver->times;
-    double since = clock_cpu_s(), on_types;
-
-    choose_start(r);
-    descend(r);
-    lap(&times->search, &since);
-    if (r->w.tasks <= POLISH_TASKS && !out_of_time(r)) {
-        polish_run(&r->s, POLISH_EFFORT, NULL);
-        exact_run(&r->s, r->solver->lp, r->proven, &on_types);
-        r->bound = fmax(r->bound, on_types + bound_constant(&r->w));
-    }
-    lap(&times->polish, &since);
-}
-
-/* One pass of the pipeline with watts weighted. */
-static void solve_once(struct run *r, double watts_weight, struct solution *out)
-{
-    struct arena *arena = r->solver->arena;
     struct solve_times *times = &r->solver->times;
     int width = r->options.candidates ? r->options.candidates : 20;
+    bool lp = find_prices(r);
     struct graph g;
     double since;
-    bool lp;
 
-    work_build(&r->w, r->p, arena, watts_weight, r->held, 0);
-    caps_prune(&r->w);
-    work_find_floors(&r->w);
-    r->proven = arena_array(arena, double, r->w.tasks + 1);
-    r->bound = -INFINITY;
-    lp = find_prices(r);
     gangs_tighten(&r->w);
-    if (r->w.tasks <= POLISH_TASKS)
-        work_tabulate(&r->w);
     graph_init(&g, &r->w, width < r->w.tasks ? width : r->w.tasks);
     match(r, &g, lp);
     since = clock_cpu_s();
@@ -232,13 +209,64 @@ static void solve_once(struct run *r, double watts_weight, struct solution *out)
     r->s.worth = r->proven;
     seating_run(&g, &r->s);
     lap(&times->seating, &since);
-    improve(r);
+    choose_start(r);
+    descend(r);
+    lap(&times->search, &since);
+}
+
+/* By the places of single tasks. */
+static void solve_small(struct run *r)
+{
+    struct solve_times *times = &r->solver->times;
+    struct work *w = &r->w;
+    double since = clock_cpu_s(), on_types;
+
+    gangs_tighten(w);
+    work_tabulate(w);
+    memset(w->price, 0, sizeof(w->price));
+    prices_guess_pi(w);
+    stairs_build(&r->stairs, w);
+    search_init(&r->s, w, &r->stairs, r->solver->seed);
+    for (int i = 0; i < w->tasks; i++) {
+        r->proven[i] = w->pi[i];
+        search_park(&r->s, i);
+    }
+    search_unpark(&r->s);
+    lap(&times->search, &since);
+    if (!out_of_time(r)) {
+        exact_run(&r->s, r->solver->lp, r->proven, &on_types);
+        if (!w->gangs || r->p->node_count == 0) /* needs of gangs were tightened */
+            r->bound = fmax(r->bound, on_types + bound_constant(w));
+    }
+    lap(&times->polish, &since);
+    if (r->s.worth)
+        return;
+    r->bound = gangs_bound(w, r->proven); /* no time, or no LP */
+    r->s.worth = r->proven;
+    lap(&times->bound, &since);
+}
+
+/* One pass of the pipeline with watts weighted. */
+static void solve_once(struct run *r, double watts_weight, struct solution *out)
+{
+    struct arena *arena = r->solver->arena;
+    double since;
+
+    work_build(&r->w, r->p, arena, watts_weight, r->held, 0);
+    caps_prune(&r->w);
+    work_find_floors(&r->w);
+    r->proven = arena_array(arena, double, r->w.tasks + 1);
+    r->bound = -INFINITY;
+    if (r->w.tasks <= POLISH_TASKS && !r->options.no_lp)
+        solve_small(r);
+    else
+        solve_large(r);
     gangs_settle(&r->s);
     since = clock_cpu_s();
     finish_devices(&r->s, r->held, out);
     nodes_assign(r->p, arena, out);
     finish_figures(r->p, out);
-    lap(&times->nodes, &since);
+    lap(&r->solver->times.nodes, &since);
 }
 
 /* For limit.h: the bound comes with what the jobs held back cost anyway. */
@@ -255,6 +283,49 @@ static double solve_weighted(void *self, double watts_weight, struct solution *o
     return r->bound;
 }
 
+/* The problem as it is, whatever its levers. */
+static void run_plain(struct run *r, struct solution *out)
+{
+    struct solver *solver = r->solver;
+
+    arena_reset(solver->arena);
+    r->held = arena_array(solver->arena, bool, r->p->job_count + 1);
+    quotas_hold(r->p, r->held);
+    r->mark = arena_mark(solver->arena);
+    out->bound = solve_weighted(r, 1, out);
+    if (r->p->limit_watts > 0 && out->watts > r->p->limit_watts)
+        limit_search(r->p, solve_weighted, r, out, &solver->spare);
+}
+
+/* For levers.h: in memory of its own, what the first run found is still needed. */
+static void solve_other(void *self, const struct problem *p, struct solution *out)
+{
+    struct run *r = self;
+    struct run other = {.p = p, .options = r->options, .started_s = r->started_s};
+
+    if (!r->solver->inner)
+        r->solver->inner = solver_create(r->solver->seed);
+    other.solver = r->solver->inner;
+    run_plain(&other, out);
+}
+
+static void hold_against_fewer_levers(struct run *r, struct solution *out)
+{
+    struct levers levers = {.p = r->p,
+                            .arena = r->solver->arena,
+                            .held = r->held,
+                            .price = r->w.price,
+                            .worth = r->s.worth,
+                            .solve = solve_other,
+                            .self = r,
+                            .spare = &r->solver->spare};
+    double since = clock_cpu_s();
+
+    if (!out_of_time(r))
+        levers_run(&levers, out);
+    lap(&r->solver->times.levers, &since);
+}
+
 void solver_run(struct solver *solver, const struct problem *p,
                 const struct solve_options *options, struct solution *out)
 {
@@ -265,13 +336,8 @@ void solver_run(struct solver *solver, const struct problem *p,
     if (r.options.clock)
         r.started_s = clock_now_s(r.options.clock);
     memset(&solver->times, 0, sizeof(solver->times));
-    arena_reset(solver->arena);
-    r.held = arena_array(solver->arena, bool, p->job_count + 1);
-    quotas_hold(p, r.held);
-    r.mark = arena_mark(solver->arena);
-    out->bound = solve_weighted(&r, 1, out);
-    if (p->limit_watts > 0 && out->watts > p->limit_watts)
-        limit_search(p, solve_weighted, &r, out, &solver->spare);
+    run_plain(&r, out);
+    hold_against_fewer_levers(&r, out);
     out->gap = solution_gap(out);
     solver->worth = r.s.worth;
     memcpy(solver->price, r.w.price, sizeof(solver->price));

@@ -35,7 +35,7 @@ size_t solver_memory(const struct solver *solver);
 
 /* Seconds of the stages of the last run, for the bench; clock_cpu_s() of the caller's. */
 struct solve_times {
-    double prices, bound, candidates, matching, seating, search, polish, nodes;
+    double prices, bound, candidates, matching, seating, search, polish, nodes, levers;
 };
 const struct solve_times *solver_times(const struct solver *solver);
 

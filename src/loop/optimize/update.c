@@ -2,10 +2,12 @@
 #include "loop/optimize/update.h"
 
 #include "base/mem.h"
+#include "loop/optimize/bound.h"
 #include "loop/optimize/caps.h"
 #include "loop/optimize/finish.h"
 #include "loop/optimize/near.h"
 #include "loop/optimize/nodes.h"
+#include "loop/optimize/prices.h"
 #include "loop/optimize/search.h"
 
 #include <assert.h>
@@ -13,10 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RIPPLES 2 /* looks at what an event touched */
-#define REPAIRS 5 /* records improved on the way, twice that when there are few */
-#define FEW     2000
-#define NEAR    16 /* partners tried */
+#define RIPPLES        2 /* looks at what an event touched */
+#define REPAIRS        5 /* records improved on the way, twice that when there are few */
+#define FEW            2000
+#define NEAR           16   /* partners tried */
+#define MAX_LP_COLUMNS 8000 /* beyond, prices stay as they are */
 
 /* Worth of the tasks of one class at the load, by need: what a newcomer is worth. */
 struct curve {
@@ -40,7 +43,9 @@ struct update {
     double *worth;        /* (room of w) */
     struct point *points; /* (tasks at the load) by class, then need */
     struct curve *curves; /* (classes) */
+    int jobs_most;
     long moves;
+    struct lp *lp; /* NULL until prices were found anew */
 };
 
 struct update *update_create(uint64_t seed)
@@ -57,6 +62,7 @@ void update_destroy(struct update *u)
     if (!u)
         return;
     arena_destroy(u->arena);
+    lp_destroy(u->lp);
     free(u);
 }
 
@@ -74,13 +80,14 @@ static int by_class_need(const void *a, const void *b)
     return x->need < y->need ? -1 : x->need > y->need;
 }
 
-static void load_curves(struct update *u, int tasks)
+static void load_curves(struct update *u)
 {
-    u->points = arena_array(u->arena, struct point, tasks + 1);
-    u->curves = arena_array(u->arena, struct curve, u->w.classes);
+    int tasks = 0;
+
     memset(u->curves, 0, (size_t)u->w.classes * sizeof(*u->curves));
-    for (int i = 0; i < tasks; i++)
-        u->points[i] = (struct point){u->w.cls[i], u->w.need[i], u->worth[i]};
+    for (int i = 0; i < u->w.tasks; i++)
+        if (u->s.place[i] >= 0)
+            u->points[tasks++] = (struct point){u->w.cls[i], u->w.need[i], u->worth[i]};
     qsort(u->points, (size_t)tasks, sizeof(*u->points), by_class_need);
     for (int i = 0; i < tasks; i++) {
         struct curve *c = &u->curves[u->points[i].cls];
@@ -169,13 +176,60 @@ void update_load(struct update *u, const struct problem *p, const struct solutio
         i += tasks_of(u, j);
     }
     memcpy(u->worth, worth, (size_t)u->w.tasks * sizeof(double));
-    load_curves(u, u->w.tasks);
+    u->points = arena_array(u->arena, struct point, u->w.room + 1);
+    u->curves = arena_array(u->arena, struct curve, u->w.classes);
+    u->jobs_most = jobs_most;
     stairs_build(&u->stairs, &u->w);
     search_init(&u->s, &u->w, &u->stairs, u->seed);
     u->s.worth = u->worth;
     load_devices(u, s);
+    load_curves(u);
     for (int r = 0; r < u->s.count; r++)
         settle(u, r);
+}
+
+/* The tasks of the jobs that are here, as problem of their own; cells are the same. */
+static void work_of_present(struct update *u, struct work *w, bool *away)
+{
+    struct problem here = *u->p;
+    int spare = 0;
+
+    here.job_count = u->jobs_most;
+    here.device_count = here.node_count = 0; /* nobody's move is charged */
+    for (int j = 0; j < u->jobs_most; j++) {
+        away[j] = u->first_task[j] < 0;
+        spare += j >= u->p->job_count ? tasks_of(u, j) : 0;
+    }
+    work_build(w, &here, u->arena, 1, away, spare);
+    w->p = u->p;
+    w->cell1 = u->w.cell1;
+    w->cell2 = u->w.cell2;
+    memcpy(w->open, u->w.open, sizeof(w->open));
+    work_find_floors(w);
+}
+
+void update_reprice(struct update *u)
+{
+    size_t mark = arena_mark(u->arena);
+    bool *away = arena_array(u->arena, bool, u->jobs_most + 1);
+    struct prices_plan plan;
+    struct work w;
+    double *worth;
+
+    work_of_present(u, &w, away);
+    if (!u->lp)
+        u->lp = lp_create();
+    worth = arena_array(u->arena, double, w.tasks + 1);
+    if (prices_size(&w) <= MAX_LP_COLUMNS && prices_from_classes(&w, u->lp, &plan)) {
+        bound_from(&w, w.pi, worth);
+        memcpy(u->w.price, w.price, sizeof(w.price));
+        for (int i = 0, e = 0; i < w.tasks; i++) {
+            e = i > 0 && w.job[i] == w.job[i - 1] ? e + 1 : 0;
+            u->worth[u->first_task[w.job[i]] + e] = worth[i];
+        }
+        load_curves(u);
+    }
+    arena_release(u->arena, mark);
 }
 
 /* Jobs that the records touched by an event moved away from where they were; then the

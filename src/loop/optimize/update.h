@@ -24,6 +24,10 @@ void update_arrive(struct update *u, int job);
 void update_depart(struct update *u, int job);
 void update_change(struct update *u, int job); /* need, types or may_share is new */
 
+/* Prices age as jobs come and go: find them anew for the jobs that are here.  Takes as
+ * long as the LP of a global solve (5 to 30 ms), so once in a few hundred events. */
+void update_reprice(struct update *u);
+
 /* Cost on types as it stands, jobs without a place, jobs moved since the load. */
 double update_cost(const struct update *u);
 int update_unserved(const struct update *u);
