@@ -34,6 +34,7 @@ struct sim_args {
     int limit;
     double mtbf_s;
     double until_s;
+    bool check;
     bool timings;
     bool json;
 };
@@ -187,6 +188,10 @@ static const struct option_spec options[] = {
      .argument = "DIR",
      .offset = offsetof(struct sim_args, out),
      .help = "also write report.html, sim.json, rows.csv and jobs.csv there"},
+    {.name = "check",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct sim_args, check),
+     .help = "debug: look for broken rules at every event and end with the first one"},
     {.name = "timings",
      .type = OPTION_FLAG,
      .offset = offsetof(struct sim_args, timings),
@@ -278,6 +283,7 @@ static int fill_options(const struct sim_args *args, struct sweep_options *o,
         return -1;
     o->sim.node_mtbf_s = args->mtbf_s;
     o->sim.limit_s = args->until_s;
+    o->sim.check = args->check;
     o->record = args->out != NULL;
     o->seeds = args->seeds                        ? args->seeds
                : args->trace || o->scenario.as_is ? 1
@@ -355,8 +361,9 @@ static int print_result(const struct sim_args *args, const struct sweep *sweep,
 static int write_files(const struct sim_args *args, const struct sweep *sweep,
                        const struct sweep_options *o, struct err *err)
 {
-    /* How many threads there were and where results go is no part of them. */
-    static const char *const except[] = {"out", "threads", "json", NULL};
+    /* How many threads there were, who looked on and where results go is no part of
+     * them. */
+    static const char *const except[] = {"out", "threads", "json", "check", NULL};
     struct str command = {0}, page = {0};
     struct report_input report = {.sweep = sweep, .options = o, .timings = args->timings};
     int rc;

@@ -69,7 +69,13 @@ static int run_task(struct work *w, size_t task, struct err *err)
 
     recorded.record_sights = o->record;
     recorded.record_places = o->record && seed == 0 && load == sweep_recorded_load(o);
-    return sim_run(&recorded, &setup, NULL, NULL, &row->runs[seed], err);
+    if (sim_run(&recorded, &setup, NULL, NULL, &row->runs[seed], err) == 0)
+        return 0;
+    if (isnan(row->load))
+        return err_prefix(err, "%s, seed %llu", row->policy->name,
+                          (unsigned long long)sim.seed);
+    return err_prefix(err, "%s at %.0f %% load, seed %llu", row->policy->name,
+                      100 * row->load, (unsigned long long)sim.seed);
 }
 
 static void *worker(void *arg)
