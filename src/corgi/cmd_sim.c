@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "base/progress.h"
 #include "loop/settings.h"
+#include "sim/goals.h"
 #include "sim/report/report.h"
 #include "sim/result.h"
 
@@ -333,6 +334,30 @@ static void print_rejected(const struct sweep *sweep)
                rejected, jobs, sweep->rows[0].policy->name);
 }
 
+/* Whether the goals are met, where there is an opponent to compare with. */
+static int print_goals(const struct sweep *sweep, const struct sweep_options *o,
+                       struct err *err)
+{
+    struct goals goals;
+    int rc = 0;
+
+    goals_init(&goals, sweep, o);
+    if (goals_compare(&goals)) {
+        struct table *table = goals_table(&goals);
+
+        printf("\n");
+        rc = table_print(table, stdout, err);
+        table_destroy(table);
+        printf("\nEach goal at the load where it does worst.  Energy saved counts only "
+               "where promises are\nkept as well.%s\n",
+               goals.by_protocol ? ""
+                                 : "  The goals are set for --workload standard with 8 "
+                                   "seeds: this is another run.");
+    }
+    goals_fini(&goals);
+    return rc;
+}
+
 static int print_result(const struct sim_args *args, const struct sweep *sweep,
                         const struct sweep_options *o, struct err *err)
 {
@@ -355,7 +380,7 @@ static int print_result(const struct sim_args *args, const struct sweep *sweep,
            "true rates.\n",
            args->throughputs ? "Measured" : "Synthetic");
     print_rejected(sweep);
-    return rc;
+    return rc < 0 ? rc : print_goals(sweep, o, err);
 }
 
 static int write_files(const struct sim_args *args, const struct sweep *sweep,

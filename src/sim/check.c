@@ -161,9 +161,9 @@ static int check_device(struct sim *sim, int d, struct err *err)
     int most = sim->options->settings.share_max;
     char gpu[128];
 
-    if (device->job_count > most || device->job_count > LOOP_MAX_SHARE)
-        return check_broken(sim, device->jobs[most], "share", err,
-                            "%s has %d jobs and may have %d",
+    if (device->job_count > most)
+        return check_broken(sim, device->jobs[most < LOOP_MAX_SHARE ? most : 0], "share",
+                            err, "%s has %d jobs and may have %d",
                             check_gpu(sim, d, gpu, sizeof(gpu)), device->job_count, most);
     for (int i = 0; i < device->job_count; i++)
         if (check_guest(sim, d, device->jobs[i], err) < 0)

@@ -3,6 +3,23 @@
 
 #include "sim/state.h"
 
+#include <math.h>
+
+double quarter_wh_per_work(const struct quarter *q)
+{
+    return q->work_h > 0 ? q->energy_j / 3600 / q->work_h : NAN;
+}
+
+double quarter_sla_time(const struct quarter *q)
+{
+    return q->counted_s > 0 ? 1 - q->violated_s / q->counted_s : NAN;
+}
+
+double quarter_error_percent(const struct quarter *q)
+{
+    return q->sights > 0 ? 100 * (exp(q->log_error / q->sights) - 1) : NAN;
+}
+
 void quarters_init(struct quarters *q, const struct workload *w)
 {
     double first_s = w->count ? w->requests[0].job.submitted_s : 0;

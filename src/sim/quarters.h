@@ -31,6 +31,11 @@ struct quarters {
     struct quarter parts[QUARTERS_PARTS];
 };
 
+/* Over what there was of it; NaN where there was nothing. */
+double quarter_wh_per_work(const struct quarter *q);
+double quarter_sla_time(const struct quarter *q);
+double quarter_error_percent(const struct quarter *q); /* of first estimates */
+
 struct sim;
 struct workload;
 
