@@ -348,11 +348,12 @@ static int print_goals(const struct sweep *sweep, const struct sweep_options *o,
         printf("\n");
         rc = table_print(table, stdout, err);
         table_destroy(table);
-        printf("\nEach goal at the load where it does worst.  Energy saved counts only "
-               "where promises are\nkept as well.%s\n",
+        printf("\nEach goal at the load where it does worst; unclear: the 95 %% interval "
+               "reaches beyond.\nEnergy saved counts only where promises are kept as "
+               "well.\n%s",
                goals.by_protocol ? ""
-                                 : "  The goals are set for --workload standard with 8 "
-                                   "seeds: this is another run.");
+                                 : "The goals are set for --workload standard with 8 "
+                                   "seeds: this is another run.\n");
     }
     goals_fini(&goals);
     return rc;

@@ -128,6 +128,12 @@ static bool reaches(const struct goals_goal *goal, double measured, double wante
     return goals_less_is_better(goal) ? measured <= wanted : measured >= wanted;
 }
 
+/* The end of the interval that speaks against the goal; NaN reaches nothing. */
+static double weak_end(const struct goals_goal *goal, struct sweep_mean m)
+{
+    return goals_less_is_better(goal) ? m.mean + m.half_width : m.mean - m.half_width;
+}
+
 /* Points below the opponent at most as the protocol allows? */
 static bool keeps_as_well(const struct sweep_row *row, const struct sweep_row *other)
 {
@@ -155,6 +161,9 @@ static struct goals_at judge(const struct goals_goal *goal, const struct sweep_r
         at.met = GOALS_TARGET;
     else if (reaches(goal, at.measured.mean, goal->must))
         at.met = GOALS_MUST;
+    at.clear =
+        at.met != GOALS_NO && reaches(goal, weak_end(goal, at.measured),
+                                      at.met == GOALS_TARGET ? goal->target : goal->must);
     return at;
 }
 
@@ -235,9 +244,9 @@ const char *goals_verdict(const struct goals_line *line)
         return "not measured";
     switch (line->worst->met) {
     case GOALS_TARGET:
-        return "target";
+        return line->worst->clear ? "target" : "target, unclear";
     case GOALS_MUST:
-        return "must";
+        return line->worst->clear ? "must" : "must, unclear";
     default:
         return line->worst->promises_kept ? "no" : "no: breaks promises";
     }

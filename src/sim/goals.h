@@ -47,6 +47,7 @@ struct goals_at {
     struct sweep_mean measured;
     bool promises_kept; /* as well as by the opponent; true where that does not count */
     enum goals_met met;
+    bool clear; /* the whole 95 % interval reaches what is met; false with one seed */
 };
 
 struct goals_line {

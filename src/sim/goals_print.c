@@ -84,6 +84,7 @@ static void json_at(struct json_out *out, const struct goals_at *at)
     json_out_key_number(out, "measured_ci", at->measured.half_width);
     json_out_key_bool(out, "promises_kept", at->promises_kept);
     json_met(out, at);
+    json_out_key_bool(out, "clear", at->clear);
     json_out_end(out);
 }
 

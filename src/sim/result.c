@@ -53,15 +53,18 @@ static void count_jobs(const struct sweep_row *row, struct sim_result *sum)
     }
 }
 
-static void json_quarter(struct json_out *out, const struct sweep_row *row, int part)
+static void json_quarter(struct json_out *out, const struct sweep *sweep, size_t i,
+                         int part)
 {
-    struct quarter q = sweep_quarter(row, part);
+    struct quarter q = sweep_quarter(&sweep->rows[i], part);
 
     json_out_begin_object(out);
     json_out_key_number(out, "seconds", q.seconds);
     json_out_key_number(out, "energy_kwh", q.energy_j / 3.6e6);
     json_out_key_number(out, "work", q.work_h);
     json_out_key_number(out, "wh_per_unit", quarter_wh_per_work(&q));
+    json_out_key_number(out, "wh_per_unit_to_oracle_percent",
+                        sweep_quarter_to_oracle(sweep, i, part));
     json_out_key_number(out, "sla_time", quarter_sla_time(&q));
     json_out_key_number(out, "moves", q.moves);
     json_out_key_number(out, "first_estimates", q.sights);
@@ -69,15 +72,15 @@ static void json_quarter(struct json_out *out, const struct sweep_row *row, int 
     json_out_end(out);
 }
 
-static void json_quarters(struct json_out *out, const struct sweep_row *row)
+static void json_quarters(struct json_out *out, const struct sweep *sweep, size_t i)
 {
     json_out_key(out, "quarters");
     json_out_begin_array(out);
     for (int q = 0; q < QUARTERS; q++)
-        json_quarter(out, row, q);
+        json_quarter(out, sweep, i, q);
     json_out_end(out);
     json_out_key(out, "after_last_arrival");
-    json_quarter(out, row, QUARTERS_AFTER);
+    json_quarter(out, sweep, i, QUARTERS_AFTER);
 }
 
 /* Energy above that of the opponents the goals name, on the same seeds. */
@@ -132,7 +135,7 @@ static void json_row(struct json_out *out, const struct sweep *sweep, size_t i,
     json_out_key_int(out, "restarts", sum.restarts);
     json_out_key_int(out, "rounds", sum.rounds);
     json_against(out, sweep, i);
-    json_quarters(out, row);
+    json_quarters(out, sweep, i);
     json_out_end(out);
 }
 

@@ -321,3 +321,14 @@ const struct sweep_row *sweep_peer(const struct sweep *sweep, size_t i,
             return &sweep->rows[k];
     return NULL;
 }
+
+double sweep_quarter_to_oracle(const struct sweep *sweep, size_t i, int part)
+{
+    const struct sweep_row *oracle = sweep_peer(sweep, i, "oracle");
+    struct quarter mine = sweep_quarter(&sweep->rows[i], part), best;
+
+    if (!oracle)
+        return NAN;
+    best = sweep_quarter(oracle, part);
+    return 100 * (quarter_wh_per_work(&mine) / quarter_wh_per_work(&best) - 1);
+}

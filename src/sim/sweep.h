@@ -60,6 +60,11 @@ struct sweep_mean sweep_mean(const struct sweep_row *row,
  * is that of all runs together. */
 struct quarter sweep_quarter(const struct sweep_row *row, int part);
 
+/* Energy for each unit of work in that part, in percent above the oracle's in the same
+ * part: what the cluster's filling up has in common cancels out.  NaN without a row of
+ * that name. */
+double sweep_quarter_to_oracle(const struct sweep *sweep, size_t i, int part);
+
 /* Differences seed by seed, so that what the seeds have in common cancels out: as they
  * are, or in percent of the base (NaN where that is 0). */
 struct sweep_mean sweep_paired(const struct sweep_row *row, const struct sweep_row *base,
