@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "base/progress.h"
 #include "loop/settings.h"
+#include "sim/goals.h"
 #include "sim/report/report.h"
 #include "sim/result.h"
 
@@ -38,6 +39,7 @@ struct sim_args {
     int limit;
     double mtbf_s;
     double until_s;
+    bool check;
     bool timings;
     bool json;
 };
@@ -216,6 +218,10 @@ static const struct option_spec options[] = {
      .argument = "DIR",
      .offset = offsetof(struct sim_args, out),
      .help = "also write report.html, sim.json, rows.csv and jobs.csv there"},
+    {.name = "check",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct sim_args, check),
+     .help = "debug: look for broken rules at every event and end with the first one"},
     {.name = "timings",
      .type = OPTION_FLAG,
      .offset = offsetof(struct sim_args, timings),
@@ -321,6 +327,7 @@ static int fill_options(const struct sim_args *args, const struct slurm *slurm,
         return -1;
     o->sim.node_mtbf_s = args->mtbf_s;
     o->sim.limit_s = args->until_s;
+    o->sim.check = args->check;
     o->record = args->out != NULL;
     o->seeds = args->seeds                        ? args->seeds
                : args->trace || o->scenario.as_is ? 1
@@ -370,6 +377,31 @@ static void print_rejected(const struct sweep *sweep)
                rejected, jobs, sweep->rows[0].policy->name);
 }
 
+/* Whether the goals are met, where there is an opponent to compare with. */
+static int print_goals(const struct sweep *sweep, const struct sweep_options *o,
+                       struct err *err)
+{
+    struct goals goals;
+    int rc = 0;
+
+    goals_init(&goals, sweep, o);
+    if (goals_compare(&goals)) {
+        struct table *table = goals_table(&goals);
+
+        printf("\n");
+        rc = table_print(table, stdout, err);
+        table_destroy(table);
+        printf("\nEach goal at the load where it does worst; unclear: the 95 %% interval "
+               "reaches beyond.\nEnergy saved counts only where promises are kept as "
+               "well.\n%s",
+               goals.by_protocol ? ""
+                                 : "The goals are set for --workload standard with 8 "
+                                   "seeds: this is another run.\n");
+    }
+    goals_fini(&goals);
+    return rc;
+}
+
 static int print_result(const struct sim_args *args, const struct sweep *sweep,
                         const struct sweep_options *o, struct err *err)
 {
@@ -398,14 +430,15 @@ static int print_result(const struct sim_args *args, const struct sweep *sweep,
         printf("\n%s", slurm_notes(o->scenario.slurm, o->scenario.cluster, &notes));
         str_fini(&notes);
     }
-    return rc;
+    return rc < 0 ? rc : print_goals(sweep, o, err);
 }
 
 static int write_files(const struct sim_args *args, const struct sweep *sweep,
                        const struct sweep_options *o, struct err *err)
 {
-    /* How many threads there were and where results go is no part of them. */
-    static const char *const except[] = {"out", "threads", "json", NULL};
+    /* How many threads there were, who looked on and where results go is no part of
+     * them. */
+    static const char *const except[] = {"out", "threads", "json", "check", NULL};
     struct str command = {0}, page = {0};
     struct report_input report = {.sweep = sweep, .options = o, .timings = args->timings};
     int rc;

@@ -90,19 +90,21 @@ void meter_destroy(struct meter *m)
     free(m);
 }
 
+static void add_draw(struct meter_totals *totals, const struct draw *draw, double seconds)
+{
+    assert(seconds >= 0);
+    totals->device_j += draw->device * seconds;
+    totals->host_j += draw->host * seconds;
+    totals->idle_j += draw->idle * seconds;
+    totals->asleep_j += draw->asleep * seconds;
+    totals->wake_j += draw->wake * seconds;
+    totals->allocated_s += draw->allocated * seconds;
+    totals->powered_s += draw->powered * seconds;
+}
+
 static void book_node(struct meter *m, int n, double now_s)
 {
-    const struct draw *draw = &m->draws[n];
-    double seconds = now_s - m->since_s[n];
-
-    assert(seconds >= 0);
-    m->totals.device_j += draw->device * seconds;
-    m->totals.host_j += draw->host * seconds;
-    m->totals.idle_j += draw->idle * seconds;
-    m->totals.asleep_j += draw->asleep * seconds;
-    m->totals.wake_j += draw->wake * seconds;
-    m->totals.allocated_s += draw->allocated * seconds;
-    m->totals.powered_s += draw->powered * seconds;
+    add_draw(&m->totals, &m->draws[n], now_s - m->since_s[n]);
     m->since_s[n] = now_s;
 }
 
@@ -141,4 +143,32 @@ struct meter_totals meter_read(struct meter *m, double now_s)
     for (int n = 0; n < m->cluster->node_count; n++)
         book_node(m, n, now_s);
     return m->totals;
+}
+
+struct meter_totals meter_peek(const struct meter *m, double now_s)
+{
+    struct meter_totals totals = m->totals;
+
+    totals.total_j += m->power_watts * (now_s - m->power_since_s);
+    for (int n = 0; n < m->cluster->node_count; n++)
+        add_draw(&totals, &m->draws[n], now_s - m->since_s[n]);
+    return totals;
+}
+
+static bool same_draw(const struct draw *a, const struct draw *b)
+{
+    return a->device == b->device && a->host == b->host && a->idle == b->idle &&
+           a->asleep == b->asleep && a->wake == b->wake && a->allocated == b->allocated &&
+           a->powered == b->powered;
+}
+
+int meter_stale_node(const struct meter *m)
+{
+    for (int n = 0; n < m->cluster->node_count; n++) {
+        struct draw now = draw_now(m, n);
+
+        if (!same_draw(&now, &m->draws[n]))
+            return n;
+    }
+    return -1;
 }

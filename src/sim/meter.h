@@ -35,4 +35,11 @@ void meter_free_empty_nodes(struct meter *meter, double now_s);
 
 struct meter_totals meter_read(struct meter *meter, double now_s);
 
+/* The same without booking anything. */
+struct meter_totals meter_peek(const struct meter *meter, double now_s);
+
+/* The first node whose draw in the books is not what its state and jobs say now, because
+ * nobody noted the change; -1: none. */
+int meter_stale_node(const struct meter *meter);
+
 #endif

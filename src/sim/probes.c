@@ -50,6 +50,12 @@ static double device_watts(struct sim *sim, const struct sim_job *job)
     return outcome.watts;
 }
 
+static void note_sight(struct sim *sim, double abs_log_error)
+{
+    recording_sight(sim->recording, sim->now_s, abs_log_error);
+    quarters_sight(&sim->quarters, abs_log_error);
+}
+
 static void report(struct sim *sim, struct sim_job *job)
 {
     struct measurement m = {
@@ -66,7 +72,7 @@ static void report(struct sim *sim, struct sim_job *job)
     if (loop_measure(sim->loop, &m, NULL) < 0)
         return;
     if (loop_score(sim->loop)->first_sights > first_sights)
-        recording_sight(sim->recording, sim->now_s, loop_score(sim->loop)->first_newest);
+        note_sight(sim, loop_score(sim->loop)->first_newest);
     job->measured_s = sim->now_s;
     job->measured_rate = job->rate;
     if (loop_falls_short(sim->loop, m.job, sim->now_s))

@@ -3,140 +3,40 @@
 
 #include "base/file.h"
 #include "base/json_out.h"
+#include "sim/goals.h"
+#include "sim/measure.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define J_PER_KWH 3.6e6
-
-static double energy_kwh(const struct sim_result *r)
-{
-    return r->energy.total_j / J_PER_KWH;
-}
-
-static double device_kwh(const struct sim_result *r)
-{
-    return r->energy.device_j / J_PER_KWH;
-}
-
-static double host_kwh(const struct sim_result *r)
-{
-    return r->energy.host_j / J_PER_KWH;
-}
-
-static double idle_kwh(const struct sim_result *r)
-{
-    return r->energy.idle_j / J_PER_KWH;
-}
-
-static double asleep_kwh(const struct sim_result *r)
-{
-    return r->energy.asleep_j / J_PER_KWH;
-}
-
-static double wake_kwh(const struct sim_result *r)
-{
-    return r->energy.wake_j / J_PER_KWH;
-}
-
-static double wh_per_work(const struct sim_result *r)
-{
-    return r->work_h > 0 ? r->energy.total_j / 3600 / r->work_h : NAN;
-}
-
-static double sla_time(const struct sim_result *r)
-{
-    return r->sla_time;
-}
-
-static double sla_jobs(const struct sim_result *r)
-{
-    return r->sla_jobs;
-}
-
-static double wait_p50(const struct sim_result *r)
-{
-    return r->wait_p50_s;
-}
-
-static double wait_p95(const struct sim_result *r)
-{
-    return r->wait_p95_s;
-}
-
-static double moves_per_job(const struct sim_result *r)
-{
-    return r->moves_per_job;
-}
-
-static double efficiency_allocated(const struct sim_result *r)
-{
-    return r->energy.allocated_s > 0 ? r->useful_h / (r->energy.allocated_s / 3600) : NAN;
-}
-
-static double efficiency_powered(const struct sim_result *r)
-{
-    return r->energy.powered_s > 0 ? r->useful_h / (r->energy.powered_s / 3600) : NAN;
-}
-
-static double work_h(const struct sim_result *r)
-{
-    return r->work_h;
-}
-
-static double estimate_error(const struct sim_result *r)
-{
-    return 100 * (exp(r->estimates.first_abs_log_error) - 1);
-}
-
-static double estimate_coverage(const struct sim_result *r)
-{
-    return r->estimates.coverage;
-}
-
-static double decision_p50(const struct sim_result *r)
-{
-    return r->decision_p50_ms;
-}
-
-static double decision_p99(const struct sim_result *r)
-{
-    return r->decision_p99_ms;
-}
-
-static double end_s(const struct sim_result *r)
-{
-    return r->end_s;
-}
-
 /* Keys in the order of the file.  The first two groups are the fixed contract. */
 static const struct {
     const char *key;
-    double (*value)(const struct sim_result *);
+    measure *value;
     bool interval; /* also KEY_ci */
     bool timing;
 } keys[] = {
-    {"energy_kwh", energy_kwh, true, false},
-    {"sla_time", sla_time, true, false},
-    {"sla_jobs", sla_jobs, true, false},
-    {"wait_p50_s", wait_p50, false, false},
-    {"wait_p95_s", wait_p95, false, false},
-    {"moves_per_job", moves_per_job, false, false},
-    {"efficiency_allocated", efficiency_allocated, false, false},
-    {"efficiency_powered", efficiency_powered, false, false},
-    {"decision_ms_p50", decision_p50, false, true},
-    {"decision_ms_p99", decision_p99, false, true},
-    {"device_kwh", device_kwh, false, false},
-    {"host_kwh", host_kwh, false, false},
-    {"idle_kwh", idle_kwh, false, false},
-    {"asleep_kwh", asleep_kwh, false, false},
-    {"wake_kwh", wake_kwh, false, false},
-    {"wh_per_reference_gpu_hour", wh_per_work, false, false},
-    {"work_reference_gpu_hours", work_h, false, false},
-    {"first_estimate_error_percent", estimate_error, false, false},
-    {"estimate_coverage90", estimate_coverage, false, false},
-    {"end_s", end_s, false, false},
+    {"energy_kwh", measure_energy_kwh, true, false},
+    {"sla_time", measure_sla_time, true, false},
+    {"sla_jobs", measure_sla_jobs, true, false},
+    {"wait_p50_s", measure_wait_p50, false, false},
+    {"wait_p95_s", measure_wait_p95, false, false},
+    {"moves_per_job", measure_moves_per_job, false, false},
+    {"efficiency_allocated", measure_efficiency_allocated, false, false},
+    {"efficiency_powered", measure_efficiency_powered, false, false},
+    {"decision_ms_p50", measure_decision_p50, false, true},
+    {"decision_ms_p99", measure_decision_p99, false, true},
+    {"device_kwh", measure_device_kwh, false, false},
+    {"host_kwh", measure_host_kwh, false, false},
+    {"idle_kwh", measure_idle_kwh, false, false},
+    {"asleep_kwh", measure_asleep_kwh, false, false},
+    {"wake_kwh", measure_wake_kwh, false, false},
+    {"wh_per_reference_gpu_hour", measure_wh_per_work, false, false},
+    {"work_reference_gpu_hours", measure_work_h, false, false},
+    {"first_estimate_error_percent", measure_estimate_error, false, false},
+    {"estimate_coverage90", measure_estimate_coverage, false, false},
+    {"end_s", measure_end_s, false, false},
 };
 
 static void count_jobs(const struct sweep_row *row, struct sim_result *sum)
@@ -154,8 +54,61 @@ static void count_jobs(const struct sweep_row *row, struct sim_result *sum)
     }
 }
 
-static void json_row(struct json_out *out, const struct sweep_row *row, bool timings)
+static void json_quarter(struct json_out *out, const struct sweep *sweep, size_t i,
+                         int part)
 {
+    struct quarter q = sweep_quarter(&sweep->rows[i], part);
+
+    json_out_begin_object(out);
+    json_out_key_number(out, "seconds", q.seconds);
+    json_out_key_number(out, "energy_kwh", q.energy_j / 3.6e6);
+    json_out_key_number(out, "work", q.work_h);
+    json_out_key_number(out, "wh_per_unit", quarter_wh_per_work(&q));
+    json_out_key_number(out, "wh_per_unit_to_oracle_percent",
+                        sweep_quarter_to_oracle(sweep, i, part));
+    json_out_key_number(out, "sla_time", quarter_sla_time(&q));
+    json_out_key_number(out, "moves", q.moves);
+    json_out_key_number(out, "first_estimates", q.sights);
+    json_out_key_number(out, "first_estimate_error_percent", quarter_error_percent(&q));
+    json_out_end(out);
+}
+
+static void json_quarters(struct json_out *out, const struct sweep *sweep, size_t i)
+{
+    json_out_key(out, "quarters");
+    json_out_begin_array(out);
+    for (int q = 0; q < QUARTERS; q++)
+        json_quarter(out, sweep, i, q);
+    json_out_end(out);
+    json_out_key(out, "after_last_arrival");
+    json_quarter(out, sweep, i, QUARTERS_AFTER);
+}
+
+/* Energy above that of the opponents the goals name, on the same seeds. */
+static void json_against(struct json_out *out, const struct sweep *sweep, size_t i)
+{
+    static const char *const opponents[][3] = {
+        {"least-energy", "energy_against_least_energy_percent",
+         "energy_against_least_energy_percent_ci"},
+        {"gavel-cost-packed", "energy_against_gavel_cost_packed_percent",
+         "energy_against_gavel_cost_packed_percent_ci"},
+    };
+
+    for (int k = 0; k < 2; k++) {
+        const struct sweep_row *base = sweep_peer(sweep, i, opponents[k][0]);
+        struct sweep_mean m = {NAN, NAN};
+
+        if (base)
+            m = sweep_paired(&sweep->rows[i], base, measure_energy_kwh, true);
+        json_out_key_number(out, opponents[k][1], m.mean);
+        json_out_key_number(out, opponents[k][2], m.half_width);
+    }
+}
+
+static void json_row(struct json_out *out, const struct sweep *sweep, size_t i,
+                     bool timings)
+{
+    const struct sweep_row *row = &sweep->rows[i];
     struct sim_result sum;
 
     count_jobs(row, &sum);
@@ -182,6 +135,8 @@ static void json_row(struct json_out *out, const struct sweep_row *row, bool tim
     json_out_key_int(out, "failed", (int64_t)sum.failed);
     json_out_key_int(out, "restarts", sum.restarts);
     json_out_key_int(out, "rounds", sum.rounds);
+    json_against(out, sweep, i);
+    json_quarters(out, sweep, i);
     json_out_end(out);
 }
 
@@ -215,6 +170,7 @@ void result_json(const struct sweep *sweep, const struct sweep_options *o, bool 
                  struct str *text)
 {
     struct json_out out;
+    struct goals goals;
 
     json_out_init(&out, text, true);
     json_out_begin_object(&out);
@@ -229,8 +185,13 @@ void result_json(const struct sweep *sweep, const struct sweep_options *o, bool 
     json_out_key(&out, "rows");
     json_out_begin_array(&out);
     for (size_t i = 0; i < sweep->row_count; i++)
-        json_row(&out, &sweep->rows[i], timings);
+        json_row(&out, sweep, i, timings);
     json_out_end(&out);
+    goals_init(&goals, sweep, o);
+    json_out_key_bool(&out, "goals_by_protocol", goals.by_protocol);
+    json_out_key(&out, "goals");
+    goals_json(&goals, &out);
+    goals_fini(&goals);
     json_out_end(&out);
 }
 
@@ -242,14 +203,14 @@ static size_t best_row(const struct sweep *sweep, double load, bool sleep)
 
     for (size_t i = 0; i < sweep->row_count; i++)
         if ((sweep->rows[i].load == load || isnan(load)) && sweep->rows[i].sleep == sleep)
-            best_sla = fmax(best_sla, sweep_mean(&sweep->rows[i], sla_time).mean);
+            best_sla = fmax(best_sla, sweep_mean(&sweep->rows[i], measure_sla_time).mean);
     for (size_t i = 0; i < sweep->row_count; i++) {
         const struct sweep_row *row = &sweep->rows[i];
-        double kwh = sweep_mean(row, energy_kwh).mean;
+        double kwh = sweep_mean(row, measure_energy_kwh).mean;
 
         if ((row->load != load && !isnan(load)) || row->sleep != sleep ||
             row->policy->model == SIM_MODEL_ORACLE ||
-            sweep_mean(row, sla_time).mean < best_sla - 0.005 || kwh >= best_kwh)
+            sweep_mean(row, measure_sla_time).mean < best_sla - 0.005 || kwh >= best_kwh)
             continue;
         best_kwh = kwh;
         best = i;
@@ -279,16 +240,16 @@ static void table_line(struct table *t, const struct sweep_row *row, bool best)
     else
         table_cellf(t, "%.0f%%", 100 * row->load);
     table_cell(t, row->sleep ? "on" : "off");
-    cell_with_interval(t, sweep_mean(row, energy_kwh), 1);
+    cell_with_interval(t, sweep_mean(row, measure_energy_kwh), 1);
     if (best)
         table_mark(t, TABLE_GOOD);
-    table_cellf(t, "%.0f", sweep_mean(row, wh_per_work).mean);
-    table_cellf(t, "%.2f", 100 * sweep_mean(row, sla_time).mean);
-    table_cellf(t, "%.1f", 100 * sweep_mean(row, sla_jobs).mean);
-    table_cellf(t, "%.1f", sweep_mean(row, wait_p95).mean / 60);
-    table_cellf(t, "%.3f", sweep_mean(row, efficiency_allocated).mean);
-    table_cellf(t, "%.3f", sweep_mean(row, efficiency_powered).mean);
-    table_cellf(t, "%.2f", sweep_mean(row, moves_per_job).mean);
+    table_cellf(t, "%.0f", sweep_mean(row, measure_wh_per_work).mean);
+    table_cellf(t, "%.2f", 100 * sweep_mean(row, measure_sla_time).mean);
+    table_cellf(t, "%.1f", 100 * sweep_mean(row, measure_sla_jobs).mean);
+    table_cellf(t, "%.1f", sweep_mean(row, measure_wait_p95).mean / 60);
+    table_cellf(t, "%.3f", sweep_mean(row, measure_efficiency_allocated).mean);
+    table_cellf(t, "%.3f", sweep_mean(row, measure_efficiency_powered).mean);
+    table_cellf(t, "%.2f", sweep_mean(row, measure_moves_per_job).mean);
     table_cellf(t, "%zu/%zu", sum.finished, sum.jobs);
 }
 

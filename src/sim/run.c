@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "loop/cluster.h"
+#include "loop/model/datasheet.h"
 #include "loop/model/feedback.h"
 #include "loop/model/initial.h"
 #include "loop/model/learned.h"
@@ -68,6 +69,8 @@ static struct model make_model(struct sim *sim, const struct cluster *cluster)
         return sim_oracle_create(&sim->truth, sim);
     case SIM_MODEL_FEEDBACK:
         return feedback_model_create(cluster->types, cluster->type_count);
+    case SIM_MODEL_SHEET:
+        return datasheet_model_create(cluster->types, cluster->type_count);
     case SIM_MODEL_INITIAL:
         return initial_model_take(learned_model(sim, cluster));
     case SIM_MODEL_LEARNED:
@@ -124,12 +127,16 @@ static void sim_init(struct sim *sim, const struct sim_options *options,
         sim->jobs[i].ends_s = NAN;
         sim->jobs[i].result.wait_s = NAN;
     }
+    quarters_init(&sim->quarters, w);
+    if (options->check)
+        sim->check = check_create(w->count, setup->cluster->device_count);
 }
 
 static void sim_fini(struct sim *sim)
 {
     loop_destroy(sim->loop);
     meter_destroy(sim->meter);
+    check_destroy(sim->check);
     recording_destroy(sim->recording);
     events_destroy(sim->events);
     vec_free(&sim->decision_ms);
@@ -240,19 +247,23 @@ static int run_round(struct sim *sim, struct err *err)
 {
     const struct action *actions;
     size_t count;
-    double began_s = clock_wall_s();
+    double began_s;
 
+    check_before_round(sim);
+    began_s = clock_wall_s();
     sim->round_due = false;
     if (loop_round(sim->loop, sim->now_s, &actions, &count, err) < 0)
         return -1;
     vec_push(&sim->decision_ms, (clock_wall_s() - began_s) * 1e3);
     sim->rounds++;
+    if (check_plan(sim, err) < 0)
+        return -1;
     sim_execute(sim, actions, count);
     /* What was just done may let a node sleep or a wait run out of grace: look again. */
     if (count > 0 || sim->quiet_rounds < QUIET_ROUNDS)
         sim_want_round(sim, sim->now_s + sim->options->round_s);
     sim->quiet_rounds = count > 0 ? 0 : sim->quiet_rounds + 1;
-    return 0;
+    return check_state(sim, err);
 }
 
 static void fill_events(struct sim *sim)
@@ -284,12 +295,13 @@ static int play(struct sim *sim, sim_progress *progress, void *progress_ctx,
     while (!all_over(sim) && events_pop(sim->events, &event)) {
         struct event next;
 
+        quarters_reach(sim, fmin(event.at_s, limit_s));
         if (event.at_s > limit_s) {
             sim->now_s = limit_s;
             return 0;
         }
         sim->now_s = event.at_s;
-        if (handle(sim, &event, err) < 0)
+        if (handle(sim, &event, err) < 0 || check_state(sim, err) < 0)
             return -1;
         if (events_peek(sim->events, &next) && next.at_s == sim->now_s)
             continue;

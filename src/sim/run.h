@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "loop/round.h"
 #include "sim/meter.h"
+#include "sim/quarters.h"
 #include "sim/recording.h"
 #include "sim/truth.h"
 
@@ -28,6 +29,7 @@ struct sim_options {
     double beside_sd;
     bool record_sights; /* keep the errors of first estimates, see recording.h */
     bool record_places; /* and who ran where */
+    bool check;         /* look for broken rules at every event, see check.h */
 };
 
 struct sim_options sim_default_options(void);
@@ -58,6 +60,7 @@ struct sim_result {
     long rounds;
     double decision_p50_ms, decision_p99_ms; /* of wall time: differs from run to run */
     struct refine_score estimates;
+    struct quarter quarters[QUARTERS_PARTS];
     struct sim_job_result *job_results; /* (jobs) */
     struct sim_recording *recording;    /* NULL: not asked for */
 };
@@ -67,6 +70,8 @@ enum sim_model {
     SIM_MODEL_LEARNED,  /* first estimates, refined by what is measured: the default */
     SIM_MODEL_INITIAL,  /* first estimates alone */
     SIM_MODEL_FEEDBACK, /* constants, corrected by measurements of the same job alone */
+    SIM_MODEL_SHEET,    /* data-sheet ratios and running means: for policies that ask for
+                           no rates, where learning would only cost time */
     SIM_MODEL_ORACLE,   /* the truth: a bound, not a policy */
 };
 

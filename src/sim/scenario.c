@@ -23,12 +23,12 @@
 
 static const struct scenario_builtin builtins[] = {
     {.name = "demo",
-     .summary = "48 GPUs of three generations, three days",
-     .days = 3,
+     .summary = "48 GPUs of three generations, two days",
+     .days = 2,
      .inference = 0.3,
      .several_gpus = 0.1,
      .diurnal = true,
-     .seeds = 8,
+     .seeds = 4,
      .loads = "80"},
     {.name = "standard",
      .summary = "108 GPUs of three generations, five days of Poisson arrivals",

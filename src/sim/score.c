@@ -4,6 +4,7 @@
 #include "sim/state.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A job has kept its promise when it was broken at most this share of its time. */
 #define VIOLATION_SHARE_MAX 0.05
@@ -99,6 +100,8 @@ void score_run(struct sim *sim, struct sim_result *r)
     r->job_results = mem_array(struct sim_job_result, r->jobs);
     add_jobs(sim, r);
     r->energy = meter_read(sim->meter, sim->now_s);
+    quarters_end(sim);
+    memcpy(r->quarters, sim->quarters.parts, sizeof(r->quarters));
     r->rounds = sim->rounds;
     r->estimates = *loop_score(sim->loop);
     r->decision_p50_ms =

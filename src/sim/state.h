@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "base/vec.h"
+#include "sim/check.h"
 #include "sim/events.h"
 #include "sim/run.h"
 
@@ -37,6 +38,8 @@ struct sim {
     struct loop *loop;
     struct meter *meter;
     struct sim_recording *recording; /* NULL: nobody records */
+    struct check *check;             /* NULL: nobody checks */
+    struct quarters quarters;
     struct events *events;
     struct rng noise, failures;
     struct sim_job *jobs; /* (workload.count) request id - 1 is the index */

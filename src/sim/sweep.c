@@ -69,7 +69,13 @@ static int run_task(struct work *w, size_t task, struct err *err)
 
     recorded.record_sights = o->record;
     recorded.record_places = o->record && seed == 0 && load == sweep_recorded_load(o);
-    return sim_run(&recorded, &setup, NULL, NULL, &row->runs[seed], err);
+    if (sim_run(&recorded, &setup, NULL, NULL, &row->runs[seed], err) == 0)
+        return 0;
+    if (isnan(row->load))
+        return err_prefix(err, "%s, seed %llu", row->policy->name,
+                          (unsigned long long)sim.seed);
+    return err_prefix(err, "%s at %.0f %% load, seed %llu", row->policy->name,
+                      100 * row->load, (unsigned long long)sim.seed);
 }
 
 static void *worker(void *arg)
@@ -245,4 +251,84 @@ struct sweep_mean sweep_mean(const struct sweep_row *row,
 size_t sweep_recorded_load(const struct sweep_options *options)
 {
     return options->load_count / 2;
+}
+
+struct quarter sweep_quarter(const struct sweep_row *row, int part)
+{
+    struct quarter mean = {0};
+
+    for (int s = 0; s < row->seeds; s++) {
+        const struct quarter *q = &row->runs[s].quarters[part];
+
+        mean.seconds += q->seconds / row->seeds;
+        mean.energy_j += q->energy_j / row->seeds;
+        mean.work_h += q->work_h / row->seeds;
+        mean.counted_s += q->counted_s / row->seeds;
+        mean.violated_s += q->violated_s / row->seeds;
+        mean.moves += q->moves / row->seeds;
+        mean.sights += q->sights / row->seeds;
+        mean.log_error += q->log_error / row->seeds;
+    }
+    return mean;
+}
+
+struct sweep_mean sweep_paired(const struct sweep_row *row, const struct sweep_row *base,
+                               double (*value)(const struct sim_result *), bool percent)
+{
+    int seeds = row->seeds < base->seeds ? row->seeds : base->seeds;
+    double *differences = mem_array(double, (size_t)seeds);
+    struct sweep_mean mean;
+
+    for (int s = 0; s < seeds; s++) {
+        double mine = value(&row->runs[s]), other = value(&base->runs[s]);
+
+        differences[s] =
+            percent ? (other > 0 ? 100 * (mine / other - 1) : NAN) : mine - other;
+    }
+    mean = sweep_mean_of(differences, seeds);
+    free(differences);
+    return mean;
+}
+
+static bool same_load(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* Where policies come a second time, as without sleep, another group begins. */
+size_t sweep_group(const struct sweep *sweep, size_t first)
+{
+    const struct sweep_row *rows = &sweep->rows[first];
+    size_t n = 1;
+
+    while (first + n < sweep->row_count && same_load(rows[n].load, rows[0].load) &&
+           rows[n].policy != rows[0].policy)
+        n++;
+    return n;
+}
+
+const struct sweep_row *sweep_peer(const struct sweep *sweep, size_t i,
+                                   const char *policy)
+{
+    size_t first = 0, count = sweep_group(sweep, 0);
+
+    while (first + count <= i) {
+        first += count;
+        count = sweep_group(sweep, first);
+    }
+    for (size_t k = first; k < first + count; k++)
+        if (!strcmp(sweep->rows[k].policy->name, policy))
+            return &sweep->rows[k];
+    return NULL;
+}
+
+double sweep_quarter_to_oracle(const struct sweep *sweep, size_t i, int part)
+{
+    const struct sweep_row *oracle = sweep_peer(sweep, i, "oracle");
+    struct quarter mine = sweep_quarter(&sweep->rows[i], part), best;
+
+    if (!oracle)
+        return NAN;
+    best = sweep_quarter(oracle, part);
+    return 100 * (quarter_wh_per_work(&mine) / quarter_wh_per_work(&best) - 1);
 }

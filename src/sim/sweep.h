@@ -56,4 +56,26 @@ size_t sweep_recorded_load(const struct sweep_options *options);
 struct sweep_mean sweep_mean(const struct sweep_row *row,
                              double (*value)(const struct sim_result *));
 
+/* One part of a row's runs, see quarters.h: means over the seeds, so that a ratio of two
+ * is that of all runs together. */
+struct quarter sweep_quarter(const struct sweep_row *row, int part);
+
+/* Energy for each unit of work in that part, in percent above the oracle's in the same
+ * part: what the cluster's filling up has in common cancels out.  NaN without a row of
+ * that name. */
+double sweep_quarter_to_oracle(const struct sweep *sweep, size_t i, int part);
+
+/* Differences seed by seed, so that what the seeds have in common cancels out: as they
+ * are, or in percent of the base (NaN where that is 0). */
+struct sweep_mean sweep_paired(const struct sweep_row *row, const struct sweep_row *base,
+                               double (*value)(const struct sim_result *), bool percent);
+
+/* How many rows from this one on belong together: one load, with or without sleep, each
+ * policy once. */
+size_t sweep_group(const struct sweep *sweep, size_t first);
+
+/* The row of this policy in the group of row `i`; NULL: there is none. */
+const struct sweep_row *sweep_peer(const struct sweep *sweep, size_t i,
+                                   const char *policy);
+
 #endif

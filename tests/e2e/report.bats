@@ -21,7 +21,7 @@ simulate() { # directory, option...
 @test "the page is there with every section and every policy" {
     simulate "$out" --policy all
     local page="$out/report.html"
-    for id in rows energy against promises pareto parts ingredients learning timeline \
+    for id in rows goals energy against promises pareto parts ingredients learning timeline \
         basis reading again; do
         grep -q "<section id=\"$id\">" "$page"
         grep -q "href=\"#$id\"" "$page"

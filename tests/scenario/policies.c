@@ -51,6 +51,7 @@ static struct sim_result run(const struct policy *policy, bool sleep)
     struct sim_result result = {0};
     struct err err = {0};
 
+    options.check = true;
     options.settings.sleep = sleep;
     if (sim_run(&options, &setup, NULL, NULL, &result, &err) < 0)
         fail_msg("%s: %s", policy->name, err.text);

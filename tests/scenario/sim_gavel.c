@@ -56,6 +56,7 @@ static struct sweep run(const char *trace, const char *policies)
     struct err err = {0};
 
     o.sim.node_mtbf_s = 60 * 86400.0;
+    o.sim.check = true;
     assert_int_equal(policy_parse_list(policies, o.policies, &o.policy_count, &err), 0);
     if (sweep_run(&sweep, &o, NULL, NULL, &err) < 0)
         fail_msg("%s", err.text);

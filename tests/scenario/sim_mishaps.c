@@ -17,6 +17,7 @@ static struct sweep_options demo(const char *policies)
                               .seeds = 1};
     struct err err = {0};
 
+    o.sim.check = true;
     assert_int_equal(policy_parse_list(policies, o.policies, &o.policy_count, &err), 0);
     return o;
 }
@@ -82,6 +83,7 @@ static void pairs_that_never_fit_are_learned(void **state)
     static const char *const policies[] = {"pack-blind", "corgi"};
 
     (void)state;
+    options.check = true;
     for (int g = 0; g < 2; g++)
         for (int a = 0; a < 4; a++)
             for (int b = 0; b < 4; b++)

@@ -18,6 +18,7 @@ static struct sweep_options all_policies(const char *workload, double load)
                               .seeds = 2};
     struct err err = {0};
 
+    o.sim.check = true;
     assert_int_equal(policy_parse_list("all", o.policies, &o.policy_count, &err), 0);
     return o;
 }
@@ -99,6 +100,7 @@ static void every_policy_does_the_same_work(void **state)
         struct sim_result r;
 
         options.node_mtbf_s = 3 * 86400;
+        options.check = true;
         if (sim_run(&options, &setup, NULL, NULL, &r, &err) < 0)
             fail_msg("%s: %s", all[p].name, err.text);
         assert_int_equal(r.finished, count);

@@ -186,6 +186,34 @@ static void the_parts_sum_to_the_total_whatever_happens(void **state)
     assert_true(t.asleep_j < t.idle_j && t.allocated_s < 4 * now_s);
 }
 
+static void a_peek_is_a_read_that_books_nothing(void **state)
+{
+    struct bench *b = *state;
+    struct meter_totals peeked, read;
+
+    cluster_seat(b->cluster, 0, 7);
+    meter_device(b->meter, 0, 200, 10);
+    peeked = meter_peek(b->meter, 50);
+    assert_near(peeked.device_j, 200 * 40, 1e-9);
+    peeked = meter_peek(b->meter, 30); /* earlier again: nothing was booked */
+    assert_near(peeked.device_j, 200 * 20, 1e-9);
+    read = meter_read(b->meter, 30);
+    assert_memory_equal(&peeked, &read, sizeof(read));
+}
+
+static void a_change_nobody_noted_is_stale(void **state)
+{
+    struct bench *b = *state;
+
+    assert_int_equal(meter_stale_node(b->meter), -1);
+    b->cluster->nodes[1].state = NODE_ASLEEP;
+    assert_int_equal(meter_stale_node(b->meter), 1);
+    meter_node(b->meter, 1, 10);
+    assert_int_equal(meter_stale_node(b->meter), -1);
+    cluster_seat(b->cluster, 0, 7);
+    assert_int_equal(meter_stale_node(b->meter), 0);
+}
+
 int main(void)
 {
 #define METER_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -197,6 +225,8 @@ int main(void)
         METER_TEST(a_node_that_is_down_draws_nothing),
         METER_TEST(empty_nodes_are_free_after_the_last_arrival),
         METER_TEST(the_parts_sum_to_the_total_whatever_happens),
+        METER_TEST(a_peek_is_a_read_that_books_nothing),
+        METER_TEST(a_change_nobody_noted_is_stale),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

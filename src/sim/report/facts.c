@@ -3,17 +3,13 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "sim/measure.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define J_PER_KWH 3.6e6
-
-static double kwh(const struct sim_result *r)
-{
-    return r->energy.total_j / J_PER_KWH;
-}
 
 static double sla_time(const struct sim_result *r)
 {
@@ -30,31 +26,6 @@ static double wait_p95_min(const struct sim_result *r)
     return r->wait_p95_s / 60;
 }
 
-static double moves(const struct sim_result *r)
-{
-    return r->moves_per_job;
-}
-
-static double wh_per_work(const struct sim_result *r)
-{
-    return r->work_h > 0 ? r->energy.total_j / 3600 / r->work_h : NAN;
-}
-
-static double efficiency_allocated(const struct sim_result *r)
-{
-    return r->energy.allocated_s > 0 ? r->useful_h / (r->energy.allocated_s / 3600) : NAN;
-}
-
-static double efficiency_powered(const struct sim_result *r)
-{
-    return r->energy.powered_s > 0 ? r->useful_h / (r->energy.powered_s / 3600) : NAN;
-}
-
-static double decision_p99(const struct sim_result *r)
-{
-    return r->decision_p99_ms;
-}
-
 /* By name: what is called neither Corgi nor oracle counts as an opponent, which is the
  * stricter reading. */
 static enum facts_role role_of(const struct policy *policy)
@@ -66,25 +37,6 @@ static enum facts_role role_of(const struct policy *policy)
     if (str_starts(policy->name, "corgi-") || !strcmp(policy->name, "feedback-only"))
         return FACTS_VARIANT;
     return FACTS_OPPONENT;
-}
-
-/* Differences seed by seed: what the seeds have in common cancels out. */
-static struct sweep_mean paired(const struct sweep_row *row, const struct sweep_row *base,
-                                double (*value)(const struct sim_result *), bool percent)
-{
-    int seeds = row->seeds < base->seeds ? row->seeds : base->seeds;
-    double *differences = mem_array(double, (size_t)seeds);
-    struct sweep_mean mean;
-
-    for (int s = 0; s < seeds; s++) {
-        double mine = value(&row->runs[s]), other = value(&base->runs[s]);
-
-        differences[s] =
-            percent ? (other > 0 ? 100 * (mine / other - 1) : NAN) : mine - other;
-    }
-    mean = sweep_mean_of(differences, seeds);
-    free(differences);
-    return mean;
 }
 
 static void fill_parts(struct facts_line *line)
@@ -108,31 +60,31 @@ static void fill_line(struct facts_line *line, const struct sweep_row *row)
     *line = (struct facts_line){
         .row = row,
         .role = role_of(row->policy),
-        .kwh = sweep_mean(row, kwh),
+        .kwh = sweep_mean(row, measure_energy_kwh),
         .sla_time = sweep_mean(row, sla_time),
         .sla_jobs = sweep_mean(row, sla_jobs),
         .against = {NAN, NAN},
         .against_corgi = {NAN, NAN},
         .sla_against_corgi = {NAN, NAN},
         .wait_p95_min = sweep_mean(row, wait_p95_min).mean,
-        .moves = sweep_mean(row, moves).mean,
-        .wh_per_work = sweep_mean(row, wh_per_work).mean,
-        .efficiency_allocated = sweep_mean(row, efficiency_allocated).mean,
-        .efficiency_powered = sweep_mean(row, efficiency_powered).mean,
-        .decision_p99_ms = sweep_mean(row, decision_p99).mean,
+        .moves = sweep_mean(row, measure_moves_per_job).mean,
+        .wh_per_work = sweep_mean(row, measure_wh_per_work).mean,
+        .efficiency_allocated = sweep_mean(row, measure_efficiency_allocated).mean,
+        .efficiency_powered = sweep_mean(row, measure_efficiency_powered).mean,
+        .decision_p99_ms = sweep_mean(row, measure_decision_p99).mean,
     };
     fill_parts(line);
 }
 
 static bool keeps_as_well(const struct facts_line *line, const struct facts_line *other)
 {
-    return line->sla_time.mean >= other->sla_time.mean - FACTS_MARGIN_TIME &&
-           line->sla_jobs.mean >= other->sla_jobs.mean - FACTS_MARGIN_JOBS;
+    return line->sla_time.mean >= other->sla_time.mean - GOALS_MARGIN_TIME &&
+           line->sla_jobs.mean >= other->sla_jobs.mean - GOALS_MARGIN_JOBS;
 }
 
 static bool keeps(const struct facts_line *line, const struct facts_line *corgi)
 {
-    if (line->sla_time.mean >= FACTS_GOAL_TIME && line->sla_jobs.mean >= FACTS_GOAL_JOBS)
+    if (line->sla_time.mean >= GOALS_SLA_TIME && line->sla_jobs.mean >= GOALS_SLA_JOBS)
         return true;
     return corgi && keeps_as_well(line, corgi);
 }
@@ -209,12 +161,14 @@ static void compare(struct facts_load *l)
         struct facts_line *line = &l->lines[i];
 
         if (l->reference >= 0)
-            line->against = paired(line->row, l->lines[l->reference].row, kwh, true);
+            line->against = sweep_paired(line->row, l->lines[l->reference].row,
+                                         measure_energy_kwh, true);
         if (l->corgi < 0)
             continue;
-        line->against_corgi = paired(line->row, l->lines[l->corgi].row, kwh, true);
+        line->against_corgi =
+            sweep_paired(line->row, l->lines[l->corgi].row, measure_energy_kwh, true);
         line->sla_against_corgi =
-            paired(line->row, l->lines[l->corgi].row, sla_time, false);
+            sweep_paired(line->row, l->lines[l->corgi].row, sla_time, false);
     }
     /* Against themselves there is nothing to vary. */
     if (l->reference >= 0)
@@ -228,18 +182,6 @@ static void compare(struct facts_load *l)
 static bool same_load(double a, double b)
 {
     return a == b || (isnan(a) && isnan(b));
-}
-
-/* Rows of one load; where policies come a second time, as without sleep, another group
- * begins. */
-static size_t count_group(const struct sweep_row *rows, size_t count)
-{
-    size_t n = 1;
-
-    while (n < count && same_load(rows[n].load, rows[0].load) &&
-           rows[n].policy != rows[0].policy)
-        n++;
-    return n;
 }
 
 static void name_group(struct facts_load *l, const struct sweep_row *rows, bool again)
@@ -264,7 +206,7 @@ void facts_init(struct facts *facts, const struct sweep *sweep)
         struct facts_load *l = &facts->loads[facts->load_count++];
         bool again;
 
-        l->count = count_group(&sweep->rows[i], sweep->row_count - i);
+        l->count = sweep_group(sweep, i);
         again = i > 0 && same_load(sweep->rows[i - 1].load, sweep->rows[i].load);
         name_group(l, &sweep->rows[i], again);
         facts->again = facts->again || again;

@@ -8,14 +8,8 @@
 #ifndef CORGI_SIM_REPORT_FACTS_H
 #define CORGI_SIM_REPORT_FACTS_H
 
+#include "sim/goals.h"
 #include "sim/sweep.h"
-
-/* A saving counts only where promises are kept as well, up to so many points; the goals
- * are what a policy must reach to be called good at it on its own. */
-#define FACTS_MARGIN_TIME 0.5
-#define FACTS_MARGIN_JOBS 2.0
-#define FACTS_GOAL_TIME   99.3
-#define FACTS_GOAL_JOBS   97.0
 
 enum facts_role { FACTS_CORGI, FACTS_VARIANT, FACTS_OPPONENT, FACTS_ORACLE };
 

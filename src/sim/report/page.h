@@ -35,6 +35,8 @@ void page_pareto(struct page *p);
 void page_parts(struct page *p);
 void page_ingredients(struct page *p);
 void page_learning(struct page *p);
+void page_quarters(struct page *p); /* the end of that section */
+void page_goals(struct page *p);
 void page_timeline(struct page *p);
 void page_basis(struct page *p);
 void page_reading(struct page *p);

@@ -159,8 +159,8 @@ void page_against(struct page *p)
 
 void page_promises(struct page *p)
 {
-    const struct chart_dots_axis axis = {.line = FACTS_GOAL_TIME,
-                                         .low = FACTS_GOAL_TIME,
+    const struct chart_dots_axis axis = {.line = GOALS_SLA_TIME,
+                                         .low = GOALS_SLA_TIME,
                                          .high = 100,
                                          .least = 90,
                                          .most = 100,
@@ -194,7 +194,7 @@ static void pareto_figure(struct page *p, const struct facts_load *l)
         .y_unit = "job-time with a broken promise, %",
         .least = BROKEN_LEAST,
         .most = 100,
-        .goal = 100 - FACTS_GOAL_TIME,
+        .goal = 100 - GOALS_SLA_TIME,
         .goal_label = "goal",
     };
     struct chart_point *points = mem_array(struct chart_point, l->count);

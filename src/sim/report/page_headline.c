@@ -148,15 +148,15 @@ static void say_goals(struct page *p)
     for (size_t i = 0; i < p->facts.load_count; i++) {
         const struct facts_load *l = &p->facts.loads[i];
 
-        missed += l->corgi >= 0 && (l->lines[l->corgi].sla_time.mean < FACTS_GOAL_TIME ||
-                                    l->lines[l->corgi].sla_jobs.mean < FACTS_GOAL_JOBS);
+        missed += l->corgi >= 0 && (l->lines[l->corgi].sla_time.mean < GOALS_SLA_TIME ||
+                                    l->lines[l->corgi].sla_jobs.mean < GOALS_SLA_JOBS);
     }
     if (missed == 0)
         return;
     str_addf(&text,
              "Corgi itself misses the goal of %.1f %% of job-time and %.0f %% of "
              "jobs with their promise kept",
-             FACTS_GOAL_TIME, FACTS_GOAL_JOBS);
+             GOALS_SLA_TIME, GOALS_SLA_JOBS);
     add_where(&text, &p->facts, missed);
     str_add(&text, ".");
     page_paragraph(p, str_text(&text));

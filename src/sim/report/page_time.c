@@ -6,9 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#define BINS     12
-#define QUARTERS 4
-#define DAY_S    86400.0
+#define BINS  12
+#define DAY_S 86400.0
 
 /* The row whose learning is shown: Corgi's, else that of the first policy that learns. */
 static const struct facts_line *learner(const struct facts_load *l)
@@ -99,6 +98,7 @@ void page_learning(struct page *p)
     page_section(p, "learning", "What it learns");
     if (count == 0) {
         page_paragraph(p, "No errors of estimates were recorded.");
+        page_quarters(p);
         page_section_end(p);
         return;
     }
@@ -114,6 +114,7 @@ void page_learning(struct page *p)
     learning_chart(p, count, of);
     learning_table(p, count, of);
     str_add(p->out, "</div>\n");
+    page_quarters(p);
     page_section_end(p);
     str_fini(&text);
 }

@@ -59,6 +59,7 @@ static const struct {
     void (*write)(struct page *p);
 } sections[] = {
     {"rows", "All rows", page_table},
+    {"goals", "Goals", page_goals},
     {"energy", "Energy", page_energy},
     {"against", "Against the reference", page_against},
     {"promises", "Promises", page_promises},
