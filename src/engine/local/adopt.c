@@ -20,7 +20,7 @@
 static bool probe_by_file(struct local_engine *e, const struct attempt *a,
                           struct procs_id *probe)
 {
-    struct attempt_marks marks;
+    struct attempt_marks marks = {0};
     struct procs_id child;
 
     attempt_marks(&marks, e->state_dir, a->job, a->number);
@@ -47,7 +47,7 @@ static bool is_probe(pid_t pid)
 static bool probe_by_marks(struct local_engine *e, const struct attempt *a,
                            struct procs_id *probe)
 {
-    struct attempt_marks marks;
+    struct attempt_marks marks = {0};
 
     attempt_marks(&marks, e->state_dir, a->job, a->number);
     for (size_t i = 0; i < e->procs.all.count; i++) {

@@ -143,7 +143,7 @@ void stop_probe_gone(struct local_engine *e, struct attempt *a)
  * session, below whatever parent. */
 static void add_marked(struct local_engine *e, struct attempt *a)
 {
-    struct attempt_marks marks;
+    struct attempt_marks marks = {0};
 
     attempt_marks(&marks, e->state_dir, a->job, a->number);
     for (size_t i = 0; i < e->procs.all.count; i++) {

@@ -130,7 +130,7 @@ static bool find_gang(struct steady *s, int job, struct seats *best)
 {
     uint64_t allowed = s->jobs.items[job].status->job.types_allowed;
     bool *used = mem_array(bool, (size_t)s->in->cluster->node_count);
-    struct seats found;
+    struct seats found = {.cost = 0};
 
     best->cost = STEADY_NEVER / 2;
     for (int t = 0; t < s->in->cluster->type_count; t++)
@@ -158,7 +158,7 @@ static bool place(struct steady *s, struct plan *plan, int job)
 {
     const struct job_status *status = s->jobs.items[job].status;
     double waited_s = s->in->now_s - status->job.submitted_s;
-    struct seats seats;
+    struct seats seats = {.cost = 0};
 
     if (!(status->job.devices > 1 ? find_gang : find_single)(s, job, &seats))
         return false;
