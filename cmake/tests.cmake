@@ -47,6 +47,13 @@ endfunction()
 corgi_c_tests(unit)
 corgi_c_tests(scenario)
 
+# Much arithmetic on one thread: ten minutes and more under sanitizers, and their parts are
+# in other tests.  ./test leaves the label out there.
+set_property(TEST
+    test_eval_tables scenario_estimate_eval scenario_policies scenario_optimize_levers
+    scenario_optimize_measured scenario_sim_gavel scenario_sim_synthetic
+    APPEND PROPERTY LABELS long)
+
 # Jobs for the end-to-end tests of the local engine.
 add_executable(cpu_job ${CMAKE_SOURCE_DIR}/tests/support/cpu_job.c)
 target_compile_definitions(cpu_job PRIVATE _GNU_SOURCE)
