@@ -286,19 +286,19 @@ struct kinds_pair kinds_pair_on(struct kinds *k, int a, int b, int type)
     return turned(*pair, first != a);
 }
 
-bool kinds_group_on(struct kinds *k, const int *kinds, int count, int type, float *rate,
+bool kinds_group_on(struct kinds *k, const int *members, int count, int type, float *rate,
                     float *watts)
 {
     struct combination where = {.type = type, .count = count};
     struct prediction p;
 
     for (int e = 0; e < count; e++)
-        where.members[e] = (struct member){&kinds_job(k, kinds[e])->job, 1};
+        where.members[e] = (struct member){&kinds_job(k, members[e])->job, 1};
     belief_predict(k->in->model, &where, &p);
     k->asked++;
     for (int e = 0; e < count; e++)
         rate[e] = (float)belief_at_confidence(&p.rate[e],
-                                              confidence_of(k, kinds_job(k, kinds[e])));
+                                              confidence_of(k, kinds_job(k, members[e])));
     *watts = (float)p.watts.value;
     return p.fits >= 0.5;
 }

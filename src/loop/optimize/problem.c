@@ -133,7 +133,7 @@ void problem_number_tasks(struct problem *p)
 bool problem_rates(const struct problem *p, int variant, const int *jobs, int count,
                    float *rate, float *watts)
 {
-    int classes[PROBLEM_MAX_SHARE];
+    int classes[PROBLEM_MAX_SHARE] = {0};
     size_t at;
 
     for (int e = 0; e < count; e++)
