@@ -41,7 +41,7 @@ static void speak(int kept)
 }
 
 struct mip_result mip_solve(const struct lp *lp, const bool *integer, double limit_s,
-                            double gap, double *values)
+                            double gap, bool plan_known, double *values)
 {
     struct lp_matrix m = lp_matrix(lp);
     Cbc_Model *model = Cbc_newModel();
@@ -55,9 +55,11 @@ struct mip_result mip_solve(const struct lp *lp, const bool *integer, double lim
             Cbc_setInteger(model, c);
     set(model, "seconds", limit_s);
     set(model, "ratioGap", gap);
-    Cbc_setParameter(model, "timeMode",
-                     "cpu"); /* other work on the machine is no matter */
+    /* Other work on the machine is no matter. */
+    Cbc_setParameter(model, "timeMode", "cpu");
     Cbc_setParameter(model, "log", "0");
+    if (plan_known)
+        Cbc_setParameter(model, "heuristicsOnOff", "off");
     Cbc_solve(model);
     r.proven = Cbc_isProvenOptimal(model);
     r.found = r.proven || Cbc_numberSavedSolutions(model) > 0;

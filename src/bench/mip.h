@@ -13,8 +13,10 @@ struct mip_result {
     double bound;
 };
 
-/* integer (columns); values (columns) is filled when a solution was found. */
+/* integer (columns); values (columns) is filled when a solution was found.  With a plan
+ * that is known already no time goes into looking for a first one: with its heuristics
+ * the library also ends the process on some of our small programs. */
 struct mip_result mip_solve(const struct lp *lp, const bool *integer, double limit_s,
-                            double gap, double *values);
+                            double gap, bool plan_known, double *values);
 
 #endif

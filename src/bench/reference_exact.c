@@ -77,7 +77,7 @@ static void solve_kept(struct reference *r, double bound, double known)
 
     for (int c = 0; c < r->count; c++)
         integer[c] = true;
-    m = mip_solve(r->lp, integer, r->limit_s, GAP, values);
+    m = mip_solve(r->lp, integer, r->limit_s, GAP, true, values);
     r->result->proven = m.proven;
     r->result->bound = fmax(bound, fmin(m.bound, known));
     if (m.found && m.objective < known - 1e-6 * fabs(known))

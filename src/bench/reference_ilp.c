@@ -16,7 +16,7 @@ static void solve(struct reference *r, bool all_integer)
 
     for (int c = 0; c < r->count; c++)
         integer[c] = all_integer || r->columns[c].type >= 0;
-    m = mip_solve(r->lp, integer, r->limit_s, GAP, values);
+    m = mip_solve(r->lp, integer, r->limit_s, GAP, false, values);
     r->result->proven = m.proven;
     r->result->bound = m.bound;
     if (m.found)
