@@ -176,6 +176,8 @@ static void factorize(struct core *core)
 {
     double jitter = 0;
 
+    if (core->count == 0)
+        return;
     fill_covariance(core, jitter);
     while (dense_cholesky(core->factor, core->count, core->capacity) < 0) {
         jitter = jitter > 0 ? jitter * 10 : JITTER_VAR;
@@ -249,7 +251,8 @@ void core_revise_all(struct core *core, const double *values, const double *extr
 void core_pop(struct core *core)
 {
     assert(core->count > 0);
-    core->count--;
+    if (--core->count == 0)
+        return;
     solve_weights(core); /* rows before the last do not know of it */
 }
 
