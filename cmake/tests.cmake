@@ -32,8 +32,11 @@ function(corgi_c_tests label)
         endif()
         set_target_properties(${name} PROPERTIES
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-        if(name MATCHES "_gpu_")
+        if(name MATCHES "_gpu_|local_gpus")
             add_dependencies(${name} fake_nvml fake_rocm) # loaded at run time
+        endif()
+        if(name MATCHES "scenario_local_")
+            add_dependencies(${name} corgi-probe) # started at run time
         endif()
         add_test(NAME ${name} COMMAND ${name})
         set_tests_properties(${name} PROPERTIES
@@ -43,6 +46,14 @@ endfunction()
 
 corgi_c_tests(unit)
 corgi_c_tests(scenario)
+
+# Jobs for the end-to-end tests of the local engine.
+add_executable(cpu_job ${CMAKE_SOURCE_DIR}/tests/support/cpu_job.c)
+target_compile_definitions(cpu_job PRIVATE _GNU_SOURCE)
+target_compile_options(cpu_job PRIVATE -O2 -Wall -Wextra) # as fast under any preset
+target_link_libraries(cpu_job PRIVATE m)
+set_target_properties(cpu_job PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 foreach(label e2e browser)
     file(GLOB bats_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${label}/*.bats)

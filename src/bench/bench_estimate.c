@@ -5,6 +5,7 @@
 #include "base/json_out.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "bench/torch.h"
 #include "loop/core/statnet.h"
 #include "loop/refine/pairs.h"
 #include "world/world.h"
@@ -62,7 +63,7 @@ static void setup(struct bench *b, const struct bench_estimate_options *o)
         pairs_add_gpu(b->pairs, &(struct gpu_trait){0.3 * g - 1, 0.2 * g - 0.7});
     for (int j = 0; j < b->jobs; j++) {
         struct job_trait trait = {j / BATCHES_OF_FAMILY, 2 + 0.5 * (j % 5),
-                                  rng_range(&b->rng, 6.5, 9.5)};
+                                  rng_range(&b->rng, 6.5, 9.5), 0};
 
         pairs_add_job(b->pairs, &trait);
         b->others[j] = j;
@@ -95,8 +96,33 @@ static double refine_ms(struct bench *b)
         double start = clock_cpu_s();
 
         observe(b);
+        pairs_core(b->pairs); /* until it is ready for the next question */
         times[r] = 1000 * (clock_cpu_s() - start);
     }
+    return median(times);
+}
+
+/* P2 alone, for as many cells as a new job has: what libtorch is compared with. */
+static double network_ms(struct bench *b)
+{
+    size_t count = ((size_t)b->jobs - 1) * (size_t)b->gpus;
+    struct statnet *net = statnet_shipped("p2");
+    struct statnet_row *rows = mem_array(struct statnet_row, count + 1);
+    struct statnet_guess *out = mem_array(struct statnet_guess, count + 1);
+    double times[RUNS];
+
+    for (size_t i = 0; i < count; i++)
+        for (int f = 0; f < STATS_FEATURES; f++)
+            rows[i].x[f] = (float)rng_normal(&b->rng);
+    for (int r = 0; r < RUNS; r++) {
+        double start = clock_cpu_s();
+
+        statnet_predict(net, rows, count, out);
+        times[r] = 1000 * (clock_cpu_s() - start);
+    }
+    statnet_destroy(net);
+    free(rows);
+    free(out);
     return median(times);
 }
 
@@ -122,28 +148,46 @@ static double train_step_ms(struct bench *b)
     return median(times);
 }
 
-static void print(const struct bench_estimate_options *o, const struct bench *b,
-                  const double ms[3], FILE *out)
+struct measured_times {
+    double initial, refine, train_step, network; /* ms */
+    bool compared;
+    struct torch_times torch;
+};
+
+static void print_text(const struct bench *b, const struct measured_times *ms, FILE *out)
+{
+    fprintf(out,
+            "one new job, %d GPU types, %d co-runners: %.2f ms\n"
+            "one measurement absorbed, %zu in memory: %.2f ms\n"
+            "one online training step, batch %d: %.2f ms\n"
+            "the network alone for as many cells: %.2f ms\n",
+            b->gpus, b->jobs - 1, ms->initial, pairs_count(b->pairs), ms->refine, BATCH,
+            ms->train_step, ms->network);
+    if (ms->compared)
+        fprintf(out, "libtorch: training step %.2f ms, network alone %.2f ms\n",
+                ms->torch.train_step_ms, ms->torch.network_ms);
+    else
+        fputs("libtorch: not built here, so not compared\n", out);
+}
+
+static void print_json(const struct bench *b, const struct measured_times *ms, FILE *out)
 {
     struct str text = {0};
     struct json_out json;
 
-    if (!o->json) {
-        fprintf(out,
-                "one new job, %d GPU types, %d co-runners: %.2f ms\n"
-                "one measurement absorbed, %zu in memory: %.2f ms\n"
-                "one online training step, batch %d: %.2f ms\n",
-                b->gpus, b->jobs - 1, ms[0], pairs_count(b->pairs), ms[1], BATCH, ms[2]);
-        return;
-    }
     json_out_init(&json, &text, true);
     json_out_begin_object(&json);
     json_out_key_int(&json, "gpus", b->gpus);
     json_out_key_int(&json, "corunners", b->jobs - 1);
     json_out_key_int(&json, "observations", (int64_t)pairs_count(b->pairs));
-    json_out_key_number(&json, "initial_ms", ms[0]);
-    json_out_key_number(&json, "refine_ms", ms[1]);
-    json_out_key_number(&json, "train_step_ms", ms[2]);
+    json_out_key_number(&json, "initial_ms", ms->initial);
+    json_out_key_number(&json, "refine_ms", ms->refine);
+    json_out_key_number(&json, "train_step_ms", ms->train_step);
+    json_out_key_number(&json, "network_ms", ms->network);
+    if (ms->compared) {
+        json_out_key_number(&json, "torch_network_ms", ms->torch.network_ms);
+        json_out_key_number(&json, "torch_train_step_ms", ms->torch.train_step_ms);
+    }
     json_out_end(&json);
     fputs(str_text(&text), out);
     str_fini(&text);
@@ -152,8 +196,8 @@ static void print(const struct bench_estimate_options *o, const struct bench *b,
 int bench_estimate_main(const struct bench_estimate_options *o, FILE *out,
                         struct err *err)
 {
+    struct measured_times ms;
     struct bench b = {0};
-    double ms[3];
 
     if (o->gpus < 0 || o->gpus > WORLD_MAX_GPUS || o->corunners < 0 ||
         o->corunners > WORLD_MAX_CLASSES || o->observations < 0 ||
@@ -162,10 +206,15 @@ int bench_estimate_main(const struct bench_estimate_options *o, FILE *out,
                        "at most %d GPU types, %d co-runners and %d observations",
                        WORLD_MAX_GPUS, WORLD_MAX_CLASSES, PAIRS_MAX - 2 * RUNS);
     setup(&b, o);
-    ms[0] = initial_ms(&b);
-    ms[1] = refine_ms(&b);
-    ms[2] = train_step_ms(&b);
-    print(o, &b, ms, out);
+    ms.initial = initial_ms(&b);
+    ms.refine = refine_ms(&b);
+    ms.train_step = train_step_ms(&b);
+    ms.network = network_ms(&b);
+    ms.compared = torch_measure((b.jobs - 1) * b.gpus, &ms.torch);
+    if (o->json)
+        print_json(&b, &ms, out);
+    else
+        print_text(&b, &ms, out);
     pairs_destroy(b.pairs);
     free(b.others);
     return 0;

@@ -82,7 +82,7 @@ void reference_plan(struct reference *r, const double *values)
             (j >= 0 && out->state[j] == SOLUTION_SERVED) ||
             use[col->type] == r->w.devices[col->type])
             continue;
-        *d = (struct solution_device){0, -1, {i, j}};
+        *d = solution_device_of(0, i, j);
         if (j < 0 ? work_alone(&r->w, col->type, i, &d->variant) >= WORK_NEVER
                   : work_pair(&r->w, col->type, i, j, &d->variant) >= WORK_NEVER)
             continue;

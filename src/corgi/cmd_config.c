@@ -4,14 +4,15 @@
 #include "base/str.h"
 #include "loop/cluster.h"
 #include "loop/settings.h"
+#include "service/config.h"
 #include "sim/cluster_file.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum kind { KIND_SETTINGS, KIND_CLUSTER };
+enum kind { KIND_SETTINGS, KIND_CLUSTER, KIND_DAEMON };
 
-static const char *const kinds[] = {"settings", "cluster", NULL};
+static const char *const kinds[] = {"settings", "cluster", "daemon", NULL};
 
 struct config_args {
     int kind;
@@ -25,7 +26,8 @@ static const struct option_spec options[] = {
      .choices = kinds,
      .default_text = "settings",
      .offset = offsetof(struct config_args, kind),
-     .help = "which file: settings of the loop, or a cluster of nodes and GPUs"},
+     .help = "which file: settings of the loop, a cluster of nodes and GPUs, or the "
+             "daemon's"},
     {0},
 };
 
@@ -36,6 +38,8 @@ static int run_show(struct command_call *call)
 
     if (args->kind == KIND_CLUSTER)
         cluster_file_document(&text);
+    else if (args->kind == KIND_DAEMON)
+        config_document(service_config_keys, &text);
     else
         config_document(settings_keys, &text);
     fputs(str_text(&text), stdout);
@@ -66,13 +70,25 @@ static int check_settings(const char *path, struct err *err)
     return 0;
 }
 
+static int check_daemon(const char *path, struct err *err)
+{
+    struct service_config config;
+
+    if (service_config_load(&config, path, err) < 0)
+        return -1;
+    service_config_fini(&config);
+    printf("%s: fine\n", path);
+    return 0;
+}
+
 static int run_check(struct command_call *call)
 {
     const struct config_args *args = call->args;
     const char *path = call->operands[0];
     struct err err = {0};
-    int rc = args->kind == KIND_CLUSTER ? check_cluster(path, &err)
-                                        : check_settings(path, &err);
+    int rc = args->kind == KIND_CLUSTER  ? check_cluster(path, &err)
+             : args->kind == KIND_DAEMON ? check_daemon(path, &err)
+                                         : check_settings(path, &err);
 
     return rc < 0 ? command_failed(call, &err) : 0;
 }
@@ -94,7 +110,8 @@ static const struct command config_check = {
     .operand_min = 1,
     .operand_max = 1,
     .examples = "corgi config check corgi.yaml\n"
-                "corgi config check --kind cluster mine.yaml",
+                "corgi config check --kind cluster mine.yaml\n"
+                "corgi config check --kind daemon /etc/corgi/corgid.yaml",
     .options = options,
     .args_size = sizeof(struct config_args),
     .run = run_check,

@@ -20,6 +20,10 @@ struct sim_args {
     const char *throughputs;
     const char *arrivals;
     int arrivals_format;
+    const char *slurm_jobs;
+    const char *slurm_nodes;
+    const char *slurm_types;
+    bool slurm_any_type;
     const char *demand;
     const char *replace;
     double power_limit_watts;
@@ -57,7 +61,7 @@ static const struct option_spec options[] = {
      .type = OPTION_STRING,
      .argument = "FILE",
      .offset = offsetof(struct sim_args, cluster),
-     .help = "nodes and GPUs as YAML, instead of the workload's"},
+     .help = "nodes and GPUs as YAML, or alibaba or another built-in name"},
     {.name = "config",
      .type = OPTION_STRING,
      .argument = "FILE",
@@ -87,6 +91,31 @@ static const struct option_spec options[] = {
      .default_text = "philly",
      .offset = offsetof(struct sim_args, arrivals_format),
      .help = "what that file is: philly or alibaba (a pod list)"},
+    {.name = "from-slurm",
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .offset = offsetof(struct sim_args, slurm_jobs),
+     .help =
+         "your own jobs as 'sacct -P' prints them; with --load their bursts, else all "
+         "of them"},
+    {.name = "slurm-nodes",
+     .type = OPTION_STRING,
+     .argument = "FILE",
+     .offset = offsetof(struct sim_args, slurm_nodes),
+     .help =
+         "the nodes they ran on, from 'sinfo -N -o \"%N %G\"' or 'scontrol show node' "
+         "[as many GPUs as were in use at once]"},
+    {.name = "slurm-types",
+     .type = OPTION_STRING,
+     .argument = "LIST",
+     .offset = offsetof(struct sim_args, slurm_types),
+     .help =
+         "what Slurm's GPU types are, for instance tesla=v100,gpu=l4, where gpu stands "
+         "for those without a type"},
+    {.name = "slurm-any-type",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct sim_args, slurm_any_type),
+     .help = "jobs that asked for a GPU type may run on others that meet their need"},
     {.name = "demand",
      .type = OPTION_STRING,
      .argument = "FILE",
@@ -248,8 +277,39 @@ static int override_settings(const struct sim_args *args, struct sweep_options *
     return err_set(err, ERR_USAGE, "--sleep %s is none of on, off and both", args->sleep);
 }
 
-static int fill_options(const struct sim_args *args, struct sweep_options *o,
-                        struct err *err)
+static struct scenario_options scenario_of(const struct sim_args *args,
+                                           const struct slurm *slurm,
+                                           const struct sim_options *sim)
+{
+    struct scenario_options o = {
+        .workload = args->workload,
+        .cluster = args->cluster,
+        .throughputs = args->throughputs,
+        .trace = args->trace,
+        .arrivals = args->arrivals,
+        .arrivals_format = (enum arrivals_format)args->arrivals_format,
+        .slurm = args->slurm_jobs ? slurm : NULL,
+        .alone_sd = sim->alone_sd,
+        .as_is = (args->arrivals || args->slurm_jobs) && !args->load,
+        .demand = args->demand,
+        .replace = args->replace,
+        .days = args->days,
+        .limit = (size_t)args->limit,
+        .seed = args->seed,
+    };
+
+    /* Traces of measured jobs name machines of a whole cluster: give them the standard
+     * one, and the pods of Alibaba their own. */
+    if ((args->trace || args->arrivals || o.slurm) && !strcmp(args->workload, "demo")) {
+        o.workload = "standard";
+        if (args->arrivals && o.arrivals_format == ARRIVALS_ALIBABA && !args->cluster)
+            o.cluster = args->load ? "alibaba-small" : "alibaba";
+    }
+    return o;
+}
+
+static int fill_options(const struct sim_args *args, const struct slurm *slurm,
+                        struct sweep_options *o, struct err *err)
 {
     const struct scenario_builtin *builtin = scenario_builtin_find(args->workload);
 
@@ -262,24 +322,7 @@ static int fill_options(const struct sim_args *args, struct sweep_options *o,
         return -1;
     }
     *o = (struct sweep_options){.sim = sim_default_options(), .threads = args->threads};
-    o->scenario = (struct scenario_options){
-        .workload = args->workload,
-        .cluster = args->cluster,
-        .throughputs = args->throughputs,
-        .trace = args->trace,
-        .arrivals = args->arrivals,
-        .arrivals_format = (enum arrivals_format)args->arrivals_format,
-        .as_is = args->arrivals && !args->load,
-        .demand = args->demand,
-        .replace = args->replace,
-        .days = args->days,
-        .limit = (size_t)args->limit,
-        .seed = args->seed,
-    };
-    /* Traces of measured jobs name machines of a whole cluster: give them the standard
-     * one. */
-    if ((args->trace || args->arrivals) && !strcmp(args->workload, "demo"))
-        o->scenario.workload = "standard";
+    o->scenario = scenario_of(args, slurm, &o->sim);
     if (override_settings(args, o, err) < 0)
         return -1;
     o->sim.node_mtbf_s = args->mtbf_s;
@@ -293,7 +336,7 @@ static int fill_options(const struct sim_args *args, struct sweep_options *o,
         err->code = ERR_USAGE;
         return -1;
     }
-    if ((args->trace || args->arrivals) && !args->load) {
+    if ((args->trace || o->scenario.as_is) && !args->load) {
         o->loads[0] = 1;
         o->load_count = 1;
         return 0;
@@ -381,6 +424,12 @@ static int print_result(const struct sim_args *args, const struct sweep *sweep,
            "true rates.\n",
            args->throughputs ? "Measured" : "Synthetic");
     print_rejected(sweep);
+    if (o->scenario.slurm) {
+        struct str notes = {0};
+
+        printf("\n%s", slurm_notes(o->scenario.slurm, o->scenario.cluster, &notes));
+        str_fini(&notes);
+    }
     return rc < 0 ? rc : print_goals(sweep, o, err);
 }
 
@@ -405,32 +454,59 @@ static int write_files(const struct sim_args *args, const struct sweep *sweep,
     return rc;
 }
 
+static int check_use(const struct sim_args *args, struct err *err)
+{
+    int lists =
+        (args->trace != NULL) + (args->arrivals != NULL) + (args->slurm_jobs != NULL);
+
+    if (args->trace && args->load)
+        return err_set(err, ERR_USAGE,
+                       "--load is for generated requests, not for a --trace");
+    if (lists > 1)
+        return err_set(err, ERR_USAGE,
+                       "--trace, --arrivals and --from-slurm exclude each other");
+    if (!args->slurm_jobs &&
+        (args->slurm_nodes || args->slurm_types || args->slurm_any_type))
+        return err_set(err, ERR_USAGE,
+                       "--slurm-nodes, --slurm-types and --slurm-any-type need "
+                       "--from-slurm");
+    return args->slurm_types ? slurm_gres_check_names(args->slurm_types, err) : 0;
+}
+
+static int simulate(const struct sim_args *args, const struct sweep_options *o,
+                    struct err *err)
+{
+    struct progress *progress = progress_create("simulating", 1);
+    struct sweep sweep = {0};
+    int rc = sweep_run(&sweep, o, show_progress, progress, err);
+
+    progress_destroy(progress);
+    if (rc == 0 && args->out)
+        rc = write_files(args, &sweep, o, err);
+    if (rc == 0)
+        rc = print_result(args, &sweep, o, err);
+    sweep_fini(&sweep);
+    return rc;
+}
+
 static int run(struct command_call *call)
 {
     const struct sim_args *args = call->args;
+    const struct slurm_options from = {.jobs = args->slurm_jobs,
+                                       .nodes = args->slurm_nodes,
+                                       .names = args->slurm_types,
+                                       .any_type = args->slurm_any_type};
+    struct slurm slurm = {0};
     struct sweep_options o;
-    struct sweep sweep = {0};
-    struct progress *progress;
     struct err err = {0};
-    int rc;
+    int rc = -1;
 
-    if (args->trace && args->load)
-        return command_wrong_use(call,
-                                 "--load is for generated requests, not for a --trace");
-    if (args->trace && args->arrivals)
-        return command_wrong_use(call, "--trace and --arrivals exclude each other");
-    if (fill_options(args, &o, &err) < 0)
+    if (check_use(args, &err) < 0 || fill_options(args, &slurm, &o, &err) < 0)
         return command_wrong_use(call, "%s", err.text);
-    if (args->config && read_settings(args, &o, &err) < 0)
-        return command_failed(call, &err);
-    progress = progress_create("simulating", 1);
-    rc = sweep_run(&sweep, &o, show_progress, progress, &err);
-    progress_destroy(progress);
-    if (rc == 0 && args->out)
-        rc = write_files(args, &sweep, &o, &err);
-    if (rc == 0)
-        rc = print_result(args, &sweep, &o, &err);
-    sweep_fini(&sweep);
+    if ((!args->slurm_jobs || slurm_load(&slurm, &from, &err) == 0) &&
+        (!args->config || read_settings(args, &o, &err) == 0))
+        rc = simulate(args, &o, &err);
+    slurm_fini(&slurm);
     return rc < 0 ? command_failed(call, &err) : 0;
 }
 
@@ -447,6 +523,7 @@ const struct command cmd_sim = {
         "same for all policies.",
     .examples = "corgi sim\n"
                 "corgi sim --workload standard --policy all --load 30,50,70,90\n"
+                "corgi sim --from-slurm sacct.txt --slurm-nodes sinfo.txt\n"
                 "corgi sim --cluster mine.yaml --policy corgi,fifo --seeds 4 --json",
     .options = options,
     .args_size = sizeof(struct sim_args),

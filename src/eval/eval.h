@@ -12,7 +12,10 @@
 #include <stdio.h>
 
 struct eval_options {
-    const char *throughputs; /* the table; for power the folder of Zeus tables */
+    const char *throughputs; /* the table; for power the folder of Zeus tables;
+                                "synthetic": a world drawn from the seed */
+    int types;               /* GPU types of a synthetic world; 0: 3 */
+    int jobs;                /* at most so many kinds of jobs in it; 0: 36 */
     const char *descriptors; /* NULL: none */
     const char *format;      /* gavel, csv; NULL: by the file's name */
     const char *sheets;      /* data sheets of GPUs not in the catalogue; NULL: none */

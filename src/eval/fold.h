@@ -21,6 +21,13 @@ struct fold {
     int test_count;
     int *test; /* (test_count) held out */
     uint64_t seed;
+    struct fold_fit *fit; /* made once for several methods; NULL: not kept */
+};
+
+/* Parameters of the core fitted to a fold's catalogue. */
+struct fold_fit {
+    bool known;
+    struct kernel_params params;
 };
 
 /* All folds of a table; a job without a family counts as a family of its own.  The caller

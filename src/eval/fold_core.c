@@ -12,20 +12,35 @@
 #define FIT_ROWS  300
 #define FIT_STEPS 150
 
+/* Cells of the catalogue that are used, for the same reason: of larger ones pairs drawn
+ * at random. */
+#define CATALOGUE_MAX 2000
+
 struct joint { /* distribution of the cells of one job, kept for many draws */
     int job;   /* -1: none */
     size_t count;
     double *mean; /* (count) */
     double *cov;  /* (count, count) */
+    bool *known;  /* (count) false: not among the observations */
 };
 
 struct fold_core {
     const struct fold *fold;
     struct core *core;
-    double *precision;   /* (n, n) of the observations; made when first rehearsed */
-    struct joint held;   /* of a held-out job */
-    struct joint inside; /* of a job of the catalogue */
+    double *precision;    /* (n, n) of the observations; made when first rehearsed */
+    struct joint held;    /* of a held-out job */
+    struct joint *inside; /* (jobs) of jobs of the catalogue, made when first asked for */
 };
+
+/* Both directions of a pair are in or out together. */
+static bool in_sample(const struct fold *fold, struct cell cell, size_t room)
+{
+    uint64_t low = (uint64_t)(cell.job < cell.other ? cell.job : cell.other);
+    uint64_t high = (uint64_t)(cell.job < cell.other ? cell.other : cell.job);
+    uint64_t draw = rng_mix(rng_mix(low, high), rng_mix((uint64_t)cell.gpu, fold->seed));
+
+    return room <= CATALOGUE_MAX || draw % room < CATALOGUE_MAX;
+}
 
 static void load_catalogue(struct fold_core *f)
 {
@@ -41,7 +56,7 @@ static void load_catalogue(struct fold_core *f)
                 struct cell cell = {f->fold->train[a], g, f->fold->train[b]};
                 double value = measured_pair(t, cell.job, g, cell.other);
 
-                if (isnan(value))
+                if (isnan(value) || !in_sample(f->fold, cell, room))
                     continue;
                 cells[count] = cell;
                 values[count++] = value;
@@ -61,14 +76,22 @@ struct fold_core *fold_core_create(const struct fold *fold)
 
     kernel_default(&params);
     f->fold = fold;
-    f->held.job = f->inside.job = -1;
+    f->held.job = -1;
+    f->inside = mem_array(struct joint, (size_t)t->jobs + 1);
+    for (int j = 0; j < t->jobs; j++)
+        f->inside[j].job = -1;
     f->core = core_create(&params, true);
     for (int j = 0; j < t->jobs; j++)
         core_add_job(f->core, &t->job[j]);
     for (int g = 0; g < t->gpus; g++)
         core_add_gpu(f->core, &t->gpu[g]);
     load_catalogue(f);
-    params = fit_params(f->core, &params, &how);
+    if (fold->fit && fold->fit->known)
+        params = fold->fit->params;
+    else
+        params = fit_params(f->core, &params, &how);
+    if (fold->fit)
+        *fold->fit = (struct fold_fit){true, params};
     core_set_params(f->core, &params);
     return f;
 }
@@ -77,10 +100,19 @@ static void joint_reset(struct joint *joint, int job, size_t count)
 {
     free(joint->mean);
     free(joint->cov);
+    free(joint->known);
     joint->job = job;
     joint->count = count;
     joint->mean = mem_array(double, count + 1);
     joint->cov = mem_array(double, count *count + 1);
+    joint->known = mem_array(bool, count + 1);
+}
+
+static void joint_fini(struct joint *joint)
+{
+    free(joint->mean);
+    free(joint->cov);
+    free(joint->known);
 }
 
 void fold_core_destroy(struct fold_core *f)
@@ -89,10 +121,10 @@ void fold_core_destroy(struct fold_core *f)
         return;
     core_destroy(f->core);
     free(f->precision);
-    free(f->held.mean);
-    free(f->held.cov);
-    free(f->inside.mean);
-    free(f->inside.cov);
+    joint_fini(&f->held);
+    for (int j = 0; j < f->fold->table->jobs; j++)
+        joint_fini(&f->inside[j]);
+    free(f->inside);
     free(f);
 }
 
@@ -155,7 +187,7 @@ static void joint_pick(struct fold_core *f, const struct fold *inner, int job,
                        const size_t *which, size_t count, const double *mean,
                        const double *cov)
 {
-    struct joint *joint = &f->inside;
+    struct joint *joint = &f->inside[job];
     long *number = mem_array(long, count + 1);
 
     joint_reset(joint, job, 2 * fold_half(inner));
@@ -167,6 +199,7 @@ static void joint_pick(struct fold_core *f, const struct fold *inner, int job,
         if (number[a] < 0)
             continue;
         joint->mean[number[a]] = mean[a];
+        joint->known[number[a]] = true;
         for (size_t b = 0; b < count; b++)
             if (number[b] >= 0)
                 joint->cov[(size_t)number[a] * joint->count + (size_t)number[b]] =
@@ -211,8 +244,11 @@ int fold_core_rehearse(struct fold_core *f, const struct fold *inner, int job,
         f->precision = mem_array(double, n *n + 1);
         core_precision(f->core, f->precision);
     }
-    if (f->inside.job != job && rehearse(f, inner, job) < 0)
+    if (f->inside[job].job != job && rehearse(f, inner, job) < 0)
         return -1;
-    condition(inner, &f->inside, job, seen, seen_count, mean, sd);
+    condition(inner, &f->inside[job], job, seen, seen_count, mean, sd);
+    for (size_t q = 0; q < f->inside[job].count; q++)
+        if (!f->inside[job].known[q])
+            mean[q] = NAN;
     return 0;
 }

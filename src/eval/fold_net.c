@@ -121,7 +121,7 @@ static void ask_seq(struct fold_net *f, int job, const size_t *seen, size_t seen
 }
 
 void fold_net_predict(struct fold_net *f, int job, const size_t *seen, size_t seen_count,
-                      bool effect, double *mean, double *sd)
+                      bool effect, double *mean, double *sd, double *trees)
 {
     size_t half = fold_half(f->fold), first = effect ? half : 0;
 
@@ -131,11 +131,10 @@ void fold_net_predict(struct fold_net *f, int job, const size_t *seen, size_t se
     else
         statnet_predict(f->net, f->rows, half, f->guess);
     for (size_t i = 0; i < half; i++) {
-        double local = f->trees
-                           ? (double)f->rows[i].base + gbt_predict(f->trees, f->rows[i].x)
-                           : f->guess[i].mean;
-
-        mean[first + i] = (f->guess[i].mean + local) / 2;
+        mean[first + i] = f->guess[i].mean;
         sd[first + i] = f->guess[i].sd;
+        trees[first + i] =
+            f->trees ? (double)f->rows[i].base + gbt_predict(f->trees, f->rows[i].x)
+                     : f->guess[i].mean;
     }
 }

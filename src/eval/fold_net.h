@@ -22,9 +22,11 @@ void fold_net_use_seq(struct fold_net *net, const struct seq *seq);
 const struct statnet_row *fold_net_rows(struct fold_net *net, int job, const size_t *seen,
                                         size_t seen_count, bool effect);
 
-/* Mean and sd (2 * fold_half) for a held-out job after some of its cells were seen.
- * Only the half asked for (own speeds, effect) is filled. */
+/* Mean and sd of the network and the mean of the trees (2 * fold_half; without trees the
+ * network's) for a held-out job after some of its cells were seen.  Only the half asked
+ * for (own speeds, effect) is filled. */
 void fold_net_predict(struct fold_net *net, int job, const size_t *seen,
-                      size_t seen_count, bool effect, double *mean, double *sd);
+                      size_t seen_count, bool effect, double *mean, double *sd,
+                      double *trees);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define FIT_STEPS       12
 #define SHOWN_MAX       2
-#define CALIBRATE_SHARE 0.93
+#define CALIBRATE_SHARE 0.92
 #define WIDTH_NORMAL    1.645
 
 /* See method_core.c; smaller, since half the guess is not the model's. */
@@ -20,6 +20,7 @@
 /* Errors in units of sd, kept for each basis. */
 struct widths {
     double *errors[RATES_BASIS_COUNT]; /* (room) */
+    int *groups[RATES_BASIS_COUNT];    /* (room) what is held out together */
     size_t count[RATES_BASIS_COUNT];
     double width[RATES_BASIS_COUNT];
 };
@@ -100,6 +101,11 @@ static void note_error(const struct visit *v, void *arg)
     struct rates_guess guess = rates_predict(v->rates, v->job, v->gpu);
     double truth = measured_alone(v->fold->table, v->job, v->gpu);
 
+    int family = v->fold->table->job[v->job].family;
+
+    w->groups[guess.basis][w->count[guess.basis]] =
+        v->fold->split == FOLD_FAMILY && family >= 0 ? family
+                                                     : v->fold->table->families + v->job;
     w->errors[guess.basis][w->count[guess.basis]++] = fabs(truth - guess.mean) / guess.sd;
 }
 
@@ -112,8 +118,10 @@ static void calibrate(const struct fold *fold, const struct kernel_params *param
         (size_t)fold->train_count * (size_t)fold->train_count * gpus * gpus * (gpus + 1);
 
     *w = (struct widths){0};
-    for (int b = 0; b < RATES_BASIS_COUNT; b++)
+    for (int b = 0; b < RATES_BASIS_COUNT; b++) {
         w->errors[b] = mem_array(double, room + 1);
+        w->groups[b] = mem_array(int, room + 1);
+    }
     for (int at = 0; at < fold->train_count; at++) {
         struct fold inner;
         struct rates *rates;
@@ -127,10 +135,13 @@ static void calibrate(const struct fold *fold, const struct kernel_params *param
         fold_fini(&inner);
     }
     for (int b = 0; b < RATES_BASIS_COUNT; b++) {
-        w->width[b] = w->count[b] >= 10 ? score_error_quantile(w->errors[b], w->count[b],
-                                                               CALIBRATE_SHARE)
-                                        : WIDTH_NORMAL;
+        w->width[b] = WIDTH_NORMAL;
+        if (w->count[b] >= 10)
+            w->width[b] = score_fair_quantile(w->errors[b], w->groups[b], w->count[b],
+                                              fold->table->families + fold->table->jobs,
+                                              CALIBRATE_SHARE);
         free(w->errors[b]);
+        free(w->groups[b]);
     }
 }
 

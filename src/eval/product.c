@@ -1,6 +1,6 @@
 /* product.c - the estimator that ships and its parts, as methods of the protocols
  *
- * The blend is (1 - w) core + w (P2 and trees that know only this catalogue).  Both w and
+ * The blend is of the core, P2 and trees that know only this catalogue.  The weights and
  * the width of intervals come from the same game played inside the catalogue: hold out
  * each job (or family), show as many observations, look at the rest. */
 #include "eval/method.h"
@@ -20,18 +20,17 @@
 #define CALIBRATE_MIN   20 /* fewer errors say nothing */
 #define WIDTH_NORMAL    1.645
 
-/* Slightly more than 90 %: the parameters were fitted to the whole catalogue, so the game
- * inside it is a little easier than the real one. */
-#define CALIBRATE_SHARE  0.92
-#define CALIBRATE_EFFECT 0.94 /* and the effect on others varies more by family */
+#define CALIBRATE_SHARE 0.92
 
 /* Relative error punishes a guess above the truth more than one below: for a log-normal
  * belief the best point lies sd^2 below the median, for the heavier tails here half. */
 #define POINT_SHIFT 0.4
 
-/* Weight of the network while nothing speaks for another, and what a larger one costs. */
-#define WEIGHT_DEFAULT 0.3
-#define WEIGHT_COST    0.002
+/* Weights of network and trees while nothing speaks for others, and what it costs to
+ * move all of the weight away from there. */
+#define NET_DEFAULT   0.15
+#define TREES_DEFAULT 0.15
+#define WEIGHT_COST   0.004
 
 /* The network learns from the catalogue as it does online: few steps, a low rate. */
 #define TUNE_STEPS 120
@@ -43,14 +42,25 @@ struct belief {
     double mean, sd;
 };
 
-struct rehearsed { /* a cell inside the catalogue: what both parts said, and the truth */
+struct said { /* of one cell */
     struct belief core, net;
+    double trees;
+};
+
+struct rehearsed { /* a cell inside the catalogue: what was said, and the truth */
+    struct said said;
     double truth;
+    int group; /* what is held out together */
+};
+
+struct weights { /* the core has the rest */
+    double net, trees;
 };
 
 struct setting { /* for a number of observations */
     bool known;
-    double weight, width;
+    struct weights weights;
+    double width;
 };
 
 struct product {
@@ -63,8 +73,9 @@ struct product {
     struct gbt *trees, *trees_without[REHEARSAL_GROUPS]; /* NULL: the network only */
     struct seq *seq; /* answers instead of net; NULL: no */
     struct fold_net *fold_net;
-    struct setting settings[2][CALIBRATED_MAX + 1];  /* own, effect */
-    double *core_mean, *core_sd, *net_mean, *net_sd; /* (2 * fold_half) */
+    struct setting settings[2][CALIBRATED_MAX + 1]; /* own, effect */
+    /* (2 * fold_half) */
+    double *core_mean, *core_sd, *net_mean, *net_sd, *trees_mean;
     vec_of(struct rehearsed) rehearsed;
 };
 
@@ -132,6 +143,7 @@ static struct product *create(const struct fold *fold, bool core, const char *ne
     p->core_sd = mem_array(double, cells);
     p->net_mean = mem_array(double, cells);
     p->net_sd = mem_array(double, cells);
+    p->trees_mean = mem_array(double, cells);
     return p;
 }
 
@@ -196,17 +208,36 @@ static void destroy(void *self)
     free(p->core_sd);
     free(p->net_mean);
     free(p->net_sd);
+    free(p->trees_mean);
     vec_free(&p->rehearsed);
     free(p);
 }
 
-static struct belief blend(struct belief core, struct belief net, double w)
+static struct said said_of(const struct product *p, size_t q)
 {
-    return (struct belief){(1 - w) * core.mean + w * net.mean,
-                           (1 - w) * core.sd + w * net.sd};
+    return (struct said){{p->core_mean[q], p->core_sd[q]},
+                         {p->net_mean[q], p->net_sd[q]},
+                         p->trees_mean[q]};
 }
 
-/* What both parts say inside the catalogue for one job and one draw. */
+static struct belief blend(const struct said *s, struct weights w)
+{
+    double core = 1 - w.net - w.trees;
+
+    return (struct belief){core * s->core.mean + w.net * s->net.mean + w.trees * s->trees,
+                           core * s->core.sd + (w.net + w.trees) * s->net.sd};
+}
+
+/* A number for what is held out with a job. */
+static int held_together(const struct fold *fold, int job)
+{
+    int family = fold->table->job[job].family;
+
+    return fold->split == FOLD_FAMILY && family >= 0 ? family
+                                                     : fold->table->families + job;
+}
+
+/* What the parts say inside the catalogue for one job and one draw. */
 static void rehearse_draw(struct product *p, const struct fold *inner,
                           struct fold_net *net, int job, const size_t *known,
                           size_t count, size_t shown, bool effect)
@@ -224,14 +255,14 @@ static void rehearse_draw(struct product *p, const struct fold *inner,
         goto done;
     if (net)
         fold_net_predict(net, job, seen, p->blind ? 0 : used, effect, p->net_mean,
-                         p->net_sd);
+                         p->net_sd, p->trees_mean);
     for (size_t i = shown; i < count; i++) {
         size_t q = known[i] + (effect ? half : 0);
-        struct rehearsed r = {{p->core_mean[q], p->core_sd[q]},
-                              {p->net_mean[q], p->net_sd[q]},
-                              fold_value(inner, job, q)};
+        struct rehearsed r = {said_of(p, q), fold_value(inner, job, q),
+                              held_together(p->fold, job)};
 
-        vec_push(&p->rehearsed, r);
+        if (!isnan(r.said.core.mean))
+            vec_push(&p->rehearsed, r);
     }
 done:
     free(seen);
@@ -269,26 +300,35 @@ static void rehearse(struct product *p, size_t shown, bool effect)
     }
 }
 
-static double choose_weight(const struct product *p)
+static double loss_of(const struct product *p, struct weights w)
 {
-    double best = INFINITY, weight = WEIGHT_DEFAULT;
+    double loss = 0, moved = fabs(w.net - NET_DEFAULT) + fabs(w.trees - TREES_DEFAULT);
+
+    vec_each (const struct rehearsed, r, &p->rehearsed)
+        loss += fabs(expm1(blend(&r->said, w).mean - r->truth));
+    return loss / (double)p->rehearsed.count + WEIGHT_COST * moved;
+}
+
+static struct weights choose_weights(const struct product *p)
+{
+    struct weights best = {NET_DEFAULT, TREES_DEFAULT};
+    double least = INFINITY;
 
     if (!p->core || !p->net)
-        return p->net ? 1 : 0;
+        return (struct weights){p->net ? 1 : 0, 0};
     if (p->rehearsed.count < CALIBRATE_MIN)
-        return weight;
-    for (int step = 0; step <= 10; step++) {
-        double w = step / 10.0, loss = 0;
+        return best;
+    for (int net = 0; net <= 10; net++)
+        for (int trees = 0; net + trees <= 10; trees++) {
+            struct weights w = {net / 10.0, trees / 10.0};
+            double loss = loss_of(p, w);
 
-        vec_each (const struct rehearsed, r, &p->rehearsed)
-            loss += fabs(expm1(blend(r->core, r->net, w).mean - r->truth));
-        loss = loss / (double)p->rehearsed.count + WEIGHT_COST * w;
-        if (loss < best) {
-            best = loss;
-            weight = w;
+            if (loss < least) {
+                least = loss;
+                best = w;
+            }
         }
-    }
-    return weight;
+    return best;
 }
 
 static const struct setting *calibrate(struct product *p, size_t shown, bool effect)
@@ -297,23 +337,28 @@ static const struct setting *calibrate(struct product *p, size_t shown, bool eff
     struct setting *s = &p->settings[effect][at];
     double *errors;
     size_t count = 0;
+    int *groups;
 
     if (s->known)
         return s;
     rehearse(p, at, effect);
-    s->weight = choose_weight(p);
+    s->weights = choose_weights(p);
     errors = mem_array(double, p->rehearsed.count + 1);
+    groups = mem_array(int, p->rehearsed.count + 1);
     vec_each (const struct rehearsed, r, &p->rehearsed) {
-        struct belief b = blend(r->core, r->net, s->weight);
+        struct belief b = blend(&r->said, s->weights);
 
+        groups[count] = r->group;
         errors[count++] = fabs(r->truth - b.mean) / b.sd;
     }
-    s->width = count >= CALIBRATE_MIN
-                   ? score_error_quantile(errors, count,
-                                          effect ? CALIBRATE_EFFECT : CALIBRATE_SHARE)
-                   : WIDTH_NORMAL;
+    s->width = WIDTH_NORMAL;
+    if (count >= CALIBRATE_MIN)
+        s->width = score_fair_quantile(errors, groups, count,
+                                       p->fold->table->families + p->fold->table->jobs,
+                                       CALIBRATE_SHARE);
     s->known = true;
     free(errors);
+    free(groups);
     return s;
 }
 
@@ -328,10 +373,10 @@ static void predict(void *self, int job, const size_t *seen, size_t seen_count,
         fold_core_predict(p->core, job, seen, seen_count, p->core_mean, p->core_sd);
     if (p->fold_net)
         fold_net_predict(p->fold_net, job, seen, p->blind ? 0 : seen_count, effect,
-                         p->net_mean, p->net_sd);
+                         p->net_mean, p->net_sd, p->trees_mean);
     for (size_t q = first; q < first + half; q++) {
-        struct belief b = blend((struct belief){p->core_mean[q], p->core_sd[q]},
-                                (struct belief){p->net_mean[q], p->net_sd[q]}, s->weight);
+        struct said said = said_of(p, q);
+        struct belief b = blend(&said, s->weights);
         double half_width = s->width * b.sd, sd = half_width / WIDTH_NORMAL;
 
         out[q].mid = fmin(b.mean - POINT_SHIFT * sd * sd, 0);

@@ -37,8 +37,8 @@ static const struct config_key listen_keys[] = {
     {.name = "socket",
      .type = CONFIG_STRING,
      .offset = IN(listen, socket),
-     .help = "Unix socket; left out /run/corgi/corgid.sock for root, else in "
-             "$XDG_RUNTIME_DIR or /tmp"},
+     .help = "Unix socket; left out $CORGI_SOCKET, else /run/corgi/corgid.sock for "
+             "root, else in $XDG_RUNTIME_DIR or /tmp"},
     {.name = "socket_mode",
      .type = CONFIG_STRING,
      .default_text = "0666",
@@ -176,7 +176,7 @@ static const struct config_key planner_keys[] = {
      .type = CONFIG_INT,
      .min = 1,
      .max = 10000,
-     .default_text = "256",
+     .default_text = "128",
      .offset = IN(planner, most_waiting),
      .help = "jobs of the queue a round looks at; the others could not start anyway"},
     {.name = "adapt_every",
@@ -420,6 +420,11 @@ const struct config_key service_config_keys[] = {
      .keys = sim_keys,
      .offset = AT(sim),
      .help = "the simulated cluster, with engine: sim"},
+    {.name = "local",
+     .type = CONFIG_GROUP,
+     .keys = local_config_keys,
+     .offset = AT(local),
+     .help = "the devices of this machine, with engine: local"},
     {.name = "log",
      .type = CONFIG_GROUP,
      .keys = log_keys,
@@ -479,6 +484,8 @@ char *service_default_socket(void)
     const char *runtime = environment("XDG_RUNTIME_DIR");
     char folder[64];
 
+    if (environment("CORGI_SOCKET"))
+        return mem_strdup(environment("CORGI_SOCKET"));
     if (geteuid() == 0)
         return mem_strdup("/run/corgi/corgid.sock");
     if (runtime)

@@ -5,6 +5,7 @@
 #define CORGI_SERVICE_CONFIG_H
 
 #include "base/config.h"
+#include "engine/local/local_config.h"
 #include "loop/planner.h"
 
 enum service_engine { SERVICE_ENGINE_SIM, SERVICE_ENGINE_LOCAL };
@@ -80,6 +81,7 @@ struct service_config {
     struct service_quota_config quota;
     struct service_keep_config keep;
     struct service_sim_config sim;
+    struct local_config local;
     struct service_log_config log;
 };
 

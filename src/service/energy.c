@@ -35,7 +35,7 @@ static int find_parts(struct service *s, int device, struct part *parts)
 
         if (!r || r->phase != PHASE_RUNNING)
             continue;
-        p = belief_alone(loop_model(s->loop), &status->job, d->type);
+        p = belief_alone(service_model(s), &status->job, d->type);
         parts[count++] = (struct part){.record = r,
                                        .added = fmax(p.watts.value - idle, 1),
                                        .spread = (p.watts.high - p.watts.low) / 2};

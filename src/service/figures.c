@@ -114,8 +114,7 @@ static void make_daemon(struct figures *f, struct metrics *m)
                                       "Requests refused for coming too often.", NULL);
 }
 
-/* ---- what happened
- * ------------------------------------------------------------------------- */
+/* ---- what happened ---------------------------------------------------------------- */
 
 void figures_action(struct service *s, enum action_kind kind)
 {
@@ -160,8 +159,7 @@ void figures_answer(struct service *s, const struct server_audit *entry)
     metric_observe(s->figures->request_s, entry->seconds, METRIC_LABELS(entry->method));
 }
 
-/* ---- what is
- * ------------------------------------------------------------------------------- */
+/* ---- what is ---------------------------------------------------------------------- */
 
 static void collect_jobs(struct figures *f, struct service *s)
 {

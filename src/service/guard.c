@@ -43,8 +43,7 @@ static void count_time(struct service *s, struct record *r, bool kept)
     r->watch.checked_s = now_s;
 }
 
-/* ---- acts
- * ---------------------------------------------------------------------------------- */
+/* ---- acts ------------------------------------------------------------------------- */
 
 static bool lift_caps(struct service *s, const struct job_status *status)
 {
@@ -110,7 +109,7 @@ static bool better_elsewhere(struct service *s, const struct job_status *status,
         if (t == here ||
             (status->job.types_allowed && !(status->job.types_allowed >> t & 1)))
             continue;
-        p = belief_alone(loop_model(s->loop), &status->job, t);
+        p = belief_alone(service_model(s), &status->job, t);
         if (p.fits >= 0.5 && p.rate[0].value >= wanted)
             return true;
     }

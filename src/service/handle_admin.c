@@ -13,8 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- policy
- * ------------------------------------------------------------------------------------ */
+/* ---- policy ----------------------------------------------------------------------- */
 
 static void policy_text(const struct service *s, struct str *text)
 {
@@ -84,8 +83,7 @@ void handle_update_policy(void *ctx, struct request *r)
     rounds_poke(s);
 }
 
-/* ---- quotas
- * ------------------------------------------------------------------------------------ */
+/* ---- quotas ----------------------------------------------------------------------- */
 
 static void limit_member(struct json_out *out, const char *key, int limit)
 {
@@ -179,8 +177,7 @@ void handle_set_quota(void *ctx, struct request *r)
     rounds_poke(s);
 }
 
-/* ---- tokens
- * ------------------------------------------------------------------------------------ */
+/* ---- tokens ----------------------------------------------------------------------- */
 
 static void expiry(struct json_out *out, double expires_s)
 {

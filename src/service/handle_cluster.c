@@ -11,8 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- finding
- * ------------------------------------------------------------------------------- */
+/* ---- finding ---------------------------------------------------------------------- */
 
 static int find_node(struct service *s, struct request *r)
 {
@@ -37,8 +36,7 @@ static int find_device(struct service *s, struct request *r)
     return device;
 }
 
-/* ---- looking
- * ------------------------------------------------------------------------------- */
+/* ---- looking ---------------------------------------------------------------------- */
 
 void handle_list_nodes(void *ctx, struct request *r)
 {
@@ -144,8 +142,7 @@ void handle_show_device(void *ctx, struct request *r)
     request_answer(r, 200, &text);
 }
 
-/* ---- an operator's word
- * ----------------------------------------------------------------------- */
+/* ---- an operator's word ----------------------------------------------------------- */
 
 static void put_node_word(struct service *s, struct tx *tx, int n, const char *user)
 {
@@ -279,8 +276,7 @@ void handle_resume_device(void *ctx, struct request *r)
     finish_device(s, r, device, "resume");
 }
 
-/* ---- power
- * ---------------------------------------------------------------------------------- */
+/* ---- power ------------------------------------------------------------------------ */
 
 static bool wake(struct service *s, struct request *r, int node)
 {

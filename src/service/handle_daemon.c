@@ -87,8 +87,7 @@ void handle_whoami(void *ctx, struct request *r)
     request_answer(r, 200, &text);
 }
 
-/* ---- summary
- * ----------------------------------------------------------------------------------- */
+/* ---- summary ---------------------------------------------------------------------- */
 
 static void sum_jobs(const struct service *s, struct json_out *out)
 {
@@ -201,8 +200,7 @@ void handle_metrics(void *ctx, struct request *r)
     str_fini(&text);
 }
 
-/* ---- events
- * ------------------------------------------------------------------------------------ */
+/* ---- events ----------------------------------------------------------------------- */
 
 /* The store keeps names, the hub tells by number. */
 static uid_t owner_of(const char *user)

@@ -56,7 +56,9 @@ static int sum_row(void *ctx, const struct store_energy_sum *sum)
     struct row *row;
     char key[LOOP_NAME_SIZE + 16] = "total";
 
-    if (x->by == BY_JOB)
+    if (x->by == BY_JOB && sum->job == 0)
+        str_copy(key, sizeof(key), "idle");
+    else if (x->by == BY_JOB)
         snprintf(key, sizeof(key), "%llu", (unsigned long long)sum->job);
     else if (x->by == BY_USER)
         str_copy(key, sizeof(key), sum->user && *sum->user ? sum->user : "nobody");
@@ -78,8 +80,7 @@ static int by_joules(const void *a, const void *b)
     return (x->joules < y->joules) - (x->joules > y->joules);
 }
 
-/* ---- over time
- * ------------------------------------------------------------------------------ */
+/* ---- over time -------------------------------------------------------------------- */
 
 struct series {
     struct json_out *out;

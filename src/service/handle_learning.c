@@ -15,8 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- estimates
- * ------------------------------------------------------------------------------ */
+/* ---- estimates -------------------------------------------------------------------- */
 
 /* A large matrix takes long: it is made in slices, and others are answered in between. */
 #define SLICE_S 0.003
@@ -51,7 +50,7 @@ static void write_cell(struct matrix *m, const struct cell_ask *ask)
     where.members[0] = (struct member){.job = &status->job, .nodes = 1};
     if (other)
         where.members[where.count++] = (struct member){.job = &other->job, .nodes = 1};
-    belief_predict(loop_model(s->loop), &where, &p);
+    belief_predict(service_model(s), &where, &p);
     confidence = fmax(loop_settings(s->loop)->confidence, status->job.need.confidence);
     json_out_begin_object(&m->out);
     json_out_key_int(&m->out, "job", (int64_t)ask->job);
@@ -207,8 +206,7 @@ void handle_estimates(void *ctx, struct request *r)
     slice(m);
 }
 
-/* ---- decisions
- * ------------------------------------------------------------------------------- */
+/* ---- decisions -------------------------------------------------------------------- */
 
 struct ledger_list {
     struct service *s;
@@ -396,8 +394,7 @@ void handle_show_decision(void *ctx, struct request *r)
     str_fini(&text);
 }
 
-/* ---- measurements in
- * ------------------------------------------------------------------------- */
+/* ---- measurements in -------------------------------------------------------------- */
 
 static double number(const struct json_value *object, const char *key, double otherwise)
 {

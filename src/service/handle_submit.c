@@ -19,8 +19,7 @@
 #define KEY_HEADER "Idempotency-Key"
 #define KEY_MAX    64
 
-/* ---- answers
- * ------------------------------------------------------------------------------- */
+/* ---- answers ---------------------------------------------------------------------- */
 
 static void quote_text(const struct service *s, const struct quote *q, struct str *out)
 {
@@ -98,8 +97,7 @@ static void answer_wrong(struct request *r, const char *field, const struct err 
     request_fail(r, field[0] ? field : NULL, err);
 }
 
-/* ---- the same key again
- * ---------------------------------------------------------------------- */
+/* ---- the same key again ----------------------------------------------------------- */
 
 static void answer_other_body(struct request *r)
 {
@@ -134,8 +132,7 @@ static bool used_before(struct service *s, struct request *r, const char *key,
     return true;
 }
 
-/* ---- submitting
- * ------------------------------------------------------------------------------- */
+/* ---- submitting ------------------------------------------------------------------- */
 
 struct submission {
     struct service *service;
@@ -324,8 +321,7 @@ done:
     job_parse_fini(&parsed);
 }
 
-/* ---- changing what a job needs
- * ------------------------------------------------------------------ */
+/* ---- changing what a job needs ---------------------------------------------------- */
 
 static void apply_update(struct service *s, struct record *record, struct parsed_job *p)
 {
@@ -340,6 +336,7 @@ static void apply_update(struct service *s, struct record *record, struct parsed
         was.required_rate = job->need.rate;
     was.job = *job;
     loop_restore(s->loop, &was, NULL);
+    service_learned(s);
 }
 
 void handle_update_job(void *ctx, struct request *r)
@@ -388,9 +385,7 @@ done:
     job_parse_fini(&parsed);
 }
 
-/* ---- quotes
- * -------------------------------------------------------------------------------------
- */
+/* ---- quotes ----------------------------------------------------------------------- */
 
 static int add_what_if(struct service *s, struct request *r,
                        const struct json_value *change, size_t index,

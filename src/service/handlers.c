@@ -138,6 +138,32 @@ struct record *handlers_record(struct service *s, struct request *r)
     return NULL;
 }
 
+bool handlers_may_look(struct service *s, struct request *r, uint64_t *id)
+{
+    const struct record *record;
+    struct store_job *job;
+    struct err err = {0};
+    bool allowed;
+
+    if (request_param_id(r, "id", id) < 0)
+        return false;
+    record = records_get(s->records, *id);
+    if (record && record->phase != PHASE_PENDING) {
+        allowed = service_may_see(request_identity(r), record_user(record));
+    } else {
+        if (store_read_job(s->reader, *id, &job, &err) < 0) {
+            request_fail(r, NULL, &err);
+            return false;
+        }
+        allowed = service_may_see(request_identity(r), job->request.user);
+        store_job_destroy(job);
+    }
+    if (!allowed)
+        request_answer_error(r, 403, "forbidden", NULL, "job %llu is another user's",
+                             (unsigned long long)*id);
+    return allowed;
+}
+
 const char *handlers_reason(const struct request *r)
 {
     const char *reason = json_value_string(json_value_get(request_body(r), "reason"));

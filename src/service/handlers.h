@@ -25,8 +25,7 @@ bool handlers_after(struct request *r, uint64_t *after); /* 0 when not given */
 bool handlers_choice(struct request *r, const char *name, const char *const *choices,
                      int *value); /* untouched when not given */
 
-/* ---- answers
- * ---------------------------------------------------------------------------- */
+/* ---- answers ---------------------------------------------------------------------- */
 
 /* Does the daemon take changes now?  Else the request was answered with 503. */
 bool handlers_writable(struct service *s, struct request *r);
@@ -34,6 +33,9 @@ bool handlers_writable(struct service *s, struct request *r);
 /* The record of the route's {id} that the asker may see, or change.  NULL when the
  * request was answered: 404, 403, or 409 for a change to a job that has ended. */
 struct record *handlers_record(struct service *s, struct request *r);
+
+/* The route's {id} is a job that the asker may see, ended or not.  False: answered. */
+bool handlers_may_look(struct service *s, struct request *r, uint64_t *id);
 
 /* `reason` of the body; NULL when there is none. */
 const char *handlers_reason(const struct request *r);

@@ -19,8 +19,7 @@
 #define MEMORY_FAILURES_MAX 8
 #define CONFIDENCE_LEAST    0.5 /* less sure sources are kept, not learned from */
 
-/* ---- measurements
- * ------------------------------------------------------------------------ */
+/* ---- measurements ----------------------------------------------------------------- */
 
 static void store_sample(struct service *s, const struct record *r,
                          const struct happenings_sample *x)
@@ -92,6 +91,7 @@ static int learn(struct service *s, const struct happenings_sample *x, struct er
     }
     memory_add(s->memory, &seen);
     mind_learn(s->mind, &seen);
+    service_learned(s);
     return loop_measure(s->loop, &x->measurement, err);
 }
 
@@ -157,8 +157,7 @@ static void on_demand(struct service *s, const struct engine_event *e)
         follow_demand(s, r, e->measurement.rate);
 }
 
-/* ---- beginnings and ends
- * ----------------------------------------------------------------- */
+/* ---- beginnings and ends ---------------------------------------------------------- */
 
 static void on_started(struct service *s, const struct engine_event *e)
 {
@@ -270,8 +269,7 @@ static void on_ended(struct service *s, const struct engine_event *e)
     ended(s, r, e);
 }
 
-/* ---- nodes and devices
- * ------------------------------------------------------------------- */
+/* ---- nodes and devices ------------------------------------------------------------ */
 
 static void cluster_event(struct service *s, const char *type, const char *name,
                           const char *what, const char *text)

@@ -50,7 +50,7 @@ static struct outlook outlook_here(struct service *s, const struct job_status *s
             if (d->jobs[k] == status->job.id)
                 at = k;
         }
-        belief_predict(loop_model(s->loop), &where, &p);
+        belief_predict(service_model(s), &where, &p);
         if (p.rate[at].value < o.rate.value)
             o.rate = p.rate[at];
         o.watts += p.watts.value / d->job_count;
@@ -74,7 +74,7 @@ static void alternative(struct service *s, struct json_out *out,
                         int type)
 {
     const struct cluster *c = loop_cluster(s->loop);
-    struct prediction p = belief_alone(loop_model(s->loop), &status->job, type);
+    struct prediction p = belief_alone(service_model(s), &status->job, type);
     double confidence =
         fmax(loop_settings(s->loop)->confidence, status->job.need.confidence);
     double now_s = service_now_s(s), watts = p.watts.value * status->job.devices;

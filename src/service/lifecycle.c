@@ -56,8 +56,7 @@ void lifecycle_engine_job(struct record *r, const struct job_status *status,
     };
 }
 
-/* ---- stopping
- * -------------------------------------------------------------------------- */
+/* ---- stopping --------------------------------------------------------------------- */
 
 void lifecycle_left(struct service *s, struct record *r)
 {
@@ -71,7 +70,7 @@ void lifecycle_stop(struct service *s, struct record *r, enum engine_stop how)
 {
     struct err err = {0};
 
-    if (r->phase < PHASE_STARTING || r->phase > PHASE_RUNNING)
+    if (r->phase < PHASE_STARTING || r->phase > PHASE_RUNNING || !s->engine.ops)
         return;
     r->leaving_attempt = r->attempt;
     r->leaving_count = r->engine_count;
@@ -86,8 +85,7 @@ void lifecycle_stop(struct service *s, struct record *r, enum engine_stop how)
     lifecycle_left(s, r);
 }
 
-/* ---- the end
- * --------------------------------------------------------------------------- */
+/* ---- the end ---------------------------------------------------------------------- */
 
 static const char *what_of(enum job_state state)
 {
@@ -149,8 +147,7 @@ void lifecycle_requeue(struct service *s, struct tx *tx, struct record *r,
     rounds_poke(s);
 }
 
-/* ---- the beginning
- * --------------------------------------------------------------------- */
+/* ---- the beginning ---------------------------------------------------------------- */
 
 void lifecycle_place(struct service *s, struct tx *tx, struct record *r, bool moved)
 {
@@ -224,7 +221,7 @@ void lifecycle_launch(struct service *s)
     size_t count;
     struct record *const *all = records_all(s->records, &count);
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && s->engine.ops; i++) {
         struct record *r = all[i];
         const struct job_status *status;
 
@@ -236,8 +233,7 @@ void lifecycle_launch(struct service *s)
     }
 }
 
-/* ---- trouble with the disk
- * --------------------------------------------------------------- */
+/* ---- trouble with the disk -------------------------------------------------------- */
 
 void lifecycle_retry(struct service *s)
 {

@@ -135,9 +135,11 @@ static int by_time(const void *a, const void *b)
 
 void memory_teach(const struct memory *m, struct model *model)
 {
-    struct seen **ordered =
-        mem_dup(m->seen.items, m->seen.count + !m->seen.count, sizeof(*ordered));
+    struct seen **ordered;
 
+    if (m->seen.count == 0)
+        return;
+    ordered = mem_dup(m->seen.items, m->seen.count, sizeof(*ordered));
     qsort(ordered, m->seen.count, sizeof(*ordered), by_time);
     for (size_t i = 0; i < m->seen.count; i++)
         model->ops->absorb(model->self, &ordered[i]->observation);
@@ -147,8 +149,7 @@ void memory_teach(const struct memory *m, struct model *model)
     free(ordered);
 }
 
-/* ---- as JSON
- * ----------------------------------------------------------------------------- */
+/* ---- as JSON ---------------------------------------------------------------------- */
 
 static void save_member(struct json_out *out, const struct member *m)
 {

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "http/workers.h"
 #include "loop/control.h"
+#include "loop/memo.h"
 #include "loop/model/learned.h"
 #include "loop/optimize/corgi_planner.h"
 
@@ -33,6 +34,7 @@ struct mind {
     struct mind_options options;
     struct planner planner;        /* the thread's while a task runs */
     struct model model;            /* likewise */
+    struct memo *memo;             /* likewise */
     vec_of(struct seen *) lessons; /* for the next task */
     size_t pairs_adapted;          /* observations of pairs when last adapted */
     double adapted_s;              /* when, on the wall's clock */
@@ -53,6 +55,7 @@ struct mind *mind_create(struct reactor *reactor, struct loop *loop,
     m->planner =
         (struct planner){&corgi_planner_ops, corgi_planner_ops.create(options->seed)};
     m->model = learned_create(c->types, c->type_count, &how);
+    m->memo = memo_create();
     m->adapted_s = clock_wall_s();
     m->workers = workers_create(reactor, "mind", 1, 4, err);
     if (!m->workers) {
@@ -75,6 +78,7 @@ void mind_destroy(struct mind *m)
     workers_destroy(m->workers);
     m->planner.ops->destroy(m->planner.self);
     m->model.ops->destroy(m->model.self);
+    memo_destroy(m->memo);
     drop_lessons(m->lessons.items, m->lessons.count);
     vec_free(&m->lessons);
     free(m);
@@ -94,8 +98,7 @@ void mind_recall(struct mind *m, const struct memory *memory)
     m->adapted_s = clock_wall_s() - ADAPT_GAP_S; /* as soon as it is idle */
 }
 
-/* ---- on the thread
- * ------------------------------------------------------------------------ */
+/* ---- on the thread ---------------------------------------------------------------- */
 
 static void work(void *ctx)
 {
@@ -104,20 +107,25 @@ static void work(void *ctx)
     double began_s = clock_wall_s();
 
     t->timing.waited_s = began_s - t->asked_s;
+    if (t->lessons.count > 0)
+        memo_forget(m->memo);
     for (size_t i = 0; i < t->lessons.count; i++)
         m->model.ops->absorb(m->model.self, &t->lessons.items[i]->observation);
-    if (t->draft)
-        draft_solve(t->draft, &m->planner, &m->model);
+    if (t->draft) {
+        struct model remembering = memo_of(m->memo, &m->model);
+
+        draft_solve(t->draft, &m->planner, &remembering);
+    }
     t->timing.solve_s = clock_wall_s() - began_s;
     if (t->adapt) {
         began_s = clock_wall_s();
         learned_adapt(m->model.self);
+        memo_forget(m->memo);
         t->adapt_s = clock_wall_s() - began_s;
     }
 }
 
-/* ---- on the daemon's thread
- * --------------------------------------------------------------- */
+/* ---- on the daemon's thread ------------------------------------------------------- */
 
 /* The adapted model becomes the loop's; the other, which has seen everything, the
  * thread's. */

@@ -60,8 +60,7 @@ int quotas_admit(const struct service *s, const char *user, struct err *err)
     return 0;
 }
 
-/* ---- rounds
- * ------------------------------------------------------------------------------ */
+/* ---- rounds ----------------------------------------------------------------------- */
 
 struct tally { /* of one user in this round */
     struct quota quota;
@@ -126,8 +125,7 @@ void quotas_apply(struct service *s)
     vec_free(&list);
 }
 
-/* ---- in the store
- * ------------------------------------------------------------------------ */
+/* ---- in the store ----------------------------------------------------------------- */
 
 void quotas_save(struct store_batch *batch, const struct quota *q)
 {

@@ -79,7 +79,7 @@ static void consider(struct search *f, const struct option *o)
 
 static void try_alone(struct search *f, int type)
 {
-    struct prediction p = belief_alone(loop_model(f->s->loop), f->job, type);
+    struct prediction p = belief_alone(service_model(f->s), f->job, type);
     struct option o = {.type = type, .rate = p.rate[0], .watts = p.watts};
 
     if (p.fits < 0.5 ||
@@ -103,9 +103,9 @@ static bool try_beside(struct search *f, int device)
         return false;
     where.members[0] = (struct member){.job = &other->job, .nodes = 1};
     where.members[1] = (struct member){.job = f->job, .nodes = 1};
-    belief_predict(loop_model(f->s->loop), &where, &both);
+    belief_predict(service_model(f->s), &where, &both);
     where.count = 1;
-    belief_predict(loop_model(f->s->loop), &where, &alone);
+    belief_predict(service_model(f->s), &where, &alone);
     if (both.fits < 0.5 || belief_at_confidence(&both.rate[0], f->confidence) <
                                need_rate_now(other, service_now_s(f->s)))
         return true;
@@ -145,8 +145,7 @@ static int count_ahead(const struct service *s, const struct job *job)
     return ahead;
 }
 
-/* ---- when
- * ------------------------------------------------------------------------------ */
+/* ---- when ------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -200,8 +199,7 @@ static void set_energy(struct quote *q, const struct job *job)
     q->end_s = q->start_s + seconds;
 }
 
-/* ---- offers
- * ---------------------------------------------------------------------------- */
+/* ---- offers ----------------------------------------------------------------------- */
 
 static struct quote_offer *add_offer(struct quote *q, const char *kind)
 {
@@ -238,6 +236,7 @@ static void offer_gpus(struct search *f, struct quote *q)
 
     other.id = ASKED_ID - 1;
     for (int tries = 0; tries < 3; tries++) {
+        service_model(f->s)->ops->end(service_model(f->s)->self, &other); /* ask anew */
         other.devices = step > 0 ? other.devices * 2 : other.devices / 2;
         if (other.devices < 1 || other.devices > LOOP_MAX_GANG)
             return;
@@ -250,7 +249,7 @@ static void offer_gpus(struct search *f, struct quote *q)
             if (!type_allowed(&other, t) ||
                 free_devices(f->s, t, &node, &wait_s) < other.devices)
                 continue;
-            p = belief_alone(loop_model(f->s->loop), &other, t);
+            p = belief_alone(service_model(f->s), &other, t);
             if (p.fits < 0.5 ||
                 belief_at_confidence(&p.rate[0], f->confidence) < f->needed)
                 continue;
@@ -279,8 +278,7 @@ static void offer_later(struct quote *q, double now_s)
              fmax(1, ceil((q->start_s - now_s) / 60)));
 }
 
-/* ---- all of it
- * -------------------------------------------------------------------------- */
+/* ---- all of it -------------------------------------------------------------------- */
 
 static void take_option(struct quote *q, const struct option *o, double now_s)
 {
@@ -353,7 +351,7 @@ static void decide(struct search *f, struct quote *q, const struct admission *a,
 
 void quote_make(struct service *s, const struct job *job, struct quote *q)
 {
-    struct model *model = loop_model(s->loop);
+    struct model *model = service_model(s);
     const struct optimize_settings *settings = loop_settings(s->loop);
     double now_s = service_now_s(s);
     struct job asked = *job;

@@ -36,8 +36,7 @@ double restart_clock_s(struct service *s)
     return fmax(stored, (double)time(NULL));
 }
 
-/* ---- jobs
- * ---------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------- */
 
 struct counts {
     int waiting, running, lost;
@@ -209,8 +208,7 @@ static void reconcile(struct service *s, struct counts *counts)
     s->engine.ops->adopted(s->engine.self);
 }
 
-/* ---- operators, quotas, tokens
- * ------------------------------------------------------------- */
+/* ---- operators, quotas, tokens ---------------------------------------------------- */
 
 static int take_setting(void *ctx, const char *name, const char *text)
 {
@@ -274,8 +272,7 @@ static int take_token(void *ctx, const struct store_token *t)
     return 0;
 }
 
-/* ---- what was learned
- * ----------------------------------------------------------------------- */
+/* ---- what was learned ------------------------------------------------------------- */
 
 static void recall(struct service *s)
 {

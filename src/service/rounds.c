@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "loop/cluster.h"
 #include "loop/draft.h"
 #include "loop/place/place.h"
 #include "service/figures.h"
@@ -19,6 +20,8 @@
 
 /* While the store cannot write, nothing new starts; a round is tried this often. */
 #define FAILING_GAP_S 2.0
+
+#define CHOICE_LEAST  16
 
 static double gap_s(const struct service *s)
 {
@@ -42,8 +45,7 @@ void rounds_poke(struct service *s)
         set_timer(s);
 }
 
-/* ---- carrying out
- * ---------------------------------------------------------------------- */
+/* ---- carrying out ----------------------------------------------------------------- */
 
 struct placed { /* starts and moves of a round whose tx is on its way */
     struct service *service;
@@ -182,8 +184,7 @@ static void carry_out(struct service *s, const struct action *actions, size_t co
     tx_commit(tx, stored, placed);
 }
 
-/* ---- why the others wait
- * ----------------------------------------------------------------- */
+/* ---- why the others wait ---------------------------------------------------------- */
 
 static void explain_waiting(struct service *s)
 {
@@ -207,8 +208,7 @@ static void explain_waiting(struct service *s)
     }
 }
 
-/* ---- a round
- * ------------------------------------------------------------------------------ */
+/* ---- a round ---------------------------------------------------------------------- */
 
 static void planned(void *ctx, struct draft *draft, const struct mind_timing *timing)
 {
@@ -245,6 +245,21 @@ static void try_store(struct service *s)
     tx_commit(tx, NULL, NULL);
 }
 
+/* Jobs beyond the seats there are make the solver weigh what cannot be: of those that
+ * wait it gets as many as could start, and some to choose among. */
+static size_t worth_a_look(const struct service *s)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+    int share = loop_settings(s->loop)->share_max;
+    size_t seats = 0, most = (size_t)s->config.planner.most_waiting, wanted;
+
+    for (int d = 0; d < c->device_count; d++)
+        if (cluster_device_usable(c, d) && c->devices[d].job_count < share)
+            seats += (size_t)(share - c->devices[d].job_count);
+    wanted = seats + seats / 4 + CHOICE_LEAST;
+    return wanted < most ? wanted : most;
+}
+
 void rounds_due(void *ctx)
 {
     struct service *s = ctx;
@@ -264,8 +279,7 @@ void rounds_due(void *ctx)
     s->round_wanted = false;
     s->rounds++;
     quotas_apply(s);
-    draft =
-        draft_create(s->loop, service_now_s(s), (size_t)s->config.planner.most_waiting);
+    draft = draft_create(s->loop, service_now_s(s), worth_a_look(s));
     s->round_running = true;
     if (mind_plan(s->mind, draft, planned, s, &err) == 0)
         return;

@@ -8,11 +8,12 @@
 #include "base/mem.h"
 #include "engine/sim/sim_engine.h"
 #include "loop/cluster.h"
+#include "loop/memo.h"
 #include "loop/model/learned.h"
 #include "loop/optimize/corgi_planner.h"
 #include "service/audit.h"
+#include "service/doors.h"
 #include "service/figures.h"
-#include "service/handlers.h"
 #include "service/happenings.h"
 #include "service/lifecycle.h"
 #include "service/notify.h"
@@ -33,19 +34,29 @@
 #define DRAIN_S      5.0
 #define STORE_FILE   "corgi.db"
 #define JOURNAL_FILE "sim-world.log"
+#define LOCAL_FOLDER "engine"
 #define PROGRESS_S   10.0 /* how far jobs are is stored this often, at the least */
 
-/* ---- asked from all over
- * ------------------------------------------------------------------- */
+/* ---- asked from all over ---------------------------------------------------------- */
 
 double service_now_s(const struct service *s)
 {
     struct timespec now;
 
     if (s->config.engine == SERVICE_ENGINE_SIM)
-        return sim_engine_now_s(&s->engine);
+        return s->engine.self ? sim_engine_now_s(&s->engine) : s->ended_s;
     clock_gettime(CLOCK_REALTIME, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+struct model *service_model(struct service *s)
+{
+    return &s->remembering;
+}
+
+void service_learned(struct service *s)
+{
+    memo_forget(s->memo);
 }
 
 int service_device_named(const struct service *s, const char *name)
@@ -77,20 +88,7 @@ bool service_may_see(const struct auth_identity *who, const char *user)
     return who->role == AUTH_VIEWER || service_may_touch(who, user);
 }
 
-static bool find_token(void *ctx, const char *id, struct auth_token_record *record)
-{
-    struct service *s = ctx;
-
-    vec_each (struct token, t, &s->tokens)
-        if (strcmp(t->public_id, id) == 0) {
-            *record = t->record;
-            return true;
-        }
-    return false;
-}
-
-/* ---- making it
- * ------------------------------------------------------------------------------- */
+/* ---- making it -------------------------------------------------------------------- */
 
 static int open_store(struct service *s, struct err *err)
 {
@@ -125,12 +123,20 @@ static int make_sim(struct service *s, struct err *err)
                              (struct engine_sink){happenings_event, s}, err);
 }
 
+static int make_local(struct service *s, struct err *err)
+{
+    char *state = file_join(s->state, LOCAL_FOLDER);
+    struct local_engine_options options = local_config_options(&s->config.local, state);
+    int rc = local_engine_create(&s->engine, &options,
+                                 (struct engine_sink){happenings_event, s}, err);
+
+    free(state);
+    return rc;
+}
+
 static int make_engine(struct service *s, struct err *err)
 {
-    if (s->config.engine == SERVICE_ENGINE_SIM)
-        return make_sim(s, err);
-    return err_set(err, ERR_UNSUPPORTED,
-                   "this build has no local engine yet; set engine: sim");
+    return s->config.engine == SERVICE_ENGINE_SIM ? make_sim(s, err) : make_local(s, err);
 }
 
 static void engine_ready(void *ctx)
@@ -171,113 +177,15 @@ static int make_loop(struct service *s, struct err *err)
         return -1;
     model = learned_create(cluster->types, cluster->type_count, &learned);
     s->loop = loop_create_take(&how, cluster, model, &corgi_planner_ops);
+    s->memo = memo_create();
+    s->remembering = memo_of(s->memo, loop_model(s->loop));
     s->memory = memory_create(loop_cluster(s->loop));
     s->mind = mind_create(s->reactor, s->loop, &mind, err);
     name_devices(s);
     return s->mind ? 0 : -1;
 }
 
-/* ---- listening
- * -------------------------------------------------------------------------------- */
-
-static const char *const *names_of(const struct config_list *list, const char ***copy)
-{
-    const char **names = mem_array(const char *, list->count + 1);
-
-    for (size_t i = 0; i < list->count; i++)
-        names[i] = ((char **)list->items)[i];
-    *copy = names;
-    return names;
-}
-
-struct name_lists {
-    const char **operators, **groups, **viewers;
-};
-
-static void fill_server_config(struct service *s, const struct service_config *c,
-                               struct server_config *out, struct name_lists *lists)
-{
-    static const enum auth_role roles[] = {AUTH_NOBODY, AUTH_VIEWER, AUTH_USER,
-                                           AUTH_OPERATOR};
-
-    *out = (struct server_config){
-        .routes = handlers_routes,
-        .ctx = s,
-        .limits = {.body_bytes = (size_t)c->limits.body_kb << 10,
-                   .connections = c->limits.connections,
-                   .answer_s = c->limits.answer_s,
-                   .requests_per_s = c->limits.requests_per_s,
-                   .burst = c->limits.burst},
-        .auth = {.operators = names_of(&c->auth.operators, &lists->operators),
-                 .operator_groups = names_of(&c->auth.operator_groups, &lists->groups),
-                 .viewers = names_of(&c->auth.viewers, &lists->viewers),
-                 .local_role = roles[c->auth.local_role],
-                 .anonymous_role = roles[c->auth.anonymous_role],
-                 .find_token = find_token,
-                 .ctx = s},
-        .audit = audit_note,
-        .answered = audit_answered};
-}
-
-static void free_lists(struct name_lists *lists)
-{
-    free(lists->operators);
-    free(lists->groups);
-    free(lists->viewers);
-}
-
-static int listen_all(struct service *s, struct err *err)
-{
-    const struct service_listen_config *c = &s->config.listen;
-    int given = notify_listen_fds();
-
-    for (int i = 0; i < given; i++)
-        if (server_listen_fd(s->server, 3 + i, err) < 0)
-            return -1;
-    if (given == 0 &&
-        server_listen_unix(
-            s->server,
-            &(struct server_unix){.path = s->socket,
-                                  .mode = (mode_t)strtol(c->socket_mode, NULL, 8),
-                                  .group = c->socket_group},
-            err) < 0)
-        return -1;
-    if (!c->tcp)
-        return 0;
-    if (server_listen_tcp(s->server,
-                          &(struct server_tcp){.address = c->tcp,
-                                               .certificate = c->certificate,
-                                               .key = c->key,
-                                               .anywhere = c->anywhere},
-                          err) < 0)
-        return -1;
-    log_info("listening", LOG_STR("tcp", c->tcp),
-             LOG_I64("port", server_port(s->server, 0)),
-             LOG_BOOL("tls", c->certificate != NULL));
-    return 0;
-}
-
-static int make_server(struct service *s, struct err *err)
-{
-    struct server_config config;
-    struct name_lists lists;
-
-    fill_server_config(s, &s->config, &config, &lists);
-    s->server = server_create(s->reactor, &config, err);
-    free_lists(&lists);
-    if (!s->server)
-        return -1;
-    s->hub = sse_hub_create(s->reactor,
-                            &(struct sse_config){.max_clients = s->config.limits.streams,
-                                                 .replay = handlers_replay,
-                                                 .ctx = s});
-    s->metrics = metrics_create();
-    s->figures = figures_create(s);
-    return 0;
-}
-
-/* ---- timers and signals
- * ------------------------------------------------------------------------- */
+/* ---- timers and signals ----------------------------------------------------------- */
 
 /* How far running jobs are, for a start after a crash. */
 static void store_progress(struct service *s)
@@ -321,6 +229,10 @@ static void tick(void *ctx)
 
     audit_flush(s);
     mind_idle(s->mind);
+    if (mind_stats(s->mind).adapted != s->adapted_seen) {
+        s->adapted_seen = mind_stats(s->mind).adapted;
+        service_learned(s);
+    }
     sign_of_life(s);
     if (wall_s - s->progress_wall_s > PROGRESS_S && !s->failing) {
         s->progress_wall_s = wall_s;
@@ -400,8 +312,6 @@ static void on_reload(void *ctx)
 {
     struct service *s = ctx;
     struct service_config fresh;
-    struct server_config config;
-    struct name_lists lists;
     struct err err = {0};
     int rc;
 
@@ -409,9 +319,7 @@ static void on_reload(void *ctx)
         log_error("reload_refused", LOG_ERR(&err));
         return;
     }
-    fill_server_config(s, &fresh, &config, &lists);
-    rc = server_reload(s->server, &config, &err);
-    free_lists(&lists);
+    rc = doors_reload(s, &fresh, &err);
     if (rc < 0) {
         log_error("reload_refused", LOG_ERR(&err));
     } else {
@@ -439,8 +347,7 @@ static int make_timers(struct service *s, struct err *err)
     return 0;
 }
 
-/* ---- all of it
- * ---------------------------------------------------------------------------------- */
+/* ---- all of it -------------------------------------------------------------------- */
 
 struct service *service_create_take(struct service_config *config, const char *path,
                                     struct err *err)
@@ -460,8 +367,8 @@ struct service *service_create_take(struct service_config *config, const char *p
     set_log(&s->config.log);
     s->reactor = reactor_create(err);
     if (!s->reactor || open_store(s, err) < 0 || make_engine(s, err) < 0 ||
-        make_loop(s, err) < 0 || make_timers(s, err) < 0 || make_server(s, err) < 0 ||
-        restart_rebuild(s, err) < 0 || listen_all(s, err) < 0)
+        make_loop(s, err) < 0 || make_timers(s, err) < 0 || doors_make(s, err) < 0 ||
+        restart_rebuild(s, err) < 0 || doors_open(s, err) < 0)
         goto failed;
     if (s->config.pid_file && notify_pid_write(s->config.pid_file, err) < 0)
         goto failed;
@@ -504,35 +411,59 @@ static void say_goodbye(struct service *s)
     audit_flush(s);
 }
 
-void service_destroy(struct service *s)
+static void stop_timers(struct service *s)
 {
-    if (!s)
-        return;
-    s->draining = true;
-    say_goodbye(s);
-    reactor_watch_destroy(s->engine_watch);
-    mind_destroy(s->mind); /* its last plan is dropped */
-    if (s->engine.ops)
-        s->engine.ops->destroy(s->engine.self);
-    store_close(s->store); /* posts the last completions */
-    for (int i = 0; s->reactor && i < 3; i++)
-        reactor_step(s->reactor, 0);
-    sse_hub_destroy(s->hub);
-    server_destroy(s->server);
-    store_reader_close(s->reader);
-    figures_destroy(s->figures);
-    metrics_destroy(s->metrics);
-    memory_destroy(s->memory);
-    loop_destroy(s->loop);
-    records_destroy(s->records);
-    audit_fini(s);
-    intern_destroy(s->classes);
     reactor_timer_destroy(s->round_timer);
     reactor_timer_destroy(s->tick_timer);
     reactor_timer_destroy(s->keep_timer);
     reactor_timer_destroy(s->checkpoint_timer);
     for (int i = 0; i < 3; i++)
         reactor_signal_destroy(s->signals[i]);
+}
+
+/* Run what other threads have posted. */
+static void hear_the_rest(struct service *s)
+{
+    for (int i = 0; s->reactor && i < 3; i++)
+        reactor_step(s->reactor, 0);
+}
+
+/* Attempts that are stored are started before the engine goes, as the next daemon will
+ * ask for them. */
+static void end_threads(struct service *s)
+{
+    stop_timers(s);
+    reactor_watch_destroy(s->engine_watch);
+    mind_destroy(s->mind); /* its last plan is dropped */
+    if (s->store)
+        store_flush(s->store);
+    hear_the_rest(s);
+    s->ended_s = s->engine.self ? service_now_s(s) : 0;
+    if (s->engine.ops)
+        s->engine.ops->destroy(s->engine.self);
+    s->engine = (struct engine){0};
+    store_close(s->store); /* posts the last completions */
+    hear_the_rest(s);
+}
+
+void service_destroy(struct service *s)
+{
+    if (!s)
+        return;
+    s->draining = true;
+    say_goodbye(s);
+    end_threads(s);
+    sse_hub_destroy(s->hub);
+    server_destroy(s->server);
+    store_reader_close(s->reader);
+    figures_destroy(s->figures);
+    metrics_destroy(s->metrics);
+    memory_destroy(s->memory);
+    memo_destroy(s->memo);
+    loop_destroy(s->loop);
+    records_destroy(s->records);
+    audit_fini(s);
+    intern_destroy(s->classes);
     reactor_destroy(s->reactor);
     if (s->config.pid_file)
         notify_pid_remove(s->config.pid_file);

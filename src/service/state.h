@@ -21,6 +21,7 @@
 
 struct mind;
 struct memory;
+struct memo;
 struct figures;
 
 /* Who may use how much; -1: no limit. */
@@ -40,8 +41,8 @@ struct token {
 /* A device and a node, as far as the loop does not know them. */
 struct device_more {
     char name[LOOP_NAME_SIZE + 16]; /* NODE:INDEX */
-    double watts;                  /* NaN: never told */
-    double joules;                 /* since the daemon began */
+    double watts;                   /* NaN: never told */
+    double joules;                  /* since the daemon began */
     double told_s;
     bool modelled;
     int leaving;       /* jobs told to leave that have not left yet */
@@ -72,6 +73,8 @@ struct service {
     struct loop *loop;
     struct mind *mind;
     struct memory *memory;
+    struct memo *memo; /* answers of the loop's model, until it learns */
+    struct model remembering;
     struct records *records;
     struct device_more *devices; /* (cluster devices) */
     struct node_more *nodes;     /* (cluster nodes) */
@@ -81,6 +84,7 @@ struct service {
     struct intern *classes;            /* kinds of jobs seen, see job_parse.c */
     struct reactor_timer *round_timer, *tick_timer, *keep_timer, *checkpoint_timer;
     struct reactor_signal *signals[3];
+    double ended_s;         /* the clock when the engine went */
     double started_s;       /* on the daemon's clock */
     double round_wall_s;    /* when the last round began */
     double progress_wall_s; /* when progress was last stored */
@@ -88,6 +92,7 @@ struct service {
     uint64_t rounds;
     uint64_t newest_event;
     uint64_t stale_plans;
+    uint64_t adapted_seen; /* adaptations of the model that answers know of */
     bool round_wanted, round_running;
     bool starting, draining, failing;
     int exit_status;
@@ -100,6 +105,10 @@ struct service {
 
 /* The daemon's clock: seconds since the epoch, or the simulated world's time. */
 double service_now_s(const struct service *s);
+
+/* What is believed: the loop's model, each question asked once until it has learned. */
+struct model *service_model(struct service *s);
+void service_learned(struct service *s);
 
 int service_device_named(const struct service *s, const char *name); /* -1: none */
 int service_node_named(const struct service *s, const char *name);   /* -1: none */

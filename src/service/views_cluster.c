@@ -62,7 +62,8 @@ void views_node(struct json_out *out, const struct service *s, int n,
     double watts = host_watts(node);
 
     for (int i = 0; i < node->device_count; i++)
-        watts += s->devices[node->first_device + i].watts;
+        if (isfinite(s->devices[node->first_device + i].watts))
+            watts += s->devices[node->first_device + i].watts;
     json_out_begin_object(out);
     json_out_key_string(out, "name", node->name);
     json_out_key_string(out, "state", states[node->state]);

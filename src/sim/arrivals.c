@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "sim/trace_alibaba.h"
 #include "sim/trace_philly.h"
+#include "sim/truth.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,13 +21,6 @@ void arrivals_fini(struct arrivals *a)
 {
     free(a->items);
     *a = (struct arrivals){0};
-}
-
-int arrivals_load(struct arrivals *arrivals, const char *path,
-                  enum arrivals_format format, struct err *err)
-{
-    return format == ARRIVALS_PHILLY ? trace_philly_load(arrivals, path, err)
-                                     : trace_alibaba_load(arrivals, path, err);
 }
 
 static int by_time(const void *a, const void *b)
@@ -54,9 +48,77 @@ int arrivals_finish(struct arrivals *a, const char *name, struct err *err)
     return 0;
 }
 
+/* In the order of enum arrivals_format. */
+static const struct arrivals_reader *const readers[] = {&trace_philly_reader,
+                                                        &trace_alibaba_reader};
+
+static int read_rows(struct arrivals *arrivals, struct csv *csv, const char *name,
+                     const struct arrivals_reader *reader, struct err *err)
+{
+    vec_of(struct arrival) list = {0};
+    int columns[ARRIVALS_MAX_COLUMNS], more, rc = -1;
+    struct arrivals made;
+
+    if (reader->find_columns(csv, columns, err) < 0)
+        goto done;
+    while ((more = csv_next(csv, err)) > 0) {
+        struct arrival a;
+        int taken;
+
+        memset(&a, 0, sizeof(a));
+        taken = reader->read_row(csv, columns, &a, err);
+        if (taken < 0)
+            goto done;
+        if (list.count == WORKLOAD_MAX_REQUESTS) {
+            csv_refuse(csv, err, ERR_LIMIT, "more than %d jobs; split the trace",
+                       WORKLOAD_MAX_REQUESTS);
+            goto done;
+        }
+        if (taken)
+            vec_push(&list, a);
+    }
+    if (more < 0)
+        goto done;
+    made = (struct arrivals){.count = list.count, .items = list.items};
+    if (arrivals_finish(&made, name, err) < 0)
+        goto done;
+    *arrivals = made;
+    list.items = NULL; /* the caller's now */
+    rc = 0;
+done:
+    free(list.items);
+    return rc;
+}
+
+int arrivals_load(struct arrivals *arrivals, const char *path,
+                  enum arrivals_format format, struct err *err)
+{
+    struct csv *csv;
+    int rc;
+
+    if (csv_load(&csv, path, err) < 0)
+        return -1;
+    rc = read_rows(arrivals, csv, path, readers[format], err);
+    csv_destroy(csv);
+    return rc;
+}
+
+int arrivals_parse(struct arrivals *arrivals, const char *text, size_t length,
+                   const char *name, enum arrivals_format format, struct err *err)
+{
+    struct csv *csv;
+    int rc;
+
+    if (csv_parse(&csv, text, length, name, err) < 0)
+        return -1;
+    rc = read_rows(arrivals, csv, name, readers[format], err);
+    csv_destroy(csv);
+    return rc;
+}
+
 /* A class on the largest number of GPUs that somebody measured and that is not more than
- * asked for. */
-static int draw_class(const struct world *world, int devices, struct rng *rng)
+ * asked for; one that runs on this type of GPU, -1: on any. */
+static int draw_class(const struct world *world, int devices, int gpu, struct rng *rng)
 {
     vec_of(int) found = {0};
     int scale = 0, drawn;
@@ -65,7 +127,7 @@ static int draw_class(const struct world *world, int devices, struct rng *rng)
         bool runs = false;
 
         for (int g = 0; g < world->gpu_count; g++)
-            runs = runs || *world_alone(world, g, c) > 0;
+            runs = runs || ((gpu < 0 || g == gpu) && *world_alone(world, g, c) > 0);
         if (!runs || world->classes[c].scale > devices || world->classes[c].scale < scale)
             continue;
         if (world->classes[c].scale > scale)
@@ -120,6 +182,18 @@ static void set_kind(struct request *r, enum arrival_class class, double inferen
         r->job.need = (struct requirement){.kind = NEED_BEST_EFFORT};
 }
 
+/* What it is to do, in seconds: the same device-seconds on the number of GPUs that was
+ * found for it. */
+static double seconds_of(const struct arrival *a, const struct arrivals_use *use,
+                         const struct request *r)
+{
+    double work_s = a->duration_s * a->devices / r->job.devices;
+
+    if (use->load > 0)
+        work_s = fmin(work_s, SQUEEZED_MAX_S);
+    return fmax(work_s, DURATION_MIN_S);
+}
+
 static struct request make_request(const struct arrival *a,
                                    const struct arrivals_use *use,
                                    const struct world *world, int reference_gpu,
@@ -127,25 +201,53 @@ static struct request make_request(const struct arrival *a,
 {
     static const double shares[] = {0.15, 0.3, 0.5, 0.7};
     struct request r = {0};
-    double work_s;
+    double drawn, work_s;
+    int cls = draw_class(world, a->devices, -1, rng);
 
-    workload_describe(&r, world, draw_class(world, a->devices, rng), reference_gpu,
-                      shares[rng_below(rng, 4)]);
+    drawn = shares[rng_below(rng, 4)];
+    workload_describe(&r, world, cls, reference_gpu, a->share > 0 ? a->share : drawn);
     set_kind(&r, a->class, use->inference, rng);
     r.phase = rng_range(rng, 0, 2 * M_PI);
     r.hidden = rng_u64(rng);
     r.job.types_allowed = types_named(use->cluster, a->gpus, world, r.cls);
-    /* The same device-seconds on the number of GPUs that was found. */
-    work_s = a->duration_s * a->devices / r.job.devices;
-    if (use->load > 0)
-        work_s = fmin(work_s, SQUEEZED_MAX_S);
-    work_s = fmax(work_s, DURATION_MIN_S);
+    work_s = seconds_of(a, use, &r);
     if (r.job.kind == JOB_INFERENCE) {
         r.peak_rate = r.job.need.rate;
         r.job.duration_s = work_s;
     } else {
         r.steps = r.job.total_steps = work_s * r.reference_rate;
     }
+    return r;
+}
+
+/* A job whose place is known: it has its hidden factors from the start, and so the very
+ * rate it would have there again. */
+static struct request make_as_it_ran(const struct arrival *a,
+                                     const struct arrivals_use *use,
+                                     const struct world *world, int reference_gpu,
+                                     struct rng *rng)
+{
+    int gpu = world_find_gpu(world, a->ran_on);
+    struct request r = {.job = {.kind = JOB_TRAINING}, .hidden = rng_u64(rng)};
+    struct truth truth = {.world = world, .gpu_of_type = &gpu, .alone_sd = use->alone_sd};
+    struct rng own;
+    double rate;
+    int cls;
+
+    if (gpu < 0) /* a table of measured rates does not have it */
+        gpu = reference_gpu;
+    rng_init(&own, a->like ? rng_mix(use->seed, a->like) : r.hidden);
+    cls = draw_class(world, a->devices, gpu, &own);
+    workload_describe(&r, world, cls, reference_gpu, 0);
+    rate = truth_alone(&truth, &r, 0, r.job.devices > 1 ? a->nodes : 1);
+    if (!(rate > 0)) /* nobody measured it spread over nodes */
+        rate = truth_alone(&truth, &r, 0, 1);
+    if (!(rate > 0))
+        rate = r.reference_rate;
+    r.job.owner = a->owner;
+    r.job.need = (struct requirement){.kind = NEED_RATE, .rate = ARRIVALS_KEPT * rate};
+    r.job.types_allowed = types_named(use->cluster, a->gpus, world, r.cls);
+    r.steps = r.job.total_steps = seconds_of(a, use, &r) * rate;
     return r;
 }
 
@@ -185,7 +287,9 @@ struct workload *arrivals_workload(const struct arrivals *a,
         const struct arrival *from = &a->items[(first + i) % a->count];
         size_t turns = (first + i) / a->count;
         double turn_s = (double)turns * a->items[a->count - 1].at_s;
-        struct request r = make_request(from, use, world, w->reference_gpu, &rng);
+        struct request r = (from->class == ARRIVAL_AS_IT_RAN
+                                ? make_as_it_ran
+                                : make_request)(from, use, world, w->reference_gpu, &rng);
 
         if (use->load > 0 ? wanted_s <= 0 : i == a->count)
             break;

@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TEXT_OF_(x) #x
+#define TEXT_OF(x)  TEXT_OF_(x)
+
 struct node_config {
     char *name;
     char *gpu;
@@ -66,7 +69,7 @@ static const struct config_key node_keys[] = {
      .type = CONFIG_WATTS,
      .min = 0,
      .max = 20000,
-     .default_text = "120W",
+     .default_text = TEXT_OF(CLUSTER_HOST_WATTS) "W",
      .offset = offsetof(struct node_config, host_watts),
      .help = "draw of an awake node without its GPUs"},
     {.name = "sleep",
@@ -220,6 +223,28 @@ static const struct builtin builtins[] = {
                "  - {gpu: a100, gpus: 4, count: 5, name: ampere}\n"
                "  - {gpu: l4, gpus: 4, count: 5, name: ada}\n"
                "  - {gpu: h100, gpus: 4, count: 5, name: hopper}\n"},
+    {"alibaba", "nodes:\n"
+                "  - {gpu: p100, gpus: 1, count: 3, name: p100-1}\n"
+                "  - {gpu: p100, gpus: 2, count: 131, name: p100-2}\n"
+                "  - {gpu: v100-16, gpus: 1, count: 19, name: v100m16-1}\n"
+                "  - {gpu: v100-16, gpus: 4, count: 28, name: v100m16-4}\n"
+                "  - {gpu: v100-16, gpus: 8, count: 8, name: v100m16-8}\n"
+                "  - {gpu: v100-32, gpus: 4, count: 9, name: v100m32-4}\n"
+                "  - {gpu: v100-32, gpus: 8, count: 21, name: v100m32-8}\n"
+                "  - {gpu: t4, gpus: 2, count: 387, name: t4-2}\n"
+                "  - {gpu: t4, gpus: 4, count: 17, name: t4-4}\n"
+                "  - {gpu: a10, gpus: 1, count: 2, name: a10-1}\n"
+                "  - {gpu: a10, gpus: 8, count: 549, name: g2-8}\n"
+                "  - {gpu: a100, gpus: 8, count: 39, name: g3-8}\n"},
+    {"alibaba-small", "nodes:\n"
+                      "  - {gpu: p100, gpus: 2, count: 7, name: p100-2}\n"
+                      "  - {gpu: v100-16, gpus: 1, count: 2, name: v100m16-1}\n"
+                      "  - {gpu: v100-16, gpus: 4, count: 2, name: v100m16-4}\n"
+                      "  - {gpu: v100-32, gpus: 8, count: 1, name: v100m32-8}\n"
+                      "  - {gpu: t4, gpus: 2, count: 19, name: t4-2}\n"
+                      "  - {gpu: t4, gpus: 4, count: 1, name: t4-4}\n"
+                      "  - {gpu: a10, gpus: 8, count: 27, name: g2-8}\n"
+                      "  - {gpu: a100, gpus: 8, count: 2, name: g3-8}\n"},
 };
 
 struct cluster *cluster_builtin(const char *name)

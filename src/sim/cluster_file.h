@@ -15,12 +15,17 @@
 #include "base/str.h"
 #include "loop/types.h"
 
+/* What a node of a file draws without its GPUs, unless it says otherwise. */
+#define CLUSTER_HOST_WATTS 120
+
 /* The caller owns *cluster.  err names file, line, column and what to do. */
 int cluster_file_load(struct cluster **cluster, const char *path, struct err *err);
 int cluster_file_parse(struct cluster **cluster, const char *text, size_t length,
                        const char *name, struct err *err);
 
-/* A built-in cluster by name; NULL when there is none. */
+/* A built-in cluster by name; NULL when there is none.  `alibaba` is the mix of the node
+ * list that belongs to Alibaba's pods (1,213 nodes, 6,212 GPUs), `alibaba-small` a
+ * twentieth of it; see trace_alibaba.h for its two undisclosed types. */
 struct cluster *cluster_builtin(const char *name);
 
 /* Every key with its default and help, as a YAML file that can be loaded. */

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Keys in the order of the file.  The first two groups are the fixed contract. */
 static const struct {
@@ -139,6 +140,32 @@ static void json_row(struct json_out *out, const struct sweep *sweep, size_t i,
     json_out_end(out);
 }
 
+/* What was assumed of an operator's own jobs, a sentence a line. */
+static void json_notes(struct json_out *out, const struct scenario_options *o)
+{
+    struct str all = {0};
+    const char *notes = slurm_notes(o->slurm, o->cluster != NULL, &all);
+
+    json_out_key(out, "notes");
+    json_out_begin_array(out);
+    while (*notes) {
+        size_t length = strcspn(notes, "\n");
+        struct str line = {0};
+
+        str_add_bytes(&line, notes, length);
+        json_out_string(out, str_text(&line));
+        str_fini(&line);
+        notes += length + (notes[length] == '\n');
+    }
+    str_fini(&all);
+    json_out_end(out);
+}
+
+static const char *workload_name(const struct scenario_options *o)
+{
+    return o->slurm ? "slurm" : o->trace ? "trace" : o->workload;
+}
+
 void result_json(const struct sweep *sweep, const struct sweep_options *o, bool timings,
                  struct str *text)
 {
@@ -147,13 +174,14 @@ void result_json(const struct sweep *sweep, const struct sweep_options *o, bool 
 
     json_out_init(&out, text, true);
     json_out_begin_object(&out);
-    json_out_key_string(&out, "workload",
-                        o->scenario.trace ? "trace" : o->scenario.workload);
+    json_out_key_string(&out, "workload", workload_name(&o->scenario));
     json_out_key(&out, "seed");
     json_out_u64(&out, o->scenario.seed);
     json_out_key_string(&out, "rates",
                         o->scenario.throughputs ? "measured" : "synthetic");
     json_out_key_string(&out, "power", "modelled");
+    if (o->scenario.slurm)
+        json_notes(&out, &o->scenario);
     json_out_key(&out, "rows");
     json_out_begin_array(&out);
     for (size_t i = 0; i < sweep->row_count; i++)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "loop/cluster.h"
+#include "loop/model/datasheet.h"
 #include "loop/model/feedback.h"
 #include "loop/model/initial.h"
 #include "loop/model/learned.h"
@@ -68,6 +69,8 @@ static struct model make_model(struct sim *sim, const struct cluster *cluster)
         return sim_oracle_create(&sim->truth, sim);
     case SIM_MODEL_FEEDBACK:
         return feedback_model_create(cluster->types, cluster->type_count);
+    case SIM_MODEL_SHEET:
+        return datasheet_model_create(cluster->types, cluster->type_count);
     case SIM_MODEL_INITIAL:
         return initial_model_take(learned_model(sim, cluster));
     case SIM_MODEL_LEARNED:

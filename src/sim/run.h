@@ -70,6 +70,8 @@ enum sim_model {
     SIM_MODEL_LEARNED,  /* first estimates, refined by what is measured: the default */
     SIM_MODEL_INITIAL,  /* first estimates alone */
     SIM_MODEL_FEEDBACK, /* constants, corrected by measurements of the same job alone */
+    SIM_MODEL_SHEET,    /* data-sheet ratios and running means: for policies that ask for
+                           no rates, where learning would only cost time */
     SIM_MODEL_ORACLE,   /* the truth: a bound, not a policy */
 };
 

@@ -23,12 +23,12 @@
 
 static const struct scenario_builtin builtins[] = {
     {.name = "demo",
-     .summary = "48 GPUs of three generations, three days",
-     .days = 3,
+     .summary = "48 GPUs of three generations, two days",
+     .days = 2,
      .inference = 0.3,
      .several_gpus = 0.1,
      .diurnal = true,
-     .seeds = 8,
+     .seeds = 4,
      .loads = "80"},
     {.name = "standard",
      .summary = "108 GPUs of three generations, five days of Poisson arrivals",
@@ -94,11 +94,32 @@ const char *scenario_builtin_names(struct str *out)
     return str_text(out);
 }
 
-static struct world *synthetic_world(const struct cluster *cluster, uint64_t seed)
+/* The cluster's types, and behind them those that jobs ran on and it does not have: where
+ * they were fast is asked for even when the cards are to be replaced. */
+static int types_of_world(const struct cluster *cluster, const struct slurm *slurm,
+                          struct gpu_sheet *types)
 {
+    int count = cluster->type_count;
+
+    memcpy(types, cluster->types, (size_t)count * sizeof(*types));
+    for (int s = 0; slurm && s < slurm->cluster->type_count; s++) {
+        int t = 0;
+
+        while (t < count && strcmp(types[t].name, slurm->cluster->types[s].name) != 0)
+            t++;
+        if (t == count && count < CLUSTER_MAX_TYPES)
+            types[count++] = slurm->cluster->types[s];
+    }
+    return count;
+}
+
+static struct world *synthetic_world(const struct cluster *cluster,
+                                     const struct slurm *slurm, uint64_t seed)
+{
+    struct gpu_sheet types[CLUSTER_MAX_TYPES];
     const struct generate_options options = {
-        .gpu_count = cluster->type_count,
-        .gpus = cluster->types,
+        .gpu_count = types_of_world(cluster, slurm, types),
+        .gpus = types,
         .sheet_jitter = SHEET_JITTER,
         .family_min = 8,
         .family_max = 10,
@@ -160,9 +181,14 @@ static int read_arrivals(struct scenario *s, const struct scenario_options *o,
         .days = o->days > 0 ? o->days : builtin->days,
         .limit = o->limit,
         .seed = o->seed,
+        .alone_sd = o->alone_sd,
     };
     struct arrivals arrivals;
 
+    if (o->slurm) {
+        s->workload = arrivals_workload(&o->slurm->arrivals, &use, s->world);
+        return 0;
+    }
     if (arrivals_load(&arrivals, o->arrivals, o->arrivals_format, err) < 0)
         return -1;
     s->workload = arrivals_workload(&arrivals, &use, s->world);
@@ -179,7 +205,7 @@ static int make_workload(struct scenario *s, const struct scenario_options *o,
     if (o->trace) {
         if (trace_load(&s->workload, o->trace, s->world, o->seed, err) < 0)
             return -1;
-    } else if (o->arrivals) {
+    } else if (o->arrivals || o->slurm) {
         if (read_arrivals(s, o, builtin, err) < 0)
             return -1;
     } else {
@@ -226,8 +252,12 @@ int scenario_build(struct scenario *scenario, const struct scenario_options *o,
 
     if (!builtin)
         return unknown_workload(o->workload, err);
-    if (o->cluster && cluster_file_load(&s.cluster, o->cluster, err) < 0)
+    if (o->cluster)
+        s.cluster = cluster_builtin(o->cluster);
+    if (o->cluster && !s.cluster && cluster_file_load(&s.cluster, o->cluster, err) < 0)
         goto failed;
+    if (!s.cluster && o->slurm)
+        s.cluster = cluster_dup(o->slurm->cluster);
     if (!s.cluster)
         s.cluster = cluster_builtin(builtin->cluster ? builtin->cluster : builtin->name);
     if (o->replace && what_if_replace(&s.cluster, o->replace, err) < 0)
@@ -237,7 +267,7 @@ int scenario_build(struct scenario *scenario, const struct scenario_options *o,
         if (gavel_load(&s.world, o->throughputs, o->seed, err) < 0)
             goto failed;
     } else {
-        s.world = synthetic_world(s.cluster, o->seed);
+        s.world = synthetic_world(s.cluster, o->slurm, o->seed);
     }
     if (match_types(&s, o->throughputs, err) < 0)
         goto failed;

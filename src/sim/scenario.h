@@ -7,16 +7,20 @@
 
 #include "base/str.h"
 #include "sim/arrivals.h"
+#include "sim/slurm.h"
 #include "sim/workload.h"
 
 struct scenario_options {
     const char *workload;    /* a built-in, see scenario_builtin */
-    const char *cluster;     /* YAML file; NULL: the workload's */
+    const char *cluster;     /* built-in or YAML file; NULL: the workload's */
     const char *throughputs; /* Gavel JSON; NULL: the synthetic world */
     const char *trace;       /* CSV; NULL: generated requests */
     const char *arrivals;    /* CSV of a public trace; NULL: generated requests */
     enum arrivals_format arrivals_format;
-    bool as_is;          /* arrivals: play the whole list, whatever load that is */
+    const struct slurm *slurm; /* its jobs, and its cluster unless another is given; NULL:
+                                  none.  Borrowed */
+    double alone_sd;           /* of the jobs' own factors, as the simulator has it */
+    bool as_is;                /* arrivals: play the whole list, whatever load that is */
     const char *demand;  /* CSV of requests that give services their shape; NULL: none */
     const char *replace; /* what if: see what_if.h; NULL: the cluster as it is */
     double load;

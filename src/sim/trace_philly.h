@@ -6,8 +6,6 @@
 
 #include "sim/arrivals.h"
 
-int trace_philly_load(struct arrivals *arrivals, const char *path, struct err *err);
-int trace_philly_parse(struct arrivals *arrivals, const char *text, size_t length,
-                       const char *name, struct err *err);
+extern const struct arrivals_reader trace_philly_reader;
 
 #endif

@@ -84,17 +84,18 @@ const struct gpu_sheet *gpu_find(const char *name)
     return NULL;
 }
 
-/* Wide enough for cards of the next ten years, narrow enough to catch a slipped unit. */
+/* Wide enough for cards of the next ten years and for a part of one processor core,
+ * narrow enough to catch a slipped unit. */
 static const struct figure {
     const char *name;
     size_t offset;
     double min, max;
 } figures[] = {
-    {"fp32_tflops", offsetof(struct gpu_sheet, fp32_tflops), 0.05, 5000},
-    {"fp16_tflops", offsetof(struct gpu_sheet, fp16_tflops), 0.05, 100000},
-    {"bandwidth_gbs", offsetof(struct gpu_sheet, bandwidth_gbs), 5, 100000},
-    {"memory_gb", offsetof(struct gpu_sheet, memory_gb), 0.25, 10000},
-    {"tdp_watts", offsetof(struct gpu_sheet, tdp_watts), 5, 10000},
+    {"fp32_tflops", offsetof(struct gpu_sheet, fp32_tflops), 0.001, 5000},
+    {"fp16_tflops", offsetof(struct gpu_sheet, fp16_tflops), 0.001, 100000},
+    {"bandwidth_gbs", offsetof(struct gpu_sheet, bandwidth_gbs), 0.1, 100000},
+    {"memory_gb", offsetof(struct gpu_sheet, memory_gb), 0.01, 10000},
+    {"tdp_watts", offsetof(struct gpu_sheet, tdp_watts), 0.1, 10000},
     {"idle_watts", offsetof(struct gpu_sheet, idle_watts), 0, 5000},
     {"cap_min_watts", offsetof(struct gpu_sheet, cap_min_watts), 0, 10000},
 };

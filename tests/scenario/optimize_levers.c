@@ -26,7 +26,8 @@ static struct problem *build(const struct two_types *c)
     struct problem *p = problem_create(&size);
     int at = 0;
 
-    p->classes[0] = (struct problem_class){1, c->progress, 1};
+    p->classes[0] =
+        (struct problem_class){.devices = 1, .progress = c->progress, .spread = 1};
     for (int t = 0; t < 2; t++) {
         p->types[t] = (struct problem_type){c->devices[t], t, 1, 10};
         p->variants[t] = (struct problem_variant){t, 0};

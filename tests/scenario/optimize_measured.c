@@ -2,6 +2,7 @@
  */
 #include "support/optimize_case.h"
 
+#include "bench/bench_small.h"
 #include "world/gavel.h"
 
 #include <math.h>
@@ -29,39 +30,26 @@ static int unload(void **state)
     return 0;
 }
 
-static void small_cases_are_within_a_few_thousandths_of_the_optimum(void **state)
+/* A part of what `corgi bench optimize --small 200` runs. */
+static void small_cases_are_within_a_thousandth_of_the_optimum(void **state)
 {
-    double sum = 0;
-    int count = 0;
+    struct bench_optimize_options o = {.seed = 1, .limit_s = 20};
+    struct solver *solver = solver_create(1);
+    struct bench_small small;
+    struct err err = {0};
 
     if (!*state)
         skip();
-    for (uint64_t seed = 1; seed <= 24; seed++) {
-        struct instance_options o = {.jobs = 10 + 5 * (int)(seed % 8),
-                                     .devices_per_job = 0.6 + 0.1 * (double)(seed % 5),
-                                     .seed = seed};
-        struct problem *p = instance_create(*state, &o);
-        struct solution ours = {0}, exact = {0};
-        struct reference_result r;
-        struct err err = {0};
-
-        case_solve(p, &ours);
-        assert_int_equal(reference_run("cbc", p, 20, &exact, &r, &err), 0);
-        if (r.proven) {
-            double over = ours.cost / r.objective - 1;
-
-            assert_true(over < 0.004);
-            assert_true(ours.unserved <= exact.unserved);
-            assert_true(ours.bound <= r.objective * (1 + 1e-5));
-            sum += fmax(over, 0);
-            count++;
-        }
-        solution_fini(&ours);
-        solution_fini(&exact);
-        problem_destroy(p);
-    }
-    assert_true(count >= 20);
-    assert_true(sum / count < 0.0005);
+    if (bench_small_run(*state, solver, &o, 28, &small, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_true(small.proven >= 24);
+    assert_int_equal(small.unserved_more, 0);
+    assert_true(small.mean < 0.0002);
+    for (int x = 0; x < small.count; x++)
+        if (small.all[x].proven)
+            assert_true(bench_small_over(&small.all[x]) <= BENCH_SMALL_NEAR);
+    bench_small_fini(&small);
+    solver_destroy(solver);
 }
 
 static void a_thousand_jobs_come_within_half_a_percent(void **state)
@@ -102,7 +90,7 @@ static void gangs_in_the_mix_keep_the_gap_small(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_cases_are_within_a_few_thousandths_of_the_optimum),
+        cmocka_unit_test(small_cases_are_within_a_thousandth_of_the_optimum),
         cmocka_unit_test(a_thousand_jobs_come_within_half_a_percent),
         cmocka_unit_test(gangs_in_the_mix_keep_the_gap_small),
     };

@@ -136,6 +136,14 @@ static void the_built_in_clusters_are_those_of_the_workloads(void **state)
     assert_int_equal(c->device_count, 100);
     assert_int_equal(c->type_count, 5);
     cluster_destroy(c);
+    c = cluster_builtin("alibaba"); /* as its node list counts them */
+    assert_int_equal(c->node_count, 1213);
+    assert_int_equal(c->device_count, 6212);
+    assert_int_equal(c->type_count, 6);
+    cluster_destroy(c);
+    c = cluster_builtin("alibaba-small");
+    assert_int_equal(c->type_count, 6);
+    cluster_destroy(c);
     assert_null(cluster_builtin("no such"));
     assert_null(scenario_builtin_find("no such"));
 }

@@ -21,7 +21,8 @@ static struct core *empty_core(bool relative)
     params.v[KERNEL_SPREAD + 2] = 0.4;
     core = core_create(&params, relative);
     for (int j = 0; j < JOBS; j++)
-        core_add_job(core, &(struct job_trait){j / 2, 1.5 + 0.5 * (j % 2), 7 + 0.4 * j});
+        core_add_job(core,
+                     &(struct job_trait){j / 2, 1.5 + 0.5 * (j % 2), 7 + 0.4 * j, 0});
     for (int g = 0; g < GPUS; g++)
         core_add_gpu(core, &(struct gpu_trait){g - 1.0, g - 1.0});
     return core;

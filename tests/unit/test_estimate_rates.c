@@ -28,11 +28,11 @@ static void a_family_that_takes_a_fixed_and_a_growing_time_is_extrapolated(void 
     (void)state;
     for (int b = 0; b < 3; b++) { /* batches 32, 64, 128: 10 ms and 1 ms a sample */
         double batch = 32 << b;
-        int job = rates_add_job(r, &(struct job_trait){0, log2(batch) / 2, 8});
+        int job = rates_add_job(r, &(struct job_trait){0, log2(batch) / 2, 8, 0});
 
         rates_observe(r, job, 0, -log(0.01 + 0.001 * batch));
     }
-    asked = rates_add_job(r, &(struct job_trait){0, 2, 8}); /* 16 */
+    asked = rates_add_job(r, &(struct job_trait){0, 2, 8, 0}); /* 16 */
     g = rates_predict(r, asked, 0);
     assert_int_equal(g.basis, RATES_FAMILY);
     assert_int_equal(g.observations, 3);
@@ -48,12 +48,12 @@ static void one_measurement_is_carried_by_the_familys_ratio(void **state)
 
     (void)state;
     for (int i = 0; i < 6; i++) { /* family 0 gains 3 from type 0 to 2, others 8 */
-        int job = rates_add_job(r, &(struct job_trait){i % 2, 2 + i / 4.0, 8});
+        int job = rates_add_job(r, &(struct job_trait){i % 2, 2 + i / 4.0, 8, 0});
 
         rates_observe(r, job, 0, 1);
         rates_observe(r, job, 2, 1 + log(i % 2 ? 8 : 3));
     }
-    asked = rates_add_job(r, &(struct job_trait){0, 2.1, 8});
+    asked = rates_add_job(r, &(struct job_trait){0, 2.1, 8, 0});
     rates_observe(r, asked, 0, 1);
     g = rates_predict(r, asked, 2);
     assert_int_equal(g.basis, RATES_ONE);
@@ -64,8 +64,8 @@ static void one_measurement_is_carried_by_the_familys_ratio(void **state)
 static void what_is_taken_back_is_forgotten(void **state)
 {
     struct rates *r = create();
-    int a = rates_add_job(r, &(struct job_trait){0, 2, 8});
-    int b = rates_add_job(r, &(struct job_trait){1, 3, 7});
+    int a = rates_add_job(r, &(struct job_trait){0, 2, 8, 0});
+    int b = rates_add_job(r, &(struct job_trait){1, 3, 7, 0});
     double before;
 
     (void)state;
@@ -86,7 +86,7 @@ static void what_is_taken_back_is_forgotten(void **state)
 static void a_job_nobody_knows_gets_a_wide_guess(void **state)
 {
     struct rates *r = create();
-    int job = rates_add_job(r, &(struct job_trait){-1, 2, 8});
+    int job = rates_add_job(r, &(struct job_trait){-1, 2, 8, 0});
     struct rates_guess g = rates_predict(r, job, 1);
 
     (void)state;

@@ -21,7 +21,8 @@ static struct problem *build(int singles, int gangs)
 
     p->types[0] = (struct problem_type){8, 0, 1, 10};
     for (int k = 0; k < 2; k++) {
-        p->classes[k] = (struct problem_class){k ? 4 : 1, 0, k ? 0.5 : 1};
+        p->classes[k] = (struct problem_class){
+            .devices = k ? 4 : 1, .progress = 0, .spread = k ? 0.5 : 1};
         p->alone_rate[k] = 10;
         p->alone_watts[k] = 100;
         for (int l = 0; l < 2; l++) {

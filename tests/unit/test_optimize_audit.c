@@ -91,6 +91,7 @@ static void what_the_settings_forbid_is_refused(void **state)
     assert_int_equal(audit(x), -1);
     x->plan.awake[2] = true;
     assert_int_equal(audit(x), 0);
+    x->f.settings.sleep = true;
     x->plan.awake[1] = false; /* two jobs are there */
     assert_int_equal(audit(x), -1);
 }

@@ -3,10 +3,12 @@
 
 #include "loop/optimize/arena.h"
 #include "loop/optimize/bound.h"
+#include "loop/optimize/bound_tasks.h"
 #include "loop/optimize/candidates.h"
 #include "loop/optimize/caps.h"
 #include "loop/optimize/lp.h"
 #include "loop/optimize/matching.h"
+#include "loop/optimize/oddsets.h"
 #include "loop/optimize/prices.h"
 #include "loop/optimize/quotas.h"
 
@@ -47,7 +49,7 @@ static void arena_gives_released_memory_out_again(void **state)
 }
 
 /* min -x - 2y, x + y <= 4, y <= 3: optimum 7 at (1, 3), the row is worth 1. */
-static void lp_finds_optimum_and_duals_and_goes_on_after_a_bound(void **state)
+static void lp_finds_optimum_and_duals_and_goes_on_after_a_column(void **state)
 {
     struct lp *lp = lp_create();
     int row = lp_row(lp, -LP_INFINITY, 4);
@@ -59,12 +61,10 @@ static void lp_finds_optimum_and_duals_and_goes_on_after_a_bound(void **state)
     assert_true(lp_solve(lp, LP_DUAL, 0));
     assert_true(fabs(lp_objective(lp) + 7) < 1e-6);
     assert_true(fabs(lp_duals(lp)[0] + 1) < 1e-6);
-    lp_bound_column(lp, 1, 0, 1);
-    assert_true(lp_solve(lp, LP_DUAL, 0));
-    assert_true(fabs(lp_objective(lp) + 5) < 1e-6);
     lp_column(lp, -3, 0, 1, 1, &row, &one);
     assert_true(lp_solve(lp, LP_DUAL, 0));
-    assert_true(fabs(lp_objective(lp) + 7) < 1e-6);
+    assert_true(fabs(lp_objective(lp) + 9) < 1e-6);
+    assert_true(lp_iterations(lp) > 0);
     lp_destroy(lp);
 }
 
@@ -184,12 +184,97 @@ static void any_prices_give_a_bound_below_the_optimum(void **state)
     }
 }
 
+static void bound_task_by_task_holds_and_is_tighter_where_jobs_differ(void **state)
+{
+    double by_class = 0, by_task = 0;
+    int differ = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct problem *p = case_problem((struct instance_options){
+            .jobs = 7, .devices_per_job = 0.6, .distinct = true, .seed = seed});
+        struct arena *arena = arena_create();
+        struct lp *lp = lp_create();
+        double best = case_brute_cost(p), bound;
+        struct prices_plan plan;
+        struct work w;
+
+        work_build(&w, p, arena, 1, NULL, 0);
+        differ += bound_tasks_differ(&w);
+        assert_true(prices_from_classes(&w, lp, &plan));
+        bound = bound_tasks_from(&w, w.pi, NULL);
+        assert_true(bound <= best + 0.01);
+        by_task += bound;
+        by_class += bound_from(&w, w.pi, NULL);
+        lp_destroy(lp);
+        arena_destroy(arena);
+        problem_destroy(p);
+    }
+    assert_true(differ >= 6); /* seven jobs seldom are of seven classes */
+    assert_true(by_task > by_class);
+}
+
+static bool note_set(void *ctx, const int *members, int count)
+{
+    int *found = ctx;
+
+    for (int x = 0; x < count; x++)
+        found[x] = members[x];
+    found[7] = count;
+    return true;
+}
+
+/* A triangle and a cycle of five by halves; a pair that is whole. */
+static void odd_sets_are_found(void **state)
+{
+    const struct oddsets_edge edges[] = {{0, 1, 0.5}, {1, 2, 0.5}, {0, 2, 0.5},
+                                         {3, 4, 0.5}, {4, 5, 0.5}, {5, 6, 0.5},
+                                         {6, 7, 0.5}, {3, 7, 0.5}, {8, 9, 1}};
+    int found[8] = {0};
+
+    (void)state;
+    assert_true(oddsets_find(10, edges, 3, note_set, found) > 0);
+    assert_int_equal(found[7], 3);
+    assert_true(oddsets_find(10, edges + 3, 6, note_set, found) > 0);
+    assert_int_equal(found[7], 5);
+    assert_int_equal(oddsets_find(10, edges + 8, 1, note_set, found), 0);
+}
+
+/* Three that share two by two at 1 each: the LP takes three halves until it is told. */
+static void lp_takes_cuts_and_columns_in_them(void **state)
+{
+    struct lp *lp = lp_create();
+    int columns[3], cut;
+    double ones[3] = {1, 1, 1};
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        lp_row(lp, -LP_INFINITY, 1);
+    for (int i = 0; i < 3; i++) {
+        int rows[2] = {i, (i + 1) % 3};
+
+        columns[i] = lp_column(lp, -1, 0, 1, 2, rows, ones);
+    }
+    assert_true(lp_solve(lp, LP_DUAL, 0));
+    assert_true(fabs(lp_objective(lp) + 1.5) < 1e-6);
+    cut = lp_cut(lp, -LP_INFINITY, 1, 3, columns, ones);
+    assert_true(lp_solve(lp, LP_DUAL, 0));
+    assert_true(fabs(lp_objective(lp) + 1) < 1e-6);
+    lp_column(lp, -1.5, 0, 1, 1, &cut, ones);
+    assert_true(lp_solve(lp, LP_DUAL, 0));
+    assert_true(fabs(lp_objective(lp) + 1.5) < 1e-6);
+    lp_destroy(lp);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_keeps_its_blocks_over_resets),
         cmocka_unit_test(arena_gives_released_memory_out_again),
-        cmocka_unit_test(lp_finds_optimum_and_duals_and_goes_on_after_a_bound),
+        cmocka_unit_test(bound_task_by_task_holds_and_is_tighter_where_jobs_differ),
+        cmocka_unit_test(odd_sets_are_found),
+        cmocka_unit_test(lp_takes_cuts_and_columns_in_them),
+        cmocka_unit_test(lp_finds_optimum_and_duals_and_goes_on_after_a_column),
         cmocka_unit_test(dominated_caps_are_pruned_and_cost_stays),
         cmocka_unit_test(quota_goes_to_running_jobs_then_to_the_dearest),
         cmocka_unit_test(held_jobs_stay_out_of_the_plan),

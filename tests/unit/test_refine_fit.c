@@ -20,7 +20,7 @@ static struct core *observed(bool relative, double spread_of_last)
     core = core_create(&params, relative);
     rng_init(&rng, 3);
     for (int j = 0; j < JOBS; j++)
-        core_add_job(core, &(struct job_trait){j / 2, 1 + 0.5 * j, 7 + 0.4 * j});
+        core_add_job(core, &(struct job_trait){j / 2, 1 + 0.5 * j, 7 + 0.4 * j, 0});
     for (int g = 0; g < GPUS; g++)
         core_add_gpu(core, &(struct gpu_trait){0.7 * g - 1, 0});
     for (int i = 0; i < SEEN; i++) {

@@ -2,9 +2,7 @@
 #include "sim/arrivals.h"
 
 #include "base/str.h"
-#include "sim/trace_alibaba.h"
 #include "sim/trace_demand.h"
-#include "sim/trace_philly.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,12 +37,12 @@ static int tear_down(void **state)
 
 static int philly(const char *text)
 {
-    return trace_philly_parse(&list, text, strlen(text), "jobs.csv", &err);
+    return arrivals_parse(&list, text, strlen(text), "jobs.csv", ARRIVALS_PHILLY, &err);
 }
 
 static int alibaba(const char *text)
 {
-    return trace_alibaba_parse(&list, text, strlen(text), "pods.csv", &err);
+    return arrivals_parse(&list, text, strlen(text), "pods.csv", ARRIVALS_ALIBABA, &err);
 }
 
 #define PODS "name,num_gpu,gpu_spec,qos,creation_time,deletion_time,scheduled_time\n"
@@ -92,6 +90,34 @@ static void alibaba_tells_services_from_batch(void **state)
     assert_int_equal(list.items[1].class, ARRIVAL_BEST_EFFORT);
     assert_string_equal(list.items[1].gpus, "T4|v100-16|");
     assert_int_equal(list.items[2].class, ARRIVAL_TRAINING);
+}
+
+static void alibaba_tells_parts_of_a_gpu(void **state)
+{
+    struct arrivals_use use = {.cluster = cluster, .seed = 1};
+    struct workload *w;
+
+    (void)state;
+    assert_int_equal(alibaba("num_gpu,gpu_milli,gpu_spec,qos,creation_time,deletion_time,"
+                             "scheduled_time\n"
+                             "1,460,G2|G3|A10,LS,10,110,10\n"
+                             "1,1000,|V100,LS,11,110,11\n"
+                             "2,1000,,LS,12,110,12\n"),
+                     0);
+    assert_near(list.items[0].share, 0.46, 1e-12);
+    assert_string_equal(list.items[0].gpus, "a10|a100|A10|"); /* the stand-ins */
+    assert_near(list.items[1].share, 0, 0);
+    assert_string_equal(list.items[1].gpus, "|V100|");
+    w = arrivals_workload(&list, &use, world);
+    assert_near(w->requests[0].job.need.rate / w->requests[0].reference_rate, 0.46, 1e-9);
+    assert_near(w->requests[0].peak_rate, w->requests[0].job.need.rate, 0);
+    workload_destroy(w);
+    arrivals_fini(&list);
+    assert_int_equal(
+        alibaba("num_gpu,gpu_milli,qos,creation_time,deletion_time,scheduled_time\n"
+                "1,1001,LS,10,110,10\n"),
+        -1);
+    assert_non_null(strstr(err.text, "gpu_milli"));
 }
 
 static void alibaba_refuses_an_unknown_class(void **state)
@@ -221,6 +247,7 @@ int main(void)
         trace_test(philly_is_sorted_and_starts_at_zero),
         trace_test(philly_refuses_with_file_and_line),
         trace_test(alibaba_tells_services_from_batch),
+        trace_test(alibaba_tells_parts_of_a_gpu),
         trace_test(alibaba_refuses_an_unknown_class),
         trace_test(a_whole_list_is_played_as_it_is),
         trace_test(a_named_type_binds),

@@ -142,7 +142,7 @@ static void bad_data_sheets_are_named_by_their_line(void **state)
          "z,20,900,24,70,250,1950\n",
          "line 2: year"},
         {"name,fp32_tflops,bandwidth_gbs,memory_gb,sms,tdp_watts,year\n"
-         "z,20,900,24,70,1,2020\n",
+         "z,20,900,24,70,0.05,2020\n",
          "line 2: GPU z: tdp_watts"},
         {"name,fp32_tflops,bandwidth_gbs,memory_gb,sms,tdp_watts,year\n"
          "z,20,900,24,70,250,2020\nz,20,900,24,70,250,2020\n",

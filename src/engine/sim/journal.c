@@ -167,7 +167,7 @@ void journal_steps(struct sim_engine *e, bool at_once)
         compact(e);
 }
 
-/* ---- reading ----------------------------------------------------------------------- */
+/* ---- reading ---------------------------------------------------------------------- */
 
 static struct run *run_of(struct sim_engine *e, unsigned long long job)
 {

@@ -49,7 +49,9 @@ static int members_of(const struct sim_engine *e, int device, const struct run *
     for (size_t i = 0; i < e->runs.count && count < LOOP_MAX_SHARE; i++) {
         struct run *run = e->runs.items[i];
 
-        if ((run->state != RUN_ACTIVE && run != besides) || !sits_on(run, device))
+        if (run->state != RUN_ACTIVE && (!besides || run != besides))
+            continue;
+        if (!sits_on(run, device))
             continue;
         runs[count] = run;
         members[count++] = (struct truth_member){
@@ -158,7 +160,31 @@ double sim_engine_next_s(const struct sim_engine *e)
     return next;
 }
 
-/* ---- what happens ------------------------------------------------------------------ */
+/* Up to now, before who runs there changes: each gets what was drawn in its time. */
+static void tell_device(struct sim_engine *e, int device)
+{
+    double window_s = e->now_s - e->told_to[device];
+    struct engine_event *event;
+
+    book_device(e, device);
+    if (!(window_s > 0))
+        return;
+    event = sim_engine_tell(e, ENGINE_POWER, NULL);
+    event->device = device;
+    event->watts = e->joules[device] / window_s;
+    event->joules = e->joules[device];
+    event->modelled = true;
+    e->joules[device] = 0;
+    e->told_to[device] = e->now_s;
+}
+
+void sim_engine_tell_power(struct sim_engine *e, const int *devices, int count)
+{
+    for (int i = 0; i < count; i++)
+        tell_device(e, devices[i]);
+}
+
+/* ---- what happens ----------------------------------------------------------------- */
 
 static void end_run(struct sim_engine *e, struct run *run, enum engine_end end,
                     const char *text)
@@ -166,6 +192,7 @@ static void end_run(struct sim_engine *e, struct run *run, enum engine_end end,
     struct engine_event *event;
 
     book_run(e, run);
+    sim_engine_tell_power(e, run->devices, run->device_count);
     run->state = RUN_ENDED;
     run->end = end;
     journal_end(e, run);
@@ -220,6 +247,7 @@ static void begin_run(struct sim_engine *e, struct run *run)
                 "the simulated device has too little memory for all that runs there");
         return;
     }
+    sim_engine_tell_power(e, run->devices, run->device_count);
     run->state = RUN_ACTIVE;
     run->began_s = run->done_to = run->measured_s = e->now_s;
     if (run->request.job.kind == JOB_INFERENCE && run->request.job.duration_s > 0 &&
@@ -275,19 +303,8 @@ static void happen_run(struct sim_engine *e, struct run *run)
 
 static void tell_power(struct sim_engine *e)
 {
-    double window_s = e->now_s - e->power_s;
-
-    for (int d = 0; d < e->cluster->device_count; d++) {
-        struct engine_event *event;
-
-        book_device(e, d);
-        event = sim_engine_tell(e, ENGINE_POWER, NULL);
-        event->device = d;
-        event->watts = window_s > 0 ? e->joules[d] / window_s : e->watts[d];
-        event->joules = e->joules[d];
-        event->modelled = true;
-        e->joules[d] = 0;
-    }
+    for (int d = 0; d < e->cluster->device_count; d++)
+        tell_device(e, d);
     e->power_s = e->now_s;
 }
 
@@ -301,8 +318,11 @@ static void wake_nodes(struct sim_engine *e)
         node->state = NODE_AWAKE;
         node->since_s = e->now_s;
         journal_node(e, n);
-        for (int i = 0; i < node->device_count; i++)
-            sim_engine_touch(e, &(int){node->first_device + i}, 1);
+        for (int i = 0; i < node->device_count; i++) {
+            int device = node->first_device + i;
+
+            sim_engine_touch(e, &device, 1);
+        }
         sim_engine_tell(e, ENGINE_NODE_AWAKE, NULL)->node = n;
     }
 }

@@ -69,7 +69,7 @@ static void set_timer(struct sim_engine *e)
     timerfd_settime(e->timer, 0, &when, NULL);
 }
 
-/* ---- making it --------------------------------------------------------------------- */
+/* ---- making it -------------------------------------------------------------------- */
 
 static int make_world(struct sim_engine *e, struct err *err)
 {
@@ -128,6 +128,7 @@ static void sim_destroy(void *self)
     free(e->watts);
     free(e->joules);
     free(e->joules_to);
+    free(e->told_to);
     free(e);
 }
 
@@ -138,6 +139,7 @@ static void set_clocks(struct sim_engine *e)
     e->watts = mem_array(double, devices);
     e->joules = mem_array(double, devices);
     e->joules_to = mem_array(double, devices);
+    e->told_to = mem_array(double, devices);
     e->origin_s = e->power_s = e->now_s;
     e->wall_s = clock_wall_s();
     for (int n = 0; n < e->cluster->node_count; n++)
@@ -145,12 +147,12 @@ static void set_clocks(struct sim_engine *e)
     for (size_t i = 0; i < e->runs.count; i++)
         e->runs.items[i]->done_to = e->runs.items[i]->measured_s = e->now_s;
     for (int d = 0; d < e->cluster->device_count; d++) {
-        e->joules_to[d] = e->now_s;
+        e->joules_to[d] = e->told_to[d] = e->now_s;
         e->watts[d] = e->cluster->types[e->cluster->devices[d].type].idle_watts;
     }
 }
 
-/* ---- operations -------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------- */
 
 static int sim_cluster(void *self, struct cluster **cluster, struct err *err)
 {
@@ -285,6 +287,7 @@ static int sim_stop(void *self, uint64_t job, enum engine_stop how, struct err *
     if (!run || run->state >= RUN_STOPPED)
         return err_set(err, ERR_NOT_FOUND, "job %llu does not run here",
                        (unsigned long long)job);
+    sim_engine_tell_power(e, run->devices, run->device_count);
     ran = run->state == RUN_ACTIVE;
     if (ran && run->request.job.kind == JOB_TRAINING)
         run->steps += run->rate * (e->now_s - run->done_to);
@@ -324,8 +327,11 @@ static int set_node(struct sim_engine *e, int n, enum node_state state, struct e
     node->state = state;
     node->since_s = e->now_s;
     journal_node(e, n);
-    for (int i = 0; i < node->device_count; i++)
-        sim_engine_touch(e, &(int){node->first_device + i}, 1);
+    for (int i = 0; i < node->device_count; i++) {
+        int device = node->first_device + i;
+
+        sim_engine_touch(e, &device, 1);
+    }
     set_timer(e);
     return 0;
 }

@@ -56,6 +56,7 @@ struct sim_engine {
     double *watts;      /* (devices) now */
     double *joules;     /* (devices) since last told */
     double *joules_to;  /* (devices) booked up to */
+    double *told_to;    /* (devices) told up to */
     int timer;          /* descriptor */
     int journal;        /* descriptor; -1: none */
     double journaled_s; /* wall time of the last steps written */
@@ -76,6 +77,7 @@ void sim_engine_describe(struct sim_engine *e, struct run *run,
 /* running.c: rates and watts of a device and its jobs; the next thing that happens and
  * letting it happen. */
 void sim_engine_touch(struct sim_engine *e, const int *devices, int count);
+void sim_engine_tell_power(struct sim_engine *e, const int *devices, int count);
 double sim_engine_next_s(const struct sim_engine *e);
 void sim_engine_advance(struct sim_engine *e, double to_s);
 struct engine_event *sim_engine_tell(struct sim_engine *e, enum engine_event_kind kind,

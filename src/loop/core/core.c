@@ -246,6 +246,13 @@ void core_revise_all(struct core *core, const double *values, const double *extr
     factorize(core);
 }
 
+void core_pop(struct core *core)
+{
+    assert(core->count > 0);
+    core->count--;
+    solve_weights(core); /* rows before the last do not know of it */
+}
+
 void core_retain(struct core *core, const bool *keep)
 {
     size_t kept = 0;

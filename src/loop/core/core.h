@@ -40,6 +40,9 @@ void core_revise(struct core *core, size_t index, double value);
  * O(n^2), noise O(n^3). */
 void core_revise_all(struct core *core, const double *values, const double *extra_var);
 
+/* Forget the newest observation, O(n^2). */
+void core_pop(struct core *core);
+
 /* Forget the observations for which keep is false. */
 void core_retain(struct core *core, const bool *keep);
 

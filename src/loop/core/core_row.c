@@ -13,28 +13,9 @@
 
 #include <stdlib.h>
 
-/* Observed jobs in order of first sight: slot[job] or -1. */
-static size_t number_observed(const struct core *core, int *slot, int *job_of)
-{
-    size_t used = 0;
-
-    for (int i = 0; i < core->job_count; i++)
-        slot[i] = -1;
-    for (size_t o = 0; o < core->count; o++) {
-        int ends[2] = {core->cells[o].job, core->cells[o].other};
-
-        for (int e = 0; e < 2; e++)
-            if (ends[e] >= 0 && slot[ends[e]] < 0) {
-                job_of[used] = ends[e];
-                slot[ends[e]] = (int)used++;
-            }
-    }
-    return used;
-}
-
-/* Add observation o to the sums of every GPU: level (gpus), sums (gpus, used). */
-static void add_observation(const struct core *core, int job, size_t o, const int *slot,
-                            size_t used, double *level, double *sums)
+/* Add observation o to the sums of every GPU: level (gpus), sums (gpus, jobs). */
+static void add_observation(const struct core *core, int job, size_t o, double *level,
+                            double *sums)
 {
     const struct kernel *k = &core->kernel;
     struct kernel_space space = core_space(core);
@@ -44,7 +25,7 @@ static void add_observation(const struct core *core, int job, size_t o, const in
 
     for (int g = 0; g < core->gpu_count; g++) {
         bool same = seen.gpu == g;
-        double *sum = sums + (size_t)g * used;
+        double *sum = sums + (size_t)g * (size_t)core->job_count;
         double spread, share;
 
         if (!core->relative) {
@@ -58,9 +39,9 @@ static void add_observation(const struct core *core, int job, size_t o, const in
         share = spread * (same ? 1 : k->share_g);
         level[g] += weight * k->vm * (same ? 1 : k->share_m) +
                     share * (k->va * row[seen.job] + k->vab * row[seen.other]);
-        sum[slot[seen.other]] +=
+        sum[seen.other] +=
             share * k->vb + spread * k->vc * (same ? 1 : k->share_c) * row[seen.job];
-        sum[slot[seen.job]] += share * k->vab;
+        sum[seen.job] += share * k->vab;
     }
 }
 
@@ -69,29 +50,19 @@ void core_predict_row(const struct core *core, int job, const int *others, size_
 {
     struct kernel_space space = core_space(core);
     size_t jobs = (size_t)core->job_count, gpus = (size_t)core->gpu_count;
-    int *slot = mem_array(int, jobs + 1);
-    int *job_of = mem_array(int, jobs + 1);
-    size_t used = number_observed(core, slot, job_of);
     double *level = mem_array(double, gpus + 1);
-    double *sums = mem_array(double, gpus *used + 1);
+    double *sums = mem_array(double, gpus *jobs + 1);
     double *all = mem_array(double, gpus *jobs + 1);
 
     for (size_t g = 0; g < gpus; g++)
         level[g] = kernel_mean(&core->kernel, &space, (struct cell){job, (int)g, 0});
     for (size_t o = 0; o < core->count; o++)
-        add_observation(core, job, o, slot, used, level, sums);
-    /* Whole rows of the job table, in place: gathering the asked ones costs more. */
-    for (size_t u = 0; u < used; u++)
-        for (size_t g = 0; g < gpus; g++)
-            if (sums[g * used + u] != 0)
-                dense_add(sums[g * used + u],
-                          core->alike + (size_t)job_of[u] * space.stride, jobs,
-                          all + g * jobs);
+        add_observation(core, job, o, level, sums);
+    /* The whole job table, in place: gathering the asked columns costs more. */
+    dense_multiply(sums, core->alike, space.stride, gpus, jobs, jobs, all);
     for (size_t g = 0; g < gpus; g++)
         for (size_t q = 0; q < count; q++)
             out[g * count + q] = all[g * jobs + (size_t)others[q]] + level[g];
-    free(slot);
-    free(job_of);
     free(level);
     free(sums);
     free(all);

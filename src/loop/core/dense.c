@@ -98,18 +98,13 @@ void dense_transpose_multiply(double alpha, const double *a, size_t m, const dou
                 alpha, a, (int)m, b, (int)columns, beta, c, (int)columns);
 }
 
-void dense_multiply(const double *a, const double *b, size_t m, size_t k, size_t n,
-                    double *c)
+void dense_multiply(const double *a, const double *b, size_t stride, size_t m, size_t k,
+                    size_t n, double *c)
 {
-    if (m == 0 || n == 0)
+    if (m == 0 || n == 0 || k == 0)
         return;
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1.0, a,
-                (int)k, b, (int)n, 0.0, c, (int)n);
-}
-
-void dense_add(double alpha, const double *x, size_t n, double *y)
-{
-    cblas_daxpy((int)n, alpha, x, 1, y, 1);
+                (int)k, b, (int)stride, 0.0, c, (int)n);
 }
 
 double dense_dot(const double *a, const double *b, size_t n)

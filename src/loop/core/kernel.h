@@ -62,6 +62,7 @@ struct job_trait {
     int family;   /* equal: same family; -1: of its own */
     double beta;  /* log2(batch) / 2 */
     double omega; /* ln(operations a step) / 3 */
+    int untold;   /* nobody told its work: omega says nothing */
 };
 
 struct gpu_trait {

@@ -12,6 +12,9 @@
 
 #define NAME_SIZE 8
 
+/* Rows answered at once: few enough to stay in the cache. */
+#define CHUNK 256
+
 /* What the outputs mean: a correction in units of this, and a log width around that. */
 #define MEAN_SCALE  0.3f
 #define WIDTH_SHIFT (-1.5f)
@@ -80,11 +83,10 @@ void statnet_repack(struct statnet *net)
     net->infer = infer_create(&net->mlp, net->params);
 }
 
-void statnet_predict(const struct statnet *net, const struct statnet_row *rows,
-                     size_t count, struct statnet_guess *out)
+static void predict_some(const struct statnet *net, const struct statnet_row *rows,
+                         size_t count, struct statnet_guess *out)
 {
-    float *x = mem_array(float, count *STATS_FEATURES + 1);
-    float *y = mem_array(float, 2 * count + 1);
+    float x[CHUNK * STATS_FEATURES], y[CHUNK * 2];
 
     for (size_t i = 0; i < count; i++)
         memcpy(x + i * STATS_FEATURES, rows[i].x, sizeof(rows[i].x));
@@ -95,8 +97,13 @@ void statnet_predict(const struct statnet *net, const struct statnet_row *rows,
         out[i].mean = (double)(rows[i].base + MEAN_SCALE * y[2 * i]);
         out[i].sd = sqrt(2) * exp(fmin(fmax(width, WIDTH_LOW), WIDTH_HIGH));
     }
-    free(x);
-    free(y);
+}
+
+void statnet_predict(const struct statnet *net, const struct statnet_row *rows,
+                     size_t count, struct statnet_guess *out)
+{
+    for (size_t at = 0; at < count; at += CHUNK)
+        predict_some(net, rows + at, count - at < CHUNK ? count - at : CHUNK, out + at);
 }
 
 struct statnet_trainer *statnet_trainer_create(struct statnet *net, double rate,

@@ -40,9 +40,12 @@ struct stats_row {
     double gpu_count[WORLD_MAX_GPUS];
     struct sums *suffers; /* (jobs, gpus) residuals of each job's own speed */
     struct sums *presses; /* (jobs, gpus) residuals beside each job */
-    struct sums *cells;   /* (gpus, jobs) of this job's cells */
-    struct sums *mirror;  /* (gpus, jobs) of the others beside this job */
-    struct sums *family;  /* (gpus, jobs) cells of this job's family, by nearness */
+    struct sums *suffers_all, *presses_all;  /* (jobs) over all GPUs */
+    struct sums kin_suffers[WORLD_MAX_GPUS]; /* of this job's family on each GPU */
+    struct sums kin_suffers_all;
+    struct sums *cells;  /* (gpus, jobs) of this job's cells */
+    struct sums *mirror; /* (gpus, jobs) of the others beside this job */
+    struct sums *family; /* (gpus, jobs) cells of this job's family, by nearness */
 };
 
 struct stats *stats_create(void)
@@ -145,6 +148,46 @@ static void add(struct sums *to, double value, double weight)
     to->n += weight;
 }
 
+/* Of a job's family without itself: of (jobs, stride), the column `at` of it. */
+static struct sums of_kin(const struct stats *stats, const struct sums *of, size_t stride,
+                          size_t at, int job)
+{
+    struct sums all = {0, 0};
+
+    for (int j = newest_kin(stats, job); j >= 0; j = stats->kin.items[j]) {
+        const struct sums *s = &of[(size_t)j * stride + at];
+        double kin;
+
+        if (j == job || s->n <= 0)
+            continue;
+        kin = kinship(stats, job, j);
+        all.sum += kin * s->sum;
+        all.n += kin * s->n;
+    }
+    return all;
+}
+
+/* What does not depend on the co-runner, or not on the GPU, once for the whole row. */
+static void sum_up(struct stats_row *row)
+{
+    const struct stats *s = row->stats;
+    size_t gpus = (size_t)s->gpus;
+
+    for (size_t j = 0; j < row->jobs; j++)
+        for (size_t g = 0; g < gpus; g++) {
+            const struct sums *own = &row->suffers[j * gpus + g];
+            const struct sums *beside = &row->presses[j * gpus + g];
+
+            row->suffers_all[j].sum += own->sum;
+            row->suffers_all[j].n += own->n;
+            row->presses_all[j].sum += beside->sum;
+            row->presses_all[j].n += beside->n;
+        }
+    for (size_t g = 0; g < gpus; g++)
+        row->kin_suffers[g] = of_kin(s, row->suffers, gpus, g, row->job);
+    row->kin_suffers_all = of_kin(s, row->suffers_all, 1, 0, row->job);
+}
+
 struct stats_row *stats_row_create(const struct stats *s, int job)
 {
     struct stats_row *row = mem_new(struct stats_row);
@@ -155,6 +198,8 @@ struct stats_row *stats_row_create(const struct stats *s, int job)
     row->jobs = jobs;
     row->suffers = mem_array(struct sums, cells);
     row->presses = mem_array(struct sums, cells);
+    row->suffers_all = mem_array(struct sums, jobs + 1);
+    row->presses_all = mem_array(struct sums, jobs + 1);
     row->cells = mem_array(struct sums, cells);
     row->mirror = mem_array(struct sums, cells);
     row->family = mem_array(struct sums, cells);
@@ -174,6 +219,7 @@ struct stats_row *stats_row_create(const struct stats *s, int job)
         if (kin > 0)
             add(&row->family[g * jobs + k], residual, kin);
     }
+    sum_up(row);
     return row;
 }
 
@@ -183,47 +229,12 @@ void stats_row_destroy(struct stats_row *row)
         return;
     free(row->suffers);
     free(row->presses);
+    free(row->suffers_all);
+    free(row->presses_all);
     free(row->cells);
     free(row->mirror);
     free(row->family);
     free(row);
-}
-
-static struct sums over_gpus(const struct stats_row *row, const struct sums *of, int job)
-{
-    struct sums all = {0, 0};
-
-    for (int g = 0; g < row->stats->gpus; g++) {
-        const struct sums *s = &of[(size_t)job * (size_t)row->stats->gpus + (size_t)g];
-
-        all.sum += s->sum;
-        all.n += s->n;
-    }
-    return all;
-}
-
-/* Of the job's family without itself; gpu -1: over all. */
-static struct sums of_kin(const struct stats_row *row, const struct sums *of, int job,
-                          int gpu)
-{
-    struct sums all = {0, 0};
-    const struct stats *stats = row->stats;
-
-    for (int j = newest_kin(stats, job); j >= 0; j = stats->kin.items[j]) {
-        struct sums s;
-        double kin;
-
-        if (j == job)
-            continue;
-        s = gpu < 0 ? over_gpus(row, of, j)
-                    : of[(size_t)j * (size_t)row->stats->gpus + (size_t)gpu];
-        if (s.n <= 0)
-            continue;
-        kin = kinship(row->stats, job, j);
-        all.sum += kin * s.sum;
-        all.n += kin * s.n;
-    }
-    return all;
 }
 
 /* The pair of families on one GPU. */
@@ -279,11 +290,11 @@ struct stats_cell stats_features(const struct stats_row *row, int gpu, int other
     struct sums own = row->cells[g * row->jobs + (size_t)other];
     struct sums hidden = without_own ? own : (struct sums){0, 0};
     struct sums row_here = without(row->suffers[at_j], hidden);
-    struct sums row_all = without(over_gpus(row, row->suffers, row->job), hidden);
+    struct sums row_all = without(row->suffers_all[row->job], hidden);
     struct sums column = without(row->presses[at_k], hidden);
-    struct sums column_all = without(over_gpus(row, row->presses, other), hidden);
-    struct sums kin_row = of_kin(row, row->suffers, row->job, gpu);
-    struct sums kin_column = of_kin(row, row->presses, other, gpu);
+    struct sums column_all = without(row->presses_all[other], hidden);
+    struct sums kin_row = row->kin_suffers[g];
+    struct sums kin_column = of_kin(row->stats, row->presses, gpus, g, other);
     struct sums pair = without(kin_pair(row, gpu, other), hidden);
     struct sums mirror = row->mirror[g * row->jobs + (size_t)other];
     struct sums elsewhere = {0, 0};
@@ -304,9 +315,9 @@ struct stats_cell stats_features(const struct stats_row *row, int gpu, int other
     x[8] = mean_of(column_all, 1);
     x[9] = count_of(column_all);
     x[10] = mean_of(row->presses[at_j], 1);
-    x[11] = mean_of(over_gpus(row, row->presses, row->job), 1);
+    x[11] = mean_of(row->presses_all[row->job], 1);
     x[12] = mean_of(row->suffers[at_k], 1);
-    x[13] = mean_of(over_gpus(row, row->suffers, other), 1);
+    x[13] = mean_of(row->suffers_all[other], 1);
     x[14] = mean_of(kin_row, 1);
     x[15] = count_of(kin_row);
     x[16] = mean_of(kin_column, 1);
@@ -318,8 +329,8 @@ struct stats_cell stats_features(const struct stats_row *row, int gpu, int other
     x[22] = mean_of(mirror, 0.5);
     x[23] = count_of(mirror);
     job_features(row, other, x + 24);
-    x[28] = mean_of(of_kin(row, row->suffers, row->job, -1), 1);
-    x[29] = mean_of(of_kin(row, row->presses, other, -1), 1);
+    x[28] = mean_of(row->kin_suffers_all, 1);
+    x[29] = mean_of(of_kin(row->stats, row->presses_all, 1, 0, other), 1);
     for (int i = 0; i < STATS_FEATURES; i++)
         x[i] = x[i] > CLIP ? CLIP : x[i] < -CLIP ? -CLIP : x[i];
     return (struct stats_cell){
@@ -327,4 +338,16 @@ struct stats_cell stats_features(const struct stats_row *row, int gpu, int other
         .sum = own.sum + own.n * row->gpu_mean[g],
         .times = own.n,
     };
+}
+
+struct stats *stats_dup(const struct stats *s)
+{
+    struct stats *copy = mem_dup(s, 1, sizeof(*s));
+
+    copy->jobs.items = mem_dup(s->jobs.items, s->jobs.capacity, sizeof(*s->jobs.items));
+    copy->kin.items = mem_dup(s->kin.items, s->kin.capacity, sizeof(*s->kin.items));
+    copy->newest.items =
+        mem_dup(s->newest.items, s->newest.capacity, sizeof(*s->newest.items));
+    copy->seen.items = mem_dup(s->seen.items, s->seen.capacity, sizeof(*s->seen.items));
+    return copy;
 }

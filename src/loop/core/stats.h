@@ -46,4 +46,6 @@ struct stats_cell {
 struct stats_cell stats_features(const struct stats_row *row, int gpu, int other,
                                  bool without_own, float x[STATS_FEATURES]);
 
+struct stats *stats_dup(const struct stats *stats);
+
 #endif

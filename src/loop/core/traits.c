@@ -19,6 +19,7 @@ struct job_trait traits_of_job(const struct job_descriptor *descriptor, int fami
         .family = family,
         .beta = log2(batch) / 2,
         .omega = log(gmac * 1e9 * TRAITS_OPS_PER_MAC * batch) / 3,
+        .untold = !(descriptor->gmac_per_sample > 0),
     };
 }
 

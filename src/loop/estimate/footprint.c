@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #define FAILED_MARGIN      1.05
 #define MEMBERS_MAX        8
 #define FAILED_PROBABILITY 0.0
+#define FAILURES_MAX       4096
 
 struct item {
     double gb;
@@ -143,13 +145,87 @@ void footprint_ran(struct footprint *f, double memory_gb, const int *classes,
         rescale(f, classes, count, USABLE * memory_gb);
 }
 
+/* One that contains a failure known already adds nothing; when there are very many the
+ * oldest goes. */
+static void remember(struct footprint *f, const struct failure *failure)
+{
+    vec_each (const struct failure, known, &f->failures)
+        if (known->type == failure->type &&
+            contains(failure->classes, failure->count, known))
+            return;
+    if (f->failures.count == FAILURES_MAX) {
+        memmove(f->failures.items, f->failures.items + 1,
+                (FAILURES_MAX - 1) * sizeof(*f->failures.items));
+        f->failures.count--;
+    }
+    vec_push(&f->failures, *failure);
+}
+
 void footprint_failed(struct footprint *f, int type, double memory_gb, const int *classes,
                       size_t count)
 {
     struct failure failure = {.type = type};
 
     failure.count = sorted(classes, count, failure.classes);
-    vec_push(&f->failures, failure);
+    remember(f, &failure);
     if (sum_of(f, classes, count) < FAILED_MARGIN * memory_gb)
         rescale(f, classes, count, FAILED_MARGIN * memory_gb);
+}
+
+/* The classes as they will be numbered; false when one of them is left out. */
+static bool renumbered(const struct failure *failure, const struct bytes_out *out,
+                       struct failure *to)
+{
+    *to = *failure;
+    for (size_t i = 0; i < failure->count; i++) {
+        to->classes[i] = bytes_class(out, failure->classes[i]);
+        if (to->classes[i] < 0)
+            return false;
+    }
+    qsort(to->classes, to->count, sizeof(to->classes[0]), by_number);
+    return true;
+}
+
+void footprint_write(const struct footprint *f, struct bytes_out *out)
+{
+    struct failure to;
+
+    for (size_t j = 0; j < f->items.count; j++)
+        if (bytes_class(out, (int)j) >= 0) {
+            bytes_put_u64(out, 1 + f->items.items[j].told);
+            bytes_put_real(out, f->items.items[j].gb);
+        }
+    bytes_put_u64(out, 0);
+    vec_each (const struct failure, failure, &f->failures)
+        if (renumbered(failure, out, &to)) {
+            bytes_put_u64(out, to.count);
+            bytes_put_u64(out, (uint64_t)to.type);
+            for (size_t i = 0; i < to.count; i++)
+                bytes_put_u64(out, (uint64_t)to.classes[i]);
+        }
+    bytes_put_u64(out, 0);
+}
+
+void footprint_read(struct footprint *f, struct bytes_in *in)
+{
+    int told, members;
+
+    while ((told = bytes_int(in, 0, 2)) > 0) {
+        struct item item = {bytes_real(in), told == 2};
+
+        vec_push(&f->items, item);
+    }
+    while ((members = bytes_int(in, 0, MEMBERS_MAX)) > 0) {
+        struct failure failure = {.count = (size_t)members};
+
+        failure.type = bytes_int(in, 0, INT_MAX);
+        for (int i = 0; i < members; i++)
+            failure.classes[i] = bytes_int(in, 0, (int)f->items.count - 1);
+        vec_push(&f->failures, failure);
+    }
+}
+
+int footprint_count(const struct footprint *f)
+{
+    return (int)f->items.count;
 }

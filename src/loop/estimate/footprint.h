@@ -6,6 +6,7 @@
 #ifndef CORGI_LOOP_ESTIMATE_FOOTPRINT_H
 #define CORGI_LOOP_ESTIMATE_FOOTPRINT_H
 
+#include "loop/core/bytes.h"
 #include "world/descriptor.h"
 
 #include <stddef.h>
@@ -30,5 +31,11 @@ void footprint_ran(struct footprint *footprint, double memory_gb, const int *cla
                    size_t count);
 void footprint_failed(struct footprint *footprint, int type, double memory_gb,
                       const int *classes, size_t count);
+
+/* For checkpoints; reading starts from an empty one. */
+void footprint_write(const struct footprint *footprint, struct bytes_out *out);
+void footprint_read(struct footprint *footprint, struct bytes_in *in);
+
+int footprint_count(const struct footprint *footprint);
 
 #endif

@@ -7,12 +7,20 @@
 #include "loop/core/fit.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
 /* Work explains little of a job's level: its efficiency is its own.  With so wide a prior
  * a measurement fixes the level and only ratios between GPUs are inferred. */
 #define LEVEL_LOG_SD 2.0
+
+/* Observations the core holds; of more it forgets the oldest quarter, ratios do not. */
+#define CORE_MAX    512
+#define NOT_IN_CORE ((size_t)-1)
+
+/* Of a rate carried over by ratios alone. */
+#define RATIO_LOG_SD 0.3
 
 struct rates {
     struct core *core;
@@ -77,19 +85,35 @@ double rates_seen(const struct rates *r, int job, int gpu)
     return r->seen[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu];
 }
 
-/* Drop the observation of one cell; those behind it move up by one. */
-static void forget(struct rates *r, size_t at)
+/* Drop `count` observations of the core from one on; those behind them move up.  What
+ * was seen stays seen. */
+static void forget(struct rates *r, size_t first, size_t count)
 {
-    size_t n = core_count(r->core), dropped = r->index[at];
-    bool *keep = mem_array(bool, n + 1);
+    size_t n = core_count(r->core);
+    bool *keep;
 
-    for (size_t i = 0; i < n; i++)
-        keep[i] = i != dropped;
-    core_retain(r->core, keep);
-    for (size_t i = 0; i < (size_t)r->jobs * WORLD_MAX_GPUS; i++)
-        if (!isnan(r->seen[i]) && r->index[i] > dropped)
-            r->index[i]--;
-    free(keep);
+    if (count == 1 && first + 1 == n) {
+        core_pop(r->core);
+    } else {
+        keep = mem_array(bool, n + 1);
+        for (size_t i = 0; i < n; i++)
+            keep[i] = i < first || i >= first + count;
+        core_retain(r->core, keep);
+        free(keep);
+    }
+    for (size_t i = 0; i < (size_t)r->jobs * WORLD_MAX_GPUS; i++) {
+        if (isnan(r->seen[i]) || r->index[i] == NOT_IN_CORE || r->index[i] < first)
+            continue;
+        r->index[i] = r->index[i] < first + count ? NOT_IN_CORE : r->index[i] - count;
+    }
+}
+
+static void append(struct rates *r, int job, int gpu, double log_rate)
+{
+    if (core_count(r->core) == CORE_MAX)
+        forget(r, 0, CORE_MAX / 4); /* the oldest */
+    r->index[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu] =
+        core_observe(r->core, (struct cell){job, gpu, -1}, log_rate, 0);
 }
 
 void rates_observe(struct rates *r, int job, int gpu, double log_rate)
@@ -98,10 +122,10 @@ void rates_observe(struct rates *r, int job, int gpu, double log_rate)
 
     assert(job < r->jobs && gpu < r->gpus);
     if (isnan(log_rate)) {
-        if (!isnan(r->seen[at]))
-            forget(r, at);
-    } else if (isnan(r->seen[at])) {
-        r->index[at] = core_observe(r->core, (struct cell){job, gpu, -1}, log_rate, 0);
+        if (!isnan(r->seen[at]) && r->index[at] != NOT_IN_CORE)
+            forget(r, r->index[at], 1);
+    } else if (isnan(r->seen[at]) || r->index[at] == NOT_IN_CORE) {
+        append(r, job, gpu, log_rate);
     } else {
         core_revise(r->core, r->index[at], log_rate);
     }
@@ -136,13 +160,21 @@ static struct rates_guess carried_over(const struct rates *r,
 {
     struct cell cell = {job, gpu, -1};
     double closed = 0, mean, var, level, level_sd;
+    bool known = false; /* to the core */
     struct rates_guess guess = {.basis = count > 1 ? RATES_SEVERAL : RATES_ONE,
                                 .observations = count};
 
     for (int g = 0; g < r->gpus; g++)
-        if (!isnan(rates_seen(r, job, g)))
+        if (!isnan(rates_seen(r, job, g))) {
             closed += (rates_seen(r, job, g) + ratios_between(view, job, g, gpu)) / count;
+            known = known ||
+                    r->index[(size_t)job * WORLD_MAX_GPUS + (size_t)g] != NOT_IN_CORE;
+        }
     core_predict(r->core, &cell, 1, &mean, &var);
+    if (!known) {
+        mean = closed;
+        var = RATIO_LOG_SD * RATIO_LOG_SD;
+    }
     guess.mean = (closed + mean) / 2;
     guess.sd = sqrt(var + (closed - mean) * (closed - mean) / 4);
     if (ratios_family_level(view, job, gpu, &level, &level_sd) > 0)
@@ -170,4 +202,53 @@ struct rates_guess rates_predict(const struct rates *r, int job, int gpu)
     else
         ratios_typical_level(&view, job, gpu, &guess.mean, &guess.sd);
     return guess;
+}
+
+void rates_write(const struct rates *r, struct bytes_out *out)
+{
+    struct kernel_space space = core_space(r->core);
+
+    bytes_put_reals(out, core_params(r->core)->v, KERNEL_PARAM_COUNT);
+    for (int j = 0; j < r->jobs; j++) {
+        if (bytes_class(out, j) < 0)
+            continue;
+        bytes_put_u64(out, 1);
+        bytes_put_u64(out, (uint64_t)space.jobs[j].family);
+        bytes_put_real(out, space.jobs[j].beta);
+        bytes_put_real(out, space.jobs[j].omega);
+        bytes_put_u64(out, space.jobs[j].untold != 0);
+        for (int g = 0; g < r->gpus; g++)
+            bytes_put_real(out, rates_seen(r, j, g));
+    }
+    bytes_put_u64(out, 0);
+}
+
+void rates_read(struct rates *r, struct bytes_in *in)
+{
+    struct kernel_params params;
+
+    for (int i = 0; i < KERNEL_PARAM_COUNT; i++)
+        params.v[i] = bytes_real(in);
+    if (!in->bad)
+        rates_set_params(r, &params);
+    while (bytes_int(in, 0, 1)) {
+        struct job_trait trait = {.family = bytes_int(in, -1, INT_MAX - 1)};
+        int job;
+
+        trait.beta = bytes_real(in);
+        trait.omega = bytes_real(in);
+        trait.untold = bytes_int(in, 0, 1);
+        job = rates_add_job(r, &trait);
+        for (int g = 0; g < r->gpus; g++) {
+            double seen = bytes_real_or_nan(in);
+
+            if (!in->bad && !isnan(seen))
+                rates_observe(r, job, g, seen);
+        }
+    }
+}
+
+int rates_job_count(const struct rates *r)
+{
+    return r->jobs;
 }

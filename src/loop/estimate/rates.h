@@ -8,6 +8,7 @@
 #ifndef CORGI_LOOP_ESTIMATE_RATES_H
 #define CORGI_LOOP_ESTIMATE_RATES_H
 
+#include "loop/core/bytes.h"
 #include "loop/core/kernel.h"
 
 #include <stdbool.h>
@@ -46,6 +47,12 @@ double rates_seen(const struct rates *rates, int job, int gpu); /* NaN: never */
 struct kernel_params rates_fit(const struct rates *rates, int steps);
 void rates_set_params(struct rates *rates, const struct kernel_params *params);
 
+/* For checkpoints; reading needs the GPU types added and no job yet. */
+void rates_write(const struct rates *rates, struct bytes_out *out);
+void rates_read(struct rates *rates, struct bytes_in *in);
+
 struct rates_guess rates_predict(const struct rates *rates, int job, int gpu);
+
+int rates_job_count(const struct rates *rates);
 
 #endif

@@ -19,9 +19,15 @@
 #define FAMILY_LOG_SD  0.2
 
 /* A step takes a fixed time and one that grows with the batch.  Where siblings leave the
- * fixed share open, it is pulled weakly to this. */
+ * fixed share open, it is pulled weakly to this.  On synthetic worlds a strong pull does
+ * best at this share, and a weak one better than a strong one. */
 #define FIXED_TYPICAL 0.4
-#define FIXED_PULL    0.005
+#define FIXED_PULL    0.001
+
+/* Jobs that reach a similar share of peak on one type change alike between two: the width
+ * of that likeness, in the log, and what every other job still counts. */
+#define SHARE_WIDTH 0.7
+#define SHARE_FLOOR 0.1
 
 static double seen(const struct ratios_view *v, int job, int gpu)
 {
@@ -52,9 +58,44 @@ static double nearness(const struct ratios_view *v, int a, int b)
     return exp2(-4 * fabs(v->jobs[a].beta - v->jobs[b].beta));
 }
 
+struct weighted {
+    double value, weight;
+};
+
+static int by_weighted(const void *a, const void *b)
+{
+    return by_value(&((const struct weighted *)a)->value,
+                    &((const struct weighted *)b)->value);
+}
+
+static double weighted_median(struct weighted *items, size_t count)
+{
+    double all = 0, sum = 0;
+    size_t i = 0;
+
+    qsort(items, count, sizeof(*items), by_weighted);
+    for (size_t k = 0; k < count; k++)
+        all += items[k].weight;
+    while (i + 1 < count && sum + items[i].weight < all / 2)
+        sum += items[i++].weight;
+    return items[i].value;
+}
+
+/* How much the ratio of b tells of that of a.  Where nobody told the work the share of
+ * peak is not known, and all jobs count the same. */
+static double likeness(const struct ratios_view *v, int a, int b, int gpu)
+{
+    double apart =
+        seen(v, a, gpu) + 3 * v->jobs[a].omega - seen(v, b, gpu) - 3 * v->jobs[b].omega;
+
+    if (isnan(apart) || v->jobs[a].untold || v->jobs[b].untold)
+        return 1;
+    return SHARE_FLOOR + exp(-0.5 * apart * apart / (SHARE_WIDTH * SHARE_WIDTH));
+}
+
 double ratios_between(const struct ratios_view *v, int job, int from, int to)
 {
-    double *all = mem_array(double, (size_t)v->job_count + 1);
+    struct weighted *all = mem_array(struct weighted, (size_t)v->job_count + 1);
     double weight = 0, sum = 0, result;
     size_t count = 0;
 
@@ -63,7 +104,7 @@ double ratios_between(const struct ratios_view *v, int job, int from, int to)
 
         if (j == job || isnan(ratio))
             continue;
-        all[count++] = ratio;
+        all[count++] = (struct weighted){ratio, likeness(v, job, j, from)};
         if (siblings(v, j, job)) {
             sum += nearness(v, j, job) * ratio;
             weight += nearness(v, j, job);
@@ -72,7 +113,7 @@ double ratios_between(const struct ratios_view *v, int job, int from, int to)
     if (weight > 0)
         result = sum / weight;
     else if (count > 0)
-        result = median(all, count);
+        result = weighted_median(all, count);
     else
         result = SHEET_SLOPE * (v->gpus[to].speed - v->gpus[from].speed);
     free(all);

@@ -125,3 +125,31 @@ struct watts_guess watts_predict(const struct watts *w, int job, int gpu)
         return (struct watts_guess){watts_of(sheet, sum / count), CARRIED_LOG_SD, count};
     return (struct watts_guess){watts_of(sheet, row->prior), TYPICAL_LOG_SD, 0};
 }
+
+void watts_write(const struct watts *w, struct bytes_out *out)
+{
+    for (size_t j = 0; j < w->rows.count; j++) {
+        if (bytes_class(out, (int)j) < 0)
+            continue;
+        bytes_put_u64(out, 1);
+        bytes_put_real(out, w->rows.items[j].prior);
+        bytes_put_reals(out, w->rows.items[j].seen, (size_t)w->gpus);
+    }
+    bytes_put_u64(out, 0);
+}
+
+void watts_read(struct watts *w, struct bytes_in *in)
+{
+    while (bytes_int(in, 0, 1)) {
+        int job = watts_add_job(w, 0);
+
+        w->rows.items[job].prior = bytes_real(in);
+        for (int g = 0; g < w->gpus; g++)
+            w->rows.items[job].seen[g] = bytes_real_or_nan(in);
+    }
+}
+
+int watts_job_count(const struct watts *w)
+{
+    return (int)w->rows.count;
+}

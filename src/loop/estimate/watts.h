@@ -6,6 +6,7 @@
 #ifndef CORGI_LOOP_ESTIMATE_WATTS_H
 #define CORGI_LOOP_ESTIMATE_WATTS_H
 
+#include "loop/core/bytes.h"
 #include "world/gpu.h"
 
 struct watts;
@@ -25,5 +26,11 @@ int watts_add_gpu(struct watts *watts, const struct gpu_sheet *sheet);
 
 void watts_observe(struct watts *watts, int job, int gpu, double device_watts);
 struct watts_guess watts_predict(const struct watts *watts, int job, int gpu);
+
+/* For checkpoints; reading needs the GPU types added and no job yet. */
+void watts_write(const struct watts *watts, struct bytes_out *out);
+void watts_read(struct watts *watts, struct bytes_in *in);
+
+int watts_job_count(const struct watts *watts);
 
 #endif

@@ -1,98 +1,21 @@
 /* classes.c - see classes.h */
 #include "loop/model/classes.h"
 
-#include "base/map.h"
 #include "base/mem.h"
-#include "base/vec.h"
 #include "loop/core/traits.h"
-#include "loop/estimate/footprint.h"
-#include "loop/estimate/rates.h"
-#include "loop/refine/pairs.h"
+#include "loop/model/classes_state.h"
+#include "loop/refine/pairs_bytes.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Jobs a class remembers: newer ones push older ones out. */
 #define JOBS_MEMORY 8.0
 
 /* A mean that moved by less than this, in the log, is not worth telling the core. */
-#define MOVED_LOG 0.01
-
-/* An answer from other cells holds until this share of all cells is news. */
-#define NEWS_SHARE 0.125
-
-/* The same for a row of pairs, of the cells that were told of it. */
-#define ROW_NEWS_SHARE 0.2
-
-/* Widths cost most and only shrink: made again when the row knows so many times more. */
-#define WIDTHS_GROWTH 1.5
-
-/* sd of RATES_* bases as calibrated on synthetic worlds: the models' own are narrow. */
-static const double basis_factor[RATES_BASIS_COUNT] = {1, 1.25, 1.25, 1.5, 1};
-
-/* Known from a run beside others only: the sd of that. */
-#define INFERRED_SD  0.25
+#define MOVED_LOG    0.01
 
 #define RELATIVE_MIN 0.02
-
-struct tally {        /* what the jobs of a class say of one cell */
-    double mean, var; /* var: what one of them does not know */
-    double jobs;      /* fading */
-    double pushed;    /* what the core was told; NaN: nothing */
-    bool inferred;    /* from runs beside others: gives way to a real one */
-};
-
-struct gang {
-    struct class_gang gang;
-    struct tally tally;
-};
-
-struct kept_alone {
-    struct class_guess guess;
-    uint64_t version, news;
-};
-
-struct kept_watts {
-    struct watts_guess guess;
-    uint64_t news;
-    bool valid;
-};
-
-struct row {                     /* answers for one class beside all others */
-    struct pairs_guess *guesses; /* (capacity, types) */
-    double *core_sd;             /* (capacity, types) */
-    int width, capacity;         /* classes answered for */
-    double told_widths; /* cells of this class when widths were made; -1: never */
-    double news;        /* since it was made, of this class */
-    uint64_t all_news, adapted;
-};
-
-struct class_state {
-    int here;
-    double told; /* cells of pairs it is part of */
-    uint64_t version;
-    struct row row;
-};
-
-struct classes {
-    int type_count;
-    uint64_t seed;
-    struct gpu_sheet *types; /* (type_count) */
-    struct rates *rates;
-    struct pairs *pairs;
-    struct footprint *footprint;
-    struct watts *watts;
-    vec_of(struct class_state) states;
-    vec_of(struct tally) alone;      /* (classes, types) */
-    vec_of(struct kept_alone) kept;  /* (classes, types) */
-    vec_of(struct kept_watts) drawn; /* (classes, types) */
-    struct map *beside_index;        /* cell -> beside */
-    vec_of(struct tally) beside;
-    struct map *gang_index; /* class, type, devices, spread -> gangs */
-    vec_of(struct gang) gangs;
-    uint64_t alone_news, alone_cells, watts_news, watts_cells, pair_news, adapted;
-};
 
 struct classes *classes_create(const struct gpu_sheet *types, int type_count,
                                uint64_t seed, size_t memory)
@@ -145,6 +68,21 @@ void classes_destroy(struct classes *c)
     free(c);
 }
 
+void classes_push(struct classes *c)
+{
+    for (int t = 0; t < c->type_count; t++) {
+        vec_push(&c->alone, (struct tally){.pushed = NAN});
+        vec_push(&c->kept, (struct kept_alone){0});
+        vec_push(&c->drawn, (struct kept_watts){0});
+    }
+    vec_push(&c->states, (struct class_state){.version = 1});
+}
+
+size_t classes_count(const struct classes *c)
+{
+    return c->states.count;
+}
+
 int classes_add(struct classes *c, const struct job *job, int family)
 {
     struct job_trait trait = traits_of_job(&job->descriptor, family);
@@ -153,12 +91,7 @@ int classes_add(struct classes *c, const struct job *job, int family)
     pairs_add_job(c->pairs, &trait);
     footprint_add(c->footprint, &job->descriptor, job->memory_gb);
     watts_add_job(c->watts, 0);
-    for (int t = 0; t < c->type_count; t++) {
-        vec_push(&c->alone, (struct tally){.pushed = NAN});
-        vec_push(&c->kept, (struct kept_alone){0});
-        vec_push(&c->drawn, (struct kept_watts){0});
-    }
-    vec_push(&c->states, (struct class_state){.version = 1});
+    classes_push(c);
     return (int)c->states.count - 1;
 }
 
@@ -197,15 +130,10 @@ static bool tally_take(struct tally *t, const struct class_news *news)
     return !(fabs(t->mean - t->pushed) < MOVED_LOG);
 }
 
-static struct tally *alone_of(struct classes *c, int cls, int type)
-{
-    return &c->alone.items[(size_t)cls * (size_t)c->type_count + (size_t)type];
-}
-
 void classes_tell_alone(struct classes *c, int cls, int type,
                         const struct class_news *news, bool inferred)
 {
-    struct tally *t = alone_of(c, cls, type);
+    struct tally *t = classes_tally(c, cls, type);
     bool first = isnan(t->pushed);
 
     if (inferred && t->jobs > 0 && !t->inferred)
@@ -222,22 +150,27 @@ void classes_tell_alone(struct classes *c, int cls, int type,
     c->states.items[cls].version++;
 }
 
+uint64_t classes_cell_key(struct cell cell)
+{
+    return (uint64_t)cell.job << 40 | (uint64_t)cell.gpu << 32 | (uint64_t)cell.other;
+}
+
 void classes_tell_beside(struct classes *c, int cls, int type, int other,
                          const struct class_news *news)
 {
-    uint64_t key = (uint64_t)cls << 40 | (uint64_t)type << 32 | (uint64_t)other;
     struct cell cell = {cls, type, other};
+    uint64_t key = classes_cell_key(cell);
     struct tally *t;
     size_t at;
 
     if (!map_get(c->beside_index, key, &at)) {
         at = c->beside.count;
-        vec_push(&c->beside, (struct tally){.pushed = NAN});
+        vec_push(&c->beside, (struct beside){cell, {.pushed = NAN}});
         map_put(c->beside_index, key, at);
         c->states.items[cls].told++;
         c->states.items[other].told++;
     }
-    t = &c->beside.items[at];
+    t = &c->beside.items[at].tally;
     if (!tally_take(t, news))
         return;
     t->pushed = t->mean;
@@ -248,7 +181,7 @@ void classes_tell_beside(struct classes *c, int cls, int type, int other,
     c->pair_news++;
 }
 
-static uint64_t gang_key(const struct class_gang *g)
+uint64_t classes_gang_key(const struct class_gang *g)
 {
     return (uint64_t)g->cls << 32 | (uint64_t)g->type << 16 | (uint64_t)g->devices << 1 |
            g->spread;
@@ -259,10 +192,10 @@ void classes_tell_gang(struct classes *c, const struct class_gang *gang,
 {
     size_t at;
 
-    if (!map_get(c->gang_index, gang_key(gang), &at)) {
+    if (!map_get(c->gang_index, classes_gang_key(gang), &at)) {
         at = c->gangs.count;
         vec_push(&c->gangs, (struct gang){*gang, {.pushed = NAN}});
-        map_put(c->gang_index, gang_key(gang), at);
+        map_put(c->gang_index, classes_gang_key(gang), at);
     }
     tally_take(&c->gangs.items[at].tally, news);
     c->states.items[gang->cls].version++;
@@ -274,7 +207,7 @@ bool classes_gang(const struct classes *c, const struct class_gang *gang,
     const struct tally *t;
     size_t at;
 
-    if (c->gangs.count == 0 || !map_get(c->gang_index, gang_key(gang), &at))
+    if (c->gangs.count == 0 || !map_get(c->gang_index, classes_gang_key(gang), &at))
         return false;
     t = &c->gangs.items[at].tally;
     *guess = (struct class_guess){t->mean, t->var / t->jobs, true, (int)t->jobs};
@@ -284,7 +217,7 @@ bool classes_gang(const struct classes *c, const struct class_gang *gang,
 void classes_rebase(struct classes *c, int cls, double by)
 {
     for (int t = 0; t < c->type_count; t++) {
-        struct tally *tally = alone_of(c, cls, t);
+        struct tally *tally = classes_tally(c, cls, t);
 
         if (tally->jobs <= 0)
             continue;
@@ -325,148 +258,19 @@ void classes_tell_memory(struct classes *c, int type, const int *members, int co
         footprint_ran(c->footprint, memory_gb, members, (size_t)count);
 }
 
-/* ---- what is answered ------------------------------------------------------------- */
-
-static struct class_guess guess_alone(struct classes *c, int cls, int type)
-{
-    const struct tally *t = alone_of(c, cls, type);
-    struct rates_guess g = rates_predict(c->rates, cls, type);
-    double sd = g.sd * basis_factor[g.basis];
-
-    if (t->jobs > 0)
-        return (struct class_guess){
-            .mean = t->mean,
-            .var = t->inferred ? t->var : t->var / t->jobs,
-            .measured = !t->inferred,
-            .observations = (int)t->jobs,
-        };
-    return (struct class_guess){
-        .mean = g.mean, .var = sd * sd, .observations = g.observations};
-}
-
-struct class_guess classes_alone(struct classes *c, int cls, int type)
-{
-    struct kept_alone *kept =
-        &c->kept.items[(size_t)cls * (size_t)c->type_count + (size_t)type];
-    struct class_state *s = &c->states.items[cls];
-    bool old = (double)(c->alone_news - kept->news) > NEWS_SHARE * (double)c->alone_cells;
-
-    if (kept->version == s->version && (!old || kept->guess.measured))
-        return kept->guess;
-    kept->guess = guess_alone(c, cls, type);
-    if (kept->version == s->version) /* others moved it: what rests on it is old too */
-        s->version++;
-    kept->version = s->version;
-    kept->news = c->alone_news;
-    return kept->guess;
-}
-
-static void widen_row(struct row *row, int types, int wanted)
-{
-    size_t old = (size_t)row->capacity * (size_t)types, new;
-
-    if (wanted <= row->capacity)
-        return;
-    while (row->capacity < wanted)
-        row->capacity = row->capacity ? 2 * row->capacity : 32;
-    new = (size_t)row->capacity *(size_t)types;
-    row->guesses = mem_resize(row->guesses, old, new, sizeof(*row->guesses));
-    row->core_sd = mem_resize(row->core_sd, old, new, sizeof(*row->core_sd));
-}
-
-/* Make answers for the classes from `first` on, widths only where asked for. */
-static void fill_row(struct classes *c, int cls, int first, bool widths)
-{
-    struct row *row = &c->states.items[cls].row;
-    size_t types = (size_t)c->type_count;
-    size_t count = c->states.count - (size_t)first;
-    int *others = mem_array(int, count + 1);
-    struct pairs_guess *guesses = mem_array(struct pairs_guess, types * count + 1);
-    double *sd = mem_array(double, types *count + 1);
-
-    widen_row(row, c->type_count, (int)c->states.count);
-    for (size_t i = 0; i < count; i++) {
-        others[i] = first + (int)i;
-        for (size_t t = 0; t < types; t++)
-            sd[t * count + i] = row->core_sd[((size_t)first + i) * types + t];
-    }
-    pairs_renew_row(c->pairs, cls, others, count, widths, sd, guesses);
-    for (size_t i = 0; i < count; i++)
-        for (size_t t = 0; t < types; t++) {
-            row->guesses[((size_t)first + i) * types + t] = guesses[t * count + i];
-            row->core_sd[((size_t)first + i) * types + t] = sd[t * count + i];
-        }
-    row->width = (int)c->states.count;
-    free(others);
-    free(guesses);
-    free(sd);
-}
-
-static void renew_row(struct classes *c, int cls)
-{
-    struct class_state *s = &c->states.items[cls];
-    struct row *row = &s->row;
-    bool widths = row->width == 0 || row->adapted != c->adapted ||
-                  s->told + 1 > WIDTHS_GROWTH * (row->told_widths + 1);
-
-    if (row->width < (int)c->states.count && row->width > 0)
-        fill_row(c, cls, row->width, true);
-    fill_row(c, cls, 0, widths);
-    if (widths)
-        row->told_widths = s->told;
-    row->news = 0;
-    row->all_news = c->pair_news;
-    row->adapted = c->adapted;
-}
-
-static bool row_is_old(const struct classes *c, const struct class_state *s)
-{
-    return s->row.width == 0 || s->row.adapted != c->adapted ||
-           s->row.news > ROW_NEWS_SHARE * s->told ||
-           (double)(c->pair_news - s->row.all_news) >
-               NEWS_SHARE * (double)c->beside.count;
-}
-
-struct class_guess classes_beside(struct classes *c, int cls, int type, int other)
-{
-    struct class_state *s = &c->states.items[cls];
-    const struct pairs_guess *g;
-
-    if (row_is_old(c, s))
-        renew_row(c, cls);
-    else if (other >= s->row.width)
-        fill_row(c, cls, s->row.width, true);
-    g = &s->row.guesses[other * c->type_count + type];
-    return (struct class_guess){
-        .mean = g->mean,
-        .var = g->sd * g->sd,
-        .measured = g->times > 0,
-        .observations = g->times,
-    };
-}
-
-struct watts_guess classes_watts(struct classes *c, int cls, int type)
-{
-    struct kept_watts *kept =
-        &c->drawn.items[(size_t)cls * (size_t)c->type_count + (size_t)type];
-
-    if (!kept->valid ||
-        (double)(c->watts_news - kept->news) > NEWS_SHARE * (double)c->states.count) {
-        kept->guess = watts_predict(c->watts, cls, type);
-        kept->news = c->watts_news;
-        kept->valid = true;
-    }
-    return kept->guess;
-}
-
-double classes_fit(const struct classes *c, int type, const int *members, int count)
-{
-    return footprint_fits(c->footprint, type, c->types[type].memory_gb, members,
-                          (size_t)count);
-}
-
 void classes_adapt(struct classes *c)
 {
     pairs_adapt(c->pairs, c->seed);
+    c->adapted++;
+}
+
+struct pairs *classes_pairs_dup(struct classes *c)
+{
+    return pairs_dup(c->pairs);
+}
+
+void classes_pairs_take(struct classes *c, struct pairs *learned)
+{
+    pairs_take(c->pairs, learned);
     c->adapted++;
 }

@@ -7,11 +7,13 @@
 #ifndef CORGI_LOOP_MODEL_CLASSES_H
 #define CORGI_LOOP_MODEL_CLASSES_H
 
+#include "loop/core/bytes.h"
 #include "loop/core/kernel.h"
 #include "loop/estimate/watts.h"
 #include "loop/types.h"
 
 struct classes;
+struct pairs;
 
 /* A belief about the log of a value of the class, not of one job of it. */
 struct class_guess {
@@ -70,6 +72,17 @@ void classes_rebase(struct classes *classes, int cls, double by);
 /* Cells of pairs ever told of. */
 size_t classes_pairs(const struct classes *classes);
 
+size_t classes_count(const struct classes *classes);
+
 void classes_adapt(struct classes *classes);
+
+/* What takes long on a copy: a worker adapts the pairs, the loop takes them back. */
+struct pairs *classes_pairs_dup(struct classes *classes);
+void classes_pairs_take(struct classes *classes, struct pairs *learned);
+
+/* For checkpoints; out->renumber may leave classes out.  Reading starts from one just
+ * created for the same types. */
+void classes_write(const struct classes *classes, struct bytes_out *out);
+void classes_read(struct classes *classes, struct bytes_in *in);
 
 #endif

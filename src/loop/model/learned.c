@@ -57,6 +57,15 @@ static uint64_t hash_job(const struct job *job, bool service)
     return rng_mix(hash, service);
 }
 
+static int family_of(struct learned *l, const struct job_descriptor *d)
+{
+    if (!d->family[0])
+        return -1;
+    if (intern_count(l->families) >= LEARNED_FAMILIES)
+        return intern_find(l->families, d->family);
+    return intern_id(l->families, d->family);
+}
+
 static int class_of(struct learned *l, const struct job *job)
 {
     const struct job_descriptor *d = &job->descriptor;
@@ -68,10 +77,14 @@ static int class_of(struct learned *l, const struct job *job)
     size_t at;
     int cls;
 
-    if (map_get(l->names, new.name, &at))
+    if (map_get(l->names, new.name, &at)) {
+        l->kept.items[at].used = l->came;
         return (int)at;
-    cls = classes_add(l->classes, job,
-                      d->family[0] ? intern_id(l->families, d->family) : -1);
+    }
+    if (l->kept.count >= LEARNED_CLASSES || classes_pairs(l->classes) >= LEARNED_CELLS)
+        learned_compact(l);
+    new.used = l->came;
+    cls = classes_add(l->classes, job, family_of(l, d));
     if (d->family[0])
         new.family = hash_text(d->family, 5);
     if (map_get(l->names, hash_job(job, !service), &at)) {
@@ -90,6 +103,7 @@ static void learned_begin(void *self, const struct job *job)
 
     if (own_find(l->own, job->id))
         return;
+    l->came++;
     cls = class_of(l, job);
     own_begin(l->own, job->id, cls);
     classes_arrive(l->classes, cls, 1);
@@ -170,6 +184,11 @@ static const struct model_ops learned_ops = {
     .absorb = learned_absorb,
     .destroy = learned_destroy,
 };
+
+const struct model_ops *learned_model_ops(void)
+{
+    return &learned_ops;
+}
 
 struct model learned_create(const struct gpu_sheet *types, int type_count,
                             const struct learned_options *options)

@@ -6,6 +6,7 @@
 #ifndef CORGI_LOOP_MODEL_LEARNED_H
 #define CORGI_LOOP_MODEL_LEARNED_H
 
+#include "base/err.h"
 #include "loop/model.h"
 
 struct learned_options {
@@ -17,7 +18,12 @@ struct learned_options {
     size_t memory; /* cells of pairs kept; 0: LEARNED_MEMORY */
 };
 
-#define LEARNED_MEMORY 512
+#define LEARNED_MEMORY      512
+#define LEARNED_ADAPT_EVERY 50
+
+/* Classes kept; of more those without jobs that were not used for longest are forgotten.
+ */
+#define LEARNED_CLASSES 1024
 
 /* The types of the cluster in its order; the sheets are copied.  The caller ends it with
  * model.ops->destroy(model.self). */
@@ -25,6 +31,22 @@ struct model learned_create(const struct gpu_sheet *types, int type_count,
                             const struct learned_options *options);
 
 void learned_adapt(void *self);
+
+/* The same on a worker: the loop's thread makes a lesson (a copy of what it needs) when
+ * one is due, a worker studies it, the loop's thread takes it, or destroys it. */
+struct learned_lesson;
+bool learned_lesson_due(const void *self);
+struct learned_lesson *learned_lesson_create(void *self);
+void learned_lesson_study(struct learned_lesson *lesson);
+void learned_lesson_take(void *self, struct learned_lesson *lesson); /* ends it */
+void learned_lesson_destroy(struct learned_lesson *lesson);          /* NULL is fine */
+
+/* Everything that was learned as bytes, for checkpoints; the caller frees them. */
+void learned_save(const void *self, unsigned char **bytes, size_t *count);
+
+/* Replace what was learned.  Refused, and nothing changes, when the bytes are cut or
+ * altered, of another version, or of a cluster with other GPU types. */
+int learned_load(void *self, const void *bytes, size_t count, struct err *err);
 
 /* Observations absorbed so far, and sudden changes noticed. */
 struct learned_counts {

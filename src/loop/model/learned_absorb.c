@@ -233,7 +233,6 @@ void learned_absorb(void *self, const struct observation *seen)
     const struct combination *where = &seen->where;
     struct learned_member members[LOOP_MAX_SHARE];
     int classes[LOOP_MAX_SHARE];
-    size_t cells;
 
     learned_members(l, where, members);
     for (int i = 0; i < where->count; i++)
@@ -247,9 +246,6 @@ void learned_absorb(void *self, const struct observation *seen)
     absorb_watts(l, seen, &members[seen->subject]);
     absorb_rate(l, seen, members);
     follow_shift(l);
-    cells = classes_pairs(l->classes);
-    if (l->options.adapt_every > 0 &&
-        cells >= l->adapted_at + (size_t)l->options.adapt_every &&
-        cells >= 2 * l->adapted_at)
+    if (l->options.adapt_every > 0 && learned_lesson_due(l))
         learned_adapt(l);
 }

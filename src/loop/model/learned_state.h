@@ -27,7 +27,8 @@ struct learned_class {
     uint64_t name, family; /* hashes; family 0: none told */
     double params_millions;
     bool service;
-    int twin; /* the same model served or trained; -1: never seen */
+    int twin;      /* the same model served or trained; -1: never seen */
+    uint64_t used; /* when a job of it came last, counted in jobs */
 };
 
 struct learned {
@@ -47,8 +48,19 @@ struct learned {
     double products, product_weight; /* of factors of one job on two types */
     struct learned_counts counts;
     size_t adapted_at;
-    uint64_t stamp;
+    uint64_t stamp, came;
 };
+
+/* Families told apart; jobs of more are taken for families of their own. */
+#define LEARNED_FAMILIES 65536
+
+/* Cells of pairs whose means are kept. */
+#define LEARNED_CELLS 65536
+
+/* Forget a quarter of the classes. */
+void learned_compact(struct learned *learned);
+
+const struct model_ops *learned_model_ops(void);
 
 /* A job among those of a combination: everything asked of it is asked through this. */
 struct learned_member {

@@ -57,7 +57,8 @@ void own_begin(struct own_book *b, uint64_t job, int cls)
         factors = mem_array(struct own_factor, (size_t)b->type_count + 1);
         vec_push(&b->items, (struct own){0});
     }
-    b->items.items[at] = (struct own){.cls = cls, .factors = factors, .version = 1};
+    b->items.items[at] = (struct own){
+        .job = job, .here = true, .cls = cls, .factors = factors, .version = 1};
     map_put(b->index, job, at);
 }
 
@@ -68,6 +69,7 @@ void own_end(struct own_book *b, uint64_t job)
     if (!map_get(b->index, job, &at))
         return;
     map_remove(b->index, job);
+    b->items.items[at].here = false;
     vec_push(&b->unused, at);
 }
 
@@ -81,7 +83,7 @@ struct own *own_find(const struct own_book *b, uint64_t job)
 void own_rebase(struct own_book *b, int cls, double by)
 {
     vec_each (struct own, own, &b->items) {
-        if (own->cls != cls)
+        if (!own->here || own->cls != cls)
             continue;
         own->version++;
         for (int i = 0; i < own->count; i++)
@@ -192,4 +194,15 @@ struct own_factor own_combine(const struct own_evidence *evidence, int type_coun
         .mean = level + share * (here->weighted / here->precision - level),
         .var = share / here->precision + (1 - share) * (1 - share) * level_var,
     };
+}
+
+int own_type_count(const struct own_book *b)
+{
+    return b->type_count;
+}
+
+const struct own *own_items(const struct own_book *b, size_t *count)
+{
+    *count = b->items.count;
+    return b->items.items;
 }

@@ -7,6 +7,7 @@
 #ifndef CORGI_LOOP_MODEL_OWN_H
 #define CORGI_LOOP_MODEL_OWN_H
 
+#include "loop/core/bytes.h"
 #include "loop/refine/drift.h"
 #include "loop/types.h"
 
@@ -36,6 +37,8 @@ struct own_factor { /* of the log rate alone on a type, against the class */
 };
 
 struct own {
+    uint64_t job;
+    bool here;
     int cls;
     int count;
     struct own_place places[OWN_MAX_PLACES];
@@ -91,5 +94,16 @@ struct own_evidence {
  * variance var, and correlate between types by rho. */
 struct own_factor own_combine(const struct own_evidence *evidence, int type_count,
                               int type, double var, double rho);
+
+/* For checkpoints: jobs and places whose classes are left out are left out too.  Reading
+ * starts from an empty book. */
+void own_book_write(const struct own_book *book, struct bytes_out *out);
+void own_book_read(struct own_book *book, int class_count, struct bytes_in *in);
+
+int own_type_count(const struct own_book *book);
+const struct own *own_items(const struct own_book *book, size_t *count); /* borrowed */
+
+/* Every job that is here, in no order that means anything; ends with NULL. */
+const struct own *own_next(const struct own_book *book, const struct own *after);
 
 #endif

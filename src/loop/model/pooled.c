@@ -26,3 +26,15 @@ void pooled_add(struct pooled *p, double square)
     p->sum = keep * p->sum + fmin(square, OUTLIER * pooled_var(p));
     p->weight = keep * p->weight + 1;
 }
+
+void pooled_write(const struct pooled *p, struct bytes_out *out)
+{
+    bytes_put_real(out, p->sum);
+    bytes_put_real(out, p->weight);
+}
+
+void pooled_read(struct pooled *p, struct bytes_in *in)
+{
+    p->sum = fmax(bytes_real(in), 0);
+    p->weight = fmax(bytes_real(in), 1e-3);
+}

@@ -5,6 +5,8 @@
 #ifndef CORGI_LOOP_MODEL_POOLED_H
 #define CORGI_LOOP_MODEL_POOLED_H
 
+#include "loop/core/bytes.h"
+
 struct pooled {
     double sum, weight; /* of squares */
 };
@@ -16,5 +18,8 @@ double pooled_var(const struct pooled *pool);
 
 /* A squared deviation; one far out counts as if it were nearer. */
 void pooled_add(struct pooled *pool, double square);
+
+void pooled_write(const struct pooled *pool, struct bytes_out *out);
+void pooled_read(struct pooled *pool, struct bytes_in *in);
 
 #endif

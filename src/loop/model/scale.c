@@ -25,6 +25,7 @@
 #define SHARE_MAX     50.0
 #define RESIDUAL_MAX  2.5
 #define LEVELS        5
+#define LEVELS_MAX    100000
 
 /* How far ln(exchange / computing) strays, below each level of likeness. */
 static const double level_sd[LEVELS + 1] = {1.0, 0.8, 0.7, 0.5, 0.35, 0.15};
@@ -115,7 +116,21 @@ void scale_observe(struct scale *s, const struct scale_case *at, double gain, do
     off = (before.mean - gain) / fmax(weight, 0.05);
     off = log(cost / (passes(at->devices) * share)) +
           fmin(fmax(off, -RESIDUAL_MAX), RESIDUAL_MAX);
+    if (mean_book_count(s->book) > LEVELS_MAX) { /* decades of new models: start anew */
+        mean_book_destroy(s->book);
+        s->book = mean_book_create();
+    }
     make_keys(at, keys);
     mean_book_add(s->book, keys, LEVELS, off,
                   fmax(weight * weight / (weight * weight + 4 * var), 0.02));
+}
+
+void scale_write(const struct scale *s, struct bytes_out *out)
+{
+    mean_book_write(s->book, out);
+}
+
+void scale_read(struct scale *s, struct bytes_in *in)
+{
+    mean_book_read(s->book, in);
 }

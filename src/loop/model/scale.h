@@ -6,6 +6,7 @@
 #ifndef CORGI_LOOP_MODEL_SCALE_H
 #define CORGI_LOOP_MODEL_SCALE_H
 
+#include "loop/core/bytes.h"
 #include "world/gpu.h"
 
 #include <stdbool.h>
@@ -38,5 +39,9 @@ struct scale_guess scale_predict(const struct scale *scale, const struct scale_c
  * var is not known. */
 void scale_observe(struct scale *scale, const struct scale_case *at, double gain,
                    double var);
+
+/* For checkpoints; reading starts from an empty one. */
+void scale_write(const struct scale *scale, struct bytes_out *out);
+void scale_read(struct scale *scale, struct bytes_in *in);
 
 #endif

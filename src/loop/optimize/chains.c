@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#define A_STEP 8 /* records passed over that take as long as a step */
+
 static void list_one(struct chains_lists *lists, const struct search *s, int i,
                      double slack)
 {
@@ -130,7 +132,8 @@ static bool close_up(struct chain *c)
         apply(c);
         return true;
     }
-    for (int r = 0; r < s->count; r++) {
+    c->steps += s->count / A_STEP;
+    for (int r = 0; r < s->count && c->steps < c->end; r++) {
         const struct search_record *rec = &s->records[r];
 
         if (rec->type != over || c->taken[rec->task[0]] ||

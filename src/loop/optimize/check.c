@@ -11,8 +11,8 @@ struct job_tally {
     int moved;     /* tasks on a device they were not on */
     int node;      /* of the first task; -1 before */
     bool spread;   /* over several nodes */
-    double rate;   /* least of its tasks, from the tables */
-    double margin; /* least of rate / need with the job's own factors */
+    double rate;   /* least of its tasks, from the tables; their sum where they add up */
+    double margin; /* the same with the job's own factors */
 };
 
 struct tally {
@@ -25,26 +25,36 @@ struct tally {
     int unserved, moves;
 };
 
-static double own_rate(const struct problem *p, int job, int other, int variant)
+/* Members of a device, how fast the tables say each runs, and what it draws. */
+struct company {
+    int count;
+    float rate[PROBLEM_MAX_SHARE];
+    float watts;
+};
+
+static bool meet(const struct problem *p, const struct solution_device *d,
+                 struct company *c)
 {
-    int k = p->jobs[job].class_id, type = p->variants[variant].type;
-    double table;
+    int k[PROBLEM_MAX_SHARE];
+    size_t v = (size_t)d->variant, n = (size_t)p->class_count;
 
-    if (other < 0)
-        table = p->alone_rate[(size_t)variant * (size_t)p->class_count + (size_t)k];
-    else
-        table = p->pair_rate[problem_cell(p, variant, k, p->jobs[other].class_id)] *
-                p->drag[other];
-    return table * p->speed[(size_t)job * (size_t)p->type_count + (size_t)type];
-}
-
-static double table_rate(const struct problem *p, int job, int other, int variant)
-{
-    int k = p->jobs[job].class_id;
-
-    if (other < 0)
-        return p->alone_rate[(size_t)variant * (size_t)p->class_count + (size_t)k];
-    return p->pair_rate[problem_cell(p, variant, k, p->jobs[other].class_id)];
+    *c = (struct company){0};
+    while (c->count < PROBLEM_MAX_SHARE && d->jobs[c->count] >= 0) {
+        k[c->count] = p->jobs[d->jobs[c->count]].class_id;
+        c->count++;
+    }
+    if (c->count > 2)
+        return p->group &&
+               p->group(p, p->group_ctx, d->variant, k, c->count, c->rate, &c->watts);
+    if (c->count == 1) {
+        c->rate[0] = p->alone_rate[v * n + (size_t)k[0]];
+        c->watts = p->alone_watts[v * n + (size_t)k[0]];
+        return true;
+    }
+    c->rate[0] = p->pair_rate[(v * n + (size_t)k[0]) * n + (size_t)k[1]];
+    c->rate[1] = p->pair_rate[(v * n + (size_t)k[1]) * n + (size_t)k[0]];
+    c->watts = p->pair_watts[(v * n + (size_t)k[0]) * n + (size_t)k[1]];
+    return true;
 }
 
 static bool was_on(const struct problem *p, int job, int device)
@@ -58,24 +68,31 @@ static bool was_on(const struct problem *p, int job, int device)
 }
 
 static int count_member(struct tally *t, const struct solution_device *d, int side,
-                        struct err *err)
+                        const struct company *company, struct err *err)
 {
     const struct problem *p = t->p;
-    int job = d->jobs[side], other = d->jobs[!side];
+    int job = d->jobs[side];
     struct job_tally *tally = &t->jobs[job];
+    bool adds = p->classes[p->jobs[job].class_id].adds;
     int type = p->variants[d->variant].type;
-    double rate = own_rate(p, job, other, d->variant);
-    double need = p->jobs[job].need;
+    double table = (double)company->rate[side], own = table;
 
+    own *= (double)p->speed[(size_t)job * (size_t)p->type_count + (size_t)type];
+    for (int e = 0; e < company->count; e++)
+        own *= e == side ? 1 : (double)p->drag[d->jobs[e]];
     if (t->s->state[job] != SOLUTION_SERVED)
         return err_set(err, ERR_INVALID, "job %d has a device but is not served", job);
     if (!(p->jobs[job].types >> type & 1))
         return err_set(err, ERR_INVALID, "job %d may not use type %d", job, type);
-    if (!(rate > 0))
+    if (!(own > 0))
         return err_set(err, ERR_INVALID, "job %d does not run on type %d", job, type);
-    if (need > 0)
-        tally->margin = fmin(tally->margin, rate / need);
-    tally->rate = fmin(tally->rate, table_rate(p, job, other, d->variant));
+    if (adds && tally->tasks > 0) {
+        tally->margin += own;
+        tally->rate += table;
+    } else {
+        tally->margin = fmin(tally->margin, own);
+        tally->rate = fmin(tally->rate, table);
+    }
     tally->tasks++;
     if (d->device >= 0) {
         int node = p->devices[d->device].node;
@@ -87,38 +104,66 @@ static int count_member(struct tally *t, const struct solution_device *d, int si
     return 0;
 }
 
+static int check_members(const struct problem *p, const struct solution_device *d,
+                         int count, struct err *err)
+{
+    int most = p->share_max > 0 ? p->share_max : 2;
+
+    if (count > most)
+        return err_set(err, ERR_INVALID, "%d jobs share a device, %d may", count, most);
+    for (int e = 0; e < count && count > 1; e++)
+        for (int f = 0; f < count; f++)
+            if (f != e && (d->jobs[e] == d->jobs[f] || !p->jobs[d->jobs[e]].may_share))
+                return err_set(err, ERR_INVALID, "jobs %d and %d may not share",
+                               d->jobs[e], d->jobs[f]);
+    return 0;
+}
+
+static int check_physical(struct tally *t, const struct solution_device *d, int type,
+                          struct err *err)
+{
+    const struct problem *p = t->p;
+
+    if ((d->device >= 0) != (p->device_count > 0) || d->device >= p->device_count)
+        return err_set(err, ERR_INVALID, "job %d has no physical device", d->jobs[0]);
+    if (d->device < 0)
+        return 0;
+    if (p->devices[d->device].type != type || p->devices[d->device].closed)
+        return err_set(err, ERR_INVALID, "device %d is closed or of another type",
+                       d->device);
+    if (t->device_use[d->device]++)
+        return err_set(err, ERR_INVALID, "device %d is used twice", d->device);
+    if (!t->s->awake[p->devices[d->device].node])
+        return err_set(err, ERR_INVALID, "device %d is on a node that sleeps", d->device);
+    return 0;
+}
+
 static int count_device(struct tally *t, const struct solution_device *d, struct err *err)
 {
     const struct problem *p = t->p;
-    int a = d->jobs[0], b = d->jobs[1], type;
+    struct company company;
+    int type;
 
-    if (d->variant < 0 || d->variant >= p->variant_count || a < 0 || a >= p->job_count ||
-        b >= p->job_count)
+    if (d->variant < 0 || d->variant >= p->variant_count || d->jobs[0] < 0)
         return err_set(err, ERR_INVALID, "a device names something that is not there");
+    for (int e = 0; e < PROBLEM_MAX_SHARE; e++)
+        if (d->jobs[e] >= p->job_count ||
+            (e > 0 && d->jobs[e] >= 0 && d->jobs[e - 1] < 0))
+            return err_set(err, ERR_INVALID,
+                           "a device names something that is not there");
     type = p->variants[d->variant].type;
     if (++t->type_use[type] > p->types[type].devices)
         return err_set(err, ERR_INVALID, "more devices of type %d than there are", type);
-    if (b >= 0 && (a == b || !p->jobs[a].may_share || !p->jobs[b].may_share))
-        return err_set(err, ERR_INVALID, "jobs %d and %d may not share", a, b);
-    if ((d->device >= 0) != (p->device_count > 0) || d->device >= p->device_count)
-        return err_set(err, ERR_INVALID, "job %d has no physical device", a);
-    if (d->device >= 0) {
-        if (p->devices[d->device].type != type || p->devices[d->device].closed)
-            return err_set(err, ERR_INVALID, "device %d is closed or of another type",
-                           d->device);
-        if (t->device_use[d->device]++)
-            return err_set(err, ERR_INVALID, "device %d is used twice", d->device);
-        if (!t->s->awake[p->devices[d->device].node])
-            return err_set(err, ERR_INVALID, "device %d is on a node that sleeps",
-                           d->device);
-    }
-    t->watts += b < 0 ? p->alone_watts[(size_t)d->variant * (size_t)p->class_count +
-                                       (size_t)p->jobs[a].class_id]
-                      : p->pair_watts[problem_cell(p, d->variant, p->jobs[a].class_id,
-                                                   p->jobs[b].class_id)];
-    if (count_member(t, d, 0, err) < 0)
+    if (!meet(p, d, &company))
+        return err_set(err, ERR_INVALID, "job %d and its mates cannot share", d->jobs[0]);
+    if (check_members(p, d, company.count, err) < 0 ||
+        check_physical(t, d, type, err) < 0)
         return -1;
-    return b < 0 ? 0 : count_member(t, d, 1, err);
+    t->watts += (double)company.watts;
+    for (int e = 0; e < company.count; e++)
+        if (count_member(t, d, e, &company, err) < 0)
+            return -1;
+    return 0;
 }
 
 static int count_job(struct tally *t, int j, struct err *err)
@@ -127,7 +172,7 @@ static int count_job(struct tally *t, int j, struct err *err)
     const struct problem_job *job = &p->jobs[j];
     const struct problem_class *c = &p->classes[job->class_id];
     struct job_tally *tally = &t->jobs[j];
-    double factor = tally->spread ? c->spread : 1;
+    double factor = tally->spread && !c->adds ? c->spread : 1;
     bool running = false;
 
     for (int e = 0; e < c->devices; e++)
@@ -142,9 +187,9 @@ static int count_job(struct tally *t, int j, struct err *err)
     if (tally->tasks != c->devices)
         return err_set(err, ERR_INVALID, "job %d has %d devices of %d", j, tally->tasks,
                        c->devices);
-    if (tally->margin * factor < 1 - 1e-4)
+    if (tally->margin * factor < job->need * (1 - 1e-4))
         return err_set(err, ERR_INVALID, "job %d gets %.4f of its need", j,
-                       tally->margin * factor);
+                       tally->margin * factor / job->need);
     if (running && tally->moved > 0) {
         if (job->pinned)
             return err_set(err, ERR_INVALID, "job %d is pinned but was moved", j);

@@ -33,7 +33,7 @@ static void find_present(struct explanation *x, const struct solution *s, int jo
         int t = type_of(p, dev), other;
 
         x->use[t]++;
-        if (dev->jobs[0] != job && dev->jobs[1] != job)
+        if (!solution_device_has(dev, job))
             continue;
         x->here = d;
         other = dev->jobs[0] == job ? dev->jobs[1] : dev->jobs[0];

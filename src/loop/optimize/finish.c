@@ -19,7 +19,7 @@ void finish_devices(const struct search *s, const bool *held, struct solution *o
 
         if (rec->type < 0)
             continue;
-        *d = (struct solution_device){-1, -1, {w->job[rec->task[0]], -1}};
+        *d = solution_device_of(-1, w->job[rec->task[0]], -1);
         if (rec->task[1] >= 0) {
             d->jobs[1] = w->job[rec->task[1]];
             work_pair(w, rec->type, rec->task[0], rec->task[1], &d->variant);
@@ -40,10 +40,14 @@ static bool leave(const struct problem *p, struct solution_device *d, int job)
 {
     const struct problem_type *t = &p->types[p->variants[d->variant].type];
 
-    if (d->jobs[0] == job)
-        d->jobs[0] = d->jobs[1];
-    d->jobs[1] = -1;
-    d->variant = t->first_variant; /* alone and uncapped: never slower than before */
+    int kept = 0;
+
+    for (int e = 0; e < PROBLEM_MAX_SHARE; e++)
+        if (d->jobs[e] >= 0 && d->jobs[e] != job)
+            d->jobs[kept++] = d->jobs[e];
+    while (kept < PROBLEM_MAX_SHARE)
+        d->jobs[kept++] = -1;
+    d->variant = t->first_variant; /* fewer and uncapped: never slower than before */
     return d->jobs[0] < 0;
 }
 
@@ -53,13 +57,13 @@ void finish_remove_job(const struct problem *p, struct solution *out, int job)
     for (int i = out->device_count - 1; i >= 0; i--) {
         struct solution_device *d = &out->devices[i];
 
-        if ((d->jobs[0] == job || d->jobs[1] == job) && leave(p, d, job))
+        if (solution_device_has(d, job) && leave(p, d, job))
             *d = out->devices[--out->device_count];
     }
 }
 
 struct job_figures {
-    double rate;
+    double rate, sum; /* least and all of its devices */
     int node;
     bool spread, moved;
 };
@@ -77,28 +81,17 @@ static bool was_on(const struct problem *p, int job, int device)
 static void add_device(const struct problem *p, const struct solution_device *d,
                        struct job_figures *jobs, struct solution *out)
 {
-    int k = p->jobs[d->jobs[0]].class_id;
+    int count = solution_device_jobs(d);
+    float rate[PROBLEM_MAX_SHARE] = {0}, watts = 0;
 
-    if (d->jobs[1] < 0)
-        out->watts +=
-            p->alone_watts[(size_t)d->variant * (size_t)p->class_count + (size_t)k];
-    else
-        out->watts +=
-            p->pair_watts[problem_cell(p, d->variant, k, p->jobs[d->jobs[1]].class_id)];
-    for (int e = 0; e < 2; e++) {
-        int j = d->jobs[e], other = d->jobs[!e];
-        struct job_figures *f;
-        double rate;
+    problem_rates(p, d->variant, d->jobs, count, rate, &watts);
+    out->watts += (double)watts;
+    for (int e = 0; e < count; e++) {
+        int j = d->jobs[e];
+        struct job_figures *f = &jobs[j];
 
-        if (j < 0)
-            continue;
-        f = &jobs[j];
-        k = p->jobs[j].class_id;
-        rate =
-            other < 0
-                ? p->alone_rate[(size_t)d->variant * (size_t)p->class_count + (size_t)k]
-                : p->pair_rate[problem_cell(p, d->variant, k, p->jobs[other].class_id)];
-        f->rate = fmin(f->rate, rate);
+        f->rate = fmin(f->rate, (double)rate[e]);
+        f->sum += (double)rate[e];
         if (d->device < 0)
             continue;
         f->moved = f->moved || !was_on(p, j, d->device);
@@ -118,7 +111,9 @@ static void add_jobs(const struct problem *p, const struct job_figures *jobs,
             out->cost += p->jobs[j].penalty;
             continue;
         }
-        out->progress += c->progress * jobs[j].rate * (jobs[j].spread ? c->spread : 1);
+        out->progress +=
+            c->progress *
+            (c->adds ? jobs[j].sum : jobs[j].rate * (jobs[j].spread ? c->spread : 1));
         out->moves += jobs[j].moved && p->now[p->jobs[j].first_task] >= 0;
     }
 }

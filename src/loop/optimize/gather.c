@@ -13,7 +13,7 @@ static int members_of(const struct solution *s, int j, int *members)
     int count = 0;
 
     for (int i = 0; i < s->device_count && count < MAX_TASKS; i++)
-        if (s->devices[i].jobs[0] == j || s->devices[i].jobs[1] == j)
+        if (solution_device_has(&s->devices[i], j))
             members[count++] = i;
     return count;
 }
@@ -97,38 +97,45 @@ void gather_new_gangs(const struct problem *p, struct solution *s, int *holder,
     }
 }
 
+/* Rate of job j on one of its devices, with its own factors and those of its mates. */
+static double rate_on(const struct problem *p, const struct solution_device *d, int j)
+{
+    int count = solution_device_jobs(d), t = type_of(p, d);
+    float rate[PROBLEM_MAX_SHARE] = {0}, watts = 0;
+    double own = 0, drag = 1;
+
+    problem_rates(p, d->variant, d->jobs, count, rate, &watts);
+    for (int e = 0; e < count; e++)
+        if (d->jobs[e] == j)
+            own = (double)rate[e];
+        else
+            drag *= (double)p->drag[d->jobs[e]];
+    return own * drag * (double)p->speed[(size_t)j * (size_t)p->type_count + (size_t)t];
+}
+
 static double margin_of(const struct problem *p, const struct solution *s, int j,
                         const int *members, int count)
 {
     const struct problem_class *c = &p->classes[p->jobs[j].class_id];
-    double margin = INFINITY;
+    double least = INFINITY, sum = 0, margin;
     bool spread = false;
 
     for (int m = 0; m < count; m++) {
         const struct solution_device *d = &s->devices[members[m]];
-        int other = d->jobs[0] == j ? d->jobs[1] : d->jobs[0];
-        int k = p->jobs[j].class_id, t = type_of(p, d);
-        double rate = p->speed[(size_t)j * (size_t)p->type_count + (size_t)t];
+        double rate = rate_on(p, d, j);
 
-        if (other < 0)
-            rate *=
-                p->alone_rate[(size_t)d->variant * (size_t)p->class_count + (size_t)k];
-        else
-            rate *=
-                p->pair_rate[problem_cell(p, d->variant, k, p->jobs[other].class_id)] *
-                p->drag[other];
-        margin = fmin(margin, rate);
+        least = fmin(least, rate);
+        sum += rate;
         spread = spread || p->devices[d->device].node !=
                                p->devices[s->devices[members[0]].device].node;
     }
-    if (p->jobs[j].need > 0)
-        margin /= p->jobs[j].need;
-    return margin * (spread ? c->spread : 1);
+    margin = c->adds ? sum : least * (spread ? c->spread : 1);
+    return p->jobs[j].need > 0 ? margin / p->jobs[j].need : margin;
 }
 
 static bool movable(const struct problem *p, const struct solution *s, int i)
 {
-    for (int e = 0; e < 2; e++) {
+    for (int e = 0; e < PROBLEM_MAX_SHARE; e++) {
         int j = s->devices[i].jobs[e];
 
         if (j >= 0 && (p->jobs[j].pinned || p->classes[p->jobs[j].class_id].devices > 1))
@@ -149,8 +156,7 @@ static int exchange(const struct problem *p, const struct solution *s, const int
             continue;
         if (holder[d] < 0)
             return d;
-        if (s->devices[holder[d]].jobs[0] != j && s->devices[holder[d]].jobs[1] != j &&
-            movable(p, s, holder[d]))
+        if (!solution_device_has(&s->devices[holder[d]], j) && movable(p, s, holder[d]))
             return d;
     }
     return -1;

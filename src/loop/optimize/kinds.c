@@ -285,6 +285,23 @@ struct kinds_pair kinds_pair_on(struct kinds *k, int a, int b, int type)
     return turned(*pair, first != a);
 }
 
+bool kinds_group_on(struct kinds *k, const int *kinds, int count, int type, float *rate,
+                    float *watts)
+{
+    struct combination where = {.type = type, .count = count};
+    struct prediction p;
+
+    for (int e = 0; e < count; e++)
+        where.members[e] = (struct member){&kinds_job(k, kinds[e])->job, 1};
+    belief_predict(k->in->model, &where, &p);
+    k->asked++;
+    for (int e = 0; e < count; e++)
+        rate[e] = (float)belief_at_confidence(&p.rate[e],
+                                              confidence_of(k, kinds_job(k, kinds[e])));
+    *watts = (float)p.watts.value;
+    return p.fits >= 0.5;
+}
+
 long kinds_asked(const struct kinds *k)
 {
     return k->asked;

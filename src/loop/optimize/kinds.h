@@ -41,6 +41,10 @@ const struct job_status *kinds_job(const struct kinds *kinds, int kind);
 const struct kinds_alone *kinds_alone_on(const struct kinds *kinds, int kind, int type);
 struct kinds_pair kinds_pair_on(struct kinds *kinds, int a, int b, int type);
 
+/* Three or four together, asked each time; false: memory hardly suffices. */
+bool kinds_group_on(struct kinds *kinds, const int *members, int count, int type,
+                    float *rate, float *watts);
+
 /* Factor on the rate when a gang of this kind spans nodes; 1 with one device. */
 double kinds_spread(const struct kinds *kinds, int kind);
 

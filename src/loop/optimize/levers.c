@@ -4,7 +4,9 @@
 #include "loop/optimize/bound.h"
 #include "loop/optimize/caps.h"
 #include "loop/optimize/finish.h"
+#include "loop/optimize/groups.h"
 
+#include <math.h>
 #include <string.h>
 
 #define HAIR 1e-3 /* watts; figures are sums of floats */
@@ -67,6 +69,8 @@ static double lower_bound(const struct levers *l, const struct problem *q)
     struct work w;
     double bound;
 
+    if (groups_wanted(q)) /* the bound is one for pairs */
+        return -INFINITY;
     work_build(&w, q, l->arena, 1, l->held, 0);
     caps_prune(&w);
     memcpy(w.price, l->price, (size_t)w.types * sizeof(double));

@@ -122,16 +122,6 @@ static void add_cuts(struct lp *lp)
     vec_clear(&lp->cut_value);
 }
 
-void lp_bound_column(struct lp *lp, int column, double low, double high)
-{
-    lp->column_low.items[column] = low;
-    lp->column_high.items[column] = high;
-    if (lp->model && column < lp->loaded) {
-        Clp_columnLower(lp->model)[column] = low;
-        Clp_columnUpper(lp->model)[column] = high;
-    }
-}
-
 static void load(struct lp *lp)
 {
     lp->model = Clp_newModel();

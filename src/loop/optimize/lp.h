@@ -27,13 +27,10 @@ int lp_column(struct lp *lp, double cost, double low, double high, int count,
 int lp_cut(struct lp *lp, double low, double high, int count, const int *columns,
            const double *values);
 
-/* Other bounds for a column, before or after a solve. */
-void lp_bound_column(struct lp *lp, int column, double low, double high);
-
 enum lp_method { LP_DUAL, LP_PRIMAL, LP_BARRIER };
 
 /* True when solved to optimality; limit_s 0: none.  A second call goes on from the last
- * basis, by the dual method after changed bounds, by the primal after new columns.
+ * basis, by the dual method after cuts, by the primal after new columns.
  * Results stay valid until the next call on lp. */
 bool lp_solve(struct lp *lp, enum lp_method method, double limit_s);
 double lp_objective(const struct lp *lp);

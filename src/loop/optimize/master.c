@@ -367,23 +367,3 @@ double master_reduced(const struct master *m, int type, int i, int j)
         reduced += (double)m->charge[i * m->w->tasks + j] - m->worth[j];
     return reduced;
 }
-
-bool master_complete(struct master *m, double slack, int most)
-{
-    const struct work *w = m->w;
-
-    for (int t = 0; t < w->types; t++)
-        for (int i = 0; i < w->tasks; i++) {
-            if (work_alone(w, t, i, NULL) < WORK_NEVER &&
-                master_reduced(m, t, i, -1) <= slack)
-                add_column(m, t, i, -1);
-            for (int j = i + 1; j < w->tasks; j++)
-                if (work_pair(w, t, i, j, NULL) < WORK_NEVER &&
-                    master_reduced(m, t, i, j) <= slack) {
-                    if (m->count >= most)
-                        return false;
-                    add_column(m, t, i, j);
-                }
-        }
-    return true;
-}

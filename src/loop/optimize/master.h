@@ -56,7 +56,4 @@ bool master_solve(struct master *m, double enough, long iterations);
 /* What a column costs beyond the worth of its tasks at the last duals; at least 0. */
 double master_reduced(const struct master *m, int type, int i, int j);
 
-/* Add all columns that cost at most slack beyond; false when some had to be left out. */
-bool master_complete(struct master *m, double slack, int most);
-
 #endif

@@ -39,7 +39,7 @@ static bool always_awake(const struct problem *p, int n)
 }
 
 /* Device a job of this solution device is on now and could stay on; -1: none.  side says
- * which of the two. */
+ * which of its jobs. */
 static int present_device(const struct problem *p, const struct solution_device *d,
                           int side)
 {
@@ -58,11 +58,13 @@ static int present_device(const struct problem *p, const struct solution_device 
     return -1;
 }
 
-static bool has_pin(const struct plan_nodes *x, const struct solution_device *d)
+/* The member that is pinned; -1: none is. */
+static int pinned_side(const struct plan_nodes *x, const struct solution_device *d)
 {
-    const struct problem_job *jobs = x->p->jobs;
-
-    return jobs[d->jobs[0]].pinned || (d->jobs[1] >= 0 && jobs[d->jobs[1]].pinned);
+    for (int side = 0; side < PROBLEM_MAX_SHARE && d->jobs[side] >= 0; side++)
+        if (x->p->jobs[d->jobs[side]].pinned)
+            return side;
+    return -1;
 }
 
 /* Watts saved by keeping node n, for the jobs that could stay there. */
@@ -75,7 +77,7 @@ static double *stay_savings(struct plan_nodes *x)
     for (int i = 0; i < x->s->device_count; i++) {
         const struct solution_device *d = &x->s->devices[i];
 
-        for (int side = 0; side < 2; side++) {
+        for (int side = 0; side < PROBLEM_MAX_SHARE; side++) {
             int at = present_device(p, d, side);
 
             if (at >= 0)
@@ -153,21 +155,51 @@ static bool claim(struct plan_nodes *x, int i, int device)
     return true;
 }
 
-/* Pins first, then pairs that stay as they are, then any that can stay. */
+/* A gang has several devices it could stay on: the first that nobody has yet. */
+static bool claim_present(struct plan_nodes *x, int i, int side)
+{
+    const struct problem *p = x->p;
+    const struct solution_device *d = &x->s->devices[i];
+    int type = p->variants[d->variant].type, job = d->jobs[side];
+
+    for (int e = 0; job >= 0 && e < p->classes[p->jobs[job].class_id].devices; e++) {
+        int at = p->now[p->jobs[job].first_task + e];
+
+        if (at >= 0 && p->devices[at].type == type && !p->devices[at].closed &&
+            claim(x, i, at))
+            return true;
+    }
+    return false;
+}
+
+/* The device that all members sit on now; -1: there is none. */
+static int common_device(const struct plan_nodes *x, const struct solution_device *d)
+{
+    int at = present_device(x->p, d, 0);
+
+    for (int side = 1; side < PROBLEM_MAX_SHARE && d->jobs[side] >= 0; side++)
+        if (present_device(x->p, d, side) != at)
+            return -1;
+    return at;
+}
+
+/* Pins first, then those that stay as they are, then any that can stay. */
 static void keep_in_place(struct plan_nodes *x)
 {
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < x->s->device_count; i++) {
             struct solution_device *d = &x->s->devices[i];
-            int a = present_device(x->p, d, 0), b = present_device(x->p, d, 1);
+            int pinned = pinned_side(x, d);
 
-            if (d->device >= 0 || (round == 0 && !has_pin(x, d)) ||
-                (round == 1 && (a != b || a < 0)))
+            if (d->device >= 0 || (round == 0 && pinned < 0))
                 continue;
-            if (round == 0 && !x->p->jobs[d->jobs[0]].pinned)
-                a = b;
-            if (!claim(x, i, a) && round == 2)
-                claim(x, i, b);
+            if (round == 0)
+                claim_present(x, i, pinned);
+            if (round == 1 && d->jobs[1] >= 0)
+                claim(x, i, common_device(x, d));
+            for (int side = 0; side < PROBLEM_MAX_SHARE && round == 2; side++)
+                if (claim_present(x, i, side))
+                    break;
         }
 }
 

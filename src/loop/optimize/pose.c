@@ -285,3 +285,30 @@ void pose_problem(struct problem *p, const struct optimize_input *in, struct kin
     pose_tables(&x);
     pose_jobs(&x);
 }
+
+static bool rates_of_group(const struct problem *p, void *ctx, int variant,
+                           const int *classes, int count, float *rate, float *watts)
+{
+    const struct pose_groups *groups = ctx;
+    int type = p->variants[variant].type;
+    double cap = p->variants[variant].cap_watts;
+    const struct gpu_sheet *gpu = &groups->in->cluster->types[type];
+    struct power_capped run;
+
+    if (!kinds_group_on(groups->kinds, classes, count, type, rate, watts))
+        return false;
+    if (cap <= 0)
+        return true;
+    run = power_under_cap(gpu, power_busy(gpu, (double)*watts), cap);
+    for (int e = 0; e < count; e++)
+        rate[e] *= (float)run.speed;
+    *watts = (float)fmin(run.watts, (double)*watts);
+    return true;
+}
+
+void pose_groups(struct problem *p, struct pose_groups *groups)
+{
+    p->share_max = groups->in->settings->share_max;
+    p->group = rates_of_group;
+    p->group_ctx = groups;
+}

@@ -17,6 +17,14 @@ enum pose_mode {
 void pose_problem(struct problem *p, const struct optimize_input *in, struct kinds *kinds,
                   const enum pose_mode *mode);
 
+/* After pose_problem(): let as many share as the settings have it, not two at most.  For
+ * planners that read all of solution_device.jobs; groups must outlive the solve. */
+struct pose_groups {
+    const struct optimize_input *in;
+    struct kinds *kinds;
+};
+void pose_groups(struct problem *p, struct pose_groups *groups);
+
 /* Could the job keep its requirement, or fit into memory, on any type if it were alone?
  */
 bool pose_rate_possible(const struct optimize_input *in, const struct kinds *kinds,

@@ -108,6 +108,9 @@ void problem_reset(struct problem *p, const struct problem_size *size)
     p->quota_count = size->quotas;
     p->move_watts = p->limit_watts = 0;
     p->sleep = false;
+    p->share_max = 0;
+    p->group = NULL;
+    p->group_ctx = NULL;
     for (size_t i = 0; i < product(all.jobs, all.types, 1); i++)
         p->speed[i] = 1;
     for (int i = 0; i < all.jobs; i++)
@@ -125,6 +128,26 @@ void problem_number_tasks(struct problem *p)
         next += p->classes[p->jobs[j].class_id].devices;
     }
     p->task_count = next;
+}
+
+bool problem_rates(const struct problem *p, int variant, const int *jobs, int count,
+                   float *rate, float *watts)
+{
+    int classes[PROBLEM_MAX_SHARE];
+    size_t at;
+
+    for (int e = 0; e < count; e++)
+        classes[e] = p->jobs[jobs[e]].class_id;
+    if (count > 2)
+        return p->group &&
+               p->group(p, p->group_ctx, variant, classes, count, rate, watts);
+    at = count == 1 ? (size_t)variant * (size_t)p->class_count + (size_t)classes[0]
+                    : problem_cell(p, variant, classes[0], classes[1]);
+    rate[0] = count == 1 ? p->alone_rate[at] : p->pair_rate[at];
+    *watts = count == 1 ? p->alone_watts[at] : p->pair_watts[at];
+    if (count == 2)
+        rate[1] = p->pair_rate[problem_cell(p, variant, classes[1], classes[0])];
+    return rate[0] > 0 && (count == 1 || rate[1] > 0);
 }
 
 void solution_fit(struct solution *s, const struct problem *p)
@@ -180,4 +203,32 @@ double solution_gap(const struct solution *s)
     double scale = s->cost + s->progress;
 
     return scale > 0 ? (s->cost - s->bound) / scale : 0;
+}
+
+int solution_job(const struct problem *p, const struct solution *s, int job, int *devices,
+                 int most, double *rate, double *watts)
+{
+    bool adds = p->classes[p->jobs[job].class_id].adds;
+    int found = 0;
+
+    *rate = *watts = 0;
+    for (int d = 0; d < s->device_count; d++) {
+        const struct solution_device *dev = &s->devices[d];
+        int count = solution_device_jobs(dev);
+        float rates[PROBLEM_MAX_SHARE], draw = 0;
+
+        if (!solution_device_has(dev, job) ||
+            !problem_rates(p, dev->variant, dev->jobs, count, rates, &draw))
+            continue;
+        for (int e = 0; e < count; e++)
+            if (dev->jobs[e] == job)
+                *rate = adds         ? *rate + (double)rates[e]
+                        : found == 0 ? (double)rates[e]
+                                     : fmin(*rate, (double)rates[e]);
+        *watts += (double)draw / count;
+        if (found < most)
+            devices[found] = dev->device;
+        found++;
+    }
+    return found;
 }

@@ -19,6 +19,7 @@
 
 #define PROBLEM_MAX_TYPES 64
 #define PROBLEM_ANY_TYPE  UINT64_MAX
+#define PROBLEM_MAX_SHARE 4 /* jobs on a device */
 
 struct problem_type {
     int devices;       /* that may be used */
@@ -38,6 +39,8 @@ struct problem_class {
     double progress; /* watts that one unit of rate of the whole job is worth */
     double spread;   /* factor on the rate when the tasks are on several nodes, (0, 1];
                         no matter with one device */
+    bool adds;       /* tasks are replicas of a service: their rates add up, each has to
+                        carry an equal part of the need, and spread is no matter */
 };
 
 struct problem_job {
@@ -67,6 +70,14 @@ struct problem_device {
     bool closed; /* may not be used; counts as idle while its node is awake */
 };
 
+struct problem;
+
+/* Rates of three or four classes together, each beside all the others, and watts of the
+ * device, as the tables have them for one and two; false: they cannot share.  The answer
+ * is the same whenever it is asked within a solve. */
+typedef bool problem_group(const struct problem *p, void *ctx, int variant,
+                           const int *classes, int count, float *rate, float *watts);
+
 struct problem {
     int type_count;
     struct problem_type *types;
@@ -90,10 +101,13 @@ struct problem {
     int device_count;
     struct problem_device *devices;
     int quota_count;
-    int *quotas;               /* (quotas) devices the owner's jobs may hold; -1: any */
-    double move_watts;         /* charge for moving a running job */
-    double limit_watts;        /* of nodes and devices together; 0: none */
-    bool sleep;                /* nodes may be put to sleep */
+    int *quotas;          /* (quotas) devices the owner's jobs may hold; -1: any */
+    double move_watts;    /* charge for moving a running job */
+    double limit_watts;   /* of nodes and devices together; 0: none */
+    bool sleep;           /* nodes may be put to sleep */
+    int share_max;        /* jobs on a device, up to PROBLEM_MAX_SHARE; 0: 2 */
+    problem_group *group; /* NULL: no more than two share */
+    void *group_ctx;
     struct problem_size *room; /* what is allocated; problem.c's own */
 };
 
@@ -101,7 +115,7 @@ struct problem_size {
     int types, variants, classes, jobs, tasks, nodes, devices, quotas;
 };
 
-/* Arrays are zeroed; speed and drag are 1, now is -1. */
+/* Arrays are zeroed; speed and drag are 1, now is -1; two may share. */
 struct problem *problem_create(const struct problem_size *size);
 void problem_destroy(struct problem *p); /* NULL is fine */
 
@@ -119,15 +133,42 @@ static inline size_t problem_cell(const struct problem *p, int variant, int k, i
            (size_t)l;
 }
 
+/* Rates of these jobs together on a device, without their own factors, and its watts;
+ * false: they cannot share. */
+bool problem_rates(const struct problem *p, int variant, const int *jobs, int count,
+                   float *rate, float *watts);
+
 /* ---- answers ------------------------------------------------------------------------
  */
 
-/* A device in use.  jobs[1] is -1 when the first is alone. */
+/* A device in use: jobs from the first on, -1 behind the last. */
 struct solution_device {
     int variant;
     int device; /* physical; -1 when the problem only counts devices */
-    int jobs[2];
+    int jobs[PROBLEM_MAX_SHARE];
 };
+
+static inline struct solution_device solution_device_of(int variant, int a, int b)
+{
+    return (struct solution_device){variant, -1, {a, b, -1, -1}};
+}
+
+static inline int solution_device_jobs(const struct solution_device *d)
+{
+    int count = 0;
+
+    while (count < PROBLEM_MAX_SHARE && d->jobs[count] >= 0)
+        count++;
+    return count;
+}
+
+static inline bool solution_device_has(const struct solution_device *d, int job)
+{
+    for (int e = 0; e < PROBLEM_MAX_SHARE; e++)
+        if (d->jobs[e] == job)
+            return true;
+    return false;
+}
 
 enum solution_state {
     SOLUTION_SERVED,
@@ -157,5 +198,10 @@ void solution_copy(struct solution *to, const struct solution *from,
                    const struct problem *p);
 void solution_fini(struct solution *s);
 double solution_gap(const struct solution *s);
+
+/* What a job has in s: its devices in order (room for most; as many as there are are
+ * counted), its rate as the tables have it and its part of their watts. */
+int solution_job(const struct problem *p, const struct solution *s, int job, int *devices,
+                 int most, double *rate, double *watts);
 
 #endif

@@ -4,12 +4,14 @@
 #include "base/mem.h"
 #include "loop/optimize/arena.h"
 #include "loop/optimize/bound.h"
+#include "loop/optimize/bound_tasks.h"
 #include "loop/optimize/candidates.h"
 #include "loop/optimize/caps.h"
 #include "loop/optimize/exact.h"
 #include "loop/optimize/expand.h"
 #include "loop/optimize/finish.h"
 #include "loop/optimize/gangs.h"
+#include "loop/optimize/groups.h"
 #include "loop/optimize/levers.h"
 #include "loop/optimize/limit.h"
 #include "loop/optimize/lp.h"
@@ -24,12 +26,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LP_COLUMNS 8000 /* beyond, sampling is faster than the class LP */
-#define BLOCK          1000 /* tasks among which all pairs are looked at */
-#define ONE_ROUND      1500 /* up to this many tasks one round of matching will do */
+#define MAX_LP_COLUMNS 10000 /* beyond, sampling is faster than the class LP */
+#define BLOCK          1000  /* tasks among which all pairs are looked at */
+#define ONE_ROUND      1500  /* up to this many tasks one round of matching will do */
 #define POLISH_TASKS   150
 #define FOCUS_PASSES   6
 #define GOOD_GAP       5e-4
+#define WORTH_A_PASS   1e-4 /* of the bound; a pass that saves less is the last */
 #define FOCUS_EFFORT   20000
 #define BID_WATTS      1.0
 
@@ -40,7 +43,7 @@ struct solver {
     struct solve_times times;
     const double *worth; /* of the last run, in the arena */
     double price[PROBLEM_MAX_TYPES];
-    struct solution spare;
+    struct solution spare, joined;
     struct solver *inner; /* for problems solved on the way; NULL until there is one */
 };
 
@@ -76,6 +79,7 @@ void solver_destroy(struct solver *solver)
     arena_destroy(solver->arena);
     lp_destroy(solver->lp);
     solution_fini(&solver->spare);
+    solution_fini(&solver->joined);
     solver_destroy(solver->inner);
     free(solver);
 }
@@ -115,6 +119,20 @@ static void lap(double *total, double *since)
     *since = now;
 }
 
+/* Where jobs of a class differ the bound by classes is loose. */
+static void bound_each_task(struct run *r)
+{
+    size_t mark = arena_mark(r->solver->arena);
+    double *worth = arena_array(r->solver->arena, double, r->w.tasks + 1);
+    double bound = bound_tasks_from(&r->w, r->w.pi, worth);
+
+    if (bound > r->bound) {
+        r->bound = bound;
+        memcpy(r->proven, worth, (size_t)r->w.tasks * sizeof(double));
+    }
+    arena_release(r->solver->arena, mark);
+}
+
 /* Prices and, from them, the bound. */
 static bool find_prices(struct run *r)
 {
@@ -128,6 +146,8 @@ static bool find_prices(struct run *r)
     lap(&times->prices, &since);
     if (lp)
         r->bound = bound_from(&r->w, r->w.pi, r->proven);
+    if (lp && r->w.tasks <= BOUND_TASKS_MOST && bound_tasks_differ(&r->w))
+        bound_each_task(r);
     lap(&times->bound, &since);
     return lp;
 }
@@ -184,8 +204,13 @@ static void descend(struct run *r)
             break;
     for (int pass = 0; pass < FOCUS_PASSES && moves > 0 && !out_of_time(r) &&
                        gap_on_types(r, &r->s) > GOOD_GAP;
-         pass++)
+         pass++) {
+        double before = gap_on_types(r, &r->s);
+
         moves = search_focus(&r->s, FOCUS_EFFORT);
+        if (before - gap_on_types(r, &r->s) < WORTH_A_PASS)
+            break;
+    }
 }
 
 /* By prices of classes, matching and local search. */
@@ -246,6 +271,22 @@ static void solve_small(struct run *r)
     lap(&times->bound, &since);
 }
 
+/* More than two to a device where that is cheaper when all is counted.  No bound holds
+ * for these: none is told. */
+static void try_groups(struct run *r, struct solution *out)
+{
+    struct solution *joined = &r->solver->joined;
+
+    r->bound = -INFINITY;
+    solution_copy(joined, out, r->p);
+    if (groups_join(&r->w, r->held, joined) == 0)
+        return;
+    nodes_assign(r->p, r->solver->arena, joined);
+    finish_figures(r->p, joined);
+    if (joined->cost < out->cost)
+        solution_copy(out, joined, r->p);
+}
+
 /* One pass of the pipeline with watts weighted. */
 static void solve_once(struct run *r, double watts_weight, struct solution *out)
 {
@@ -266,6 +307,8 @@ static void solve_once(struct run *r, double watts_weight, struct solution *out)
     finish_devices(&r->s, r->held, out);
     nodes_assign(r->p, arena, out);
     finish_figures(r->p, out);
+    if (groups_wanted(r->p))
+        try_groups(r, out);
     lap(&r->solver->times.nodes, &since);
 }
 

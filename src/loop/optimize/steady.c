@@ -30,6 +30,8 @@ static void steady_destroy(void *self)
     vec_free(&s->node_jobs);
     vec_free(&s->memo);
     vec_free(&s->order);
+    vec_free(&s->seats);
+    vec_free(&s->shown_jobs);
     free(s);
 }
 
@@ -41,9 +43,9 @@ static void write_running(struct steady *s, struct plan *plan)
         if (j->status->state != JOB_RUNNING)
             continue;
         if (j->moved)
-            plan_seat(plan, i, &j->device, 1);
+            plan_seat(plan, j->seat, &j->device, 1);
         else
-            plan_keep(plan, s->in, i);
+            plan_seat(plan, j->seat, j->status->devices, j->status->device_count);
     }
 }
 
@@ -76,14 +78,11 @@ static void write_caps(struct steady *s, struct plan *plan)
 static void steady_plan(void *self, const struct optimize_input *in, struct plan *plan)
 {
     struct steady *s = self;
-    struct optimize_settings settings = *in->settings;
-    struct optimize_input bold = *in;
 
-    if (settings.moves)
-        settings.confidence = settings.trial_confidence;
-    bold.settings = &settings;
-    in = &bold;
-    s->price = settings.progress_watts;
+    s->settings = *in->settings;
+    if (s->settings.moves)
+        s->settings.confidence = s->settings.trial_confidence;
+    s->price = s->settings.progress_watts;
     plan_reset(plan, in);
     steady_load(s, in);
     steady_mend(s);

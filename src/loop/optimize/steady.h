@@ -17,8 +17,12 @@
 #include "loop/cluster.h"
 #include "loop/optimize/kinds.h"
 #include "loop/optimize/plan.h"
+#include "world/power.h"
 
-#define STEADY_CAPS 4 /* power limits of a type, none included */
+#define STEADY_CAPS  4  /* power limits of a type, none included */
+#define STEADY_STEPS 64 /* of the table of what a limit does */
+/* Jobs whose costs two by two are kept through a round. */
+#define STEADY_MEMO 320
 /* The cost of a requirement that does not hold, and of one missed altogether. */
 #define STEADY_SHORT_WATTS 1e5
 #define STEADY_NEVER       1e12 /* the cost of what cannot be */
@@ -26,6 +30,8 @@
 /* A job of the round's input. */
 struct steady_job {
     const struct job_status *status;
+    size_t seat; /* in the plan: only the head of the queue is looked at */
+    int slot;    /* in the memo; -1: none yet */
     int kind;
     int device;    /* its first; -1: waits */
     double need;   /* rate it must have where it is new */
@@ -44,10 +50,18 @@ struct steady_type {
     int caps;
     double cap_watts[STEADY_CAPS]; /* the first is 0: none */
     double idle_watts;
+    double top_watts;
+    /* Draw and speed under each limit by the draw without, from idle to top. */
+    struct power_capped capped[STEADY_CAPS][STEADY_STEPS + 1];
 };
 
 struct steady {
-    const struct optimize_input *in;
+    const struct optimize_input *in; /* of running jobs and the head of the queue */
+    struct optimize_input shown;
+    struct optimize_settings settings;
+    vec_of(const struct job_status *) shown_jobs;
+    vec_of(size_t) seats; /* (shown) where the plan has each */
+    bool typed;           /* the types have been loaded */
     struct kinds *kinds;
     struct rng rng;
     struct steady_type types[CLUSTER_MAX_TYPES];
@@ -55,10 +69,10 @@ struct steady {
     vec_of(int) members; /* (devices, 2) jobs; -1: nobody */
     vec_of(bool) usable; /* (devices) may get a job */
     vec_of(int) node_jobs;
-    vec_of(float) memo; /* (types, jobs, jobs) cost of two, or of one with itself */
-    bool memoized;
-    double price;      /* of progress, watts a unit; see steady_price.c */
-    double improved_s; /* when moves for the sake of cost were last looked for */
+    vec_of(float) memo; /* (types, slots, slots) cost of two, or of one with itself */
+    int slots;          /* taken so far */
+    double price;       /* of progress, watts a unit; see steady_price.c */
+    double improved_s;  /* when moves for the sake of cost were last looked for */
     vec_of(int) order;
 };
 
@@ -71,6 +85,10 @@ static inline int *steady_members(const struct steady *s, int device)
 void steady_load(struct steady *s, const struct optimize_input *in);
 void steady_attach(struct steady *s, int job, int device);
 void steady_detach(struct steady *s, int job); /* from its device; not for gangs */
+
+/* What a power limit, by its index, makes of this draw. */
+struct power_capped steady_under_cap(const struct steady_type *type, int cap,
+                                     double watts);
 
 /* steady_cost.c: watts of a device of this type with these jobs (-1: nobody) above idle;
  * *cap, unless NULL, is the limit it is the least with. */

@@ -53,18 +53,12 @@ static double member_cost(const struct steady *s, const struct fare *f, double s
     return cost;
 }
 
-static double capped_cost(const struct steady *s, int type, double cap_watts,
-                          double watts, const struct fare *fares, int count)
+static double capped_cost(const struct steady *s, int type, int cap, double watts,
+                          const struct fare *fares, int count)
 {
-    const struct gpu_sheet *gpu = &s->in->cluster->types[type];
-    struct power_capped run = {.watts = watts, .speed = 1};
-    double cost;
+    struct power_capped run = steady_under_cap(&s->types[type], cap, watts);
+    double cost = run.watts - s->types[type].idle_watts;
 
-    if (cap_watts > 0) {
-        run = power_under_cap(gpu, power_busy(gpu, watts), cap_watts);
-        run.watts = fmin(run.watts, watts);
-    }
-    cost = run.watts - s->types[type].idle_watts;
     for (int i = 0; i < count; i++)
         cost += member_cost(s, &fares[i], run.speed);
     return cost;
@@ -119,15 +113,41 @@ static double work_out(struct steady *s, int type, int a, int b, double *best_ca
     if (!ask(s, type, a, b, fares, &watts))
         return STEADY_NEVER;
     for (int c = 0; c < s->types[type].caps; c++) {
-        double cap = s->types[type].cap_watts[c];
-        double cost = capped_cost(s, type, cap, watts, fares, b < 0 ? 1 : 2);
+        double cost = capped_cost(s, type, c, watts, fares, b < 0 ? 1 : 2);
 
         if (cost < best) {
             best = cost;
-            *best_cap = cap;
+            *best_cap = s->types[type].cap_watts[c];
         }
     }
     return best;
+}
+
+/* The job's place in the memo, its row and column empty at first; -1: it is full. */
+static int slot_of(struct steady *s, int job)
+{
+    struct steady_job *j = &s->jobs.items[job];
+
+    if (j->slot >= 0 || s->slots == STEADY_MEMO)
+        return j->slot;
+    j->slot = s->slots++;
+    for (int t = 0; t < s->in->cluster->type_count; t++)
+        for (int i = 0; i <= j->slot; i++)
+            s->memo.items[((size_t)t * STEADY_MEMO + (size_t)i) * STEADY_MEMO +
+                          (size_t)j->slot] = NAN;
+    return j->slot;
+}
+
+/* Where the cost of the two is kept; NULL: nowhere. */
+static float *memo_of(struct steady *s, int type, int a, int b)
+{
+    int x = slot_of(s, a), y = b < 0 ? x : slot_of(s, b);
+    int low = x < y ? x : y, high = x < y ? y : x;
+
+    if (low < 0)
+        return NULL;
+    return &s->memo.items[((size_t)type * STEADY_MEMO + (size_t)low) * STEADY_MEMO +
+                          (size_t)high];
 }
 
 double steady_cost(struct steady *s, int type, int a, int b, double *cap)
@@ -144,16 +164,12 @@ double steady_cost(struct steady *s, int type, int a, int b, double *cap)
             *cap = 0;
         return 0;
     }
-    if (!s->memoized)
-        return work_out(s, type, a, b, cap ? cap : &ignored);
-    memo =
-        &s->memo.items[((size_t)type * s->jobs.count + (size_t)(b < 0 ? a : fmin(a, b))) *
-                           s->jobs.count +
-                       (size_t)(b < 0 ? a : fmax(a, b))];
-    if (!cap && !isnan(*memo))
+    memo = memo_of(s, type, a, b);
+    if (memo && !cap && !isnan(*memo))
         return (double)*memo;
     cost = work_out(s, type, a, b, cap ? cap : &ignored);
-    *memo = (float)cost;
+    if (memo)
+        *memo = (float)cost;
     return cost;
 }
 

@@ -6,14 +6,18 @@
 /* A move has to earn this many times what it costs: the pause is part of a promise, what
  * is believed of the new place may be wrong, and the cluster will look different soon.
  * Services feel a pause more. */
-#define EARN_TRAINING 15.0
-#define EARN_SERVICE  40.0
+#define EARN_TRAINING 10.0
+#define EARN_SERVICE  28.0
 /* Nobody knows what the cluster looks like after this long. */
 #define HORIZON_S    7200.0
 #define LEFT_LEAST_S 300.0
 /* Watts of a device that stands still for a move. */
 #define PAUSE_WATTS 250.0
 #define SWAPS_A_JOB 4
+/* Large clusters are improved a part at a time: so many jobs a pass, and for each so many
+ * devices, taken at random. */
+#define JOBS_A_PASS    160
+#define DEVICES_A_LOOK 320
 /* Fewer jobs on a node than this: worth a thought whether they fit elsewhere. */
 #define EVACUATE_MOST 6
 
@@ -48,9 +52,11 @@ static void move(struct steady *s, int job, int device)
 static int best_place(struct steady *s, int job, int not_here, bool only_used,
                       double *cost)
 {
-    int best = -1;
+    int best = -1, count = s->in->cluster->device_count;
+    int first = count > DEVICES_A_LOOK ? (int)rng_below(&s->rng, (size_t)count) : 0;
 
-    for (int d = 0; d < s->in->cluster->device_count; d++) {
+    for (int i = 0; i < count && i < DEVICES_A_LOOK; i++) {
+        int d = (first + i) % count;
         int node = s->in->cluster->devices[d].node;
         double c;
 
@@ -118,6 +124,8 @@ static void shuffle_running(struct steady *s)
         s->order.items[i - 1] = s->order.items[k];
         s->order.items[k] = swap;
     }
+    if (s->order.count > JOBS_A_PASS)
+        s->order.count = JOBS_A_PASS;
 }
 
 static double cost_of(struct steady *s, int device, int instead, int of)

@@ -4,12 +4,13 @@
 #include "loop/need.h"
 #include "loop/pace.h"
 
+#include <limits.h>
 #include <math.h>
 
 /* A job is left alone this long after it was placed: measurements need time. */
 #define SETTLE_S 600.0
-/* Up to so many jobs the cost of each two is kept through a round. */
-#define MEMO_MOST 320
+/* A long queue is looked at from its head: so many at a time. */
+#define WAITING_MOST 64
 /* Where a service is already, the demand of the moment counts, and a little more. */
 #define SERVICE_KEEP 1.03
 /* One window is noise: a job is moved for falling short after two, or by so much. */
@@ -19,22 +20,47 @@
 #define LEFT_UNKNOWN_S 7200.0
 #define CAP_STEP       0.15
 
+static void load_type(struct steady_type *type, const struct gpu_sheet *gpu, bool caps)
+{
+    *type = (struct steady_type){
+        .caps = 1, .idle_watts = gpu->idle_watts, .top_watts = gpu->tdp_watts};
+    for (int c = 1; c < STEADY_CAPS; c++) {
+        double cap = gpu->tdp_watts * (1 - CAP_STEP * c);
+
+        if (!caps || gpu->cap_min_watts <= 0 || cap < gpu->cap_min_watts)
+            continue;
+        type->cap_watts[type->caps] = cap;
+        for (int i = 0; i <= STEADY_STEPS; i++) {
+            double watts =
+                gpu->idle_watts + i * (gpu->tdp_watts - gpu->idle_watts) / STEADY_STEPS;
+
+            type->capped[type->caps][i] =
+                power_under_cap(gpu, power_busy(gpu, watts), cap);
+        }
+        type->caps++;
+    }
+}
+
 static void load_types(struct steady *s)
 {
-    const struct optimize_input *in = s->in;
+    for (int t = 0; t < s->in->cluster->type_count && !s->typed; t++)
+        load_type(&s->types[t], &s->in->cluster->types[t], s->settings.caps);
+    s->typed = true;
+}
 
-    for (int t = 0; t < in->cluster->type_count; t++) {
-        const struct gpu_sheet *gpu = &in->cluster->types[t];
-        struct steady_type *type = &s->types[t];
+struct power_capped steady_under_cap(const struct steady_type *type, int cap,
+                                     double watts)
+{
+    double at = (watts - type->idle_watts) / (type->top_watts - type->idle_watts);
+    double x = fmax(0, fmin(1, at)) * STEADY_STEPS;
+    int i = (int)fmin(x, STEADY_STEPS - 1);
+    const struct power_capped *a = &type->capped[cap][i];
 
-        *type = (struct steady_type){.caps = 1, .idle_watts = gpu->idle_watts};
-        for (int c = 1; c < STEADY_CAPS; c++) {
-            double cap = gpu->tdp_watts * (1 - CAP_STEP * c);
-
-            if (in->settings->caps && gpu->cap_min_watts > 0 && cap >= gpu->cap_min_watts)
-                type->cap_watts[type->caps++] = cap;
-        }
-    }
+    if (cap == 0)
+        return (struct power_capped){.watts = watts, .speed = 1};
+    return (struct power_capped){
+        .watts = fmin(watts, a->watts + (x - i) * (a[1].watts - a->watts)),
+        .speed = a->speed + (x - i) * (a[1].speed - a->speed)};
 }
 
 static void load_devices(struct steady *s)
@@ -74,13 +100,16 @@ static double time_left(const struct job_status *status, double unit, double now
     return LEFT_UNKNOWN_S;
 }
 
-static void load_job(struct steady *s, size_t i)
+static void load_job(struct steady *s, size_t i, size_t seat)
 {
     const struct job_status *status = s->in->jobs[i];
     double need = need_rate_now(status, s->in->now_s);
     bool service = status->job.kind == JOB_INFERENCE;
-    struct steady_job job = {
-        .status = status, .kind = kinds_of(s->kinds, i), .device = -1};
+    struct steady_job job = {.status = status,
+                             .seat = seat,
+                             .slot = -1,
+                             .kind = kinds_of(s->kinds, i),
+                             .device = -1};
 
     job.unit = unit_of(s, job.kind, status->job.types_allowed);
     job.worth = service ? 0 : s->price * status->job.devices;
@@ -120,24 +149,47 @@ void steady_detach(struct steady *s, int job)
     s->node_jobs.items[s->in->cluster->devices[device].node]--;
 }
 
+/* Who runs, and the head of the queue: first by priority, then by admission. */
+static void choose_shown(struct steady *s, const struct optimize_input *in)
+{
+    int top = INT_MIN, left = WAITING_MOST;
+
+    vec_clear(&s->shown_jobs);
+    vec_clear(&s->seats);
+    for (size_t i = 0; i < in->job_count; i++) {
+        if (in->jobs[i]->state == JOB_WAITING)
+            top = in->jobs[i]->job.priority > top ? in->jobs[i]->job.priority : top;
+    }
+    for (int pass = 0; pass < 2; pass++) /* the most urgent before the others */
+        for (size_t i = 0; i < in->job_count; i++) {
+            bool waits = in->jobs[i]->state == JOB_WAITING;
+            bool urgent = waits && in->jobs[i]->job.priority == top;
+
+            if ((waits ? urgent != (pass == 0) : pass > 0) || (waits && left-- <= 0))
+                continue;
+            vec_push(&s->shown_jobs, in->jobs[i]);
+            vec_push(&s->seats, i);
+        }
+    s->shown = *in;
+    s->shown.jobs = s->shown_jobs.items;
+    s->shown.job_count = s->shown_jobs.count;
+    s->shown.settings = &s->settings;
+}
+
 void steady_load(struct steady *s, const struct optimize_input *in)
 {
-    s->in = in;
+    choose_shown(s, in);
+    s->in = in = &s->shown;
     kinds_load(s->kinds, in);
     load_types(s);
     load_devices(s);
     vec_clear(&s->jobs);
     for (size_t i = 0; i < in->job_count; i++)
-        load_job(s, i);
+        load_job(s, i, s->seats.items[i]);
     for (size_t i = 0; i < in->job_count; i++)
         for (int k = in->jobs[i]->device_count - 1; k >= 0; k--)
             steady_attach(s, (int)i, in->jobs[i]->devices[k]);
-    s->memoized = in->job_count <= MEMO_MOST;
-    if (s->memoized) {
-        size_t cells = (size_t)in->cluster->type_count * in->job_count * in->job_count;
-
-        vec_reserve(&s->memo, cells);
-        for (size_t i = 0; i < cells; i++)
-            s->memo.items[i] = NAN;
-    }
+    s->slots = 0;
+    vec_reserve(&s->memo,
+                (size_t)in->cluster->type_count * STEADY_MEMO * (size_t)STEADY_MEMO);
 }

@@ -166,12 +166,12 @@ static bool place(struct steady *s, struct plan *plan, int job)
      * better place can come free; after that any progress is better than none. */
     if (seats.cost > 0.1 * STEADY_SHORT_WATTS &&
         waited_s < GRACE_USED * s->in->settings->grace_s && possible(s, job)) {
-        plan->seats[job].reason = UNPLACED_RATE;
+        plan->seats[s->jobs.items[job].seat].reason = UNPLACED_RATE;
         return false;
     }
     for (int k = status->job.devices - 1; k >= 0; k--)
         steady_attach(s, job, seats.devices[k]);
-    plan_seat(plan, (size_t)job, seats.devices, status->job.devices);
+    plan_seat(plan, s->jobs.items[job].seat, seats.devices, status->job.devices);
     return true;
 }
 

@@ -128,7 +128,7 @@ static void load_devices(struct update *u, const struct solution *s)
         const struct solution_device *dev = &s->devices[d];
         int task[2] = {-1, -1};
 
-        for (int e = 0; e < 2; e++)
+        for (int e = 0; e < 2; e++) /* a third and a fourth are parked: pairs only here */
             if (dev->jobs[e] >= 0)
                 task[e] = u->first_task[dev->jobs[e]] + next[dev->jobs[e]]++;
         search_put(&u->s, u->p->variants[dev->variant].type, task[0], task[1]);

@@ -34,7 +34,8 @@ static void find_open_watts(struct work *w)
 
 static double progress_of(const struct problem *p, int k, double rate)
 {
-    return p->classes[k].progress * rate / p->classes[k].devices;
+    return p->classes[k].progress * rate /
+           (p->classes[k].adds ? 1 : p->classes[k].devices);
 }
 
 static void price_cells(struct work *w)
@@ -70,7 +71,8 @@ void work_refresh_task(struct work *w, int i)
     const struct problem *p = w->p;
     int j = w->job[i];
     const struct problem_job *job = &p->jobs[j];
-    double sum = 0;
+    const struct problem_class *c = &p->classes[job->class_id];
+    double sum = 0, need = job->need / (c->adds ? c->devices : 1);
     int usable = 0;
 
     for (int t = 0; t < w->types; t++) {
@@ -81,7 +83,7 @@ void work_refresh_task(struct work *w, int i)
         if (!(job->types >> t & 1) || speed <= 0)
             continue;
         /* A hair of slack: tables and needs are floats, divided and multiplied. */
-        *thr = (float)(job->need / speed * (1 - 1e-6));
+        *thr = (float)(need / speed * (1 - 1e-6));
         sum += *thr;
         usable++;
     }

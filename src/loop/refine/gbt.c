@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BINS     24
-#define DEPTH    4
-#define NODES    ((1 << (DEPTH + 1)) - 1)
-#define RATE     0.1
-#define LEAF_MIN 20
-#define RIDGE    5.0
-#define TREES    100 /* of gbt_from_rows() */
+#define BINS      24
+#define DEPTH     4
+#define NODES     ((1 << (DEPTH + 1)) - 1)
+#define RATE      0.1
+#define LEAF_MIN  20
+#define RIDGE     5.0
+#define TREES     100 /* of gbt_from_rows() */
+#define TREES_MAX 1000
 
 struct node {
     int column; /* -1: a leaf */
@@ -223,4 +224,47 @@ struct gbt *gbt_from_rows(const struct statnet_row *rows, const int *group, int 
     free(x);
     free(y);
     return g;
+}
+
+struct gbt *gbt_dup(const struct gbt *g)
+{
+    struct gbt *copy = mem_dup(g, 1, sizeof(*g));
+
+    copy->nodes = mem_dup(g->nodes, (size_t)g->trees * NODES, sizeof(*g->nodes));
+    copy->cuts = mem_dup(g->cuts, g->columns * (BINS - 1), sizeof(*g->cuts));
+    return copy;
+}
+
+/* Cuts are only needed to grow: they stay behind. */
+void gbt_write(const struct gbt *g, struct bytes_out *out)
+{
+    bytes_put_u64(out, (uint64_t)g->trees);
+    bytes_put_real(out, g->start);
+    for (size_t i = 0; i < (size_t)g->trees * NODES; i++) {
+        bytes_put_u64(out, (uint64_t)g->nodes[i].column);
+        bytes_put_real(out, (double)g->nodes[i].cut);
+        bytes_put_real(out, g->nodes[i].value);
+    }
+}
+
+struct gbt *gbt_read(struct bytes_in *in, size_t columns)
+{
+    struct gbt *g = mem_new(struct gbt);
+
+    g->columns = columns;
+    g->trees = (int)bytes_count(in, TREES_MAX, 24 * NODES);
+    g->start = bytes_real(in);
+    g->nodes = mem_array(struct node, (size_t)g->trees * NODES + 1);
+    g->cuts = mem_array(float, columns *(BINS - 1) + 1);
+    for (int i = 0; i < g->trees * NODES; i++) {
+        bool inner = 2 * (i % NODES) + 2 < NODES;
+
+        g->nodes[i].column = bytes_int(in, inner ? 0 : -1, (int)columns - 1);
+        g->nodes[i].cut = (float)bytes_real(in);
+        g->nodes[i].value = bytes_real(in);
+    }
+    if (!in->bad)
+        return g;
+    gbt_destroy(g);
+    return NULL;
 }

@@ -7,6 +7,7 @@
 #ifndef CORGI_LOOP_REFINE_GBT_H
 #define CORGI_LOOP_REFINE_GBT_H
 
+#include "loop/core/bytes.h"
 #include "loop/core/statnet.h"
 
 #include <stdbool.h>
@@ -24,5 +25,11 @@ double gbt_predict(const struct gbt *gbt, const float *x);
  * left out (-1: none; group NULL: all are used). */
 struct gbt *gbt_from_rows(const struct statnet_row *rows, const int *group, int without,
                           size_t count);
+
+struct gbt *gbt_dup(const struct gbt *gbt);
+
+/* For checkpoints.  Reading one for so many columns; NULL when in is bad. */
+void gbt_write(const struct gbt *gbt, struct bytes_out *out);
+struct gbt *gbt_read(struct bytes_in *in, size_t columns);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 
 /* Past this weight a level forgets as fast as it learns: about its last 30 windows count.
@@ -12,6 +13,7 @@
 #define WEIGHT_MAX 30.0
 
 struct level {
+    uint64_t key;
     double mean;
     double weight;
     int observations;
@@ -49,7 +51,7 @@ void mean_book_add(struct mean_book *book, const uint64_t *keys, int count,
 
         if (!map_get(book->index, keys[i], &at)) {
             at = book->levels.count;
-            vec_push(&book->levels, (struct level){0});
+            vec_push(&book->levels, (struct level){.key = keys[i]});
             map_put(book->index, keys[i], at);
         }
         level = &book->levels.items[at];
@@ -83,4 +85,35 @@ struct mean_answer mean_book_ask(const struct mean_book *book, const uint64_t *k
         answer.observations = level->observations;
     }
     return answer;
+}
+
+size_t mean_book_count(const struct mean_book *book)
+{
+    return book->levels.count;
+}
+
+void mean_book_write(const struct mean_book *book, struct bytes_out *out)
+{
+    bytes_put_u64(out, book->levels.count);
+    vec_each (const struct level, level, &book->levels) {
+        bytes_put_u64(out, level->key);
+        bytes_put_real(out, level->mean);
+        bytes_put_real(out, level->weight);
+        bytes_put_u64(out, (uint64_t)level->observations);
+    }
+}
+
+void mean_book_read(struct mean_book *book, struct bytes_in *in)
+{
+    size_t count = bytes_count(in, SIZE_MAX / 32, 32);
+
+    for (size_t i = 0; i < count; i++) {
+        struct level level = {.key = bytes_u64(in)};
+
+        level.mean = bytes_real(in);
+        level.weight = fmax(bytes_real(in), 0);
+        level.observations = bytes_int(in, 0, INT_MAX);
+        vec_push(&book->levels, level);
+        map_put(book->index, level.key, i);
+    }
 }

@@ -8,6 +8,8 @@
 #ifndef CORGI_LOOP_REFINE_MEAN_H
 #define CORGI_LOOP_REFINE_MEAN_H
 
+#include "loop/core/bytes.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,5 +35,12 @@ void mean_book_add(struct mean_book *book, const uint64_t *keys, int count,
  * belongs to the prior before any level, so there are count + 1 of them. */
 struct mean_answer mean_book_ask(const struct mean_book *book, const uint64_t *keys,
                                  int count, const double *level_sd);
+
+/* How many levels it holds, over all keys. */
+size_t mean_book_count(const struct mean_book *book);
+
+/* For checkpoints; reading starts from an empty one. */
+void mean_book_write(const struct mean_book *book, struct bytes_out *out);
+void mean_book_read(struct mean_book *book, struct bytes_in *in);
 
 #endif

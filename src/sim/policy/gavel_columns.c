@@ -9,7 +9,7 @@
 
 #define FITS_LEAST 0.5
 /* Pairs a job takes into the program, the most promising: more change little. */
-#define PAIRS_A_JOB 8
+#define PAIRS_A_JOB 4
 /* Beliefs on pairs are asked again after this long. */
 #define PAIRS_FRESH_S 1800.0
 /* A pair must do this much more than one of its jobs alone. */

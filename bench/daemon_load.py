@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""daemon_load.py - how many submissions a second, and how fast, with every answer on disk
+
+Usage: bench/daemon_load.py BIN [--jobs N] [--clients K] [--rate R] [--speed X] [--dir DIR]
+
+Starts BIN/corgid with a simulated cluster in a folder of its own and lets K clients submit
+N jobs at R a second together (0: as fast as they can), each waiting for its answer; a
+reader looks at jobs, devices and the summary all the while, with plans and training going on.  Then
+counts: no submission may be lost or doubled.  Prints JSON, with sbatch's rate on the same
+machine where there is Slurm.
+"""
+import argparse
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tests", "support"))
+from api import Connection, call  # noqa: E402
+
+
+def quantiles(seconds):
+    ordered = sorted(seconds)
+    if not ordered:
+        return {}
+    at = lambda q: round(1000 * ordered[min(len(ordered) - 1, int(q * len(ordered)))], 2)
+    return {"count": len(ordered), "p50_ms": at(0.5), "p99_ms": at(0.99), "max_ms": at(1)}
+
+
+def start(program, folder, speed):
+    config = os.path.join(folder, "c.yaml")
+    with open(config, "w", encoding="ascii") as out:
+        out.write("state: %s/state\nlisten: {socket: %s/s}\nsim: {speed: %g}\n"
+                  "limits: {requests_per_second: 0}\n" % (folder, folder, speed))
+    log = open(os.path.join(folder, "log"), "wb")
+    process = subprocess.Popen([program, "--config", config], stderr=log)
+    for _ in range(400):
+        try:
+            if call(Connection(folder + "/s"), "GET", "/readyz")[0] == 200:
+                return process
+        except OSError:
+            pass
+        time.sleep(0.05)
+    sys.exit("the daemon did not come up")
+
+
+def read(socket, ended, seconds):
+    """In a process of its own: the clients' threads would hold it up."""
+    connection, took = Connection(socket), []
+    while not ended.is_set():
+        for path in ("/v1/summary", "/v1/jobs/1", "/v1/devices", "/v1/jobs?limit=50"):
+            asked = time.time()
+            status, _ = call(connection, "GET", path)
+            if status == 200:
+                took.append(time.time() - asked)
+            time.sleep(0.01)
+    seconds.put(took)
+
+
+class Load:
+    def __init__(self, socket, args):
+        self.socket, self.args = socket, args
+        self.lock = threading.Lock()
+        self.submitted, self.reads, self.ids, self.statuses = [], [], [], {}
+
+    def client(self, k):
+        connection = Connection(self.socket)
+        for i in range(k, self.args.jobs, self.args.clients):
+            due = self.began + i / self.args.rate if self.args.rate else 0
+            if due > time.time():
+                time.sleep(due - time.time())
+            body = {"name": "job-%d" % (i % 50), "total_steps": 1e4 + 1e3 * (i % 9),
+                    "descriptor": {"family": "family-%d" % (i % 12), "batch": 8 << i % 4},
+                    "need": {"kind": "rate", "rate": 0.01}}
+            asked = time.time()
+            status, answer = call(connection, "POST", "/v1/jobs", body,
+                                  {"Idempotency-Key": "load-%d" % i})
+            took = time.time() - asked
+            with self.lock:
+                self.submitted.append(took)
+                self.statuses[status] = self.statuses.get(status, 0) + 1
+                if status == 201:
+                    self.ids.append(answer["job"]["id"])
+
+    def run(self):
+        self.began = time.time()
+        clients = [threading.Thread(target=self.client, args=(k,))
+                   for k in range(self.args.clients)]
+        ended, seconds = multiprocessing.Event(), multiprocessing.Queue()
+        reader = multiprocessing.Process(target=read, args=(self.socket, ended, seconds))
+        reader.start()
+        for thread in clients:
+            thread.start()
+        for thread in clients:
+            thread.join()
+        self.took = time.time() - self.began
+        ended.set()
+        self.reads = seconds.get()
+        reader.join()
+
+
+def count_stored(socket):
+    connection, after, ids = Connection(socket), None, []
+    while True:
+        path = "/v1/jobs?limit=1000" + ("&after=" + after if after else "")
+        _, page = call(connection, "GET", path)
+        ids += [job["id"] for job in page["jobs"]]
+        after = page["next"]
+        if not after:
+            return ids
+
+
+def metric(socket, name):
+    _, text = call(Connection(socket), "GET", "/metrics")
+    values = [line.split()[-1] for line in text.splitlines() if line.startswith(name + " ")]
+    return float(values[0]) if values else None
+
+
+def sbatch_rate():
+    if not shutil.which("sbatch"):
+        return None
+    began, count = time.time(), 50
+    for _ in range(count):
+        if subprocess.run(["sbatch", "--wrap", "true"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, check=False).returncode:
+            return None
+    return round(count / (time.time() - began), 1)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bin")
+    parser.add_argument("--jobs", type=int, default=10000)
+    parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--rate", type=float, default=200)
+    parser.add_argument("--speed", type=float, default=60)
+    parser.add_argument("--dir")
+    args = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="corgi-load.", dir=args.dir)
+    process = start(os.path.join(args.bin, "corgid"), folder, args.speed)
+    try:
+        load = Load(folder + "/s", args)
+        load.run()
+        stored = count_stored(folder + "/s")
+        socket = folder + "/s"
+        rounds = metric(socket, "corgi_decision_duration_seconds_count")
+        result = {
+            "jobs": args.jobs, "clients": args.clients, "rate_asked": args.rate,
+            "rate": round(args.jobs / load.took, 1), "statuses": load.statuses,
+            "submit": quantiles(load.submitted), "read": quantiles(load.reads),
+            "lost": len(set(load.ids) - set(stored)),
+            "doubled": len(stored) - len(set(stored)) + len(load.ids) - len(set(load.ids)),
+            "stored": len(stored), "rounds": rounds,
+            "round_mean_ms": round(1000 * (metric(
+                socket, "corgi_decision_duration_seconds_sum") or 0) / max(rounds or 1, 1), 1),
+            "adaptations": metric(socket, "corgi_model_adaptations_total"),
+            "load_average": os.getloadavg()[0], "sbatch_per_s": sbatch_rate(),
+        }
+        print(json.dumps(result, indent=2))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

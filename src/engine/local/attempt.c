@@ -1,0 +1,160 @@
+/* attempt.c - see attempt.h */
+#include "engine/local/attempt.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SMALL_FILE 4096
+
+char *attempt_dir(const char *state_dir, uint64_t job, int number)
+{
+    struct str path = {0};
+
+    str_addf(&path, "%s/jobs/%llu/attempt-%d", state_dir, (unsigned long long)job,
+             number);
+    return str_take(&path);
+}
+
+struct attempt *attempt_create(const struct engine_job *job, const char *state_dir)
+{
+    struct attempt *a = mem_new(struct attempt);
+
+    a->job = job->job->id;
+    a->number = job->attempt;
+    a->uid = job->uid;
+    a->gid = job->gid;
+    a->grace_s = job->stop_grace_s;
+    a->checkpoint_signal = job->checkpoint_signal;
+    a->device_count = job->device_count;
+    memcpy(a->devices, job->devices, (size_t)job->device_count * sizeof(*job->devices));
+    a->dir = attempt_dir(state_dir, a->job, a->number);
+    if (!job->output) {
+        struct str path = {0};
+
+        str_addf(&path, "%s/output", a->dir);
+        a->output = str_take(&path);
+    }
+    allot_path(a->job, a->number, a->devices, a->device_count, a->group);
+    a->pidfd = a->result_fd = -1;
+    a->cpu_s = NAN;
+    return a;
+}
+
+void attempt_destroy(struct attempt *a)
+{
+    if (!a)
+        return;
+    if (a->pidfd >= 0)
+        close(a->pidfd);
+    if (a->result_fd >= 0)
+        close(a->result_fd);
+    vec_free(&a->members);
+    free(a->dir);
+    free(a->output);
+    free(a);
+}
+
+void attempt_explain(struct attempt *a, const char *format, ...)
+{
+    va_list args;
+
+    if (a->why[0])
+        return;
+    va_start(args, format);
+    vsnprintf(a->why, sizeof(a->why), format, args);
+    va_end(args);
+}
+
+/* Bytes read, at most size - 1, the last ones of a longer file; -1 when it is not a plain
+ * file of that name. */
+static ssize_t read_plain(const struct attempt *a, const char *name, char *text,
+                          size_t size)
+{
+    struct str path = {0};
+    struct stat info;
+    ssize_t n = -1;
+    int fd;
+
+    str_addf(&path, "%s/%s", a->dir, name);
+    fd = open(str_text(&path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    str_fini(&path);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+        off_t from =
+            info.st_size > (off_t)(size - 1) ? info.st_size - (off_t)(size - 1) : 0;
+
+        n = pread(fd, text, size - 1, from);
+    }
+    close(fd);
+    if (n >= 0)
+        text[n] = '\0';
+    return n;
+}
+
+bool attempt_read_status(const struct attempt *a, struct report_status *status)
+{
+    char text[SMALL_FILE];
+    struct report_status s;
+    struct err err;
+    ssize_t n = read_plain(a, "status", text, sizeof(text));
+
+    if (n <= 0 || report_status_parse(&s, text, (size_t)n, &err) < 0)
+        return false;
+    if (s.job != a->job || s.attempt != a->number)
+        return false;
+    *status = s;
+    return true;
+}
+
+bool attempt_read_pids(const struct attempt *a, struct procs_id *probe,
+                       struct procs_id *child)
+{
+    char text[SMALL_FILE];
+    long long probe_start, child_start = 0;
+    int probe_pid, child_pid = 0;
+
+    if (read_plain(a, "pid", text, sizeof(text)) <= 0)
+        return false;
+    if (sscanf(text, "probe=%d probe_start=%lld child=%d child_start=%lld", &probe_pid,
+               &probe_start, &child_pid, &child_start) < 2 ||
+        probe_pid <= 1 || probe_start < 0 || child_pid < 0 || child_start < 0)
+        return false;
+    *probe = (struct procs_id){probe_pid, (uint64_t)probe_start};
+    *child = (struct procs_id){child_pid, (uint64_t)child_start};
+    return true;
+}
+
+void attempt_read_message(const struct attempt *a, char *text, size_t size)
+{
+    char messages[SMALL_FILE];
+    char *line;
+
+    text[0] = '\0';
+    if (read_plain(a, "messages", messages, sizeof(messages)) <= 0)
+        return;
+    for (size_t n = strlen(messages); n > 0 && messages[n - 1] == '\n'; n--)
+        messages[n - 1] = '\0';
+    line = strrchr(messages, '\n');
+    str_copy(text, size, line ? line + 1 : messages);
+}
+
+void attempt_marks(struct attempt_marks *marks, const char *state_dir, uint64_t job,
+                   int number)
+{
+    snprintf(marks->texts[0], sizeof(marks->texts[0]), "CORGI_ENGINE=%s", state_dir);
+    snprintf(marks->texts[1], sizeof(marks->texts[1]), "CORGI_JOB_ID=%llu",
+             (unsigned long long)job);
+    snprintf(marks->texts[2], sizeof(marks->texts[2]), "CORGI_ATTEMPT=%d", number);
+    for (int i = 0; i < ATTEMPT_MARKS; i++)
+        marks->all[i] = marks->texts[i];
+}

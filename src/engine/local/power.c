@@ -1,0 +1,133 @@
+/* power.c - see power.h */
+#include "engine/local/power.h"
+
+#include "base/mem.h"
+#include "world/power.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct meter {
+    struct power_device device;
+    double used_s; /* processor time since the last tick */
+    double watts;  /* mean of the last interval */
+};
+
+struct power {
+    struct gpus *gpus;
+    int count;
+    struct meter *meters;  /* (count) */
+    double last_s;         /* NaN before the first tick */
+    double machine_used_s; /* processor time of the whole machine at the last tick */
+};
+
+/* Processor time of all that ever ran here, not idle and not waiting for a disk. */
+static double machine_used_s(void)
+{
+    FILE *f = fopen("/proc/stat", "re");
+    unsigned long long user, nice, system, idle, wait, irq, softirq;
+    double used = NAN;
+
+    if (f && fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system,
+                    &idle, &wait, &irq, &softirq) == 7)
+        used =
+            (double)(user + nice + system + irq + softirq) / (double)sysconf(_SC_CLK_TCK);
+    if (f)
+        fclose(f);
+    return used;
+}
+
+struct power *power_create(struct gpus *gpus, const struct power_device *devices,
+                           int count)
+{
+    struct power *p = mem_new(struct power);
+
+    p->gpus = gpus;
+    p->count = count;
+    p->meters = mem_array(struct meter, (size_t)count);
+    for (int i = 0; i < count; i++)
+        p->meters[i] = (struct meter){.device = devices[i], .watts = NAN};
+    p->last_s = NAN;
+    return p;
+}
+
+void power_destroy(struct power *p)
+{
+    if (!p)
+        return;
+    free(p->meters);
+    free(p);
+}
+
+void power_used(struct power *p, int device, double cpu_s)
+{
+    p->meters[device].used_s += cpu_s;
+}
+
+/* By the data sheet and the part of the device's time that was used. */
+static void by_model(struct meter *m, double seconds, struct gpus_energy *energy)
+{
+    double most_s = m->device.cores * seconds;
+    double busy = most_s > 0 ? fmin(m->used_s / most_s, 1) : 0;
+
+    energy->seconds = seconds;
+    energy->joules = power_draw_watts(m->device.sheet, busy) * seconds;
+    energy->modelled = true;
+}
+
+/* The package's energy by processor time.  What is not used by our devices is somebody
+ * else's; an idle package is shared by no one. */
+static void by_package(const struct meter *m, const struct gpus_energy *package,
+                       double machine_s, struct gpus_energy *energy)
+{
+    double part = machine_s > 0 ? fmin(m->used_s / machine_s, 1) : 0;
+
+    *energy = *package;
+    energy->joules *= part;
+}
+
+static void tell(struct meter *m, int device, const struct gpus_energy *energy,
+                 struct outbox *outbox)
+{
+    struct engine_event event = outbox_blank(ENGINE_POWER);
+
+    m->watts = energy->seconds > 0 ? energy->joules / energy->seconds : NAN;
+    event.device = device;
+    event.watts = m->watts;
+    event.joules = energy->joules;
+    event.modelled = energy->modelled;
+    outbox_push(outbox, event, NULL);
+}
+
+void power_tick(struct power *p, double now_s, struct outbox *outbox)
+{
+    double seconds = now_s - p->last_s, machine = machine_used_s();
+    struct gpus_energy package, energy;
+    bool metered = p->gpus && gpus_package_energy(p->gpus, &package);
+    bool first = isnan(p->last_s);
+
+    for (int i = 0; i < p->count; i++) {
+        struct meter *m = &p->meters[i];
+        bool known = true;
+
+        if (m->device.gpu >= 0)
+            known = gpus_energy(p->gpus, m->device.gpu, &energy);
+        else if (metered && package.seconds > 0)
+            by_package(m, &package, machine - p->machine_used_s, &energy);
+        else
+            by_model(m, seconds, &energy);
+        if (known && !first)
+            tell(m, i, &energy, outbox);
+        m->used_s = 0;
+    }
+    p->last_s = now_s;
+    p->machine_used_s = machine;
+}
+
+double power_watts(const struct power *p, int device)
+{
+    return p->meters[device].watts;
+}

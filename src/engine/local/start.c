@@ -1,0 +1,245 @@
+/* start.c - from a job to a probe that runs, see local_own.h */
+#include "engine/local/launch.h"
+#include "engine/local/local_own.h"
+#include "engine/local/prepare.h"
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <math.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_GROUPS    256
+#define MAX_ARGUMENTS 8192
+#define MAX_ARG_BYTES (1U << 20)
+
+/* Who a job runs as; the strings are in `buffer`. */
+struct user {
+    struct passwd entry;
+    char buffer[16384];
+    gid_t groups[MAX_GROUPS];
+    int group_count;
+};
+
+static int find_user(struct user *u, uid_t uid, gid_t gid, struct err *err)
+{
+    struct passwd *found = NULL;
+
+    errno = getpwuid_r(uid, &u->entry, u->buffer, sizeof(u->buffer), &found);
+    if (!found)
+        return err_set(err, ERR_NOT_FOUND, "there is no user with the number %u here",
+                       (unsigned)uid);
+    u->group_count = MAX_GROUPS;
+    if (getgrouplist(u->entry.pw_name, gid, u->groups, &u->group_count) < 0)
+        return err_set(err, ERR_LIMIT, "user %s is in more than %d groups",
+                       u->entry.pw_name, MAX_GROUPS);
+    return 0;
+}
+
+static int check_job(const struct local_engine *e, const struct engine_job *job,
+                     struct err *err)
+{
+    size_t bytes = 0;
+    int count = 0;
+
+    if (!job->argv || !job->argv[0] || !job->argv[0][0])
+        return err_set(err, ERR_INVALID, "the job has no command");
+    for (; job->argv[count]; count++)
+        bytes += strlen(job->argv[count]) + 1;
+    if (count > MAX_ARGUMENTS || bytes > MAX_ARG_BYTES)
+        return err_set(err, ERR_LIMIT, "the command is longer than %d words or %u bytes",
+                       MAX_ARGUMENTS, MAX_ARG_BYTES);
+    if (job->attempt < 1)
+        return err_set(err, ERR_INVALID, "attempts count from 1");
+    if (!job->directory || job->directory[0] != '/')
+        return err_set(err, ERR_INVALID, "the working directory '%.60s' is not absolute",
+                       job->directory ? job->directory : "");
+    if (job->device_count < 1 || job->device_count > LOOP_MAX_GANG)
+        return err_set(err, ERR_INVALID, "the job has %d devices, want 1 to %d",
+                       job->device_count, LOOP_MAX_GANG);
+    for (int i = 0; i < job->device_count; i++)
+        if (job->devices[i] < 0 || job->devices[i] >= e->device_count)
+            return err_set(err, ERR_INVALID, "there is no device %d", job->devices[i]);
+    if (!(job->stop_grace_s >= 0 && job->stop_grace_s <= 86400))
+        return err_set(err, ERR_INVALID, "the grace is %g s, want 0 to 86400",
+                       job->stop_grace_s);
+    if (geteuid() != 0 && job->uid != geteuid())
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the daemon does not run as root, so it can start jobs only of "
+                       "its own user %u, not of %u",
+                       (unsigned)geteuid(), (unsigned)job->uid);
+    return 0;
+}
+
+/* <state>/jobs/ID is ours; only the attempt's folder is the user's. */
+static int make_folder(const struct attempt *a, struct err *err)
+{
+    char *above = mem_strdup(a->dir);
+    int rc = -1;
+
+    *strrchr(above, '/') = '\0';
+    if (file_make_dirs(above, err) < 0)
+        goto done;
+    if (mkdir(a->dir, 0750) < 0 && errno != EEXIST) {
+        err_sys(err, "cannot make %s", a->dir);
+        goto done;
+    }
+    if (geteuid() == 0 && lchown(a->dir, a->uid, a->gid) < 0) {
+        err_sys(err, "cannot give %s to its user", a->dir);
+        goto done;
+    }
+    rc = 0;
+done:
+    free(above);
+    return rc;
+}
+
+/* The cores of its CPU devices together; false when it has none. */
+static bool cores_of(const struct local_engine *e, const struct attempt *a,
+                     cpu_set_t *cores)
+{
+    CPU_ZERO(cores);
+    for (int i = 0; i < a->device_count; i++)
+        CPU_OR(cores, cores, &e->cpus[a->devices[i]].cores);
+    return CPU_COUNT(cores) > 0;
+}
+
+static int launch_probe(struct local_engine *e, struct attempt *a,
+                        const struct engine_job *job, const struct user *u,
+                        struct job_env *env, struct err *err)
+{
+    struct prepare_words words = {0};
+    struct procs_one one;
+    char *messages = file_join(a->dir, "messages");
+    int fds[CGROUPS_MAX];
+    cpu_set_t cores;
+    struct launch l = {
+        .program = e->probe,
+        .env = env->items,
+        .directory = job->directory,
+        .messages = messages,
+        .change_user = geteuid() == 0,
+        .uid = a->uid,
+        .gid = a->gid,
+        .groups = u->groups,
+        .group_count = (size_t)u->group_count,
+        .cores = cores_of(e, a, &cores) ? &cores : NULL,
+        .enter_fds = fds,
+    };
+    int rc = -1;
+
+    prepare_words(&words, e, a, job);
+    l.argv = words.argv.items;
+    if (cgroups_enter_fds(e->groups, a->group, fds, &l.enter_count, err) == 0) {
+        pid_t pid = 0;
+
+        rc = launch_start(&l, &pid, &a->pidfd, &a->result_fd, err);
+        while (l.enter_count > 0)
+            close(fds[--l.enter_count]);
+        if (rc == 0 && procs_look(pid, &one)) {
+            a->probe = one.id;
+            a->child = true;
+            vec_push(&a->members, one.id);
+        }
+    }
+    prepare_words_fini(&words);
+    free(messages);
+    return rc;
+}
+
+int start_job(struct local_engine *e, const struct engine_job *job, struct err *err)
+{
+    struct user *u = mem_new(struct user);
+    struct job_env env = {0};
+    struct attempt *a = NULL;
+    bool joined = false;
+    int rc = -1;
+
+    if (check_job(e, job, err) < 0 || find_user(u, job->uid, job->gid, err) < 0)
+        goto done;
+    if (local_attempt_of(e, job->job->id)) {
+        err_set(err, ERR_EXISTS, "job %llu is still there from its last start",
+                (unsigned long long)job->job->id);
+        goto done;
+    }
+    a = attempt_create(job, e->state_dir);
+    if (make_folder(a, err) < 0 ||
+        allot_join(e->allot, a->job, a->number, a->devices, a->device_count, err) < 0)
+        goto done;
+    joined = true;
+    if (prepare_env(&env, e, a, job, &u->entry, err) < 0 ||
+        launch_probe(e, a, job, u, &env, err) < 0)
+        goto done;
+    a->serial = e->next_serial++;
+    if (local_watch(e, a->pidfd, LOCAL_PROBE, a->serial, err) < 0 ||
+        local_watch(e, a->result_fd, LOCAL_RESULT, a->serial, err) < 0) {
+        procs_signal(a->probe, SIGKILL);
+        goto done;
+    }
+    cgroups_oom_kills(e->groups, a->group, &a->oom_kills);
+    local_add_attempt(e, a);
+    a = NULL;
+    rc = 0;
+done:
+    if (rc < 0 && joined)
+        allot_leave(e->allot, a->job, a->number);
+    attempt_destroy(a);
+    job_env_fini(&env);
+    free(u);
+    return rc;
+}
+
+/* The probe measures; it must not be slowed or stopped with the job. */
+static void set_aside(struct local_engine *e, const struct attempt *a)
+{
+    cpu_set_t all;
+
+    cgroups_put(e->groups, "", a->probe.pid);
+    if (sched_getaffinity(0, sizeof(all), &all) == 0)
+        sched_setaffinity(a->probe.pid, sizeof(all), &all);
+}
+
+void start_result(struct attempt *a)
+{
+    struct err err = {0};
+    char what[48];
+
+    snprintf(what, sizeof(what), "job %llu", (unsigned long long)a->job);
+    if (launch_result(a->result_fd, what, &err) < 0) {
+        a->launch_failed = true;
+        attempt_explain(a, "%s", err.text);
+    } else {
+        a->state = ATTEMPT_RUNNING;
+    }
+    close(a->result_fd); /* leaves the epoll set too */
+    a->result_fd = -1;
+}
+
+void start_tell(struct local_engine *e, struct attempt *a)
+{
+    struct engine_event event = outbox_blank(ENGINE_STARTED);
+
+    if (a->told_start)
+        return;
+    a->told_start = true;
+    set_aside(e, a);
+    allot_started(e->allot, a->job, a->number, a->probe.pid);
+    stop_owed(a);
+    if (a->nobody)
+        return;
+    event.job = a->job;
+    event.attempt = a->number;
+    event.device = a->devices[0];
+    local_tell(e, event, NULL);
+}

@@ -1,0 +1,16 @@
+/* doors.h - where people come in: sockets, who they are, what they may, their limits */
+#ifndef CORGI_SERVICE_DOORS_H
+#define CORGI_SERVICE_DOORS_H
+
+#include "service/state.h"
+
+/* Server, streams and metrics; nobody can connect yet. */
+int doors_make(struct service *s, struct err *err);
+
+/* Listen: on what systemd gave, else on the Unix socket; and on TCP if configured. */
+int doors_open(struct service *s, struct err *err);
+
+/* Other limits, rules and certificates for the requests to come. */
+int doors_reload(struct service *s, const struct service_config *fresh, struct err *err);
+
+#endif

@@ -1,0 +1,157 @@
+/* handle_history.c - what became of a job, and what was measured of it */
+#include "service/handlers.h"
+
+#include "service/views.h"
+#include "store/history.h"
+#include "store/telemetry.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct history {
+    struct json_out *out;
+    uint64_t skip, at;
+    int limit, count;
+    bool more;
+};
+
+static int history_row(void *ctx, const struct store_transition *t)
+{
+    struct history *h = ctx;
+
+    if (h->at++ < h->skip)
+        return 0;
+    if (h->count == h->limit) {
+        h->more = true;
+        return 1;
+    }
+    h->count++;
+    json_out_begin_object(h->out);
+    json_out_key_int(h->out, "id", (int64_t)h->at);
+    json_out_key_number(h->out, "at_s", t->at_s);
+    json_out_key_string(h->out, "kind", t->what);
+    json_out_key_string(h->out, "from",
+                        t->first ? NULL : views_job_state(t->from, false));
+    json_out_key_string(h->out, "to", views_job_state(t->to, false));
+    json_out_key_string(h->out, "text", t->reason);
+    json_out_key_int(h->out, "attempt", t->attempt);
+    json_out_key_string(h->out, "devices", t->devices);
+    json_out_end(h->out);
+    return 0;
+}
+
+void handle_job_history(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct str text = {0};
+    struct json_out out;
+    struct history h = {.out = &out};
+    struct err err = {0};
+    char next[24];
+    uint64_t id;
+
+    if (!handlers_limit(r, &h.limit) || !handlers_after(r, &h.skip) ||
+        !handlers_may_look(s, r, &id))
+        return;
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key(&out, "events");
+    json_out_begin_array(&out);
+    if (store_read_transitions(s->reader, id, history_row, &h, &err) < 0) {
+        str_fini(&text);
+        request_fail(r, NULL, &err);
+        return;
+    }
+    json_out_end(&out);
+    snprintf(next, sizeof(next), "%llu",
+             (unsigned long long)(h.skip + (uint64_t)h.count));
+    json_out_key_string(&out, "next", h.more ? next : NULL);
+    json_out_end(&out);
+    request_answer(r, 200, &text);
+}
+
+struct points {
+    struct json_out *out;
+    double step_s, bucket_s; /* bucket: NaN before the first */
+    double rate_sum, watts_sum;
+    int rates, powers;
+    char source_text[24];
+};
+
+static void point(struct points *p, double at_s, double rate, double watts,
+                  const char *source)
+{
+    json_out_begin_object(p->out);
+    json_out_key_number(p->out, "at_s", at_s);
+    views_number(p->out, "rate", rate);
+    views_number(p->out, "watts", watts);
+    json_out_key_string(p->out, "source", source);
+    json_out_end(p->out);
+}
+
+static void flush_bucket(struct points *p)
+{
+    if (p->rates + p->powers > 0)
+        point(p, p->bucket_s + p->step_s, p->rates ? p->rate_sum / p->rates : NAN,
+              p->powers ? p->watts_sum / p->powers : NAN, p->source_text);
+    p->rates = p->powers = 0;
+    p->rate_sum = p->watts_sum = 0;
+}
+
+static int point_row(void *ctx, const struct store_measurement *m)
+{
+    struct points *p = ctx;
+    double bucket_s;
+
+    if (!(p->step_s > 0)) {
+        point(p, m->at_s, m->rate, m->watts, m->source);
+        return 0;
+    }
+    bucket_s = floor(m->at_s / p->step_s) * p->step_s;
+    if (bucket_s != p->bucket_s)
+        flush_bucket(p);
+    p->bucket_s = bucket_s;
+    if (isfinite(m->rate)) {
+        p->rate_sum += m->rate;
+        p->rates++;
+    }
+    if (isfinite(m->watts)) {
+        p->watts_sum += m->watts;
+        p->powers++;
+    }
+    str_copy(p->source_text, sizeof(p->source_text), m->source ? m->source : "");
+    return 0;
+}
+
+void handle_job_measurements(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct str text = {0};
+    struct json_out out;
+    struct points p = {.out = &out, .bucket_s = NAN};
+    double from_s = 0, to_s = 0;
+    struct err err = {0};
+    uint64_t id;
+    int limit;
+
+    if (!handlers_number(r, "from_s", 0, API_MAX_TIME_S, &from_s) ||
+        !handlers_number(r, "to_s", 0, API_MAX_TIME_S, &to_s) ||
+        !handlers_number(r, "step_s", 1, 1e9, &p.step_s) || !handlers_limit(r, &limit) ||
+        !handlers_may_look(s, r, &id))
+        return;
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key(&out, "points");
+    json_out_begin_array(&out);
+    if (store_read_measurements(s->reader, id, from_s, to_s, p.step_s > 0 ? 10000 : limit,
+                                point_row, &p, &err) < 0) {
+        str_fini(&text);
+        request_fail(r, NULL, &err);
+        return;
+    }
+    flush_bucket(&p);
+    json_out_end(&out);
+    json_out_end(&out);
+    request_answer(r, 200, &text);
+}

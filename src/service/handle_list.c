@@ -1,0 +1,256 @@
+/* handle_list.c - lists of jobs: the active from memory, all of them from the store */
+#include "service/handlers.h"
+
+#include "base/mem.h"
+#include "service/views.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of the store a list looks through for one page, when filters pass few. */
+#define SCAN_MAX 20000
+
+enum { STATE_HELD = JOB_CANCELLED + 1, STATE_COUNT };
+#define ACTIVE_STATES (1u << JOB_WAITING | 1u << JOB_RUNNING | 1u << STATE_HELD)
+#define ALL_STATES    ((1u << STATE_COUNT) - 1)
+
+struct listing {
+    struct service *s;
+    const struct auth_identity *who;
+    unsigned states;
+    const char *user, *name, *type, *node;
+    int kind; /* -1: any */
+    double from_s, to_s;
+    int limit, order;
+    uint64_t after;
+    struct json_out *out;
+    int count;
+    int scanned;
+    uint64_t last; /* id of the last that was looked at */
+    bool more;
+};
+
+static bool parse_states(const char *text, unsigned *states)
+{
+    static const char *const names[] = {"waiting", "running",   "done",
+                                        "failed",  "cancelled", "held"};
+
+    *states = text ? 0 : ALL_STATES;
+    while (text && *text) {
+        size_t length = strcspn(text, ",");
+        bool known = length == 6 && strncmp(text, "active", 6) == 0;
+
+        if (known)
+            *states |= ACTIVE_STATES;
+        for (int i = 0; i < STATE_COUNT && !known; i++)
+            if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) {
+                *states |= 1u << i;
+                known = true;
+            }
+        if (!known)
+            return false;
+        text += length + (text[length] == ',');
+    }
+    return *states != 0;
+}
+
+static unsigned state_bit(enum job_state state, bool held)
+{
+    return state == JOB_WAITING && held ? 1u << STATE_HELD : 1u << state;
+}
+
+static bool asked_for(const struct listing *l, const struct store_request *q)
+{
+    return (!l->user || strcmp(l->user, q->user) == 0) &&
+           (!l->name || strcmp(l->name, q->job.name) == 0) &&
+           (l->kind < 0 || (int)q->job.kind == l->kind) &&
+           q->job.submitted_s >= l->from_s && q->job.submitted_s <= l->to_s &&
+           service_may_see(l->who, q->user);
+}
+
+static bool sits_there(const struct listing *l, const struct record *r)
+{
+    const struct cluster *c = loop_cluster(l->s->loop);
+    const struct job_status *status = loop_job(l->s->loop, r->id);
+
+    if (!l->type && !l->node)
+        return true;
+    for (int i = 0; status && i < status->device_count; i++) {
+        const struct device *d = &c->devices[status->devices[i]];
+
+        if ((!l->type || gpu_named(&c->types[d->type], l->type)) &&
+            (!l->node || strcmp(c->nodes[d->node].name, l->node) == 0))
+            return true;
+    }
+    return false;
+}
+
+static bool record_fits(const struct listing *l, const struct record *r)
+{
+    const struct job_status *status = r->final ? r->final : loop_job(l->s->loop, r->id);
+
+    return r->phase != PHASE_PENDING &&
+           l->states & state_bit(status ? status->state : JOB_WAITING, r->held) &&
+           asked_for(l, &r->stored->request) && sits_there(l, r);
+}
+
+static int by_queue(const void *a, const void *b)
+{
+    const struct record *x = *(struct record *const *)a, *y = *(struct record *const *)b;
+
+    if (record_has_devices(x) != record_has_devices(y))
+        return record_has_devices(x) ? -1 : 1;
+    if (record_job(x)->priority != record_job(y)->priority)
+        return record_job(x)->priority > record_job(y)->priority ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct record *x = *(struct record *const *)a, *y = *(struct record *const *)b;
+
+    return (x->id < y->id) - (x->id > y->id);
+}
+
+/* Active jobs are all in memory. */
+static int list_active(struct listing *l)
+{
+    size_t count, n = 0, at = 0;
+    struct record *const *all = records_all(l->s->records, &count);
+    struct record **found = mem_array(struct record *, count + 1);
+
+    for (size_t i = 0; i < count; i++)
+        if (record_fits(l, all[i]))
+            found[n++] = all[i];
+    if (l->order != 1)
+        qsort(found, n, sizeof(*found), l->order == 0 ? newest_first : by_queue);
+    if (l->after) {
+        while (at < n && found[at]->id != l->after)
+            at++;
+        at = at < n ? at + 1 : 0;
+    }
+    for (; at < n && l->count < l->limit; at++, l->count++) {
+        views_record(l->out, l->s, found[at], (struct views_how){.who = l->who});
+        l->last = found[at]->id;
+    }
+    l->more = at < n;
+    free(found);
+    return (int)n;
+}
+
+static int list_row(void *ctx, const struct store_job *job)
+{
+    struct listing *l = ctx;
+    const struct record *r = records_get(l->s->records, job->request.job.id);
+
+    if (l->count == l->limit) {
+        l->more = true;
+        return 1;
+    }
+    l->scanned++;
+    l->last = job->request.job.id;
+    if (r) {
+        if (record_fits(l, r)) {
+            views_record(l->out, l->s, r, (struct views_how){.who = l->who});
+            l->count++;
+        }
+    } else if (l->states & state_bit(job->progress.state, job->progress.held) &&
+               asked_for(l, &job->request) && !l->type && !l->node) {
+        views_stored(l->out, l->s, job, NULL, (struct views_how){.who = l->who});
+        l->count++;
+    }
+    return 0;
+}
+
+/* Newest first, from the store; what is active is shown as it is in memory. */
+static int list_stored(struct listing *l, struct err *err)
+{
+    struct store_job_filter filter = {.user = l->user,
+                                      .name = l->name,
+                                      .submitted_from_s = l->from_s,
+                                      .submitted_to_s = isfinite(l->to_s) ? l->to_s : 0,
+                                      .before_id = l->after,
+                                      .limit = l->limit + 1};
+
+    for (;;) {
+        int before = l->scanned;
+
+        if (store_read_jobs(l->s->reader, &filter, list_row, l, err) < 0)
+            return -1;
+        if (l->more || l->scanned - before < filter.limit)
+            return 0;
+        if (l->scanned >= SCAN_MAX) {
+            l->more = true;
+            return 0;
+        }
+        filter.before_id = l->last;
+    }
+}
+
+static bool parse_listing(struct request *r, struct listing *l)
+{
+    static const char *const kinds[] = {"training", "inference", NULL};
+    static const char *const orders[] = {"newest", "oldest", "queue", NULL};
+
+    l->kind = -1;
+    l->to_s = INFINITY;
+    l->user = request_query(r, "user");
+    l->name = request_query(r, "name");
+    l->type = request_query(r, "type");
+    l->node = request_query(r, "node");
+    if (!parse_states(request_query(r, "state"), &l->states)) {
+        request_answer_error(r, 400, "invalid", "state",
+                             "state takes waiting, held, running, done, failed, "
+                             "cancelled and active, with commas between");
+        return false;
+    }
+    if (!handlers_choice(r, "kind", kinds, &l->kind) ||
+        !handlers_choice(r, "order", orders, &l->order) ||
+        !handlers_number(r, "from_s", 0, API_MAX_TIME_S, &l->from_s) ||
+        !handlers_number(r, "to_s", 0, API_MAX_TIME_S, &l->to_s) ||
+        !handlers_limit(r, &l->limit) || !handlers_after(r, &l->after))
+        return false;
+    if (l->order > 0 && l->states & ~ACTIVE_STATES) {
+        request_answer_error(r, 400, "invalid", "order",
+                             "this order needs state=active, or a part of it");
+        return false;
+    }
+    /* A user has only his own to see: let the store look for nothing else. */
+    if (l->who->role == AUTH_USER && !l->user)
+        l->user = l->who->name;
+    return true;
+}
+
+void handle_list_jobs(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct str text = {0};
+    struct json_out out;
+    struct err err = {0};
+    struct listing l = {.s = s, .who = request_identity(r), .out = &out};
+    int total = -1;
+    char next[24];
+
+    if (!parse_listing(r, &l))
+        return;
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key(&out, "jobs");
+    json_out_begin_array(&out);
+    if (!(l.states & ~ACTIVE_STATES)) {
+        total = list_active(&l);
+    } else if (list_stored(&l, &err) < 0) {
+        str_fini(&text);
+        request_fail(r, NULL, &err);
+        return;
+    }
+    json_out_end(&out);
+    snprintf(next, sizeof(next), "%llu", (unsigned long long)l.last);
+    json_out_key_string(&out, "next", l.more ? next : NULL);
+    if (total >= 0)
+        json_out_key_int(&out, "total", total);
+    json_out_end(&out);
+    request_answer(r, 200, &text);
+}

@@ -1,0 +1,76 @@
+/* test_job_env.c - the environment of a job */
+#include "engine/local/job_env.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void later_values_replace_earlier_ones(void **state)
+{
+    static const char *const mine[] = {"PATH=/mine", "EMPTY=", NULL};
+    struct job_env env = {0};
+    struct err err = {0};
+
+    (void)state;
+    job_env_set(&env, "PATH", "%s", "/bin");
+    job_env_set(&env, "HOME", "/home/%s", "x");
+    assert_int_equal(job_env_add(&env, mine, &err), 0);
+    assert_int_equal(env.count, 3);
+    assert_string_equal(env.items[0], "PATH=/mine");
+    assert_string_equal(env.items[1], "HOME=/home/x");
+    assert_string_equal(env.items[2], "EMPTY=");
+    assert_null(env.items[3]);
+    job_env_fini(&env);
+}
+
+static void what_only_the_engine_may_say_is_passed_over(void **state)
+{
+    static const char *const theirs[] = {
+        "CORGI_JOB_ID=1",         "CUDA_VISIBLE_DEVICES=0",      "CORGI_ANYTHING=1",
+        "ROCR_VISIBLE_DEVICES=0", "CUDA_VISIBLE_DEVICES_X=kept", NULL};
+    struct job_env env = {0};
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(job_env_add(&env, theirs, &err), 0);
+    assert_int_equal(env.count, 1);
+    assert_string_equal(env.items[0], "CUDA_VISIBLE_DEVICES_X=kept");
+    job_env_fini(&env);
+}
+
+static void what_is_no_entry_is_refused_and_nothing_is_taken(void **state)
+{
+    static const char *const wrong[] = {"NOVALUE", "=x", "A B=1", "1A=2", "\tA=1", ""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        const char *const list[] = {"GOOD=1", wrong[i], NULL};
+        struct job_env env = {0};
+        struct err err = {0};
+
+        assert_int_equal(job_env_add(&env, list, &err), -1);
+        assert_int_equal(err.code, ERR_INVALID);
+        assert_int_equal(env.count, 0);
+        job_env_fini(&env);
+    }
+    {
+        struct job_env env = {0};
+        struct err err = {0};
+
+        assert_int_equal(job_env_add(&env, NULL, &err), 0);
+        job_env_fini(&env);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(later_values_replace_earlier_ones),
+        cmocka_unit_test(what_only_the_engine_may_say_is_passed_over),
+        cmocka_unit_test(what_is_no_entry_is_refused_and_nothing_is_taken),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

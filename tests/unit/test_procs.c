@@ -1,0 +1,200 @@
+/* test_procs.c - real processes, found and signalled */
+#include "engine/local/procs.h"
+
+#include "engine/local/descend.h"
+#include "engine/local/output.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* A child in a session of its own with a child in yet another; both wait.  *below is the
+ * lower one. */
+static pid_t family(pid_t *below)
+{
+    int told[2];
+    pid_t child;
+
+    assert_int_equal(pipe(told), 0);
+    child = fork();
+    if (child == 0) {
+        pid_t grandchild;
+
+        setsid();
+        grandchild = fork();
+        if (grandchild == 0) {
+            setsid();
+            grandchild = getpid();
+            if (write(told[1], &grandchild, sizeof(grandchild)) < 0)
+                _exit(1);
+            for (;;)
+                pause();
+        }
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(told[0], below, sizeof(*below)), sizeof(*below));
+    close(told[0]);
+    close(told[1]);
+    return child;
+}
+
+static void end(pid_t child, pid_t below)
+{
+    kill(below, SIGKILL);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static bool holds(const struct procs_ids *ids, pid_t pid)
+{
+    for (size_t i = 0; i < ids->count; i++)
+        if (ids->items[i].pid == pid)
+            return true;
+    return false;
+}
+
+static void a_tree_is_collected_and_remembered(void **state)
+{
+    struct procs procs = {0};
+    struct procs_ids members = {0};
+    struct procs_one one;
+    struct err err;
+    pid_t below, child = family(&below);
+
+    (void)state;
+    assert_true(procs_look(child, &one));
+    vec_push(&members, one.id);
+    assert_int_equal(procs_read(&procs, &err), 0);
+    procs_collect(&procs, &members, getsid(0));
+    assert_int_equal(members.count, 2);
+    assert_true(holds(&members, child) && holds(&members, below));
+    assert_false(holds(&members, getpid()));
+
+    /* The upper one dies: the lower one has another parent and is still known. */
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(procs_read(&procs, &err), 0);
+    procs_collect(&procs, &members, getsid(0));
+    assert_int_equal(members.count, 1);
+    assert_true(holds(&members, below));
+    kill(below, SIGKILL);
+    vec_free(&members);
+    procs_fini(&procs);
+}
+
+static void the_lists_of_children_agree(void **state)
+{
+    struct descend_list list = {0};
+    pid_t below, child = family(&below);
+
+    (void)state;
+    descend(child, &list);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(list.items[0], below);
+    free(list.items);
+    list = (struct descend_list){0};
+    descend(getpid(), &list);
+    assert_true(list.count >= 2);
+    free(list.items);
+    end(child, below);
+}
+
+static void another_process_with_the_number_is_not_signalled(void **state)
+{
+    struct procs_one one;
+    pid_t below, child = family(&below);
+
+    (void)state;
+    assert_true(procs_look(child, &one));
+    assert_true(procs_alive(one.id));
+    one.id.start++;
+    assert_false(procs_alive(one.id));
+    assert_false(procs_signal(one.id, SIGKILL));
+    one.id.start--;
+    assert_true(procs_signal(one.id, SIGKILL));
+    end(child, below);
+    assert_false(procs_alive(one.id));
+    assert_false(procs_signal((struct procs_id){0}, SIGKILL));
+    assert_false(procs_alive((struct procs_id){.pid = -1}));
+}
+
+static void the_environment_of_a_process_is_read(void **state)
+{
+    static const char *const both[] = {"CORGI_A=1", "CORGI_B=two"};
+    static const char *const wrong[] = {"CORGI_A=1", "CORGI_B=tw"};
+    char value[16];
+    pid_t child = fork();
+
+    (void)state;
+    if (child == 0) {
+        char *const argv[] = {(char[]){"sleep"}, (char[]){"60"}, NULL};
+        char *const env[] = {(char[]){"CORGI_A=1"}, (char[]){"CORGI_B=two"}, NULL};
+
+        execve("/bin/sleep", argv, env);
+        _exit(1);
+    }
+    for (int i = 0; i < 500 && !procs_environ_has(child, both, 2); i++)
+        usleep(10000);
+    assert_true(procs_environ_has(child, both, 2));
+    assert_false(procs_environ_has(child, wrong, 2));
+    assert_true(procs_environ_get(child, "CORGI_B", value, sizeof(value)));
+    assert_string_equal(value, "two");
+    assert_false(procs_environ_get(child, "CORGI", value, sizeof(value)));
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    assert_false(procs_environ_has(child, both, 2));
+}
+
+static void output_is_cut_in_the_middle_and_only_ours(void **state)
+{
+    char path[] = "/tmp/corgi-output-XXXXXX", link[64];
+    int fd = mkstemp(path);
+    char block[4096];
+    struct stat info;
+
+    (void)state;
+    memset(block, 'x', sizeof(block));
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(write(fd, block, sizeof(block)), sizeof(block));
+    snprintf(link, sizeof(link), "%s.link", path);
+    assert_int_equal(symlink(path, link), 0);
+    assert_true(output_keep_small(path, getuid(), 8e6) == 0);
+    assert_true(output_keep_small(path, getuid() + 1, 1e6) == 0);
+    assert_true(output_keep_small(link, getuid(), 1e6) == 0);
+    assert_true(output_keep_small("/nowhere", getuid(), 1e6) == 0);
+    assert_true(output_keep_small(path, getuid(), 1e6) > 2e6);
+    assert_int_equal(fstat(fd, &info), 0);
+    assert_true((double)info.st_blocks * 512 < 1e6);
+    if (info.st_size > 0) { /* the file system has holes: both ends are there */
+        assert_int_equal(pread(fd, block, 10, 0), 10);
+        assert_memory_equal(block, "xxxxxxxxxx", 10);
+        assert_int_equal(pread(fd, block, 10, info.st_size - 10), 10);
+        assert_memory_equal(block, "xxxxxxxxxx", 10);
+    }
+    close(fd);
+    unlink(path);
+    unlink(link);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tree_is_collected_and_remembered),
+        cmocka_unit_test(the_lists_of_children_agree),
+        cmocka_unit_test(another_process_with_the_number_is_not_signalled),
+        cmocka_unit_test(the_environment_of_a_process_is_read),
+        cmocka_unit_test(output_is_cut_in_the_middle_and_only_ours),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

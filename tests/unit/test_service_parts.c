@@ -1,0 +1,238 @@
+/* test_service_parts.c - records, memory of observations, remembered answers, config */
+#include "loop_fixture.h"
+
+#include "loop/memo.h"
+#include "service/config.h"
+#include "service/memory.h"
+#include "service/records.h"
+
+#include <stdio.h>
+
+/* ---- records ------------------------------------------------------------------------
+ */
+
+static struct store_job stored(uint64_t id, const char *user, const char *key)
+{
+    return (struct store_job){.request = {.job = fixture_job(id, 2),
+                                          .user = user,
+                                          .key = key,
+                                          .directory = "/"},
+                              .progress = {.exit_status = -1}};
+}
+
+static void records_are_found_by_id_and_by_key_of_their_user(void **state)
+{
+    struct records *r = records_create();
+    struct store_job a = stored(1, "ada", "k"), b = stored(2, "bob", "k");
+    size_t count;
+
+    (void)state;
+    records_add(r, &a);
+    records_add(r, &b);
+    assert_int_equal(records_get(r, 2)->id, 2);
+    assert_null(records_get(r, 3));
+    assert_int_equal(records_keyed(r, "ada", "k")->id, 1);
+    assert_int_equal(records_keyed(r, "bob", "k")->id, 2);
+    assert_null(records_keyed(r, "ada", "l"));
+    records_drop(r, records_get(r, 1));
+    assert_null(records_keyed(r, "ada", "k"));
+    assert_int_equal(records_all(r, &count)[0]->id, 2);
+    assert_int_equal(count, 1);
+    records_destroy(r);
+}
+
+static void use_counts_what_has_devices(void **state)
+{
+    struct records *r = records_create();
+
+    (void)state;
+    for (uint64_t id = 1; id <= 3; id++) {
+        struct store_job job = stored(id, id == 3 ? "bob" : "ada", NULL);
+
+        records_add(r, &job);
+    }
+    assert_int_equal(records_use(r, "ada").jobs, 2);
+    assert_int_equal(records_use(r, "ada").running, 0);
+    records_get(r, 1)->phase = PHASE_RUNNING;
+    records_get(r, 2)->phase = PHASE_ENDED;
+    assert_int_equal(records_use(r, "ada").running, 1);
+    assert_int_equal(records_use(r, "ada").gpus, 2);
+    assert_int_equal(records_use(r, "nobody").jobs, 0);
+    records_destroy(r);
+}
+
+/* ---- memory -------------------------------------------------------------------------
+ */
+
+static void see(struct memory *m, const char *family, int type, double rate, double at_s)
+{
+    struct job job = fixture_job(1, 1);
+    struct observation o = {.where = {.type = type, .count = 1},
+                            .at_s = at_s,
+                            .rate = rate,
+                            .device_watts = 70};
+
+    str_copy(job.descriptor.family, sizeof(job.descriptor.family), family);
+    o.where.members[0] = (struct member){&job, 1};
+    memory_add(m, &o);
+}
+
+static void memory_keeps_a_cell_once_and_follows_it(void **state)
+{
+    struct cluster *c = fixture_cluster();
+    struct memory *m = memory_create(c);
+    struct fixture_model table = fixture_model_make();
+    struct model model = fixture_model_of(&table);
+
+    (void)state;
+    see(m, "a", SLOW, 10, 1);
+    see(m, "a", SLOW, 11, 2);
+    see(m, "a", FAST, 40, 3);
+    see(m, "b", SLOW, 9, 4);
+    assert_int_equal(memory_count(m), 3);
+    memory_teach(m, &model);
+    assert_int_equal(table.absorbed, 3);
+    memory_destroy(m);
+    cluster_destroy(c);
+}
+
+static void memory_is_bounded_and_forgets_the_oldest(void **state)
+{
+    struct cluster *c = fixture_cluster();
+    struct memory *m = memory_create(c);
+    char name[32];
+
+    (void)state;
+    for (int i = 0; i < MEMORY_CELLS + 50; i++) {
+        snprintf(name, sizeof(name), "f%d", i);
+        see(m, name, SLOW, 10, i);
+    }
+    assert_int_equal(memory_count(m), MEMORY_CELLS);
+    memory_destroy(m);
+    cluster_destroy(c);
+}
+
+static void memory_comes_back_from_a_checkpoint(void **state)
+{
+    struct cluster *c = fixture_cluster();
+    struct memory *m = memory_create(c), *again = memory_create(c);
+    struct str text = {0}, second = {0};
+    struct err err = {0};
+
+    (void)state;
+    see(m, "a", SLOW, 10, 1);
+    see(m, "b \"quoted\"", FAST, 40, 3);
+    memory_save(m, &text);
+    assert_int_equal(memory_load(again, text.text, text.length, &err), 0);
+    assert_int_equal(memory_count(again), 2);
+    memory_save(again, &second);
+    assert_string_equal(text.text, second.text);
+    assert_int_equal(memory_load(again, "{", 1, &err), -1);
+    assert_int_equal(memory_load(again, "[{\"type\":\"gone\"},3]", 19, &err), 0);
+    assert_int_equal(memory_count(again), 2);
+    str_fini(&text);
+    str_fini(&second);
+    memory_destroy(m);
+    memory_destroy(again);
+    cluster_destroy(c);
+}
+
+/* ---- remembered answers ---------------------------------------------------------------
+ */
+
+struct counting {
+    int asked;
+};
+
+static void count_ask(void *self, const struct combination *where, struct prediction *out)
+{
+    ((struct counting *)self)->asked++;
+    *out = (struct prediction){.fits = where->count};
+}
+
+static void no_job(void *self, const struct job *job)
+{
+    (void)self;
+    (void)job;
+}
+
+static void no_absorb(void *self, const struct observation *seen)
+{
+    (void)self;
+    (void)seen;
+}
+
+static void alike_jobs_are_asked_about_once(void **state)
+{
+    static const struct model_ops ops = {.name = "counting",
+                                         .begin = no_job,
+                                         .end = no_job,
+                                         .predict = count_ask,
+                                         .absorb = no_absorb};
+    struct counting counting = {0};
+    struct model inner = {&ops, &counting}, outer;
+    struct memo *memo = memo_create();
+    struct job a = fixture_job(1, 1), b = fixture_job(2, 1), c = fixture_job(3, 1);
+    struct combination where = {.type = SLOW, .count = 1};
+    struct prediction p;
+
+    (void)state;
+    c.descriptor.family[0] = '\0'; /* like no other */
+    outer = memo_of(memo, &inner);
+    where.members[0] = (struct member){&a, 1};
+    outer.ops->predict(outer.self, &where, &p);
+    where.members[0].job = &b;
+    outer.ops->predict(outer.self, &where, &p);
+    assert_int_equal(counting.asked, 1);
+    where.members[0].job = &c;
+    outer.ops->predict(outer.self, &where, &p);
+    where.type = FAST;
+    where.members[0].job = &b;
+    outer.ops->predict(outer.self, &where, &p);
+    assert_int_equal(counting.asked, 3);
+    memo_forget(memo);
+    outer.ops->predict(outer.self, &where, &p);
+    assert_int_equal(counting.asked, 4);
+    memo_destroy(memo);
+}
+
+/* ---- config ---------------------------------------------------------------------------
+ */
+
+static void the_defaults_are_what_the_document_says(void **state)
+{
+    struct service_config defaults, read = {0};
+    struct str text = {0};
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(service_config_load(&defaults, NULL, &err), 0);
+    config_document(service_config_keys, &text);
+    if (config_parse(service_config_keys, &read, sizeof(read), "document", text.text,
+                     text.length, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(defaults.engine, SERVICE_ENGINE_SIM);
+    assert_int_equal(defaults.policy.share_max, read.policy.share_max);
+    assert_close(defaults.sim.speed, read.sim.speed, 0);
+    assert_close(defaults.guard.window_s, 120, 0);
+    service_config_override(&defaults, "/x/s", NULL);
+    assert_string_equal(defaults.listen.socket, "/x/s");
+    service_config_fini(&defaults);
+    service_config_fini(&read);
+    str_fini(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_are_found_by_id_and_by_key_of_their_user),
+        cmocka_unit_test(use_counts_what_has_devices),
+        cmocka_unit_test(memory_keeps_a_cell_once_and_follows_it),
+        cmocka_unit_test(memory_is_bounded_and_forgets_the_oldest),
+        cmocka_unit_test(memory_comes_back_from_a_checkpoint),
+        cmocka_unit_test(alike_jobs_are_asked_about_once),
+        cmocka_unit_test(the_defaults_are_what_the_document_says),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,256 @@
+/* test_sim_engine.c - the simulated engine behind the daemon's interface */
+#include "engine/sim/sim_engine.h"
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "loop/cluster.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+struct heard {
+    vec_of(struct engine_event) events;
+};
+
+static void hear(void *ctx, const struct engine_event *e)
+{
+    struct heard *h = ctx;
+
+    vec_push(&h->events, *e);
+}
+
+static size_t count_of(const struct heard *h, enum engine_event_kind kind)
+{
+    size_t count = 0;
+
+    vec_each (struct engine_event, e, &h->events)
+        count += e->kind == kind;
+    return count;
+}
+
+static const struct engine_event *last_of(const struct heard *h,
+                                          enum engine_event_kind kind)
+{
+    const struct engine_event *found = NULL;
+
+    vec_each (struct engine_event, e, &h->events)
+        if (e->kind == kind)
+            found = e;
+    return found;
+}
+
+static struct engine make(struct heard *h, const char *journal)
+{
+    struct sim_engine_options options = {.cluster = "demo",
+                                         .journal = journal,
+                                         .speed = 1,
+                                         .measure_s = 30,
+                                         .power_s = 60,
+                                         .restore_s = 45,
+                                         .noise_sd = 0.01,
+                                         .seed = 1,
+                                         .start_s = 1000};
+    struct engine e;
+    struct err err = {0};
+
+    if (sim_engine_create(&e, &options, (struct engine_sink){hear, h}, &err) < 0)
+        fail_msg("%s", err.text);
+    return e;
+}
+
+static void finish(struct engine *e, struct heard *h)
+{
+    e->ops->destroy(e->self);
+    vec_free(&h->events);
+}
+
+static struct job some_job(uint64_t id, double steps)
+{
+    return (struct job){.id = id,
+                        .descriptor = {.family = "synthetic-1", .batch = 8},
+                        .total_steps = steps,
+                        .devices = 1,
+                        .may_share = true,
+                        .may_move = true};
+}
+
+static struct engine_job attempt_of(const struct job *job, int attempt, const int *device)
+{
+    static const char *const nothing[] = {NULL};
+
+    return (struct engine_job){.job = job,
+                               .attempt = attempt,
+                               .directory = "/",
+                               .argv = nothing,
+                               .env = nothing,
+                               .device_count = 1,
+                               .devices = device};
+}
+
+static void a_job_starts_is_measured_and_is_done(void **state)
+{
+    struct heard h = {0};
+    struct engine e = make(&h, NULL);
+    struct job job = some_job(1, 1e4);
+    struct engine_job start = attempt_of(&job, 1, &(int){40});
+
+    (void)state;
+    assert_int_equal(e.ops->start(e.self, &start, NULL), 0);
+    assert_int_equal(e.ops->start(e.self, &start, NULL), -1); /* it runs already */
+    e.ops->dispatch(e.self, 1001);
+    assert_int_equal(count_of(&h, ENGINE_STARTED), 1);
+    e.ops->dispatch(e.self, 1e7);
+    assert_true(count_of(&h, ENGINE_POWER) > 0);
+    assert_int_equal(count_of(&h, ENGINE_ENDED), 1);
+    assert_int_equal(last_of(&h, ENGINE_ENDED)->end, ENGINE_END_DONE);
+    assert_true(fabs(last_of(&h, ENGINE_ENDED)->steps - 1e4) < 1);
+    finish(&e, &h);
+}
+
+static void a_moved_job_goes_on_where_it_was(void **state)
+{
+    struct heard h = {0};
+    struct engine e = make(&h, NULL);
+    struct job job = some_job(1, 1e9);
+    struct engine_job first = attempt_of(&job, 1, &(int){40});
+    struct engine_job second = attempt_of(&job, 2, &(int){0});
+    double before;
+
+    (void)state;
+    e.ops->start(e.self, &first, NULL);
+    e.ops->dispatch(e.self, 2000);
+    assert_int_equal(e.ops->stop(e.self, 1, ENGINE_STOP_MOVE, NULL), 0);
+    e.ops->dispatch(e.self, 2000);
+    assert_int_equal(last_of(&h, ENGINE_ENDED)->end, ENGINE_END_STOPPED);
+    before = last_of(&h, ENGINE_ENDED)->steps;
+    assert_true(before > 0);
+    assert_int_equal(e.ops->start(e.self, &second, NULL), 0);
+    e.ops->dispatch(e.self, 2040);
+    assert_int_equal(count_of(&h, ENGINE_STARTED), 1); /* reads its checkpoint */
+    e.ops->dispatch(e.self, 3000);
+    assert_int_equal(count_of(&h, ENGINE_STARTED), 2);
+    assert_int_equal(e.ops->stop(e.self, 7, ENGINE_STOP_MOVE, NULL), -1);
+    finish(&e, &h);
+}
+
+static void the_next_daemon_finds_its_jobs(void **state)
+{
+    char path[] = "/tmp/corgi-journal.XXXXXX";
+    struct heard h = {0}, after = {0};
+    struct engine e;
+    struct job running = some_job(1, 1e9), ended = some_job(2, 10),
+               other = some_job(3, 1e9);
+    struct engine_job one = attempt_of(&running, 1, &(int){40});
+    struct engine_job two = attempt_of(&ended, 1, &(int){41});
+    struct engine_job three = attempt_of(&other, 1, &(int){42});
+    struct engine_job wrong = attempt_of(&running, 2, &(int){40});
+    struct err err = {0};
+    double steps;
+
+    (void)state;
+    close(mkstemp(path));
+    e = make(&h, path);
+    e.ops->start(e.self, &one, NULL);
+    e.ops->start(e.self, &two, NULL);
+    e.ops->start(e.self, &three, NULL);
+    e.ops->dispatch(e.self, 5000);
+    steps = last_of(&h, ENGINE_MEASURED)->steps;
+    assert_int_equal(count_of(&h, ENGINE_ENDED), 1);
+    finish(&e, &h);
+
+    e = make(&after, path);
+    assert_true(sim_engine_now_s(&e) >= 5000 - 1);
+    assert_int_equal(e.ops->adopt(e.self, &wrong, &err), -1);
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+    assert_int_equal(e.ops->adopt(e.self, &one, NULL), 0);
+    assert_int_equal(e.ops->adopt(e.self, &two, NULL), 0);
+    e.ops->adopted(e.self); /* the third was not named: stopped */
+    e.ops->dispatch(e.self, 5100);
+    assert_int_equal(count_of(&after, ENGINE_STARTED), 1);
+    assert_int_equal(last_of(&after, ENGINE_ENDED)->job, 2);
+    assert_int_equal(last_of(&after, ENGINE_ENDED)->end, ENGINE_END_DONE);
+    assert_int_equal(count_of(&after, ENGINE_ENDED), 1);
+    assert_true(last_of(&after, ENGINE_MEASURED)->steps >= steps * 0.5);
+    finish(&e, &after);
+    unlink(path);
+}
+
+static void a_torn_journal_is_read_as_far_as_it_goes(void **state)
+{
+    char path[] = "/tmp/corgi-journal.XXXXXX";
+    struct heard h = {0};
+    FILE *f = fdopen(mkstemp(path), "w");
+    struct job job = some_job(5, 1e9);
+    struct engine_job one = attempt_of(&job, 3, &(int){40});
+    struct engine e;
+
+    (void)state;
+    fprintf(f,
+            "clock 9000.5\nstart 5 3 8000 12 0 40\nsteps 5 3 77\nnonsense\nend 5 3 stop");
+    fclose(f);
+    e = make(&h, path);
+    assert_true(sim_engine_now_s(&e) >= 9000);
+    assert_int_equal(e.ops->adopt(e.self, &one, NULL), 0);
+    e.ops->adopted(e.self);
+    finish(&e, &h);
+    unlink(path);
+}
+
+static void nodes_sleep_and_wake(void **state)
+{
+    struct heard h = {0};
+    struct engine e = make(&h, NULL);
+    struct cluster *c;
+
+    (void)state;
+    assert_int_equal(e.ops->sleep(e.self, 0, NULL), 0);
+    assert_int_equal(e.ops->cluster(e.self, &c, NULL), 0);
+    assert_int_equal(c->nodes[0].state, NODE_ASLEEP);
+    cluster_destroy(c);
+    assert_int_equal(e.ops->wake(e.self, 0, NULL), 0);
+    e.ops->dispatch(e.self, 1030);
+    assert_int_equal(count_of(&h, ENGINE_NODE_AWAKE), 0);
+    e.ops->dispatch(e.self, 1061);
+    assert_int_equal(count_of(&h, ENGINE_NODE_AWAKE), 1);
+    assert_int_equal(e.ops->sleep(e.self, 99, NULL), -1);
+    finish(&e, &h);
+}
+
+static void the_environment_can_make_a_job_fail(void **state)
+{
+    static const char *const env[] = {"CORGI_SIM_EXIT=3", NULL};
+    struct heard h = {0};
+    struct engine e = make(&h, NULL);
+    struct job job = some_job(1, 10);
+    struct engine_job start = attempt_of(&job, 1, &(int){40});
+
+    (void)state;
+    start.env = env;
+    e.ops->start(e.self, &start, NULL);
+    e.ops->dispatch(e.self, 5000);
+    assert_int_equal(last_of(&h, ENGINE_ENDED)->end, ENGINE_END_FAILED);
+    assert_int_equal(last_of(&h, ENGINE_ENDED)->exit_status, 3);
+    finish(&e, &h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_starts_is_measured_and_is_done),
+        cmocka_unit_test(a_moved_job_goes_on_where_it_was),
+        cmocka_unit_test(the_next_daemon_finds_its_jobs),
+        cmocka_unit_test(a_torn_journal_is_read_as_far_as_it_goes),
+        cmocka_unit_test(nodes_sleep_and_wake),
+        cmocka_unit_test(the_environment_can_make_a_job_fail),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
