@@ -15,7 +15,7 @@ teardown() {
 simulate() { # directory, option...
     local dir=$1
     shift
-    "$corgi" sim --out "$dir" --days 1 --seeds 2 --load 30,80 "$@" > /dev/null
+    "$corgi" sim --out "$dir" --days 0.3 --seeds 2 --load 30,80 "$@" > /dev/null
 }
 
 @test "the page is there with every section and every policy" {
@@ -30,6 +30,8 @@ simulate() { # directory, option...
         [ "$(grep -c "<th scope=\"row\"[^>]*>$policy" "$page")" -ge 2 ]
     done
     grep -q 'class="span training"' "$page"
+    grep -q 'aria-label="Table of quarters"' "$page"
+    grep -q 'aria-label="Table of goals"' "$page"
 }
 
 @test "the page is well-formed" {
@@ -64,7 +66,7 @@ simulate() { # directory, option...
 
 @test "a report changes no result" {
     simulate "$out" --json
-    "$corgi" sim --days 1 --seeds 2 --load 30,80 --json | cmp - "$out/sim.json"
+    "$corgi" sim --days 0.3 --seeds 2 --load 30,80 --json | cmp - "$out/sim.json"
 }
 
 @test "the command on the page gives the page again" {

@@ -45,8 +45,8 @@ need_gavel() {
 }
 
 @test "the same seed gives the same bytes, another seed others" {
-    "$corgi" sim --seed 7 --json > "$dir/a.json"
-    "$corgi" sim --seed 7 --json --threads 1 > "$dir/b.json"
+    "$corgi" sim --days 0.3 --seeds 2 --seed 7 --json > "$dir/a.json"
+    "$corgi" sim --days 0.3 --seeds 2 --seed 7 --json --threads 1 > "$dir/b.json"
     cmp "$dir/a.json" "$dir/b.json"
     assert_books_balance "$dir/a.json"
     "$corgi" "${quick[@]}" --seed 7 --json > "$dir/c.json"
@@ -66,7 +66,8 @@ need_gavel() {
 
 @test "every key of the JSON is in docs/json.md" {
     local doc="$BATS_TEST_DIRNAME/../../docs/json.md" key
-    "$corgi" "${quick[@]}" --json > "$dir/sim.json"
+    "$corgi" "${quick[@]}" --policy corgi,least-energy --load 50 --json > "$dir/sim.json"
+    jq -e '.goals | any(.at | length > 0)' "$dir/sim.json"
     "$corgi" gpus --json > "$dir/gpus.json"
     for key in $(jq -r '.. | objects | keys[]' "$dir/sim.json" "$dir/gpus.json" | sort -u); do
         grep -q "^| \`$key\`" "$doc" || { echo "'$key' is not in docs/json.md"; return 1; }
@@ -172,9 +173,50 @@ need_gavel() {
 }
 
 @test "--until stops the clock and counts what is left" {
-    "$corgi" sim --days 1 --seeds 1 --until 12h --policy all --json > "$dir/a.json"
+    "$corgi" sim --days 0.5 --seeds 1 --until 6h --policy all --json > "$dir/a.json"
     assert_books_balance "$dir/a.json"
-    jq -e 'all(.rows[]; .end_s == 43200 and .running > 0 and .waiting > 0)' "$dir/a.json"
+    jq -e 'all(.rows[]; .end_s == 21600 and .running > 0 and .waiting > 0)' "$dir/a.json"
+}
+
+@test "--check finds nothing wrong with any policy and changes nothing" {
+    local rough=(sim --days 0.3 --seeds 2 --seed 5 --mtbf 6h --sleep both --policy all --json)
+    "$corgi" "${rough[@]}" > "$dir/a.json"
+    "$corgi" "${rough[@]}" --check > "$dir/b.json"
+    cmp "$dir/a.json" "$dir/b.json"
+    jq -e '[.rows[].restarts] | add > 0' "$dir/a.json"
+}
+
+@test "quarters and what comes after them are the whole run" {
+    "$corgi" sim --days 0.5 --seeds 2 --policy corgi,oracle,fifo --json > "$dir/a.json"
+    jq -e 'def all_parts: .quarters + [.after_last_arrival];
+        def near($a; $b): ($a - $b | fabs) < 1e-6 * (1 + $b);
+        all(.rows[]; (.quarters | length == 4) and
+            near([all_parts[].energy_kwh] | add; .energy_kwh) and
+            near([all_parts[].seconds] | add; .end_s) and
+            near([all_parts[].work] | add; .work_reference_gpu_hours))' "$dir/a.json"
+    jq -e '.rows[0].quarters | all(.[]; .wh_per_unit > 0 and .sla_time > 0 and
+        .wh_per_unit_to_oracle_percent != null) and
+        any(.[]; .first_estimate_error_percent > 0)' "$dir/a.json"
+    jq -e 'all(.rows[1].quarters[]; .wh_per_unit_to_oracle_percent == 0)' "$dir/a.json"
+}
+
+@test "goals are listed with what was measured, and their table ends the text" {
+    local few=(sim --days 0.3 --seeds 2 --load 50 --policy corgi,least-energy)
+    "$corgi" "${few[@]}" --json > "$dir/a.json"
+    jq -e '(.rows[1] | .energy_against_least_energy_percent == 0 and
+            .energy_against_gavel_cost_packed_percent == null) and
+        (.rows[0].energy_against_least_energy_percent as $saved |
+            .goals[] | select(.goal == "energy with caps") |
+            .worst == $saved and .must == -17 and .at[0].load == 0.5 and
+            (.met | IN("no", "must", "target")))' "$dir/a.json"
+    jq -e '.goals_by_protocol == false and (.goals | length == 12) and
+        (.goals[] | select(.against == "gavel-cost-packed") | .met == null)' "$dir/a.json"
+    "$corgi" "${few[@]}" > "$dir/text"
+    grep -q '^goal .*met$' "$dir/text"
+    [ "$(grep -c 'not measured' "$dir/text")" -eq "$(jq '[.goals[] | select(.met == null)] | length' "$dir/a.json")" ]
+    # Nothing to compare with, no table.
+    run -0 "$corgi" "${quick[@]}" --policy corgi,fifo
+    [[ $output != *"not measured"* ]]
 }
 
 @test "a trace with bad lines is refused with its line" {
