@@ -7,6 +7,9 @@
 
 #include "loop/model.h"
 
+/* Below this belief in memory a place is not tried. */
+#define BELIEF_FITS_LEAST 0.5
+
 /* Predict a combination.  Rates and watts come back positive and finite with
  * low <= value <= high, fits within 0..1. */
 void belief_predict(struct model *model, const struct combination *where,

@@ -201,7 +201,7 @@ need_gavel() {
 }
 
 @test "goals are listed with what was measured, and their table ends the text" {
-    local few=(sim --days 0.3 --seeds 2 --load 50 --policy 'corgi,least-energy')
+    local few=(sim --days 0.3 --seeds 2 --load 50 --policy "corgi,least-energy")
     "$corgi" "${few[@]}" --json > "$dir/a.json"
     jq -e '(.rows[1] | .energy_against_least_energy_percent == 0 and
             .energy_against_gavel_cost_packed_percent == null) and

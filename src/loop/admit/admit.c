@@ -141,8 +141,8 @@ void admit_decide(const struct job *job, const struct cluster *cluster,
             continue;
         any_type = true;
         p = belief_alone(model, job, t);
-        if (p.fits <= 0)
-            continue;
+        if (p.fits < BELIEF_FITS_LEAST)
+            continue; /* no planner would try it there: better said now than never */
         offer.rate = p.rate[0];
         offer.watts = p.watts;
         offer.promised_rate = belief_at_confidence(&p.rate[0], confidence);

@@ -50,6 +50,7 @@ const char page_style[] =
     "th:first-child,td:first-child{text-align:left;position:sticky;left:0;"
     "background:var(--bg)}\n"
     "figure th:first-child{background:var(--card)}\n"
+    "thead tr+tr th:first-child{position:static;text-align:right}\n"
     "thead th{vertical-align:bottom;white-space:normal;border-bottom:2px solid "
     "var(--line)}\n"
     "tbody th[colspan]{padding-top:14px;font-weight:650}tr.corgi td,tr.corgi th"
