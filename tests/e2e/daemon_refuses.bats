@@ -46,8 +46,11 @@ start_with_small_disk() { # kilobytes
     acknowledged=0
     for i in $(seq 3000); do
         code=$(api_status POST /v1/jobs "{\"name\": \"n$i\", \"hold\": true}")
-        [ "$code" = 201 ] || break
-        acknowledged=$i
+        if [ "$code" = 201 ]; then
+            acknowledged=$((acknowledged + 1))
+        elif [ "$(api_status GET /readyz)" = 503 ]; then
+            break # full for good; a moment's refusal may pass when the log is taken over
+        fi
     done
     echo "$acknowledged acknowledged, then $code"
     [ "$code" = 503 ]

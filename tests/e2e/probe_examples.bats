@@ -129,7 +129,7 @@ check() { # name source probe-option... -- example-option...
             --count "$dir/count" > /dev/null 2>&1 &
         me=$!
         started "$me"
-        sleep 0.7
+        sleep 2 # until its first steps are done, on a busy machine too
         kill -TERM "$me"
         wait "$me" || code=$?
         [ "$code" -eq 143 ]
