@@ -15,9 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RIPPLES        2 /* looks at what an event touched */
-#define REPAIRS        5 /* records improved on the way, twice that when there are few */
-#define FEW            2000
+#define RIPPLES        2    /* looks at what an event touched */
+#define REPAIRS        5    /* records improved on the way; more gain nothing */
 #define NEAR           16   /* partners tried */
 #define MAX_LP_COLUMNS 8000 /* beyond, prices stay as they are */
 
@@ -291,11 +290,10 @@ static int find_dear(struct update *u)
 static void repair(struct update *u)
 {
     int parked = find_parked(u);
-    int repairs = u->s.count - u->s.spares < FEW ? 2 * REPAIRS : REPAIRS;
 
     if (parked >= 0)
         near_best(&u->s, parked, NEAR);
-    for (int x = 0; x < repairs; x++) {
+    for (int x = 0; x < REPAIRS; x++) {
         int dear = find_dear(u);
 
         if (dear >= 0)
