@@ -15,8 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RIPPLES        2    /* looks at what an event touched */
-#define REPAIRS        5    /* records improved on the way; more gain nothing */
+#define RIPPLES        2 /* looks at what an event touched */
+#define REPAIRS        4 /* records improved on the way */
+#define MORE_REPAIRS   6 /* while records are few; more than that gain nothing */
+#define FEW            2000
 #define NEAR           16   /* partners tried */
 #define MAX_LP_COLUMNS 8000 /* beyond, prices stay as they are */
 
@@ -290,10 +292,11 @@ static int find_dear(struct update *u)
 static void repair(struct update *u)
 {
     int parked = find_parked(u);
+    int repairs = u->s.count - u->s.spares < FEW ? MORE_REPAIRS : REPAIRS;
 
     if (parked >= 0)
         near_best(&u->s, parked, NEAR);
-    for (int x = 0; x < REPAIRS; x++) {
+    for (int x = 0; x < repairs; x++) {
         int dear = find_dear(u);
 
         if (dear >= 0)
