@@ -16,7 +16,8 @@
 #include <string.h>
 
 #define RIPPLES        2 /* looks at what an event touched */
-#define REPAIRS        5 /* records improved on the way, twice that when there are few */
+#define REPAIRS        4 /* records improved on the way */
+#define MORE_REPAIRS   6 /* while records are few; more than that gain nothing */
 #define FEW            2000
 #define NEAR           16   /* partners tried */
 #define MAX_LP_COLUMNS 8000 /* beyond, prices stay as they are */
@@ -291,7 +292,7 @@ static int find_dear(struct update *u)
 static void repair(struct update *u)
 {
     int parked = find_parked(u);
-    int repairs = u->s.count - u->s.spares < FEW ? 2 * REPAIRS : REPAIRS;
+    int repairs = u->s.count - u->s.spares < FEW ? MORE_REPAIRS : REPAIRS;
 
     if (parked >= 0)
         near_best(&u->s, parked, NEAR);
