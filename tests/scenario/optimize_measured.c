@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int load(void **state)
+static struct world *load_seeded(uint64_t seed)
 {
     const char *data = getenv("CORGI_DATA");
     char path[4096];
@@ -18,9 +18,14 @@ static int load(void **state)
 
     snprintf(path, sizeof(path), "%s/gavel/simulation_throughputs.json",
              data ? data : "");
-    if (data && gavel_load(&world, path, 1, &err) < 0)
+    if (data && gavel_load(&world, path, seed, &err) < 0)
         world = NULL;
-    *state = world;
+    return world;
+}
+
+static int load(void **state)
+{
+    *state = load_seeded(1);
     return 0;
 }
 
@@ -50,6 +55,32 @@ static void small_cases_are_within_a_thousandth_of_the_optimum(void **state)
             assert_true(bench_small_over(&small.all[x]) <= BENCH_SMALL_NEAR);
     bench_small_fini(&small);
     solver_destroy(solver);
+}
+
+/* A path once seated a job that had a place already: the checker saw it on two devices.
+ */
+static void no_job_is_seated_twice_by_a_path(void **state)
+{
+    struct instance_options o = {
+        .jobs = 90, .types = 6, .devices_per_job = 0.6 + 0.1 * 3, .seed = 379};
+    struct world *world;
+    struct problem *p;
+    struct solver *solver;
+    struct solution s = {0};
+    struct err err = {0};
+
+    if (!*state)
+        skip();
+    world = load_seeded(301);
+    p = instance_create(world, &o);
+    solver = solver_create(301);
+    solver_run(solver, p, NULL, &s);
+    if (check_solution(p, &s, &err) < 0)
+        fail_msg("the checker refuses the plan: %s", err.text);
+    solution_fini(&s);
+    solver_destroy(solver);
+    problem_destroy(p);
+    world_destroy(world);
 }
 
 static void a_thousand_jobs_come_within_half_a_percent(void **state)
@@ -91,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_cases_are_within_a_thousandth_of_the_optimum),
+        cmocka_unit_test(no_job_is_seated_twice_by_a_path),
         cmocka_unit_test(a_thousand_jobs_come_within_half_a_percent),
         cmocka_unit_test(gangs_in_the_mix_keep_the_gap_small),
     };

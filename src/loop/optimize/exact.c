@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define ROOT_ITERATIONS 4000
-#define POLISH_STEPS    1300000 /* with one type and 80 tasks; dearer with more */
+#define POLISH_STEPS    1150000 /* with one type and 80 tasks; dearer with more */
 
 struct exact {
     struct search *s;
@@ -136,7 +136,7 @@ static bool proven_within(const struct exact *e, double part)
 }
 
 static const struct chains_effort quick = {.broken = 6, .a_start = 1500, .steps = 60000};
-static const struct chains_effort deep = {.broken = 8, .a_start = 15000, .steps = 150000};
+static const struct chains_effort deep = {.broken = 8, .a_start = 15000, .steps = 100000};
 static const struct chains_effort far_ones = {
     .broken = 6, .a_start = 4000, .steps = 200000, .allow = 5, .paths = true};
 
@@ -159,7 +159,7 @@ static void improve(struct exact *e)
     list_partners(e);
     polish_run(
         s, &e->hints, &lists,
-        (long)(POLISH_STEPS / s->w->types * fmax(0.8, fmin(1.6, 80.0 / s->w->tasks))),
+        (long)(POLISH_STEPS / s->w->types * fmax(0.8, fmin(2, 80.0 / s->w->tasks))),
         e->m.bound + EXACT_TOLERANCE * fabs(e->m.bound));
 }
 

@@ -71,11 +71,11 @@ static bool on_the_way(const struct paths *p, int task, int record)
 
 static void note_end(struct paths *p, double gain, int from, int place)
 {
-    int at = p->end_count < ENDS ? p->end_count++ : ENDS - 1;
+    int at;
 
-    if (at == ENDS - 1 && p->end_count == ENDS && p->ends[at].gain >= gain &&
-        p->ends[at].from >= 0)
+    if (p->end_count == ENDS && p->ends[ENDS - 1].gain >= gain)
         return;
+    at = p->end_count < ENDS ? p->end_count++ : ENDS - 1;
     for (; at > 0 && p->ends[at - 1].gain < gain; at--)
         p->ends[at] = p->ends[at - 1];
     p->ends[at] = (struct end){gain, from, place};
@@ -148,6 +148,14 @@ static int trace(const struct paths *p, const struct end *end, int *task, int *p
     return count + 1;
 }
 
+static bool is_loose(const struct chain *c, int task)
+{
+    for (int x = 0; x < c->loose_count; x++)
+        if (c->loose[x] == task)
+            return true;
+    return false;
+}
+
 static void take_off(struct chain *c, int task)
 {
     for (int x = 0; x < c->loose_count; x++)
@@ -174,6 +182,8 @@ static bool follow(struct paths *p, const int *task, const int *place, int q, in
             c->broken_count + 4 < CHAIN_MOST ? c->broken_count + 4 : CHAIN_MOST;
         return chain_go_on(c);
     }
+    if (!is_loose(c, task[q])) /* labels changed since: the way is none any more */
+        return false;
     seat = place_of(p, task[q], place[q]);
     breaks = seat->mate >= 0 && seat->mate != p->waiting;
     memcpy(kept, c->loose, sizeof(kept));
