@@ -17,11 +17,12 @@ struct optimize_settings {
     bool moves;        /* running jobs may be moved */
     double confidence; /* requirements hold with this probability (a job may ask more) */
     double trial_confidence;  /* the same for a place that can be left again */
-    double progress_watts;    /* price of progress: watts a unit of reference progress is
-                                 worth */
+    double progress_watts;    /* price of progress: watts a unit of it is worth, until
+                                 the planner has found that out itself */
     double move_s;            /* work lost by a move */
     double grace_s;           /* a wait up to this is no violation */
     double power_limit_watts; /* of the whole cluster; 0: none */
+    double explore; /* share of the cluster's energy that may be spent on learning */
 };
 
 struct optimize_input {

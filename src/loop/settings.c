@@ -48,7 +48,17 @@ const struct config_key settings_keys[] = {
      .max = 100000,
      .default_text = "200W",
      .offset = offsetof(struct optimize_settings, progress_watts),
-     .help = "what a unit of training progress is worth: without it jobs linger"},
+     .help =
+         "what a unit of training progress is worth, until the cluster shows how many "
+         "watts one takes: without it jobs linger"},
+    {.name = "explore",
+     .type = CONFIG_DOUBLE,
+     .min = 0,
+     .max = 0.5,
+     .default_text = "0.02",
+     .offset = offsetof(struct optimize_settings, explore),
+     .help = "share of the cluster's energy that may be spent on trying places to learn "
+             "how they do; 0 is none"},
     {.name = "move_cost",
      .type = CONFIG_SECONDS,
      .min = 0,

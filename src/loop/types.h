@@ -189,6 +189,15 @@ struct seat {
     double watts; /* predicted share of power */
 };
 
+/* What a planner tried to learn, from its beginning on. */
+struct plan_learning {
+    long trials;  /* places taken for what they may turn out to be */
+    long settled; /* of which have been measured */
+    long better;  /* and found better than the place of the best guess was believed */
+    double spent_joules;  /* lost where the trial was worse, until it was measured */
+    double earned_joules; /* saved where it was better, over the time the job stays */
+};
+
 struct plan {
     size_t seat_count;
     size_t seat_capacity;
@@ -200,6 +209,7 @@ struct plan {
     bool *awake;        /* (cluster.node_count) wanted state */
     double cost_watts;  /* objective as predicted */
     double bound_watts; /* proven lower bound; NaN when not known */
+    struct plan_learning learning;
 };
 
 /* ---- actions for the engine ----------------------------------------------------------

@@ -256,6 +256,8 @@ void classes_tell_memory(struct classes *c, int type, const int *members, int co
         footprint_failed(c->footprint, type, memory_gb, members, (size_t)count);
     else
         footprint_ran(c->footprint, memory_gb, members, (size_t)count);
+    for (int i = 0; i < count; i++)
+        c->states.items[members[i]].fits_known = false;
 }
 
 void classes_adapt(struct classes *c)

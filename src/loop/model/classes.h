@@ -44,8 +44,7 @@ struct class_guess classes_beside(struct classes *classes, int cls, int type, in
 bool classes_gang(const struct classes *classes, const struct class_gang *gang,
                   struct class_guess *guess);
 struct watts_guess classes_watts(struct classes *classes, int cls, int type);
-double classes_fit(const struct classes *classes, int type, const int *members,
-                   int count);
+double classes_fit(struct classes *classes, int type, const int *members, int count);
 
 /* Counts up whenever what is believed of the rate alone of a class changes. */
 uint64_t classes_version(const struct classes *classes, int cls);

@@ -16,6 +16,9 @@
 /* Widths cost most and only shrink: made again when the row knows so many times more. */
 #define WIDTHS_GROWTH 1.5
 
+/* Below this chance of fitting anywhere a footprint is too large for the cluster. */
+#define FITS_HOPE 0.02
+
 /* sd of RATES_* bases as calibrated on synthetic worlds: the models' own are narrow. */
 static const double basis_factor[RATES_BASIS_COUNT] = {1, 1.25, 1.25, 1.5, 1};
 
@@ -151,8 +154,35 @@ struct watts_guess classes_watts(struct classes *c, int cls, int type)
     return kept->guess;
 }
 
-double classes_fit(const struct classes *c, int type, const int *members, int count)
+/* The best chance the class has on any type of the cluster, alone. */
+static double fits_somewhere(struct classes *c, int cls)
 {
-    return footprint_fits(c->footprint, type, c->types[type].memory_gb, members,
-                          (size_t)count);
+    struct class_state *s = &c->states.items[cls];
+
+    if (s->fits_known)
+        return s->fits_best;
+    s->fits_best = 0;
+    for (int t = 0; t < c->type_count; t++)
+        s->fits_best = fmax(s->fits_best, footprint_fits(c->footprint, t,
+                                                         c->types[t].memory_gb, &cls, 1));
+    s->fits_known = true;
+    return s->fits_best;
+}
+
+/* Who submits a job expects it to fit somewhere, and a footprint worked out from a
+ * descriptor is a guess: unless it is far too large, or has been seen to fail, the job is
+ * taken to fit on the type where it most likely does.  Refusing it would teach nothing.
+ */
+double classes_fit(struct classes *c, int type, const int *members, int count)
+{
+    double fits = footprint_fits(c->footprint, type, c->types[type].memory_gb, members,
+                                 (size_t)count);
+
+    for (int i = 0; i < count; i++) {
+        double somewhere = fits_somewhere(c, members[i]);
+
+        if (somewhere >= FITS_HOPE)
+            fits /= somewhere;
+    }
+    return fmin(1, fits);
 }

@@ -50,6 +50,8 @@ struct class_state {
     int here;
     double told; /* cells of pairs it is part of */
     uint64_t version;
+    double fits_best; /* chance of fitting alone on the type where it is best */
+    bool fits_known;  /* the chance is up to date */
     struct row row;
 };
 

@@ -136,9 +136,12 @@ static void ask_alone(struct kinds *k, int kind)
         struct prediction p = ask(k, job, NULL, t, 1);
         double rate = p.rate[0].value;
 
-        s->alone[t] =
-            (struct kinds_alone){belief_at_confidence(&p.rate[0], confidence_of(k, job)),
-                                 rate, p.watts.value, p.fits};
+        s->alone[t] = (struct kinds_alone){
+            .rate = belief_at_confidence(&p.rate[0], confidence_of(k, job)),
+            .expected = rate,
+            .hope = belief_at_confidence(&p.rate[0], KINDS_HOPE),
+            .watts = p.watts.value,
+            .fits = p.fits};
         news = news || !(fabs(rate - s->seen[t]) <= CHANGED * s->seen[t]);
         if (job->job.devices > 1) {
             struct prediction apart = ask(k, job, NULL, t, 2);
@@ -257,8 +260,10 @@ double kinds_spread(const struct kinds *k, int kind)
 /* The pair as seen from a: kept with the lower slot first. */
 static struct kinds_pair turned(struct kinds_pair pair, bool swap)
 {
-    struct kinds_pair other = {
-        {pair.rate[1], pair.rate[0]}, {pair.expected[1], pair.expected[0]}, pair.watts};
+    struct kinds_pair other = {.rate = {pair.rate[1], pair.rate[0]},
+                               .expected = {pair.expected[1], pair.expected[0]},
+                               .hope = {pair.hope[1], pair.hope[0]},
+                               .watts = pair.watts};
 
     return swap ? other : pair;
 }
@@ -276,8 +281,10 @@ struct kinds_pair kinds_pair_on(struct kinds *k, int a, int b, int type)
     p = ask(k, x, y, type, 1);
     pair->rate[0] = (float)belief_at_confidence(&p.rate[0], confidence_of(k, x));
     pair->rate[1] = (float)belief_at_confidence(&p.rate[1], confidence_of(k, y));
-    for (int e = 0; e < 2; e++)
+    for (int e = 0; e < 2; e++) {
         pair->expected[e] = (float)p.rate[e].value;
+        pair->hope[e] = (float)belief_at_confidence(&p.rate[e], KINDS_HOPE);
+    }
     pair->watts = (float)p.watts.value;
     if (p.fits < 0.5)
         pair->rate[0] = pair->rate[1] = 0;

@@ -11,12 +11,15 @@
 #include "loop/planner.h"
 
 #define KINDS_MOST 256
+/* What is hoped for is exceeded with this probability. */
+#define KINDS_HOPE 0.1
 
 struct kinds;
 
 struct kinds_alone {
     double rate;     /* at the job's confidence */
     double expected; /* the model's best guess */
+    double hope;     /* what it may turn out to be, see KINDS_HOPE */
     double watts;
     double fits;
 };
@@ -24,6 +27,7 @@ struct kinds_alone {
 struct kinds_pair {
     float rate[2];     /* of the first and the second, at their confidence; 0: cannot */
     float expected[2]; /* the model's best guess */
+    float hope[2];     /* what they may turn out to be */
     float watts;
 };
 

@@ -14,7 +14,7 @@ static void *steady_create(uint64_t seed)
     struct steady *s = mem_new(struct steady);
 
     s->kinds = kinds_create();
-    s->improved_s = -INFINITY;
+    s->improved_s = s->priced_s = -INFINITY;
     rng_stream(&s->rng, seed, STREAM_STEADY);
     return s;
 }
@@ -32,6 +32,7 @@ static void steady_destroy(void *self)
     vec_free(&s->order);
     vec_free(&s->seats);
     vec_free(&s->shown_jobs);
+    vec_free(&s->trials);
     free(s);
 }
 
@@ -82,9 +83,11 @@ static void steady_plan(void *self, const struct optimize_input *in, struct plan
     s->settings = *in->settings;
     if (s->settings.moves)
         s->settings.confidence = s->settings.trial_confidence;
-    s->price = s->settings.progress_watts;
     plan_reset(plan, in);
     steady_load(s, in);
+    steady_set_price(s);
+    steady_settle_trials(s);
+    steady_look(s, steady_view_moving(s));
     steady_mend(s);
     if (in->settings->moves && in->now_s - s->improved_s >= IMPROVE_S) {
         steady_improve(s);
@@ -94,6 +97,7 @@ static void steady_plan(void *self, const struct optimize_input *in, struct plan
     steady_place_waiting(s, plan);
     write_caps(s, plan);
     plan_sleep_idle(plan, in, IDLE_BEFORE_SLEEP_S);
+    plan->learning = s->learning;
 }
 
 const struct planner_ops steady_planner_ops = {

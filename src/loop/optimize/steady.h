@@ -55,6 +55,20 @@ struct steady_type {
     struct power_capped capped[STEADY_CAPS][STEADY_STEPS + 1];
 };
 
+/* How far above the best guess of a rate a place is judged: 0 at the guess, 1 at what is
+ * hoped for. */
+struct steady_view {
+    double alone, pair;
+};
+
+/* A place taken for what it may turn out to be, until it is measured. */
+struct steady_trial {
+    uint64_t job;
+    int device;
+    double at_s;
+    double instead; /* what the place of the best guess was believed to cost, watts */
+};
+
 struct steady {
     const struct optimize_input *in; /* of running jobs and the head of the queue */
     struct optimize_input shown;
@@ -72,7 +86,14 @@ struct steady {
     vec_of(float) memo; /* (types, slots, slots) cost of two, or of one with itself */
     int slots;          /* taken so far */
     double price;       /* of progress, watts a unit; see steady_price.c */
+    double priced_s;    /* when it was last looked at */
     double improved_s;  /* when moves for the sake of cost were last looked for */
+    struct steady_view view;
+    vec_of(struct steady_trial) trials;
+    struct plan_learning learning;
+    double watts_now;      /* of nodes with jobs */
+    double used_joules;    /* since the first round */
+    double guessed_joules; /* expected to be lost by trials so far */
     vec_of(int) order;
 };
 
@@ -95,10 +116,28 @@ struct power_capped steady_under_cap(const struct steady_type *type, int cap,
 double steady_cost(struct steady *s, int type, int a, int b, double *cap);
 /* Watts the node costs for being awake with jobs. */
 double steady_node_cost(const struct steady *s, int node);
+/* May the job have this device at all? */
+bool steady_allowed(const struct steady *s, int job, int device);
 /* What it adds to seat the job there; share: of the node's cost, if it is the first. */
 double steady_add_cost(struct steady *s, int job, int device, double share);
 /* What its place costs now, the node included when it is alone there. */
 double steady_place_cost(struct steady *s, int job);
+
+/* steady_price.c: what the cluster draws, and what progress is worth. */
+void steady_set_price(struct steady *s);
+
+/* steady_explore.c: places are judged by this view from now on. */
+void steady_look(struct steady *s, struct steady_view view);
+struct steady_view steady_view_placing(const struct steady *s);
+struct steady_view steady_view_moving(const struct steady *s);
+/* The job has been given this device, at best guess dearer than another. */
+void steady_note_trial(struct steady *s, int job, int device, double instead,
+                       double dearer);
+/* Compare what trials were measured to cost; after loading. */
+void steady_settle_trials(struct steady *s);
+/* An empty device of the type with the best chance to keep the requirement of a job that
+ * no place is believed to keep; -1: none. */
+int steady_hopeful_place(const struct steady *s, int job);
 
 /* steady_place.c: seats for who waits. */
 void steady_place_waiting(struct steady *s, struct plan *plan);

@@ -18,6 +18,14 @@ struct fare {
     bool here;       /* this very combination runs now */
 };
 
+/* A rate between the best guess and what is hoped for. */
+static double viewed(double expected, double hope, double boldness)
+{
+    if (boldness <= 0 || !(expected > 0) || !(hope > expected))
+        return expected;
+    return expected * pow(hope / expected, boldness);
+}
+
 /* What the job is known to do here without a cap, from its last windows. */
 static double paced_rate(const struct steady *s, int type, int job, double watts)
 {
@@ -89,6 +97,8 @@ static bool ask(struct steady *s, int type, int a, int b, struct fare *fares,
         const struct kinds_alone *alone = kinds_alone_on(s->kinds, x->kind, type);
 
         fares[0] = (struct fare){a, alone->expected, alone->rate, here};
+        if (!here)
+            fares[0].expected = viewed(alone->expected, alone->hope, s->view.alone);
         *watts = alone->watts;
         note_pace(s, type, *watts, &fares[0]);
         return alone->fits >= FITS_LEAST || here;
@@ -96,8 +106,13 @@ static bool ask(struct steady *s, int type, int a, int b, struct fare *fares,
     struct kinds_pair pair =
         kinds_pair_on(s->kinds, x->kind, s->jobs.items[b].kind, type);
 
-    fares[0] = (struct fare){a, (double)pair.expected[0], (double)pair.rate[0], here};
-    fares[1] = (struct fare){b, (double)pair.expected[1], (double)pair.rate[1], here};
+    for (int e = 0; e < 2; e++) {
+        double expected = (double)pair.expected[e];
+
+        fares[e] = (struct fare){e ? b : a, expected, (double)pair.rate[e], here};
+        if (!here)
+            fares[e].expected = viewed(expected, (double)pair.hope[e], s->view.pair);
+    }
     *watts = (double)pair.watts;
     note_pace(s, type, *watts, &fares[0]);
     note_pace(s, type, *watts, &fares[1]);
@@ -189,14 +204,21 @@ static bool shares(const struct steady *s, int job)
     return j->may_share && j->devices == 1 && s->in->settings->share_max > 1;
 }
 
+bool steady_allowed(const struct steady *s, int job, int device)
+{
+    uint64_t allowed = s->jobs.items[job].status->job.types_allowed;
+
+    return s->usable.items[device] &&
+           (!allowed || allowed >> s->in->cluster->devices[device].type & 1);
+}
+
 double steady_add_cost(struct steady *s, int job, int device, double share)
 {
     const struct device *dev = &s->in->cluster->devices[device];
-    uint64_t allowed = s->jobs.items[job].status->job.types_allowed;
     const int *m = steady_members(s, device);
     double cost;
 
-    if (!s->usable.items[device] || m[1] >= 0 || (allowed && !(allowed >> dev->type & 1)))
+    if (m[1] >= 0 || !steady_allowed(s, job, device))
         return STEADY_NEVER;
     if (m[0] >= 0 && (!shares(s, job) || !shares(s, m[0])))
         return STEADY_NEVER;

@@ -80,6 +80,14 @@ static void relocate(struct steady *s, int job, bool mend)
     steady_detach(s, job);
     to = best_place(s, job, from, false, &cost);
     steady_attach(s, job, from);
+    if (mend && cost > 0.1 * STEADY_SHORT_WATTS) {
+        int hopeful = steady_hopeful_place(s, job);
+
+        if (hopeful >= 0) {
+            move(s, job, hopeful);
+            return;
+        }
+    }
     if (to < 0)
         return;
     if (mend ? now - cost > 0.1 * STEADY_SHORT_WATTS
@@ -136,14 +144,6 @@ static double cost_of(struct steady *s, int device, int instead, int of)
                        m[0] == of ? instead : m[0], m[1] == of ? instead : m[1], NULL);
 }
 
-static bool fits_type(const struct steady *s, int job, int device)
-{
-    uint64_t allowed = s->jobs.items[job].status->job.types_allowed;
-
-    return s->usable.items[device] &&
-           (!allowed || allowed >> s->in->cluster->devices[device].type & 1);
-}
-
 /* Exchange two jobs that run on different devices. */
 static void try_swap(struct steady *s, int a, int b)
 {
@@ -153,7 +153,7 @@ static void try_swap(struct steady *s, int a, int b)
 
     if (dx == dy || !may_move(x) || !may_move(y) || h < LEFT_LEAST_S)
         return;
-    if (!fits_type(s, a, dy) || !fits_type(s, b, dx))
+    if (!steady_allowed(s, a, dy) || !steady_allowed(s, b, dx))
         return;
     if ((steady_members(s, dx)[1] >= 0 && !y->status->job.may_share) ||
         (steady_members(s, dy)[1] >= 0 && !x->status->job.may_share))

@@ -112,7 +112,6 @@ static void load_job(struct steady *s, size_t i, size_t seat)
                              .device = -1};
 
     job.unit = unit_of(s, job.kind, status->job.types_allowed);
-    job.worth = service ? 0 : s->price * status->job.devices;
     job.need = need;
     job.keep = need_rate_kept(status, s->in->now_s);
     if (service)
@@ -190,6 +189,7 @@ void steady_load(struct steady *s, const struct optimize_input *in)
         for (int k = in->jobs[i]->device_count - 1; k >= 0; k--)
             steady_attach(s, (int)i, in->jobs[i]->devices[k]);
     s->slots = 0;
+    s->view = (struct steady_view){0};
     vec_reserve(&s->memo,
                 (size_t)in->cluster->type_count * STEADY_MEMO * (size_t)STEADY_MEMO);
 }

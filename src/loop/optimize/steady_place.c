@@ -154,6 +154,26 @@ static bool possible(const struct steady *s, int job)
     return false;
 }
 
+/* Was the place taken for what it may turn out to be?  Then what the best guess would
+ * have taken, and how much less it was believed to cost, is remembered. */
+static void note_if_trial(struct steady *s, int job, int device)
+{
+    struct steady_view bold = s->view;
+    struct seats guess;
+    double taken;
+
+    if (bold.alone <= 0 && bold.pair <= 0)
+        return;
+    steady_look(s, (struct steady_view){0});
+    taken = steady_add_cost(s, job, device, FIRST_SHARE);
+    if (find_single(s, job, &guess) && guess.devices[0] != device) {
+        double node = taken - steady_add_cost(s, job, device, 0);
+
+        steady_note_trial(s, job, device, guess.cost - node, taken - guess.cost);
+    }
+    steady_look(s, bold);
+}
+
 static bool place(struct steady *s, struct plan *plan, int job)
 {
     const struct job_status *status = s->jobs.items[job].status;
@@ -169,6 +189,8 @@ static bool place(struct steady *s, struct plan *plan, int job)
         plan->seats[s->jobs.items[job].seat].reason = UNPLACED_RATE;
         return false;
     }
+    if (status->job.devices == 1)
+        note_if_trial(s, job, seats.devices[0]);
     for (int k = status->job.devices - 1; k >= 0; k--)
         steady_attach(s, job, seats.devices[k]);
     plan_seat(plan, s->jobs.items[job].seat, seats.devices, status->job.devices);
@@ -198,6 +220,9 @@ void steady_place_waiting(struct steady *s, struct plan *plan)
     int tries = WAITING_TRIES;
 
     sort_waiting(s);
+    if (s->order.count > 0)
+        steady_look(s,
+                    s->settings.moves ? steady_view_placing(s) : (struct steady_view){0});
     for (size_t i = 0; i < s->order.count && tries > 0; i++)
         tries -= !place(s, plan, s->order.items[i]);
 }
