@@ -65,6 +65,28 @@ double measure_moves_per_job(const struct sim_result *r)
     return r->moves_per_job;
 }
 
+double measure_trials(const struct sim_result *r)
+{
+    return (double)r->learning.trials;
+}
+
+double measure_trials_better(const struct sim_result *r)
+{
+    return r->learning.settled > 0
+               ? (double)r->learning.better / (double)r->learning.settled
+               : NAN;
+}
+
+double measure_learning_spent_kwh(const struct sim_result *r)
+{
+    return r->learning.spent_joules / 3.6e6;
+}
+
+double measure_learning_earned_kwh(const struct sim_result *r)
+{
+    return r->learning.earned_joules / 3.6e6;
+}
+
 double measure_efficiency_allocated(const struct sim_result *r)
 {
     return r->energy.allocated_s > 0 ? r->useful_h / (r->energy.allocated_s / 3600) : NAN;

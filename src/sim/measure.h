@@ -19,6 +19,10 @@ double measure_sla_jobs(const struct sim_result *r);
 double measure_wait_p50(const struct sim_result *r);
 double measure_wait_p95(const struct sim_result *r);
 double measure_moves_per_job(const struct sim_result *r);
+double measure_trials(const struct sim_result *r);
+double measure_trials_better(const struct sim_result *r); /* share of those measured */
+double measure_learning_spent_kwh(const struct sim_result *r);
+double measure_learning_earned_kwh(const struct sim_result *r);
 double measure_efficiency_allocated(const struct sim_result *r);
 double measure_efficiency_powered(const struct sim_result *r);
 double measure_work_h(const struct sim_result *r);

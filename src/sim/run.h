@@ -60,6 +60,7 @@ struct sim_result {
     long rounds;
     double decision_p50_ms, decision_p99_ms; /* of wall time: differs from run to run */
     struct refine_score estimates;
+    struct plan_learning learning; /* what the planner tried in order to learn */
     struct quarter quarters[QUARTERS_PARTS];
     struct sim_job_result *job_results; /* (jobs) */
     struct sim_recording *recording;    /* NULL: not asked for */

@@ -86,6 +86,40 @@ static void learning_table(struct page *p, int count, const struct facts_load *c
     page_figure_end(p, NULL);
 }
 
+/* What was tried in order to learn, of the policies that try. */
+static void trials_table(struct page *p, int count, const struct facts_load *const *of)
+{
+    page_figure(p, "Places tried in order to learn");
+    str_add(p->out, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">load</th>"
+                    "<th scope=\"col\">trials a run</th>"
+                    "<th scope=\"col\">found better, %</th>"
+                    "<th scope=\"col\">spent, kWh</th>"
+                    "<th scope=\"col\">earned, kWh</th></tr></thead><tbody>\n");
+    for (int s = 0; s < count; s++) {
+        const struct sweep_row *row = learner(of[s])->row;
+        const double cells[] = {sweep_mean(row, measure_trials).mean,
+                                100 * sweep_mean(row, measure_trials_better).mean,
+                                sweep_mean(row, measure_learning_spent_kwh).mean,
+                                sweep_mean(row, measure_learning_earned_kwh).mean};
+
+        str_add(p->out, "<tr><th scope=\"row\">");
+        html_text(p->out, of[s]->label);
+        str_add(p->out, "</th>");
+        for (int c = 0; c < 4; c++) {
+            str_add(p->out, "<td>");
+            html_number(p->out, cells[c], c < 2 ? 0 : 2);
+            str_add(p->out, "</td>");
+        }
+        str_add(p->out, "</tr>\n");
+    }
+    str_add(p->out, "</tbody></table></div>\n");
+    page_figure_end(p,
+                    "A trial is a place taken for what it may turn out to be where the "
+                    "best guess was another. Spent is what was lost until it was "
+                    "measured, earned what the same job saved; later jobs gain too, "
+                    "which is not counted.");
+}
+
 void page_learning(struct page *p)
 {
     const struct facts_load *of[CHART_MAX_SERIES];
@@ -113,6 +147,7 @@ void page_learning(struct page *p)
     str_add(p->out, "<div class=\"grid\">\n");
     learning_chart(p, count, of);
     learning_table(p, count, of);
+    trials_table(p, count, of);
     str_add(p->out, "</div>\n");
     page_quarters(p);
     page_section_end(p);

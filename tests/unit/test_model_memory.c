@@ -1,0 +1,91 @@
+/* test_model_memory.c - a job worked out to be a little too large is tried, not refused
+ */
+#include "loop/belief.h"
+#include "loop/model/learned.h"
+#include "world/gpu.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct model model;
+static struct job job;
+
+static int set_up(void **state)
+{
+    struct gpu_sheet sheets[2] = {*gpu_find("k80"), *gpu_find("v100")};
+
+    (void)state;
+    sheets[0].memory_gb = 12;
+    sheets[1].memory_gb = 16;
+    model = learned_create(sheets, 2, &(struct learned_options){.seed = 1});
+    job = (struct job){.id = 1, .kind = JOB_TRAINING, .devices = 1};
+    strcpy(job.descriptor.family, "large");
+    job.descriptor.batch = 1;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    model.ops->destroy(model.self);
+    return 0;
+}
+
+/* Memory comes from the descriptor: half a GB, and this much a sample. */
+static void begin(double sample_gb)
+{
+    job.descriptor.memory_mb_per_sample = 1000 * sample_gb;
+    model.ops->begin(model.self, &job);
+}
+
+static void a_little_too_large_is_tried_where_it_fits_best(void **state)
+{
+    (void)state;
+    begin(16.5);
+    assert_true(belief_alone(&model, &job, 1).fits > 0.9);
+    assert_true(belief_alone(&model, &job, 0).fits < 0.1);
+}
+
+static void far_too_large_is_not(void **state)
+{
+    (void)state;
+    begin(60);
+    assert_true(belief_alone(&model, &job, 1).fits < 0.01);
+}
+
+static void what_was_seen_to_fail_is_not_tried_again(void **state)
+{
+    struct observation failed = {.where = {.type = 1, .count = 1, .members = {{&job, 1}}},
+                                 .out_of_memory = true};
+
+    (void)state;
+    begin(16.5);
+    model.ops->absorb(model.self, &failed);
+    assert_true(belief_alone(&model, &job, 1).fits < 1e-9);
+    assert_true(belief_alone(&model, &job, 0).fits < 0.5);
+}
+
+static void small_ones_fit_everywhere(void **state)
+{
+    (void)state;
+    begin(2);
+    assert_true(belief_alone(&model, &job, 0).fits > 0.9);
+    assert_true(belief_alone(&model, &job, 1).fits > 0.9);
+}
+
+#define memory_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        memory_test(a_little_too_large_is_tried_where_it_fits_best),
+        memory_test(far_too_large_is_not),
+        memory_test(what_was_seen_to_fail_is_not_tried_again),
+        memory_test(small_ones_fit_everywhere),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
