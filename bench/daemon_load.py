@@ -122,6 +122,20 @@ def metric(socket, name):
     return float(values[0]) if values else None
 
 
+def histogram(socket, name, label=""):
+    """Upper bounds of the median, the 99th percentile and the largest, in ms."""
+    _, text = call(Connection(socket), "GET", "/metrics")
+    buckets = []
+    for line in text.splitlines():
+        if line.startswith(name + "_bucket{") and label in line:
+            bound = line.split('le="')[1].split('"')[0]
+            buckets.append((float(bound.replace("+Inf", "inf")), float(line.split()[-1])))
+    total = buckets[-1][1] if buckets else 0
+    at = lambda q: next((1000 * b for b, n in buckets if n >= q * total), None)
+    return {"count": total, "p50_below_ms": at(0.5), "p99_below_ms": at(0.99),
+            "max_below_ms": str(at(1))} if total else {}
+
+
 def sbatch_rate():
     if not shutil.which("sbatch"):
         return None
@@ -160,6 +174,12 @@ def main():
             "round_mean_ms": round(1000 * (metric(
                 socket, "corgi_decision_duration_seconds_sum") or 0) / max(rounds or 1, 1), 1),
             "adaptations": metric(socket, "corgi_model_adaptations_total"),
+            "server": {
+                "submit": histogram(socket, "corgi_submission_duration_seconds"),
+                "read": histogram(socket, "corgi_http_request_duration_seconds",
+                                  'method="GET"'),
+                "loop_turn_cpu": histogram(socket, "corgi_loop_turn_seconds"),
+            },
             "load_average": os.getloadavg()[0], "sbatch_per_s": sbatch_rate(),
         }
         print(json.dumps(result, indent=2))

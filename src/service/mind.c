@@ -9,7 +9,7 @@
 #include "loop/control.h"
 #include "loop/memo.h"
 #include "loop/model/learned.h"
-#include "loop/optimize/corgi_planner.h"
+#include "loop/optimize/steady.h"
 
 #include <stdlib.h>
 
@@ -53,7 +53,7 @@ struct mind *mind_create(struct reactor *reactor, struct loop *loop,
     m->loop = loop;
     m->options = *options;
     m->planner =
-        (struct planner){&corgi_planner_ops, corgi_planner_ops.create(options->seed)};
+        (struct planner){&steady_planner_ops, steady_planner_ops.create(options->seed)};
     m->model = learned_create(c->types, c->type_count, &how);
     m->memo = memo_create();
     m->adapted_s = clock_wall_s();

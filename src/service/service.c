@@ -10,7 +10,7 @@
 #include "loop/cluster.h"
 #include "loop/memo.h"
 #include "loop/model/learned.h"
-#include "loop/optimize/corgi_planner.h"
+#include "loop/optimize/steady.h"
 #include "service/audit.h"
 #include "service/doors.h"
 #include "service/figures.h"
@@ -176,7 +176,7 @@ static int make_loop(struct service *s, struct err *err)
     if (s->engine.ops->cluster(s->engine.self, &cluster, err) < 0)
         return -1;
     model = learned_create(cluster->types, cluster->type_count, &learned);
-    s->loop = loop_create_take(&how, cluster, model, &corgi_planner_ops);
+    s->loop = loop_create_take(&how, cluster, model, &steady_planner_ops);
     s->memo = memo_create();
     s->remembering = memo_of(s->memo, loop_model(s->loop));
     s->memory = memory_create(loop_cluster(s->loop));

@@ -123,6 +123,30 @@ static double work_out(struct steady *s, int type, int a, int b, double *best_ca
     return best;
 }
 
+struct steady_draw steady_draw(struct steady *s, int type, int a, int b, double cap_watts)
+{
+    const struct steady_type *t = &s->types[type];
+    struct steady_draw draw = {t->idle_watts, true};
+    struct power_capped run;
+    struct fare fares[2];
+    double watts;
+    int cap = 0;
+
+    if (a < 0 || !ask(s, type, a, b, fares, &watts))
+        return draw;
+    while (cap + 1 < t->caps && fabs(t->cap_watts[cap] - cap_watts) > 0.5)
+        cap++;
+    run = steady_under_cap(t, cap, watts);
+    draw.watts = fmax(run.watts, t->idle_watts);
+    for (int i = 0; i < (b < 0 ? 1 : 2); i++) {
+        const struct steady_job *j = &s->jobs.items[fares[i].job];
+        double rate = run.speed * (fares[i].here ? fares[i].expected : fares[i].sure);
+
+        draw.kept = draw.kept && rate >= (run.speed < 1 ? CAP_MARGIN : 1) * j->need;
+    }
+    return draw;
+}
+
 /* The job's place in the memo, its row and column empty at first; -1: it is full. */
 static int slot_of(struct steady *s, int job)
 {
