@@ -15,6 +15,9 @@
 
 /* Adapting takes a thread for seconds; not more often than this. */
 #define ADAPT_GAP_S 30.0
+/* What was measured while the thread adapted is taught on the thread too, until so little
+ * is left that the daemon's thread can do the rest without anybody noticing. */
+#define SWAP_LESSONS 8
 
 struct task { /* what the thread has in hand; the daemon's thread does not touch it */
     struct mind *mind;
@@ -40,6 +43,7 @@ struct mind {
     double adapted_s;              /* when, on the wall's clock */
     bool twin_behind;              /* the thread's model has yet to be adapted too */
     bool adapting, planning;
+    bool swap_due; /* the thread's model is adapted: it becomes the loop's */
     struct mind_stats stats;
 };
 
@@ -138,6 +142,27 @@ static void change_places(struct mind *m)
     drop_lessons(m->lessons.items, m->lessons.count);
     vec_clear(&m->lessons);
     m->model = loop_swap_model(m->loop, adapted);
+    m->stats.exchanged++;
+}
+
+static int hand_over(struct mind *m, struct task *t, struct err *err);
+
+/* Only while the thread has nothing in hand: the model is its own otherwise. */
+static void try_to_change_places(struct mind *m)
+{
+    struct task *t;
+    struct err err = {0};
+
+    if (!m->swap_due || workers_busy(m->workers) > 0)
+        return;
+    if (m->lessons.count <= SWAP_LESSONS) {
+        change_places(m);
+        m->swap_due = false;
+        return;
+    }
+    t = mem_new(struct task); /* teaches and nothing else */
+    if (hand_over(m, t, &err) < 0)
+        log_warn("teaching_refused", LOG_ERR(&err));
 }
 
 static void worked(void *ctx)
@@ -155,14 +180,14 @@ static void worked(void *ctx)
         m->pairs_adapted = learned_count(m->model.self).pairs;
         log_info("model_adapted", LOG_NUM("seconds", t->adapt_s),
                  LOG_U64("pairs", m->pairs_adapted));
-        if (!m->twin_behind)
-            change_places(m);
+        m->swap_due = !m->twin_behind;
         m->twin_behind = !m->twin_behind;
     }
     if (t->draft) {
         m->planning = false;
         t->done(t->ctx, t->draft, &t->timing);
     }
+    try_to_change_places(m);
     free(t);
 }
 
@@ -199,7 +224,7 @@ static bool adapting_is_due(const struct mind *m)
 {
     double since_s = clock_wall_s() - m->adapted_s;
 
-    if (m->adapting || m->planning)
+    if (m->adapting || m->planning || m->swap_due)
         return false;
     if (m->twin_behind)
         return since_s > 1;
@@ -213,6 +238,7 @@ void mind_idle(struct mind *m)
     struct task *t;
     struct err err = {0};
 
+    try_to_change_places(m);
     if (!adapting_is_due(m))
         return;
     t = mem_new(struct task);

@@ -44,7 +44,8 @@ void mind_idle(struct mind *mind);
 
 struct mind_stats {
     uint64_t adapted;
-    double adapt_s; /* the last time */
+    uint64_t exchanged; /* times the loop got the adapted model */
+    double adapt_s;     /* the last time */
     bool adapting;
 };
 struct mind_stats mind_stats(const struct mind *mind);

@@ -229,8 +229,8 @@ static void tick(void *ctx)
 
     audit_flush(s);
     mind_idle(s->mind);
-    if (mind_stats(s->mind).adapted != s->adapted_seen) {
-        s->adapted_seen = mind_stats(s->mind).adapted;
+    if (mind_stats(s->mind).exchanged != s->exchanged_seen) {
+        s->exchanged_seen = mind_stats(s->mind).exchanged;
         service_learned(s);
     }
     sign_of_life(s);

@@ -92,7 +92,7 @@ struct service {
     uint64_t rounds;
     uint64_t newest_event;
     uint64_t stale_plans;
-    uint64_t adapted_seen; /* adaptations of the model that answers know of */
+    uint64_t exchanged_seen; /* exchanges of models that answers know of */
     bool round_wanted, round_running;
     bool starting, draining, failing;
     int exit_status;
