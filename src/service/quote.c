@@ -380,6 +380,37 @@ void quote_make(struct service *s, const struct job *job, struct quote *q)
         model->ops->end(model->self, &asked);
 }
 
+static bool can_be_kept(const struct quote *q)
+{
+    return q->verdict == QUOTE_ACCEPTED || q->verdict == QUOTE_QUEUED;
+}
+
+void quote_service(struct service *s, const struct job *job, int max_replicas,
+                   struct quote *q)
+{
+    bool service = job->kind == JOB_INFERENCE && job->need.kind == NEED_SERVICE;
+    struct quote first;
+
+    quote_make(s, job, &first);
+    *q = first;
+    q->replicas = 1;
+    for (int n = 2; n <= max_replicas && service && !can_be_kept(q); n++) {
+        struct job share = *job;
+
+        share.need.rate /= n;
+        quote_make(s, &share, q);
+        q->replicas = n;
+        q->promised_rate *= n;
+        q->joules *= n;
+        q->joules_low *= n;
+        q->joules_high *= n;
+    }
+    if (can_be_kept(q))
+        return;
+    *q = first;
+    q->replicas = 1;
+}
+
 const char *quote_verdict_name(enum quote_verdict verdict)
 {
     static const char *const names[] = {"accepted", "queued", "counter", "refused"};
@@ -420,6 +451,7 @@ void quote_json(struct json_out *out, const struct service *s, const struct quot
     json_out_key_string(out, "reason", q->reason);
     views_number(out, "promised_rate", q->promised_rate);
     json_out_key_number(out, "confidence", q->confidence);
+    json_out_key_int(out, "replicas", q->replicas > 0 ? q->replicas : 1);
     json_out_key(out, "rate");
     placed ? views_estimate(out, &q->rate) : json_out_null(out);
     json_out_key(out, "watts");

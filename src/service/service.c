@@ -17,6 +17,7 @@
 #include "service/happenings.h"
 #include "service/lifecycle.h"
 #include "service/notify.h"
+#include "service/replicas.h"
 #include "service/restart.h"
 #include "service/rounds.h"
 #include "service/state.h"
@@ -233,6 +234,7 @@ static void tick(void *ctx)
         s->exchanged_seen = mind_stats(s->mind).exchanged;
         service_learned(s);
     }
+    replicas_tick(s);
     sign_of_life(s);
     if (wall_s - s->progress_wall_s > PROGRESS_S && !s->failing) {
         s->progress_wall_s = wall_s;

@@ -94,6 +94,7 @@ struct service {
     uint64_t stale_plans;
     uint64_t exchanged_seen; /* exchanges of models that answers know of */
     bool round_wanted, round_running;
+    bool services_moved; /* demand of a service was measured since the last tick */
     bool starting, draining, failing;
     int exit_status;
     double total_joules;

@@ -4,6 +4,7 @@
 #include "loop/belief.h"
 #include "loop/cluster.h"
 #include "loop/need.h"
+#include "service/replicas.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -250,6 +251,14 @@ static void neighbours(struct json_out *out, const struct service *s,
     json_out_end(out);
 }
 
+static void service_only(struct json_out *out, const struct record *r, int count)
+{
+    if (record_job(r)->kind == JOB_INFERENCE)
+        json_out_int(out, count);
+    else
+        json_out_null(out);
+}
+
 static void running(struct json_out *out, const struct service *s, const struct record *r,
                     const struct job_status *status, const struct auth_identity *who)
 {
@@ -259,7 +268,8 @@ static void running(struct json_out *out, const struct service *s, const struct 
     views_number(out, "promised_rate", r->promised_rate);
     views_number(out, "rate", r->rate);
     views_number(out, "rate_ratio", required > 0 ? r->rate / required : NAN);
-    views_number(out, "demand_rate", r->demand);
+    views_number(out, "demand_rate", replicas_demand(s, r));
+    views_number(out, "latency_s", r->latency_s);
     json_out_key_number(out, "steps_done", status ? status->steps_done : 0);
     views_number(out, "started_s", status ? status->started_s : NAN);
     views_number(out, "placed_s", status ? status->placed_s : NAN);
@@ -270,10 +280,11 @@ static void running(struct json_out *out, const struct service *s, const struct 
     json_out_key_int(out, "restarts", status ? status->restarts : 0);
     json_out_key_int(out, "attempt", r->attempt);
     json_out_key(out, "replicas");
-    if (record_job(r)->kind == JOB_INFERENCE)
-        json_out_int(out, status && status->state == JOB_RUNNING);
-    else
-        json_out_null(out);
+    service_only(out, r, replicas_running(s, r));
+    json_out_key(out, "max_replicas");
+    service_only(out, r, r->max_replicas);
+    json_out_key(out, "replica_of");
+    r->replica_of ? json_out_int(out, (int64_t)r->replica_of) : json_out_null(out);
     json_out_key(out, "devices");
     views_places(out, s, status);
     neighbours(out, s, status, who);
@@ -313,6 +324,7 @@ static void stored_progress(struct json_out *out, const struct service *s,
     views_number(out, "rate", NAN);
     views_number(out, "rate_ratio", NAN);
     views_number(out, "demand_rate", NAN);
+    views_number(out, "latency_s", NAN);
     json_out_key_number(out, "steps_done", p->steps_done);
     views_number(out, "started_s", p->started_s);
     views_number(out, "placed_s", p->placed_s);
@@ -322,6 +334,10 @@ static void stored_progress(struct json_out *out, const struct service *s,
     json_out_key_int(out, "restarts", p->restarts);
     json_out_key_int(out, "attempt", p->attempt);
     json_out_key(out, "replicas");
+    json_out_null(out);
+    json_out_key(out, "max_replicas");
+    json_out_null(out);
+    json_out_key(out, "replica_of");
     json_out_null(out);
     json_out_key(out, "devices");
     views_places_named(out, s, p->devices);

@@ -22,6 +22,17 @@ submit() { api POST /v1/jobs "$1" | field job.id; }
     python3 -c 'import json,sys; assert json.loads(sys.argv[1])["joules"] > 0' "$output"
 }
 
+@test "why a job failed is told, in the engine's words too" {
+    corgid_start
+    id=$(submit '{"total_steps": 5000, "environment": {"CORGI_SIM_EXIT": "3"}}')
+    wait_state "$id" failed
+    run api GET "/v1/jobs/$id"
+    [ "$(field reason <<< "$output")" = "ended with exit status 3: as its environment asked for" ]
+    [ "$(field exit_status <<< "$output")" = 3 ]
+    run env CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" show "$id"
+    [[ $output == *"exit status 3: as its environment asked for"* ]]
+}
+
 @test "the answer to a submission is a quote" {
     corgid_start
     run api POST /v1/jobs '{"total_steps": 1e6, "need": {"kind": "rate", "rate": 0.001}}'

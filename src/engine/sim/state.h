@@ -14,6 +14,11 @@ enum run_state {
     RUN_ENDED,   /* known until a daemon has heard of it */
 };
 
+/* From this long after the submission on, so many requests/s are asked of a service. */
+struct demand_step {
+    double after_s, rate;
+};
+
 /* A job of the world. */
 struct run {
     struct request request;
@@ -33,6 +38,9 @@ struct run {
     double told_s;  /* wall time its end was told */
     int exit_status;
     double speed, speed_after_s;
+    uint64_t service; /* whose requests it shares with the other replicas; its own id */
+    int demand_steps; /* 0: requests come as in the world */
+    struct demand_step demand[SIM_ENGINE_DEMAND_STEPS];
     enum engine_end end;
     int device_count;
     int devices[LOOP_MAX_GANG];
