@@ -4,7 +4,10 @@
 
 load ../support/corgid.bash
 
-setup() { corgid_folder; }
+setup() {
+    corgid_folder
+    sed -i 's/^sim:.*/sim: {speed: 600, measure: 1m}/' "$CORGID_DIR/c.yaml"
+}
 teardown() { corgid_clean; }
 
 # A service: RATE DEMAND [MORE-MEMBERS]

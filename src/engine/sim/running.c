@@ -405,6 +405,8 @@ void sim_engine_advance(struct sim_engine *e, double to_s)
     for (;;) {
         double next = sim_engine_next_s(e);
 
+        if (e->news.count >= SIM_ENGINE_NEWS)
+            return;
         if (next > to_s)
             break;
         e->now_s = fmax(e->now_s, next);
