@@ -270,6 +270,21 @@ static void ended(struct service *s, struct record *r, const struct engine_event
     }
 }
 
+/* Its end was stored when it was told to stop; what it drew until it had is added. */
+static void store_last_joules(struct service *s, const struct record *r)
+{
+    struct store_batch *batch = store_batch_create();
+    struct str devices = {0}, extra = {0};
+    struct store_progress progress;
+
+    tx_progress(s, r, r->final, &progress, &devices, &extra);
+    store_update_progress(batch, r->id, &progress);
+    if (store_commit(s->store, batch, STORE_DURABLE, NULL, NULL, NULL) < 0)
+        store_batch_destroy(batch);
+    str_fini(&devices);
+    str_fini(&extra);
+}
+
 static void on_ended(struct service *s, const struct engine_event *e)
 {
     struct record *r = records_get(s->records, e->job);
@@ -283,6 +298,8 @@ static void on_ended(struct service *s, const struct engine_event *e)
             r->exit_status = 0;
             lifecycle_end(s, NULL, r, JOB_DONE, &(struct why){.code = ""});
         }
+        if (r->final)
+            store_last_joules(s, r);
         if (r->gone)
             records_drop(s->records, r);
         return;

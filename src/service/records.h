@@ -78,6 +78,9 @@ struct record {
     double latency_s;       /* of a service, 99th percentile as measured; NaN */
     double watts;           /* its share of power; NaN */
     double joules, joules_error, joules_modelled;
+    double reference_watts; /* of a device, and rate, had it been placed the usual way: */
+    double reference_rate;  /* see ledger.h; NaN: not known */
+    double saved_joules;    /* against that */
     struct promise_watch watch;
     struct job_status *final;         /* how it ended; NULL: it has not */
     vec_of(struct request *) waiters; /* answered when it is stored */

@@ -123,6 +123,7 @@ static int take_energy(void *ctx, const struct store_energy_sum *sum)
     r->joules = sum->joules;
     r->joules_error = sum->error_joules;
     r->joules_modelled = sum->modelled_joules;
+    r->saved_joules = sum->saved_joules;
     return 0;
 }
 
@@ -301,6 +302,7 @@ static void recall(struct service *s)
 static int take_total(void *ctx, const struct store_energy_sum *sum)
 {
     ((struct service *)ctx)->total_joules = sum->joules;
+    ((struct service *)ctx)->saved_joules = sum->saved_joules;
     return 0;
 }
 

@@ -97,7 +97,7 @@ struct service {
     bool services_moved; /* demand of a service was measured since the last tick */
     bool starting, draining, failing;
     int exit_status;
-    double total_joules;
+    double total_joules, saved_joules;
     double promised_s, kept_s; /* job time under a promise, and of that kept */
     long done, failed, cancelled;
     double policy_changed_s;

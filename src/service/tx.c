@@ -185,6 +185,7 @@ static void add_extra(const struct record *r, struct str *out)
     json_out_key_int(&json, "memory_failures", r->memory_failures);
     json_out_key_number(&json, "joules", r->joules);
     json_out_key_number(&json, "joules_error", r->joules_error);
+    json_out_key_number(&json, "saved_joules", r->saved_joules);
     json_out_end(&json);
 }
 

@@ -4,6 +4,7 @@
 #include "loop/belief.h"
 #include "loop/cluster.h"
 #include "loop/need.h"
+#include "service/energy.h"
 #include "service/replicas.h"
 
 #include <math.h>
@@ -227,11 +228,12 @@ static void ending(struct json_out *out, double ended_s, int exit_status, int si
         json_out_null(out);
 }
 
-static void energy(struct json_out *out, double joules, double error)
+static void energy(struct json_out *out, double joules, double error, double saved)
 {
     json_out_key_number(out, "joules", joules);
     json_out_key_number(out, "joules_low", fmax(0, joules - error));
     json_out_key_number(out, "joules_high", joules + error);
+    views_number(out, "saved_joules", saved);
 }
 
 static void neighbours(struct json_out *out, const struct service *s,
@@ -295,6 +297,7 @@ void views_record(struct json_out *out, const struct service *s, const struct re
                   struct views_how how)
 {
     const struct job_status *status = r->final ? r->final : loop_job(s->loop, r->id);
+    struct energy_so_far so_far = energy_so_far(s, r);
     bool held = r->held;
 
     json_out_begin_object(out);
@@ -302,7 +305,7 @@ void views_record(struct json_out *out, const struct service *s, const struct re
              r->reason_code);
     asked(out, &r->stored->request);
     running(out, s, r, status, how.who);
-    energy(out, r->joules, r->joules_error);
+    energy(out, so_far.joules, so_far.error, r->attempt > 0 ? r->saved_joules : NAN);
     ending(out, r->ended_s, r->exit_status, r->signal);
     if (how.whole)
         views_raw(out, "quote", r->quote_json);
@@ -350,7 +353,7 @@ void views_stored(struct json_out *out, const struct service *s,
 {
     struct extra extra = {.promised_rate = NAN};
     struct json_doc *doc = NULL;
-    double joules = 0, error = 0;
+    double joules = 0, error = 0, saved = NAN;
 
     if (job->progress.extra &&
         json_doc_parse(&doc, job->progress.extra, strlen(job->progress.extra), "extra",
@@ -360,6 +363,7 @@ void views_stored(struct json_out *out, const struct service *s,
         json_value_number(json_value_get(root, "promised_rate"), &extra.promised_rate);
         json_value_number(json_value_get(root, "joules"), &joules);
         json_value_number(json_value_get(root, "joules_error"), &error);
+        json_value_number(json_value_get(root, "saved_joules"), &saved);
         extra.reason_code = json_value_string(json_value_get(root, "reason_code"));
     }
     json_out_begin_object(out);
@@ -367,7 +371,7 @@ void views_stored(struct json_out *out, const struct service *s,
              job->progress.reason, extra.reason_code);
     asked(out, &job->request);
     stored_progress(out, s, &job->progress, &extra);
-    energy(out, joules, error);
+    energy(out, joules, error, saved);
     ending(out, job->progress.ended_s, job->progress.exit_status, job->progress.signal);
     if (how.whole)
         views_raw(out, "quote", quote_json);
