@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "service/mind.h"
 #include "service/replicas.h"
 #include "service/rounds.h"
 
@@ -141,6 +142,8 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
         lifecycle_stop(s, r, ENGINE_STOP_CANCEL);
     if (status)
         loop_end_job(s->loop, r->id, service_now_s(s), NULL);
+    if (s->mind)
+        mind_end(s->mind, &final.job);
     r->final = mem_dup(&final, 1, sizeof(final));
     r->phase = PHASE_ENDED;
     r->ended_s = service_now_s(s);

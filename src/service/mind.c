@@ -22,6 +22,7 @@
 struct task { /* what the thread has in hand; the daemon's thread does not touch it */
     struct mind *mind;
     vec_of(struct seen *) lessons;
+    vec_of(struct job) ended;
     struct draft *draft;
     bool adapt;
     double asked_s;
@@ -39,6 +40,7 @@ struct mind {
     struct model model;            /* likewise */
     struct memo *memo;             /* likewise */
     vec_of(struct seen *) lessons; /* for the next task */
+    vec_of(struct job) ended;      /* likewise */
     size_t pairs_adapted;          /* observations of pairs when last adapted */
     double adapted_s;              /* when, on the wall's clock */
     bool twin_behind;              /* the thread's model has yet to be adapted too */
@@ -85,6 +87,7 @@ void mind_destroy(struct mind *m)
     memo_destroy(m->memo);
     drop_lessons(m->lessons.items, m->lessons.count);
     vec_free(&m->lessons);
+    vec_free(&m->ended);
     free(m);
 }
 
@@ -94,6 +97,11 @@ void mind_learn(struct mind *m, const struct observation *o)
 
     seen_copy(seen, o);
     vec_push(&m->lessons, seen);
+}
+
+void mind_end(struct mind *m, const struct job *job)
+{
+    vec_push(&m->ended, *job);
 }
 
 void mind_recall(struct mind *m, const struct memory *memory)
@@ -115,6 +123,8 @@ static void work(void *ctx)
         memo_forget(m->memo);
     for (size_t i = 0; i < t->lessons.count; i++)
         m->model.ops->absorb(m->model.self, &t->lessons.items[i]->observation);
+    vec_each (struct job, job, &t->ended)
+        m->model.ops->end(m->model.self, job);
     if (t->draft) {
         struct model remembering = memo_of(m->memo, &m->model);
 
@@ -141,6 +151,9 @@ static void change_places(struct mind *m)
         adapted.ops->absorb(adapted.self, &m->lessons.items[i]->observation);
     drop_lessons(m->lessons.items, m->lessons.count);
     vec_clear(&m->lessons);
+    vec_each (struct job, job, &m->ended)
+        adapted.ops->end(adapted.self, job);
+    vec_clear(&m->ended);
     m->model = loop_swap_model(m->loop, adapted);
     m->stats.exchanged++;
 }
@@ -172,6 +185,7 @@ static void worked(void *ctx)
 
     drop_lessons(t->lessons.items, t->lessons.count);
     vec_free(&t->lessons);
+    vec_free(&t->ended);
     if (t->adapt) {
         m->adapting = false;
         m->stats.adapted++;
@@ -197,12 +211,16 @@ static int hand_over(struct mind *m, struct task *t, struct err *err)
     t->asked_s = clock_wall_s();
     for (size_t i = 0; i < m->lessons.count; i++)
         vec_push(&t->lessons, m->lessons.items[i]);
+    vec_each (struct job, job, &m->ended)
+        vec_push(&t->ended, *job);
     if (workers_run(m->workers, work, worked, t, err) < 0) {
         vec_free(&t->lessons);
+        vec_free(&t->ended);
         free(t);
         return -1;
     }
     vec_clear(&m->lessons);
+    vec_clear(&m->ended);
     return 0;
 }
 
@@ -252,8 +270,11 @@ void mind_idle(struct mind *m)
 
 struct mind_stats mind_stats(const struct mind *m)
 {
-    struct mind_stats stats = m->stats;
+    struct mind_stats stats = {0};
 
+    if (!m)
+        return stats;
+    stats = m->stats;
     stats.adapting = m->adapting;
     return stats;
 }

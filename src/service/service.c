@@ -437,6 +437,7 @@ static void end_threads(struct service *s)
     stop_timers(s);
     reactor_watch_destroy(s->engine_watch);
     mind_destroy(s->mind); /* its last plan is dropped */
+    s->mind = NULL;
     if (s->store)
         store_flush(s->store);
     hear_the_rest(s);

@@ -238,6 +238,56 @@ while "STOPPING=1" not in heard:
     grep -q promise_broken "$CORGID_DIR/log"
 }
 
+@test "jobs that are well where they are stay there while others come and go" {
+    corgid_start
+    for i in 1 2 3 4 5 6; do
+        stays[i]=$(submit '{"total_steps": 1e9, "need": {"kind": "rate", "rate": 0.01}}')
+    done
+    for _ in $(seq 20); do
+        submit '{"total_steps": 2e4, "need": {"kind": "rate", "rate": 0.01}}' > /dev/null
+        sleep 0.2
+    done
+    for i in 1 2 3 4 5 6; do
+        run api GET "/v1/jobs/${stays[i]}"
+        [ "$(field state <<< "$output")" = running ]
+        [ "$(field moves <<< "$output")" -le 1 ]
+    done
+}
+
+@test "a drained GPU gets nothing new, and what may not move stays" {
+    corgid_start
+    fixed=$(submit '{"total_steps": 1e9, "move": false, "need": {"kind": "rate", "rate": 0.01}}')
+    wait_state "$fixed" running
+    place=$(api GET "/v1/jobs/$fixed" | field devices.0.name)
+    api POST "/v1/devices/$place/drain" '{"reason": "dust"}' > /dev/null
+    for _ in $(seq 12); do
+        submit '{"total_steps": 2e4}' > /dev/null
+    done
+    sleep 2
+    run api GET "/v1/jobs/$fixed"
+    [ "$(field moves <<< "$output")" = 0 ]
+    [ "$(field devices.0.name <<< "$output")" = "$place" ]
+    [ "$(field neighbours <<< "$output")" = "[]" ]
+}
+
+@test "a limit on the cluster's power holds back starts and says so" {
+    corgid_start
+    awake=$(api GET /v1/summary | field watts)
+    api PATCH /v1/policy '{"power_limit_watts": 3000}' > /dev/null
+    for _ in $(seq 40); do
+        submit '{"total_steps": 1e9, "share": false, "need": {"kind": "rate", "rate": 0.01}}' > /dev/null
+    done
+    sleep 4
+    run api GET '/v1/jobs?state=waiting'
+    [[ $output == *"power limit"* ]]
+    running=$(api GET '/v1/jobs?state=running&limit=100' | python3 -c '
+import json, sys; print(len(json.load(sys.stdin)["jobs"]))')
+    echo "$running run, $awake W at first, now $(api GET /v1/summary | field watts) W"
+    [ "$running" -ge 1 ]
+    [ "$running" -lt 40 ]
+    python3 -c 'import sys; sys.exit(float(sys.argv[1]) > 3000 * 1.1)' "$(api GET /v1/summary | field watts)"
+}
+
 @test "promtool accepts the metrics" {
     command -v promtool > /dev/null || skip "promtool is not installed"
     corgid_start

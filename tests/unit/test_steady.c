@@ -279,6 +279,9 @@ static void under_a_power_limit_fewer_start(void **state)
     assert_in_range(running(), 1, 3);
     assert_true(planned_watts() <= r.settings.power_limit_watts);
     assert_int_equal(r.plan.seats[3].reason, UNPLACED_POLICY);
+    for (int n = 0; n < r.cluster->node_count; n++) /* none is woken for nobody */
+        assert_true(!r.plan.awake[n] || cluster_node_jobs(r.cluster, n) > 0 ||
+                    r.cluster->nodes[n].state == NODE_AWAKE);
 }
 
 static void a_lower_power_limit_caps_before_it_stops(void **state)
