@@ -29,6 +29,7 @@ submit() { api POST /v1/jobs "$1" | field job.id; }
     run api GET "/v1/jobs/$id"
     [ "$(field reason <<< "$output")" = "ended with exit status 3: as its environment asked for" ]
     [ "$(field exit_status <<< "$output")" = 3 ]
+    # shellcheck disable=SC2153  # set by corgid.bash
     run env CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" show "$id"
     [[ $output == *"exit status 3: as its environment asked for"* ]]
 }
