@@ -182,10 +182,11 @@ struct energy_so_far energy_so_far(const struct service *s, const struct record 
     struct energy_so_far e = {r->joules, r->joules_error, r->joules, 0};
     double now_s = service_now_s(s), more;
 
-    if (r->phase != PHASE_RUNNING || !status || !isfinite(r->watts))
+    if (r->phase != PHASE_RUNNING || !status || !isfinite(r->watts) ||
+        !isfinite(r->began_s))
         return e;
     for (int i = 0; i < status->device_count; i++) {
-        double since_s = fmax(s->devices[status->devices[i]].told_s, status->placed_s);
+        double since_s = fmax(s->devices[status->devices[i]].told_s, r->began_s);
 
         e.busy_s += fmax(0, now_s - since_s);
     }

@@ -175,6 +175,7 @@ static void on_started(struct service *s, const struct engine_event *e)
     if (!r || r->attempt != e->attempt || r->phase != PHASE_STARTING)
         return;
     r->phase = PHASE_RUNNING;
+    r->began_s = e->at_s;
     r->start_failures = 0;
 }
 

@@ -85,7 +85,7 @@ struct record *records_add(struct records *r, const struct store_job *job)
     record->ended_s = record->promised_rate = record->rate = record->demand = NAN;
     record->watts = record->expected_start_s = record->expected_end_s = NAN;
     record->rate_at_s = record->predicted_rate = record->latency_s = NAN;
-    record->reference_watts = record->reference_rate = NAN;
+    record->reference_watts = record->reference_rate = record->began_s = NAN;
     record->scaling = (struct scaling){.less_since_s = NAN, .idle_since_s = NAN};
     record->max_replicas = record->shares = record->replica = 1;
     record->watch =

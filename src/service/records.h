@@ -72,6 +72,7 @@ struct record {
     double expected_start_s, expected_end_s;
     double predicted_rate;  /* where it sits now */
     char *quote_json;       /* the quote as it was given */
+    double began_s;         /* the engine said it runs; NaN: has not */
     double rate, rate_at_s; /* measured last; NaN: never */
     double demand;          /* of a service, requests/s; NaN */
     double demand_at_s;     /* measured then */
