@@ -45,7 +45,8 @@ def start(program, folder, speed):
         out.write("state: %s/state\nlisten: {socket: %s/s}\nsim: {speed: %g}\n"
                   "limits: {requests_per_second: 0}\nplanner: {adapt_every: 10}\n" % (folder, folder, speed))
     log = open(os.path.join(folder, "log"), "wb")
-    process = subprocess.Popen([program, "--config", config], stderr=log)
+    process = subprocess.Popen([program, "--config", config], stderr=log,
+                               start_new_session=True)
     for _ in range(400):
         try:
             if call(Connection(folder + "/s"), "GET", "/readyz")[0] == 200:
@@ -83,7 +84,7 @@ class Load:
                 time.sleep(due - time.time())
             body = {"name": "job-%d" % (i % 50), "total_steps": 1e4 + 1e3 * (i % 9),
                     "descriptor": {"family": "family-%d" % (i % 12), "batch": 8 << i % 4},
-                    "need": {"kind": "rate", "rate": 0.01}}
+                    "need": {"kind": "rate", "rate": 0.001}}
             asked = time.time()
             status, answer = call(connection, "POST", "/v1/jobs", body,
                                   {"Idempotency-Key": "load-%d" % i})
@@ -109,6 +110,19 @@ class Load:
         ended.set()
         self.reads = seconds.get()
         reader.join()
+
+
+def raise_priority():
+    """Clients are other machines, as a rule; here they compete with all that runs.  Where
+    sessions are scheduled as groups a priority counts only with one of their own."""
+    try:
+        os.nice(-10)
+        if os.getpid() != os.getsid(0):
+            os.setsid()
+        with open("/proc/self/autogroup", "w", encoding="ascii") as group:
+            group.write("-10")
+    except OSError:
+        pass
 
 
 def count_stored(socket):
@@ -184,6 +198,7 @@ def main():
     parser.add_argument("--sbatch", action="store_true",
                         help="the rate of sbatch beside it, where Slurm runs")
     args = parser.parse_args()
+    raise_priority()
     folder = tempfile.mkdtemp(prefix="corgi-load.", dir=args.dir)
     process = start(os.path.join(args.bin, "corgid"), folder, args.speed)
     try:
@@ -208,7 +223,7 @@ def main():
                                   'method="GET"'),
                 "loop_turn_cpu": histogram(socket, "corgi_loop_turn_seconds"),
             },
-            "cores": os.cpu_count(), "load_average": os.getloadavg()[0],
+            "cores": os.cpu_count(), "client_nice": os.nice(0), "load_average": os.getloadavg()[0],
         }
     finally:
         process.send_signal(signal.SIGTERM)

@@ -6,6 +6,7 @@
 #include "service/figures.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
+#include "service/forecast.h"
 #include "service/quotas.h"
 #include "service/quote.h"
 #include "service/rounds.h"
@@ -168,8 +169,10 @@ static void stored(void *ctx, const struct err *err)
     if (err->code == ERR_NONE)
         lifecycle_enter(s, record);
     answer_waiters(s, record, sub->verdict, err);
-    if (err->code != ERR_NONE)
+    if (err->code != ERR_NONE) {
         records_drop(s->records, record);
+        forecast_forget(s);
+    }
     free(sub);
 }
 

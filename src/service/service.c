@@ -17,18 +17,23 @@
 #include "service/happenings.h"
 #include "service/lifecycle.h"
 #include "service/notify.h"
+#include "service/forecast.h"
 #include "service/replicas.h"
 #include "service/restart.h"
 #include "service/rounds.h"
 #include "service/state.h"
 #include "store/admin.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #define TICK_S       0.2
 #define RETAIN_S     600.0
@@ -351,6 +356,27 @@ static int make_timers(struct service *s, struct err *err)
 
 /* ---- all of it -------------------------------------------------------------------- */
 
+/* Who asks is answered also when jobs use every core.  Threads made later inherit it.
+ * Where sessions are scheduled as groups (sched_autogroup), priorities count only within
+ * one: a daemon with a session of its own raises that too. */
+static void set_priority(int nice)
+{
+    char text[16];
+    int fd;
+
+    if (setpriority(PRIO_PROCESS, 0, nice) < 0) {
+        log_debug("usual_priority", LOG_STR("error", strerror(errno)));
+        return;
+    }
+    fd = getsid(0) == getpid() ? open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return;
+    snprintf(text, sizeof(text), "%d", nice);
+    if (write(fd, text, strlen(text)) < 0)
+        log_debug("usual_priority", LOG_STR("error", strerror(errno)));
+    close(fd);
+}
+
 struct service *service_create_take(struct service_config *config, const char *path,
                                     struct err *err)
 {
@@ -365,8 +391,10 @@ struct service *service_create_take(struct service_config *config, const char *p
     s->state = s->config.state ? mem_strdup(s->config.state) : service_default_state();
     s->journal = file_join(s->state, JOURNAL_FILE);
     s->records = records_create();
+    s->forecast = forecast_create();
     s->classes = intern_create();
     set_log(&s->config.log);
+    set_priority(s->config.nice);
     s->reactor = reactor_create(err);
     if (!s->reactor || open_store(s, err) < 0 || make_engine(s, err) < 0 ||
         make_loop(s, err) < 0 || make_timers(s, err) < 0 || doors_make(s, err) < 0 ||
@@ -465,6 +493,7 @@ void service_destroy(struct service *s)
     memo_destroy(s->memo);
     loop_destroy(s->loop);
     records_destroy(s->records);
+    forecast_destroy(s->forecast);
     audit_fini(s);
     intern_destroy(s->classes);
     reactor_destroy(s->reactor);

@@ -23,6 +23,7 @@ struct mind;
 struct memory;
 struct memo;
 struct figures;
+struct forecast;
 
 /* Who may use how much; -1: no limit. */
 struct quota {
@@ -76,6 +77,7 @@ struct service {
     struct memo *memo; /* answers of the loop's model, until it learns */
     struct model remembering;
     struct records *records;
+    struct forecast *forecast;
     struct device_more *devices; /* (cluster devices) */
     struct node_more *nodes;     /* (cluster nodes) */
     vec_of(struct quota) quotas;
