@@ -6,14 +6,11 @@
 #include "service/audit.h"
 #include "service/figures.h"
 #include "service/handlers.h"
+#include "service/means.h"
 #include "service/notify.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-
-/* Of the store, engines, logs. */
-#define DESCRIPTORS_BESIDE 512
 
 static bool find_token(void *ctx, const char *id, struct auth_token_record *record)
 {
@@ -104,27 +101,12 @@ int doors_open(struct service *s, struct err *err)
     return 0;
 }
 
-/* Shells give a process 1,024 descriptors: fewer than the connections that are allowed.
- * Jobs do not inherit it (engine/local/launch.c). */
-static void raise_descriptors(int connections)
-{
-    rlim_t wanted = (rlim_t)connections + DESCRIPTORS_BESIDE;
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
-        return;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    if (setrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < wanted)
-        log_warn("few_descriptors", LOG_I64("allowed", (int64_t)limit.rlim_cur),
-                 LOG_I64("wanted", (int64_t)wanted));
-}
-
 int doors_make(struct service *s, struct err *err)
 {
     struct server_config config;
     struct name_lists lists;
 
-    raise_descriptors(s->config.limits.connections);
+    means_descriptors(s->config.limits.connections);
     fill_server_config(s, &s->config, &config, &lists);
     s->server = server_create(s->reactor, &config, err);
     free_lists(&lists);

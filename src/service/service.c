@@ -16,6 +16,7 @@
 #include "service/figures.h"
 #include "service/happenings.h"
 #include "service/lifecycle.h"
+#include "service/means.h"
 #include "service/notify.h"
 #include "service/forecast.h"
 #include "service/replicas.h"
@@ -24,16 +25,12 @@
 #include "service/state.h"
 #include "store/admin.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 #define TICK_S       0.2
 #define RETAIN_S     600.0
@@ -356,27 +353,6 @@ static int make_timers(struct service *s, struct err *err)
 
 /* ---- all of it -------------------------------------------------------------------- */
 
-/* Who asks is answered also when jobs use every core.  Threads made later inherit it.
- * Where sessions are scheduled as groups (sched_autogroup), priorities count only within
- * one: a daemon with a session of its own raises that too. */
-static void set_priority(int nice)
-{
-    char text[16];
-    int fd;
-
-    if (setpriority(PRIO_PROCESS, 0, nice) < 0) {
-        log_debug("usual_priority", LOG_STR("error", strerror(errno)));
-        return;
-    }
-    fd = getsid(0) == getpid() ? open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC) : -1;
-    if (fd < 0)
-        return;
-    snprintf(text, sizeof(text), "%d", nice);
-    if (write(fd, text, strlen(text)) < 0)
-        log_debug("usual_priority", LOG_STR("error", strerror(errno)));
-    close(fd);
-}
-
 struct service *service_create_take(struct service_config *config, const char *path,
                                     struct err *err)
 {
@@ -394,7 +370,7 @@ struct service *service_create_take(struct service_config *config, const char *p
     s->forecast = forecast_create();
     s->classes = intern_create();
     set_log(&s->config.log);
-    set_priority(s->config.nice);
+    means_priority(s->config.nice);
     s->reactor = reactor_create(err);
     if (!s->reactor || open_store(s, err) < 0 || make_engine(s, err) < 0 ||
         make_loop(s, err) < 0 || make_timers(s, err) < 0 || doors_make(s, err) < 0 ||
