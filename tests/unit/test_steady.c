@@ -393,6 +393,36 @@ static void coming_and_going_moves_nobody_who_is_well(void **state)
         assert_true(stays[i]->moves <= 1);
 }
 
+/* Two share while there is no room; then there is.  Moves after that. */
+static int moves_once_there_is_room(double steps_left_of_b)
+{
+    struct job_status *a, *b;
+
+    round_init(&r, "corgi", 0, 2, 1);
+    r.settings.sleep = false;
+    a = round_job(&r, 5);
+    b = round_job(&r, 5);
+    b->job.total_steps = 1e6;
+    b->steps_done = 1e6 - steps_left_of_b;
+    r.cluster->devices[1].drained = true;
+    round_plan(&r);
+    assert_int_equal(a->devices[0], b->devices[0]);
+    r.cluster->devices[1].drained = false;
+    r.now_s += 1200;
+    measure(a, 24);
+    measure(b, 24);
+    round_plan(&r);
+    return a->moves + b->moves;
+}
+
+static void nobody_flees_from_a_neighbour_who_is_about_to_end(void **state)
+{
+    (void)state;
+    assert_int_equal(moves_once_there_is_room(1e6), 1);
+    round_fini(&r);
+    assert_int_equal(moves_once_there_is_room(40 * 300), 0);
+}
+
 #define steady_test(f) cmocka_unit_test_teardown(f, tear_down)
 
 int main(void)
@@ -415,6 +445,7 @@ int main(void)
         steady_test(what_a_power_limit_let_start_is_not_stopped_by_jitter),
         steady_test(caps_switched_off_later_are_off),
         steady_test(coming_and_going_moves_nobody_who_is_well),
+        steady_test(nobody_flees_from_a_neighbour_who_is_about_to_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
