@@ -50,7 +50,7 @@ corgi_c_tests(scenario)
 # Much arithmetic on one thread: ten minutes and more under sanitizers, and their parts are
 # in other tests.  ./test leaves the label out there.
 set_property(TEST
-    test_eval_tables test_sim_engine scenario_estimate_eval scenario_policies scenario_optimize_levers
+    test_eval_tables scenario_estimate_eval scenario_policies scenario_optimize_levers
     scenario_optimize_measured scenario_sim_gavel scenario_sim_synthetic
     APPEND PROPERTY LABELS long)
 

@@ -60,7 +60,10 @@ static void document(const struct config_key *keys, const char *lead, struct str
             document(key->keys, str_text(&deeper), out);
         } else if (key->default_text) {
             str_addf(out, "%s%s: ", lead, key->name);
-            add_text(out, key->default_text);
+            if (key->type == CONFIG_INT || key->type == CONFIG_DOUBLE)
+                str_add(out, key->default_text); /* "-10" would be a text */
+            else
+                add_text(out, key->default_text);
             str_add(out, "\n");
         } else {
             str_addf(out, "%s# %s:\n", lead, key->name);

@@ -160,6 +160,12 @@ void json_out_number(struct json_out *out, double number)
         json_out_null(out);
         return;
     }
+    /* Most are whole: no need to try how many digits they take. */
+    if (fabs(number) < 1e15 && number == trunc(number) &&
+        !(number == 0 && signbit(number))) {
+        json_out_int(out, (int64_t)number);
+        return;
+    }
     before_value(out);
     /* 15 digits always survive, 17 always suffice. */
     for (int precision = 15; precision <= 17; precision++) {

@@ -67,6 +67,18 @@ static const struct option_spec options[] = {
     {0},
 };
 
+/* Idle devices save nothing; what a choice cost more has a minus. */
+static const char *view_saved(char text[VIEW_SIZE], double joules)
+{
+    char amount[VIEW_SIZE];
+
+    if (!(fabs(joules) > 0))
+        return NULL;
+    snprintf(text, VIEW_SIZE, "%s%s", joules < 0 ? "-" : "",
+             view_joules(amount, fabs(joules)));
+    return text;
+}
+
 static void add_row(struct view *v, const struct json_value *row, double total)
 {
     double joules = view_number(row, "joules"), gpu_s = view_number(row, "gpu_s");
@@ -96,6 +108,7 @@ static void add_row(struct view *v, const struct json_value *row, double total)
         view_cellf(v, "%.0f%%", 100 * modelled);
     else
         view_cell(v, NULL);
+    view_cell(v, view_saved(a, view_number(row, "saved_joules")));
 }
 
 static int print_rows(const struct energy_args *args, const struct json_value *root,
@@ -107,7 +120,8 @@ static int print_rows(const struct energy_args *args, const struct json_value *r
     char a[VIEW_SIZE];
     int rc;
 
-    view_columns(v, "KEY NAME >ENERGY >RANGE >SHARE >GPU-HOURS >PER-STEP >MODELLED");
+    view_columns(v,
+                 "KEY NAME >ENERGY >RANGE >SHARE >GPU-HOURS >PER-STEP >MODELLED >SAVED");
     for (size_t i = 0; i < json_value_count(rows); i++)
         add_row(v, json_value_item(rows, i), total);
     rc = view_print(v, args->daemon.parsable, err);
@@ -173,7 +187,9 @@ const struct command cmd_energy = {
     .summary = "show energy by user, job, GPU, node or type",
     .help =
         "MODELLED is the share that comes from a model of power and not from a meter; "
-        "RANGE is what the energy of a job on a shared GPU lies between.",
+        "RANGE is what the energy of a job on a shared GPU lies between. SAVED is "
+        "estimated "
+        "against each job alone on the fastest type that was free when it was placed.",
     .examples = "corgi energy --last 7d\ncorgi energy --by job --user ada",
     .options = options,
     .args_size = sizeof(struct energy_args),

@@ -76,6 +76,33 @@ static void print_rates(const struct json_value *job, const char *unit)
     }
 }
 
+/* Of a service: who answers, how many ask, how soon they are answered. */
+static void print_service(const struct json_value *job)
+{
+    double most = view_number(job, "max_replicas"),
+           demand = view_number(job, "demand_rate");
+    double latency = view_number(job, "latency_s"), of = view_number(job, "replica_of");
+    char a[VIEW_SIZE], text[120];
+
+    if (isfinite(of)) {
+        snprintf(text, sizeof(text), "a replica of job %.0f", of);
+        line("service", text);
+    }
+    if (most > 1) {
+        snprintf(text, sizeof(text), "%.0f, %.0f at most", view_number(job, "replicas"),
+                 most);
+        line("replicas", text);
+    }
+    if (isfinite(demand)) {
+        snprintf(text, sizeof(text), "%s requests/s", view_rate(a, demand));
+        line("asked for", text);
+    }
+    if (isfinite(latency)) {
+        snprintf(text, sizeof(text), "p99 %.3g s measured", latency);
+        line("latency", text);
+    }
+}
+
 static void print_places(const struct json_value *job)
 {
     const struct json_value *devices = json_value_get(job, "devices");
@@ -154,6 +181,7 @@ static void print_job(const struct json_value *job)
     line("kind", kind);
     print_need(job, unit);
     print_rates(job, unit);
+    print_service(job);
     print_places(job);
     print_energy(job);
     print_times(job);

@@ -35,7 +35,8 @@ static void print_place(const struct json_value *quote, FILE *out)
         return;
     fprintf(out, "  where     %s%s%s", type, node ? " on " : "", node ? node : "");
     if (json_value_kind(neighbour) == JSON_KIND_OBJECT)
-        fprintf(out, ", beside job %.0f %s", view_number(neighbour, "job"),
+        fprintf(out, ", beside job %.0f%s%s", view_number(neighbour, "job"),
+                view_text(neighbour, "name") ? " " : "",
                 view_text(neighbour, "name") ? view_text(neighbour, "name") : "");
     fputc('\n', out);
 }
@@ -75,6 +76,9 @@ void quote_view_print(const struct json_value *quote, const char *unit, double n
     const char *reason = view_text(quote, "reason");
 
     print_rate(quote, unit, out);
+    if (view_number(quote, "replicas") > 1)
+        fprintf(out, "  replicas  %.0f, each with an equal part\n",
+                view_number(quote, "replicas"));
     print_place(quote, out);
     print_cost(quote, out);
     print_when(quote, now_s, out);

@@ -183,6 +183,7 @@ static const struct schema_field sample_fields[] = {
      .above_min = true},
     NUMBER("rate", 0, API_MAX_RATE),
     NUMBER("demand_rate", 0, API_MAX_RATE),
+    NUMBER("latency_s", 0, 3600),
     NUMBER("steps", 0, API_MAX_STEPS),
     NUMBER("device_watts", 0, 1e5),
     BOOL("out_of_memory"),

@@ -4,6 +4,7 @@
  * itself needs no locks. */
 #include "http/reactor.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "http/reactor_own.h"
@@ -29,6 +30,8 @@ struct reactor {
     pthread_mutex_t lock; /* guards posts */
     vec_of(struct post) posts;
     atomic_bool stopping;
+    void (*turned)(void *ctx, double cpu_s);
+    void *turned_ctx;
     _Atomic pthread_t thread; /* in, or last in, run() or step() */
 };
 
@@ -110,12 +113,24 @@ struct event_base *reactor_base(struct reactor *r)
     return r->base;
 }
 
+void reactor_on_turn(struct reactor *r, void (*turned)(void *ctx, double cpu_s),
+                     void *ctx)
+{
+    r->turned = turned;
+    r->turned_ctx = ctx;
+}
+
 int reactor_run(struct reactor *r, struct err *err)
 {
     r->thread = pthread_self();
-    while (!atomic_load(&r->stopping))
-        if (event_base_loop(r->base, EVLOOP_NO_EXIT_ON_EMPTY) < 0)
+    while (!atomic_load(&r->stopping)) {
+        double began_s = clock_cpu_s();
+
+        if (event_base_loop(r->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY) < 0)
             return err_set(err, ERR_SYSTEM, "the event loop failed");
+        if (r->turned)
+            r->turned(r->turned_ctx, clock_cpu_s() - began_s);
+    }
     atomic_store(&r->stopping, false);
     return 0;
 }

@@ -22,6 +22,11 @@ void reactor_destroy(struct reactor *r); /* NULL is fine */
 int reactor_run(struct reactor *r, struct err *err); /* until reactor_stop() */
 void reactor_stop(struct reactor *r);                /* from any thread */
 
+/* Told after each turn how long its work took, in time of the processor: while it lasts
+ * nobody else is served. */
+void reactor_on_turn(struct reactor *r, void (*turned)(void *ctx, double cpu_s),
+                     void *ctx);
+
 /* Run what is ready, waiting at most that long for something to be: for tests, and for
  * the last words at the end.  0: do not wait. */
 void reactor_step(struct reactor *r, double wait_s);

@@ -8,6 +8,12 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A tenth of the share of a thread that is not nice. */
+#define WORKER_NICE 10
 
 struct task {
     struct workers *workers;
@@ -58,12 +64,21 @@ static struct task *next_task(struct workers *w)
     return task;
 }
 
+/* What is given to workers can wait; who asks the reactor cannot.  On Linux a nice value
+ * belongs to a thread.  Without it things are slower, not wrong. */
+static void yield_to_others(void)
+{
+    if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), WORKER_NICE) < 0)
+        return;
+}
+
 static void *work(void *ctx)
 {
     struct workers *w = ctx;
     struct task *task;
 
     pthread_setname_np(pthread_self(), w->name);
+    yield_to_others();
     while ((task = next_task(w)) != NULL) {
         task->work(task->ctx);
         reactor_post(w->reactor, task_done, task);

@@ -2,6 +2,7 @@
 #include "loop/pace.h"
 
 #include "base/rng.h"
+#include "loop/core/serve.h"
 
 /* The newest window weighs at least this much: noise is smoothed, change is seen. */
 #define NEWEST_WEIGHT 0.25
@@ -35,7 +36,8 @@ void pace_note(struct job_status *status, const struct cluster *cluster,
         *p = (struct pace){.company = company, .cap_watts = cap_watts};
     p->windows++;
     weight = 1.0 / p->windows > NEWEST_WEIGHT ? 1.0 / p->windows : NEWEST_WEIGHT;
-    p->rate += weight * (m->rate - p->rate);
+    /* Of a service that asked for a latency only what it does within that counts. */
+    p->rate += weight * (serve_useful(&status->job, m->rate) - p->rate);
     p->at_s = m->at_s;
 }
 

@@ -72,6 +72,7 @@ struct service_config {
     int engine;  /* enum service_engine */
     char *state; /* folder; NULL: where_state() */
     char *pid_file;
+    int nice; /* of the daemon's threads, where it has the right */
     struct service_listen_config listen;
     struct service_auth_config auth;
     struct service_limit_config limits;

@@ -6,6 +6,7 @@
 #include "service/audit.h"
 #include "service/figures.h"
 #include "service/handlers.h"
+#include "service/means.h"
 #include "service/notify.h"
 
 #include <stdlib.h>
@@ -105,6 +106,7 @@ int doors_make(struct service *s, struct err *err)
     struct server_config config;
     struct name_lists lists;
 
+    means_descriptors(s->config.limits.connections);
     fill_server_config(s, &s->config, &config, &lists);
     s->server = server_create(s->reactor, &config, err);
     free_lists(&lists);

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "loop/belief.h"
 #include "loop/control.h"
+#include "service/ledger.h"
 #include "service/tx.h"
 #include "service/views.h"
 #include "store/energy.h"
@@ -21,25 +22,48 @@ struct part { /* of one job in the energy of its device */
     double joules, error;
 };
 
+static void add_part(struct service *s, struct record *r, int type, struct part *parts,
+                     int *count)
+{
+    double idle = loop_cluster(s->loop)->types[type].idle_watts;
+    struct prediction p;
+
+    if (*count == LOOP_MAX_SHARE)
+        return;
+    p = belief_alone(service_model(s), record_job(r), type);
+    if (r->phase == PHASE_ENDED) /* asking has made the model know it again */
+        service_model(s)->ops->end(service_model(s)->self, record_job(r));
+    parts[(*count)++] = (struct part){.record = r,
+                                      .added = fmax(p.watts.value - idle, 1),
+                                      .spread = (p.watts.high - p.watts.low) / 2};
+}
+
+static bool is_leaving(const struct record *r, int device)
+{
+    for (int i = 0; r->leaving_attempt > 0 && i < r->leaving_count; i++)
+        if (r->leaving_devices[i] == device)
+            return true;
+    return false;
+}
+
+/* Who runs there, and who was told to leave and had not yet: the loop has given the
+ * device to others, but the energy up to now is his. */
 static int find_parts(struct service *s, int device, struct part *parts)
 {
-    const struct cluster *c = loop_cluster(s->loop);
-    const struct device *d = &c->devices[device];
-    double idle = c->types[d->type].idle_watts;
+    const struct device *d = &loop_cluster(s->loop)->devices[device];
+    size_t all_count;
+    struct record *const *all = records_all(s->records, &all_count);
     int count = 0;
 
     for (int i = 0; i < d->job_count; i++) {
-        const struct job_status *status = loop_job(s->loop, d->jobs[i]);
         struct record *r = records_get(s->records, d->jobs[i]);
-        struct prediction p;
 
-        if (!r || r->phase != PHASE_RUNNING)
-            continue;
-        p = belief_alone(service_model(s), &status->job, d->type);
-        parts[count++] = (struct part){.record = r,
-                                       .added = fmax(p.watts.value - idle, 1),
-                                       .spread = (p.watts.high - p.watts.low) / 2};
+        if (r && r->phase == PHASE_RUNNING && !is_leaving(r, device))
+            add_part(s, r, d->type, parts, &count);
     }
+    for (size_t i = 0; i < all_count && s->devices[device].leaving > 0; i++)
+        if (is_leaving(all[i], device))
+            add_part(s, all[i], d->type, parts, &count);
     return count;
 }
 
@@ -84,12 +108,31 @@ static void book_host(struct service *s, struct store_batch *batch, int device,
                                                    .modelled_joules = joules});
 }
 
+/* Joules the usual placement would have taken for what the job did in the window, on one
+ * of its devices; less what it took. */
+static double saved_in(struct service *s, struct record *r, double joules,
+                       double window_s)
+{
+    double rate = isfinite(r->rate) ? r->rate : r->predicted_rate;
+    double usual;
+
+    if (!isfinite(r->reference_watts) && r->phase == PHASE_RUNNING)
+        ledger_reference(s, r);
+    usual = r->reference_watts * window_s;
+    if (record_job(r)->kind == JOB_TRAINING)
+        usual *= rate / r->reference_rate;
+    return isfinite(usual) ? usual - joules : 0;
+}
+
 static void book_part(struct service *s, struct store_batch *batch,
                       const struct engine_event *e, struct part *part, double window_s)
 {
     struct record *r = part->record;
     double modelled = e->modelled ? part->joules : 0;
+    double saved = saved_in(s, r, part->joules, window_s);
 
+    r->saved_joules += saved;
+    s->saved_joules += saved;
     r->joules += part->joules;
     r->joules_error += part->error;
     r->joules_modelled += modelled;
@@ -102,7 +145,8 @@ static void book_part(struct service *s, struct store_batch *batch,
                                                    .joules = part->joules,
                                                    .error_joules = part->error,
                                                    .modelled_joules = modelled,
-                                                   .busy_s = window_s});
+                                                   .busy_s = window_s,
+                                                   .saved_joules = saved});
 }
 
 static void book_idle(struct service *s, struct store_batch *batch,
@@ -130,6 +174,26 @@ static void tell(struct service *s, const struct engine_event *e)
     views_number(&out, "watts", e->watts);
     json_out_end(&out);
     tx_tell(s, "power", NULL, &data);
+}
+
+struct energy_so_far energy_so_far(const struct service *s, const struct record *r)
+{
+    const struct job_status *status = loop_job(s->loop, r->id);
+    struct energy_so_far e = {r->joules, r->joules_error, r->joules, 0};
+    double now_s = service_now_s(s), more;
+
+    if (r->phase != PHASE_RUNNING || !status || !isfinite(r->watts) ||
+        !isfinite(r->began_s))
+        return e;
+    for (int i = 0; i < status->device_count; i++) {
+        double since_s = fmax(s->devices[status->devices[i]].told_s, r->began_s);
+
+        e.busy_s += fmax(0, now_s - since_s);
+    }
+    more = r->watts / record_job(r)->devices * e.busy_s;
+    e.joules += more;
+    e.error += MODEL_ERROR * more;
+    return e;
 }
 
 void energy_power(struct service *s, const struct engine_event *e)

@@ -8,6 +8,15 @@
 
 #include "service/state.h"
 
+/* Up to this moment: what was booked, and since the last word of its devices what it is
+ * believed to have drawn. */
+struct energy_so_far {
+    double joules, error; /* half a 90 % interval */
+    double booked;        /* of that, in the store already */
+    double busy_s;        /* device time of what is not */
+};
+struct energy_so_far energy_so_far(const struct service *s, const struct record *r);
+
 /* ENGINE_POWER. */
 void energy_power(struct service *s, const struct engine_event *event);
 

@@ -20,6 +20,7 @@ struct figures {
     struct metric *error, *covered, *observations, *error_recent, *coverage_recent;
     struct metric *guard, *broken, *promised_s, *kept_s;
     struct metric *commit_s, *store_rows, *store_bytes, *store_failing, *store_waiting;
+    struct metric *turn_s;
     struct metric *streams, *stream_bytes, *connections, *rate_limited;
 };
 
@@ -105,6 +106,10 @@ static void make_daemon(struct figures *f, struct metrics *m)
         metrics_gauge(m, "corgi_store_failing", "1 while the store cannot write.", NULL);
     f->store_waiting = metrics_gauge(m, "corgi_store_waiting_rows",
                                      "Rows that wait for the disk.", NULL);
+    f->turn_s = metrics_histogram(
+        m, "corgi_loop_turn_seconds",
+        "Processor time the state's thread works before it looks for news again.", NULL,
+        seconds, COUNT(seconds));
     f->streams = metrics_gauge(m, "corgi_event_streams", "Clients that follow.", NULL);
     f->stream_bytes = metrics_gauge(m, "corgi_event_buffered_bytes",
                                     "Bytes that wait for slow clients.", NULL);
@@ -260,6 +265,13 @@ static void collect(void *ctx)
     collect_daemon(f, f->service);
 }
 
+static void turned(void *ctx, double cpu_s)
+{
+    struct figures *f = ctx;
+
+    metric_observe(f->turn_s, cpu_s, METRIC_NO_LABELS);
+}
+
 struct figures *figures_create(struct service *s)
 {
     struct figures *f = mem_new(struct figures);
@@ -269,10 +281,13 @@ struct figures *figures_create(struct service *s)
     make_loop(f, s->metrics);
     make_daemon(f, s->metrics);
     metrics_collect(s->metrics, collect, f);
+    reactor_on_turn(s->reactor, turned, f);
     return f;
 }
 
 void figures_destroy(struct figures *f)
 {
+    if (f)
+        reactor_on_turn(f->service->reactor, NULL, NULL);
     free(f);
 }

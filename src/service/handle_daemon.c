@@ -184,8 +184,7 @@ void handle_summary(void *ctx, struct request *r)
     sum_devices(s, &out);
     json_out_key_number(&out, "watts", sum_nodes(s, &out));
     json_out_key_number(&out, "joules", s->total_joules);
-    json_out_key(&out, "saved_joules");
-    json_out_null(&out);
+    json_out_key_number(&out, "saved_joules", s->saved_joules);
     json_out_end(&out);
     request_answer(r, 200, &text);
 }

@@ -2,6 +2,7 @@
 #include "service/handlers.h"
 
 #include "base/mem.h"
+#include "service/energy.h"
 #include "service/views.h"
 #include "store/energy.h"
 
@@ -17,7 +18,7 @@ enum by { BY_TOTAL, BY_JOB, BY_USER, BY_DEVICE, BY_NODE, BY_TYPE };
 struct row {
     char key[LOOP_NAME_SIZE + 16];
     uint64_t job;
-    double joules, error, modelled, busy_s;
+    double joules, error, modelled, busy_s, saved;
 };
 
 struct sums {
@@ -70,7 +71,38 @@ static int sum_row(void *ctx, const struct store_energy_sum *sum)
     row->error += sum->error_joules;
     row->modelled += sum->modelled_joules;
     row->busy_s += sum->busy_s;
+    row->saved += sum->saved_joules;
     return 0;
+}
+
+/* What runs is counted up to this moment: meters are read only now and then, and a young
+ * job would not be seen at all. */
+static void add_running(struct sums *x, const struct store_energy_filter *f)
+{
+    size_t count;
+    struct record *const *all = records_all(x->s->records, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct record *r = all[i];
+        struct energy_so_far e;
+        char key[LOOP_NAME_SIZE + 16];
+        struct row *row;
+
+        if (r->phase != PHASE_RUNNING || (f->job && f->job != r->id) ||
+            (f->user && strcmp(f->user, record_user(r)) != 0))
+            continue;
+        e = energy_so_far(x->s, r);
+        if (x->by == BY_JOB)
+            snprintf(key, sizeof(key), "%llu", (unsigned long long)r->id);
+        else
+            str_copy(key, sizeof(key), record_user(r));
+        row = row_named(x, key);
+        row->job = r->id;
+        row->joules += e.joules - e.booked;
+        row->error += e.error - r->joules_error;
+        row->modelled += e.joules - e.booked;
+        row->busy_s += e.busy_s;
+    }
 }
 
 static int by_joules(const void *a, const void *b)
@@ -148,6 +180,7 @@ static void write_row(struct service *s, struct json_out *out, enum by by,
     json_out_key_number(out, "modelled_share",
                         row->joules > 0 ? row->modelled / row->joules : 0);
     json_out_key_number(out, "gpu_s", row->busy_s);
+    json_out_key_number(out, "saved_joules", row->saved);
     if (by == BY_JOB)
         views_number(out, "steps", status ? status->steps_done : NAN);
 }
@@ -202,6 +235,9 @@ void handle_energy(void *ctx, struct request *r)
         request_fail(r, NULL, &err);
         goto done;
     }
+    if ((x.by == BY_JOB || x.by == BY_USER) && !filter.device &&
+        (filter.to_s <= 0 || filter.to_s >= service_now_s(s)))
+        add_running(&x, &filter);
     if (x.rows.count > 0)
         qsort(x.rows.items, x.rows.count, sizeof(*x.rows.items), by_joules);
     vec_each (struct row, row, &x.rows)

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
+#include "service/replicas.h"
 #include "service/rounds.h"
 #include "service/views.h"
 
@@ -165,7 +166,7 @@ void handle_release_job(void *ctx, struct request *r)
 static void revive(struct service *s, struct request *r, uint64_t id)
 {
     struct store_job *job;
-    struct record *record;
+    struct record *record, was = {0};
     struct job_status status;
     struct err err = {0};
     struct tx *tx;
@@ -174,6 +175,7 @@ static void revive(struct service *s, struct request *r, uint64_t id)
         request_fail(r, NULL, &err);
         return;
     }
+    was.stored = job;
     if (!service_may_touch(request_identity(r), job->request.user)) {
         request_answer_error(r, 403, "forbidden", NULL, "job %llu is another user's",
                              (unsigned long long)id);
@@ -185,19 +187,22 @@ static void revive(struct service *s, struct request *r, uint64_t id)
         goto done;
     }
     job->request.job.types_allowed = job_parse_types(s, job->request.types);
-    status = (struct job_status){.job = job->request.job,
+    replicas_know(&was);
+    status = (struct job_status){.job = replicas_share(&was),
+                                 .demand = NAN,
                                  .state = JOB_WAITING,
-                                 .required_rate = job->request.job.need.rate,
                                  .started_s = job->progress.started_s,
                                  .placed_s = job->progress.placed_s,
                                  .steps_done = job->progress.steps_done,
                                  .moves = job->progress.moves,
                                  .restarts = job->progress.restarts};
+    status.required_rate = status.job.need.rate;
     if (loop_restore(s->loop, &status, &err) < 0) {
         request_fail(r, NULL, &err);
         goto done;
     }
     record = records_add(s->records, job);
+    replicas_know(record);
     record->stored->request.job.types_allowed = job->request.job.types_allowed;
     record->phase = PHASE_WAITING;
     record->attempt = job->progress.attempt;

@@ -7,6 +7,7 @@
 #include "loop/belief.h"
 #include "loop/need.h"
 #include "service/happenings.h"
+#include "service/replicas.h"
 #include "service/views.h"
 #include "store/history.h"
 
@@ -414,11 +415,28 @@ static int take_sample(struct service *s, struct record *r, const struct json_va
         .attempt = attempt,
         .steps = number(v, "steps", NAN),
         .demand = number(v, "demand_rate", NAN),
+        .latency_s = number(v, "latency_s", 0),
         .source = json_value_string(json_value_get(v, "source")),
         .confidence = number(v, "confidence", 1)};
 
     json_value_bool(json_value_get(v, "out_of_memory"), &x.measurement.out_of_memory);
     return happenings_measured(s, r, &x, NULL);
+}
+
+/* Of a service without a replica only whoever takes its requests can tell that there are
+ * some: that wakes it. */
+static void answer_at_zero(struct service *s, struct request *r, struct record *record,
+                           const struct json_value *samples)
+{
+    struct str text = {0};
+    int accepted = 0;
+
+    for (size_t i = 0; i < json_value_count(samples); i++)
+        accepted += number(json_value_item(samples, i), "demand_rate", 0) > 0;
+    if (accepted > 0)
+        replicas_wake(s, record);
+    str_addf(&text, "{\"accepted\":%d}", accepted);
+    request_answer(r, 202, &text);
 }
 
 void handle_report_measurements(void *ctx, struct request *r)
@@ -444,6 +462,10 @@ void handle_report_measurements(void *ctx, struct request *r)
         return;
     }
     attempt = (int)number(body, "attempt", record->attempt);
+    if (replicas_at_zero(record)) {
+        answer_at_zero(s, r, record, samples);
+        return;
+    }
     if (attempt != record->attempt || record->phase != PHASE_RUNNING) {
         request_answer_error(r, 409, "exists", "attempt",
                              "attempt %d of job %llu does not run", attempt,

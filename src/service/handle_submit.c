@@ -6,6 +6,7 @@
 #include "service/figures.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
+#include "service/forecast.h"
 #include "service/quotas.h"
 #include "service/quote.h"
 #include "service/rounds.h"
@@ -140,23 +141,6 @@ struct submission {
     const char *verdict;
 };
 
-static void enter_queue(struct service *s, struct record *record)
-{
-    struct job_status status = {.job = *record_job(record),
-                                .state = JOB_WAITING,
-                                .required_rate = record_job(record)->need.rate,
-                                .started_s = NAN,
-                                .placed_s = NAN,
-                                .held = record->held};
-    struct err err = {0};
-
-    record->phase = PHASE_WAITING;
-    if (loop_restore(s->loop, &status, &err) < 0) /* checked before: our own mistake */
-        lifecycle_end(s, NULL, record, JOB_FAILED,
-                      &(struct why){.code = "not_started", .text = err.text});
-    rounds_poke(s);
-}
-
 static void answer_waiters(struct service *s, struct record *record, const char *verdict,
                            const struct err *err)
 {
@@ -183,10 +167,12 @@ static void stored(void *ctx, const struct err *err)
     struct record *record = records_get(s->records, sub->job);
 
     if (err->code == ERR_NONE)
-        enter_queue(s, record);
+        lifecycle_enter(s, record);
     answer_waiters(s, record, sub->verdict, err);
-    if (err->code != ERR_NONE)
+    if (err->code != ERR_NONE) {
         records_drop(s->records, record);
+        forecast_forget(s);
+    }
     free(sub);
 }
 
@@ -251,6 +237,7 @@ static void take(struct service *s, struct request *r, struct parsed_job *p,
 
     p->job.request.job.id = store_take_id(s->store, STORE_JOB_ID);
     record = records_add(s->records, &p->job);
+    replicas_know(record);
     record->held = p->job.progress.held;
     quote_text(s, q, &quote);
     promise(record, q, str_take(&quote));
@@ -305,7 +292,8 @@ void handle_submit_job(void *ctx, struct request *r)
         request_fail(r, NULL, &err);
         goto done;
     }
-    quote_make(s, &parsed.job.request.job, &q);
+    quote_service(s, &parsed.job.request.job, parsed.replicas.max, &q);
+    job_parse_set_replicas(&parsed, q.replicas);
     if (q.verdict == QUOTE_REFUSED ||
         (q.verdict == QUOTE_COUNTER && !parsed.accept_counter)) {
         answer_refusal(s, r, &q);
@@ -326,15 +314,17 @@ done:
 static void apply_update(struct service *s, struct record *record, struct parsed_job *p)
 {
     struct job_status was = *loop_job(s->loop, record->id);
-    const struct job *job = &p->job.request.job;
+    struct job job;
 
     record_set_request(record, &p->job.request);
-    record->stored->request.job.types_allowed = job->types_allowed;
+    record->stored->request.job.types_allowed = p->job.request.job.types_allowed;
+    replicas_know(record);
+    job = replicas_share(record);
     /* Out and in again with the same state: the loop's copy of the job is its own. */
     loop_end_job(s->loop, record->id, service_now_s(s), NULL);
-    if (was.job.need.kind != job->need.kind || was.job.need.rate != job->need.rate)
-        was.required_rate = job->need.rate;
-    was.job = *job;
+    if (was.job.need.kind != job.need.kind || was.job.need.rate != job.need.rate)
+        was.required_rate = job.need.rate;
+    was.job = job;
     loop_restore(s->loop, &was, NULL);
     service_learned(s);
 }
@@ -358,7 +348,12 @@ void handle_update_job(void *ctx, struct request *r)
         answer_wrong(r, field, &err);
         goto done;
     }
-    quote_make(s, &parsed.job.request.job, &q);
+    quote_service(s, &parsed.job.request.job, record->max_replicas, &q);
+    parsed.replicas = (struct replicas_extra){.scale_to_zero = record->scale_to_zero,
+                                              .max = record->max_replicas,
+                                              .of = record->replica_of,
+                                              .number = record->replica};
+    job_parse_set_replicas(&parsed, q.replicas);
     if (q.verdict == QUOTE_REFUSED || q.verdict == QUOTE_COUNTER) {
         answer_refusal(s, r, &q);
         goto done;
@@ -391,7 +386,7 @@ static int add_what_if(struct service *s, struct request *r,
                        const struct json_value *change, size_t index,
                        const struct parsed_job *base, struct json_out *out)
 {
-    struct parsed_job changed = {.job = base->job};
+    struct parsed_job changed = {.job = base->job, .replicas = base->replicas};
     char field[SCHEMA_PATH_SIZE], path[SCHEMA_PATH_SIZE + 48];
     struct err err = {0};
     struct quote q;
@@ -403,7 +398,7 @@ static int add_what_if(struct service *s, struct request *r,
         request_fail(r, path, &err);
         goto done;
     }
-    quote_make(s, &changed.job.request.job, &q);
+    quote_service(s, &changed.job.request.job, changed.replicas.max, &q);
     json_out_begin_object(out);
     json_out_key(out, "change");
     job_parse_copy(out, change);
@@ -434,7 +429,7 @@ void handle_quote(void *ctx, struct request *r)
         answer_wrong(r, path, &err);
         goto done;
     }
-    quote_make(s, &parsed.job.request.job, &q);
+    quote_service(s, &parsed.job.request.job, parsed.replicas.max, &q);
     json_out_init(&out, &text, false);
     json_out_begin_object(&out);
     json_out_key(&out, "quote");

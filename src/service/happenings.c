@@ -9,6 +9,7 @@
 #include "service/guard.h"
 #include "service/lifecycle.h"
 #include "service/mind.h"
+#include "service/replicas.h"
 #include "service/rounds.h"
 #include "service/views.h"
 #include "store/telemetry.h"
@@ -60,6 +61,7 @@ static void tell_sample(struct service *s, const struct record *r,
     views_number(&out, "rate", x->measurement.rate);
     views_number(&out, "watts", x->measurement.device_watts);
     views_number(&out, "demand_rate", x->demand);
+    views_number(&out, "latency_s", x->latency_s > 0 ? x->latency_s : NAN);
     views_number(&out, "steps_done", r->steps_before + x->steps);
     json_out_end(&out);
     tx_tell(s, "measurement", r, &data);
@@ -70,7 +72,9 @@ static void follow_demand(struct service *s, struct record *r, double demand)
     double before = r->demand;
 
     r->demand = demand;
+    r->demand_at_s = service_now_s(s);
     loop_set_demand(s->loop, r->id, demand, NULL);
+    replicas_measured(s, r);
     if (!isfinite(before) || fabs(demand - before) > 0.2 * fmax(before, 1e-9))
         rounds_poke(s);
 }
@@ -116,6 +120,8 @@ int happenings_measured(struct service *s, struct record *r,
     if (r->attempt != x->attempt || r->phase != PHASE_RUNNING)
         return err_set(err, ERR_NOT_FOUND, "attempt %d of job %llu does not run",
                        x->attempt, (unsigned long long)r->id);
+    if (x->latency_s > 0)
+        r->latency_s = x->latency_s;
     if (isfinite(x->demand))
         follow_demand(s, r, x->demand);
     if (x->measurement.rate > 0) {
@@ -126,7 +132,7 @@ int happenings_measured(struct service *s, struct record *r,
     set_progress(s, r, x->steps);
     store_sample(s, r, x);
     tell_sample(s, r, x);
-    if (x->measurement.rate > 0)
+    if (x->measurement.rate > 0 || x->latency_s > 0)
         guard_check(s, r);
     return rc;
 }
@@ -138,6 +144,7 @@ static void on_measured(struct service *s, const struct engine_event *e)
                                   .attempt = e->attempt,
                                   .steps = e->steps,
                                   .demand = NAN,
+                                  .latency_s = e->latency_s,
                                   .source = e->source,
                                   .confidence = e->confidence};
 
@@ -155,6 +162,8 @@ static void on_demand(struct service *s, const struct engine_event *e)
 
     if (r && r->phase == PHASE_RUNNING)
         follow_demand(s, r, e->measurement.rate);
+    else if (r && e->measurement.rate > 0)
+        replicas_wake(s, r);
 }
 
 /* ---- beginnings and ends ---------------------------------------------------------- */
@@ -166,6 +175,7 @@ static void on_started(struct service *s, const struct engine_event *e)
     if (!r || r->attempt != e->attempt || r->phase != PHASE_STARTING)
         return;
     r->phase = PHASE_RUNNING;
+    r->began_s = e->at_s;
     r->start_failures = 0;
 }
 
@@ -189,17 +199,31 @@ static void out_of_memory(struct service *s, struct record *r,
         lifecycle_requeue(s, NULL, r, &why);
 }
 
+/* Status or signal, and what the engine says of it: only it has seen the job.  Its text
+ * may begin with the status itself. */
+static void describe_failure(const struct engine_event *e, char *text, size_t size)
+{
+    bool more = e->text && *e->text;
+
+    if (more && str_starts(e->text, "exit status"))
+        snprintf(text, size, "ended with %s", e->text);
+    else if (more && str_starts(e->text, "ended by signal"))
+        snprintf(text, size, "%s", e->text);
+    else if (e->signal > 0)
+        snprintf(text, size, "ended by signal %d (%s)%s%s", e->signal,
+                 strsignal(e->signal), more ? ": " : "", more ? e->text : "");
+    else
+        snprintf(text, size, "ended with exit status %d%s%s", e->exit_status,
+                 more ? ": " : "", more ? e->text : "");
+}
+
 static void own_failure(struct service *s, struct record *r, const struct engine_event *e)
 {
-    char text[160];
+    char text[208];
 
     r->exit_status = e->signal > 0 ? -1 : e->exit_status;
     r->signal = e->signal;
-    if (e->signal > 0)
-        snprintf(text, sizeof(text), "ended by signal %d (%s)", e->signal,
-                 strsignal(e->signal));
-    else
-        snprintf(text, sizeof(text), "ended with exit status %d", e->exit_status);
+    describe_failure(e, text, sizeof(text));
     lifecycle_end(s, NULL, r, JOB_FAILED,
                   &(struct why){.code = e->signal > 0 ? "signal" : "exit", .text = text});
 }
@@ -223,7 +247,7 @@ static void ended(struct service *s, struct record *r, const struct engine_event
     switch (e->end) {
     case ENGINE_END_DONE:
         r->exit_status = 0;
-        lifecycle_end(s, NULL, r, JOB_DONE, &(struct why){.code = ""});
+        lifecycle_end(s, NULL, r, JOB_DONE, &(struct why){.code = "", .text = e->text});
         break;
     case ENGINE_END_FAILED:
         own_failure(s, r, e);
@@ -247,6 +271,21 @@ static void ended(struct service *s, struct record *r, const struct engine_event
     }
 }
 
+/* Its end was stored when it was told to stop; what it drew until it had is added. */
+static void store_last_joules(struct service *s, const struct record *r)
+{
+    struct store_batch *batch = store_batch_create();
+    struct str devices = {0}, extra = {0};
+    struct store_progress progress;
+
+    tx_progress(s, r, r->final, &progress, &devices, &extra);
+    store_update_progress(batch, r->id, &progress);
+    if (store_commit(s->store, batch, STORE_DURABLE, NULL, NULL, NULL) < 0)
+        store_batch_destroy(batch);
+    str_fini(&devices);
+    str_fini(&extra);
+}
+
 static void on_ended(struct service *s, const struct engine_event *e)
 {
     struct record *r = records_get(s->records, e->job);
@@ -260,6 +299,8 @@ static void on_ended(struct service *s, const struct engine_event *e)
             r->exit_status = 0;
             lifecycle_end(s, NULL, r, JOB_DONE, &(struct why){.code = ""});
         }
+        if (r->final)
+            store_last_joules(s, r);
         if (r->gone)
             records_drop(s->records, r);
         return;

@@ -12,8 +12,9 @@ void happenings_event(void *service, const struct engine_event *event);
 struct happenings_sample {
     struct measurement measurement;
     int attempt;
-    double steps;  /* NaN: not told */
-    double demand; /* NaN: not told */
+    double steps;     /* NaN: not told */
+    double demand;    /* NaN: not told */
+    double latency_s; /* of a service, 99th percentile; not positive: not told */
     const char *source;
     double confidence;
 };

@@ -308,14 +308,33 @@ static void name_job(struct parsed_job *out, const char *name)
                        : "job");
 }
 
-static void add_extra(const struct json_value *body, struct parsed_job *out)
+void job_parse_set_replicas(struct parsed_job *p, int shares)
 {
     struct str json = {0};
 
-    str_addf(&json, "{\"scale_to_zero\":%s,\"max_replicas\":%d}",
-             flag(body, "scale_to_zero", false) ? "true" : "false",
-             (int)number(body, "max_replicas", 1));
-    out->job.request.extra = keep(out, str_take(&json));
+    p->replicas.shares = shares;
+    replicas_extra(&json, &p->replicas);
+    p->job.request.extra = keep(p, str_take(&json));
+}
+
+/* Only a service has replicas, and each is on one GPU as far as its rate is known. */
+static int parse_replicas(const struct json_value *body, struct parsed_job *out,
+                          char field[SCHEMA_PATH_SIZE], struct err *err)
+{
+    const struct job *job = &out->job.request.job;
+    bool service = job->kind == JOB_INFERENCE && job->need.kind == NEED_SERVICE;
+
+    out->replicas =
+        (struct replicas_extra){.scale_to_zero = flag(body, "scale_to_zero", false),
+                                .max = (int)number(body, "max_replicas", 1)};
+    if (out->replicas.max > 1 && !service)
+        return wrong(field, "max_replicas", err, ERR_INVALID,
+                     "only a service has replicas: kind inference, need service");
+    if (out->replicas.scale_to_zero && !service)
+        return wrong(field, "scale_to_zero", err, ERR_INVALID,
+                     "only a service has replicas: kind inference, need service");
+    job_parse_set_replicas(out, 1);
+    return 0;
 }
 
 int job_parse(struct service *s, const struct auth_identity *who,
@@ -349,11 +368,12 @@ int job_parse(struct service *s, const struct auth_identity *who,
     parse_descriptor(json_value_get(body, "descriptor"), &q->job.descriptor);
     guess_family(out, who->name);
     bound_classes(s, &q->job);
-    add_extra(body, out);
     if (parse_types(s, json_value_get(body, "types"), out, field, err) < 0)
         return -1;
     if (json_value_get(body, "need") &&
         parse_need(s, json_value_get(body, "need"), &q->job, field, err) < 0)
+        return -1;
+    if (parse_replicas(body, out, field, err) < 0)
         return -1;
     return admit_check(&q->job, loop_cluster(s->loop), err);
 }

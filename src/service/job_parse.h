@@ -6,6 +6,7 @@
 #define CORGI_SERVICE_JOB_PARSE_H
 
 #include "http/schema.h"
+#include "service/replicas.h"
 #include "service/state.h"
 
 struct parsed_job {
@@ -13,6 +14,7 @@ struct parsed_job {
     vec_of(char *) texts;
     vec_of(const char *) argv, env;
     bool accept_counter;
+    struct replicas_extra replicas;
 };
 
 /* 0, or -1 with the sentence and the field it is about ("" for none).  End it with
@@ -21,6 +23,9 @@ int job_parse(struct service *s, const struct auth_identity *who,
               const struct json_value *body, struct parsed_job *out,
               char field[SCHEMA_PATH_SIZE], struct err *err);
 void job_parse_fini(struct parsed_job *parsed);
+
+/* Write what is known of replicas into the request. */
+void job_parse_set_replicas(struct parsed_job *parsed, int shares);
 
 /* Lay the members of an update, or of a what-if, over a job. */
 int job_parse_change(struct service *s, const struct json_value *change,

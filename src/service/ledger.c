@@ -69,6 +69,28 @@ static int free_of_type(const struct cluster *c, int type)
     return count;
 }
 
+void ledger_reference(struct service *s, struct record *r)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+    const struct job_status *status = loop_job(s->loop, r->id);
+    int here =
+        status && status->device_count > 0 ? c->devices[status->devices[0]].type : -1;
+
+    r->reference_watts = r->reference_rate = NAN;
+    for (int t = 0; t < c->type_count && here >= 0; t++) {
+        struct prediction p;
+
+        if ((status->job.types_allowed && !(status->job.types_allowed >> t & 1)) ||
+            (t != here && free_of_type(c, t) < status->job.devices))
+            continue;
+        p = belief_alone(service_model(s), &status->job, t);
+        if (p.fits < 0.5 || p.rate[0].value <= r->reference_rate)
+            continue;
+        r->reference_rate = p.rate[0].value;
+        r->reference_watts = p.watts.value;
+    }
+}
+
 static void alternative(struct service *s, struct json_out *out,
                         const struct job_status *status, const struct outlook *here,
                         int type)
@@ -170,6 +192,7 @@ void ledger_placed(struct service *s, struct tx *tx, struct record *r, const cha
                                .reason = reason};
 
     r->predicted_rate = here.rate.value;
+    ledger_reference(s, r);
     r->watts = here.watts;
     r->expected_end_s = service_now_s(s) + left_s;
     names_of(s, status, &devices);

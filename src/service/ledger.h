@@ -8,6 +8,11 @@
 void ledger_placed(struct service *s, struct tx *tx, struct record *r, const char *what,
                    const char *reason);
 
+/* How it would run had it been placed the usual way: alone and without a power limit on
+ * the fastest type of which enough were free, or on which it is.  Noted in its record
+ * when it is placed: what was saved is told against that. */
+void ledger_reference(struct service *s, struct record *r);
+
 /* A decision about a job without a new place: stop, cap, guard. */
 void ledger_note(struct service *s, struct tx *tx, const struct record *r,
                  const char *what, const char *devices, const char *reason);

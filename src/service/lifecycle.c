@@ -3,6 +3,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "service/mind.h"
+#include "service/replicas.h"
 #include "service/rounds.h"
 
 #include <math.h>
@@ -37,8 +39,10 @@ void lifecycle_engine_job(struct record *r, const struct job_status *status,
 
     r->engine_count = status->device_count;
     memcpy(r->engine_devices, status->devices, sizeof(r->engine_devices));
+    r->told = status->job;
+    r->told.need = record_job(r)->need;
     *job = (struct engine_job){
-        .job = &status->job,
+        .job = &r->told,
         .attempt = r->attempt,
         .uid = q->uid,
         .gid = q->gid,
@@ -54,6 +58,24 @@ void lifecycle_engine_job(struct record *r, const struct job_status *status,
         .device_count = status->device_count,
         .devices = status->devices,
     };
+}
+
+void lifecycle_enter(struct service *s, struct record *r)
+{
+    struct job_status status = {.job = replicas_share(r),
+                                .state = JOB_WAITING,
+                                .started_s = NAN,
+                                .placed_s = NAN,
+                                .demand = NAN,
+                                .held = r->held};
+    struct err err = {0};
+
+    status.required_rate = status.job.need.rate;
+    r->phase = PHASE_WAITING;
+    if (loop_restore(s->loop, &status, &err) < 0) /* checked before: our own mistake */
+        lifecycle_end(s, NULL, r, JOB_FAILED,
+                      &(struct why){.code = "not_started", .text = err.text});
+    rounds_poke(s);
 }
 
 /* ---- stopping --------------------------------------------------------------------- */
@@ -92,6 +114,19 @@ static const char *what_of(enum job_state state)
     return state == JOB_DONE ? "done" : state == JOB_FAILED ? "failed" : "cancelled";
 }
 
+/* Its service replaces it, but not without end. */
+static void note_failed_replica(struct service *s, const struct record *r,
+                                enum job_state state)
+{
+    struct record *service =
+        r->replica_of ? records_get(s->records, r->replica_of) : NULL;
+
+    if (!service || state != JOB_FAILED)
+        return;
+    service->scaling.failures++;
+    service->scaling.failed_s = service_now_s(s);
+}
+
 void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
                    enum job_state state, const struct why *why)
 {
@@ -107,6 +142,8 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
         lifecycle_stop(s, r, ENGINE_STOP_CANCEL);
     if (status)
         loop_end_job(s->loop, r->id, service_now_s(s), NULL);
+    if (s->mind)
+        mind_end(s->mind, &final.job);
     r->final = mem_dup(&final, 1, sizeof(final));
     r->phase = PHASE_ENDED;
     r->ended_s = service_now_s(s);
@@ -119,6 +156,8 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
                &(struct tx_step){.what = what_of(state), .from = from, .by = why->by});
     log_info("job_ended", LOG_U64("job", r->id), LOG_STR("state", what_of(state)),
              LOG_STR("reason", r->reason));
+    replicas_end(s, own, r, state);
+    note_failed_replica(s, r, state);
     if (!tx)
         tx_commit(own, NULL, NULL);
     rounds_poke(s);
@@ -136,7 +175,7 @@ void lifecycle_requeue(struct service *s, struct tx *tx, struct record *r,
         loop_requeue(s->loop, r->id, service_now_s(s), NULL);
     r->phase = PHASE_WAITING;
     r->steps_before = status->steps_done;
-    r->rate = r->watts = r->predicted_rate = NAN;
+    r->rate = r->watts = r->predicted_rate = r->latency_s = NAN;
     r->watch.below_since_s = r->watch.checked_s = NAN;
     r->expected_end_s = NAN;
     explain_why(r, why);
@@ -156,7 +195,7 @@ void lifecycle_place(struct service *s, struct tx *tx, struct record *r, bool mo
     r->attempt++;
     r->phase = PHASE_COMMITTING;
     r->steps_before = status->steps_done;
-    r->rate = r->watts = NAN;
+    r->rate = r->watts = r->latency_s = NAN;
     r->watch.below_since_s = r->watch.checked_s = NAN;
     lifecycle_explain(r, "", "%s", "");
     tx_job(tx, r,

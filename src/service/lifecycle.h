@@ -17,6 +17,9 @@ struct why {
 void lifecycle_explain(struct record *r, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* It is stored: into the queue with it. */
+void lifecycle_enter(struct service *s, struct record *r);
+
 /* The job is over.  Stops what runs of it.  With a tx its rows go there and the caller
  * commits, else it is committed here. */
 void lifecycle_end(struct service *s, struct tx *tx, struct record *r,

@@ -9,16 +9,20 @@
 #include "loop/control.h"
 #include "loop/memo.h"
 #include "loop/model/learned.h"
-#include "loop/optimize/corgi_planner.h"
+#include "loop/optimize/steady.h"
 
 #include <stdlib.h>
 
 /* Adapting takes a thread for seconds; not more often than this. */
 #define ADAPT_GAP_S 30.0
+/* What was measured while the thread adapted is taught on the thread too, until so little
+ * is left that the daemon's thread can do the rest without anybody noticing. */
+#define SWAP_LESSONS 8
 
 struct task { /* what the thread has in hand; the daemon's thread does not touch it */
     struct mind *mind;
     vec_of(struct seen *) lessons;
+    vec_of(struct job) ended;
     struct draft *draft;
     bool adapt;
     double asked_s;
@@ -36,10 +40,12 @@ struct mind {
     struct model model;            /* likewise */
     struct memo *memo;             /* likewise */
     vec_of(struct seen *) lessons; /* for the next task */
+    vec_of(struct job) ended;      /* likewise */
     size_t pairs_adapted;          /* observations of pairs when last adapted */
     double adapted_s;              /* when, on the wall's clock */
     bool twin_behind;              /* the thread's model has yet to be adapted too */
     bool adapting, planning;
+    bool swap_due; /* the thread's model is adapted: it becomes the loop's */
     struct mind_stats stats;
 };
 
@@ -53,7 +59,7 @@ struct mind *mind_create(struct reactor *reactor, struct loop *loop,
     m->loop = loop;
     m->options = *options;
     m->planner =
-        (struct planner){&corgi_planner_ops, corgi_planner_ops.create(options->seed)};
+        (struct planner){&steady_planner_ops, steady_planner_ops.create(options->seed)};
     m->model = learned_create(c->types, c->type_count, &how);
     m->memo = memo_create();
     m->adapted_s = clock_wall_s();
@@ -81,6 +87,7 @@ void mind_destroy(struct mind *m)
     memo_destroy(m->memo);
     drop_lessons(m->lessons.items, m->lessons.count);
     vec_free(&m->lessons);
+    vec_free(&m->ended);
     free(m);
 }
 
@@ -90,6 +97,11 @@ void mind_learn(struct mind *m, const struct observation *o)
 
     seen_copy(seen, o);
     vec_push(&m->lessons, seen);
+}
+
+void mind_end(struct mind *m, const struct job *job)
+{
+    vec_push(&m->ended, *job);
 }
 
 void mind_recall(struct mind *m, const struct memory *memory)
@@ -111,6 +123,8 @@ static void work(void *ctx)
         memo_forget(m->memo);
     for (size_t i = 0; i < t->lessons.count; i++)
         m->model.ops->absorb(m->model.self, &t->lessons.items[i]->observation);
+    vec_each (struct job, job, &t->ended)
+        m->model.ops->end(m->model.self, job);
     if (t->draft) {
         struct model remembering = memo_of(m->memo, &m->model);
 
@@ -137,7 +151,31 @@ static void change_places(struct mind *m)
         adapted.ops->absorb(adapted.self, &m->lessons.items[i]->observation);
     drop_lessons(m->lessons.items, m->lessons.count);
     vec_clear(&m->lessons);
+    vec_each (struct job, job, &m->ended)
+        adapted.ops->end(adapted.self, job);
+    vec_clear(&m->ended);
     m->model = loop_swap_model(m->loop, adapted);
+    m->stats.exchanged++;
+}
+
+static int hand_over(struct mind *m, struct task *t, struct err *err);
+
+/* Only while the thread has nothing in hand: the model is its own otherwise. */
+static void try_to_change_places(struct mind *m)
+{
+    struct task *t;
+    struct err err = {0};
+
+    if (!m->swap_due || workers_busy(m->workers) > 0)
+        return;
+    if (m->lessons.count <= SWAP_LESSONS) {
+        change_places(m);
+        m->swap_due = false;
+        return;
+    }
+    t = mem_new(struct task); /* teaches and nothing else */
+    if (hand_over(m, t, &err) < 0)
+        log_warn("teaching_refused", LOG_ERR(&err));
 }
 
 static void worked(void *ctx)
@@ -147,6 +185,7 @@ static void worked(void *ctx)
 
     drop_lessons(t->lessons.items, t->lessons.count);
     vec_free(&t->lessons);
+    vec_free(&t->ended);
     if (t->adapt) {
         m->adapting = false;
         m->stats.adapted++;
@@ -155,14 +194,14 @@ static void worked(void *ctx)
         m->pairs_adapted = learned_count(m->model.self).pairs;
         log_info("model_adapted", LOG_NUM("seconds", t->adapt_s),
                  LOG_U64("pairs", m->pairs_adapted));
-        if (!m->twin_behind)
-            change_places(m);
+        m->swap_due = !m->twin_behind;
         m->twin_behind = !m->twin_behind;
     }
     if (t->draft) {
         m->planning = false;
         t->done(t->ctx, t->draft, &t->timing);
     }
+    try_to_change_places(m);
     free(t);
 }
 
@@ -172,12 +211,16 @@ static int hand_over(struct mind *m, struct task *t, struct err *err)
     t->asked_s = clock_wall_s();
     for (size_t i = 0; i < m->lessons.count; i++)
         vec_push(&t->lessons, m->lessons.items[i]);
+    vec_each (struct job, job, &m->ended)
+        vec_push(&t->ended, *job);
     if (workers_run(m->workers, work, worked, t, err) < 0) {
         vec_free(&t->lessons);
+        vec_free(&t->ended);
         free(t);
         return -1;
     }
     vec_clear(&m->lessons);
+    vec_clear(&m->ended);
     return 0;
 }
 
@@ -199,7 +242,7 @@ static bool adapting_is_due(const struct mind *m)
 {
     double since_s = clock_wall_s() - m->adapted_s;
 
-    if (m->adapting || m->planning)
+    if (m->adapting || m->planning || m->swap_due)
         return false;
     if (m->twin_behind)
         return since_s > 1;
@@ -213,6 +256,7 @@ void mind_idle(struct mind *m)
     struct task *t;
     struct err err = {0};
 
+    try_to_change_places(m);
     if (!adapting_is_due(m))
         return;
     t = mem_new(struct task);
@@ -226,8 +270,11 @@ void mind_idle(struct mind *m)
 
 struct mind_stats mind_stats(const struct mind *m)
 {
-    struct mind_stats stats = m->stats;
+    struct mind_stats stats = {0};
 
+    if (!m)
+        return stats;
+    stats = m->stats;
     stats.adapting = m->adapting;
     return stats;
 }

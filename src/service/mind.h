@@ -27,6 +27,9 @@ void mind_destroy(struct mind *mind); /* NULL is fine */
 /* What the loop's model has absorbed too. */
 void mind_learn(struct mind *mind, const struct observation *seen);
 
+/* A job has ended: the thread's model, which knows it from plans, lets go of it. */
+void mind_end(struct mind *mind, const struct job *job);
+
 /* At the start: teach the thread's model, on the caller's thread. */
 void mind_recall(struct mind *mind, const struct memory *memory);
 
@@ -44,9 +47,11 @@ void mind_idle(struct mind *mind);
 
 struct mind_stats {
     uint64_t adapted;
-    double adapt_s; /* the last time */
+    uint64_t exchanged; /* times the loop got the adapted model */
+    double adapt_s;     /* the last time */
     bool adapting;
 };
-struct mind_stats mind_stats(const struct mind *mind);
+struct mind_stats
+mind_stats(const struct mind *mind); /* NULL: nothing yet, or any more */
 
 #endif

@@ -5,6 +5,7 @@
 #include "loop/belief.h"
 #include "loop/cluster.h"
 #include "loop/need.h"
+#include "service/forecast.h"
 #include "service/views.h"
 
 #include <math.h>
@@ -133,50 +134,6 @@ static void try_sharing(struct search *f, int type)
             tries += try_beside(f, d);
 }
 
-static int count_ahead(const struct service *s, const struct job *job)
-{
-    size_t count;
-    struct record *const *all = records_all(s->records, &count);
-    int ahead = 0;
-
-    for (size_t i = 0; i < count; i++)
-        ahead += all[i]->phase <= PHASE_WAITING && !all[i]->held && !all[i]->over_quota &&
-                 all[i]->id != job->id && record_job(all[i])->priority >= job->priority;
-    return ahead;
-}
-
-/* ---- when ------------------------------------------------------------------------- */
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* When enough of what runs will have ended for those ahead and for this one. */
-static double expected_start_s(const struct service *s, int places)
-{
-    size_t count, n = 0;
-    struct record *const *all = records_all(s->records, &count);
-    double *ends = mem_array(double, count + 1);
-    double now_s = service_now_s(s), start_s = NAN, sum = 0;
-
-    for (size_t i = 0; i < count; i++)
-        if (record_has_devices(all[i]) && isfinite(all[i]->expected_end_s))
-            ends[n++] = fmax(all[i]->expected_end_s, now_s);
-    if (n > 0) {
-        qsort(ends, n, sizeof(*ends), by_value);
-        for (size_t i = 0; i < n; i++)
-            sum += ends[i] - now_s;
-        start_s = (size_t)places <= n ? ends[places - 1]
-                                      : ends[n - 1] + ((double)places - (double)n) * sum /
-                                                          (double)n / (double)n;
-    }
-    free(ends);
-    return start_s;
-}
-
 static void set_energy(struct quote *q, const struct job *job)
 {
     double watts = q->watts.value * job->devices;
@@ -302,7 +259,7 @@ static void queue_it(struct search *f, struct quote *q, const struct admission *
     q->type = a->type;
     q->rate = a->rate;
     q->watts = a->watts;
-    q->start_s = expected_start_s(f->s, f->ahead + f->job->devices);
+    q->start_s = forecast_start_s(f->s, f->ahead + f->job->devices);
     if (f->ahead > 0)
         snprintf(q->reason, sizeof(q->reason), "waits for a device; %d jobs are ahead",
                  f->ahead);
@@ -371,13 +328,44 @@ void quote_make(struct service *s, const struct job *job, struct quote *q)
                         .start_s = NAN,
                         .end_s = NAN};
     f.needed = q->needed = need_rate_now(&fresh, now_s);
-    f.ahead = count_ahead(s, job);
+    f.ahead = forecast_ahead(s, job);
     model->ops->begin(model->self, &asked);
     admit_decide(&asked, loop_cluster(s->loop), model, settings, &answer);
     decide(&f, q, &answer, now_s);
     set_energy(q, job);
     if (asked.id == ASKED_ID)
         model->ops->end(model->self, &asked);
+}
+
+static bool can_be_kept(const struct quote *q)
+{
+    return q->verdict == QUOTE_ACCEPTED || q->verdict == QUOTE_QUEUED;
+}
+
+void quote_service(struct service *s, const struct job *job, int max_replicas,
+                   struct quote *q)
+{
+    bool service = job->kind == JOB_INFERENCE && job->need.kind == NEED_SERVICE;
+    struct quote first;
+
+    quote_make(s, job, &first);
+    *q = first;
+    q->replicas = 1;
+    for (int n = 2; n <= max_replicas && service && !can_be_kept(q); n++) {
+        struct job share = *job;
+
+        share.need.rate /= n;
+        quote_make(s, &share, q);
+        q->replicas = n;
+        q->promised_rate *= n;
+        q->joules *= n;
+        q->joules_low *= n;
+        q->joules_high *= n;
+    }
+    if (can_be_kept(q))
+        return;
+    *q = first;
+    q->replicas = 1;
 }
 
 const char *quote_verdict_name(enum quote_verdict verdict)
@@ -420,6 +408,7 @@ void quote_json(struct json_out *out, const struct service *s, const struct quot
     json_out_key_string(out, "reason", q->reason);
     views_number(out, "promised_rate", q->promised_rate);
     json_out_key_number(out, "confidence", q->confidence);
+    json_out_key_int(out, "replicas", q->replicas > 0 ? q->replicas : 1);
     json_out_key(out, "rate");
     placed ? views_estimate(out, &q->rate) : json_out_null(out);
     json_out_key(out, "watts");

@@ -22,6 +22,7 @@ struct quote_offer {
 struct quote {
     enum quote_verdict verdict;
     char reason[208];
+    int replicas;         /* of a service: that share the rate */
     double needed;        /* rate asked for, now */
     double promised_rate; /* NaN: none */
     double confidence;
@@ -38,6 +39,10 @@ struct quote {
 
 /* The job must have passed admit_check(); its id may be 0. */
 void quote_make(struct service *s, const struct job *job, struct quote *q);
+
+/* A service with several replicas: split into as few shares as can be promised. */
+void quote_service(struct service *s, const struct job *job, int max_replicas,
+                   struct quote *q);
 
 void quote_json(struct json_out *out, const struct service *s, const struct quote *q);
 const char *quote_verdict_name(enum quote_verdict verdict);

@@ -84,7 +84,10 @@ struct record *records_add(struct records *r, const struct store_job *job)
     record->exit_status = -1;
     record->ended_s = record->promised_rate = record->rate = record->demand = NAN;
     record->watts = record->expected_start_s = record->expected_end_s = NAN;
-    record->rate_at_s = record->predicted_rate = NAN;
+    record->rate_at_s = record->predicted_rate = record->latency_s = NAN;
+    record->reference_watts = record->reference_rate = record->began_s = NAN;
+    record->scaling = (struct scaling){.less_since_s = NAN, .idle_since_s = NAN};
+    record->max_replicas = record->shares = record->replica = 1;
     record->watch =
         (struct promise_watch){.below_since_s = NAN, .acted_s = NAN, .checked_s = NAN};
     vec_push(&r->all, record);

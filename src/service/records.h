@@ -29,6 +29,17 @@ struct promise_watch {
     int stage;            /* what was tried last */
 };
 
+/* How a service's replicas follow its demand. */
+struct scaling {
+    double less_since_s; /* fewer would do; NaN: not so */
+    double idle_since_s; /* nobody asks; NaN: not so */
+    double late_s;       /* when a replica was last added for latency */
+    double failed_s;     /* when a replica last failed */
+    int failures;        /* in a row */
+    int running;         /* replicas, and since when so many */
+    double running_since_s;
+};
+
 struct record {
     struct store_job *stored; /* request and its strings; progress is below */
     uint64_t id;
@@ -39,6 +50,11 @@ struct record {
     bool dirty;      /* the store could not take its last change */
     bool scale_to_zero;
     int max_replicas;
+    int shares;          /* of the rate asked for: a replica carries one */
+    uint64_t replica_of; /* the service it belongs to; 0: none */
+    int replica;         /* its number there */
+    struct scaling scaling;
+    struct job told; /* as the engine was told: what was asked for, not a share */
     int attempt;
     int engine_count; /* devices of the attempt the engine was told of */
     int engine_devices[LOOP_MAX_GANG];
@@ -56,10 +72,16 @@ struct record {
     double expected_start_s, expected_end_s;
     double predicted_rate;  /* where it sits now */
     char *quote_json;       /* the quote as it was given */
+    double began_s;         /* the engine said it runs; NaN: has not */
     double rate, rate_at_s; /* measured last; NaN: never */
     double demand;          /* of a service, requests/s; NaN */
+    double demand_at_s;     /* measured then */
+    double latency_s;       /* of a service, 99th percentile as measured; NaN */
     double watts;           /* its share of power; NaN */
     double joules, joules_error, joules_modelled;
+    double reference_watts; /* of a device, and rate, had it been placed the usual way: */
+    double reference_rate;  /* see ledger.h; NaN: not known */
+    double saved_joules;    /* against that */
     struct promise_watch watch;
     struct job_status *final;         /* how it ended; NULL: it has not */
     vec_of(struct request *) waiters; /* answered when it is stored */

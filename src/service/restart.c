@@ -10,6 +10,7 @@
 #include "service/lifecycle.h"
 #include "service/mind.h"
 #include "service/quotas.h"
+#include "service/replicas.h"
 #include "store/energy.h"
 #include "store/events.h"
 #include "store/models.h"
@@ -87,7 +88,7 @@ static int find_devices(const struct service *s, const char *names, int *devices
 static void fill_status(struct service *s, const struct record *r,
                         const struct store_progress *p, struct job_status *status)
 {
-    *status = (struct job_status){.job = *record_job(r),
+    *status = (struct job_status){.job = replicas_share(r),
                                   .state = p->state,
                                   .required_rate = p->required_rate,
                                   .started_s = p->started_s,
@@ -95,7 +96,8 @@ static void fill_status(struct service *s, const struct record *r,
                                   .steps_done = p->steps_done,
                                   .moves = p->moves,
                                   .restarts = p->restarts,
-                                  .held = p->held};
+                                  .demand = NAN,
+                                  .held = r->held};
     if (p->state != JOB_RUNNING)
         return;
     status->device_count = find_devices(s, p->devices, status->devices);
@@ -121,6 +123,7 @@ static int take_energy(void *ctx, const struct store_energy_sum *sum)
     r->joules = sum->joules;
     r->joules_error = sum->error_joules;
     r->joules_modelled = sum->modelled_joules;
+    r->saved_joules = sum->saved_joules;
     return 0;
 }
 
@@ -138,6 +141,9 @@ static int take_job(void *ctx, const struct store_job *stored)
     r->attempt = p->attempt;
     str_copy(r->reason, sizeof(r->reason), p->reason ? p->reason : "");
     read_extra(r, p->extra);
+    replicas_know(r);
+    if (replicas_at_zero(r)) /* nobody could tell of requests meanwhile: see */
+        r->held = false;
     fill_status(s, r, p, &status);
     if (loop_restore(s->loop, &status, &err) < 0) {
         log_warn("restore_failed", LOG_U64("job", r->id), LOG_ERR(&err));
@@ -296,6 +302,7 @@ static void recall(struct service *s)
 static int take_total(void *ctx, const struct store_energy_sum *sum)
 {
     ((struct service *)ctx)->total_joules = sum->joules;
+    ((struct service *)ctx)->saved_joules = sum->saved_joules;
     return 0;
 }
 

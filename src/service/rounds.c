@@ -11,6 +11,7 @@
 #include "service/ledger.h"
 #include "service/lifecycle.h"
 #include "service/mind.h"
+#include "service/forecast.h"
 #include "service/quotas.h"
 #include "store/settings.h"
 
@@ -279,6 +280,7 @@ void rounds_due(void *ctx)
     s->round_wanted = false;
     s->rounds++;
     quotas_apply(s);
+    forecast_forget(s);
     draft = draft_create(s->loop, service_now_s(s), worth_a_look(s));
     s->round_running = true;
     if (mind_plan(s->mind, draft, planned, s, &err) == 0)

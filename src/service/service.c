@@ -10,13 +10,16 @@
 #include "loop/cluster.h"
 #include "loop/memo.h"
 #include "loop/model/learned.h"
-#include "loop/optimize/corgi_planner.h"
+#include "loop/optimize/steady.h"
 #include "service/audit.h"
 #include "service/doors.h"
 #include "service/figures.h"
 #include "service/happenings.h"
 #include "service/lifecycle.h"
+#include "service/means.h"
 #include "service/notify.h"
+#include "service/forecast.h"
+#include "service/replicas.h"
 #include "service/restart.h"
 #include "service/rounds.h"
 #include "service/state.h"
@@ -176,7 +179,7 @@ static int make_loop(struct service *s, struct err *err)
     if (s->engine.ops->cluster(s->engine.self, &cluster, err) < 0)
         return -1;
     model = learned_create(cluster->types, cluster->type_count, &learned);
-    s->loop = loop_create_take(&how, cluster, model, &corgi_planner_ops);
+    s->loop = loop_create_take(&how, cluster, model, &steady_planner_ops);
     s->memo = memo_create();
     s->remembering = memo_of(s->memo, loop_model(s->loop));
     s->memory = memory_create(loop_cluster(s->loop));
@@ -229,10 +232,11 @@ static void tick(void *ctx)
 
     audit_flush(s);
     mind_idle(s->mind);
-    if (mind_stats(s->mind).adapted != s->adapted_seen) {
-        s->adapted_seen = mind_stats(s->mind).adapted;
+    if (mind_stats(s->mind).exchanged != s->exchanged_seen) {
+        s->exchanged_seen = mind_stats(s->mind).exchanged;
         service_learned(s);
     }
+    replicas_tick(s);
     sign_of_life(s);
     if (wall_s - s->progress_wall_s > PROGRESS_S && !s->failing) {
         s->progress_wall_s = wall_s;
@@ -363,8 +367,10 @@ struct service *service_create_take(struct service_config *config, const char *p
     s->state = s->config.state ? mem_strdup(s->config.state) : service_default_state();
     s->journal = file_join(s->state, JOURNAL_FILE);
     s->records = records_create();
+    s->forecast = forecast_create();
     s->classes = intern_create();
     set_log(&s->config.log);
+    means_priority(s->config.nice);
     s->reactor = reactor_create(err);
     if (!s->reactor || open_store(s, err) < 0 || make_engine(s, err) < 0 ||
         make_loop(s, err) < 0 || make_timers(s, err) < 0 || doors_make(s, err) < 0 ||
@@ -435,6 +441,7 @@ static void end_threads(struct service *s)
     stop_timers(s);
     reactor_watch_destroy(s->engine_watch);
     mind_destroy(s->mind); /* its last plan is dropped */
+    s->mind = NULL;
     if (s->store)
         store_flush(s->store);
     hear_the_rest(s);
@@ -462,6 +469,7 @@ void service_destroy(struct service *s)
     memo_destroy(s->memo);
     loop_destroy(s->loop);
     records_destroy(s->records);
+    forecast_destroy(s->forecast);
     audit_fini(s);
     intern_destroy(s->classes);
     reactor_destroy(s->reactor);

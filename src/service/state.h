@@ -23,6 +23,7 @@ struct mind;
 struct memory;
 struct memo;
 struct figures;
+struct forecast;
 
 /* Who may use how much; -1: no limit. */
 struct quota {
@@ -76,6 +77,7 @@ struct service {
     struct memo *memo; /* answers of the loop's model, until it learns */
     struct model remembering;
     struct records *records;
+    struct forecast *forecast;
     struct device_more *devices; /* (cluster devices) */
     struct node_more *nodes;     /* (cluster nodes) */
     vec_of(struct quota) quotas;
@@ -92,11 +94,12 @@ struct service {
     uint64_t rounds;
     uint64_t newest_event;
     uint64_t stale_plans;
-    uint64_t adapted_seen; /* adaptations of the model that answers know of */
+    uint64_t exchanged_seen; /* exchanges of models that answers know of */
     bool round_wanted, round_running;
+    bool services_moved; /* demand of a service was measured since the last tick */
     bool starting, draining, failing;
     int exit_status;
-    double total_joules;
+    double total_joules, saved_joules;
     double promised_s, kept_s; /* job time under a promise, and of that kept */
     long done, failed, cancelled;
     double policy_changed_s;

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "service/forecast.h"
 #include "service/views.h"
 #include "store/events.h"
 
@@ -185,6 +186,7 @@ static void add_extra(const struct record *r, struct str *out)
     json_out_key_int(&json, "memory_failures", r->memory_failures);
     json_out_key_number(&json, "joules", r->joules);
     json_out_key_number(&json, "joules_error", r->joules_error);
+    json_out_key_number(&json, "saved_joules", r->saved_joules);
     json_out_end(&json);
 }
 
@@ -260,6 +262,10 @@ void tx_job_was(struct tx *tx, struct record *r, const struct job_status *status
                                         .attempt = r->attempt,
                                         .devices = progress.devices});
     add_event(tx, r, status, step);
+    if (step->first)
+        forecast_joined(tx->service, r);
+    else
+        forecast_forget(tx->service);
     vec_push(&tx->jobs, r->id);
     r->dirty = false;
     str_fini(&devices);

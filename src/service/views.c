@@ -4,6 +4,8 @@
 #include "loop/belief.h"
 #include "loop/cluster.h"
 #include "loop/need.h"
+#include "service/energy.h"
+#include "service/replicas.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -226,11 +228,12 @@ static void ending(struct json_out *out, double ended_s, int exit_status, int si
         json_out_null(out);
 }
 
-static void energy(struct json_out *out, double joules, double error)
+static void energy(struct json_out *out, double joules, double error, double saved)
 {
     json_out_key_number(out, "joules", joules);
     json_out_key_number(out, "joules_low", fmax(0, joules - error));
     json_out_key_number(out, "joules_high", joules + error);
+    views_number(out, "saved_joules", saved);
 }
 
 static void neighbours(struct json_out *out, const struct service *s,
@@ -250,6 +253,14 @@ static void neighbours(struct json_out *out, const struct service *s,
     json_out_end(out);
 }
 
+static void service_only(struct json_out *out, const struct record *r, int count)
+{
+    if (record_job(r)->kind == JOB_INFERENCE)
+        json_out_int(out, count);
+    else
+        json_out_null(out);
+}
+
 static void running(struct json_out *out, const struct service *s, const struct record *r,
                     const struct job_status *status, const struct auth_identity *who)
 {
@@ -259,7 +270,8 @@ static void running(struct json_out *out, const struct service *s, const struct 
     views_number(out, "promised_rate", r->promised_rate);
     views_number(out, "rate", r->rate);
     views_number(out, "rate_ratio", required > 0 ? r->rate / required : NAN);
-    views_number(out, "demand_rate", r->demand);
+    views_number(out, "demand_rate", replicas_demand(s, r));
+    views_number(out, "latency_s", r->latency_s);
     json_out_key_number(out, "steps_done", status ? status->steps_done : 0);
     views_number(out, "started_s", status ? status->started_s : NAN);
     views_number(out, "placed_s", status ? status->placed_s : NAN);
@@ -270,10 +282,11 @@ static void running(struct json_out *out, const struct service *s, const struct 
     json_out_key_int(out, "restarts", status ? status->restarts : 0);
     json_out_key_int(out, "attempt", r->attempt);
     json_out_key(out, "replicas");
-    if (record_job(r)->kind == JOB_INFERENCE)
-        json_out_int(out, status && status->state == JOB_RUNNING);
-    else
-        json_out_null(out);
+    service_only(out, r, replicas_running(s, r));
+    json_out_key(out, "max_replicas");
+    service_only(out, r, r->max_replicas);
+    json_out_key(out, "replica_of");
+    r->replica_of ? json_out_int(out, (int64_t)r->replica_of) : json_out_null(out);
     json_out_key(out, "devices");
     views_places(out, s, status);
     neighbours(out, s, status, who);
@@ -284,6 +297,7 @@ void views_record(struct json_out *out, const struct service *s, const struct re
                   struct views_how how)
 {
     const struct job_status *status = r->final ? r->final : loop_job(s->loop, r->id);
+    struct energy_so_far so_far = energy_so_far(s, r);
     bool held = r->held;
 
     json_out_begin_object(out);
@@ -291,7 +305,7 @@ void views_record(struct json_out *out, const struct service *s, const struct re
              r->reason_code);
     asked(out, &r->stored->request);
     running(out, s, r, status, how.who);
-    energy(out, r->joules, r->joules_error);
+    energy(out, so_far.joules, so_far.error, r->attempt > 0 ? r->saved_joules : NAN);
     ending(out, r->ended_s, r->exit_status, r->signal);
     if (how.whole)
         views_raw(out, "quote", r->quote_json);
@@ -313,6 +327,7 @@ static void stored_progress(struct json_out *out, const struct service *s,
     views_number(out, "rate", NAN);
     views_number(out, "rate_ratio", NAN);
     views_number(out, "demand_rate", NAN);
+    views_number(out, "latency_s", NAN);
     json_out_key_number(out, "steps_done", p->steps_done);
     views_number(out, "started_s", p->started_s);
     views_number(out, "placed_s", p->placed_s);
@@ -322,6 +337,10 @@ static void stored_progress(struct json_out *out, const struct service *s,
     json_out_key_int(out, "restarts", p->restarts);
     json_out_key_int(out, "attempt", p->attempt);
     json_out_key(out, "replicas");
+    json_out_null(out);
+    json_out_key(out, "max_replicas");
+    json_out_null(out);
+    json_out_key(out, "replica_of");
     json_out_null(out);
     json_out_key(out, "devices");
     views_places_named(out, s, p->devices);
@@ -334,7 +353,7 @@ void views_stored(struct json_out *out, const struct service *s,
 {
     struct extra extra = {.promised_rate = NAN};
     struct json_doc *doc = NULL;
-    double joules = 0, error = 0;
+    double joules = 0, error = 0, saved = NAN;
 
     if (job->progress.extra &&
         json_doc_parse(&doc, job->progress.extra, strlen(job->progress.extra), "extra",
@@ -344,6 +363,7 @@ void views_stored(struct json_out *out, const struct service *s,
         json_value_number(json_value_get(root, "promised_rate"), &extra.promised_rate);
         json_value_number(json_value_get(root, "joules"), &joules);
         json_value_number(json_value_get(root, "joules_error"), &error);
+        json_value_number(json_value_get(root, "saved_joules"), &saved);
         extra.reason_code = json_value_string(json_value_get(root, "reason_code"));
     }
     json_out_begin_object(out);
@@ -351,7 +371,7 @@ void views_stored(struct json_out *out, const struct service *s,
              job->progress.reason, extra.reason_code);
     asked(out, &job->request);
     stored_progress(out, s, &job->progress, &extra);
-    energy(out, joules, error);
+    energy(out, joules, error, saved);
     ending(out, job->progress.ended_s, job->progress.exit_status, job->progress.signal);
     if (how.whole)
         views_raw(out, "quote", quote_json);

@@ -22,6 +22,18 @@ submit() { api POST /v1/jobs "$1" | field job.id; }
     python3 -c 'import json,sys; assert json.loads(sys.argv[1])["joules"] > 0' "$output"
 }
 
+@test "why a job failed is told, in the engine's words too" {
+    corgid_start
+    id=$(submit '{"total_steps": 5000, "environment": {"CORGI_SIM_EXIT": "3"}}')
+    wait_state "$id" failed
+    run api GET "/v1/jobs/$id"
+    [ "$(field reason <<< "$output")" = "ended with exit status 3: as its environment asked for" ]
+    [ "$(field exit_status <<< "$output")" = 3 ]
+    # shellcheck disable=SC2153  # set by corgid.bash
+    run env CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" show "$id"
+    [[ $output == *"exit status 3: as its environment asked for"* ]]
+}
+
 @test "the answer to a submission is a quote" {
     corgid_start
     run api POST /v1/jobs '{"total_steps": 1e6, "need": {"kind": "rate", "rate": 0.001}}'
@@ -225,6 +237,62 @@ while "STOPPING=1" not in heard:
     done
     [[ $output == *'below the promise'* ]]
     grep -q promise_broken "$CORGID_DIR/log"
+}
+
+@test "jobs that are well where they are stay there while others come and go" {
+    corgid_start
+    for i in 1 2 3 4 5 6; do
+        stays[i]=$(submit '{"total_steps": 1e9, "need": {"kind": "rate", "rate": 0.01}}')
+    done
+    for _ in $(seq 20); do
+        submit '{"total_steps": 2e4, "need": {"kind": "rate", "rate": 0.01}}' > /dev/null
+        sleep 0.2
+    done
+    moves=0
+    for i in 1 2 3 4 5 6; do
+        run api GET "/v1/jobs/${stays[i]}"
+        [ "$(field state <<< "$output")" = running ]
+        moves=$((moves + $(field moves <<< "$output")))
+    done
+    # A plan from scratch every round moves each several times an hour.
+    hours=$(python3 -c 'import sys; print(int(1 + (float(sys.argv[1]) - float(sys.argv[2])) / 3600))' \
+        "$(api GET /v1/version | field now_s)" "$(api GET "/v1/jobs/${stays[1]}" | field submitted_s)")
+    echo "$moves moves of 6 jobs in $hours hours"
+    [ "$moves" -le $((6 * hours)) ]
+}
+
+@test "a drained GPU gets nothing new, and what may not move stays" {
+    corgid_start
+    fixed=$(submit '{"total_steps": 1e9, "move": false, "need": {"kind": "rate", "rate": 0.01}}')
+    wait_state "$fixed" running
+    place=$(api GET "/v1/jobs/$fixed" | field devices.0.name)
+    api POST "/v1/devices/$place/drain" '{"reason": "dust"}' > /dev/null
+    for _ in $(seq 12); do
+        submit '{"total_steps": 2e4}' > /dev/null
+    done
+    sleep 2
+    run api GET "/v1/jobs/$fixed"
+    [ "$(field moves <<< "$output")" = 0 ]
+    [ "$(field devices.0.name <<< "$output")" = "$place" ]
+    [ "$(field neighbours <<< "$output")" = "[]" ]
+}
+
+@test "a limit on the cluster's power holds back starts and says so" {
+    corgid_start
+    awake=$(api GET /v1/summary | field watts)
+    api PATCH /v1/policy '{"power_limit_watts": 3000}' > /dev/null
+    for _ in $(seq 40); do
+        submit '{"total_steps": 1e9, "share": false, "need": {"kind": "rate", "rate": 0.01}}' > /dev/null
+    done
+    sleep 4
+    run api GET '/v1/jobs?state=waiting'
+    [[ $output == *"power limit"* ]]
+    running=$(api GET '/v1/jobs?state=running&limit=100' | python3 -c '
+import json, sys; print(len(json.load(sys.stdin)["jobs"]))')
+    echo "$running run, $awake W at first, now $(api GET /v1/summary | field watts) W"
+    [ "$running" -ge 1 ]
+    [ "$running" -lt 40 ]
+    python3 -c 'import sys; sys.exit(float(sys.argv[1]) > 3000 * 1.1)' "$(api GET /v1/summary | field watts)"
 }
 
 @test "promtool accepts the metrics" {

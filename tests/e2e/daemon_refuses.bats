@@ -25,6 +25,21 @@ teardown() { corgid_clean; }
     [ "$status" -eq 0 ]
 }
 
+@test "a million jobs in a list are refused also where bodies may be that large" {
+    echo 'limits: {body_kb: 65536}' >> "$CORGID_DIR/c.yaml"
+    corgid_start
+    run python3 - "$CORGID_SOCKET" "$BATS_TEST_DIRNAME/../support" <<'PYTHON'
+import sys
+sys.path.insert(0, sys.argv[2])
+import malformed
+malformed.million(sys.argv[1])
+assert malformed.jobs(malformed.Connection(sys.argv[1])) == 0
+PYTHON
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(api_status GET /readyz)" = 200 ]
+}
+
 # Files may not grow beyond so many kilobytes, as if the disk were full.
 start_with_small_disk() { # kilobytes
     (

@@ -29,7 +29,9 @@ JOBS = [
     ({"descriptor": {"batch": -1}}, "descriptor.batch"), ({"command": []}, "command"),
     ({"command": [""]}, "command[0]"), ({"directory": "relative"}, "directory"),
     ({"environment": {"A=B": "x"}}, "environment"), ({"environment": {"": "x"}}, "environment"),
-    ({"priority": 1e9}, "priority"), ([], None), ("text", None), (None, None), (3, None),
+    ({"priority": 1e9}, "priority"), ({"max_replicas": 0}, "max_replicas"),
+    ({"max_replicas": 65}, "max_replicas"), ({"max_replicas": 2}, "max_replicas"),
+    ({"scale_to_zero": True}, "scale_to_zero"), ({"scale_to_zero": 1}, "scale_to_zero"), ([], None), ("text", None), (None, None), (3, None),
 ]
 TEXTS = ["{", "", "[" * 100000, '{"gpus": 1, "gpus": 2}', '{"gpus": NaN}', "\x00", "{}{}",
          '{"name": "\ud800"}'.encode("utf-8", "surrogatepass"), b'\xff\xfe{"gpus":1}']
@@ -81,6 +83,31 @@ def mutate(draw, text):
     return bytes(data)
 
 
+def million(path):
+    """A million jobs in a list, a million samples: too large, or, where bodies may be that
+    large, not a job, and not so many samples."""
+    listed = "[" + ",".join(['{"gpus":1}'] * 10**6) + "]"
+    samples = '{"job":1,"samples":[' + ",".join(['{"at_s":1,"window_s":1}'] * 10**6) + "]}"
+    for route, text, field in (("/v1/jobs", listed, None), ("/v1/measurements", samples, "samples")):
+        head = ("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                "Content-Length: %d\r\n\r\n" % (route, len(text))).encode()
+        connection = sockets.socket(sockets.AF_UNIX)
+        connection.settimeout(60)
+        connection.connect(path)
+        try:
+            connection.sendall(head + text.encode())
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # refused by its length, before it was sent
+        answer = connection.recv(65536).decode()
+        connection.close()
+        status, body = int(answer.split()[1]), json.loads(answer.split("\r\n\r\n", 1)[1])
+        assert status in (400, 413), (status, body)
+        assert body["error"]["message"]
+        assert status == 413 or not field or body["error"]["field"] == field, body
+    refuse(Connection(path), "POST", "/v1/measurements",
+           {"job": 1, "samples": [{"at_s": 1, "window_s": 1}] * 1001}, "samples")
+
+
 def main():
     path = sys.argv[1]
     connection = Connection(path)
@@ -97,6 +124,9 @@ def main():
         refuse(connection, "GET", "/v1/jobs?" + query, None, None)
     refuse(connection, "POST", "/v1/measurements",
            {"job": 1, "samples": [{"at_s": 1, "window_s": 0}]}, "samples[0].window_s")
+    refuse(connection, "POST", "/v1/measurements",
+           {"job": 1, "samples": [{"at_s": 1, "window_s": 1, "latency_s": -1}]},
+           "samples[0].latency_s")
     refuse(connection, "PATCH", "/v1/policy", {"share": 9}, "share")
     refuse(connection, "PATCH", "/v1/policy", {}, None)
     refuse(connection, "GET", "/v1/jobs/0", None, None)
@@ -105,6 +135,7 @@ def main():
     refuse(connection, "GET", "/nothing", None, None)
     refuse(connection, "DELETE", "/v1/jobs", None, None)
     wire(path)
+    million(path)
     assert jobs(Connection(path)) == before, "something was taken"
     draw, taken = random.Random(1), 0
     text = json.dumps({"hold": True, "name": "n", "gpus": 2, "need": {"kind": "rate", "rate": 1e8}})

@@ -2,7 +2,6 @@
 #include "engine/sim/sim_engine.h"
 
 #include "base/str.h"
-#include "base/vec.h"
 #include "loop/cluster.h"
 
 #include <math.h>
@@ -16,35 +15,31 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+/* How often each kind of event came, and the last of it: years of a world are millions.
+ */
 struct heard {
-    vec_of(struct engine_event) events;
+    size_t count[ENGINE_WARNING + 1];
+    struct engine_event last[ENGINE_WARNING + 1];
 };
 
 static void hear(void *ctx, const struct engine_event *e)
 {
     struct heard *h = ctx;
 
-    vec_push(&h->events, *e);
+    h->count[e->kind]++;
+    h->last[e->kind] = *e;
+    h->last[e->kind].text = NULL; /* not ours to keep */
 }
 
 static size_t count_of(const struct heard *h, enum engine_event_kind kind)
 {
-    size_t count = 0;
-
-    vec_each (struct engine_event, e, &h->events)
-        count += e->kind == kind;
-    return count;
+    return h->count[kind];
 }
 
 static const struct engine_event *last_of(const struct heard *h,
                                           enum engine_event_kind kind)
 {
-    const struct engine_event *found = NULL;
-
-    vec_each (struct engine_event, e, &h->events)
-        if (e->kind == kind)
-            found = e;
-    return found;
+    return h->count[kind] > 0 ? &h->last[kind] : NULL;
 }
 
 static struct engine make(struct heard *h, const char *journal)
@@ -69,7 +64,7 @@ static struct engine make(struct heard *h, const char *journal)
 static void finish(struct engine *e, struct heard *h)
 {
     e->ops->destroy(e->self);
-    vec_free(&h->events);
+    *h = (struct heard){0};
 }
 
 static struct job some_job(uint64_t id, double steps)
@@ -241,6 +236,84 @@ static void the_environment_can_make_a_job_fail(void **state)
     finish(&e, &h);
 }
 
+/* ---- services --------------------------------------------------------------------- */
+
+static struct job some_service(uint64_t id, double rate)
+{
+    struct job job = some_job(id, 0);
+
+    job.kind = JOB_INFERENCE;
+    job.need = (struct requirement){.kind = NEED_SERVICE, .rate = rate};
+    job.submitted_s = 1000;
+    return job;
+}
+
+static void requests_come_as_the_environment_says(void **state)
+{
+    static const char *const env[] = {"CORGI_SIM_DEMAND=5@0,50@600,0@1200", NULL};
+    struct heard h = {0};
+    struct engine e = make(&h, NULL);
+    struct job job = some_service(1, 10);
+    struct engine_job start = attempt_of(&job, 1, &(int){40});
+
+    (void)state;
+    start.env = env;
+    e.ops->start(e.self, &start, NULL);
+    e.ops->dispatch(e.self, 1500);
+    assert_true(fabs(last_of(&h, ENGINE_DEMAND)->measurement.rate - 5) < 1e-6);
+    assert_true(last_of(&h, ENGINE_MEASURED)->latency_s > 0);
+    e.ops->dispatch(e.self, 2100);
+    assert_true(fabs(last_of(&h, ENGINE_DEMAND)->measurement.rate - 50) < 1e-6);
+    e.ops->dispatch(e.self, 2700);
+    assert_true(last_of(&h, ENGINE_DEMAND)->measurement.rate <= 0);
+    finish(&e, &h);
+}
+
+static void replicas_share_the_requests_and_answer_sooner(void **state)
+{
+    static const char *const first[] = {"CORGI_SIM_DEMAND=8@0", NULL};
+    static const char *const second[] = {"CORGI_SERVICE=1", NULL};
+    struct heard h = {0};
+    struct engine e = make(&h, NULL);
+    struct job job = some_service(1, 10), other = some_service(2, 10);
+    struct engine_job start = attempt_of(&job, 1, &(int){40});
+    struct engine_job more = attempt_of(&other, 1, &(int){41});
+    double alone_s;
+
+    (void)state;
+    start.env = first;
+    more.env = second;
+    e.ops->start(e.self, &start, NULL);
+    e.ops->dispatch(e.self, 1500);
+    alone_s = last_of(&h, ENGINE_MEASURED)->latency_s;
+    e.ops->start(e.self, &more, NULL);
+    e.ops->dispatch(e.self, 2000);
+    assert_true(fabs(last_of(&h, ENGINE_DEMAND)->measurement.rate - 4) < 1e-6);
+    assert_true(last_of(&h, ENGINE_MEASURED)->latency_s < alone_s);
+    finish(&e, &h);
+}
+
+static void requests_for_a_stopped_service_are_counted(void **state)
+{
+    static const char *const env[] = {"CORGI_SIM_DEMAND=0@0,7@600", NULL};
+    struct heard h = {0};
+    struct engine e = make(&h, NULL);
+    struct job job = some_service(1, 10);
+    struct engine_job start = attempt_of(&job, 1, &(int){40});
+    size_t before;
+
+    (void)state;
+    start.env = env;
+    e.ops->start(e.self, &start, NULL);
+    e.ops->dispatch(e.self, 1200);
+    assert_int_equal(e.ops->stop(e.self, 1, ENGINE_STOP_MOVE, NULL), 0);
+    before = count_of(&h, ENGINE_MEASURED);
+    e.ops->dispatch(e.self, 2000);
+    assert_int_equal(count_of(&h, ENGINE_MEASURED), before);
+    assert_true(fabs(last_of(&h, ENGINE_DEMAND)->measurement.rate - 7) < 1e-6);
+    finish(&e, &h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +323,9 @@ int main(void)
         cmocka_unit_test(a_torn_journal_is_read_as_far_as_it_goes),
         cmocka_unit_test(nodes_sleep_and_wake),
         cmocka_unit_test(the_environment_can_make_a_job_fail),
+        cmocka_unit_test(requests_come_as_the_environment_says),
+        cmocka_unit_test(replicas_share_the_requests_and_answer_sooner),
+        cmocka_unit_test(requests_for_a_stopped_service_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -159,6 +159,270 @@ static void a_pace_of_other_company_does_not_count(void **state)
     assert_true(a->pace.windows == 2 && fabs(a->pace.rate - 21) < 1e-9);
 }
 
+/* ---- gangs ------------------------------------------------------------------------ */
+
+static struct job_status *gang(double rate, int devices)
+{
+    struct job_status *s = round_job(&r, rate);
+
+    s->job.devices = devices;
+    return s;
+}
+
+static void a_gang_that_falls_short_goes_elsewhere_whole(void **state)
+{
+    struct job_status *a;
+
+    (void)state;
+    round_init(&r, "corgi", 1, 1, 2);
+    r.beliefs.rate[1] = 11;
+    a = gang(9, 2);
+    round_plan(&r);
+    assert_int_equal(type_of(a), 0);
+    r.now_s += 120;
+    measure(a, 6);
+    round_plan(&r);
+    assert_int_equal(a->device_count, 2);
+    assert_int_equal(type_of(a), 1);
+    assert_int_equal(r.cluster->devices[a->devices[1]].type, 1);
+    assert_int_not_equal(a->devices[0], a->devices[1]);
+}
+
+static void a_gang_stays_where_nothing_else_is_free(void **state)
+{
+    struct job_status *a, *b;
+
+    (void)state;
+    round_init(&r, "corgi", 1, 1, 2);
+    r.beliefs.rate[1] = 11;
+    a = gang(9, 2);
+    round_plan(&r);
+    b = round_job(&r, 10.5); /* needs the other type */
+    round_plan(&r);
+    assert_int_equal(type_of(b), 1);
+    r.now_s += 120;
+    measure(a, 6);
+    round_plan(&r);
+    assert_int_equal(type_of(a), 0);
+    assert_int_equal(a->moves, 0);
+}
+
+static void a_gang_that_may_not_move_stays(void **state)
+{
+    struct job_status *a;
+
+    (void)state;
+    round_init(&r, "corgi", 1, 1, 2);
+    r.beliefs.rate[1] = 11;
+    a = gang(9, 2);
+    a->job.may_move = false;
+    round_plan(&r);
+    r.now_s += 120;
+    measure(a, 6);
+    round_plan(&r);
+    assert_int_equal(type_of(a), 0);
+}
+
+/* ---- a limit on power ------------------------------------------------------------- */
+
+/* As the plan has it: everything on nodes with jobs, the others asleep. */
+static double planned_watts(void)
+{
+    const struct cluster *c = r.cluster;
+    double watts = 0;
+
+    for (int n = 0; n < c->node_count; n++) {
+        bool used = cluster_node_jobs(c, n) > 0;
+
+        watts += used ? c->nodes[n].host_watts : c->nodes[n].sleep_watts;
+        for (int i = 0; i < c->nodes[n].device_count && used; i++) {
+            const struct device *d = &c->devices[c->nodes[n].first_device + i];
+            double draw = d->job_count > 0 ? r.beliefs.watts[d->type]
+                                           : c->types[d->type].idle_watts;
+            double cap = r.plan.cap_watts[c->nodes[n].first_device + i];
+
+            watts += cap > 0 ? fmin(cap, draw) : draw;
+        }
+    }
+    return watts;
+}
+
+static int running(void)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < r.count; i++)
+        count += r.jobs[i].device_count > 0;
+    return count;
+}
+
+static void under_a_power_limit_fewer_start(void **state)
+{
+    int without;
+    double all_watts;
+
+    (void)state;
+    round_init(&r, "corgi", 0, 4, 1);
+    for (int i = 0; i < 4; i++)
+        round_job(&r, 38); /* each needs a device of its own without a cap */
+    round_plan(&r);
+    without = running();
+    all_watts = planned_watts();
+    round_fini(&r);
+    assert_int_equal(without, 4);
+
+    round_init(&r, "corgi", 0, 4, 1);
+    r.settings.power_limit_watts = 0.6 * all_watts;
+    for (int i = 0; i < 4; i++)
+        round_job(&r, 38);
+    round_plan(&r);
+    assert_in_range(running(), 1, 3);
+    assert_true(planned_watts() <= r.settings.power_limit_watts);
+    assert_int_equal(r.plan.seats[3].reason, UNPLACED_POLICY);
+    for (int n = 0; n < r.cluster->node_count; n++) /* none is woken for nobody */
+        assert_true(!r.plan.awake[n] || cluster_node_jobs(r.cluster, n) > 0 ||
+                    r.cluster->nodes[n].state == NODE_AWAKE);
+}
+
+static void a_lower_power_limit_caps_before_it_stops(void **state)
+{
+    double before;
+
+    (void)state;
+    round_init(&r, "corgi", 0, 2, 1);
+    r.beliefs.watts[1] = 280;
+    round_job(&r, 15)->job.may_share = false;
+    round_job(&r, 15)->job.may_share = false;
+    round_plan(&r);
+    before = planned_watts();
+    r.settings.power_limit_watts = before - 20;
+    round_plan(&r);
+    assert_int_equal(running(), 2);
+    assert_true(planned_watts() <= r.settings.power_limit_watts);
+    assert_true(r.plan.cap_watts[0] > 0 || r.plan.cap_watts[1] > 0);
+}
+
+static void the_least_important_is_stopped_for_a_power_limit(void **state)
+{
+    struct job_status *a, *b, *c;
+
+    (void)state;
+    round_init(&r, "corgi", 0, 3, 1);
+    a = round_job(&r, 38);
+    b = round_job(&r, 38);
+    c = round_job(&r, 38);
+    b->job.priority = -1;
+    c->job.may_move = false; /* would lose its work */
+    round_plan(&r);
+    assert_int_equal(running(), 3);
+    r.settings.power_limit_watts = planned_watts() * 0.7;
+    r.settings.caps = false;
+    round_plan(&r);
+    assert_int_equal(a->device_count, 1);
+    assert_int_equal(b->device_count, 0);
+    assert_int_equal(c->device_count, 1);
+    assert_true(planned_watts() <= r.settings.power_limit_watts);
+}
+
+/* Without margin for starts a job would come and go with every breath of a belief. */
+static void what_a_power_limit_let_start_is_not_stopped_by_jitter(void **state)
+{
+    int before;
+
+    (void)state;
+    round_init(&r, "corgi", 0, 4, 1);
+    r.settings.power_limit_watts = 1500;
+    for (int i = 0; i < 4; i++)
+        round_job(&r, 38);
+    round_plan(&r);
+    before = running();
+    for (int i = 0; i < 20; i++) {
+        r.now_s += 30;
+        r.beliefs.watts[1] = i % 2 ? 202 : 198;
+        round_plan(&r);
+        assert_int_equal(running(), before);
+    }
+}
+
+/* ---- changes of the policy --------------------------------------------------------- */
+
+static void caps_switched_off_later_are_off(void **state)
+{
+    struct job_status *a;
+
+    (void)state;
+    round_init(&r, "corgi", 0, 1, 1);
+    r.beliefs.watts[1] = 290;
+    a = round_job(&r, 5);
+    a->job.kind = JOB_INFERENCE;
+    a->job.need.kind = NEED_SERVICE;
+    a->job.duration_s = 1e6;
+    round_plan(&r);
+    measure(a, 40);
+    r.now_s += 300;
+    round_plan(&r);
+    assert_true(r.plan.cap_watts[a->devices[0]] > 0);
+    r.settings.caps = false;
+    round_plan(&r);
+    assert_true(r.plan.cap_watts[a->devices[0]] <= 0);
+}
+
+/* Jobs come and go around it for hours: nobody who is well where he is, is moved. */
+static void coming_and_going_moves_nobody_who_is_well(void **state)
+{
+    struct job_status *stays[3];
+
+    (void)state;
+    round_init(&r, "corgi", 2, 2, 2);
+    for (int i = 0; i < 3; i++)
+        stays[i] = round_job(&r, 8);
+    for (int hour = 0; hour < 40; hour++) {
+        struct job_status *guest = round_job(&r, 6);
+
+        r.now_s += 60;
+        round_plan(&r);
+        for (size_t i = 0; i < r.count; i++)
+            if (r.jobs[i].device_count > 0)
+                measure(&r.jobs[i], r.beliefs.rate[type_of(&r.jobs[i])]);
+        r.now_s += 540;
+        for (int k = 0; k < guest->device_count; k++)
+            cluster_leave(r.cluster, guest->devices[k], guest->job.id, r.now_s);
+        r.count--;
+    }
+    for (int i = 0; i < 3; i++)
+        assert_true(stays[i]->moves <= 1);
+}
+
+/* Two share while there is no room; then there is.  Moves after that. */
+static int moves_once_there_is_room(double steps_left_of_b)
+{
+    struct job_status *a, *b;
+
+    round_init(&r, "corgi", 0, 2, 1);
+    r.settings.sleep = false;
+    a = round_job(&r, 5);
+    b = round_job(&r, 5);
+    b->job.total_steps = 1e6;
+    b->steps_done = 1e6 - steps_left_of_b;
+    r.cluster->devices[1].drained = true;
+    round_plan(&r);
+    assert_int_equal(a->devices[0], b->devices[0]);
+    r.cluster->devices[1].drained = false;
+    r.now_s += 1200;
+    measure(a, 24);
+    measure(b, 24);
+    round_plan(&r);
+    return a->moves + b->moves;
+}
+
+static void nobody_flees_from_a_neighbour_who_is_about_to_end(void **state)
+{
+    (void)state;
+    assert_int_equal(moves_once_there_is_room(1e6), 1);
+    round_fini(&r);
+    assert_int_equal(moves_once_there_is_room(40 * 300), 0);
+}
+
 #define steady_test(f) cmocka_unit_test_teardown(f, tear_down)
 
 int main(void)
@@ -172,6 +436,16 @@ int main(void)
         steady_test(caps_wait_for_the_first_window),
         steady_test(larger_priorities_are_seated_first),
         steady_test(a_pace_of_other_company_does_not_count),
+        steady_test(a_gang_that_falls_short_goes_elsewhere_whole),
+        steady_test(a_gang_stays_where_nothing_else_is_free),
+        steady_test(a_gang_that_may_not_move_stays),
+        steady_test(under_a_power_limit_fewer_start),
+        steady_test(a_lower_power_limit_caps_before_it_stops),
+        steady_test(the_least_important_is_stopped_for_a_power_limit),
+        steady_test(what_a_power_limit_let_start_is_not_stopped_by_jitter),
+        steady_test(caps_switched_off_later_are_off),
+        steady_test(coming_and_going_moves_nobody_who_is_well),
+        steady_test(nobody_flees_from_a_neighbour_who_is_about_to_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

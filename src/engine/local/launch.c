@@ -61,7 +61,8 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The daemon may have raised its own; a core file of a crashing job could fill the disk.
+/* The daemon may have raised its own, and its priority; a core file of a crashing job
+ * could fill the disk.
  */
 static void reset_limits(void)
 {
@@ -72,6 +73,8 @@ static void reset_limits(void)
         limit.rlim_cur = limit.rlim_max < OPEN_FILES ? limit.rlim_max : OPEN_FILES;
         setrlimit(RLIMIT_NOFILE, &limit);
     }
+    if (getpriority(PRIO_PROCESS, 0) < 0) /* the daemon's own is higher */
+        setpriority(PRIO_PROCESS, 0, 0);
     if (getrlimit(RLIMIT_STACK, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max < STACK_BYTES ? limit.rlim_max : STACK_BYTES;
         setrlimit(RLIMIT_STACK, &limit);

@@ -9,6 +9,7 @@
 #include "base/str.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,11 +84,28 @@ static int at_scale(const struct world *w, int base, int devices, double *factor
     return base;
 }
 
+/* "50@0,400@600": steps in order; what cannot be read ends the list. */
+static void read_demand(struct run *run, const char *text)
+{
+    struct demand_step step;
+    int used;
+
+    run->demand_steps = 0;
+    while (run->demand_steps < SIM_ENGINE_DEMAND_STEPS &&
+           sscanf(text, "%lf@%lf%n", &step.rate, &step.after_s, &used) == 2 &&
+           step.rate >= 0 && step.rate <= 1e9) {
+        run->demand[run->demand_steps++] = step;
+        text += used;
+        text += *text == ',';
+    }
+}
+
 static void heed_environment(struct run *run, const char *const *env)
 {
     run->exit_status = 0;
     run->speed = 1;
     run->speed_after_s = 0;
+    run->demand_steps = 0;
     for (; env && *env; env++) {
         if (str_starts(*env, SIM_ENGINE_EXIT))
             parse_int(*env + strlen(SIM_ENGINE_EXIT), &run->exit_status);
@@ -95,6 +113,10 @@ static void heed_environment(struct run *run, const char *const *env)
             parse_double(*env + strlen(SIM_ENGINE_SPEED), &run->speed);
         else if (str_starts(*env, SIM_ENGINE_AFTER))
             parse_double(*env + strlen(SIM_ENGINE_AFTER), &run->speed_after_s);
+        else if (str_starts(*env, SIM_ENGINE_DEMAND))
+            read_demand(run, *env + strlen(SIM_ENGINE_DEMAND));
+        else if (str_starts(*env, SIM_ENGINE_SERVICE))
+            run->service = strtoull(*env + strlen(SIM_ENGINE_SERVICE), NULL, 10);
     }
     run->speed = fmin(fmax(run->speed, 1e-3), 1e3);
     run->exit_status &= 0xff;
@@ -113,7 +135,10 @@ void sim_engine_describe(struct sim_engine *e, struct run *run,
                       reference, 1);
     r->job = *job->job;
     r->base = base;
-    r->hidden = rng_mix(e->options.seed, job->job->id);
+    run->service = job->job->id;
+    heed_environment(run, job->env);
+    r->hidden =
+        rng_mix(e->options.seed, run->service); /* one program, alike everywhere */
     rng_init(&rng, r->hidden);
     r->phase = rng_range(&rng, 0, 2 * M_PI);
     r->peak_rate = job->job->need.rate > 0 ? job->job->need.rate : r->reference_rate / 2;
@@ -122,6 +147,5 @@ void sim_engine_describe(struct sim_engine *e, struct run *run,
         r->steps = r->reference_rate * rng_log_range(&rng, 600, 7200);
     run->total = r->job.kind == JOB_TRAINING ? r->steps : 0;
     run->ends_s = INFINITY;
-    heed_environment(run, job->env);
     run->known = true;
 }

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "loop/cluster.h"
+#include "loop/core/serve.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,11 +34,43 @@ static bool sits_on(const struct run *run, int device)
     return false;
 }
 
+/* Requests/s asked of the whole service now. */
+static double asked_of(const struct sim_engine *e, const struct run *run)
+{
+    const struct run *first = run;
+    double rate = 0, since_s;
+
+    for (size_t i = 0; i < e->runs.count; i++) /* a replica has come later */
+        if (e->runs.items[i]->request.job.id == run->service && e->runs.items[i]->known)
+            first = e->runs.items[i];
+    if (first->demand_steps == 0)
+        return workload_demand(&first->request, e->now_s);
+    since_s = e->now_s - first->request.job.submitted_s;
+    for (int i = 0; i < first->demand_steps; i++)
+        if (since_s >= first->demand[i].after_s)
+            rate = first->demand[i].rate;
+    return rate;
+}
+
+static int active_replicas(const struct sim_engine *e, uint64_t service)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < e->runs.count; i++)
+        count += e->runs.items[i]->state == RUN_ACTIVE && e->runs.items[i]->known &&
+                 e->runs.items[i]->service == service;
+    return count;
+}
+
+/* Requests are spread evenly over the replicas that run. */
 static double demand_of(const struct sim_engine *e, const struct run *run)
 {
-    return run->request.job.kind == JOB_INFERENCE
-               ? workload_demand(&run->request, e->now_s)
-               : 0;
+    int replicas = active_replicas(e, run->service);
+
+    if (run->request.job.kind != JOB_INFERENCE)
+        return 0;
+    /* None at all would mean: all it can do. */
+    return fmax(asked_of(e, run), 1e-9) / (replicas > 1 ? replicas : 1);
 }
 
 /* What is active on a device, and at which rates. */
@@ -139,8 +172,18 @@ static double finish_s(const struct run *run)
     return run->rate > 0 ? run->done_to + left / run->rate : INFINITY;
 }
 
+/* A service that was stopped: whoever takes its requests still counts them. */
+static bool is_missed(const struct sim_engine *e, const struct run *run)
+{
+    return run->state == RUN_STOPPED && run->known &&
+           run->request.job.kind == JOB_INFERENCE &&
+           run->service == run->request.job.id && active_replicas(e, run->service) == 0;
+}
+
 static double next_of(const struct sim_engine *e, const struct run *run)
 {
+    if (is_missed(e, run))
+        return run->measured_s + e->options.measure_s;
     if (run->state == RUN_STARTING)
         return run->known ? run->ready_s : INFINITY;
     if (run->state != RUN_ACTIVE || !run->known)
@@ -259,13 +302,35 @@ static void begin_run(struct sim_engine *e, struct run *run)
     event->attempt = run->attempt;
 }
 
+static void tell_demand(struct sim_engine *e, const struct run *run, double demand)
+{
+    struct engine_event *event = sim_engine_tell(e, ENGINE_DEMAND, NULL);
+
+    event->job = run->request.job.id;
+    event->attempt = run->attempt;
+    event->measurement =
+        (struct measurement){.job = event->job, .at_s = e->now_s, .rate = demand};
+}
+
+/* Answers of a service that is asked for more than it can do come ever later; a window
+ * sees so much of that. */
+static double latency_of(const struct sim_engine *e, const struct run *run, double demand,
+                         double noise)
+{
+    double latency_s =
+        serve_latency_s(fmax(run->rate, 1e-6), run->device_count, demand) / noise;
+
+    return fmin(latency_s, e->options.measure_s);
+}
+
 static void measure_run(struct sim_engine *e, struct run *run)
 {
     struct engine_event *event;
     double noise = exp(e->options.noise_sd * rng_normal(&e->noise));
+    bool service = run->request.job.kind == JOB_INFERENCE;
     double demand = demand_of(e, run);
 
-    if (demand > 0 || run->speed != 1)
+    if (service || run->speed != 1)
         sim_engine_touch(e, run->devices, run->device_count);
     book_run(e, run);
     event = sim_engine_tell(e, ENGINE_MEASURED, NULL);
@@ -280,13 +345,18 @@ static void measure_run(struct sim_engine *e, struct run *run)
         .device_watts = fmax(e->watts[run->devices[0]], 1),
     };
     run->measured_s = e->now_s;
-    if (demand <= 0)
+    if (!service)
         return;
-    event = sim_engine_tell(e, ENGINE_DEMAND, NULL);
-    event->job = run->request.job.id;
-    event->attempt = run->attempt;
-    event->measurement =
-        (struct measurement){.job = event->job, .at_s = e->now_s, .rate = demand};
+    if (demand > 1e-6)
+        event->latency_s = latency_of(e, run, demand, noise);
+    tell_demand(e, run, demand > 1e-6 ? demand : 0);
+}
+
+/* Nobody serves it: all that is asked for. */
+static void measure_missed(struct sim_engine *e, struct run *run)
+{
+    run->measured_s = e->now_s;
+    tell_demand(e, run, asked_of(e, run));
 }
 
 static void happen_run(struct sim_engine *e, struct run *run)
@@ -295,8 +365,11 @@ static void happen_run(struct sim_engine *e, struct run *run)
         return;
     if (run->state == RUN_STARTING)
         begin_run(e, run);
+    else if (run->state == RUN_STOPPED)
+        measure_missed(e, run);
     else if (finish_s(run) <= e->now_s + 1e-9)
-        end_run(e, run, run->exit_status ? ENGINE_END_FAILED : ENGINE_END_DONE, NULL);
+        end_run(e, run, run->exit_status ? ENGINE_END_FAILED : ENGINE_END_DONE,
+                run->exit_status ? "as its environment asked for" : NULL);
     else
         measure_run(e, run);
 }
@@ -332,6 +405,8 @@ void sim_engine_advance(struct sim_engine *e, double to_s)
     for (;;) {
         double next = sim_engine_next_s(e);
 
+        if (e->news.count >= SIM_ENGINE_NEWS)
+            return;
         if (next > to_s)
             break;
         e->now_s = fmax(e->now_s, next);

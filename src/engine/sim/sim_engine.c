@@ -216,8 +216,10 @@ static void sim_dispatch(void *self, double now_s)
 
     if (read(e->timer, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
         return;
-    if (now_s > e->now_s)
+    while (now_s > e->now_s) {
         sim_engine_advance(e, now_s);
+        tell_all(e);
+    }
     tell_all(e);
     put_away(e);
     journal_steps(e, false);

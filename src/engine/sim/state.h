@@ -14,6 +14,11 @@ enum run_state {
     RUN_ENDED,   /* known until a daemon has heard of it */
 };
 
+/* From this long after the submission on, so many requests/s are asked of a service. */
+struct demand_step {
+    double after_s, rate;
+};
+
 /* A job of the world. */
 struct run {
     struct request request;
@@ -33,6 +38,9 @@ struct run {
     double told_s;  /* wall time its end was told */
     int exit_status;
     double speed, speed_after_s;
+    uint64_t service; /* whose requests it shares with the other replicas; its own id */
+    int demand_steps; /* 0: requests come as in the world */
+    struct demand_step demand[SIM_ENGINE_DEMAND_STEPS];
     enum engine_end end;
     int device_count;
     int devices[LOOP_MAX_GANG];
@@ -68,6 +76,10 @@ struct sim_engine {
     struct engine_sink sink;
 };
 
+/* News that are gathered before they are told: a world that leaps far ahead has millions.
+ */
+#define SIM_ENGINE_NEWS 4096
+
 struct run *sim_engine_find(struct sim_engine *e, uint64_t job);
 
 /* people.c: what a job is in the world, from what its user told. */
@@ -79,7 +91,8 @@ void sim_engine_describe(struct sim_engine *e, struct run *run,
 void sim_engine_touch(struct sim_engine *e, const int *devices, int count);
 void sim_engine_tell_power(struct sim_engine *e, const int *devices, int count);
 double sim_engine_next_s(const struct sim_engine *e);
-void sim_engine_advance(struct sim_engine *e, double to_s);
+void sim_engine_advance(struct sim_engine *e,
+                        double to_s); /* or until there is much news */
 struct engine_event *sim_engine_tell(struct sim_engine *e, enum engine_event_kind kind,
                                      const char *text);
 

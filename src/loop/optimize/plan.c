@@ -85,6 +85,10 @@ void plan_sleep_idle(struct plan *plan, const struct optimize_input *in, double 
         else if (idle && node->may_sleep && in->now_s - node->idle_since_s >= idle_s)
             plan->awake[n] = false;
     }
-    for (size_t i = 0; i < plan->used; i++)
-        plan->awake[c->devices[plan->devices[i]].node] = true;
+    for (size_t i = 0; i < plan->seat_count; i++) { /* a seat may have been given up */
+        const struct seat *seat = &plan->seats[i];
+
+        for (int k = 0; k < seat->device_count; k++)
+            plan->awake[c->devices[plan->devices[seat->first + k]].node] = true;
+    }
 }

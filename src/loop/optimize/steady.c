@@ -30,6 +30,8 @@ static void steady_destroy(void *self)
     vec_free(&s->node_jobs);
     vec_free(&s->memo);
     vec_free(&s->order);
+    vec_free(&s->gangs);
+    vec_free(&s->started);
     vec_free(&s->seats);
     vec_free(&s->shown_jobs);
     vec_free(&s->trials);
@@ -43,7 +45,9 @@ static void write_running(struct steady *s, struct plan *plan)
 
         if (j->status->state != JOB_RUNNING)
             continue;
-        if (j->moved)
+        if (steady_gang_goes(s, (int)i))
+            plan_seat(plan, j->seat, steady_gang_goes(s, (int)i), j->status->job.devices);
+        else if (j->moved)
             plan_seat(plan, j->seat, &j->device, 1);
         else
             plan_seat(plan, j->seat, j->status->devices, j->status->device_count);
@@ -89,6 +93,7 @@ static void steady_plan(void *self, const struct optimize_input *in, struct plan
     steady_settle_trials(s);
     steady_look(s, steady_view_moving(s));
     steady_mend(s);
+    steady_mend_gangs(s);
     if (in->settings->moves && in->now_s - s->improved_s >= IMPROVE_S) {
         steady_improve(s);
         s->improved_s = in->now_s;
@@ -96,7 +101,10 @@ static void steady_plan(void *self, const struct optimize_input *in, struct plan
     write_running(s, plan);
     steady_place_waiting(s, plan);
     write_caps(s, plan);
-    plan_sleep_idle(plan, in, IDLE_BEFORE_SLEEP_S);
+    steady_keep_limit(s, plan);
+    /* Under a limit on power a node without jobs is not kept awake for the next. */
+    plan_sleep_idle(plan, in,
+                    in->settings->power_limit_watts > 0 ? 0 : IDLE_BEFORE_SLEEP_S);
     plan->learning = s->learning;
 }
 

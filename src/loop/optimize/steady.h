@@ -14,6 +14,7 @@
 
 #include "base/rng.h"
 #include "base/vec.h"
+#include "loop/belief.h"
 #include "loop/cluster.h"
 #include "loop/optimize/kinds.h"
 #include "loop/optimize/plan.h"
@@ -44,6 +45,13 @@ struct steady_job {
     bool paced;    /* measured where it is beside whoever is there */
     bool suffers;  /* and found to do less than it must */
     bool moved;    /* in this round */
+    bool stopped;  /* in this round: back to the queue, to keep the power limit */
+};
+
+/* The new devices of a gang that is moved in this round. */
+struct steady_gang {
+    int job;
+    int devices[LOOP_MAX_GANG];
 };
 
 struct steady_type {
@@ -75,7 +83,8 @@ struct steady {
     struct optimize_settings settings;
     vec_of(const struct job_status *) shown_jobs;
     vec_of(size_t) seats; /* (shown) where the plan has each */
-    bool typed;           /* the types have been loaded */
+    bool typed;           /* the types have been loaded, */
+    bool typed_caps;      /* with power limits */
     struct kinds *kinds;
     struct rng rng;
     struct steady_type types[CLUSTER_MAX_TYPES];
@@ -95,6 +104,8 @@ struct steady {
     double used_joules;    /* since the first round */
     double guessed_joules; /* expected to be lost by trials so far */
     vec_of(int) order;
+    vec_of(struct steady_gang) gangs; /* moved in this round */
+    vec_of(int) started;              /* jobs that got a seat in this round */
 };
 
 static inline int *steady_members(const struct steady *s, int device)
@@ -114,6 +125,14 @@ struct power_capped steady_under_cap(const struct steady_type *type, int cap,
 /* steady_cost.c: watts of a device of this type with these jobs (-1: nobody) above idle;
  * *cap, unless NULL, is the limit it is the least with. */
 double steady_cost(struct steady *s, int type, int a, int b, double *cap);
+/* Watts it draws under this limit (0: none), idle included, as far as is believed, and
+ * whether all its requirements hold. */
+struct steady_draw {
+    double watts;
+    bool kept;
+};
+struct steady_draw steady_draw(struct steady *s, int type, int a, int b,
+                               double cap_watts);
 /* Watts the node costs for being awake with jobs. */
 double steady_node_cost(const struct steady *s, int node);
 /* May the job have this device at all? */
@@ -141,6 +160,18 @@ int steady_hopeful_place(const struct steady *s, int job);
 
 /* steady_place.c: seats for who waits. */
 void steady_place_waiting(struct steady *s, struct plan *plan);
+/* The cheapest free devices for all of a gang: their cost; STEADY_NEVER: there are none.
+ */
+double steady_find_gang(struct steady *s, int job, int *devices);
+
+/* steady_gangs.c: gangs that fall short go elsewhere. */
+void steady_mend_gangs(struct steady *s);
+/* Where a gang goes in this round; NULL: it stays. */
+const int *steady_gang_goes(const struct steady *s, int job);
+
+/* steady_limit.c: the limit on the power of the whole cluster.  Of a plan whose seats and
+ * caps are written: lowers caps, takes back starts, stops jobs. */
+void steady_keep_limit(struct steady *s, struct plan *plan);
 
 /* steady_improve.c: moves that pay. */
 void steady_mend(struct steady *s);

@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#define FITS_LEAST 0.5
 /* A cap leaves this much above the requirement: it is set for less power, and what it
  * does to the rate is a model. */
 #define CAP_MARGIN 1.05
@@ -101,7 +100,7 @@ static bool ask(struct steady *s, int type, int a, int b, struct fare *fares,
             fares[0].expected = viewed(alone->expected, alone->hope, s->view.alone);
         *watts = alone->watts;
         note_pace(s, type, *watts, &fares[0]);
-        return alone->fits >= FITS_LEAST || here;
+        return alone->fits >= BELIEF_FITS_LEAST || here;
     }
     struct kinds_pair pair =
         kinds_pair_on(s->kinds, x->kind, s->jobs.items[b].kind, type);
@@ -136,6 +135,30 @@ static double work_out(struct steady *s, int type, int a, int b, double *best_ca
         }
     }
     return best;
+}
+
+struct steady_draw steady_draw(struct steady *s, int type, int a, int b, double cap_watts)
+{
+    const struct steady_type *t = &s->types[type];
+    struct steady_draw draw = {t->idle_watts, true};
+    struct power_capped run;
+    struct fare fares[2];
+    double watts;
+    int cap = 0;
+
+    if (a < 0 || !ask(s, type, a, b, fares, &watts))
+        return draw;
+    while (cap + 1 < t->caps && fabs(t->cap_watts[cap] - cap_watts) > 0.5)
+        cap++;
+    run = steady_under_cap(t, cap, watts);
+    draw.watts = fmax(run.watts, t->idle_watts);
+    for (int i = 0; i < (b < 0 ? 1 : 2); i++) {
+        const struct steady_job *j = &s->jobs.items[fares[i].job];
+        double rate = run.speed * (fares[i].here ? fares[i].expected : fares[i].sure);
+
+        draw.kept = draw.kept && rate >= (run.speed < 1 ? CAP_MARGIN : 1) * j->need;
+    }
+    return draw;
 }
 
 /* The job's place in the memo, its row and column empty at first; -1: it is full. */

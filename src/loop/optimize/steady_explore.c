@@ -122,7 +122,7 @@ int steady_hopeful_place(const struct steady *s, int job)
         const struct kinds_alone *alone = kinds_alone_on(s->kinds, j->kind, type);
 
         if (steady_members(s, d)[0] >= 0 || !steady_allowed(s, job, d) ||
-            type == c->devices[j->device].type || alone->fits < 0.5)
+            type == c->devices[j->device].type || alone->fits < BELIEF_FITS_LEAST)
             continue;
         if (alone->hope > best) {
             best = alone->hope;

@@ -36,6 +36,18 @@ static double horizon(const struct steady_job *j)
     return fmin(j->left_s, HORIZON_S);
 }
 
+/* What a neighbour costs ends when he does: a move away from one, or to another, pays no
+ * longer than that.  Whoever would pay also without him is found when he has gone. */
+static double beside_horizon(const struct steady *s, double h, int device, int besides)
+{
+    const int *m = steady_members(s, device);
+
+    for (int e = 0; e < 2; e++)
+        if (m[e] >= 0 && m[e] != besides)
+            h = fmin(h, s->jobs.items[m[e]].left_s);
+    return h;
+}
+
 static bool may_move(const struct steady_job *j)
 {
     return j->movable && j->settled && !j->moved && j->device >= 0;
@@ -75,7 +87,7 @@ static void relocate(struct steady *s, int job, bool mend)
 {
     struct steady_job *j = &s->jobs.items[job];
     int from = j->device, to;
-    double now = steady_place_cost(s, job), cost = now;
+    double now = steady_place_cost(s, job), cost = now, h;
 
     steady_detach(s, job);
     to = best_place(s, job, from, false, &cost);
@@ -90,8 +102,9 @@ static void relocate(struct steady *s, int job, bool mend)
     }
     if (to < 0)
         return;
+    h = beside_horizon(s, beside_horizon(s, horizon(j), from, job), to, job);
     if (mend ? now - cost > 0.1 * STEADY_SHORT_WATTS
-             : (now - cost) * horizon(j) > hurdle(s, j) && j->left_s > LEFT_LEAST_S)
+             : (now - cost) * h > hurdle(s, j) && j->left_s > LEFT_LEAST_S)
         move(s, job, to);
 }
 
@@ -158,6 +171,7 @@ static void try_swap(struct steady *s, int a, int b)
     if ((steady_members(s, dx)[1] >= 0 && !y->status->job.may_share) ||
         (steady_members(s, dy)[1] >= 0 && !x->status->job.may_share))
         return;
+    h = beside_horizon(s, beside_horizon(s, h, dx, a), dy, b);
     before = cost_of(s, dx, a, a) + cost_of(s, dy, b, b);
     after = cost_of(s, dx, b, a) + cost_of(s, dy, a, b);
     if ((before - after) * h <= hurdle(s, x) + hurdle(s, y))

@@ -43,9 +43,12 @@ static void load_type(struct steady_type *type, const struct gpu_sheet *gpu, boo
 
 static void load_types(struct steady *s)
 {
-    for (int t = 0; t < s->in->cluster->type_count && !s->typed; t++)
+    if (s->typed && s->typed_caps == s->settings.caps)
+        return;
+    for (int t = 0; t < s->in->cluster->type_count; t++)
         load_type(&s->types[t], &s->in->cluster->types[t], s->settings.caps);
     s->typed = true;
+    s->typed_caps = s->settings.caps;
 }
 
 struct power_capped steady_under_cap(const struct steady_type *type, int cap,
@@ -100,6 +103,13 @@ static double time_left(const struct job_status *status, double unit, double now
     return LEFT_UNKNOWN_S;
 }
 
+/* More may sit on a device than this planner ever seats: they stay. */
+static bool crowded(const struct steady *s, const struct job_status *status)
+{
+    return status->device_count > 0 &&
+           s->in->cluster->devices[status->devices[0]].job_count > 2;
+}
+
 static void load_job(struct steady *s, size_t i, size_t seat)
 {
     const struct job_status *status = s->in->jobs[i];
@@ -119,7 +129,8 @@ static void load_job(struct steady *s, size_t i, size_t seat)
     job.paced = status->state == JOB_RUNNING && pace_known(status, s->in->cluster);
     job.left_s = time_left(status, job.unit, s->in->now_s);
     job.movable = s->in->settings->moves && status->job.may_move &&
-                  status->state == JOB_RUNNING && status->job.devices == 1;
+                  status->state == JOB_RUNNING && status->job.devices == 1 &&
+                  !crowded(s, status);
     job.settled = s->in->now_s - status->placed_s >= SETTLE_S;
     job.suffers = job.paced && status->pace.rate < job.keep &&
                   (status->pace.windows >= SHORT_WINDOWS ||
@@ -183,6 +194,8 @@ void steady_load(struct steady *s, const struct optimize_input *in)
     load_types(s);
     load_devices(s);
     vec_clear(&s->jobs);
+    vec_clear(&s->gangs);
+    vec_clear(&s->started);
     for (size_t i = 0; i < in->job_count; i++)
         load_job(s, i, s->seats.items[i]);
     for (size_t i = 0; i < in->job_count; i++)

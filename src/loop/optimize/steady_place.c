@@ -128,17 +128,25 @@ static bool gang_on_type(struct steady *s, int job, int type, bool *used,
 
 static bool find_gang(struct steady *s, int job, struct seats *best)
 {
+    best->cost = steady_find_gang(s, job, best->devices);
+    return best->cost < STEADY_NEVER / 2;
+}
+
+double steady_find_gang(struct steady *s, int job, int *devices)
+{
     uint64_t allowed = s->jobs.items[job].status->job.types_allowed;
     bool *used = mem_array(bool, (size_t)s->in->cluster->node_count);
     struct seats found = {.cost = 0};
+    double best = STEADY_NEVER;
 
-    best->cost = STEADY_NEVER / 2;
     for (int t = 0; t < s->in->cluster->type_count; t++)
         if ((!allowed || allowed >> t & 1) && gang_on_type(s, job, t, used, &found) &&
-            found.cost < best->cost)
-            *best = found;
+            found.cost < best) {
+            best = found.cost;
+            memcpy(devices, found.devices, sizeof(found.devices));
+        }
     free(used);
-    return best->cost < STEADY_NEVER / 2;
+    return best;
 }
 
 /* Could it keep its requirement anywhere it may run if the cluster were empty? */
@@ -174,14 +182,30 @@ static void note_if_trial(struct steady *s, int job, int device)
     steady_look(s, bold);
 }
 
+/* Is there a type whose memory suffices for it alone? */
+static bool fits_anywhere(const struct steady *s, int job)
+{
+    const struct steady_job *j = &s->jobs.items[job];
+    uint64_t allowed = j->status->job.types_allowed;
+
+    for (int t = 0; t < s->in->cluster->type_count; t++)
+        if ((!allowed || allowed >> t & 1) &&
+            kinds_alone_on(s->kinds, j->kind, t)->fits >= BELIEF_FITS_LEAST)
+            return true;
+    return false;
+}
+
 static bool place(struct steady *s, struct plan *plan, int job)
 {
     const struct job_status *status = s->jobs.items[job].status;
     double waited_s = s->in->now_s - status->job.submitted_s;
     struct seats seats = {.cost = 0};
 
-    if (!(status->job.devices > 1 ? find_gang : find_single)(s, job, &seats))
+    if (!(status->job.devices > 1 ? find_gang : find_single)(s, job, &seats)) {
+        if (!fits_anywhere(s, job))
+            plan->seats[s->jobs.items[job].seat].reason = UNPLACED_MEMORY;
         return false;
+    }
     /* Every place left breaks a promise.  Waiting is free up to the grace time if a
      * better place can come free; after that any progress is better than none. */
     if (seats.cost > 0.1 * STEADY_SHORT_WATTS &&
@@ -194,6 +218,7 @@ static bool place(struct steady *s, struct plan *plan, int job)
     for (int k = status->job.devices - 1; k >= 0; k--)
         steady_attach(s, job, seats.devices[k]);
     plan_seat(plan, s->jobs.items[job].seat, seats.devices, status->job.devices);
+    vec_push(&s->started, job);
     return true;
 }
 

@@ -7,6 +7,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+static bool sits_on(const struct job_status *status, int device)
+{
+    for (int k = 0; k < status->device_count; k++)
+        if (status->devices[k] == device)
+            return true;
+    return false;
+}
+
 /* A running job keeps its devices unless it, and the settings, allow a move; it is never
  * put back into the queue. */
 static int check_stay(const struct optimize_input *in, const struct plan *plan, size_t i,
@@ -23,11 +31,7 @@ static int check_stay(const struct optimize_input *in, const struct plan *plan, 
     if (seat->device_count == 0)
         return err_set(err, ERR_INVALID, "job %llu runs and has no seat", id);
     for (int k = 0; k < seat->device_count; k++) {
-        bool kept = false;
-
-        for (int m = 0; m < status->device_count; m++)
-            kept = kept || status->devices[m] == plan->devices[seat->first + k];
-        if (!kept)
+        if (!sits_on(status, plan->devices[seat->first + k]))
             return err_set(err, ERR_INVALID, "job %llu is moved and may not", id);
     }
     return 0;
@@ -50,7 +54,6 @@ static int check_seat(const struct optimize_input *in, const struct plan *plan, 
                        status->job.devices, seat->device_count);
     for (int k = 0; k < seat->device_count; k++) {
         int d = plan->devices[seat->first + k];
-        bool kept = false;
 
         if (d < 0 || d >= in->cluster->device_count)
             return err_set(err, ERR_INVALID, "job %llu got device %d of %d", id, d,
@@ -58,9 +61,7 @@ static int check_seat(const struct optimize_input *in, const struct plan *plan, 
         for (int m = 0; m < k; m++)
             if (plan->devices[seat->first + m] == d)
                 return err_set(err, ERR_INVALID, "job %llu got device %d twice", id, d);
-        for (int m = 0; m < status->device_count; m++)
-            kept = kept || status->devices[m] == d;
-        if (!kept && !cluster_device_usable(in->cluster, d))
+        if (!sits_on(status, d) && !cluster_device_usable(in->cluster, d))
             return err_set(err, ERR_INVALID, "job %llu got unusable device %d", id, d);
         if (status->job.types_allowed &&
             !(status->job.types_allowed >> in->cluster->devices[d].type & 1))
@@ -82,7 +83,8 @@ static int check_sharing(const struct optimize_input *in, const struct plan *pla
         for (int k = 0; k < seat->device_count; k++) {
             int d = plan->devices[seat->first + k];
 
-            if (load[d] > in->settings->share_max)
+            /* Where fewer may share than before, those who do already go on. */
+            if (load[d] > in->settings->share_max && !sits_on(in->jobs[i], d))
                 return err_set(err, ERR_INVALID, "device %d has %d jobs, %d are allowed",
                                d, load[d], in->settings->share_max);
             if (load[d] > 1 && !in->jobs[i]->job.may_share)

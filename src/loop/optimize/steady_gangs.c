@@ -1,0 +1,61 @@
+/* steady_gangs.c - gangs that fall short go elsewhere; see steady.h
+ *
+ * A gang is alone on its devices, so no neighbour and, after the cap was lifted, nothing
+ * but other devices can help it.  It is moved as a whole, to devices that are free. */
+#include "loop/optimize/steady.h"
+
+/* A gang's place is left only for one that is believed to keep the requirement. */
+#define KEEPS (0.1 * STEADY_SHORT_WATTS)
+
+static bool may_go(const struct steady *s, const struct steady_job *j)
+{
+    return j->status->job.devices > 1 && j->suffers && s->in->settings->moves &&
+           j->status->job.may_move && j->device >= 0;
+}
+
+static void attach_to(struct steady *s, int job, const int *devices, int count)
+{
+    for (int k = count - 1; k >= 0; k--)
+        steady_attach(s, job, devices[k]);
+}
+
+static void detach_from(struct steady *s, int job, const int *devices, int count)
+{
+    for (int k = 0; k < count; k++) {
+        s->jobs.items[job].device = devices[k];
+        steady_detach(s, job);
+    }
+}
+
+static void mend_gang(struct steady *s, int job)
+{
+    const struct job_status *status = s->jobs.items[job].status;
+    int type = s->in->cluster->devices[status->devices[0]].type;
+    struct steady_gang gang = {.job = job};
+
+    if (steady_cost(s, type, job, -1, NULL) <= KEEPS) /* another cap is enough */
+        return;
+    detach_from(s, job, status->devices, status->device_count);
+    if (steady_find_gang(s, job, gang.devices) > KEEPS) {
+        attach_to(s, job, status->devices, status->device_count);
+        return;
+    }
+    attach_to(s, job, gang.devices, status->job.devices);
+    s->jobs.items[job].moved = true;
+    vec_push(&s->gangs, gang);
+}
+
+void steady_mend_gangs(struct steady *s)
+{
+    for (int i = 0; i < (int)s->jobs.count; i++)
+        if (may_go(s, &s->jobs.items[i]))
+            mend_gang(s, i);
+}
+
+const int *steady_gang_goes(const struct steady *s, int job)
+{
+    for (size_t i = 0; i < s->gangs.count; i++)
+        if (s->gangs.items[i].job == job)
+            return s->gangs.items[i].devices;
+    return NULL;
+}
