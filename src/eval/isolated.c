@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "eval/isolated_baseline.h"
 #include "loop/estimate/rates.h"
+#include "loop/refine/conformal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -137,9 +138,9 @@ static void calibrate(const struct fold *fold, const struct kernel_params *param
     for (int b = 0; b < RATES_BASIS_COUNT; b++) {
         w->width[b] = WIDTH_NORMAL;
         if (w->count[b] >= 10)
-            w->width[b] = score_fair_quantile(w->errors[b], w->groups[b], w->count[b],
-                                              fold->table->families + fold->table->jobs,
-                                              CALIBRATE_SHARE);
+            w->width[b] = conformal_fair_width(w->errors[b], w->groups[b], w->count[b],
+                                               fold->table->families + fold->table->jobs,
+                                               CALIBRATE_SHARE);
         free(w->errors[b]);
         free(w->groups[b]);
     }

@@ -7,6 +7,7 @@
 #define CORGI_LOOP_REFINE_PAIRS_H
 
 #include "loop/core/core.h"
+#include "loop/refine/blend.h"
 
 #include <stdint.h>
 
@@ -45,8 +46,8 @@ size_t pairs_count(const struct pairs *pairs);
 
 void pairs_adapt(struct pairs *pairs, uint64_t seed);
 
-/* Share of the network in the blend, 0..1. */
-double pairs_weight(const struct pairs *pairs);
+/* Shares of network and trees in the blend. */
+struct blend_weights pairs_weights(const struct pairs *pairs);
 
 void pairs_predict(struct pairs *pairs, const struct cell *cells, size_t count,
                    struct pairs_guess *out);
