@@ -139,6 +139,52 @@ static void a_slow_neighbour_is_learned_and_believed_on_other_types(void **state
     destroy(&m);
 }
 
+/* P1 alone: what was measured is known, nothing is concluded for other places. */
+static void first_estimates_alone_keep_to_what_was_measured(void **state)
+{
+    struct gpu_sheet types[2] = {*gpu_find("k80"), *gpu_find("v100")};
+    struct model m = learned_create(
+        types, 2, &(struct learned_options){.seed = 1, .initial_only = true});
+    struct job a = make_job(1, "net", 32), b = make_job(2, "hog", 64);
+    double before;
+
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        struct observation alone = seen_alone(&a, t, 10);
+
+        m.ops->absorb(m.self, &alone);
+    }
+    assert_true(fabs(ask(&m, 0, &a, NULL).rate[0].value - 10) < 0.1);
+    before = ask(&m, 1, &a, &b).rate[0].value;
+    m.ops->absorb(m.self, &(struct observation){
+                              .where = {.count = 2, .members = {{&a, 1}, {&b, 1}}},
+                              .rate = 2.5,
+                              .device_watts = NAN});
+    assert_true(fabs(ask(&m, 0, &a, &b).rate[0].value - 2.5) < 0.2);
+    /* The GPU's mean and b's column moved a little; the job's own row says nothing. */
+    assert_true(ask(&m, 1, &a, &b).rate[0].value > 0.75 * before);
+    destroy(&m);
+}
+
+static void first_estimates_alone_know_the_catalogue(void **state)
+{
+    struct gpu_sheet types[2] = {*gpu_find("k80"), *gpu_find("v100")};
+    struct model m = learned_create(
+        types, 2, &(struct learned_options){.seed = 1, .initial_only = true});
+    struct job first = make_job(1, "net", 32), next = make_job(2, "net", 64);
+
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        struct observation alone = seen_alone(&first, t, 0.01 * (t + 1));
+
+        m.ops->absorb(m.self, &alone);
+    }
+    /* A sibling with twice the batch: no faster a step, no slower than half. */
+    assert_true(ask(&m, 1, &next, NULL).rate[0].value < 0.021);
+    assert_true(ask(&m, 1, &next, NULL).rate[0].value > 0.008);
+    destroy(&m);
+}
+
 static void a_combination_out_of_memory_is_not_proposed_again(void **state)
 {
     struct model m = create();
@@ -404,6 +450,8 @@ int main(void)
         cmocka_unit_test(a_measured_cell_is_answered_with_the_measurement),
         cmocka_unit_test(the_next_job_of_a_kind_starts_from_what_the_last_taught),
         cmocka_unit_test(a_slow_neighbour_is_learned_and_believed_on_other_types),
+        cmocka_unit_test(first_estimates_alone_keep_to_what_was_measured),
+        cmocka_unit_test(first_estimates_alone_know_the_catalogue),
         cmocka_unit_test(a_combination_out_of_memory_is_not_proposed_again),
         cmocka_unit_test(a_sudden_change_is_learned_within_a_few_samples),
         cmocka_unit_test(devices_and_caps_count),

@@ -46,6 +46,10 @@ struct stats_cell {
 struct stats_cell stats_features(struct stats_row *row, int gpu, int other,
                                  bool without_own, float x[STATS_FEATURES]);
 
+/* Features as if nothing of the job itself had been measured beside anyone; returns the
+ * base that goes with them. */
+float stats_blind(float x[STATS_FEATURES], float base);
+
 struct stats *stats_dup(const struct stats *stats);
 
 #endif

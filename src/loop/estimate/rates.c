@@ -27,6 +27,7 @@ struct rates {
     int jobs, gpus, capacity;
     double *seen;  /* (capacity, WORLD_MAX_GPUS) ln rates, NaN */
     size_t *index; /* the same: observation in the core */
+    bool closed;   /* see rates_set_closed() */
 };
 
 static struct kernel_params widened(const struct kernel_params *params)
@@ -78,6 +79,11 @@ int rates_add_gpu(struct rates *r, const struct gpu_trait *gpu)
     assert(r->gpus < WORLD_MAX_GPUS);
     core_add_gpu(r->core, gpu);
     return r->gpus++;
+}
+
+void rates_set_closed(struct rates *r, bool alone)
+{
+    r->closed = alone;
 }
 
 double rates_seen(const struct rates *r, int job, int gpu)
@@ -170,8 +176,10 @@ static struct rates_guess carried_over(const struct rates *r,
             known = known ||
                     r->index[(size_t)job * WORLD_MAX_GPUS + (size_t)g] != NOT_IN_CORE;
         }
-    core_predict(r->core, &cell, 1, &mean, &var);
-    if (!known) {
+    known = known && !r->closed;
+    if (known) {
+        core_predict(r->core, &cell, 1, &mean, &var);
+    } else {
         mean = closed;
         var = RATIO_LOG_SD * RATIO_LOG_SD;
     }

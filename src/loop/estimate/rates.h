@@ -47,6 +47,9 @@ double rates_seen(const struct rates *rates, int job, int gpu); /* NaN: never */
 struct kernel_params rates_fit(const struct rates *rates, int steps);
 void rates_set_params(struct rates *rates, const struct kernel_params *params);
 
+/* Carry rates over by closed forms alone, without the core.  For comparisons. */
+void rates_set_closed(struct rates *rates, bool alone);
+
 /* For checkpoints; reading needs the GPU types added and no job yet. */
 void rates_write(const struct rates *rates, struct bytes_out *out);
 void rates_read(struct rates *rates, struct bytes_in *in);

@@ -258,6 +258,12 @@ void classes_tell_memory(struct classes *c, int type, const int *members, int co
         footprint_ran(c->footprint, memory_gb, members, (size_t)count);
 }
 
+void classes_set_initial(struct classes *c)
+{
+    rates_set_closed(c->rates, true);
+    pairs_set_initial(c->pairs, true);
+}
+
 void classes_adapt(struct classes *c)
 {
     pairs_adapt(c->pairs, c->seed);

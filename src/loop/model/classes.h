@@ -74,6 +74,9 @@ size_t classes_pairs(const struct classes *classes);
 
 size_t classes_count(const struct classes *classes);
 
+/* See learned_options.initial_only. */
+void classes_set_initial(struct classes *classes);
+
 void classes_adapt(struct classes *classes);
 
 /* What takes long on a copy: a worker adapts the pairs, the loop takes them back. */

@@ -246,6 +246,6 @@ void learned_absorb(void *self, const struct observation *seen)
     absorb_watts(l, seen, &members[seen->subject]);
     absorb_rate(l, seen, members);
     follow_shift(l);
-    if (l->options.adapt_every > 0 && learned_lesson_due(l))
+    if (l->options.adapt_every > 0 && !l->options.initial_only && learned_lesson_due(l))
         learned_adapt(l);
 }

@@ -132,7 +132,7 @@ static struct own_factor factor_of(struct learned *l, const struct learned_membe
     struct own_factor *kept = &own->factors[m->type];
     uint64_t version = own->version + classes_version(l->classes, m->cls);
 
-    if (own->count == 0)
+    if (own->count == 0 || l->options.initial_only)
         return (struct own_factor){.var = pooled_var(&l->alone)};
     if (kept->version == version)
         return *kept;

@@ -64,6 +64,11 @@ void pairs_set_idle(struct pairs *p, int job, bool idle)
     p->idle.items[job] = idle;
 }
 
+void pairs_set_initial(struct pairs *p, bool alone)
+{
+    p->initial_only = alone;
+}
+
 const struct core *pairs_core(struct pairs *p)
 {
     pairs_settle(p);
@@ -177,6 +182,8 @@ static void ask_network(struct pairs *p, const struct cell *cells, size_t count,
         rows[i].base =
             (float)stats_features(row, cells[i].gpu, cells[i].other, true, rows[i].x)
                 .base;
+        if (p->initial_only)
+            rows[i].base = stats_blind(rows[i].x, rows[i].base);
         measured = measured || rows[i].x[5] > 0;
     }
     statnet_predict(measured ? p->refined : p->initial, rows, count, net);
@@ -190,14 +197,26 @@ static void ask_network(struct pairs *p, const struct cell *cells, size_t count,
     free(net);
 }
 
+/* The core knows what was measured; P1 alone keeps to the very measurement. */
+static struct blend_belief mix(const struct pairs *p, const struct blend_said *said,
+                               const struct pairs_memory *seen)
+{
+    static const struct blend_weights core_alone = {0, 0};
+
+    if (!p->initial_only)
+        return blend_mix(said, seen ? &core_alone : &p->weights);
+    if (seen)
+        return (struct blend_belief){seen->drift.mean,
+                                     sqrt(seen->extra_var + core_kernel(p->core)->noise)};
+    return said->net;
+}
+
 static struct pairs_guess guess_of(const struct pairs *p, struct cell cell,
                                    const struct blend_said *said)
 {
-    static const struct blend_weights core_alone = {0, 0};
     size_t at;
     bool seen = map_get(p->index, pairs_key(cell), &at);
-    /* The core knows what was measured. */
-    struct blend_belief b = blend_mix(said, seen ? &core_alone : &p->weights);
+    struct blend_belief b = mix(p, said, seen ? &p->memory[at] : NULL);
     double half = (seen ? CONFORMAL_NORMAL : p->width) * b.sd;
 
     return (struct pairs_guess){

@@ -42,6 +42,10 @@ void pairs_set_limit(struct pairs *pairs, size_t limit);
 /* No job of this kind is here now: what is known of it is forgotten first. */
 void pairs_set_idle(struct pairs *pairs, int job, bool idle);
 
+/* Answer with P1 alone: what was measured of other jobs, and of a cell itself, but
+ * nothing that a job's own measurements say of its other cells.  For comparisons. */
+void pairs_set_initial(struct pairs *pairs, bool alone);
+
 size_t pairs_count(const struct pairs *pairs);
 
 void pairs_adapt(struct pairs *pairs, uint64_t seed);

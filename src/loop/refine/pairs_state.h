@@ -27,6 +27,7 @@ struct pairs {
     struct pairs_memory *memory;       /* (PAIRS_MAX) */
     size_t limit;                      /* observations kept, at most PAIRS_MAX */
     vec_of(bool) idle;                 /* (jobs) none of it is here now */
+    bool initial_only;                 /* see pairs_set_initial() */
     bool stale;                        /* the core's values are not those in memory */
     uint64_t stamp;
     struct blend_weights weights;
