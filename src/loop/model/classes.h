@@ -62,7 +62,9 @@ void classes_tell_gang(struct classes *classes, const struct class_gang *gang,
                        const struct class_news *news);
 void classes_tell_beside(struct classes *classes, int cls, int type, int other,
                          const struct class_news *news);
-void classes_tell_watts(struct classes *classes, int cls, int type, double device_watts);
+/* full_load: it ran as fast as it could, so its draw tells how busy it keeps the card. */
+void classes_tell_watts(struct classes *classes, int cls, int type, double device_watts,
+                        bool full_load);
 void classes_tell_memory(struct classes *classes, int type, const int *members, int count,
                          bool failed);
 

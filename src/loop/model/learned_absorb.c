@@ -224,7 +224,7 @@ static void absorb_watts(struct learned *l, const struct observation *seen,
 
         watts = power_draw_watts(sheet, fmin(power_busy(sheet, watts) / share, 1));
     }
-    classes_tell_watts(l->classes, m->cls, m->type, watts);
+    classes_tell_watts(l->classes, m->cls, m->type, watts, m->job->kind == JOB_TRAINING);
 }
 
 void learned_absorb(void *self, const struct observation *seen)
