@@ -180,13 +180,15 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
                         const struct learned_member *members)
 {
     const struct learned_member *m = &members[seen->subject];
-    double relative[LOOP_MAX_SHARE] = {0}, speed;
+    double relative[LOOP_MAX_SHARE], speed;
     struct own_place *place;
     struct estimate watts;
     bool changed;
 
     if (!(seen->rate > 0) || !isfinite(seen->rate))
         return;
+    /* What a cap took is given back as it is taken when asked: by the same busy share. */
+    learned_relative(l, members, seen->where.count, relative);
     learned_watts(l, members, relative, &seen->where, &watts, &speed);
     place = own_place_take(m->own, own_key(m->type, m->others, m->neighbours, m->spread));
     place->type = m->type;

@@ -86,6 +86,13 @@ struct class_guess learned_beside(struct learned *l, const struct learned_member
     return sum;
 }
 
+void learned_relative(struct learned *l, const struct learned_member *members, int count,
+                      double *relative)
+{
+    for (int i = 0; i < count; i++)
+        relative[i] = count > 1 ? learned_beside(l, &members[i]).mean : 0;
+}
+
 /* ---- what sets a job apart --------------------------------------------------------- */
 
 static double rho(const struct learned *l)
