@@ -133,8 +133,8 @@ int train_main(const struct train_options *options, FILE *out, struct err *err)
     if (options->out && strlen(options->out) > 400)
         return err_set(err, ERR_LIMIT, "the path %.40s... is too long", options->out);
     if (train_one("alone", LESSON_ALONE, options, out, err) < 0 ||
-        (!getenv("ONLYALONE") && train_one("p1", LESSON_P1, options, out, err) < 0) ||
-        (!getenv("ONLYALONE") && train_one("p2", LESSON_P2, options, out, err) < 0))
+        train_one("p1", LESSON_P1, options, out, err) < 0 ||
+        train_one("p2", LESSON_P2, options, out, err) < 0)
         return -1;
     return options->compared ? train_seqs(options, err) : 0;
 }

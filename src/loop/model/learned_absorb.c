@@ -159,6 +159,7 @@ static void tell_beside(struct learned *l, const struct learned_member *m,
     if (alone.var > LEARNED_ALONE_SD_MAX * LEARNED_ALONE_SD_MAX) {
         struct scale_guess gain = learned_gain(l, m);
 
+        news.before = NAN; /* what was told of this place is a relative speed */
         news.now =
             place->drift.mean - cls.mean - gain.mean - learned_shift(l, m, &unused);
         news.var = pooled_var(&l->alone) + cls.var + gain.var;
