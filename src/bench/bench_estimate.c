@@ -34,10 +34,34 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static double median(double times[RUNS])
+struct timing { /* medians */
+    double cpu_ms, wall_ms;
+};
+
+/* Starts and stops of one thing that is timed. */
+struct stopwatch {
+    double cpu_ms[RUNS], wall_ms[RUNS]; /* while it runs: when it started */
+    int runs;
+};
+
+static void stopwatch_start(struct stopwatch *w)
 {
-    qsort(times, RUNS, sizeof(*times), by_value);
-    return times[RUNS / 2];
+    w->wall_ms[w->runs] = 1000 * clock_wall_s();
+    w->cpu_ms[w->runs] = 1000 * clock_cpu_s();
+}
+
+static void stopwatch_stop(struct stopwatch *w)
+{
+    w->cpu_ms[w->runs] = 1000 * clock_cpu_s() - w->cpu_ms[w->runs];
+    w->wall_ms[w->runs] = 1000 * clock_wall_s() - w->wall_ms[w->runs];
+    w->runs++;
+}
+
+static struct timing stopwatch_read(struct stopwatch *w)
+{
+    qsort(w->cpu_ms, RUNS, sizeof(*w->cpu_ms), by_value);
+    qsort(w->wall_ms, RUNS, sizeof(*w->wall_ms), by_value);
+    return (struct timing){w->cpu_ms[RUNS / 2], w->wall_ms[RUNS / 2]};
 }
 
 static void observe(struct bench *b)
@@ -73,83 +97,80 @@ static void setup(struct bench *b, const struct bench_estimate_options *o)
 }
 
 /* One new job on every type beside every other job. */
-static double initial_ms(struct bench *b)
+static struct timing initial_time(struct bench *b)
 {
     size_t count = (size_t)b->jobs - 1;
-    double *out = mem_array(double, count *(size_t)b->gpus + 1), times[RUNS];
+    double *out = mem_array(double, count *(size_t)b->gpus + 1);
+    struct stopwatch watch = {.runs = 0};
 
     for (int r = 0; r < RUNS; r++) {
-        double start = clock_cpu_s();
-
+        stopwatch_start(&watch);
         pairs_predict_row(b->pairs, b->jobs - 1, b->others, count, out);
-        times[r] = 1000 * (clock_cpu_s() - start);
+        stopwatch_stop(&watch);
     }
     free(out);
-    return median(times);
+    return stopwatch_read(&watch);
 }
 
-static double refine_ms(struct bench *b)
+static struct timing refine_time(struct bench *b)
 {
-    double times[RUNS];
+    struct stopwatch watch = {.runs = 0};
 
     for (int r = 0; r < RUNS; r++) {
-        double start = clock_cpu_s();
-
+        stopwatch_start(&watch);
         observe(b);
         pairs_core(b->pairs); /* until it is ready for the next question */
-        times[r] = 1000 * (clock_cpu_s() - start);
+        stopwatch_stop(&watch);
     }
-    return median(times);
+    return stopwatch_read(&watch);
 }
 
 /* P2 alone, for as many cells as a new job has: what libtorch is compared with. */
-static double network_ms(struct bench *b)
+static struct timing network_time(struct bench *b)
 {
     size_t count = ((size_t)b->jobs - 1) * (size_t)b->gpus;
     struct statnet *net = statnet_shipped("p2");
     struct statnet_row *rows = mem_array(struct statnet_row, count + 1);
     struct statnet_guess *out = mem_array(struct statnet_guess, count + 1);
-    double times[RUNS];
+    struct stopwatch watch = {.runs = 0};
 
     for (size_t i = 0; i < count; i++)
         for (int f = 0; f < STATS_FEATURES; f++)
             rows[i].x[f] = (float)rng_normal(&b->rng);
     for (int r = 0; r < RUNS; r++) {
-        double start = clock_cpu_s();
-
+        stopwatch_start(&watch);
         statnet_predict(net, rows, count, out);
-        times[r] = 1000 * (clock_cpu_s() - start);
+        stopwatch_stop(&watch);
     }
     statnet_destroy(net);
     free(rows);
     free(out);
-    return median(times);
+    return stopwatch_read(&watch);
 }
 
-static double train_step_ms(struct bench *b)
+static struct timing train_step_time(struct bench *b)
 {
     struct statnet *net = statnet_shipped("p2");
     struct statnet_trainer *trainer = statnet_trainer_create(net, 1e-4, 0);
     struct statnet_row *rows = mem_array(struct statnet_row, BATCH);
-    double times[RUNS];
+    struct stopwatch watch = {.runs = 0};
 
     for (int i = 0; i < BATCH; i++)
         for (int f = 0; f < STATS_FEATURES; f++)
             rows[i].x[f] = (float)rng_normal(&b->rng);
     for (int r = 0; r < RUNS; r++) {
-        double start = clock_cpu_s();
-
+        stopwatch_start(&watch);
         statnet_train_step(trainer, rows, NULL, BATCH);
-        times[r] = 1000 * (clock_cpu_s() - start);
+        stopwatch_stop(&watch);
     }
     statnet_trainer_destroy(trainer);
     statnet_destroy(net);
     free(rows);
-    return median(times);
+    return stopwatch_read(&watch);
 }
 
 struct measured_times {
-    double initial, refine, train_step, network; /* ms */
+    struct timing initial, refine, train_step, network;
     bool compared;
     struct torch_times torch;
 };
@@ -157,12 +178,15 @@ struct measured_times {
 static void print_text(const struct bench *b, const struct measured_times *ms, FILE *out)
 {
     fprintf(out,
-            "one new job, %d GPU types, %d co-runners: %.2f ms\n"
-            "one measurement absorbed, %zu in memory: %.2f ms\n"
-            "one online training step, batch %d: %.2f ms\n"
-            "the network alone for as many cells: %.2f ms\n",
-            b->gpus, b->jobs - 1, ms->initial, pairs_count(b->pairs), ms->refine, BATCH,
-            ms->train_step, ms->network);
+            "processor time (and on the wall):\n"
+            "one new job, %d GPU types, %d co-runners: %.2f ms (%.2f)\n"
+            "one measurement absorbed, %zu in memory: %.2f ms (%.2f)\n"
+            "one online training step, batch %d: %.2f ms (%.2f)\n"
+            "the network alone for as many cells: %.2f ms (%.2f)\n",
+            b->gpus, b->jobs - 1, ms->initial.cpu_ms, ms->initial.wall_ms,
+            pairs_count(b->pairs), ms->refine.cpu_ms, ms->refine.wall_ms, BATCH,
+            ms->train_step.cpu_ms, ms->train_step.wall_ms, ms->network.cpu_ms,
+            ms->network.wall_ms);
     if (ms->compared)
         fprintf(out, "libtorch: training step %.2f ms, network alone %.2f ms\n",
                 ms->torch.train_step_ms, ms->torch.network_ms);
@@ -180,10 +204,14 @@ static void print_json(const struct bench *b, const struct measured_times *ms, F
     json_out_key_int(&json, "gpus", b->gpus);
     json_out_key_int(&json, "corunners", b->jobs - 1);
     json_out_key_int(&json, "observations", (int64_t)pairs_count(b->pairs));
-    json_out_key_number(&json, "initial_ms", ms->initial);
-    json_out_key_number(&json, "refine_ms", ms->refine);
-    json_out_key_number(&json, "train_step_ms", ms->train_step);
-    json_out_key_number(&json, "network_ms", ms->network);
+    json_out_key_number(&json, "initial_ms", ms->initial.cpu_ms);
+    json_out_key_number(&json, "initial_wall_ms", ms->initial.wall_ms);
+    json_out_key_number(&json, "refine_ms", ms->refine.cpu_ms);
+    json_out_key_number(&json, "refine_wall_ms", ms->refine.wall_ms);
+    json_out_key_number(&json, "train_step_ms", ms->train_step.cpu_ms);
+    json_out_key_number(&json, "train_step_wall_ms", ms->train_step.wall_ms);
+    json_out_key_number(&json, "network_ms", ms->network.cpu_ms);
+    json_out_key_number(&json, "network_wall_ms", ms->network.wall_ms);
     if (ms->compared) {
         json_out_key_number(&json, "torch_network_ms", ms->torch.network_ms);
         json_out_key_number(&json, "torch_train_step_ms", ms->torch.train_step_ms);
@@ -206,10 +234,10 @@ int bench_estimate_main(const struct bench_estimate_options *o, FILE *out,
                        "at most %d GPU types, %d co-runners and %d observations",
                        WORLD_MAX_GPUS, WORLD_MAX_CLASSES, PAIRS_MAX - 2 * RUNS);
     setup(&b, o);
-    ms.initial = initial_ms(&b);
-    ms.refine = refine_ms(&b);
-    ms.train_step = train_step_ms(&b);
-    ms.network = network_ms(&b);
+    ms.initial = initial_time(&b);
+    ms.refine = refine_time(&b);
+    ms.train_step = train_step_time(&b);
+    ms.network = network_time(&b);
     ms.compared = torch_measure((b.jobs - 1) * b.gpus, &ms.torch);
     if (o->json)
         print_json(&b, &ms, out);

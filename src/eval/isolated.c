@@ -2,8 +2,10 @@
 #include "eval/isolated.h"
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "eval/isolated_baseline.h"
-#include "loop/estimate/rates.h"
+#include "loop/estimate/carry_evidence.h"
+#include "loop/refine/conformal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,17 +13,21 @@
 #define FIT_STEPS       12
 #define SHOWN_MAX       2
 #define CALIBRATE_SHARE 0.92
-#define WIDTH_NORMAL    1.645
+#define CALIBRATE_MIN   10 /* fewer errors say nothing */
 
 /* See method_core.c; smaller, since half the guess is not the model's. */
 #define POINT_SHIFT 0.3
 #define SHIFT_MAX   0.08
 
-/* Errors in units of sd, kept for each basis. */
-struct widths {
-    double *errors[RATES_BASIS_COUNT]; /* (room) */
-    int *groups[RATES_BASIS_COUNT];    /* (room) what is held out together */
-    size_t count[RATES_BASIS_COUNT];
+struct noted { /* what was said inside the catalogue, and the truth */
+    struct rates_guess guess;
+    double truth;
+    int group; /* what is held out together */
+};
+
+struct calibration {
+    vec_of(struct noted) noted;
+    double weight; /* of the network */
     double width[RATES_BASIS_COUNT];
 };
 
@@ -44,6 +50,9 @@ static struct rates *load(const struct fold *fold, const struct kernel_params *p
         rates_add_gpu(rates, &t->gpu[g]);
     for (int j = 0; j < t->jobs; j++)
         rates_add_job(rates, &t->told_trait[j]); /* no rate may leak into a trait */
+    for (int j = 0; j < t->jobs; j++) /* looked at only where the rate is shown */
+        for (int g = 0; g < t->gpus; g++)
+            rates_observe_busy(rates, j, g, measured_busy(t, j, g));
     for (int i = 0; i < fold->train_count; i++)
         for (int g = 0; g < t->gpus; g++)
             if (!isnan(measured_alone(t, fold->train[i], g)))
@@ -95,33 +104,64 @@ static void visit_all(const struct fold *fold, struct rates *rates, visit_fn *fn
         }
 }
 
-static void note_error(const struct visit *v, void *arg)
+static void note(const struct visit *v, void *arg)
 {
-    struct widths *w = arg;
-    struct rates_guess guess = rates_predict(v->rates, v->job, v->gpu);
-    double truth = measured_alone(v->fold->table, v->job, v->gpu);
-
+    struct calibration *c = arg;
     int family = v->fold->table->job[v->job].family;
+    struct noted n = {
+        .guess = rates_predict(v->rates, v->job, v->gpu),
+        .truth = measured_alone(v->fold->table, v->job, v->gpu),
+        .group = v->fold->split == FOLD_FAMILY && family >= 0
+                     ? family
+                     : v->fold->table->families + v->job,
+    };
 
-    w->groups[guess.basis][w->count[guess.basis]] =
-        v->fold->split == FOLD_FAMILY && family >= 0 ? family
-                                                     : v->fold->table->families + v->job;
-    w->errors[guess.basis][w->count[guess.basis]++] = fabs(truth - guess.mean) / guess.sd;
+    vec_push(&c->noted, n);
+}
+
+/* The weight that suits this table, by the rule the loop follows. */
+static void choose_weight(struct calibration *c)
+{
+    struct carry_evidence evidence = {0};
+    int group = -1; /* those of one follow one another */
+
+    vec_each (const struct noted, n, &c->noted)
+        if (n->guess.corrected) {
+            carry_evidence_add(&evidence, &n->guess, n->truth, n->group != group);
+            group = n->group;
+        }
+    c->weight = carry_evidence_weight(&evidence);
+}
+
+static double width_of(const struct calibration *c, enum rates_basis basis, int groups)
+{
+    double *errors = mem_array(double, c->noted.count + 1), width = CONFORMAL_NORMAL;
+    int *group = mem_array(int, c->noted.count + 1);
+    size_t count = 0;
+
+    vec_each (const struct noted, n, &c->noted) {
+        struct rates_guess g = n->guess;
+
+        if (g.basis != basis)
+            continue;
+        rates_mix(&g, c->weight);
+        group[count] = n->group;
+        errors[count++] = fabs(n->truth - g.mean) / g.sd;
+    }
+    if (count >= CALIBRATE_MIN)
+        width = conformal_fair_width(errors, group, count, groups, CALIBRATE_SHARE);
+    free(errors);
+    free(group);
+    return width;
 }
 
 /* Play the same game inside the catalogue. */
 static void calibrate(const struct fold *fold, const struct kernel_params *params,
-                      struct widths *w)
+                      struct calibration *c)
 {
-    size_t gpus = (size_t)fold->table->gpus;
-    size_t room =
-        (size_t)fold->train_count * (size_t)fold->train_count * gpus * gpus * (gpus + 1);
+    int groups = fold->table->families + fold->table->jobs;
 
-    *w = (struct widths){0};
-    for (int b = 0; b < RATES_BASIS_COUNT; b++) {
-        w->errors[b] = mem_array(double, room + 1);
-        w->groups[b] = mem_array(int, room + 1);
-    }
+    *c = (struct calibration){0};
     for (int at = 0; at < fold->train_count; at++) {
         struct fold inner;
         struct rates *rates;
@@ -129,25 +169,20 @@ static void calibrate(const struct fold *fold, const struct kernel_params *param
         fold_inner(fold, at, &inner);
         if (inner.test[0] == fold->train[at] && inner.train_count > 0) {
             rates = load(&inner, params);
-            visit_all(&inner, rates, note_error, w);
+            visit_all(&inner, rates, note, c);
             rates_destroy(rates);
         }
         fold_fini(&inner);
     }
-    for (int b = 0; b < RATES_BASIS_COUNT; b++) {
-        w->width[b] = WIDTH_NORMAL;
-        if (w->count[b] >= 10)
-            w->width[b] = score_fair_quantile(w->errors[b], w->groups[b], w->count[b],
-                                              fold->table->families + fold->table->jobs,
-                                              CALIBRATE_SHARE);
-        free(w->errors[b]);
-        free(w->groups[b]);
-    }
+    choose_weight(c);
+    for (int b = 0; b < RATES_BASIS_COUNT; b++)
+        c->width[b] = width_of(c, (enum rates_basis)b, groups);
+    vec_free(&c->noted);
 }
 
 struct scoring {
     struct results *results;
-    const struct widths *widths; /* NULL: score the baselines */
+    const struct calibration *calibration; /* NULL: score the baselines */
     const struct isolated_baseline *baseline;
 };
 
@@ -156,7 +191,7 @@ static void score_product(const struct visit *v, void *arg)
     struct scoring *s = arg;
     double truth = measured_alone(v->fold->table, v->job, v->gpu);
     struct rates_guess g = rates_predict(v->rates, v->job, v->gpu);
-    double half = s->widths->width[g.basis] * g.sd;
+    double half = s->calibration->width[g.basis] * g.sd;
     double shift = POINT_SHIFT * fmin(half * half / 2.7, SHIFT_MAX / POINT_SHIFT);
     struct guess guess = {g.mean - shift, g.mean - half, g.mean + half};
     bool nothing = g.basis == RATES_NOTHING;
@@ -187,15 +222,16 @@ static void run_fold(const struct fold *fold, bool product, bool baselines,
 {
     struct kernel_params params;
     struct rates *rates;
-    struct widths widths;
-    struct scoring s = {.results = results, .widths = &widths};
+    struct calibration calibration;
+    struct scoring s = {.results = results, .calibration = &calibration};
 
     kernel_default(&params);
     rates = load(fold, &params);
     if (product) {
         params = rates_fit(rates, FIT_STEPS);
         rates_set_params(rates, &params);
-        calibrate(fold, &params, &widths);
+        calibrate(fold, &params, &calibration);
+        rates_set_weight(rates, calibration.weight);
         visit_all(fold, rates, score_product, &s);
     }
     if (baselines) {

@@ -4,6 +4,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "loop/core/traits.h"
+#include "world/power.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +33,11 @@ static void fill_job(struct measured *t, const struct world *world, int job,
     for (int g = 0; g < t->gpus; g++) {
         float rate = *world_alone(world, g, t->class_of[job]);
 
+        double watts = (double)*world_watts(world, g, t->class_of[job]);
+
         t->alone[(long)job * t->gpus + g] = rate > 0 ? log(rate) : NAN;
+        t->busy[(long)job * t->gpus + g] =
+            watts > 0 ? power_busy(&world->gpus[g], watts) : NAN;
         if (rate > 0) {
             sum += log(world->gpus[g].fp32_tflops * 1e12 / rate);
             seen++;
@@ -72,6 +77,7 @@ struct measured *measured_create(const struct world *world)
     t->told_trait = mem_array(struct job_trait, n + 1);
     t->told = mem_array(struct job_descriptor, n + 1);
     t->alone = mem_array(double, n *(size_t)t->gpus + 1);
+    t->busy = mem_array(double, n *(size_t)t->gpus + 1);
     t->pair = mem_array(double, n *n *(size_t)t->gpus + 1);
     for (int j = 0; j < t->jobs; j++) {
         fill_job(t, world, j, families);
@@ -92,6 +98,7 @@ void measured_destroy(struct measured *t)
     free(t->told_trait);
     free(t->told);
     free(t->alone);
+    free(t->busy);
     free(t->pair);
     free(t);
 }

@@ -17,6 +17,7 @@ struct measured {
     struct job_descriptor *told;   /* (jobs) */
     int *class_of;                 /* (jobs) index in the world */
     double *alone;                 /* (jobs, gpus) ln steps/s */
+    double *busy;                  /* (jobs, gpus) by the draw alone; NaN: not measured */
     double *pair;                  /* (jobs, gpus, jobs) ln relative speed */
 };
 
@@ -27,6 +28,11 @@ void measured_destroy(struct measured *table); /* NULL is fine */
 static inline double measured_alone(const struct measured *t, int job, int gpu)
 {
     return t->alone[(long)job * t->gpus + gpu];
+}
+
+static inline double measured_busy(const struct measured *t, int job, int gpu)
+{
+    return t->busy[(long)job * t->gpus + gpu];
 }
 
 static inline double measured_pair(const struct measured *t, int job, int gpu, int other)

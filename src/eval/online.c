@@ -8,9 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* See product.c. */
-#define POINT_SHIFT 0.5
-
 static const int marks[] = {0, 5, 10, 20, 40, 80, 150, 300};
 enum { MARKS = sizeof(marks) / sizeof(marks[0]) };
 
@@ -107,7 +104,7 @@ static void score_product(struct run *run, int mark)
     core_predict(pairs_core(run->pairs), run->cells, run->count, mean, NULL);
     for (size_t i = 0; i < run->count; i++) {
         const struct pairs_guess *g = &guesses[i];
-        double shift = POINT_SHIFT * g->sd * g->sd;
+        double shift = BLEND_POINT_SHIFT * g->sd * g->sd;
 
         score(run, "blend", mark, i,
               (struct guess){fmin(g->mean - shift, 0), g->low, g->high});

@@ -10,7 +10,8 @@
 #include "eval/fold_core.h"
 #include "eval/fold_net.h"
 #include "eval/rehearsal.h"
-#include "eval/score.h"
+#include "loop/refine/blend.h"
+#include "loop/refine/conformal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,19 +19,8 @@
 #define CALIBRATED_MAX  16 /* observation counts with a width of their own */
 #define CALIBRATE_DRAWS 2
 #define CALIBRATE_MIN   20 /* fewer errors say nothing */
-#define WIDTH_NORMAL    1.645
 
 #define CALIBRATE_SHARE 0.92
-
-/* Relative error punishes a guess above the truth more than one below: for a log-normal
- * belief the best point lies sd^2 below the median, for the heavier tails here half. */
-#define POINT_SHIFT 0.4
-
-/* Weights of network and trees while nothing speaks for others, and what it costs to
- * move all of the weight away from there. */
-#define NET_DEFAULT   0.15
-#define TREES_DEFAULT 0.15
-#define WEIGHT_COST   0.004
 
 /* The network learns from the catalogue as it does online: few steps, a low rate. */
 #define TUNE_STEPS 120
@@ -38,28 +28,9 @@
 #define TUNE_BATCH 256
 #define TUNE_FROM  120 /* rows; fewer teach nothing */
 
-struct belief {
-    double mean, sd;
-};
-
-struct said { /* of one cell */
-    struct belief core, net;
-    double trees;
-};
-
-struct rehearsed { /* a cell inside the catalogue: what was said, and the truth */
-    struct said said;
-    double truth;
-    int group; /* what is held out together */
-};
-
-struct weights { /* the core has the rest */
-    double net, trees;
-};
-
 struct setting { /* for a number of observations */
     bool known;
-    struct weights weights;
+    struct blend_weights weights;
     double width;
 };
 
@@ -76,7 +47,7 @@ struct product {
     struct setting settings[2][CALIBRATED_MAX + 1]; /* own, effect */
     /* (2 * fold_half) */
     double *core_mean, *core_sd, *net_mean, *net_sd, *trees_mean;
-    vec_of(struct rehearsed) rehearsed;
+    vec_of(struct blend_case) rehearsed;
 };
 
 /* Train on the rows that are not of one group; -1: on all. */
@@ -213,19 +184,11 @@ static void destroy(void *self)
     free(p);
 }
 
-static struct said said_of(const struct product *p, size_t q)
+static struct blend_said said_of(const struct product *p, size_t q)
 {
-    return (struct said){{p->core_mean[q], p->core_sd[q]},
-                         {p->net_mean[q], p->net_sd[q]},
-                         p->trees_mean[q]};
-}
-
-static struct belief blend(const struct said *s, struct weights w)
-{
-    double core = 1 - w.net - w.trees;
-
-    return (struct belief){core * s->core.mean + w.net * s->net.mean + w.trees * s->trees,
-                           core * s->core.sd + (w.net + w.trees) * s->net.sd};
+    return (struct blend_said){{p->core_mean[q], p->core_sd[q]},
+                               {p->net_mean[q], p->net_sd[q]},
+                               p->trees_mean[q]};
 }
 
 /* A number for what is held out with a job. */
@@ -258,8 +221,8 @@ static void rehearse_draw(struct product *p, const struct fold *inner,
                          p->net_sd, p->trees_mean);
     for (size_t i = shown; i < count; i++) {
         size_t q = known[i] + (effect ? half : 0);
-        struct rehearsed r = {said_of(p, q), fold_value(inner, job, q),
-                              held_together(p->fold, job)};
+        struct blend_case r = {said_of(p, q), fold_value(inner, job, q),
+                               held_together(p->fold, job)};
 
         if (!isnan(r.said.core.mean))
             vec_push(&p->rehearsed, r);
@@ -300,35 +263,11 @@ static void rehearse(struct product *p, size_t shown, bool effect)
     }
 }
 
-static double loss_of(const struct product *p, struct weights w)
+static struct blend_weights choose_weights(const struct product *p)
 {
-    double loss = 0, moved = fabs(w.net - NET_DEFAULT) + fabs(w.trees - TREES_DEFAULT);
-
-    vec_each (const struct rehearsed, r, &p->rehearsed)
-        loss += fabs(expm1(blend(&r->said, w).mean - r->truth));
-    return loss / (double)p->rehearsed.count + WEIGHT_COST * moved;
-}
-
-static struct weights choose_weights(const struct product *p)
-{
-    struct weights best = {NET_DEFAULT, TREES_DEFAULT};
-    double least = INFINITY;
-
     if (!p->core || !p->net)
-        return (struct weights){p->net ? 1 : 0, 0};
-    if (p->rehearsed.count < CALIBRATE_MIN)
-        return best;
-    for (int net = 0; net <= 10; net++)
-        for (int trees = 0; net + trees <= 10; trees++) {
-            struct weights w = {net / 10.0, trees / 10.0};
-            double loss = loss_of(p, w);
-
-            if (loss < least) {
-                least = loss;
-                best = w;
-            }
-        }
-    return best;
+        return (struct blend_weights){p->net ? 1 : 0, 0};
+    return blend_weights_choose(p->rehearsed.items, p->rehearsed.count);
 }
 
 static const struct setting *calibrate(struct product *p, size_t shown, bool effect)
@@ -336,26 +275,24 @@ static const struct setting *calibrate(struct product *p, size_t shown, bool eff
     size_t at = shown < CALIBRATED_MAX ? shown : CALIBRATED_MAX;
     struct setting *s = &p->settings[effect][at];
     double *errors;
-    size_t count = 0;
+    size_t count;
     int *groups;
 
     if (s->known)
         return s;
     rehearse(p, at, effect);
     s->weights = choose_weights(p);
-    errors = mem_array(double, p->rehearsed.count + 1);
-    groups = mem_array(int, p->rehearsed.count + 1);
-    vec_each (const struct rehearsed, r, &p->rehearsed) {
-        struct belief b = blend(&r->said, s->weights);
-
-        groups[count] = r->group;
-        errors[count++] = fabs(r->truth - b.mean) / b.sd;
-    }
-    s->width = WIDTH_NORMAL;
+    count = p->rehearsed.count;
+    errors = mem_array(double, count + 1);
+    groups = mem_array(int, count + 1);
+    blend_errors(p->rehearsed.items, count, &s->weights, errors);
+    for (size_t i = 0; i < count; i++)
+        groups[i] = p->rehearsed.items[i].group;
+    s->width = CONFORMAL_NORMAL;
     if (count >= CALIBRATE_MIN)
-        s->width = score_fair_quantile(errors, groups, count,
-                                       p->fold->table->families + p->fold->table->jobs,
-                                       CALIBRATE_SHARE);
+        s->width = conformal_fair_width(errors, groups, count,
+                                        p->fold->table->families + p->fold->table->jobs,
+                                        CALIBRATE_SHARE);
     s->known = true;
     free(errors);
     free(groups);
@@ -375,11 +312,11 @@ static void predict(void *self, int job, const size_t *seen, size_t seen_count,
         fold_net_predict(p->fold_net, job, seen, p->blind ? 0 : seen_count, effect,
                          p->net_mean, p->net_sd, p->trees_mean);
     for (size_t q = first; q < first + half; q++) {
-        struct said said = said_of(p, q);
-        struct belief b = blend(&said, s->weights);
-        double half_width = s->width * b.sd, sd = half_width / WIDTH_NORMAL;
+        struct blend_said said = said_of(p, q);
+        struct blend_belief b = blend_mix(&said, &s->weights);
+        double half_width = s->width * b.sd, sd = half_width / CONFORMAL_NORMAL;
 
-        out[q].mid = fmin(b.mean - POINT_SHIFT * sd * sd, 0);
+        out[q].mid = fmin(b.mean - BLEND_POINT_SHIFT * sd * sd, 0);
         out[q].low = b.mean - half_width;
         out[q].high = fmin(b.mean + half_width, 0);
     }

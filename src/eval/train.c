@@ -2,7 +2,7 @@
 #include "eval/train.h"
 
 #include "base/mem.h"
-#include "eval/train_data.h"
+#include "eval/train_alone.h"
 #include "nn/weights.h"
 
 #include <math.h>
@@ -49,7 +49,7 @@ static void train(struct statnet *net, const struct train_data *data, const char
     statnet_trainer_destroy(trainer);
 }
 
-/* Mean |error| of the network and of the shrunk means it starts from. */
+/* Mean |error| of the network and of what it starts from. */
 static void report(const struct statnet *net, const char *name,
                    const struct train_data *test, FILE *out)
 {
@@ -61,12 +61,22 @@ static void report(const struct statnet *net, const char *name,
         error += fabs(guesses[i].mean - (double)test->rows[i].target);
         start += fabs((double)(test->rows[i].base - test->rows[i].target));
     }
-    fprintf(out, "%s: mean log error %.4f, shrunk means alone %.4f, %zu new cells\n",
-            name, error / (double)test->count, start / (double)test->count, test->count);
+    fprintf(out, "%s: mean log error %.4f, without it %.4f, %zu new cells\n", name,
+            error / (double)test->count, start / (double)test->count, test->count);
     free(guesses);
 }
 
-static int train_one(const char *name, bool initial, const struct train_options *o,
+enum lesson { LESSON_P2, LESSON_P1, LESSON_ALONE };
+
+static void draw(struct train_data *data, enum lesson lesson, int worlds, uint64_t seed)
+{
+    if (lesson == LESSON_ALONE)
+        train_alone_init(data, worlds, seed);
+    else
+        train_data_init(data, worlds, lesson == LESSON_P1, false, seed);
+}
+
+static int train_one(const char *name, enum lesson lesson, const struct train_options *o,
                      FILE *out, struct err *err)
 {
     int worlds = o->worlds > 0 ? o->worlds : WORLDS_DEFAULT;
@@ -76,10 +86,10 @@ static int train_one(const char *name, bool initial, const struct train_options 
     struct rng rng;
     int rc = 0;
 
-    rng_stream(&rng, o->seed, 60 + initial);
+    rng_stream(&rng, o->seed, 60 + (uint64_t)lesson);
     net = statnet_create(name, &rng);
-    train_data_init(&data, worlds, initial, false, o->seed);
-    train_data_init(&test, worlds / 10 + 1, initial, false, o->seed + 1000);
+    draw(&data, lesson, worlds, o->seed);
+    draw(&test, lesson, worlds / 10 + 1, o->seed + 1000);
     train(net, &data, name, o);
     report(net, name, &test, out);
     if (o->out) {
@@ -122,8 +132,9 @@ int train_main(const struct train_options *options, FILE *out, struct err *err)
 {
     if (options->out && strlen(options->out) > 400)
         return err_set(err, ERR_LIMIT, "the path %.40s... is too long", options->out);
-    if (train_one("p1", true, options, out, err) < 0 ||
-        train_one("p2", false, options, out, err) < 0)
+    if (train_one("alone", LESSON_ALONE, options, out, err) < 0 ||
+        train_one("p1", LESSON_P1, options, out, err) < 0 ||
+        train_one("p2", LESSON_P2, options, out, err) < 0)
         return -1;
     return options->compared ? train_seqs(options, err) : 0;
 }

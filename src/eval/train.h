@@ -17,7 +17,7 @@ struct train_options {
     bool compared; /* also the GRU and the Transformer of the table of architectures */
 };
 
-/* Trains p1 and p2, writes out/p1.bin and out/p2.bin, prints held-out errors. */
+/* Trains alone, p1 and p2, writes out/NAME.bin of each, prints held-out errors. */
 int train_main(const struct train_options *options, FILE *out, struct err *err);
 
 #endif

@@ -40,8 +40,8 @@ static struct stats *empty_stats(const struct measured *t)
     return stats;
 }
 
-static void add_row(struct builder *b, const struct stats *stats,
-                    const struct stats_row *row, struct cell cell)
+static void add_row(struct builder *b, const struct stats *stats, struct stats_row *row,
+                    struct cell cell)
 {
     struct statnet_row r;
     double truth = measured_pair(b->table, cell.job, cell.gpu, cell.other);

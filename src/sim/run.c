@@ -5,7 +5,6 @@
 #include "loop/cluster.h"
 #include "loop/model/datasheet.h"
 #include "loop/model/feedback.h"
-#include "loop/model/initial.h"
 #include "loop/model/learned.h"
 #include "loop/settings.h"
 #include "sim/score.h"
@@ -57,9 +56,13 @@ static void schedule_failure(struct sim *sim, int node)
 
 static struct model learned_model(const struct sim *sim, const struct cluster *cluster)
 {
-    return learned_create(cluster->types, cluster->type_count,
-                          &(struct learned_options){.seed = sim->options->seed,
-                                                    .adapt_every = ADAPT_EVERY});
+    const struct learned_options how = {
+        .seed = sim->options->seed,
+        .adapt_every = ADAPT_EVERY,
+        .initial_only = sim->setup->model == SIM_MODEL_INITIAL,
+    };
+
+    return learned_create(cluster->types, cluster->type_count, &how);
 }
 
 static struct model make_model(struct sim *sim, const struct cluster *cluster)
@@ -72,7 +75,6 @@ static struct model make_model(struct sim *sim, const struct cluster *cluster)
     case SIM_MODEL_SHEET:
         return datasheet_model_create(cluster->types, cluster->type_count);
     case SIM_MODEL_INITIAL:
-        return initial_model_take(learned_model(sim, cluster));
     case SIM_MODEL_LEARNED:
         break;
     }

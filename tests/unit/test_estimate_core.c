@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "loop/core/core.h"
+#include "loop/core/dense.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -210,11 +211,45 @@ static void nothing_observed_gives_the_prior(void **state)
     core_destroy(core);
 }
 
+/* Sizes around the tiles it works in, rows further apart than they are long. */
+static void a_symmetric_product_is_that_of_the_definition(void **state)
+{
+    static const size_t sizes[][2] = {{1, 1}, {3, 7}, {8, 24}, {11, 29}};
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 3);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        size_t m = sizes[i][0], n = sizes[i][1], stride = n + 3;
+        double *a = mem_array(double, m *n), *s = mem_array(double, n *stride);
+        double *c = mem_array(double, m *n);
+
+        for (size_t k = 0; k < m * n; k++)
+            a[k] = rng_normal(&rng);
+        for (size_t j = 0; j < n; j++)
+            for (size_t k = 0; k <= j; k++)
+                s[j * stride + k] = s[k * stride + j] = rng_normal(&rng);
+        dense_multiply_symmetric(a, s, stride, m, n, c);
+        for (size_t r = 0; r < m; r++)
+            for (size_t j = 0; j < n; j++) {
+                double sum = 0;
+
+                for (size_t k = 0; k < n; k++)
+                    sum += a[r * n + k] * s[k * stride + j];
+                assert_true(fabs(c[r * n + j] - sum) < 1e-12 * (double)n);
+            }
+        free(a);
+        free(s);
+        free(c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(appending_gives_what_loading_at_once_gives),
         cmocka_unit_test(row_means_are_the_cells_means),
+        cmocka_unit_test(a_symmetric_product_is_that_of_the_definition),
         cmocka_unit_test(conditioning_a_joint_is_observing),
         cmocka_unit_test(leaving_out_is_never_having_seen),
         cmocka_unit_test(a_measurement_moves_alike_jobs_more_than_others),

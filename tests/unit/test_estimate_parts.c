@@ -318,6 +318,54 @@ static void families_speak_for_one_another(void **state)
     stats_destroy(s);
 }
 
+static void blind_features_know_nothing_of_the_job_itself(void **state)
+{
+    struct stats *s = three_jobs();
+    float before[STATS_FEATURES], after[STATS_FEATURES], base_before, base_after;
+    struct stats_row *row;
+
+    (void)state;
+    row = stats_row_create(s, 0);
+    base_before = (float)stats_features(row, 0, 1, true, before).base;
+    stats_row_destroy(row);
+    stats_observe(s, (struct cell){0, 0, 2}, -0.598);
+    stats_observe(s, (struct cell){2, 0, 0}, -0.598);
+    row = stats_row_create(s, 0);
+    base_after = (float)stats_features(row, 0, 1, true, after).base;
+    stats_row_destroy(row);
+    assert_true(after[3] > 0 && after[5] > 0);
+    base_after = stats_blind(after, base_after);
+    assert_float_equal(base_before, base_after, 1e-6);
+    for (int i = 2; i < 6; i++)
+        assert_float_equal(after[i], 0, 0);
+    assert_float_equal(after[22], 0, 0);
+    stats_destroy(s);
+}
+
+/* The same features whatever was asked before: co-runners are prepared when first named.
+ */
+static void features_do_not_depend_on_the_order_of_questions(void **state)
+{
+    struct stats *s = three_jobs();
+    float first[STATS_FEATURES], later[STATS_FEATURES], unused[STATS_FEATURES];
+    struct stats_row *row;
+
+    (void)state;
+    stats_observe(s, (struct cell){0, 1, 1}, -1);
+    stats_observe(s, (struct cell){2, 0, 0}, -0.2);
+    row = stats_row_create(s, 2);
+    stats_features(row, 0, 1, true, first);
+    stats_row_destroy(row);
+    row = stats_row_create(s, 2);
+    stats_features(row, 1, 0, true, unused);
+    stats_features(row, 1, 1, true, unused);
+    stats_features(row, 0, 1, true, later);
+    stats_row_destroy(row);
+    assert_memory_equal(first, later, sizeof(first));
+    assert_true(first[17] > 0 && first[19] > 0); /* beside job 1's family, job 0 */
+    stats_destroy(s);
+}
+
 static void taking_back_leaves_what_was_before(void **state)
 {
     struct stats *s = three_jobs();
@@ -352,6 +400,8 @@ int main(void)
         cmocka_unit_test(trees_survive_the_way_through_bytes),
         cmocka_unit_test(features_without_the_cell_do_not_know_it),
         cmocka_unit_test(families_speak_for_one_another),
+        cmocka_unit_test(blind_features_know_nothing_of_the_job_itself),
+        cmocka_unit_test(features_do_not_depend_on_the_order_of_questions),
         cmocka_unit_test(taking_back_leaves_what_was_before),
     };
 

@@ -1,5 +1,5 @@
 /* test_estimate_weights.c - the shipped networks, and a short training of new ones */
-#include "eval/train_data.h"
+#include "eval/train_alone.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -48,6 +48,19 @@ static void shipped_networks_beat_shrunk_means_on_new_worlds(void **state)
     }
 }
 
+static void the_network_of_rates_alone_beats_what_it_corrects_on_new_worlds(void **state)
+{
+    struct statnet *net = statnet_shipped("alone");
+    struct train_data data;
+
+    (void)state;
+    train_alone_init(&data, 40, 999);
+    assert_true(data.count > 500);
+    assert_true(error_of(net, &data) < 0.85 * start_error(&data));
+    train_data_fini(&data);
+    statnet_destroy(net);
+}
+
 static void a_short_training_lowers_the_error(void **state)
 {
     struct statnet *net;
@@ -77,6 +90,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shipped_networks_beat_shrunk_means_on_new_worlds),
+        cmocka_unit_test(the_network_of_rates_alone_beats_what_it_corrects_on_new_worlds),
         cmocka_unit_test(a_short_training_lowers_the_error),
     };
 

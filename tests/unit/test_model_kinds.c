@@ -1,7 +1,7 @@
 /* test_model_kinds.c - the models that know less: feedback alone, first estimates alone
  */
 #include "loop/model/feedback.h"
-#include "loop/model/initial.h"
+#include "loop/model/learned.h"
 
 #include "loop/belief.h"
 #include "loop/model/datasheet.h"
@@ -118,17 +118,6 @@ static void feedback_remembers_a_pair(void **state)
     assert_near(rate_of(0, 1), 70, 10);
 }
 
-static void initial_estimates_stay_what_they_were(void **state)
-{
-    double before;
-
-    (void)state;
-    begin(initial_model_take(datasheet_model_create(types, 2)));
-    before = rate_of(0, 1);
-    measure(0, -1, 1, 3 * before);
-    assert_near(rate_of(0, 1), before, 0);
-}
-
 static void a_lack_of_memory_is_remembered_by_both(void **state)
 {
     struct observation seen = {.out_of_memory = true, .device_watts = NAN};
@@ -141,7 +130,7 @@ static void a_lack_of_memory_is_remembered_by_both(void **state)
     assert_near(fits(1, 0, 0), 0, 0);
     assert_true(fits(1, 0, 1) > 0);
     tear_down(NULL);
-    begin(initial_model_take(datasheet_model_create(types, 2)));
+    begin(learned_create(types, 2, &(struct learned_options){.initial_only = true}));
     model.ops->absorb(model.self, &seen);
     assert_near(fits(1, 0, 0), 0, 0);
 }
@@ -154,7 +143,6 @@ int main(void)
         model_test(feedback_does_not_read_descriptions),
         model_test(feedback_teaches_nothing_of_other_jobs),
         model_test(feedback_remembers_a_pair),
-        model_test(initial_estimates_stay_what_they_were),
         model_test(a_lack_of_memory_is_remembered_by_both),
     };
 

@@ -139,6 +139,52 @@ static void a_slow_neighbour_is_learned_and_believed_on_other_types(void **state
     destroy(&m);
 }
 
+/* P1 alone: what was measured is known, nothing is concluded for other places. */
+static void first_estimates_alone_keep_to_what_was_measured(void **state)
+{
+    struct gpu_sheet types[2] = {*gpu_find("k80"), *gpu_find("v100")};
+    struct model m = learned_create(
+        types, 2, &(struct learned_options){.seed = 1, .initial_only = true});
+    struct job a = make_job(1, "net", 32), b = make_job(2, "hog", 64);
+    double before;
+
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        struct observation alone = seen_alone(&a, t, 10);
+
+        m.ops->absorb(m.self, &alone);
+    }
+    assert_true(fabs(ask(&m, 0, &a, NULL).rate[0].value - 10) < 0.1);
+    before = ask(&m, 1, &a, &b).rate[0].value;
+    m.ops->absorb(m.self, &(struct observation){
+                              .where = {.count = 2, .members = {{&a, 1}, {&b, 1}}},
+                              .rate = 2.5,
+                              .device_watts = NAN});
+    assert_true(fabs(ask(&m, 0, &a, &b).rate[0].value - 2.5) < 0.2);
+    /* The GPU's mean and b's column moved a little; the job's own row says nothing. */
+    assert_true(ask(&m, 1, &a, &b).rate[0].value > 0.75 * before);
+    destroy(&m);
+}
+
+static void first_estimates_alone_know_the_catalogue(void **state)
+{
+    struct gpu_sheet types[2] = {*gpu_find("k80"), *gpu_find("v100")};
+    struct model m = learned_create(
+        types, 2, &(struct learned_options){.seed = 1, .initial_only = true});
+    struct job first = make_job(1, "net", 32), next = make_job(2, "net", 64);
+
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        struct observation alone = seen_alone(&first, t, 0.01 * (t + 1));
+
+        m.ops->absorb(m.self, &alone);
+    }
+    /* A sibling with twice the batch: no faster a step, no slower than half. */
+    assert_true(ask(&m, 1, &next, NULL).rate[0].value < 0.021);
+    assert_true(ask(&m, 1, &next, NULL).rate[0].value > 0.008);
+    destroy(&m);
+}
+
 static void a_combination_out_of_memory_is_not_proposed_again(void **state)
 {
     struct model m = create();
@@ -190,6 +236,64 @@ static void devices_and_caps_count(void **state)
     m.ops->predict(m.self, &where, &capped);
     assert_true(capped.watts.value <= 100.001);
     assert_true(capped.rate[0].value <= spread.rate[0].value);
+    destroy(&m);
+}
+
+/* What is measured under a cap is what is expected under it next time. */
+static void a_pair_measured_under_a_cap_is_answered_with_the_measurement(void **state)
+{
+    struct model m = create();
+    struct job a = make_job(1, "net", 32), b = make_job(2, "other", 64);
+    struct observation seen = {
+        .where = {.type = 2, .count = 2, .cap_watts = 120, .members = {{&a, 1}, {&b, 1}}},
+        .rate = 4,
+        .device_watts = NAN};
+    struct prediction p;
+
+    (void)state;
+    for (int t = 0; t < 3; t++) {
+        struct observation alone = seen_alone(&a, t, 10);
+
+        alone.device_watts = 200;
+        m.ops->absorb(m.self, &alone);
+        alone = seen_alone(&b, t, 10);
+        alone.device_watts = 200;
+        m.ops->absorb(m.self, &alone);
+    }
+    for (int i = 0; i < 5; i++)
+        m.ops->absorb(m.self, &seen);
+    m.ops->predict(m.self, &seen.where, &p);
+    assert_true(fabs(log(p.rate[0].value / 4)) < 0.01);
+    destroy(&m);
+}
+
+/* What a pair is told to teach depends on how well the rate alone is known, and that can
+ * get worse: relative speeds and rates must not be mixed up then. */
+static void a_rate_alone_that_becomes_doubtful_stays_sane(void **state)
+{
+    struct model m = create();
+    struct job a = make_job(1, "net", 32), b = make_job(2, "other", 64);
+    struct observation alone = seen_alone(&a, 0, 10);
+    struct observation beside = {
+        .where = {.type = 2, .count = 2, .members = {{&a, 1}, {&b, 1}}},
+        .rate = 12,
+        .device_watts = NAN};
+
+    (void)state;
+    m.ops->absorb(m.self, &alone);
+    alone = seen_alone(&a, 1, 18);
+    m.ops->absorb(m.self, &alone);
+    m.ops->absorb(m.self, &beside);
+    for (int i = 0; i < 40; i++) { /* jobs told alike turn out to differ */
+        struct job odd = make_job((uint64_t)(10 + i), "odd", 32);
+        struct observation seen = seen_alone(&odd, 1, i % 2 ? 3000 : 10);
+
+        m.ops->absorb(m.self, &seen);
+    }
+    for (int i = 0; i < 6; i++)
+        m.ops->absorb(m.self, &beside);
+    assert_true(ask(&m, 2, &a, NULL).rate[0].value > 11);
+    assert_true(ask(&m, 2, &a, NULL).rate[0].value < 100);
     destroy(&m);
 }
 
@@ -404,9 +508,13 @@ int main(void)
         cmocka_unit_test(a_measured_cell_is_answered_with_the_measurement),
         cmocka_unit_test(the_next_job_of_a_kind_starts_from_what_the_last_taught),
         cmocka_unit_test(a_slow_neighbour_is_learned_and_believed_on_other_types),
+        cmocka_unit_test(first_estimates_alone_keep_to_what_was_measured),
+        cmocka_unit_test(first_estimates_alone_know_the_catalogue),
         cmocka_unit_test(a_combination_out_of_memory_is_not_proposed_again),
         cmocka_unit_test(a_sudden_change_is_learned_within_a_few_samples),
         cmocka_unit_test(devices_and_caps_count),
+        cmocka_unit_test(a_pair_measured_under_a_cap_is_answered_with_the_measurement),
+        cmocka_unit_test(a_rate_alone_that_becomes_doubtful_stays_sane),
         cmocka_unit_test(nonsense_measurements_change_nothing),
         cmocka_unit_test(jobs_nobody_described_work),
         cmocka_unit_test(measured_gangs_correct_other_sizes_and_types),

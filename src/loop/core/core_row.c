@@ -59,7 +59,7 @@ void core_predict_row(const struct core *core, int job, const int *others, size_
     for (size_t o = 0; o < core->count; o++)
         add_observation(core, job, o, level, sums);
     /* The whole job table, in place: gathering the asked columns costs more. */
-    dense_multiply(sums, core->alike, space.stride, gpus, jobs, jobs, all);
+    dense_multiply_symmetric(sums, core->alike, space.stride, gpus, jobs, all);
     for (size_t g = 0; g < gpus; g++)
         for (size_t q = 0; q < count; q++)
             out[g * count + q] = all[g * jobs + (size_t)others[q]] + level[g];

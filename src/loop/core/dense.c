@@ -2,6 +2,7 @@
 #include "loop/core/dense.h"
 
 #include "base/mem.h"
+#include "nn/clones.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -98,13 +99,71 @@ void dense_transpose_multiply(double alpha, const double *a, size_t m, const dou
                 alpha, a, (int)m, b, (int)columns, beta, c, (int)columns);
 }
 
-void dense_multiply(const double *a, const double *b, size_t stride, size_t m, size_t k,
-                    size_t n, double *c)
+/* ---- a few rows times a large symmetric matrix -------------------------------------
+ *
+ * The matrix is read once, from memory; a BLAS would copy it into its own order first,
+ * which costs more than the product. */
+
+enum { LANES = 4, PARTS = 2, WIDE = LANES * PARTS, TILE = 6 };
+
+/* Aligned as memory from mem_array() is. */
+typedef double vector
+    __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double))));
+
+struct across { /* one column of WIDE rows */
+    vector part[PARTS];
+};
+
+/* TILE columns of the product: a (n), rows of the matrix, out (TILE). */
+static inline __attribute__((always_inline)) void
+multiply_tile(const struct across *restrict a, const double *restrict rows, size_t stride,
+              size_t n, int tile, struct across *restrict out)
 {
-    if (m == 0 || n == 0 || k == 0)
+    vector sum[TILE][PARTS] = {{{0}}};
+
+    for (size_t k = 0; k < n; k++)
+        for (int t = 0; t < tile; t++)
+            for (int p = 0; p < PARTS; p++)
+                sum[t][p] += a[k].part[p] * rows[(size_t)t * stride + k];
+    for (int t = 0; t < tile; t++)
+        for (int p = 0; p < PARTS; p++)
+            out[t].part[p] = sum[t][p];
+}
+
+CLONES static void multiply_wide(const struct across *a, const double *matrix,
+                                 size_t stride, size_t n, struct across *out)
+{
+    size_t j = 0;
+
+    for (; j + TILE <= n; j += TILE)
+        multiply_tile(a, matrix + j * stride, stride, n, TILE, out + j);
+    for (; j < n; j++)
+        multiply_tile(a, matrix + j * stride, stride, n, 1, out + j);
+}
+
+void dense_multiply_symmetric(const double *a, const double *matrix, size_t stride,
+                              size_t m, size_t n, double *c)
+{
+    struct across *wide, *out;
+
+    if (m == 0 || n == 0)
         return;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1.0, a,
-                (int)k, b, (int)stride, 0.0, c, (int)n);
+    wide = mem_array(struct across, n);
+    out = mem_array(struct across, n);
+    for (size_t first = 0; first < m; first += WIDE) {
+        size_t count = m - first < WIDE ? m - first : WIDE;
+
+        memset(wide, 0, n * sizeof(*wide));
+        for (size_t r = 0; r < count; r++)
+            for (size_t k = 0; k < n; k++)
+                wide[k].part[r / LANES][r % LANES] = a[(first + r) * n + k];
+        multiply_wide(wide, matrix, stride, n, out);
+        for (size_t r = 0; r < count; r++)
+            for (size_t k = 0; k < n; k++)
+                c[(first + r) * n + k] = out[k].part[r / LANES][r % LANES];
+    }
+    free(wide);
+    free(out);
 }
 
 double dense_dot(const double *a, const double *b, size_t n)

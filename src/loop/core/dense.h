@@ -28,9 +28,10 @@ void dense_inverse(const double *l, size_t n, size_t stride, double *out);
 void dense_transpose_multiply(double alpha, const double *a, size_t m, const double *b,
                               size_t columns, size_t rows, double beta, double *c);
 
-/* C (m, n) := A (m, k) B (k, n), rows of B so far apart. */
-void dense_multiply(const double *a, const double *b, size_t stride, size_t m, size_t k,
-                    size_t n, double *c);
+/* C (m, n) := A (m, n) S for a symmetric S (n, n), both triangles given, rows of it so
+ * far apart.  For a small m. */
+void dense_multiply_symmetric(const double *a, const double *symmetric, size_t stride,
+                              size_t m, size_t n, double *c);
 
 double dense_dot(const double *a, const double *b, size_t n);
 

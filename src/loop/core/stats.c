@@ -46,6 +46,13 @@ struct stats_row {
     struct sums *cells;  /* (gpus, jobs) of this job's cells */
     struct sums *mirror; /* (gpus, jobs) of the others beside this job */
     struct sums *family; /* (gpus, jobs) cells of this job's family, by nearness */
+    /* Of co-runners, made when one is first asked for: the same on every GPU or a walk
+     * over its family that serves all of them. */
+    bool *ready;              /* (jobs) */
+    struct sums *kin_presses; /* (jobs, gpus) beside its family */
+    struct sums *kin_pair;    /* (jobs, gpus) this job's family beside its family */
+    struct sums *cells_all;   /* (jobs) this job beside it, over all GPUs */
+    float *kin_presses_all;   /* (jobs) shrunk mean over all GPUs */
 };
 
 struct stats *stats_create(void)
@@ -203,6 +210,11 @@ struct stats_row *stats_row_create(const struct stats *s, int job)
     row->cells = mem_array(struct sums, cells);
     row->mirror = mem_array(struct sums, cells);
     row->family = mem_array(struct sums, cells);
+    row->ready = mem_array(bool, jobs + 1);
+    row->kin_presses = mem_array(struct sums, cells);
+    row->kin_pair = mem_array(struct sums, cells);
+    row->cells_all = mem_array(struct sums, jobs + 1);
+    row->kin_presses_all = mem_array(float, jobs + 1);
     gpu_means(row);
     vec_each (const struct seen, o, &s->seen) {
         size_t g = (size_t)o->cell.gpu, a = (size_t)o->cell.job,
@@ -234,26 +246,12 @@ void stats_row_destroy(struct stats_row *row)
     free(row->cells);
     free(row->mirror);
     free(row->family);
+    free(row->ready);
+    free(row->kin_presses);
+    free(row->kin_pair);
+    free(row->cells_all);
+    free(row->kin_presses_all);
     free(row);
-}
-
-/* The pair of families on one GPU. */
-static struct sums kin_pair(const struct stats_row *row, int gpu, int other)
-{
-    const struct sums *of = row->family + (size_t)gpu * row->jobs;
-    const struct stats *stats = row->stats;
-    struct sums all = of[other];
-
-    for (int j = newest_kin(stats, other); j >= 0; j = stats->kin.items[j]) {
-        double kin;
-
-        if (j == other || of[j].n <= 0)
-            continue;
-        kin = kinship(row->stats, other, j);
-        all.sum += kin * of[j].sum;
-        all.n += kin * of[j].n;
-    }
-    return all;
 }
 
 static struct sums without(struct sums s, struct sums own)
@@ -263,12 +261,56 @@ static struct sums without(struct sums s, struct sums own)
 
 static float mean_of(struct sums s, double shrink)
 {
-    return (float)(4 * s.sum / (s.n + shrink));
+    return s.n > 0 ? (float)(4 * s.sum / (s.n + shrink)) : 0; /* as below */
 }
 
 static float count_of(struct sums s)
 {
-    return s.n > 0 ? (float)(log1p(s.n) / 3) : 0; /* most are 0, and logs cost */
+    return s.n > 0 ? logf(1 + (float)s.n) / 3 : 0; /* most are 0, and logs cost */
+}
+
+/* What one relative of a co-runner adds, on every GPU. */
+static void add_kin(struct stats_row *row, int other, int kin_job, double kin)
+{
+    size_t gpus = (size_t)row->stats->gpus;
+    const struct sums *presses = row->presses + (size_t)kin_job * gpus;
+    struct sums *column = row->kin_presses + (size_t)other * gpus;
+    struct sums *pair = row->kin_pair + (size_t)other * gpus;
+
+    for (size_t g = 0; g < gpus; g++) {
+        const struct sums *family = &row->family[g * row->jobs + (size_t)kin_job];
+
+        column[g].sum += kin * presses[g].sum;
+        column[g].n += kin * presses[g].n;
+        pair[g].sum += kin * family->sum;
+        pair[g].n += kin * family->n;
+    }
+}
+
+static void make_ready(struct stats_row *row, int other)
+{
+    const struct stats *stats = row->stats;
+    size_t gpus = (size_t)stats->gpus, k = (size_t)other;
+    struct sums all = {0, 0};
+
+    for (size_t g = 0; g < gpus; g++) {
+        row->kin_pair[k * gpus + g] = row->family[g * row->jobs + k];
+        row->cells_all[k].sum += row->cells[g * row->jobs + k].sum;
+        row->cells_all[k].n += row->cells[g * row->jobs + k].n;
+    }
+    for (int j = newest_kin(stats, other); j >= 0; j = stats->kin.items[j]) {
+        double kin;
+
+        /* What was seen of a pair of families was seen beside one of the second. */
+        if (j == other || row->presses_all[j].n <= 0)
+            continue;
+        kin = kinship(stats, other, j);
+        all.sum += kin * row->presses_all[j].sum;
+        all.n += kin * row->presses_all[j].n;
+        add_kin(row, other, j, kin);
+    }
+    row->kin_presses_all[k] = mean_of(all, 1);
+    row->ready[k] = true;
 }
 
 static void job_features(const struct stats_row *row, int other, float *x)
@@ -282,7 +324,7 @@ static void job_features(const struct stats_row *row, int other, float *x)
     x[3] = (float)(k->beta - BETA_CENTRE);
 }
 
-struct stats_cell stats_features(const struct stats_row *row, int gpu, int other,
+struct stats_cell stats_features(struct stats_row *row, int gpu, int other,
                                  bool without_own, float x[STATS_FEATURES])
 {
     size_t gpus = (size_t)row->stats->gpus, g = (size_t)gpu;
@@ -294,16 +336,15 @@ struct stats_cell stats_features(const struct stats_row *row, int gpu, int other
     struct sums column = without(row->presses[at_k], hidden);
     struct sums column_all = without(row->presses_all[other], hidden);
     struct sums kin_row = row->kin_suffers[g];
-    struct sums kin_column = of_kin(row->stats, row->presses, gpus, g, other);
-    struct sums pair = without(kin_pair(row, gpu, other), hidden);
     struct sums mirror = row->mirror[g * row->jobs + (size_t)other];
-    struct sums elsewhere = {0, 0};
+    struct sums kin_column, pair, elsewhere = {0, 0};
 
-    for (size_t h = 0; h < gpus; h++)
-        if (h != g) {
-            elsewhere.sum += row->cells[h * row->jobs + (size_t)other].sum;
-            elsewhere.n += row->cells[h * row->jobs + (size_t)other].n;
-        }
+    if (!row->ready[other])
+        make_ready(row, other);
+    kin_column = row->kin_presses[at_k];
+    pair = without(row->kin_pair[at_k], hidden);
+    if (row->cells_all[other].n > own.n)
+        elsewhere = without(row->cells_all[other], own);
     x[0] = (float)(4 * (row->gpu_mean[g] - PRIOR_MEAN));
     x[1] = count_of((struct sums){0, row->gpu_count[g]});
     x[2] = mean_of(row_here, 1);
@@ -330,7 +371,7 @@ struct stats_cell stats_features(const struct stats_row *row, int gpu, int other
     x[23] = count_of(mirror);
     job_features(row, other, x + 24);
     x[28] = mean_of(row->kin_suffers_all, 1);
-    x[29] = mean_of(of_kin(row->stats, row->presses_all, 1, 0, other), 1);
+    x[29] = row->kin_presses_all[other];
     for (int i = 0; i < STATS_FEATURES; i++)
         x[i] = x[i] > CLIP ? CLIP : x[i] < -CLIP ? -CLIP : x[i];
     return (struct stats_cell){
@@ -338,6 +379,16 @@ struct stats_cell stats_features(const struct stats_row *row, int gpu, int other
         .sum = own.sum + own.n * row->gpu_mean[g],
         .times = own.n,
     };
+}
+
+float stats_blind(float x[STATS_FEATURES], float base)
+{
+    static const int own[] = {2, 3, 4, 5, 10, 11, 20, 21, 22, 23};
+
+    base -= x[2] / 4;
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        x[own[i]] = 0;
+    return base;
 }
 
 struct stats *stats_dup(const struct stats *s)

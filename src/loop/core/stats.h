@@ -43,8 +43,12 @@ struct stats_cell {
 };
 
 /* without_own: as if the cell itself had not been measured (for training on it). */
-struct stats_cell stats_features(const struct stats_row *row, int gpu, int other,
+struct stats_cell stats_features(struct stats_row *row, int gpu, int other,
                                  bool without_own, float x[STATS_FEATURES]);
+
+/* Features as if nothing of the job itself had been measured beside anyone; returns the
+ * base that goes with them. */
+float stats_blind(float x[STATS_FEATURES], float base);
 
 struct stats *stats_dup(const struct stats *stats);
 

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "loop/core/core.h"
+#include "loop/estimate/carry.h"
 #include "loop/estimate/ratios.h"
 #include "loop/core/fit.h"
 
@@ -26,7 +27,11 @@ struct rates {
     struct core *core;
     int jobs, gpus, capacity;
     double *seen;  /* (capacity, WORLD_MAX_GPUS) ln rates, NaN */
+    double *busy;  /* the same: share of the device in use, NaN */
     size_t *index; /* the same: observation in the core */
+    bool closed;   /* see rates_set_closed() */
+    double weight; /* of the network */
+    struct statnet *net;
 };
 
 static struct kernel_params widened(const struct kernel_params *params)
@@ -43,6 +48,7 @@ struct rates *rates_create(const struct kernel_params *params)
     struct kernel_params wide = widened(params);
 
     r->core = core_create(&wide, false);
+    r->weight = CARRY_WEIGHT;
     return r;
 }
 
@@ -51,7 +57,9 @@ void rates_destroy(struct rates *r)
     if (!r)
         return;
     core_destroy(r->core);
+    statnet_destroy(r->net);
     free(r->seen);
+    free(r->busy);
     free(r->index);
     free(r);
 }
@@ -63,12 +71,15 @@ int rates_add_job(struct rates *r, const struct job_trait *job)
 
         r->seen = mem_resize(r->seen, (size_t)old * WORLD_MAX_GPUS,
                              (size_t) new *WORLD_MAX_GPUS, sizeof(double));
+        r->busy = mem_resize(r->busy, (size_t)old * WORLD_MAX_GPUS,
+                             (size_t) new *WORLD_MAX_GPUS, sizeof(double));
         r->index = mem_resize(r->index, (size_t)old * WORLD_MAX_GPUS,
                               (size_t) new *WORLD_MAX_GPUS, sizeof(size_t));
         r->capacity = new;
     }
-    for (int g = 0; g < WORLD_MAX_GPUS; g++)
-        r->seen[(size_t)r->jobs * WORLD_MAX_GPUS + (size_t)g] = NAN;
+    for (size_t g = 0; g < WORLD_MAX_GPUS; g++)
+        r->seen[(size_t)r->jobs * WORLD_MAX_GPUS + g] =
+            r->busy[(size_t)r->jobs * WORLD_MAX_GPUS + g] = NAN;
     core_add_job(r->core, job);
     return r->jobs++;
 }
@@ -78,6 +89,11 @@ int rates_add_gpu(struct rates *r, const struct gpu_trait *gpu)
     assert(r->gpus < WORLD_MAX_GPUS);
     core_add_gpu(r->core, gpu);
     return r->gpus++;
+}
+
+void rates_set_closed(struct rates *r, bool alone)
+{
+    r->closed = alone;
 }
 
 double rates_seen(const struct rates *r, int job, int gpu)
@@ -132,6 +148,21 @@ void rates_observe(struct rates *r, int job, int gpu, double log_rate)
     r->seen[at] = log_rate;
 }
 
+void rates_observe_busy(struct rates *r, int job, int gpu, double busy)
+{
+    r->busy[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu] = busy;
+}
+
+double rates_weight(const struct rates *r)
+{
+    return r->weight;
+}
+
+void rates_set_weight(struct rates *r, double weight)
+{
+    r->weight = fmin(fmax(weight, 0), 1);
+}
+
 struct kernel_params rates_fit(const struct rates *r, int steps)
 {
     static const enum kernel_param levels[] = {KERNEL_B0, KERNEL_BW, KERNEL_BS,
@@ -154,46 +185,103 @@ void rates_set_params(struct rates *r, const struct kernel_params *params)
     core_set_params(r->core, &wide);
 }
 
-static struct rates_guess carried_over(const struct rates *r,
-                                       const struct ratios_view *view, int job, int gpu,
-                                       int count)
+static struct ratios_view view_of(const struct rates *r)
+{
+    struct kernel_space space = core_space(r->core);
+
+    return (struct ratios_view){space.jobs, space.gpus, r->jobs, r->gpus, r->seen};
+}
+
+/* Types the job was measured on. */
+static int count_seen(const struct rates *r, int job)
+{
+    int count = 0;
+
+    for (int g = 0; g < r->gpus; g++)
+        count += !isnan(rates_seen(r, job, g));
+    return count;
+}
+
+void rates_mix(struct rates_guess *guess, double weight)
+{
+    guess->mean = (1 - weight) * guess->plain.mean + weight * guess->net.mean;
+    guess->sd = (1 - weight) * guess->plain.sd + weight * guess->net.sd;
+}
+
+/* What closed forms and the core say. */
+static struct carry_base carry_base(const struct rates *r, const struct ratios_view *view,
+                                    int job, int gpu, int count)
 {
     struct cell cell = {job, gpu, -1};
-    double closed = 0, mean, var, level, level_sd;
+    double var = RATIO_LOG_SD * RATIO_LOG_SD, level, level_sd;
     bool known = false; /* to the core */
-    struct rates_guess guess = {.basis = count > 1 ? RATES_SEVERAL : RATES_ONE,
-                                .observations = count};
+    struct carry_base base = {0};
 
     for (int g = 0; g < r->gpus; g++)
         if (!isnan(rates_seen(r, job, g))) {
-            closed += (rates_seen(r, job, g) + ratios_between(view, job, g, gpu)) / count;
+            base.closed +=
+                (rates_seen(r, job, g) + ratios_between(view, job, g, gpu)) / count;
             known = known ||
                     r->index[(size_t)job * WORLD_MAX_GPUS + (size_t)g] != NOT_IN_CORE;
         }
-    core_predict(r->core, &cell, 1, &mean, &var);
-    if (!known) {
-        mean = closed;
-        var = RATIO_LOG_SD * RATIO_LOG_SD;
-    }
-    guess.mean = (closed + mean) / 2;
-    guess.sd = sqrt(var + (closed - mean) * (closed - mean) / 4);
+    base.core = base.closed;
+    if (known && !r->closed)
+        core_predict(r->core, &cell, 1, &base.core, &var);
+    base.core_sd = sqrt(var);
+    base.mean = (base.closed + base.core) / 2;
     if (ratios_family_level(view, job, gpu, &level, &level_sd) > 0)
-        guess.mean += (level - guess.mean) / 3;
+        base.mean += (level - base.mean) / 3;
+    return base;
+}
+
+bool rates_carry_row(const struct rates *r, int job, int gpu, struct statnet_row *row)
+{
+    struct ratios_view view = view_of(r);
+    int count = count_seen(r, job);
+    struct carry_base base;
+
+    if (count == 0 || !isnan(rates_seen(r, job, gpu)))
+        return false;
+    base = carry_base(r, &view, job, gpu, count);
+    return carry_features(&view, r->busy, job, gpu, &base, row);
+}
+
+static struct rates_guess carried_over(struct rates *r, const struct ratios_view *view,
+                                       int job, int gpu, int count)
+{
+    struct carry_base base = carry_base(r, view, job, gpu, count);
+    double apart = (base.closed - base.core) / 2;
+    struct rates_guess guess = {.basis = count > 1 ? RATES_SEVERAL : RATES_ONE,
+                                .observations = count};
+    struct statnet_guess said;
+    struct statnet_row row;
+
+    guess.plain = guess.net =
+        (struct rates_belief){base.mean, hypot(base.core_sd, apart)};
+    guess.corrected = carry_features(view, r->busy, job, gpu, &base, &row);
+    if (guess.corrected) {
+        if (!r->net)
+            r->net = statnet_shipped("alone");
+        statnet_predict(r->net, &row, 1, &said);
+        guess.net = (struct rates_belief){said.mean, said.sd};
+    }
+    rates_mix(&guess, r->weight);
     return guess;
 }
 
-struct rates_guess rates_predict(const struct rates *r, int job, int gpu)
+struct rates_guess rates_predict(struct rates *r, int job, int gpu)
 {
-    struct kernel_space space = core_space(r->core);
-    struct ratios_view view = {space.jobs, space.gpus, r->jobs, r->gpus, r->seen};
+    struct ratios_view view = view_of(r);
     struct rates_guess guess = {.basis = RATES_NOTHING};
-    int count = 0;
+    int count = count_seen(r, job);
 
-    if (!isnan(rates_seen(r, job, gpu)))
-        return (struct rates_guess){rates_seen(r, job, gpu),
-                                    sqrt(core_kernel(r->core)->noise), RATES_MEASURED, 1};
-    for (int g = 0; g < r->gpus; g++)
-        count += !isnan(rates_seen(r, job, g));
+    if (!isnan(rates_seen(r, job, gpu))) {
+        guess = (struct rates_guess){.mean = rates_seen(r, job, gpu),
+                                     .sd = sqrt(core_kernel(r->core)->noise),
+                                     .basis = RATES_MEASURED,
+                                     .observations = 1};
+        goto done;
+    }
     if (count > 0)
         return carried_over(r, &view, job, gpu, count);
     guess.observations = ratios_family_level(&view, job, gpu, &guess.mean, &guess.sd);
@@ -201,6 +289,8 @@ struct rates_guess rates_predict(const struct rates *r, int job, int gpu)
         guess.basis = RATES_FAMILY;
     else
         ratios_typical_level(&view, job, gpu, &guess.mean, &guess.sd);
+done:
+    guess.plain = guess.net = (struct rates_belief){guess.mean, guess.sd};
     return guess;
 }
 
@@ -219,6 +309,7 @@ void rates_write(const struct rates *r, struct bytes_out *out)
         bytes_put_u64(out, space.jobs[j].untold != 0);
         for (int g = 0; g < r->gpus; g++)
             bytes_put_real(out, rates_seen(r, j, g));
+        bytes_put_reals(out, r->busy + (size_t)j * WORLD_MAX_GPUS, (size_t)r->gpus);
     }
     bytes_put_u64(out, 0);
 }
@@ -245,6 +336,8 @@ void rates_read(struct rates *r, struct bytes_in *in)
             if (!in->bad && !isnan(seen))
                 rates_observe(r, job, g, seen);
         }
+        for (int g = 0; g < r->gpus; g++)
+            rates_observe_busy(r, job, g, bytes_real_or_nan(in));
     }
 }
 

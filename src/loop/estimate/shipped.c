@@ -12,19 +12,30 @@
 
 EMBED(shipped_p1, CORGI_WEIGHTS_DIR "/p1.bin");
 EMBED(shipped_p2, CORGI_WEIGHTS_DIR "/p2.bin");
+EMBED(shipped_alone, CORGI_WEIGHTS_DIR "/alone.bin");
+
+static const struct {
+    const char *name;
+    const unsigned char *bytes, *end;
+} shipped[] = {
+    {"p1", shipped_p1, shipped_p1_end},
+    {"p2", shipped_p2, shipped_p2_end},
+    {"alone", shipped_alone, shipped_alone_end},
+};
 
 struct statnet *statnet_shipped(const char *name)
 {
-    bool second = !strcmp(name, "p2");
-    const unsigned char *bytes = second ? shipped_p2 : shipped_p1;
-    size_t size = (size_t)((second ? shipped_p2_end : shipped_p1_end) - bytes);
     struct statnet *net;
     struct err err = {0};
     struct rng rng;
+    size_t at = 0;
 
+    while (strcmp(shipped[at].name, name))
+        at++;
     rng_init(&rng, 1);
     net = statnet_create(name, &rng);
-    if (weights_decode(statnet_params(net), bytes, size, NULL, &err) < 0) {
+    if (weights_decode(statnet_params(net), shipped[at].bytes,
+                       (size_t)(shipped[at].end - shipped[at].bytes), NULL, &err) < 0) {
         /* Our own build put them there: a broken binary, not a broken input. */
         fprintf(stderr, "weights of %s: %s\n", name, err.text);
         abort();

@@ -5,6 +5,7 @@
 #include "loop/core/traits.h"
 #include "loop/model/classes_state.h"
 #include "loop/refine/pairs_bytes.h"
+#include "world/power.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -130,6 +131,17 @@ static bool tally_take(struct tally *t, const struct class_news *news)
     return !(fabs(t->mean - t->pushed) < MOVED_LOG);
 }
 
+/* A cell that was carried over until now is measured: who had come nearer? */
+static void learn_carry(struct classes *c, int cls, int type, double value)
+{
+    struct rates_guess said = rates_predict(c->rates, cls, type);
+
+    if (!said.corrected)
+        return;
+    carry_evidence_add(&c->carry, &said, value, said.basis == RATES_ONE);
+    rates_set_weight(c->rates, carry_evidence_weight(&c->carry));
+}
+
 void classes_tell_alone(struct classes *c, int cls, int type,
                         const struct class_news *news, bool inferred)
 {
@@ -144,6 +156,8 @@ void classes_tell_alone(struct classes *c, int cls, int type,
     if (!tally_take(t, news))
         return;
     t->pushed = t->mean;
+    if (first && !inferred)
+        learn_carry(c, cls, type, t->mean);
     rates_observe(c->rates, cls, type, t->mean);
     c->alone_cells += first;
     c->alone_news++;
@@ -232,13 +246,18 @@ void classes_rebase(struct classes *c, int cls, double by)
     c->states.items[cls].version++;
 }
 
-void classes_tell_watts(struct classes *c, int cls, int type, double device_watts)
+void classes_tell_watts(struct classes *c, int cls, int type, double device_watts,
+                        bool full_load)
 {
     struct watts_guess before = watts_predict(c->watts, cls, type);
     struct kept_watts *kept =
         &c->drawn.items[(size_t)cls * (size_t)c->type_count + (size_t)type];
 
     watts_observe(c->watts, cls, type, device_watts);
+    if (full_load)
+        rates_observe_busy(
+            c->rates, cls, type,
+            power_busy(&c->types[type], watts_predict(c->watts, cls, type).watts));
     if (fabs(log(watts_predict(c->watts, cls, type).watts / before.watts)) < MOVED_LOG &&
         kept->valid)
         return;
@@ -258,6 +277,12 @@ void classes_tell_memory(struct classes *c, int type, const int *members, int co
         footprint_ran(c->footprint, memory_gb, members, (size_t)count);
     for (int i = 0; i < count; i++)
         c->states.items[members[i]].fits_known = false;
+}
+
+void classes_set_initial(struct classes *c)
+{
+    rates_set_closed(c->rates, true);
+    pairs_set_initial(c->pairs, true);
 }
 
 void classes_adapt(struct classes *c)

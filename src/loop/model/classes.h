@@ -61,7 +61,9 @@ void classes_tell_gang(struct classes *classes, const struct class_gang *gang,
                        const struct class_news *news);
 void classes_tell_beside(struct classes *classes, int cls, int type, int other,
                          const struct class_news *news);
-void classes_tell_watts(struct classes *classes, int cls, int type, double device_watts);
+/* full_load: it ran as fast as it could, so its draw tells how busy it keeps the card. */
+void classes_tell_watts(struct classes *classes, int cls, int type, double device_watts,
+                        bool full_load);
 void classes_tell_memory(struct classes *classes, int type, const int *members, int count,
                          bool failed);
 
@@ -72,6 +74,9 @@ void classes_rebase(struct classes *classes, int cls, double by);
 size_t classes_pairs(const struct classes *classes);
 
 size_t classes_count(const struct classes *classes);
+
+/* See learned_options.initial_only. */
+void classes_set_initial(struct classes *classes);
 
 void classes_adapt(struct classes *classes);
 

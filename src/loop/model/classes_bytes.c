@@ -82,6 +82,9 @@ static void put_gangs(const struct classes *c, struct bytes_out *out)
 void classes_write(const struct classes *c, struct bytes_out *out)
 {
     rates_write(c->rates, out);
+    bytes_put_reals(out, c->carry.error, CARRY_STEPS);
+    bytes_put_real(out, c->carry.count);
+    bytes_put_real(out, c->carry.groups);
     pairs_write(c->pairs, out);
     footprint_write(c->footprint, out);
     watts_write(c->watts, out);
@@ -156,6 +159,11 @@ static bool agree(const struct classes *c)
 void classes_read(struct classes *c, struct bytes_in *in)
 {
     rates_read(c->rates, in);
+    for (int i = 0; i < CARRY_STEPS; i++)
+        c->carry.error[i] = fmax(bytes_real(in), 0);
+    c->carry.count = fmax(bytes_real(in), 0);
+    c->carry.groups = fmax(bytes_real(in), 0);
+    rates_set_weight(c->rates, carry_evidence_weight(&c->carry));
     pairs_read(c->pairs, in);
     footprint_read(c->footprint, in);
     watts_read(c->watts, in);

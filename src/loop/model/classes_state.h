@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "loop/estimate/footprint.h"
-#include "loop/estimate/rates.h"
+#include "loop/estimate/carry_evidence.h"
 #include "loop/model/classes.h"
 #include "loop/refine/pairs.h"
 
@@ -60,6 +60,7 @@ struct classes {
     uint64_t seed;
     struct gpu_sheet *types; /* (type_count) */
     struct rates *rates;
+    struct carry_evidence carry; /* what carrying rates over was worth here */
     struct pairs *pairs;
     struct footprint *footprint;
     struct watts *watts;

@@ -200,6 +200,8 @@ struct model learned_create(const struct gpu_sheet *types, int type_count,
     l->types = mem_dup(types, (size_t)type_count, sizeof(*types));
     l->classes = classes_create(types, type_count, options->seed,
                                 options->memory > 0 ? options->memory : LEARNED_MEMORY);
+    if (options->initial_only)
+        classes_set_initial(l->classes);
     l->scale = scale_create(types, type_count);
     l->own = own_book_create(type_count);
     l->families = intern_create();

@@ -16,6 +16,10 @@ struct learned_options {
      * learned_adapt(), away from the loop's thread. */
     int adapt_every;
     size_t memory; /* cells of pairs kept; 0: LEARNED_MEMORY */
+    /* First estimates alone, for comparisons: P1 and closed forms over the catalogue.
+     * What was measured is known, and nothing is concluded from it for other places of
+     * the job: no core, no P2, no trees, no factor of its own. */
+    bool initial_only;
 };
 
 #define LEARNED_MEMORY      512

@@ -159,6 +159,7 @@ static void tell_beside(struct learned *l, const struct learned_member *m,
     if (alone.var > LEARNED_ALONE_SD_MAX * LEARNED_ALONE_SD_MAX) {
         struct scale_guess gain = learned_gain(l, m);
 
+        news.before = NAN; /* what was told of this place is a relative speed */
         news.now =
             place->drift.mean - cls.mean - gain.mean - learned_shift(l, m, &unused);
         news.var = pooled_var(&l->alone) + cls.var + gain.var;
@@ -180,13 +181,15 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
                         const struct learned_member *members)
 {
     const struct learned_member *m = &members[seen->subject];
-    double relative[LOOP_MAX_SHARE] = {0}, speed;
+    double relative[LOOP_MAX_SHARE], speed;
     struct own_place *place;
     struct estimate watts;
     bool changed;
 
     if (!(seen->rate > 0) || !isfinite(seen->rate))
         return;
+    /* What a cap took is given back as it is taken when asked: by the same busy share. */
+    learned_relative(l, members, seen->where.count, relative);
     learned_watts(l, members, relative, &seen->where, &watts, &speed);
     place = own_place_take(m->own, own_key(m->type, m->others, m->neighbours, m->spread));
     place->type = m->type;
@@ -224,7 +227,7 @@ static void absorb_watts(struct learned *l, const struct observation *seen,
 
         watts = power_draw_watts(sheet, fmin(power_busy(sheet, watts) / share, 1));
     }
-    classes_tell_watts(l->classes, m->cls, m->type, watts);
+    classes_tell_watts(l->classes, m->cls, m->type, watts, m->job->kind == JOB_TRAINING);
 }
 
 void learned_absorb(void *self, const struct observation *seen)
@@ -246,6 +249,6 @@ void learned_absorb(void *self, const struct observation *seen)
     absorb_watts(l, seen, &members[seen->subject]);
     absorb_rate(l, seen, members);
     follow_shift(l);
-    if (l->options.adapt_every > 0 && learned_lesson_due(l))
+    if (l->options.adapt_every > 0 && !l->options.initial_only && learned_lesson_due(l))
         learned_adapt(l);
 }

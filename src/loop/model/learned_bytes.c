@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION  1
+#define VERSION  2
 #define MAGIC    "CORGILRN"
 #define OVERHEAD 32
 

@@ -86,6 +86,13 @@ struct class_guess learned_beside(struct learned *l, const struct learned_member
     return sum;
 }
 
+void learned_relative(struct learned *l, const struct learned_member *members, int count,
+                      double *relative)
+{
+    for (int i = 0; i < count; i++)
+        relative[i] = count > 1 ? learned_beside(l, &members[i]).mean : 0;
+}
+
 /* ---- what sets a job apart --------------------------------------------------------- */
 
 static double rho(const struct learned *l)
@@ -132,7 +139,7 @@ static struct own_factor factor_of(struct learned *l, const struct learned_membe
     struct own_factor *kept = &own->factors[m->type];
     uint64_t version = own->version + classes_version(l->classes, m->cls);
 
-    if (own->count == 0)
+    if (own->count == 0 || l->options.initial_only)
         return (struct own_factor){.var = pooled_var(&l->alone)};
     if (kept->version == version)
         return *kept;

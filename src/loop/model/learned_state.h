@@ -97,6 +97,10 @@ struct scale_guess learned_gain(struct learned *learned, const struct learned_me
 double learned_shift(const struct learned *learned, const struct learned_member *m,
                      double *var);
 
+/* ln relative speeds of the members of one device. */
+void learned_relative(struct learned *learned, const struct learned_member *members,
+                      int count, double *relative);
+
 /* Of a device: watts, and *speed the ln of what the cap leaves of the rate. */
 void learned_watts(struct learned *learned, const struct learned_member *members,
                    const double *relative, const struct combination *where,

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WEIGHT_DEFAULT 0.3
-
 struct pairs *pairs_create(void)
 {
     struct pairs *p = mem_new(struct pairs);
@@ -23,7 +21,7 @@ struct pairs *pairs_create(void)
     p->index = map_create();
     p->memory = mem_array(struct pairs_memory, PAIRS_MAX);
     p->limit = PAIRS_MAX;
-    p->weight = WEIGHT_DEFAULT;
+    p->weights = blend_weights_default();
     p->width = CONFORMAL_NORMAL;
     return p;
 }
@@ -66,6 +64,11 @@ void pairs_set_idle(struct pairs *p, int job, bool idle)
     p->idle.items[job] = idle;
 }
 
+void pairs_set_initial(struct pairs *p, bool alone)
+{
+    p->initial_only = alone;
+}
+
 const struct core *pairs_core(struct pairs *p)
 {
     pairs_settle(p);
@@ -77,9 +80,9 @@ size_t pairs_count(const struct pairs *p)
     return core_count(p->core);
 }
 
-double pairs_weight(const struct pairs *p)
+struct blend_weights pairs_weights(const struct pairs *p)
 {
-    return p->weight;
+    return p->weights;
 }
 
 uint64_t pairs_key(struct cell cell)
@@ -159,12 +162,13 @@ const struct stats *pairs_stats(struct pairs *p)
     return p->stats;
 }
 
-/* What the network says of cells of one job: P1 while nothing of it was measured. */
+/* What network and trees say of cells: P1 while nothing of their job was measured. */
 static void ask_network(struct pairs *p, const struct cell *cells, size_t count,
-                        const struct gbt *trees, struct statnet_guess *out)
+                        const struct gbt *trees, struct blend_said *out)
 {
     const struct stats *stats = pairs_stats(p);
     struct statnet_row *rows = mem_array(struct statnet_row, count + 1);
+    struct statnet_guess *net = mem_array(struct statnet_guess, count + 1);
     struct stats_row *row = NULL;
     int job = -1;
     bool measured = false;
@@ -178,49 +182,78 @@ static void ask_network(struct pairs *p, const struct cell *cells, size_t count,
         rows[i].base =
             (float)stats_features(row, cells[i].gpu, cells[i].other, true, rows[i].x)
                 .base;
+        if (p->initial_only)
+            rows[i].base = stats_blind(rows[i].x, rows[i].base);
         measured = measured || rows[i].x[5] > 0;
     }
-    statnet_predict(measured ? p->refined : p->initial, rows, count, out);
-    for (size_t i = 0; trees && i < count; i++)
-        out[i].mean =
-            (out[i].mean + (double)rows[i].base + gbt_predict(trees, rows[i].x)) / 2;
+    statnet_predict(measured ? p->refined : p->initial, rows, count, net);
+    for (size_t i = 0; i < count; i++) {
+        out[i].net = (struct blend_belief){net[i].mean, net[i].sd};
+        out[i].trees =
+            trees ? (double)rows[i].base + gbt_predict(trees, rows[i].x) : net[i].mean;
+    }
     stats_row_destroy(row);
     free(rows);
+    free(net);
 }
 
-/* Blend of what the parts say of one cell. */
-static struct pairs_guess blend(const struct pairs *p, struct cell cell, double mean,
-                                double sd, const struct statnet_guess *net)
+/* The core knows what was measured; P1 alone keeps to the very measurement. */
+static struct blend_belief mix(const struct pairs *p, const struct blend_said *said,
+                               const struct pairs_memory *seen)
+{
+    static const struct blend_weights core_alone = {0, 0};
+
+    if (!p->initial_only)
+        return blend_mix(said, seen ? &core_alone : &p->weights);
+    if (seen)
+        return (struct blend_belief){seen->drift.mean,
+                                     sqrt(seen->extra_var + core_kernel(p->core)->noise)};
+    return said->net;
+}
+
+static struct pairs_guess guess_of(const struct pairs *p, struct cell cell,
+                                   const struct blend_said *said)
 {
     size_t at;
     bool seen = map_get(p->index, pairs_key(cell), &at);
-    double w = seen ? 0 : p->weight; /* the core knows what was measured */
-    double centre = (1 - w) * mean + w * net->mean;
-    double half = (seen ? CONFORMAL_NORMAL : p->width) * ((1 - w) * sd + w * net->sd);
+    struct blend_belief b = mix(p, said, seen ? &p->memory[at] : NULL);
+    double half = (seen ? CONFORMAL_NORMAL : p->width) * b.sd;
 
     return (struct pairs_guess){
-        .mean = fmin(centre, 0),
-        .low = centre - half,
-        .high = fmin(centre + half, 0),
+        .mean = fmin(b.mean, 0),
+        .low = b.mean - half,
+        .high = fmin(b.mean + half, 0),
         .sd = half / CONFORMAL_NORMAL,
         .times = seen ? (int)p->memory[at].drift.times : 0,
     };
 }
 
+static void answer(struct pairs *p, const struct cell *cells, size_t count,
+                   const double *core_mean, const double *core_sd,
+                   struct pairs_guess *out)
+{
+    struct blend_said *said = mem_array(struct blend_said, count + 1);
+
+    ask_network(p, cells, count, p->trees, said);
+    for (size_t i = 0; i < count; i++) {
+        said[i].core = (struct blend_belief){core_mean[i], core_sd[i]};
+        out[i] = guess_of(p, cells[i], &said[i]);
+    }
+    free(said);
+}
+
 void pairs_predict(struct pairs *p, const struct cell *cells, size_t count,
                    struct pairs_guess *out)
 {
-    struct statnet_guess *net = mem_array(struct statnet_guess, count + 1);
-    double *mean = mem_array(double, count + 1), *var = mem_array(double, count + 1);
+    double *mean = mem_array(double, count + 1), *sd = mem_array(double, count + 1);
 
     pairs_settle(p);
-    core_predict(p->core, cells, count, mean, var);
-    ask_network(p, cells, count, p->trees, net);
+    core_predict(p->core, cells, count, mean, sd);
     for (size_t i = 0; i < count; i++)
-        out[i] = blend(p, cells[i], mean[i], sqrt(var[i]), &net[i]);
-    free(net);
+        sd[i] = sqrt(sd[i]);
+    answer(p, cells, count, mean, sd, out);
     free(mean);
-    free(var);
+    free(sd);
 }
 
 static struct cell *cells_of_row(const struct pairs *p, int job, const int *others,
@@ -240,15 +273,17 @@ void pairs_predict_row(struct pairs *p, int job, const int *others, size_t count
 {
     size_t total = (size_t)core_gpu_count(p->core) * count;
     struct cell *cells = cells_of_row(p, job, others, count);
-    struct statnet_guess *net = mem_array(struct statnet_guess, total + 1);
+    struct blend_said *said = mem_array(struct blend_said, total + 1);
 
     pairs_settle(p);
     core_predict_row(p->core, job, others, count, out);
-    ask_network(p, cells, total, NULL, net);
-    for (size_t i = 0; i < total; i++)
-        out[i] = fmin((1 - p->weight) * out[i] + p->weight * net[i].mean, 0);
+    ask_network(p, cells, total, NULL, said);
+    for (size_t i = 0; i < total; i++) {
+        said[i].core.mean = out[i];
+        out[i] = fmin(blend_mix(&said[i], &p->weights).mean, 0);
+    }
     free(cells);
-    free(net);
+    free(said);
 }
 
 void pairs_renew_row(struct pairs *p, int job, const int *others, size_t count,
@@ -256,7 +291,6 @@ void pairs_renew_row(struct pairs *p, int job, const int *others, size_t count,
 {
     size_t total = (size_t)core_gpu_count(p->core) * count;
     struct cell *cells = cells_of_row(p, job, others, count);
-    struct statnet_guess *net = mem_array(struct statnet_guess, total + 1);
     double *mean = mem_array(double, total + 1);
 
     pairs_settle(p);
@@ -267,10 +301,7 @@ void pairs_renew_row(struct pairs *p, int job, const int *others, size_t count,
     } else {
         core_predict_row(p->core, job, others, count, mean);
     }
-    ask_network(p, cells, total, p->trees, net);
-    for (size_t i = 0; i < total; i++)
-        out[i] = blend(p, cells[i], mean[i], core_sd[i], &net[i]);
+    answer(p, cells, total, mean, core_sd, out);
     free(cells);
-    free(net);
     free(mean);
 }

@@ -7,6 +7,7 @@
 #define CORGI_LOOP_REFINE_PAIRS_H
 
 #include "loop/core/core.h"
+#include "loop/refine/blend.h"
 
 #include <stdint.h>
 
@@ -41,12 +42,16 @@ void pairs_set_limit(struct pairs *pairs, size_t limit);
 /* No job of this kind is here now: what is known of it is forgotten first. */
 void pairs_set_idle(struct pairs *pairs, int job, bool idle);
 
+/* Answer with P1 alone: what was measured of other jobs, and of a cell itself, but
+ * nothing that a job's own measurements say of its other cells.  For comparisons. */
+void pairs_set_initial(struct pairs *pairs, bool alone);
+
 size_t pairs_count(const struct pairs *pairs);
 
 void pairs_adapt(struct pairs *pairs, uint64_t seed);
 
-/* Share of the network in the blend, 0..1. */
-double pairs_weight(const struct pairs *pairs);
+/* Shares of network and trees in the blend. */
+struct blend_weights pairs_weights(const struct pairs *pairs);
 
 void pairs_predict(struct pairs *pairs, const struct cell *cells, size_t count,
                    struct pairs_guess *out);

@@ -28,16 +28,11 @@
 /* Of the errors inside: a little more than 90 %, they were seen when fitting. */
 #define CALIBRATE_SHARE 0.91
 
-#define WEIGHT_DEFAULT  0.3
-#define WEIGHT_COST     0.002
-#define WEIGHT_FROM     40
-
-struct held { /* what both parts say of observed cells without them */
+struct held { /* what the parts say of observed cells without them */
     size_t count;
-    double *core_mean, *core_sd, *truth; /* (count) */
-    struct statnet_row *rows;            /* (count) */
-    struct statnet_guess *net;           /* (count) */
-    int *group;                          /* (count) both directions of a pair together */
+    struct blend_case *cases; /* (count) */
+    struct statnet_row *rows; /* (count) */
+    int *group;               /* (count) both directions of a pair together */
 };
 
 static bool same_pair(struct cell a, struct cell b)
@@ -59,13 +54,10 @@ static void leave_out_core(const struct core *core, struct held *h)
         for (size_t j = 0; j < n && size < 2; j++)
             if (j != i && same_pair(core_cell(core, i), core_cell(core, j)))
                 group[size++] = j;
-        h->truth[i] = core_observed(core, i);
-        h->core_mean[i] = h->truth[i];
-        h->core_sd[i] = 1;
-        if (core_leave_out(core, precision, group, size, mean, cov) == 0) {
-            h->core_mean[i] = mean[0];
-            h->core_sd[i] = sqrt(cov[0]);
-        }
+        h->cases[i].truth = core_observed(core, i);
+        h->cases[i].said.core = (struct blend_belief){h->cases[i].truth, 1};
+        if (core_leave_out(core, precision, group, size, mean, cov) == 0)
+            h->cases[i].said.core = (struct blend_belief){mean[0], sqrt(cov[0])};
     }
     free(precision);
 }
@@ -80,7 +72,7 @@ static void leave_out_rows(struct pairs *p, struct held *h)
 
         h->rows[i].base =
             (float)stats_features(row, cell.gpu, cell.other, true, h->rows[i].x).base;
-        h->rows[i].target = (float)h->truth[i];
+        h->rows[i].target = (float)h->cases[i].truth;
         /* The other direction of the same pair is not there for a cell never tried. */
         h->rows[i].x[22] = h->rows[i].x[23] = 0;
         stats_row_destroy(row);
@@ -93,11 +85,8 @@ static void held_init(struct pairs *p, struct held *h)
 
     *h = (struct held){
         .count = n,
-        .core_mean = mem_array(double, n + 1),
-        .core_sd = mem_array(double, n + 1),
-        .truth = mem_array(double, n + 1),
+        .cases = mem_array(struct blend_case, n + 1),
         .rows = mem_array(struct statnet_row, n + 1),
-        .net = mem_array(struct statnet_guess, n + 1),
         .group = mem_array(int, n + 1),
     };
     leave_out_core(p->core, h);
@@ -106,42 +95,16 @@ static void held_init(struct pairs *p, struct held *h)
 
 static void held_fini(struct held *h)
 {
-    free(h->core_mean);
-    free(h->core_sd);
-    free(h->truth);
+    free(h->cases);
     free(h->rows);
-    free(h->net);
     free(h->group);
 }
 
-/* Weight of the network with the least error on cells both had not seen. */
-static double choose_weight(const struct held *h)
-{
-    double best = INFINITY, weight = WEIGHT_DEFAULT;
-
-    if (h->count < WEIGHT_FROM)
-        return weight;
-    for (int step = 0; step <= 10; step++) {
-        double w = step / 10.0, loss = 0;
-
-        for (size_t i = 0; i < h->count; i++)
-            loss += fabs((1 - w) * h->core_mean[i] + w * h->net[i].mean - h->truth[i]);
-        loss = loss / (double)h->count + WEIGHT_COST * w;
-        if (loss < best) {
-            best = loss;
-            weight = w;
-        }
-    }
-    return weight;
-}
-
-static double choose_width(const struct held *h, double w)
+static double choose_width(const struct held *h, const struct blend_weights *w)
 {
     double *errors = mem_array(double, h->count + 1), width;
 
-    for (size_t i = 0; i < h->count; i++)
-        errors[i] = fabs((1 - w) * h->core_mean[i] + w * h->net[i].mean - h->truth[i]) /
-                    ((1 - w) * h->core_sd[i] + w * h->net[i].sd);
+    blend_errors(h->cases, h->count, w, errors);
     width = conformal_width(errors, h->count, CALIBRATE_SHARE);
     free(errors);
     return width;
@@ -173,28 +136,37 @@ static void train(const struct held *h, int without, uint64_t seed, struct statn
     *trees = gbt_from_rows(h->rows, h->group, without, h->count);
 }
 
-/* What networks and trees that did not learn from a group say of it. */
-static void rehearse(struct held *h, uint64_t seed)
+/* What a network and trees say of the rows of one group; NO_GROUP: of all. */
+static void ask(struct held *h, int group, const struct statnet *net,
+                const struct gbt *trees)
 {
     struct statnet_guess *guesses = mem_array(struct statnet_guess, h->count + 1);
 
+    statnet_predict(net, h->rows, h->count, guesses);
+    for (size_t i = 0; i < h->count; i++) {
+        struct blend_said *said = &h->cases[i].said;
+
+        if (group != NO_GROUP && h->group[i] != group)
+            continue;
+        said->net = (struct blend_belief){guesses[i].mean, guesses[i].sd};
+        said->trees = trees ? (double)h->rows[i].base + gbt_predict(trees, h->rows[i].x)
+                            : guesses[i].mean;
+    }
+    free(guesses);
+}
+
+/* Each group by parts that did not learn from it. */
+static void rehearse(struct held *h, uint64_t seed)
+{
     for (int g = 0; g < GROUPS; g++) {
         struct statnet *net;
         struct gbt *trees;
 
         train(h, g, seed, &net, &trees);
-        statnet_predict(net, h->rows, h->count, guesses);
-        for (size_t i = 0; i < h->count; i++)
-            if (h->group[i] == g) {
-                h->net[i] = guesses[i];
-                h->net[i].mean = (guesses[i].mean + (double)h->rows[i].base +
-                                  gbt_predict(trees, h->rows[i].x)) /
-                                 2;
-            }
+        ask(h, g, net, trees);
         statnet_destroy(net);
         gbt_destroy(trees);
     }
-    free(guesses);
 }
 
 /* Groups by pair and GPU; false when one of them has everything. */
@@ -255,9 +227,9 @@ void pairs_adapt(struct pairs *p, uint64_t seed)
         gbt_destroy(p->trees);
         train(&h, NO_GROUP, seed, &p->refined, &p->trees);
     } else {
-        statnet_predict(p->refined, h.rows, n, h.net);
+        ask(&h, NO_GROUP, p->refined, NULL);
     }
-    p->weight = choose_weight(&h);
-    p->width = choose_width(&h, p->weight);
+    p->weights = blend_weights_choose(h.cases, n);
+    p->width = choose_width(&h, &p->weights);
     held_fini(&h);
 }

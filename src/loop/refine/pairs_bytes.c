@@ -73,7 +73,8 @@ void pairs_write(const struct pairs *p, struct bytes_out *out)
     put_jobs(p, out);
     bytes_put_reals(out, core_params(p->core)->v, KERNEL_PARAM_COUNT);
     put_observations(p, out);
-    bytes_put_real(out, p->weight);
+    bytes_put_real(out, p->weights.net);
+    bytes_put_real(out, p->weights.trees);
     bytes_put_real(out, p->width);
     bytes_put_u64(out, p->stamp);
     put_network(p, out);
@@ -148,7 +149,8 @@ void pairs_read(struct pairs *p, struct bytes_in *in)
     if (!in->bad)
         core_set_params(p->core, &params);
     get_observations(p, in);
-    p->weight = fmin(fmax(bytes_real(in), 0), 1);
+    p->weights.net = fmin(fmax(bytes_real(in), 0), 1);
+    p->weights.trees = fmin(fmax(bytes_real(in), 0), 1 - p->weights.net);
     p->width = fmax(bytes_real(in), 0.1);
     p->stamp = bytes_u64(in);
     get_network(p, in);
@@ -188,7 +190,7 @@ void pairs_take(struct pairs *p, struct pairs *learned)
     learned->refined = net;
     p->trees = learned->trees;
     learned->trees = trees;
-    p->weight = learned->weight;
+    p->weights = learned->weights;
     p->width = learned->width;
     p->stale = true;
     p->version++;

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "loop/core/statnet.h"
+#include "loop/refine/blend.h"
 #include "loop/refine/drift.h"
 #include "loop/refine/gbt.h"
 #include "loop/refine/pairs.h"
@@ -26,10 +27,11 @@ struct pairs {
     struct pairs_memory *memory;       /* (PAIRS_MAX) */
     size_t limit;                      /* observations kept, at most PAIRS_MAX */
     vec_of(bool) idle;                 /* (jobs) none of it is here now */
+    bool initial_only;                 /* see pairs_set_initial() */
     bool stale;                        /* the core's values are not those in memory */
     uint64_t stamp;
-    double weight; /* of the network */
-    double width;  /* half a 90 % interval in units of sd */
+    struct blend_weights weights;
+    double width; /* half a 90 % interval in units of sd */
 };
 
 /* Give the core the values in memory. */

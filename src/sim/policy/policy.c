@@ -15,7 +15,8 @@ static const struct policy policies[] = {
      .planner = &steady_planner_ops,
      .no_caps = true},
     {.name = "corgi-p1",
-     .summary = "corgi on first estimates alone, never refined",
+     .summary =
+         "corgi on first estimates and what was measured, nothing concluded from it",
      .planner = &steady_planner_ops,
      .model = SIM_MODEL_INITIAL},
     {.name = "corgi-noshare",
