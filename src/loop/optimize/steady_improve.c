@@ -6,8 +6,8 @@
 /* A move has to earn this many times what it costs: the pause is part of a promise, what
  * is believed of the new place may be wrong, and the cluster will look different soon.
  * Services feel a pause more. */
-#define EARN_TRAINING 9.3
-#define EARN_SERVICE  26.0
+#define EARN_TRAINING 7.5
+#define EARN_SERVICE  21.0
 /* Nobody knows what the cluster looks like after this long. */
 #define HORIZON_S    7200.0
 #define LEFT_LEAST_S 300.0
