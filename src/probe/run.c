@@ -251,6 +251,7 @@ static void end_job(struct probe *probe)
     streams_drain(&probe->streams);
     ending.tail_length = streams_tail(&probe->streams, tail, sizeof(tail));
     ending.lost_bytes = streams_lost(&probe->streams, &ending.lost_errno);
+    ending.dropped_bytes = probe->streams.bound.dropped_bytes;
     if (keeper->kernel_kill)
         ending.kernel_oom = memory_out_killed(&probe->memory);
     probe->status.ended_s = loop_epoch_s();
@@ -283,7 +284,8 @@ static int open_all(struct probe *probe, const sigset_t *signals, struct err *er
     if (!probe->measure)
         return err_prefix(err, "--metrics-url");
     probe->loop = loop_open(err);
-    if (probe->loop < 0 || streams_open(&probe->streams, options->output, err) < 0)
+    if (probe->loop < 0 ||
+        streams_open(&probe->streams, options->output, options->output_bytes, err) < 0)
         return -1;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     return open_signals(probe, signals, err);

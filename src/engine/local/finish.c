@@ -120,16 +120,6 @@ static void correct(struct local_engine *e, struct ending *d, const struct attem
     }
 }
 
-static void add_dropped(struct ending *d, const struct attempt *a)
-{
-    size_t used = strlen(d->text);
-
-    if (a->output_dropped > 0)
-        snprintf(d->text + used, sizeof(d->text) - used,
-                 "%s%.0f MB of output were not kept", used ? "; " : "",
-                 a->output_dropped / 1e6);
-}
-
 void finish(struct local_engine *e, struct attempt *a)
 {
     struct ending d = {.steps = NAN, .at_s = NAN};
@@ -141,7 +131,6 @@ void finish(struct local_engine *e, struct attempt *a)
     else
         from_probe(&d, a);
     correct(e, &d, a);
-    add_dropped(&d, a);
     if (d.end != ENGINE_END_NOT_STARTED && !a->told_start)
         start_tell(e, a); /* it was over before anybody said it began */
     look_at_end(e, a);
