@@ -115,7 +115,7 @@ static void correct(struct local_engine *e, struct ending *d, const struct attem
         d->end = ENGINE_END_STOPPED;
         if (a->forced)
             say(d, "did not end within %g s of SIGTERM and was killed", a->grace_s);
-        else
+        else if (!d->text[0]) /* else the probe saw how it took the signal */
             say(d, "stopped");
     }
 }
