@@ -208,12 +208,18 @@ static void send_due_reports(struct probe *probe, double now_s, bool last)
             send_report(probe, &report);
 }
 
+/* What is left behind by a job has no rate. */
+static double rate_due_s(const struct probe *probe)
+{
+    return probe->keeper.ended ? INFINITY : measure_due_s(probe->measure);
+}
+
 static void tick(struct probe *probe, double now_s)
 {
     keeper_tick(&probe->keeper, now_s);
     streams_tick(&probe->streams, now_s);
     measure_tick(probe->measure, now_s);
-    if (now_s >= measure_due_s(probe->measure))
+    if (now_s >= rate_due_s(probe))
         send_due_reports(probe, now_s, false);
     if (now_s >= probe->memory_look_s && !probe->keeper.ended) {
         memory_out_look(&probe->memory);
@@ -231,7 +237,7 @@ static void run_job(struct probe *probe)
         tick(probe, now_s);
         if (probe->keeper.gone)
             break;
-        due_s = fmin(measure_due_s(probe->measure), keeper_due_s(&probe->keeper));
+        due_s = fmin(rate_due_s(probe), keeper_due_s(&probe->keeper));
         due_s = fmin(due_s, streams_due_s(&probe->streams));
         loop_wait(probe->loop, due_s - now_s);
     }
