@@ -120,7 +120,7 @@ static const struct command probe = {
         "named in CORGI_HEARTBEAT (rate=12.5 or steps=1234), its Prometheus page, its "
         "output (tqdm bars, steps/s, step 120/1000, and what the usual frameworks "
         "print), "
-        "its progress file, the processor time it uses.\n\n"
+        "its progress file, how busy it keeps its GPUs or the processor.\n\n"
         "When the first process ends or SIGTERM has come and the grace is over, "
         "everything "
         "the job has started is stopped, detached processes too.",
