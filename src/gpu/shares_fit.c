@@ -31,18 +31,18 @@ struct normal {
     double b[SHARES_TERMS];
 };
 
+static double group_watts(const struct shares_group *group)
+{
+    return group->seen_joules / group->seen_s;
+}
+
 static double least_watts(const struct shares_group *groups, size_t count)
 {
     double least = INFINITY;
 
     for (size_t i = 0; i < count; i++)
-        least = fmin(least, (double)groups[i].microjoules / 1e6 / groups[i].seconds);
+        least = fmin(least, group_watts(&groups[i]));
     return isfinite(least) ? least : 0;
-}
-
-static double group_watts(const struct shares_group *group)
-{
-    return (double)group->microjoules / 1e6 / group->seconds;
 }
 
 static void add_row(struct normal *n, const struct shares_group *group, double together,
