@@ -1,6 +1,7 @@
 /* finish.c - how an attempt ended, told once, see local_own.h */
 #include "engine/local/local_own.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -134,6 +135,8 @@ void finish(struct local_engine *e, struct attempt *a)
     if (d.end != ENGINE_END_NOT_STARTED && !a->told_start)
         start_tell(e, a); /* it was over before anybody said it began */
     look_at_end(e, a);
+    for (int i = 0; i < a->device_count && !a->nobody; i++)
+        power_leave(e->power, a->devices[i], a->job, clock_wall_s());
     allot_leave(e->allot, a->job, a->number);
     cgroups_remove(e->groups, a->group); /* of one that nobody had named */
     a->state = ATTEMPT_OVER;

@@ -34,7 +34,7 @@ static void share_cpu(struct local_engine *e, const struct attempt *a, double cp
     for (int i = 0; i < a->device_count; i++)
         all += cpus_cores(&e->cpus[a->devices[i]]);
     for (int i = 0; i < a->device_count && all > 0; i++)
-        power_used(e->power, a->devices[i],
+        power_used(e->power, a->devices[i], a->job,
                    cpu_s * cpus_cores(&e->cpus[a->devices[i]]) / all);
 }
 
