@@ -60,11 +60,10 @@ enum engine_end {
     ENGINE_END_LOST,          /* ended while nobody looked, its status is not known */
 };
 
-/* A job's part of what a device drew beyond what it draws idle.  Both figures are what
- * is new since the last event, and negative where an earlier one is corrected: a change
- * of company has shown whose it was. */
+/* A job's part of what a device drew beyond what it draws idle, since the last event.
+ * Neither figure is negative, and over all events they add up. */
 struct engine_share {
-    uint64_t job; /* may have ended: corrections come late */
+    uint64_t job; /* may have ended a while ago */
     double joules;
     double error_joules; /* summed up: one standard error of its joules here */
 };

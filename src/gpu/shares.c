@@ -109,7 +109,7 @@ static void merge(struct shares_group *to, const struct shares_group *from, doub
 
     to->seconds += from->seconds;
     to->error_joules += from->error_joules;
-    if (to->seen_s > 0 && to->extra_var <= extra_var)
+    if (!(from->seen_s > 0) || (to->seen_s > 0 && to->extra_var <= extra_var))
         return;
     to->seen_s = from->seen_s;
     to->seen_joules = from->seen_joules - watts * from->seen_s;
@@ -259,16 +259,20 @@ static void make_room(struct gpu_shares *shares, double now_s)
     }
 }
 
-static void add_to_group(struct shares_group *g, const struct gpu_interval *interval,
-                         int64_t microjoules)
+static void add_to_account(struct shares_group *g, const struct gpu_interval *interval,
+                           int64_t microjoules)
+{
+    g->microjoules += microjoules;
+    g->seconds += interval->to_s - interval->from_s;
+    g->error_joules += interval->error_joules;
+}
+
+static void add_evidence(struct shares_group *g, const struct gpu_interval *interval)
 {
     double seconds = interval->to_s - interval->from_s;
     double watts = interval->joules / seconds;
     double difference;
 
-    g->microjoules += microjoules;
-    g->seconds += seconds;
-    g->error_joules += interval->error_joules;
     if (g->extra_var > 0) /* from now on it is measured */
         g->seen_joules = g->seen_s = g->intervals = g->mean = g->spread = g->extra_var =
             0;
@@ -281,8 +285,10 @@ static void add_to_group(struct shares_group *g, const struct gpu_interval *inte
 }
 
 int gpu_shares_add(struct gpu_shares *shares, const struct gpu_interval *interval,
-                   const struct gpu_presence *jobs, size_t count, struct err *err)
+                   const struct gpu_presence *jobs, size_t count, bool blurred,
+                   struct err *err)
 {
+    struct shares_group *group;
     int indices[GPU_SHARES_MAX_TOGETHER];
     int64_t microjoules;
     double seconds;
@@ -304,7 +310,10 @@ int gpu_shares_add(struct gpu_shares *shares, const struct gpu_interval *interva
         }
     }
     qsort(indices, count, sizeof(*indices), compare_ints);
-    add_to_group(group_of(shares, indices, (int)count), interval, microjoules);
+    group = group_of(shares, indices, (int)count);
+    add_to_account(group, interval, microjoules);
+    if (!blurred)
+        add_evidence(group, interval);
     shares->seconds += seconds;
     shares->total += microjoules;
     make_room(shares, interval->to_s);

@@ -19,7 +19,7 @@ struct shares_group {
     int64_t microjoules;
     double seconds;
     double error_joules; /* of the meter: adds up */
-    /* The evidence: what the set draws. */
+    /* The evidence: what the set draws; none when seen_s is 0. */
     double seen_joules, seen_s;
     double intervals;
     double mean, spread; /* of the intervals' watts; sum of squared differences */

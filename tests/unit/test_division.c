@@ -15,7 +15,7 @@ struct book {
     double metered;         /* joules of all intervals */
     double told[JOBS + 1];  /* by job */
     double error[JOBS + 1]; /* by job */
-    int corrections;        /* joules taken back */
+    double heard;           /* of them, told */
 };
 
 /* A second of so many watts. */
@@ -35,22 +35,27 @@ static void second(struct division *d, struct book *b, double watts)
 static void hear(struct division *d, struct book *b)
 {
     struct engine_share *shares = NULL;
-    int count = division_tell(d, b->now_s, &shares);
+    int count = division_tell(d, b->now_s, b->metered - b->heard, &shares);
+    double rest = b->metered - b->heard;
 
     for (int i = 0; i < count; i++) {
         assert_in_range(shares[i].job, 1, JOBS);
+        assert_true(shares[i].joules >= 0 && shares[i].error_joules >= 0);
         b->told[shares[i].job] += shares[i].joules;
         b->error[shares[i].job] += shares[i].error_joules;
-        b->corrections += shares[i].joules < 0;
+        rest -= shares[i].joules;
     }
+    assert_true(rest > -1e-6);
+    b->heard = b->metered;
     free(shares);
 }
 
-static void two_that_were_always_together_are_corrected_when_one_leaves(void **state)
+/* The first draws 50 W, the second 150 W, idle 50 W. */
+static void
+two_that_were_always_together_come_to_their_shares_when_one_pauses(void **state)
 {
     struct division *d = division_create(NULL);
     struct book b = {0};
-    double before;
 
     (void)state;
     for (int i = 0; i < 20; i++)
@@ -63,18 +68,24 @@ static void two_that_were_always_together_are_corrected_when_one_leaves(void **s
     /* Nobody can tell them apart: in equal parts, and the error bar says so. */
     assert_true(fabs(b.told[1] - b.told[2]) < 0.05 * b.told[1]);
     assert_true(b.error[1] > 0.2 * b.told[1]);
-    before = b.error[1];
+    /* The first pauses for a while: that settles it. */
     division_leave(d, 1, b.now_s);
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 30; i++)
         second(d, &b, 200);
     hear(d, &b);
-    /* The second draws 150 W, so the first drew 50 W: it is told although it has left. */
-    print_message("job 1: %.0f J +- %.0f, job 2: %.0f J +- %.0f\n", b.told[1], b.error[1],
-                  b.told[2], b.error[2]);
-    assert_true(b.corrections > 0);
-    assert_true(fabs(b.told[1] - 5000) < 0.15 * 5000 + b.error[1]);
-    assert_true(b.told[1] < 0.6 * b.told[2]);
-    assert_true(b.error[1] < before);
+    division_join(d, 1, b.now_s);
+    for (int i = 0; i < 300; i++) {
+        second(d, &b, 250);
+        if (i % 5 == 0)
+            hear(d, &b);
+    }
+    hear(d, &b);
+    print_message("job 1: %.0f J +- %.0f of 20000, job 2: %.0f J +- %.0f of 64500\n",
+                  b.told[1], b.error[1], b.told[2], b.error[2]);
+    assert_true(fabs(b.told[1] - 20000) < 2 * b.error[1]);
+    assert_true(fabs(b.told[2] - 64500) < 2 * b.error[2]);
+    assert_true(fabs(b.told[1] - 20000) < 0.3 * 20000);
+    assert_true(fabs(b.told[2] - 64500) < 0.1 * 64500);
     division_destroy(d);
 }
 
@@ -135,7 +146,8 @@ static void a_job_that_comes_back_goes_on_with_its_account(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_that_were_always_together_are_corrected_when_one_leaves),
+        cmocka_unit_test(
+            two_that_were_always_together_come_to_their_shares_when_one_pauses),
         cmocka_unit_test(jobs_that_come_and_go_for_hours_never_get_more_than_there_is),
         cmocka_unit_test(a_job_that_comes_back_goes_on_with_its_account),
     };

@@ -9,20 +9,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* So long a job that has left may be corrected; then its account is closed. */
-#define CLOSE_AFTER_S 900.0
+/* So long a job that has left may get what it lacks; then its account is closed. */
+#define CLOSE_AFTER_S 60.0
+#define BLUR_S        0.3
 #define MOST_GUESTS   40 /* of which so many are kept: fewer than a fit takes */
 
 struct guest {
     uint64_t job;
     double from_s, until_s; /* on the device; until infinity: still there */
-    int64_t told_microjoules;
-    double told_error;
+    double told_joules, told_error;
 };
 
 struct division {
     struct gpu_shares *shares;
     vec_of(struct guest) guests;
+    double told_idle;
 };
 
 struct division *division_create(const struct gpu_sheet *sheet)
@@ -70,6 +71,15 @@ void division_leave(struct division *d, uint64_t job, double now_s)
         m->until_s = now_s;
 }
 
+/* Did it come or go in the interval, or so shortly before that it shows in there? */
+static bool changed(const struct guest *g, const struct gpu_interval *interval)
+{
+    double since_s = interval->from_s - BLUR_S;
+
+    return (g->from_s > since_s && g->from_s < interval->to_s) ||
+           (g->until_s > since_s && g->until_s < interval->to_s);
+}
+
 /* Who came or went within an interval counts when it was there for most of it. */
 static bool was_there(const struct guest *m, const struct gpu_interval *interval)
 {
@@ -84,12 +94,15 @@ void division_add(struct division *d, const struct gpu_interval *interval,
     struct gpu_presence present[GPU_SHARES_MAX_TOGETHER];
     struct err err = {0};
     size_t count = 0;
+    bool blurred = false;
 
-    vec_each (const struct guest, m, &d->guests)
-        if (count < GPU_SHARES_MAX_TOGETHER && was_there(m, interval))
+    vec_each (const struct guest, g, &d->guests) {
+        blurred = blurred || changed(g, interval);
+        if (count < GPU_SHARES_MAX_TOGETHER && was_there(g, interval))
             present[count++] = (struct gpu_presence){
-                .job = m->job, .activity = activity ? activity(ctx, m->job) : NAN};
-    if (gpu_shares_add(d->shares, interval, present, count, &err) < 0)
+                .job = g->job, .activity = activity ? activity(ctx, g->job) : NAN};
+    }
+    if (gpu_shares_add(d->shares, interval, present, count, blurred, &err) < 0)
         log_warn("engine_interval_refused", LOG_ERR(&err));
 }
 
@@ -117,29 +130,47 @@ static void close_accounts(struct division *d, double now_s)
     }
 }
 
-int division_tell(struct division *d, double now_s, struct engine_share **shares)
+/* What somebody lacks of its share; never negative. */
+static double lack(const struct division *d, const struct guest *g,
+                   const struct gpu_share *share)
 {
-    size_t capacity = gpu_shares_all(d->shares, NULL, 0);
-    struct gpu_share *all = mem_array(struct gpu_share, capacity);
-    int count = 0;
+    return fmax(0, share->joules - (g ? g->told_joules : d->told_idle));
+}
 
-    *shares = mem_array(struct engine_share, capacity);
-    capacity = gpu_shares_all(d->shares, all, capacity);
-    for (size_t i = 0; i < capacity; i++) {
-        struct guest *m = find(d, all[i].job);
+static void tell_guest(struct guest *g, const struct gpu_share *share, double joules,
+                       struct engine_share *out)
+{
+    double error = fmax(0, share->error_joules - g->told_error);
 
-        if (!m || all[i].job == 0 ||
-            (all[i].microjoules == m->told_microjoules &&
-             all[i].error_joules == m->told_error))
+    g->told_joules += joules;
+    g->told_error += error;
+    *out = (struct engine_share){.job = g->job, .joules = joules, .error_joules = error};
+}
+
+int division_tell(struct division *d, double now_s, double joules,
+                  struct engine_share **shares)
+{
+    size_t count = gpu_shares_all(d->shares, NULL, 0);
+    struct gpu_share *all = mem_array(struct gpu_share, count);
+    double lacking = 0, rest = joules;
+    int told = 0;
+
+    *shares = mem_array(struct engine_share, count);
+    gpu_shares_all(d->shares, all, count);
+    for (size_t i = 0; i < count; i++)
+        if (all[i].job == 0 || find(d, all[i].job))
+            lacking += lack(d, find(d, all[i].job), &all[i]);
+    for (size_t i = 0; i < count && lacking > 0; i++) {
+        struct guest *g = find(d, all[i].job);
+        double part = g ? joules * lack(d, g, &all[i]) / lacking : 0;
+
+        if (!(part > 0))
             continue;
-        (*shares)[count++] = (struct engine_share){
-            .job = m->job,
-            .joules = (double)(all[i].microjoules - m->told_microjoules) / 1e6,
-            .error_joules = all[i].error_joules - m->told_error};
-        m->told_microjoules = all[i].microjoules;
-        m->told_error = all[i].error_joules;
+        tell_guest(g, &all[i], part, &(*shares)[told++]);
+        rest -= part;
     }
+    d->told_idle += rest;
     close_accounts(d, now_s);
     free(all);
-    return count;
+    return told;
 }

@@ -154,7 +154,7 @@ static void tell(struct meter *m, int device, const struct gpus_energy *energy,
     struct engine_share *shares = NULL;
 
     if (m->division)
-        event.share_count = division_tell(m->division, now_s, &shares);
+        event.share_count = division_tell(m->division, now_s, energy->joules, &shares);
     else if (m->device.gpu < 0)
         event.share_count = by_time(m, energy, &shares);
     event.divided = shares != NULL;

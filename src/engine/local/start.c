@@ -3,7 +3,6 @@
 #include "engine/local/local_own.h"
 #include "engine/local/prepare.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -239,8 +238,6 @@ void start_tell(struct local_engine *e, struct attempt *a)
     stop_owed(a);
     if (a->nobody)
         return;
-    for (int i = 0; i < a->device_count; i++)
-        power_join(e->power, a->devices[i], a->job, clock_wall_s());
     event.job = a->job;
     event.attempt = a->number;
     event.device = a->devices[0];
