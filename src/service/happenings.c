@@ -191,13 +191,11 @@ static void out_of_memory(struct service *s, struct record *r,
 
 static void own_failure(struct service *s, struct record *r, const struct engine_event *e)
 {
-    char text[sizeof(r->reason)];
+    char text[160];
 
     r->exit_status = e->signal > 0 ? -1 : e->exit_status;
     r->signal = e->signal;
-    if (e->text && *e->text) /* the engine knows its last words as well */
-        snprintf(text, sizeof(text), "%s", e->text);
-    else if (e->signal > 0)
+    if (e->signal > 0)
         snprintf(text, sizeof(text), "ended by signal %d (%s)", e->signal,
                  strsignal(e->signal));
     else
