@@ -164,7 +164,7 @@ int division_tell(struct division *d, double now_s, double joules,
         struct guest *g = find(d, all[i].job);
         double part = g ? joules * lack(d, g, &all[i]) / lacking : 0;
 
-        if (!(part > 0))
+        if (!g || !(part > 0))
             continue;
         tell_guest(g, &all[i], part, &(*shares)[told++]);
         rest -= part;

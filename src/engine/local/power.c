@@ -11,6 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Seconds of two jobs may draw differently: instructions and memory do. */
+#define TIME_ERROR 0.1
+
 struct use { /* of a CPU device since the last tick */
     uint64_t job;
     double cpu_s;
@@ -143,7 +146,9 @@ static int by_time(const struct meter *m, const struct gpus_energy *energy,
     vec_each (const struct use, u, &m->uses)
         if (u->cpu_s > 0)
             (*shares)[count++] = (struct engine_share){
-                .job = u->job, .joules = dynamic * u->cpu_s / m->used_s};
+                .job = u->job,
+                .joules = dynamic * u->cpu_s / m->used_s,
+                .error_joules = TIME_ERROR * dynamic * u->cpu_s / m->used_s};
     return count;
 }
 
