@@ -32,6 +32,7 @@ struct device_activity {
     pthread_mutex_t mutex; /* guards what is below */
     pthread_cond_t wake;
     bool stopping;
+    bool done;  /* the thread is at its end */
     int reads;  /* rounds over all devices */
     bool known; /* some device told something */
     struct user users[MAX_USERS];
@@ -127,19 +128,26 @@ static void read_all(struct device_activity *a, struct gpu *gpu, struct reading 
     }
 }
 
+/* With the mutex held: until the flag is set or the time is over. */
+static bool wait_for(struct device_activity *a, const bool *flag, double seconds)
+{
+    double until_s = loop_now_s() + seconds;
+    struct timespec until = {.tv_sec = (time_t)until_s,
+                             .tv_nsec = (long)((until_s - floor(until_s)) * 1e9)};
+
+    while (!*flag && pthread_cond_timedwait(&a->wake, &a->mutex, &until) == 0)
+        ;
+    return *flag;
+}
+
 /* A period; true when it is time to end. */
 static bool rest(struct device_activity *a)
 {
-    double until_s = loop_now_s() + a->period_s;
-    struct timespec until = {.tv_sec = (time_t)until_s,
-                             .tv_nsec = (long)((until_s - floor(until_s)) * 1e9)};
     bool stopping;
 
     pthread_mutex_lock(&a->mutex);
     a->reads++;
-    while (!a->stopping && pthread_cond_timedwait(&a->wake, &a->mutex, &until) == 0)
-        ;
-    stopping = a->stopping;
+    stopping = wait_for(a, &a->stopping, a->period_s);
     pthread_mutex_unlock(&a->mutex);
     return stopping;
 }
@@ -159,6 +167,10 @@ static void *work(void *arg)
             read_all(a, gpu, &reading);
     } while (!rest(a));
     gpu_close(gpu);
+    pthread_mutex_lock(&a->mutex);
+    a->done = true;
+    pthread_cond_broadcast(&a->wake);
+    pthread_mutex_unlock(&a->mutex);
     return NULL;
 }
 
@@ -200,22 +212,21 @@ struct device_activity *device_activity_start(const char *visible, double period
 
 void device_activity_stop(struct device_activity *a)
 {
-    struct timespec until;
+    bool done;
 
     if (!a)
         return;
     pthread_mutex_lock(&a->mutex);
     a->stopping = true;
     pthread_cond_broadcast(&a->wake);
+    done = wait_for(a, &a->done, STOP_WAIT_S);
     pthread_mutex_unlock(&a->mutex);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)(STOP_WAIT_S * 1e9);
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    if (pthread_clockjoin_np(a->thread, NULL, CLOCK_MONOTONIC, &until) == 0)
-        destroy(a);
-    else
-        pthread_detach(a->thread); /* inside a driver: it keeps what it uses */
+    if (!done) { /* inside a driver: it keeps what it uses */
+        pthread_detach(a->thread);
+        return;
+    }
+    pthread_join(a->thread, NULL);
+    destroy(a);
 }
 
 static bool is_below(const struct tree *tree, pid_t pid)
