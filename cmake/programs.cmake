@@ -24,8 +24,12 @@ if(NOT CORGI_SANITIZE)
         COMMAND ${CMAKE_COMMAND} -E make_directory ${corgi_bash}
         COMMAND corgi man --out ${corgi_share}/man/man1
         COMMAND corgi completion bash > ${corgi_bash}/corgi
+        COMMAND corgid --man-page > ${corgi_share}/man/man1/corgid.1
+        COMMAND corgid --bash-completion > ${corgi_bash}/corgid
+        COMMAND corgi-probe --man-page > ${corgi_share}/man/man1/corgi-probe.1
+        COMMAND corgi-probe --bash-completion > ${corgi_bash}/corgi-probe
         COMMAND ${CMAKE_COMMAND} -E touch ${corgi_share}/made
-        DEPENDS corgi
+        DEPENDS corgi corgid corgi-probe
         COMMENT "Making man pages and completion"
         VERBATIM)
     add_custom_target(corgi_share ALL DEPENDS ${corgi_share}/made)
@@ -35,3 +39,6 @@ if(NOT CORGI_SANITIZE)
     install(DIRECTORY ${corgi_share}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
     install(DIRECTORY ${corgi_share}/bash-completion DESTINATION ${CMAKE_INSTALL_DATADIR})
 endif()
+
+# systemd looks there for /usr and for /usr/local.
+install(FILES ${CMAKE_SOURCE_DIR}/packaging/corgid.service DESTINATION lib/systemd/system)

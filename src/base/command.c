@@ -1,7 +1,9 @@
 /* command.c - see command.h */
 #include "base/command.h"
 
+#include "base/command_bash.h"
 #include "base/command_help.h"
+#include "base/command_man.h"
 #include "base/mem.h"
 #include "base/suggest.h"
 
@@ -172,6 +174,25 @@ static void use_utf8(void)
         setlocale(LC_CTYPE, "C.UTF-8");
 }
 
+/* Of a program that is one command: its man page and its completion, for the build.  A
+ * tree of commands has commands for that. */
+static bool print_for_build(const struct command *root, const char *word)
+{
+    struct str text = {0};
+
+    if (!root->run)
+        return false;
+    if (!strcmp(word, "--man-page"))
+        command_man_page(&text, root, root->name);
+    else if (!strcmp(word, "--bash-completion"))
+        command_bash_script(&text, root);
+    else
+        return false;
+    fputs(str_text(&text), stdout);
+    str_fini(&text);
+    return true;
+}
+
 int command_main(const struct command *root, int argc, char **argv)
 {
     struct command_call call = {.root = root};
@@ -183,6 +204,8 @@ int command_main(const struct command *root, int argc, char **argv)
         printf("%s %s\n", root->name, CORGI_VERSION);
         return close_output(root->name, EXIT_DONE);
     }
+    if (argc == 2 && print_for_build(root, argv[1]))
+        return close_output(root->name, EXIT_DONE);
     call.command = command_find(root, argc - 1, argv + 1, &used, &path);
     call.path = str_text(&path);
     if (call.command->run)

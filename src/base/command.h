@@ -59,7 +59,8 @@ struct command_call {
 };
 
 /* The whole of main(): find the command, parse, run, and check that standard output was
- * really written.  Also answers --help, -h, --version and -V of the root. */
+ * really written.  Also answers --help, -h, --version and -V of the root, and for a root
+ * that is a leaf --man-page and --bash-completion, which the build uses. */
 int command_main(const struct command *root, int argc, char **argv);
 
 /* Say on stderr in one sentence what is wrong, and return the exit status: 2 for wrong

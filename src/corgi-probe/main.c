@@ -6,6 +6,7 @@
 struct probe_args {
     struct run_options run;
     const char *beat;
+    double output_mb;
 };
 
 static const struct option_spec options[] = {
@@ -53,6 +54,14 @@ static const struct option_spec options[] = {
      .argument = "FILE",
      .offset = offsetof(struct probe_args, run.output),
      .help = "append the job's output to this file"},
+    {.name = "output-mb",
+     .type = OPTION_DOUBLE,
+     .argument = "MEGABYTES",
+     .min = 0,
+     .max = 1e6,
+     .default_text = "0",
+     .offset = offsetof(struct probe_args, output_mb),
+     .help = "keep at most so much of that file, its beginning and its end; 0: all"},
     {.name = "window",
      .type = OPTION_SECONDS,
      .argument = "SECONDS",
@@ -95,6 +104,7 @@ static int run_command(struct command_call *call)
     if (call->operand_count == 0)
         return command_wrong_use(call, "COMMAND is missing");
     args->run.argv = call->operands;
+    args->run.output_bytes = args->output_mb * 1e6;
     status = run(&args->run, &err);
     return status < 0 ? command_failed(call, &err) : status;
 }
@@ -110,7 +120,7 @@ static const struct command probe = {
         "named in CORGI_HEARTBEAT (rate=12.5 or steps=1234), its Prometheus page, its "
         "output (tqdm bars, steps/s, step 120/1000, and what the usual frameworks "
         "print), "
-        "its progress file, the processor time it uses.\n\n"
+        "its progress file, how busy it keeps its GPUs or the processor.\n\n"
         "When the first process ends or SIGTERM has come and the grace is over, "
         "everything "
         "the job has started is stopped, detached processes too.",

@@ -41,7 +41,8 @@ enum engine_event_kind {
     ENGINE_ENDED,       /* job, attempt, end, exit_status, signal, text */
     ENGINE_MEASURED,    /* job, measurement, steps, latency_s, source, confidence */
     ENGINE_DEMAND,      /* job (a service), measurement.rate: requests/s asked of it */
-    ENGINE_POWER,       /* device, watts, joules since the last such event, modelled */
+    ENGINE_POWER,       /* device, watts, joules since the last such event, modelled,
+                           shares */
     ENGINE_NODE_AWAKE,  /* node */
     ENGINE_NODE_DOWN,   /* node, text */
     ENGINE_NODE_UP,     /* node */
@@ -57,6 +58,14 @@ enum engine_end {
     ENGINE_END_OUT_OF_MEMORY, /* of the device or of the machine; text tells */
     ENGINE_END_NOT_STARTED,   /* could not be started; text tells why */
     ENGINE_END_LOST,          /* ended while nobody looked, its status is not known */
+};
+
+/* A job's part of what a device drew beyond what it draws idle, since the last event.
+ * Neither figure is negative, and over all events they add up. */
+struct engine_share {
+    uint64_t job; /* may have ended a while ago */
+    double joules;
+    double error_joules; /* summed up: one standard error of its joules here */
 };
 
 struct engine_event {
@@ -77,6 +86,9 @@ struct engine_event {
     double watts;
     double joules;
     bool modelled; /* power comes from a model, not from a meter */
+    bool divided;  /* shares tell whose the joules are, the rest is idle's */
+    int share_count;
+    const struct engine_share *shares; /* (share_count) */
     const char *text;
 };
 

@@ -41,9 +41,9 @@ static const struct symbol {
     SYMBOL(limit_range, false, "nvmlDeviceGetPowerManagementLimitConstraints"),
     SYMBOL(limit_enforced, false, "nvmlDeviceGetEnforcedPowerLimit"),
     SYMBOL(set_limit, false, "nvmlDeviceSetPowerManagementLimit"),
-    /* The first version has a shorter struct: not asked for. */
-    SYMBOL(compute_processes, false, "nvmlDeviceGetComputeRunningProcesses_v3",
-           "nvmlDeviceGetComputeRunningProcesses_v2"),
+    /* Not the first version, whose struct is shorter, nor the third: drivers 535 before
+     * 535.98 fill a longer struct there than all others. */
+    SYMBOL(compute_processes, false, "nvmlDeviceGetComputeRunningProcesses_v2"),
     SYMBOL(process_use, false, "nvmlDeviceGetProcessUtilization"),
     SYMBOL(field_values, false, "nvmlDeviceGetFieldValues"),
     SYMBOL(architecture, false, "nvmlDeviceGetArchitecture"),
@@ -52,6 +52,15 @@ static const struct symbol {
     SYMBOL(mig_by_index, false, "nvmlDeviceGetMigDeviceHandleByIndex"),
 #undef SYMBOL
 };
+
+const char *nvml_api_symbol(size_t function, size_t version)
+{
+    size_t versions = sizeof(symbols[0].names) / sizeof(symbols[0].names[0]);
+
+    if (function >= sizeof(symbols) / sizeof(symbols[0]) || version >= versions)
+        return NULL;
+    return symbols[function].names[version];
+}
 
 enum gpu_status nvml_api_load(struct nvml_api *api, const char *library, struct err *err)
 {

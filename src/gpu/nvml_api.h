@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "gpu/gpu.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct nvml_handle; /* the library's */
@@ -40,6 +41,19 @@ enum nvml_architecture {
 
 /* Field numbers of field_values(). */
 enum { NVML_FIELD_POWER_AVERAGE = 185, NVML_FIELD_POWER_INSTANT = 186 };
+
+enum { NVML_SENSOR_GPU = 0 }; /* of temperature() */
+enum { NVML_MIG_ON = 1 };     /* of mig_mode() */
+
+/* What a field's value is. */
+enum {
+    NVML_VALUE_DOUBLE = 0,
+    NVML_VALUE_UINT = 1,
+    NVML_VALUE_ULONG = 2,
+    NVML_VALUE_ULLONG = 3,
+    NVML_VALUE_LLONG = 4,
+    NVML_VALUE_INT = 5,
+};
 
 /* Reasons of throttle_reasons(). */
 enum {
@@ -87,8 +101,7 @@ struct nvml_field {
     unsigned scope;
     long long at_us;
     long long latency_us;
-    int type; /* 0 double, 1 unsigned, 2 unsigned long, 3 unsigned long long, 4, 5 signed
-               */
+    int type; /* NVML_VALUE_... */
     int result;
     union {
         double number;
@@ -136,6 +149,10 @@ struct nvml_api {
 /* Load the library and look its functions up; nothing is called yet.  It is never
  * unloaded: drivers leave threads and exit handlers behind. */
 enum gpu_status nvml_api_load(struct nvml_api *api, const char *library, struct err *err);
+
+/* The names that are looked up, by function and from the newest version on; NULL after
+ * the last of either. */
+const char *nvml_api_symbol(size_t function, size_t version);
 
 /* What a result means to our callers, with a sentence: "cannot WHAT: reason". */
 enum gpu_status nvml_api_status(const struct nvml_api *api, int result, const char *what,

@@ -59,7 +59,7 @@ static void describe_power(const struct nvml_api *api, struct nvml_entry *entry,
     device->has_limit =
         api->limit && api->limit(handle, &mw) == NVML_DONE && isfinite(nvml_watts(mw));
     if (api->mig_mode && api->mig_mode(handle, &mig, &pending) == NVML_DONE)
-        device->partitioned = mig == 1;
+        device->partitioned = mig == NVML_MIG_ON;
     if (device->power_method == GPU_METHOD_NONE && !device->has_energy)
         note(device, "the driver tells no power of this card: it is modelled");
     if (device->partitioned)
@@ -133,7 +133,8 @@ static void find_instances(struct nvml *nvml, struct nvml_handle *handle, int pa
     const struct nvml_api *api = &nvml->api;
     unsigned current = 0, pending, most = 0;
     bool on = api->mig_mode && api->mig_max && api->mig_by_index &&
-              api->mig_mode(handle, &current, &pending) == NVML_DONE && current == 1;
+              api->mig_mode(handle, &current, &pending) == NVML_DONE &&
+              current == NVML_MIG_ON;
 
     /* The mode can change while we run; readers copy it from the listing alone. */
     nvml->entries[parent].device.partitioned = on;

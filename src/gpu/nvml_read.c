@@ -30,17 +30,17 @@ static double field_milliwatts(const struct nvml_field *field)
     if (field->result != NVML_DONE)
         return NAN;
     switch (field->type) {
-    case 0:
+    case NVML_VALUE_DOUBLE:
         return field->value.number;
-    case 1:
+    case NVML_VALUE_UINT:
         return field->value.u;
-    case 2:
+    case NVML_VALUE_ULONG:
         return (double)field->value.ul;
-    case 3:
+    case NVML_VALUE_ULLONG:
         return (double)field->value.ull;
-    case 4:
+    case NVML_VALUE_LLONG:
         return (double)field->value.ll;
-    case 5:
+    case NVML_VALUE_INT:
         return field->value.i;
     default:
         return NAN;
@@ -212,7 +212,8 @@ static void read_state(const struct nvml_api *api, struct nvml_handle *handle,
     if (api->memory && answered(api->memory(handle, &memory), lost) &&
         memory.used <= memory.total)
         sample->memory_used_bytes = (double)memory.used;
-    if (api->temperature && answered(api->temperature(handle, 0, &value), lost) &&
+    if (api->temperature &&
+        answered(api->temperature(handle, NVML_SENSOR_GPU, &value), lost) &&
         value <= MOST_CELSIUS)
         sample->temperature_c = value;
     if (api->throttle_reasons &&

@@ -99,25 +99,24 @@ static struct shares_group *group_of(struct gpu_shares *shares, const int *jobs,
     return &shares->groups.items[shares->groups.count - 1];
 }
 
-/* Put what is left of a group to the group of fewer jobs. */
+/* Put what is left of a group to the group of fewer jobs.  What the fit leaves is no
+ * measurement: it is evidence only where there is none better, else long settled sets
+ * would outweigh the little that was measured. */
 static void merge(struct shares_group *to, const struct shares_group *from, double watts,
                   double var)
 {
-    double seconds = to->seconds + from->seconds;
-    double n = to->intervals + from->intervals;
-    double mean = from->mean - watts;
-    double difference = mean - to->mean;
+    double extra_var = from->extra_var + var;
 
-    to->extra_var =
-        (to->extra_var * to->seconds + (from->extra_var + var) * from->seconds) / seconds;
-    to->spread += from->spread;
-    if (n > 0) {
-        to->spread += difference * difference * to->intervals * from->intervals / n;
-        to->mean += difference * from->intervals / n;
-    }
-    to->intervals = n;
-    to->seconds = seconds;
+    to->seconds += from->seconds;
     to->error_joules += from->error_joules;
+    if (!(from->seen_s > 0) || (to->seen_s > 0 && to->extra_var <= extra_var))
+        return;
+    to->seen_s = from->seen_s;
+    to->seen_joules = from->seen_joules - watts * from->seen_s;
+    to->intervals = from->intervals;
+    to->mean = from->mean - watts;
+    to->spread = from->spread;
+    to->extra_var = extra_var;
 }
 
 /* Take a job's part out of every group it is in. */
@@ -260,25 +259,36 @@ static void make_room(struct gpu_shares *shares, double now_s)
     }
 }
 
-static void add_to_group(struct shares_group *g, const struct gpu_interval *interval,
-                         int64_t microjoules)
+static void add_to_account(struct shares_group *g, const struct gpu_interval *interval,
+                           int64_t microjoules)
 {
-    double seconds = interval->to_s - interval->from_s;
-    double watts = interval->joules / seconds;
-    double difference = watts - g->mean;
-
-    g->extra_var *= g->seconds / (g->seconds + seconds);
     g->microjoules += microjoules;
-    g->seconds += seconds;
-    g->intervals++;
-    g->mean += difference / g->intervals;
-    g->spread += difference * (watts - g->mean);
+    g->seconds += interval->to_s - interval->from_s;
     g->error_joules += interval->error_joules;
 }
 
-int gpu_shares_add(struct gpu_shares *shares, const struct gpu_interval *interval,
-                   const struct gpu_presence *jobs, size_t count, struct err *err)
+static void add_evidence(struct shares_group *g, const struct gpu_interval *interval)
 {
+    double seconds = interval->to_s - interval->from_s;
+    double watts = interval->joules / seconds;
+    double difference;
+
+    if (g->extra_var > 0) /* from now on it is measured */
+        g->seen_joules = g->seen_s = g->intervals = g->mean = g->spread = g->extra_var =
+            0;
+    difference = watts - g->mean;
+    g->seen_joules += interval->joules;
+    g->seen_s += seconds;
+    g->intervals++;
+    g->mean += difference / g->intervals;
+    g->spread += difference * (watts - g->mean);
+}
+
+int gpu_shares_add(struct gpu_shares *shares, const struct gpu_interval *interval,
+                   const struct gpu_presence *jobs, size_t count, bool blurred,
+                   struct err *err)
+{
+    struct shares_group *group;
     int indices[GPU_SHARES_MAX_TOGETHER];
     int64_t microjoules;
     double seconds;
@@ -300,7 +310,10 @@ int gpu_shares_add(struct gpu_shares *shares, const struct gpu_interval *interva
         }
     }
     qsort(indices, count, sizeof(*indices), compare_ints);
-    add_to_group(group_of(shares, indices, (int)count), interval, microjoules);
+    group = group_of(shares, indices, (int)count);
+    add_to_account(group, interval, microjoules);
+    if (!blurred)
+        add_evidence(group, interval);
     shares->seconds += seconds;
     shares->total += microjoules;
     make_room(shares, interval->to_s);

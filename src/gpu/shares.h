@@ -39,10 +39,13 @@ struct gpu_share {
 struct gpu_shares *gpu_shares_create(const struct gpu_sheet *sheet);
 void gpu_shares_destroy(struct gpu_shares *shares); /* NULL is fine */
 
-/* ERR_INVALID for joules or times that cannot be, a job named twice, or job 0; ERR_LIMIT
+/* An interval in which somebody came or went says nothing of what a set draws: with
+ * `blurred` its energy is divided as the others' is, and nothing is learnt from it.
+ * ERR_INVALID for joules or times that cannot be, a job named twice, or job 0; ERR_LIMIT
  * beyond GPU_SHARES_MAX_TOGETHER. */
 int gpu_shares_add(struct gpu_shares *shares, const struct gpu_interval *interval,
-                   const struct gpu_presence *jobs, size_t count, struct err *err);
+                   const struct gpu_presence *jobs, size_t count, bool blurred,
+                   struct err *err);
 
 /* The division as far as it is known now, idle first, then jobs in order of first sight.
  * The microjoules of all, with those of forgotten jobs, are exactly the total.  Writes at

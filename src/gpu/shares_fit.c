@@ -31,18 +31,20 @@ struct normal {
     double b[SHARES_TERMS];
 };
 
+static double group_watts(const struct shares_group *group)
+{
+    if (group->seen_s > 0)
+        return group->seen_joules / group->seen_s;
+    return (double)group->microjoules / 1e6 / group->seconds; /* a hint, no evidence */
+}
+
 static double least_watts(const struct shares_group *groups, size_t count)
 {
     double least = INFINITY;
 
     for (size_t i = 0; i < count; i++)
-        least = fmin(least, (double)groups[i].microjoules / 1e6 / groups[i].seconds);
+        least = fmin(least, group_watts(&groups[i]));
     return isfinite(least) ? least : 0;
-}
-
-static double group_watts(const struct shares_group *group)
-{
-    return (double)group->microjoules / 1e6 / group->seconds;
 }
 
 static void add_row(struct normal *n, const struct shares_group *group, double together,
@@ -181,7 +183,7 @@ static double fit_together(const struct shares_fit *fit,
 
         for (int j = 0; j < g->count; j++)
             sum += fit->watts[g->jobs[j] + 1];
-        if (g->count < 2)
+        if (g->count < 2 || !(g->seen_s > 0))
             continue;
         above += sum * (group_watts(g) - fit->watts[0]) / vars[i];
         below += sum * sum / vars[i];
@@ -217,7 +219,8 @@ void shares_fit_run(struct shares_fit *fit, const struct gpu_sheet *sheet,
         struct normal n = prior;
 
         for (size_t i = 0; i < group_count; i++)
-            add_row(&n, &groups[i], fit->together, vars[i]);
+            if (groups[i].seen_s > 0)
+                add_row(&n, &groups[i], fit->together, vars[i]);
         solve(fit, &n);
         fit->together = fit_together(fit, groups, group_count, vars);
     }

@@ -15,12 +15,16 @@
 struct shares_group {
     int count;
     int jobs[GPU_SHARES_MAX_TOGETHER]; /* (count) ascending, indices of fitted jobs */
+    /* The account: what is to be divided. */
     int64_t microjoules;
     double seconds;
+    double error_joules; /* of the meter: adds up */
+    /* The evidence: what the set draws; none when seen_s is 0. */
+    double seen_joules, seen_s;
     double intervals;
     double mean, spread; /* of the intervals' watts; sum of squared differences */
-    double error_joules; /* of the meter: adds up */
-    double extra_var;    /* watts squared, from energy that was settled out of it */
+    double extra_var;    /* watts squared, where it was not measured but is what a fit
+                            left of a larger set; 0: measured */
 };
 
 struct shares_fit {

@@ -5,6 +5,7 @@
 #include "probe/memory_out.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,6 +125,11 @@ void ending_tell(const struct ending *ending, struct report_status *status)
         snprintf(more, sizeof(more), "%zu process%s it left behind %s stopped",
                  ending->left_behind, ending->left_behind == 1 ? "" : "es",
                  ending->left_behind == 1 ? "was" : "were");
+        add_text(status, more);
+    }
+    if (ending->dropped_bytes > 0) {
+        snprintf(more, sizeof(more), "%.0f MB of its output were not kept",
+                 fmax(ending->dropped_bytes / 1e6, 1));
         add_text(status, more);
     }
     if (ending->lost_bytes > 0) {

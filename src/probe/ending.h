@@ -16,7 +16,8 @@ struct ending {
     const char *kernel_oom; /* from memory_out_killed(); NULL: none */
     const char *tail;       /* the end of its output */
     size_t tail_length;
-    uint64_t lost_bytes; /* of its output, and why */
+    double dropped_bytes; /* of its output, because the file was to stay small */
+    uint64_t lost_bytes;  /* of its output, and why */
     int lost_errno;
 };
 

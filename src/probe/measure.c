@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "probe/device_activity.h"
 #include "probe/heartbeat.h"
 #include "probe/loop.h"
 #include "probe/progress_file.h"
@@ -22,6 +23,11 @@
 #define BEATS_A_TURN 256
 #define BEAT_PAUSE_S 0.02
 
+/* A job with GPUs that is silent for so long has them looked at; a driver that has not
+ * answered by then is not waited for. */
+#define DEVICES_AFTER_WINDOWS 1.2
+#define DEVICES_GIVEN_UP_S    20.0
+
 struct measure {
     struct measure_options options;
     char *socket_dir; /* ours to remove; NULL: the caller's */
@@ -34,6 +40,9 @@ struct measure {
     struct progress_file progress;
     double look_at_s; /* at the progress file */
     double next_activity_s;
+    struct device_activity *devices; /* NULL: not looked at */
+    bool on_processor;               /* activity is processor time */
+    double started_s;
     struct sources *sources;
     double next_report_s;
     double demand; /* by heartbeat; NaN: not said */
@@ -75,6 +84,17 @@ static void open_heartbeat(struct measure *measure)
         unsetenv("CORGI_HEARTBEAT");
 }
 
+/* As an engine sets them; NULL: the job has no GPU. */
+static const char *visible_devices(void)
+{
+    const char *cuda = getenv("CUDA_VISIBLE_DEVICES"), *rocr;
+
+    if (cuda && *cuda)
+        return cuda;
+    rocr = getenv("ROCR_VISIBLE_DEVICES");
+    return rocr && *rocr ? rocr : NULL;
+}
+
 struct measure *measure_create(const struct measure_options *options, struct err *err)
 {
     struct fetch_url url;
@@ -108,6 +128,7 @@ void measure_destroy(struct measure *measure)
         rmdir(measure->socket_dir);
     free(measure->socket_dir);
     free(measure->socket_path);
+    device_activity_stop(measure->devices);
     sources_destroy(measure->sources);
     scrape_destroy(measure->scrape);
     free(measure);
@@ -118,6 +139,8 @@ void measure_start(struct measure *measure, int loop, double now_s)
     const struct measure_options *options = &measure->options;
 
     measure->loop = loop;
+    measure->started_s = now_s;
+    measure->on_processor = !visible_devices();
     measure->sources = sources_create(options->window_s, options->attempt, now_s);
     if (measure->scrape)
         sources_use(measure->sources, REPORT_PROMETHEUS, scrape_rate(measure->scrape));
@@ -203,6 +226,49 @@ static void look_at_progress(struct measure *measure, double now_s)
 }
 
 /* Processor seconds of everything below us, ended processes included. */
+static double processor_seconds(const struct tree *tree)
+{
+    struct rusage ended;
+    double seconds;
+
+    getrusage(RUSAGE_CHILDREN, &ended);
+    seconds = (double)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) +
+              1e-6 * (double)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec);
+    for (size_t i = 0; i < tree->count; i++)
+        seconds += tree->items[i].cpu_s;
+    return seconds;
+}
+
+/* What a silent job does on its GPUs, or on the processor where it has none or their
+ * driver does not tell.  The two are never mixed: what was settled on stays.  False:
+ * nothing to tell yet. */
+static bool activity_seconds(struct measure *measure, const struct tree *tree,
+                             double now_s, double *seconds)
+{
+    double waited_s = now_s - measure->started_s, window_s = measure->options.window_s;
+    enum device_activity_state state;
+
+    if (!measure->devices && !measure->on_processor) {
+        if (waited_s < DEVICES_AFTER_WINDOWS * window_s)
+            return false; /* it may yet say something, and a driver is slow to open */
+        measure->devices = device_activity_start(visible_devices(), window_s / 4);
+        measure->on_processor = !measure->devices;
+    }
+    if (measure->on_processor) {
+        *seconds = processor_seconds(tree);
+        return true;
+    }
+    state = device_activity_look(measure->devices, tree, seconds);
+    if (state == DEVICE_ACTIVITY_NONE ||
+        (state == DEVICE_ACTIVITY_OPENING &&
+         waited_s > DEVICES_GIVEN_UP_S + DEVICES_AFTER_WINDOWS * window_s)) {
+        device_activity_stop(measure->devices);
+        measure->devices = NULL;
+        measure->on_processor = true;
+    }
+    return state == DEVICE_ACTIVITY_COUNTS;
+}
+
 static void look_at_activity(struct measure *measure, double now_s)
 {
     struct match_hit hit = {.unit = units_item(),
@@ -211,19 +277,17 @@ static void look_at_activity(struct measure *measure, double now_s)
                             .rate = NAN,
                             .total = NAN,
                             .epoch = NAN};
-    struct rusage ended;
     struct tree tree;
 
-    if (!sources_wants_activity(measure->sources))
+    if (!sources_wants_activity(measure->sources)) {
+        device_activity_stop(measure->devices);
+        measure->devices = NULL;
         return;
-    getrusage(RUSAGE_CHILDREN, &ended);
-    hit.count = (double)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) +
-                1e-6 * (double)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec);
+    }
     tree_list(&tree, getpid());
-    for (size_t i = 0; i < tree.count; i++)
-        hit.count += tree.items[i].cpu_s;
+    if (activity_seconds(measure, &tree, now_s, &hit.count))
+        tracks_hit(sources_tracks(measure->sources, REPORT_ACTIVITY), now_s, &hit);
     tree_fini(&tree);
-    tracks_hit(sources_tracks(measure->sources, REPORT_ACTIVITY), now_s, &hit);
 }
 
 void measure_tick(struct measure *measure, double now_s)
@@ -260,19 +324,20 @@ double measure_due_s(const struct measure *measure)
     return due_s;
 }
 
+/* The last rate is of when the job ended; what it left behind may have run on since. */
 static void fill(const struct measure *measure, struct report *report,
-                 enum report_kind kind)
+                 enum report_kind kind, double now_s)
 {
     report_init(report, kind, measure->options.job);
     report->attempt = measure->options.attempt;
-    report->at_s = loop_epoch_s();
+    report->at_s = loop_epoch_s() - (loop_now_s() - now_s);
 }
 
 static bool report_demand(struct measure *measure, double now_s, struct report *report)
 {
     struct tracks_rate asked;
 
-    fill(measure, report, REPORT_DEMAND);
+    fill(measure, report, REPORT_DEMAND, now_s);
     report->window_s = measure->options.window_s;
     if (measure->demand_new) {
         measure->demand_new = false;
@@ -297,7 +362,7 @@ static bool report_rate(struct measure *measure, double now_s, struct report *re
 
     if (!sources_rate(measure->sources, now_s, true, &found))
         return false;
-    fill(measure, report, REPORT_RATE);
+    fill(measure, report, REPORT_RATE, now_s);
     report->rate = found.rate;
     report->window_s = found.window_s;
     report->steps = found.steps;

@@ -16,6 +16,11 @@
 #define SMALL_READ 32768
 #define PAUSE_S    0.025
 
+/* One that brought more in one go would fill its pipe in such a pause and wait for us: it
+ * gets a shorter one. */
+#define LARGE_TURN    131072
+#define SHORT_PAUSE_S 0.001
+
 /* More than this in a second is not looked at, only handed on. */
 #define LOOK_BYTES_PER_S ((size_t)512 << 10)
 
@@ -161,6 +166,8 @@ static bool write_pending(struct relay *relay)
                 return false;
             count = count < SAFE_WRITE ? count : SAFE_WRITE;
         }
+        if (relay->bound)
+            bound_make_room(relay->bound, count);
         n = write(relay->to, relay->buffer + relay->pending_at, count);
         if (n < 0 && errno == EAGAIN)
             return false;
@@ -212,11 +219,13 @@ static enum moved move_once(struct relay *relay, double now_s)
 static void move(struct relay *relay, double now_s)
 {
     enum moved moved = MOVED_MUCH;
+    uint64_t before = relay->bytes;
 
     for (int round = 0; moved == MOVED_MUCH && round < ROUNDS; round++)
         moved = move_once(relay, now_s);
     if (moved == MOVED_LITTLE && !relay->terminal)
-        relay->rest_until_s = now_s + PAUSE_S;
+        relay->rest_until_s =
+            now_s + (relay->bytes - before < LARGE_TURN ? PAUSE_S : SHORT_PAUSE_S);
     loop_set(relay->loop, &relay->out, moved == MOVED_BLOCKED ? relay->to : -1, EPOLLOUT);
     loop_set(relay->loop, &relay->in,
              moved == MOVED_BLOCKED || relay->rest_until_s > 0 ? -1 : relay->from,

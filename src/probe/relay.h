@@ -7,6 +7,7 @@
 #ifndef CORGI_PROBE_RELAY_H
 #define CORGI_PROBE_RELAY_H
 
+#include "probe/bound.h"
 #include "probe/lines.h"
 #include "probe/loop.h"
 
@@ -20,9 +21,10 @@
 struct relay {
     int loop;
     struct loop_watch in, out;
-    int from, to;   /* owned; -1: closed */
-    bool may_block; /* `to` could block and could not be made not to */
-    bool terminal;  /* people look at it: no pauses */
+    int from, to;        /* owned; -1: closed */
+    struct bound *bound; /* of the file `to` is; borrowed, NULL: none */
+    bool may_block;      /* `to` could block and could not be made not to */
+    bool terminal;       /* people look at it: no pauses */
     double rest_until_s;
     double second_s; /* the second the budget below is for */
     size_t looked_at;

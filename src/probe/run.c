@@ -208,12 +208,18 @@ static void send_due_reports(struct probe *probe, double now_s, bool last)
             send_report(probe, &report);
 }
 
+/* What is left behind by a job has no rate. */
+static double rate_due_s(const struct probe *probe)
+{
+    return probe->keeper.ended ? INFINITY : measure_due_s(probe->measure);
+}
+
 static void tick(struct probe *probe, double now_s)
 {
     keeper_tick(&probe->keeper, now_s);
     streams_tick(&probe->streams, now_s);
     measure_tick(probe->measure, now_s);
-    if (now_s >= measure_due_s(probe->measure))
+    if (now_s >= rate_due_s(probe))
         send_due_reports(probe, now_s, false);
     if (now_s >= probe->memory_look_s && !probe->keeper.ended) {
         memory_out_look(&probe->memory);
@@ -231,7 +237,7 @@ static void run_job(struct probe *probe)
         tick(probe, now_s);
         if (probe->keeper.gone)
             break;
-        due_s = fmin(measure_due_s(probe->measure), keeper_due_s(&probe->keeper));
+        due_s = fmin(rate_due_s(probe), keeper_due_s(&probe->keeper));
         due_s = fmin(due_s, streams_due_s(&probe->streams));
         loop_wait(probe->loop, due_s - now_s);
     }
@@ -251,6 +257,7 @@ static void end_job(struct probe *probe)
     streams_drain(&probe->streams);
     ending.tail_length = streams_tail(&probe->streams, tail, sizeof(tail));
     ending.lost_bytes = streams_lost(&probe->streams, &ending.lost_errno);
+    ending.dropped_bytes = probe->streams.bound.dropped_bytes;
     if (keeper->kernel_kill)
         ending.kernel_oom = memory_out_killed(&probe->memory);
     probe->status.ended_s = loop_epoch_s();
@@ -283,7 +290,8 @@ static int open_all(struct probe *probe, const sigset_t *signals, struct err *er
     if (!probe->measure)
         return err_prefix(err, "--metrics-url");
     probe->loop = loop_open(err);
-    if (probe->loop < 0 || streams_open(&probe->streams, options->output, err) < 0)
+    if (probe->loop < 0 ||
+        streams_open(&probe->streams, options->output, options->output_bytes, err) < 0)
         return -1;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     return open_signals(probe, signals, err);

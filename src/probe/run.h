@@ -16,6 +16,7 @@ struct run_options {
     const char *metrics_counter;
     const char *progress;
     const char *output;
+    double output_bytes; /* most of it on disk; 0: no limit */
     double window_s;
     double grace_s;
     bool service; /* demand is reported as well */

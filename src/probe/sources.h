@@ -1,6 +1,6 @@
 /* sources.h - which of the job's voices is heard
  *
- * Heartbeat, metrics, log, progress file, and the processor time it uses: each may speak
+ * Heartbeat, metrics, log, progress file, and how busy it is: each may speak
  * or not, and rates of two of them need not be of the same thing.  The best that speaks
  * is used; a worse one only takes over when it has fallen silent for long.  Activity is
  * used only for a job that never said anything. */

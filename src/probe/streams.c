@@ -77,12 +77,14 @@ static int open_own(struct streams *streams, struct err *err)
     return streams->child_err < 0 ? -1 : 0;
 }
 
-static int open_file(struct streams *streams, const char *output, struct err *err)
+static int open_file(struct streams *streams, const char *output, double limit_bytes,
+                     struct err *err)
 {
     int to = open(output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
 
     if (to < 0)
         return err_sys(err, "cannot open %s", output);
+    bound_open(&streams->bound, output, limit_bytes);
     streams->child_out = streams->child_err = add_pipe(streams, to, err);
     return streams->child_out < 0 ? -1 : 0;
 }
@@ -93,13 +95,15 @@ void streams_init(struct streams *streams)
                                 .child_out = -1,
                                 .child_err = -1,
                                 .from = {-1, -1},
-                                .to = {-1, -1}};
+                                .to = {-1, -1},
+                                .bound = {.fd = -1}};
     terminal_init(&streams->terminal);
 }
 
-int streams_open(struct streams *streams, const char *output, struct err *err)
+int streams_open(struct streams *streams, const char *output, double limit_bytes,
+                 struct err *err)
 {
-    return output ? open_file(streams, output, err) : open_own(streams, err);
+    return output ? open_file(streams, output, limit_bytes, err) : open_own(streams, err);
 }
 
 static void close_child_ends(struct streams *streams)
@@ -125,6 +129,7 @@ void streams_start(struct streams *streams, int loop,
     for (int i = 0; i < streams->count; i++) {
         streams->relays[i] = mem_new(struct relay);
         relay_init(streams->relays[i], loop, streams->from[i], streams->to[i], line, ctx);
+        streams->relays[i]->bound = &streams->bound;
         streams->from[i] = streams->to[i] = -1;
     }
     if (keys)
@@ -190,6 +195,7 @@ uint64_t streams_lost(const struct streams *streams, int *error)
 void streams_fini(struct streams *streams)
 {
     close_child_ends(streams);
+    bound_close(&streams->bound);
     terminal_fini(&streams->terminal);
     for (int i = 0; i < 2; i++) {
         if (streams->relays[i])

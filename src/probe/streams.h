@@ -16,14 +16,17 @@ struct streams {
     struct terminal terminal;
     int from[2], to[2];
     struct relay *relays[2];
+    struct bound bound; /* of the file it goes to */
     int count;
 };
 
 /* Nothing open yet; streams_fini() is fine from here on. */
 void streams_init(struct streams *streams);
 
-/* output: append to this file; NULL: the probe's own stdout and stderr. */
-int streams_open(struct streams *streams, const char *output, struct err *err);
+/* output: append to this file, of which at most limit_bytes are kept (0: all); NULL: the
+ * probe's own stdout and stderr. */
+int streams_open(struct streams *streams, const char *output, double limit_bytes,
+                 struct err *err);
 
 /* After the job was started: close its ends and copy. */
 void streams_start(struct streams *streams, int loop,

@@ -80,3 +80,50 @@ SCRIPT
     await_idle "$dir" 30
     no_process_of "$dir"
 }
+
+@test "a driver that hangs: the daemon answers, the others go on, the card comes back" {
+    # Errors of single calls cost nothing; the first card's driver hangs for ten seconds.
+    cat > "$dir/script" << 'SCRIPT'
+driver fake-550.54
+gpu name="Tesla V100-SXM2-16GB" arch=5 memory=16384 limit=300 min=150 max=300
+  power 0 40
+  follow 100 40 2000
+  hang nvmlDeviceGetPowerUsage 7 17
+gpu name="NVIDIA A100-SXM4-40GB" arch=7 device_id=0x20b010de memory=40960 limit=400 min=100 max=400
+  power 0 50
+  follow 140 40 3000
+  error nvmlDeviceGetTemperature 999 0
+  error nvmlDeviceGetTotalEnergyConsumption 3 4 8
+  sentinel nvmlDeviceGetUtilizationRates
+SCRIPT
+    start_daemon "$dir"
+    for n in 1 2; do
+        submit_job "$dir" "goes-on-$n" '"share":false' \
+            "i=0; while [ ! -e $dir/stop ]; do i=\$((i+1)); echo step \$i/100000; sleep 0.2; done" > /dev/null
+    done
+    hung=0
+    slowest=0
+    for _ in $(seq 150); do
+        before=$(date +%s%N)
+        states=$(daemon_get "$dir" /v1/devices | jq -r '[.devices[].state] | join(" ")')
+        took=$((($(date +%s%N) - before) / 1000000))
+        [ "$took" -gt "$slowest" ] && slowest=$took
+        [[ $states == *failed* ]] && hung=1
+        [[ $hung = 1 && $states != *failed* ]] && break
+        sleep 0.2
+    done
+    echo "slowest answer: $slowest ms"
+    [ "$hung" = 1 ]
+    [[ $states != *failed* ]]
+    [ "$slowest" -lt 2000 ] # a busy machine; the driver hung for ten seconds
+    await_state "$dir" 1 running 30
+    await_state "$dir" 2 running 30
+    # Who was on the other card was not disturbed; the one of the first began again.
+    [ "$(daemon_get "$dir" "/v1/jobs" | jq '[.jobs[].attempt] | sort | .[0]')" = 1 ]
+    [ "$(daemon_get "$dir" "/v1/jobs" | jq '[.jobs[].attempt] | max')" -ge 2 ]
+    # The card without a counter for a while was measured by its power meanwhile.
+    [ "$(daemon_get "$dir" "/v1/energy?by=total" | jq '.joules > 500 and .rows[0].modelled_share < 0.01')" = true ]
+    touch "$dir/stop"
+    await_idle "$dir" 30
+    no_process_of "$dir"
+}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The local engine behind the daemon when things go wrong: processes killed in any order,
-# jobs that do not behave.
+# Jobs that do not behave, behind the daemon with the local engine: each is dealt with, and
+# `corgi show` says what was the matter.
 bats_require_minimum_version 1.5.0
 
 load local_daemon
@@ -22,90 +22,112 @@ submit() {
     submit_job "$dir" "$1" "${3:-}" "$2" | jq .job.id
 }
 
-@test "a daemon killed and started again adopts its jobs" {
-    id=$(submit steady "echo \$\$ > $dir/job; while [ ! -e $dir/go ]; do sleep 0.1; done; exit 3")
-    await_file "$dir/job" 30
-    await_state "$dir" "$id" running 30
-    stop_daemon "$dir" KILL
-    kill -0 "$(< "$dir/job")"
-    start_daemon "$dir"
-    kill -0 "$(< "$dir/job")"
-    [ "$(daemon_get "$dir" "/v1/jobs/$id" | jq -r '.state, .attempt' | xargs)" = "running 1" ]
-    touch "$dir/go"
-    await_state "$dir" "$id" failed 30
-    [ "$(daemon_get "$dir" "/v1/jobs/$id" | jq '.exit_status, .attempt' | xargs)" = "3 1" ]
-    no_process_of "$dir"
+# shown JOB: what a person gets to see
+shown() {
+    "$CORGI_BIN/corgi" show --socket "$dir/corgi.sock" "$1"
 }
 
-@test "a job that ended while no daemon ran is done" {
-    id=$(submit short "echo \$\$ > $dir/job; while [ ! -e $dir/go ]; do sleep 0.1; done")
-    await_file "$dir/job" 30
-    stop_daemon "$dir" KILL
-    touch "$dir/go"
-    no_process_of "$dir"
-    start_daemon "$dir"
+# says JOB PATTERN: its reason in `corgi show`
+says() {
+    shown "$1"
+    shown "$1" | grep -E "^ +reason +.*$2"
+}
+
+@test "a job that forks and ends first: what it left behind is stopped, and that is said" {
+    id=$(submit forks "sleep 600 & sleep 600 & echo \$! > $dir/child; exit 0")
     await_state "$dir" "$id" "done" 30
-    [ "$(daemon_get "$dir" "/v1/jobs/$id" | jq .attempt)" = 1 ]
-}
-
-@test "a probe killed: the job is started again and nothing is left of the first" {
-    id=$(submit twice "sleep 600 & echo \$! > $dir/child-\$CORGI_ATTEMPT; wait")
-    await_file "$dir/child-1" 30
-    probe=$(sed 's/^probe=\([0-9]*\) .*/\1/' "$dir/state/engine/jobs/$id/attempt-1/pid")
-    kill -9 "$probe"
-    await_file "$dir/child-2" 30
-    is_gone "$(< "$dir/child-1")"
-    daemon_post "$dir" "/v1/jobs/$id/cancel"
-    await_state "$dir" "$id" cancelled 30
+    says "$id" "2 processes it left behind were stopped"
+    is_gone "$(< "$dir/child")"
     no_process_of "$dir"
 }
 
-@test "probe and daemon killed: the next daemon leaves no orphan" {
-    id=$(submit both "setsid -f sh -c 'echo \$\$ > $dir/far-\$CORGI_ATTEMPT; exec sleep 600'; sleep 600")
-    await_file "$dir/far-1" 30
-    probe=$(sed 's/^probe=\([0-9]*\) .*/\1/' "$dir/state/engine/jobs/$id/attempt-1/pid")
-    stop_daemon "$dir" KILL
-    kill -9 "$probe"
-    start_daemon "$dir"
-    await_file "$dir/far-2" 30
-    is_gone "$(< "$dir/far-1")"
-    daemon_post "$dir" "/v1/jobs/$id/cancel"
-    await_state "$dir" "$id" cancelled 30
-    no_process_of "$dir"
+@test "a job that daemonises ends with its first process, and that is said" {
+    # Twice forked, a session of its own, everything closed, the environment cleaned.
+    id=$(submit daemonises "setsid -f env -i setsid -f sh -c 'echo \$\$ > $dir/far; exec sleep 600' \
+        < /dev/null > /dev/null 2>&1; while [ ! -s $dir/far ]; do sleep 0.05; done")
+    await_state "$dir" "$id" "done" 30
+    says "$id" "1 process it left behind was stopped"
+    is_gone "$(< "$dir/far")"
 }
 
-@test "a job that ignores SIGTERM and hides a daemon is gone when cancelled" {
+@test "a job that ignores SIGTERM and hides a daemon is killed when cancelled, and that is said" {
     id=$(submit stubborn "trap '' TERM; setsid -f env -i sh -c 'trap \"\" TERM; echo \$\$ > $dir/hidden; while :; do sleep 1; done'; while :; do sleep 1; done")
     await_file "$dir/hidden" 30
     hidden=$(< "$dir/hidden")
     daemon_post "$dir" "/v1/jobs/$id/cancel"
     await_state "$dir" "$id" cancelled 30
-    await_gone "$hidden" 10
+    await_gone "$hidden" 15
     no_process_of "$dir"
+    for _ in $(seq 50); do
+        shown "$id" | grep -q "SIGTERM" && break
+        sleep 0.1
+    done
+    says "$id" "did not (end|stop) within 2 s (of|after) SIGTERM"
 }
 
-@test "a hundred megabytes of binary output do not fill the disk" {
-    id=$(submit loud "for i in 1 2 3 4 5 6 7 8 9 10; do head -c 10000000 /dev/urandom; sleep 0.2; done; echo the end")
-    await_state "$dir" "$id" "done" 60
-    output=$dir/state/engine/jobs/$id/attempt-1/output
-    [ "$(du -k "$output" | cut -f 1)" -lt 20000 ]
-    [ "$(tail -n 1 "$output" | tail -c 8)" = "the end" ]
-    grep -q "more output than" "$dir/log"
+@test "a gigabyte of output does not fill the disk, its ends are kept, and that is said" {
+    output=$dir/state/engine/jobs/1/attempt-1/output
+    id=$(submit loud "echo the beginning; yes 'a line of a log that tells nothing of any rate' | head -c 1000000000; echo; echo the end" '"share":false')
+    [ "$id" = 1 ]
+    await_file "$output" 30
+    most=0
+    for _ in $(seq 1200); do
+        used=$(du -k "$output" | cut -f 1)
+        [ "$used" -gt "$most" ] && most=$used
+        [ "$(daemon_get "$dir" "/v1/jobs/$id" | jq -r .state)" = "done" ] && break
+        sleep 0.1
+    done
+    await_state "$dir" "$id" "done" 1
+    echo "at most $most kB on disk"
+    [ "$most" -le 2000 ] # output_mb: 2
+    [ "$(head -n 1 "$output")" = "the beginning" ]
+    [ "$(tail -n 1 "$output")" = "the end" ]
+    grep -aE '^\[corgi-probe: +99[0-9]{7} bytes of output that were here are not kept\]$' "$output"
+    says "$id" "99[0-9] MB of its output were not kept"
+}
+
+@test "binary output arrives untouched, and an end after it is told in plain text" {
+    head -c 100000 /dev/urandom > "$dir/binary"
+    id=$(submit binary "cat $dir/binary; printf '\\n\\033[31mit is \\377\\033]0;title\\007 broken\\033[0m\\n\\001\\000\\n'; exit 3")
+    await_state "$dir" "$id" failed 30
+    head -c 100000 "$dir/state/engine/jobs/$id/attempt-1/output" | cmp - "$dir/binary"
+    says "$id" "exited with status 3: it is .* broken"
+    # Nothing a terminal would act on, in what people see or in what programs read, and
+    # no bytes that are not text.
+    [ "$(shown "$id" | LC_ALL=C grep -c '[[:cntrl:]]')" = 0 ]
+    [ "$(daemon_get "$dir" "/v1/jobs/$id" | LC_ALL=C grep -c '[[:cntrl:]]')" = 0 ]
+    shown "$id" | iconv -f UTF-8 -t UTF-8 > /dev/null
+    daemon_get "$dir" "/v1/jobs/$id" | iconv -f UTF-8 -t UTF-8 | jq -e .reason
+}
+
+@test "a job that exits at once has its status and its last words shown" {
+    id=$(submit brief "echo no such dataset: cifar-11 >&2; exit 7")
+    await_state "$dir" "$id" failed 30
+    [ "$(daemon_get "$dir" "/v1/jobs/$id" | jq .exit_status)" = 7 ]
+    says "$id" "exited with status 7: no such dataset: cifar-11"
+}
+
+@test "a job that dies of a signal of its own has it shown" {
+    id=$(submit crashes "echo at step 12; kill -SEGV \$\$")
+    await_state "$dir" "$id" failed 30
+    says "$id" "signal 11 .*at step 12"
 }
 
 @test "a command that is not there fails with its name" {
     id=$(daemon_post "$dir" /v1/jobs '{"command":["/nowhere/train","x"],"directory":"/tmp"}' | jq .job.id)
     await_state "$dir" "$id" failed 60
-    daemon_get "$dir" "/v1/jobs/$id" | jq -r .reason | grep -q /nowhere/train
+    says "$id" "/nowhere/train"
 }
 
-@test "out of memory is explained" {
+@test "out of memory is explained: what happened, and why it waits now" {
     id=$(submit greedy "tail -n 1 /dev/zero" '"memory_gb":0.1')
-    for _ in $(seq 150); do
+    for _ in $(seq 300); do
         daemon_get "$dir" "/v1/jobs/$id/history" | grep -q "out of memory" && break
-        sleep 0.2
+        sleep 0.1
     done
-    daemon_get "$dir" "/v1/jobs/$id/history" | grep "out of memory: .* GB were used of"
+    "$CORGI_BIN/corgi" show --history --socket "$dir/corgi.sock" "$id" |
+        grep -E "out of memory: [0-9.]+ GB were used of the 0.15 GB"
+    says "$id" memory
     daemon_post "$dir" "/v1/jobs/$id/cancel"
     await_idle "$dir" 30
     no_process_of "$dir"

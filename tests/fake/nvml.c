@@ -397,7 +397,7 @@ static unsigned list_running(const struct fake_gpu *gpu, struct running *out,
     return count;
 }
 
-EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_handle *handle,
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v2(struct nvml_handle *handle,
                                                    unsigned *count,
                                                    struct nvml_process *processes)
 {

@@ -22,6 +22,7 @@ struct shared {
         double limit;
         double joules;
         double counted_s; /* until when joules are counted */
+        int followers;    /* as of then */
     } gpus[FAKE_MAX_GPUS];
 };
 
@@ -211,31 +212,41 @@ int fake_state_followers(const char *uuid, struct fake_follower *followers)
     return count;
 }
 
-static double wanted_watts(const struct fake_gpu *gpu, double at_s)
+static int count_followers(const struct fake_gpu *gpu)
 {
     struct fake_follower followers[FAKE_MAX_FOLLOWERS];
-    double watts = fake_script_value(gpu, FAKE_POWER, at_s, 30);
 
-    if (gpu->follow)
-        watts += gpu->follow_watts * fake_state_followers(gpu->uuid, followers);
-    return watts;
+    return gpu->follow ? fake_state_followers(gpu->uuid, followers) : 0;
+}
+
+static double wanted_watts(const struct fake_gpu *gpu, double at_s)
+{
+    return fake_script_value(gpu, FAKE_POWER, at_s, 30) +
+           gpu->follow_watts * count_followers(gpu);
 }
 
 static double joules_until(int index, double from_s, double to_s)
 {
     const struct fake_gpu *gpu = &script->gpus[index];
     double limit = shared->gpus[index].limit, joules = 0;
+    int now = count_followers(gpu);
+    /* Those who came or went meanwhile did so half-way. */
+    double followers = (now + shared->gpus[index].followers) / 2.0;
 
     while (from_s < to_s) {
         double next = to_s;
 
-        /* Steps of the script fall on their seconds; followers are as they are now. */
+        /* Steps of the script fall on their seconds. */
         for (int i = 0; i < gpu->event_count; i++)
             if (gpu->events[i].kind == FAKE_POWER && gpu->events[i].from_s > from_s)
                 next = fmin(next, gpu->events[i].from_s);
-        joules += fmin(wanted_watts(gpu, from_s), limit) * (next - from_s);
+        joules += fmin(fake_script_value(gpu, FAKE_POWER, from_s, 30) +
+                           gpu->follow_watts * followers,
+                       limit) *
+                  (next - from_s);
         from_s = next;
     }
+    shared->gpus[index].followers = now;
     return joules;
 }
 

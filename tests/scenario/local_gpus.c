@@ -28,7 +28,17 @@ static const char script[] =
     "  power 0 70\n"
     "  unplug 1 5\n";
 
-static struct bench *opened(bool caps)
+/* Each session of processes draws 20 W: a job's probe is one, the job another. */
+static const char shared_script[] =
+    "driver fake-550.54\n"
+    "gpu name=\"Tesla V100-SXM2-16GB\" arch=5 memory=16384 limit=300 min=150 max=300\n"
+    "  power 0 40\n"
+    "  follow 20 10 500\n"
+    "gpu name=\"Tesla V100-SXM2-16GB\" arch=5 memory=16384 limit=300 min=150 max=300\n"
+    "  power 0 40\n"
+    "  follow 20 10 500\n";
+
+static struct bench *opened_with(const char *text, bool caps)
 {
     struct bench *b = mem_new(struct bench);
     struct cpus_spec cpu = {.type = "cpu", .cores = "0", .quota = 0.5};
@@ -41,7 +51,7 @@ static struct bench *opened(bool caps)
         print_message("skipped: there is no corgi-probe\n");
         skip();
     }
-    fake_nvml_begin(&fake, script);
+    fake_nvml_begin(&fake, text);
     if (local_engine_create(
             &b->engine,
             &(struct local_engine_options){
@@ -59,6 +69,11 @@ static struct bench *opened(bool caps)
             (struct engine_sink){bench_hear, b}, &err) < 0)
         fail_msg("%s", err.text);
     return b;
+}
+
+static struct bench *opened(bool caps)
+{
+    return opened_with(script, caps);
 }
 
 static void closed(struct bench *b)
@@ -162,6 +177,84 @@ static void a_job_sees_its_gpu_and_its_power_is_measured(void **state)
     closed(b);
 }
 
+struct told { /* of a device */
+    double joules, idle, of[4], error[4];
+    int intervals;
+};
+
+static struct told sum_shares(const struct bench *b, int device)
+{
+    struct told t = {0};
+
+    vec_each (const struct bench_event, e, &b->events) {
+        if (e->event.kind != ENGINE_POWER || e->event.device != device)
+            continue;
+        assert_true(e->event.divided);
+        t.intervals++;
+        t.joules += e->event.joules;
+        t.idle += e->event.joules;
+        for (int i = 0; i < e->event.share_count; i++) {
+            const struct engine_share *s = &e->shares[i];
+
+            assert_true(s->job < 4);
+            t.of[s->job] += s->joules;
+            t.error[s->job] += s->error_joules;
+            t.idle -= s->joules;
+        }
+    }
+    return t;
+}
+
+static void stop(struct bench *b, uint64_t job)
+{
+    assert_int_equal(b->engine.ops->stop(b->engine.self, job, ENGINE_STOP_CANCEL, NULL),
+                     0);
+    assert_non_null(bench_await(b, ENGINE_ENDED, job));
+}
+
+/* The first draws 40 W, the second with two more sessions 80 W: alone, together, alone.
+ */
+static void a_shared_gpus_energy_is_divided_by_who_comes_and_goes(void **state)
+{
+    struct bench *b = opened_with(shared_script, false);
+    struct bench_job small, large;
+    struct told t, other;
+    double began, joined, left, ended;
+
+    (void)state;
+    began = clock_wall_s();
+    start(b, bench_shell(&small, 1, 0, "exec sleep 60"));
+    assert_non_null(bench_await(b, ENGINE_STARTED, 1));
+    bench_work(b, 5);
+    joined = clock_wall_s();
+    start(b,
+          bench_shell(&large, 2, 0, "setsid sleep 60 & setsid sleep 60 & exec sleep 60"));
+    assert_non_null(bench_await(b, ENGINE_STARTED, 2));
+    bench_work(b, 5);
+    stop(b, 1);
+    left = clock_wall_s();
+    bench_work(b, 5);
+    stop(b, 2);
+    ended = clock_wall_s();
+    bench_work(b, 3);
+    t = sum_shares(b, 0);
+    other = sum_shares(b, 1);
+    print_message("%.0f J: idle %.0f, job 1 %.0f +- %.0f (drew %.0f), job 2 %.0f +- %.0f "
+                  "(drew %.0f)\n",
+                  t.joules, t.idle, t.of[1], t.error[1], 40 * (left - began), t.of[2],
+                  t.error[2], 80 * (ended - joined));
+    /* A second or two at each end, when sessions come and go, is nobody's fault. */
+    assert_true(fabs(t.of[1] - 40 * (left - began)) < 2 * t.error[1] + 80);
+    assert_true(fabs(t.of[2] - 80 * (ended - joined)) < 2 * t.error[2] + 160);
+    assert_true(t.of[2] > 1.3 * t.of[1]);
+    assert_true(t.error[1] > 0 && t.error[1] < 0.5 * t.of[1]);
+    assert_true(fabs(t.idle + t.of[1] + t.of[2] - t.joules) < 1e-3);
+    assert_true(t.idle > 0.7 * 40 * (ended - began));
+    /* Nothing ran there. */
+    assert_true(other.of[1] == 0 && other.of[2] == 0 && other.joules > 0);
+    closed(b);
+}
+
 static void a_lost_gpu_is_told_and_told_again_when_back(void **state)
 {
     struct bench *b = opened(false);
@@ -236,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpus_come_first_then_cpus),
         cmocka_unit_test(a_job_sees_its_gpu_and_its_power_is_measured),
+        cmocka_unit_test(a_shared_gpus_energy_is_divided_by_who_comes_and_goes),
         cmocka_unit_test(a_lost_gpu_is_told_and_told_again_when_back),
         cmocka_unit_test(caps_need_consent_and_are_put_back),
         cmocka_unit_test(a_cap_on_a_cpu_device_is_a_smaller_quota),

@@ -23,6 +23,7 @@ struct bench_event {
     struct engine_event event;
     char text[400];
     char source[24];
+    struct engine_share shares[16];
 };
 
 struct bench {
@@ -42,6 +43,9 @@ static inline void bench_hear(void *ctx, const struct engine_event *event)
 
     str_copy(kept.text, sizeof(kept.text), event->text);
     str_copy(kept.source, sizeof(kept.source), event->source);
+    for (int i = 0; i < event->share_count && i < 16; i++)
+        kept.shares[i] = event->shares[i];
+    kept.event.shares = NULL; /* the engine's: gone after this */
     vec_push(&b->events, kept);
 }
 

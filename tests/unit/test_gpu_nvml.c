@@ -111,7 +111,7 @@ static void sentinels_never_show(void **state)
                                 "sentinel nvmlDeviceGetMemoryInfo\n"
                                 "sentinel nvmlDeviceGetPowerManagementLimit\n"
                                 "sentinel nvmlDeviceGetEnforcedPowerLimit\n"
-                                "sentinel nvmlDeviceGetComputeRunningProcesses_v3\n"
+                                "sentinel nvmlDeviceGetComputeRunningProcesses_v2\n"
                                 "process 77 100 10\n");
     struct gpu_sample s = read_ok(gpu, 0);
 

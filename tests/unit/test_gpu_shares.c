@@ -67,7 +67,8 @@ static void add_interval(struct run *run, const struct truth *truth, unsigned jo
     run->true_joules[0] += truth->idle;
     interval.joules = fmax(watts, 0);
     run->at_s += 1;
-    assert_int_equal(gpu_shares_add(run->shares, &interval, present, count, &err), 0);
+    assert_int_equal(gpu_shares_add(run->shares, &interval, present, count, false, &err),
+                     0);
 }
 
 static void play(struct run *run, const struct truth *truth, const struct stage *stages,
@@ -300,7 +301,8 @@ static void many_jobs_come_and_go(void **state)
 
         interval.joules = 5 * (40 + 50 * (double)count) + rng_uniform(&rng);
         at += 5;
-        assert_int_equal(gpu_shares_add(shares, &interval, present, count, &err), 0);
+        assert_int_equal(gpu_shares_add(shares, &interval, present, count, false, &err),
+                         0);
     }
     assert_int_equal(gpu_shares_all(shares, &share, 1), 302);
     assert_true(gpu_shares_of(shares, 7, &share));
@@ -324,17 +326,18 @@ static void refuses_what_cannot_be(void **state)
     for (size_t i = 0; i <= GPU_SHARES_MAX_TOGETHER; i++)
         many[i] = (struct gpu_presence){i + 1, NAN};
     bad.joules = -1;
-    assert_int_equal(gpu_shares_add(shares, &bad, NULL, 0, &err), -1);
+    assert_int_equal(gpu_shares_add(shares, &bad, NULL, 0, false, &err), -1);
     bad.joules = NAN;
-    assert_int_equal(gpu_shares_add(shares, &bad, NULL, 0, &err), -1);
+    assert_int_equal(gpu_shares_add(shares, &bad, NULL, 0, false, &err), -1);
     bad = interval;
     bad.to_s = 0;
-    assert_int_equal(gpu_shares_add(shares, &bad, NULL, 0, &err), -1);
-    assert_int_equal(gpu_shares_add(shares, &interval, twice, 2, &err), -1);
-    assert_int_equal(gpu_shares_add(shares, &interval, &zero, 1, &err), -1);
+    assert_int_equal(gpu_shares_add(shares, &bad, NULL, 0, false, &err), -1);
+    assert_int_equal(gpu_shares_add(shares, &interval, twice, 2, false, &err), -1);
+    assert_int_equal(gpu_shares_add(shares, &interval, &zero, 1, false, &err), -1);
     assert_int_equal(err.code, ERR_INVALID);
     assert_int_equal(
-        gpu_shares_add(shares, &interval, many, GPU_SHARES_MAX_TOGETHER + 1, &err), -1);
+        gpu_shares_add(shares, &interval, many, GPU_SHARES_MAX_TOGETHER + 1, false, &err),
+        -1);
     assert_int_equal(err.code, ERR_LIMIT);
     assert_true(gpu_shares_total(shares) == 0);
     assert_sums(shares);

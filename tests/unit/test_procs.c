@@ -2,7 +2,6 @@
 #include "engine/local/procs.h"
 
 #include "engine/local/descend.h"
-#include "engine/local/output.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -155,37 +154,6 @@ static void the_environment_of_a_process_is_read(void **state)
     assert_false(procs_environ_has(child, both, 2));
 }
 
-static void output_is_cut_in_the_middle_and_only_ours(void **state)
-{
-    char path[] = "/tmp/corgi-output-XXXXXX", link[64];
-    int fd = mkstemp(path);
-    char block[4096];
-    struct stat info;
-
-    (void)state;
-    memset(block, 'x', sizeof(block));
-    for (int i = 0; i < 1000; i++)
-        assert_int_equal(write(fd, block, sizeof(block)), sizeof(block));
-    snprintf(link, sizeof(link), "%s.link", path);
-    assert_int_equal(symlink(path, link), 0);
-    assert_true(output_keep_small(path, getuid(), 8e6) == 0);
-    assert_true(output_keep_small(path, getuid() + 1, 1e6) == 0);
-    assert_true(output_keep_small(link, getuid(), 1e6) == 0);
-    assert_true(output_keep_small("/nowhere", getuid(), 1e6) == 0);
-    assert_true(output_keep_small(path, getuid(), 1e6) > 2e6);
-    assert_int_equal(fstat(fd, &info), 0);
-    assert_true((double)info.st_blocks * 512 < 1e6);
-    if (info.st_size > 0) { /* the file system has holes: both ends are there */
-        assert_int_equal(pread(fd, block, 10, 0), 10);
-        assert_memory_equal(block, "xxxxxxxxxx", 10);
-        assert_int_equal(pread(fd, block, 10, info.st_size - 10), 10);
-        assert_memory_equal(block, "xxxxxxxxxx", 10);
-    }
-    close(fd);
-    unlink(path);
-    unlink(link);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,7 +161,6 @@ int main(void)
         cmocka_unit_test(the_lists_of_children_agree),
         cmocka_unit_test(another_process_with_the_number_is_not_signalled),
         cmocka_unit_test(the_environment_of_a_process_is_read),
-        cmocka_unit_test(output_is_cut_in_the_middle_and_only_ours),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

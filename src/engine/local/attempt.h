@@ -37,7 +37,7 @@ struct attempt {
     int device_count;
     int devices[LOOP_MAX_GANG];
     char *dir;
-    char *output; /* file the engine keeps small; NULL: the user's own */
+    char *output; /* file that is kept small; NULL: the user's own */
     char group[ALLOT_PATH_SIZE];
 
     enum attempt_state state;
@@ -62,8 +62,7 @@ struct attempt {
     struct procs_ids members; /* processes of the job, the probe too, when last seen */
     double cpu_s;             /* used, as last counted; NaN: not counted yet */
     double rss_bytes;
-    double output_dropped; /* bytes of its output that were not kept */
-    uint64_t oom_kills;    /* of its cgroup when it began */
+    uint64_t oom_kills; /* of its cgroup when it began */
 };
 
 /* "<state>/jobs/ID/attempt-N"; the caller frees. */

@@ -10,6 +10,7 @@
 #include "loop/cluster.h"
 #include "world/power.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,9 +83,44 @@ static int open_gpus(struct local_engine *e, const struct local_engine_options *
     return local_watch(e, gpus_fd(e->gpus), LOCAL_GPUS, 0, err);
 }
 
+struct metered {
+    struct local_engine *engine;
+    const struct gpu_sample *sample;
+};
+
+/* The processes the driver saw on the device that are this job's. */
+static double activity_of(void *ctx, uint64_t job)
+{
+    const struct metered *m = ctx;
+    const struct attempt *a = local_attempt_of(m->engine, job);
+    double used = 0;
+
+    if (!a || !m->sample->processes_known || m->sample->processes_cut)
+        return NAN;
+    for (int i = 0; i < m->sample->process_count; i++) {
+        const struct gpu_process *p = &m->sample->processes[i];
+
+        if (isnan(p->utilisation))
+            return NAN;
+        vec_each (const struct procs_id, id, &a->members)
+            if (id->pid == p->pid)
+                used += p->utilisation;
+    }
+    return fmin(used, 1);
+}
+
+/* GPUs come first, so a GPU's number is its device's. */
+static void on_interval(void *ctx, int gpu, const struct gpu_reading *reading)
+{
+    struct local_engine *e = ctx;
+    struct metered metered = {e, &reading->sample};
+
+    power_metered(e->power, gpu, &reading->interval, activity_of, &metered);
+}
+
 void devices_watch(struct local_engine *e)
 {
-    gpus_pump(e->gpus);
+    gpus_pump(e->gpus, on_interval, e);
     for (int d = 0; d < e->device_count; d++) {
         struct local_device *device = &e->devices[d];
         struct engine_event event;

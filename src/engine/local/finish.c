@@ -1,6 +1,7 @@
 /* finish.c - how an attempt ended, told once, see local_own.h */
 #include "engine/local/local_own.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -115,19 +116,9 @@ static void correct(struct local_engine *e, struct ending *d, const struct attem
         d->end = ENGINE_END_STOPPED;
         if (a->forced)
             say(d, "did not end within %g s of SIGTERM and was killed", a->grace_s);
-        else
+        else if (!d->text[0]) /* else the probe saw how it took the signal */
             say(d, "stopped");
     }
-}
-
-static void add_dropped(struct ending *d, const struct attempt *a)
-{
-    size_t used = strlen(d->text);
-
-    if (a->output_dropped > 0)
-        snprintf(d->text + used, sizeof(d->text) - used,
-                 "%s%.0f MB of output were not kept", used ? "; " : "",
-                 a->output_dropped / 1e6);
 }
 
 void finish(struct local_engine *e, struct attempt *a)
@@ -141,10 +132,11 @@ void finish(struct local_engine *e, struct attempt *a)
     else
         from_probe(&d, a);
     correct(e, &d, a);
-    add_dropped(&d, a);
     if (d.end != ENGINE_END_NOT_STARTED && !a->told_start)
         start_tell(e, a); /* it was over before anybody said it began */
     look_at_end(e, a);
+    for (int i = 0; i < a->device_count && !a->nobody; i++)
+        power_leave(e->power, a->devices[i], a->job, clock_wall_s());
     allot_leave(e->allot, a->job, a->number);
     cgroups_remove(e->groups, a->group); /* of one that nobody had named */
     a->state = ATTEMPT_OVER;

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "gpu/caps.h"
-#include "gpu/sampler.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -161,7 +160,15 @@ int gpus_fd(const struct gpus *g)
     return gpu_sampler_fd(g->sampler);
 }
 
-void gpus_pump(struct gpus *g)
+static int gpu_of(const struct gpus *g, int device)
+{
+    for (int i = 0; i < g->count; i++)
+        if (g->devices[i] == device)
+            return i;
+    return -1;
+}
+
+void gpus_pump(struct gpus *g, gpus_interval *interval, void *ctx)
 {
     struct gpu_reading *r = mem_new(struct gpu_reading);
 
@@ -176,6 +183,8 @@ void gpus_pump(struct gpus *g)
         sum->joules += r->interval.joules;
         sum->seconds += r->interval.to_s - r->interval.from_s;
         sum->modelled = sum->modelled || r->interval.method == GPU_METHOD_MODEL;
+        if (gpu_of(g, r->device) >= 0)
+            interval(ctx, gpu_of(g, r->device), r);
     }
     free(r);
 }
@@ -188,6 +197,11 @@ int gpus_count(const struct gpus *g)
 const char *gpus_uuid(const struct gpus *g, int gpu)
 {
     return gpu_device(g->gpu, g->devices[gpu])->uuid;
+}
+
+bool gpus_is_part(const struct gpus *g, int gpu)
+{
+    return gpu_device(g->gpu, g->devices[gpu])->kind == GPU_KIND_MIG;
 }
 
 const struct gpu_sheet *gpus_sheet(const struct gpus *g, int gpu)

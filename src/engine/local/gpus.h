@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "gpu/gpu.h"
+#include "gpu/sampler.h"
 
 struct gpus;
 
@@ -23,6 +24,7 @@ void gpus_close(struct gpus *gpus); /* NULL is fine; power limits are put back *
 /* Devices jobs can run on: whole GPUs that are not partitioned, and MIG instances. */
 int gpus_count(const struct gpus *gpus);
 const char *gpus_uuid(const struct gpus *gpus, int gpu);
+bool gpus_is_part(const struct gpus *gpus, int gpu); /* a MIG instance: has no meter */
 const struct gpu_sheet *gpus_sheet(const struct gpus *gpus, int gpu);
 
 /* Energy since the last call.  False when nothing is known of it. */
@@ -39,9 +41,11 @@ bool gpus_package_energy(struct gpus *gpus, struct gpus_energy *energy);
 /* Is the device there and does its driver answer?  *text says what is wrong; borrowed. */
 bool gpus_present(const struct gpus *gpus, int gpu, const char **text);
 
-/* Readable when the thread has seen something: gpus_pump() takes it. */
+/* Readable when the thread has seen something: gpus_pump() takes it, and tells each
+ * interval of a whole GPU; an instance has no meter. */
 int gpus_fd(const struct gpus *gpus);
-void gpus_pump(struct gpus *gpus);
+typedef void gpus_interval(void *ctx, int gpu, const struct gpu_reading *reading);
+void gpus_pump(struct gpus *gpus, gpus_interval *interval, void *ctx);
 
 int gpus_cap(struct gpus *gpus, int gpu, double watts, struct err *err);
 

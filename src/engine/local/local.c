@@ -79,6 +79,8 @@ struct attempt *local_attempt_of(struct local_engine *e, uint64_t job)
 void local_add_attempt(struct local_engine *e, struct attempt *a)
 {
     vec_push(&e->attempts, a);
+    for (int i = 0; i < a->device_count && !a->nobody; i++)
+        power_join(e->power, a->devices[i], a->job, clock_wall_s());
     e->next_look_s = 0;
     local_kick(e);
 }

@@ -4,7 +4,6 @@
 #include "engine/local/local_own.h"
 
 #include "base/log.h"
-#include "engine/local/output.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -35,7 +34,7 @@ static void share_cpu(struct local_engine *e, const struct attempt *a, double cp
     for (int i = 0; i < a->device_count; i++)
         all += cpus_cores(&e->cpus[a->devices[i]]);
     for (int i = 0; i < a->device_count && all > 0; i++)
-        power_used(e->power, a->devices[i],
+        power_used(e->power, a->devices[i], a->job,
                    cpu_s * cpus_cores(&e->cpus[a->devices[i]]) / all);
 }
 
@@ -113,20 +112,6 @@ void look_for_start(struct local_engine *e, struct attempt *a)
         start_tell(e, a);
 }
 
-static void keep_output_small(struct local_engine *e, struct attempt *a)
-{
-    double before = a->output_dropped;
-
-    if (!a->output)
-        return;
-    a->output_dropped += output_keep_small(a->output, a->uid, e->options.output_bytes);
-    if (before == 0 && a->output_dropped > 0)
-        local_warn(e, a->nobody ? 0 : a->job,
-                   "job %llu writes more output than the %.0f MB that are kept: only the "
-                   "beginning and the end stay",
-                   (unsigned long long)a->job, e->options.output_bytes / 1e6);
-}
-
 void look_at_all(struct local_engine *e)
 {
     struct err err = {0};
@@ -143,7 +128,6 @@ void look_at_all(struct local_engine *e)
         procs_collect(&e->procs, &a->members, getsid(0));
         count_cpu(e, a, count_members(e, a));
         look_for_start(e, a);
-        keep_output_small(e, a);
     }
     for (size_t i = 0; i < e->attempts.count; i++)
         watch_gang(e, e->attempts.items[i]);

@@ -29,7 +29,12 @@ struct engine_event outbox_blank(enum engine_event_kind kind)
 
 void outbox_push(struct outbox *outbox, struct engine_event event, const char *text)
 {
-    vec_push(&outbox->queue, (struct queued_event){event, mem_strdup(text ? text : "")});
+    struct queued_event queued = {.event = event, .text = mem_strdup(text ? text : "")};
+
+    if (event.share_count > 0)
+        queued.shares =
+            mem_dup(event.shares, (size_t)event.share_count, sizeof(*event.shares));
+    vec_push(&outbox->queue, queued);
 }
 
 void outbox_deliver(struct outbox *outbox, const struct engine_sink *sink)
@@ -40,6 +45,7 @@ void outbox_deliver(struct outbox *outbox, const struct engine_sink *sink)
         *outbox = (struct outbox){0}; /* the sink may cause more */
         vec_each (struct queued_event, q, &now.queue) {
             q->event.text = q->text;
+            q->event.shares = q->shares;
             sink->event(sink->ctx, &q->event);
         }
         outbox_fini(&now);
@@ -48,7 +54,9 @@ void outbox_deliver(struct outbox *outbox, const struct engine_sink *sink)
 
 void outbox_fini(struct outbox *outbox)
 {
-    vec_each (struct queued_event, q, &outbox->queue)
+    vec_each (struct queued_event, q, &outbox->queue) {
         free(q->text);
+        free(q->shares);
+    }
     vec_free(&outbox->queue);
 }

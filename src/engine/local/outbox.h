@@ -9,7 +9,8 @@
 
 struct queued_event {
     struct engine_event event;
-    char *text; /* the event's, ours */
+    char *text;                  /* the event's, ours */
+    struct engine_share *shares; /* likewise */
 };
 
 struct outbox {
@@ -19,7 +20,7 @@ struct outbox {
 /* All that means nothing: NaN, -1, "". */
 struct engine_event outbox_blank(enum engine_event_kind kind);
 
-/* The text is copied; NULL is fine. */
+/* The text and the shares are copied; NULL is fine. */
 void outbox_push(struct outbox *outbox, struct engine_event event, const char *text);
 void outbox_deliver(struct outbox *outbox, const struct engine_sink *sink);
 void outbox_fini(struct outbox *outbox);

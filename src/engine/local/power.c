@@ -2,6 +2,7 @@
 #include "engine/local/power.h"
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "world/power.h"
 
 #include <math.h>
@@ -10,9 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Seconds of two jobs may draw differently: instructions and memory do. */
+#define TIME_ERROR 0.1
+
+struct use { /* of a CPU device since the last tick */
+    uint64_t job;
+    double cpu_s;
+};
+
 struct meter {
     struct power_device device;
-    double used_s; /* processor time since the last tick */
+    struct division *division; /* of a whole GPU; NULL: a CPU device, a MIG instance */
+    vec_of(struct use) uses;
+    double used_s; /* processor time since the last tick, of all */
     double watts;  /* mean of the last interval */
 };
 
@@ -48,8 +59,11 @@ struct power *power_create(struct gpus *gpus, const struct power_device *devices
     p->gpus = gpus;
     p->count = count;
     p->meters = mem_array(struct meter, (size_t)count);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         p->meters[i] = (struct meter){.device = devices[i], .watts = NAN};
+        if (devices[i].gpu >= 0 && !gpus_is_part(gpus, devices[i].gpu))
+            p->meters[i].division = division_create(devices[i].sheet);
+    }
     p->last_s = NAN;
     return p;
 }
@@ -58,13 +72,44 @@ void power_destroy(struct power *p)
 {
     if (!p)
         return;
+    for (int i = 0; i < p->count; i++) {
+        division_destroy(p->meters[i].division);
+        vec_free(&p->meters[i].uses);
+    }
     free(p->meters);
     free(p);
 }
 
-void power_used(struct power *p, int device, double cpu_s)
+void power_used(struct power *p, int device, uint64_t job, double cpu_s)
 {
-    p->meters[device].used_s += cpu_s;
+    struct meter *m = &p->meters[device];
+
+    m->used_s += cpu_s;
+    vec_each (struct use, u, &m->uses)
+        if (u->job == job) {
+            u->cpu_s += cpu_s;
+            return;
+        }
+    vec_push(&m->uses, (struct use){job, cpu_s});
+}
+
+void power_join(struct power *p, int device, uint64_t job, double now_s)
+{
+    if (p->meters[device].division)
+        division_join(p->meters[device].division, job, now_s);
+}
+
+void power_leave(struct power *p, int device, uint64_t job, double now_s)
+{
+    if (p->meters[device].division)
+        division_leave(p->meters[device].division, job, now_s);
+}
+
+void power_metered(struct power *p, int device, const struct gpu_interval *interval,
+                   division_activity *activity, void *ctx)
+{
+    if (p->meters[device].division)
+        division_add(p->meters[device].division, interval, activity, ctx);
 }
 
 /* By the data sheet and the part of the device's time that was used. */
@@ -89,17 +134,43 @@ static void by_package(const struct meter *m, const struct gpus_energy *package,
     energy->joules *= part;
 }
 
+/* A CPU device's jobs by their processor time: that is what the figure was made from. */
+static int by_time(const struct meter *m, const struct gpus_energy *energy,
+                   struct engine_share **shares)
+{
+    double idle = m->device.sheet->idle_watts * energy->seconds;
+    double dynamic = fmax(0, energy->joules - idle);
+    int count = 0;
+
+    *shares = mem_array(struct engine_share, m->uses.count + 1);
+    vec_each (const struct use, u, &m->uses)
+        if (u->cpu_s > 0)
+            (*shares)[count++] = (struct engine_share){
+                .job = u->job,
+                .joules = dynamic * u->cpu_s / m->used_s,
+                .error_joules = TIME_ERROR * dynamic * u->cpu_s / m->used_s};
+    return count;
+}
+
 static void tell(struct meter *m, int device, const struct gpus_energy *energy,
-                 struct outbox *outbox)
+                 double now_s, struct outbox *outbox)
 {
     struct engine_event event = outbox_blank(ENGINE_POWER);
+    struct engine_share *shares = NULL;
 
+    if (m->division)
+        event.share_count = division_tell(m->division, now_s, energy->joules, &shares);
+    else if (m->device.gpu < 0)
+        event.share_count = by_time(m, energy, &shares);
+    event.divided = shares != NULL;
+    event.shares = shares;
     m->watts = energy->seconds > 0 ? energy->joules / energy->seconds : NAN;
     event.device = device;
     event.watts = m->watts;
     event.joules = energy->joules;
     event.modelled = energy->modelled;
     outbox_push(outbox, event, NULL);
+    free(shares);
 }
 
 void power_tick(struct power *p, double now_s, struct outbox *outbox)
@@ -120,8 +191,9 @@ void power_tick(struct power *p, double now_s, struct outbox *outbox)
         else
             by_model(m, seconds, &energy);
         if (known && !first)
-            tell(m, i, &energy, outbox);
+            tell(m, i, &energy, now_s, outbox);
         m->used_s = 0;
+        m->uses.count = 0;
     }
     p->last_s = now_s;
     p->machine_used_s = machine;

@@ -1,11 +1,14 @@
-/* power.h - watts and joules of the engine's devices
+/* power.h - watts and joules of the engine's devices, and whose they are
  *
  * A GPU's come from telemetry.  A CPU device has no meter of its own: where the machine
  * has one for its packages (RAPL), the devices get their parts of it by processor time;
- * elsewhere their data sheet and the time used make a model, and every event says so. */
+ * elsewhere their data sheet and the time used make a model, and every event says so.
+ * A GPU's joules are divided by what changes with its company (division.h), a CPU
+ * device's by the processor time of its jobs. */
 #ifndef CORGI_ENGINE_LOCAL_POWER_H
 #define CORGI_ENGINE_LOCAL_POWER_H
 
+#include "engine/local/division.h"
 #include "engine/local/outbox.h"
 #include "engine/local/gpus.h"
 
@@ -22,8 +25,16 @@ struct power *power_create(struct gpus *gpus, const struct power_device *devices
                            int count);
 void power_destroy(struct power *power); /* NULL is fine */
 
-/* A CPU device's jobs used this much more processor time. */
-void power_used(struct power *power, int device, double cpu_s);
+/* A job of a CPU device used this much more processor time. */
+void power_used(struct power *power, int device, uint64_t job, double cpu_s);
+
+/* A job is on a device from now on, or no more; on CLOCK_MONOTONIC. */
+void power_join(struct power *power, int device, uint64_t job, double now_s);
+void power_leave(struct power *power, int device, uint64_t job, double now_s);
+
+/* A GPU's meter has told an interval; activity() tells what its jobs used of it. */
+void power_metered(struct power *power, int device, const struct gpu_interval *interval,
+                   division_activity *activity, void *ctx);
 
 /* Close the interval since the last call and tell one event a device. */
 void power_tick(struct power *power, double now_s, struct outbox *outbox);

@@ -114,6 +114,8 @@ void prepare_words(struct prepare_words *w, const struct local_engine *e,
     add_word(w, "--dir=%s", a->dir);
     add_word(w, "--report=unix:%s", e->report_path);
     add_word(w, "--output=%s", job->output ? job->output : a->output);
+    if (!job->output)
+        add_word(w, "--output-mb=%.15g", e->options.output_bytes / 1e6);
     add_word(w, "--window=%g", e->options.window_s);
     add_word(w, "--grace=%g", a->grace_s);
     if (job->metrics_url)
