@@ -12,8 +12,9 @@
 
 #include <math.h>
 
-#define METER_ERROR 0.03 /* half a 90 % interval of what a meter says, as a share */
-#define MODEL_ERROR 0.20 /* and of what a model says */
+#define METER_ERROR 0.03  /* half a 90 % interval of what a meter says, as a share */
+#define MODEL_ERROR 0.20  /* and of what a model says */
+#define HALF_OF_90  1.645 /* standard errors in half a 90 % interval */
 
 struct part { /* of one job in the energy of its device */
     struct record *record;
@@ -87,6 +88,32 @@ static void split(struct part *parts, int count, double joules, double idle_joul
     }
 }
 
+static double share_error(const struct engine_event *e, const struct engine_share *share)
+{
+    return e->modelled ? MODEL_ERROR * share->joules : HALF_OF_90 * share->error_joules;
+}
+
+/* What the engine has seen of each job; what is idle's is shared by those who are there.
+ */
+static void split_as_told(struct part *parts, int count, const struct engine_event *e)
+{
+    double idle = e->joules;
+
+    for (int i = 0; i < e->share_count; i++)
+        idle -= e->shares[i].joules;
+    idle = fmax(idle, 0); /* a rounding below */
+    for (int i = 0; i < count; i++) {
+        parts[i].joules = idle / count;
+        parts[i].error = (e->modelled ? MODEL_ERROR : METER_ERROR) * parts[i].joules;
+        for (int k = 0; k < e->share_count; k++) {
+            if (e->shares[k].job != parts[i].record->id)
+                continue;
+            parts[i].joules += e->shares[k].joules;
+            parts[i].error += share_error(e, &e->shares[k]);
+        }
+    }
+}
+
 static void book_host(struct service *s, struct store_batch *batch, int device,
                       double at_s)
 {
@@ -149,17 +176,55 @@ static void book_part(struct service *s, struct store_batch *batch,
                                                    .saved_joules = saved});
 }
 
+static bool has_part(const struct part *parts, int count, uint64_t job)
+{
+    for (int i = 0; i < count; i++)
+        if (parts[i].record->id == job)
+            return true;
+    return false;
+}
+
+/* Shares of jobs that are not there any more; returns the joules that are booked. */
+static double book_gone(struct service *s, struct store_batch *batch,
+                        const struct engine_event *e, const struct part *parts, int count)
+{
+    double booked = 0;
+
+    for (int i = 0; i < e->share_count && e->divided; i++) {
+        const struct engine_share *share = &e->shares[i];
+        struct part part = {.record = records_get(s->records, share->job),
+                            .joules = share->joules,
+                            .error = share_error(e, share)};
+
+        if (has_part(parts, count, share->job))
+            continue;
+        if (part.record)
+            book_part(s, batch, e, &part, 0);
+        else /* forgotten here: the store has its sums */
+            store_add_energy(
+                batch,
+                &(struct store_energy){.at_s = e->at_s,
+                                       .device = s->devices[e->device].name,
+                                       .job = share->job,
+                                       .joules = part.joules,
+                                       .error_joules = part.error,
+                                       .modelled_joules = e->modelled ? part.joules : 0});
+        booked += part.joules;
+    }
+    return booked;
+}
+
 static void book_idle(struct service *s, struct store_batch *batch,
-                      const struct engine_event *e)
+                      const struct engine_event *e, double joules)
 {
     double error = e->modelled ? MODEL_ERROR : METER_ERROR;
 
-    store_add_energy(
-        batch, &(struct store_energy){.at_s = e->at_s,
-                                      .device = s->devices[e->device].name,
-                                      .joules = e->joules,
-                                      .error_joules = error * e->joules,
-                                      .modelled_joules = e->modelled ? e->joules : 0});
+    store_add_energy(batch,
+                     &(struct store_energy){.at_s = e->at_s,
+                                            .device = s->devices[e->device].name,
+                                            .joules = joules,
+                                            .error_joules = error * joules,
+                                            .modelled_joules = e->modelled ? joules : 0});
 }
 
 static void tell(struct service *s, const struct engine_event *e)
@@ -202,7 +267,7 @@ void energy_power(struct service *s, const struct engine_event *e)
     struct device_more *more = &s->devices[e->device];
     struct store_batch *batch;
     struct part parts[LOOP_MAX_SHARE];
-    double window_s = fmax(0, e->at_s - more->told_s);
+    double window_s = fmax(0, e->at_s - more->told_s), gone;
     int count = find_parts(s, e->device, parts);
 
     if (!(e->joules >= 0) || !isfinite(e->joules))
@@ -213,13 +278,17 @@ void energy_power(struct service *s, const struct engine_event *e)
     more->modelled = e->modelled;
     more->told_s = e->at_s;
     s->total_joules += e->joules;
-    split(parts, count, e->joules,
-          c->types[c->devices[e->device].type].idle_watts * window_s,
-          e->modelled ? MODEL_ERROR : METER_ERROR);
+    if (e->divided)
+        split_as_told(parts, count, e);
+    else
+        split(parts, count, e->joules,
+              c->types[c->devices[e->device].type].idle_watts * window_s,
+              e->modelled ? MODEL_ERROR : METER_ERROR);
     for (int i = 0; i < count; i++)
         book_part(s, batch, e, &parts[i], window_s);
+    gone = book_gone(s, batch, e, parts, count);
     if (count == 0)
-        book_idle(s, batch, e);
+        book_idle(s, batch, e, fmax(e->joules - gone, 0));
     book_host(s, batch, e->device, e->at_s);
     store_add_power(batch, &(struct store_power){.device = more->name,
                                                  .at_s = e->at_s,

@@ -286,6 +286,16 @@ static void store_last_joules(struct service *s, const struct record *r)
     str_fini(&extra);
 }
 
+/* A cancelled job has its reason; how it went is added when it is known. */
+static void add_how_it_went(struct record *r, const struct engine_event *e)
+{
+    size_t used = strlen(r->reason);
+
+    if (r->final->state == JOB_CANCELLED && e->text && *e->text)
+        snprintf(r->reason + used, sizeof(r->reason) - used, "%s%s", used ? ": " : "",
+                 e->text);
+}
+
 static void on_ended(struct service *s, const struct engine_event *e)
 {
     struct record *r = records_get(s->records, e->job);
@@ -299,8 +309,10 @@ static void on_ended(struct service *s, const struct engine_event *e)
             r->exit_status = 0;
             lifecycle_end(s, NULL, r, JOB_DONE, &(struct why){.code = ""});
         }
-        if (r->final)
+        if (r->final) {
+            add_how_it_went(r, e);
             store_last_joules(s, r);
+        }
         if (r->gone)
             records_drop(s->records, r);
         return;
