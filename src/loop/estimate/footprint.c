@@ -115,6 +115,14 @@ double footprint_fits(const struct footprint *f, int type, double memory_gb,
     return 1 / (1 + exp(-(USABLE * memory_gb - sum) / slack));
 }
 
+bool footprint_failed_alone(const struct footprint *f, int cls)
+{
+    vec_each (const struct failure, failure, &f->failures)
+        if (failure->count == 1 && failure->classes[0] == cls)
+            return true;
+    return false;
+}
+
 static double sum_of(const struct footprint *f, const int *classes, size_t count)
 {
     double sum = 0;

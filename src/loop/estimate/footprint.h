@@ -9,6 +9,7 @@
 #include "loop/core/bytes.h"
 #include "world/descriptor.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct footprint;
@@ -25,6 +26,9 @@ double footprint_gb(const struct footprint *footprint, int cls);
 /* Probability that these classes fit together on a card of this type. */
 double footprint_fits(const struct footprint *footprint, int type, double memory_gb,
                       const int *classes, size_t count);
+
+/* Has the class by itself been seen to fail on some card? */
+bool footprint_failed_alone(const struct footprint *footprint, int cls);
 
 /* What happened when they ran together. */
 void footprint_ran(struct footprint *footprint, double memory_gb, const int *classes,

@@ -154,7 +154,8 @@ struct watts_guess classes_watts(struct classes *c, int cls, int type)
     return kept->guess;
 }
 
-/* The best chance the class has on any type of the cluster, alone. */
+/* The best chance the class has on any type of the cluster, alone; 0 when it has failed
+ * on one: what is believed of its size is no guess then. */
 static double fits_somewhere(struct classes *c, int cls)
 {
     struct class_state *s = &c->states.items[cls];
@@ -162,10 +163,10 @@ static double fits_somewhere(struct classes *c, int cls)
     if (s->fits_known)
         return s->fits_best;
     s->fits_best = 0;
-    for (int t = 0; t < c->type_count; t++)
+    s->fits_known = true;
+    for (int t = 0; t < c->type_count && !footprint_failed_alone(c->footprint, cls); t++)
         s->fits_best = fmax(s->fits_best, footprint_fits(c->footprint, t,
                                                          c->types[t].memory_gb, &cls, 1));
-    s->fits_known = true;
     return s->fits_best;
 }
 
