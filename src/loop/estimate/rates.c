@@ -254,7 +254,7 @@ static struct rates_guess carried_over(struct rates *r, const struct ratios_view
     struct rates_guess guess = {.basis = count > 1 ? RATES_SEVERAL : RATES_ONE,
                                 .observations = count};
     struct statnet_guess said;
-    struct statnet_row row;
+    struct statnet_row row = {.base = 0};
 
     guess.plain = guess.net =
         (struct rates_belief){base.mean, hypot(base.core_sd, apart)};
