@@ -150,7 +150,8 @@ void rates_observe(struct rates *r, int job, int gpu, double log_rate)
 
 void rates_observe_busy(struct rates *r, int job, int gpu, double busy)
 {
-    r->busy[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu] = busy;
+    r->busy[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu] =
+        isnan(busy) ? NAN : fmin(fmax(busy, 0), 1);
 }
 
 double rates_weight(const struct rates *r)
