@@ -8,7 +8,8 @@
 #define STEPS         10 /* weights are tried in tenths */
 
 /* What it costs, in relative error, to move all of the weight away from the default.  On
- * synthetic worlds with families held out this does a little better than a fifth of it. */
+ * synthetic worlds with families held out this does a little better than a fifth of it.
+ */
 #define WEIGHT_COST 0.02
 
 /* Fewer cases choose by chance. */
