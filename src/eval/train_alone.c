@@ -98,7 +98,7 @@ static void add_draw(struct builder *b, struct rates *rates, int job)
     for (size_t i = 0; i < shown; i++)
         show(b, rates, job, (int)types[i], rng_uniform(b->rng) < METERED);
     for (size_t i = shown; i < count; i++) {
-        struct statnet_row row;
+        struct statnet_row row = {.base = 0};
 
         if (!rates_carry_row(rates, job, (int)types[i], &row))
             continue;

@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
         abort();
     memcpy(framed, bytes, count);
     memcpy(framed, "CORGILRN", 8);
-    put(framed + 8, 1);
+    put(framed + 8, 2); /* the version of today */
     put(framed + 16, count);
     put(framed + count - 8, crc_of(framed, count - 8));
     load(framed, count);

@@ -150,7 +150,8 @@ void rates_observe(struct rates *r, int job, int gpu, double log_rate)
 
 void rates_observe_busy(struct rates *r, int job, int gpu, double busy)
 {
-    r->busy[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu] = busy;
+    r->busy[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu] =
+        isnan(busy) ? NAN : fmin(fmax(busy, 0), 1);
 }
 
 double rates_weight(const struct rates *r)
@@ -254,7 +255,7 @@ static struct rates_guess carried_over(struct rates *r, const struct ratios_view
     struct rates_guess guess = {.basis = count > 1 ? RATES_SEVERAL : RATES_ONE,
                                 .observations = count};
     struct statnet_guess said;
-    struct statnet_row row;
+    struct statnet_row row = {.base = 0};
 
     guess.plain = guess.net =
         (struct rates_belief){base.mean, hypot(base.core_sd, apart)};
