@@ -1,5 +1,6 @@
 /* cmd_sim.c - corgi sim: what would happen on a cluster under each policy */
 #include "corgi/commands.h"
+#include "corgi/sim_args.h"
 
 #include "base/options_words.h"
 #include "base/parse.h"
@@ -11,228 +12,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-struct sim_args {
-    const char *cluster;
-    const char *config;
-    const char *trace;
-    const char *workload;
-    const char *throughputs;
-    const char *arrivals;
-    int arrivals_format;
-    const char *slurm_jobs;
-    const char *slurm_nodes;
-    const char *slurm_types;
-    bool slurm_any_type;
-    const char *demand;
-    const char *replace;
-    double power_limit_watts;
-    const char *policy;
-    const char *load;
-    const char *out;
-    const char *sleep;
-    uint64_t seed;
-    int seeds;
-    int threads;
-    int share;
-    double days;
-    int limit;
-    double mtbf_s;
-    double until_s;
-    bool check;
-    bool timings;
-    bool json;
-};
-
-/* In the order of enum arrivals_format. */
-static const char *const formats[] = {"philly", "alibaba", NULL};
-
-static const struct option_spec options[] = {
-    {.name = "workload",
-     .letter = 'w',
-     .type = OPTION_STRING,
-     .argument = "NAME",
-     .default_text = "demo",
-     .offset = offsetof(struct sim_args, workload),
-     .help = "built-in cluster and requests: demo, standard, modern, or a variant of "
-             "standard (-tight, -drift, -newfamily, -newgpu, -nok80, -host40, -host400)"},
-    {.name = "cluster",
-     .letter = 'c',
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, cluster),
-     .help = "nodes and GPUs as YAML, or alibaba or another built-in name"},
-    {.name = "config",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, config),
-     .help = "settings of the loop as YAML; 'corgi config show' prints them"},
-    {.name = "trace",
-     .letter = 't',
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, trace),
-     .help = "requests as CSV, instead of generated ones"},
-    {.name = "throughputs",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, throughputs),
-     .help = "measured rates as Gavel's JSON, instead of the synthetic world"},
-    {.name = "arrivals",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, arrivals),
-     .help = "when jobs came, how long and on how many GPUs, from a public trace; with "
-             "--load its bursts, else all of it"},
-    {.name = "arrivals-format",
-     .type = OPTION_CHOICE,
-     .argument = "NAME",
-     .choices = formats,
-     .default_text = "philly",
-     .offset = offsetof(struct sim_args, arrivals_format),
-     .help = "what that file is: philly or alibaba (a pod list)"},
-    {.name = "from-slurm",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, slurm_jobs),
-     .help =
-         "your own jobs as 'sacct -P' prints them; with --load their bursts, else all "
-         "of them"},
-    {.name = "slurm-nodes",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, slurm_nodes),
-     .help =
-         "the nodes they ran on, from 'sinfo -N -o \"%N %G\"' or 'scontrol show node' "
-         "[as many GPUs as were in use at once]"},
-    {.name = "slurm-types",
-     .type = OPTION_STRING,
-     .argument = "LIST",
-     .offset = offsetof(struct sim_args, slurm_types),
-     .help =
-         "what Slurm's GPU types are, for instance tesla=v100,gpu=l4, where gpu stands "
-         "for those without a type"},
-    {.name = "slurm-any-type",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct sim_args, slurm_any_type),
-     .help = "jobs that asked for a GPU type may run on others that meet their need"},
-    {.name = "demand",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, demand),
-     .help = "times of requests (CSV with arrival_s) that give services their load"},
-    {.name = "replace",
-     .type = OPTION_STRING,
-     .argument = "OUT=IN",
-     .offset = offsetof(struct sim_args, replace),
-     .help = "what if: other cards, for instance k80:8=l4:2, with commas between"},
-    {.name = "power-cap-total",
-     .type = OPTION_WATTS,
-     .argument = "WATTS",
-     .default_text = "0",
-     .offset = offsetof(struct sim_args, power_limit_watts),
-     .help = "limit on the draw of the whole cluster, for planners that keep one; 0 is "
-             "none"},
-    {.name = "policy",
-     .letter = 'p',
-     .type = OPTION_STRING,
-     .argument = "LIST",
-     .default_text = "corgi,fifo,fastest,pack-blind",
-     .offset = offsetof(struct sim_args, policy),
-     .help = "policies to compare, with commas between, or all"},
-    {.name = "load",
-     .letter = 'l',
-     .type = OPTION_STRING,
-     .argument = "LIST",
-     .offset = offsetof(struct sim_args, load),
-     .help = "offered loads in percent, with commas between [the workload's]"},
-    {.name = "seed",
-     .letter = 's',
-     .type = OPTION_U64,
-     .argument = "N",
-     .default_text = "1",
-     .offset = offsetof(struct sim_args, seed),
-     .help = "seed of everything drawn"},
-    {.name = "seeds",
-     .type = OPTION_INT,
-     .argument = "N",
-     .min = 0,
-     .max = 1000,
-     .default_text = "0",
-     .offset = offsetof(struct sim_args, seeds),
-     .help = "paired seeds a row; 0 is the workload's own number, 1 with a trace"},
-    {.name = "days",
-     .type = OPTION_DOUBLE,
-     .argument = "N",
-     .min = 0,
-     .max = 365,
-     .default_text = "0",
-     .offset = offsetof(struct sim_args, days),
-     .help = "days of arrivals; 0 is the workload's own"},
-    {.name = "limit",
-     .type = OPTION_INT,
-     .argument = "N",
-     .min = 0,
-     .max = WORKLOAD_MAX_REQUESTS,
-     .default_text = "0",
-     .offset = offsetof(struct sim_args, limit),
-     .help = "stop generating after so many requests; 0 is no limit"},
-    {.name = "until",
-     .type = OPTION_SECONDS,
-     .argument = "TIME",
-     .default_text = "0",
-     .offset = offsetof(struct sim_args, until_s),
-     .help = "stop the clock there; 0 is when all work is done"},
-    {.name = "share",
-     .type = OPTION_INT,
-     .argument = "N",
-     .min = 0,
-     .max = LOOP_MAX_SHARE,
-     .default_text = "0",
-     .offset = offsetof(struct sim_args, share),
-     .help = "most jobs on one GPU; 0 is what the config says"},
-    {.name = "sleep",
-     .type = OPTION_STRING,
-     .argument = "MODE",
-     .offset = offsetof(struct sim_args, sleep),
-     .help =
-         "whether idle nodes sleep, for every policy: on, off, or both in turn [what the "
-         "config says]"},
-    {.name = "mtbf",
-     .type = OPTION_SECONDS,
-     .argument = "TIME",
-     .default_text = "60d",
-     .offset = offsetof(struct sim_args, mtbf_s),
-     .help = "mean time between failures of a node; 0 is never"},
-    {.name = "threads",
-     .type = OPTION_INT,
-     .argument = "N",
-     .min = 0,
-     .max = 64,
-     .default_text = "0",
-     .offset = offsetof(struct sim_args, threads),
-     .help = "runs at the same time; 0 is one a core"},
-    {.name = "out",
-     .letter = 'o',
-     .type = OPTION_STRING,
-     .argument = "DIR",
-     .offset = offsetof(struct sim_args, out),
-     .help = "also write report.html, sim.json, rows.csv and jobs.csv there"},
-    {.name = "check",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct sim_args, check),
-     .help = "debug: look for broken rules at every event and end with the first one"},
-    {.name = "timings",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct sim_args, timings),
-     .help = "put decision times into the JSON, which then differs from run to run"},
-    {.name = "json",
-     .letter = 'j',
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct sim_args, json),
-     .help = "print JSON instead of a table"},
-    {0},
-};
 
 static int parse_loads(const char *text, struct sweep_options *o, struct err *err)
 {
@@ -444,7 +223,7 @@ static int write_files(const struct sim_args *args, const struct sweep *sweep,
     int rc;
 
     str_add(&command, "corgi sim");
-    options_words(options, args, sizeof(*args), except, &command);
+    options_words(sim_options, args, sizeof(*args), except, &command);
     str_add(&command, " --out DIR");
     report.command = str_text(&command);
     report_page(&page, &report);
@@ -525,7 +304,7 @@ const struct command cmd_sim = {
                 "corgi sim --workload standard --policy all --load 30,50,70,90\n"
                 "corgi sim --from-slurm sacct.txt --slurm-nodes sinfo.txt\n"
                 "corgi sim --cluster mine.yaml --policy corgi,fifo --seeds 4 --json",
-    .options = options,
+    .options = sim_options,
     .args_size = sizeof(struct sim_args),
     .run = run,
 };
