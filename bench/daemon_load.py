@@ -199,6 +199,8 @@ def main():
                         help="the rate of sbatch beside it, where Slurm runs")
     args = parser.parse_args()
     raise_priority()
+    # A session of its own does not hear the terminal: an end from outside ends the daemon too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
     folder = tempfile.mkdtemp(prefix="corgi-load.", dir=args.dir)
     process = start(os.path.join(args.bin, "corgid"), folder, args.speed)
     try:

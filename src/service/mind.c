@@ -28,6 +28,7 @@ struct task { /* what the thread has in hand; the daemon's thread does not touch
     double asked_s;
     struct mind_timing timing;
     double adapt_s;
+    size_t pairs; /* observations of pairs the model has then */
     mind_done *done;
     void *ctx;
 };
@@ -41,6 +42,7 @@ struct mind {
     struct memo *memo;             /* likewise */
     vec_of(struct seen *) lessons; /* for the next task */
     vec_of(struct job) ended;      /* likewise */
+    size_t pairs;                  /* observations of pairs after the last task */
     size_t pairs_adapted;          /* observations of pairs when last adapted */
     double adapted_s;              /* when, on the wall's clock */
     bool twin_behind;              /* the thread's model has yet to be adapted too */
@@ -107,6 +109,7 @@ void mind_end(struct mind *m, const struct job *job)
 void mind_recall(struct mind *m, const struct memory *memory)
 {
     memory_teach(memory, &m->model);
+    m->pairs = learned_count(m->model.self).pairs;
     m->adapted_s = clock_wall_s() - ADAPT_GAP_S; /* as soon as it is idle */
 }
 
@@ -137,6 +140,7 @@ static void work(void *ctx)
         memo_forget(m->memo);
         t->adapt_s = clock_wall_s() - began_s;
     }
+    t->pairs = learned_count(m->model.self).pairs;
 }
 
 /* ---- on the daemon's thread ------------------------------------------------------- */
@@ -186,12 +190,13 @@ static void worked(void *ctx)
     drop_lessons(t->lessons.items, t->lessons.count);
     vec_free(&t->lessons);
     vec_free(&t->ended);
+    m->pairs = t->pairs;
     if (t->adapt) {
         m->adapting = false;
         m->stats.adapted++;
         m->stats.adapt_s = t->adapt_s;
         m->adapted_s = clock_wall_s();
-        m->pairs_adapted = learned_count(m->model.self).pairs;
+        m->pairs_adapted = t->pairs;
         log_info("model_adapted", LOG_NUM("seconds", t->adapt_s),
                  LOG_U64("pairs", m->pairs_adapted));
         m->swap_due = !m->twin_behind;
@@ -247,7 +252,7 @@ static bool adapting_is_due(const struct mind *m)
     if (m->twin_behind)
         return since_s > 1;
     return since_s >= ADAPT_GAP_S &&
-           learned_count(m->model.self).pairs + m->lessons.count >=
+           m->pairs + m->lessons.count >=
                m->pairs_adapted + (size_t)m->options.adapt_every;
 }
 

@@ -47,7 +47,12 @@ corgid_clean() {
         kill "$CORGID_PID" || true
         wait "$CORGID_PID" || true
     fi
+    local broken=0
+    if grep -A 15 'Sanitizer\|runtime error:' "$CORGID_DIR/log" 2> /dev/null; then
+        broken=1 # nobody else reads what it says
+    fi
     rm -rf "$CORGID_DIR"
+    return $broken
 }
 
 api() { # METHOD PATH [BODY [CURL-OPTION...]]
