@@ -207,6 +207,22 @@ static void a_gang_stays_where_nothing_else_is_free(void **state)
     assert_int_equal(a->moves, 0);
 }
 
+static void a_gang_that_nothing_helps_does_not_wander(void **state)
+{
+    struct job_status *a;
+
+    (void)state;
+    round_init(&r, "corgi", 0, 2, 2);
+    a = gang(30, 2); /* believed to do 40 */
+    round_plan(&r);
+    for (int i = 0; i < 20; i++) {
+        r.now_s += 600;
+        measure(a, 20);
+        round_plan(&r);
+    }
+    assert_int_equal(a->moves, 0);
+}
+
 static void a_gang_that_may_not_move_stays(void **state)
 {
     struct job_status *a;
@@ -438,6 +454,7 @@ int main(void)
         steady_test(a_pace_of_other_company_does_not_count),
         steady_test(a_gang_that_falls_short_goes_elsewhere_whole),
         steady_test(a_gang_stays_where_nothing_else_is_free),
+        steady_test(a_gang_that_nothing_helps_does_not_wander),
         steady_test(a_gang_that_may_not_move_stays),
         steady_test(under_a_power_limit_fewer_start),
         steady_test(a_lower_power_limit_caps_before_it_stops),

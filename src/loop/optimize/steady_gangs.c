@@ -7,10 +7,14 @@
 /* A gang's place is left only for one that is believed to keep the requirement. */
 #define KEEPS (0.1 * STEADY_SHORT_WATTS)
 
+/* After each move it is left alone longer: where nothing helps it must not wander. */
+#define PATIENCE_S 600.0
+
 static bool may_go(const struct steady *s, const struct steady_job *j)
 {
     return j->status->job.devices > 1 && j->suffers && s->in->settings->moves &&
-           j->status->job.may_move && j->device >= 0;
+           j->status->job.may_move && j->device >= 0 &&
+           s->in->now_s - j->status->placed_s >= PATIENCE_S * j->status->moves;
 }
 
 static void attach_to(struct steady *s, int job, const int *devices, int count)
@@ -27,6 +31,28 @@ static void detach_from(struct steady *s, int job, const int *devices, int count
     }
 }
 
+static int nodes_of(const struct steady *s, const int *devices, int count)
+{
+    int nodes = 0;
+
+    for (int k = 0; k < count; k++) {
+        bool seen = false;
+
+        for (int i = 0; i < k; i++)
+            seen = seen || s->in->cluster->devices[devices[i]].node ==
+                               s->in->cluster->devices[devices[k]].node;
+        nodes += !seen;
+    }
+    return nodes;
+}
+
+/* As many devices of the same type on as many nodes do the same again. */
+static bool differs(const struct steady *s, const int *a, const int *b, int count)
+{
+    return s->in->cluster->devices[a[0]].type != s->in->cluster->devices[b[0]].type ||
+           nodes_of(s, a, count) != nodes_of(s, b, count);
+}
+
 static void mend_gang(struct steady *s, int job)
 {
     const struct job_status *status = s->jobs.items[job].status;
@@ -36,7 +62,8 @@ static void mend_gang(struct steady *s, int job)
     if (steady_cost(s, type, job, -1, NULL) <= KEEPS) /* another cap is enough */
         return;
     detach_from(s, job, status->devices, status->device_count);
-    if (steady_find_gang(s, job, gang.devices) > KEEPS) {
+    if (steady_find_gang(s, job, gang.devices) > KEEPS ||
+        !differs(s, gang.devices, status->devices, status->device_count)) {
         attach_to(s, job, status->devices, status->device_count);
         return;
     }

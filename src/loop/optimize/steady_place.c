@@ -91,6 +91,18 @@ static int next_node(const struct steady *s, int type, int wanted, const bool *u
     return best;
 }
 
+/* What it costs a gang to span nodes: progress, and maybe its requirement. */
+static double spread_cost(const struct steady *s, const struct steady_job *j, int type)
+{
+    double spread = kinds_spread(s->kinds, j->kind);
+    double rate = kinds_alone_on(s->kinds, j->kind, type)->rate;
+    double cost = (1 - spread) * j->worth;
+
+    if (rate >= j->need && spread * rate < j->need)
+        cost += STEADY_SHORT_WATTS * (0.2 + 1 - spread * rate / j->need);
+    return cost;
+}
+
 /* The devices of a gang on one type, on as few nodes as may be. */
 static bool gang_on_type(struct steady *s, int job, int type, bool *used,
                          struct seats *out)
@@ -122,7 +134,7 @@ static bool gang_on_type(struct steady *s, int job, int type, bool *used,
     out->cost += cost + (wanted - 1) * (kinds_alone_on(s->kinds, j->kind, type)->watts -
                                         s->types[type].idle_watts);
     if (nodes > 1)
-        out->cost += (1 - kinds_spread(s->kinds, j->kind)) * j->worth;
+        out->cost += spread_cost(s, j, type);
     return true;
 }
 
