@@ -76,7 +76,7 @@ need.c|s/return status->required_rate;/return need->rate;/
 admit/admit.c|s/fmax(settings->confidence, job->need.confidence)/0.5/
 admit/admit.c|s/fmax(settings->confidence, job->need.confidence)/settings->confidence/
 admit/admit.c|s/a->watts.value < b->watts.value/a->watts.value > b->watts.value/
-admit/admit.c|s/if (p.fits <= 0)/if (p.fits < 0)/
+admit/admit.c|s/if (p.fits < BELIEF_FITS_LEAST)/if (0)/
 admit/admit.c|s/out->promised_rate < needed/out->promised_rate < 0/
 admit/admit.c|s/ >= job->devices;/ >= 1;/
 admit/admit.c|s/ && !cluster->devices\[d\].failed//
