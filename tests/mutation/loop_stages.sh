@@ -96,7 +96,7 @@ optimize/greedy.c|s/cost += SHORTFALL_WATTS \*/cost += 0 */
 optimize/greedy.c|s/if (fits < FITS_LEAST)/if (0)/
 optimize/greedy.c|s/n->state == NODE_AWAKE ? 0 : 1/0/
 optimize/greedy.c|s/cost = p.watts.value/cost = 0 * p.watts.value/
-optimize/greedy.c|s/after - before/after/
+optimize/greedy.c|s/after - cost_before(c->greedy, in, device)/after/
 optimize/greedy.c|s/job->job.devices > 1 && o->counts\[device\] > 0/0/
 optimize/greedy.c|s/waited < 0.8 \* in->settings->grace_s/0/
 optimize/greedy.c|s/ || !falls_short(g, in, job)/ || true/
@@ -107,14 +107,14 @@ optimize/greedy.c|s/cost < SHORTFALL_WATTS \* 0.1/true/
 optimize/greedy.c|s/ \/ job->job.devices;/;/
 optimize/greedy.c|s/job == more ? 1 : job->job.devices/job->job.devices/
 optimize/greedy.c|s/if (allowed && /if (0 \&\& /
-optimize/plan.c|s/plan->awake\[c->devices\[plan->devices\[i\]\].node\] = true;/;/
+optimize/plan.c|s/plan->awake\[c->devices\[plan->devices\[seat->first + k\]\].node\] = true;/;/
 optimize/plan.c|s/node->may_sleep && //
 optimize/plan.c|s/in->now_s - node->idle_since_s >= idle_s/true/
 optimize/plan.c|s/!in->settings->sleep/0/
 place/check.c|s/load\[d\] > 1 && !in->jobs\[i\]->job.may_share/0/
 place/check.c|s/load\[d\] > in->settings->share_max/0/
-place/check.c|s/!kept && !cluster_device_usable(in->cluster, d)/0/
-place/check.c|s/!kept && !cluster_device_usable/!cluster_device_usable/
+place/check.c|s/!sits_on(status, d) && !cluster_device_usable(in->cluster, d)/0/
+place/check.c|s/!sits_on(status, d) && !cluster_device_usable/!cluster_device_usable/
 place/check.c|s/cap > type->tdp_watts/0/
 place/check.c|s/!(cap >= type->cap_min_watts) || //
 place/check.c|s/type->cap_min_watts <= 0 ||$//
@@ -143,8 +143,8 @@ record/record.c|s/ || status->state != JOB_RUNNING//
 record/record.c|s/job_count >$/job_count </
 refine/refine.c|s/model->ops->absorb(model->self, seen);//
 refine/refine.c|s/rate->source != ESTIMATE_MEASURED/true/
-refine/refine.c|s/seen->rate >= rate->low && seen->rate <= rate->high/true/
-refine/refine.c|s/fabs(log(seen->rate/(log(seen->rate/
+refine/refine.c|s/measured >= rate->low && measured <= rate->high/true/
+refine/refine.c|s/fabs(log(fmax(measured/(log(fmax(measured/
 refine/mean.c|s/fmin(level->weight + weight, WEIGHT_MAX)/level->weight + weight/
 refine/mean.c|s/level->mean += /level->mean = /
 refine/mean.c|s/answer.deepest = i;/;/
@@ -171,9 +171,9 @@ cluster.c|s/!d->failed && !d->drained/!d->failed/
 cluster.c|s/!d->failed && !d->drained/!d->drained/
 cluster.c|s/c->nodes\[d->node\].idle_since_s = now_s;/;/
 jobs.c|s/status->required_rate = job->need.rate;//
-round.c|s/if (place_check(&in, &loop->plan, err) < 0)/if (0)/
-round.c|s/^    note_changes(loop, now_s);//
-round.c|s/^    note_departures(loop, now_s);//
+round.c|s/if (place_check(in, &loop->plan, err) < 0)/if (0)/
+round.c|s/^    note_changes(loop, in->now_s);//
+round.c|s/^    note_departures(loop, in->now_s);//
 round.c|s/if (action->kind == ACTION_CAP)/if (0)/
 round.c|s/refine_absorb(&loop->model, &seen, &loop->score);//
 round.c|s/answer->verdict == ADMIT_REFUSED/false/
