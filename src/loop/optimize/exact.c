@@ -11,18 +11,27 @@
 
 #define ROOT_ITERATIONS 4000
 #define POLISH_STEPS    1150000 /* with one type and 80 tasks; dearer with more */
+/* From so many tasks on one start is not enough: the first gets a part of the steps, each
+ * of the others another. */
+#define SEVERAL_TASKS 60
+#define FIRST_PART    0.4
+#define MORE_STARTS   3
+#define MORE_PART     0.2
+#define SHAKE         0.9 /* how much less than its value a column may be taken for */
 
 struct exact {
     struct search *s;
     struct master m;
     struct search other; /* scratch of the same size */
     struct polish_hints hints;
-    double scale; /* watts that parts of the cost are counted by */
+    double scale;         /* watts that parts of the cost are counted by */
+    const double *values; /* of the LP's columns */
+    int loaded;           /* columns */
 };
 
 /* A placement from values of the columns, largest first, the rest wherever it costs
- * least. */
-static void round_values(struct exact *e, const double *values, int loaded)
+ * least.  shake: values are lowered at random by up to this part. */
+static void round_values(struct exact *e, double shake)
 {
     struct search *s = e->s, *next = &e->other;
 
@@ -30,10 +39,12 @@ static void round_values(struct exact *e, const double *values, int loaded)
     next->rng = s->rng;
     next->evaluations = s->evaluations;
     for (double least = 0.9; least > 0.2; least -= 0.3)
-        for (int c = 0; c < loaded; c++) {
+        for (int c = 0; c < e->loaded; c++) {
             const struct master_column *col = &e->m.columns[c];
+            double lower = shake > 0 ? shake * rng_uniform(&s->rng) : 0;
 
-            if (values[c] >= least && col->type >= 0 && next->place[col->task[0]] < 0 &&
+            if ((1 - lower) * e->values[c] >= least && col->type >= 0 &&
+                next->place[col->task[0]] < 0 &&
                 (col->task[1] < 0 || next->place[col->task[1]] < 0) &&
                 search_room(next, col->type))
                 search_put(next, col->type, col->task[0], col->task[1]);
@@ -140,6 +151,24 @@ static const struct chains_effort deep = {.broken = 8, .a_start = 15000, .steps 
 static const struct chains_effort far_ones = {
     .broken = 6, .a_start = 4000, .steps = 200000, .allow = 5, .paths = true};
 
+/* Tear open and put together again.  Larger cases end in different places from different
+ * starts, so these get several. */
+static void polish(struct exact *e, const struct chains_lists *lists)
+{
+    const struct work *w = e->s->w;
+    double steps = POLISH_STEPS / (double)w->types * fmax(0.8, fmin(2, 80.0 / w->tasks));
+    double enough = e->m.bound + EXACT_TOLERANCE * fabs(e->m.bound);
+    int more = w->tasks >= SEVERAL_TASKS ? MORE_STARTS : 0;
+
+    polish_run(e->s, &e->hints, lists, (long)(steps * (more ? FIRST_PART : 1)), enough);
+    for (int i = 0; i < more && !proven_within(e, EXACT_ENOUGH); i++) {
+        round_values(e, SHAKE);
+        chains_run(&e->other, lists, &quick);
+        polish_run(&e->other, &e->hints, lists, (long)(MORE_PART * steps), enough);
+        adopt(e);
+    }
+}
+
 /* Chains first, deeper ones where these are not enough, tearing open where that is not.
  */
 static void improve(struct exact *e)
@@ -157,17 +186,13 @@ static void improve(struct exact *e)
     if (proven_within(e, EXACT_ENOUGH))
         return;
     list_partners(e);
-    polish_run(
-        s, &e->hints, &lists,
-        (long)(POLISH_STEPS / s->w->types * fmax(0.8, fmin(2, 80.0 / s->w->tasks))),
-        e->m.bound + EXACT_TOLERANCE * fabs(e->m.bound));
+    polish(e, &lists);
 }
 
 void exact_run(struct search *s, struct lp *lp, const double *worth, double *bound)
 {
     struct work *w = s->w;
     struct exact e = {.s = s};
-    int loaded;
 
     *bound = -INFINITY;
     if (w->tasks == 0)
@@ -177,7 +202,6 @@ void exact_run(struct search *s, struct lp *lp, const double *worth, double *bou
     e.scale = scale_of(s);
     if (!master_solve(&e.m, s->cost - EXACT_TOLERANCE * e.scale, ROOT_ITERATIONS))
         return;
-    loaded = lp_columns(lp);
     *bound = e.m.bound;
     if (e.m.plain > -INFINITY) {
         memcpy(w->price, e.m.best_price, (size_t)w->types * sizeof(double));
@@ -185,7 +209,9 @@ void exact_run(struct search *s, struct lp *lp, const double *worth, double *bou
     }
     if (proven_within(&e, EXACT_TOLERANCE))
         return;
-    round_values(&e, lp_values(lp), loaded);
+    e.values = lp_values(lp);
+    e.loaded = lp_columns(lp);
+    round_values(&e, 0);
     adopt(&e);
     e.scale = scale_of(s);
     if (!proven_within(&e, EXACT_TOLERANCE))
