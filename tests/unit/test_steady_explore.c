@@ -118,7 +118,7 @@ static void a_trial_that_disappoints_has_cost(void **state)
 }
 
 /* Neither type is believed to do, and the one it is on is measured not to. */
-static struct job_status *plan_sufferer(double explore)
+static struct job_status *plan_sufferer(double explore, double need, double steps)
 {
     struct job_status *a;
 
@@ -126,7 +126,8 @@ static struct job_status *plan_sufferer(double explore)
     r.settings.explore = explore;
     r.beliefs = (struct round_beliefs){
         .rate = {10, 12}, .watts = {100, 200}, .beside = 0.6, .sd = VAGUE};
-    a = round_job(&r, 20);
+    a = round_job(&r, need);
+    a->job.total_steps = steps;
     round_plan(&r);
     assert_int_equal(round_type(&r, a), 1);
     for (int i = 0; i < 2; i++) {
@@ -139,7 +140,7 @@ static struct job_status *plan_sufferer(double explore)
 
 static void who_suffers_tries_what_may_help(void **state)
 {
-    struct job_status *a = plan_sufferer(0.02);
+    struct job_status *a = plan_sufferer(0.02, 20, 1e6);
 
     (void)state;
     assert_int_equal(round_type(&r, a), 0);
@@ -148,7 +149,23 @@ static void who_suffers_tries_what_may_help(void **state)
 
 static void who_suffers_stays_without_a_budget(void **state)
 {
-    struct job_status *a = plan_sufferer(0);
+    struct job_status *a = plan_sufferer(0, 20, 1e6);
+
+    (void)state;
+    assert_int_equal(a->moves, 0);
+}
+
+static void who_suffers_for_hours_tries_what_hardly_helps(void **state)
+{
+    struct job_status *a = plan_sufferer(0.02, 40, 1e6);
+
+    (void)state;
+    assert_int_equal(a->moves, 1);
+}
+
+static void who_suffers_and_ends_soon_does_not(void **state)
+{
+    struct job_status *a = plan_sufferer(0.02, 40, 5e3);
 
     (void)state;
     assert_int_equal(a->moves, 0);
@@ -252,6 +269,8 @@ int main(void)
         steady_test(a_trial_that_disappoints_has_cost),
         steady_test(who_suffers_tries_what_may_help),
         steady_test(who_suffers_stays_without_a_budget),
+        steady_test(who_suffers_for_hours_tries_what_hardly_helps),
+        steady_test(who_suffers_and_ends_soon_does_not),
         steady_test(a_place_not_measured_yet_does_not_lose_against_its_like),
         steady_test(who_was_not_measured_yet_is_left_alone),
         steady_test(progress_has_the_price_it_takes),

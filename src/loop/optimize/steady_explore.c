@@ -10,13 +10,18 @@
 #include <math.h>
 
 /* How bold: chosen on the tuning seeds (docs/decisions/optimizer-exploration.md). */
-static const struct steady_view placing = {.alone = 1, .pair = 0.5};
-static const struct steady_view moving = {.alone = 0.2, .pair = 0.2};
+static const struct steady_view placing = {.alone = 1, .pair = 0.75};
+static const struct steady_view moving = {.alone = 0, .pair = 0.2};
 
 /* A trial that disappoints can be left after so long: what it is expected to lose. */
 #define TRIAL_S 600.0
 /* The cluster is least known at first: so much energy is lent to the budget. */
 #define LENT_S 86400.0
+/* Who falls short for hours to come has little to lose: it tries what has less of a
+ * chance, farther than what is hoped for by so much (in logs: two standard deviations).
+ */
+#define SUFFER_S     3600.0
+#define SUFFER_REACH 1.6
 /* A job is believed to stay where it does well for at most this long. */
 #define STAY_S 7200.0
 /* Differences of less are none. */
@@ -108,6 +113,14 @@ void steady_settle_trials(struct steady *s)
     s->trials.count = kept;
 }
 
+/* What a job that falls short where it is may hope for elsewhere. */
+static double reach(const struct steady_job *j, const struct kinds_alone *alone)
+{
+    if (j->left_s < SUFFER_S || !(alone->expected > 0))
+        return alone->hope;
+    return alone->expected * pow(alone->hope / alone->expected, SUFFER_REACH);
+}
+
 int steady_hopeful_place(const struct steady *s, int job)
 {
     const struct steady_job *j = &s->jobs.items[job];
@@ -124,8 +137,8 @@ int steady_hopeful_place(const struct steady *s, int job)
         if (steady_members(s, d)[0] >= 0 || !steady_allowed(s, job, d) ||
             type == c->devices[j->device].type || alone->fits < BELIEF_FITS_LEAST)
             continue;
-        if (alone->hope > best) {
-            best = alone->hope;
+        if (reach(j, alone) > best) {
+            best = reach(j, alone);
             found = d;
         }
     }

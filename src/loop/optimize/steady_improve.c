@@ -6,10 +6,11 @@
 /* A move has to earn this many times what it costs: the pause is part of a promise, what
  * is believed of the new place may be wrong, and the cluster will look different soon.
  * Services feel a pause more. */
-#define EARN_TRAINING 7.5
-#define EARN_SERVICE  21.0
-/* Nobody knows what the cluster looks like after this long. */
-#define HORIZON_S    7200.0
+#define EARN_TRAINING 13.0
+#define EARN_SERVICE  36.0
+/* Nobody knows what the cluster looks like after this long.  With a shorter horizon and a
+ * lower hurdle as many moves went to jobs with less to gain. */
+#define HORIZON_S    14400.0
 #define LEFT_LEAST_S 300.0
 /* Watts of a device that stands still for a move. */
 #define PAUSE_WATTS 250.0
