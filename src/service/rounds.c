@@ -236,6 +236,7 @@ static void planned(void *ctx, struct draft *draft, const struct mind_timing *ti
     }
     draft_destroy(draft);
     set_timer(s);
+    reactor_did(s->reactor, "plan_out");
 }
 
 static void try_store(struct service *s)
@@ -283,6 +284,7 @@ void rounds_due(void *ctx)
     forecast_forget(s);
     draft = draft_create(s->loop, service_now_s(s), worth_a_look(s));
     s->round_running = true;
+    reactor_did(s->reactor, "plan_in");
     if (mind_plan(s->mind, draft, planned, s, &err) == 0)
         return;
     log_warn("round_refused", LOG_ERR(&err));

@@ -147,6 +147,7 @@ static void engine_ready(void *ctx)
     struct service *s = ctx;
 
     s->engine.ops->dispatch(s->engine.self, service_now_s(s));
+    reactor_did(s->reactor, "engine");
 }
 
 static void name_devices(struct service *s)
@@ -238,10 +239,12 @@ static void tick(void *ctx)
     }
     replicas_tick(s);
     sign_of_life(s);
+    reactor_did(s->reactor, "tick");
     if (wall_s - s->progress_wall_s > PROGRESS_S && !s->failing) {
         s->progress_wall_s = wall_s;
         store_progress(s);
         lifecycle_retry(s);
+        reactor_did(s->reactor, "progress");
     }
 }
 
@@ -264,7 +267,10 @@ static void retain(void *ctx)
 
 static void checkpoint(void *ctx)
 {
-    restart_checkpoint(ctx);
+    struct service *s = ctx;
+
+    restart_checkpoint(s);
+    reactor_did(s->reactor, "checkpoint");
 }
 
 static void drained(void *ctx)
