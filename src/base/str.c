@@ -49,12 +49,20 @@ void str_add(struct str *s, const char *text)
 
 void str_addf(struct str *s, const char *format, ...)
 {
+    size_t room = s->capacity - s->length;
     va_list args;
     int needed;
 
+    /* Mostly there is room: then the first try is the last. */
     va_start(args, format);
-    needed = vsnprintf(NULL, 0, format, args);
+    needed = vsnprintf(room ? s->text + s->length : NULL, room, format, args);
     va_end(args);
+    if (needed >= 0 && (size_t)needed < room) {
+        s->length += (size_t)needed;
+        return;
+    }
+    if (room)
+        s->text[s->length] = '\0';
     if (needed < 0)
         return;
     room_for(s, (size_t)needed);
