@@ -183,29 +183,27 @@ void figures_answer(struct service *s, const struct server_audit *entry)
 static void collect_jobs(struct figures *f, struct service *s)
 {
     size_t count;
-    struct record *const *all = records_all(s->records, &count);
-    double waiting = 0, held = 0, running = 0, broken = 0, now_s = service_now_s(s);
+    struct record *const *busy = records_busy(s->records, &count);
+    struct records_counts queue = records_counts(s->records);
+    double broken = 0, now_s = service_now_s(s);
 
     metric_clear(f->rate_ratio);
     for (size_t i = 0; i < count; i++) {
-        const struct record *r = all[i];
+        const struct record *r = busy[i];
         const struct job_status *status = loop_job(s->loop, r->id);
         double needed;
         char id[24];
 
-        held += r->phase == PHASE_WAITING && r->held;
-        waiting += r->phase == PHASE_WAITING && !r->held;
-        running += record_has_devices(r);
         broken += guard_is_broken(r);
-        needed = status && record_has_devices(r) ? need_rate_now(status, now_s) : 0;
+        needed = status ? need_rate_now(status, now_s) : 0;
         if (!(needed > 0) || !isfinite(r->rate))
             continue;
         snprintf(id, sizeof(id), "%llu", (unsigned long long)r->id);
         metric_set(f->rate_ratio, r->rate / needed, METRIC_LABELS(id, record_user(r)));
     }
-    metric_set(f->jobs, waiting, METRIC_LABELS("waiting"));
-    metric_set(f->jobs, held, METRIC_LABELS("held"));
-    metric_set(f->jobs, running, METRIC_LABELS("running"));
+    metric_set(f->jobs, queue.waiting, METRIC_LABELS("waiting"));
+    metric_set(f->jobs, queue.held, METRIC_LABELS("held"));
+    metric_set(f->jobs, (double)count, METRIC_LABELS("running"));
     metric_set(f->broken, broken, METRIC_NO_LABELS);
     metric_set_total(f->ended, (double)s->done, METRIC_LABELS("done"));
     metric_set_total(f->ended, (double)s->failed, METRIC_LABELS("failed"));

@@ -80,10 +80,10 @@ static int sum_row(void *ctx, const struct store_energy_sum *sum)
 static void add_running(struct sums *x, const struct store_energy_filter *f)
 {
     size_t count;
-    struct record *const *all = records_all(x->s->records, &count);
+    struct record *const *busy = records_busy(x->s->records, &count);
 
     for (size_t i = 0; i < count; i++) {
-        const struct record *r = all[i];
+        const struct record *r = busy[i];
         struct energy_so_far e;
         char key[LOOP_NAME_SIZE + 16];
         struct row *row;

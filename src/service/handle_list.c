@@ -21,7 +21,8 @@ struct listing {
     const struct auth_identity *who;
     unsigned states;
     const char *user, *name, *type, *node;
-    int kind; /* -1: any */
+    bool everything; /* no filter but that of states */
+    int kind;        /* -1: any */
     double from_s, to_s;
     int limit, order;
     uint64_t after;
@@ -87,13 +88,17 @@ static bool sits_there(const struct listing *l, const struct record *r)
     return false;
 }
 
+static enum job_state state_of(const struct record *r)
+{
+    if (r->final)
+        return r->final->state;
+    return record_has_devices(r) ? JOB_RUNNING : JOB_WAITING;
+}
+
 static bool record_fits(const struct listing *l, const struct record *r)
 {
-    const struct job_status *status = r->final ? r->final : loop_job(l->s->loop, r->id);
-
-    return r->phase != PHASE_PENDING &&
-           l->states & state_bit(status ? status->state : JOB_WAITING, r->held) &&
-           asked_for(l, &r->stored->request) && sits_there(l, r);
+    return r->phase != PHASE_PENDING && l->states & state_bit(state_of(r), r->held) &&
+           (l->everything || (asked_for(l, &r->stored->request) && sits_there(l, r)));
 }
 
 static int by_queue(const void *a, const void *b)
@@ -102,8 +107,8 @@ static int by_queue(const void *a, const void *b)
 
     if (record_has_devices(x) != record_has_devices(y))
         return record_has_devices(x) ? -1 : 1;
-    if (record_job(x)->priority != record_job(y)->priority)
-        return record_job(x)->priority > record_job(y)->priority ? -1 : 1;
+    if (x->priority != y->priority)
+        return x->priority > y->priority ? -1 : 1;
     return (x->id > y->id) - (x->id < y->id);
 }
 
@@ -114,30 +119,70 @@ static int newest_first(const void *a, const void *b)
     return (x->id < y->id) - (x->id > y->id);
 }
 
-/* Active jobs are all in memory. */
+static int oldest_first(const void *a, const void *b)
+{
+    return newest_first(b, a);
+}
+
+/* The first so many of a long list in some order: more are kept now and then, and cut off
+ * when they are too many, so that nothing near the whole list is ever sorted. */
+struct first {
+    int (*order)(const void *a, const void *b);
+    size_t most, count;
+    struct record **found; /* (2 * most) */
+    bool cut;              /* what goes after found[most - 1] is not among them */
+};
+
+static void cut(struct first *f)
+{
+    qsort(f->found, f->count, sizeof(struct record *), f->order);
+    if (f->count < f->most)
+        return;
+    f->count = f->most;
+    f->cut = true;
+}
+
+static void consider(struct first *f, struct record *r)
+{
+    if (f->cut && f->order(&r, &f->found[f->most - 1]) > 0)
+        return;
+    f->found[f->count++] = r;
+    if (f->count == 2 * f->most)
+        cut(f);
+}
+
+/* Active jobs are all in memory.  A page begins after the last job of the one before; if
+ * that has gone meanwhile, nobody knows where it stood: from the beginning. */
 static int list_active(struct listing *l)
 {
-    size_t count, n = 0, at = 0;
+    static int (*const orders[])(const void *, const void *) = {newest_first,
+                                                                oldest_first, by_queue};
+    struct first f = {.order = orders[l->order], .most = (size_t)l->limit + 1};
+    struct record *last = l->after ? records_get(l->s->records, l->after) : NULL;
+    size_t count;
     struct record *const *all = records_all(l->s->records, &count);
-    struct record **found = mem_array(struct record *, count + 1);
+    int total = 0;
 
-    for (size_t i = 0; i < count; i++)
-        if (record_fits(l, all[i]))
-            found[n++] = all[i];
-    if (l->order != 1)
-        qsort(found, n, sizeof(*found), l->order == 0 ? newest_first : by_queue);
-    if (l->after) {
-        while (at < n && found[at]->id != l->after)
-            at++;
-        at = at < n ? at + 1 : 0;
+    f.found = mem_array(struct record *, 2 * f.most);
+    for (size_t i = 0; i < count; i++) {
+        struct record *r = l->order == 0 ? all[count - 1 - i] : all[i];
+
+        if (!record_fits(l, r))
+            continue;
+        total++;
+        if (!last || f.order(&r, &last) > 0)
+            consider(&f, r);
     }
-    for (; at < n && l->count < l->limit; at++, l->count++) {
-        views_record(l->out, l->s, found[at], (struct views_how){.who = l->who});
-        l->last = found[at]->id;
+    cut(&f);
+    for (; (size_t)l->count < f.count && l->count < l->limit; l->count++) {
+        const struct record *r = f.found[l->count];
+
+        views_record(l->out, l->s, r, (struct views_how){.who = l->who});
+        l->last = r->id;
     }
-    l->more = at < n;
-    free(found);
-    return (int)n;
+    l->more = f.count > (size_t)l->limit;
+    free(f.found);
+    return total;
 }
 
 static int list_row(void *ctx, const struct store_job *job)
@@ -220,6 +265,8 @@ static bool parse_listing(struct request *r, struct listing *l)
     /* A user has only his own to see: let the store look for nothing else. */
     if (l->who->role == AUTH_USER && !l->user)
         l->user = l->who->name;
+    l->everything = !l->user && !l->name && !l->type && !l->node && l->kind < 0 &&
+                    l->from_s <= 0 && isinf(l->to_s) && l->who->role != AUTH_USER;
     return true;
 }
 

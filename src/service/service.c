@@ -195,18 +195,18 @@ static int make_loop(struct service *s, struct err *err)
 static void store_progress(struct service *s)
 {
     size_t count;
-    struct record *const *all = records_all(s->records, &count);
+    struct record *const *busy = records_busy(s->records, &count);
     struct store_batch *batch = store_batch_create();
 
     for (size_t i = 0; i < count; i++) {
-        const struct job_status *status = loop_job(s->loop, all[i]->id);
+        const struct job_status *status = loop_job(s->loop, busy[i]->id);
         struct str devices = {0}, extra = {0};
         struct store_progress progress;
 
-        if (all[i]->phase != PHASE_RUNNING || !status)
+        if (busy[i]->phase != PHASE_RUNNING || !status)
             continue;
-        tx_progress(s, all[i], status, &progress, &devices, &extra);
-        store_update_progress(batch, all[i]->id, &progress);
+        tx_progress(s, busy[i], status, &progress, &devices, &extra);
+        store_update_progress(batch, busy[i]->id, &progress);
         str_fini(&devices);
         str_fini(&extra);
     }

@@ -265,9 +265,7 @@ void tx_job_was(struct tx *tx, struct record *r, const struct job_status *status
                                         .attempt = r->attempt,
                                         .devices = progress.devices});
     add_event(tx, r, status, step);
-    if (step->first)
-        forecast_joined(tx->service, r);
-    else
+    if (!step->first)
         forecast_forget(tx->service);
     vec_push(&tx->jobs, r->id);
     r->dirty = false;
