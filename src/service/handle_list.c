@@ -1,4 +1,7 @@
-/* handle_list.c - lists of jobs: the active from memory, all of them from the store */
+/* handle_list.c - lists of jobs: the active from memory, all of them from the store
+ *
+ * A page may have a thousand jobs, and while it is written nobody else is served: it is
+ * written in slices, between which others have their turn. */
 #include "service/handlers.h"
 
 #include "base/mem.h"
@@ -11,6 +14,8 @@
 
 /* Rows of the store a list looks through for one page, when filters pass few. */
 #define SCAN_MAX 20000
+/* Jobs written, or rows looked at, in one turn. */
+#define SLICE 64
 
 enum { STATE_HELD = JOB_CANCELLED + 1, STATE_COUNT };
 #define ACTIVE_STATES (1u << JOB_WAITING | 1u << JOB_RUNNING | 1u << STATE_HELD)
@@ -18,6 +23,7 @@ enum { STATE_HELD = JOB_CANCELLED + 1, STATE_COUNT };
 
 struct listing {
     struct service *s;
+    struct request *r;
     const struct auth_identity *who;
     unsigned states;
     const char *user, *name, *type, *node;
@@ -26,8 +32,12 @@ struct listing {
     double from_s, to_s;
     int limit, order;
     uint64_t after;
-    struct json_out *out;
+    struct str text;
+    struct json_out out;
     int count;
+    int total;             /* of active ones; -1: of all, which nobody counts */
+    vec_of(uint64_t) page; /* active ones to be written */
+    size_t at;             /* in it */
     int scanned;
     uint64_t last; /* id of the last that was looked at */
     bool more;
@@ -153,7 +163,7 @@ static void consider(struct first *f, struct record *r)
 
 /* Active jobs are all in memory.  A page begins after the last job of the one before; if
  * that has gone meanwhile, nobody knows where it stood: from the beginning. */
-static int list_active(struct listing *l)
+static void choose_active(struct listing *l)
 {
     static int (*const orders[])(const void *, const void *) = {newest_first,
                                                                 oldest_first, by_queue};
@@ -161,7 +171,6 @@ static int list_active(struct listing *l)
     struct record *last = l->after ? records_get(l->s->records, l->after) : NULL;
     size_t count;
     struct record *const *all = records_all(l->s->records, &count);
-    int total = 0;
 
     f.found = mem_array(struct record *, 2 * f.most);
     for (size_t i = 0; i < count; i++) {
@@ -169,20 +178,28 @@ static int list_active(struct listing *l)
 
         if (!record_fits(l, r))
             continue;
-        total++;
+        l->total++;
         if (!last || f.order(&r, &last) > 0)
             consider(&f, r);
     }
     cut(&f);
-    for (; (size_t)l->count < f.count && l->count < l->limit; l->count++) {
-        const struct record *r = f.found[l->count];
-
-        views_record(l->out, l->s, r, (struct views_how){.who = l->who});
-        l->last = r->id;
-    }
     l->more = f.count > (size_t)l->limit;
+    for (size_t i = 0; i < f.count && i < (size_t)l->limit; i++)
+        vec_push(&l->page, f.found[i]->id);
     free(f.found);
-    return total;
+}
+
+/* True when the page is whole; who has gone since it was begun is left out. */
+static bool write_active(struct listing *l)
+{
+    for (int n = 0; n < SLICE && l->at < l->page.count; n++) {
+        const struct record *r = records_get(l->s->records, l->page.items[l->at]);
+
+        l->last = l->page.items[l->at++];
+        if (r)
+            views_record(&l->out, l->s, r, (struct views_how){.who = l->who});
+    }
+    return l->at == l->page.count;
 }
 
 static int list_row(void *ctx, const struct store_job *job)
@@ -198,40 +215,34 @@ static int list_row(void *ctx, const struct store_job *job)
     l->last = job->request.job.id;
     if (r) {
         if (record_fits(l, r)) {
-            views_record(l->out, l->s, r, (struct views_how){.who = l->who});
+            views_record(&l->out, l->s, r, (struct views_how){.who = l->who});
             l->count++;
         }
     } else if (l->states & state_bit(job->progress.state, job->progress.held) &&
                asked_for(l, &job->request) && !l->type && !l->node) {
-        views_stored(l->out, l->s, job, NULL, (struct views_how){.who = l->who});
+        views_stored(&l->out, l->s, job, NULL, (struct views_how){.who = l->who});
         l->count++;
     }
     return 0;
 }
 
-/* Newest first, from the store; what is active is shown as it is in memory. */
-static int list_stored(struct listing *l, struct err *err)
+/* Newest first, from the store; what is active is shown as it is in memory.  1 when the
+ * page is whole. */
+static int write_stored(struct listing *l, struct err *err)
 {
+    int left = l->limit + 1 - l->count, before = l->scanned;
     struct store_job_filter filter = {.user = l->user,
                                       .name = l->name,
                                       .submitted_from_s = l->from_s,
                                       .submitted_to_s = isfinite(l->to_s) ? l->to_s : 0,
-                                      .before_id = l->after,
-                                      .limit = l->limit + 1};
+                                      .before_id = l->last ? l->last : l->after,
+                                      .limit = left < SLICE ? left : SLICE};
 
-    for (;;) {
-        int before = l->scanned;
-
-        if (store_read_jobs(l->s->reader, &filter, list_row, l, err) < 0)
-            return -1;
-        if (l->more || l->scanned - before < filter.limit)
-            return 0;
-        if (l->scanned >= SCAN_MAX) {
-            l->more = true;
-            return 0;
-        }
-        filter.before_id = l->last;
-    }
+    if (store_read_jobs(l->s->reader, &filter, list_row, l, err) < 0)
+        return -1;
+    if (l->scanned >= SCAN_MAX)
+        l->more = true;
+    return l->more || l->scanned - before < filter.limit;
 }
 
 static bool parse_listing(struct request *r, struct listing *l)
@@ -270,34 +281,73 @@ static bool parse_listing(struct request *r, struct listing *l)
     return true;
 }
 
-void handle_list_jobs(void *ctx, struct request *r)
+static void end_listing(struct listing *l)
 {
-    struct service *s = ctx;
-    struct str text = {0};
-    struct json_out out;
-    struct err err = {0};
-    struct listing l = {.s = s, .who = request_identity(r), .out = &out};
-    int total = -1;
+    str_fini(&l->text);
+    vec_free(&l->page);
+    free(l);
+}
+
+static void answer(struct listing *l)
+{
     char next[24];
 
-    if (!parse_listing(r, &l))
-        return;
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "jobs");
-    json_out_begin_array(&out);
-    if (!(l.states & ~ACTIVE_STATES)) {
-        total = list_active(&l);
-    } else if (list_stored(&l, &err) < 0) {
-        str_fini(&text);
-        request_fail(r, NULL, &err);
+    json_out_end(&l->out);
+    snprintf(next, sizeof(next), "%llu", (unsigned long long)l->last);
+    json_out_key_string(&l->out, "next", l->more ? next : NULL);
+    if (l->total >= 0)
+        json_out_key_int(&l->out, "total", l->total);
+    json_out_end(&l->out);
+    request_answer(l->r, 200, &l->text);
+    end_listing(l);
+}
+
+static void go_on(void *ctx);
+
+static void write_slice(struct listing *l)
+{
+    struct err err = {0};
+    int done;
+
+    do /* at the end of the daemon there may be no further turn */
+        done = l->total >= 0 ? write_active(l) : write_stored(l, &err);
+    while (!done && l->s->draining);
+    if (done < 0) {
+        request_fail(l->r, NULL, &err);
+        end_listing(l);
+    } else if (done || request_gone(l->r)) {
+        answer(l);
+    } else {
+        reactor_post(l->s->reactor, go_on, l);
+    }
+}
+
+static void go_on(void *ctx)
+{
+    struct listing *l = ctx;
+    struct reactor *reactor = l->s->reactor;
+
+    write_slice(l);
+    reactor_did(reactor, "list_jobs");
+}
+
+void handle_list_jobs(void *ctx, struct request *r)
+{
+    struct listing *l = mem_new(struct listing);
+
+    l->s = ctx;
+    l->r = r;
+    l->who = request_identity(r);
+    if (!parse_listing(r, l)) {
+        end_listing(l);
         return;
     }
-    json_out_end(&out);
-    snprintf(next, sizeof(next), "%llu", (unsigned long long)l.last);
-    json_out_key_string(&out, "next", l.more ? next : NULL);
-    if (total >= 0)
-        json_out_key_int(&out, "total", total);
-    json_out_end(&out);
-    request_answer(r, 200, &text);
+    json_out_init(&l->out, &l->text, false);
+    json_out_begin_object(&l->out);
+    json_out_key(&l->out, "jobs");
+    json_out_begin_array(&l->out);
+    l->total = l->states & ~ACTIVE_STATES ? -1 : 0;
+    if (l->total == 0)
+        choose_active(l);
+    write_slice(l);
 }

@@ -328,3 +328,10 @@ import json, sys; print(len(json.load(sys.stdin)["jobs"]))')
     [ "$status" -eq 0 ]
     [[ $output == *cli* ]]
 }
+
+@test "a long list is whole in one page and in many, in every order" {
+    corgid_start
+    run python3 "$BATS_TEST_DIRNAME/../support/pages.py" "$CORGID_SOCKET"
+    [ "$status" = 0 ]
+    [[ $output == "200 jobs, every list whole" ]]
+}
