@@ -154,6 +154,59 @@ static void who_suffers_stays_without_a_budget(void **state)
     assert_int_equal(a->moves, 0);
 }
 
+/* Jobs alike on one type, seated over some rounds, and how often they move in the six
+ * hours after that. */
+static int moves_of_likes(void)
+{
+    struct job_status *jobs[6];
+    int before = 0, moves = 0;
+
+    round_init(&r, "corgi", 1, 0, 4);
+    r.settings.explore = 0.02;
+    r.beliefs.sd = 2;
+    for (int i = 0; i < 6; i++) {
+        jobs[i] = round_job(&r, 0.01);
+        round_plan(&r);
+    }
+    for (int k = 0; k < 36; k++) {
+        r.now_s += 600;
+        round_plan(&r);
+        if (k == 5) /* whoever came first may have been seated otherwise */
+            for (int i = 0; i < 6; i++)
+                before += jobs[i]->moves;
+    }
+    for (int i = 0; i < 6; i++)
+        moves += jobs[i]->moves;
+    return moves - before;
+}
+
+static void a_place_not_measured_yet_does_not_lose_against_its_like(void **state)
+{
+    (void)state;
+    assert_int_equal(moves_of_likes(), 0);
+}
+
+static void who_was_not_measured_yet_is_left_alone(void **state)
+{
+    struct job_status *a;
+
+    (void)state;
+    round_init(&r, "corgi", 1, 1, 1);
+    a = round_job(&r, 2);
+    a->job.types_allowed = 1;
+    round_plan(&r);
+    assert_int_equal(round_type(&r, a), 0);
+    a->job.types_allowed = 0; /* the V100 would be better by far */
+    r.beliefs.rate[1] = 100;
+    r.now_s += 1200;
+    round_plan(&r);
+    assert_int_equal(a->moves, 0);
+    measure(a, 10);
+    r.now_s += 400;
+    round_plan(&r);
+    assert_int_equal(a->moves, 1);
+}
+
 static double price_after_a_day(double progress_watts)
 {
     struct job_status *a;
@@ -199,6 +252,8 @@ int main(void)
         steady_test(a_trial_that_disappoints_has_cost),
         steady_test(who_suffers_tries_what_may_help),
         steady_test(who_suffers_stays_without_a_budget),
+        steady_test(a_place_not_measured_yet_does_not_lose_against_its_like),
+        steady_test(who_was_not_measured_yet_is_left_alone),
         steady_test(progress_has_the_price_it_takes),
         steady_test(least_power_alone_can_be_asked_for),
     };

@@ -37,10 +37,15 @@ static double paced_rate(const struct steady *s, int type, int job, double watts
            power_under_cap(gpu, power_busy(gpu, watts), pace->cap_watts).speed;
 }
 
-static void note_pace(const struct steady *s, int type, double watts, struct fare *f)
+/* What is measured counts as it is.  All else is judged by the same view, also the place
+ * a job has and was not measured at yet: it would lose against its like elsewhere. */
+static void note_pace(const struct steady *s, int type, double watts, double hope,
+                      double boldness, struct fare *f)
 {
     if (f->here && s->jobs.items[f->job].paced)
         f->expected = f->sure = paced_rate(s, type, f->job, watts);
+    else
+        f->expected = viewed(f->expected, hope, boldness);
 }
 
 static double member_cost(const struct steady *s, const struct fare *f, double speed)
@@ -96,25 +101,19 @@ static bool ask(struct steady *s, int type, int a, int b, struct fare *fares,
         const struct kinds_alone *alone = kinds_alone_on(s->kinds, x->kind, type);
 
         fares[0] = (struct fare){a, alone->expected, alone->rate, here};
-        if (!here)
-            fares[0].expected = viewed(alone->expected, alone->hope, s->view.alone);
         *watts = alone->watts;
-        note_pace(s, type, *watts, &fares[0]);
+        note_pace(s, type, *watts, alone->hope, s->view.alone, &fares[0]);
         return alone->fits >= BELIEF_FITS_LEAST || here;
     }
     struct kinds_pair pair =
         kinds_pair_on(s->kinds, x->kind, s->jobs.items[b].kind, type);
 
-    for (int e = 0; e < 2; e++) {
-        double expected = (double)pair.expected[e];
-
-        fares[e] = (struct fare){e ? b : a, expected, (double)pair.rate[e], here};
-        if (!here)
-            fares[e].expected = viewed(expected, (double)pair.hope[e], s->view.pair);
-    }
     *watts = (double)pair.watts;
-    note_pace(s, type, *watts, &fares[0]);
-    note_pace(s, type, *watts, &fares[1]);
+    for (int e = 0; e < 2; e++) {
+        fares[e] = (struct fare){e ? b : a, (double)pair.expected[e],
+                                 (double)pair.rate[e], here};
+        note_pace(s, type, *watts, (double)pair.hope[e], s->view.pair, &fares[e]);
+    }
     return pair.rate[0] > 0 || here;
 }
 

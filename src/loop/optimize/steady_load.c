@@ -7,8 +7,10 @@
 #include <limits.h>
 #include <math.h>
 
-/* A job is left alone this long after it was placed: measurements need time. */
-#define SETTLE_S 600.0
+/* A job is left alone until it was measured where it is beside whoever is there: what a
+ * move is worth is not known before.  Not shorter than this, nor for ever. */
+#define SETTLE_S      600.0
+#define SETTLE_MOST_S 1800.0
 /* A long queue is looked at from its head: so many at a time. */
 #define WAITING_MOST 64
 /* Where a service is already, the demand of the moment counts, and a little more. */
@@ -131,7 +133,8 @@ static void load_job(struct steady *s, size_t i, size_t seat)
     job.movable = s->in->settings->moves && status->job.may_move &&
                   status->state == JOB_RUNNING && status->job.devices == 1 &&
                   !crowded(s, status);
-    job.settled = s->in->now_s - status->placed_s >= SETTLE_S;
+    job.settled =
+        s->in->now_s - status->placed_s >= (job.paced ? SETTLE_S : SETTLE_MOST_S);
     job.suffers = job.paced && status->pace.rate < job.keep &&
                   (status->pace.windows >= SHORT_WINDOWS ||
                    status->pace.rate < SHORT_CLEARLY * job.keep);
