@@ -98,6 +98,39 @@ static int note_measurement(void *ctx, const struct store_measurement *m)
     return 0;
 }
 
+static int note_latency(void *ctx, const struct store_measurement *m)
+{
+    (void)ctx;
+    snprintf(text + strlen(text), 200, "%g %g,%g %d;", m->at_s, m->latency_s,
+             m->latency_high_s, (int)m->windows);
+    return 0;
+}
+
+/* Only some windows have one, as nobody may have asked for anything. */
+static void old_latencies_become_means_and_the_highest(void **state)
+{
+    static const double latencies[] = {0.5, 0, NAN, 2};
+    struct store_batch *batch = store_batch_create();
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        store_add_measurement(batch,
+                              &(struct store_measurement){.job = 1,
+                                                          .at_s = 100 + i,
+                                                          .window_s = i == 3 ? 2 : 4,
+                                                          .rate = 1,
+                                                          .latency_s = latencies[i]});
+    commit(batch);
+    assert_int_equal(
+        store_read_measurements(f.reader, 1, 0, 0, 0, note_latency, NULL, &f.err), 0);
+    assert_string_equal(text, "100 0.5,0.5 1;101 nan,nan 1;102 nan,nan 1;103 2,2 1;");
+    retain((struct store_retention){.telemetry_s = DAY}, DAY + 3600);
+    text[0] = '\0';
+    assert_int_equal(
+        store_read_measurements(f.reader, 1, 0, 0, 0, note_latency, NULL, &f.err), 0);
+    assert_string_equal(text, "3600 1,2 4;"); /* (0.5 * 4 + 2 * 2) / 6 */
+}
+
 /* 5000 rows: more than one step takes. */
 static void old_measurements_become_hours(void **state)
 {
@@ -560,6 +593,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(old_measurements_become_hours),
+        TEST(old_latencies_become_means_and_the_highest),
         TEST(old_power_keeps_its_joules),
         TEST(hours_of_energy_become_days_and_lose_nothing),
         TEST(a_late_hour_is_added_to_its_day),
