@@ -6,14 +6,15 @@ Usage: bench/daemon_load.py BIN [--jobs N] [--clients K] [--rate R] [--speed X] 
 
 Starts BIN/corgid with a simulated cluster in a folder of its own and lets K clients submit
 N jobs at R a second together (0: as fast as they can), each waiting for its answer; a
-reader looks at jobs, devices and the summary all the while, with plans and training going on.  Then
-counts: no submission may be lost or doubled.  Prints JSON; with --sbatch the rate of sbatch
+reader looks at jobs, devices, nodes, energy and the summary all the while, with plans and
+training going on.  Then counts: no submission may be lost or doubled.  Prints JSON; with --sbatch the rate of sbatch
 on the same machine stands beside it, or "skipped" where no Slurm answers.
 
 Times are those of the clients, which are programs of this machine too: when it is busy with
-other things they wait for a core as well.  "server" has what the daemon measured, and the
-processor time its one thread for the state works at a stretch, which other load does not
-change.
+other things they wait for a core as well.  "control" is what a route takes that touches
+nothing, asked in between in the same way: the part of "read" that is not the daemon's work.
+"server" has what the daemon measured, and the processor time its one thread for the state
+works at a stretch and at what, which other load does not change.
 """
 import argparse
 import json
@@ -97,8 +98,13 @@ class Reader:
 
 
 def read(path, ended, seconds):
-    """In a process of its own: the clients' threads would hold it up.  Every read has a
-    control next to it, a route that touches nothing: what that takes is the machine's."""
+    """In a process of its own, before the clients where a core is given away: they would
+    hold it up.  Every read has a control next to it, a route that touches nothing: what
+    that takes is the machine's, and the others' requests."""
+    try:
+        os.nice(-10)
+    except OSError:
+        pass
     reader, took, after = Reader(path), {name: [] for name, _ in READS}, 0
     took[CONTROL] = []
     while not ended.is_set():
