@@ -29,7 +29,7 @@ static void separate(struct json_out *out)
     if (out->depth == 0)
         return;
     if (out->filled[out->depth - 1])
-        str_add(out->to, ",");
+        str_add_bytes(out->to, ",", 1);
     out->filled[out->depth - 1] = true;
     new_line(out);
 }
@@ -135,10 +135,19 @@ static size_t plain_length(const char *text)
 
 static void add_quoted(struct str *to, const char *text)
 {
+    size_t length = plain_length(text);
+
+    if (!text[length]) { /* nearly always */
+        char *to_here = str_grow(to, length + 2);
+
+        to_here[0] = '"';
+        memcpy(to_here + 1, text, length);
+        to_here[length + 1] = '"';
+        return;
+    }
     str_add_bytes(to, "\"", 1);
     while (*text) {
-        size_t length = plain_length(text);
-
+        length = plain_length(text);
         if (length > 0) {
             str_add_bytes(to, text, length);
         } else {
@@ -155,7 +164,7 @@ void json_out_key(struct json_out *out, const char *key)
     assert(out->depth > 0 && out->closers[out->depth - 1] == '}' && !out->after_key);
     separate(out);
     add_quoted(out->to, key);
-    str_add(out->to, out->pretty ? ": " : ":");
+    str_add_bytes(out->to, ": ", out->pretty ? 2 : 1);
     out->after_key = true;
 }
 
@@ -218,7 +227,7 @@ void json_out_raw(struct json_out *out, const char *json)
 void json_out_null(struct json_out *out)
 {
     before_value(out);
-    str_add(out->to, "null");
+    str_add_bytes(out->to, "null", 4);
 }
 
 void json_out_key_string(struct json_out *out, const char *key, const char *text)

@@ -34,12 +34,20 @@ static void room_for(struct str *s, size_t more)
     s->capacity = capacity;
 }
 
-void str_add_bytes(struct str *s, const char *bytes, size_t count)
+char *str_grow(struct str *s, size_t count)
 {
+    char *begin;
+
     room_for(s, count);
-    memcpy(s->text + s->length, bytes, count);
+    begin = s->text + s->length;
     s->length += count;
     s->text[s->length] = '\0';
+    return begin;
+}
+
+void str_add_bytes(struct str *s, const char *bytes, size_t count)
+{
+    memcpy(str_grow(s, count), bytes, count);
 }
 
 void str_add(struct str *s, const char *text)
