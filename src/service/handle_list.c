@@ -16,6 +16,8 @@
 #define SCAN_MAX 20000
 /* Jobs written, or rows looked at, in one turn. */
 #define SLICE 64
+/* Records that are fetched from memory before they are looked at. */
+#define AHEAD 12
 
 enum { STATE_HELD = JOB_CANCELLED + 1, STATE_COUNT };
 #define ACTIVE_STATES (1u << JOB_WAITING | 1u << JOB_RUNNING | 1u << STATE_HELD)
@@ -100,7 +102,7 @@ static bool sits_there(const struct listing *l, const struct record *r)
 
 static enum job_state state_of(const struct record *r)
 {
-    if (r->final)
+    if (r->phase == PHASE_ENDED)
         return r->final->state;
     return record_has_devices(r) ? JOB_RUNNING : JOB_WAITING;
 }
@@ -161,6 +163,12 @@ static void consider(struct first *f, struct record *r)
         cut(f);
 }
 
+static struct record *in_order(const struct listing *l, struct record *const *all,
+                               size_t count, size_t i)
+{
+    return all[l->order == 0 ? count - 1 - i : i];
+}
+
 /* Active jobs are all in memory.  A page begins after the last job of the one before; if
  * that has gone meanwhile, nobody knows where it stood: from the beginning. */
 static void choose_active(struct listing *l)
@@ -174,8 +182,10 @@ static void choose_active(struct listing *l)
 
     f.found = mem_array(struct record *, 2 * f.most);
     for (size_t i = 0; i < count; i++) {
-        struct record *r = l->order == 0 ? all[count - 1 - i] : all[i];
+        struct record *r = in_order(l, all, count, i);
 
+        if (i + AHEAD < count) /* most of the time goes by waiting for memory */
+            __builtin_prefetch(in_order(l, all, count, i + AHEAD));
         if (!record_fits(l, r))
             continue;
         l->total++;
