@@ -1,8 +1,9 @@
 /* json_out.c - see json_out.h */
 #include "base/json_out.h"
 
+#include "base/decimal.h"
+
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void separate(struct json_out *out)
     if (out->depth == 0)
         return;
     if (out->filled[out->depth - 1])
-        str_add(out->to, ",");
+        str_add_bytes(out->to, ",", 1);
     out->filled[out->depth - 1] = true;
     new_line(out);
 }
@@ -121,16 +122,41 @@ static void add_character(struct str *to, const char *text, size_t length)
         str_add_bytes(to, text, length);
 }
 
+/* Bytes that stand for themselves, as most do: taken together. */
+static size_t plain_length(const char *text)
+{
+    size_t length = 0;
+
+    while ((unsigned char)text[length] >= 0x20 && (unsigned char)text[length] < 0x7f &&
+           text[length] != '"' && text[length] != '\\')
+        length++;
+    return length;
+}
+
 static void add_quoted(struct str *to, const char *text)
 {
-    str_add(to, "\"");
-    while (*text) {
-        size_t length = utf8_length((const unsigned char *)text);
+    size_t length = plain_length(text);
 
-        add_character(to, text, length);
+    if (!text[length]) { /* nearly always */
+        char *to_here = str_grow(to, length + 2);
+
+        to_here[0] = '"';
+        memcpy(to_here + 1, text, length);
+        to_here[length + 1] = '"';
+        return;
+    }
+    str_add_bytes(to, "\"", 1);
+    while (*text) {
+        length = plain_length(text);
+        if (length > 0) {
+            str_add_bytes(to, text, length);
+        } else {
+            length = utf8_length((const unsigned char *)text);
+            add_character(to, text, length);
+        }
         text += length ? length : 1;
     }
-    str_add(to, "\"");
+    str_add_bytes(to, "\"", 1);
 }
 
 void json_out_key(struct json_out *out, const char *key)
@@ -138,7 +164,7 @@ void json_out_key(struct json_out *out, const char *key)
     assert(out->depth > 0 && out->closers[out->depth - 1] == '}' && !out->after_key);
     separate(out);
     add_quoted(out->to, key);
-    str_add(out->to, out->pretty ? ": " : ":");
+    str_add_bytes(out->to, ": ", out->pretty ? 2 : 1);
     out->after_key = true;
 }
 
@@ -154,7 +180,7 @@ void json_out_string(struct json_out *out, const char *text)
 
 void json_out_number(struct json_out *out, double number)
 {
-    char digits[40];
+    char digits[DECIMAL_SIZE];
 
     if (!isfinite(number)) {
         json_out_null(out);
@@ -167,28 +193,23 @@ void json_out_number(struct json_out *out, double number)
         return;
     }
     before_value(out);
-    /* 15 digits always survive, 17 always suffice. */
-    for (int precision = 15; precision <= 17; precision++) {
-        snprintf(digits, sizeof(digits), "%.*g", precision, number);
-        if (strtod(digits, NULL) == number)
-            break;
-    }
-    for (char *c = digits; *c; c++)
-        if (*c == ',') /* the decimal point of some locales */
-            *c = '.';
-    str_add(out->to, digits);
+    str_add_bytes(out->to, digits, decimal_double(digits, number));
 }
 
 void json_out_int(struct json_out *out, int64_t number)
 {
+    char digits[DECIMAL_SIZE];
+
     before_value(out);
-    str_addf(out->to, "%" PRId64, number);
+    str_add_bytes(out->to, digits, decimal_i64(digits, number));
 }
 
 void json_out_u64(struct json_out *out, uint64_t number)
 {
+    char digits[DECIMAL_SIZE];
+
     before_value(out);
-    str_addf(out->to, "%" PRIu64, number);
+    str_add_bytes(out->to, digits, decimal_u64(digits, number));
 }
 
 void json_out_bool(struct json_out *out, bool flag)
@@ -206,7 +227,7 @@ void json_out_raw(struct json_out *out, const char *json)
 void json_out_null(struct json_out *out)
 {
     before_value(out);
-    str_add(out->to, "null");
+    str_add_bytes(out->to, "null", 4);
 }
 
 void json_out_key_string(struct json_out *out, const char *key, const char *text)

@@ -34,12 +34,20 @@ static void room_for(struct str *s, size_t more)
     s->capacity = capacity;
 }
 
-void str_add_bytes(struct str *s, const char *bytes, size_t count)
+char *str_grow(struct str *s, size_t count)
 {
+    char *begin;
+
     room_for(s, count);
-    memcpy(s->text + s->length, bytes, count);
+    begin = s->text + s->length;
     s->length += count;
     s->text[s->length] = '\0';
+    return begin;
+}
+
+void str_add_bytes(struct str *s, const char *bytes, size_t count)
+{
+    memcpy(str_grow(s, count), bytes, count);
 }
 
 void str_add(struct str *s, const char *text)
@@ -49,12 +57,20 @@ void str_add(struct str *s, const char *text)
 
 void str_addf(struct str *s, const char *format, ...)
 {
+    size_t room = s->capacity - s->length;
     va_list args;
     int needed;
 
+    /* Mostly there is room: then the first try is the last. */
     va_start(args, format);
-    needed = vsnprintf(NULL, 0, format, args);
+    needed = vsnprintf(room ? s->text + s->length : NULL, room, format, args);
     va_end(args);
+    if (needed >= 0 && (size_t)needed < room) {
+        s->length += (size_t)needed;
+        return;
+    }
+    if (room)
+        s->text[s->length] = '\0';
     if (needed < 0)
         return;
     room_for(s, (size_t)needed);

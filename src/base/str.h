@@ -20,6 +20,8 @@ void str_fini(struct str *s);
 void str_clear(struct str *s);
 void str_add(struct str *s, const char *text);
 void str_add_bytes(struct str *s, const char *bytes, size_t count);
+/* So many bytes longer; they begin at the result and are the caller's to fill. */
+char *str_grow(struct str *s, size_t count);
 void str_addf(struct str *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 const char *str_text(const struct str *s); /* never NULL; borrowed until the next add */

@@ -213,7 +213,7 @@ const struct schema api_measurements = {.name = "Measurements",
                                         .fields = measurement_fields};
 
 static const struct schema_field policy_fields[] = {
-    INTEGER("share", 1, 4),
+    INTEGER("share", 1, API_MAX_SHARE),
     BOOL("sleep"),
     BOOL("caps"),
     BOOL("moves"),

@@ -190,6 +190,7 @@ static void hand_over(struct conn *c)
 {
     struct request *r = c->request;
     const struct server *s = c->server;
+    const char *operation;
 
     if (!gate_body(r, c->in.text, r->head.length)) {
         use(c, r->head.length);
@@ -199,7 +200,9 @@ static void hand_over(struct conn *c)
     use(c, r->head.length);
     r->handled = true;
     set_phase(c, CONN_ANSWER, s->config.limits.answer_s);
+    operation = r->match.route->operation;
     r->match.route->handle(s->config.ctx, r); /* it is the handler's now */
+    reactor_did(s->reactor, operation);
 }
 
 static void take_head(struct conn *c, size_t count)

@@ -30,8 +30,9 @@ struct reactor {
     pthread_mutex_t lock; /* guards posts */
     vec_of(struct post) posts;
     atomic_bool stopping;
-    void (*turned)(void *ctx, double cpu_s);
-    void *turned_ctx;
+    struct reactor_watcher watcher;
+    struct reactor_turn turn;
+    double lap_s; /* of the processor's time, when a piece of work was last told of */
     _Atomic pthread_t thread; /* in, or last in, run() or step() */
 };
 
@@ -113,23 +114,52 @@ struct event_base *reactor_base(struct reactor *r)
     return r->base;
 }
 
-void reactor_on_turn(struct reactor *r, void (*turned)(void *ctx, double cpu_s),
-                     void *ctx)
+/* ---- what turns are spent on ------------------------------------------------------- */
+
+void reactor_on_turn(struct reactor *r, const struct reactor_watcher *watcher)
 {
-    r->turned = turned;
-    r->turned_ctx = ctx;
+    r->watcher = watcher ? *watcher : (struct reactor_watcher){0};
+}
+
+static void begin_turn(struct reactor *r)
+{
+    r->turn = (struct reactor_turn){0};
+    r->lap_s = clock_cpu_s();
+}
+
+void reactor_did(struct reactor *r, const char *what)
+{
+    double now_s, took_s;
+
+    if (!r->watcher.did)
+        return;
+    now_s = clock_cpu_s();
+    took_s = now_s - r->lap_s;
+    r->lap_s = now_s;
+    r->turn.cpu_s += took_s;
+    if (took_s > r->turn.most_cpu_s) {
+        r->turn.most_cpu_s = took_s;
+        r->turn.most = what;
+    }
+    r->watcher.did(r->watcher.ctx, what, took_s);
+}
+
+static void end_turn(struct reactor *r)
+{
+    if (!r->watcher.turned)
+        return;
+    reactor_did(r, "rest");
+    r->watcher.turned(r->watcher.ctx, &r->turn);
 }
 
 int reactor_run(struct reactor *r, struct err *err)
 {
     r->thread = pthread_self();
     while (!atomic_load(&r->stopping)) {
-        double began_s = clock_cpu_s();
-
+        begin_turn(r);
         if (event_base_loop(r->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY) < 0)
             return err_set(err, ERR_SYSTEM, "the event loop failed");
-        if (r->turned)
-            r->turned(r->turned_ctx, clock_cpu_s() - began_s);
+        end_turn(r);
     }
     atomic_store(&r->stopping, false);
     return 0;

@@ -22,10 +22,25 @@ void reactor_destroy(struct reactor *r); /* NULL is fine */
 int reactor_run(struct reactor *r, struct err *err); /* until reactor_stop() */
 void reactor_stop(struct reactor *r);                /* from any thread */
 
-/* Told after each turn how long its work took, in time of the processor: while it lasts
- * nobody else is served. */
-void reactor_on_turn(struct reactor *r, void (*turned)(void *ctx, double cpu_s),
-                     void *ctx);
+/* While a turn lasts nobody else is served, so it is told what each one took. */
+struct reactor_turn {
+    double cpu_s;      /* of the processor */
+    const char *most;  /* what took the most of it; NULL: nobody has said */
+    double most_cpu_s; /* and how much */
+};
+
+struct reactor_watcher {
+    void (*did)(void *ctx, const char *what, double cpu_s);
+    void (*turned)(void *ctx, const struct reactor_turn *turn);
+    void *ctx;
+};
+
+/* Told of each piece of work that says what it was, and after each turn of the whole. */
+void reactor_on_turn(struct reactor *r, const struct reactor_watcher *watcher);
+
+/* What this turn has done since it began, or since it was last said, was this; a text
+ * that lasts.  On the reactor's thread. */
+void reactor_did(struct reactor *r, const char *what);
 
 /* Run what is ready, waiting at most that long for something to be: for tests, and for
  * the last words at the end.  0: do not wait. */

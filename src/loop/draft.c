@@ -34,8 +34,10 @@ static int by_priority(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Which of the input's jobs go into the copy: chosen (job_count). */
-static size_t choose(const struct optimize_input *in, size_t most, bool *chosen)
+/* Which of the input's jobs go into the copy: chosen (job_count); how many of them wait
+ * and how many run. */
+static size_t choose(const struct optimize_input *in, size_t most, bool *chosen,
+                     size_t *running)
 {
     struct waiting *waiting = mem_array(struct waiting, in->job_count + 1);
     size_t count = 0;
@@ -46,6 +48,7 @@ static size_t choose(const struct optimize_input *in, size_t most, bool *chosen)
         else
             waiting[count++] = (struct waiting){in->jobs[i], i};
     }
+    *running = in->job_count - count;
     if (count > most) {
         qsort(waiting, count, sizeof(*waiting), by_priority);
         count = most;
@@ -61,13 +64,14 @@ struct draft *draft_create(struct loop *loop, double now_s, size_t most)
     struct optimize_input in = loop_input(loop, now_s);
     struct draft *d = mem_new(struct draft);
     bool *chosen = mem_array(bool, in.job_count + 1);
+    size_t running;
 
     d->now_s = now_s;
     d->settings = loop->settings;
     d->cluster = cluster_dup(loop->cluster);
-    d->waiting = choose(&in, most, chosen);
-    d->jobs = mem_array(struct job_status, in.job_count + 1);
-    d->listed = mem_array(const struct job_status *, in.job_count + 1);
+    d->waiting = choose(&in, most, chosen, &running);
+    d->jobs = mem_array(struct job_status, d->waiting + running + 1);
+    d->listed = mem_array(const struct job_status *, d->waiting + running + 1);
     for (size_t i = 0; i < in.job_count; i++) {
         if (!chosen[i])
             continue;
@@ -123,10 +127,41 @@ static void take_seat(const struct draft *d, const struct optimize_input *in, si
     plan->seats[i].watts = d->plan.seats[at].watts;
 }
 
+/* What the draft knows, as it is now, and whoever runs besides; not all that wait, which
+ * may be a hundred thousand. */
+static struct optimize_input input_of(const struct draft *d, struct loop *loop,
+                                      double now_s)
+{
+    const struct cluster *c = loop->cluster;
+    struct map *listed = map_create();
+    size_t known;
+
+    vec_clear(&loop->ready);
+    for (size_t i = 0; i < d->count; i++) {
+        const struct job_status *status = jobs_get(loop->jobs, d->jobs[i].job.id);
+
+        if (!status || (status->held && status->state != JOB_RUNNING))
+            continue;
+        vec_push(&loop->ready, status);
+        map_put(listed, status->job.id, i);
+    }
+    for (int n = 0; n < c->device_count; n++)
+        for (int k = 0; k < c->devices[n].job_count; k++) {
+            uint64_t id = c->devices[n].jobs[k];
+
+            if (map_get(listed, id, &known))
+                continue;
+            vec_push(&loop->ready, jobs_get(loop->jobs, id));
+            map_put(listed, id, 0);
+        }
+    map_destroy(listed);
+    return loop_input_of_ready(loop, now_s);
+}
+
 int draft_apply(struct draft *d, struct loop *loop, double now_s,
                 const struct action **actions, size_t *count, struct err *err)
 {
-    struct optimize_input in = loop_input(loop, now_s);
+    struct optimize_input in = input_of(d, loop, now_s);
     struct plan *plan = &loop->plan;
     struct map *seats = map_create();
 

@@ -21,7 +21,8 @@ void draft_destroy(struct draft *draft); /* NULL is fine */
 
 void draft_solve(struct draft *draft, struct planner *planner, struct model *model);
 
-/* Borrowed actions as loop_round(). */
+/* Borrowed actions as loop_round(); the loop's plan then has seats for what the draft
+ * knows and what runs, not for all that wait. */
 int draft_apply(struct draft *draft, struct loop *loop, double now_s,
                 const struct action **actions, size_t *count, struct err *err);
 

@@ -227,6 +227,11 @@ struct optimize_input loop_input(struct loop *loop, double now_s)
     for (size_t i = 0; i < count; i++)
         if (!active[i]->held || active[i]->state == JOB_RUNNING)
             vec_push(&loop->ready, active[i]);
+    return loop_input_of_ready(loop, now_s);
+}
+
+struct optimize_input loop_input_of_ready(struct loop *loop, double now_s)
+{
     return (struct optimize_input){
         .now_s = now_s,
         .cluster = loop->cluster,

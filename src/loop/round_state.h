@@ -28,6 +28,8 @@ void loop_leave_devices(struct loop *loop, struct job_status *status, double now
 /* The present as a planner sees it: jobs that are held and wait are left out.  Borrowed
  * until the next call or change. */
 struct optimize_input loop_input(struct loop *loop, double now_s);
+/* Likewise, of the jobs loop->ready has. */
+struct optimize_input loop_input_of_ready(struct loop *loop, double now_s);
 
 /* Check loop->plan against the input and turn it into actions. */
 int loop_carry_out(struct loop *loop, const struct optimize_input *in,

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/api.h"
 #include "loop/settings.h"
 
 #include <stdio.h>
@@ -30,6 +31,20 @@ static int check_mode(const void *value, struct err *err)
     mode = strtol(text, &end, 8);
     if (*end || end == text || mode < 0 || mode > 0777)
         return err_set(err, ERR_INVALID, "a mode is octal, as 0660, not '%s'", text);
+    return 0;
+}
+
+/* What the simulator's planners can do, the daemon's cannot. */
+static int check_policy(const void *value, struct err *err)
+{
+    const struct optimize_settings *policy = value;
+
+    if (policy->share_max > API_MAX_SHARE)
+        return err_set(
+            err, ERR_INVALID,
+            "policy.share is %d: the daemon's planner seats one or two jobs on "
+            "a GPU, want 1 to %d",
+            policy->share_max, API_MAX_SHARE);
     return 0;
 }
 
@@ -401,6 +416,7 @@ const struct config_key service_config_keys[] = {
     {.name = "policy",
      .type = CONFIG_GROUP,
      .keys = settings_keys,
+     .check = check_policy,
      .offset = AT(policy),
      .help = "how the loop decides"},
     {.name = "planner",

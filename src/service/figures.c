@@ -1,6 +1,8 @@
 /* figures.c - see figures.h */
 #include "service/figures.h"
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "loop/cluster.h"
 #include "loop/need.h"
@@ -20,13 +22,20 @@ struct figures {
     struct metric *error, *covered, *observations, *error_recent, *coverage_recent;
     struct metric *guard, *broken, *promised_s, *kept_s;
     struct metric *commit_s, *store_rows, *store_bytes, *store_failing, *store_waiting;
-    struct metric *turn_s;
+    struct metric *turn_s, *work_s;
     struct metric *streams, *stream_bytes, *connections, *rate_limited;
+    double slow_said_s;  /* on the wall's clock */
+    uint64_t slow_turns; /* since then */
 };
 
 static const double seconds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
                                  0.1,   0.25,   0.5,   1,    2.5,   10};
+static const double pieces[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05};
 static const double errors[] = {0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2};
+
+/* A turn that works for longer is worth a line, but not more than one in a while. */
+#define SLOW_S      0.01
+#define SLOW_GAP_S  10.0
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -110,6 +119,11 @@ static void make_daemon(struct figures *f, struct metrics *m)
         m, "corgi_loop_turn_seconds",
         "Processor time the state's thread works before it looks for news again.", NULL,
         seconds, COUNT(seconds));
+    f->work_s = metrics_histogram(
+        m, "corgi_loop_work_seconds",
+        "Processor time of the state's thread by what it worked at: the operation of a "
+        "request, or a part of the daemon.",
+        "work", pieces, COUNT(pieces));
     f->streams = metrics_gauge(m, "corgi_event_streams", "Clients that follow.", NULL);
     f->stream_bytes = metrics_gauge(m, "corgi_event_buffered_bytes",
                                     "Bytes that wait for slow clients.", NULL);
@@ -169,29 +183,27 @@ void figures_answer(struct service *s, const struct server_audit *entry)
 static void collect_jobs(struct figures *f, struct service *s)
 {
     size_t count;
-    struct record *const *all = records_all(s->records, &count);
-    double waiting = 0, held = 0, running = 0, broken = 0, now_s = service_now_s(s);
+    struct record *const *busy = records_busy(s->records, &count);
+    struct records_counts queue = records_counts(s->records);
+    double broken = 0, now_s = service_now_s(s);
 
     metric_clear(f->rate_ratio);
     for (size_t i = 0; i < count; i++) {
-        const struct record *r = all[i];
+        const struct record *r = busy[i];
         const struct job_status *status = loop_job(s->loop, r->id);
         double needed;
         char id[24];
 
-        held += r->phase == PHASE_WAITING && r->held;
-        waiting += r->phase == PHASE_WAITING && !r->held;
-        running += record_has_devices(r);
         broken += guard_is_broken(r);
-        needed = status && record_has_devices(r) ? need_rate_now(status, now_s) : 0;
+        needed = status ? need_rate_now(status, now_s) : 0;
         if (!(needed > 0) || !isfinite(r->rate))
             continue;
         snprintf(id, sizeof(id), "%llu", (unsigned long long)r->id);
         metric_set(f->rate_ratio, r->rate / needed, METRIC_LABELS(id, record_user(r)));
     }
-    metric_set(f->jobs, waiting, METRIC_LABELS("waiting"));
-    metric_set(f->jobs, held, METRIC_LABELS("held"));
-    metric_set(f->jobs, running, METRIC_LABELS("running"));
+    metric_set(f->jobs, queue.waiting, METRIC_LABELS("waiting"));
+    metric_set(f->jobs, queue.held, METRIC_LABELS("held"));
+    metric_set(f->jobs, (double)count, METRIC_LABELS("running"));
     metric_set(f->broken, broken, METRIC_NO_LABELS);
     metric_set_total(f->ended, (double)s->done, METRIC_LABELS("done"));
     metric_set_total(f->ended, (double)s->failed, METRIC_LABELS("failed"));
@@ -265,11 +277,37 @@ static void collect(void *ctx)
     collect_daemon(f, f->service);
 }
 
-static void turned(void *ctx, double cpu_s)
+/* ---- turns of the thread ---------------------------------------------------------- */
+
+static void did(void *ctx, const char *what, double cpu_s)
 {
     struct figures *f = ctx;
 
-    metric_observe(f->turn_s, cpu_s, METRIC_NO_LABELS);
+    metric_observe(f->work_s, cpu_s, METRIC_LABELS(what));
+}
+
+/* Somebody waited for this; who asks why finds the reason in the log, but a daemon that
+ * is slow all the time has better things to do than to say so. */
+static void say_slow(struct figures *f, const struct reactor_turn *turn)
+{
+    double wall_s = clock_wall_s();
+
+    f->slow_turns++;
+    if (wall_s - f->slow_said_s < SLOW_GAP_S)
+        return;
+    log_info("turn_slow", LOG_NUM("seconds", turn->cpu_s), LOG_STR("most", turn->most),
+             LOG_NUM("most_seconds", turn->most_cpu_s), LOG_U64("turns", f->slow_turns));
+    f->slow_said_s = wall_s;
+    f->slow_turns = 0;
+}
+
+static void turned(void *ctx, const struct reactor_turn *turn)
+{
+    struct figures *f = ctx;
+
+    metric_observe(f->turn_s, turn->cpu_s, METRIC_NO_LABELS);
+    if (turn->cpu_s > SLOW_S)
+        say_slow(f, turn);
 }
 
 struct figures *figures_create(struct service *s)
@@ -281,13 +319,13 @@ struct figures *figures_create(struct service *s)
     make_loop(f, s->metrics);
     make_daemon(f, s->metrics);
     metrics_collect(s->metrics, collect, f);
-    reactor_on_turn(s->reactor, turned, f);
+    reactor_on_turn(s->reactor, &(struct reactor_watcher){did, turned, f});
     return f;
 }
 
 void figures_destroy(struct figures *f)
 {
     if (f)
-        reactor_on_turn(f->service->reactor, NULL, NULL);
+        reactor_on_turn(f->service->reactor, NULL);
     free(f);
 }

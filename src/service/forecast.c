@@ -6,14 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct level {
-    int priority;
-    int count; /* that wait */
-};
-
 struct forecast {
     bool known;
-    vec_of(struct level) levels;
     vec_of(double) ends; /* of what runs, the next first */
     double sum_s;        /* of the ends */
 };
@@ -27,7 +21,6 @@ void forecast_destroy(struct forecast *o)
 {
     if (!o)
         return;
-    vec_free(&o->levels);
     vec_free(&o->ends);
     free(o);
 }
@@ -35,23 +28,6 @@ void forecast_destroy(struct forecast *o)
 void forecast_forget(struct service *s)
 {
     s->forecast->known = false;
-}
-
-static bool waits(const struct record *r)
-{
-    return r->phase <= PHASE_WAITING && !r->held && !r->over_quota;
-}
-
-static void count_in(struct forecast *o, const struct record *r)
-{
-    int priority = record_job(r)->priority;
-
-    vec_each (struct level, level, &o->levels)
-        if (level->priority == priority) {
-            level->count++;
-            return;
-        }
-    vec_push(&o->levels, (struct level){priority, 1});
 }
 
 static int by_value(const void *a, const void *b)
@@ -65,44 +41,30 @@ static struct forecast *look(struct service *s)
 {
     struct forecast *o = s->forecast;
     size_t count;
-    struct record *const *all = records_all(s->records, &count);
+    struct record *const *busy = records_busy(s->records, &count);
 
     if (o->known)
         return o;
     o->known = true;
     o->sum_s = 0;
-    vec_clear(&o->levels);
     vec_clear(&o->ends);
-    for (size_t i = 0; i < count; i++) {
-        if (waits(all[i]))
-            count_in(o, all[i]);
-        if (record_has_devices(all[i]) && isfinite(all[i]->expected_end_s)) {
-            vec_push(&o->ends, all[i]->expected_end_s);
-            o->sum_s += all[i]->expected_end_s;
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(busy[i]->expected_end_s)) {
+            vec_push(&o->ends, busy[i]->expected_end_s);
+            o->sum_s += busy[i]->expected_end_s;
         }
-    }
     if (o->ends.count > 0)
         qsort(o->ends.items, o->ends.count, sizeof(*o->ends.items), by_value);
     return o;
 }
 
-void forecast_joined(struct service *s, const struct record *r)
-{
-    if (s->forecast->known && waits(r))
-        count_in(s->forecast, r);
-}
-
-int forecast_ahead(struct service *s, const struct job *job)
+int forecast_ahead(const struct service *s, const struct job *job)
 {
     const struct record *own = job->id ? records_get(s->records, job->id) : NULL;
-    int ahead = 0;
+    int ahead = records_ahead(s->records, job->priority);
+    bool counted = own && own->phase <= PHASE_WAITING && !own->held && !own->over_quota;
 
-    vec_each (struct level, level, &look(s)->levels)
-        if (level->priority >= job->priority)
-            ahead += level->count;
-    if (own && waits(own) && record_job(own)->priority >= job->priority)
-        ahead--;
-    return ahead;
+    return ahead - (counted && own->priority >= job->priority);
 }
 
 double forecast_start_s(struct service *s, int places)

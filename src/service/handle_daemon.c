@@ -92,23 +92,19 @@ void handle_whoami(void *ctx, struct request *r)
 static void sum_jobs(const struct service *s, struct json_out *out)
 {
     size_t count;
-    struct record *const *all = records_all(s->records, &count);
-    int waiting = 0, held = 0, running = 0, promised = 0, broken = 0;
+    struct record *const *busy = records_busy(s->records, &count);
+    struct records_counts queue = records_counts(s->records);
+    int promised = 0, broken = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const struct record *r = all[i];
-
-        held += r->phase == PHASE_WAITING && r->held;
-        waiting += r->phase == PHASE_WAITING && !r->held;
-        running += record_has_devices(r);
-        promised += record_has_devices(r) && isfinite(r->promised_rate);
-        broken += record_has_devices(r) && guard_is_broken(r);
+        promised += isfinite(busy[i]->promised_rate);
+        broken += guard_is_broken(busy[i]);
     }
     json_out_key(out, "jobs");
     json_out_begin_object(out);
-    json_out_key_int(out, "waiting", waiting);
-    json_out_key_int(out, "held", held);
-    json_out_key_int(out, "running", running);
+    json_out_key_int(out, "waiting", queue.waiting);
+    json_out_key_int(out, "held", queue.held);
+    json_out_key_int(out, "running", (int64_t)count);
     json_out_key_int(out, "done", s->done);
     json_out_key_int(out, "failed", s->failed);
     json_out_key_int(out, "cancelled", s->cancelled);

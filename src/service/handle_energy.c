@@ -1,6 +1,7 @@
 /* handle_energy.c - joules by whom and when */
 #include "service/handlers.h"
 
+#include "base/intern.h"
 #include "base/mem.h"
 #include "service/energy.h"
 #include "service/views.h"
@@ -24,6 +25,7 @@ struct row {
 struct sums {
     struct service *s;
     enum by by;
+    struct intern *names; /* of rows, until they are sorted */
     vec_of(struct row) rows;
 };
 
@@ -41,14 +43,16 @@ static void name_of(const struct sums *x, const char *device, char *key, size_t 
         str_copy(key, size, device);
 }
 
+/* There may be a row for every job. */
 static struct row *row_named(struct sums *x, const char *key)
 {
-    vec_each (struct row, row, &x->rows)
-        if (strcmp(row->key, key) == 0)
-            return row;
-    vec_push(&x->rows, (struct row){0});
-    str_copy(x->rows.items[x->rows.count - 1].key, sizeof(((struct row *)0)->key), key);
-    return &x->rows.items[x->rows.count - 1];
+    size_t id = (size_t)intern_id(x->names, key);
+
+    if (id == x->rows.count) {
+        vec_push(&x->rows, (struct row){0});
+        str_copy(x->rows.items[id].key, sizeof(((struct row *)0)->key), key);
+    }
+    return &x->rows.items[id];
 }
 
 static int sum_row(void *ctx, const struct store_energy_sum *sum)
@@ -80,10 +84,10 @@ static int sum_row(void *ctx, const struct store_energy_sum *sum)
 static void add_running(struct sums *x, const struct store_energy_filter *f)
 {
     size_t count;
-    struct record *const *all = records_all(x->s->records, &count);
+    struct record *const *busy = records_busy(x->s->records, &count);
 
     for (size_t i = 0; i < count; i++) {
-        const struct record *r = all[i];
+        const struct record *r = busy[i];
         struct energy_so_far e;
         char key[LOOP_NAME_SIZE + 16];
         struct row *row;
@@ -200,7 +204,8 @@ static bool parse_energy(struct service *s, struct request *r, struct sums *x,
         !handlers_number(r, "to_s", 0, API_MAX_TIME_S, &f->to_s) ||
         !handlers_number(r, "step_s", 1, 1e9, step_s) || !handlers_limit(r, limit))
         return false;
-    *x = (struct sums){.s = s, .by = (enum by)by};
+    x->s = s;
+    x->by = (enum by)by;
     f->job = (uint64_t)job;
     f->user = request_query(r, "user");
     f->device = request_query(r, "device");
@@ -222,7 +227,7 @@ void handle_energy(void *ctx, struct request *r)
         STORE_ENERGY_BY_DEVICE, STORE_ENERGY_BY_DEVICE, STORE_ENERGY_BY_DEVICE};
     struct service *s = ctx;
     struct store_energy_filter filter = {0};
-    struct sums x;
+    struct sums x = {0};
     struct str text = {0};
     struct json_out out;
     struct err err = {0};
@@ -231,6 +236,7 @@ void handle_energy(void *ctx, struct request *r)
 
     if (!parse_energy(s, r, &x, &filter, &step_s, &limit))
         return;
+    x.names = intern_create();
     if (store_read_energy(s->reader, how[x.by], &filter, sum_row, &x, &err) < 0) {
         request_fail(r, NULL, &err);
         goto done;
@@ -261,5 +267,6 @@ void handle_energy(void *ctx, struct request *r)
     json_out_end(&out);
     request_answer(r, 200, &text);
 done:
+    intern_destroy(x.names);
     vec_free(&x.rows);
 }

@@ -74,29 +74,43 @@ void handle_job_history(void *ctx, struct request *r)
 struct points {
     struct json_out *out;
     double step_s, bucket_s; /* bucket: NaN before the first */
-    double rate_sum, watts_sum;
-    int rates, powers;
+    double rate_sum, watts_sum, latency_sum;
+    int rates, powers, latencies;
+    double latency_high_s; /* of the bucket; NaN: none */
     char source_text[24];
 };
 
-static void point(struct points *p, double at_s, double rate, double watts,
-                  const char *source)
+static void point(struct points *p, const struct store_measurement *m)
 {
     json_out_begin_object(p->out);
-    json_out_key_number(p->out, "at_s", at_s);
-    views_number(p->out, "rate", rate);
-    views_number(p->out, "watts", watts);
-    json_out_key_string(p->out, "source", source);
+    json_out_key_number(p->out, "at_s", m->at_s);
+    views_number(p->out, "rate", m->rate);
+    views_number(p->out, "watts", m->watts);
+    views_number(p->out, "latency_s", m->latency_s);
+    views_number(p->out, "latency_high_s", m->latency_high_s);
+    json_out_key_string(p->out, "source", m->source);
     json_out_end(p->out);
+}
+
+static double mean(double sum, int count)
+{
+    return count > 0 ? sum / count : NAN;
 }
 
 static void flush_bucket(struct points *p)
 {
-    if (p->rates + p->powers > 0)
-        point(p, p->bucket_s + p->step_s, p->rates ? p->rate_sum / p->rates : NAN,
-              p->powers ? p->watts_sum / p->powers : NAN, p->source_text);
-    p->rates = p->powers = 0;
-    p->rate_sum = p->watts_sum = 0;
+    if (p->rates + p->powers + p->latencies > 0)
+        point(p, &(struct store_measurement){
+                     .at_s = p->bucket_s + p->step_s,
+                     .rate = mean(p->rate_sum, p->rates),
+                     .watts = mean(p->watts_sum, p->powers),
+                     .latency_s = mean(p->latency_sum, p->latencies),
+                     .latency_high_s = p->latency_high_s,
+                     .source = p->source_text,
+                 });
+    p->rates = p->powers = p->latencies = 0;
+    p->rate_sum = p->watts_sum = p->latency_sum = 0;
+    p->latency_high_s = NAN;
 }
 
 static int point_row(void *ctx, const struct store_measurement *m)
@@ -105,7 +119,7 @@ static int point_row(void *ctx, const struct store_measurement *m)
     double bucket_s;
 
     if (!(p->step_s > 0)) {
-        point(p, m->at_s, m->rate, m->watts, m->source);
+        point(p, m);
         return 0;
     }
     bucket_s = floor(m->at_s / p->step_s) * p->step_s;
@@ -120,6 +134,11 @@ static int point_row(void *ctx, const struct store_measurement *m)
         p->watts_sum += m->watts;
         p->powers++;
     }
+    if (isfinite(m->latency_s)) {
+        p->latency_sum += m->latency_s;
+        p->latencies++;
+        p->latency_high_s = fmax(p->latency_high_s, m->latency_high_s);
+    }
     str_copy(p->source_text, sizeof(p->source_text), m->source ? m->source : "");
     return 0;
 }
@@ -129,7 +148,7 @@ void handle_job_measurements(void *ctx, struct request *r)
     struct service *s = ctx;
     struct str text = {0};
     struct json_out out;
-    struct points p = {.out = &out, .bucket_s = NAN};
+    struct points p = {.out = &out, .bucket_s = NAN, .latency_high_s = NAN};
     double from_s = 0, to_s = 0;
     struct err err = {0};
     uint64_t id;

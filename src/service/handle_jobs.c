@@ -119,8 +119,8 @@ static void set_held(struct service *s, struct request *r, struct record *record
     const char *reason = handlers_reason(r);
     struct tx *tx = tx_begin(s);
 
-    record->held = held;
-    record->over_quota = false;
+    records_set_held(s->records, record, held);
+    records_set_over_quota(s->records, record, false);
     loop_hold(s->loop, record->id, held, NULL);
     if (held)
         lifecycle_explain(record, "held", "%s", reason ? reason : "held");
@@ -204,7 +204,7 @@ static void revive(struct service *s, struct request *r, uint64_t id)
     record = records_add(s->records, job);
     replicas_know(record);
     record->stored->request.job.types_allowed = job->request.job.types_allowed;
-    record->phase = PHASE_WAITING;
+    records_set_phase(s->records, record, PHASE_WAITING);
     record->attempt = job->progress.attempt;
     record->steps_before = job->progress.steps_done;
     store_read_quotes(s->reader, id, keep_quote, &record->quote_json, NULL);

@@ -1,4 +1,7 @@
-/* handle_list.c - lists of jobs: the active from memory, all of them from the store */
+/* handle_list.c - lists of jobs: the active from memory, all of them from the store
+ *
+ * A page may have a thousand jobs, and while it is written nobody else is served: it is
+ * written in slices, between which others have their turn. */
 #include "service/handlers.h"
 
 #include "base/mem.h"
@@ -11,6 +14,10 @@
 
 /* Rows of the store a list looks through for one page, when filters pass few. */
 #define SCAN_MAX 20000
+/* Jobs written, or rows looked at, in one turn. */
+#define SLICE 64
+/* Records that are fetched from memory before they are looked at. */
+#define AHEAD 12
 
 enum { STATE_HELD = JOB_CANCELLED + 1, STATE_COUNT };
 #define ACTIVE_STATES (1u << JOB_WAITING | 1u << JOB_RUNNING | 1u << STATE_HELD)
@@ -18,15 +25,21 @@ enum { STATE_HELD = JOB_CANCELLED + 1, STATE_COUNT };
 
 struct listing {
     struct service *s;
+    struct request *r;
     const struct auth_identity *who;
     unsigned states;
     const char *user, *name, *type, *node;
-    int kind; /* -1: any */
+    bool everything; /* no filter but that of states */
+    int kind;        /* -1: any */
     double from_s, to_s;
     int limit, order;
     uint64_t after;
-    struct json_out *out;
+    struct str text;
+    struct json_out out;
     int count;
+    int total;             /* of active ones; -1: of all, which nobody counts */
+    vec_of(uint64_t) page; /* active ones to be written */
+    size_t at;             /* in it */
     int scanned;
     uint64_t last; /* id of the last that was looked at */
     bool more;
@@ -87,13 +100,17 @@ static bool sits_there(const struct listing *l, const struct record *r)
     return false;
 }
 
+static enum job_state state_of(const struct record *r)
+{
+    if (r->phase == PHASE_ENDED)
+        return r->final->state;
+    return record_has_devices(r) ? JOB_RUNNING : JOB_WAITING;
+}
+
 static bool record_fits(const struct listing *l, const struct record *r)
 {
-    const struct job_status *status = r->final ? r->final : loop_job(l->s->loop, r->id);
-
-    return r->phase != PHASE_PENDING &&
-           l->states & state_bit(status ? status->state : JOB_WAITING, r->held) &&
-           asked_for(l, &r->stored->request) && sits_there(l, r);
+    return r->phase != PHASE_PENDING && l->states & state_bit(state_of(r), r->held) &&
+           (l->everything || (asked_for(l, &r->stored->request) && sits_there(l, r)));
 }
 
 static int by_queue(const void *a, const void *b)
@@ -102,8 +119,8 @@ static int by_queue(const void *a, const void *b)
 
     if (record_has_devices(x) != record_has_devices(y))
         return record_has_devices(x) ? -1 : 1;
-    if (record_job(x)->priority != record_job(y)->priority)
-        return record_job(x)->priority > record_job(y)->priority ? -1 : 1;
+    if (x->priority != y->priority)
+        return x->priority > y->priority ? -1 : 1;
     return (x->id > y->id) - (x->id < y->id);
 }
 
@@ -114,30 +131,85 @@ static int newest_first(const void *a, const void *b)
     return (x->id < y->id) - (x->id > y->id);
 }
 
-/* Active jobs are all in memory. */
-static int list_active(struct listing *l)
+static int oldest_first(const void *a, const void *b)
 {
-    size_t count, n = 0, at = 0;
-    struct record *const *all = records_all(l->s->records, &count);
-    struct record **found = mem_array(struct record *, count + 1);
+    return newest_first(b, a);
+}
 
-    for (size_t i = 0; i < count; i++)
-        if (record_fits(l, all[i]))
-            found[n++] = all[i];
-    if (l->order != 1)
-        qsort(found, n, sizeof(*found), l->order == 0 ? newest_first : by_queue);
-    if (l->after) {
-        while (at < n && found[at]->id != l->after)
-            at++;
-        at = at < n ? at + 1 : 0;
+/* The first so many of a long list in some order: more are kept now and then, and cut off
+ * when they are too many, so that nothing near the whole list is ever sorted. */
+struct first {
+    int (*order)(const void *a, const void *b);
+    size_t most, count;
+    struct record **found; /* (2 * most) */
+    bool cut;              /* what goes after found[most - 1] is not among them */
+};
+
+static void cut(struct first *f)
+{
+    qsort(f->found, f->count, sizeof(struct record *), f->order);
+    if (f->count < f->most)
+        return;
+    f->count = f->most;
+    f->cut = true;
+}
+
+static void consider(struct first *f, struct record *r)
+{
+    if (f->cut && f->order(&r, &f->found[f->most - 1]) > 0)
+        return;
+    f->found[f->count++] = r;
+    if (f->count == 2 * f->most)
+        cut(f);
+}
+
+static struct record *in_order(const struct listing *l, struct record *const *all,
+                               size_t count, size_t i)
+{
+    return all[l->order == 0 ? count - 1 - i : i];
+}
+
+/* Active jobs are all in memory.  A page begins after the last job of the one before; if
+ * that has gone meanwhile, nobody knows where it stood: from the beginning. */
+static void choose_active(struct listing *l)
+{
+    static int (*const orders[])(const void *, const void *) = {newest_first,
+                                                                oldest_first, by_queue};
+    struct first f = {.order = orders[l->order], .most = (size_t)l->limit + 1};
+    struct record *last = l->after ? records_get(l->s->records, l->after) : NULL;
+    size_t count;
+    struct record *const *all = records_all(l->s->records, &count);
+
+    f.found = mem_array(struct record *, 2 * f.most);
+    for (size_t i = 0; i < count; i++) {
+        struct record *r = in_order(l, all, count, i);
+
+        if (i + AHEAD < count) /* most of the time goes by waiting for memory */
+            __builtin_prefetch(in_order(l, all, count, i + AHEAD));
+        if (!record_fits(l, r))
+            continue;
+        l->total++;
+        if (!last || f.order(&r, &last) > 0)
+            consider(&f, r);
     }
-    for (; at < n && l->count < l->limit; at++, l->count++) {
-        views_record(l->out, l->s, found[at], (struct views_how){.who = l->who});
-        l->last = found[at]->id;
+    cut(&f);
+    l->more = f.count > (size_t)l->limit;
+    for (size_t i = 0; i < f.count && i < (size_t)l->limit; i++)
+        vec_push(&l->page, f.found[i]->id);
+    free(f.found);
+}
+
+/* True when the page is whole; who has gone since it was begun is left out. */
+static bool write_active(struct listing *l)
+{
+    for (int n = 0; n < SLICE && l->at < l->page.count; n++) {
+        const struct record *r = records_get(l->s->records, l->page.items[l->at]);
+
+        l->last = l->page.items[l->at++];
+        if (r)
+            views_record(&l->out, l->s, r, (struct views_how){.who = l->who});
     }
-    l->more = at < n;
-    free(found);
-    return (int)n;
+    return l->at == l->page.count;
 }
 
 static int list_row(void *ctx, const struct store_job *job)
@@ -153,40 +225,34 @@ static int list_row(void *ctx, const struct store_job *job)
     l->last = job->request.job.id;
     if (r) {
         if (record_fits(l, r)) {
-            views_record(l->out, l->s, r, (struct views_how){.who = l->who});
+            views_record(&l->out, l->s, r, (struct views_how){.who = l->who});
             l->count++;
         }
     } else if (l->states & state_bit(job->progress.state, job->progress.held) &&
                asked_for(l, &job->request) && !l->type && !l->node) {
-        views_stored(l->out, l->s, job, NULL, (struct views_how){.who = l->who});
+        views_stored(&l->out, l->s, job, NULL, (struct views_how){.who = l->who});
         l->count++;
     }
     return 0;
 }
 
-/* Newest first, from the store; what is active is shown as it is in memory. */
-static int list_stored(struct listing *l, struct err *err)
+/* Newest first, from the store; what is active is shown as it is in memory.  1 when the
+ * page is whole. */
+static int write_stored(struct listing *l, struct err *err)
 {
+    int left = l->limit + 1 - l->count, before = l->scanned;
     struct store_job_filter filter = {.user = l->user,
                                       .name = l->name,
                                       .submitted_from_s = l->from_s,
                                       .submitted_to_s = isfinite(l->to_s) ? l->to_s : 0,
-                                      .before_id = l->after,
-                                      .limit = l->limit + 1};
+                                      .before_id = l->last ? l->last : l->after,
+                                      .limit = left < SLICE ? left : SLICE};
 
-    for (;;) {
-        int before = l->scanned;
-
-        if (store_read_jobs(l->s->reader, &filter, list_row, l, err) < 0)
-            return -1;
-        if (l->more || l->scanned - before < filter.limit)
-            return 0;
-        if (l->scanned >= SCAN_MAX) {
-            l->more = true;
-            return 0;
-        }
-        filter.before_id = l->last;
-    }
+    if (store_read_jobs(l->s->reader, &filter, list_row, l, err) < 0)
+        return -1;
+    if (l->scanned >= SCAN_MAX)
+        l->more = true;
+    return l->more || l->scanned - before < filter.limit;
 }
 
 static bool parse_listing(struct request *r, struct listing *l)
@@ -220,37 +286,78 @@ static bool parse_listing(struct request *r, struct listing *l)
     /* A user has only his own to see: let the store look for nothing else. */
     if (l->who->role == AUTH_USER && !l->user)
         l->user = l->who->name;
+    l->everything = !l->user && !l->name && !l->type && !l->node && l->kind < 0 &&
+                    l->from_s <= 0 && isinf(l->to_s) && l->who->role != AUTH_USER;
     return true;
+}
+
+static void end_listing(struct listing *l)
+{
+    str_fini(&l->text);
+    vec_free(&l->page);
+    free(l);
+}
+
+static void answer(struct listing *l)
+{
+    char next[24];
+
+    json_out_end(&l->out);
+    snprintf(next, sizeof(next), "%llu", (unsigned long long)l->last);
+    json_out_key_string(&l->out, "next", l->more ? next : NULL);
+    if (l->total >= 0)
+        json_out_key_int(&l->out, "total", l->total);
+    json_out_end(&l->out);
+    request_answer(l->r, 200, &l->text);
+    end_listing(l);
+}
+
+static void go_on(void *ctx);
+
+static void write_slice(struct listing *l)
+{
+    struct err err = {0};
+    int done;
+
+    do /* at the end of the daemon there may be no further turn */
+        done = l->total >= 0 ? write_active(l) : write_stored(l, &err);
+    while (!done && l->s->draining);
+    if (done < 0) {
+        request_fail(l->r, NULL, &err);
+        end_listing(l);
+    } else if (done || request_gone(l->r)) {
+        answer(l);
+    } else {
+        reactor_post(l->s->reactor, go_on, l);
+    }
+}
+
+static void go_on(void *ctx)
+{
+    struct listing *l = ctx;
+    struct reactor *reactor = l->s->reactor;
+
+    write_slice(l);
+    reactor_did(reactor, "list_jobs");
 }
 
 void handle_list_jobs(void *ctx, struct request *r)
 {
-    struct service *s = ctx;
-    struct str text = {0};
-    struct json_out out;
-    struct err err = {0};
-    struct listing l = {.s = s, .who = request_identity(r), .out = &out};
-    int total = -1;
-    char next[24];
+    struct listing *l = mem_new(struct listing);
 
-    if (!parse_listing(r, &l))
-        return;
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "jobs");
-    json_out_begin_array(&out);
-    if (!(l.states & ~ACTIVE_STATES)) {
-        total = list_active(&l);
-    } else if (list_stored(&l, &err) < 0) {
-        str_fini(&text);
-        request_fail(r, NULL, &err);
+    l->s = ctx;
+    l->r = r;
+    l->who = request_identity(r);
+    if (!parse_listing(r, l)) {
+        end_listing(l);
         return;
     }
-    json_out_end(&out);
-    snprintf(next, sizeof(next), "%llu", (unsigned long long)l.last);
-    json_out_key_string(&out, "next", l.more ? next : NULL);
-    if (total >= 0)
-        json_out_key_int(&out, "total", total);
-    json_out_end(&out);
-    request_answer(r, 200, &text);
+    json_out_init(&l->out, &l->text, false);
+    json_out_begin_object(&l->out);
+    json_out_key(&l->out, "jobs");
+    json_out_begin_array(&l->out);
+    l->total = l->states & ~ACTIVE_STATES ? -1 : 0;
+    if (l->total == 0)
+        choose_active(l);
+    write_slice(l);
 }

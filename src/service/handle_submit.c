@@ -238,7 +238,7 @@ static void take(struct service *s, struct request *r, struct parsed_job *p,
     p->job.request.job.id = store_take_id(s->store, STORE_JOB_ID);
     record = records_add(s->records, &p->job);
     replicas_know(record);
-    record->held = p->job.progress.held;
+    records_set_held(s->records, record, p->job.progress.held);
     quote_text(s, q, &quote);
     promise(record, q, str_take(&quote));
     if (record->held)
@@ -316,7 +316,7 @@ static void apply_update(struct service *s, struct record *record, struct parsed
     struct job_status was = *loop_job(s->loop, record->id);
     struct job job;
 
-    record_set_request(record, &p->job.request);
+    records_set_request(s->records, record, &p->job.request);
     record->stored->request.job.types_allowed = p->job.request.job.types_allowed;
     replicas_know(record);
     job = replicas_share(record);

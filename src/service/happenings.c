@@ -40,6 +40,7 @@ static void store_sample(struct service *s, const struct record *r,
                                      .rate = x->measurement.rate,
                                      .watts = x->measurement.device_watts,
                                      .steps = r->steps_before + x->steps,
+                                     .latency_s = x->latency_s,
                                      .source = x->source,
                                      .confidence = x->confidence,
                                      .out_of_memory = x->measurement.out_of_memory,
@@ -174,7 +175,7 @@ static void on_started(struct service *s, const struct engine_event *e)
 
     if (!r || r->attempt != e->attempt || r->phase != PHASE_STARTING)
         return;
-    r->phase = PHASE_RUNNING;
+    records_set_phase(s->records, r, PHASE_RUNNING);
     r->began_s = e->at_s;
     r->start_failures = 0;
 }
@@ -192,7 +193,7 @@ static void out_of_memory(struct service *s, struct record *r,
                       .text = e->text ? e->text : "the device had too little memory"};
 
     learn(s, &x, NULL);
-    r->phase = PHASE_LAUNCHING;
+    records_set_phase(s->records, r, PHASE_LAUNCHING);
     if (++r->memory_failures >= MEMORY_FAILURES_MAX)
         lifecycle_end(s, NULL, r, JOB_FAILED, &why);
     else
@@ -243,7 +244,7 @@ static void not_started(struct service *s, struct record *r, const struct engine
 static void ended(struct service *s, struct record *r, const struct engine_event *e)
 {
     set_progress(s, r, e->steps);
-    r->phase = PHASE_LAUNCHING;
+    records_set_phase(s->records, r, PHASE_LAUNCHING);
     switch (e->end) {
     case ENGINE_END_DONE:
         r->exit_status = 0;

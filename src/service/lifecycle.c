@@ -71,7 +71,7 @@ void lifecycle_enter(struct service *s, struct record *r)
     struct err err = {0};
 
     status.required_rate = status.job.need.rate;
-    r->phase = PHASE_WAITING;
+    records_set_phase(s->records, r, PHASE_WAITING);
     if (loop_restore(s->loop, &status, &err) < 0) /* checked before: our own mistake */
         lifecycle_end(s, NULL, r, JOB_FAILED,
                       &(struct why){.code = "not_started", .text = err.text});
@@ -145,9 +145,9 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
     if (s->mind)
         mind_end(s->mind, &final.job);
     r->final = mem_dup(&final, 1, sizeof(final));
-    r->phase = PHASE_ENDED;
+    records_set_phase(s->records, r, PHASE_ENDED);
     r->ended_s = service_now_s(s);
-    r->held = false;
+    records_set_held(s->records, r, false);
     explain_why(r, why);
     s->done += state == JOB_DONE;
     s->failed += state == JOB_FAILED;
@@ -173,7 +173,7 @@ void lifecycle_requeue(struct service *s, struct tx *tx, struct record *r,
     lifecycle_stop(s, r, ENGINE_STOP_MOVE);
     if (status->state == JOB_RUNNING)
         loop_requeue(s->loop, r->id, service_now_s(s), NULL);
-    r->phase = PHASE_WAITING;
+    records_set_phase(s->records, r, PHASE_WAITING);
     r->steps_before = status->steps_done;
     r->rate = r->watts = r->predicted_rate = r->latency_s = NAN;
     r->watch.below_since_s = r->watch.checked_s = NAN;
@@ -193,7 +193,7 @@ void lifecycle_place(struct service *s, struct tx *tx, struct record *r, bool mo
     const struct job_status *status = loop_job(s->loop, r->id);
 
     r->attempt++;
-    r->phase = PHASE_COMMITTING;
+    records_set_phase(s->records, r, PHASE_COMMITTING);
     r->steps_before = status->steps_done;
     r->rate = r->watts = r->latency_s = NAN;
     r->watch.below_since_s = r->watch.checked_s = NAN;
@@ -210,12 +210,12 @@ void lifecycle_placed(struct service *s, uint64_t job, int attempt, bool stored)
     if (!r || r->attempt != attempt || r->phase != PHASE_COMMITTING)
         return; /* cancelled, requeued or moved on meanwhile */
     if (stored || r->leaving_attempt > 0) {
-        r->phase = PHASE_LAUNCHING;
+        records_set_phase(s->records, r, PHASE_LAUNCHING);
         return;
     }
     /* An attempt nobody could tell of after a crash must not be started. */
     loop_requeue(s->loop, job, service_now_s(s), NULL);
-    r->phase = PHASE_WAITING;
+    records_set_phase(s->records, r, PHASE_WAITING);
     lifecycle_explain(r, "policy", "waits: the daemon cannot write to its store");
 }
 
@@ -232,7 +232,8 @@ static void not_started(struct service *s, struct record *r, const struct err *e
     struct why why = {.code = "not_started", .text = err->text};
 
     log_warn("start_failed", LOG_U64("job", r->id), LOG_ERR(err));
-    r->phase = PHASE_LAUNCHING; /* the engine has nothing of it to stop */
+    records_set_phase(s->records, r,
+                      PHASE_LAUNCHING); /* the engine has nothing of it to stop */
     if (++r->start_failures >= START_FAILURES_MAX)
         lifecycle_end(s, NULL, r, JOB_FAILED, &why);
     else
@@ -245,7 +246,7 @@ static void launch(struct service *s, struct record *r, const struct job_status 
     struct err err = {0};
 
     lifecycle_engine_job(r, status, &job);
-    r->phase = PHASE_STARTING;
+    records_set_phase(s->records, r, PHASE_STARTING);
     if (s->engine.ops->start(s->engine.self, &job, &err) < 0) {
         not_started(s, r, &err);
         return;
@@ -258,18 +259,21 @@ static void launch(struct service *s, struct record *r, const struct job_status 
 void lifecycle_launch(struct service *s)
 {
     size_t count;
-    struct record *const *all = records_all(s->records, &count);
+    struct record *const *busy = records_busy(s->records, &count);
+    vec_of(uint64_t) due = {0};
 
-    for (size_t i = 0; i < count && s->engine.ops; i++) {
-        struct record *r = all[i];
-        const struct job_status *status;
+    for (size_t i = 0; i < count; i++)
+        if (busy[i]->phase == PHASE_LAUNCHING && busy[i]->leaving_attempt == 0)
+            vec_push(&due, busy[i]->id);
+    vec_each (uint64_t, id, &due) { /* the list changes below */
+        struct record *r = records_get(s->records, *id);
+        const struct job_status *status = loop_job(s->loop, *id);
 
-        if (r->phase != PHASE_LAUNCHING || r->leaving_attempt > 0)
-            continue;
-        status = loop_job(s->loop, r->id);
-        if (status && status->state == JOB_RUNNING && devices_are_free(s, status))
+        if (s->engine.ops && r && r->phase == PHASE_LAUNCHING && status &&
+            status->state == JOB_RUNNING && devices_are_free(s, status))
             launch(s, r, status);
     }
+    vec_free(&due);
 }
 
 /* ---- trouble with the disk -------------------------------------------------------- */

@@ -1,11 +1,12 @@
 /* quotas.c - see quotas.h */
 #include "service/quotas.h"
 
-#include "base/intern.h"
+#include "base/mem.h"
 #include "service/lifecycle.h"
 #include "store/settings.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PREFIX  "quota:"
@@ -65,25 +66,53 @@ int quotas_admit(const struct service *s, const char *user, struct err *err)
 struct tally { /* of one user in this round */
     struct quota quota;
     int running, gpus;
+    bool known;
 };
 
-typedef vec_of(struct tally) tallies;
-
-static struct tally *tally_of(const struct service *s, struct intern *users,
-                              tallies *list, const char *user)
+static bool limits_running(const struct quota *q)
 {
-    int id = intern_id(users, user);
+    return q->max_running >= 0 || q->max_gpus >= 0;
+}
 
-    if ((size_t)id == list->count)
-        vec_push(list, (struct tally){.quota = quotas_of(s, user)});
-    return &list->items[id];
+/* Most clusters have no such limit; then nobody needs to be looked at. */
+static bool any_limit(const struct service *s)
+{
+    vec_each (struct quota, q, &s->quotas)
+        if (limits_running(q))
+            return true;
+    return s->config.quota.max_running > 0 || s->config.quota.max_gpus > 0;
+}
+
+static struct tally *tally_of(const struct service *s, struct tally *users,
+                              const struct record *r)
+{
+    struct tally *t = &users[r->user];
+
+    if (!t->known) {
+        t->quota = quotas_of(s, record_user(r));
+        t->known = true;
+    }
+    return t;
+}
+
+static void count_in(struct tally *t, const struct record *r)
+{
+    t->running++;
+    t->gpus += record_job(r)->devices;
+}
+
+static bool is_over(const struct tally *t, const struct record *r)
+{
+    return (t->quota.max_running >= 0 && t->running >= t->quota.max_running) ||
+           (t->quota.max_gpus >= 0 &&
+            t->gpus + record_job(r)->devices > t->quota.max_gpus);
 }
 
 static void hide(struct service *s, struct record *r, bool over)
 {
     if (r->over_quota == over)
         return;
-    r->over_quota = over;
+    records_set_over_quota(s->records, r, over);
     loop_hold(s->loop, r->id, r->held || over, NULL);
     if (over)
         lifecycle_explain(r, "quota", "waits: %s has as much running as allowed",
@@ -92,37 +121,32 @@ static void hide(struct service *s, struct record *r, bool over)
 
 void quotas_apply(struct service *s)
 {
-    size_t count;
+    size_t count, busy_count;
     struct record *const *all = records_all(s->records, &count);
-    struct intern *users = intern_create();
-    tallies list = {0};
+    struct record *const *busy = records_busy(s->records, &busy_count);
+    struct tally *users;
 
-    for (size_t i = 0; i < count; i++)
-        if (record_has_devices(all[i])) {
-            struct tally *t = tally_of(s, users, &list, record_user(all[i]));
-
-            t->running++;
-            t->gpus += record_job(all[i])->devices;
-        }
+    if (!any_limit(s) && records_counts(s->records).over_quota == 0)
+        return;
+    users = mem_array(struct tally, (size_t)records_users(s->records));
+    for (size_t i = 0; i < busy_count; i++)
+        count_in(tally_of(s, users, busy[i]), busy[i]);
     for (size_t i = 0; i < count; i++) {
         struct record *r = all[i];
         struct tally *t;
-        bool over;
 
         if (r->phase != PHASE_WAITING || r->held)
             continue;
-        t = tally_of(s, users, &list, record_user(r));
-        over = (t->quota.max_running >= 0 && t->running >= t->quota.max_running) ||
-               (t->quota.max_gpus >= 0 &&
-                t->gpus + record_job(r)->devices > t->quota.max_gpus);
-        hide(s, r, over);
-        if (!over) {
-            t->running++;
-            t->gpus += record_job(r)->devices;
+        t = tally_of(s, users, r);
+        if (!limits_running(&t->quota)) {
+            hide(s, r, false);
+            continue;
         }
+        hide(s, r, is_over(t, r));
+        if (!r->over_quota)
+            count_in(t, r);
     }
-    intern_destroy(users);
-    vec_free(&list);
+    free(users);
 }
 
 /* ---- in the store ----------------------------------------------------------------- */

@@ -40,10 +40,14 @@ struct scaling {
     double running_since_s;
 };
 
+/* Lists look at the first of these in every record: they stand close together.  Those of
+ * the state are counted, so they change through records_set_...() alone. */
 struct record {
     struct store_job *stored; /* request and its strings; progress is below */
     uint64_t id;
     enum phase phase;
+    int priority;    /* as in the request */
+    int user;        /* number of its user, see records_users() */
     bool held;       /* by a person */
     bool over_quota; /* by its user's quota, from round to round */
     bool gone;       /* its end is stored; only its devices are not free yet */
@@ -104,11 +108,35 @@ struct record *records_keyed(const struct records *records, const char *user,
 /* All in order of id. */
 struct record *const *records_all(const struct records *records, size_t *count);
 
-/* How many a user has, and all together: pending ones count. */
+/* Those that have devices, in order of id; borrowed until a phase changes. */
+struct record *const *records_busy(const struct records *records, size_t *count);
+
+void records_set_phase(struct records *records, struct record *record, enum phase phase);
+void records_set_held(struct records *records, struct record *record, bool held);
+void records_set_over_quota(struct records *records, struct record *record, bool over);
+
+/* Replace the request by a changed one; strings are copied. */
+void records_set_request(struct records *records, struct record *record,
+                         const struct store_request *request);
+
+/* In the queue, kept at any time. */
+struct records_counts {
+    int waiting, held; /* by a person or not */
+    int over_quota;    /* of those that wait */
+};
+struct records_counts records_counts(const struct records *records);
+
+/* Jobs of this priority or a higher one that may start when there is room, pending ones
+ * included. */
+int records_ahead(const struct records *records, int priority);
+
+/* How many a user has: pending ones count. */
 struct records_use {
     int jobs, running, gpus;
 };
 struct records_use records_use(const struct records *records, const char *user);
+
+int records_users(const struct records *records); /* that were ever seen */
 
 static inline const struct job *record_job(const struct record *r)
 {
@@ -124,8 +152,5 @@ static inline const char *record_user(const struct record *r)
 {
     return r->stored->request.user;
 }
-
-/* Replace the request by a changed one; strings are copied. */
-void record_set_request(struct record *record, const struct store_request *request);
 
 #endif

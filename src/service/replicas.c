@@ -280,7 +280,7 @@ static void go_to_zero(struct service *s, struct record *service, struct record 
     if (!record_has_devices(service))
         return;
     tx = tx_begin(s);
-    service->held = true;
+    records_set_held(s->records, service, true);
     service->demand = NAN;
     lifecycle_requeue(
         s, tx, service,
@@ -298,7 +298,7 @@ void replicas_wake(struct service *s, struct record *service)
     if (!replicas_at_zero(service))
         return;
     tx = tx_begin(s);
-    service->held = false;
+    records_set_held(s->records, service, false);
     service->scaling = (struct scaling){.less_since_s = NAN, .idle_since_s = NAN};
     loop_hold(s->loop, service->id, false, NULL);
     lifecycle_explain(service, "", "requests come: a replica is started");

@@ -136,14 +136,14 @@ static int take_job(void *ctx, const struct store_job *stored)
     struct err err = {0};
 
     r->stored->request.job.types_allowed = job_parse_types(s, stored->request.types);
-    r->phase = PHASE_WAITING;
-    r->held = p->held;
+    records_set_phase(s->records, r, PHASE_WAITING);
+    records_set_held(s->records, r, p->held);
     r->attempt = p->attempt;
     str_copy(r->reason, sizeof(r->reason), p->reason ? p->reason : "");
     read_extra(r, p->extra);
     replicas_know(r);
     if (replicas_at_zero(r)) /* nobody could tell of requests meanwhile: see */
-        r->held = false;
+        records_set_held(s->records, r, false);
     fill_status(s, r, p, &status);
     if (loop_restore(s->loop, &status, &err) < 0) {
         log_warn("restore_failed", LOG_U64("job", r->id), LOG_ERR(&err));
@@ -156,7 +156,8 @@ static int take_job(void *ctx, const struct store_job *stored)
             return 0;
         }
     }
-    r->phase = status.state == JOB_RUNNING ? PHASE_STARTING : PHASE_WAITING;
+    records_set_phase(s->records, r,
+                      status.state == JOB_RUNNING ? PHASE_STARTING : PHASE_WAITING);
     if (p->state == JOB_RUNNING && status.state != JOB_RUNNING)
         r->dirty = true; /* its history is told by reconcile() */
     return 0;
@@ -204,7 +205,8 @@ static void reconcile(struct service *s, struct counts *counts)
             continue;
         }
         counts->lost++;
-        r->phase = PHASE_LAUNCHING; /* nothing of it is there to stop */
+        records_set_phase(s->records, r,
+                          PHASE_LAUNCHING); /* nothing of it is there to stop */
         r->dirty = false;
         lifecycle_requeue(
             s, NULL, r,

@@ -18,11 +18,14 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* While the store cannot write, nothing new starts; a round is tried this often. */
-#define FAILING_GAP_S 2.0
+#define FAILING_GAP_S   2.0
 
-#define CHOICE_LEAST  16
+#define CHOICE_LEAST    16
+
+#define EXPLAIN_AT_ONCE 512
 
 static double gap_s(const struct service *s)
 {
@@ -118,7 +121,7 @@ static void do_stop(struct service *s, struct tx *tx, const struct action *a)
     struct record *r = records_get(s->records, a->job);
     const struct job_status *status = loop_job(s->loop, a->job);
 
-    r->phase = PHASE_WAITING;
+    records_set_phase(s->records, r, PHASE_WAITING);
     r->steps_before = status->steps_done;
     r->expected_end_s = r->rate = r->watts = NAN;
     lifecycle_explain(r, "policy", "stopped to make room; it goes on later");
@@ -187,7 +190,7 @@ static void carry_out(struct service *s, const struct action *actions, size_t co
 
 /* ---- why the others wait ---------------------------------------------------------- */
 
-static void explain_waiting(struct service *s)
+static void explain(struct record *r, enum unplaced_reason reason)
 {
     static const char *const codes[] = {"", "capacity", "rate", "memory", "policy"};
     static const char *const texts[] = {
@@ -195,17 +198,35 @@ static void explain_waiting(struct service *s)
         "waits: no free device is believed to keep its requirement",
         "waits: it fits into the memory of nothing that is free",
         "waits: held back by order, quota or the power limit"};
+
+    if (r->phase == PHASE_WAITING && !r->held && !r->over_quota &&
+        strcmp(r->reason, texts[reason]) != 0)
+        lifecycle_explain(r, codes[reason], "%s", texts[reason]);
+}
+
+/* The round had no look at these: there was no room for them.  They are many, so each
+ * round tells the next few. */
+static void explain_some(struct service *s)
+{
+    size_t count, some;
+    struct record *const *all = records_all(s->records, &count);
+
+    some = count < EXPLAIN_AT_ONCE ? count : EXPLAIN_AT_ONCE;
+    for (size_t i = 0; i < some; i++)
+        explain(all[s->explained++ % count], UNPLACED_CAPACITY);
+}
+
+static void explain_waiting(struct service *s)
+{
     const struct plan *plan = loop_plan(s->loop);
 
+    explain_some(s);
     for (size_t i = 0; i < plan->seat_count; i++) {
         const struct seat *seat = &plan->seats[i];
-        struct record *r;
+        struct record *r = records_get(s->records, seat->job);
 
-        if (seat->device_count > 0 || seat->reason == UNPLACED_NONE)
-            continue;
-        r = records_get(s->records, seat->job);
-        if (r && r->phase == PHASE_WAITING && !r->held && !r->over_quota)
-            lifecycle_explain(r, codes[seat->reason], "%s", texts[seat->reason]);
+        if (r && seat->device_count == 0 && seat->reason != UNPLACED_NONE)
+            explain(r, seat->reason);
     }
 }
 
@@ -236,6 +257,7 @@ static void planned(void *ctx, struct draft *draft, const struct mind_timing *ti
     }
     draft_destroy(draft);
     set_timer(s);
+    reactor_did(s->reactor, "plan_out");
 }
 
 static void try_store(struct service *s)
@@ -283,6 +305,7 @@ void rounds_due(void *ctx)
     forecast_forget(s);
     draft = draft_create(s->loop, service_now_s(s), worth_a_look(s));
     s->round_running = true;
+    reactor_did(s->reactor, "plan_in");
     if (mind_plan(s->mind, draft, planned, s, &err) == 0)
         return;
     log_warn("round_refused", LOG_ERR(&err));

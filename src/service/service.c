@@ -147,6 +147,7 @@ static void engine_ready(void *ctx)
     struct service *s = ctx;
 
     s->engine.ops->dispatch(s->engine.self, service_now_s(s));
+    reactor_did(s->reactor, "engine");
 }
 
 static void name_devices(struct service *s)
@@ -194,18 +195,18 @@ static int make_loop(struct service *s, struct err *err)
 static void store_progress(struct service *s)
 {
     size_t count;
-    struct record *const *all = records_all(s->records, &count);
+    struct record *const *busy = records_busy(s->records, &count);
     struct store_batch *batch = store_batch_create();
 
     for (size_t i = 0; i < count; i++) {
-        const struct job_status *status = loop_job(s->loop, all[i]->id);
+        const struct job_status *status = loop_job(s->loop, busy[i]->id);
         struct str devices = {0}, extra = {0};
         struct store_progress progress;
 
-        if (all[i]->phase != PHASE_RUNNING || !status)
+        if (busy[i]->phase != PHASE_RUNNING || !status)
             continue;
-        tx_progress(s, all[i], status, &progress, &devices, &extra);
-        store_update_progress(batch, all[i]->id, &progress);
+        tx_progress(s, busy[i], status, &progress, &devices, &extra);
+        store_update_progress(batch, busy[i]->id, &progress);
         str_fini(&devices);
         str_fini(&extra);
     }
@@ -238,10 +239,12 @@ static void tick(void *ctx)
     }
     replicas_tick(s);
     sign_of_life(s);
+    reactor_did(s->reactor, "tick");
     if (wall_s - s->progress_wall_s > PROGRESS_S && !s->failing) {
         s->progress_wall_s = wall_s;
         store_progress(s);
         lifecycle_retry(s);
+        reactor_did(s->reactor, "progress");
     }
 }
 
@@ -264,7 +267,10 @@ static void retain(void *ctx)
 
 static void checkpoint(void *ctx)
 {
-    restart_checkpoint(ctx);
+    struct service *s = ctx;
+
+    restart_checkpoint(s);
+    reactor_did(s->reactor, "checkpoint");
 }
 
 static void drained(void *ctx)

@@ -95,6 +95,7 @@ struct service {
     uint64_t newest_event;
     uint64_t stale_plans;
     uint64_t exchanged_seen; /* exchanges of models that answers know of */
+    size_t explained;        /* jobs that were told why they wait, over and over */
     bool round_wanted, round_running;
     bool services_moved; /* demand of a service was measured since the last tick */
     bool starting, draining, failing;

@@ -140,6 +140,7 @@ void tx_tell(struct service *s, const char *type, const struct record *record,
  */
 
 struct delivery {
+    struct service *service;
     size_t count;
     struct store_completion list[];
 };
@@ -150,6 +151,7 @@ static void deliver(void *ctx)
 
     for (size_t i = 0; i < d->count; i++)
         d->list[i].done(d->list[i].ctx, &d->list[i]);
+    reactor_did(d->service->reactor, "stored");
     free(d);
 }
 
@@ -158,6 +160,7 @@ void tx_post(void *ctx, const struct store_completion *list, size_t count)
     struct service *s = ctx;
     struct delivery *d = mem_zeroed(1, sizeof(*d) + count * sizeof(*list));
 
+    d->service = s;
     d->count = count;
     memcpy(d->list, list, count * sizeof(*list));
     reactor_post(s->reactor, deliver, d);
@@ -262,9 +265,7 @@ void tx_job_was(struct tx *tx, struct record *r, const struct job_status *status
                                         .attempt = r->attempt,
                                         .devices = progress.devices});
     add_event(tx, r, status, step);
-    if (step->first)
-        forecast_joined(tx->service, r);
-    else
+    if (!step->first)
         forecast_forget(tx->service);
     vec_push(&tx->jobs, r->id);
     r->dirty = false;

@@ -58,12 +58,15 @@ static int64_t run_all(struct db *db, const char *const *sql, double cut, struct
 
 static const char *const fold_measurements[] = {
     "INSERT INTO measurement_hours (job, device, hour_s, attempt, windows, window_s,"
-    " rated_s, rate_sum, rate_low, rate_high, powered_s, watts_sum, steps, out_of_memory)"
+    " rated_s, rate_sum, rate_low, rate_high, powered_s, watts_sum, steps, out_of_memory,"
+    " timed_s, latency_sum, latency_high)"
     " SELECT job, device, CAST(at_s / 3600 AS INTEGER) * 3600, max(attempt), count(*),"
     " sum(window_s), sum(iif(rate IS NULL, 0.0, window_s)),"
     " ifnull(sum(rate * window_s), 0.0), min(rate), max(rate),"
     " sum(iif(watts IS NULL, 0.0, window_s)), ifnull(sum(watts * window_s), 0.0),"
-    " max(steps), max(out_of_memory) FROM measurements WHERE id IN " OLDEST(
+    " max(steps), max(out_of_memory), sum(iif(latency_s IS NULL, 0.0, window_s)),"
+    " ifnull(sum(latency_s * window_s), 0.0), max(latency_s)"
+    " FROM measurements WHERE id IN " OLDEST(
         "measurements") " GROUP BY 1, 2, 3"
                         " ON CONFLICT (job, hour_s, device) DO UPDATE SET"
                         " attempt = max(attempt, excluded.attempt), windows = windows + "
@@ -79,7 +82,11 @@ static const char *const fold_measurements[] = {
                         " watts_sum = watts_sum + excluded.watts_sum,"
                         " steps = max(ifnull(steps, excluded.steps), "
                         "ifnull(excluded.steps, steps)),"
-                        " out_of_memory = max(out_of_memory, excluded.out_of_memory)",
+                        " out_of_memory = max(out_of_memory, excluded.out_of_memory),"
+                        " timed_s = timed_s + excluded.timed_s,"
+                        " latency_sum = latency_sum + excluded.latency_sum,"
+                        " latency_high = max(ifnull(latency_high, excluded.latency_high),"
+                        "  ifnull(excluded.latency_high, latency_high))",
     "DELETE FROM measurements WHERE id IN " OLDEST("measurements"),
     NULL,
 };

@@ -262,7 +262,14 @@ static const char first_step[] =
     " bytes BLOB NOT NULL,"
     " PRIMARY KEY (model, part)) STRICT;";
 
-const char *const schema_steps[] = {first_step};
+/* Latency of services, as other things that are measured of a job. */
+static const char latency_step[] =
+    "ALTER TABLE measurements ADD COLUMN latency_s REAL;"
+    "ALTER TABLE measurement_hours ADD COLUMN timed_s REAL NOT NULL DEFAULT 0;"
+    "ALTER TABLE measurement_hours ADD COLUMN latency_sum REAL NOT NULL DEFAULT 0;"
+    "ALTER TABLE measurement_hours ADD COLUMN latency_high REAL;";
+
+const char *const schema_steps[] = {first_step, latency_step};
 const int schema_version = sizeof(schema_steps) / sizeof(schema_steps[0]);
 
 /* The version, when the file is a store or empty. */

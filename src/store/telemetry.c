@@ -4,6 +4,8 @@
 #include "store/batch.h"
 #include "store/reader_own.h"
 
+#include <math.h>
+
 #define NO_END 1e300
 
 /* ---- measurements ------------------------------------------------------------------ */
@@ -13,8 +15,8 @@ void store_add_measurement(struct store_batch *batch, const struct store_measure
     batch_statement(
         batch,
         "INSERT INTO measurements (job, attempt, device, at_s, window_s, rate,"
-        " watts, steps, source, confidence, out_of_memory)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " watts, steps, source, confidence, out_of_memory, latency_s)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         NULL);
     batch_u64(batch, m->job);
     batch_int(batch, m->attempt);
@@ -27,6 +29,7 @@ void store_add_measurement(struct store_batch *batch, const struct store_measure
     batch_text(batch, m->source);
     batch_real(batch, m->confidence);
     batch_bool(batch, m->out_of_memory);
+    batch_real(batch, m->latency_s > 0 ? m->latency_s : NAN);
 }
 
 struct measurement_walk {
@@ -52,6 +55,8 @@ static int visit_measurement(void *ctx, struct db_query *q)
         .windows = db_u64(q, 11),
         .rate_low = db_real(q, 12),
         .rate_high = db_real(q, 13),
+        .latency_s = db_real(q, 14),
+        .latency_high_s = db_real(q, 15),
     };
 
     return walk->row(walk->ctx, &m);
@@ -65,11 +70,13 @@ int store_read_measurements(struct store_reader *reader, uint64_t job, double fr
     static const char sql[] =
         "SELECT job, attempt, nullif(device, ''), hour_s + 3600 AS at_s, window_s,"
         " rate_sum / nullif(rated_s, 0), watts_sum / nullif(powered_s, 0), steps, NULL,"
-        " NULL, out_of_memory, windows, rate_low, rate_high FROM measurement_hours"
+        " NULL, out_of_memory, windows, rate_low, rate_high,"
+        " latency_sum / nullif(timed_s, 0), latency_high FROM measurement_hours"
         " WHERE job = ?1 AND hour_s + 3600 >= ?2 AND hour_s < ?3"
         " UNION ALL "
         "SELECT job, attempt, nullif(device, ''), at_s, window_s, rate, watts, steps,"
-        " source, confidence, out_of_memory, 1, rate, rate FROM measurements"
+        " source, confidence, out_of_memory, 1, rate, rate, latency_s, latency_s"
+        " FROM measurements"
         " WHERE job = ?1 AND at_s >= ?2 AND at_s <= ?3 ORDER BY at_s LIMIT ?4";
     struct measurement_walk walk = {row, ctx};
     struct db_query *q = db_query(reader->db, sql, err);

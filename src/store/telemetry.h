@@ -14,15 +14,17 @@ struct store_measurement {
     const char *device; /* name; NULL: not of one device */
     double at_s;        /* end of the window */
     double window_s;
-    double rate;  /* NaN: none */
-    double watts; /* of the device; NaN: none */
-    double steps; /* so far; NaN: none */
+    double rate;      /* NaN: none */
+    double watts;     /* of the device; NaN: none */
+    double steps;     /* so far; NaN: none */
+    double latency_s; /* 99th percentile of a service in the window; 0 or NaN: none */
     const char *source;
     double confidence; /* 0..1 */
     bool out_of_memory;
     /* Only when read: */
-    uint64_t windows; /* that this row stands for; then rate and watts are means */
+    uint64_t windows; /* that this row stands for; then rate, watts, latency are means */
     double rate_low, rate_high;
+    double latency_high_s;
 };
 
 struct store_power {

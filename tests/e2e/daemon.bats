@@ -160,14 +160,14 @@ assert a["job"]["need"]["rate"] == a["quote"]["promised_rate"]' "$output"
 
 @test "SIGHUP reads the config again, and a wrong one changes nothing" {
     corgid_start
-    printf 'policy: {share: 3}\n' >> "$CORGID_DIR/c.yaml"
+    printf 'policy: {share: 1}\n' >> "$CORGID_DIR/c.yaml"
     kill -HUP "$CORGID_PID"
     for _ in $(seq 50); do grep -q reloaded "$CORGID_DIR/log" && break; sleep 0.1; done
-    [ "$(api GET /v1/policy | field share)" = 3 ]
+    [ "$(api GET /v1/policy | field share)" = 1 ]
     printf 'nonsense: 1\n' >> "$CORGID_DIR/c.yaml"
     kill -HUP "$CORGID_PID"
     for _ in $(seq 50); do grep -q reload_refused "$CORGID_DIR/log" && break; sleep 0.1; done
-    [ "$(api GET /v1/policy | field share)" = 3 ]
+    [ "$(api GET /v1/policy | field share)" = 1 ]
 }
 
 @test "SIGTERM ends it with status 0, without its socket and its pid file" {
@@ -205,6 +205,10 @@ while "STOPPING=1" not in heard:
     [[ $output == *wrong.yaml:1* && $output == *speeed* ]]
     run "$CORGI_BIN/corgi" config check --kind daemon "$CORGID_DIR/wrong.yaml"
     [ "$status" -eq 1 ]
+    printf 'sim: {speed: 3}\npolicy: {share: 3}\n' > "$CORGID_DIR/wrong.yaml"
+    run "$CORGI_BIN/corgi" config check --kind daemon "$CORGID_DIR/wrong.yaml"
+    [ "$status" -eq 1 ]
+    [[ $output == *wrong.yaml:2*"policy.share is 3"*"want 1 to 2"* ]]
     "$CORGI_BIN/corgi" config show --kind daemon > "$CORGID_DIR/all.yaml"
     "$CORGI_BIN/corgi" config check --kind daemon "$CORGID_DIR/all.yaml"
 }
@@ -327,4 +331,11 @@ import json, sys; print(len(json.load(sys.stdin)["jobs"]))')
     run "$CORGI_BIN/corgi" show 1
     [ "$status" -eq 0 ]
     [[ $output == *cli* ]]
+}
+
+@test "a long list is whole in one page and in many, in every order" {
+    corgid_start
+    run python3 "$BATS_TEST_DIRNAME/../support/pages.py" "$CORGID_SOCKET"
+    [ "$status" = 0 ]
+    [[ $output == "200 jobs, every list whole" ]]
 }

@@ -133,6 +133,17 @@ CONF
     done
     grep -q 'answers later than promised' "$CORGID_DIR/one"
     grep -q '"kind":"scale"' "$CORGID_DIR/more"
+    # How late is remembered, also after an end that nobody expected.
+    sleep 0.3
+    corgid_kill
+    corgid_start
+    for step in '' '?step_s=600'; do
+        api GET "/v1/jobs/$one/measurements$step" > "$CORGID_DIR/points"
+        python3 -c 'import json, sys
+late = [p for p in json.load(open(sys.argv[1]))["points"] if p["latency_s"]]
+assert late and all(0 < p["latency_s"] <= p["latency_high_s"] for p in late), late
+assert max(p["latency_high_s"] for p in late) > 30, late' "$CORGID_DIR/points"
+    done
 }
 
 @test "replicas are for services, and said so by field" {

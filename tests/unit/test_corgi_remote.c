@@ -477,7 +477,7 @@ static void operators_have_their_commands(void **state)
     expect("quota list --parsable", 0, "ada|3/20|2/-|2/-", NULL);
     expect("policy show", 0, "confidence  0.8", NULL);
     expect("policy set share=2 sleep=no", 0, "sleep       true", NULL);
-    expect("policy set share=9", 1, "share is 9, want 1 to 4", NULL);
+    expect("policy set share=9", 1, "share is 9, want 1 to 2", NULL);
     expect("policy set shar=2", 1, "did you mean 'share'", NULL);
     expect("policy set nonsense", 2, "is not KEY=VALUE", NULL);
 }

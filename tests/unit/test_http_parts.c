@@ -4,22 +4,17 @@
 #include "http/auth.h"
 #include "http/head.h"
 #include "http/rate.h"
-#include "http/reactor.h"
 #include "http/reply.h"
 #include "http/route.h"
 #include "http/sse_parse.h"
 #include "http/uri.h"
-#include "http/workers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -293,129 +288,6 @@ static void buckets_fill_again_and_are_bounded(void **state)
     rate_destroy(rate);
 }
 
-/* ---- the loop ---------------------------------------------------------------------- */
-
-struct tally {
-    struct reactor *reactor;
-    struct reactor_timer *timer;
-    struct reactor_watch *watch;
-    int fd;
-    int fired, posted, signals, bytes, done;
-    atomic_int worked;
-};
-
-static void on_fire(void *ctx)
-{
-    struct tally *t = ctx;
-
-    if (++t->fired == 3) {
-        reactor_timer_destroy(t->timer); /* within its own call */
-        t->timer = NULL;
-    }
-}
-
-static void on_post(void *ctx)
-{
-    ((struct tally *)ctx)->posted++;
-}
-
-static void on_signal(void *ctx)
-{
-    ((struct tally *)ctx)->signals++;
-}
-
-static void on_ready(void *ctx)
-{
-    struct tally *t = ctx;
-    char byte;
-
-    if (read(t->fd, &byte, 1) == 1 && ++t->bytes == 2) {
-        reactor_watch_destroy(t->watch);
-        t->watch = NULL;
-    }
-}
-
-static void *post_many(void *ctx)
-{
-    struct tally *t = ctx;
-
-    for (int i = 0; i < 1000; i++)
-        reactor_post(t->reactor, on_post, t);
-    return NULL;
-}
-
-static void the_loop_serves_threads_timers_signals_and_descriptors(void **state)
-{
-    struct tally t = {0};
-    struct reactor_signal *signal;
-    struct err err = {0};
-    pthread_t threads[3];
-    int pipe_fds[2];
-
-    (void)state;
-    t.reactor = reactor_create(&err);
-    assert_non_null(t.reactor);
-    assert_true(reactor_here(t.reactor));
-    t.timer = reactor_timer_create(t.reactor, on_fire, &t);
-    reactor_timer_every(t.timer, 0.001);
-    signal = reactor_signal_create(t.reactor, SIGUSR1, on_signal, &t, &err);
-    assert_non_null(signal);
-    assert_int_equal(pipe(pipe_fds), 0);
-    t.fd = pipe_fds[0];
-    t.watch = reactor_watch_create(t.reactor, t.fd, on_ready, &t);
-    assert_int_equal(write(pipe_fds[1], "abc", 3), 3);
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, post_many, &t), 0);
-    raise(SIGUSR1);
-    while (t.fired < 3 || t.posted < 3000 || t.signals < 1 || t.bytes < 2)
-        reactor_step(t.reactor, 1);
-    for (int i = 0; i < 3; i++)
-        pthread_join(threads[i], NULL);
-    assert_int_equal(t.fired, 3);
-    assert_int_equal(t.bytes, 2);
-    reactor_stop(t.reactor); /* before it runs: it does not hang */
-    assert_int_equal(reactor_run(t.reactor, &err), 0);
-    reactor_signal_destroy(signal);
-    close(pipe_fds[0]);
-    close(pipe_fds[1]);
-    reactor_destroy(t.reactor);
-}
-
-static void work(void *ctx)
-{
-    ((struct tally *)ctx)->worked++;
-}
-
-static void worked(void *ctx)
-{
-    ((struct tally *)ctx)->done++;
-}
-
-static void workers_finish_what_they_were_given(void **state)
-{
-    struct tally t = {0};
-    struct workers *w;
-    struct err err = {0};
-    int given = 0;
-
-    (void)state;
-    t.reactor = reactor_create(&err);
-    w = workers_create(t.reactor, "test", 3, 50, &err);
-    assert_non_null(w);
-    while (given < 200) {
-        if (workers_run(w, work, worked, &t, &err) == 0) {
-            given++;
-        } else {
-            assert_int_equal(err.code, ERR_LIMIT);
-            reactor_step(t.reactor, 0.01);
-        }
-    }
-    workers_destroy(w);
-    assert_int_equal(t.done, 200); /* all heard of, also those that were not begun */
-    assert_true(t.worked <= 200);
-    reactor_destroy(t.reactor);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,8 +301,6 @@ int main(void)
         cmocka_unit_test(tokens_are_known_by_their_digest),
         cmocka_unit_test(the_kernel_tells_who_is_there),
         cmocka_unit_test(buckets_fill_again_and_are_bounded),
-        cmocka_unit_test(the_loop_serves_threads_timers_signals_and_descriptors),
-        cmocka_unit_test(workers_finish_what_they_were_given),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

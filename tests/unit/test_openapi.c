@@ -351,7 +351,7 @@ static void malformed_bodies_are_refused_by_both(void **state)
         {&api_measurements, "{\"job\":0,\"samples\":[{\"at_s\":1,\"window_s\":1}]}"},
         {&api_measurements, "{\"job\":7,\"samples\":[{\"at_s\":1,\"window_s\":0}]}"},
         {&api_measurements, "{\"job\":7,\"samples\":[{\"at_s\":1}]}"},
-        {&api_policy_update, "{\"share\":5}"},
+        {&api_policy_update, "{\"share\":3}"},
         {&api_policy_update, "{\"confidence\":1}"},
         {&api_quota, "{\"max_jobs\":\"many\"}"},
         {&api_token_request, "{\"user\":\"ada\"}"},

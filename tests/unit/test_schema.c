@@ -92,6 +92,30 @@ static void a_step_that_fails_is_undone(void **state)
     assert_int_equal(number("SELECT count(*) FROM a"), 0);
 }
 
+/* What was measured before there was a latency to store has none. */
+static void a_store_of_the_first_schema_gains_latency(void **state)
+{
+    static const char *before[] = {NULL, "INSERT INTO measurements (job, attempt, device,"
+                                         " at_s, window_s, out_of_memory)"
+                                         " VALUES (1, 1, '', 5, 1, 0)"};
+    int from = -1;
+    struct db *db;
+
+    (void)state;
+    before[0] = schema_steps[0];
+    assert_int_equal(migrate(before, 1, &from), 0);
+    assert_int_equal(db_open(&db, path, DB_WRITE, NULL, &err), 0);
+    assert_int_equal(db_exec(db, before[1], &err), 0);
+    db_close(db);
+    assert_int_equal(migrate(schema_steps, schema_version, &from), 0);
+    assert_int_equal(from, 1);
+    assert_int_equal(number("SELECT count(*) FROM measurements WHERE latency_s IS NULL"),
+                     1);
+    assert_int_equal(number("SELECT count(timed_s) + count(latency_sum) +"
+                            " count(latency_high) FROM measurement_hours"),
+                     0);
+}
+
 static void newer_is_refused(void **state)
 {
     int from = -1;
@@ -122,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(takes_the_missing_steps_only),
         TEST(a_step_that_fails_is_undone),
+        TEST(a_store_of_the_first_schema_gains_latency),
         TEST(newer_is_refused),
         TEST(a_reader_refuses_what_is_older),
     };

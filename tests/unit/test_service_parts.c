@@ -53,11 +53,84 @@ static void use_counts_what_has_devices(void **state)
     }
     assert_int_equal(records_use(r, "ada").jobs, 2);
     assert_int_equal(records_use(r, "ada").running, 0);
-    records_get(r, 1)->phase = PHASE_RUNNING;
-    records_get(r, 2)->phase = PHASE_ENDED;
+    records_set_phase(r, records_get(r, 1), PHASE_RUNNING);
+    records_set_phase(r, records_get(r, 2), PHASE_ENDED);
     assert_int_equal(records_use(r, "ada").running, 1);
     assert_int_equal(records_use(r, "ada").gpus, 2);
     assert_int_equal(records_use(r, "nobody").jobs, 0);
+    records_destroy(r);
+}
+
+/* A job that ended and lives again has an old id. */
+static void records_stay_in_order_when_an_old_job_comes_back(void **state)
+{
+    struct records *r = records_create();
+    struct store_job old = stored(2, "bob", NULL);
+    struct record *const *all;
+    size_t count;
+
+    (void)state;
+    for (uint64_t id = 5; id <= 9; id++) {
+        struct store_job job = stored(id, "ada", NULL);
+
+        records_add(r, &job);
+    }
+    records_add(r, &old);
+    all = records_all(r, &count);
+    assert_int_equal(count, 6);
+    assert_int_equal(all[0]->id, 2);
+    records_drop(r, records_get(r, 2));
+    all = records_all(r, &count);
+    assert_int_equal(count, 5);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(all[i]->id, 5 + i);
+    records_destroy(r);
+}
+
+static void check_counts(const struct records *r, int waiting, int held, int over,
+                         int ahead, size_t busy)
+{
+    struct records_counts counts = records_counts(r);
+    size_t count;
+
+    records_busy(r, &count);
+    assert_int_equal(counts.waiting, waiting);
+    assert_int_equal(counts.held, held);
+    assert_int_equal(counts.over_quota, over);
+    assert_int_equal(records_ahead(r, -1000), ahead);
+    assert_int_equal(count, busy);
+}
+
+static void records_count_what_waits_and_what_has_devices(void **state)
+{
+    struct records *r = records_create();
+    struct store_job first = stored(1, "ada", NULL), second = stored(2, "ada", NULL);
+    struct record *a, *b;
+
+    (void)state;
+    second.request.job.priority = 7;
+    a = records_add(r, &first);
+    b = records_add(r, &second);
+    check_counts(r, 0, 0, 0, 2, 0); /* pending ones are ahead of others already */
+    records_set_phase(r, a, PHASE_WAITING);
+    records_set_phase(r, b, PHASE_WAITING);
+    check_counts(r, 2, 0, 0, 2, 0);
+    assert_int_equal(records_ahead(r, 7), 1);
+    records_set_held(r, a, true);
+    check_counts(r, 1, 1, 0, 1, 0);
+    records_set_over_quota(r, b, true);
+    check_counts(r, 1, 1, 1, 0, 0);
+    records_set_over_quota(r, b, false);
+    first.request.job.priority = 9;
+    records_set_request(r, b, &first.request);
+    assert_int_equal(records_ahead(r, 8), 1);
+    records_set_phase(r, b, PHASE_COMMITTING);
+    check_counts(r, 0, 1, 0, 0, 1);
+    records_set_phase(r, b, PHASE_RUNNING);
+    check_counts(r, 0, 1, 0, 0, 1);
+    records_drop(r, b);
+    records_drop(r, a);
+    check_counts(r, 0, 0, 0, 0, 0);
     records_destroy(r);
 }
 
@@ -226,6 +299,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_found_by_id_and_by_key_of_their_user),
+        cmocka_unit_test(records_stay_in_order_when_an_old_job_comes_back),
+        cmocka_unit_test(records_count_what_waits_and_what_has_devices),
         cmocka_unit_test(use_counts_what_has_devices),
         cmocka_unit_test(memory_keeps_a_cell_once_and_follows_it),
         cmocka_unit_test(memory_is_bounded_and_forgets_the_oldest),

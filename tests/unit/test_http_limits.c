@@ -1,0 +1,239 @@
+/* test_http_limits.c - size, time, number and pace of what clients may do to a server */
+#include "support/http_things.h"
+
+static void limits_hold(void **state)
+{
+    struct server_config config = plain;
+    struct str text = {0};
+    struct http_case c;
+
+    (void)state;
+    config.limits =
+        (struct server_limits){.head_bytes = 1000, .body_bytes = 500, .connections = 2};
+    start(&c, &config);
+    str_add(&text, "GET /things/7 HTTP/1.1\r\n" HOST "A: ");
+    while (text.length < 3000)
+        str_add(&text, "xxxxxxxxxx");
+    expect(&c, str_text(&text), 431, "{\"error\":{\"code\":\"limit\"");
+    str_clear(&text);
+    str_add(&text, "POST /things HTTP/1.1\r\n" HOST "Content-Length: 200000\r\n\r\n");
+    while (text.length < 200000)
+        str_add(&text, "xxxxxxxxxx");
+    expect(&c, str_text(&text), 413, "{\"error\":{\"code\":\"limit\"");
+    str_fini(&text);
+    finish(&c);
+}
+
+static void connections_are_limited(void **state)
+{
+    struct server_config config = plain;
+    struct str heard = {0};
+    struct http_case c;
+    int first, second, third;
+
+    (void)state;
+    config.limits.connections = 2;
+    start(&c, &config);
+    first = http_case_connect(&c);
+    http_case_say(first, "GET /things/1 HTTP/1.1\r\n" HOST "\r\n");
+    http_case_hear_text(first, &heard, "\"id\":\"1\"");
+    second = http_case_connect(&c);
+    http_case_say(second, "GET /things/2 HTTP/1.1\r\n" HOST "\r\n");
+    http_case_hear_text(second, &heard, "\"id\":\"2\"");
+    third = http_case_connect(&c);
+    str_clear(&heard);
+    http_case_hear_all(third, &heard);
+    assert_int_equal(http_case_status(str_text(&heard)), 503);
+    assert_int_equal(strlen(http_case_body(str_text(&heard))), 70);
+    close(third);
+    close(second);
+    close(first);
+    str_fini(&heard);
+    finish(&c);
+}
+
+static void slow_clients_are_told_and_closed(void **state)
+{
+    struct server_config config = plain;
+    struct str heard = {0};
+    struct http_case c;
+    int fd;
+
+    (void)state;
+    config.limits = (struct server_limits){
+        .head_s = 0.05, .body_s = 0.05, .answer_s = 0.05, .idle_s = 0.2};
+    start(&c, &config);
+    fd = http_case_connect(&c);
+    http_case_say(fd, "GET /things/1 HTT");
+    http_case_hear_all(fd, &heard);
+    assert_int_equal(http_case_status(str_text(&heard)), 408);
+    close(fd);
+    str_clear(&heard);
+    fd = http_case_connect(&c);
+    http_case_say(fd, "POST /things HTTP/1.1\r\n" HOST "Content-Length: 9\r\n\r\n{");
+    http_case_hear_all(fd, &heard);
+    assert_int_equal(http_case_status(str_text(&heard)), 408);
+    close(fd);
+    str_clear(&heard);
+    fd = http_case_connect(&c);
+    http_case_say(fd, "GET /park HTTP/1.1\r\n" HOST "\r\n");
+    http_case_hear_all(fd, &heard);
+    assert_int_equal(http_case_status(str_text(&heard)), 503);
+    assert_non_null(strstr(str_text(&heard), "\"timeout\""));
+    close(fd);
+    str_clear(&heard);
+    fd = http_case_connect(&c);
+    http_case_hear_all(fd, &heard); /* says nothing, is closed without a word */
+    assert_int_equal(heard.length, 0);
+    close(fd);
+    http_case_stop(&c);
+    answer_late(parked); /* the handler's answer comes after all, into the void */
+    str_fini(&heard);
+    finish(&c);
+}
+
+static void a_client_that_left_does_no_harm(void **state)
+{
+    struct http_case c;
+    int fd;
+
+    (void)state;
+    start(&c, &plain);
+    parked_gone = 0;
+    fd = http_case_connect(&c);
+    http_case_say(fd, "GET /slow HTTP/1.1\r\n" HOST "\r\n");
+    while (handled < 1)
+        usleep(1000);
+    close(fd);
+    while (parked_gone < 1)
+        usleep(1000);
+    expect(&c, "GET /things/3 HTTP/1.1\r\n" HOST "\r\n", 200, "\"id\":\"3\"");
+    /* And the other way round: the server goes, the handler answers later. */
+    fd = http_case_connect(&c);
+    http_case_say(fd, "GET /park HTTP/1.1\r\n" HOST "\r\n");
+    while (handled < 3)
+        usleep(1000);
+    http_case_stop(&c);
+    server_destroy(c.server);
+    c.server = NULL;
+    answer_late(parked);
+    close(fd);
+    finish(&c);
+}
+
+static void stop_drain(void *ctx)
+{
+    reactor_stop(ctx);
+}
+
+static void begin_drain(void *ctx)
+{
+    struct http_case *c = ctx;
+
+    server_drain(c->server, 10, stop_drain, c->reactor);
+}
+
+static void draining_finishes_what_was_begun(void **state)
+{
+    struct str heard = {0};
+    struct http_case c;
+    struct server_stats stats;
+    int busy, idle;
+
+    (void)state;
+    start(&c, &plain);
+    idle = http_case_connect(&c);
+    busy = http_case_connect(&c);
+    http_case_say(busy, "GET /slow HTTP/1.1\r\n" HOST "\r\n");
+    while (handled < 1)
+        usleep(1000);
+    reactor_post(c.reactor, begin_drain, &c);
+    http_case_hear_all(busy, &heard);
+    assert_non_null(strstr(str_text(&heard), "{\"gone\":false}"));
+    assert_non_null(strstr(str_text(&heard), "Connection: close\r\n"));
+    assert_false(http_case_hear(idle, &heard));
+    close(busy);
+    close(idle);
+    pthread_join(c.thread, NULL);
+    c.running = false;
+    server_stats(c.server, &stats);
+    assert_int_equal(stats.connections, 0);
+    assert_int_equal(access(c.socket, F_OK), -1);
+    str_fini(&heard);
+    finish(&c);
+}
+
+static void too_many_requests_have_to_wait(void **state)
+{
+    struct server_config config = plain;
+    struct str text = {0};
+    struct http_case c;
+    char *answer;
+
+    (void)state;
+    config.auth.anonymous_role = AUTH_VIEWER;
+    config.limits.requests_per_s = 0.001;
+    config.limits.burst = 3;
+    http_case_make(&c, &config);
+    assert_int_equal(
+        server_listen_tcp(c.server, &(struct server_tcp){.address = "127.0.0.1:0"}, NULL),
+        0);
+    http_case_start(&c);
+    for (int i = 0; i < 4; i++) {
+        int fd = http_case_connect_tcp(server_port(c.server, 0));
+
+        str_clear(&text);
+        http_case_say(fd, "GET /things/1 HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n");
+        http_case_hear_all(fd, &text);
+        close(fd);
+        assert_int_equal(http_case_status(str_text(&text)), i < 3 ? 200 : 429);
+    }
+    answer = str_take(&text);
+    assert_non_null(strstr(answer, "Retry-After: "));
+    free(answer);
+    http_case_end(&c);
+}
+
+static void nobody_takes_all_connections(void **state)
+{
+    struct server_config config = plain;
+    struct str heard = {0};
+    struct http_case c;
+    int fds[3];
+
+    (void)state;
+    config.auth.anonymous_role = AUTH_VIEWER;
+    config.limits.connections = 8;
+    http_case_make(&c, &config);
+    assert_int_equal(
+        server_listen_tcp(c.server, &(struct server_tcp){.address = "127.0.0.1:0"}, NULL),
+        0);
+    http_case_start(&c);
+    for (int i = 0; i < 3; i++) {
+        fds[i] = http_case_connect_tcp(server_port(c.server, 0));
+        str_clear(&heard);
+        http_case_say(fds[i], "GET /things/1 HTTP/1.1\r\n" HOST "\r\n");
+        http_case_hear_text(fds[i], &heard, "\r\n\r\n{");
+        assert_int_equal(http_case_status(str_text(&heard)), i < 2 ? 200 : 503);
+    }
+    expect(&c, "GET /things/1 HTTP/1.1\r\n" HOST "\r\n", 200, NULL); /* others may */
+    for (int i = 0; i < 3; i++)
+        close(fds[i]);
+    str_fini(&heard);
+    http_case_end(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(connections_are_limited),
+        cmocka_unit_test(slow_clients_are_told_and_closed),
+        cmocka_unit_test(a_client_that_left_does_no_harm),
+        cmocka_unit_test(draining_finishes_what_was_begun),
+        cmocka_unit_test(too_many_requests_have_to_wait),
+        cmocka_unit_test(nobody_takes_all_connections),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
