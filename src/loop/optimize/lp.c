@@ -168,7 +168,7 @@ bool lp_solve(struct lp *lp, enum lp_method method, double limit_s)
     else if (again)
         Clp_dual(lp->model, 0);
     else if (method == LP_DUAL)
-        Clp_initialDualSolve(lp->model);
+        Clp_dual(lp->model, 0); /* presolve takes longer than it saves */
     else if (method == LP_PRIMAL)
         Clp_initialPrimalSolve(lp->model);
     else
