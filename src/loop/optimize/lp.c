@@ -126,6 +126,7 @@ static void load(struct lp *lp)
 {
     lp->model = Clp_newModel();
     Clp_setLogLevel(lp->model, 0);
+    Clp_scaling(lp->model, 0); /* ones, and a few twos */
     Clp_loadProblem(lp->model, lp_columns(lp), lp_rows(lp), lp->start.items,
                     lp->index.items, lp->value.items, lp->column_low.items,
                     lp->column_high.items, lp->cost.items, lp->row_low.items,
