@@ -57,7 +57,7 @@ bool chain_break(struct chain *c, int record, int seated)
     if (c->broken_count == c->broken_most || ++c->steps > c->end)
         return false;
     c->broken[c->broken_count++] = record;
-    c->gain += search_excess(c->s, record);
+    c->gain += c->sits[r->task[0]].excess;
     if (r->type >= 0)
         c->use[r->type]--;
     for (int e = 0; e < 2; e++)
@@ -74,7 +74,7 @@ void chain_mend(struct chain *c, int seated)
     int record = c->broken[--c->broken_count];
     const struct search_record *r = &c->s->records[record];
 
-    c->gain -= search_excess(c->s, record);
+    c->gain -= c->sits[r->task[0]].excess;
     if (r->type >= 0)
         c->use[r->type]++;
     for (int e = 0; e < 2; e++)
@@ -172,13 +172,46 @@ void chain_take_back(struct chain *c, const struct chains_place *place)
     c->gain += (double)place->reduced;
 }
 
+/* Is what there is to gain used up before the task has a seat?  Its list is sorted. */
+static bool too_dear(const struct chain *c, int task, double gain)
+{
+    return c->lists->count[task] == 0 ||
+           (double)c->lists->places[(size_t)task * CHAINS_LIST].reduced >=
+               gain + c->bonus - CHAIN_MIN_SAVING;
+}
+
+/* Does seating x there, with whoever has to get up then, leave anything to go on with?
+ * Most seats do not, and are not tried. */
+static bool leads_on(const struct chain *c, const struct chains_place *place)
+{
+    double gain = c->gain - (double)place->reduced;
+    int next = -1;
+
+    if (place->mate >= 0 && !c->taken[place->mate]) {
+        gain += c->sits[place->mate].excess;
+        next = c->sits[place->mate].other;
+    }
+    if (next < 0 && c->loose_count > 0) {
+        next = c->loose[c->loose_count - 1];
+        if (next == place->mate) /* seated as well */
+            next = c->loose_count > 1 ? c->loose[c->loose_count - 2] : -1;
+    }
+    return next < 0 || !too_dear(c, next, gain);
+}
+
 /* Seat the loose task x (taken off the list already) at this place, and go on. */
 static bool seat(struct chain *c, int x, const struct chains_place *place)
 {
-    int mate = place->mate, at = mate >= 0 ? find_loose(c, mate) : -1;
-    bool breaks = mate >= 0 && at < 0;
+    int mate = place->mate, at = -1;
+    bool breaks = mate >= 0 && !c->taken[mate];
 
-    if (breaks && (c->taken[mate] || !chain_break(c, c->s->place[mate], mate)))
+    if (mate >= 0 && !breaks && (at = find_loose(c, mate)) < 0)
+        return false;
+    if (!leads_on(c, place)) {
+        c->steps += breaks && c->broken_count < c->broken_most;
+        return false;
+    }
+    if (breaks && !chain_break(c, c->sits[mate].record, mate))
         return false;
     if (at >= 0)
         c->loose[at] = c->loose[--c->loose_count];
@@ -255,6 +288,20 @@ void chain_begin(struct chain *c)
     memcpy(c->use, c->s->used, sizeof(c->use));
 }
 
+static void note_seats(struct chain *c)
+{
+    const struct search *s = c->s;
+
+    for (int r = 0; r < s->count; r++) {
+        const struct search_record *rec = &s->records[r];
+        double excess = search_excess(s, r);
+
+        for (int e = 0; e < 2; e++)
+            if (rec->type != SEARCH_FREE && rec->task[e] >= 0)
+                c->sits[rec->task[e]] = (struct chain_sits){excess, r, rec->task[!e]};
+    }
+}
+
 /* One start; true when a move was made. */
 static bool try_record(struct chain *c, int record)
 {
@@ -262,8 +309,10 @@ static bool try_record(struct chain *c, int record)
 
     chain_begin(c);
     moved = c->effort->paths ? paths_from(c, record) : start(c, record);
-    if (moved)
+    if (moved) {
         memset(c->taken, 0, (size_t)c->s->w->tasks * sizeof(bool));
+        note_seats(c);
+    }
     return moved;
 }
 
@@ -276,6 +325,8 @@ long chains_from(struct search *s, const struct chains_lists *lists, const int *
     assert(effort->broken <= CHAIN_MOST);
     c.taken = arena_array(s->w->arena, bool, s->w->tasks + 1);
     memset(c.taken, 0, (size_t)s->w->tasks * sizeof(bool));
+    c.sits = arena_array(s->w->arena, struct chain_sits, s->w->tasks + 1);
+    note_seats(&c);
     for (int x = 0; x < count && c.steps < effort->steps; x++) {
         int r = s->place[tasks[x]];
 

@@ -7,6 +7,13 @@
 #define CHAIN_MOST       32   /* devices one can break up */
 #define CHAIN_MIN_SAVING 1e-3 /* watts */
 
+/* How a task sits, as the placement has it while a chain is in the making. */
+struct chain_sits {
+    double excess; /* of its record */
+    int record;
+    int other; /* who shares with it; -1: nobody */
+};
+
 struct chain {
     struct search *s;
     const struct chains_lists *lists;
@@ -24,6 +31,7 @@ struct chain {
     int use[PROBLEM_MAX_TYPES]; /* devices in use as the chain has it */
     double gain;                /* excess broken up less reduced cost put in its place */
     bool *taken;                /* (tasks) has part in the chain */
+    struct chain_sits *sits;    /* (tasks) */
 };
 
 /* An empty chain on the placement as it is; taken must be all false. */

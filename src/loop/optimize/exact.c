@@ -10,14 +10,21 @@
 #include <string.h>
 
 #define ROOT_ITERATIONS 4000
-#define POLISH_STEPS    1150000 /* with one type and 80 tasks; dearer with more */
-/* From so many tasks on one start is not enough: the first gets a part of the steps, each
- * of the others another. */
-#define SEVERAL_TASKS 60
-#define FIRST_PART    0.4
-#define MORE_STARTS   3
-#define MORE_PART     0.2
-#define SHAKE         0.9 /* how much less than its value a column may be taken for */
+/* Steps of chains that a case may take in all; an iteration of the LP counts for some.
+ * However hard the case, its time has an end. */
+#define EFFORT       900000
+#define AN_ITERATION 1000
+#define LEAST_EFFORT 300000  /* that is left for chains and the polish in any case */
+#define POLISH_STEPS 1500000 /* with one type; dearer with more */
+/* One start is not enough: the first gets a part of the steps, each of the others
+ * another, until so many have ended where the best did. */
+#define FIRST_PART  0.3
+#define MORE_PART   0.1
+#define AGREED      3
+#define BRIEF       30000 /* steps of chains before the polish of another start */
+#define SAME        1e-7  /* of the cost */
+#define CHAINS_PART 0.4   /* of what is left that one kind of chains may take */
+#define SHAKE       0.9   /* how much less than its value a column may be taken for */
 
 struct exact {
     struct search *s;
@@ -147,24 +154,32 @@ static bool proven_within(const struct exact *e, double part)
 }
 
 static const struct chains_effort quick = {.broken = 6, .a_start = 1500, .steps = 60000};
+static const struct chains_effort brief = {.broken = 6, .a_start = 1500, .steps = BRIEF};
 static const struct chains_effort deep = {.broken = 8, .a_start = 15000, .steps = 100000};
 static const struct chains_effort far_ones = {
     .broken = 6, .a_start = 4000, .steps = 200000, .allow = 5, .paths = true};
 
-/* Tear open and put together again.  Larger cases end in different places from different
- * starts, so these get several. */
-static void polish(struct exact *e, const struct chains_lists *lists)
+/* Tear open and put together again, from several starts: these end in different places
+ * where it is hard, and in the same one where there is nothing left to find. */
+static void polish(struct exact *e, const struct chains_lists *lists, long most)
 {
     const struct work *w = e->s->w;
-    double steps = POLISH_STEPS / (double)w->types * fmax(0.8, fmin(2, 80.0 / w->tasks));
+    double steps = fmin(POLISH_STEPS / (double)w->types, (double)most);
     double enough = e->m.bound + EXACT_TOLERANCE * fabs(e->m.bound);
-    int more = w->tasks >= SEVERAL_TASKS ? MORE_STARTS : 0;
+    double spent =
+        (double)polish_run(e->s, &e->hints, lists, (long)(FIRST_PART * steps), enough);
 
-    polish_run(e->s, &e->hints, lists, (long)(steps * (more ? FIRST_PART : 1)), enough);
-    for (int i = 0; i < more && !proven_within(e, EXACT_ENOUGH); i++) {
+    for (int agreed = 0; spent < steps && agreed < AGREED;) {
+        if (proven_within(e, EXACT_ENOUGH))
+            return;
         round_values(e, SHAKE);
-        chains_run(&e->other, lists, &quick);
-        polish_run(&e->other, &e->hints, lists, (long)(MORE_PART * steps), enough);
+        spent += (double)chains_run(&e->other, lists, &brief);
+        spent += (double)polish_run(&e->other, &e->hints, lists,
+                                    (long)(MORE_PART * steps), enough);
+        if (fabs(e->other.cost - e->s->cost) < SAME * e->scale)
+            agreed++;
+        else if (e->other.cost < e->s->cost)
+            agreed = 0;
         adopt(e);
     }
 }
@@ -176,17 +191,23 @@ static void improve(struct exact *e)
     static const struct chains_effort *const efforts[] = {&quick, &far_ones, &deep};
     struct search *s = e->s;
     struct chains_lists lists;
+    long left = EFFORT - AN_ITERATION * lp_iterations(e->m.lp);
 
+    if (left < LEAST_EFFORT)
+        left = LEAST_EFFORT;
     chains_list(&lists, s, s->cost - e->m.plain);
     for (int x = 0; x < 3; x++) {
-        chains_run(s, &lists, efforts[x]);
+        struct chains_effort effort = *efforts[x];
+
+        effort.steps = (long)fmin((double)effort.steps, CHAINS_PART * (double)left);
+        left -= chains_run(s, &lists, &effort);
         if (proven_within(e, EXACT_TOLERANCE))
             return;
     }
     if (proven_within(e, EXACT_ENOUGH))
         return;
     list_partners(e);
-    polish(e, &lists);
+    polish(e, &lists, left);
 }
 
 void exact_run(struct search *s, struct lp *lp, const double *worth, double *bound)

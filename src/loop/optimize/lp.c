@@ -126,6 +126,7 @@ static void load(struct lp *lp)
 {
     lp->model = Clp_newModel();
     Clp_setLogLevel(lp->model, 0);
+    Clp_scaling(lp->model, 0); /* ones, and a few twos */
     Clp_loadProblem(lp->model, lp_columns(lp), lp_rows(lp), lp->start.items,
                     lp->index.items, lp->value.items, lp->column_low.items,
                     lp->column_high.items, lp->cost.items, lp->row_low.items,
@@ -168,7 +169,7 @@ bool lp_solve(struct lp *lp, enum lp_method method, double limit_s)
     else if (again)
         Clp_dual(lp->model, 0);
     else if (method == LP_DUAL)
-        Clp_initialDualSolve(lp->model);
+        Clp_dual(lp->model, 0); /* presolve takes longer than it saves */
     else if (method == LP_PRIMAL)
         Clp_initialPrimalSolve(lp->model);
     else

@@ -9,12 +9,12 @@
 #include <string.h>
 
 #define FIRST_A_TASK 6  /* columns of least reduced cost to begin with */
-#define NEW_A_TASK   3  /* priced in at a time */
+#define NEW_A_TASK   6  /* priced in at a time */
 #define ROOM_A_TASK  64 /* columns there can be */
 #define SAVES        1e-4
 #define ROUNDS       60
 #define WORTH_A_CUT  3e-5 /* of the bound; less is no progress */
-#define MAX_IDLE     2    /* rounds of cuts without progress */
+#define MAX_IDLE     1    /* rounds of cuts without progress */
 
 static size_t cell(const struct master *m, int type, int i, int j)
 {

@@ -1,10 +1,13 @@
 /* near.c - see near.h */
 #include "loop/optimize/near.h"
 
+#include "loop/optimize/partners.h"
+
 #include <math.h>
 
 #define STRAY 4  /* records at random beside the near ones */
 #define SWEEP 64 /* tasks swept over count as one evaluation of a move */
+#define FIND  4  /* and partners found by the index as so many */
 
 /* What each class offers the task at hand, a variant after the other. */
 struct offers {
@@ -55,6 +58,12 @@ static float best_offer(const struct search *s, const struct offers *o, int j)
     return best;
 }
 
+/* What its record costs beyond its worth is there to be saved. */
+static float worth_and_excess(const struct search *s, int i)
+{
+    return (float)(s->worth[i] + search_excess(s, s->place[i]));
+}
+
 int near_partners(struct search *s, int i, int most, int *partners)
 {
     const struct work *w = s->w;
@@ -75,8 +84,7 @@ int near_partners(struct search *s, int i, int most, int *partners)
         cost = best_offer(s, &o, j);
         if (cost >= WORK_NEVER)
             continue;
-        /* What its record costs beyond its worth is there to be saved. */
-        cost -= (float)(s->worth[j] + search_excess(s, s->place[j]));
+        cost -= worth_and_excess(s, j);
         if (!(cost < limit))
             continue;
         if (count < most)
@@ -94,6 +102,55 @@ int near_partners(struct search *s, int i, int most, int *partners)
     return count;
 }
 
+struct near_index {
+    struct partners partners;
+    int *at; /* (tasks) column of each; -1: does not share */
+};
+
+void near_index_tasks(struct search *s)
+{
+    const struct work *w = s->w;
+    struct near_index *x = arena_array(w->arena, struct near_index, 1);
+    int *order = arena_array(w->arena, int, w->tasks + 1);
+
+    x->at = arena_array(w->arena, int, w->tasks + 1);
+    for (int i = 0; i < w->tasks; i++)
+        x->at[i] = -1;
+    work_order(w, order);
+    partners_init(&x->partners, w, w->tasks + 1);
+    partners_load(&x->partners, order, 0, 1);
+    for (int y = 0; y < x->partners.count; y++) {
+        int i = x->partners.members[y];
+
+        x->at[i] = y;
+        x->partners.pi[y] = worth_and_excess(s, i);
+    }
+    s->index = x;
+}
+
+static void refresh_index(const struct search *s, const int *tasks)
+{
+    for (int e = 0; e < 2; e++)
+        if (s->index && tasks[e] >= 0 && s->index->at[tasks[e]] >= 0)
+            s->index->partners.pi[s->index->at[tasks[e]]] = worth_and_excess(s, tasks[e]);
+}
+
+static int find_partners(struct search *s, int i, int most, int *partners)
+{
+    struct partners_one best[NEAR_MOST];
+    int count;
+
+    if (!s->index)
+        return near_partners(s, i, most, partners);
+    s->evaluations += FIND;
+    if (s->index->at[i] < 0)
+        return 0;
+    count = partners_find(&s->index->partners, s->index->at[i], most, best);
+    for (int q = 0; q < count; q++)
+        partners[q] = s->index->partners.members[best[q].at];
+    return count;
+}
+
 bool near_best(struct search *s, int record, int most)
 {
     struct search_move best = {.delta = -1e-4};
@@ -106,7 +163,7 @@ bool near_best(struct search *s, int record, int most)
         with = -1;
     for (int e = 0; e < 2 && rec.task[e] >= 0; e++) {
         int partners[NEAR_MOST];
-        int count = near_partners(s, rec.task[e], most, partners);
+        int count = find_partners(s, rec.task[e], most, partners);
 
         for (int q = 0; q < count; q++)
             if (s->place[partners[q]] != record &&
@@ -123,5 +180,7 @@ bool near_best(struct search *s, int record, int most)
     if (with < -1)
         return false;
     search_apply(s, record, with, &best);
+    refresh_index(s, best.x);
+    refresh_index(s, best.y);
     return true;
 }

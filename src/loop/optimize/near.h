@@ -14,6 +14,10 @@
  * `most` (up to NEAR_MOST); returns how many. */
 int near_partners(struct search *s, int i, int most, int *partners);
 
+/* Keep all tasks of s in order for near_best(), which is faster then; in w's arena. Until
+ * s->index is NULL again only near_best() may change s, and worth and prices stay. */
+void near_index_tasks(struct search *s);
+
 /* Like search_best(), against the records of near partners and a few at random. */
 bool near_best(struct search *s, int record, int most);
 

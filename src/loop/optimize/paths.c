@@ -62,11 +62,11 @@ static bool on_the_way(const struct paths *p, int task, int record)
         int before = p->labels[task].from;
         int mate = place_of(p, before, p->labels[task].place)->mate;
 
-        if (p->c->s->place[mate] == record || ++length >= LENGTH)
+        if (p->c->sits[mate].record == record || ++length >= LENGTH)
             return true;
         task = before;
     }
-    return p->c->s->place[task] == record;
+    return p->c->sits[task].record == record;
 }
 
 static void note_end(struct paths *p, double gain, int from, int place)
@@ -84,26 +84,29 @@ static void note_end(struct paths *p, double gain, int from, int place)
 /* Seat the loose task x at its place q: an end, or somebody else is loose. */
 static void relax(struct paths *p, int x, int q, double gain)
 {
-    const struct search *s = p->c->s;
-    int mate = place_of(p, x, q)->mate, record, other;
+    const struct chain_sits *sits;
+    int mate = place_of(p, x, q)->mate;
 
     if (mate < 0 || mate == p->waiting) {
         note_end(p, gain, x, q);
         return;
     }
-    record = s->place[mate];
-    if (p->c->taken[mate] || on_the_way(p, x, record))
+    if (p->c->taken[mate])
         return;
-    other = s->records[record].task[s->records[record].task[0] == mate];
-    gain += search_excess(s, record);
-    if (other < 0) {
+    sits = &p->c->sits[mate];
+    gain += sits->excess;
+    if (sits->other >= 0 && gain <= p->labels[sits->other].gain + 1e-6)
+        return;
+    if (on_the_way(p, x, sits->record))
+        return;
+    if (sits->other < 0) {
         note_end(p, gain, x, q);
-    } else if (gain > p->labels[other].gain + 1e-6) {
-        p->labels[other].gain = gain;
-        p->labels[other].from = x;
-        p->labels[other].place = q;
-        push(p, other);
+        return;
     }
+    p->labels[sits->other].gain = gain;
+    p->labels[sits->other].from = x;
+    p->labels[sits->other].place = q;
+    push(p, sits->other);
 }
 
 static void walk(struct paths *p, int first)

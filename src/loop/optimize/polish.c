@@ -142,7 +142,7 @@ static double patience(double cost, long left, long all)
     return PATIENCE * fabs(cost) * part * part;
 }
 
-void polish_run(struct search *s, const struct polish_hints *hints,
+long polish_run(struct search *s, const struct polish_hints *hints,
                 const struct chains_lists *lists, long steps, double enough)
 {
     static const struct chains_effort short_ones = {
@@ -155,7 +155,7 @@ void polish_run(struct search *s, const struct polish_hints *hints,
     long spent = 0;
 
     if (s->w->tasks == 0)
-        return;
+        return 0;
     snapshot_init(&best, s);
     snapshot_init(&now, s);
     save(&best, s);
@@ -178,4 +178,5 @@ void polish_run(struct search *s, const struct polish_hints *hints,
     }
     load(&best, s);
     arena_release(s->w->arena, mark);
+    return spent;
 }

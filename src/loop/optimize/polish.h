@@ -16,8 +16,9 @@ struct polish_hints {
     int *count;    /* (tasks) */
 };
 
-/* Spends about this many steps of chains, fewer when the cost comes down to enough. */
-void polish_run(struct search *s, const struct polish_hints *hints,
+/* Spends about this many steps of chains, fewer when the cost comes down to enough;
+ * returns how many. */
+long polish_run(struct search *s, const struct polish_hints *hints,
                 const struct chains_lists *lists, long steps, double enough);
 
 #endif

@@ -228,12 +228,14 @@ long search_focus(struct search *s, long effort)
         if (s->records[r].type != SEARCH_FREE && search_excess(s, r) > MIN_EXCESS)
             order[count++] = (struct excess){search_excess(s, r), s->records[r].task[0]};
     qsort(order, count, sizeof(*order), largest_first);
+    near_index_tasks(s);
     for (size_t q = 0; q < count && s->evaluations < end; q++) {
         int r = s->place[order[q].task];
 
         if (r >= 0 && search_excess(s, r) > MIN_EXCESS)
             moves += near_best(s, r, NEAR_PARTNERS);
     }
+    s->index = NULL;
     arena_release(s->w->arena, mark);
     return moves;
 }

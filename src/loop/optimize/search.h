@@ -36,7 +36,8 @@ struct search {
     long evaluations;
     /* What tasks are worth at the prices (bound.h); NULL: not known.  With it, records
      * that cost no more than they are worth need not be looked at: no move can save. */
-    const double *worth; /* (tasks) */
+    const double *worth;      /* (tasks) */
+    struct near_index *index; /* near.h; NULL: none */
     /* Tasks put somewhere since the log was cleared, as far as there is room. */
     int log[SEARCH_LOG];
     int log_count;

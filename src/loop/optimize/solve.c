@@ -27,11 +27,12 @@
 #include <string.h>
 
 #define MAX_LP_COLUMNS 10000 /* beyond, sampling is faster than the class LP */
-#define BLOCK          1000  /* tasks among which all pairs are looked at */
-#define ONE_ROUND      1500  /* up to this many tasks one round of matching will do */
+#define BLOCK          2000  /* tasks among which all pairs are looked at */
+#define ONE_ROUND      2000  /* up to this many tasks one round of matching will do */
 #define POLISH_TASKS   150
 #define FOCUS_PASSES   6
 #define GOOD_GAP       5e-4
+#define POOR_GAP       8e-3 /* a start worse than this is held against another */
 #define WORTH_A_PASS   1e-4 /* of the bound; a pass that saves less is the last */
 #define FOCUS_EFFORT   20000
 #define BID_WATTS      1.0
@@ -184,7 +185,7 @@ static void choose_start(struct run *r)
     struct search other;
 
     search_unpark(&r->s);
-    if (r->plan.place_count == 0 || gap_on_types(r, &r->s) < GOOD_GAP)
+    if (r->plan.place_count == 0 || gap_on_types(r, &r->s) < POOR_GAP)
         return;
     search_init(&other, &r->w, &r->stairs, r->solver->seed);
     other.worth = r->proven;

@@ -19,7 +19,7 @@
 #define REPAIRS        4 /* records improved on the way */
 #define MORE_REPAIRS   6 /* while records are few; more than that gain nothing */
 #define FEW            2000
-#define NEAR           16   /* partners tried */
+#define NEAR           12   /* partners tried */
 #define MAX_LP_COLUMNS 8000 /* beyond, prices stay as they are */
 
 /* Worth of the tasks of one class at the load, by need: what a newcomer is worth. */
