@@ -132,7 +132,7 @@ static bool better_elsewhere(struct service *s, const struct job_status *status,
             (status->job.types_allowed && !(status->job.types_allowed >> t & 1)))
             continue;
         p = belief_alone(service_model(s), &status->job, t);
-        if (p.fits >= 0.5 && p.rate[0].value >= wanted)
+        if (p.fits >= BELIEF_FITS_LEAST && p.rate[0].value >= wanted)
             return true;
     }
     return false;

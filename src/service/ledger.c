@@ -84,7 +84,7 @@ void ledger_reference(struct service *s, struct record *r)
             (t != here && free_of_type(c, t) < status->job.devices))
             continue;
         p = belief_alone(service_model(s), &status->job, t);
-        if (p.fits < 0.5 || p.rate[0].value <= r->reference_rate)
+        if (p.fits < BELIEF_FITS_LEAST || p.rate[0].value <= r->reference_rate)
             continue;
         r->reference_rate = p.rate[0].value;
         r->reference_watts = p.watts.value;
@@ -100,17 +100,18 @@ static void alternative(struct service *s, struct json_out *out,
     double confidence =
         fmax(loop_settings(s->loop)->confidence, status->job.need.confidence);
     double now_s = service_now_s(s), watts = p.watts.value * status->job.devices;
-    bool fast = p.fits >= 0.5 && belief_at_confidence(&p.rate[0], confidence) >=
-                                     need_rate_now(status, now_s);
+    bool fast =
+        p.fits >= BELIEF_FITS_LEAST &&
+        belief_at_confidence(&p.rate[0], confidence) >= need_rate_now(status, now_s);
     bool is_free = free_of_type(c, type) >= status->job.devices;
     char text[160];
 
     snprintf(text, sizeof(text), "alone on %s: %.4g/s for %.0f W%s", c->types[type].name,
              p.rate[0].value, watts,
-             p.fits < 0.5 ? ", too little memory"
-             : !fast      ? ", below what it needs"
-             : !is_free   ? ", none free"
-                          : "");
+             p.fits < BELIEF_FITS_LEAST ? ", too little memory"
+             : !fast                    ? ", below what it needs"
+             : !is_free                 ? ", none free"
+                                        : "");
     json_out_begin_object(out);
     json_out_key_string(out, "type", c->types[type].name);
     json_out_key_string(out, "verdict",

@@ -83,7 +83,7 @@ static void try_alone(struct search *f, int type)
     struct prediction p = belief_alone(service_model(f->s), f->job, type);
     struct option o = {.type = type, .rate = p.rate[0], .watts = p.watts};
 
-    if (p.fits < 0.5 ||
+    if (p.fits < BELIEF_FITS_LEAST ||
         free_devices(f->s, type, &o.node, &o.wait_s) < f->job->devices + f->ahead)
         return;
     o.sure = belief_at_confidence(&o.rate, f->confidence);
@@ -107,8 +107,9 @@ static bool try_beside(struct search *f, int device)
     belief_predict(service_model(f->s), &where, &both);
     where.count = 1;
     belief_predict(service_model(f->s), &where, &alone);
-    if (both.fits < 0.5 || belief_at_confidence(&both.rate[0], f->confidence) <
-                               need_rate_now(other, service_now_s(f->s)))
+    if (both.fits < BELIEF_FITS_LEAST ||
+        belief_at_confidence(&both.rate[0], f->confidence) <
+            need_rate_now(other, service_now_s(f->s)))
         return true;
     o.rate = both.rate[1];
     o.sure = belief_at_confidence(&o.rate, f->confidence);
@@ -207,7 +208,7 @@ static void offer_gpus(struct search *f, struct quote *q)
                 free_devices(f->s, t, &node, &wait_s) < other.devices)
                 continue;
             p = belief_alone(service_model(f->s), &other, t);
-            if (p.fits < 0.5 ||
+            if (p.fits < BELIEF_FITS_LEAST ||
                 belief_at_confidence(&p.rate[0], f->confidence) < f->needed)
                 continue;
             o = add_offer(q, "other_gpus");

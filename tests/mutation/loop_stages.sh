@@ -93,7 +93,7 @@ optimize/greedy.c|s/fmax(in->settings->confidence, job->job.need.confidence)/0.5
 optimize/greedy.c|s/n->host_watts + cluster_idle_watts(in->cluster, node) - n->sleep_watts/0/
 optimize/greedy.c|s/cost -= in->settings->progress_watts/cost -= 0 * in->settings->progress_watts/
 optimize/greedy.c|s/cost += SHORTFALL_WATTS \*/cost += 0 */
-optimize/greedy.c|s/if (fits < FITS_LEAST)/if (0)/
+optimize/greedy.c|s/if (fits < BELIEF_FITS_LEAST)/if (0)/
 optimize/greedy.c|s/n->state == NODE_AWAKE ? 0 : 1/0/
 optimize/greedy.c|s/cost = p.watts.value/cost = 0 * p.watts.value/
 optimize/greedy.c|s/after - cost_before(c->greedy, in, device)/after/

@@ -15,7 +15,6 @@
 /* A node without jobs goes to sleep after this long: about what five wakes cost. */
 #define IDLE_BEFORE_SLEEP_S 300.0
 /* Below this belief in memory a place is not tried. */
-#define FITS_LEAST 0.5
 /* A place that breaks a requirement costs this much, more the further it falls short. */
 #define SHORTFALL_WATTS 1e5
 /* A job is left alone this long after it was placed: measurements need time to come in.
@@ -180,7 +179,7 @@ static bool greedy_score(void *ctx, const struct occupancy *o,
         return false; /* a gang's slowest device sets its pace: give it devices of its own
                        */
     after = cost_after(c, in, device, job, &fits);
-    if (fits < FITS_LEAST)
+    if (fits < BELIEF_FITS_LEAST)
         return false;
     /* The devices of a gang share the cost of their node. */
     *score = after - cost_before(c->greedy, in, device) +
@@ -228,7 +227,7 @@ static bool feasible_somewhere(const struct optimize_input *in,
         if (allowed && !(allowed >> t & 1))
             continue;
         p = belief_alone(in->model, &job->job, t);
-        if (p.fits >= FITS_LEAST &&
+        if (p.fits >= BELIEF_FITS_LEAST &&
             belief_at_confidence(&p.rate[0], confidence_of(in, job)) >=
                 need_rate_now(job, in->now_s))
             return true;

@@ -286,7 +286,7 @@ struct kinds_pair kinds_pair_on(struct kinds *k, int a, int b, int type)
         pair->hope[e] = (float)belief_at_confidence(&p.rate[e], KINDS_HOPE);
     }
     pair->watts = (float)p.watts.value;
-    if (p.fits < 0.5)
+    if (p.fits < BELIEF_FITS_LEAST)
         pair->rate[0] = pair->rate[1] = 0;
     k->known[at] = true;
     return turned(*pair, first != a);
@@ -306,7 +306,7 @@ bool kinds_group_on(struct kinds *k, const int *members, int count, int type, fl
         rate[e] = (float)belief_at_confidence(&p.rate[e],
                                               confidence_of(k, kinds_job(k, members[e])));
     *watts = (float)p.watts.value;
-    return p.fits >= 0.5;
+    return p.fits >= BELIEF_FITS_LEAST;
 }
 
 long kinds_asked(const struct kinds *k)

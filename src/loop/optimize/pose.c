@@ -1,6 +1,7 @@
 /* pose.c - see pose.h */
 #include "loop/optimize/pose.h"
 
+#include "loop/belief.h"
 #include "loop/cluster.h"
 #include "loop/need.h"
 #include "world/power.h"
@@ -8,7 +9,6 @@
 #include <math.h>
 
 #define CAP_STEPS   3    /* power limits tried beside none */
-#define FITS_LEAST  0.5  /* below this belief in memory a place is not tried */
 #define NEARLY_BEST 0.95 /* of the best rate, for jobs that no device satisfies */
 
 /* Moving and waking are paid once, the rest by the second: spread over this long. */
@@ -72,7 +72,7 @@ static double best_rate(const struct optimize_input *in, const struct kinds *kin
     for (int t = 0; t < in->cluster->type_count; t++) {
         const struct kinds_alone *a = kinds_alone_on(kinds, kinds_of(kinds, job), t);
 
-        if (a->fits >= FITS_LEAST && (allowed == 0 || allowed >> t & 1))
+        if (a->fits >= BELIEF_FITS_LEAST && (allowed == 0 || allowed >> t & 1))
             best = fmax(best, a->rate);
     }
     return best;
@@ -119,7 +119,7 @@ static void pose_alone(struct pose *x, int v, int k)
     bool capped = p->variants[v].cap_watts > 0;
 
     p->alone_rate[at] =
-        a->fits >= FITS_LEAST ? (float)(a->rate * (capped ? run.speed : 1)) : 0;
+        a->fits >= BELIEF_FITS_LEAST ? (float)(a->rate * (capped ? run.speed : 1)) : 0;
     p->alone_watts[at] = (float)(capped ? fmin(run.watts, a->watts) : a->watts);
 }
 

@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#define FITS_LEAST 0.5
 /* Pairs a job takes into the program, the most promising: more change little. */
 #define PAIRS_A_JOB 4
 /* Beliefs on pairs are asked again after this long. */
@@ -61,7 +60,8 @@ static void ask_alone(struct gavel *g, const struct optimize_input *in, int i)
 
         *a = (struct gavel_alone){.rate = p.rate[0].value,
                                   .shortfall = shortfall_of(in, job, 1, sure),
-                                  .fits = p.fits >= FITS_LEAST && allowed(&job->job, t)};
+                                  .fits = p.fits >= BELIEF_FITS_LEAST &&
+                                          allowed(&job->job, t)};
         if (a->fits)
             best = fmax(best, a->rate);
     }
@@ -198,7 +198,7 @@ static bool make_pair(struct gavel *g, const struct optimize_input *in, int i, i
                                      p->sure[0] / (1 + caution * in->jobs[i]->moves)),
                         shortfall_of(in, in->jobs[k], headroom,
                                      p->sure[1] / (1 + caution * in->jobs[k]->moves)));
-    if (p->fits < FITS_LEAST || (g->objective == GAVEL_COST && c->shortfall > 0))
+    if (p->fits < BELIEF_FITS_LEAST || (g->objective == GAVEL_COST && c->shortfall > 0))
         return false;
     return c->rate[0] / alone_i + c->rate[1] / alone_k >= PAIR_GAIN_LEAST;
 }

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define IDLE_BEFORE_SLEEP_S 300.0
-#define FITS_LEAST          0.5
 #define STREAM_POLICY       31
 /* Waiting for a place that keeps the promise ends at this share of the grace time. */
 #define PATIENCE 0.8
@@ -96,13 +95,13 @@ bool in_order_fits(struct in_order *o, const struct optimize_input *in,
     struct combination where;
     struct prediction together;
 
-    if (in_order_alone(o, in, job, device)->fits < FITS_LEAST)
+    if (in_order_alone(o, in, job, device)->fits < BELIEF_FITS_LEAST)
         return false;
     if (o->occupancy.counts[device] == 0)
         return true;
     occupancy_combination(&o->occupancy, in, device, 0, job, &where);
     belief_predict(in->model, &where, &together);
-    return together.fits >= FITS_LEAST;
+    return together.fits >= BELIEF_FITS_LEAST;
 }
 
 double in_order_needed(const struct optimize_input *in, const struct job_status *job)
@@ -134,7 +133,8 @@ bool in_order_may_break(struct in_order *o, const struct optimize_input *in,
     if (in->now_s - job->job.submitted_s >= PATIENCE * in->settings->grace_s)
         return true;
     for (int t = 0; t < in->cluster->type_count; t++)
-        if (believed(o, in, job, t)->fits >= FITS_LEAST && shortfall(o, in, job, t) <= 0)
+        if (believed(o, in, job, t)->fits >= BELIEF_FITS_LEAST &&
+            shortfall(o, in, job, t) <= 0)
             return false;
     return true;
 }

@@ -46,7 +46,7 @@ static int name_type(const struct optimize_input *in, const struct job_status *j
         struct prediction p = belief_alone(in->model, &job->job, t);
         double rate = p.rate[0].value;
 
-        if (p.fits < 0.5 ||
+        if (p.fits < BELIEF_FITS_LEAST ||
             (job->job.types_allowed && !(job->job.types_allowed & (uint64_t)1 << t)))
             continue;
         if (rate > fast) {
