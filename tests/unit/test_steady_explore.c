@@ -53,34 +53,6 @@ static void an_uncertain_place_is_tried(void **state)
     assert_int_equal(r.plan.learning.trials, 1);
 }
 
-/* On the K80 it may do what it must, on the V100 it will. */
-static int type_of_job_with(double steps)
-{
-    struct job_status *a;
-
-    round_init(&r, "corgi", 2, 2, 1);
-    r.settings.explore = 0.02;
-    r.beliefs.sd = VAGUE;
-    r.beliefs.rate[0] = 14;
-    a = round_job(&r, 12);
-    a->job.may_share = false;
-    a->job.total_steps = steps;
-    round_plan(&r);
-    return round_type(&r, a);
-}
-
-static void who_is_through_soon_is_placed_for_sure(void **state)
-{
-    (void)state;
-    assert_int_equal(type_of_job_with(2e4), 1);
-}
-
-static void who_runs_for_hours_can_be_mended(void **state)
-{
-    (void)state;
-    assert_int_equal(type_of_job_with(1e6), 0);
-}
-
 static void without_a_budget_the_best_guess_is_taken(void **state)
 {
     struct job_status *a = plan_vague_job(0);
@@ -290,8 +262,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         steady_test(an_uncertain_place_is_tried),
-        steady_test(who_is_through_soon_is_placed_for_sure),
-        steady_test(who_runs_for_hours_can_be_mended),
         steady_test(without_a_budget_the_best_guess_is_taken),
         steady_test(what_is_known_is_no_trial),
         steady_test(a_spent_budget_ends_trials),

@@ -9,12 +9,6 @@
  * does to the rate is a model. */
 #define CAP_MARGIN 1.05
 
-/* Who is through so soon is placed for sure: a place that turns out too slow has broken
- * the promise before that is measured, and what is learned there comes too late for it.
- * So far down from the best guess as hope is up from it. */
-#define SHORT_S    3600.0
-#define SHORT_CARE 0.8
-
 /* How one job fares as part of what a device runs, without a cap. */
 struct fare {
     int job;
@@ -29,20 +23,6 @@ static double viewed(double expected, double hope, double boldness)
     if (boldness <= 0 || !(expected > 0) || !(hope > expected))
         return expected;
     return expected * pow(hope / expected, boldness);
-}
-
-static bool is_short(const struct steady_job *job)
-{
-    return job->left_s < SHORT_S;
-}
-
-/* The rate a place is trusted with that was not measured. */
-static double trusted(const struct steady_job *job, double rate, double expected,
-                      double hope)
-{
-    if (!is_short(job) || !(expected > 0) || !(hope > expected))
-        return rate;
-    return fmin(rate, expected * pow(expected / hope, SHORT_CARE));
 }
 
 /* What the job is known to do here without a cap, from its last windows. */
@@ -62,14 +42,10 @@ static double paced_rate(const struct steady *s, int type, int job, double watts
 static void note_pace(const struct steady *s, int type, double watts, double hope,
                       double boldness, struct fare *f)
 {
-    const struct steady_job *job = &s->jobs.items[f->job];
-
-    if (f->here && job->paced) {
+    if (f->here && s->jobs.items[f->job].paced)
         f->expected = f->sure = paced_rate(s, type, f->job, watts);
-        return;
-    }
-    f->sure = trusted(job, f->sure, f->expected, hope);
-    f->expected = viewed(f->expected, hope, is_short(job) ? 0 : boldness);
+    else
+        f->expected = viewed(f->expected, hope, boldness);
 }
 
 static double member_cost(const struct steady *s, const struct fare *f, double speed)
