@@ -170,6 +170,7 @@ runs_again() {
         id=$(submit_job "$dir" "at-once-$n" '"share":false' "$(steady)" | jq .job.id)
         await_file "$dir/job-1" 30
         kill -9 "$(< "$dir/job-1")" "$(sed 's/^probe=\([0-9]*\) .*/\1/' "$(folder)/pid")" "$(< "$dir/pid")"
+        wait "$(< "$dir/pid")" 2> /dev/null || true # it has the store until it is gone
         start_daemon "$dir"
         for _ in $(seq 100); do
             state=$(daemon_get "$dir" "/v1/jobs/$id" | jq -r '.state, .attempt, .signal' | xargs)
