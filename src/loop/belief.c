@@ -1,6 +1,8 @@
 /* belief.c - see belief.h */
 #include "loop/belief.h"
 
+#include "loop/need.h"
+
 #include <assert.h>
 #include <math.h>
 
@@ -38,8 +40,21 @@ void belief_predict(struct model *model, const struct combination *where,
 
 struct prediction belief_alone(struct model *model, const struct job *job, int type)
 {
+    double demand = job->kind == JOB_INFERENCE ? job->need.rate : 0;
+    struct combination where = {.type = type,
+                                .count = 1,
+                                .members = {{.job = job, .nodes = 1, .demand = demand}}};
+    struct prediction out;
+
+    belief_predict(model, &where, &out);
+    return out;
+}
+
+struct prediction belief_alone_now(struct model *model, const struct job_status *status,
+                                   int type)
+{
     struct combination where = {
-        .type = type, .count = 1, .members = {{.job = job, .nodes = 1}}};
+        .type = type, .count = 1, .members = {{&status->job, 1, need_demand(status)}}};
     struct prediction out;
 
     belief_predict(model, &where, &out);

@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "base/vec.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +84,12 @@ static uint64_t kind_of(struct memo *m, const struct job *job)
     return hash;
 }
 
+/* Demands move all the time: those a tenth apart at most are answered alike. */
+static uint64_t about(double demand)
+{
+    return demand > 0 ? (uint64_t)(int64_t)lround(10 * log(demand)) : UINT64_MAX;
+}
+
 static uint64_t question(struct memo *m, const struct combination *where)
 {
     uint64_t hash = mix_double((uint64_t)where->type + 1, where->cap_watts);
@@ -90,6 +97,7 @@ static uint64_t question(struct memo *m, const struct combination *where)
     for (int i = 0; i < where->count; i++) {
         hash = rng_mix(hash, kind_of(m, where->members[i].job));
         hash = rng_mix(hash, (uint64_t)where->members[i].nodes);
+        hash = rng_mix(hash, about(where->members[i].demand));
     }
     return hash;
 }

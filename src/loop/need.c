@@ -29,6 +29,13 @@ double need_rate_kept(const struct job_status *status, double now_s)
     return need_rate_now(status, now_s);
 }
 
+double need_demand(const struct job_status *status)
+{
+    if (status->job.kind != JOB_INFERENCE)
+        return 0;
+    return isnan(status->demand) ? status->job.need.rate : status->demand;
+}
+
 const char *need_kind_name(enum need_kind kind)
 {
     static const char *const names[] = {"best_effort", "rate", "service", "deadline"};

@@ -13,6 +13,10 @@ double need_rate_now(const struct job_status *status, double now_s);
  * place must have for a service's demand to grow. */
 double need_rate_kept(const struct job_status *status, double now_s);
 
+/* Requests/s a service is asked for now, as far as is known; 0 for whoever works all the
+ * time. */
+double need_demand(const struct job_status *status);
+
 const char *need_kind_name(enum need_kind kind);
 
 #endif

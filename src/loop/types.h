@@ -150,7 +150,8 @@ struct estimate {
 /* One job as part of what runs on a device. */
 struct member {
     const struct job *job;
-    int nodes; /* nodes its devices span; 1: all on one */
+    int nodes;     /* nodes its devices span; 1: all on one */
+    double demand; /* requests/s a service is asked for; 0: works all the time */
 };
 
 /* What a device would run: a type of GPU, a cap, one to LOOP_MAX_SHARE jobs. */

@@ -131,7 +131,7 @@ static bool better_elsewhere(struct service *s, const struct job_status *status,
         if (t == here ||
             (status->job.types_allowed && !(status->job.types_allowed >> t & 1)))
             continue;
-        p = belief_alone(service_model(s), &status->job, t);
+        p = belief_alone_now(service_model(s), status, t);
         if (p.fits >= BELIEF_FITS_LEAST && p.rate[0].value >= wanted)
             return true;
     }

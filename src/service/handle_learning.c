@@ -48,9 +48,11 @@ static void write_cell(struct matrix *m, const struct cell_ask *ask)
 
     if (!status || (ask->beside && !other))
         return; /* it has ended since */
-    where.members[0] = (struct member){.job = &status->job, .nodes = 1};
+    where.members[0] =
+        (struct member){.job = &status->job, .nodes = 1, .demand = need_demand(status)};
     if (other)
-        where.members[where.count++] = (struct member){.job = &other->job, .nodes = 1};
+        where.members[where.count++] =
+            (struct member){.job = &other->job, .nodes = 1, .demand = need_demand(other)};
     belief_predict(service_model(s), &where, &p);
     confidence = fmax(loop_settings(s->loop)->confidence, status->job.need.confidence);
     json_out_begin_object(&m->out);

@@ -46,7 +46,8 @@ static struct outlook outlook_here(struct service *s, const struct job_status *s
 
             where.members[k] = (struct member){
                 .job = &other->job,
-                .nodes = cluster_nodes_spanned(c, other->devices, other->device_count)};
+                .nodes = cluster_nodes_spanned(c, other->devices, other->device_count),
+                .demand = need_demand(other)};
             if (d->jobs[k] == status->job.id)
                 at = k;
         }
@@ -83,7 +84,7 @@ void ledger_reference(struct service *s, struct record *r)
         if ((status->job.types_allowed && !(status->job.types_allowed >> t & 1)) ||
             (t != here && free_of_type(c, t) < status->job.devices))
             continue;
-        p = belief_alone(service_model(s), &status->job, t);
+        p = belief_alone_now(service_model(s), status, t);
         if (p.fits < BELIEF_FITS_LEAST || p.rate[0].value <= r->reference_rate)
             continue;
         r->reference_rate = p.rate[0].value;
@@ -96,7 +97,7 @@ static void alternative(struct service *s, struct json_out *out,
                         int type)
 {
     const struct cluster *c = loop_cluster(s->loop);
-    struct prediction p = belief_alone(service_model(s), &status->job, type);
+    struct prediction p = belief_alone_now(service_model(s), status, type);
     double confidence =
         fmax(loop_settings(s->loop)->confidence, status->job.need.confidence);
     double now_s = service_now_s(s), watts = p.watts.value * status->job.devices;

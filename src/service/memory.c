@@ -169,6 +169,7 @@ static void save_member(struct json_out *out, const struct member *m)
     json_out_key_int(out, "devices", job->devices);
     json_out_key_int(out, "kind", job->kind);
     json_out_key_int(out, "nodes", m->nodes);
+    json_out_key_number(out, "demand", m->demand);
     json_out_end(out);
 }
 
@@ -206,7 +207,7 @@ static double number(const struct json_value *object, const char *key, double ot
     return otherwise;
 }
 
-static void load_member(const struct json_value *v, struct job *job, int *nodes)
+static void load_member(const struct json_value *v, struct job *job, struct member *m)
 {
     const char *family = json_value_string(json_value_get(v, "family"));
     const char *name = json_value_string(json_value_get(v, "name"));
@@ -228,7 +229,11 @@ static void load_member(const struct json_value *v, struct job *job, int *nodes)
         str_copy(job->descriptor.family, sizeof(job->descriptor.family), family);
     if (name)
         str_copy(job->name, sizeof(job->name), name);
-    *nodes = (int)fmin(fmax(number(v, "nodes", 1), 1), LOOP_MAX_GANG);
+    *m = (struct member){
+        .job = job,
+        .nodes = (int)fmin(fmax(number(v, "nodes", 1), 1), LOOP_MAX_GANG),
+        .demand = fmax(number(v, "demand", 0), 0),
+    };
 }
 
 static int type_named(const struct cluster *c, const char *name)
@@ -258,11 +263,8 @@ static void load_one(struct memory *m, const struct json_value *v)
     if (o->where.type < 0 || count < 1 || count > LOOP_MAX_SHARE || o->subject < 0 ||
         o->subject >= (int)count || (!o->out_of_memory && !(o->rate > 0)))
         return; /* of a type the cluster does not have any more, or not ours */
-    for (size_t i = 0; i < count; i++) {
-        load_member(json_value_item(members, i), &seen.jobs[i],
-                    &o->where.members[i].nodes);
-        o->where.members[i].job = &seen.jobs[i];
-    }
+    for (size_t i = 0; i < count; i++)
+        load_member(json_value_item(members, i), &seen.jobs[i], &o->where.members[i]);
     memory_add(m, o);
 }
 

@@ -102,8 +102,12 @@ static bool try_beside(struct search *f, int device)
 
     if (!other || !other->job.may_share || other->job.devices != 1)
         return false;
-    where.members[0] = (struct member){.job = &other->job, .nodes = 1};
-    where.members[1] = (struct member){.job = f->job, .nodes = 1};
+    where.members[0] =
+        (struct member){.job = &other->job, .nodes = 1, .demand = need_demand(other)};
+    where.members[1] =
+        (struct member){.job = f->job,
+                        .nodes = 1,
+                        .demand = f->job->kind == JOB_INFERENCE ? f->job->need.rate : 0};
     belief_predict(service_model(f->s), &where, &both);
     where.count = 1;
     belief_predict(service_model(f->s), &where, &alone);

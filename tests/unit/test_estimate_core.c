@@ -198,6 +198,21 @@ static void the_same_cell_twice_does_not_break_the_factor(void **state)
     core_destroy(core);
 }
 
+/* Hyperparameters from anywhere: what they make of it may be useless, not endless. */
+static void parameters_that_make_no_sense_come_to_an_end(void **state)
+{
+    struct core *core = filled_core(true);
+    struct kernel_params params;
+
+    (void)state;
+    kernel_default(&params);
+    params.v[KERNEL_VA] = 800;
+    core_set_params(core, &params);
+    core_observe(core, (struct cell){0, 0, 1}, -0.5, 0);
+    core_observe(core, (struct cell){1, 1, 0}, -0.5, 0);
+    core_destroy(core);
+}
+
 static void nothing_observed_gives_the_prior(void **state)
 {
     struct core *core = empty_core(true);
@@ -255,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_measurement_moves_alike_jobs_more_than_others),
         cmocka_unit_test(a_revised_value_replaces_the_old_one),
         cmocka_unit_test(the_same_cell_twice_does_not_break_the_factor),
+        cmocka_unit_test(parameters_that_make_no_sense_come_to_an_end),
         cmocka_unit_test(nothing_observed_gives_the_prior),
     };
 

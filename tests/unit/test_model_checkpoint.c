@@ -301,7 +301,7 @@ static void classes_nobody_uses_are_forgotten(void **state)
         struct observation seen = {
             .where = {.type = i % 3, .count = 1}, .rate = 1 + i % 5, .device_watts = NAN};
 
-        seen.where.members[0] = (struct member){&job, 1};
+        seen.where.members[0] = (struct member){&job, 1, 0};
         f->model.ops->begin(f->model.self, &job);
         if (i % 8 == 0)
             f->model.ops->absorb(f->model.self, &seen);

@@ -59,9 +59,9 @@ static void measure(int job, int other, int type, double rate)
     struct observation seen = {.at_s = 100, .rate = rate, .device_watts = 123};
 
     seen.where.type = type;
-    seen.where.members[seen.where.count++] = (struct member){&jobs[job], 1};
+    seen.where.members[seen.where.count++] = (struct member){&jobs[job], 1, 0};
     if (other >= 0)
-        seen.where.members[seen.where.count++] = (struct member){&jobs[other], 1};
+        seen.where.members[seen.where.count++] = (struct member){&jobs[other], 1, 0};
     for (int i = 0; i < 20; i++)
         model.ops->absorb(model.self, &seen);
 }

@@ -146,7 +146,7 @@ static void see(struct memory *m, const char *family, int type, double rate, dou
                             .device_watts = 70};
 
     str_copy(job.descriptor.family, sizeof(job.descriptor.family), family);
-    o.where.members[0] = (struct member){&job, 1};
+    o.where.members[0] = (struct member){&job, 1, 0};
     memory_add(m, &o);
 }
 
@@ -252,7 +252,7 @@ static void alike_jobs_are_asked_about_once(void **state)
     (void)state;
     c.descriptor.family[0] = '\0'; /* like no other */
     outer = memo_of(memo, &inner);
-    where.members[0] = (struct member){&a, 1};
+    where.members[0] = (struct member){&a, 1, 0};
     outer.ops->predict(outer.self, &where, &p);
     where.members[0].job = &b;
     outer.ops->predict(outer.self, &where, &p);

@@ -124,3 +124,14 @@ double bytes_real(struct bytes_in *in)
     }
     return value;
 }
+
+double bytes_log(struct bytes_in *in)
+{
+    double value = bytes_real(in);
+
+    if (fabs(value) > BYTES_LOG_MOST) {
+        in->bad = true;
+        return 0;
+    }
+    return value;
+}

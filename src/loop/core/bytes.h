@@ -41,5 +41,8 @@ int bytes_int(struct bytes_in *in, int least, int most);
 /* Finite; bytes_real_or_nan() allows NaN too. */
 double bytes_real(struct bytes_in *in);
 double bytes_real_or_nan(struct bytes_in *in);
+/* A logarithm of something there is: not beyond e^50 either way. */
+#define BYTES_LOG_MOST 50.0
+double bytes_log(struct bytes_in *in);
 
 #endif

@@ -13,6 +13,8 @@
 
 /* Added to a variance when rounding makes the factor fail; grows tenfold a try. */
 #define JITTER_VAR 1e-6
+/* More than this is no rounding: such a covariance is none, and is not mended. */
+#define JITTER_MOST 1e6
 
 struct core *core_create(const struct kernel_params *params, bool relative)
 {
@@ -172,6 +174,17 @@ static void fill_covariance(struct core *core, double jitter)
     }
 }
 
+/* The factor of observations that have nothing to do with each other. */
+static void fill_unrelated(struct core *core)
+{
+    for (size_t i = 0; i < core->count; i++) {
+        double *row = core->factor + i * core->capacity;
+
+        memset(row, 0, i * sizeof(*row));
+        row[i] = 1;
+    }
+}
+
 static void factorize(struct core *core)
 {
     double jitter = 0;
@@ -181,6 +194,10 @@ static void factorize(struct core *core)
     fill_covariance(core, jitter);
     while (dense_cholesky(core->factor, core->count, core->capacity) < 0) {
         jitter = jitter > 0 ? jitter * 10 : JITTER_VAR;
+        if (jitter > JITTER_MOST) {
+            fill_unrelated(core);
+            break;
+        }
         fill_covariance(core, jitter);
     }
     solve_values(core);
@@ -203,6 +220,11 @@ size_t core_observe(struct core *core, struct cell cell, double value, double ex
             row[i] = kernel_value(&core->kernel, &space, cell, core->cells[i]);
         row[n] = own + extra_var + jitter;
         jitter = jitter > 0 ? jitter * 10 : JITTER_VAR;
+        if (jitter > JITTER_MOST) {
+            memset(row, 0, n * sizeof(*row));
+            row[n] = 1;
+            break;
+        }
     } while (dense_cholesky_append(core->factor, n, core->capacity, row) < 0);
     core->cells[n] = cell;
     core->values[n] = value;

@@ -320,21 +320,21 @@ void rates_read(struct rates *r, struct bytes_in *in)
     struct kernel_params params;
 
     for (int i = 0; i < KERNEL_PARAM_COUNT; i++)
-        params.v[i] = bytes_real(in);
+        params.v[i] = bytes_log(in);
     if (!in->bad)
         rates_set_params(r, &params);
     while (bytes_int(in, 0, 1)) {
         struct job_trait trait = {.family = bytes_int(in, -1, INT_MAX - 1)};
         int job;
 
-        trait.beta = bytes_real(in);
-        trait.omega = bytes_real(in);
+        trait.beta = bytes_log(in);
+        trait.omega = bytes_log(in);
         trait.untold = bytes_int(in, 0, 1);
         job = rates_add_job(r, &trait);
         for (int g = 0; g < r->gpus; g++) {
             double seen = bytes_real_or_nan(in);
 
-            if (!in->bad && !isnan(seen))
+            if (!in->bad && fabs(seen) < BYTES_LOG_MOST)
                 rates_observe(r, job, g, seen);
         }
         for (int g = 0; g < r->gpus; g++)

@@ -121,6 +121,18 @@ static void learned_end(void *self, const struct job *job)
     own_end(l->own, job->id);
 }
 
+static void add_neighbour(struct learned_member *m, int cls, int who)
+{
+    int at = m->neighbours++;
+
+    for (; at > 0 && m->others[at - 1] > cls; at--) {
+        m->others[at] = m->others[at - 1];
+        m->who[at] = m->who[at - 1];
+    }
+    m->others[at] = cls;
+    m->who[at] = who;
+}
+
 void learned_members(struct learned *l, const struct combination *where,
                      struct learned_member *members)
 {
@@ -137,12 +149,14 @@ void learned_members(struct learned *l, const struct combination *where,
             .type = where->type,
             .devices = m->job->devices > 1 ? m->job->devices : 1,
             .spread = m->nodes > 1,
+            .demand = m->demand,
         };
     }
     for (int i = 0; i < where->count; i++)
         for (int k = 0; k < where->count; k++)
             if (k != i)
-                members[i].others[members[i].neighbours++] = members[k].cls;
+                add_neighbour(&members[i], members[k].cls, k);
+    learned_fill_busy(l, members, where->count);
 }
 
 void learned_adapt(void *self)

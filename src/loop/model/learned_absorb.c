@@ -10,6 +10,9 @@
 /* About so many pairs of twins count for what serving is faster by. */
 #define SHIFT_MEMORY 30.0
 
+/* Who works less than this share of the time tells nothing of how it is at work. */
+#define BUSY_LEAST 0.15
+
 /* A shift that moved by less is left as it is. */
 #define SHIFT_STEP 0.02
 
@@ -154,20 +157,23 @@ static void tell_beside(struct learned *l, const struct learned_member *m,
     struct learned_belief alone = alone_for_pairs(l, m);
     struct class_guess cls = classes_beside(l->classes, m->cls, m->type, m->others[0]);
     struct class_news news = {.before = place->told, .changed = changed};
-    double unused;
+    double unused, grows;
 
     if (alone.var > LEARNED_ALONE_SD_MAX * LEARNED_ALONE_SD_MAX) {
+        struct class_guess now = learned_beside(l, m);
         struct scale_guess gain = learned_gain(l, m);
 
         news.before = NAN; /* what was told of this place is a relative speed */
         news.now =
-            place->drift.mean - cls.mean - gain.mean - learned_shift(l, m, &unused);
-        news.var = pooled_var(&l->alone) + cls.var + gain.var;
+            place->drift.mean - now.mean - gain.mean - learned_shift(l, m, &unused);
+        news.var = pooled_var(&l->alone) + now.var + gain.var;
         classes_tell_alone(l->classes, m->cls, m->type, &news, true);
         return;
     }
-    news.now = place->drift.mean - alone.mean;
-    news.var = alone.var + pooled_var(&l->beside);
+    if (m->busy[0] < BUSY_LEAST)
+        return;
+    news.now = learned_relative_full(place->drift.mean - alone.mean, m->busy[0], &grows);
+    news.var = grows * grows * alone.var + pooled_var(&l->beside);
     if (isnan(place->told) && cls.measured && alone.var < 2 * pooled_var(&l->noise[0])) {
         double off = news.now - cls.mean;
 
@@ -195,8 +201,12 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
     place->type = m->type;
     place->spread = m->spread;
     place->neighbours = m->neighbours;
-    for (int i = 0; i < m->neighbours; i++)
+    if (place->drift.times > 0)
+        drift_shift(&place->drift, learned_eased(l, m, place));
+    for (int i = 0; i < m->neighbours; i++) {
         place->others[i] = m->others[i];
+        place->busy[i] = m->busy[i];
+    }
     changed = push_window(l, place, log(seen->rate) - speed, seen->at_s);
     l->counts.changes += changed;
     m->own->version++;
@@ -222,6 +232,13 @@ static void absorb_watts(struct learned *l, const struct observation *seen,
     if (seen->where.count != 1 || seen->where.cap_watts > 0 || !(watts > 0) ||
         !isfinite(watts))
         return;
+    if (m->demand > 0) { /* what it would draw if it worked all the time */
+        double load = learned_at_work(m->demand, seen->rate);
+
+        if (load < BUSY_LEAST)
+            return;
+        watts = power_draw_watts(sheet, fmin(power_busy(sheet, watts) / load, 1));
+    }
     if (m->devices > 1) {
         double share = exp(learned_gain(l, m).mean) / m->devices;
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION  2
+#define VERSION  3
 #define MAGIC    "CORGILRN"
 #define OVERHEAD 32
 

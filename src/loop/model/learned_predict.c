@@ -70,20 +70,35 @@ struct learned_belief learned_alone(struct learned *l, const struct learned_memb
 }
 
 /* Log slow-downs beside several add up. */
-struct class_guess learned_beside(struct learned *l, const struct learned_member *m)
+static struct class_guess beside(struct learned *l, const struct learned_member *m,
+                                 bool all_busy)
 {
     struct class_guess sum = {.measured = m->neighbours == 1};
 
     for (int i = 0; i < m->neighbours; i++) {
         struct class_guess g = classes_beside(l->classes, m->cls, m->type, m->others[i]);
+        double busy = all_busy ? 1 : m->busy[i];
+        double mean = learned_relative_at(g.mean, busy);
+        double felt =
+            busy * exp(g.mean - mean); /* of an error in the speed at full load */
 
-        sum.mean += g.mean;
-        sum.var += g.var;
+        sum.mean += mean;
+        sum.var += felt * felt * g.var;
         sum.measured = sum.measured && g.measured;
         sum.observations += g.observations;
     }
     sum.mean = fmax(sum.mean, log(LEARNED_RELATIVE_MIN));
     return sum;
+}
+
+struct class_guess learned_beside(struct learned *l, const struct learned_member *m)
+{
+    return beside(l, m, false);
+}
+
+struct class_guess learned_beside_busy(struct learned *l, const struct learned_member *m)
+{
+    return beside(l, m, true);
 }
 
 void learned_relative(struct learned *l, const struct learned_member *members, int count,
@@ -116,8 +131,10 @@ static void add_evidence(struct learned *l, const struct learned_member *asked,
     there.type = place->type;
     there.spread = place->spread;
     there.neighbours = place->neighbours;
-    for (int i = 0; i < place->neighbours; i++)
+    for (int i = 0; i < place->neighbours; i++) {
         there.others[i] = place->others[i];
+        there.busy[i] = place->busy[i];
+    }
     alone = learned_alone(l, &there);
     off = place->drift.mean - alone.mean;
     if (!alone.measured)
@@ -150,6 +167,11 @@ static struct own_factor factor_of(struct learned *l, const struct learned_membe
     return *kept;
 }
 
+double learned_own_rate(struct learned *l, const struct learned_member *m)
+{
+    return learned_alone(l, m).mean + factor_of(l, m).mean;
+}
+
 /* ---- answers ---------------------------------------------------------------------- */
 
 static struct learned_belief believe(struct learned *l, const struct learned_member *m,
@@ -164,7 +186,7 @@ static struct learned_belief believe(struct learned *l, const struct learned_mem
         place = own_place(m->own, own_key(m->type, m->others, m->neighbours, m->spread));
     if (place)
         return (struct learned_belief){
-            .mean = place->drift.mean,
+            .mean = place->drift.mean + learned_eased(l, m, place),
             .var = own_window_var(place, &noise),
             .measured = true,
             .observations = (int)ceil(place->drift.times),
@@ -219,8 +241,12 @@ void learned_watts(struct learned *l, const struct learned_member *members,
 
     for (int i = 0; i < where->count; i++) {
         struct watts_guess g = classes_watts(l->classes, members[i].cls, where->type);
+        double load = 1;
 
-        busy += busy_of(l, &members[i], &g) * exp(relative[i]);
+        if (members[i].demand > 0)
+            load = learned_at_work(members[i].demand,
+                                   exp(learned_own_rate(l, &members[i]) + relative[i]));
+        busy += busy_of(l, &members[i], &g) * exp(relative[i]) * load;
         var += g.sd_log * g.sd_log / where->count;
         seen += g.observations;
         measured = measured && g.sd_log < 0.1;

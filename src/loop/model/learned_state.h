@@ -69,7 +69,10 @@ struct learned_member {
     int cls, type, devices;
     bool spread;
     int neighbours;
-    int others[LOOP_MAX_SHARE - 1]; /* their classes */
+    int others[LOOP_MAX_SHARE - 1];  /* their classes, sorted, */
+    int who[LOOP_MAX_SHARE - 1];     /* which members they are, */
+    double busy[LOOP_MAX_SHARE - 1]; /* and the share of time each is at work */
+    double demand;                   /* see struct member */
 };
 
 /* Begin whoever has not begun, and look them all up; borrowed until a job begins. */
@@ -84,11 +87,32 @@ struct learned_belief {
 
 struct own_noise learned_noise(const struct learned *learned, bool shared);
 
-/* Of the class: ln rate of its devices alone, ln relative speed beside the others. */
+/* Of the class: ln rate of its devices alone, ln relative speed beside the others, as
+ * busy as they are and if they worked all the time. */
 struct learned_belief learned_alone(struct learned *learned,
                                     const struct learned_member *m);
 struct class_guess learned_beside(struct learned *learned,
                                   const struct learned_member *m);
+struct class_guess learned_beside_busy(struct learned *learned,
+                                       const struct learned_member *m);
+
+/* learned_load.c: services work only part of the time.  The share of it at this rate; */
+double learned_at_work(double demand, double rate);
+/* a relative speed beside who works all the time, made one beside who works `busy` of
+ * it, and back (*gain: how an error of the log grows by it); */
+double learned_relative_at(double full, double busy);
+double learned_relative_full(double at, double busy, double *gain);
+/* and what is filled in once all members of a device are known. */
+void learned_fill_busy(struct learned *learned, struct learned_member *members,
+                       int count);
+
+/* ln of what the member does now over what it did in this place, whose neighbours were
+ * busier or less so. */
+double learned_eased(struct learned *learned, const struct learned_member *m,
+                     const struct own_place *place);
+
+/* What is believed of the member's own rate alone, its class and itself together. */
+double learned_own_rate(struct learned *learned, const struct learned_member *m);
 
 /* ln gain of the member's devices over one of them. */
 struct scale_guess learned_gain(struct learned *learned, const struct learned_member *m);

@@ -20,7 +20,9 @@ struct own_place {
     int type;
     bool spread;
     int neighbours;
-    int others[LOOP_MAX_SHARE - 1]; /* their classes, sorted */
+    int others[LOOP_MAX_SHARE - 1];  /* their classes, sorted */
+    double busy[LOOP_MAX_SHARE - 1]; /* how busy they were at the last window: what is
+                                        kept here is for neighbours as busy as that */
     struct drift drift;
     double squares; /* of surprises, each scaled to the noise of one window */
     double surprises;

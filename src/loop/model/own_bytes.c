@@ -32,6 +32,7 @@ static void put_place(const struct own_place *p, struct bytes_out *out)
     bytes_put_u64(out, (uint64_t)p->neighbours);
     for (int i = 0; i < p->neighbours; i++)
         bytes_put_u64(out, (uint64_t)bytes_class(out, p->others[i]));
+    bytes_put_reals(out, p->busy, (size_t)p->neighbours);
     bytes_put_u64(out, (uint64_t)p->drift.odd_count);
     bytes_put_reals(out, reals, sizeof(reals) / sizeof(reals[0]));
     bytes_put_u64(out, p->stamp);
@@ -68,6 +69,8 @@ static void get_place(struct own_place *p, int type_count, int class_count,
     p->neighbours = bytes_int(in, 0, LOOP_MAX_SHARE - 1);
     for (int i = 0; i < p->neighbours; i++)
         p->others[i] = bytes_int(in, 0, class_count - 1);
+    for (int i = 0; i < p->neighbours; i++)
+        p->busy[i] = fmin(fmax(bytes_real(in), 0), 1);
     p->drift.odd_count = bytes_int(in, 0, 1000);
     for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++)
         *reals[i] = reals[i] == &p->told ? bytes_real_or_nan(in) : bytes_real(in);

@@ -72,7 +72,8 @@ static void ask(struct reckoning *r, int device)
         where.members[e] =
             (struct member){&r->in->jobs[crowd->job[e]]->job,
                             cluster_nodes_spanned(cluster, &r->plan->devices[seat->first],
-                                                  seat->device_count)};
+                                                  seat->device_count),
+                            need_demand(r->in->jobs[crowd->job[e]])};
     }
     belief_predict(r->in->model, &where, &p);
     run =

@@ -5,20 +5,23 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "loop/belief.h"
+#include "loop/need.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS     (2 * KINDS_MOST) /* kinds kept, those that left lately included */
-#define MAX_TYPES 64
-#define CHANGED   0.005 /* a rate alone that moved by this much is news */
+#define SLOTS          (2 * KINDS_MOST) /* kinds kept, those that left lately included */
+#define MAX_TYPES      64
+#define CHANGED        0.005 /* a rate alone that moved by this much is news */
+#define CHANGED_DEMAND 0.1   /* and so is a demand */
 
 struct slot {
     uint64_t key;
     long round;             /* last used in; 0: never */
-    double seen[MAX_TYPES]; /* rate alone when pairs were last forgotten */
+    double seen[MAX_TYPES]; /* rate alone when pairs were last forgotten, */
+    double demand;          /* and requests asked for */
     struct kinds_alone alone[MAX_TYPES];
     double spread;
 };
@@ -117,9 +120,9 @@ static struct prediction ask(struct kinds *k, const struct job_status *a,
     struct combination where = {.type = type, .count = b ? 2 : 1};
     struct prediction p;
 
-    where.members[0] = (struct member){&a->job, nodes};
+    where.members[0] = (struct member){&a->job, nodes, need_demand(a)};
     if (b)
-        where.members[1] = (struct member){&b->job, 1};
+        where.members[1] = (struct member){&b->job, 1, need_demand(b)};
     belief_predict(k->in->model, &where, &p);
     k->asked++;
     return p;
@@ -129,7 +132,8 @@ static void ask_alone(struct kinds *k, int kind)
 {
     struct slot *s = &k->slots[k->slot_of[kind]];
     const struct job_status *job = kinds_job(k, kind);
-    bool news = false;
+    double demand = need_demand(job);
+    bool news = !(fabs(demand - s->demand) <= CHANGED_DEMAND * s->demand);
 
     s->spread = 1;
     for (int t = 0; t < k->types; t++) {
@@ -153,6 +157,7 @@ static void ask_alone(struct kinds *k, int kind)
         return;
     for (int t = 0; t < k->types; t++)
         s->seen[t] = s->alone[t].expected;
+    s->demand = demand;
     forget(k, k->slot_of[kind]);
 }
 
@@ -299,7 +304,8 @@ bool kinds_group_on(struct kinds *k, const int *members, int count, int type, fl
     struct prediction p;
 
     for (int e = 0; e < count; e++)
-        where.members[e] = (struct member){&kinds_job(k, members[e])->job, 1};
+        where.members[e] = (struct member){&kinds_job(k, members[e])->job, 1,
+                                           need_demand(kinds_job(k, members[e]))};
     belief_predict(k->in->model, &where, &p);
     k->asked++;
     for (int e = 0; e < count; e++)

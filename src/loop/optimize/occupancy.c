@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "loop/cluster.h"
+#include "loop/need.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -96,8 +97,8 @@ void occupancy_combination(const struct occupancy *o, const struct optimize_inpu
             nodes = cluster_nodes_spanned(in->cluster, there[i]->devices,
                                           there[i]->device_count);
         out->members[out->count++] =
-            (struct member){.job = &there[i]->job, .nodes = nodes};
+            (struct member){&there[i]->job, nodes, need_demand(there[i])};
     }
     if (more)
-        out->members[out->count++] = (struct member){.job = &more->job, .nodes = 1};
+        out->members[out->count++] = (struct member){&more->job, 1, need_demand(more)};
 }

@@ -6,7 +6,7 @@
 /* A move has to earn this many times what it costs: the pause is part of a promise, what
  * is believed of the new place may be wrong, and the cluster will look different soon.
  * Services feel a pause more. */
-#define EARN_TRAINING 13.0
+#define EARN_TRAINING 16.0
 #define EARN_SERVICE  36.0
 /* Nobody knows what the cluster looks like after this long.  With a shorter horizon and a
  * lower hurdle as many moves went to jobs with less to gain. */

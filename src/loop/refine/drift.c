@@ -41,3 +41,9 @@ bool drift_push(struct drift *d, double value)
     *d = (struct drift){.mean = d->odd / d->odd_count, .times = d->odd_count};
     return true;
 }
+
+void drift_shift(struct drift *d, double by)
+{
+    d->mean += by;
+    d->odd += d->odd_count * by;
+}

@@ -18,4 +18,8 @@ struct drift {
 /* Take a window; true when a sudden change was found and the past dropped. */
 bool drift_push(struct drift *drift, double value);
 
+/* All windows so far were taken under other circumstances: they would have been this much
+ * higher. */
+void drift_shift(struct drift *drift, double by);
+
 #endif

@@ -90,8 +90,8 @@ static void get_jobs(struct pairs *p, struct bytes_in *in)
     for (size_t j = 0; j < count; j++) {
         struct job_trait trait = {.family = bytes_int(in, -1, PAIRS_MAX_JOBS)};
 
-        trait.beta = bytes_real(in);
-        trait.omega = bytes_real(in);
+        trait.beta = bytes_log(in);
+        trait.omega = bytes_log(in);
         trait.untold = bytes_int(in, 0, 1);
         pairs_add_job(p, &trait);
     }
@@ -110,7 +110,7 @@ static void get_observations(struct pairs *p, struct bytes_in *in)
         cells[i].job = bytes_int(in, 0, jobs - 1);
         cells[i].gpu = bytes_int(in, 0, gpus - 1);
         cells[i].other = bytes_int(in, 0, jobs - 1);
-        values[i] = m->drift.mean = bytes_real(in);
+        values[i] = m->drift.mean = bytes_log(in);
         m->drift.times = bytes_real(in);
         extra[i] = m->extra_var = fmax(bytes_real(in), 0);
         m->stamp = bytes_u64(in);
@@ -145,7 +145,7 @@ void pairs_read(struct pairs *p, struct bytes_in *in)
 
     get_jobs(p, in);
     for (int i = 0; i < KERNEL_PARAM_COUNT; i++)
-        params.v[i] = bytes_real(in);
+        params.v[i] = bytes_log(in);
     if (!in->bad)
         core_set_params(p->core, &params);
     get_observations(p, in);

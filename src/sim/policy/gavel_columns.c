@@ -54,7 +54,7 @@ static void ask_alone(struct gavel *g, const struct optimize_input *in, int i)
     double best = 0;
 
     for (int t = 0; t < g->type_count; t++) {
-        struct prediction p = belief_alone(in->model, &job->job, t);
+        struct prediction p = belief_alone_now(in->model, job, t);
         double sure = belief_at_confidence(&p.rate[0], confidence_of(in, job));
         struct gavel_alone *a = gavel_alone(g, i, t);
 
@@ -76,7 +76,9 @@ static const struct gavel_pair *ask_pair(struct gavel *g, const struct optimize_
     const struct job_status *a = in->jobs[i], *b = in->jobs[k];
     uint64_t key = rng_mix(rng_mix(a->job.id, b->job.id), (uint64_t)type);
     const struct combination where = {
-        .type = type, .count = 2, .members = {{&a->job, 1}, {&b->job, 1}}};
+        .type = type,
+        .count = 2,
+        .members = {{&a->job, 1, need_demand(a)}, {&b->job, 1, need_demand(b)}}};
     bool now = a->device_count && b->device_count && a->devices[0] == b->devices[0];
     double least = now ? 0 : PAIR_CONFIDENCE;
     struct prediction p;

@@ -70,7 +70,7 @@ static const struct prediction *believed(struct in_order *o,
         memset(o->asked, 0, sizeof(o->asked));
     }
     if (!o->asked[type]) {
-        o->alone[type] = belief_alone(in->model, &job->job, type);
+        o->alone[type] = belief_alone_now(in->model, job, type);
         o->asked[type] = true;
     }
     return &o->alone[type];

@@ -22,7 +22,7 @@ static double busy_there(const struct occupancy *o, const struct optimize_input 
     double sum = 0;
 
     for (int i = 0; i < o->counts[device]; i++) {
-        struct prediction p = belief_alone(in->model, &there[i]->job, type);
+        struct prediction p = belief_alone_now(in->model, there[i], type);
 
         sum += busy(&in->cluster->types[type], &p);
     }

@@ -43,7 +43,7 @@ static int name_type(const struct optimize_input *in, const struct job_status *j
     int slowest = -1, fastest = 0;
 
     for (int t = 0; t < in->cluster->type_count; t++) {
-        struct prediction p = belief_alone(in->model, &job->job, t);
+        struct prediction p = belief_alone_now(in->model, job, t);
         double rate = p.rate[0].value;
 
         if (p.fits < BELIEF_FITS_LEAST ||
