@@ -4,6 +4,8 @@
 #include "base/rng.h"
 #include "loop/core/serve.h"
 
+#include <math.h>
+
 /* The newest window weighs at least this much: noise is smoothed, change is seen. */
 #define NEWEST_WEIGHT 0.25
 
@@ -38,6 +40,8 @@ void pace_note(struct job_status *status, const struct cluster *cluster,
     weight = 1.0 / p->windows > NEWEST_WEIGHT ? 1.0 / p->windows : NEWEST_WEIGHT;
     /* Of a service that asked for a latency only what it does within that counts. */
     p->rate += weight * (serve_useful(&status->job, m->rate) - p->rate);
+    if (isfinite(m->device_watts))
+        p->watts += (p->watts > 0 ? weight : 1) * (m->device_watts - p->watts);
     p->at_s = m->at_s;
 }
 

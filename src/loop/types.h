@@ -69,7 +69,8 @@ enum job_state {
 
 /* The last windows of a job in one company under one cap; see pace.h. */
 struct pace {
-    double rate; /* their mean, the newest weigh more */
+    double rate;  /* their mean, the newest weigh more */
+    double watts; /* of its first device, likewise; 0: not measured */
     double cap_watts;
     double at_s;      /* end of the newest */
     int windows;      /* 0: not measured */

@@ -340,6 +340,30 @@ static void the_least_important_is_stopped_for_a_power_limit(void **state)
     assert_true(planned_watts() <= r.settings.power_limit_watts);
 }
 
+/* Beliefs may be far off at first: what the devices are measured to draw decides. */
+static void a_power_limit_goes_by_measured_watts(void **state)
+{
+    struct measurement m = {.at_s = 60, .window_s = 60, .rate = 40, .device_watts = 290};
+    double limit;
+
+    (void)state;
+    round_init(&r, "corgi", 0, 2, 1);
+    r.beliefs.watts[1] = 150;
+    round_job(&r, 15)->job.may_share = false;
+    round_job(&r, 15)->job.may_share = false;
+    r.settings.caps = false;
+    round_plan(&r);
+    limit = r.settings.power_limit_watts = planned_watts() + 100;
+    round_plan(&r);
+    assert_int_equal(running(), 2); /* believed to draw less than that */
+    for (size_t i = 0; i < r.count; i++)
+        pace_note(&r.jobs[i], r.cluster, &m);
+    r.now_s += 60;
+    round_plan(&r);
+    assert_int_equal(running(), 1); /* 140 W more each than believed */
+    assert_true(planned_watts() + 140 <= limit);
+}
+
 /* Without margin for starts a job would come and go with every breath of a belief. */
 static void what_a_power_limit_let_start_is_not_stopped_by_jitter(void **state)
 {
@@ -459,6 +483,7 @@ int main(void)
         steady_test(under_a_power_limit_fewer_start),
         steady_test(a_lower_power_limit_caps_before_it_stops),
         steady_test(the_least_important_is_stopped_for_a_power_limit),
+        steady_test(a_power_limit_goes_by_measured_watts),
         steady_test(what_a_power_limit_let_start_is_not_stopped_by_jitter),
         steady_test(caps_switched_off_later_are_off),
         steady_test(coming_and_going_moves_nobody_who_is_well),

@@ -1,23 +1,48 @@
 /* steady_limit.c - the power of the whole cluster stays below a limit; see steady.h
  *
- * What is believed to be drawn, hosts and sleeping nodes included, is brought below the
- * limit by what hurts least: deeper caps where all requirements still hold, then starts
- * of this round are taken back, then caps anywhere, then jobs that may be stopped go back
- * to the queue.  Starts leave a margin, so that a belief that moves a little does not
- * stop what was just started. */
+ * What is drawn, as measured where it was, else as believed, hosts and sleeping nodes
+ * included, is brought below the limit by what hurts least: deeper caps where all
+ * requirements still hold, then starts of this round are taken back, then caps anywhere,
+ * then jobs that may be stopped go back to the queue.  Starts leave a margin, so that a
+ * belief that moves a little does not stop what was just started. */
 #include "loop/optimize/steady.h"
 
 #include <math.h>
 
 #define START_MARGIN 0.97
 
-static double device_watts(struct steady *s, const struct plan *plan, int device)
+/* Measured over believed draw of a device whose jobs stay as they are: what is believed
+ * of another cap is off by as much. */
+static double measured_over_believed(struct steady *s, int device)
 {
     const int *m = steady_members(s, device);
+    const struct pace *pace;
 
-    return steady_draw(s, s->in->cluster->devices[device].type, m[0], m[1],
-                       plan->cap_watts[device])
-        .watts;
+    if (m[0] < 0 || !s->jobs.items[m[0]].paced || s->jobs.items[m[0]].moved ||
+        (m[1] >= 0 && s->jobs.items[m[1]].moved))
+        return 1;
+    pace = &s->jobs.items[m[0]].status->pace;
+    if (!(pace->watts > 0))
+        return 1;
+    return pace->watts / steady_draw(s, s->in->cluster->devices[device].type, m[0], m[1],
+                                     pace->cap_watts)
+                             .watts;
+}
+
+static double drawn_under(struct steady *s, int device, double cap_watts)
+{
+    const int *m = steady_members(s, device);
+    double watts =
+        steady_draw(s, s->in->cluster->devices[device].type, m[0], m[1], cap_watts)
+            .watts *
+        measured_over_believed(s, device);
+
+    return cap_watts > 0 ? fmin(watts, cap_watts) : watts;
+}
+
+static double device_watts(struct steady *s, const struct plan *plan, int device)
+{
+    return drawn_under(s, device, plan->cap_watts[device]);
 }
 
 /* A node without jobs sleeps, where it may: see steady_plan(). */
@@ -68,12 +93,14 @@ static double deepen_one(struct steady *s, struct plan *plan, bool any)
         int type = c->devices[d].type;
         double cap = deeper(&s->types[type], plan->cap_watts[d]);
         struct steady_draw then;
+        double saves;
 
         if (m[0] < 0 || cap <= 0)
             continue;
         then = steady_draw(s, type, m[0], m[1], cap);
-        if ((then.kept || any) && device_watts(s, plan, d) - then.watts > best) {
-            best = device_watts(s, plan, d) - then.watts;
+        saves = device_watts(s, plan, d) - drawn_under(s, d, cap);
+        if ((then.kept || any) && saves > best) {
+            best = saves;
             best_cap = cap;
             found = d;
         }
