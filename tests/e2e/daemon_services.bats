@@ -118,9 +118,10 @@ CONF
     ask='"kind": "inference", "descriptor": {"family": "web"}'
     capacity=$(api POST /v1/quotes "{\"job\": {$ask, \"need\": {\"kind\": \"service\",
         \"rate\": 0.01}}}" | field quote.rate.value)
-    half=$(python3 -c "print($capacity / 2)")
-    slow="\"need\": {\"kind\": \"service\", \"rate\": $half, \"latency_s\": 30},
-        \"environment\": {\"CORGI_SIM_DEMAND\": \"$half@0\", \"CORGI_SIM_SPEED\": \"0.3\",
+    # As much as can be promised of a service like none before.
+    part=$(python3 -c "print(0.3 * $capacity)")
+    slow="\"need\": {\"kind\": \"service\", \"rate\": $part, \"latency_s\": 30},
+        \"environment\": {\"CORGI_SIM_DEMAND\": \"$part@0\", \"CORGI_SIM_SPEED\": \"0.18\",
         \"CORGI_SIM_SPEED_AFTER\": \"1800\"}"
     one=$(api POST /v1/jobs "{$ask, $slow}" | field job.id)
     more=$(api POST /v1/jobs "{$ask, $slow, \"max_replicas\": 4}" | field job.id)
