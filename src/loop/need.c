@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+/* Nobody asks: hardly any requests/s, which is not the same as all there can be. */
+#define DEMAND_LEAST 1e-9
+
 double need_rate_now(const struct job_status *status, double now_s)
 {
     const struct requirement *need = &status->job.need;
@@ -33,7 +36,9 @@ double need_demand(const struct job_status *status)
 {
     if (status->job.kind != JOB_INFERENCE)
         return 0;
-    return isnan(status->demand) ? status->job.need.rate : status->demand;
+    if (isnan(status->demand))
+        return status->job.need.rate;
+    return fmax(status->demand, DEMAND_LEAST);
 }
 
 const char *need_kind_name(enum need_kind kind)

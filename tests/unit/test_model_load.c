@@ -3,6 +3,7 @@
 #include "loop/model/learned_state.h"
 
 #include "loop/belief.h"
+#include "loop/need.h"
 #include "world/power.h"
 
 #include <math.h>
@@ -216,6 +217,21 @@ static void a_checkpoint_keeps_how_busy_neighbours_were(void **state)
     free(bytes);
 }
 
+/* Nobody asks for anything: that is not the same as all it can do. */
+static void a_service_nobody_asks_rests(void **state)
+{
+    struct job_status status = {.job = service, .demand = 0};
+
+    (void)state;
+    measure_alone();
+    assert_true(need_demand(&status) > 0);
+    assert_true(training_beside(need_demand(&status)) > 0.95 * TRAINING_ALONE);
+    status.demand = NAN;
+    assert_near(need_demand(&status), service.need.rate, 0);
+    status.job = training;
+    assert_near(need_demand(&status), 0, 0);
+}
+
 #define load_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -225,6 +241,7 @@ int main(void)
         load_test(who_is_asked_for_less_slows_its_neighbours_less),
         load_test(a_demand_that_moves_is_followed),
         load_test(the_class_is_told_of_full_load),
+        load_test(a_service_nobody_asks_rests),
         load_test(watts_go_with_the_demand),
         load_test(a_service_that_rests_teaches_nothing),
         load_test(a_checkpoint_keeps_how_busy_neighbours_were),
