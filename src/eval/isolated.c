@@ -2,6 +2,7 @@
 #include "eval/isolated.h"
 
 #include "base/mem.h"
+#include "base/normal.h"
 #include "base/vec.h"
 #include "eval/isolated_baseline.h"
 #include "loop/estimate/carry_evidence.h"
@@ -135,7 +136,7 @@ static void choose_weight(struct calibration *c)
 
 static double width_of(const struct calibration *c, enum rates_basis basis, int groups)
 {
-    double *errors = mem_array(double, c->noted.count + 1), width = CONFORMAL_NORMAL;
+    double *errors = mem_array(double, c->noted.count + 1), width = NORMAL_90_SHORT;
     int *group = mem_array(int, c->noted.count + 1);
     size_t count = 0;
 

@@ -3,6 +3,7 @@
 
 #include "base/csv.h"
 #include "base/intern.h"
+#include "base/normal.h"
 #include "base/vec.h"
 #include "loop/estimate/watts.h"
 #include "world/gpu.h"
@@ -12,9 +13,6 @@
 #include <string.h>
 
 #define GPUS_MAX 8
-
-/* Half width of the interval in units of the estimator's sd. */
-#define WIDTH 1.645
 
 struct config {
     int workload;
@@ -138,8 +136,10 @@ static void add(struct results *results, const char *method, double guess, doubl
 {
     int shown = !strcmp(method, "blend") || !strcmp(method, "baseline:mean-ratio");
 
-    score_add(results_score(results, "watts", NULL, method, shown), 0,
-              (struct guess){guess, guess - sd * WIDTH, guess + sd * WIDTH}, log(truth));
+    score_add(
+        results_score(results, "watts", NULL, method, shown), 0,
+        (struct guess){guess, guess - sd * NORMAL_90_SHORT, guess + sd * NORMAL_90_SHORT},
+        log(truth));
 }
 
 static void score_config(const struct zeus *z, struct watts *watts, size_t at,

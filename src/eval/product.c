@@ -6,6 +6,7 @@
 #include "eval/method.h"
 
 #include "base/mem.h"
+#include "base/normal.h"
 #include "base/vec.h"
 #include "eval/fold_core.h"
 #include "eval/fold_net.h"
@@ -288,7 +289,7 @@ static const struct setting *calibrate(struct product *p, size_t shown, bool eff
     blend_errors(p->rehearsed.items, count, &s->weights, errors);
     for (size_t i = 0; i < count; i++)
         groups[i] = p->rehearsed.items[i].group;
-    s->width = CONFORMAL_NORMAL;
+    s->width = NORMAL_90_SHORT;
     if (count >= CALIBRATE_MIN)
         s->width = conformal_fair_width(errors, groups, count,
                                         p->fold->table->families + p->fold->table->jobs,
@@ -314,7 +315,7 @@ static void predict(void *self, int job, const size_t *seen, size_t seen_count,
     for (size_t q = first; q < first + half; q++) {
         struct blend_said said = said_of(p, q);
         struct blend_belief b = blend_mix(&said, &s->weights);
-        double half_width = s->width * b.sd, sd = half_width / CONFORMAL_NORMAL;
+        double half_width = s->width * b.sd, sd = half_width / NORMAL_90_SHORT;
 
         out[q].mid = fmin(b.mean - BLEND_POINT_SHIFT * sd * sd, 0);
         out[q].low = b.mean - half_width;

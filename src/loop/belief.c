@@ -1,13 +1,11 @@
 /* belief.c - see belief.h */
 #include "loop/belief.h"
 
+#include "base/normal.h"
 #include "loop/need.h"
 
 #include <assert.h>
 #include <math.h>
-
-/* Half the width of a 90 % interval in standard deviations. */
-#define Z90 1.6448536269514722
 
 static double clamp(double x, double low, double high)
 {
@@ -69,9 +67,9 @@ double belief_at_confidence(const struct estimate *e, double confidence)
     if (!(e->low > 0) || !(e->high > e->low))
         return e->value;
     /* Intervals may be lopsided; the lower half is what a promise rests on. */
-    sd_log =
-        confidence >= 0.5 ? log(e->value / e->low) / Z90 : log(e->high / e->value) / Z90;
-    return e->value * exp(-sd_log * belief_normal_quantile(confidence));
+    sd_log = confidence >= 0.5 ? log(e->value / e->low) / NORMAL_90
+                               : log(e->high / e->value) / NORMAL_90;
+    return e->value * exp(-sd_log * normal_quantile(confidence));
 }
 
 struct estimate belief_from_log(double log_value, double sd_log,
@@ -79,29 +77,11 @@ struct estimate belief_from_log(double log_value, double sd_log,
 {
     return (struct estimate){
         .value = exp(log_value),
-        .low = exp(log_value - Z90 * sd_log),
-        .high = exp(log_value + Z90 * sd_log),
+        .low = exp(log_value - NORMAL_90 * sd_log),
+        .high = exp(log_value + NORMAL_90 * sd_log),
         .source = source,
         .observations = observations,
     };
-}
-
-double belief_normal_quantile(double p)
-{
-    /* Odd series in t = sqrt(-2 ln q) for the tail q <= 1/2 (Abramowitz and
-     * Stegun 26.2.23, error below 4.5e-4), sharpened by one Newton step to about 1e-7:
-     * planners ask this for every place they look at, so no iteration to the last digit.
-     */
-    double q = p < 0.5 ? p : 1 - p, t, z;
-
-    assert(p > 0 && p < 1);
-    if (p == 0.5)
-        return 0;
-    t = sqrt(-2 * log(q));
-    z = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
-                (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
-    z += (0.5 * erfc(z / M_SQRT2) - q) * sqrt(2 * M_PI) * exp(z * z / 2);
-    return p < 0.5 ? -z : z;
 }
 
 const char *belief_source_name(enum estimate_source source)

@@ -29,9 +29,6 @@ double belief_at_confidence(const struct estimate *estimate, double confidence);
 struct estimate belief_from_log(double log_value, double sd_log,
                                 enum estimate_source source, int observations);
 
-/* Quantile of the standard normal distribution, probability in (0, 1). */
-double belief_normal_quantile(double probability);
-
 const char *belief_source_name(enum estimate_source source);
 
 #endif

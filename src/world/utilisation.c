@@ -1,6 +1,7 @@
 /* utilisation.c - see utilisation.h */
 #include "world/utilisation.h"
 
+#include "base/hash.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -16,20 +17,11 @@ struct family {
     int count;
 };
 
-static uint64_t hash_name(const char *name)
-{
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 1099511628211u;
-    return hash;
-}
-
 static void draw_family(struct family *f, const char *name, uint64_t seed)
 {
     struct rng rng;
 
-    rng_stream(&rng, seed, hash_name(name));
+    rng_stream(&rng, seed, hash_text(name));
     f->level = 0.6 + 0.8 * rng_normal(&rng);
     f->per_batch = rng_range(&rng, 0.2, 0.7);
     f->per_speed = rng_range(&rng, 0.1, 0.5);
@@ -60,7 +52,7 @@ static double draw_cell(const struct world *w, const struct family *f, int g, in
     struct rng rng;
     double logit;
 
-    rng_stream(&rng, rng_mix(seed, hash_name(cls->name)), hash_name(w->gpus[g].name));
+    rng_stream(&rng, rng_mix(seed, hash_text(cls->name)), hash_text(w->gpus[g].name));
     logit = f->level + f->per_batch * (log_batch(cls) - f->log_batch) -
             f->per_speed * log(w->gpus[g].fp32_tflops / 10) + 0.25 * rng_normal(&rng);
     return fmin(0.98, fmax(0.04, scaling(w, g, c) / (1 + exp(-logit))));

@@ -66,7 +66,7 @@ estimate/prior.c|s/ \* gpu->bandwidth_gbs \/ UNIT_GBS//
 estimate/prior.c|s/return log(job->devices \* speed/return log(speed/
 estimate/prior.c|s/JOB_TRAINING ? 3 : 1/JOB_TRAINING ? 1 : 3/
 estimate/prior.c|s/ \/ p->middle_speed//
-belief.c|s/exp(-sd_log \* belief_normal_quantile(confidence))/1/
+belief.c|s/exp(-sd_log \* normal_quantile(confidence))/1/
 belief.c|s/exp(-sd_log/exp(sd_log/
 belief.c|s/clamp(e->low, least, e->value)/e->low/
 belief.c|s/isfinite(out->fits) ? clamp(out->fits, 0, 1) : 0/1/

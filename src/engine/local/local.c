@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -394,16 +395,6 @@ static int open_waiting(struct local_engine *e, struct err *err)
     return reports_open(e, err);
 }
 
-/* Two engines on one machine differ in their state folders. */
-static uint32_t hash_text(const char *text)
-{
-    uint32_t hash = 2166136261U;
-
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 16777619U;
-    return hash;
-}
-
 static int open_limits(struct local_engine *e, struct err *err)
 {
     char name[40];
@@ -411,7 +402,8 @@ static int open_limits(struct local_engine *e, struct err *err)
 
     for (int d = 0; d < e->device_count; d++)
         memory = memory || e->cpus[d].memory_bytes > 0;
-    snprintf(name, sizeof(name), "corgi-%08x", hash_text(e->state_dir));
+    /* Two engines on one machine differ in their state folders. */
+    snprintf(name, sizeof(name), "corgi-%08x", (unsigned)hash_text(e->state_dir));
     e->groups = cgroups_open(&(struct cgroups_options){
         .name = name,
         .memory = memory && !e->options.no_memory_cgroups,

@@ -3,6 +3,7 @@
 #include "loop/model/datasheet.h"
 
 #include "base/map.h"
+#include "base/normal.h"
 #include "base/rng.h"
 #include "base/vec.h"
 #include "loop/belief.h"
@@ -150,7 +151,7 @@ static void predict_rate(const struct datasheet *m, const struct combination *wh
 {
     const struct job *job = where->members[i].job;
     struct estimate alone = rate_alone(m, job, where->type);
-    double sd = log(alone.high / alone.low) / (2 * 1.6448536269514722);
+    double sd = log(alone.high / alone.low) / (2 * NORMAL_90);
     double variance = sd * sd;
     bool measured = alone.source == ESTIMATE_MEASURED;
     double log_rate = log(alone.value) + log_relative(m, where, i, &variance, &measured) +
@@ -220,7 +221,7 @@ static void absorb_rate(struct datasheet *m, const struct observation *seen)
 {
     const struct job *job = seen->where.members[seen->subject].job;
     struct estimate alone = rate_alone(m, job, seen->where.type);
-    double alone_sd_now = log(alone.high / alone.low) / (2 * 1.6448536269514722);
+    double alone_sd_now = log(alone.high / alone.low) / (2 * NORMAL_90);
     double variance = 0, share = 1;
     bool measured = true;
     double relative = log_relative(m, &seen->where, seen->subject, &variance, &measured);

@@ -1,12 +1,11 @@
 /* learned_predict.c - what the learned model answers, see learned.h */
+#include "base/normal.h"
 #include "loop/core/serve.h"
 #include "loop/model/learned_state.h"
 #include "world/power.h"
 
 #include <assert.h>
 #include <math.h>
-
-#define Z90 1.645
 
 /* How much of a job's factor all types share, before any job was seen on two. */
 #define SHARED_RHO     0.5
@@ -207,7 +206,7 @@ static struct learned_belief believe(struct learned *l, const struct learned_mem
 static struct estimate estimate_of(const struct learned_belief *b, double speed,
                                    size_t total)
 {
-    double value = exp(b->mean + speed), factor = exp(Z90 * sqrt(b->var));
+    double value = exp(b->mean + speed), factor = exp(NORMAL_90_SHORT * sqrt(b->var));
 
     return (struct estimate){
         .value = value,
@@ -253,7 +252,7 @@ void learned_watts(struct learned *l, const struct learned_member *members,
     }
     capped = power_under_cap(sheet, fmin(busy, 1), where->cap_watts);
     *speed = log(capped.speed);
-    factor = exp(Z90 * sqrt(var));
+    factor = exp(NORMAL_90_SHORT * sqrt(var));
     *out = (struct estimate){
         .value = capped.watts,
         .low = fmax(capped.watts / factor, sheet->idle_watts),

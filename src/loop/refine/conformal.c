@@ -2,6 +2,7 @@
 #include "loop/refine/conformal.h"
 
 #include "base/mem.h"
+#include "base/normal.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -23,12 +24,12 @@ double conformal_width(double *errors, size_t count, double share)
     size_t at;
 
     if (count == 0)
-        return CONFORMAL_NORMAL;
+        return NORMAL_90_SHORT;
     qsort(errors, count, sizeof(*errors), by_value);
     at = (size_t)ceil(share * (double)(count + 1)) - 1;
     if (at >= count)
         at = count - 1;
-    return weight * errors[at] + (1 - weight) * CONFORMAL_NORMAL;
+    return weight * errors[at] + (1 - weight) * NORMAL_90_SHORT;
 }
 
 /* ---- widths for a group never seen ------------------------------------------------- */

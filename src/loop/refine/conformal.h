@@ -7,10 +7,7 @@
 
 #include <stddef.h>
 
-/* Half width of a 90 % interval in units of sd when nothing is known better. */
-#define CONFORMAL_NORMAL 1.645
-
-/* The share-quantile of the given errors, with a value at the default blended in that
+/* The share-quantile of the given errors, with NORMAL_90_SHORT blended in that
  * counts as some errors: few observations move it little.  Sorts the errors. */
 double conformal_width(double *errors, size_t count, double share);
 

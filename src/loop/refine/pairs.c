@@ -2,6 +2,7 @@
 #include "loop/refine/pairs.h"
 
 #include "base/mem.h"
+#include "base/normal.h"
 #include "loop/refine/conformal.h"
 #include "loop/refine/pairs_state.h"
 
@@ -22,7 +23,7 @@ struct pairs *pairs_create(void)
     p->memory = mem_array(struct pairs_memory, PAIRS_MAX);
     p->limit = PAIRS_MAX;
     p->weights = blend_weights_default();
-    p->width = CONFORMAL_NORMAL;
+    p->width = NORMAL_90_SHORT;
     return p;
 }
 
@@ -217,13 +218,13 @@ static struct pairs_guess guess_of(const struct pairs *p, struct cell cell,
     size_t at;
     bool seen = map_get(p->index, pairs_key(cell), &at);
     struct blend_belief b = mix(p, said, seen ? &p->memory[at] : NULL);
-    double half = (seen ? CONFORMAL_NORMAL : p->width) * b.sd;
+    double half = (seen ? NORMAL_90_SHORT : p->width) * b.sd;
 
     return (struct pairs_guess){
         .mean = fmin(b.mean, 0),
         .low = b.mean - half,
         .high = fmin(b.mean + half, 0),
-        .sd = half / CONFORMAL_NORMAL,
+        .sd = half / NORMAL_90_SHORT,
         .times = seen ? (int)p->memory[at].drift.times : 0,
     };
 }
