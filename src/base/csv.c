@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* The fields of one row, NUL-terminated one behind the other. */
-struct row {
+struct csv_row {
     struct str text;
     int count;
     size_t start[CSV_MAX_FIELDS]; /* (count) into text */
@@ -26,8 +26,8 @@ struct csv {
     size_t next_line; /* its line */
     size_t line;      /* of the present row */
     size_t rows;
-    struct row header;
-    struct row row;
+    struct csv_row header;
+    struct csv_row row;
 };
 
 int csv_refuse(const struct csv *csv, struct err *err, enum err_code code,
@@ -64,7 +64,7 @@ static void pass_line_end(struct csv *csv)
 }
 
 /* The opening quote has been passed; stops behind the closing one. */
-static int read_quoted(struct csv *csv, struct row *row, struct err *err)
+static int read_quoted(struct csv *csv, struct csv_row *row, struct err *err)
 {
     size_t first = csv->at;
 
@@ -86,7 +86,7 @@ static int read_quoted(struct csv *csv, struct row *row, struct err *err)
     }
 }
 
-static int read_field(struct csv *csv, struct row *row, struct err *err)
+static int read_field(struct csv *csv, struct csv_row *row, struct err *err)
 {
     if (peek(csv) == '"') {
         csv->at++;
@@ -106,7 +106,7 @@ static int read_field(struct csv *csv, struct row *row, struct err *err)
     return 0;
 }
 
-static int read_row(struct csv *csv, struct row *row, struct err *err)
+static int read_row(struct csv *csv, struct csv_row *row, struct err *err)
 {
     size_t first = csv->at;
 

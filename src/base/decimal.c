@@ -58,7 +58,7 @@ static size_t print(char *text, double number)
 
 /* ---- the quick way ----------------------------------------------------------------- */
 
-struct exact {
+struct exact_decimal {
     uint64_t whole;
     wide fraction; /* of 2^bits */
     wide reach;    /* half the gap to the next number, likewise */
@@ -73,11 +73,11 @@ struct digits {
     int leading; /* zeros after the point that do not count as digits */
 };
 
-static struct exact take_apart(double number)
+static struct exact_decimal take_apart(double number)
 {
     int exponent;
     uint64_t mantissa = (uint64_t)ldexp(frexp(number, &exponent), MANTISSA_BITS);
-    struct exact x = {
+    struct exact_decimal x = {
         .bits = MANTISSA_BITS - exponent + 1, .reach = 1, .even = mantissa % 2 == 0};
     wide all = (wide)mantissa << 1;
 
@@ -86,7 +86,7 @@ static struct exact take_apart(double number)
     return x;
 }
 
-static void next_digit(struct exact *x, struct digits *d)
+static void next_digit(struct exact_decimal *x, struct digits *d)
 {
     int digit;
 
@@ -101,7 +101,7 @@ static void next_digit(struct exact *x, struct digits *d)
 }
 
 /* Is it the same number when the digits so far are rounded to the nearest? */
-static bool reads_back(const struct exact *x, bool *up)
+static bool reads_back(const struct exact_decimal *x, bool *up)
 {
     wide one = (wide)1 << x->bits, half = one >> 1, off;
 
@@ -124,7 +124,7 @@ static bool round_up(struct digits *d)
     return true;
 }
 
-static bool find_digits(struct exact *x, struct digits *d)
+static bool find_digits(struct exact_decimal *x, struct digits *d)
 {
     bool up = false;
 
@@ -166,7 +166,7 @@ size_t decimal_double(char *text, double number)
 {
     double size = fabs(number);
     struct digits d = {0};
-    struct exact x;
+    struct exact_decimal x;
     int exponent;
 
     /* Others are written with an exponent; below a power of two numbers lie closer. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct line {
+struct directive_line {
     const char *at, *end;
     const char *name;
     int number;
@@ -26,7 +26,7 @@ void directives_fini(struct directives *d)
     *d = (struct directives){0};
 }
 
-static int refuse(const struct line *l, const char *why)
+static int refuse(const struct directive_line *l, const char *why)
 {
     return err_set(l->err, ERR_FORMAT, "%s line %d: %s", l->name, l->number, why);
 }
@@ -37,7 +37,7 @@ static bool is_blank(char c)
 }
 
 /* The next word, which begins here. */
-static int read_word(struct line *l, struct str *word)
+static int read_word(struct directive_line *l, struct str *word)
 {
     char quote = '\0';
 
@@ -59,7 +59,7 @@ static int read_word(struct line *l, struct str *word)
     return quote ? refuse(l, "a quote is not closed") : 0;
 }
 
-static int add_word(struct directive *d, struct line *l)
+static int add_word(struct directive *d, struct directive_line *l)
 {
     struct str word = {0};
 
@@ -73,7 +73,7 @@ static int add_word(struct directive *d, struct line *l)
     return 0;
 }
 
-static int read_line(struct directives *d, struct line *l, const char *mark)
+static int read_line(struct directives *d, struct directive_line *l, const char *mark)
 {
     struct directive *made;
 
@@ -94,7 +94,7 @@ static int read_line(struct directives *d, struct line *l, const char *mark)
     }
 }
 
-static bool is_mark(const struct line *l, const char *mark)
+static bool is_mark(const struct directive_line *l, const char *mark)
 {
     size_t length = strlen(mark), here = (size_t)(l->end - l->at);
 
@@ -107,7 +107,7 @@ int directives_parse(struct directives *d, const char *mark, const char *text,
 {
     struct directives made = {0};
     const char *end = text + length;
-    struct line l = {.name = name, .err = err};
+    struct directive_line l = {.name = name, .err = err};
 
     for (; text < end; text = l.end + 1) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));

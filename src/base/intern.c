@@ -1,6 +1,7 @@
 /* intern.c - a string table with a chained hash, see intern.h */
 #include "base/intern.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
@@ -37,11 +38,7 @@ void intern_destroy(struct intern *names)
 
 static unsigned bucket_of(const char *name)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    return (unsigned)(hash % BUCKETS);
+    return (unsigned)(hash_text(name) % BUCKETS);
 }
 
 int intern_find(const struct intern *names, const char *name)

@@ -6,14 +6,14 @@
 
 #include <stdlib.h>
 
-struct slot {
+struct map_slot {
     uint64_t key;
     size_t value;
     bool used;
 };
 
 struct map {
-    struct slot *slots;
+    struct map_slot *slots;
     size_t mask; /* slot count - 1, a power of two less one */
     size_t count;
 };
@@ -23,7 +23,7 @@ struct map *map_create(void)
     struct map *map = mem_new(struct map);
 
     map->mask = 15;
-    map->slots = mem_array(struct slot, map->mask + 1);
+    map->slots = mem_array(struct map_slot, map->mask + 1);
     return map;
 }
 
@@ -51,11 +51,11 @@ static size_t find(const struct map *map, uint64_t key)
 
 static void grow(struct map *map)
 {
-    struct slot *old = map->slots;
+    struct map_slot *old = map->slots;
     size_t old_count = map->mask + 1;
 
     map->mask = old_count * 2 - 1;
-    map->slots = mem_array(struct slot, map->mask + 1);
+    map->slots = mem_array(struct map_slot, map->mask + 1);
     for (size_t i = 0; i < old_count; i++)
         if (old[i].used)
             map->slots[find(map, old[i].key)] = old[i];
@@ -71,12 +71,12 @@ void map_put(struct map *map, uint64_t key, size_t value)
     i = find(map, key);
     if (!map->slots[i].used)
         map->count++;
-    map->slots[i] = (struct slot){.key = key, .value = value, .used = true};
+    map->slots[i] = (struct map_slot){.key = key, .value = value, .used = true};
 }
 
 bool map_get(const struct map *map, uint64_t key, size_t *value)
 {
-    const struct slot *slot = &map->slots[find(map, key)];
+    const struct map_slot *slot = &map->slots[find(map, key)];
 
     if (!slot->used)
         return false;

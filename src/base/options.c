@@ -88,12 +88,13 @@ static bool written_out(const char *typed, const char *name)
            (typed[length] == '\0' || typed[length] == '=');
 }
 
-struct walk {
+struct options_walk {
     vec_of(struct option) longs;
     struct str letters;
 };
 
-static void walk_prepare(struct walk *walk, const struct option_spec *specs, bool leading)
+static void walk_prepare(struct options_walk *walk, const struct option_spec *specs,
+                         bool leading)
 {
     /* '+' ends at the first operand; ':' makes getopt tell missing from unknown */
     str_add(&walk->letters, leading ? "+:h" : ":h");
@@ -160,7 +161,7 @@ static int take_option(const struct option_spec *specs, int value, char **argv,
 static int parse(const struct option_spec *specs, void *args, int argc, char **argv,
                  bool leading, bool *help, struct err *err)
 {
-    struct walk walk = {0};
+    struct options_walk walk = {0};
     int value, rc = 0;
 
     *help = false;

@@ -85,12 +85,12 @@ bool parse_bool(const char *text, bool *value)
     return false;
 }
 
-struct unit {
+struct parse_unit {
     const char *name;
     double factor;
 };
 
-static bool with_unit(const char *text, const struct unit *units, double *value)
+static bool with_unit(const char *text, const struct parse_unit *units, double *value)
 {
     const char *rest;
     double parsed;
@@ -108,15 +108,15 @@ static bool with_unit(const char *text, const struct unit *units, double *value)
 
 bool parse_seconds(const char *text, double *seconds)
 {
-    static const struct unit units[] = {{"", 1},     {"s", 1},     {"min", 60}, {"m", 60},
-                                        {"h", 3600}, {"d", 86400}, {NULL, 0}};
+    static const struct parse_unit units[] = {
+        {"", 1}, {"s", 1}, {"min", 60}, {"m", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
 
     return with_unit(text, units, seconds);
 }
 
 bool parse_watts(const char *text, double *watts)
 {
-    static const struct unit units[] = {
+    static const struct parse_unit units[] = {
         {"", 1}, {"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
 
     return with_unit(text, units, watts);

@@ -13,20 +13,20 @@
 #include <string.h>
 #include <unistd.h>
 
-struct column {
+struct table_column {
     char *title;
     enum table_align align;
 };
 
-struct cell {
+struct table_cell {
     char *text; /* NULL: empty */
     enum table_colour colour;
 };
 
 struct table {
-    vec_of(struct column) columns;
-    vec_of(struct cell) cells; /* (rows, columns) */
-    size_t filled;             /* cells of the newest row that are set */
+    vec_of(struct table_column) columns;
+    vec_of(struct table_cell) cells; /* (rows, columns) */
+    size_t filled;                   /* cells of the newest row that are set */
 };
 
 struct table *table_create(void)
@@ -38,9 +38,9 @@ void table_destroy(struct table *t)
 {
     if (!t)
         return;
-    vec_each (struct column, column, &t->columns)
+    vec_each (struct table_column, column, &t->columns)
         free(column->title);
-    vec_each (struct cell, cell, &t->cells)
+    vec_each (struct table_cell, cell, &t->cells)
         free(cell->text);
     vec_free(&t->columns);
     vec_free(&t->cells);
@@ -50,13 +50,13 @@ void table_destroy(struct table *t)
 void table_column(struct table *t, const char *title, enum table_align align)
 {
     assert(t->cells.count == 0);
-    vec_push(&t->columns, (struct column){mem_strdup(title), align});
+    vec_push(&t->columns, (struct table_column){mem_strdup(title), align});
 }
 
 void table_row(struct table *t)
 {
     for (size_t i = 0; i < t->columns.count; i++)
-        vec_push(&t->cells, (struct cell){0});
+        vec_push(&t->cells, (struct table_cell){0});
     t->filled = 0;
 }
 
@@ -112,7 +112,7 @@ static const char *colour_name(enum table_colour colour)
 }
 
 /* 0, or smartcols' negative errno. */
-static int add_cell(struct libscols_line *line, size_t at, const struct cell *cell,
+static int add_cell(struct libscols_line *line, size_t at, const struct table_cell *cell,
                     bool colours)
 {
     int rc = scols_line_set_data(line, at, cell->text ? cell->text : "");
@@ -128,7 +128,7 @@ static int fill(struct libscols_table *view, const struct table *t, bool colours
     int rc = 0;
 
     for (size_t i = 0; i < t->columns.count && rc == 0; i++) {
-        const struct column *column = &t->columns.items[i];
+        const struct table_column *column = &t->columns.items[i];
         int flags = column->align == TABLE_RIGHT ? SCOLS_FL_RIGHT : 0;
 
         if (!scols_table_new_column(view, column->title, 0, flags))

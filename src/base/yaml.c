@@ -8,20 +8,21 @@
 #include <string.h>
 #include <yaml.h>
 
-struct reader {
+struct yaml_reader {
     yaml_parser_t parser;
     const char *name;
     struct err *err;
 };
 
 /* libyaml counts from 0. */
-static int refuse(struct reader *r, yaml_mark_t at, enum err_code code, const char *what)
+static int refuse(struct yaml_reader *r, yaml_mark_t at, enum err_code code,
+                  const char *what)
 {
     return err_set(r->err, code, "%s:%zu:%zu: %s", r->name, at.line + 1, at.column + 1,
                    what);
 }
 
-static int refuse_syntax(struct reader *r)
+static int refuse_syntax(struct yaml_reader *r)
 {
     const yaml_parser_t *p = &r->parser;
     bool has_mark = p->problem_mark.line || p->problem_mark.column;
@@ -33,7 +34,7 @@ static int refuse_syntax(struct reader *r)
     return refuse(r, has_mark ? p->problem_mark : p->context_mark, ERR_FORMAT, problem);
 }
 
-static int next_event(struct reader *r, yaml_event_t *event)
+static int next_event(struct yaml_reader *r, yaml_event_t *event)
 {
     if (!yaml_parser_parse(&r->parser, event))
         return refuse_syntax(r);
@@ -69,7 +70,7 @@ static struct yaml_node *add_child(struct yaml_node *parent)
     return &parent->children[count];
 }
 
-static int take_text(struct reader *r, const yaml_event_t *event, char **text)
+static int take_text(struct yaml_reader *r, const yaml_event_t *event, char **text)
 {
     size_t length = event->data.scalar.length;
 
@@ -85,11 +86,11 @@ static int take_text(struct reader *r, const yaml_event_t *event, char **text)
     return 0;
 }
 
-static int read_children(struct reader *r, struct yaml_node *node, int depth);
+static int read_children(struct yaml_reader *r, struct yaml_node *node, int depth);
 
 /* Fill the node from the event that begins it and, for a list or mapping, those after. */
-static int read_node(struct reader *r, const yaml_event_t *event, struct yaml_node *node,
-                     int depth)
+static int read_node(struct yaml_reader *r, const yaml_event_t *event,
+                     struct yaml_node *node, int depth)
 {
     yaml_mark_t at = event->start_mark;
 
@@ -124,7 +125,7 @@ static int read_node(struct reader *r, const yaml_event_t *event, struct yaml_no
                   "tags and anchors are not allowed, write the value out");
 }
 
-static int refuse_twice(struct reader *r, const struct yaml_node *first,
+static int refuse_twice(struct yaml_reader *r, const struct yaml_node *first,
                         const struct yaml_node *second)
 {
     return err_set(
@@ -134,8 +135,8 @@ static int refuse_twice(struct reader *r, const struct yaml_node *first,
 }
 
 /* The event is the key; the value's event follows. */
-static int read_pair(struct reader *r, const yaml_event_t *key, struct yaml_node *parent,
-                     int depth)
+static int read_pair(struct yaml_reader *r, const yaml_event_t *key,
+                     struct yaml_node *parent, int depth)
 {
     struct yaml_node *node;
     yaml_event_t event;
@@ -158,7 +159,7 @@ static int read_pair(struct reader *r, const yaml_event_t *key, struct yaml_node
     return rc;
 }
 
-static int read_children(struct reader *r, struct yaml_node *node, int depth)
+static int read_children(struct yaml_reader *r, struct yaml_node *node, int depth)
 {
     bool mapping = node->kind == YAML_MAPPING, ended;
     yaml_event_t event;
@@ -182,7 +183,7 @@ static int read_children(struct reader *r, struct yaml_node *node, int depth)
 }
 
 /* Skip to the first event of the document's content; an empty stream gives its end. */
-static int read_document(struct reader *r, struct yaml_node *root)
+static int read_document(struct yaml_reader *r, struct yaml_node *root)
 {
     yaml_event_t event;
     bool started = false, done = false;
@@ -211,7 +212,7 @@ static int read_document(struct reader *r, struct yaml_node *root)
 int yaml_parse(struct yaml_node **root, const char *name, const char *text, size_t count,
                struct err *err)
 {
-    struct reader r = {.name = name, .err = err};
+    struct yaml_reader r = {.name = name, .err = err};
     struct yaml_node *node = mem_new(struct yaml_node);
     int rc;
 

@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "store/events.h"
+#include "store/store_events.h"
 #include "store/history.h"
-#include "store/jobs.h"
+#include "store/store_jobs.h"
 #include "store/telemetry.h"
 
 #include <math.h>

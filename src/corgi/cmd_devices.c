@@ -53,7 +53,7 @@ static const struct option_spec options[] = {
 };
 
 /* What is known of one device at one reading. */
-struct row {
+struct device_row {
     const struct gpu_device *device;
     enum gpu_status status;
     struct err err;
@@ -72,15 +72,15 @@ static void interrupt(int signal_number)
     interrupted = 1;
 }
 
-static void read_rows(struct gpu *gpu, struct row *rows, int count,
+static void read_rows(struct gpu *gpu, struct device_row *rows, int count,
                       struct gpu_meter *meters)
 {
     for (int i = 0; i < count; i++) {
-        struct row *row = &rows[i];
+        struct device_row *row = &rows[i];
         struct gpu_interval interval;
         struct err ignored;
 
-        *row = (struct row){.device = gpu_device(gpu, i), .joules = NAN};
+        *row = (struct device_row){.device = gpu_device(gpu, i), .joules = NAN};
         row->joules_error = NAN;
         row->status = gpu_read(gpu, i, &row->sample, &row->err);
         if (row->status != GPU_OK)
@@ -138,7 +138,7 @@ static void json_identity(struct json_out *out, const struct gpu_device *device)
     json_out_key_string(out, "note", device->note[0] ? device->note : NULL);
 }
 
-static void json_row(struct json_out *out, const struct row *row)
+static void json_row(struct json_out *out, const struct device_row *row)
 {
     const struct gpu_sample *s = &row->sample;
     char throttle[64];
@@ -172,7 +172,7 @@ static void json_row(struct json_out *out, const struct row *row)
     json_out_end(out);
 }
 
-static void print_json(const struct row *rows, int count, const char *remarks,
+static void print_json(const struct device_row *rows, int count, const char *remarks,
                        double elapsed_s, bool pretty)
 {
     struct str text = {0};
@@ -210,7 +210,7 @@ static void number_cell(struct table *t, const char *format, double value)
     table_cell(t, text);
 }
 
-static void memory_cell(struct table *t, const struct row *row)
+static void memory_cell(struct table *t, const struct device_row *row)
 {
     double total = row->device->memory_bytes, used = row->sample.memory_used_bytes;
 
@@ -222,7 +222,8 @@ static void memory_cell(struct table *t, const struct row *row)
         table_cellf(t, "%.1f/%.1f GB", used / 1e9, total / 1e9);
 }
 
-static void table_line(struct table *t, int index, const struct row *row, bool watching)
+static void table_line(struct table *t, int index, const struct device_row *row,
+                       bool watching)
 {
     const struct gpu_sample *s = &row->sample;
     char throttle[64];
@@ -261,7 +262,7 @@ static void table_line(struct table *t, int index, const struct row *row, bool w
     table_cell(t, row->device->uuid);
 }
 
-static int print_table(const struct row *rows, int count, const char *remarks,
+static int print_table(const struct device_row *rows, int count, const char *remarks,
                        bool watching, struct err *err)
 {
     struct table *t = table_create();
@@ -301,7 +302,7 @@ static int print_table(const struct row *rows, int count, const char *remarks,
     return rc;
 }
 
-static int show(const struct devices_args *args, const struct row *rows, int count,
+static int show(const struct devices_args *args, const struct device_row *rows, int count,
                 const char *remarks, double elapsed_s, struct err *err)
 {
     if (args->json) {
@@ -322,8 +323,8 @@ static void wait_s(double seconds)
 }
 
 /* Devices that come during a watch join it; those that go stay, as lost. */
-static int watch(struct gpu *gpu, const struct devices_args *args, struct row *rows,
-                 struct err *err)
+static int watch(struct gpu *gpu, const struct devices_args *args,
+                 struct device_row *rows, struct err *err)
 {
     static struct gpu_meter meters[GPU_MAX_DEVICES];
     struct sigaction action = {.sa_handler = interrupt};
@@ -348,7 +349,7 @@ static int watch(struct gpu *gpu, const struct devices_args *args, struct row *r
 
 static int run(struct command_call *call)
 {
-    static struct row rows[GPU_MAX_DEVICES];
+    static struct device_row rows[GPU_MAX_DEVICES];
     const struct devices_args *args = call->args;
     struct err err = {0};
     struct gpu *gpu;

@@ -102,7 +102,7 @@ int follow_events(const struct follow *f, struct err *err)
 
 /* ---- the end of one job ------------------------------------------------------------ */
 
-struct waiting {
+struct job_wait {
     struct client *aside;
     const char *job;
     char state[32];
@@ -143,7 +143,7 @@ int follow_look(struct client *client, const char *job, char *state, size_t size
 /* It may have ended before the events began, so it is looked at then. */
 static bool look(void *ctx)
 {
-    struct waiting *w = ctx;
+    struct job_wait *w = ctx;
 
     w->failed = follow_look(w->aside, w->job, w->state, sizeof(w->state), &w->err) < 0;
     return !w->failed && !follow_is_end(w->state);
@@ -152,7 +152,7 @@ static bool look(void *ctx)
 static bool job_event(void *ctx, const struct client_event *event,
                       const struct json_value *data)
 {
-    struct waiting *w = ctx;
+    struct job_wait *w = ctx;
     const char *state = view_text(data, "state");
 
     if (strcmp(event->type, "job") != 0 || !state)
@@ -164,7 +164,7 @@ static bool job_event(void *ctx, const struct client_event *event,
 int follow_job(const struct daemon_args *daemon, const char *job, char *state,
                size_t size, struct err *err)
 {
-    struct waiting w = {.job = job};
+    struct job_wait w = {.job = job};
     struct follow f = {
         .job = job, .types = "job", .event = job_event, .begun = look, .ctx = &w};
     int rc = -1;

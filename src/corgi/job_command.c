@@ -16,7 +16,7 @@
 #define MAX_SCRIPT_BYTES ((size_t)4 << 20)
 
 /* What args and words point into. */
-struct held {
+struct job_held {
     struct directives directives;
     char *path;        /* of the script, absolute */
     char *interpreter; /* its line: "/bin/bash", an argument behind a NUL */
@@ -24,7 +24,7 @@ struct held {
 };
 
 static int read_header(struct job_args *args, const struct command_call *call,
-                       const struct held *held, const char *script, struct err *err)
+                       const struct job_held *held, const char *script, struct err *err)
 {
     for (size_t i = 0; i < held->directives.count; i++) {
         const struct directive *d = &held->directives.items[i];
@@ -43,7 +43,7 @@ static int read_header(struct job_args *args, const struct command_call *call,
 }
 
 /* "#!/usr/bin/env -S python" as the kernel reads it: a program and one argument. */
-static int take_interpreter(struct held *held, const char *script, const char *text,
+static int take_interpreter(struct job_held *held, const char *script, const char *text,
                             struct err *err)
 {
     size_t length;
@@ -69,7 +69,7 @@ static int take_interpreter(struct held *held, const char *script, const char *t
     return 0;
 }
 
-static int read_script(struct job_command *command, struct held *held,
+static int read_script(struct job_command *command, struct job_held *held,
                        const struct command_call *call, struct err *err)
 {
     const char *script = call->operands[0];
@@ -95,7 +95,7 @@ static int read_script(struct job_command *command, struct held *held,
     return rc;
 }
 
-static void collect_words(struct job_command *command, struct held *held,
+static void collect_words(struct job_command *command, struct job_held *held,
                           const struct command_call *call)
 {
     int used = 0, skip = 0;
@@ -124,7 +124,7 @@ static void collect_words(struct job_command *command, struct held *held,
 int job_command_read(struct job_command *command, const struct command_call *call,
                      bool needed, struct err *err)
 {
-    struct held *held = mem_new(struct held);
+    struct job_held *held = mem_new(struct job_held);
 
     *command = (struct job_command){.held = held};
     options_defaults(call->command->options, &command->args);
@@ -152,7 +152,7 @@ failed:
 
 void job_command_fini(struct job_command *command)
 {
-    struct held *held = command->held;
+    struct job_held *held = command->held;
 
     if (!held)
         return;

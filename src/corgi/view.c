@@ -12,14 +12,14 @@
 #include <string.h>
 #include <time.h>
 
-struct cell {
+struct view_cell {
     char *text;
     enum table_colour colour;
 };
 
 struct view {
     vec_of(char *) titles; /* with '>' where right-aligned */
-    vec_of(struct cell) cells;
+    vec_of(struct view_cell) cells;
     vec_of(size_t) rows; /* index of the first cell of each */
 };
 
@@ -34,7 +34,7 @@ void view_destroy(struct view *v)
         return;
     vec_each (char *, title, &v->titles)
         free(*title);
-    vec_each (struct cell, cell, &v->cells)
+    vec_each (struct view_cell, cell, &v->cells)
         free(cell->text);
     vec_free(&v->titles);
     vec_free(&v->cells);
@@ -62,7 +62,7 @@ void view_row(struct view *v)
 
 void view_cell(struct view *v, const char *text)
 {
-    const struct cell cell = {.text = mem_strdup(text && *text ? text : "-")};
+    const struct view_cell cell = {.text = mem_strdup(text && *text ? text : "-")};
 
     vec_push(&v->cells, cell);
 }

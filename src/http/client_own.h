@@ -1,6 +1,6 @@
 /* client_own.h - what client.c and client_follow.c share */
-#ifndef CORGI_HTTP_CLIENT_OWN_H
-#define CORGI_HTTP_CLIENT_OWN_H
+#ifndef CORGI_HTTP_CLIENT_PRIVATE_H
+#define CORGI_HTTP_CLIENT_PRIVATE_H
 
 #include "base/str.h"
 #include "http/client.h"

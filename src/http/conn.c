@@ -3,7 +3,7 @@
  * A phase lasts no longer than its limit.  Handlers answer from inside conn_advance() or
  * much later; either way the next request, if it has been sent already, is read from the
  * reactor, never from within the answer. */
-#include "http/server_own.h"
+#include "http/server_private.h"
 
 #include "base/mem.h"
 
@@ -51,7 +51,7 @@ void conn_destroy(struct conn *c)
     if (c->push.events)
         c->push.events->gone(c->push.ctx);
     reactor_timer_destroy(c->timer);
-    stream_destroy(c->stream);
+    socket_stream_destroy(c->stream);
     str_fini(&c->in);
     free(c);
     server_conn_gone(s);
@@ -59,7 +59,8 @@ void conn_destroy(struct conn *c)
 
 bool conn_idle(const struct conn *c)
 {
-    return c->phase == CONN_HEAD && c->in.length == 0 && stream_readable(c->stream) == 0;
+    return c->phase == CONN_HEAD && c->in.length == 0 &&
+           socket_stream_readable(c->stream) == 0;
 }
 
 static void set_phase(struct conn *c, enum conn_phase phase, double limit_s)
@@ -97,7 +98,7 @@ static void write_head(struct conn *c, int status, const char *content_type,
     str_addf(&head, "Cache-Control: no-store\r\n%s%s", length, str_text(headers));
     str_add(&head, c->close_after ? "Connection: close\r\n\r\n"
                                   : "Connection: keep-alive\r\n\r\n");
-    stream_write(c->stream, head.text, head.length);
+    socket_stream_write(c->stream, head.text, head.length);
     str_fini(&head);
 }
 
@@ -105,12 +106,12 @@ void conn_finish(struct conn *c)
 {
     set_phase(c, CONN_CLOSING, c->server->config.limits.write_s + LINGER_S);
     c->close_after = true;
-    if (stream_unwritten(c->stream) == 0 && !c->shut) {
+    if (socket_stream_unwritten(c->stream) == 0 && !c->shut) {
         c->shut = true;
-        stream_shut(c->stream);
+        socket_stream_shut(c->stream);
         reactor_timer_after(c->timer, LINGER_S);
     }
-    if (c->ended && stream_unwritten(c->stream) == 0)
+    if (c->ended && socket_stream_unwritten(c->stream) == 0)
         reactor_timer_after(c->timer, 0);
 }
 
@@ -118,7 +119,7 @@ void conn_answer(struct conn *c, int status, const char *content_type,
                  const struct str *headers, const void *bytes, size_t count)
 {
     bool head_only = c->request && c->request->head.method == HTTP_HEAD;
-    bool more = c->in.length > 0 || stream_readable(c->stream) > 0;
+    bool more = c->in.length > 0 || socket_stream_readable(c->stream) > 0;
     char length[64] = "";
 
     if (c->server->drain_timer || (c->ended && !more))
@@ -127,7 +128,7 @@ void conn_answer(struct conn *c, int status, const char *content_type,
         snprintf(length, sizeof(length), "Content-Length: %zu\r\n", count);
     write_head(c, status, content_type, headers, length);
     if (!head_only && count > 0)
-        stream_write(c->stream, bytes, count);
+        socket_stream_write(c->stream, bytes, count);
     c->request = NULL;
     if (c->close_after) {
         conn_finish(c);
@@ -135,7 +136,7 @@ void conn_answer(struct conn *c, int status, const char *content_type,
     }
     set_phase(c, CONN_HEAD, c->server->config.limits.idle_s);
     if (more)
-        stream_kick(c->stream);
+        socket_stream_kick(c->stream);
 }
 
 void conn_push(struct conn *c, const char *content_type, const struct str *headers)
@@ -192,7 +193,7 @@ static void hand_over(struct conn *c)
     const struct server *s = c->server;
     const char *operation;
 
-    if (!gate_body(r, c->in.text, r->head.length)) {
+    if (!request_check_body(r, c->in.text, r->head.length)) {
         use(c, r->head.length);
         send_refusal(c);
         return;
@@ -221,13 +222,13 @@ static void take_head(struct conn *c, size_t count)
     }
     r->path = mem_strdup(r->head.path);
     c->close_after = !r->head.keep_alive;
-    if (!gate_head(r)) {
+    if (!request_check_head(r)) {
         refuse_head(c);
         return;
     }
     set_phase(c, CONN_BODY, limits->body_s);
     if (r->head.expects_continue && c->in.length < r->head.length)
-        stream_write(c->stream, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+        socket_stream_write(c->stream, "HTTP/1.1 100 Continue\r\n\r\n", 25);
 }
 
 static bool step_head(struct conn *c)
@@ -237,7 +238,7 @@ static bool step_head(struct conn *c)
     size_t count;
 
     if (c->in.length <= limits->head_bytes)
-        stream_read(c->stream, &c->in, limits->head_bytes + 1 - c->in.length);
+        socket_stream_read(c->stream, &c->in, limits->head_bytes + 1 - c->in.length);
     while (c->in.length >= 2 && !memcmp(c->in.text, "\r\n", 2))
         use(c, 2); /* some clients end a body with one too many */
     if (c->in.length == 0)
@@ -261,7 +262,7 @@ static bool step_body(struct conn *c)
     size_t wanted = c->request->head.length;
 
     if (c->in.length < wanted)
-        stream_read(c->stream, &c->in, wanted - c->in.length);
+        socket_stream_read(c->stream, &c->in, wanted - c->in.length);
     if (c->in.length < wanted)
         return false;
     hand_over(c);
@@ -274,7 +275,7 @@ static bool step_skip(struct conn *c)
 
     use(c, here);
     c->skip -= here;
-    c->skip -= stream_skip(c->stream, c->skip);
+    c->skip -= socket_stream_skip(c->stream, c->skip);
     if (c->skip > 0)
         return false;
     send_refusal(c);
@@ -295,7 +296,7 @@ static bool step(struct conn *c)
         return false;
     case CONN_PUSH:
     case CONN_CLOSING:
-        stream_skip(c->stream, stream_readable(c->stream));
+        socket_stream_skip(c->stream, socket_stream_readable(c->stream));
         return false;
     }
     return false;
@@ -334,12 +335,12 @@ static void on_written(void *ctx)
         c->push.events->written(c->push.ctx);
 }
 
-static void on_ended(void *ctx, enum stream_end how)
+static void on_ended(void *ctx, enum socket_stream_end how)
 {
     struct conn *c = ctx;
 
     c->ended = true;
-    if (how != STREAM_CLOSED || c->phase == CONN_PUSH) {
+    if (how != SOCKET_STREAM_CLOSED || c->phase == CONN_PUSH) {
         conn_destroy(c);
         return;
     }
@@ -349,7 +350,7 @@ static void on_ended(void *ctx, enum stream_end how)
         conn_advance(c);
 }
 
-static const struct stream_events events = {on_readable, on_written, on_ended};
+static const struct socket_stream_events events = {on_readable, on_written, on_ended};
 
 static void on_limit(void *ctx)
 {
@@ -391,12 +392,12 @@ void conn_accept(struct server *s, const struct listener *l, int fd, const char 
     c->is_local = l->local;
     str_copy(c->peer, sizeof(c->peer), peer);
     c->local = *who;
-    c->stream = stream_create(s->reactor, fd, l->tls, &events, c);
+    c->stream = socket_stream_create(s->reactor, fd, l->tls, &events, c);
     if (!c->stream) {
         free(c);
         return;
     }
-    stream_patience(c->stream, s->config.limits.write_s);
+    socket_stream_patience(c->stream, s->config.limits.write_s);
     c->timer = reactor_timer_create(s->reactor, on_limit, c);
     reactor_timer_after(c->timer,
                         l->tls ? s->config.limits.head_s : s->config.limits.idle_s);

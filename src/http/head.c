@@ -7,7 +7,7 @@
 
 #define MAX_LENGTH_DIGITS 15 /* of a Content-Length: a petabyte */
 
-struct reading {
+struct head_reading {
     struct head *head;
     int *status;
     struct err *err;
@@ -20,7 +20,7 @@ static const char *const single[] = {"host",          "content-length",
                                      "last-event-id", "idempotency-key",
                                      "range",         NULL};
 
-static int refuse(const struct reading *r, int status, const char *why)
+static int refuse(const struct head_reading *r, int status, const char *why)
 {
     *r->status = status;
     return err_set(r->err, status == 431 ? ERR_LIMIT : ERR_FORMAT, "%s", why);
@@ -61,7 +61,7 @@ static char *without_authority(char *target)
     return slash ? slash : target;
 }
 
-static int read_target(const struct reading *r, char *target)
+static int read_target(const struct head_reading *r, char *target)
 {
     for (const char *c = target; *c; c++)
         if (*c <= ' ' || *c >= 0x7f || strchr("\"<>\\^`{|}#", *c))
@@ -76,7 +76,7 @@ static int read_target(const struct reading *r, char *target)
     return 0;
 }
 
-static int read_version(const struct reading *r, const char *version)
+static int read_version(const struct head_reading *r, const char *version)
 {
     if (!strcmp(version, "HTTP/1.1")) {
         r->head->keep_alive = true;
@@ -91,7 +91,7 @@ static int read_version(const struct reading *r, const char *version)
     return refuse(r, 505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
 }
 
-static int read_request_line(const struct reading *r, char *line)
+static int read_request_line(const struct head_reading *r, char *line)
 {
     char *target = strchr(line, ' ');
     char *version = target ? strchr(target + 1, ' ') : NULL;
@@ -108,7 +108,7 @@ static int read_request_line(const struct reading *r, char *line)
     return read_target(r, target);
 }
 
-static int read_field(const struct reading *r, char *line)
+static int read_field(const struct head_reading *r, char *line)
 {
     struct head *head = r->head;
     char *colon = strchr(line, ':');
@@ -135,7 +135,7 @@ static int read_field(const struct reading *r, char *line)
     return 0;
 }
 
-static int read_length(const struct reading *r)
+static int read_length(const struct head_reading *r)
 {
     const char *length = head_field(r->head, "content-length");
     const char *coding = head_field(r->head, "transfer-encoding");
@@ -171,7 +171,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-static int read_meaning(const struct reading *r)
+static int read_meaning(const struct head_reading *r)
 {
     struct head *head = r->head;
     const char *host = head_field(head, "host");
@@ -194,7 +194,7 @@ static int read_meaning(const struct reading *r)
 
 int head_parse(struct head *head, char *text, size_t length, int *status, struct err *err)
 {
-    const struct reading r = {.head = head, .status = status, .err = err};
+    const struct head_reading r = {.head = head, .status = status, .err = err};
     char *line = text, *end = text + length;
     bool first = true;
 

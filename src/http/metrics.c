@@ -1,6 +1,7 @@
 /* metrics.c - see metrics.h */
 #include "http/metrics.h"
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -14,7 +15,7 @@
 
 enum kind { COUNTER, GAUGE, HISTOGRAM };
 
-struct series {
+struct metric_series {
     char *labels;      /* as written: a="b",c="d"; "" for none */
     double value;      /* of a histogram: the sum */
     uint64_t *buckets; /* (bound_count + 1) each alone, not added up */
@@ -30,7 +31,7 @@ struct metric {
     size_t bound_count;
     double *bounds;
     struct map *index; /* hash of labels -> series */
-    vec_of(struct series) series;
+    vec_of(struct metric_series) series;
 };
 
 struct collector {
@@ -179,32 +180,23 @@ static const char *format_labels(struct metric *metric, const char *const *label
     return str_text(out);
 }
 
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = 1469598103934665603u;
-
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    return hash;
-}
-
 /* Its place, or -1; *key is where it is or would be in the index. */
 static long find_series(const struct metric *metric, const char *text, uint64_t *key)
 {
     size_t at;
 
-    for (*key = hash_of(text); map_get(metric->index, *key, &at); ++*key)
+    for (*key = hash_text(text); map_get(metric->index, *key, &at); ++*key)
         if (!strcmp(metric->series.items[at].labels, text))
             return (long)at;
     return -1;
 }
 
-static struct series *series_of(struct metric *metric, const char *const *labels)
+static struct metric_series *series_of(struct metric *metric, const char *const *labels)
 {
     const char *text = format_labels(metric, labels);
     uint64_t key;
     long at = find_series(metric, text, &key);
-    struct series made = {0};
+    struct metric_series made = {0};
 
     if (at >= 0)
         return &metric->series.items[at];
@@ -223,7 +215,7 @@ static struct series *series_of(struct metric *metric, const char *const *labels
 
 void metric_add(struct metric *metric, double amount, const char *const *labels)
 {
-    struct series *s = series_of(metric, labels);
+    struct metric_series *s = series_of(metric, labels);
 
     assert(metric->kind != HISTOGRAM && (metric->kind == GAUGE || !(amount < 0)));
     if (s && isfinite(amount))
@@ -232,7 +224,7 @@ void metric_add(struct metric *metric, double amount, const char *const *labels)
 
 void metric_set(struct metric *metric, double value, const char *const *labels)
 {
-    struct series *s = series_of(metric, labels);
+    struct metric_series *s = series_of(metric, labels);
 
     assert(metric->kind == GAUGE);
     if (s)
@@ -241,7 +233,7 @@ void metric_set(struct metric *metric, double value, const char *const *labels)
 
 void metric_set_total(struct metric *metric, double total, const char *const *labels)
 {
-    struct series *s = series_of(metric, labels);
+    struct metric_series *s = series_of(metric, labels);
 
     assert(metric->kind == COUNTER);
     if (s && total > s->value)
@@ -250,7 +242,7 @@ void metric_set_total(struct metric *metric, double total, const char *const *la
 
 void metric_observe(struct metric *metric, double value, const char *const *labels)
 {
-    struct series *s = series_of(metric, labels);
+    struct metric_series *s = series_of(metric, labels);
     size_t i = 0;
 
     assert(metric->kind == HISTOGRAM);
@@ -292,7 +284,7 @@ void metric_forget(struct metric *metric, const char *const *labels)
 
 void metric_clear(struct metric *metric)
 {
-    vec_each (struct series, s, &metric->series) {
+    vec_each (struct metric_series, s, &metric->series) {
         free(s->labels);
         free(s->buckets);
     }
@@ -332,7 +324,7 @@ static void add_line(struct str *out, const struct metric *metric, const char *s
 }
 
 static void write_histogram(struct str *out, const struct metric *metric,
-                            const struct series *s)
+                            const struct metric_series *s)
 {
     struct str bound = {0};
     uint64_t sum = 0;
@@ -359,7 +351,7 @@ static void write_metric(struct str *out, const struct metric *metric)
     str_addf(out, "# HELP %s ", metric->name);
     add_escaped(out, metric->help, false);
     str_addf(out, "\n# TYPE %s %s\n", metric->name, types[metric->kind]);
-    vec_each (struct series, s, &metric->series) {
+    vec_each (struct metric_series, s, &metric->series) {
         if (metric->kind == HISTOGRAM)
             write_histogram(out, metric, s);
         else

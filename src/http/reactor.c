@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "http/reactor_own.h"
+#include "http/reactor_private.h"
 
 #include <errno.h>
 #include <event2/event.h>

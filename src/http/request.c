@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/parse.h"
-#include "http/server_own.h"
+#include "http/server_private.h"
 
 #include <assert.h>
 #include <stdarg.h>

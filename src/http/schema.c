@@ -10,15 +10,16 @@
 #include <string.h>
 
 /* Where in the body the check is; grows and shrinks as it walks. */
-struct place {
+struct schema_place {
     char path[SCHEMA_PATH_SIZE];
     struct err *err;
 };
 
-static int refuse(const struct place *p, enum err_code code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static int refuse(const struct schema_place *p, enum err_code code, const char *format,
+                  ...) __attribute__((format(printf, 3, 4)));
 
-static int refuse(const struct place *p, enum err_code code, const char *format, ...)
+static int refuse(const struct schema_place *p, enum err_code code, const char *format,
+                  ...)
 {
     char text[300];
     va_list args;
@@ -29,7 +30,7 @@ static int refuse(const struct place *p, enum err_code code, const char *format,
     return err_set(p->err, code, "%s %s", *p->path ? p->path : "the body", text);
 }
 
-static size_t enter(struct place *p, const char *name)
+static size_t enter(struct schema_place *p, const char *name)
 {
     size_t before = strlen(p->path);
 
@@ -38,7 +39,7 @@ static size_t enter(struct place *p, const char *name)
     return before;
 }
 
-static size_t enter_item(struct place *p, size_t index)
+static size_t enter_item(struct schema_place *p, size_t index)
 {
     size_t before = strlen(p->path);
 
@@ -47,7 +48,7 @@ static size_t enter_item(struct place *p, size_t index)
 }
 
 static int check_number(const struct schema_field *f, const struct json_value *value,
-                        const struct place *p)
+                        const struct schema_place *p)
 {
     bool whole = f->type == SCHEMA_INTEGER;
     double number;
@@ -66,7 +67,7 @@ static int check_number(const struct schema_field *f, const struct json_value *v
 }
 
 static int check_choice(const struct schema_field *f, const char *text,
-                        const struct place *p)
+                        const struct schema_place *p)
 {
     struct str known = {0};
 
@@ -82,7 +83,7 @@ static int check_choice(const struct schema_field *f, const char *text,
 }
 
 static int check_string(const struct schema_field *f, const struct json_value *value,
-                        const struct place *p)
+                        const struct schema_place *p)
 {
     const char *text = json_value_string(value);
     size_t length;
@@ -102,10 +103,10 @@ static int check_string(const struct schema_field *f, const struct json_value *v
 }
 
 static int check_value(const struct schema_field *f, const struct json_value *value,
-                       struct place *p);
+                       struct schema_place *p);
 
 static int check_array(const struct schema_field *f, const struct json_value *value,
-                       struct place *p)
+                       struct schema_place *p)
 {
     size_t count = json_value_count(value);
 
@@ -126,7 +127,7 @@ static int check_array(const struct schema_field *f, const struct json_value *va
 }
 
 static int check_map(const struct schema_field *f, const struct json_value *value,
-                     struct place *p)
+                     struct schema_place *p)
 {
     struct json_iter it = {.object = value};
 
@@ -154,7 +155,8 @@ static const struct schema_field *field_named(const struct schema *schema,
     return NULL;
 }
 
-static int refuse_unknown(const struct schema *schema, const char *name, struct place *p)
+static int refuse_unknown(const struct schema *schema, const char *name,
+                          struct schema_place *p)
 {
     struct suggest nearest;
 
@@ -168,7 +170,7 @@ static int refuse_unknown(const struct schema *schema, const char *name, struct 
 }
 
 static int check_object(const struct schema *schema, const struct json_value *value,
-                        struct place *p)
+                        struct schema_place *p)
 {
     struct json_iter it = {.object = value};
 
@@ -198,7 +200,7 @@ static int check_object(const struct schema *schema, const struct json_value *va
 }
 
 static int check_value(const struct schema_field *f, const struct json_value *value,
-                       struct place *p)
+                       struct schema_place *p)
 {
     bool flag;
 
@@ -228,7 +230,7 @@ static int check_value(const struct schema_field *f, const struct json_value *va
 int schema_check(const struct schema *schema, const struct json_value *body,
                  char field[SCHEMA_PATH_SIZE], struct err *err)
 {
-    struct place p = {.err = err};
+    struct schema_place p = {.err = err};
 
     *field = '\0';
     if (check_object(schema, body, &p) == 0)

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "http/server_own.h"
+#include "http/server_private.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -116,7 +116,7 @@ struct server *server_create(struct reactor *r, const struct server_config *conf
 static int find_local(struct server *s, int fd, struct auth_identity *identity)
 {
     struct auth_identity who;
-    struct account *account;
+    struct local_account *account;
     double now_s = clock_wall_s();
 
     if (auth_peer(fd, &who, NULL) < 0)

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "http/push.h"
+#include "http/streaming_reply.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,10 +18,10 @@
 #define DEFAULT_STALL_S      60.0
 #define PAGES_AT_ONCE        4
 
-struct client {
+struct sse_client {
     struct sse_hub *hub;
-    struct client *next, **link;
-    struct push *push;
+    struct sse_client *next, **link;
+    struct streaming_reply *push;
     uint64_t job;
     uid_t owner;
     char *types;      /* NULL: all */
@@ -34,21 +34,21 @@ struct sse_hub {
     struct reactor *reactor;
     struct sse_config config;
     struct reactor_timer *heartbeat;
-    struct client *clients; /* list */
+    struct sse_client *clients; /* list */
     struct sse_stats stats;
     struct str line; /* an event as it goes out, kept to save the allocation */
 };
 
 /* What one round of catching up may add to a client's buffer. */
 struct sse_page {
-    struct client *client;
+    struct sse_client *client;
     size_t room;
     bool full;
 };
 
 /* ---- clients ----------------------------------------------------------------------- */
 
-static void remove_client(struct client *c)
+static void remove_client(struct sse_client *c)
 {
     *c->link = c->next;
     if (c->next)
@@ -58,27 +58,28 @@ static void remove_client(struct client *c)
     free(c);
 }
 
-static void write_text(struct client *c, const struct str *text)
+static void write_text(struct sse_client *c, const struct str *text)
 {
-    push_write(c->push, text->text, text->length);
+    streaming_reply_write(c->push, text->text, text->length);
     c->quiet = false;
 }
 
-static void say_goodbye(struct client *c, const char *reason)
+static void say_goodbye(struct sse_client *c, const char *reason)
 {
     struct str line = {0};
 
     str_addf(&line, "event: bye\ndata: {\"reason\":\"%s\"}\n\n", reason);
     write_text(c, &line);
     str_fini(&line);
-    push_end(c->push);
+    streaming_reply_end(c->push);
     remove_client(c);
 }
 
-static void drop_slow(struct client *c)
+static void drop_slow(struct sse_client *c)
 {
     log_warn("events_client_dropped", LOG_STR("reason", "too slow"),
-             LOG_U64("behind_bytes", push_unwritten(c->push)), LOG_U64("last", c->last));
+             LOG_U64("behind_bytes", streaming_reply_unwritten(c->push)),
+             LOG_U64("last", c->last));
     c->hub->stats.dropped++;
     say_goodbye(c, "too slow: come back with Last-Event-ID");
 }
@@ -117,7 +118,7 @@ static bool in_list(const char *list, const char *word)
     return false;
 }
 
-static bool wants(const struct client *c, const struct sse_event *event)
+static bool wants(const struct sse_client *c, const struct sse_event *event)
 {
     if (c->job && event->job != c->job)
         return false;
@@ -131,14 +132,14 @@ static bool wants(const struct client *c, const struct sse_event *event)
 
 bool sse_page_add(struct sse_page *page, const struct sse_event *event)
 {
-    struct client *c = page->client;
+    struct sse_client *c = page->client;
     struct str *line = &c->hub->line;
 
     if (page->full)
         return false;
     if (wants(c, event)) {
         format_event(line, event);
-        if (line->length > page->room && push_unwritten(c->push) > 0) {
+        if (line->length > page->room && streaming_reply_unwritten(c->push) > 0) {
             page->full = true;
             return false;
         }
@@ -150,7 +151,7 @@ bool sse_page_add(struct sse_page *page, const struct sse_event *event)
     return true;
 }
 
-static void tell_lost(struct client *c)
+static void tell_lost(struct sse_client *c)
 {
     struct str line = {0};
 
@@ -162,18 +163,19 @@ static void tell_lost(struct client *c)
 /* Fill the buffer to the half; the rest when it has been read.  A client that wants few
  * of many events must not hold up everybody while they are looked for: after some pages
  * it gets a comment, and the search goes on when that has left. */
-static void catch_up(struct client *c)
+static void catch_up(struct sse_client *c)
 {
     const struct sse_config *config = &c->hub->config;
 
     for (int pages = 0;
-         c->catching_up && push_unwritten(c->push) < config->buffer_bytes / 4; pages++) {
+         c->catching_up && streaming_reply_unwritten(c->push) < config->buffer_bytes / 4;
+         pages++) {
         struct sse_page page = {.client = c, .room = config->buffer_bytes / 2};
         uint64_t before = c->last;
         enum sse_replay answer;
 
         if (pages == PAGES_AT_ONCE) {
-            push_write(c->push, ":\n\n", 3);
+            streaming_reply_write(c->push, ":\n\n", 3);
             return;
         }
         answer = config->replay(config->ctx, c->last, &page);
@@ -198,7 +200,7 @@ static void on_gone(void *ctx)
     remove_client(ctx);
 }
 
-static const struct push_events client_events = {on_written, on_gone};
+static const struct streaming_reply_events client_events = {on_written, on_gone};
 
 /* ---- the hub ----------------------------------------------------------------------- */
 
@@ -206,9 +208,9 @@ static void beat(void *ctx)
 {
     struct sse_hub *hub = ctx;
 
-    for (struct client *c = hub->clients; c; c = c->next) {
-        if (c->quiet && push_unwritten(c->push) == 0)
-            push_write(c->push, ":\n\n", 3);
+    for (struct sse_client *c = hub->clients; c; c = c->next) {
+        if (c->quiet && streaming_reply_unwritten(c->push) == 0)
+            streaming_reply_write(c->push, ":\n\n", 3);
         c->quiet = true;
     }
 }
@@ -256,7 +258,7 @@ static bool read_last_id(const struct request *request, uint64_t *last, bool *gi
     return !*given || parse_u64(text, last);
 }
 
-static void greet(struct client *c, uint64_t newest)
+static void greet(struct sse_client *c, uint64_t newest)
 {
     struct str line = {0};
 
@@ -269,10 +271,10 @@ static void greet(struct client *c, uint64_t newest)
     str_fini(&line);
 }
 
-static struct client *add_client(struct sse_hub *hub,
-                                 const struct sse_subscription *wanted)
+static struct sse_client *add_client(struct sse_hub *hub,
+                                     const struct sse_subscription *wanted)
 {
-    struct client *c = mem_new(struct client);
+    struct sse_client *c = mem_new(struct sse_client);
 
     c->hub = hub;
     c->job = wanted->job;
@@ -292,7 +294,7 @@ void sse_hub_join(struct sse_hub *hub, struct request *request,
 {
     uint64_t last = newest;
     bool resumes;
-    struct client *c;
+    struct sse_client *c;
 
     if (!read_last_id(request, &last, &resumes)) {
         request_answer_error(request, 400, "invalid", "Last-Event-ID",
@@ -307,12 +309,12 @@ void sse_hub_join(struct sse_hub *hub, struct request *request,
         return;
     }
     c = add_client(hub, wanted);
-    c->push = push_begin(request, "text/event-stream", &client_events, c);
+    c->push = streaming_reply_begin(request, "text/event-stream", &client_events, c);
     if (!c->push) {
         remove_client(c);
         return;
     }
-    push_patience(c->push, hub->config.stall_s);
+    streaming_reply_patience(c->push, hub->config.stall_s);
     c->last = last;
     c->catching_up = resumes && hub->config.replay && last < newest;
     greet(c, newest);
@@ -323,10 +325,10 @@ void sse_hub_join(struct sse_hub *hub, struct request *request,
 
 void sse_hub_send(struct sse_hub *hub, const struct sse_event *event)
 {
-    struct client *next;
+    struct sse_client *next;
 
     format_event(&hub->line, event);
-    for (struct client *c = hub->clients; c; c = next) {
+    for (struct sse_client *c = hub->clients; c; c = next) {
         next = c->next;
         if (c->catching_up)
             continue; /* gets it from the replay, in its turn */
@@ -334,7 +336,8 @@ void sse_hub_send(struct sse_hub *hub, const struct sse_event *event)
             c->last = event->id;
         if (!wants(c, event))
             continue;
-        if (push_unwritten(c->push) + hub->line.length > hub->config.buffer_bytes) {
+        if (streaming_reply_unwritten(c->push) + hub->line.length >
+            hub->config.buffer_bytes) {
             drop_slow(c);
             continue;
         }
@@ -348,8 +351,8 @@ void sse_hub_stats(const struct sse_hub *hub, struct sse_stats *stats)
     *stats = hub->stats;
     stats->catching_up = 0;
     stats->buffered_bytes = 0;
-    for (const struct client *c = hub->clients; c; c = c->next) {
+    for (const struct sse_client *c = hub->clients; c; c = c->next) {
         stats->catching_up += c->catching_up;
-        stats->buffered_bytes += push_unwritten(c->push);
+        stats->buffered_bytes += streaming_reply_unwritten(c->push);
     }
 }

@@ -10,7 +10,7 @@ struct tls;
 struct tls *tls_create(const char *certificate, const char *key, struct err *err);
 void tls_destroy(struct tls *tls); /* NULL is fine; sessions go on */
 
-/* OpenSSL's session for one connection, for stream.c, which owns it then. */
+/* OpenSSL's session for one connection, for socket_stream.c, which owns it then. */
 struct ssl_st *tls_session(struct tls *tls);
 
 #endif

@@ -15,12 +15,12 @@
 /* A tenth of the share of a thread that is not nice. */
 #define WORKER_NICE 10
 
-struct task {
+struct worker_task {
     struct workers *workers;
     void (*work)(void *ctx);
     void (*done)(void *ctx);
     void *ctx;
-    struct task *next;
+    struct worker_task *next;
 };
 
 struct workers {
@@ -32,23 +32,23 @@ struct workers {
     pthread_t *threads;
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t some;
-    struct task *first, **last;
+    struct worker_task *first, **last;
     size_t waiting;
     bool ending;
 };
 
 static void task_done(void *ctx)
 {
-    struct task *task = ctx;
+    struct worker_task *task = ctx;
 
     task->workers->busy--;
     task->done(task->ctx);
     free(task);
 }
 
-static struct task *next_task(struct workers *w)
+static struct worker_task *next_task(struct workers *w)
 {
-    struct task *task;
+    struct worker_task *task;
 
     pthread_mutex_lock(&w->lock);
     while (!w->first && !w->ending)
@@ -75,7 +75,7 @@ static void yield_to_others(void)
 static void *work(void *ctx)
 {
     struct workers *w = ctx;
-    struct task *task;
+    struct worker_task *task;
 
     pthread_setname_np(pthread_self(), w->name);
     yield_to_others();
@@ -112,7 +112,7 @@ struct workers *workers_create(struct reactor *r, const char *name, int threads,
 /* Only the reactor knows what it has been posted, so it is turned until all is done. */
 static void finish(struct workers *w)
 {
-    struct task *task;
+    struct worker_task *task;
 
     while ((task = w->first) != NULL) {
         w->first = task->next;
@@ -142,10 +142,10 @@ void workers_destroy(struct workers *w)
 int workers_run(struct workers *w, void (*run)(void *ctx), void (*done)(void *ctx),
                 void *ctx, struct err *err)
 {
-    struct task *task = mem_new(struct task);
+    struct worker_task *task = mem_new(struct worker_task);
     bool full;
 
-    *task = (struct task){.workers = w, .work = run, .done = done, .ctx = ctx};
+    *task = (struct worker_task){.workers = w, .work = run, .done = done, .ctx = ctx};
     pthread_mutex_lock(&w->lock);
     full = w->ending || w->waiting >= w->max_waiting;
     if (!full) {

@@ -2,19 +2,19 @@
 #include "service/energy.h"
 
 #include "base/err.h"
+#include "base/normal.h"
 #include "loop/belief.h"
 #include "loop/control.h"
 #include "service/ledger.h"
 #include "service/tx.h"
 #include "service/views.h"
-#include "store/energy.h"
+#include "store/store_energy.h"
 #include "store/telemetry.h"
 
 #include <math.h>
 
-#define METER_ERROR 0.03  /* half a 90 % interval of what a meter says, as a share */
-#define MODEL_ERROR 0.20  /* and of what a model says */
-#define HALF_OF_90  1.645 /* standard errors in half a 90 % interval */
+#define METER_ERROR 0.03 /* half a 90 % interval of what a meter says, as a share */
+#define MODEL_ERROR 0.20 /* and of what a model says */
 
 struct part { /* of one job in the energy of its device */
     struct record *record;
@@ -90,7 +90,8 @@ static void split(struct part *parts, int count, double joules, double idle_joul
 
 static double share_error(const struct engine_event *e, const struct engine_share *share)
 {
-    return e->modelled ? MODEL_ERROR * share->joules : HALF_OF_90 * share->error_joules;
+    return e->modelled ? MODEL_ERROR * share->joules
+                       : NORMAL_90_SHORT * share->error_joules;
 }
 
 /* What the engine has seen of each job; what is idle's is shared by those who are there.

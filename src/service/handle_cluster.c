@@ -6,7 +6,7 @@
 #include "service/rounds.h"
 #include "service/tx.h"
 #include "service/views.h"
-#include "store/settings.h"
+#include "store/store_settings.h"
 
 #include <math.h>
 #include <string.h>

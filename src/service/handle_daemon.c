@@ -4,7 +4,7 @@
 #include "loop/cluster.h"
 #include "service/guard.h"
 #include "service/views.h"
-#include "store/events.h"
+#include "store/store_events.h"
 
 #include <math.h>
 #include <pwd.h>

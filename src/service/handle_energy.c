@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "service/energy.h"
 #include "service/views.h"
-#include "store/energy.h"
+#include "store/store_energy.h"
 
 #include <math.h>
 #include <stdio.h>

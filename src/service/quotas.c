@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "service/lifecycle.h"
-#include "store/settings.h"
+#include "store/store_settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

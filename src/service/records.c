@@ -4,6 +4,7 @@
  * of their own, and what is asked for often is counted when it changes. */
 #include "service/records.h"
 
+#include "base/hash.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -67,16 +68,9 @@ void records_destroy(struct records *r)
     free(r);
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = rng_mix(hash, (uint64_t)(unsigned char)*text);
-    return rng_mix(hash, 0);
-}
-
 static uint64_t key_hash(const char *user, const char *key)
 {
-    return hash_text(hash_text(1, user), key);
+    return rng_mix(hash_text(user), hash_text(key));
 }
 
 static struct records_use *use_of(struct records *r, const char *user)

@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "http/request.h"
 #include "loop/types.h"
-#include "store/jobs.h"
+#include "store/store_jobs.h"
 
 enum phase {
     PHASE_PENDING,    /* submitted, not yet safe on disk: nobody sees it */

@@ -11,10 +11,10 @@
 #include "service/mind.h"
 #include "service/quotas.h"
 #include "service/replicas.h"
-#include "store/energy.h"
-#include "store/events.h"
+#include "store/store_energy.h"
+#include "store/store_events.h"
 #include "store/models.h"
-#include "store/settings.h"
+#include "store/store_settings.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #include "service/mind.h"
 #include "service/forecast.h"
 #include "service/quotas.h"
-#include "store/settings.h"
+#include "store/store_settings.h"
 
 #include <math.h>
 #include <stdio.h>

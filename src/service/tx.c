@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "service/forecast.h"
 #include "service/views.h"
-#include "store/events.h"
+#include "store/store_events.h"
 
 #include <math.h>
 #include <stdlib.h>

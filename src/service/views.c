@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define Z90 1.645
-
 void views_number(struct json_out *out, const char *key, double value)
 {
     json_out_key_number(out, key, value);

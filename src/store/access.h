@@ -2,7 +2,7 @@
 #ifndef CORGI_STORE_ACCESS_H
 #define CORGI_STORE_ACCESS_H
 
-#include "store/jobs.h"
+#include "store/store_jobs.h"
 #include "store/reader.h"
 #include "store/store.h"
 

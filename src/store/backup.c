@@ -3,7 +3,7 @@
 
 #include "base/str.h"
 #include "store/db.h"
-#include "store/schema.h"
+#include "store/migrations.h"
 
 #include <fcntl.h>
 #include <libgen.h>
@@ -63,7 +63,7 @@ int store_backup(const char *path, const char *to, bool replace, struct err *err
 
     str_addf(&temporary, "%s.write", to);
     if (refuse_target(path, to, replace, err) < 0 ||
-        db_open(&db, path, DB_READ, NULL, err) < 0 || schema_examine(db, err) < 0)
+        db_open(&db, path, DB_READ, NULL, err) < 0 || migrations_examine(db, err) < 0)
         goto done;
     unlink(str_text(&temporary)); /* of an attempt that was interrupted */
     if (db_copy(db, str_text(&temporary), err) < 0 ||

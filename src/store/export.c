@@ -4,7 +4,7 @@
 #include "base/json_out.h"
 #include "base/str.h"
 #include "store/db.h"
-#include "store/schema.h"
+#include "store/migrations.h"
 
 #include <string.h>
 
@@ -263,7 +263,7 @@ int store_export(const char *path, const struct store_export_options *options, F
 
     if (db_open(&db, path, DB_READ, NULL, err) < 0)
         return -1;
-    if (schema_examine(db, err) == 0)
+    if (migrations_examine(db, err) == 0)
         q = select_table(db, options->table, err);
     if (q)
         rc = write_rows(q, options, out, &written, err);

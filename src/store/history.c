@@ -3,7 +3,7 @@
 
 #include "store/batch.h"
 #include "store/names.h"
-#include "store/reader_own.h"
+#include "store/reader_private.h"
 
 /* ---- transitions ------------------------------------------------------------------- */
 

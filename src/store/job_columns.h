@@ -1,6 +1,6 @@
 /* job_columns.h - the columns of table jobs, in the order they are written and read
  *
- * Internal to jobs.c, which writes them, and job_read.c, which reads them. */
+ * Internal to store_jobs.c, which writes them, and job_read.c, which reads them. */
 #ifndef CORGI_STORE_JOB_COLUMNS_H
 #define CORGI_STORE_JOB_COLUMNS_H
 

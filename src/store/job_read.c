@@ -1,11 +1,11 @@
-/* job_read.c - jobs out of the store: the reading half of jobs.h */
-#include "store/jobs.h"
+/* job_read.c - jobs out of the store: the reading half of store_jobs.h */
+#include "store/store_jobs.h"
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/job_columns.h"
 #include "store/names.h"
-#include "store/reader_own.h"
+#include "store/reader_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "store/batch.h"
 #include "store/digest.h"
-#include "store/reader_own.h"
+#include "store/reader_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +136,7 @@ static int load_parts(struct store_reader *reader, int64_t id,
     return memcmp(found, digest, sizeof(found)) == 0;
 }
 
-struct search {
+struct model_search {
     struct store_reader *reader;
     struct store_model model;
     struct str text;
@@ -146,7 +146,7 @@ struct search {
 
 static int visit_model(void *ctx, struct db_query *q)
 {
-    struct search *search = ctx;
+    struct model_search *search = ctx;
     size_t count;
     const unsigned char *digest = db_blob(q, 3, &count);
     int rc =
@@ -164,7 +164,7 @@ static int visit_model(void *ctx, struct db_query *q)
 int store_load_model(struct store_reader *reader, const char *name,
                      struct store_model *model, struct err *err)
 {
-    struct search search = {.reader = reader};
+    struct model_search search = {.reader = reader};
     struct db_query *q = db_query(reader->db,
                                   "SELECT id, version, at_s, digest FROM models"
                                   " WHERE name = ?1 AND whole = 1 ORDER BY id DESC",

@@ -2,8 +2,8 @@
 #include "store/reader.h"
 
 #include "base/mem.h"
-#include "store/reader_own.h"
-#include "store/schema.h"
+#include "store/reader_private.h"
+#include "store/migrations.h"
 
 #include <stdlib.h>
 
@@ -17,7 +17,8 @@ int store_reader_open(struct store_reader **opened, const char *path, struct err
 
     if (db_open(&db, path, DB_READ, NULL, err) < 0)
         return -1;
-    if (db_exec(db, "PRAGMA query_only = ON", err) < 0 || schema_examine(db, err) < 0) {
+    if (db_exec(db, "PRAGMA query_only = ON", err) < 0 ||
+        migrations_examine(db, err) < 0) {
         db_close(db);
         return -1;
     }

@@ -2,7 +2,7 @@
  *
  * Each thread that reads has one of its own; it never waits for the writer, sees all
  * that was committed before its read began, and needs no running store: tools open one
- * beside a daemon.  The read functions stand with their rows: jobs.h and so on.
+ * beside a daemon.  The read functions stand with their rows: store_jobs.h and so on.
  *
  * Reads give rows to a function, one by one; strings in a row are borrowed for the call.
  * The function returns 0 to go on, anything else to stop (which is no error). */

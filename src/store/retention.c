@@ -5,7 +5,7 @@
 #include "store/admin.h"
 
 #include "base/mem.h"
-#include "store/store_own.h"
+#include "store/store_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define DAY_S 86400.0
 
-struct task {
+struct retention_task {
     struct store *store;
     struct store_retention keep;
     double now_s;
@@ -195,7 +195,7 @@ static const struct {
 /* ---- steps ------------------------------------------------------------------------- */
 
 /* Rows of the present phase that a step has removed; 0: none is left. */
-static int64_t by_age(struct task *task, struct db *db, struct err *err)
+static int64_t by_age(struct retention_task *task, struct db *db, struct err *err)
 {
     const char *keep = (const char *)&task->keep;
     double age_s, cut;
@@ -209,7 +209,7 @@ static int64_t by_age(struct task *task, struct db *db, struct err *err)
     return run_all(db, phases[task->phase].sql, cut, err);
 }
 
-static int64_t old_models(struct task *task, struct db *db, struct err *err)
+static int64_t old_models(struct retention_task *task, struct db *db, struct err *err)
 {
     int keep = task->keep.models > 1 ? task->keep.models : 1;
     struct db_query *q = db_query(db, "SELECT EXISTS " OLD_MODEL, err);
@@ -228,7 +228,7 @@ static int64_t old_models(struct task *task, struct db *db, struct err *err)
 
 static int retention_step(void *ctx, struct db *db, struct err *err)
 {
-    struct task *task = ctx;
+    struct retention_task *task = ctx;
     int64_t removed;
 
     if (db_exec(db, "BEGIN IMMEDIATE", err) < 0)
@@ -247,9 +247,9 @@ static int retention_step(void *ctx, struct db *db, struct err *err)
 int store_retain(struct store *store, const struct store_retention *retention,
                  double now_s, store_done done, void *ctx, struct err *err)
 {
-    struct task *task = mem_new(struct task);
+    struct retention_task *task = mem_new(struct retention_task);
 
-    *task = (struct task){.store = store, .keep = *retention, .now_s = now_s};
+    *task = (struct retention_task){.store = store, .keep = *retention, .now_s = now_s};
     if (writer_upkeep(store->writer, retention_step, task, done, ctx, err) < 0) {
         free(task);
         return -1;

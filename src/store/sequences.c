@@ -2,7 +2,7 @@
  *
  * The next number of a kind is one more than the largest stored, or than what the table
  * `sequences` kept when rows were removed. */
-#include "store/store_own.h"
+#include "store/store_private.h"
 
 #include "base/str.h"
 

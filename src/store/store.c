@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/lock.h"
-#include "store/schema.h"
-#include "store/store_own.h"
+#include "store/migrations.h"
+#include "store/store_private.h"
 
 #include <libgen.h>
 #include <pthread.h>
@@ -72,14 +72,14 @@ static int open_database(struct store *store, const struct store_options *option
     if (db_open(&store->db, store->path, DB_WRITE, options->vfs, err) < 0 ||
         db_exec(store->db, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON", err) <
             0 ||
-        schema_migrate(store->db, schema_steps, schema_version, &from, err) < 0 ||
+        migrations_apply(store->db, migrations_steps, migrations_count, &from, err) < 0 ||
         use_log(store->db, err) < 0 || db_exec(store->db, pragmas, err) < 0 ||
         mark_open(store->db, &store->interrupted, err) < 0 ||
         sequences_load(store, options->queue_rows, err) < 0)
         return -1;
-    if (from > 0 && from < schema_version)
+    if (from > 0 && from < migrations_count)
         log_info("store_migrated", LOG_STR("store", store->path), LOG_I64("from", from),
-                 LOG_I64("to", schema_version));
+                 LOG_I64("to", migrations_count));
     return 0;
 }
 

@@ -13,8 +13,8 @@
  *
  * Order holds among durable batches and among relaxed ones, not between the two.
  * Reading goes through connections of its own (reader.h) and never waits for writing.
- * Rows: jobs.h, history.h, events.h, telemetry.h, energy.h, access.h, settings.h,
- * models.h; upkeep: admin.h. */
+ * Rows: store_jobs.h, history.h, store_events.h, telemetry.h, store_energy.h, access.h,
+ * store_settings.h, models.h; upkeep: admin.h. */
 #ifndef CORGI_STORE_STORE_H
 #define CORGI_STORE_STORE_H
 

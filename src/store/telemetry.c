@@ -2,7 +2,7 @@
 #include "store/telemetry.h"
 
 #include "store/batch.h"
-#include "store/reader_own.h"
+#include "store/reader_private.h"
 
 #include <math.h>
 

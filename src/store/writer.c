@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "store/writer_own.h"
+#include "store/writer_private.h"
 
 #include <errno.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* writer_commit.c - one transaction of the writer, and who hears of it */
-#include "store/writer_own.h"
+#include "store/writer_private.h"
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -6,7 +6,7 @@
 #include "support/openapi.h"
 
 #include "http/api.h"
-#include "http/push.h"
+#include "http/streaming_reply.h"
 #include "http/sse.h"
 
 #include <stdatomic.h>
@@ -199,7 +199,7 @@ static void ignore(void *ctx)
     (void)ctx;
 }
 
-static const struct push_events nothing = {ignore, ignore};
+static const struct streaming_reply_events nothing = {ignore, ignore};
 
 static void handle(void *ctx, struct request *r)
 {
@@ -222,8 +222,8 @@ static void handle(void *ctx, struct request *r)
     } else if (!strcmp(operation, "submit_job") && lose > 0) {
         lose--;
         /* The job is taken, but the answer is cut off. */
-        push_end(
-            push_begin(r, "application/json\r\nContent-Length: 9999", &nothing, NULL));
+        streaming_reply_end(streaming_reply_begin(
+            r, "application/json\r\nContent-Length: 9999", &nothing, NULL));
     } else {
         answer_example(r);
     }

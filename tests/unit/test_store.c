@@ -1,7 +1,7 @@
 /* test_store.c - opening, handing over, telling, closing */
 #include "fixture/store.h"
 
-#include "store/events.h"
+#include "store/store_events.h"
 #include "store/telemetry.h"
 
 #include <setjmp.h>

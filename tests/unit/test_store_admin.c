@@ -4,7 +4,7 @@
 #include "base/rng.h"
 #include "store/access.h"
 #include "store/admin.h"
-#include "store/events.h"
+#include "store/store_events.h"
 #include "store/models.h"
 
 #include <setjmp.h>

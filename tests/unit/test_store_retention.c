@@ -3,8 +3,8 @@
 
 #include "store/access.h"
 #include "store/admin.h"
-#include "store/energy.h"
-#include "store/events.h"
+#include "store/store_energy.h"
+#include "store/store_events.h"
 #include "store/models.h"
 #include "store/telemetry.h"
 

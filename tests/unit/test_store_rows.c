@@ -2,10 +2,10 @@
 #include "fixture/store.h"
 
 #include "store/access.h"
-#include "store/energy.h"
-#include "store/events.h"
+#include "store/store_energy.h"
+#include "store/store_events.h"
 #include "store/models.h"
-#include "store/settings.h"
+#include "store/store_settings.h"
 #include "store/telemetry.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* check.c - is what is stored sound?  See admin.h
+/* store_check.c - is what is stored sound?  See admin.h
  *
  * SQLite says whether its pages, types and references hold; what our own rows must agree
  * on stands below, one query an invariant, whose rows are the sentences to show. */
@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "store/db.h"
 #include "store/digest.h"
-#include "store/schema.h"
+#include "store/migrations.h"
 
 #include <string.h>
 
@@ -58,21 +58,21 @@ static const char *const invariants[] = {
     " WHERE e.user <> j.user" MOST,
 };
 
-struct check {
+struct store_checking {
     struct db *db;
     store_finding finding;
     void *ctx;
     int findings;
 };
 
-static void report(struct check *check, const char *sentence)
+static void report(struct store_checking *check, const char *sentence)
 {
     check->findings++;
     check->finding(check->ctx, sentence);
 }
 
 /* Each row's first column is a finding, unless it says ok. */
-static int report_rows(struct check *check, const char *sql, const char *prefix,
+static int report_rows(struct store_checking *check, const char *sql, const char *prefix,
                        struct err *err)
 {
     struct db_query *q = db_query_once(check->db, sql, err);
@@ -94,14 +94,14 @@ static int report_rows(struct check *check, const char *sql, const char *prefix,
     return rc;
 }
 
-static int check_pages(struct check *check, bool quick, struct err *err)
+static int check_pages(struct store_checking *check, bool quick, struct err *err)
 {
     return report_rows(check,
                        quick ? "PRAGMA quick_check(20)" : "PRAGMA integrity_check(20)",
                        "SQLite: ", err);
 }
 
-static int check_references(struct check *check, struct err *err)
+static int check_references(struct store_checking *check, struct err *err)
 {
     return report_rows(check,
                        "SELECT printf('row %d of %s belongs to a row of %s that is not"
@@ -112,7 +112,7 @@ static int check_references(struct check *check, struct err *err)
 
 /* ---- checkpoints ------------------------------------------------------------------- */
 
-static int digest_of_parts(struct check *check, int64_t model,
+static int digest_of_parts(struct store_checking *check, int64_t model,
                            unsigned char digest[STORE_DIGEST_BYTES], struct err *err)
 {
     struct db_query *q = db_query(
@@ -135,7 +135,7 @@ static int digest_of_parts(struct check *check, int64_t model,
     return rc;
 }
 
-static int check_models(struct check *check, struct err *err)
+static int check_models(struct store_checking *check, struct err *err)
 {
     struct db_query *q = db_query_once(
         check->db, "SELECT id, name, digest FROM models WHERE whole = 1", err);
@@ -180,7 +180,7 @@ static int count_rows(struct db *db, struct store_check_result *result, struct e
     return 0;
 }
 
-static int check_all(struct check *check, bool quick, struct err *err)
+static int check_all(struct store_checking *check, bool quick, struct err *err)
 {
     if (check_pages(check, quick, err) < 0)
         return -1;
@@ -197,14 +197,14 @@ static int check_all(struct check *check, bool quick, struct err *err)
 int store_check(const char *path, bool quick, store_finding finding, void *ctx,
                 struct store_check_result *result, struct err *err)
 {
-    struct check check = {.finding = finding, .ctx = ctx};
-    struct store_check_result found = {.schema = schema_version};
+    struct store_checking check = {.finding = finding, .ctx = ctx};
+    struct store_check_result found = {.schema = migrations_count};
     int rc;
 
     if (db_open(&check.db, path, DB_READ, NULL, err) < 0)
         return -1;
     /* One moment for all: a daemon may be writing. */
-    rc = schema_examine(check.db, err) < 0 || db_exec(check.db, "BEGIN", err) < 0 ||
+    rc = migrations_examine(check.db, err) < 0 || db_exec(check.db, "BEGIN", err) < 0 ||
                  check_all(&check, quick, err) < 0
              ? -1
              : 0;

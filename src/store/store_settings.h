@@ -1,6 +1,6 @@
-/* settings.h - what operators set while the daemon runs and expect to stay */
-#ifndef CORGI_STORE_SETTINGS_H
-#define CORGI_STORE_SETTINGS_H
+/* store_settings.h - what operators set while the daemon runs and expect to stay */
+#ifndef CORGI_STORE_STORE_SETTINGS_H
+#define CORGI_STORE_STORE_SETTINGS_H
 
 #include "store/reader.h"
 #include "store/store.h"

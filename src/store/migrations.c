@@ -1,5 +1,5 @@
-/* schema.c - see schema.h */
-#include "store/schema.h"
+/* migrations.c - see migrations.h */
+#include "store/migrations.h"
 
 #include "base/str.h"
 
@@ -269,8 +269,8 @@ static const char latency_step[] =
     "ALTER TABLE measurement_hours ADD COLUMN latency_sum REAL NOT NULL DEFAULT 0;"
     "ALTER TABLE measurement_hours ADD COLUMN latency_high REAL;";
 
-const char *const schema_steps[] = {first_step, latency_step};
-const int schema_version = sizeof(schema_steps) / sizeof(schema_steps[0]);
+const char *const migrations_steps[] = {first_step, latency_step};
+const int migrations_count = sizeof(migrations_steps) / sizeof(migrations_steps[0]);
 
 /* The version, when the file is a store or empty. */
 static int read_version(struct db *db, int *version, struct err *err)
@@ -281,7 +281,7 @@ static int read_version(struct db *db, int *version, struct err *err)
         db_number(db, "PRAGMA user_version", &number, err) < 0 ||
         db_number(db, "SELECT count(*) FROM sqlite_schema", &objects, err) < 0)
         return -1;
-    if (application != SCHEMA_APPLICATION_ID && objects + application + number != 0)
+    if (application != MIGRATIONS_APPLICATION_ID && objects + application + number != 0)
         return err_set(err, ERR_FORMAT,
                        "%s is a database of another program: give the path of a store, "
                        "or of a file that is not there yet",
@@ -304,7 +304,7 @@ static int take_step(struct db *db, const char *sql, int version, struct err *er
     int rc;
 
     str_addf(&mark, "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
-             SCHEMA_APPLICATION_ID, version);
+             MIGRATIONS_APPLICATION_ID, version);
     rc = db_exec(db, "BEGIN IMMEDIATE", err) < 0 || db_exec(db, sql, err) < 0 ||
                  db_exec(db, str_text(&mark), err) < 0
              ? -1
@@ -317,8 +317,8 @@ static int take_step(struct db *db, const char *sql, int version, struct err *er
     return rc;
 }
 
-int schema_migrate(struct db *db, const char *const *steps, int count, int *from,
-                   struct err *err)
+int migrations_apply(struct db *db, const char *const *steps, int count, int *from,
+                     struct err *err)
 {
     int version;
 
@@ -333,18 +333,18 @@ int schema_migrate(struct db *db, const char *const *steps, int count, int *from
     return 0;
 }
 
-int schema_examine(struct db *db, struct err *err)
+int migrations_examine(struct db *db, struct err *err)
 {
     int version;
 
     if (read_version(db, &version, err) < 0)
         return -1;
-    if (version > schema_version)
-        return refuse_newer(db, version, schema_version, err);
-    if (version < schema_version)
+    if (version > migrations_count)
+        return refuse_newer(db, version, migrations_count, err);
+    if (version < migrations_count)
         return err_set(err, ERR_UNSUPPORTED,
                        "%s has schema %d, this corgi reads %d: start corgid on it once, "
                        "which brings it up to date",
-                       db_path(db), version, schema_version);
+                       db_path(db), version, migrations_count);
     return 0;
 }

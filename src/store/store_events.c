@@ -1,8 +1,8 @@
-/* events.c - see events.h */
-#include "store/events.h"
+/* store_events.c - see store_events.h */
+#include "store/store_events.h"
 
 #include "store/batch.h"
-#include "store/reader_own.h"
+#include "store/reader_private.h"
 
 void store_add_event(struct store_batch *batch, const struct store_event *event)
 {

@@ -1,7 +1,7 @@
-/* writer_own.h - the writer from inside: writer.c decides what is due, writer_commit.c
- * writes it and tells who waits */
-#ifndef CORGI_STORE_WRITER_OWN_H
-#define CORGI_STORE_WRITER_OWN_H
+/* writer_private.h - the writer from inside: writer.c decides what is due,
+ * writer_commit.c writes it and tells who waits */
+#ifndef CORGI_STORE_WRITER_PRIVATE_H
+#define CORGI_STORE_WRITER_PRIVATE_H
 
 #include "base/vec.h"
 #include "store/queue.h"

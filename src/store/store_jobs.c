@@ -1,5 +1,5 @@
-/* jobs.c - see jobs.h: writing jobs, and copies of them */
-#include "store/jobs.h"
+/* store_jobs.c - see store_jobs.h: writing jobs, and copies of them */
+#include "store/store_jobs.h"
 
 #include "base/mem.h"
 #include "loop/need.h"

@@ -1,5 +1,5 @@
 /* test_schema.c - numbered steps, taken once and in order */
-#include "store/schema.h"
+#include "store/migrations.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ static int migrate(const char *const *list, int count, int *from)
     int rc;
 
     assert_int_equal(db_open(&db, path, DB_WRITE, NULL, &err), 0);
-    rc = schema_migrate(db, list, count, from, &err);
+    rc = migrations_apply(db, list, count, from, &err);
     db_close(db);
     return rc;
 }
@@ -74,7 +74,7 @@ static void takes_the_missing_steps_only(void **state)
     assert_int_equal(migrate(steps, 3, &from), 0);
     assert_int_equal(from, 3);
     assert_int_equal(number("SELECT count(*) FROM a"), 2);
-    assert_int_equal(number("PRAGMA application_id"), SCHEMA_APPLICATION_ID);
+    assert_int_equal(number("PRAGMA application_id"), MIGRATIONS_APPLICATION_ID);
 }
 
 static void a_step_that_fails_is_undone(void **state)
@@ -102,12 +102,12 @@ static void a_store_of_the_first_schema_gains_latency(void **state)
     struct db *db;
 
     (void)state;
-    before[0] = schema_steps[0];
+    before[0] = migrations_steps[0];
     assert_int_equal(migrate(before, 1, &from), 0);
     assert_int_equal(db_open(&db, path, DB_WRITE, NULL, &err), 0);
     assert_int_equal(db_exec(db, before[1], &err), 0);
     db_close(db);
-    assert_int_equal(migrate(schema_steps, schema_version, &from), 0);
+    assert_int_equal(migrate(migrations_steps, migrations_count, &from), 0);
     assert_int_equal(from, 1);
     assert_int_equal(number("SELECT count(*) FROM measurements WHERE latency_s IS NULL"),
                      1);
@@ -134,7 +134,7 @@ static void a_reader_refuses_what_is_older(void **state)
     (void)state;
     assert_int_equal(migrate(steps, 0, &from), 0);
     assert_int_equal(db_open(&db, path, DB_READ, NULL, &err), 0);
-    assert_int_equal(schema_examine(db, &err), -1);
+    assert_int_equal(migrations_examine(db, &err), -1);
     assert_int_equal(err.code, ERR_UNSUPPORTED);
     db_close(db);
 }

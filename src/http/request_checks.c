@@ -1,11 +1,12 @@
-/* gate.c - the checks between a request and its handler
+/* request_checks.c - the checks between a request and its handler
  *
  * In this order: is there such a route, who asks, may he, not too often, does the query
  * make sense, is the body of the right kind and size; and when it has come: is it what
  * the route's schema says. */
-#include "http/server_own.h"
+#include "http/server_private.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/rng.h"
 #include "http/schema.h"
 
@@ -40,22 +41,16 @@ static bool find_route(struct request *r)
                           http_method_name(r->head.method), allow);
 }
 
-static uint64_t hash_text(const char *text, const char *until)
-{
-    uint64_t hash = 1469598103934665603u;
-
-    for (; *text && text != until; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    return hash;
-}
-
 static uint64_t rate_key(const struct request *r)
 {
+    const char *port = strrchr(r->peer, ':');
+
     if (r->identity.local)
         return rng_mix(1, r->identity.uid);
     if (*r->identity.token)
-        return rng_mix(2, hash_text(r->identity.token, NULL));
-    return rng_mix(3, hash_text(r->peer, strrchr(r->peer, ':')));
+        return rng_mix(2, hash_text(r->identity.token));
+    return rng_mix(
+        3, hash_bytes(r->peer, port ? (size_t)(port - r->peer) : strlen(r->peer)));
 }
 
 static bool not_too_often(struct request *r, double cost)
@@ -186,13 +181,13 @@ static bool body_fits(struct request *r)
     return true;
 }
 
-bool gate_head(struct request *r)
+bool request_check_head(struct request *r)
 {
     return find_route(r) && identify(r) && not_too_often(r, 1) && may(r) &&
            read_query(r) && body_fits(r);
 }
 
-bool gate_body(struct request *r, const char *bytes, size_t count)
+bool request_check_body(struct request *r, const char *bytes, size_t count)
 {
     const struct schema *schema = r->match.route->body;
     char field[SCHEMA_PATH_SIZE];

@@ -1,9 +1,9 @@
-/* energy.h - joules by job, user, device and hour, summed as they come
+/* store_energy.h - joules by job, user, device and hour, summed as they come
  *
  * Who used what is decided before it gets here: each share of a device's energy is added
  * once, with its job (0: idle) and its user.  Sums stay when jobs are removed. */
-#ifndef CORGI_STORE_ENERGY_H
-#define CORGI_STORE_ENERGY_H
+#ifndef CORGI_STORE_STORE_ENERGY_H
+#define CORGI_STORE_STORE_ENERGY_H
 
 #include "store/reader.h"
 #include "store/store.h"

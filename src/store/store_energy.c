@@ -1,9 +1,9 @@
-/* energy.c - see energy.h */
-#include "store/energy.h"
+/* store_energy.c - see store_energy.h */
+#include "store/store_energy.h"
 
 #include "base/str.h"
 #include "store/batch.h"
-#include "store/reader_own.h"
+#include "store/reader_private.h"
 
 #include <math.h>
 

@@ -1,16 +1,17 @@
-/* server_own.h - what the files of the server share: server.c, conn.c, gate.c, request.c
+/* server_private.h - what the files of the server share: server.c, conn.c,
+ * request_checks.c, request.c
  */
-#ifndef CORGI_HTTP_SERVER_OWN_H
-#define CORGI_HTTP_SERVER_OWN_H
+#ifndef CORGI_HTTP_SERVER_PRIVATE_H
+#define CORGI_HTTP_SERVER_PRIVATE_H
 
 #include "base/str.h"
 #include "base/vec.h"
 #include "http/head.h"
 #include "http/listen.h"
-#include "http/push.h"
+#include "http/streaming_reply.h"
 #include "http/rate.h"
 #include "http/server.h"
-#include "http/stream.h"
+#include "http/socket_stream.h"
 #include "http/tls.h"
 #include "http/uri.h"
 
@@ -31,14 +32,14 @@ struct listener {
 #define SERVER_ACCOUNTS  64
 #define SERVER_ACCOUNT_S 60.0
 
-struct account {
+struct local_account {
     struct auth_identity who;
     double until_s; /* 0: empty */
 };
 
 struct server {
     struct reactor *reactor;
-    struct account accounts[SERVER_ACCOUNTS];
+    struct local_account accounts[SERVER_ACCOUNTS];
     struct server_config config; /* limits complete, lists our own */
     struct rate *rate;           /* NULL: no limit */
     vec_of(struct listener *) listeners;
@@ -64,7 +65,7 @@ enum conn_phase {
 struct conn {
     struct server *server;
     struct conn *next, **link;
-    struct stream *stream;
+    struct socket_stream *stream;
     struct reactor_timer *timer; /* how long the phase may last */
     enum conn_phase phase;
     struct auth_identity local; /* who, on a Unix socket */
@@ -79,7 +80,7 @@ struct conn {
     bool shut;        /* we do not either */
     int busy;         /* depth of calls that need it to stay */
     bool doomed;      /* to be destroyed when they are through */
-    struct push push;
+    struct streaming_reply push;
 };
 
 struct request {
@@ -114,9 +115,10 @@ void conn_answer(struct conn *c, int status, const char *content_type,
 void conn_push(struct conn *c, const char *content_type, const struct str *headers);
 void conn_finish(struct conn *c); /* flush, then close */
 
-/* gate.c: may this request go to its handler?  Otherwise it has been refused. */
-bool gate_head(struct request *r);
-bool gate_body(struct request *r, const char *bytes, size_t count);
+/* request_checks.c: may this request go to its handler?  Otherwise it has been refused.
+ */
+bool request_check_head(struct request *r);
+bool request_check_body(struct request *r, const char *bytes, size_t count);
 
 /* request.c */
 struct request *request_create(struct conn *c, const char *head, size_t count);

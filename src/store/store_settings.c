@@ -1,10 +1,10 @@
-/* settings.c - see settings.h */
-#include "store/settings.h"
+/* store_settings.c - see store_settings.h */
+#include "store/store_settings.h"
 
 #include "base/mem.h"
 #include "store/batch.h"
 #include "store/names.h"
-#include "store/reader_own.h"
+#include "store/reader_private.h"
 
 void store_put_setting(struct store_batch *batch, const char *name, const char *text)
 {

@@ -1,6 +1,6 @@
-/* store_own.h - an open store from inside */
-#ifndef CORGI_STORE_STORE_OWN_H
-#define CORGI_STORE_STORE_OWN_H
+/* store_private.h - an open store from inside */
+#ifndef CORGI_STORE_STORE_PRIVATE_H
+#define CORGI_STORE_STORE_PRIVATE_H
 
 #include "store/db.h"
 #include "store/store.h"

@@ -1,6 +1,6 @@
-/* reader_own.h - a reader from inside the store: its connection, and walking rows */
-#ifndef CORGI_STORE_READER_OWN_H
-#define CORGI_STORE_READER_OWN_H
+/* reader_private.h - a reader from inside the store: its connection, and walking rows */
+#ifndef CORGI_STORE_READER_PRIVATE_H
+#define CORGI_STORE_READER_PRIVATE_H
 
 #include "store/db.h"
 #include "store/reader.h"

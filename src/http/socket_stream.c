@@ -1,8 +1,8 @@
-/* stream.c - libevent's buffers around a socket, see stream.h */
-#include "http/stream.h"
+/* socket_stream.c - libevent's buffers around a socket, see socket_stream.h */
+#include "http/socket_stream.h"
 
 #include "base/mem.h"
-#include "http/reactor_own.h"
+#include "http/reactor_private.h"
 #include "http/tls.h"
 
 #include <event2/buffer.h>
@@ -17,15 +17,15 @@
 /* What a client may send ahead of being asked: more stays with the kernel. */
 #define READ_AHEAD_BYTES 65536
 
-struct stream {
+struct socket_stream {
     struct bufferevent *bev;
-    const struct stream_events *events;
+    const struct socket_stream_events *events;
     void *ctx;
 };
 
 static void on_read(struct bufferevent *bev, void *ctx)
 {
-    struct stream *s = ctx;
+    struct socket_stream *s = ctx;
 
     (void)bev;
     s->events->readable(s->ctx);
@@ -33,7 +33,7 @@ static void on_read(struct bufferevent *bev, void *ctx)
 
 static void on_written(struct bufferevent *bev, void *ctx)
 {
-    struct stream *s = ctx;
+    struct socket_stream *s = ctx;
 
     (void)bev;
     s->events->written(s->ctx);
@@ -41,21 +41,22 @@ static void on_written(struct bufferevent *bev, void *ctx)
 
 static void on_event(struct bufferevent *bev, short what, void *ctx)
 {
-    struct stream *s = ctx;
+    struct socket_stream *s = ctx;
 
     (void)bev;
     if (what & BEV_EVENT_CONNECTED)
         return; /* the end of a TLS handshake */
     if (what & BEV_EVENT_TIMEOUT)
-        s->events->ended(s->ctx, STREAM_STALLED);
+        s->events->ended(s->ctx, SOCKET_STREAM_STALLED);
     else if ((what & BEV_EVENT_EOF) && (what & BEV_EVENT_READING))
-        s->events->ended(s->ctx, STREAM_CLOSED);
+        s->events->ended(s->ctx, SOCKET_STREAM_CLOSED);
     else
-        s->events->ended(s->ctx, STREAM_BROKEN);
+        s->events->ended(s->ctx, SOCKET_STREAM_BROKEN);
 }
 
-struct stream *stream_create(struct reactor *r, int fd, struct tls *tls,
-                             const struct stream_events *events, void *ctx)
+struct socket_stream *socket_stream_create(struct reactor *r, int fd, struct tls *tls,
+                                           const struct socket_stream_events *events,
+                                           void *ctx)
 {
     const int options = BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS;
     struct event_base *base = reactor_base(r);
@@ -63,7 +64,7 @@ struct stream *stream_create(struct reactor *r, int fd, struct tls *tls,
         tls ? bufferevent_openssl_socket_new(base, fd, tls_session(tls),
                                              BUFFEREVENT_SSL_ACCEPTING, options)
             : bufferevent_socket_new(base, fd, options);
-    struct stream *s;
+    struct socket_stream *s;
 
     if (!bev) {
         close(fd);
@@ -71,15 +72,15 @@ struct stream *stream_create(struct reactor *r, int fd, struct tls *tls,
     }
     if (tls)
         bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
-    s = mem_new(struct stream);
-    *s = (struct stream){.bev = bev, .events = events, .ctx = ctx};
+    s = mem_new(struct socket_stream);
+    *s = (struct socket_stream){.bev = bev, .events = events, .ctx = ctx};
     bufferevent_setcb(bev, on_read, on_written, on_event, s);
     bufferevent_setwatermark(bev, EV_READ, 0, READ_AHEAD_BYTES);
     bufferevent_enable(bev, EV_READ | EV_WRITE);
     return s;
 }
 
-void stream_destroy(struct stream *s)
+void socket_stream_destroy(struct socket_stream *s)
 {
     if (!s)
         return;
@@ -89,7 +90,7 @@ void stream_destroy(struct stream *s)
     free(s);
 }
 
-size_t stream_read(struct stream *s, struct str *to, size_t most)
+size_t socket_stream_read(struct socket_stream *s, struct str *to, size_t most)
 {
     struct evbuffer *in = bufferevent_get_input(s->bev);
     size_t taken = 0;
@@ -106,7 +107,7 @@ size_t stream_read(struct stream *s, struct str *to, size_t most)
     return taken;
 }
 
-size_t stream_skip(struct stream *s, size_t most)
+size_t socket_stream_skip(struct socket_stream *s, size_t most)
 {
     struct evbuffer *in = bufferevent_get_input(s->bev);
     size_t count = evbuffer_get_length(in);
@@ -117,28 +118,28 @@ size_t stream_skip(struct stream *s, size_t most)
     return count;
 }
 
-size_t stream_readable(const struct stream *s)
+size_t socket_stream_readable(const struct socket_stream *s)
 {
     return evbuffer_get_length(bufferevent_get_input(s->bev));
 }
 
-void stream_kick(struct stream *s)
+void socket_stream_kick(struct socket_stream *s)
 {
     bufferevent_trigger(s->bev, EV_READ,
                         BEV_TRIG_IGNORE_WATERMARKS | BEV_OPT_DEFER_CALLBACKS);
 }
 
-void stream_write(struct stream *s, const void *bytes, size_t count)
+void socket_stream_write(struct socket_stream *s, const void *bytes, size_t count)
 {
     bufferevent_write(s->bev, bytes, count);
 }
 
-size_t stream_unwritten(const struct stream *s)
+size_t socket_stream_unwritten(const struct socket_stream *s)
 {
     return evbuffer_get_length(bufferevent_get_output(s->bev));
 }
 
-void stream_patience(struct stream *s, double write_s)
+void socket_stream_patience(struct socket_stream *s, double write_s)
 {
     struct timeval limit = {.tv_sec = (time_t)write_s,
                             .tv_usec =
@@ -147,7 +148,7 @@ void stream_patience(struct stream *s, double write_s)
     bufferevent_set_timeouts(s->bev, NULL, write_s > 0 ? &limit : NULL);
 }
 
-void stream_shut(struct stream *s)
+void socket_stream_shut(struct socket_stream *s)
 {
     SSL *session = bufferevent_openssl_get_ssl(s->bev);
 
@@ -156,12 +157,12 @@ void stream_shut(struct stream *s)
     shutdown(bufferevent_getfd(s->bev), SHUT_WR);
 }
 
-void stream_small_buffer(struct stream *s, int bytes)
+void socket_stream_small_buffer(struct socket_stream *s, int bytes)
 {
     setsockopt(bufferevent_getfd(s->bev), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
-int stream_fd(const struct stream *s)
+int socket_stream_fd(const struct socket_stream *s)
 {
     return bufferevent_getfd(s->bev);
 }

@@ -1,9 +1,9 @@
-/* events.h - the numbered log of what happened, for clients that resume
+/* store_events.h - the numbered log of what happened, for clients that resume
  *
  * Clients ask for what lies behind the last number they saw, so numbers must become
  * visible in their order: take them on one thread, and commit all events in one class. */
-#ifndef CORGI_STORE_EVENTS_H
-#define CORGI_STORE_EVENTS_H
+#ifndef CORGI_STORE_STORE_EVENTS_H
+#define CORGI_STORE_STORE_EVENTS_H
 
 #include "store/reader.h"
 #include "store/store.h"

@@ -1,10 +1,10 @@
-/* jobs.h - jobs as they were asked for, and how far they are
+/* store_jobs.h - jobs as they were asked for, and how far they are
  *
  * Two halves of a row: the request, which changes only when its owner updates it, and the
  * progress, which changes with every transition.  GPU types and devices stand by name:
  * the numbers of types and devices may differ when the daemon starts the next time. */
-#ifndef CORGI_STORE_JOBS_H
-#define CORGI_STORE_JOBS_H
+#ifndef CORGI_STORE_STORE_JOBS_H
+#define CORGI_STORE_STORE_JOBS_H
 
 #include "loop/types.h"
 #include "store/digest.h"
