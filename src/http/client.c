@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "http/client_own.h"
+#include "http/client_private.h"
 #include "http/reply.h"
 #include "http/uri.h"
 

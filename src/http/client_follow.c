@@ -1,5 +1,5 @@
 /* client_follow.c - following events, see client.h */
-#include "http/client_own.h"
+#include "http/client_private.h"
 
 #include "base/clock.h"
 #include "http/sse_parse.h"

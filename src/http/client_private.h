@@ -1,4 +1,4 @@
-/* client_own.h - what client.c and client_follow.c share */
+/* client_private.h - what client.c and client_follow.c share */
 #ifndef CORGI_HTTP_CLIENT_PRIVATE_H
 #define CORGI_HTTP_CLIENT_PRIVATE_H
 
