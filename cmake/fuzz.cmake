@@ -14,7 +14,7 @@ foreach(source ${fuzz_sources})
     add_executable(${name} ${source})
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
     target_link_libraries(${name} PRIVATE
-        corgi_http corgi_probe corgi_gpu corgi_sim corgi_world corgi_base)
+        corgi_lab)
     set_target_properties(${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     if(CORGI_FUZZ)

@@ -28,30 +28,35 @@ corgi_library(corgi_base base PkgConfig::JANSSON PkgConfig::YAML PkgConfig::SMAR
     Threads::Threads m)
 corgi_library(corgi_world world corgi_base)
 corgi_library(corgi_nn nn corgi_base PkgConfig::OPENBLAS)
-# The networks' sources twice: in float for the product, in double for checking gradients
-# (only tests link that one).  Shape assertions cost one comparison an operation and stay.
-corgi_library(corgi_nn_double nn corgi_base PkgConfig::OPENBLAS)
-target_compile_definitions(corgi_nn_double PUBLIC NN_DOUBLE)
-foreach(library corgi_nn corgi_nn_double)
-    target_compile_options(${library} PRIVATE
-        -O3 -fno-math-errno -fno-trapping-math -fno-signed-zeros -UNDEBUG)
-endforeach()
-corgi_library(corgi_loop loop corgi_world corgi_nn corgi_base PkgConfig::CLP)
+corgi_library(corgi_loop loop corgi_world corgi_nn corgi_base)
 corgi_library(corgi_gpu gpu corgi_world corgi_base ${CMAKE_DL_LIBS})
-corgi_library(corgi_sim sim corgi_loop)
 corgi_library(corgi_store store corgi_loop PkgConfig::SQLITE PkgConfig::CRYPTO)
 corgi_library(corgi_http http corgi_base PkgConfig::EVENT)
 corgi_library(corgi_probe probe corgi_gpu)
-corgi_library(corgi_engine engine corgi_sim corgi_probe corgi_gpu)
+corgi_library(corgi_engine engine corgi_loop corgi_probe corgi_gpu)
 corgi_library(corgi_service service corgi_engine corgi_http corgi_store)
-corgi_library(corgi_eval eval corgi_sim)
-corgi_library(corgi_bench bench corgi_eval corgi_store PkgConfig::CBC)
+# What no daemon needs: simulations, policies, measuring, training.
+corgi_library(corgi_lab lab corgi_service PkgConfig::CLP PkgConfig::CBC)
+# The networks' sources twice: in float for the product, in double for checking gradients
+# (only tests link that one).  Shape assertions cost one comparison an operation and stay.
+file(GLOB nn_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/nn/*.c
+    ${CMAKE_SOURCE_DIR}/src/lab/nn/*.c ${CMAKE_SOURCE_DIR}/tests/support/gradcheck.c)
+add_library(corgi_nn_double STATIC ${nn_sources})
+target_link_libraries(corgi_nn_double PUBLIC corgi_flags corgi_base PkgConfig::OPENBLAS)
+target_include_directories(corgi_nn_double PUBLIC ${CMAKE_SOURCE_DIR}/tests)
+target_compile_definitions(corgi_nn_double PUBLIC NN_DOUBLE)
+set(nn_options -O3 -fno-math-errno -fno-trapping-math -fno-signed-zeros -UNDEBUG)
+foreach(library corgi_nn corgi_nn_double)
+    target_compile_options(${library} PRIVATE ${nn_options})
+endforeach()
+file(GLOB lab_nn_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/lab/nn/*.c)
+set_source_files_properties(${lab_nn_sources} PROPERTIES COMPILE_OPTIONS "${nn_options}")
 # The weights that ship are put into the binary by shipped.c and seq_shipped.c.
 file(GLOB corgi_weights CONFIGURE_DEPENDS
     ${CMAKE_SOURCE_DIR}/src/loop/estimate/weights/*.bin)
 set_source_files_properties(
     ${CMAKE_SOURCE_DIR}/src/loop/estimate/shipped.c
-    ${CMAKE_SOURCE_DIR}/src/eval/seq_shipped.c
+    ${CMAKE_SOURCE_DIR}/src/lab/eval/seq_shipped.c
     PROPERTIES
     COMPILE_DEFINITIONS
         CORGI_WEIGHTS_DIR="${CMAKE_SOURCE_DIR}/src/loop/estimate/weights"

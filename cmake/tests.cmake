@@ -28,7 +28,7 @@ function(corgi_c_tests label)
             target_link_libraries(${name} PRIVATE corgi_nn_double PkgConfig::CMOCKA)
         else()
             target_link_libraries(${name} PRIVATE
-                corgi_bench corgi_eval corgi_service PkgConfig::CMOCKA)
+                corgi_lab PkgConfig::CMOCKA)
         endif()
         set_target_properties(${name} PROPERTIES
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

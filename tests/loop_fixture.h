@@ -8,7 +8,7 @@
 
 #include "loop/belief.h"
 #include "loop/cluster.h"
-#include "loop/jobs.h"
+#include "loop/job_table.h"
 #include "loop/planner.h"
 
 #include <math.h>

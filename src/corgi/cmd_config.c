@@ -3,9 +3,9 @@
 
 #include "base/str.h"
 #include "loop/cluster.h"
-#include "loop/settings.h"
-#include "service/config.h"
-#include "sim/cluster_file.h"
+#include "loop/loop_settings.h"
+#include "service/service_config.h"
+#include "engine/sim/cluster_file.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "base/json_out.h"
 #include "base/table.h"
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 #include <stdio.h>
 

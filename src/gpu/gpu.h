@@ -18,7 +18,7 @@
 #define CORGI_GPU_GPU_H
 
 #include "base/err.h"
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include "loop/belief.h"
 
 #include "base/normal.h"
-#include "loop/need.h"
+#include "loop/requirement.h"
 
 #include <assert.h>
 #include <math.h>
@@ -52,7 +52,9 @@ struct prediction belief_alone_now(struct model *model, const struct job_status 
                                    int type)
 {
     struct combination where = {
-        .type = type, .count = 1, .members = {{&status->job, 1, need_demand(status)}}};
+        .type = type,
+        .count = 1,
+        .members = {{&status->job, 1, requirement_demand(status)}}};
     struct prediction out;
 
     belief_predict(model, &where, &out);

@@ -1,8 +1,8 @@
 /* planner.h - the interface of all planners: what optimize/ gets and gives
  *
  * A planner gets the whole state and returns a whole plan; place/ turns the difference to
- * what runs into actions.  Corgi's own planners live in optimize/, the conventional
- * policies it is compared with in sim/policy; they see the same jobs, cluster and
+ * what runs into actions.  Corgi's own lives in optimize/, the conventional
+ * policies it is compared with in lab/policy; they see the same jobs, cluster and
  * estimates. */
 #ifndef CORGI_LOOP_PLANNER_H
 #define CORGI_LOOP_PLANNER_H
@@ -47,5 +47,8 @@ struct planner {
     const struct planner_ops *ops;
     void *self;
 };
+
+/* Corgi's own planner (optimize/planner.c): a running placement improved step by step. */
+extern const struct planner_ops corgi_planner_ops;
 
 #endif

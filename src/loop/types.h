@@ -8,7 +8,7 @@
 #define CORGI_LOOP_TYPES_H
 
 #include "world/descriptor.h"
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ enum job_state {
 };
 
 /* The last windows of a job in one company under one cap; see pace.h. */
-struct pace {
+struct recent_rate {
     double rate;  /* their mean, the newest weigh more */
     double watts; /* of its first device, likewise; 0: not measured */
     double cap_watts;
@@ -83,7 +83,7 @@ struct job_status {
     enum job_state state;
     double required_rate; /* now: need.rate, or a service's demand and some headroom */
     double demand;        /* of a service as measured, requests/s; NaN: not yet */
-    struct pace pace;
+    struct recent_rate pace;
     double started_s;  /* first start; NaN before */
     double placed_s;   /* last start or move; NaN before */
     double steps_done; /* training, as far as measurements tell */

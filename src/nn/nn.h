@@ -43,16 +43,12 @@
 #define CORGI_NN_NN_H
 
 #include "nn/adam.h"
-#include "nn/encoder.h"
-#include "nn/gru.h"
 #include "nn/infer.h"
 #include "nn/linear.h"
 #include "nn/loss.h"
 #include "nn/mlp.h"
 #include "nn/params.h"
 #include "nn/pointwise.h"
-#include "nn/rowwise.h"
-#include "nn/seqnet.h"
 #include "nn/shape.h"
 #include "nn/tape.h"
 #include "nn/weights.h"

@@ -1,5 +1,5 @@
 /* config_places.c - where socket and state are unless told; see config.h */
-#include "service/config.h"
+#include "service/service_config.h"
 
 #include "base/file.h"
 #include "base/mem.h"

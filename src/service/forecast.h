@@ -6,7 +6,7 @@
 #ifndef CORGI_SERVICE_FORECAST_H
 #define CORGI_SERVICE_FORECAST_H
 
-#include "service/state.h"
+#include "service/service_private.h"
 
 struct forecast *forecast_create(void);
 void forecast_destroy(struct forecast *forecast); /* NULL is fine */

@@ -2,7 +2,7 @@
 #include "service/handlers.h"
 
 #include "loop/cluster.h"
-#include "service/guard.h"
+#include "service/promise_guard.h"
 #include "service/views.h"
 #include "store/store_events.h"
 

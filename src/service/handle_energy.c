@@ -3,7 +3,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
-#include "service/energy.h"
+#include "service/energy_books.h"
 #include "service/views.h"
 #include "store/store_energy.h"
 

@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "loop/belief.h"
-#include "loop/need.h"
-#include "service/happenings.h"
+#include "loop/requirement.h"
+#include "service/engine_events.h"
 #include "service/replicas.h"
 #include "service/views.h"
 #include "store/history.h"
@@ -48,11 +48,11 @@ static void write_cell(struct matrix *m, const struct cell_ask *ask)
 
     if (!status || (ask->beside && !other))
         return; /* it has ended since */
-    where.members[0] =
-        (struct member){.job = &status->job, .nodes = 1, .demand = need_demand(status)};
+    where.members[0] = (struct member){
+        .job = &status->job, .nodes = 1, .demand = requirement_demand(status)};
     if (other)
-        where.members[where.count++] =
-            (struct member){.job = &other->job, .nodes = 1, .demand = need_demand(other)};
+        where.members[where.count++] = (struct member){
+            .job = &other->job, .nodes = 1, .demand = requirement_demand(other)};
     belief_predict(service_model(s), &where, &p);
     confidence = fmax(loop_settings(s->loop)->confidence, status->job.need.confidence);
     json_out_begin_object(&m->out);
@@ -71,7 +71,7 @@ static void write_cell(struct matrix *m, const struct cell_ask *ask)
     json_out_key_number(&m->out, "fits", p.fits);
     json_out_key_bool(&m->out, "meets",
                       belief_at_confidence(&p.rate[0], confidence) >=
-                          need_rate_now(status, service_now_s(s)));
+                          requirement_rate_now(status, service_now_s(s)));
     json_out_end(&m->out);
 }
 
@@ -211,7 +211,7 @@ void handle_estimates(void *ctx, struct request *r)
 
 /* ---- decisions -------------------------------------------------------------------- */
 
-struct ledger_list {
+struct decisions_list {
     struct service *s;
     const struct auth_identity *who;
     struct json_out *out;
@@ -238,7 +238,7 @@ static bool may_see_job(struct service *s, const struct auth_identity *who, uint
     return allowed;
 }
 
-static void decision_json(struct ledger_list *l, const struct store_decision *d)
+static void decision_json(struct decisions_list *l, const struct store_decision *d)
 {
     const struct record *r = records_get(l->s->records, d->job);
 
@@ -283,7 +283,7 @@ static bool names_device(const char *names, const char *device)
 
 static int decision_row(void *ctx, const struct store_decision *d)
 {
-    struct ledger_list *l = ctx;
+    struct decisions_list *l = ctx;
 
     if (l->count == l->limit) {
         l->more = true;
@@ -302,7 +302,7 @@ static int decision_row(void *ctx, const struct store_decision *d)
 
 #define LEDGER_SCAN_MAX 5000
 
-static int read_ledger(struct ledger_list *l, struct store_decision_filter *filter,
+static int read_ledger(struct decisions_list *l, struct store_decision_filter *filter,
                        struct err *err)
 {
     for (;;) {
@@ -320,7 +320,7 @@ static int read_ledger(struct ledger_list *l, struct store_decision_filter *filt
     }
 }
 
-static bool parse_ledger(struct request *r, struct ledger_list *l,
+static bool parse_ledger(struct request *r, struct decisions_list *l,
                          struct store_decision_filter *f, char *device, size_t size)
 {
     static const char *const kinds[] = {"start", "move",  "stop",  "cap", "wake",
@@ -351,7 +351,7 @@ void handle_list_decisions(void *ctx, struct request *r)
     struct service *s = ctx;
     struct str text = {0};
     struct json_out out;
-    struct ledger_list l = {.s = s, .who = request_identity(r), .out = &out};
+    struct decisions_list l = {.s = s, .who = request_identity(r), .out = &out};
     struct store_decision_filter filter = {0};
     struct err err = {0};
     char next[24], device[LOOP_NAME_SIZE + 16];
@@ -379,7 +379,8 @@ void handle_show_decision(void *ctx, struct request *r)
     struct service *s = ctx;
     struct str text = {0};
     struct json_out out;
-    struct ledger_list l = {.s = s, .who = request_identity(r), .out = &out, .limit = 1};
+    struct decisions_list l = {
+        .s = s, .who = request_identity(r), .out = &out, .limit = 1};
     struct store_decision_filter filter = {.limit = 1};
     struct err err = {0};
 
@@ -408,7 +409,7 @@ static double number(const struct json_value *object, const char *key, double ot
 static int take_sample(struct service *s, struct record *r, const struct json_value *v,
                        int attempt)
 {
-    struct happenings_sample x = {
+    struct engine_events_sample x = {
         .measurement = {.job = r->id,
                         .at_s = number(v, "at_s", 0),
                         .window_s = number(v, "window_s", 0),
@@ -422,7 +423,7 @@ static int take_sample(struct service *s, struct record *r, const struct json_va
         .confidence = number(v, "confidence", 1)};
 
     json_value_bool(json_value_get(v, "out_of_memory"), &x.measurement.out_of_memory);
-    return happenings_measured(s, r, &x, NULL);
+    return engine_events_measured(s, r, &x, NULL);
 }
 
 /* Of a service without a replica only whoever takes its requests can tell that there are

@@ -3,7 +3,7 @@
 #include "service/handlers.h"
 
 #include "base/mem.h"
-#include "service/figures.h"
+#include "service/daemon_metrics.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
 #include "service/forecast.h"
@@ -89,7 +89,7 @@ static void answer_refusal(struct service *s, struct request *r, const struct qu
     quote_json(&out, s, q);
     json_out_end(&out);
     json_out_end(&out);
-    figures_submission(s, quote_verdict_name(q->verdict), request_age_s(r));
+    daemon_metrics_submission(s, quote_verdict_name(q->verdict), request_age_s(r));
     request_answer(r, 422, &text);
 }
 
@@ -148,13 +148,13 @@ static void answer_waiters(struct service *s, struct record *record, const char 
         struct request *r = record->waiters.items[i];
 
         if (err->code != ERR_NONE) {
-            figures_submission(s, "not_stored", request_age_s(r));
+            daemon_metrics_submission(s, "not_stored", request_age_s(r));
             request_answer_error(r, err->code == ERR_EXISTS ? 409 : 503,
                                  err_code_name(err->code), NULL,
                                  "the job was not taken: %s", err->text);
             continue;
         }
-        figures_submission(s, verdict, request_age_s(r));
+        daemon_metrics_submission(s, verdict, request_age_s(r));
         answer_submission(s, r, i == 0 ? 201 : 200, record);
     }
     vec_clear(&record->waiters);

@@ -3,7 +3,7 @@
 #define CORGI_SERVICE_HANDLERS_H
 
 #include "http/api.h"
-#include "service/state.h"
+#include "service/service_private.h"
 
 #define HANDLERS_DECLARE(op, verb, path, least, names, schema, bare, audited)            \
     void handle_##op(void *ctx, struct request *request);

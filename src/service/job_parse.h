@@ -7,7 +7,7 @@
 
 #include "http/schema.h"
 #include "service/replicas.h"
-#include "service/state.h"
+#include "service/service_private.h"
 
 struct parsed_job {
     struct store_job job; /* strings are in `texts`, or borrowed from body and identity */

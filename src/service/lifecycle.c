@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "service/mind.h"
+#include "service/planning_thread.h"
 #include "service/replicas.h"
 #include "service/rounds.h"
 
@@ -143,7 +143,7 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
     if (status)
         loop_end_job(s->loop, r->id, service_now_s(s), NULL);
     if (s->mind)
-        mind_end(s->mind, &final.job);
+        planning_thread_end(s->mind, &final.job);
     r->final = mem_dup(&final, 1, sizeof(final));
     records_set_phase(s->records, r, PHASE_ENDED);
     r->ended_s = service_now_s(s);

@@ -2,7 +2,7 @@
 #ifndef CORGI_SERVICE_QUOTAS_H
 #define CORGI_SERVICE_QUOTAS_H
 
-#include "service/state.h"
+#include "service/service_private.h"
 
 /* The quota in force for a user: his own, that of `default`, or the config's. */
 struct quota quotas_of(const struct service *s, const char *user);

@@ -4,7 +4,7 @@
 #include "loop/admit/admit.h"
 #include "loop/belief.h"
 #include "loop/cluster.h"
-#include "loop/need.h"
+#include "loop/requirement.h"
 #include "service/forecast.h"
 #include "service/views.h"
 
@@ -102,8 +102,8 @@ static bool try_beside(struct search *f, int device)
 
     if (!other || !other->job.may_share || other->job.devices != 1)
         return false;
-    where.members[0] =
-        (struct member){.job = &other->job, .nodes = 1, .demand = need_demand(other)};
+    where.members[0] = (struct member){
+        .job = &other->job, .nodes = 1, .demand = requirement_demand(other)};
     where.members[1] =
         (struct member){.job = f->job,
                         .nodes = 1,
@@ -113,7 +113,7 @@ static bool try_beside(struct search *f, int device)
     belief_predict(service_model(f->s), &where, &alone);
     if (both.fits < BELIEF_FITS_LEAST ||
         belief_at_confidence(&both.rate[0], f->confidence) <
-            need_rate_now(other, service_now_s(f->s)))
+            requirement_rate_now(other, service_now_s(f->s)))
         return true;
     o.rate = both.rate[1];
     o.sure = belief_at_confidence(&o.rate, f->confidence);
@@ -332,7 +332,7 @@ void quote_make(struct service *s, const struct job *job, struct quote *q)
                         .node = -1,
                         .start_s = NAN,
                         .end_s = NAN};
-    f.needed = q->needed = need_rate_now(&fresh, now_s);
+    f.needed = q->needed = requirement_rate_now(&fresh, now_s);
     f.ahead = forecast_ahead(s, job);
     model->ops->begin(model->self, &asked);
     admit_decide(&asked, loop_cluster(s->loop), model, settings, &answer);

@@ -5,7 +5,7 @@
 #ifndef CORGI_SERVICE_QUOTE_H
 #define CORGI_SERVICE_QUOTE_H
 
-#include "service/state.h"
+#include "service/service_private.h"
 
 enum quote_verdict { QUOTE_ACCEPTED, QUOTE_QUEUED, QUOTE_COUNTER, QUOTE_REFUSED };
 

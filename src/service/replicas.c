@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "loop/core/serve.h"
-#include "service/ledger.h"
+#include "service/decisions.h"
 #include "service/lifecycle.h"
 #include "service/rounds.h"
 
@@ -202,7 +202,7 @@ static void store_replica(struct service *s, struct record *r,
     tx_progress(s, r, NULL, &progress, &devices, &extra);
     store_put_job(tx_batch(tx), &r->stored->request, &progress);
     tx_job(tx, r, &(struct tx_step){.what = "submitted", .first = true});
-    ledger_note(s, tx, service, "scale", NULL, reason);
+    decisions_note(s, tx, service, "scale", NULL, reason);
     str_fini(&devices);
     str_fini(&extra);
     tx_commit(tx, joined, j);
@@ -266,7 +266,7 @@ static void drop_replicas(struct service *s, const struct record *service,
                       &(struct why){.code = "policy", .text = reason});
         others[last] = others[count - 1];
     }
-    ledger_note(s, tx, service, "scale", NULL, reason);
+    decisions_note(s, tx, service, "scale", NULL, reason);
     tx_commit(tx, NULL, NULL);
 }
 
@@ -287,7 +287,7 @@ static void go_to_zero(struct service *s, struct record *service, struct record 
         &(struct why){.code = ZERO_CODE,
                       .text = "nobody asks: no replica until requests come"});
     loop_hold(s->loop, service->id, true, NULL);
-    ledger_note(s, tx, service, "scale", NULL, service->reason);
+    decisions_note(s, tx, service, "scale", NULL, service->reason);
     tx_commit(tx, NULL, NULL);
 }
 
@@ -303,7 +303,7 @@ void replicas_wake(struct service *s, struct record *service)
     loop_hold(s->loop, service->id, false, NULL);
     lifecycle_explain(service, "", "requests come: a replica is started");
     tx_job(tx, service, &(struct tx_step){.what = "released", .from = JOB_WAITING});
-    ledger_note(s, tx, service, "scale", NULL, service->reason);
+    decisions_note(s, tx, service, "scale", NULL, service->reason);
     tx_commit(tx, NULL, NULL);
     rounds_poke(s);
 }

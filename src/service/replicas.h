@@ -12,7 +12,7 @@
 #ifndef CORGI_SERVICE_REPLICAS_H
 #define CORGI_SERVICE_REPLICAS_H
 
-#include "service/state.h"
+#include "service/service_private.h"
 #include "service/tx.h"
 
 /* Read what the stored request says of replicas into the record. */

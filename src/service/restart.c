@@ -8,7 +8,7 @@
 #include "loop/cluster.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
-#include "service/mind.h"
+#include "service/planning_thread.h"
 #include "service/quotas.h"
 #include "service/replicas.h"
 #include "store/store_energy.h"
@@ -297,7 +297,7 @@ static void recall(struct service *s)
         log_warn("memory_lost", LOG_ERR(&err));
     free(model.bytes);
     memory_teach(s->memory, loop_model(s->loop));
-    mind_recall(s->mind, s->memory);
+    planning_thread_recall(s->mind, s->memory);
     log_info("memory_recalled", LOG_U64("cells", memory_count(s->memory)));
 }
 

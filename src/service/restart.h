@@ -6,7 +6,7 @@
 #ifndef CORGI_SERVICE_RESTART_H
 #define CORGI_SERVICE_RESTART_H
 
-#include "service/state.h"
+#include "service/service_private.h"
 
 /* Before the loop is there: when the clock of a simulated world must at least be. */
 double restart_clock_s(struct service *s);

@@ -5,12 +5,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "loop/cluster.h"
-#include "loop/draft.h"
+#include "loop/round_snapshot.h"
 #include "loop/place/place.h"
-#include "service/figures.h"
-#include "service/ledger.h"
+#include "service/daemon_metrics.h"
+#include "service/decisions.h"
 #include "service/lifecycle.h"
-#include "service/mind.h"
+#include "service/planning_thread.h"
 #include "service/forecast.h"
 #include "service/quotas.h"
 #include "store/store_settings.h"
@@ -113,7 +113,7 @@ static void do_cap(struct service *s, struct tx *tx, const struct action *a)
                  "power limit of %.0f W: all needs there are still met", a->cap_watts);
     else
         snprintf(reason, sizeof(reason), "power limit lifted");
-    ledger_note(s, tx, r, "cap", s->devices[a->device].name, reason);
+    decisions_note(s, tx, r, "cap", s->devices[a->device].name, reason);
 }
 
 static void do_stop(struct service *s, struct tx *tx, const struct action *a)
@@ -126,7 +126,7 @@ static void do_stop(struct service *s, struct tx *tx, const struct action *a)
     r->expected_end_s = r->rate = r->watts = NAN;
     lifecycle_explain(r, "policy", "stopped to make room; it goes on later");
     tx_job(tx, r, &(struct tx_step){.what = "stopped", .from = JOB_RUNNING});
-    ledger_note(s, tx, r, "stop", NULL, r->reason);
+    decisions_note(s, tx, r, "stop", NULL, r->reason);
 }
 
 static void do_place(struct service *s, struct tx *tx, const struct action *a,
@@ -136,10 +136,10 @@ static void do_place(struct service *s, struct tx *tx, const struct action *a,
     bool moved = a->kind == ACTION_MOVE;
 
     lifecycle_place(s, tx, r, moved);
-    ledger_placed(s, tx, r, moved ? "move" : "start",
-                  moved
-                      ? "costs less, or keeps a promise, even with the work a move loses"
-                      : "the least cost that keeps what was promised");
+    decisions_placed(
+        s, tx, r, moved ? "move" : "start",
+        moved ? "costs less, or keeps a promise, even with the work a move loses"
+              : "the least cost that keeps what was promised");
     vec_push(&placed->jobs, r->id);
     vec_push(&placed->attempts, r->attempt);
 }
@@ -164,7 +164,7 @@ static void carry_out(struct service *s, const struct action *actions, size_t co
 
     placed->service = s;
     for (const struct action *a = actions; a < actions + count; a++) {
-        figures_action(s, a->kind);
+        daemon_metrics_action(s, a->kind);
         /* Whoever leaves is told before the rows are written: it only makes room. */
         if (a->kind == ACTION_MOVE || a->kind == ACTION_STOP)
             lifecycle_stop(s, records_get(s->records, a->job), ENGINE_STOP_MOVE);
@@ -232,7 +232,8 @@ static void explain_waiting(struct service *s)
 
 /* ---- a round ---------------------------------------------------------------------- */
 
-static void planned(void *ctx, struct draft *draft, const struct mind_timing *timing)
+static void planned(void *ctx, struct round_snapshot *draft,
+                    const struct planning_thread_timing *timing)
 {
     struct service *s = ctx;
     const struct action *actions;
@@ -240,12 +241,13 @@ static void planned(void *ctx, struct draft *draft, const struct mind_timing *ti
     struct err err = {0};
 
     s->round_running = false;
-    figures_round(s, timing);
+    daemon_metrics_round(s, timing);
     if (s->draining) {
-        draft_destroy(draft);
+        round_snapshot_destroy(draft);
         return;
     }
-    if (draft_apply(draft, s->loop, service_now_s(s), &actions, &count, &err) < 0) {
+    if (round_snapshot_apply(draft, s->loop, service_now_s(s), &actions, &count, &err) <
+        0) {
         /* Something it counted on has gone meanwhile: plan again. */
         s->stale_plans++;
         s->round_wanted = true;
@@ -255,7 +257,7 @@ static void planned(void *ctx, struct draft *draft, const struct mind_timing *ti
             carry_out(s, actions, count);
         explain_waiting(s);
     }
-    draft_destroy(draft);
+    round_snapshot_destroy(draft);
     set_timer(s);
     reactor_did(s->reactor, "plan_out");
 }
@@ -286,7 +288,7 @@ static size_t worth_a_look(const struct service *s)
 void rounds_due(void *ctx)
 {
     struct service *s = ctx;
-    struct draft *draft;
+    struct round_snapshot *draft;
     struct err err = {0};
 
     if (s->round_running || s->draining)
@@ -303,14 +305,14 @@ void rounds_due(void *ctx)
     s->rounds++;
     quotas_apply(s);
     forecast_forget(s);
-    draft = draft_create(s->loop, service_now_s(s), worth_a_look(s));
+    draft = round_snapshot_create(s->loop, service_now_s(s), worth_a_look(s));
     s->round_running = true;
     reactor_did(s->reactor, "plan_in");
-    if (mind_plan(s->mind, draft, planned, s, &err) == 0)
+    if (planning_thread_plan(s->mind, draft, planned, s, &err) == 0)
         return;
     log_warn("round_refused", LOG_ERR(&err));
     s->round_running = false;
-    draft_destroy(draft);
+    round_snapshot_destroy(draft);
     s->round_wanted = true;
     set_timer(s);
 }

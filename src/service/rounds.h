@@ -2,7 +2,7 @@
 #ifndef CORGI_SERVICE_ROUNDS_H
 #define CORGI_SERVICE_ROUNDS_H
 
-#include "service/state.h"
+#include "service/service_private.h"
 
 /* Something happened that may call for another plan: a round as soon as the gap allows.
  */

@@ -10,19 +10,19 @@
 #include "loop/cluster.h"
 #include "loop/memo.h"
 #include "loop/model/learned.h"
-#include "loop/optimize/steady.h"
-#include "service/audit.h"
-#include "service/doors.h"
-#include "service/figures.h"
-#include "service/happenings.h"
+#include "loop/optimize/planner_private.h"
+#include "service/audit_log.h"
+#include "service/listeners.h"
+#include "service/daemon_metrics.h"
+#include "service/engine_events.h"
 #include "service/lifecycle.h"
-#include "service/means.h"
+#include "service/process_priority.h"
 #include "service/notify.h"
 #include "service/forecast.h"
 #include "service/replicas.h"
 #include "service/restart.h"
 #include "service/rounds.h"
-#include "service/state.h"
+#include "service/service_private.h"
 #include "store/admin.h"
 
 #include <math.h>
@@ -123,7 +123,7 @@ static int make_sim(struct service *s, struct err *err)
         .start_s = restart_clock_s(s)};
 
     return sim_engine_create(&s->engine, &options,
-                             (struct engine_sink){happenings_event, s}, err);
+                             (struct engine_sink){engine_events_event, s}, err);
 }
 
 static int make_local(struct service *s, struct err *err)
@@ -131,7 +131,7 @@ static int make_local(struct service *s, struct err *err)
     char *state = file_join(s->state, LOCAL_FOLDER);
     struct local_engine_options options = local_config_options(&s->config.local, state);
     int rc = local_engine_create(&s->engine, &options,
-                                 (struct engine_sink){happenings_event, s}, err);
+                                 (struct engine_sink){engine_events_event, s}, err);
 
     free(state);
     return rc;
@@ -173,18 +173,19 @@ static int make_loop(struct service *s, struct err *err)
 {
     struct loop_options how = {.settings = s->config.policy, .seed = 1};
     struct learned_options learned = {.seed = 1};
-    struct mind_options mind = {.seed = 1, .adapt_every = s->config.planner.adapt_every};
+    struct planning_thread_options mind = {.seed = 1,
+                                           .adapt_every = s->config.planner.adapt_every};
     struct cluster *cluster;
     struct model model;
 
     if (s->engine.ops->cluster(s->engine.self, &cluster, err) < 0)
         return -1;
     model = learned_create(cluster->types, cluster->type_count, &learned);
-    s->loop = loop_create_take(&how, cluster, model, &steady_planner_ops);
+    s->loop = loop_create_take(&how, cluster, model, &corgi_planner_ops);
     s->memo = memo_create();
     s->remembering = memo_of(s->memo, loop_model(s->loop));
     s->memory = memory_create(loop_cluster(s->loop));
-    s->mind = mind_create(s->reactor, s->loop, &mind, err);
+    s->mind = planning_thread_create(s->reactor, s->loop, &mind, err);
     name_devices(s);
     return s->mind ? 0 : -1;
 }
@@ -232,9 +233,9 @@ static void tick(void *ctx)
     double wall_s = clock_wall_s();
 
     audit_flush(s);
-    mind_idle(s->mind);
-    if (mind_stats(s->mind).exchanged != s->exchanged_seen) {
-        s->exchanged_seen = mind_stats(s->mind).exchanged;
+    planning_thread_idle(s->mind);
+    if (planning_thread_stats(s->mind).exchanged != s->exchanged_seen) {
+        s->exchanged_seen = planning_thread_stats(s->mind).exchanged;
         service_learned(s);
     }
     replicas_tick(s);
@@ -329,7 +330,7 @@ static void on_reload(void *ctx)
         log_error("reload_refused", LOG_ERR(&err));
         return;
     }
-    rc = doors_reload(s, &fresh, &err);
+    rc = listeners_reload(s, &fresh, &err);
     if (rc < 0) {
         log_error("reload_refused", LOG_ERR(&err));
     } else {
@@ -376,11 +377,11 @@ struct service *service_create_take(struct service_config *config, const char *p
     s->forecast = forecast_create();
     s->classes = intern_create();
     set_log(&s->config.log);
-    means_priority(s->config.nice);
+    process_priority_priority(s->config.nice);
     s->reactor = reactor_create(err);
     if (!s->reactor || open_store(s, err) < 0 || make_engine(s, err) < 0 ||
-        make_loop(s, err) < 0 || make_timers(s, err) < 0 || doors_make(s, err) < 0 ||
-        restart_rebuild(s, err) < 0 || doors_open(s, err) < 0)
+        make_loop(s, err) < 0 || make_timers(s, err) < 0 || listeners_make(s, err) < 0 ||
+        restart_rebuild(s, err) < 0 || listeners_open(s, err) < 0)
         goto failed;
     if (s->config.pid_file && notify_pid_write(s->config.pid_file, err) < 0)
         goto failed;
@@ -446,7 +447,7 @@ static void end_threads(struct service *s)
 {
     stop_timers(s);
     reactor_watch_destroy(s->engine_watch);
-    mind_destroy(s->mind); /* its last plan is dropped */
+    planning_thread_destroy(s->mind); /* its last plan is dropped */
     s->mind = NULL;
     if (s->store)
         store_flush(s->store);
@@ -469,7 +470,7 @@ void service_destroy(struct service *s)
     sse_hub_destroy(s->hub);
     server_destroy(s->server);
     store_reader_close(s->reader);
-    figures_destroy(s->figures);
+    daemon_metrics_destroy(s->figures);
     metrics_destroy(s->metrics);
     memory_destroy(s->memory);
     memo_destroy(s->memo);

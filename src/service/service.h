@@ -9,7 +9,7 @@
 #ifndef CORGI_SERVICE_SERVICE_H
 #define CORGI_SERVICE_SERVICE_H
 
-#include "service/config.h"
+#include "service/service_config.h"
 
 struct service;
 

@@ -11,7 +11,7 @@
 #ifndef CORGI_SERVICE_TX_H
 #define CORGI_SERVICE_TX_H
 
-#include "service/state.h"
+#include "service/service_private.h"
 #include "store/history.h"
 
 struct tx;

@@ -3,8 +3,8 @@
 
 #include "loop/belief.h"
 #include "loop/cluster.h"
-#include "loop/need.h"
-#include "service/energy.h"
+#include "loop/requirement.h"
+#include "service/energy_books.h"
 #include "service/replicas.h"
 
 #include <math.h>
@@ -125,7 +125,7 @@ static void need(struct json_out *out, const struct requirement *n)
 {
     json_out_key(out, "need");
     json_out_begin_object(out);
-    json_out_key_string(out, "kind", need_kind_name(n->kind));
+    json_out_key_string(out, "kind", requirement_kind_name(n->kind));
     if (n->rate > 0)
         json_out_key_number(out, "rate", n->rate);
     if (n->latency_s > 0)
@@ -262,7 +262,7 @@ static void service_only(struct json_out *out, const struct record *r, int count
 static void running(struct json_out *out, const struct service *s, const struct record *r,
                     const struct job_status *status, const struct auth_identity *who)
 {
-    double required = status ? need_rate_now(status, service_now_s(s)) : 0;
+    double required = status ? requirement_rate_now(status, service_now_s(s)) : 0;
 
     views_number(out, "required_rate", required);
     views_number(out, "promised_rate", r->promised_rate);

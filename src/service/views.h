@@ -2,7 +2,7 @@
 #ifndef CORGI_SERVICE_VIEWS_H
 #define CORGI_SERVICE_VIEWS_H
 
-#include "service/state.h"
+#include "service/service_private.h"
 
 /* waiting, held, running, done, failed, cancelled. */
 const char *views_state_name(const struct job_status *status, bool held);

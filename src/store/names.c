@@ -1,7 +1,7 @@
 /* names.c - see names.h */
 #include "store/names.h"
 
-#include "loop/need.h"
+#include "loop/requirement.h"
 
 #include <assert.h>
 #include <string.h>
@@ -43,7 +43,7 @@ enum job_kind names_kind_of(const char *name)
 enum need_kind names_need_of(const char *name)
 {
     for (int kind = NEED_BEST_EFFORT; name && kind <= NEED_DEADLINE; kind++)
-        if (strcmp(need_kind_name((enum need_kind)kind), name) == 0)
+        if (strcmp(requirement_kind_name((enum need_kind)kind), name) == 0)
             return (enum need_kind)kind;
     return NEED_BEST_EFFORT;
 }

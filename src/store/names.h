@@ -8,7 +8,7 @@ const char *names_state(enum job_state state);
 enum job_state names_state_of(const char *name);
 const char *names_kind(enum job_kind kind);
 enum job_kind names_kind_of(const char *name);
-enum need_kind names_need_of(const char *name); /* see need_kind_name() */
+enum need_kind names_need_of(const char *name); /* see requirement_kind_name() */
 
 /* Index of the word in a list that ends with NULL; 0, the first, when it is not there
  * (the schema lets no other word in). */

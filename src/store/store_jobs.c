@@ -2,7 +2,7 @@
 #include "store/store_jobs.h"
 
 #include "base/mem.h"
-#include "loop/need.h"
+#include "loop/requirement.h"
 #include "store/batch.h"
 #include "store/job_columns.h"
 #include "store/names.h"
@@ -24,7 +24,7 @@ static void add_descriptor(struct store_batch *batch, const struct job_descripto
 
 static void add_need(struct store_batch *batch, const struct requirement *need)
 {
-    batch_text(batch, need_kind_name(need->kind));
+    batch_text(batch, requirement_kind_name(need->kind));
     batch_real(batch, need->rate);
     batch_real(batch, need->latency_s);
     batch_real(batch, need->deadline_s);

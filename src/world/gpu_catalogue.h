@@ -2,7 +2,7 @@
 #ifndef CORGI_WORLD_GPU_CATALOGUE_H
 #define CORGI_WORLD_GPU_CATALOGUE_H
 
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 struct gpu_alias {
     const char *alias;

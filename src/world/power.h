@@ -8,7 +8,7 @@
 #ifndef CORGI_WORLD_POWER_H
 #define CORGI_WORLD_POWER_H
 
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 /* Watts of a device whose jobs together use this share (0..1) of it, without a cap. */
 double power_draw_watts(const struct gpu_sheet *gpu, double busy);

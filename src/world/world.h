@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "world/descriptor.h"
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@ setup() {
     mkdir -p "$tree"/src/{base,world,nn,loop/estimate,loop/refine,sim,corgi}
     header base/err
     header world/gpu '"base/err.h"'
-    header loop/types '"world/gpu.h"'
+    header loop/types '"world/gpu_sheet.h"'
     header loop/estimate/estimate '"loop/types.h"'
     header sim/sim '"loop/types.h"'
     printf '#include "base/err.h"\n\n#include <stdio.h>\n' > "$tree/src/base/err.c"
@@ -51,7 +51,7 @@ assert_refused() { # words
 }
 
 @test "folders of one layer do not see each other" {
-    header nn/tape '"world/gpu.h"'
+    header nn/tape '"world/gpu_sheet.h"'
     assert_refused 'nn/ may not include world/'
 }
 

@@ -2,7 +2,7 @@
 #ifndef CORGI_TESTS_FUZZ_ARRIVALS_H
 #define CORGI_TESTS_FUZZ_ARRIVALS_H
 
-#include "sim/arrivals.h"
+#include "lab/traces/arrivals.h"
 
 #include <math.h>
 #include <stdlib.h>

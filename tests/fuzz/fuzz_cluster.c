@@ -2,7 +2,7 @@
 #include "fuzz/fuzz.h"
 
 #include "loop/cluster.h"
-#include "sim/cluster_file.h"
+#include "engine/sim/cluster_file.h"
 
 #include <math.h>
 #include <stdlib.h>

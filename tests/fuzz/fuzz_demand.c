@@ -1,7 +1,7 @@
 /* fuzz_demand.c - a shape that is taken lies within 0.02 and 1 */
 #include "fuzz/fuzz.h"
 
-#include "sim/trace_demand.h"
+#include "lab/traces/trace_demand.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  */
 #include "fuzz/fuzz.h"
 
-#include "world/descriptors.h"
+#include "lab/tables/descriptors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

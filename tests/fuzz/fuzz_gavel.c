@@ -1,7 +1,7 @@
 /* fuzz_gavel.c - a table that is taken is one world_check takes */
 #include "fuzz/fuzz.h"
 
-#include "world/gavel.h"
+#include "lab/tables/gavel_table.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* fuzz_gpu_csv.c - a data sheet that is taken is one gpu_check takes */
 #include "fuzz/fuzz.h"
 
-#include "world/gpu_csv.h"
+#include "lab/tables/gpu_csv.h"
 
 #include <stdlib.h>
 

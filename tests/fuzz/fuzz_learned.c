@@ -6,7 +6,7 @@
 #include "fuzz/fuzz.h"
 #include "loop/model/learned.h"
 #include "nn/crc.h"
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 #include <math.h>
 #include <stdlib.h>

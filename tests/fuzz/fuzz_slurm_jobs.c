@@ -2,7 +2,7 @@
 #include "fuzz/fuzz.h"
 
 #include "fuzz/fuzz_arrivals.h"
-#include "sim/slurm.h"
+#include "lab/traces/slurm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

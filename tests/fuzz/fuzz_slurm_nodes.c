@@ -2,8 +2,8 @@
 #include "fuzz/fuzz.h"
 
 #include "base/str.h"
-#include "sim/cluster_file.h"
-#include "sim/slurm_guess.h"
+#include "engine/sim/cluster_file.h"
+#include "lab/traces/slurm_guess.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* fuzz_trace.c - a trace that is taken can be played: known classes, in order, finite */
 #include "fuzz/fuzz.h"
 
-#include "sim/trace.h"
+#include "lab/traces/trace.h"
 
 #include <math.h>
 #include <stdlib.h>

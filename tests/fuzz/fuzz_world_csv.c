@@ -1,7 +1,7 @@
 /* fuzz_world_csv.c - a table that is taken is one world_check takes */
 #include "fuzz/fuzz.h"
 
-#include "world/world_csv.h"
+#include "lab/tables/world_csv.h"
 
 #include <stdlib.h>
 

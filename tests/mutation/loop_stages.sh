@@ -33,8 +33,8 @@ object_of() {
 
 objects=
 for source in src/loop/*.c src/loop/admit/*.c src/loop/place/*.c src/loop/record/*.c \
-    src/loop/estimate/prior.c src/loop/refine/mean.c src/loop/refine/refine.c \
-    src/loop/model/datasheet.c src/loop/optimize/occupancy.c src/loop/optimize/choose.c \
+    src/lab/policy/prior.c src/loop/refine/mean.c src/loop/refine/refine.c \
+    src/lab/policy/datasheet.c src/lab/policy/occupancy.c src/lab/policy/choose.c \
     src/loop/optimize/plan.c src/loop/optimize/greedy.c; do
     object=$(object_of "$source")
     $compile -c "$source" -o "$object"

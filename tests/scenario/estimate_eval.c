@@ -1,9 +1,9 @@
 /* estimate_eval.c - the protocols on synthetic tables of all shapes, and on Gavel's */
 #include "base/mem.h"
-#include "eval/colocated.h"
-#include "eval/eval.h"
-#include "eval/isolated.h"
-#include "eval/online.h"
+#include "lab/eval/colocated.h"
+#include "lab/eval/eval.h"
+#include "lab/eval/isolated.h"
+#include "lab/eval/eval_online.h"
 #include "world/generate.h"
 
 #include <math.h>

@@ -9,10 +9,10 @@
 #include "loop_fixture.h"
 
 #include "base/rng.h"
-#include "loop/model/datasheet.h"
-#include "loop/optimize/greedy.h"
-#include "loop/round.h"
-#include "loop/settings.h"
+#include "lab/policy/datasheet.h"
+#include "loop/planner.h"
+#include "loop/loop.h"
+#include "loop/loop_settings.h"
 
 #define FAKE_STEP_S  60.0
 #define FAKE_BESIDE  0.7 /* true relative speed beside another job */
@@ -41,7 +41,7 @@ static inline void fake_engine_init(struct fake_engine *e, uint64_t seed,
     rng_init(&e->rng, seed);
     e->loop = loop_create_take(&options, fixture_cluster(),
                                datasheet_model_create(fixture_types, TYPES),
-                               &greedy_planner_ops);
+                               &corgi_planner_ops);
 }
 
 static inline void fake_engine_fini(struct fake_engine *e)

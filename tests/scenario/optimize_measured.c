@@ -2,8 +2,8 @@
  */
 #include "support/optimize_case.h"
 
-#include "bench/bench_small.h"
-#include "world/gavel.h"
+#include "lab/bench/bench_small.h"
+#include "lab/tables/gavel_table.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* policies.c - all policies do the same work, and every joule is accounted for once */
-#include "sim/sweep.h"
+#include "lab/sim/sweep.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* sim_gavel.c - the same on Gavel's measured tables and traces; skipped without them */
-#include "sim/sweep.h"
+#include "lab/sim/sweep.h"
 
 #include "base/file.h"
 

@@ -1,5 +1,5 @@
 /* sim_mishaps.c - nodes that fail, memory that runs out, a clock that stops early */
-#include "sim/sweep.h"
+#include "lab/sim/sweep.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

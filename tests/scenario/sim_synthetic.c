@@ -1,6 +1,6 @@
 /* sim_synthetic.c - whole simulations on the synthetic world: what holds for every policy
  */
-#include "sim/sweep.h"
+#include "lab/sim/sweep.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

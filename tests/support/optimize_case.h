@@ -3,10 +3,11 @@
 #define CORGI_TESTS_SUPPORT_OPTIMIZE_CASE_H
 
 #include "base/err.h"
-#include "bench/instance.h"
-#include "bench/reference.h"
-#include "loop/optimize/check.h"
-#include "loop/optimize/solve.h"
+#include "lab/bench/instance.h"
+#include "support/instance_world.h"
+#include "lab/bench/reference.h"
+#include "lab/solver/check_solution.h"
+#include "lab/solver/solve.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,10 +2,10 @@
  *
  * A simulation is set up by hand and stopped in its middle; each test breaks one thing on
  * purpose, after seeing that nothing was broken before. */
-#include "sim/check.h"
+#include "lab/sim/sim_check.h"
 
-#include "loop/round_state.h"
-#include "sim/check_own.h"
+#include "loop/loop_private.h"
+#include "lab/sim/sim_check_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,8 +87,7 @@ static int set_up(void **state)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(
             loop_submit(b->sim.loop, &b->workload->requests[i].job, &answer, &err), 0);
-        b->sim.jobs[i].demand =
-            i == 1 ? workload_demand(&b->workload->requests[1], 0) : 0;
+        b->sim.jobs[i].demand = i == 1 ? request_demand(&b->workload->requests[1], 0) : 0;
         b->sim.arrived++;
     }
     one_round(b);

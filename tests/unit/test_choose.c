@@ -2,7 +2,7 @@
 #include "loop_fixture.h"
 
 #include "base/rng.h"
-#include "loop/optimize/choose.h"
+#include "lab/policy/choose.h"
 
 /* ctx: scores of the devices, NaN: must not go there. */
 static bool from_table(void *ctx, const struct occupancy *o,

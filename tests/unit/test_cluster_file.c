@@ -1,7 +1,7 @@
 /* test_cluster_file.c - clusters from YAML, and what is refused */
-#include "sim/cluster_file.h"
+#include "engine/sim/cluster_file.h"
 
-#include "sim/scenario.h"
+#include "lab/sim/scenario.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

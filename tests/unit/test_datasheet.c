@@ -2,7 +2,7 @@
  */
 #include "loop_fixture.h"
 
-#include "loop/model/datasheet.h"
+#include "lab/policy/datasheet.h"
 
 struct world {
     struct model model;

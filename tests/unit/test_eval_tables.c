@@ -1,7 +1,7 @@
 /* test_eval_tables.c - tables of any shape go through every protocol
  *
  * One job, one GPU, nothing measured, every pair missing, and 2, 5 and 8 GPU types. */
-#include "eval/eval.h"
+#include "lab/eval/eval.h"
 #include "base/file.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* test_events.c - the future comes in order, and ties in the order they were put in */
-#include "sim/events.h"
+#include "lab/sim/event_queue.h"
 
 #include "base/rng.h"
 

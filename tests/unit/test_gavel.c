@@ -1,5 +1,5 @@
 /* test_gavel.c - Gavel's tables as they are, and as nobody should send them */
-#include "world/gavel.h"
+#include "lab/tables/gavel_table.h"
 
 #include <math.h>
 #include <setjmp.h>

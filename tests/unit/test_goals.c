@@ -1,7 +1,7 @@
 /* test_goals.c - goals on hand-made sweeps: met, missed, unclear, not measured */
-#include "sim/goals.h"
+#include "lab/sim/goals.h"
 
-#include "sim/result.h"
+#include "lab/sim/run_result.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

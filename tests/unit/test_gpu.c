@@ -1,5 +1,5 @@
 /* test_gpu.c - the catalogue of cards and its lookup */
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 #include <math.h>
 #include <setjmp.h>

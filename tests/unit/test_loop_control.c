@@ -2,10 +2,10 @@
  */
 #include "loop_fixture.h"
 
-#include "loop/control.h"
-#include "loop/draft.h"
-#include "loop/optimize/greedy.h"
-#include "loop/round.h"
+#include "loop/loop_admin.h"
+#include "loop/round_snapshot.h"
+#include "loop/planner.h"
+#include "loop/loop.h"
 
 struct scene {
     struct fixture_model table;
@@ -20,7 +20,7 @@ static void scene_init(struct scene *s)
 
     *s = (struct scene){.table = fixture_model_make()};
     s->loop = loop_create_take(&options, fixture_cluster(), fixture_model_of(&s->table),
-                               &greedy_planner_ops);
+                               &corgi_planner_ops);
 }
 
 static void submit(struct scene *s, struct job job)
@@ -160,32 +160,32 @@ static void second_init(struct second *w)
 {
     w->table = fixture_model_make();
     w->model = fixture_model_of(&w->table);
-    w->planner = (struct planner){&greedy_planner_ops, greedy_planner_ops.create(1)};
+    w->planner = (struct planner){&corgi_planner_ops, corgi_planner_ops.create(1)};
 }
 
-static int apply(struct scene *s, struct draft *d, double now_s)
+static int apply(struct scene *s, struct round_snapshot *d, double now_s)
 {
-    return draft_apply(d, s->loop, now_s, &s->actions, &s->count, NULL);
+    return round_snapshot_apply(d, s->loop, now_s, &s->actions, &s->count, NULL);
 }
 
 static void a_draft_gives_what_a_round_gives(void **state)
 {
     struct scene s;
     struct second w;
-    struct draft *d;
+    struct round_snapshot *d;
 
     (void)state;
     scene_init(&s);
     second_init(&w);
     submit(&s, fixture_rate_job(1, 5));
     submit(&s, fixture_rate_job(2, 30));
-    d = draft_create(s.loop, 10, 100);
-    assert_int_equal(draft_waiting(d), 2);
-    draft_solve(d, &w.planner, &w.model);
+    d = round_snapshot_create(s.loop, 10, 100);
+    assert_int_equal(round_snapshot_waiting(d), 2);
+    round_snapshot_solve(d, &w.planner, &w.model);
     assert_int_equal(apply(&s, d, 11), 0);
     assert_int_equal(s.count, 2);
     assert_int_equal(loop_job(s.loop, 2)->state, JOB_RUNNING);
-    draft_destroy(d);
+    round_snapshot_destroy(d);
     w.planner.ops->destroy(w.planner.self);
     loop_destroy(s.loop);
 }
@@ -194,7 +194,7 @@ static void what_happens_meanwhile_is_respected(void **state)
 {
     struct scene s;
     struct second w;
-    struct draft *d;
+    struct round_snapshot *d;
 
     (void)state;
     scene_init(&s);
@@ -202,8 +202,8 @@ static void what_happens_meanwhile_is_respected(void **state)
     submit(&s, fixture_rate_job(1, 5));
     submit(&s, fixture_rate_job(2, 5));
     submit(&s, fixture_rate_job(3, 5));
-    d = draft_create(s.loop, 10, 100);
-    draft_solve(d, &w.planner, &w.model);
+    d = round_snapshot_create(s.loop, 10, 100);
+    round_snapshot_solve(d, &w.planner, &w.model);
     loop_end_job(s.loop, 1, 11, NULL);
     loop_hold(s.loop, 2, true, NULL);
     submit(&s, fixture_rate_job(4, 5));
@@ -211,7 +211,7 @@ static void what_happens_meanwhile_is_respected(void **state)
     assert_int_equal(s.count, 1);
     assert_int_equal(s.actions[0].job, 3);
     assert_int_equal(loop_job(s.loop, 4)->state, JOB_WAITING);
-    draft_destroy(d);
+    round_snapshot_destroy(d);
     w.planner.ops->destroy(w.planner.self);
     loop_destroy(s.loop);
 }
@@ -220,19 +220,19 @@ static void a_draft_whose_device_is_gone_is_refused(void **state)
 {
     struct scene s;
     struct second w;
-    struct draft *d;
+    struct round_snapshot *d;
 
     (void)state;
     scene_init(&s);
     second_init(&w);
     submit(&s, fixture_rate_job(1, 5));
-    d = draft_create(s.loop, 10, 100);
-    draft_solve(d, &w.planner, &w.model);
+    d = round_snapshot_create(s.loop, 10, 100);
+    round_snapshot_solve(d, &w.planner, &w.model);
     for (int i = 0; i < 8; i++)
         loop_drain(s.loop, i, true, NULL);
     assert_int_equal(apply(&s, d, 12), -1);
     assert_int_equal(loop_job(s.loop, 1)->state, JOB_WAITING);
-    draft_destroy(d);
+    round_snapshot_destroy(d);
     w.planner.ops->destroy(w.planner.self);
     loop_destroy(s.loop);
 }
@@ -241,7 +241,7 @@ static void a_draft_takes_the_first_of_the_highest_priority(void **state)
 {
     struct scene s;
     struct second w;
-    struct draft *d;
+    struct round_snapshot *d;
     struct job urgent = fixture_rate_job(3, 5);
 
     (void)state;
@@ -251,14 +251,14 @@ static void a_draft_takes_the_first_of_the_highest_priority(void **state)
     submit(&s, fixture_rate_job(1, 5));
     submit(&s, fixture_rate_job(2, 5));
     submit(&s, urgent);
-    d = draft_create(s.loop, 10, 2);
-    assert_int_equal(draft_waiting(d), 2);
-    draft_solve(d, &w.planner, &w.model);
+    d = round_snapshot_create(s.loop, 10, 2);
+    assert_int_equal(round_snapshot_waiting(d), 2);
+    round_snapshot_solve(d, &w.planner, &w.model);
     assert_int_equal(apply(&s, d, 12), 0);
     assert_int_equal(loop_job(s.loop, 1)->state, JOB_RUNNING);
     assert_int_equal(loop_job(s.loop, 2)->state, JOB_WAITING);
     assert_int_equal(loop_job(s.loop, 3)->state, JOB_RUNNING);
-    draft_destroy(d);
+    round_snapshot_destroy(d);
     w.planner.ops->destroy(w.planner.self);
     loop_destroy(s.loop);
 }

@@ -1,5 +1,5 @@
 /* test_meter.c - every joule is booked once, under the right name */
-#include "sim/meter.h"
+#include "lab/sim/sim_meter.h"
 
 #include "base/rng.h"
 

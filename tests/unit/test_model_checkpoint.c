@@ -4,7 +4,7 @@
 #include "nn/crc.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 #include <math.h>
 #include <pthread.h>

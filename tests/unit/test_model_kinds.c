@@ -1,10 +1,10 @@
 /* test_model_kinds.c - the models that know less: feedback alone, first estimates alone
  */
-#include "loop/model/feedback.h"
+#include "lab/policy/feedback.h"
 #include "loop/model/learned.h"
 
 #include "loop/belief.h"
-#include "loop/model/datasheet.h"
+#include "lab/policy/datasheet.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "loop/model/learned_state.h"
 
 #include "loop/belief.h"
-#include "loop/need.h"
+#include "loop/requirement.h"
 #include "world/power.h"
 
 #include <math.h>
@@ -224,12 +224,12 @@ static void a_service_nobody_asks_rests(void **state)
 
     (void)state;
     measure_alone();
-    assert_true(need_demand(&status) > 0);
-    assert_true(training_beside(need_demand(&status)) > 0.95 * TRAINING_ALONE);
+    assert_true(requirement_demand(&status) > 0);
+    assert_true(training_beside(requirement_demand(&status)) > 0.95 * TRAINING_ALONE);
     status.demand = NAN;
-    assert_near(need_demand(&status), service.need.rate, 0);
+    assert_near(requirement_demand(&status), service.need.rate, 0);
     status.job = training;
-    assert_near(need_demand(&status), 0, 0);
+    assert_near(requirement_demand(&status), 0, 0);
 }
 
 #define load_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

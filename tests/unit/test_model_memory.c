@@ -2,7 +2,7 @@
  */
 #include "loop/belief.h"
 #include "loop/model/learned.h"
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

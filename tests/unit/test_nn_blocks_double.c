@@ -1,7 +1,11 @@
 /* test_nn_blocks_double.c - gradients and masks of whole networks */
 #include "base/mem.h"
-#include "nn/gradcheck.h"
+#include "support/gradcheck.h"
 #include "nn/nn.h"
+#include "lab/nn/encoder.h"
+#include "lab/nn/gru.h"
+#include "lab/nn/rowwise.h"
+#include "lab/nn/seqnet.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,6 +2,10 @@
 #include "base/mem.h"
 #include "nn/gemm.h"
 #include "nn/nn.h"
+#include "lab/nn/encoder.h"
+#include "lab/nn/gru.h"
+#include "lab/nn/rowwise.h"
+#include "lab/nn/seqnet.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,9 +1,9 @@
 /* test_nn_ops_double.c - every operation's gradient against finite differences */
-#include "nn/gradcheck.h"
+#include "support/gradcheck.h"
 #include "nn/linear.h"
 #include "nn/loss.h"
 #include "nn/pointwise.h"
-#include "nn/rowwise.h"
+#include "lab/nn/rowwise.h"
 #include "nn/shape.h"
 
 #include <math.h>

@@ -1,6 +1,10 @@
 /* test_nn_seqnet.c - networks over tokens learn what only the tokens tell */
 #include "base/mem.h"
 #include "nn/nn.h"
+#include "lab/nn/encoder.h"
+#include "lab/nn/gru.h"
+#include "lab/nn/rowwise.h"
+#include "lab/nn/seqnet.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* test_occupancy.c - who would sit where, and who may join them */
 #include "loop_fixture.h"
 
-#include "loop/optimize/occupancy.h"
+#include "lab/policy/occupancy.h"
 
 static void loads_what_runs_and_follows_changes(void **state)
 {

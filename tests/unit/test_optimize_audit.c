@@ -1,8 +1,8 @@
 /* test_optimize_audit.c - the audit finds what a plan amounts to, and what is wrong */
 #include "loop_fixture.h"
 
-#include "loop/optimize/audit.h"
-#include "loop/optimize/corgi_planner.h"
+#include "lab/solver/audit_plan.h"
+#include "loop/planner.h"
 #include "loop/optimize/plan.h"
 
 struct auditing {
@@ -96,7 +96,7 @@ static void what_the_settings_forbid_is_refused(void **state)
     assert_int_equal(audit(x), -1);
 }
 
-static void figures_that_cannot_be_are_refused(void **state)
+static void daemon_metrics_that_cannot_be_are_refused(void **state)
 {
     struct auditing *x = *state;
 
@@ -142,7 +142,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_the_settings_forbid_is_refused, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(figures_that_cannot_be_are_refused, set_up,
+        cmocka_unit_test_setup_teardown(daemon_metrics_that_cannot_be_are_refused, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_optimizers_own_plans_pass, set_up, tear_down),
     };

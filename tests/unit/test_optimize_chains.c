@@ -1,10 +1,10 @@
 /* test_optimize_chains.c - chains and paths lose nobody, double nobody, and save */
 #include "support/optimize_case.h"
 
-#include "loop/optimize/bound.h"
-#include "loop/optimize/caps.h"
-#include "loop/optimize/chains.h"
-#include "loop/optimize/prices.h"
+#include "lab/solver/lp_bound.h"
+#include "lab/solver/solver_caps.h"
+#include "lab/solver/chains.h"
+#include "lab/solver/prices.h"
 
 #include <math.h>
 

@@ -1,10 +1,10 @@
 /* test_optimize_partners.c - partners found by class against a look at every task */
 #include "support/optimize_case.h"
 
-#include "loop/optimize/lp.h"
-#include "loop/optimize/near.h"
-#include "loop/optimize/partners.h"
-#include "loop/optimize/prices.h"
+#include "lab/solver/lp.h"
+#include "lab/solver/near.h"
+#include "lab/solver/partners.h"
+#include "lab/solver/prices.h"
 
 #include <math.h>
 #include <stdlib.h>

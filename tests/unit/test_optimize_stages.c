@@ -1,16 +1,16 @@
 /* test_optimize_stages.c - arena, LP, caps, quotas, matching and bound on their own */
 #include "support/optimize_case.h"
 
-#include "loop/optimize/arena.h"
-#include "loop/optimize/bound.h"
-#include "loop/optimize/bound_tasks.h"
-#include "loop/optimize/candidates.h"
-#include "loop/optimize/caps.h"
-#include "loop/optimize/lp.h"
-#include "loop/optimize/matching.h"
-#include "loop/optimize/oddsets.h"
-#include "loop/optimize/prices.h"
-#include "loop/optimize/quotas.h"
+#include "lab/solver/arena.h"
+#include "lab/solver/lp_bound.h"
+#include "lab/solver/bound_tasks.h"
+#include "lab/solver/candidates.h"
+#include "lab/solver/solver_caps.h"
+#include "lab/solver/lp.h"
+#include "lab/solver/matching.h"
+#include "lab/solver/oddsets.h"
+#include "lab/solver/prices.h"
+#include "lab/solver/solver_quotas.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "support/optimize_case.h"
 
 #include "base/rng.h"
-#include "loop/optimize/update.h"
+#include "lab/solver/update.h"
 
 #include <math.h>
 #include <string.h>

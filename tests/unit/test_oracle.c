@@ -1,8 +1,8 @@
 /* test_oracle.c - the model that knows the truth */
-#include "sim/run.h"
+#include "lab/sim/sim_run.h"
 
 #include "loop/belief.h"
-#include "sim/state.h"
+#include "lab/sim/sim_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

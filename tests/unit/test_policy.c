@@ -1,5 +1,5 @@
 /* test_policy.c - policies by name, and where each puts a job */
-#include "sim/policy/policy.h"
+#include "lab/policy/policy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* test_policy_gavel.c - shares of time from a linear program, realised by rounds */
-#include "sim/policy/gavel.h"
+#include "lab/policy/gavel_policy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

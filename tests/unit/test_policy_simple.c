@@ -1,5 +1,5 @@
 /* test_policy_simple.c - each conventional policy does what its name says */
-#include "sim/policy/policy.h"
+#include "lab/policy/policy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

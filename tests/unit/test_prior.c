@@ -1,7 +1,7 @@
 /* test_prior.c - first guesses from data sheets: who is faster, draws more, fits */
 #include "loop_fixture.h"
 
-#include "loop/estimate/prior.h"
+#include "lab/policy/prior.h"
 #include "world/power.h"
 
 static struct prior make(void)

@@ -1,8 +1,8 @@
 /* test_quarters.c - a run cut into quarters: they add up, and each has its own */
-#include "sim/quarters.h"
+#include "lab/sim/quarter_stats.h"
 
-#include "sim/run.h"
-#include "sim/sweep.h"
+#include "lab/sim/sim_run.h"
+#include "lab/sim/sweep.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* test_refine_learned.c - the learned model as the loop uses it */
 #include "loop/model/learned.h"
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 #include <math.h>
 #include <setjmp.h>

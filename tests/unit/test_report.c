@@ -1,7 +1,7 @@
 /* test_report.c - the report of hand-made sweeps: verdicts, hostile names, little data */
-#include "sim/report/report.h"
+#include "lab/report/html_report.h"
 
-#include "sim/report/facts.h"
+#include "lab/report/facts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

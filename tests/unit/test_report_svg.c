@@ -1,8 +1,8 @@
 /* test_report_svg.c - texts cannot break out, scales stay inside, ticks are round */
-#include "sim/report/svg.h"
+#include "lab/report/svg.h"
 
-#include "sim/report/html.h"
-#include "sim/report/scale.h"
+#include "lab/report/html.h"
+#include "lab/report/axis_scale.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,10 +1,10 @@
 /* test_round.c - the loop as engine and users see it */
 #include "loop_fixture.h"
 
-#include "loop/optimize/greedy.h"
+#include "loop/planner.h"
 #include "loop/optimize/plan.h"
-#include "loop/round.h"
-#include "loop/settings.h"
+#include "loop/loop.h"
+#include "loop/loop_settings.h"
 
 struct scene {
     struct fixture_model table;
@@ -25,7 +25,7 @@ static void scene_with(struct scene *s, const struct planner_ops *planner)
 
 static void scene_init(struct scene *s)
 {
-    scene_with(s, &greedy_planner_ops);
+    scene_with(s, &corgi_planner_ops);
 }
 
 static struct admission submit(struct scene *s, struct job job)
@@ -295,6 +295,8 @@ static void a_neighbour_that_is_moved_away_ends_the_window_too(void **state)
     assert_int_equal(c->devices[0].job_count, 2);
     for (int d = 0; d < 8; d++)
         c->devices[d].drained = false;
+    measure(&s, 2, 1900, 60); /* twice less than it needs */
+    measure(&s, 2, 1960, 60);
     play_round(&s, 2000);
     assert_int_equal(loop_job(s.loop, 2)->moves, 1);
     assert_int_equal(c->devices[0].job_count, 1);

@@ -1,5 +1,5 @@
 /* test_run.c - small simulations whose course can be worked out by hand */
-#include "sim/run.h"
+#include "lab/sim/sim_run.h"
 
 #include "base/rng.h"
 #include "world/power.h"

@@ -1,5 +1,5 @@
 /* test_scenario.c - the built-in workloads and their variants */
-#include "sim/scenario.h"
+#include "lab/sim/scenario.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* test_score.c - what a run comes to: quantiles, promises, waits */
-#include "sim/score.h"
+#include "lab/sim/run_score.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
 #include "loop_fixture.h"
 
 #include "loop/memo.h"
-#include "service/config.h"
-#include "service/memory.h"
-#include "service/records.h"
+#include "service/service_config.h"
+#include "service/observation_store.h"
+#include "service/job_records.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* test_slurm.c - what Slurm's tools print becomes a cluster and arrivals */
-#include "sim/slurm.h"
+#include "lab/traces/slurm.h"
 
 #include "loop/cluster.h"
 

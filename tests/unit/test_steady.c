@@ -1,5 +1,5 @@
 /* test_steady.c - a running placement is improved where that pays, and else left alone */
-#include "loop/optimize/steady.h"
+#include "loop/optimize/planner_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "fixture/policy.h"
-#include "loop/pace.h"
+#include "loop/recent_rate.h"
 
 static struct round r;
 
@@ -23,7 +23,7 @@ static void measure(struct job_status *s, double rate)
     const struct measurement m = {
         .job = s->job.id, .at_s = r.now_s, .window_s = 60, .rate = rate};
 
-    pace_note(s, r.cluster, &m);
+    recent_rate_note(s, r.cluster, &m);
 }
 
 static int type_of(const struct job_status *s)
@@ -149,11 +149,11 @@ static void a_pace_of_other_company_does_not_count(void **state)
     a = round_job(&r, 5);
     round_plan(&r);
     measure(a, 40);
-    assert_true(pace_known(a, r.cluster));
+    assert_true(recent_rate_known(a, r.cluster));
     b = round_job(&r, 5);
     round_plan(&r);
     assert_int_equal(b->devices[0], a->devices[0]);
-    assert_false(pace_known(a, r.cluster));
+    assert_false(recent_rate_known(a, r.cluster));
     measure(a, 20);
     measure(a, 22);
     assert_true(a->pace.windows == 2 && fabs(a->pace.rate - 21) < 1e-9);
@@ -357,7 +357,7 @@ static void a_power_limit_goes_by_measured_watts(void **state)
     round_plan(&r);
     assert_int_equal(running(), 2); /* believed to draw less than that */
     for (size_t i = 0; i < r.count; i++)
-        pace_note(&r.jobs[i], r.cluster, &m);
+        recent_rate_note(&r.jobs[i], r.cluster, &m);
     r.now_s += 60;
     round_plan(&r);
     assert_int_equal(running(), 1); /* 140 W more each than believed */
@@ -463,31 +463,31 @@ static void nobody_flees_from_a_neighbour_who_is_about_to_end(void **state)
     assert_int_equal(moves_once_there_is_room(40 * 300), 0);
 }
 
-#define steady_test(f) cmocka_unit_test_teardown(f, tear_down)
+#define planner_test(f) cmocka_unit_test_teardown(f, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        steady_test(two_share_where_both_keep_their_need),
-        steady_test(nobody_shares_below_his_need),
-        steady_test(who_is_measured_to_fall_short_is_moved),
-        steady_test(one_noisy_window_moves_nobody),
-        steady_test(a_small_gain_is_not_worth_a_pause),
-        steady_test(caps_wait_for_the_first_window),
-        steady_test(larger_priorities_are_seated_first),
-        steady_test(a_pace_of_other_company_does_not_count),
-        steady_test(a_gang_that_falls_short_goes_elsewhere_whole),
-        steady_test(a_gang_stays_where_nothing_else_is_free),
-        steady_test(a_gang_that_nothing_helps_does_not_wander),
-        steady_test(a_gang_that_may_not_move_stays),
-        steady_test(under_a_power_limit_fewer_start),
-        steady_test(a_lower_power_limit_caps_before_it_stops),
-        steady_test(the_least_important_is_stopped_for_a_power_limit),
-        steady_test(a_power_limit_goes_by_measured_watts),
-        steady_test(what_a_power_limit_let_start_is_not_stopped_by_jitter),
-        steady_test(caps_switched_off_later_are_off),
-        steady_test(coming_and_going_moves_nobody_who_is_well),
-        steady_test(nobody_flees_from_a_neighbour_who_is_about_to_end),
+        planner_test(two_share_where_both_keep_their_need),
+        planner_test(nobody_shares_below_his_need),
+        planner_test(who_is_measured_to_fall_short_is_moved),
+        planner_test(one_noisy_window_moves_nobody),
+        planner_test(a_small_gain_is_not_worth_a_pause),
+        planner_test(caps_wait_for_the_first_window),
+        planner_test(larger_priorities_are_seated_first),
+        planner_test(a_pace_of_other_company_does_not_count),
+        planner_test(a_gang_that_falls_short_goes_elsewhere_whole),
+        planner_test(a_gang_stays_where_nothing_else_is_free),
+        planner_test(a_gang_that_nothing_helps_does_not_wander),
+        planner_test(a_gang_that_may_not_move_stays),
+        planner_test(under_a_power_limit_fewer_start),
+        planner_test(a_lower_power_limit_caps_before_it_stops),
+        planner_test(the_least_important_is_stopped_for_a_power_limit),
+        planner_test(a_power_limit_goes_by_measured_watts),
+        planner_test(what_a_power_limit_let_start_is_not_stopped_by_jitter),
+        planner_test(caps_switched_off_later_are_off),
+        planner_test(coming_and_going_moves_nobody_who_is_well),
+        planner_test(nobody_flees_from_a_neighbour_who_is_about_to_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* test_steady_explore.c - uncertain places are tried within a budget, progress has the
  * price it takes */
-#include "loop/optimize/steady.h"
+#include "loop/optimize/planner_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "fixture/policy.h"
-#include "loop/pace.h"
+#include "loop/recent_rate.h"
 
 #define VAGUE 0.8 /* sd of the log: hoped for is 2.8 times the guess */
 
@@ -26,7 +26,7 @@ static void measure(struct job_status *s, double rate)
     const struct measurement m = {
         .job = s->job.id, .at_s = r.now_s, .window_s = 60, .rate = rate};
 
-    pace_note(s, r.cluster, &m);
+    recent_rate_note(s, r.cluster, &m);
 }
 
 /* A job that is better off on the V100 by the guess, on the K80 if that may be hoped. */
@@ -238,7 +238,7 @@ static double price_after_a_day(double progress_watts)
     round_plan(&r);
     r.now_s += 86400;
     round_plan(&r);
-    return ((const struct steady *)r.planner)->price;
+    return ((const struct planner_state *)r.planner)->price;
 }
 
 static void progress_has_the_price_it_takes(void **state)
@@ -256,25 +256,25 @@ static void least_power_alone_can_be_asked_for(void **state)
     assert_true(price_after_a_day(0) == 0);
 }
 
-#define steady_test(f) cmocka_unit_test_teardown(f, tear_down)
+#define planner_test(f) cmocka_unit_test_teardown(f, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        steady_test(an_uncertain_place_is_tried),
-        steady_test(without_a_budget_the_best_guess_is_taken),
-        steady_test(what_is_known_is_no_trial),
-        steady_test(a_spent_budget_ends_trials),
-        steady_test(a_trial_that_does_well_has_earned),
-        steady_test(a_trial_that_disappoints_has_cost),
-        steady_test(who_suffers_tries_what_may_help),
-        steady_test(who_suffers_stays_without_a_budget),
-        steady_test(who_suffers_for_hours_tries_what_hardly_helps),
-        steady_test(who_suffers_and_ends_soon_does_not),
-        steady_test(a_place_not_measured_yet_does_not_lose_against_its_like),
-        steady_test(who_was_not_measured_yet_is_left_alone),
-        steady_test(progress_has_the_price_it_takes),
-        steady_test(least_power_alone_can_be_asked_for),
+        planner_test(an_uncertain_place_is_tried),
+        planner_test(without_a_budget_the_best_guess_is_taken),
+        planner_test(what_is_known_is_no_trial),
+        planner_test(a_spent_budget_ends_trials),
+        planner_test(a_trial_that_does_well_has_earned),
+        planner_test(a_trial_that_disappoints_has_cost),
+        planner_test(who_suffers_tries_what_may_help),
+        planner_test(who_suffers_stays_without_a_budget),
+        planner_test(who_suffers_for_hours_tries_what_hardly_helps),
+        planner_test(who_suffers_and_ends_soon_does_not),
+        planner_test(a_place_not_measured_yet_does_not_lose_against_its_like),
+        planner_test(who_was_not_measured_yet_is_left_alone),
+        planner_test(progress_has_the_price_it_takes),
+        planner_test(least_power_alone_can_be_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* test_sweep.c - rows, means and intervals; the number of threads changes nothing */
-#include "sim/sweep.h"
+#include "lab/sim/sweep.h"
 
-#include "sim/result.h"
+#include "lab/sim/run_result.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

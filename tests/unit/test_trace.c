@@ -1,5 +1,5 @@
 /* test_trace.c - job lists from CSV, and every way they can be wrong */
-#include "sim/trace.h"
+#include "lab/traces/trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* test_trace_arrivals.c - public traces become requests; bad files are refused by line */
-#include "sim/arrivals.h"
+#include "lab/traces/arrivals.h"
 
 #include "base/str.h"
-#include "sim/trace_demand.h"
+#include "lab/traces/trace_demand.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -217,8 +217,8 @@ static void demand_follows_the_requests_of_a_trace(void **state)
     fixture_service(w, world, 0, 3600, 0.5);
     trace_demand_apply_take(w, shape, minutes);
     for (int i = 0; i < 9; i++) {
-        least = fmin(least, workload_demand(&w->requests[0], 60 * i));
-        most = fmax(most, workload_demand(&w->requests[0], 60 * i));
+        least = fmin(least, request_demand(&w->requests[0], 60 * i));
+        most = fmax(most, request_demand(&w->requests[0], 60 * i));
     }
     assert_near(most / least, 9, 1);
     workload_destroy(w);

@@ -1,5 +1,5 @@
 /* test_truth.c - what really happens on a device: hidden factors, neighbours, caps */
-#include "sim/truth.h"
+#include "engine/sim/truth.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ static struct request request_of(int cls, uint64_t seed)
 {
     struct request r = {.hidden = seed};
 
-    workload_describe(&r, world, cls, FIXTURE_V100, 0.5);
+    request_describe(&r, world, cls, FIXTURE_V100, 0.5);
     return r;
 }
 

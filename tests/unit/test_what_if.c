@@ -1,5 +1,5 @@
 /* test_what_if.c - the same cluster with other cards */
-#include "sim/what_if.h"
+#include "lab/sim/what_if.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* test_workload.c - generated requests: as many as the load asks for, as the seed says */
-#include "sim/workload.h"
+#include "lab/traces/workload.h"
 
-#include "sim/scenario.h"
+#include "lab/sim/scenario.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -226,7 +226,7 @@ static void a_service_s_demand_moves_within_its_peak(void **state)
 
     (void)state;
     for (double at_s = 0; at_s < 3 * DAY_S; at_s += 60) {
-        double demand = workload_demand(&r, at_s);
+        double demand = request_demand(&r, at_s);
 
         least = fmin(least, demand);
         most = fmax(most, demand);
@@ -238,7 +238,7 @@ static void a_service_s_demand_moves_within_its_peak(void **state)
 static void the_reference_is_the_fastest_card_on_average(void **state)
 {
     (void)state;
-    assert_int_equal(workload_reference_gpu(world), FIXTURE_V100);
+    assert_int_equal(request_reference_gpu(world), FIXTURE_V100);
 }
 
 int main(void)

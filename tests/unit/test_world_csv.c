@@ -1,7 +1,7 @@
 /* test_world_csv.c - our own table of rates and data sheets of cards nobody knows */
-#include "world/gpu_csv.h"
+#include "lab/tables/gpu_csv.h"
 #include "world/power.h"
-#include "world/world_csv.h"
+#include "lab/tables/world_csv.h"
 
 #include <math.h>
 #include <setjmp.h>

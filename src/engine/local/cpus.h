@@ -8,7 +8,7 @@
 #define CORGI_ENGINE_LOCAL_CPUS_H
 
 #include "base/err.h"
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 #include <sched.h>
 

@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "engine/sim/state.h"
+#include "engine/sim/sim_engine_private.h"
 #include "loop/cluster.h"
-#include "sim/cluster_file.h"
+#include "engine/sim/cluster_file.h"
 #include "world/generate.h"
 
 #include <errno.h>

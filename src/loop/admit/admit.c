@@ -3,7 +3,7 @@
 
 #include "loop/cluster.h"
 #include "loop/belief.h"
-#include "loop/need.h"
+#include "loop/requirement.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -128,7 +128,7 @@ void admit_decide(const struct job *job, const struct cluster *cluster,
                   struct admission *out)
 {
     const struct job_status fresh = {.job = *job, .required_rate = job->need.rate};
-    double needed = need_rate_now(&fresh, job->submitted_s);
+    double needed = requirement_rate_now(&fresh, job->submitted_s);
     double confidence = fmax(settings->confidence, job->need.confidence);
     bool any_type = false;
 

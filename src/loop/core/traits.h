@@ -6,7 +6,7 @@
 
 #include "loop/core/kernel.h"
 #include "world/descriptor.h"
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 /* Multiply-adds forward to operations of a training step: forward and twice backward,
  * two operations each. */

@@ -7,7 +7,7 @@
 #define CORGI_LOOP_ESTIMATE_WATTS_H
 
 #include "loop/core/bytes.h"
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 struct watts;
 

@@ -7,7 +7,7 @@
 #define CORGI_LOOP_MODEL_SCALE_H
 
 #include "loop/core/bytes.h"
-#include "world/gpu.h"
+#include "world/gpu_sheet.h"
 
 #include <stdbool.h>
 #include <stdint.h>

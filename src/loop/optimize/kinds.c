@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "loop/belief.h"
-#include "loop/need.h"
+#include "loop/requirement.h"
 
 #include <assert.h>
 #include <math.h>
@@ -120,9 +120,9 @@ static struct prediction ask(struct kinds *k, const struct job_status *a,
     struct combination where = {.type = type, .count = b ? 2 : 1};
     struct prediction p;
 
-    where.members[0] = (struct member){&a->job, nodes, need_demand(a)};
+    where.members[0] = (struct member){&a->job, nodes, requirement_demand(a)};
     if (b)
-        where.members[1] = (struct member){&b->job, 1, need_demand(b)};
+        where.members[1] = (struct member){&b->job, 1, requirement_demand(b)};
     belief_predict(k->in->model, &where, &p);
     k->asked++;
     return p;
@@ -132,7 +132,7 @@ static void ask_alone(struct kinds *k, int kind)
 {
     struct slot *s = &k->slots[k->slot_of[kind]];
     const struct job_status *job = kinds_job(k, kind);
-    double demand = need_demand(job);
+    double demand = requirement_demand(job);
     bool news = !(fabs(demand - s->demand) <= CHANGED_DEMAND * s->demand);
 
     s->spread = 1;
@@ -305,7 +305,7 @@ bool kinds_group_on(struct kinds *k, const int *members, int count, int type, fl
 
     for (int e = 0; e < count; e++)
         where.members[e] = (struct member){&kinds_job(k, members[e])->job, 1,
-                                           need_demand(kinds_job(k, members[e]))};
+                                           requirement_demand(kinds_job(k, members[e]))};
     belief_predict(k->in->model, &where, &p);
     k->asked++;
     for (int e = 0; e < count; e++)

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "loop/jobs.h"
+#include "loop/job_table.h"
 #include "loop/planner.h"
 
 typedef vec_of(struct action) place_actions;

@@ -2,7 +2,7 @@
 #include "loop/record/record.h"
 
 #include "loop/cluster.h"
-#include "loop/need.h"
+#include "loop/requirement.h"
 
 #include <math.h>
 
@@ -55,7 +55,7 @@ static int fill_combination(const struct job_status *status, struct jobs *jobs,
         where->members[i] = (struct member){
             .job = &other->job,
             .nodes = cluster_nodes_spanned(cluster, other->devices, other->device_count),
-            .demand = need_demand(other),
+            .demand = requirement_demand(other),
         };
         if (other == status)
             subject = i;

@@ -7,7 +7,7 @@
 #define CORGI_LOOP_RECORD_RECORD_H
 
 #include "base/err.h"
-#include "loop/jobs.h"
+#include "loop/job_table.h"
 
 /* Fill *seen from a measurement of a running job.  stable_since_s: when the devices of
  * the job last changed their jobs or cap.  ERR_NOT_FOUND: no such running job;

@@ -1,0 +1,249 @@
+/* bench_estimate.c - see bench_estimate.h */
+#include "lab/bench/bench_estimate.h"
+
+#include "base/clock.h"
+#include "base/json_out.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "lab/bench/torch.h"
+#include "loop/core/statnet.h"
+#include "loop/refine/pairs.h"
+#include "world/world.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define GPUS_DEFAULT         8
+#define CORUNNERS_DEFAULT    1000
+#define OBSERVATIONS_DEFAULT 1000
+#define RUNS                 15
+#define BATCH                384
+#define BATCHES_OF_FAMILY    5
+
+struct bench {
+    struct pairs *pairs;
+    int gpus, jobs;
+    int *others; /* (jobs - 1) */
+    struct rng rng;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+struct timing { /* medians */
+    double cpu_ms, wall_ms;
+};
+
+/* Starts and stops of one thing that is timed. */
+struct stopwatch {
+    double cpu_ms[RUNS], wall_ms[RUNS]; /* while it runs: when it started */
+    int runs;
+};
+
+static void stopwatch_start(struct stopwatch *w)
+{
+    w->wall_ms[w->runs] = 1000 * clock_wall_s();
+    w->cpu_ms[w->runs] = 1000 * clock_cpu_s();
+}
+
+static void stopwatch_stop(struct stopwatch *w)
+{
+    w->cpu_ms[w->runs] = 1000 * clock_cpu_s() - w->cpu_ms[w->runs];
+    w->wall_ms[w->runs] = 1000 * clock_wall_s() - w->wall_ms[w->runs];
+    w->runs++;
+}
+
+static struct timing stopwatch_read(struct stopwatch *w)
+{
+    qsort(w->cpu_ms, RUNS, sizeof(*w->cpu_ms), by_value);
+    qsort(w->wall_ms, RUNS, sizeof(*w->wall_ms), by_value);
+    return (struct timing){w->cpu_ms[RUNS / 2], w->wall_ms[RUNS / 2]};
+}
+
+static void observe(struct bench *b)
+{
+    struct cell cell = {(int)rng_below(&b->rng, (size_t)b->jobs - 1),
+                        (int)rng_below(&b->rng, (size_t)b->gpus),
+                        (int)rng_below(&b->rng, (size_t)b->jobs - 1)};
+
+    pairs_observe(b->pairs, cell, -0.6 + 0.3 * rng_normal(&b->rng), 0);
+}
+
+static void setup(struct bench *b, const struct bench_estimate_options *o)
+{
+    size_t wanted =
+        (size_t)(o->observations > 0 ? o->observations : OBSERVATIONS_DEFAULT);
+
+    b->gpus = o->gpus > 0 ? o->gpus : GPUS_DEFAULT;
+    b->jobs = (o->corunners > 0 ? o->corunners : CORUNNERS_DEFAULT) + 1;
+    rng_init(&b->rng, o->seed);
+    b->pairs = pairs_create();
+    b->others = mem_array(int, (size_t)b->jobs);
+    for (int g = 0; g < b->gpus; g++)
+        pairs_add_gpu(b->pairs, &(struct gpu_trait){0.3 * g - 1, 0.2 * g - 0.7});
+    for (int j = 0; j < b->jobs; j++) {
+        struct job_trait trait = {j / BATCHES_OF_FAMILY, 2 + 0.5 * (j % 5),
+                                  rng_range(&b->rng, 6.5, 9.5), 0};
+
+        pairs_add_job(b->pairs, &trait);
+        b->others[j] = j;
+    }
+    while (pairs_count(b->pairs) < wanted)
+        observe(b);
+}
+
+/* One new job on every type beside every other job. */
+static struct timing initial_time(struct bench *b)
+{
+    size_t count = (size_t)b->jobs - 1;
+    double *out = mem_array(double, count *(size_t)b->gpus + 1);
+    struct stopwatch watch = {.runs = 0};
+
+    for (int r = 0; r < RUNS; r++) {
+        stopwatch_start(&watch);
+        pairs_predict_row(b->pairs, b->jobs - 1, b->others, count, out);
+        stopwatch_stop(&watch);
+    }
+    free(out);
+    return stopwatch_read(&watch);
+}
+
+static struct timing refine_time(struct bench *b)
+{
+    struct stopwatch watch = {.runs = 0};
+
+    for (int r = 0; r < RUNS; r++) {
+        stopwatch_start(&watch);
+        observe(b);
+        pairs_core(b->pairs); /* until it is ready for the next question */
+        stopwatch_stop(&watch);
+    }
+    return stopwatch_read(&watch);
+}
+
+/* P2 alone, for as many cells as a new job has: what libtorch is compared with. */
+static struct timing network_time(struct bench *b)
+{
+    size_t count = ((size_t)b->jobs - 1) * (size_t)b->gpus;
+    struct statnet *net = statnet_shipped("p2");
+    struct statnet_row *rows = mem_array(struct statnet_row, count + 1);
+    struct statnet_guess *out = mem_array(struct statnet_guess, count + 1);
+    struct stopwatch watch = {.runs = 0};
+
+    for (size_t i = 0; i < count; i++)
+        for (int f = 0; f < STATS_FEATURES; f++)
+            rows[i].x[f] = (float)rng_normal(&b->rng);
+    for (int r = 0; r < RUNS; r++) {
+        stopwatch_start(&watch);
+        statnet_predict(net, rows, count, out);
+        stopwatch_stop(&watch);
+    }
+    statnet_destroy(net);
+    free(rows);
+    free(out);
+    return stopwatch_read(&watch);
+}
+
+static struct timing train_step_time(struct bench *b)
+{
+    struct statnet *net = statnet_shipped("p2");
+    struct statnet_trainer *trainer = statnet_trainer_create(net, 1e-4, 0);
+    struct statnet_row *rows = mem_array(struct statnet_row, BATCH);
+    struct stopwatch watch = {.runs = 0};
+
+    for (int i = 0; i < BATCH; i++)
+        for (int f = 0; f < STATS_FEATURES; f++)
+            rows[i].x[f] = (float)rng_normal(&b->rng);
+    for (int r = 0; r < RUNS; r++) {
+        stopwatch_start(&watch);
+        statnet_train_step(trainer, rows, NULL, BATCH);
+        stopwatch_stop(&watch);
+    }
+    statnet_trainer_destroy(trainer);
+    statnet_destroy(net);
+    free(rows);
+    return stopwatch_read(&watch);
+}
+
+struct measured_times {
+    struct timing initial, refine, train_step, network;
+    bool compared;
+    struct torch_times torch;
+};
+
+static void print_text(const struct bench *b, const struct measured_times *ms, FILE *out)
+{
+    fprintf(out,
+            "processor time (and on the wall):\n"
+            "one new job, %d GPU types, %d co-runners: %.2f ms (%.2f)\n"
+            "one measurement absorbed, %zu in memory: %.2f ms (%.2f)\n"
+            "one online training step, batch %d: %.2f ms (%.2f)\n"
+            "the network alone for as many cells: %.2f ms (%.2f)\n",
+            b->gpus, b->jobs - 1, ms->initial.cpu_ms, ms->initial.wall_ms,
+            pairs_count(b->pairs), ms->refine.cpu_ms, ms->refine.wall_ms, BATCH,
+            ms->train_step.cpu_ms, ms->train_step.wall_ms, ms->network.cpu_ms,
+            ms->network.wall_ms);
+    if (ms->compared)
+        fprintf(out, "libtorch: training step %.2f ms, network alone %.2f ms\n",
+                ms->torch.train_step_ms, ms->torch.network_ms);
+    else
+        fputs("libtorch: not built here, so not compared\n", out);
+}
+
+static void print_json(const struct bench *b, const struct measured_times *ms, FILE *out)
+{
+    struct str text = {0};
+    struct json_out json;
+
+    json_out_init(&json, &text, true);
+    json_out_begin_object(&json);
+    json_out_key_int(&json, "gpus", b->gpus);
+    json_out_key_int(&json, "corunners", b->jobs - 1);
+    json_out_key_int(&json, "observations", (int64_t)pairs_count(b->pairs));
+    json_out_key_number(&json, "initial_ms", ms->initial.cpu_ms);
+    json_out_key_number(&json, "initial_wall_ms", ms->initial.wall_ms);
+    json_out_key_number(&json, "refine_ms", ms->refine.cpu_ms);
+    json_out_key_number(&json, "refine_wall_ms", ms->refine.wall_ms);
+    json_out_key_number(&json, "train_step_ms", ms->train_step.cpu_ms);
+    json_out_key_number(&json, "train_step_wall_ms", ms->train_step.wall_ms);
+    json_out_key_number(&json, "network_ms", ms->network.cpu_ms);
+    json_out_key_number(&json, "network_wall_ms", ms->network.wall_ms);
+    if (ms->compared) {
+        json_out_key_number(&json, "torch_network_ms", ms->torch.network_ms);
+        json_out_key_number(&json, "torch_train_step_ms", ms->torch.train_step_ms);
+    }
+    json_out_end(&json);
+    fputs(str_text(&text), out);
+    str_fini(&text);
+}
+
+int bench_estimate_main(const struct bench_estimate_options *o, FILE *out,
+                        struct err *err)
+{
+    struct measured_times ms;
+    struct bench b = {0};
+
+    if (o->gpus < 0 || o->gpus > WORLD_MAX_GPUS || o->corunners < 0 ||
+        o->corunners > WORLD_MAX_CLASSES || o->observations < 0 ||
+        o->observations > PAIRS_MAX - 2 * RUNS)
+        return err_set(err, ERR_USAGE,
+                       "at most %d GPU types, %d co-runners and %d observations",
+                       WORLD_MAX_GPUS, WORLD_MAX_CLASSES, PAIRS_MAX - 2 * RUNS);
+    setup(&b, o);
+    ms.initial = initial_time(&b);
+    ms.refine = refine_time(&b);
+    ms.train_step = train_step_time(&b);
+    ms.network = network_time(&b);
+    ms.compared = torch_measure((b.jobs - 1) * b.gpus, &ms.torch);
+    if (o->json)
+        print_json(&b, &ms, out);
+    else
+        print_text(&b, &ms, out);
+    pairs_destroy(b.pairs);
+    free(b.others);
+    return 0;
+}

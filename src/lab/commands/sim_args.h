@@ -1,0 +1,44 @@
+/* sim_args.h - what corgi sim can be told on the command line */
+#ifndef CORGI_LAB_COMMANDS_SIM_ARGS_H
+#define CORGI_LAB_COMMANDS_SIM_ARGS_H
+
+#include "base/options.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sim_args {
+    const char *cluster;
+    const char *config;
+    const char *trace;
+    const char *workload;
+    const char *throughputs;
+    const char *arrivals;
+    int arrivals_format;
+    const char *slurm_jobs;
+    const char *slurm_nodes;
+    const char *slurm_types;
+    bool slurm_any_type;
+    const char *demand;
+    const char *replace;
+    double power_limit_watts;
+    const char *policy;
+    const char *load;
+    const char *out;
+    const char *sleep;
+    uint64_t seed;
+    int seeds;
+    int threads;
+    int share;
+    double days;
+    int limit;
+    double mtbf_s;
+    double until_s;
+    bool check;
+    bool timings;
+    bool json;
+};
+
+extern const struct option_spec sim_options[];
+
+#endif

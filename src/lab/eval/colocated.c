@@ -1,0 +1,91 @@
+/* colocated.c - see colocated.h */
+#include "lab/eval/colocated.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+#define DRAWS 10
+
+static const int shown_counts[] = {0, 1, 2, 3, 10};
+
+struct run {
+    const struct fold *fold;
+    const struct method *method;
+    void *state;
+    struct guess *guesses; /* (2 * fold_half) */
+    size_t *known;         /* (fold_half) */
+    struct results *results;
+};
+
+static void one_draw(struct run *run, int job, size_t known, size_t shown, bool effect,
+                     int seed)
+{
+    struct score *score = results_score(run->results, effect ? "effect" : "own", NULL,
+                                        run->method->name, (int)shown);
+    size_t half = fold_half(run->fold), count = 0;
+    size_t *seen = mem_array(size_t, 2 * shown + 1);
+
+    for (size_t i = 0; i < shown; i++) {
+        seen[count++] = run->known[i];
+        if (effect)
+            seen[count++] = run->known[i] + half;
+    }
+    run->method->predict(run->state, job, seen, count, effect, run->guesses);
+    for (size_t i = shown; i < known; i++) {
+        size_t cell = run->known[i] + (effect ? half : 0);
+
+        score_add(score, seed, run->guesses[cell], fold_value(run->fold, job, cell));
+    }
+    free(seen);
+}
+
+/* Every method sees the same draws: they depend on seed, job and count alone. */
+static void run_job(struct run *run, int job, int seed, uint64_t stream)
+{
+    for (size_t c = 0; c < sizeof(shown_counts) / sizeof(shown_counts[0]); c++) {
+        size_t shown = (size_t)shown_counts[c];
+        size_t known = fold_known(run->fold, job, run->known);
+        struct rng rng;
+
+        if (known <= shown)
+            continue;
+        rng_stream(&rng, stream, (uint64_t)job * 16 + c);
+        for (int d = 0; d < (shown ? DRAWS : 1); d++) {
+            fold_draw(&rng, run->known, known, shown);
+            one_draw(run, job, known, shown, false, seed);
+            one_draw(run, job, known, shown, true, seed);
+        }
+    }
+}
+
+static void run_fold(const struct fold *fold, const struct method *method, uint64_t seed,
+                     int seeds, struct results *results)
+{
+    size_t half = fold_half(fold);
+    struct run run = {.fold = fold, .method = method, .results = results};
+
+    run.state = method->fit(fold);
+    run.guesses = mem_array(struct guess, 2 * half + 1);
+    run.known = mem_array(size_t, half + 1);
+    for (int t = 0; t < fold->test_count; t++)
+        for (int s = 0; s < seeds; s++)
+            run_job(&run, fold->test[t], s, seed + (uint64_t)s);
+    method->destroy(run.state);
+    free(run.guesses);
+    free(run.known);
+}
+
+void colocated_run(const struct measured *table, enum fold_split split,
+                   const struct method *methods, uint64_t seed, int seeds,
+                   struct results *results)
+{
+    size_t count;
+    struct fold *folds = fold_all(table, split, seed, &count);
+
+    for (const struct method *m = methods; m->name; m++)
+        for (size_t f = 0; f < count; f++)
+            if (folds[f].train_count > 0)
+                run_fold(&folds[f], m, seed, seeds, results);
+    fold_free(folds, count);
+}

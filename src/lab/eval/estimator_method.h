@@ -1,0 +1,31 @@
+/* estimator_method.h - a way to estimate how a held-out job runs beside others
+ *
+ * One interface for the product and the baselines, so that every table compares them on
+ * the same cells.  Values are log relative speeds. */
+#ifndef CORGI_LAB_EVAL_ESTIMATOR_METHOD_H
+#define CORGI_LAB_EVAL_ESTIMATOR_METHOD_H
+
+#include "lab/eval/fold.h"
+
+/* A 90 % interval around a point, of log values. */
+struct guess {
+    double mid, low, high; /* low and high NaN: the method has no interval */
+};
+
+struct method {
+    const char *name;
+    /* Learn from the catalogue of a fold; the caller owns the result. */
+    void *(*fit)(const struct fold *fold);
+    /* Fill the asked half of out (2 * fold_half; own speeds, or effect) for a held-out
+     * job of which the cells `seen` were measured.  effect: both speeds of each measured
+     * pair are in `seen`. */
+    void (*predict)(void *self, int job, const size_t *seen, size_t seen_count,
+                    bool effect, struct guess *out);
+    void (*destroy)(void *self);
+};
+
+extern const struct method method_product[]; /* both end with a NULL name */
+extern const struct method method_baselines[];
+extern const struct method method_trees; /* the strong one */
+
+#endif

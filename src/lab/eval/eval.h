@@ -1,0 +1,33 @@
+/* eval.h - `corgi eval`: how good the estimates are, on measured tables
+ *
+ * Protocols lofo and lojo hold out a family or a job type, online plays a stream of
+ * arrivals.  Every table has the baselines beside the product. */
+#ifndef CORGI_LAB_EVAL_EVAL_H
+#define CORGI_LAB_EVAL_EVAL_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct eval_options {
+    const char *throughputs; /* the table; for power the folder of Zeus tables;
+                                "synthetic": a world drawn from the seed */
+    int types;               /* GPU types of a synthetic world; 0: 3 */
+    int jobs;                /* at most so many kinds of jobs in it; 0: 36 */
+    const char *descriptors; /* NULL: none */
+    const char *format;      /* gavel, csv; NULL: by the file's name */
+    const char *sheets;      /* data sheets of GPUs not in the catalogue; NULL: none */
+    const char *protocol;    /* lofo, lojo, online, power; NULL: lofo */
+    const char *arch;        /* blend, core, ff, gru, transformer, baseline; NULL: all */
+    const char *curve;       /* write the learning curve here as SVG; NULL: no */
+    uint64_t seed;
+    int seeds; /* 0: 3 */
+    bool json;
+};
+
+/* 0 when done; -1 with err when a file cannot be read or an option is wrong. */
+int eval_main(const struct eval_options *options, FILE *out, struct err *err);
+
+#endif

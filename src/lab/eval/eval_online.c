@@ -1,0 +1,164 @@
+/* eval_online.c - see eval_online.h */
+#include "lab/eval/eval_online.h"
+
+#include "base/mem.h"
+#include "lab/eval/arrival_stream.h"
+#include "loop/refine/pairs.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const int marks[] = {0, 5, 10, 20, 40, 80, 150, 300};
+enum { MARKS = sizeof(marks) / sizeof(marks[0]) };
+
+struct run {
+    const struct measured *table;
+    struct results *results;
+    int seed;
+    struct cell *cells; /* (count) all cells that were ever measured in the table */
+    double *truth;
+    double *sum, *times; /* (count) of the stream's measurements of each */
+    size_t count;
+    struct pairs *pairs;
+};
+
+static void list_cells(struct run *run)
+{
+    const struct measured *t = run->table;
+    size_t room = (size_t)t->jobs * (size_t)t->jobs * (size_t)t->gpus;
+
+    run->cells = mem_array(struct cell, room + 1);
+    run->truth = mem_array(double, room + 1);
+    run->sum = mem_array(double, room + 1);
+    run->times = mem_array(double, room + 1);
+    for (int j = 0; j < t->jobs; j++)
+        for (int g = 0; g < t->gpus; g++)
+            for (int k = 0; k < t->jobs; k++)
+                if (!isnan(measured_pair(t, j, g, k))) {
+                    run->cells[run->count] = (struct cell){j, g, k};
+                    run->truth[run->count++] = measured_pair(t, j, g, k);
+                }
+}
+
+static void remember(struct run *run, struct cell cell, double value)
+{
+    for (size_t i = 0; i < run->count; i++)
+        if (run->cells[i].job == cell.job && run->cells[i].gpu == cell.gpu &&
+            run->cells[i].other == cell.other) {
+            run->sum[i] += value;
+            run->times[i]++;
+        }
+}
+
+static void score(struct run *run, const char *method, int mark, size_t i,
+                  struct guess guess)
+{
+    score_add(results_score(run->results, NULL, "all", method, mark), run->seed, guess,
+              run->truth[i]);
+    if (run->times[i] <= 0)
+        score_add(results_score(run->results, NULL, "unseen", method, mark), run->seed,
+                  guess, run->truth[i]);
+}
+
+/* GPU and column means with remembered cells, and a fair time share. */
+static void score_baselines(struct run *run, int mark)
+{
+    const struct measured *t = run->table;
+    size_t columns = (size_t)t->gpus * (size_t)t->jobs;
+    double prior = log(0.5);
+    double *gpu = mem_array(double, 2 * (size_t)t->gpus + 1);
+    double *column = mem_array(double, 2 * columns + 1);
+
+    for (size_t i = 0; i < run->count; i++) {
+        size_t g = (size_t)run->cells[i].gpu;
+        size_t c = g * (size_t)t->jobs + (size_t)run->cells[i].other;
+
+        gpu[2 * g] += run->sum[i];
+        gpu[2 * g + 1] += run->times[i];
+        column[2 * c] += run->sum[i];
+        column[2 * c + 1] += run->times[i];
+    }
+    for (size_t i = 0; i < run->count; i++) {
+        size_t g = (size_t)run->cells[i].gpu;
+        size_t c = g * (size_t)t->jobs + (size_t)run->cells[i].other;
+        double of_gpu = (gpu[2 * g] + 2 * prior) / (gpu[2 * g + 1] + 2);
+        double of_column = (column[2 * c] + of_gpu) / (column[2 * c + 1] + 1);
+        double known = run->times[i] > 0 ? run->sum[i] / run->times[i] : NAN;
+
+        score(run, "baseline:constant", mark, i, (struct guess){prior, NAN, NAN});
+        score(run, "baseline:gpu-mean", mark, i,
+              (struct guess){isnan(known) ? of_gpu : known, NAN, NAN});
+        score(run, "baseline:column-mean", mark, i,
+              (struct guess){isnan(known) ? of_column : known, NAN, NAN});
+    }
+    free(gpu);
+    free(column);
+}
+
+static void score_product(struct run *run, int mark)
+{
+    struct pairs_guess *guesses = mem_array(struct pairs_guess, run->count + 1);
+    double *mean = mem_array(double, run->count + 1);
+
+    pairs_predict(run->pairs, run->cells, run->count, guesses);
+    core_predict(pairs_core(run->pairs), run->cells, run->count, mean, NULL);
+    for (size_t i = 0; i < run->count; i++) {
+        const struct pairs_guess *g = &guesses[i];
+        double shift = BLEND_POINT_SHIFT * g->sd * g->sd;
+
+        score(run, "blend", mark, i,
+              (struct guess){fmin(g->mean - shift, 0), g->low, g->high});
+        score(run, "core", mark, i, (struct guess){fmin(mean[i] - shift, 0), NAN, NAN});
+    }
+    free(guesses);
+    free(mean);
+}
+
+static void play(struct run *run, bool product, const struct arrival_stream *stream)
+{
+    size_t at = 0;
+
+    for (int m = 0; m < MARKS; m++) {
+        for (; at < stream->count && stream->arrival[at] < marks[m]; at++) {
+            remember(run, stream->cells[at], stream->values[at]);
+            if (product)
+                pairs_observe(run->pairs, stream->cells[at], stream->values[at], 0);
+        }
+        score_baselines(run, marks[m]);
+        if (product) {
+            pairs_adapt(run->pairs, (uint64_t)run->seed);
+            score_product(run, marks[m]);
+        }
+    }
+}
+
+static void run_stream(const struct measured *table, bool product, uint64_t seed,
+                       int number, struct results *results)
+{
+    struct run run = {.table = table, .results = results, .seed = number};
+    struct arrival_stream *stream;
+    struct rng rng;
+
+    rng_stream(&rng, seed, 300 + (uint64_t)number);
+    stream = arrival_stream_create(table, marks[MARKS - 1], &rng);
+    list_cells(&run);
+    run.pairs = pairs_create();
+    for (int j = 0; j < table->jobs; j++)
+        pairs_add_job(run.pairs, &table->job[j]);
+    for (int g = 0; g < table->gpus; g++)
+        pairs_add_gpu(run.pairs, &table->gpu[g]);
+    play(&run, product, stream);
+    pairs_destroy(run.pairs);
+    arrival_stream_destroy(stream);
+    free(run.cells);
+    free(run.truth);
+    free(run.sum);
+    free(run.times);
+}
+
+void online_run(const struct measured *table, bool product, uint64_t seed, int seeds,
+                struct results *results)
+{
+    for (int s = 0; s < seeds; s++)
+        run_stream(table, product, seed, s, results);
+}

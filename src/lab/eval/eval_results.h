@@ -1,0 +1,35 @@
+/* eval_results.h - the table `corgi eval` prints, as text for people or JSON for programs
+ */
+#ifndef CORGI_LAB_EVAL_EVAL_RESULTS_H
+#define CORGI_LAB_EVAL_EVAL_RESULTS_H
+
+#include "lab/eval/eval_score.h"
+
+#include "base/err.h"
+
+#include <stdio.h>
+
+struct result {
+    const char *target; /* isolated, own, effect; NULL in the online protocol */
+    const char *scope;  /* online: all, unseen; else NULL */
+    const char *method; /* borrowed: a constant */
+    int count;          /* observations, or arrivals in the online protocol */
+    struct score *score;
+};
+
+struct results;
+
+struct results *results_create(const char *protocol);
+void results_destroy(struct results *results); /* NULL is fine */
+
+/* The score of this line; made when it is new.  Borrowed. */
+struct score *results_score(struct results *results, const char *target,
+                            const char *scope, const char *method, int count);
+
+/* All lines, in order of first sight.  Borrowed. */
+const struct result *results_lines(const struct results *results, size_t *count);
+
+void results_print(const struct results *results, FILE *out);
+void results_json(const struct results *results, FILE *out);
+
+#endif

@@ -1,0 +1,30 @@
+/* eval_score.h - error and coverage of guesses, and their spread over seeds */
+#ifndef CORGI_LAB_EVAL_EVAL_SCORE_H
+#define CORGI_LAB_EVAL_EVAL_SCORE_H
+
+#include "lab/eval/estimator_method.h"
+
+#include <stddef.h>
+
+struct score; /* one method on one target */
+
+struct score_summary {
+    double mare;       /* mean |predicted - true| / true, % */
+    double mare_sd;    /* over seeds */
+    double median;     /* of the same, % */
+    double log_error;  /* mean |ln predicted - ln true| */
+    double coverage90; /* share of true values inside; NaN: no intervals */
+    size_t cells;      /* scored a seed, on average */
+};
+
+struct score *score_create(void);
+void score_destroy(struct score *score); /* NULL is fine */
+
+/* truth and guess are logarithms; seed counts from 0. */
+void score_add(struct score *score, int seed, struct guess guess, double truth);
+struct score_summary score_sum(const struct score *score);
+
+/* The value below which the given share of items lies; sorts them. */
+double score_error_quantile(double *items, size_t count, double share);
+
+#endif

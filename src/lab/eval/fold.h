@@ -1,0 +1,74 @@
+/* fold.h - what a method may see of a table, and the cells of a job that is held out
+ *
+ * Splits go by family or by job, never by row.  The cells of a held-out job are numbered:
+ * its own speed on each GPU beside each catalogue job, then the effect it has on each. */
+#ifndef CORGI_LAB_EVAL_FOLD_H
+#define CORGI_LAB_EVAL_FOLD_H
+
+#include "base/rng.h"
+#include "lab/eval/measured_table.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum fold_split { FOLD_FAMILY, FOLD_JOB };
+
+struct fold {
+    const struct measured *table;
+    enum fold_split split;
+    int train_count;
+    int *train; /* (train_count) jobs of the catalogue */
+    int test_count;
+    int *test; /* (test_count) held out */
+    uint64_t seed;
+    struct fold_fit *fit; /* made once for several methods; NULL: not kept */
+};
+
+/* Parameters of the core fitted to a fold's catalogue. */
+struct fold_fit {
+    bool known;
+    struct kernel_params params;
+};
+
+/* All folds of a table; a job without a family counts as a family of its own.  The caller
+ * frees with fold_free(). */
+struct fold *fold_all(const struct measured *table, enum fold_split split, uint64_t seed,
+                      size_t *count);
+void fold_free(struct fold *folds, size_t count); /* NULL is fine */
+
+/* The fold inside this fold that holds out what goes with its catalogue job number at. */
+void fold_inner(const struct fold *fold, int at, struct fold *inner);
+void fold_fini(struct fold *fold);
+
+/* Cells of a held-out job: 0 .. 2 * fold_half - 1, own speeds first. */
+static inline size_t fold_half(const struct fold *f)
+{
+    return (size_t)f->table->gpus * (size_t)f->train_count;
+}
+
+/* The table's cell behind a number. */
+static inline struct cell fold_cell(const struct fold *f, int job, size_t index)
+{
+    size_t half = fold_half(f);
+    size_t at = index % half;
+    int gpu = (int)(at / (size_t)f->train_count);
+    int other = f->train[at % (size_t)f->train_count];
+
+    return index < half ? (struct cell){job, gpu, other} : (struct cell){other, gpu, job};
+}
+
+static inline double fold_value(const struct fold *f, int job, size_t index)
+{
+    struct cell c = fold_cell(f, job, index);
+
+    return measured_pair(f->table, c.job, c.gpu, c.other);
+}
+
+/* Own cells of a job that were measured in both directions; out has room for
+ * fold_half(). */
+size_t fold_known(const struct fold *f, int job, size_t *out);
+
+/* Move `count` random items to the front. */
+void fold_draw(struct rng *rng, size_t *items, size_t available, size_t count);
+
+#endif

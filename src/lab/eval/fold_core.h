@@ -1,0 +1,25 @@
+/* fold_core.h - the correlation core on the catalogue of a fold
+ *
+ * Used by the methods that contain it: loads the catalogue, adapts the parameters, and
+ * says for a held-out job what a number of observations leave open, with the width of its
+ * intervals taken from the same game played inside the catalogue. */
+#ifndef CORGI_LAB_EVAL_FOLD_CORE_H
+#define CORGI_LAB_EVAL_FOLD_CORE_H
+
+#include "lab/eval/estimator_method.h"
+
+struct fold_core;
+
+struct fold_core *fold_core_create(const struct fold *fold);
+void fold_core_destroy(struct fold_core *core); /* NULL is fine */
+
+/* Mean and sd (2 * fold_half) for a held-out job after some of its cells were seen. */
+void fold_core_predict(struct fold_core *core, int job, const size_t *seen,
+                       size_t seen_count, double *mean, double *sd);
+
+/* The same for a job of the catalogue as if it (and what goes with it) were held out; the
+ * numbering of cells is that of `inner`, made by fold_inner() for the same job. */
+int fold_core_rehearse(struct fold_core *core, const struct fold *inner, int job,
+                       const size_t *seen, size_t seen_count, double *mean, double *sd);
+
+#endif

@@ -1,0 +1,140 @@
+/* fold_net.c - see fold_net.h */
+#include "lab/eval/fold_net.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct fold_net {
+    const struct fold *fold;
+    const struct statnet *net;
+    const struct gbt *trees;
+    const struct seq *seq;
+    struct core *kernel;    /* for seq */
+    struct seq_row *tokens; /* (fold_half) for seq */
+    struct stats *stats;
+    size_t catalogue;            /* observations of it */
+    struct statnet_row *rows;    /* (fold_half) */
+    struct statnet_guess *guess; /* (fold_half) */
+};
+
+struct fold_net *fold_net_create(const struct fold *fold, const struct statnet *net,
+                                 const struct gbt *trees)
+{
+    struct fold_net *f = mem_new(struct fold_net);
+    const struct measured *t = fold->table;
+
+    f->fold = fold;
+    f->net = net;
+    f->trees = trees;
+    f->stats = stats_create();
+    f->rows = mem_array(struct statnet_row, fold_half(fold) + 1);
+    f->guess = mem_array(struct statnet_guess, fold_half(fold) + 1);
+    for (int j = 0; j < t->jobs; j++)
+        stats_add_job(f->stats, &t->job[j]);
+    for (int g = 0; g < t->gpus; g++)
+        stats_add_gpu(f->stats);
+    for (int a = 0; a < fold->train_count; a++)
+        for (int k = 0; k < fold->train_count; k++)
+            for (int g = 0; g < t->gpus; g++) {
+                struct cell cell = {fold->train[a], g, fold->train[k]};
+                double value = measured_pair(t, cell.job, g, cell.other);
+
+                if (!isnan(value))
+                    stats_observe(f->stats, cell, value);
+            }
+    f->catalogue = stats_count(f->stats);
+    return f;
+}
+
+void fold_net_destroy(struct fold_net *f)
+{
+    if (!f)
+        return;
+    stats_destroy(f->stats);
+    core_destroy(f->kernel);
+    free(f->tokens);
+    free(f->rows);
+    free(f->guess);
+    free(f);
+}
+
+/* Features of the cells of the asked half; rows of statistics are shared per job. */
+static void fill_rows(struct fold_net *f, int job, bool effect)
+{
+    size_t half = fold_half(f->fold), n = (size_t)f->fold->train_count;
+    struct stats_row *row = effect ? NULL : stats_row_create(f->stats, job);
+
+    for (size_t k = 0; k < n; k++) {
+        if (effect)
+            row = stats_row_create(f->stats, f->fold->train[k]);
+        for (size_t at = k; at < half; at += n) {
+            struct cell c = fold_cell(f->fold, job, at + (effect ? half : 0));
+
+            f->rows[at].base =
+                (float)stats_features(row, c.gpu, c.other, true, f->rows[at].x).base;
+        }
+        if (effect)
+            stats_row_destroy(row);
+    }
+    if (!effect)
+        stats_row_destroy(row);
+}
+
+void fold_net_use_seq(struct fold_net *f, const struct seq *seq)
+{
+    f->seq = seq;
+    f->kernel = seq_kernel(f->fold->table);
+    f->tokens = mem_array(struct seq_row, fold_half(f->fold) + 1);
+}
+
+static void show(struct fold_net *f, int job, const size_t *seen, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        stats_observe(f->stats, fold_cell(f->fold, job, seen[i]),
+                      fold_value(f->fold, job, seen[i]));
+}
+
+const struct statnet_row *fold_net_rows(struct fold_net *f, int job, const size_t *seen,
+                                        size_t seen_count, bool effect)
+{
+    show(f, job, seen, seen_count);
+    fill_rows(f, job, effect);
+    stats_rewind(f->stats, f->catalogue);
+    return f->rows;
+}
+
+static void ask_seq(struct fold_net *f, int job, const size_t *seen, size_t seen_count,
+                    bool effect)
+{
+    size_t half = fold_half(f->fold);
+
+    show(f, job, seen, seen_count);
+    for (size_t i = 0; i < half; i++) {
+        f->tokens[i].stat = f->rows[i];
+        seq_tokens(f->kernel, f->stats, fold_cell(f->fold, job, i + (effect ? half : 0)),
+                   &f->tokens[i]);
+    }
+    stats_rewind(f->stats, f->catalogue);
+    seq_predict(f->seq, f->tokens, half, f->guess);
+}
+
+void fold_net_predict(struct fold_net *f, int job, const size_t *seen, size_t seen_count,
+                      bool effect, double *mean, double *sd, double *trees)
+{
+    size_t half = fold_half(f->fold), first = effect ? half : 0;
+
+    fold_net_rows(f, job, seen, seen_count, effect);
+    if (f->seq)
+        ask_seq(f, job, seen, seen_count, effect);
+    else
+        statnet_predict(f->net, f->rows, half, f->guess);
+    for (size_t i = 0; i < half; i++) {
+        mean[first + i] = f->guess[i].mean;
+        sd[first + i] = f->guess[i].sd;
+        trees[first + i] =
+            f->trees ? (double)f->rows[i].base + gbt_predict(f->trees, f->rows[i].x)
+                     : f->guess[i].mean;
+    }
+}

@@ -1,0 +1,258 @@
+/* isolated.c - see isolated.h */
+#include "lab/eval/isolated.h"
+
+#include "base/mem.h"
+#include "base/normal.h"
+#include "base/vec.h"
+#include "lab/eval/isolated_baseline.h"
+#include "loop/estimate/carry_evidence.h"
+#include "loop/refine/conformal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define FIT_STEPS       12
+#define SHOWN_MAX       2
+#define CALIBRATE_SHARE 0.92
+#define CALIBRATE_MIN   10 /* fewer errors say nothing */
+
+/* See method_core.c; smaller, since half the guess is not the model's. */
+#define POINT_SHIFT 0.3
+#define SHIFT_MAX   0.08
+
+struct noted { /* what was said inside the catalogue, and the truth */
+    struct rates_guess guess;
+    double truth;
+    int group; /* what is held out together */
+};
+
+struct calibration {
+    vec_of(struct noted) noted;
+    double weight; /* of the network */
+    double width[RATES_BASIS_COUNT];
+};
+
+struct visit { /* one job, one target, one choice of shown types */
+    struct rates *rates;
+    const struct fold *fold;
+    int job, gpu;
+    const int *shown;
+    int shown_count;
+};
+
+typedef void visit_fn(const struct visit *visit, void *arg);
+
+static struct rates *load(const struct fold *fold, const struct kernel_params *params)
+{
+    const struct measured *t = fold->table;
+    struct rates *rates = rates_create(params);
+
+    for (int g = 0; g < t->gpus; g++)
+        rates_add_gpu(rates, &t->gpu[g]);
+    for (int j = 0; j < t->jobs; j++)
+        rates_add_job(rates, &t->told_trait[j]); /* no rate may leak into a trait */
+    for (int j = 0; j < t->jobs; j++) /* looked at only where the rate is shown */
+        for (int g = 0; g < t->gpus; g++)
+            rates_observe_busy(rates, j, g, measured_busy(t, j, g));
+    for (int i = 0; i < fold->train_count; i++)
+        for (int g = 0; g < t->gpus; g++)
+            if (!isnan(measured_alone(t, fold->train[i], g)))
+                rates_observe(rates, fold->train[i], g,
+                              measured_alone(t, fold->train[i], g));
+    return rates;
+}
+
+/* Show the types of a choice, call, and take them back. */
+static void visit_choice(struct visit *v, visit_fn *fn, void *arg)
+{
+    const struct measured *t = v->fold->table;
+
+    for (int i = 0; i < v->shown_count; i++)
+        if (isnan(measured_alone(t, v->job, v->shown[i])))
+            return;
+    for (int i = 0; i < v->shown_count; i++)
+        rates_observe(v->rates, v->job, v->shown[i],
+                      measured_alone(t, v->job, v->shown[i]));
+    fn(v, arg);
+    for (int i = v->shown_count - 1; i >= 0; i--)
+        rates_observe(v->rates, v->job, v->shown[i], NAN);
+}
+
+static void visit_all(const struct fold *fold, struct rates *rates, visit_fn *fn,
+                      void *arg)
+{
+    const struct measured *t = fold->table;
+    int shown[SHOWN_MAX];
+    struct visit v = {.rates = rates, .fold = fold, .shown = shown};
+
+    for (int i = 0; i < fold->test_count; i++)
+        for (v.gpu = 0; v.gpu < t->gpus; v.gpu++) {
+            v.job = fold->test[i];
+            if (isnan(measured_alone(t, v.job, v.gpu)))
+                continue;
+            v.shown_count = 0;
+            visit_choice(&v, fn, arg);
+            for (shown[0] = 0; shown[0] < t->gpus; shown[0]++) {
+                if (shown[0] == v.gpu)
+                    continue;
+                v.shown_count = 1;
+                visit_choice(&v, fn, arg);
+                v.shown_count = 2;
+                for (shown[1] = shown[0] + 1; shown[1] < t->gpus; shown[1]++)
+                    if (shown[1] != v.gpu)
+                        visit_choice(&v, fn, arg);
+            }
+        }
+}
+
+static void note(const struct visit *v, void *arg)
+{
+    struct calibration *c = arg;
+    int family = v->fold->table->job[v->job].family;
+    struct noted n = {
+        .guess = rates_predict(v->rates, v->job, v->gpu),
+        .truth = measured_alone(v->fold->table, v->job, v->gpu),
+        .group = v->fold->split == FOLD_FAMILY && family >= 0
+                     ? family
+                     : v->fold->table->families + v->job,
+    };
+
+    vec_push(&c->noted, n);
+}
+
+/* The weight that suits this table, by the rule the loop follows. */
+static void choose_weight(struct calibration *c)
+{
+    struct carry_evidence evidence = {0};
+    int group = -1; /* those of one follow one another */
+
+    vec_each (const struct noted, n, &c->noted)
+        if (n->guess.corrected) {
+            carry_evidence_add(&evidence, &n->guess, n->truth, n->group != group);
+            group = n->group;
+        }
+    c->weight = carry_evidence_weight(&evidence);
+}
+
+static double width_of(const struct calibration *c, enum rates_basis basis, int groups)
+{
+    double *errors = mem_array(double, c->noted.count + 1), width = NORMAL_90_SHORT;
+    int *group = mem_array(int, c->noted.count + 1);
+    size_t count = 0;
+
+    vec_each (const struct noted, n, &c->noted) {
+        struct rates_guess g = n->guess;
+
+        if (g.basis != basis)
+            continue;
+        rates_mix(&g, c->weight);
+        group[count] = n->group;
+        errors[count++] = fabs(n->truth - g.mean) / g.sd;
+    }
+    if (count >= CALIBRATE_MIN)
+        width = conformal_fair_width(errors, group, count, groups, CALIBRATE_SHARE);
+    free(errors);
+    free(group);
+    return width;
+}
+
+/* Play the same game inside the catalogue. */
+static void calibrate(const struct fold *fold, const struct kernel_params *params,
+                      struct calibration *c)
+{
+    int groups = fold->table->families + fold->table->jobs;
+
+    *c = (struct calibration){0};
+    for (int at = 0; at < fold->train_count; at++) {
+        struct fold inner;
+        struct rates *rates;
+
+        fold_inner(fold, at, &inner);
+        if (inner.test[0] == fold->train[at] && inner.train_count > 0) {
+            rates = load(&inner, params);
+            visit_all(&inner, rates, note, c);
+            rates_destroy(rates);
+        }
+        fold_fini(&inner);
+    }
+    choose_weight(c);
+    for (int b = 0; b < RATES_BASIS_COUNT; b++)
+        c->width[b] = width_of(c, (enum rates_basis)b, groups);
+    vec_free(&c->noted);
+}
+
+struct scoring {
+    struct results *results;
+    const struct calibration *calibration; /* NULL: score the baselines */
+    const struct isolated_baseline *baseline;
+};
+
+static void score_product(const struct visit *v, void *arg)
+{
+    struct scoring *s = arg;
+    double truth = measured_alone(v->fold->table, v->job, v->gpu);
+    struct rates_guess g = rates_predict(v->rates, v->job, v->gpu);
+    double half = s->calibration->width[g.basis] * g.sd;
+    double shift = POINT_SHIFT * fmin(half * half / 2.7, SHIFT_MAX / POINT_SHIFT);
+    struct guess guess = {g.mean - shift, g.mean - half, g.mean + half};
+    bool nothing = g.basis == RATES_NOTHING;
+
+    score_add(results_score(s->results, nothing ? "isolated-new" : "isolated", NULL,
+                            "blend", v->shown_count),
+              0, guess, truth);
+}
+
+static void score_baselines(const struct visit *v, void *arg)
+{
+    struct scoring *s = arg;
+    double truth = measured_alone(v->fold->table, v->job, v->gpu);
+    bool nothing = rates_predict(v->rates, v->job, v->gpu).basis == RATES_NOTHING;
+
+    for (int m = 0; m < ISOLATED_BASELINES; m++) {
+        struct guess guess = {
+            isolated_baseline_guess(s->baseline, m, v->rates, v->job, v->gpu), NAN, NAN};
+
+        score_add(results_score(s->results, nothing ? "isolated-new" : "isolated", NULL,
+                                isolated_baseline_names[m], v->shown_count),
+                  0, guess, truth);
+    }
+}
+
+static void run_fold(const struct fold *fold, bool product, bool baselines,
+                     struct results *results)
+{
+    struct kernel_params params;
+    struct rates *rates;
+    struct calibration calibration;
+    struct scoring s = {.results = results, .calibration = &calibration};
+
+    kernel_default(&params);
+    rates = load(fold, &params);
+    if (product) {
+        params = rates_fit(rates, FIT_STEPS);
+        rates_set_params(rates, &params);
+        calibrate(fold, &params, &calibration);
+        rates_set_weight(rates, calibration.weight);
+        visit_all(fold, rates, score_product, &s);
+    }
+    if (baselines) {
+        struct isolated_baseline *b = isolated_baseline_create(fold);
+
+        s.baseline = b;
+        visit_all(fold, rates, score_baselines, &s);
+        isolated_baseline_destroy(b);
+    }
+    rates_destroy(rates);
+}
+
+void isolated_run(const struct measured *table, enum fold_split split, bool product,
+                  bool baselines, uint64_t seed, struct results *results)
+{
+    size_t count;
+    struct fold *folds = fold_all(table, split, seed, &count);
+
+    for (size_t f = 0; f < count; f++)
+        if (folds[f].train_count > 0)
+            run_fold(&folds[f], product, baselines, results);
+    fold_free(folds, count);
+}

@@ -1,0 +1,22 @@
+/* lowrank.h - complete a row of a matrix from a few of its entries by low rank
+ *
+ * The classical baseline: principal axes of the catalogue's rows, the new row's factors
+ * by ridge regression on what was seen. */
+#ifndef CORGI_LAB_EVAL_LOWRANK_H
+#define CORGI_LAB_EVAL_LOWRANK_H
+
+#include <stddef.h>
+
+struct lowrank;
+
+/* rows (count, columns) with NaN where unknown.  rank 0: chosen among 1, 2, 3 and 5 by
+ * leaving out each row in turn and showing `shown` of its entries. */
+struct lowrank *lowrank_create(const double *rows, size_t count, size_t columns, int rank,
+                               size_t shown);
+void lowrank_destroy(struct lowrank *model); /* NULL is fine */
+
+int lowrank_rank(const struct lowrank *model);
+void lowrank_complete(const struct lowrank *model, const size_t *seen,
+                      const double *values, size_t seen_count, double *out);
+
+#endif

@@ -1,0 +1,227 @@
+/* seq.c - see seq.h */
+#include "lab/eval/seq.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "nn/nn.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH       192
+#define RATE        2e-3
+#define MEAN_SCALE  0.3f
+#define WIDTH_SHIFT (-1.5f)
+
+struct seq {
+    struct params *params;
+    struct seqnet net;
+};
+
+struct seq *seq_create(enum seqnet_kind kind, uint64_t seed)
+{
+    struct seq *s = mem_new(struct seq);
+    struct seqnet_shape shape = {.kind = kind,
+                                 .token_inputs = SEQ_TOKEN,
+                                 .query_inputs = STATS_FEATURES,
+                                 .width = 32,
+                                 .heads = 4,
+                                 .inner = 64,
+                                 .head = 32,
+                                 .outputs = 2};
+    struct rng rng;
+
+    rng_stream(&rng, seed, 70 + kind);
+    s->params = params_create();
+    seqnet_init(&s->net, s->params, "p2", shape, &rng);
+    return s;
+}
+
+void seq_destroy(struct seq *s)
+{
+    if (!s)
+        return;
+    params_destroy(s->params);
+    free(s);
+}
+
+struct params *seq_params(struct seq *s)
+{
+    return s->params;
+}
+
+struct core *seq_kernel(const struct measured *table)
+{
+    struct kernel_params params;
+    struct core *core;
+
+    kernel_default(&params);
+    core = core_create(&params, true);
+    for (int j = 0; j < table->jobs; j++)
+        core_add_job(core, &table->job[j]);
+    for (int g = 0; g < table->gpus; g++)
+        core_add_gpu(core, &table->gpu[g]);
+    return core;
+}
+
+static void fill_token(const struct core *kernel, struct cell cell, struct cell seen,
+                       double value, double correlation, float base, float *token)
+{
+    const struct job_trait *jobs = core_space(kernel).jobs;
+
+    token[0] = 4 * ((float)value - base);
+    token[1] = (float)correlation;
+    token[2] = token[0] * token[1];
+    token[3] = seen.gpu == cell.gpu;
+    token[4] = seen.job == cell.job;
+    token[5] = seen.other == cell.other;
+    token[6] = jobs[seen.job].family == jobs[cell.job].family;
+    token[7] = jobs[seen.other].family == jobs[cell.other].family;
+}
+
+void seq_tokens(const struct core *kernel, const struct stats *stats, struct cell cell,
+                struct seq_row *row)
+{
+    struct kernel_space space = core_space(kernel);
+    const struct kernel *k = core_kernel(kernel);
+    double best[SEQ_LENGTH], own = kernel_value(k, &space, cell, cell);
+    size_t chosen[SEQ_LENGTH], used = 0;
+
+    for (size_t i = 0; i < stats_count(stats); i++) {
+        struct cell seen;
+        double value = stats_seen(stats, i, &seen);
+        double likeness = kernel_value(k, &space, cell, seen) /
+                          sqrt(own * kernel_value(k, &space, seen, seen));
+        size_t at = used < SEQ_LENGTH ? used : SEQ_LENGTH;
+
+        (void)value;
+        while (at > 0 && best[at - 1] < likeness) {
+            if (at < SEQ_LENGTH) {
+                best[at] = best[at - 1];
+                chosen[at] = chosen[at - 1];
+            }
+            at--;
+        }
+        if (at < SEQ_LENGTH) {
+            best[at] = likeness;
+            chosen[at] = i;
+            used += used < SEQ_LENGTH;
+        }
+    }
+    memset(row->tokens, 0, sizeof(row->tokens));
+    for (size_t i = 0; i < SEQ_LENGTH; i++) {
+        struct cell seen;
+
+        row->mask[i] = i < used;
+        if (i < used) {
+            double value = stats_seen(stats, chosen[i], &seen);
+
+            fill_token(kernel, cell, seen, value, best[i], row->stat.base,
+                       row->tokens + i * SEQ_TOKEN);
+        }
+    }
+}
+
+struct batch {
+    float *tokens, *mask, *query, *base, *target; /* rows of BATCH */
+};
+
+static void batch_init(struct batch *b, size_t rows)
+{
+    b->tokens = mem_array(float, rows *SEQ_LENGTH *SEQ_TOKEN);
+    b->mask = mem_array(float, rows *SEQ_LENGTH);
+    b->query = mem_array(float, rows *STATS_FEATURES);
+    b->base = mem_array(float, rows);
+    b->target = mem_array(float, rows);
+}
+
+static void batch_fini(struct batch *b)
+{
+    free(b->tokens);
+    free(b->mask);
+    free(b->query);
+    free(b->base);
+    free(b->target);
+}
+
+static void batch_put(struct batch *b, size_t at, const struct seq_row *row)
+{
+    memcpy(b->tokens + at * SEQ_LENGTH * SEQ_TOKEN, row->tokens, sizeof(row->tokens));
+    memcpy(b->mask + at * SEQ_LENGTH, row->mask, sizeof(row->mask));
+    memcpy(b->query + at * STATS_FEATURES, row->stat.x, sizeof(row->stat.x));
+    b->base[at] = row->stat.base;
+    b->target[at] = row->stat.target;
+}
+
+static struct var *forward(const struct seq *s, struct tape *tape, const struct batch *b,
+                           size_t rows)
+{
+    return seqnet_forward(&s->net, tape, s->params,
+                          (struct seqnet_batch){.sequences = (int)rows,
+                                                .length = SEQ_LENGTH,
+                                                .tokens = b->tokens,
+                                                .mask = b->mask,
+                                                .query = b->query});
+}
+
+void seq_train(struct seq *s, const struct seq_row *rows, size_t count, int steps,
+               uint64_t seed)
+{
+    struct tape *tape = tape_create();
+    struct adam *adam = adam_create(
+        s->params, (struct adam_options){
+                       .learning_rate = RATE, .total_steps = steps, .clip_norm = 1});
+    struct batch b;
+    struct rng rng;
+
+    batch_init(&b, BATCH);
+    rng_stream(&rng, seed, 80);
+    for (int t = 0; t < steps && count > 0; t++) {
+        struct var *out, *mean, *width, *loss;
+
+        for (size_t i = 0; i < BATCH; i++)
+            batch_put(&b, i, &rows[rng_below(&rng, count)]);
+        tape_reset(tape);
+        out = forward(s, tape, &b, BATCH);
+        mean = pointwise_add(
+            tape,
+            pointwise_affine(tape, shape_slice_cols(tape, out, 0, 1), MEAN_SCALE, 0),
+            tape_input(tape, BATCH, 1, b.base));
+        width = pointwise_affine(tape, shape_slice_cols(tape, out, 1, 1), 1, WIDTH_SHIFT);
+        loss = loss_laplace(tape, mean, width, b.target, NULL);
+        tape_backward(tape, loss);
+        adam_step(adam, s->params, (double)loss->value[0]);
+    }
+    batch_fini(&b);
+    adam_destroy(adam);
+    tape_destroy(tape);
+}
+
+void seq_predict(const struct seq *s, const struct seq_row *rows, size_t count,
+                 struct statnet_guess *out)
+{
+    struct tape *tape = tape_create();
+    struct batch b;
+
+    tape_record(tape, false);
+    batch_init(&b, BATCH);
+    for (size_t first = 0; first < count; first += BATCH) {
+        size_t n = count - first < BATCH ? count - first : BATCH;
+        const struct var *answer;
+
+        for (size_t i = 0; i < n; i++)
+            batch_put(&b, i, &rows[first + i]);
+        tape_reset(tape);
+        answer = forward(s, tape, &b, n);
+        for (size_t i = 0; i < n; i++) {
+            double width = (double)(answer->value[2 * i + 1] + WIDTH_SHIFT);
+
+            out[first + i].mean =
+                (double)(rows[first + i].stat.base + MEAN_SCALE * answer->value[2 * i]);
+            out[first + i].sd = sqrt(2) * exp(fmin(fmax(width, -4), 1));
+        }
+    }
+    batch_fini(&b);
+    tape_destroy(tape);
+}

@@ -1,0 +1,43 @@
+/* seq.h - P2 as a GRU or a Transformer over single observations
+ *
+ * The other two architectures of the field, for the table that compares them: instead of
+ * statistics only, they also read the observations most correlated with the cell, one
+ * token each. */
+#ifndef CORGI_LAB_EVAL_SEQ_H
+#define CORGI_LAB_EVAL_SEQ_H
+
+#include "lab/eval/measured_table.h"
+#include "loop/core/core.h"
+#include "loop/core/statnet.h"
+#include "lab/nn/seqnet.h"
+
+enum { SEQ_LENGTH = 8, SEQ_TOKEN = 8 };
+
+struct seq_row {
+    struct statnet_row stat;
+    float tokens[SEQ_LENGTH * SEQ_TOKEN];
+    float mask[SEQ_LENGTH];
+};
+
+struct seq;
+
+struct seq *seq_create(enum seqnet_kind kind, uint64_t seed);
+void seq_destroy(struct seq *seq); /* NULL is fine */
+
+/* As trained on the synthetic world.  The caller owns it. */
+struct seq *seq_shipped(enum seqnet_kind kind);
+struct params *seq_params(struct seq *seq); /* borrowed, for weights.h */
+
+/* What tells how alike cells of a table are.  The caller ends it with core_destroy(). */
+struct core *seq_kernel(const struct measured *table);
+
+/* Tokens of a cell from the observations in stats; row->stat is filled already. */
+void seq_tokens(const struct core *kernel, const struct stats *stats, struct cell cell,
+                struct seq_row *row);
+
+void seq_train(struct seq *seq, const struct seq_row *rows, size_t count, int steps,
+               uint64_t seed);
+void seq_predict(const struct seq *seq, const struct seq_row *rows, size_t count,
+                 struct statnet_guess *out);
+
+#endif

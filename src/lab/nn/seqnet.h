@@ -1,0 +1,59 @@
+/* seqnet.h - a set of observations and a query to a few numbers
+ *
+ * The GRU and Transformer variants of P2: tokens are encoded and pooled to one row a
+ * sequence (the GRU's last state, the encoder's masked mean), the query's features are
+ * put beside it, and a feed-forward head answers.  A sequence without tokens is answered
+ * from its query alone.  The struct holds ids only, as struct mlp does.
+ *
+ *     struct seqnet net;
+ *     seqnet_init(&net, params, "p2", (struct seqnet_shape){
+ *         .kind = SEQNET_GRU, .token_inputs = 8, .query_inputs = 30, .width = 32,
+ *         .head = 32, .outputs = 2}, &rng);
+ *     out = seqnet_forward(&net, tape, params, (struct seqnet_batch){
+ *         .sequences = 256, .length = 16, .tokens = t, .mask = m, .query = q}); */
+#ifndef CORGI_LAB_NN_SEQNET_H
+#define CORGI_LAB_NN_SEQNET_H
+
+#include "lab/nn/encoder.h"
+#include "lab/nn/gru.h"
+#include "nn/mlp.h"
+
+enum seqnet_kind {
+    SEQNET_GRU,
+    SEQNET_TRANSFORMER,
+};
+
+struct seqnet_shape {
+    enum seqnet_kind kind;
+    int token_inputs; /* numbers a token */
+    int query_inputs; /* numbers a query */
+    int width;        /* of the state or the model */
+    int heads, inner; /* of the Transformer only */
+    int head;         /* hidden width of the feed-forward head */
+    int outputs;
+};
+
+struct seqnet {
+    enum seqnet_kind kind;
+    struct gru gru;
+    struct encoder encoder;
+    struct mlp head; /* width + query, head, outputs */
+    int token_inputs, query_inputs;
+};
+
+/* Arrays are borrowed for the call. */
+struct seqnet_batch {
+    int sequences, length;
+    const nn_real *tokens; /* (sequences, length, token_inputs) */
+    const nn_real *mask;   /* (sequences, length) 1 for a token, 0 for padding */
+    const nn_real *query;  /* (sequences, query_inputs) */
+};
+
+void seqnet_init(struct seqnet *net, struct params *params, const char *name,
+                 struct seqnet_shape shape, struct rng *rng);
+
+/* Gives (sequences, outputs). */
+struct var *seqnet_forward(const struct seqnet *net, struct tape *tape,
+                           struct params *params, struct seqnet_batch batch);
+
+#endif

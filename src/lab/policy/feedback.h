@@ -1,0 +1,14 @@
+/* feedback.h - no estimator, only feedback
+ *
+ * Every job is expected to be like every other: one constant a GPU type, one for sharing,
+ * one for watts.  What was measured of a job corrects what is believed of that very job
+ * and of nothing else.  The floor that shows what estimating is worth. */
+#ifndef CORGI_LAB_POLICY_FEEDBACK_H
+#define CORGI_LAB_POLICY_FEEDBACK_H
+
+#include "loop/model.h"
+
+/* Types are borrowed and must outlive the model. */
+struct model feedback_model_create(const struct gpu_sheet *types, int type_count);
+
+#endif

@@ -1,0 +1,20 @@
+/* html_report.h - a sweep as one page for people who doubt
+ *
+ * Self-contained HTML: no network, no scripts, all drawings inline.  The same sweep gives
+ * the same bytes; times the machine took are on it only when asked for. */
+#ifndef CORGI_LAB_REPORT_HTML_REPORT_H
+#define CORGI_LAB_REPORT_HTML_REPORT_H
+
+#include "base/str.h"
+#include "lab/sim/sweep.h"
+
+struct report_input {
+    const struct sweep *sweep;
+    const struct sweep_options *options;
+    const char *command; /* that gives the same numbers again; NULL: not known */
+    bool timings;
+};
+
+void report_page(struct str *out, const struct report_input *input);
+
+#endif

@@ -1,0 +1,36 @@
+/* svg.h - the few shapes our charts are made of, as text
+ *
+ * Colours are classes of the page's style sheet, so one drawing serves light and dark.
+ * Every picture has a title and a description for those who do not see it; every shape
+ * may have a tip, which browsers show when pointed at. */
+#ifndef CORGI_LAB_REPORT_SVG_H
+#define CORGI_LAB_REPORT_SVG_H
+
+#include "base/str.h"
+
+enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
+enum svg_shape { SVG_CIRCLE, SVG_SQUARE, SVG_TRIANGLE, SVG_DIAMOND };
+
+/* The id must be the only one of its number on the page. */
+void svg_begin(struct str *out, int id, double width, double height, const char *title,
+               const char *description);
+void svg_end(struct str *out);
+
+/* Classes are our own words and written as they are; tips and texts are escaped. */
+void svg_line(struct str *out, const char *cls, double x1, double y1, double x2,
+              double y2);
+void svg_rect(struct str *out, const char *cls, double x, double y, double width,
+              double height, const char *tip); /* tip: NULL is fine */
+void svg_text(struct str *out, const char *cls, double x, double y,
+              enum svg_anchor anchor, const char *text);
+void svg_mark(struct str *out, const char *cls, enum svg_shape shape, double x, double y,
+              double size, const char *tip);
+
+/* "M0 0", "L12.5 3" of a path that the caller opens and closes. */
+void svg_point(struct str *out, char letter, double x, double y);
+void svg_number(struct str *out, double value); /* at most one digit behind the point */
+
+/* About how wide a text is, in the style sheet's chart font. */
+double svg_text_width(const char *text);
+
+#endif

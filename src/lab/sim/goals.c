@@ -1,0 +1,253 @@
+/* goals.c - see goals.h */
+#include "lab/sim/goals.h"
+
+#include "base/mem.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOAD_MIN 0.3
+#define LOAD_MAX 0.9
+#define NEARLY   1e-9 /* loads are percent divided by 100 */
+
+#define LEAST    "least-energy"
+#define GAVEL    "gavel-cost-packed"
+
+#define ENERGY                                                                           \
+    .unit = "% energy", .value = measure_energy_kwh, .kind = GOALS_PERCENT, .scale = 1
+#define EFFICIENCY                                                                       \
+    .policy = "corgi", .opponent = LEAST, .unit = "% work per GPU-h",                    \
+    .kind = GOALS_PERCENT, .scale = 1, .load_max = LOAD_MAX
+
+static const struct goals_goal all_goals[] = {
+    {.name = "energy without caps",
+     .policy = "corgi-nocaps",
+     .opponent = LEAST,
+     ENERGY,
+     .must = -15,
+     .target = -19.3,
+     .load_max = 0.7,
+     .saving = true},
+    {.name = "energy with caps",
+     .policy = "corgi",
+     .opponent = LEAST,
+     ENERGY,
+     .must = -17,
+     .target = -25,
+     .load_max = 0.7,
+     .saving = true},
+    {.name = "energy without caps",
+     .policy = "corgi-nocaps",
+     .opponent = GAVEL,
+     ENERGY,
+     .must = -6,
+     .target = -9,
+     .load_max = LOAD_MAX,
+     .saving = true},
+    {.name = "distance from the oracle",
+     .policy = "corgi",
+     .opponent = "oracle",
+     ENERGY,
+     .must = 3,
+     .target = 1.5,
+     .load_max = LOAD_MAX},
+    {.name = "distance without caps",
+     .policy = "corgi-nocaps",
+     .opponent = "oracle-nocaps",
+     ENERGY,
+     .must = 3,
+     .target = 1.5,
+     .load_max = LOAD_MAX},
+    {.name = "promises by job-time",
+     .policy = "corgi",
+     .unit = "%",
+     .value = measure_sla_time,
+     .scale = 100,
+     .must = GOALS_SLA_TIME,
+     .target = 99.8,
+     .load_max = LOAD_MAX},
+    {.name = "promises by jobs",
+     .policy = "corgi",
+     .unit = "%",
+     .value = measure_sla_jobs,
+     .scale = 100,
+     .must = GOALS_SLA_JOBS,
+     .target = 99.5,
+     .load_max = LOAD_MAX},
+    {.name = "moves",
+     .policy = "corgi",
+     .unit = "a job",
+     .value = measure_moves_per_job,
+     .scale = 1,
+     .must = 2,
+     .target = 0.8,
+     .load_max = LOAD_MAX},
+    {.name = "efficiency, allocated",
+     EFFICIENCY,
+     .value = measure_efficiency_allocated,
+     .must = 27.6,
+     .target = 37},
+    {.name = "efficiency, powered",
+     EFFICIENCY,
+     .value = measure_efficiency_powered,
+     .must = 50,
+     .target = 70},
+    {.name = "networks: energy",
+     .policy = "corgi",
+     .opponent = "feedback-only",
+     ENERGY,
+     .must = -1.5,
+     .target = -4,
+     .load_max = LOAD_MAX,
+     .saving = true},
+    {.name = "networks: promises by jobs",
+     .policy = "corgi",
+     .opponent = "feedback-only",
+     .unit = "points",
+     .value = measure_sla_jobs,
+     .kind = GOALS_POINTS,
+     .scale = 100,
+     .must = 3,
+     .target = 5,
+     .load_max = LOAD_MAX},
+};
+
+#define GOAL_COUNT (sizeof(all_goals) / sizeof(all_goals[0]))
+
+_Static_assert(GOAL_COUNT <= GOALS_MAX, "more goals than lines");
+
+bool goals_less_is_better(const struct goals_goal *goal)
+{
+    return goal->target < goal->must;
+}
+
+static bool reaches(const struct goals_goal *goal, double measured, double wanted)
+{
+    return goals_less_is_better(goal) ? measured <= wanted : measured >= wanted;
+}
+
+/* The end of the interval that speaks against the goal; NaN reaches nothing. */
+static double weak_end(const struct goals_goal *goal, struct sweep_mean m)
+{
+    return goals_less_is_better(goal) ? m.mean + m.half_width : m.mean - m.half_width;
+}
+
+/* Points below the opponent at most as the protocol allows? */
+static bool keeps_as_well(const struct sweep_row *row, const struct sweep_row *other)
+{
+    return 100 * sweep_paired(row, other, measure_sla_time, false).mean >=
+               -GOALS_MARGIN_TIME &&
+           100 * sweep_paired(row, other, measure_sla_jobs, false).mean >=
+               -GOALS_MARGIN_JOBS;
+}
+
+static struct goals_at judge(const struct goals_goal *goal, const struct sweep_row *row,
+                             const struct sweep_row *other)
+{
+    struct goals_at at = {.load = row->load, .promises_kept = true, .met = GOALS_NO};
+
+    at.measured = goal->kind == GOALS_VALUE ? sweep_mean(row, goal->value)
+                                            : sweep_paired(row, other, goal->value,
+                                                           goal->kind == GOALS_PERCENT);
+    at.measured.mean *= goal->scale;
+    at.measured.half_width *= goal->scale;
+    if (goal->saving)
+        at.promises_kept = keeps_as_well(row, other);
+    if (!at.promises_kept)
+        return at;
+    if (reaches(goal, at.measured.mean, goal->target))
+        at.met = GOALS_TARGET;
+    else if (reaches(goal, at.measured.mean, goal->must))
+        at.met = GOALS_MUST;
+    at.clear =
+        at.met != GOALS_NO && reaches(goal, weak_end(goal, at.measured),
+                                      at.met == GOALS_TARGET ? goal->target : goal->must);
+    return at;
+}
+
+static bool worse(const struct goals_goal *goal, const struct goals_at *a,
+                  const struct goals_at *b)
+{
+    if (a->met != b->met)
+        return a->met < b->met;
+    return goals_less_is_better(goal) ? a->measured.mean > b->measured.mean
+                                      : a->measured.mean < b->measured.mean;
+}
+
+static bool set_for(const struct goals_goal *goal, double load)
+{
+    if (isnan(load))
+        return goal->load_max >= LOAD_MAX;
+    return load >= LOAD_MIN - NEARLY && load <= goal->load_max + NEARLY;
+}
+
+static void measure_goal(struct goals_line *line, const struct sweep *sweep)
+{
+    const struct goals_goal *goal = line->goal;
+
+    line->at = mem_array(struct goals_at, sweep->row_count + 1);
+    for (size_t i = 0; i < sweep->row_count; i++) {
+        const struct sweep_row *row = &sweep->rows[i];
+        const struct sweep_row *other =
+            goal->opponent ? sweep_peer(sweep, i, goal->opponent) : NULL;
+
+        if (strcmp(row->policy->name, goal->policy) != 0 || !row->sleep ||
+            !set_for(goal, row->load) || (goal->opponent && (!other || !other->sleep)))
+            continue;
+        line->at[line->count++] = judge(goal, row, other);
+    }
+    for (size_t i = 0; i < line->count; i++)
+        if (!line->worst || worse(goal, &line->at[i], line->worst))
+            line->worst = &line->at[i];
+}
+
+static bool follows_protocol(const struct sweep_options *o)
+{
+    const struct scenario_options *s = &o->scenario;
+
+    return s->workload && !strcmp(s->workload, "standard") && !s->trace && !s->arrivals &&
+           !s->cluster && !s->replace && !s->demand && s->days == 0 && s->limit == 0 &&
+           o->sim.limit_s == 0 && o->seeds >= 8;
+}
+
+void goals_init(struct goals *goals, const struct sweep *sweep,
+                const struct sweep_options *options)
+{
+    *goals = (struct goals){.count = GOAL_COUNT};
+    goals->by_protocol = follows_protocol(options);
+    for (size_t g = 0; g < GOAL_COUNT; g++) {
+        goals->lines[g].goal = &all_goals[g];
+        measure_goal(&goals->lines[g], sweep);
+    }
+}
+
+void goals_fini(struct goals *goals)
+{
+    for (size_t g = 0; g < goals->count; g++)
+        free(goals->lines[g].at);
+    *goals = (struct goals){0};
+}
+
+bool goals_compare(const struct goals *goals)
+{
+    for (size_t g = 0; g < goals->count; g++)
+        if (goals->lines[g].goal->opponent && goals->lines[g].worst)
+            return true;
+    return false;
+}
+
+const char *goals_verdict(const struct goals_line *line)
+{
+    if (!line->worst)
+        return "not measured";
+    switch (line->worst->met) {
+    case GOALS_TARGET:
+        return line->worst->clear ? "target" : "target, unclear";
+    case GOALS_MUST:
+        return line->worst->clear ? "must" : "must, unclear";
+    default:
+        return line->worst->promises_kept ? "no" : "no: breaks promises";
+    }
+}

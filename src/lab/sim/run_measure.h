@@ -1,0 +1,35 @@
+/* run_measure.h - the figures of one run, each a function, so that means, differences and
+ * goals all mean the same by a name */
+#ifndef CORGI_LAB_SIM_RUN_MEASURE_H
+#define CORGI_LAB_SIM_RUN_MEASURE_H
+
+#include "lab/sim/sim_run.h"
+
+typedef double measure(const struct sim_result *r);
+
+double measure_energy_kwh(const struct sim_result *r);
+double measure_device_kwh(const struct sim_result *r);
+double measure_host_kwh(const struct sim_result *r);
+double measure_idle_kwh(const struct sim_result *r);
+double measure_asleep_kwh(const struct sim_result *r);
+double measure_wake_kwh(const struct sim_result *r);
+double measure_wh_per_work(const struct sim_result *r);
+double measure_sla_time(const struct sim_result *r);
+double measure_sla_jobs(const struct sim_result *r);
+double measure_wait_p50(const struct sim_result *r);
+double measure_wait_p95(const struct sim_result *r);
+double measure_moves_per_job(const struct sim_result *r);
+double measure_trials(const struct sim_result *r);
+double measure_trials_better(const struct sim_result *r); /* share of those measured */
+double measure_learning_spent_kwh(const struct sim_result *r);
+double measure_learning_earned_kwh(const struct sim_result *r);
+double measure_efficiency_allocated(const struct sim_result *r);
+double measure_efficiency_powered(const struct sim_result *r);
+double measure_work_h(const struct sim_result *r);
+double measure_estimate_error(const struct sim_result *r);
+double measure_estimate_coverage(const struct sim_result *r);
+double measure_decision_p50(const struct sim_result *r);
+double measure_decision_p99(const struct sim_result *r);
+double measure_end_s(const struct sim_result *r);
+
+#endif

@@ -1,0 +1,112 @@
+/* run_score.c - see run_score.h */
+#include "lab/sim/run_score.h"
+
+#include "lab/sim/sim_private.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A job has kept its promise when it was broken at most this share of its time. */
+#define VIOLATION_SHARE_MAX 0.05
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+double score_quantile(double *values, size_t count, double share)
+{
+    size_t at;
+
+    if (count == 0)
+        return NAN;
+    qsort(values, count, sizeof(*values), by_value);
+    at = (size_t)(share * (double)count);
+    return values[at < count ? at : count - 1];
+}
+
+static void count_end(struct sim_result *r, enum sim_end end)
+{
+    switch (end) {
+    case SIM_FINISHED:
+        r->finished++;
+        break;
+    case SIM_RUNNING:
+        r->running++;
+        break;
+    case SIM_WAITING:
+        r->waiting++;
+        break;
+    case SIM_REFUSED:
+        r->refused++;
+        break;
+    case SIM_FAILED:
+        r->failed++;
+        break;
+    }
+}
+
+/* Refused and failed requests count as broken promises: no policy may gain by dropping.
+ */
+static bool promise_kept(const struct sim_job *job)
+{
+    if (job->end == SIM_REFUSED || job->end == SIM_FAILED)
+        return false;
+    return job->result.violated_s <= VIOLATION_SHARE_MAX * job->result.counted_s;
+}
+
+static void add_jobs(struct sim *sim, struct sim_result *r)
+{
+    double counted_s = 0, violated_s = 0, moves = 0;
+    size_t kept = 0, waits = 0, servable = 0;
+    double *wait_s = mem_array(double, r->jobs);
+
+    for (size_t i = 0; i < r->jobs; i++) {
+        struct sim_job *job = &sim->jobs[i];
+        bool present =
+            job->end == SIM_RUNNING || (job->end == SIM_WAITING && i < sim->arrived);
+
+        if (present)
+            sim_book_job(sim, job);
+        job->result.end = job->end;
+        r->job_results[i] = job->result;
+        count_end(r, job->end);
+        counted_s += job->result.counted_s;
+        violated_s += job->result.violated_s;
+        moves += job->result.moves;
+        r->restarts += job->result.restarts;
+        r->work_h += job->work_h;
+        r->useful_h += job->useful_h;
+        if (job->request->cls >= 0 && i < sim->arrived) {
+            servable++;
+            kept += promise_kept(job);
+        }
+        if (!isnan(job->result.wait_s))
+            wait_s[waits++] = job->result.wait_s;
+    }
+    r->sla_time = counted_s > 0 ? 1 - violated_s / counted_s : 1;
+    r->sla_jobs = servable ? (double)kept / (double)servable : 1;
+    r->moves_per_job = r->jobs ? moves / (double)r->jobs : 0;
+    r->wait_p50_s = score_quantile(wait_s, waits, 0.5);
+    r->wait_p95_s = score_quantile(wait_s, waits, 0.95);
+    free(wait_s);
+}
+
+void score_run(struct sim *sim, struct sim_result *r)
+{
+    *r = (struct sim_result){.jobs = sim->setup->workload->count, .end_s = sim->now_s};
+    r->job_results = mem_array(struct sim_job_result, r->jobs);
+    add_jobs(sim, r);
+    r->energy = meter_read(sim->meter, sim->now_s);
+    quarters_end(sim);
+    memcpy(r->quarters, sim->quarters.parts, sizeof(r->quarters));
+    r->rounds = sim->rounds;
+    r->estimates = *loop_score(sim->loop);
+    r->learning = loop_plan(sim->loop)->learning;
+    r->decision_p50_ms =
+        score_quantile(sim->decision_ms.items, sim->decision_ms.count, 0.5);
+    r->decision_p99_ms =
+        score_quantile(sim->decision_ms.items, sim->decision_ms.count, 0.99);
+}

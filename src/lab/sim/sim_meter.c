@@ -1,0 +1,174 @@
+/* sim_meter.c - see sim_meter.h */
+#include "lab/sim/sim_meter.h"
+
+#include "base/mem.h"
+#include "loop/cluster.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* What one node draws now, by where it is booked. */
+struct draw {
+    double device, host, idle, asleep, wake;
+    int allocated, powered; /* devices */
+};
+
+struct meter {
+    const struct cluster *cluster;
+    double *device_watts; /* (devices) */
+    struct draw *draws;   /* (nodes) in force since since_s */
+    double *since_s;      /* (nodes) */
+    double power_watts;   /* of the whole cluster, in force since power_since_s */
+    double power_since_s;
+    bool empty_is_free;
+    struct meter_totals totals;
+};
+
+static double draw_watts(const struct draw *d)
+{
+    return d->device + d->host + d->idle + d->wake; /* asleep is part of idle */
+}
+
+static struct draw draw_now(const struct meter *m, int n)
+{
+    const struct node *node = &m->cluster->nodes[n];
+    struct draw draw = {0};
+    int jobs = cluster_node_jobs(m->cluster, n);
+
+    if (node->state == NODE_DOWN || (m->empty_is_free && jobs == 0))
+        return draw;
+    if (node->state == NODE_ASLEEP) {
+        draw.idle = draw.asleep = node->sleep_watts;
+        return draw;
+    }
+    draw.powered = node->device_count;
+    if (node->state == NODE_WAKING)
+        draw.wake = node->host_watts + cluster_idle_watts(m->cluster, n);
+    else
+        draw.host = node->host_watts;
+    for (int i = 0; i < node->device_count; i++) {
+        int d = node->first_device + i;
+        bool has_job = m->cluster->devices[d].job_count > 0;
+
+        draw.allocated += has_job;
+        if (node->state == NODE_WAKING)
+            continue;
+        if (has_job)
+            draw.device += m->device_watts[d];
+        else
+            draw.idle += m->cluster->types[m->cluster->devices[d].type].idle_watts;
+    }
+    return draw;
+}
+
+struct meter *meter_create(const struct cluster *cluster, double now_s)
+{
+    struct meter *m = mem_new(struct meter);
+
+    m->cluster = cluster;
+    m->device_watts = mem_array(double, (size_t)cluster->device_count);
+    m->draws = mem_array(struct draw, (size_t)cluster->node_count);
+    m->since_s = mem_array(double, (size_t)cluster->node_count);
+    m->power_since_s = now_s;
+    for (int d = 0; d < cluster->device_count; d++)
+        m->device_watts[d] = cluster->types[cluster->devices[d].type].idle_watts;
+    for (int n = 0; n < cluster->node_count; n++) {
+        m->since_s[n] = now_s;
+        m->draws[n] = draw_now(m, n);
+        m->power_watts += draw_watts(&m->draws[n]);
+    }
+    return m;
+}
+
+void meter_destroy(struct meter *m)
+{
+    if (!m)
+        return;
+    free(m->device_watts);
+    free(m->draws);
+    free(m->since_s);
+    free(m);
+}
+
+static void add_draw(struct meter_totals *totals, const struct draw *draw, double seconds)
+{
+    assert(seconds >= 0);
+    totals->device_j += draw->device * seconds;
+    totals->host_j += draw->host * seconds;
+    totals->idle_j += draw->idle * seconds;
+    totals->asleep_j += draw->asleep * seconds;
+    totals->wake_j += draw->wake * seconds;
+    totals->allocated_s += draw->allocated * seconds;
+    totals->powered_s += draw->powered * seconds;
+}
+
+static void book_node(struct meter *m, int n, double now_s)
+{
+    add_draw(&m->totals, &m->draws[n], now_s - m->since_s[n]);
+    m->since_s[n] = now_s;
+}
+
+static void book_total(struct meter *m, double now_s)
+{
+    m->totals.total_j += m->power_watts * (now_s - m->power_since_s);
+    m->power_since_s = now_s;
+}
+
+void meter_node(struct meter *m, int node, double now_s)
+{
+    struct draw before = m->draws[node];
+
+    book_node(m, node, now_s);
+    book_total(m, now_s);
+    m->draws[node] = draw_now(m, node);
+    m->power_watts += draw_watts(&m->draws[node]) - draw_watts(&before);
+}
+
+void meter_device(struct meter *m, int device, double watts, double now_s)
+{
+    m->device_watts[device] = watts;
+    meter_node(m, m->cluster->devices[device].node, now_s);
+}
+
+void meter_free_empty_nodes(struct meter *m, double now_s)
+{
+    m->empty_is_free = true;
+    for (int n = 0; n < m->cluster->node_count; n++)
+        meter_node(m, n, now_s);
+}
+
+struct meter_totals meter_read(struct meter *m, double now_s)
+{
+    book_total(m, now_s);
+    for (int n = 0; n < m->cluster->node_count; n++)
+        book_node(m, n, now_s);
+    return m->totals;
+}
+
+struct meter_totals meter_peek(const struct meter *m, double now_s)
+{
+    struct meter_totals totals = m->totals;
+
+    totals.total_j += m->power_watts * (now_s - m->power_since_s);
+    for (int n = 0; n < m->cluster->node_count; n++)
+        add_draw(&totals, &m->draws[n], now_s - m->since_s[n]);
+    return totals;
+}
+
+static bool same_draw(const struct draw *a, const struct draw *b)
+{
+    return a->device == b->device && a->host == b->host && a->idle == b->idle &&
+           a->asleep == b->asleep && a->wake == b->wake && a->allocated == b->allocated &&
+           a->powered == b->powered;
+}
+
+int meter_stale_node(const struct meter *m)
+{
+    for (int n = 0; n < m->cluster->node_count; n++) {
+        struct draw now = draw_now(m, n);
+
+        if (!same_draw(&now, &m->draws[n]))
+            return n;
+    }
+    return -1;
+}

@@ -1,0 +1,217 @@
+/* lp.c - lp.h on CLP */
+#include "lab/solver/lp.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <assert.h>
+#include <coin/Clp_C_Interface.h>
+#include <stdlib.h>
+
+struct lp {
+    vec_of(int) start;
+    vec_of(int) index;
+    vec_of(double) value;
+    vec_of(double) column_low;
+    vec_of(double) column_high;
+    vec_of(double) cost;
+    vec_of(double) row_low;
+    vec_of(double) row_high;
+    vec_of(int) cut_start; /* cuts that the model does not have yet */
+    vec_of(int) cut_index;
+    vec_of(double) cut_value;
+    Clp_Simplex *model; /* NULL before the first solve */
+    int loaded;         /* columns the model has */
+    long iterations;
+};
+
+struct lp *lp_create(void)
+{
+    struct lp *lp = mem_new(struct lp);
+
+    lp_clear(lp);
+    return lp;
+}
+
+void lp_destroy(struct lp *lp)
+{
+    if (!lp)
+        return;
+    lp_clear(lp);
+    vec_free(&lp->start);
+    vec_free(&lp->index);
+    vec_free(&lp->value);
+    vec_free(&lp->column_low);
+    vec_free(&lp->column_high);
+    vec_free(&lp->cost);
+    vec_free(&lp->row_low);
+    vec_free(&lp->row_high);
+    vec_free(&lp->cut_start);
+    vec_free(&lp->cut_index);
+    vec_free(&lp->cut_value);
+    free(lp);
+}
+
+void lp_clear(struct lp *lp)
+{
+    if (lp->model)
+        Clp_deleteModel(lp->model);
+    lp->model = NULL;
+    lp->loaded = 0;
+    lp->iterations = 0;
+    vec_clear(&lp->start);
+    vec_clear(&lp->index);
+    vec_clear(&lp->value);
+    vec_clear(&lp->column_low);
+    vec_clear(&lp->column_high);
+    vec_clear(&lp->cost);
+    vec_clear(&lp->row_low);
+    vec_clear(&lp->row_high);
+    vec_clear(&lp->cut_start);
+    vec_clear(&lp->cut_index);
+    vec_clear(&lp->cut_value);
+    vec_push(&lp->start, 0);
+}
+
+int lp_row(struct lp *lp, double low, double high)
+{
+    vec_push(&lp->row_low, low);
+    vec_push(&lp->row_high, high);
+    return (int)lp->row_low.count - 1;
+}
+
+int lp_column(struct lp *lp, double cost, double low, double high, int count,
+              const int *rows, const double *values)
+{
+    for (int i = 0; i < count; i++) {
+        assert(rows[i] >= 0 && rows[i] < (int)lp->row_low.count);
+        vec_push(&lp->index, rows[i]);
+        vec_push(&lp->value, values[i]);
+    }
+    vec_push(&lp->start, (int)lp->index.count);
+    vec_push(&lp->cost, cost);
+    vec_push(&lp->column_low, low);
+    vec_push(&lp->column_high, high);
+    return (int)lp->cost.count - 1;
+}
+
+int lp_cut(struct lp *lp, double low, double high, int count, const int *columns,
+           const double *values)
+{
+    assert(lp->model && lp->loaded == lp_columns(lp));
+    vec_push(&lp->cut_start, (int)lp->cut_index.count);
+    for (int i = 0; i < count; i++) {
+        vec_push(&lp->cut_index, columns[i]);
+        vec_push(&lp->cut_value, values[i]);
+    }
+    return lp_row(lp, low, high);
+}
+
+static void add_cuts(struct lp *lp)
+{
+    size_t count = lp->cut_start.count, first = lp->row_low.count - count;
+
+    if (count == 0)
+        return;
+    vec_push(&lp->cut_start, (int)lp->cut_index.count);
+    Clp_addRows(lp->model, (int)count, lp->row_low.items + first,
+                lp->row_high.items + first, lp->cut_start.items, lp->cut_index.items,
+                lp->cut_value.items);
+    vec_clear(&lp->cut_start);
+    vec_clear(&lp->cut_index);
+    vec_clear(&lp->cut_value);
+}
+
+static void load(struct lp *lp)
+{
+    lp->model = Clp_newModel();
+    Clp_setLogLevel(lp->model, 0);
+    Clp_scaling(lp->model, 0); /* ones, and a few twos */
+    Clp_loadProblem(lp->model, lp_columns(lp), lp_rows(lp), lp->start.items,
+                    lp->index.items, lp->value.items, lp->column_low.items,
+                    lp->column_high.items, lp->cost.items, lp->row_low.items,
+                    lp->row_high.items);
+}
+
+static void add_new_columns(struct lp *lp)
+{
+    int from = lp->loaded, count = lp_columns(lp) - from;
+    int base = lp->start.items[from];
+    int *start;
+
+    if (count == 0)
+        return;
+    start = mem_array(int, (size_t)count + 1);
+    for (int i = 0; i <= count; i++)
+        start[i] = lp->start.items[from + i] - base;
+    Clp_addColumns(lp->model, count, lp->column_low.items + from,
+                   lp->column_high.items + from, lp->cost.items + from, start,
+                   lp->index.items + base, lp->value.items + base);
+    free(start);
+}
+
+bool lp_solve(struct lp *lp, enum lp_method method, double limit_s)
+{
+    bool again = lp->model != NULL;
+    bool grown = lp->loaded < lp_columns(lp);
+
+    if (again) {
+        add_cuts(lp); /* before columns that are in them */
+        add_new_columns(lp);
+    } else {
+        load(lp);
+    }
+    lp->loaded = lp_columns(lp);
+    if (limit_s > 0)
+        Clp_setMaximumSeconds(lp->model, limit_s);
+    if (again && grown)
+        Clp_primal(lp->model, 1);
+    else if (again)
+        Clp_dual(lp->model, 0);
+    else if (method == LP_DUAL)
+        Clp_dual(lp->model, 0); /* presolve takes longer than it saves */
+    else if (method == LP_PRIMAL)
+        Clp_initialPrimalSolve(lp->model);
+    else
+        Clp_initialBarrierSolve(lp->model);
+    lp->iterations += Clp_numberIterations(lp->model);
+    return Clp_status(lp->model) == 0;
+}
+
+double lp_objective(const struct lp *lp)
+{
+    return Clp_objectiveValue(lp->model);
+}
+
+const double *lp_values(const struct lp *lp)
+{
+    return Clp_getColSolution(lp->model);
+}
+
+const double *lp_duals(const struct lp *lp)
+{
+    return Clp_getRowPrice(lp->model);
+}
+
+int lp_rows(const struct lp *lp)
+{
+    return (int)lp->row_low.count;
+}
+
+long lp_iterations(const struct lp *lp)
+{
+    return lp->iterations;
+}
+
+int lp_columns(const struct lp *lp)
+{
+    return (int)lp->cost.count;
+}
+
+struct lp_matrix lp_matrix(const struct lp *lp)
+{
+    return (struct lp_matrix){
+        lp_columns(lp),    lp_rows(lp),          lp->start.items,       lp->index.items,
+        lp->value.items,   lp->column_low.items, lp->column_high.items, lp->cost.items,
+        lp->row_low.items, lp->row_high.items};
+}

@@ -1,0 +1,16 @@
+/* matching.h - who shares with whom, at the present prices
+ *
+ * An auction on the double cover: every task bids for a partner task (itself: alone), the
+ * price of a wanted partner falls by at least one increment a bid.  The result is a
+ * permutation; cycles.h turns its cycles into pairs. */
+#ifndef CORGI_LAB_SOLVER_MATCHING_H
+#define CORGI_LAB_SOLVER_MATCHING_H
+
+#include "lab/solver/graph.h"
+
+/* Set g->mate and g->cost from g's candidates, and w->pi to the duals found.  The loss
+ * against the best matching on these edges is at most tasks x increment / 2 beside what
+ * odd cycles cost. */
+void matching_run(struct graph *g, double increment_watts);
+
+#endif

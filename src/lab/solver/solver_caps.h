@@ -1,0 +1,13 @@
+/* solver_caps.h - power caps as variants of a type, pruned by dominance
+ *
+ * Within a type a cap is of use for a class or a pair only if no other cap costs less or
+ * the same and gives every member at least its rate: the rest can never be chosen. */
+#ifndef CORGI_LAB_SOLVER_SOLVER_CAPS_H
+#define CORGI_LAB_SOLVER_SOLVER_CAPS_H
+
+#include "lab/solver/work.h"
+
+/* Set dominated cells to WORK_NEVER; returns how many. */
+long caps_prune(struct work *w);
+
+#endif

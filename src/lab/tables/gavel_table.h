@@ -1,0 +1,26 @@
+/* gavel_table.h - reader of Gavel's throughput tables
+ *
+ * JSON: worker type -> "('job', scale)" -> "null" (steps/s alone) or another such key (a
+ * pair [rate of this job, rate of the other]; 0, 0 is a pair that failed).  Types that
+ * end in "_unconsolidated" are the same GPU with the workers spread over servers: a class
+ * they leave out does not run spread, and where there is no such type spreading is taken
+ * to cost nothing.  Pairs are kept at scale 1 only: the tables hold no other.  A pair
+ * faster than alone counts as 1.  Utilisation is not in the tables: it is drawn from the
+ * seed with a plausible spread (utilisation.h), and the caller says so in what it
+ * reports. */
+#ifndef CORGI_LAB_TABLES_GAVEL_TABLE_H
+#define CORGI_LAB_TABLES_GAVEL_TABLE_H
+
+#include "lab/tables/descriptors.h"
+#include "world/world.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* GPU names must be in the catalogue.  The caller owns *world; on failure it is
+ * untouched.  name is for messages. */
+int gavel_load(struct world **world, const char *path, uint64_t seed, struct err *err);
+int gavel_parse(struct world **world, const char *text, size_t length, const char *name,
+                uint64_t seed, struct err *err);
+
+#endif

@@ -1,0 +1,18 @@
+/* gpu_csv.h - data sheets of cards the catalogue does not hold, from a CSV file
+ *
+ * Columns name, fp32_tflops, bandwidth_gbs, memory_gb, sms, tdp_watts, year; and when
+ * known title, fp16_tflops, idle_watts, cap_min_watts, source.  See docs/formats.md. */
+#ifndef CORGI_LAB_TABLES_GPU_CSV_H
+#define CORGI_LAB_TABLES_GPU_CSV_H
+
+#include "world/gpu_sheet.h"
+
+#define GPU_CSV_MAX 256 /* cards in one file */
+
+/* The caller frees *sheets; on failure both outputs are untouched. */
+int gpu_csv_load(struct gpu_sheet **sheets, size_t *count, const char *path,
+                 struct err *err);
+int gpu_csv_parse(struct gpu_sheet **sheets, size_t *count, const char *text,
+                  size_t length, const char *name, struct err *err);
+
+#endif

@@ -1,0 +1,23 @@
+/* world_csv.h - reader of our own table of rates
+ *
+ * CSV with the columns gpu, job, rate, and when known family, batch, scale, corunner,
+ * corunner_rate, watts, spread_rate.  A row without corunner is a rate alone, a row with
+ * one a pair at the same scale; see docs/formats.md.  Utilisation is worked back from
+ * watts where a row tells them and drawn from the seed elsewhere (utilisation.h). */
+#ifndef CORGI_LAB_TABLES_WORLD_CSV_H
+#define CORGI_LAB_TABLES_WORLD_CSV_H
+
+#include "world/world.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Cards are looked up in sheets_path first (NULL: no such file), then in the catalogue.
+ * The caller owns *world; on failure it is untouched. */
+int world_csv_load(struct world **world, const char *path, const char *sheets_path,
+                   uint64_t seed, struct err *err);
+int world_csv_parse(struct world **world, const char *text, size_t length,
+                    const char *name, const struct gpu_sheet *sheets, size_t sheet_count,
+                    uint64_t seed, struct err *err);
+
+#endif

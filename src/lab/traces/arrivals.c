@@ -1,0 +1,307 @@
+/* arrivals.c - see arrivals.h */
+#include "lab/traces/arrivals.h"
+
+#include "base/rng.h"
+#include "base/vec.h"
+#include "lab/traces/trace_alibaba.h"
+#include "lab/traces/trace_philly.h"
+#include "engine/sim/truth.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DAY_S           86400.0
+#define STREAM_ARRIVALS 6
+/* In a squeezed part no job is longer than in the generator. */
+#define SQUEEZED_MAX_S DAY_S
+/* Nobody waits for less: jobs that failed at once are not worth a schedule. */
+#define DURATION_MIN_S 1.0
+
+void arrivals_fini(struct arrivals *a)
+{
+    free(a->items);
+    *a = (struct arrivals){0};
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct arrival *x = a, *y = b;
+
+    if (x->at_s != y->at_s)
+        return x->at_s < y->at_s ? -1 : 1;
+    if (x->duration_s != y->duration_s)
+        return x->duration_s < y->duration_s ? -1 : 1;
+    return x->devices - y->devices;
+}
+
+int arrivals_finish(struct arrivals *a, const char *name, struct err *err)
+{
+    double first_s;
+
+    if (a->count == 0)
+        return err_set(err, ERR_FORMAT,
+                       "%s holds no job that used a GPU; add a line for each", name);
+    qsort(a->items, a->count, sizeof(*a->items), by_time);
+    first_s = a->items[0].at_s;
+    for (size_t i = 0; i < a->count; i++)
+        a->items[i].at_s -= first_s;
+    return 0;
+}
+
+/* In the order of enum arrivals_format. */
+static const struct arrivals_reader *const readers[] = {&trace_philly_reader,
+                                                        &trace_alibaba_reader};
+
+static int read_rows(struct arrivals *arrivals, struct csv *csv, const char *name,
+                     const struct arrivals_reader *reader, struct err *err)
+{
+    vec_of(struct arrival) list = {0};
+    int columns[ARRIVALS_MAX_COLUMNS], more, rc = -1;
+    struct arrivals made;
+
+    if (reader->find_columns(csv, columns, err) < 0)
+        goto done;
+    while ((more = csv_next(csv, err)) > 0) {
+        struct arrival a;
+        int taken;
+
+        memset(&a, 0, sizeof(a));
+        taken = reader->read_row(csv, columns, &a, err);
+        if (taken < 0)
+            goto done;
+        if (list.count == WORKLOAD_MAX_REQUESTS) {
+            csv_refuse(csv, err, ERR_LIMIT, "more than %d jobs; split the trace",
+                       WORKLOAD_MAX_REQUESTS);
+            goto done;
+        }
+        if (taken)
+            vec_push(&list, a);
+    }
+    if (more < 0)
+        goto done;
+    made = (struct arrivals){.count = list.count, .items = list.items};
+    if (arrivals_finish(&made, name, err) < 0)
+        goto done;
+    *arrivals = made;
+    list.items = NULL; /* the caller's now */
+    rc = 0;
+done:
+    free(list.items);
+    return rc;
+}
+
+int arrivals_load(struct arrivals *arrivals, const char *path,
+                  enum arrivals_format format, struct err *err)
+{
+    struct csv *csv;
+    int rc;
+
+    if (csv_load(&csv, path, err) < 0)
+        return -1;
+    rc = read_rows(arrivals, csv, path, readers[format], err);
+    csv_destroy(csv);
+    return rc;
+}
+
+int arrivals_parse(struct arrivals *arrivals, const char *text, size_t length,
+                   const char *name, enum arrivals_format format, struct err *err)
+{
+    struct csv *csv;
+    int rc;
+
+    if (csv_parse(&csv, text, length, name, err) < 0)
+        return -1;
+    rc = read_rows(arrivals, csv, name, readers[format], err);
+    csv_destroy(csv);
+    return rc;
+}
+
+/* A class on the largest number of GPUs that somebody measured and that is not more than
+ * asked for; one that runs on this type of GPU, -1: on any. */
+static int draw_class(const struct world *world, int devices, int gpu, struct rng *rng)
+{
+    vec_of(int) found = {0};
+    int scale = 0, drawn;
+
+    for (int c = 0; c < world->class_count; c++) {
+        bool runs = false;
+
+        for (int g = 0; g < world->gpu_count; g++)
+            runs = runs || ((gpu < 0 || g == gpu) && *world_alone(world, g, c) > 0);
+        if (!runs || world->classes[c].scale > devices || world->classes[c].scale < scale)
+            continue;
+        if (world->classes[c].scale > scale)
+            vec_clear(&found);
+        scale = world->classes[c].scale;
+        vec_push(&found, c);
+    }
+    drawn = found.count ? found.items[rng_below(rng, found.count)] : 0;
+    vec_free(&found);
+    return drawn;
+}
+
+static bool runs_on(const struct world *world, int cls, const struct gpu_sheet *type)
+{
+    int gpu = world_find_gpu(world, type->name);
+
+    return gpu >= 0 && *world_alone(world, gpu, cls) > 0;
+}
+
+/* The cluster's types that a list of names means, as far as the class that was drawn runs
+ * there; 0 (any) when there is none of them. */
+static uint64_t types_named(const struct cluster *cluster, const char *gpus,
+                            const struct world *world, int cls)
+{
+    uint64_t types = 0;
+
+    while (*gpus) {
+        size_t length = strcspn(gpus, "|");
+        char name[ARRIVALS_GPUS_SIZE];
+
+        memcpy(name, gpus, length);
+        name[length] = '\0';
+        for (int t = 0; t < cluster->type_count; t++)
+            if (length && gpu_named(&cluster->types[t], name) &&
+                runs_on(world, cls, &cluster->types[t]))
+                types |= (uint64_t)1 << t;
+        gpus += length + (gpus[length] == '|');
+    }
+    return types;
+}
+
+static void set_kind(struct request *r, enum arrival_class class, double inference,
+                     struct rng *rng)
+{
+    bool service = rng_uniform(rng) < inference;
+
+    if (class != ARRIVAL_ANY)
+        service = class == ARRIVAL_SERVICE;
+    r->job.kind = service ? JOB_INFERENCE : JOB_TRAINING;
+    r->job.need.kind = service ? NEED_SERVICE : NEED_RATE;
+    if (class == ARRIVAL_BEST_EFFORT)
+        r->job.need = (struct requirement){.kind = NEED_BEST_EFFORT};
+}
+
+/* What it is to do, in seconds: the same device-seconds on the number of GPUs that was
+ * found for it. */
+static double seconds_of(const struct arrival *a, const struct arrivals_use *use,
+                         const struct request *r)
+{
+    double work_s = a->duration_s * a->devices / r->job.devices;
+
+    if (use->load > 0)
+        work_s = fmin(work_s, SQUEEZED_MAX_S);
+    return fmax(work_s, DURATION_MIN_S);
+}
+
+static struct request make_request(const struct arrival *a,
+                                   const struct arrivals_use *use,
+                                   const struct world *world, int reference_gpu,
+                                   struct rng *rng)
+{
+    static const double shares[] = {0.15, 0.3, 0.5, 0.7};
+    struct request r = {0};
+    double drawn, work_s;
+    int cls = draw_class(world, a->devices, -1, rng);
+
+    drawn = shares[rng_below(rng, 4)];
+    request_describe(&r, world, cls, reference_gpu, a->share > 0 ? a->share : drawn);
+    set_kind(&r, a->class, use->inference, rng);
+    r.phase = rng_range(rng, 0, 2 * M_PI);
+    r.hidden = rng_u64(rng);
+    r.job.types_allowed = types_named(use->cluster, a->gpus, world, r.cls);
+    work_s = seconds_of(a, use, &r);
+    if (r.job.kind == JOB_INFERENCE) {
+        r.peak_rate = r.job.need.rate;
+        r.job.duration_s = work_s;
+    } else {
+        r.steps = r.job.total_steps = work_s * r.reference_rate;
+    }
+    return r;
+}
+
+/* A job whose place is known: it has its hidden factors from the start, and so the very
+ * rate it would have there again. */
+static struct request make_as_it_ran(const struct arrival *a,
+                                     const struct arrivals_use *use,
+                                     const struct world *world, int reference_gpu,
+                                     struct rng *rng)
+{
+    int gpu = world_find_gpu(world, a->ran_on);
+    struct request r = {.job = {.kind = JOB_TRAINING}, .hidden = rng_u64(rng)};
+    struct truth truth = {.world = world, .gpu_of_type = &gpu, .alone_sd = use->alone_sd};
+    struct rng own;
+    double rate;
+    int cls;
+
+    if (gpu < 0) /* a table of measured rates does not have it */
+        gpu = reference_gpu;
+    rng_init(&own, a->like ? rng_mix(use->seed, a->like) : r.hidden);
+    cls = draw_class(world, a->devices, gpu, &own);
+    request_describe(&r, world, cls, reference_gpu, 0);
+    rate = truth_alone(&truth, &r, 0, r.job.devices > 1 ? a->nodes : 1);
+    if (!(rate > 0)) /* nobody measured it spread over nodes */
+        rate = truth_alone(&truth, &r, 0, 1);
+    if (!(rate > 0))
+        rate = r.reference_rate;
+    r.job.owner = a->owner;
+    r.job.need = (struct requirement){.kind = NEED_RATE, .rate = ARRIVALS_KEPT * rate};
+    r.job.types_allowed = types_named(use->cluster, a->gpus, world, r.cls);
+    r.steps = r.job.total_steps = seconds_of(a, use, &r) * rate;
+    return r;
+}
+
+/* Where the part begins that a load asks for. */
+static size_t first_of(const struct arrivals *a, const struct arrivals_use *use,
+                       struct rng *rng)
+{
+    return use->load > 0 ? rng_below(rng, a->count) : 0;
+}
+
+/* Stretch or squeeze the arrivals into the days. */
+static void fit_times(struct request *requests, size_t count, double days)
+{
+    double first_s = requests[0].job.submitted_s;
+    double span_s = fmax(1, requests[count - 1].job.submitted_s - first_s);
+
+    for (size_t i = 0; i < count; i++)
+        requests[i].job.submitted_s =
+            (requests[i].job.submitted_s - first_s) / span_s * days * DAY_S;
+}
+
+struct workload *arrivals_workload(const struct arrivals *a,
+                                   const struct arrivals_use *use,
+                                   const struct world *world)
+{
+    struct workload *w = mem_new(struct workload);
+    vec_of(struct request) list = {0};
+    size_t most = use->limit ? use->limit : WORKLOAD_MAX_REQUESTS, first;
+    double wanted_s = use->load * use->days * DAY_S * use->cluster->device_count;
+    struct rng rng;
+
+    rng_stream(&rng, use->seed, STREAM_ARRIVALS);
+    w->reference_gpu = request_reference_gpu(world);
+    first = first_of(a, use, &rng);
+    /* A part may go over the end of the list and on from its beginning. */
+    for (size_t i = 0; list.count < most; i++) {
+        const struct arrival *from = &a->items[(first + i) % a->count];
+        size_t turns = (first + i) / a->count;
+        double turn_s = (double)turns * a->items[a->count - 1].at_s;
+        struct request r = (from->class == ARRIVAL_AS_IT_RAN
+                                ? make_as_it_ran
+                                : make_request)(from, use, world, w->reference_gpu, &rng);
+
+        if (use->load > 0 ? wanted_s <= 0 : i == a->count)
+            break;
+        r.job.id = list.count + 1;
+        r.job.submitted_s = from->at_s + turn_s;
+        wanted_s -= workload_device_seconds(&r, world, use->cluster);
+        vec_push(&list, r);
+    }
+    if (use->load > 0 && list.count)
+        fit_times(list.items, list.count, use->days);
+    w->requests = list.items;
+    w->count = list.count;
+    w->last_arrival_s = list.count ? list.items[list.count - 1].job.submitted_s : 0;
+    return w;
+}

@@ -1,0 +1,88 @@
+/* arrivals.h - lists of arrivals from public traces, made into requests
+ *
+ * Such traces tell when jobs came, how long they took and on how many GPUs, not what they
+ * were: the model of each is drawn from the world.  Durations are read as time on the
+ * reference GPU, or on the type a job ran on where that is told.  The readers are
+ * trace_philly.h and trace_alibaba.h, and slurm.h for an operator's own jobs. */
+#ifndef CORGI_LAB_TRACES_ARRIVALS_H
+#define CORGI_LAB_TRACES_ARRIVALS_H
+
+#include "base/csv.h"
+#include "lab/traces/workload.h"
+
+#define ARRIVALS_GPUS_SIZE   64
+#define ARRIVALS_MAX_COLUMNS 8
+#define ARRIVALS_MAX_S       (10 * 365.25 * 86400) /* any time or duration */
+#define ARRIVALS_MAX_DEVICES 4096
+/* A job that asks for the rate it had is content with this share of it: no two runs are
+ * quite alike. */
+#define ARRIVALS_KEPT 0.9
+
+enum arrival_class {
+    ARRIVAL_ANY,         /* the trace does not tell: drawn */
+    ARRIVAL_SERVICE,     /* latency sensitive */
+    ARRIVAL_TRAINING,    /* with a required rate */
+    ARRIVAL_BEST_EFFORT, /* batch work that asks for nothing */
+    ARRIVAL_AS_IT_RAN,   /* training that asks for about the rate it had */
+};
+
+struct arrival {
+    double at_s; /* since the first of the list */
+    double duration_s;
+    int devices;
+    enum arrival_class class;
+    char gpus[ARRIVALS_GPUS_SIZE]; /* types it asks for, "t4|p100"; "": any */
+    double share; /* of the reference rate, what it asks for; 0: not told, drawn */
+    /* The rest is for ARRIVAL_AS_IT_RAN. */
+    char ran_on[GPU_NAME_SIZE]; /* key of the catalogue */
+    int nodes;                  /* it ran on; 0: one */
+    int owner;
+    uint64_t like; /* arrivals with the same number are the same model; 0: drawn */
+};
+
+struct arrivals {
+    size_t count;
+    struct arrival *items; /* by time */
+};
+
+enum arrivals_format { ARRIVALS_PHILLY, ARRIVALS_ALIBABA };
+
+/* *arrivals is filled or untouched; err names file, line and what to do. */
+int arrivals_load(struct arrivals *arrivals, const char *path,
+                  enum arrivals_format format, struct err *err);
+int arrivals_parse(struct arrivals *arrivals, const char *text, size_t length,
+                   const char *name, enum arrivals_format format, struct err *err);
+void arrivals_fini(struct arrivals *arrivals);
+
+/* What a format of CSV is to the reading here. */
+struct arrivals_reader {
+    /* Fill the indices of columns the rows are read by. */
+    int (*find_columns)(const struct csv *csv, int columns[ARRIVALS_MAX_COLUMNS],
+                        struct err *err);
+    /* 1: an arrival, 0: a row to leave out, -1: an error.  *arrival comes zeroed. */
+    int (*read_row)(const struct csv *csv, const int *columns, struct arrival *arrival,
+                    struct err *err);
+};
+
+/* For readers: sort by time and let the first come at 0; ERR_FORMAT when there is none.
+ */
+int arrivals_finish(struct arrivals *arrivals, const char *name, struct err *err);
+
+struct arrivals_use {
+    const struct cluster *cluster; /* whose types the arrivals may ask for */
+    double inference;              /* share of services among those of ARRIVAL_ANY */
+    /* 0: the whole list as it is.  Else a part of it, from a place the seed says, just
+     * long enough for this load of the devices, and squeezed into so many days: its
+     * bursts. */
+    double load;
+    double days;
+    size_t limit; /* at most so many; 0: no limit */
+    uint64_t seed;
+    double alone_sd; /* of the jobs' own factors, see truth.h */
+};
+
+struct workload *arrivals_workload(const struct arrivals *arrivals,
+                                   const struct arrivals_use *use,
+                                   const struct world *world);
+
+#endif

@@ -1,0 +1,185 @@
+/* slurm.c - see slurm.h */
+#include "lab/traces/slurm.h"
+
+#include "base/mem.h"
+#include "engine/sim/cluster_file.h"
+#include "lab/traces/slurm_guess.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Whose demands are the highest: the fastest card jobs ran on or nodes have. */
+static const struct gpu_sheet *fastest(const struct slurm_jobs *jobs,
+                                       const struct slurm_nodes *nodes)
+{
+    const struct gpu_sheet *best = NULL;
+
+    for (size_t i = 0; nodes && i < nodes->count; i++)
+        for (int k = 0; k < nodes->nodes[i].kinds; k++) {
+            const struct gpu_sheet *card = nodes->nodes[i].card[k];
+
+            if (!best || card->fp16_tflops > best->fp16_tflops)
+                best = card;
+        }
+    for (size_t i = 0; !nodes && i < jobs->count; i++) {
+        const struct gpu_sheet *card = jobs->jobs[i].arrival.ran_on[0]
+                                           ? gpu_find(jobs->jobs[i].arrival.ran_on)
+                                           : NULL;
+
+        if (card && (!best || card->fp16_tflops > best->fp16_tflops))
+            best = card;
+    }
+    return best;
+}
+
+static int settle_types(struct slurm_jobs *jobs, const struct slurm_nodes *nodes,
+                        const struct slurm_options *o, const struct gpu_sheet **card,
+                        struct err *err)
+{
+    *card = NULL;
+    if (jobs->type_unknown == 0)
+        return 0;
+    *card = fastest(jobs, nodes);
+    if (!*card)
+        return err_set(err, ERR_NOT_FOUND,
+                       "%s: AllocTRES of no job tells the type of its GPUs; give the "
+                       "nodes with --slurm-nodes, or the type with --slurm-types "
+                       "gpu=CARD",
+                       o->jobs);
+    for (size_t i = 0; i < jobs->count; i++)
+        if (!jobs->jobs[i].arrival.ran_on[0])
+            str_copy(jobs->jobs[i].arrival.ran_on, GPU_NAME_SIZE, (*card)->name);
+    return 0;
+}
+
+static void note_jobs(struct str *notes, const struct slurm_jobs *jobs,
+                      const struct slurm_options *o, const struct gpu_sheet *unknown)
+{
+    str_addf(notes, "%s: jobs on GPUs: %zu; left out: without GPUs %zu, never ran %zu.\n",
+             o->jobs, jobs->count, jobs->without_gpus, jobs->never_ran);
+    str_addf(
+        notes,
+        "Assumed: every job is training and needs %.0f %% of the rate it had alone on "
+        "the GPU type it ran on.\n",
+        100 * ARRIVALS_KEPT);
+    str_addf(
+        notes,
+        "Assumed: what a job computes is drawn from the seed%s; a number of GPUs the "
+        "rates do not have becomes the next lower one, for longer.\n",
+        jobs->named ? ", the same for the same user and job name" : "");
+    if (unknown)
+        str_addf(
+            notes,
+            "Assumed: jobs whose GPU type is not told (%zu) ran on %s, the fastest.\n",
+            jobs->type_unknown, unknown->name);
+    if (jobs->type_asked)
+        str_addf(notes, "Assumed: jobs that asked for a GPU type (%zu) may run on %s.\n",
+                 jobs->type_asked,
+                 o->any_type ? "any that meets their need"
+                             : "no other (--slurm-any-type lifts this)");
+    if (jobs->still_running)
+        str_addf(notes,
+                 "Assumed: jobs that still run (%zu) are as long as they have run.\n",
+                 jobs->still_running);
+    if (jobs->shards)
+        str_addf(notes, "Assumed: jobs on a part of a GPU (%zu) need a whole one.\n",
+                 jobs->shards);
+}
+
+static int make_cluster(struct slurm *s, const struct slurm_jobs *jobs,
+                        const struct slurm_nodes *nodes, const struct slurm_options *o,
+                        struct err *err)
+{
+    struct str yaml = {0};
+    size_t mixed = 0;
+    int rc;
+
+    if (nodes)
+        mixed = slurm_guess_from_nodes(&yaml, nodes);
+    else
+        slurm_guess_from_jobs(&yaml, jobs);
+    rc =
+        cluster_file_parse(&s->cluster, str_text(&yaml), yaml.length, "its cluster", err);
+    str_fini(&yaml);
+    if (rc < 0) /* too large; the line it names is none of theirs */
+        return err_prefix(err, "%s", nodes ? o->nodes : o->jobs);
+    if (nodes)
+        str_addf(&s->cluster_notes, "%s: %d nodes with %d GPUs", o->nodes,
+                 s->cluster->node_count, s->cluster->device_count);
+    else
+        str_addf(&s->cluster_notes,
+                 "Assumed: %d nodes with %d GPUs, the most in use at once (--slurm-nodes "
+                 "tells)",
+                 s->cluster->node_count, s->cluster->device_count);
+    str_addf(&s->cluster_notes,
+             "; a machine draws %d W without its GPUs (--cluster changes it).\n",
+             CLUSTER_HOST_WATTS);
+    if (mixed)
+        str_addf(&s->cluster_notes,
+                 "Assumed: nodes with several GPU types (%zu) are one node a type.\n",
+                 mixed);
+    return 0;
+}
+
+int slurm_build(struct slurm *slurm, struct slurm_jobs *jobs,
+                const struct slurm_nodes *nodes, const struct slurm_options *o,
+                struct err *err)
+{
+    const struct gpu_sheet *unknown;
+    struct slurm s = {0};
+
+    if (settle_types(jobs, nodes, o, &unknown, err) < 0)
+        return -1;
+    note_jobs(&s.notes, jobs, o, unknown);
+    if (make_cluster(&s, jobs, nodes, o, err) < 0) {
+        slurm_fini(&s);
+        return -1;
+    }
+    s.arrivals.items = mem_array(struct arrival, jobs->count);
+    s.arrivals.count = jobs->count;
+    for (size_t i = 0; i < jobs->count; i++) {
+        s.arrivals.items[i] = jobs->jobs[i].arrival;
+        if (o->any_type)
+            s.arrivals.items[i].gpus[0] = '\0';
+    }
+    if (arrivals_finish(&s.arrivals, o->jobs, err) < 0) {
+        slurm_fini(&s);
+        return -1;
+    }
+    *slurm = s;
+    return 0;
+}
+
+int slurm_load(struct slurm *slurm, const struct slurm_options *o, struct err *err)
+{
+    struct slurm_nodes nodes = {0};
+    struct slurm_jobs jobs = {0};
+    int rc = -1;
+
+    if (o->nodes && slurm_nodes_load(&nodes, o->nodes, o->names, err) < 0)
+        goto done;
+    if (slurm_jobs_load(&jobs, o->jobs, o->nodes ? &nodes : NULL, o->names, err) < 0)
+        goto done;
+    rc = slurm_build(slurm, &jobs, o->nodes ? &nodes : NULL, o, err);
+done:
+    slurm_jobs_fini(&jobs);
+    slurm_nodes_fini(&nodes);
+    return rc;
+}
+
+void slurm_fini(struct slurm *slurm)
+{
+    arrivals_fini(&slurm->arrivals);
+    cluster_destroy(slurm->cluster);
+    str_fini(&slurm->notes);
+    str_fini(&slurm->cluster_notes);
+    *slurm = (struct slurm){0};
+}
+
+const char *slurm_notes(const struct slurm *slurm, bool other_cluster, struct str *out)
+{
+    str_add(out, str_text(&slurm->notes));
+    if (!other_cluster)
+        str_add(out, str_text(&slurm->cluster_notes));
+    return str_text(out);
+}

@@ -1,0 +1,301 @@
+/* slurm_nodes.c - see slurm_nodes.h */
+#include "lab/traces/slurm_nodes.h"
+
+#include "base/rng.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct reading {
+    vec_of(struct slurm_node) list;
+    struct map *by_name;
+    const char *names;
+    struct err *err;
+    struct slurm_node like; /* what the present line says of its nodes */
+    bool failed;
+};
+
+static uint64_t hash_name(const char *name)
+{
+    uint64_t hash = 1;
+
+    for (; *name; name++)
+        hash = rng_mix(hash, (unsigned char)*name);
+    return hash;
+}
+
+/* Two names with one hash are as likely as a broken disk, but must not pass for one. */
+static const struct slurm_node *find(const struct slurm_node *nodes,
+                                     const struct map *by_name, const char *name)
+{
+    size_t at;
+
+    if (!map_get(by_name, hash_name(name), &at) || strcmp(nodes[at].name, name) != 0)
+        return NULL;
+    return &nodes[at];
+}
+
+static bool same_gpus(const struct slurm_node *a, const struct slurm_node *b)
+{
+    bool same = a->kinds == b->kinds;
+
+    for (int k = 0; same && k < a->kinds; k++)
+        same = a->card[k] == b->card[k] && a->gpus[k] == b->gpus[k];
+    return same;
+}
+
+static bool add_node(void *ctx, const char *host)
+{
+    struct reading *r = ctx;
+    const struct slurm_node *known = find(r->list.items, r->by_name, host);
+    struct slurm_node node = r->like;
+
+    str_copy(node.name, sizeof(node.name), host);
+    if (known) {
+        r->failed = !same_gpus(known, &node);
+        if (r->failed)
+            err_set(r->err, ERR_INVALID,
+                    "node %s has other GPUs than further up; take one of the two out",
+                    host);
+        return !r->failed;
+    }
+    map_put(r->by_name, hash_name(host), r->list.count);
+    vec_push(&r->list, node);
+    return true;
+}
+
+static int add_kind(struct slurm_node *node, const struct gpu_sheet *card, int count,
+                    struct err *err)
+{
+    int k = 0;
+
+    if (count == 0)
+        return 0;
+    while (k < node->kinds && node->card[k] != card)
+        k++;
+    if (k == SLURM_MAX_KINDS || node->gpus[k] + count > SLURM_NODE_GPUS)
+        return err_set(err, ERR_LIMIT, "more than %d GPUs on a node", SLURM_NODE_GPUS);
+    node->kinds += k == node->kinds;
+    node->card[k] = card;
+    node->gpus[k] += count;
+    return 0;
+}
+
+/* All nodes of a list have these GPUs. */
+static int add_nodes(struct reading *r, const char *hosts, const char *gres)
+{
+    const struct gpu_sheet *card;
+    struct slurm_gres g;
+
+    if (slurm_gres_read(&g, gres, r->err) < 0)
+        return -1;
+    r->like = (struct slurm_node){0};
+    for (int k = 0; k < g.kinds; k++) {
+        card = slurm_gres_card(r->names, g.kind[k].type, r->err);
+        if (!card || add_kind(&r->like, card, g.kind[k].count, r->err) < 0)
+            return -1;
+    }
+    card = slurm_gres_card(r->names, "", r->err);
+    if (g.untyped > 0 && !card)
+        return err_set(r->err, ERR_NOT_FOUND,
+                       "GRES \"%.60s\" does not tell the type of its GPUs; say it with "
+                       "--slurm-types gpu=CARD",
+                       gres);
+    if (add_kind(&r->like, card, g.untyped, r->err) < 0 ||
+        slurm_hosts(hosts, CLUSTER_MAX_NODES, add_node, r, r->err) < 0 || r->failed)
+        return -1;
+    if (r->list.count > CLUSTER_MAX_NODES)
+        return err_set(r->err, ERR_LIMIT, "more than %d nodes", CLUSTER_MAX_NODES);
+    return 0;
+}
+
+/* The next word between blanks; NULL at the end. */
+static char *next_word(char **rest)
+{
+    char *word;
+
+    while (isspace((unsigned char)**rest))
+        (*rest)++;
+    if (!**rest)
+        return NULL;
+    word = *rest;
+    while (**rest && !isspace((unsigned char)**rest))
+        (*rest)++;
+    if (**rest)
+        *(*rest)++ = '\0';
+    return word;
+}
+
+/* Where the header has names and GRES; false: it is no header. */
+static bool read_header(const char *line, int *host, int *gres)
+{
+    char copy[256], *rest = copy, *word;
+
+    if (!str_copy(copy, sizeof(copy), line))
+        return false;
+    *host = *gres = -1;
+    for (int i = 0; (word = next_word(&rest)); i++) {
+        if (!strcmp(word, "NODELIST") || !strcmp(word, "HOSTNAMES"))
+            *host = i;
+        if (!strcmp(word, "GRES"))
+            *gres = i;
+    }
+    return *host >= 0;
+}
+
+static int read_sinfo_line(struct reading *r, char *line, int host, int gres)
+{
+    const char *hosts = NULL, *gpus = NULL;
+    char *word;
+
+    for (int i = 0; (word = next_word(&line)); i++) {
+        if (i == host)
+            hosts = word;
+        if (i == gres)
+            gpus = word;
+    }
+    if (!hosts || !gpus)
+        return err_set(r->err, ERR_FORMAT,
+                       "no name of a node and its GRES; make the list with sinfo -N -o "
+                       "\"%%N %%G\"");
+    return add_nodes(r, hosts, gpus);
+}
+
+static int read_sinfo(struct reading *r, struct slurm_lines *lines, char *line)
+{
+    int host, gres, more = 1;
+
+    if (read_header(line, &host, &gres)) {
+        if (gres < 0) {
+            err_set(r->err, ERR_FORMAT,
+                    "no column GRES; make the list with sinfo -N -o \"%%N %%G\"");
+            return slurm_lines_refuse(lines, r->err);
+        }
+        more = slurm_lines_next(lines, &line, r->err);
+    } else {
+        host = 0;
+        gres = 1;
+    }
+    for (; more > 0; more = slurm_lines_next(lines, &line, r->err))
+        if (read_sinfo_line(r, line, host, gres) < 0)
+            return slurm_lines_refuse(lines, r->err);
+    return more;
+}
+
+/* A record is complete when the next begins, or none does. */
+struct record {
+    const char *host, *gres;
+};
+
+static int end_record(struct reading *r, struct record *record)
+{
+    int rc = 0;
+
+    if (record->host && !record->gres)
+        rc = err_set(r->err, ERR_FORMAT, "node %.60s has no Gres= behind it",
+                     record->host);
+    else if (record->host)
+        rc = add_nodes(r, record->host, record->gres);
+    *record = (struct record){0};
+    return rc;
+}
+
+static int read_scontrol(struct reading *r, struct slurm_lines *lines, char *line)
+{
+    struct record record = {0};
+    int more = 1;
+    char *word;
+
+    for (; more > 0; more = slurm_lines_next(lines, &line, r->err))
+        while ((word = next_word(&line))) {
+            if (str_starts(word, "NodeName=")) {
+                if (end_record(r, &record) < 0)
+                    return slurm_lines_refuse(lines, r->err);
+                record.host = word + strlen("NodeName=");
+            } else if (str_starts(word, "Gres=")) {
+                record.gres = word + strlen("Gres=");
+            }
+        }
+    if (more == 0 && end_record(r, &record) < 0)
+        return slurm_lines_refuse(lines, r->err);
+    return more;
+}
+
+static int check(const struct reading *r, const char *name)
+{
+    bool gpus = false;
+
+    for (size_t i = 0; i < r->list.count; i++)
+        gpus = gpus || r->list.items[i].kinds > 0;
+    if (gpus)
+        return 0;
+    return err_set(r->err, ERR_FORMAT,
+                   "%s holds no node with a GPU; make the list with sinfo -N -o \"%%N "
+                   "%%G\"",
+                   name);
+}
+
+/* The text is changed. */
+static int read_text(struct slurm_nodes *nodes, char *text, const char *name,
+                     const char *names, struct err *err)
+{
+    struct reading r = {.by_name = map_create(), .names = names, .err = err};
+    struct slurm_lines lines;
+    char *line;
+    int rc;
+
+    slurm_lines_init(&lines, text, name);
+    rc = slurm_lines_next(&lines, &line, err);
+    if (rc > 0)
+        rc = str_starts(line, "NodeName=") ? read_scontrol(&r, &lines, line)
+                                           : read_sinfo(&r, &lines, line);
+    if (rc < 0 || check(&r, name) < 0) {
+        vec_free(&r.list);
+        map_destroy(r.by_name);
+        return -1;
+    }
+    *nodes = (struct slurm_nodes){
+        .count = r.list.count, .nodes = r.list.items, .by_name = r.by_name};
+    return 0;
+}
+
+int slurm_nodes_load(struct slurm_nodes *nodes, const char *path, const char *names,
+                     struct err *err)
+{
+    char *text;
+    int rc;
+
+    if (slurm_text_load(&text, path, err) < 0)
+        return -1;
+    rc = read_text(nodes, text, path, names, err);
+    free(text);
+    return rc;
+}
+
+int slurm_nodes_parse(struct slurm_nodes *nodes, const char *text, size_t length,
+                      const char *name, const char *names, struct err *err)
+{
+    char *copy;
+    int rc;
+
+    if (slurm_text_copy(&copy, text, length, name, err) < 0)
+        return -1;
+    rc = read_text(nodes, copy, name, names, err);
+    free(copy);
+    return rc;
+}
+
+void slurm_nodes_fini(struct slurm_nodes *nodes)
+{
+    free(nodes->nodes);
+    map_destroy(nodes->by_name);
+    *nodes = (struct slurm_nodes){0};
+}
+
+const struct slurm_node *slurm_nodes_find(const struct slurm_nodes *nodes,
+                                          const char *name)
+{
+    return nodes->by_name ? find(nodes->nodes, nodes->by_name, name) : NULL;
+}

@@ -1,0 +1,39 @@
+/* slurm_nodes.h - the machines of a Slurm cluster
+ *
+ * From `sinfo -N -o "%N %G"` (further columns are passed over; without a header the first
+ * two are these) or from `scontrol show node`, with or without -o: told apart by the
+ * first word.  A node that is in several partitions is there once. */
+#ifndef CORGI_LAB_TRACES_SLURM_NODES_H
+#define CORGI_LAB_TRACES_SLURM_NODES_H
+
+#include "base/map.h"
+#include "loop/cluster.h"
+#include "lab/traces/slurm_gres.h"
+#include "lab/traces/slurm_text.h"
+
+#define SLURM_NODE_GPUS 64 /* most on one node */
+
+struct slurm_node {
+    char name[SLURM_HOST_SIZE];
+    int kinds; /* 0: no GPUs */
+    const struct gpu_sheet *card[SLURM_MAX_KINDS];
+    int gpus[SLURM_MAX_KINDS];
+};
+
+struct slurm_nodes {
+    size_t count;
+    struct slurm_node *nodes; /* in the order of the file */
+    struct map *by_name;
+};
+
+/* *nodes is filled or untouched; names as in slurm_gres.h.  At least one has GPUs. */
+int slurm_nodes_load(struct slurm_nodes *nodes, const char *path, const char *names,
+                     struct err *err);
+int slurm_nodes_parse(struct slurm_nodes *nodes, const char *text, size_t length,
+                      const char *name, const char *names, struct err *err);
+void slurm_nodes_fini(struct slurm_nodes *nodes);
+
+const struct slurm_node *slurm_nodes_find(const struct slurm_nodes *nodes,
+                                          const char *name); /* NULL: none */
+
+#endif

@@ -1,0 +1,280 @@
+/* slurm_text.c - see slurm_text.h */
+#include "lab/traces/slurm_text.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/parse.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SECONDS 4102444800.0 /* the year 2100 */
+
+static int check_text(const char *text, size_t length, const char *name, struct err *err)
+{
+    if (!memchr(text, '\0', length))
+        return 0;
+    return err_set(err, ERR_FORMAT, "%s holds a NUL byte: it is no text", name);
+}
+
+int slurm_text_load(char **text, const char *path, struct err *err)
+{
+    size_t length;
+    char *bytes;
+
+    if (file_read(path, SLURM_MAX_BYTES, &bytes, &length, err) < 0)
+        return -1;
+    if (check_text(bytes, length, path, err) < 0) {
+        free(bytes);
+        return -1;
+    }
+    *text = bytes;
+    return 0;
+}
+
+int slurm_text_copy(char **copy, const char *text, size_t length, const char *name,
+                    struct err *err)
+{
+    if (check_text(text, length, name, err) < 0)
+        return -1;
+    *copy = mem_array(char, length + 1);
+    if (length > 0)
+        memcpy(*copy, text, length);
+    return 0;
+}
+
+void slurm_lines_init(struct slurm_lines *lines, char *text, const char *name)
+{
+    *lines = (struct slurm_lines){.name = name, .rest = text};
+}
+
+char *slurm_cut(char **rest, char separator)
+{
+    char *first = *rest, *end;
+
+    if (!first)
+        return NULL;
+    end = strchr(first, separator);
+    *rest = end ? end + 1 : NULL;
+    if (end)
+        *end = '\0';
+    return first;
+}
+
+int slurm_lines_next(struct slurm_lines *lines, char **line, struct err *err)
+{
+    char *found;
+
+    while ((found = slurm_cut(&lines->rest, '\n'))) {
+        size_t length = strlen(found);
+
+        lines->number++;
+        if (length > SLURM_MAX_LINE) {
+            err_set(err, ERR_LIMIT, "longer than %zu bytes", SLURM_MAX_LINE);
+            return slurm_lines_refuse(lines, err);
+        }
+        while (length > 0 && isspace((unsigned char)found[length - 1]))
+            found[--length] = '\0';
+        if (length == 0)
+            continue;
+        *line = found;
+        return 1;
+    }
+    return 0;
+}
+
+int slurm_lines_refuse(const struct slurm_lines *lines, struct err *err)
+{
+    return err_prefix(err, "%s:%zu", lines->name, lines->number);
+}
+
+/* So many digits and nothing but digits. */
+static bool read_digits(const char **text, int digits, int *value)
+{
+    int sum = 0;
+
+    for (int i = 0; i < digits; i++, (*text)++) {
+        if (!isdigit((unsigned char)**text))
+            return false;
+        sum = 10 * sum + (**text - '0');
+    }
+    *value = sum;
+    return true;
+}
+
+/* Days from 1970-01-01 in the Gregorian calendar. */
+static long days_from_1970(int year, int month, int day)
+{
+    static const int before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
+    long y = year - 1, leaps = y / 4 - y / 100 + y / 400 - (1969 / 4 - 1969 / 100 + 4);
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+    return 365L * (year - 1970) + leaps + before[month - 1] + day - 1 +
+           (leap && month > 2);
+}
+
+bool slurm_time(const char *text, double *seconds)
+{
+    static const char between[] = {'-', '-', 'T', ':', ':', '\0'};
+    static const int low[] = {1970, 1, 1, 0, 0, 0}, high[] = {2099, 12, 31, 23, 59, 60};
+    int part[6];
+    double epoch;
+
+    if (parse_double(text, &epoch) && epoch >= 0 && epoch <= MAX_SECONDS) {
+        *seconds = epoch;
+        return true;
+    }
+    for (int i = 0; i < 6; i++) {
+        if (!read_digits(&text, i == 0 ? 4 : 2, &part[i]) || part[i] < low[i] ||
+            part[i] > high[i] || *text != between[i])
+            return false;
+        text++;
+    }
+    *seconds = 86400.0 * (double)days_from_1970(part[0], part[1], part[2]) +
+               3600.0 * part[3] + 60.0 * part[4] + part[5];
+    return true;
+}
+
+/* A number of up to nine digits. */
+static bool read_number(const char **text, double *value)
+{
+    int digits = 0;
+
+    *value = 0;
+    for (; isdigit((unsigned char)**text) && digits < 9; digits++, (*text)++)
+        *value = 10 * *value + (**text - '0');
+    return digits > 0;
+}
+
+bool slurm_elapsed(const char *text, double *seconds)
+{
+    double days = 0, sum, part;
+    int parts = 1;
+
+    if (!read_number(&text, &sum))
+        return false;
+    if (*text == '-') {
+        days = sum;
+        text++;
+        if (!read_number(&text, &sum))
+            return false;
+    }
+    for (; *text == ':' && parts < 3; parts++) {
+        text++;
+        if (!read_number(&text, &part) || part > 59)
+            return false;
+        sum = 60 * sum + part;
+    }
+    /* Behind days all three parts are there; parts of a second do not matter. */
+    if (parts < 2 || (days > 0 && parts < 3))
+        return false;
+    if (*text == '.')
+        text += 1 + strspn(text + 1, "0123456789");
+    if (*text)
+        return false;
+    *seconds = 86400 * days + sum;
+    return true;
+}
+
+struct expansion {
+    const char *list;
+    size_t count, max;
+    bool (*visit)(void *ctx, const char *host);
+    void *ctx;
+    bool stopped;
+    struct err *err;
+};
+
+static int no_list(const struct expansion *e)
+{
+    return err_set(e->err, ERR_FORMAT, "\"%.60s\" is no list of hosts", e->list);
+}
+
+static int expand(struct expansion *e, const char *head, const char *rest);
+
+/* Every number of "01-04,7" between the head and what is behind the bracket. */
+static int expand_ranges(struct expansion *e, const char *head, const char *ranges,
+                         const char *behind)
+{
+    char host[SLURM_HOST_SIZE];
+
+    for (;;) {
+        int width = (int)strspn(ranges, "0123456789"), last_width = width;
+        const char *at = ranges;
+        int first, last;
+
+        if (width < 1 || width > 9 || !read_digits(&at, width, &first))
+            return no_list(e);
+        last = first;
+        if (*at == '-') {
+            at++;
+            last_width = (int)strspn(at, "0123456789");
+            if (last_width < 1 || last_width > 9 || !read_digits(&at, last_width, &last))
+                return no_list(e);
+        }
+        if (last < first)
+            return no_list(e);
+        for (int n = first; n <= last && !e->stopped; n++) {
+            if (snprintf(host, sizeof(host), "%s%0*d", head, width, n) >=
+                (int)sizeof(host))
+                return no_list(e);
+            if (expand(e, host, behind) < 0)
+                return -1;
+        }
+        if (*at == ']')
+            return 0;
+        if (*at != ',')
+            return no_list(e);
+        ranges = at + 1;
+    }
+}
+
+/* One item of the list, whose beginning is decided. */
+static int expand(struct expansion *e, const char *head, const char *rest)
+{
+    size_t plain = strcspn(rest, "[,"), used = strlen(head);
+    char host[SLURM_HOST_SIZE];
+    const char *close;
+
+    for (size_t i = 0; i < plain; i++)
+        if (!isalnum((unsigned char)rest[i]) && !strchr("._-", rest[i]))
+            return no_list(e);
+    if (used + plain >= sizeof(host))
+        return no_list(e);
+    memcpy(host, head, used);
+    memcpy(host + used, rest, plain);
+    host[used + plain] = '\0';
+    if (rest[plain] != '[') {
+        if (!host[0])
+            return no_list(e);
+        if (e->count++ == e->max)
+            return err_set(e->err, ERR_LIMIT, "\"%.60s\" has more than %zu hosts",
+                           e->list, e->max);
+        e->stopped = !e->visit(e->ctx, host);
+        return 0;
+    }
+    close = strchr(rest + plain, ']');
+    return close ? expand_ranges(e, host, rest + plain + 1, close + 1) : no_list(e);
+}
+
+int slurm_hosts(const char *list, size_t max, bool (*visit)(void *ctx, const char *host),
+                void *ctx, struct err *err)
+{
+    struct expansion e = {
+        .list = list, .max = max, .visit = visit, .ctx = ctx, .err = err};
+    int depth = 0;
+
+    for (;;) {
+        if (expand(&e, "", list) < 0)
+            return -1;
+        if (e.stopped)
+            return 0;
+        for (; *list && (depth > 0 || *list != ','); list++)
+            depth += (*list == '[') - (*list == ']');
+        if (!*list)
+            return 0;
+        list++;
+    }
+}

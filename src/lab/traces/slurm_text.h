@@ -1,0 +1,50 @@
+/* slurm_text.h - the small notations of Slurm's tools
+ *
+ * Lines of a text with their numbers, times and elapsed times, lists of hosts.  Counts of
+ * GPUs are in slurm_gres.h. */
+#ifndef CORGI_LAB_TRACES_SLURM_TEXT_H
+#define CORGI_LAB_TRACES_SLURM_TEXT_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SLURM_MAX_BYTES ((size_t)256 << 20) /* of a file */
+#define SLURM_MAX_LINE  ((size_t)64 << 10)
+#define SLURM_HOST_SIZE 64
+
+/* A file, or a text, as one that can be changed; the caller frees *text. */
+int slurm_text_load(char **text, const char *path, struct err *err);
+int slurm_text_copy(char **copy, const char *text, size_t length, const char *name,
+                    struct err *err);
+
+struct slurm_lines {
+    const char *name; /* of the file, for messages */
+    char *rest;       /* what is not read yet; lines are cut off in place */
+    size_t number;    /* of the present line, from 1 */
+};
+
+/* Over text that ends in a NUL and is the caller's to change. */
+void slurm_lines_init(struct slurm_lines *lines, char *text, const char *name);
+
+/* 1: a line that is not empty, without its end; 0: the end; -1: an error. */
+int slurm_lines_next(struct slurm_lines *lines, char **line, struct err *err);
+
+/* "FILE:LINE: " before what err says; returns -1. */
+int slurm_lines_refuse(const struct slurm_lines *lines, struct err *err);
+
+/* The text up to a separator, which is cut off; NULL when there is none left. */
+char *slurm_cut(char **rest, char separator);
+
+/* 2024-03-01T12:34:56 or seconds since 1970.  Without a zone: taken as UTC, so that
+ * differences are right but where summer time begins or ends.  False: no such time. */
+bool slurm_time(const char *text, double *seconds);
+bool slurm_elapsed(const char *text, double *seconds); /* [[D-]HH:]MM:SS[.mmm] */
+
+/* Every host of "gpu[01-04,7],login1" in order, until visit returns false.  ERR_FORMAT
+ * when it is no such list, ERR_LIMIT when it has more than max hosts. */
+int slurm_hosts(const char *list, size_t max, bool (*visit)(void *ctx, const char *host),
+                void *ctx, struct err *err);
+
+#endif

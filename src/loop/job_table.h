@@ -1,0 +1,25 @@
+/* job_table.h - the jobs the loop knows, by id, and the active ones in order of admission
+ */
+#ifndef CORGI_LOOP_JOB_TABLE_H
+#define CORGI_LOOP_JOB_TABLE_H
+
+#include "loop/types.h"
+
+struct jobs;
+
+struct jobs *jobs_create(void);
+void jobs_destroy(struct jobs *jobs); /* NULL is fine */
+
+/* Copies the job; it waits.  The id must be new.  The pointer stays valid until the job
+ * is dropped. */
+struct job_status *jobs_add(struct jobs *jobs, const struct job *job);
+
+struct job_status *jobs_get(struct jobs *jobs, uint64_t id); /* NULL when unknown */
+
+/* The job has ended: it leaves the active list and its memory is given back. */
+void jobs_drop(struct jobs *jobs, uint64_t id);
+
+/* Waiting and running jobs in order of admission; borrowed until the next add or drop. */
+const struct job_status *const *jobs_active(const struct jobs *jobs, size_t *count);
+
+#endif

@@ -1,0 +1,270 @@
+/* planner_cost.c - what a device with its jobs costs; see steady.h */
+#include "loop/optimize/planner_private.h"
+
+#include "world/power.h"
+
+#include <math.h>
+
+/* A cap leaves this much above the requirement: it is set for less power, and what it
+ * does to the rate is a model. */
+#define CAP_MARGIN 1.05
+
+/* How one job fares as part of what a device runs, without a cap. */
+struct fare {
+    int job;
+    double expected; /* rate */
+    double sure;     /* rate at the confidence asked for */
+    bool here;       /* this very combination runs now */
+};
+
+/* A rate between the best guess and what is hoped for. */
+static double viewed(double expected, double hope, double boldness)
+{
+    if (boldness <= 0 || !(expected > 0) || !(hope > expected))
+        return expected;
+    return expected * pow(hope / expected, boldness);
+}
+
+/* What the job is known to do here without a cap, from its last windows. */
+static double paced_rate(const struct planner_state *s, int type, int job, double watts)
+{
+    const struct recent_rate *pace = &s->jobs.items[job].status->pace;
+    const struct gpu_sheet *gpu = &s->in->cluster->types[type];
+
+    if (pace->cap_watts <= 0)
+        return pace->rate;
+    return pace->rate /
+           power_under_cap(gpu, power_busy(gpu, watts), pace->cap_watts).speed;
+}
+
+/* What is measured counts as it is.  All else is judged by the same view, also the place
+ * a job has and was not measured at yet: it would lose against its like elsewhere. */
+static void note_pace(const struct planner_state *s, int type, double watts, double hope,
+                      double boldness, struct fare *f)
+{
+    if (f->here && s->jobs.items[f->job].paced)
+        f->expected = f->sure = paced_rate(s, type, f->job, watts);
+    else
+        f->expected = viewed(f->expected, hope, boldness);
+}
+
+static double member_cost(const struct planner_state *s, const struct fare *f,
+                          double speed)
+{
+    const struct planner_job *job = &s->jobs.items[f->job];
+    double rate = speed * (f->here ? f->expected : f->sure);
+    double needed = f->here ? job->keep : job->need;
+    double cost = 0;
+
+    if (speed < 1)
+        needed = CAP_MARGIN * job->need;
+
+    if (rate < needed)
+        cost += PLANNER_SHORT_WATTS * (0.2 + (needed - rate) / needed);
+    if (job->unit > 0)
+        cost -= job->worth * fmin(1, speed * f->expected / job->unit);
+    return cost;
+}
+
+static double capped_cost(const struct planner_state *s, int type, int cap, double watts,
+                          const struct fare *fares, int count)
+{
+    struct power_capped run = planner_under_cap(&s->types[type], cap, watts);
+    double cost = run.watts - s->types[type].idle_watts;
+
+    for (int i = 0; i < count; i++)
+        cost += member_cost(s, &fares[i], run.speed);
+    return cost;
+}
+
+static bool runs_here(const struct planner_state *s, int type, int a, int b)
+{
+    const struct job_status *x = s->jobs.items[a].status;
+    const struct job_status *y = b >= 0 ? s->jobs.items[b].status : NULL;
+    const struct device *dev;
+
+    if (x->device_count == 0)
+        return false;
+    dev = &s->in->cluster->devices[x->devices[0]];
+    if (dev->type != type || dev->job_count != (y ? 2 : 1))
+        return false;
+    return !y || (y->device_count > 0 && y->devices[0] == x->devices[0]);
+}
+
+/* Fill the fares of a device; false: memory does not suffice. */
+static bool ask(struct planner_state *s, int type, int a, int b, struct fare *fares,
+                double *watts)
+{
+    const struct planner_job *x = &s->jobs.items[a];
+    bool here = runs_here(s, type, a, b);
+
+    if (b < 0) {
+        const struct kinds_alone *alone = kinds_alone_on(s->kinds, x->kind, type);
+
+        fares[0] = (struct fare){a, alone->expected, alone->rate, here};
+        *watts = alone->watts;
+        note_pace(s, type, *watts, alone->hope, s->view.alone, &fares[0]);
+        return alone->fits >= BELIEF_FITS_LEAST || here;
+    }
+    struct kinds_pair pair =
+        kinds_pair_on(s->kinds, x->kind, s->jobs.items[b].kind, type);
+
+    *watts = (double)pair.watts;
+    for (int e = 0; e < 2; e++) {
+        fares[e] = (struct fare){e ? b : a, (double)pair.expected[e],
+                                 (double)pair.rate[e], here};
+        note_pace(s, type, *watts, (double)pair.hope[e], s->view.pair, &fares[e]);
+    }
+    return pair.rate[0] > 0 || here;
+}
+
+static double work_out(struct planner_state *s, int type, int a, int b, double *best_cap)
+{
+    double best = PLANNER_NEVER, watts;
+    struct fare fares[2];
+
+    *best_cap = 0;
+    if (!ask(s, type, a, b, fares, &watts))
+        return PLANNER_NEVER;
+    for (int c = 0; c < s->types[type].caps; c++) {
+        double cost = capped_cost(s, type, c, watts, fares, b < 0 ? 1 : 2);
+
+        if (cost < best) {
+            best = cost;
+            *best_cap = s->types[type].cap_watts[c];
+        }
+    }
+    return best;
+}
+
+struct planner_draw planner_draw(struct planner_state *s, int type, int a, int b,
+                                 double cap_watts)
+{
+    const struct planner_type *t = &s->types[type];
+    struct planner_draw draw = {t->idle_watts, true};
+    struct power_capped run;
+    struct fare fares[2];
+    double watts;
+    int cap = 0;
+
+    if (a < 0 || !ask(s, type, a, b, fares, &watts))
+        return draw;
+    while (cap + 1 < t->caps && fabs(t->cap_watts[cap] - cap_watts) > 0.5)
+        cap++;
+    run = planner_under_cap(t, cap, watts);
+    draw.watts = fmax(run.watts, t->idle_watts);
+    for (int i = 0; i < (b < 0 ? 1 : 2); i++) {
+        const struct planner_job *j = &s->jobs.items[fares[i].job];
+        double rate = run.speed * (fares[i].here ? fares[i].expected : fares[i].sure);
+
+        draw.kept = draw.kept && rate >= (run.speed < 1 ? CAP_MARGIN : 1) * j->need;
+    }
+    return draw;
+}
+
+/* The job's place in the memo, its row and column empty at first; -1: it is full. */
+static int slot_of(struct planner_state *s, int job)
+{
+    struct planner_job *j = &s->jobs.items[job];
+
+    if (j->slot >= 0 || s->slots == PLANNER_MEMO)
+        return j->slot;
+    j->slot = s->slots++;
+    for (int t = 0; t < s->in->cluster->type_count; t++)
+        for (int i = 0; i <= j->slot; i++)
+            s->memo.items[((size_t)t * PLANNER_MEMO + (size_t)i) * PLANNER_MEMO +
+                          (size_t)j->slot] = NAN;
+    return j->slot;
+}
+
+/* Where the cost of the two is kept; NULL: nowhere. */
+static float *memo_of(struct planner_state *s, int type, int a, int b)
+{
+    int x = slot_of(s, a), y = b < 0 ? x : slot_of(s, b);
+    int low = x < y ? x : y, high = x < y ? y : x;
+
+    if (low < 0)
+        return NULL;
+    return &s->memo.items[((size_t)type * PLANNER_MEMO + (size_t)low) * PLANNER_MEMO +
+                          (size_t)high];
+}
+
+double planner_cost(struct planner_state *s, int type, int a, int b, double *cap)
+{
+    double ignored, cost;
+    float *memo;
+
+    if (a < 0) {
+        a = b;
+        b = -1;
+    }
+    if (a < 0) {
+        if (cap)
+            *cap = 0;
+        return 0;
+    }
+    memo = memo_of(s, type, a, b);
+    if (memo && !cap && !isnan(*memo))
+        return (double)*memo;
+    cost = work_out(s, type, a, b, cap ? cap : &ignored);
+    if (memo)
+        *memo = (float)cost;
+    return cost;
+}
+
+double planner_node_cost(const struct planner_state *s, int node)
+{
+    const struct node *n = &s->in->cluster->nodes[node];
+
+    if (!s->in->settings->sleep || !n->may_sleep)
+        return 0;
+    return n->host_watts + cluster_idle_watts(s->in->cluster, node) - n->sleep_watts;
+}
+
+static bool shares(const struct planner_state *s, int job)
+{
+    const struct job *j = &s->jobs.items[job].status->job;
+
+    return j->may_share && j->devices == 1 && s->in->settings->share_max > 1;
+}
+
+bool planner_allowed(const struct planner_state *s, int job, int device)
+{
+    uint64_t allowed = s->jobs.items[job].status->job.types_allowed;
+
+    return s->usable.items[device] &&
+           (!allowed || allowed >> s->in->cluster->devices[device].type & 1);
+}
+
+double planner_add_cost(struct planner_state *s, int job, int device, double share)
+{
+    const struct device *dev = &s->in->cluster->devices[device];
+    const int *m = planner_members(s, device);
+    double cost;
+
+    if (m[1] >= 0 || !planner_allowed(s, job, device))
+        return PLANNER_NEVER;
+    if (m[0] >= 0 && (!shares(s, job) || !shares(s, m[0])))
+        return PLANNER_NEVER;
+    cost = planner_cost(s, dev->type, m[0], job, NULL);
+    if (cost >= PLANNER_NEVER / 2)
+        return PLANNER_NEVER;
+    cost -= planner_cost(s, dev->type, m[0], -1, NULL);
+    if (s->node_jobs.items[dev->node] == 0)
+        cost += share * planner_node_cost(s, dev->node);
+    return cost;
+}
+
+double planner_place_cost(struct planner_state *s, int job)
+{
+    int device = s->jobs.items[job].device;
+    const struct device *dev = &s->in->cluster->devices[device];
+    const int *m = planner_members(s, device);
+    int other = m[0] == job ? m[1] : m[0];
+    double cost = planner_cost(s, dev->type, job, other, NULL) -
+                  planner_cost(s, dev->type, other, -1, NULL);
+
+    if (s->node_jobs.items[dev->node] == 1)
+        cost += planner_node_cost(s, dev->node);
+    return cost;
+}

@@ -1,0 +1,146 @@
+/* planner_explore.c - places taken for what they may turn out to be; see steady.h
+ *
+ * A best guess that is never tried is never corrected: the plan settles on what it knows.
+ * So a job that needs a place anyway is placed as if uncertain rates were nearer to what
+ * may be hoped for; the first measurement there tells, and every job of its kind gains.
+ * Moves cost a pause, so they are judged nearly at the best guess.  What trials lose
+ * against the best guess is kept within a share of the cluster's energy (`explore`). */
+#include "loop/optimize/planner_private.h"
+
+#include <math.h>
+
+/* How bold: chosen on the tuning seeds (docs/decisions/optimizer-exploration.md). */
+static const struct planner_view placing = {.alone = 1, .pair = 0.75};
+static const struct planner_view moving = {.alone = 0, .pair = 0.3};
+
+/* A trial that disappoints can be left after so long: what it is expected to lose. */
+#define TRIAL_S 600.0
+/* The cluster is least known at first: so much energy is lent to the budget. */
+#define LENT_S 86400.0
+/* Who falls short for hours to come has little to lose: it tries what has less of a
+ * chance, farther than what is hoped for by so much (in logs: two standard deviations).
+ */
+#define SUFFER_S     3600.0
+#define SUFFER_REACH 1.6
+/* A job is believed to stay where it does well for at most this long. */
+#define STAY_S 7200.0
+/* Differences of less are none. */
+#define DEARER_LEAST 1.0
+
+static bool within_budget(const struct planner_state *s)
+{
+    double energy = s->used_joules + LENT_S * s->watts_now;
+
+    return s->settings.explore > 0 && s->guessed_joules <= s->settings.explore * energy;
+}
+
+struct planner_view planner_view_placing(const struct planner_state *s)
+{
+    return within_budget(s) ? placing : (struct planner_view){0};
+}
+
+struct planner_view planner_view_moving(const struct planner_state *s)
+{
+    return within_budget(s) ? moving : (struct planner_view){0};
+}
+
+void planner_look(struct planner_state *s, struct planner_view view)
+{
+    s->view = view;
+    s->slots = 0; /* what is remembered was seen otherwise */
+    vec_each (struct planner_job, job, &s->jobs)
+        job->slot = -1;
+}
+
+void planner_note_trial(struct planner_state *s, int job, int device, double instead,
+                        double dearer)
+{
+    struct planner_trial trial = {.job = s->jobs.items[job].status->job.id,
+                                  .device = device,
+                                  .at_s = s->in->now_s,
+                                  .instead = instead};
+
+    if (dearer < DEARER_LEAST || dearer > 0.1 * PLANNER_SHORT_WATTS)
+        return;
+    s->guessed_joules += dearer * TRIAL_S;
+    s->learning.trials++;
+    vec_push(&s->trials, trial);
+}
+
+static int job_by_id(const struct planner_state *s, uint64_t id)
+{
+    for (size_t i = 0; i < s->jobs.count; i++)
+        if (s->jobs.items[i].status->job.id == id)
+            return (int)i;
+    return -1;
+}
+
+static void settle(struct planner_state *s, const struct planner_trial *trial, int job)
+{
+    const struct planner_job *j = &s->jobs.items[job];
+    const int *m = planner_members(s, trial->device);
+    int other = m[0] == job ? m[1] : m[0];
+    int type = s->in->cluster->devices[trial->device].type;
+    /* A broken requirement is an event for the guard, not a number of watts. */
+    double most = 2 * s->types[type].top_watts;
+    double cost =
+        planner_cost(s, type, job, other, NULL) - planner_cost(s, type, other, -1, NULL);
+    double better = fmax(-most, fmin(most, trial->instead - cost));
+
+    s->learning.settled++;
+    s->learning.better += better > 0;
+    if (better > 0)
+        s->learning.earned_joules += better * fmin(j->left_s, STAY_S);
+    else
+        s->learning.spent_joules -= better * (s->in->now_s - trial->at_s);
+}
+
+void planner_settle_trials(struct planner_state *s)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->trials.count; i++) {
+        struct planner_trial trial = s->trials.items[i];
+        int job = job_by_id(s, trial.job);
+
+        if (job < 0 || s->jobs.items[job].device != trial.device)
+            continue; /* it left before it could be measured */
+        if (s->jobs.items[job].paced)
+            settle(s, &trial, job);
+        else
+            s->trials.items[kept++] = trial;
+    }
+    s->trials.count = kept;
+}
+
+/* What a job that falls short where it is may hope for elsewhere. */
+static double reach(const struct planner_job *j, const struct kinds_alone *alone)
+{
+    if (j->left_s < SUFFER_S || !(alone->expected > 0))
+        return alone->hope;
+    return alone->expected * pow(alone->hope / alone->expected, SUFFER_REACH);
+}
+
+int planner_hopeful_place(const struct planner_state *s, int job)
+{
+    const struct planner_job *j = &s->jobs.items[job];
+    const struct cluster *c = s->in->cluster;
+    double best = j->keep;
+    int found = -1;
+
+    if (!(s->settings.explore > 0))
+        return -1;
+    for (int d = 0; d < c->device_count; d++) {
+        int type = c->devices[d].type;
+        const struct kinds_alone *alone = kinds_alone_on(s->kinds, j->kind, type);
+
+        if (planner_members(s, d)[0] >= 0 || !planner_allowed(s, job, d) ||
+            type == c->devices[j->device].type || alone->fits < BELIEF_FITS_LEAST)
+            continue;
+        if (reach(j, alone) > best) {
+            best = reach(j, alone);
+            found = d;
+        }
+    }
+    return found;
+}

@@ -1,0 +1,275 @@
+/* planner_improve.c - moves that pay; see steady.h */
+#include "loop/optimize/planner_private.h"
+
+#include <math.h>
+
+/* A move has to earn this many times what it costs: the pause is part of a promise, what
+ * is believed of the new place may be wrong, and the cluster will look different soon.
+ * Services feel a pause more. */
+#define EARN_TRAINING 16.0
+#define EARN_SERVICE  36.0
+/* Nobody knows what the cluster looks like after this long.  With a shorter horizon and a
+ * lower hurdle as many moves went to jobs with less to gain. */
+#define HORIZON_S    14400.0
+#define LEFT_LEAST_S 300.0
+/* Watts of a device that stands still for a move. */
+#define PAUSE_WATTS 250.0
+#define SWAPS_A_JOB 4
+/* Large clusters are improved a part at a time: so many jobs a pass, and for each so many
+ * devices, taken at random. */
+#define JOBS_A_PASS    160
+#define DEVICES_A_LOOK 320
+/* Fewer jobs on a node than this: worth a thought whether they fit elsewhere. */
+#define EVACUATE_MOST 6
+
+/* Joules a move must save. */
+static double hurdle(const struct planner_state *s, const struct planner_job *j)
+{
+    bool service = j->status->job.kind == JOB_INFERENCE;
+    double caution = 1 + 0.25 * j->status->moves;
+
+    return caution * (service ? EARN_SERVICE : EARN_TRAINING) *
+           fmax(s->in->settings->move_s, 1) * PAUSE_WATTS;
+}
+
+static double horizon(const struct planner_job *j)
+{
+    return fmin(j->left_s, HORIZON_S);
+}
+
+/* What a neighbour costs ends when he does: a move away from one, or to another, pays no
+ * longer than that.  Whoever would pay also without him is found when he has gone. */
+static double beside_horizon(const struct planner_state *s, double h, int device,
+                             int besides)
+{
+    const int *m = planner_members(s, device);
+
+    for (int e = 0; e < 2; e++)
+        if (m[e] >= 0 && m[e] != besides)
+            h = fmin(h, s->jobs.items[m[e]].left_s);
+    return h;
+}
+
+static bool may_move(const struct planner_job *j)
+{
+    return j->movable && j->settled && !j->moved && j->device >= 0;
+}
+
+static void move(struct planner_state *s, int job, int device)
+{
+    planner_detach(s, job);
+    planner_attach(s, job, device);
+    s->jobs.items[job].moved = true;
+}
+
+/* The best other place of a job that has just been taken off its device. */
+static int best_place(struct planner_state *s, int job, int not_here, bool only_used,
+                      double *cost)
+{
+    int best = -1, count = s->in->cluster->device_count;
+    int first = count > DEVICES_A_LOOK ? (int)rng_below(&s->rng, (size_t)count) : 0;
+
+    for (int i = 0; i < count && i < DEVICES_A_LOOK; i++) {
+        int d = (first + i) % count;
+        int node = s->in->cluster->devices[d].node;
+        double c;
+
+        if (d == not_here || (only_used && s->node_jobs.items[node] == 0))
+            continue;
+        c = planner_add_cost(s, job, d, 1);
+        if (c < *cost - 1e-3) {
+            *cost = c;
+            best = d;
+        }
+    }
+    return best;
+}
+
+static void relocate(struct planner_state *s, int job, bool mend)
+{
+    struct planner_job *j = &s->jobs.items[job];
+    int from = j->device, to;
+    double now = planner_place_cost(s, job), cost = now, h;
+
+    planner_detach(s, job);
+    to = best_place(s, job, from, false, &cost);
+    planner_attach(s, job, from);
+    if (mend && cost > 0.1 * PLANNER_SHORT_WATTS) {
+        int hopeful = planner_hopeful_place(s, job);
+
+        if (hopeful >= 0) {
+            move(s, job, hopeful);
+            return;
+        }
+    }
+    if (to < 0)
+        return;
+    h = beside_horizon(s, beside_horizon(s, horizon(j), from, job), to, job);
+    if (mend ? now - cost > 0.1 * PLANNER_SHORT_WATTS
+             : (now - cost) * h > hurdle(s, j) && j->left_s > LEFT_LEAST_S)
+        move(s, job, to);
+}
+
+/* Not helped by another cap, nor by a neighbour that has just been moved away? */
+static bool still_short(struct planner_state *s, int job)
+{
+    const struct planner_job *j = &s->jobs.items[job];
+    const int *m = planner_members(s, j->device);
+
+    return planner_cost(s, s->in->cluster->devices[j->device].type, m[0], m[1], NULL) >
+           0.1 * PLANNER_SHORT_WATTS;
+}
+
+/* Help those who do less than they must: whoever shares the device moves if that is
+ * cheaper. */
+void planner_mend(struct planner_state *s)
+{
+    for (int i = 0; i < (int)s->jobs.count; i++) {
+        const struct planner_job *j = &s->jobs.items[i];
+
+        if (!j->suffers || !j->movable || j->moved || j->device < 0)
+            continue;
+        if (still_short(s, i))
+            relocate(s, i, true);
+    }
+}
+
+static void shuffle_running(struct planner_state *s)
+{
+    vec_clear(&s->order);
+    for (int i = 0; i < (int)s->jobs.count; i++)
+        if (may_move(&s->jobs.items[i]))
+            vec_push(&s->order, i);
+    for (size_t i = s->order.count; i > 1; i--) {
+        size_t k = rng_below(&s->rng, i);
+        int swap = s->order.items[i - 1];
+
+        s->order.items[i - 1] = s->order.items[k];
+        s->order.items[k] = swap;
+    }
+    if (s->order.count > JOBS_A_PASS)
+        s->order.count = JOBS_A_PASS;
+}
+
+static double cost_of(struct planner_state *s, int device, int instead, int of)
+{
+    const int *m = planner_members(s, device);
+
+    return planner_cost(s, s->in->cluster->devices[device].type,
+                        m[0] == of ? instead : m[0], m[1] == of ? instead : m[1], NULL);
+}
+
+/* Exchange two jobs that run on different devices. */
+static void try_swap(struct planner_state *s, int a, int b)
+{
+    struct planner_job *x = &s->jobs.items[a], *y = &s->jobs.items[b];
+    int dx = x->device, dy = y->device;
+    double h = fmin(horizon(x), horizon(y)), before, after;
+
+    if (dx == dy || !may_move(x) || !may_move(y) || h < LEFT_LEAST_S)
+        return;
+    if (!planner_allowed(s, a, dy) || !planner_allowed(s, b, dx))
+        return;
+    if ((planner_members(s, dx)[1] >= 0 && !y->status->job.may_share) ||
+        (planner_members(s, dy)[1] >= 0 && !x->status->job.may_share))
+        return;
+    h = beside_horizon(s, beside_horizon(s, h, dx, a), dy, b);
+    before = cost_of(s, dx, a, a) + cost_of(s, dy, b, b);
+    after = cost_of(s, dx, b, a) + cost_of(s, dy, a, b);
+    if ((before - after) * h <= hurdle(s, x) + hurdle(s, y))
+        return;
+    planner_detach(s, a);
+    planner_detach(s, b);
+    planner_attach(s, a, dy);
+    planner_attach(s, b, dx);
+    x->moved = y->moved = true;
+}
+
+static void try_swaps(struct planner_state *s)
+{
+    size_t count = s->order.count;
+
+    for (size_t i = 0; i < SWAPS_A_JOB * count && count > 1; i++)
+        try_swap(s, s->order.items[rng_below(&s->rng, count)],
+                 s->order.items[rng_below(&s->rng, count)]);
+}
+
+/* The jobs of a node; 0 when it cannot be emptied. */
+static int jobs_of_node(struct planner_state *s, int node, int *jobs)
+{
+    const struct node *n = &s->in->cluster->nodes[node];
+    int count = 0;
+
+    if (n->state != NODE_AWAKE || s->node_jobs.items[node] > EVACUATE_MOST)
+        return 0;
+    for (int d = n->first_device; d < n->first_device + n->device_count; d++)
+        for (int e = 0; e < 2; e++) {
+            int job = planner_members(s, d)[e];
+
+            if (job < 0)
+                continue;
+            if (!may_move(&s->jobs.items[job]) ||
+                s->jobs.items[job].left_s < LEFT_LEAST_S)
+                return 0;
+            jobs[count++] = job;
+        }
+    return count;
+}
+
+static double node_now(struct planner_state *s, int node)
+{
+    const struct node *n = &s->in->cluster->nodes[node];
+    double cost = planner_node_cost(s, node);
+
+    for (int d = n->first_device; d < n->first_device + n->device_count; d++)
+        cost += cost_of(s, d, -1, -2);
+    return cost;
+}
+
+/* Send all jobs of a node elsewhere, so that it can sleep. */
+static void evacuate(struct planner_state *s, int node)
+{
+    int jobs[EVACUATE_MOST], from[EVACUATE_MOST], to[EVACUATE_MOST];
+    int count = jobs_of_node(s, node, jobs), done = 0;
+    double before, after = 0, hurdles = 0, h = HORIZON_S / 2;
+
+    if (count < 2)
+        return; /* one alone is relocate()'s */
+    before = node_now(s, node);
+    for (int i = 0; i < count; i++) {
+        from[i] = s->jobs.items[jobs[i]].device;
+        hurdles += hurdle(s, &s->jobs.items[jobs[i]]);
+        h = fmin(h, s->jobs.items[jobs[i]].left_s);
+        planner_detach(s, jobs[i]);
+    }
+    for (; done < count; done++) {
+        double cost = PLANNER_SHORT_WATTS;
+
+        to[done] = best_place(s, jobs[done], from[done], true, &cost);
+        if (to[done] < 0)
+            break;
+        planner_attach(s, jobs[done], to[done]);
+        after += cost;
+    }
+    bool pays = done == count && (before - after) * h > hurdles;
+
+    for (int i = 0; i < done && !pays; i++)
+        planner_detach(s, jobs[i]);
+    for (int i = 0; i < count; i++) {
+        if (!pays)
+            planner_attach(s, jobs[i], from[i]);
+        else
+            s->jobs.items[jobs[i]].moved = true;
+    }
+}
+
+void planner_improve(struct planner_state *s)
+{
+    shuffle_running(s);
+    for (size_t i = 0; i < s->order.count; i++)
+        if (may_move(&s->jobs.items[s->order.items[i]]))
+            relocate(s, s->order.items[i], false);
+    try_swaps(s);
+    for (int n = 0; n < s->in->cluster->node_count && s->in->settings->sleep; n++)
+        evacuate(s, n);
+}

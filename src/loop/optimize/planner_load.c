@@ -1,0 +1,211 @@
+/* planner_load.c - the state of a round; see steady.h */
+#include "loop/optimize/planner_private.h"
+
+#include "loop/requirement.h"
+#include "loop/recent_rate.h"
+
+#include <limits.h>
+#include <math.h>
+
+/* A job is left alone until it was measured where it is beside whoever is there: what a
+ * move is worth is not known before.  Not shorter than this, nor for ever. */
+#define SETTLE_S      600.0
+#define SETTLE_MOST_S 1800.0
+/* A long queue is looked at from its head: so many at a time. */
+#define WAITING_MOST 64
+/* Where a service is already, the demand of the moment counts, and a little more. */
+#define SERVICE_KEEP 1.03
+/* One window is noise: a job is moved for falling short after two, or by so much. */
+#define SHORT_WINDOWS 2
+#define SHORT_CLEARLY 0.95
+/* Of jobs that do not tell how long they run, so much longer is expected. */
+#define LEFT_UNKNOWN_S 7200.0
+#define CAP_STEP       0.15
+
+static void load_type(struct planner_type *type, const struct gpu_sheet *gpu, bool caps)
+{
+    *type = (struct planner_type){
+        .caps = 1, .idle_watts = gpu->idle_watts, .top_watts = gpu->tdp_watts};
+    for (int c = 1; c < PLANNER_CAPS; c++) {
+        double cap = gpu->tdp_watts * (1 - CAP_STEP * c);
+
+        if (!caps || gpu->cap_min_watts <= 0 || cap < gpu->cap_min_watts)
+            continue;
+        type->cap_watts[type->caps] = cap;
+        for (int i = 0; i <= PLANNER_STEPS; i++) {
+            double watts =
+                gpu->idle_watts + i * (gpu->tdp_watts - gpu->idle_watts) / PLANNER_STEPS;
+
+            type->capped[type->caps][i] =
+                power_under_cap(gpu, power_busy(gpu, watts), cap);
+        }
+        type->caps++;
+    }
+}
+
+static void load_types(struct planner_state *s)
+{
+    if (s->typed && s->typed_caps == s->settings.caps)
+        return;
+    for (int t = 0; t < s->in->cluster->type_count; t++)
+        load_type(&s->types[t], &s->in->cluster->types[t], s->settings.caps);
+    s->typed = true;
+    s->typed_caps = s->settings.caps;
+}
+
+struct power_capped planner_under_cap(const struct planner_type *type, int cap,
+                                      double watts)
+{
+    double at = (watts - type->idle_watts) / (type->top_watts - type->idle_watts);
+    double x = fmax(0, fmin(1, at)) * PLANNER_STEPS;
+    int i = (int)fmin(x, PLANNER_STEPS - 1);
+    const struct power_capped *a = &type->capped[cap][i];
+
+    if (cap == 0)
+        return (struct power_capped){.watts = watts, .speed = 1};
+    return (struct power_capped){
+        .watts = fmin(watts, a->watts + (x - i) * (a[1].watts - a->watts)),
+        .speed = a->speed + (x - i) * (a[1].speed - a->speed)};
+}
+
+static void load_devices(struct planner_state *s)
+{
+    const struct cluster *c = s->in->cluster;
+
+    vec_clear(&s->members);
+    vec_clear(&s->usable);
+    vec_clear(&s->node_jobs);
+    for (int d = 0; d < c->device_count; d++) {
+        vec_push(&s->members, -1);
+        vec_push(&s->members, -1);
+        vec_push(&s->usable, cluster_device_usable(c, d));
+    }
+    for (int n = 0; n < c->node_count; n++)
+        vec_push(&s->node_jobs, 0);
+}
+
+static double unit_of(const struct planner_state *s, int kind, uint64_t allowed)
+{
+    double unit = 0;
+
+    for (int t = 0; t < s->in->cluster->type_count; t++)
+        if (!allowed || allowed >> t & 1)
+            unit = fmax(unit, kinds_alone_on(s->kinds, kind, t)->expected);
+    return unit;
+}
+
+static double time_left(const struct job_status *status, double unit, double now_s)
+{
+    const struct job *job = &status->job;
+
+    if (job->kind == JOB_TRAINING && job->total_steps > 0)
+        return fmax(0, job->total_steps - status->steps_done) / fmax(0.5 * unit, 1e-9);
+    if (job->kind == JOB_INFERENCE && job->duration_s > 0 && !isnan(status->started_s))
+        return fmax(0, status->started_s + job->duration_s - now_s);
+    return LEFT_UNKNOWN_S;
+}
+
+/* More may sit on a device than this planner ever seats: they stay. */
+static bool crowded(const struct planner_state *s, const struct job_status *status)
+{
+    return status->device_count > 0 &&
+           s->in->cluster->devices[status->devices[0]].job_count > 2;
+}
+
+static void load_job(struct planner_state *s, size_t i, size_t seat)
+{
+    const struct job_status *status = s->in->jobs[i];
+    double need = requirement_rate_now(status, s->in->now_s);
+    bool service = status->job.kind == JOB_INFERENCE;
+    struct planner_job job = {.status = status,
+                              .seat = seat,
+                              .slot = -1,
+                              .kind = kinds_of(s->kinds, i),
+                              .device = -1};
+
+    job.unit = unit_of(s, job.kind, status->job.types_allowed);
+    job.need = need;
+    job.keep = requirement_rate_kept(status, s->in->now_s);
+    if (service)
+        job.keep = fmin(need, SERVICE_KEEP * job.keep);
+    job.paced = status->state == JOB_RUNNING && recent_rate_known(status, s->in->cluster);
+    job.left_s = time_left(status, job.unit, s->in->now_s);
+    job.movable = s->in->settings->moves && status->job.may_move &&
+                  status->state == JOB_RUNNING && status->job.devices == 1 &&
+                  !crowded(s, status);
+    job.settled =
+        s->in->now_s - status->placed_s >= (job.paced ? SETTLE_S : SETTLE_MOST_S);
+    job.suffers = job.paced && status->pace.rate < job.keep &&
+                  (status->pace.windows >= SHORT_WINDOWS ||
+                   status->pace.rate < SHORT_CLEARLY * job.keep);
+    vec_push(&s->jobs, job);
+}
+
+void planner_attach(struct planner_state *s, int job, int device)
+{
+    int *m = planner_members(s, device);
+
+    m[m[0] >= 0] = job;
+    s->jobs.items[job].device = device;
+    s->node_jobs.items[s->in->cluster->devices[device].node]++;
+}
+
+void planner_detach(struct planner_state *s, int job)
+{
+    int device = s->jobs.items[job].device;
+    int *m = planner_members(s, device);
+
+    if (m[0] == job)
+        m[0] = m[1];
+    m[1] = -1;
+    s->jobs.items[job].device = -1;
+    s->node_jobs.items[s->in->cluster->devices[device].node]--;
+}
+
+/* Who runs, and the head of the queue: first by priority, then by admission. */
+static void choose_shown(struct planner_state *s, const struct optimize_input *in)
+{
+    int top = INT_MIN, left = WAITING_MOST;
+
+    vec_clear(&s->shown_jobs);
+    vec_clear(&s->seats);
+    for (size_t i = 0; i < in->job_count; i++) {
+        if (in->jobs[i]->state == JOB_WAITING)
+            top = in->jobs[i]->job.priority > top ? in->jobs[i]->job.priority : top;
+    }
+    for (int pass = 0; pass < 2; pass++) /* the most urgent before the others */
+        for (size_t i = 0; i < in->job_count; i++) {
+            bool waits = in->jobs[i]->state == JOB_WAITING;
+            bool urgent = waits && in->jobs[i]->job.priority == top;
+
+            if ((waits ? urgent != (pass == 0) : pass > 0) || (waits && left-- <= 0))
+                continue;
+            vec_push(&s->shown_jobs, in->jobs[i]);
+            vec_push(&s->seats, i);
+        }
+    s->shown = *in;
+    s->shown.jobs = s->shown_jobs.items;
+    s->shown.job_count = s->shown_jobs.count;
+    s->shown.settings = &s->settings;
+}
+
+void planner_load(struct planner_state *s, const struct optimize_input *in)
+{
+    choose_shown(s, in);
+    s->in = in = &s->shown;
+    kinds_load(s->kinds, in);
+    load_types(s);
+    load_devices(s);
+    vec_clear(&s->jobs);
+    vec_clear(&s->gangs);
+    vec_clear(&s->started);
+    for (size_t i = 0; i < in->job_count; i++)
+        load_job(s, i, s->seats.items[i]);
+    for (size_t i = 0; i < in->job_count; i++)
+        for (int k = in->jobs[i]->device_count - 1; k >= 0; k--)
+            planner_attach(s, (int)i, in->jobs[i]->devices[k]);
+    s->slots = 0;
+    s->view = (struct planner_view){0};
+    vec_reserve(&s->memo,
+                (size_t)in->cluster->type_count * PLANNER_MEMO * (size_t)PLANNER_MEMO);
+}

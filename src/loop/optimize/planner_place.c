@@ -1,0 +1,267 @@
+/* planner_place.c - seats for those who wait; see steady.h */
+#include "loop/optimize/planner_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The first job on a node is charged this part of it: others will join. */
+#define FIRST_SHARE 0.5
+/* Among equals the node that is awake. */
+#define ASLEEP_WATTS 1.0
+/* From this part of the grace time on, any place is better than none. */
+#define GRACE_USED 0.8
+/* A full cluster with a long queue: after so many jobs that found no place the others
+ * keep theirs in the queue until the next round. */
+#define WAITING_TRIES 24
+
+struct seats {
+    int devices[LOOP_MAX_GANG];
+    double cost;
+};
+
+/* All empty devices of a type on nodes in the same state are alike. */
+static int alike_of(const struct planner_state *s, int device)
+{
+    const struct device *dev = &s->in->cluster->devices[device];
+    enum node_state state = s->in->cluster->nodes[dev->node].state;
+    int mode = s->node_jobs.items[dev->node] > 0 ? 0 : state == NODE_AWAKE ? 1 : 2;
+
+    return dev->type * 3 + mode;
+}
+
+static bool find_single(struct planner_state *s, int job, struct seats *best)
+{
+    bool seen[3 * CLUSTER_MAX_TYPES] = {false};
+
+    best->cost = PLANNER_NEVER / 2;
+    for (int d = 0; d < s->in->cluster->device_count; d++) {
+        double cost;
+
+        if (planner_members(s, d)[0] < 0 && s->usable.items[d]) {
+            if (seen[alike_of(s, d)])
+                continue;
+            seen[alike_of(s, d)] = true;
+        }
+        cost = planner_add_cost(s, job, d, FIRST_SHARE);
+        if (s->in->cluster->nodes[s->in->cluster->devices[d].node].state == NODE_ASLEEP)
+            cost += ASLEEP_WATTS;
+        if (cost < best->cost) {
+            best->cost = cost;
+            best->devices[0] = d;
+        }
+    }
+    return best->cost < PLANNER_NEVER / 2;
+}
+
+static bool free_of_type(const struct planner_state *s, int device, int type)
+{
+    return s->in->cluster->devices[device].type == type && s->usable.items[device] &&
+           planner_members(s, device)[0] < 0;
+}
+
+static int free_on_node(const struct planner_state *s, int node, int type)
+{
+    const struct node *n = &s->in->cluster->nodes[node];
+    int count = 0;
+
+    for (int d = n->first_device; d < n->first_device + n->device_count; d++)
+        count += free_of_type(s, d, type);
+    return count;
+}
+
+/* The node to take devices from next: one that has all, the tightest such; else the one
+ * with most.  Nodes in use before empty ones. */
+static int next_node(const struct planner_state *s, int type, int wanted,
+                     const bool *used)
+{
+    int best = -1;
+    double best_score = INFINITY;
+
+    for (int n = 0; n < s->in->cluster->node_count; n++) {
+        int free = used[n] ? 0 : free_on_node(s, n, type);
+        double score = free >= wanted ? free - wanted : 1000 - free;
+
+        if (s->node_jobs.items[n] == 0)
+            score += 0.5;
+        if (free > 0 && score < best_score) {
+            best = n;
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+/* What it costs a gang to span nodes: progress, and maybe its requirement. */
+static double spread_cost(const struct planner_state *s, const struct planner_job *j,
+                          int type)
+{
+    double spread = kinds_spread(s->kinds, j->kind);
+    double rate = kinds_alone_on(s->kinds, j->kind, type)->rate;
+    double cost = (1 - spread) * j->worth;
+
+    if (rate >= j->need && spread * rate < j->need)
+        cost += PLANNER_SHORT_WATTS * (0.2 + 1 - spread * rate / j->need);
+    return cost;
+}
+
+/* The devices of a gang on one type, on as few nodes as may be. */
+static bool gang_on_type(struct planner_state *s, int job, int type, bool *used,
+                         struct seats *out)
+{
+    const struct cluster *c = s->in->cluster;
+    const struct planner_job *j = &s->jobs.items[job];
+    int wanted = j->status->job.devices, got = 0, nodes = 0;
+    double cost = planner_cost(s, type, job, -1, NULL);
+
+    if (cost >= PLANNER_NEVER / 2)
+        return false;
+    out->cost = 0;
+    memset(used, 0, (size_t)c->node_count * sizeof(*used));
+    while (got < wanted) {
+        int n = next_node(s, type, wanted - got, used);
+
+        if (n < 0)
+            return false;
+        used[n] = true;
+        nodes++;
+        if (s->node_jobs.items[n] == 0)
+            out->cost += FIRST_SHARE * planner_node_cost(s, n);
+        for (int d = c->nodes[n].first_device;
+             d < c->nodes[n].first_device + c->nodes[n].device_count && got < wanted; d++)
+            if (free_of_type(s, d, type))
+                out->devices[got++] = d;
+    }
+    /* Its worth counts once, its power on each device. */
+    out->cost += cost + (wanted - 1) * (kinds_alone_on(s->kinds, j->kind, type)->watts -
+                                        s->types[type].idle_watts);
+    if (nodes > 1)
+        out->cost += spread_cost(s, j, type);
+    return true;
+}
+
+static bool find_gang(struct planner_state *s, int job, struct seats *best)
+{
+    best->cost = planner_find_gang(s, job, best->devices);
+    return best->cost < PLANNER_NEVER / 2;
+}
+
+double planner_find_gang(struct planner_state *s, int job, int *devices)
+{
+    uint64_t allowed = s->jobs.items[job].status->job.types_allowed;
+    bool *used = mem_array(bool, (size_t)s->in->cluster->node_count);
+    struct seats found = {.cost = 0};
+    double best = PLANNER_NEVER;
+
+    for (int t = 0; t < s->in->cluster->type_count; t++)
+        if ((!allowed || allowed >> t & 1) && gang_on_type(s, job, t, used, &found) &&
+            found.cost < best) {
+            best = found.cost;
+            memcpy(devices, found.devices, sizeof(found.devices));
+        }
+    free(used);
+    return best;
+}
+
+/* Could it keep its requirement anywhere it may run if the cluster were empty? */
+static bool possible(const struct planner_state *s, int job)
+{
+    const struct planner_job *j = &s->jobs.items[job];
+    uint64_t allowed = j->status->job.types_allowed;
+
+    for (int t = 0; t < s->in->cluster->type_count; t++)
+        if ((!allowed || allowed >> t & 1) &&
+            kinds_alone_on(s->kinds, j->kind, t)->rate >= j->need)
+            return true;
+    return false;
+}
+
+/* Was the place taken for what it may turn out to be?  Then what the best guess would
+ * have taken, and how much less it was believed to cost, is remembered. */
+static void note_if_trial(struct planner_state *s, int job, int device)
+{
+    struct planner_view bold = s->view;
+    struct seats guess;
+    double taken;
+
+    if (bold.alone <= 0 && bold.pair <= 0)
+        return;
+    planner_look(s, (struct planner_view){0});
+    taken = planner_add_cost(s, job, device, FIRST_SHARE);
+    if (find_single(s, job, &guess) && guess.devices[0] != device) {
+        double node = taken - planner_add_cost(s, job, device, 0);
+
+        planner_note_trial(s, job, device, guess.cost - node, taken - guess.cost);
+    }
+    planner_look(s, bold);
+}
+
+/* Is there a type whose memory suffices for it alone? */
+static bool fits_anywhere(const struct planner_state *s, int job)
+{
+    const struct planner_job *j = &s->jobs.items[job];
+    uint64_t allowed = j->status->job.types_allowed;
+
+    for (int t = 0; t < s->in->cluster->type_count; t++)
+        if ((!allowed || allowed >> t & 1) &&
+            kinds_alone_on(s->kinds, j->kind, t)->fits >= BELIEF_FITS_LEAST)
+            return true;
+    return false;
+}
+
+static bool place(struct planner_state *s, struct plan *plan, int job)
+{
+    const struct job_status *status = s->jobs.items[job].status;
+    double waited_s = s->in->now_s - status->job.submitted_s;
+    struct seats seats = {.cost = 0};
+
+    if (!(status->job.devices > 1 ? find_gang : find_single)(s, job, &seats)) {
+        if (!fits_anywhere(s, job))
+            plan->seats[s->jobs.items[job].seat].reason = UNPLACED_MEMORY;
+        return false;
+    }
+    /* Every place left breaks a promise.  Waiting is free up to the grace time if a
+     * better place can come free; after that any progress is better than none. */
+    if (seats.cost > 0.1 * PLANNER_SHORT_WATTS &&
+        waited_s < GRACE_USED * s->in->settings->grace_s && possible(s, job)) {
+        plan->seats[s->jobs.items[job].seat].reason = UNPLACED_RATE;
+        return false;
+    }
+    if (status->job.devices == 1)
+        note_if_trial(s, job, seats.devices[0]);
+    for (int k = status->job.devices - 1; k >= 0; k--)
+        planner_attach(s, job, seats.devices[k]);
+    plan_seat(plan, s->jobs.items[job].seat, seats.devices, status->job.devices);
+    vec_push(&s->started, job);
+    return true;
+}
+
+/* Larger priorities first, else in order of admission. */
+static void sort_waiting(struct planner_state *s)
+{
+    vec_clear(&s->order);
+    for (int i = 0; i < (int)s->jobs.count; i++) {
+        size_t at = s->order.count;
+
+        if (s->jobs.items[i].status->state != JOB_WAITING)
+            continue;
+        vec_push(&s->order, i);
+        for (; at > 0 && s->jobs.items[s->order.items[at - 1]].status->job.priority <
+                             s->jobs.items[i].status->job.priority;
+             at--)
+            s->order.items[at] = s->order.items[at - 1];
+        s->order.items[at] = i;
+    }
+}
+
+void planner_place_waiting(struct planner_state *s, struct plan *plan)
+{
+    int tries = WAITING_TRIES;
+
+    sort_waiting(s);
+    if (s->order.count > 0)
+        planner_look(s, s->settings.moves ? planner_view_placing(s)
+                                          : (struct planner_view){0});
+    for (size_t i = 0; i < s->order.count && tries > 0; i++)
+        tries -= !place(s, plan, s->order.items[i]);
+}

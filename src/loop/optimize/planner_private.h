@@ -1,0 +1,181 @@
+/* planner_private.h - a running placement improved step by step; shared by planner_*.c
+ *
+ * Every round starts from who runs where.  Who waits is seated where it adds the least
+ * cost; who falls short is helped; then single jobs are moved, exchanged and nodes
+ * emptied where that earns a multiple of what the moves cost.  The cost is the one of the
+ * global optimizer (problem.h): watts of devices and nodes, less the worth of progress,
+ * plus a prohibitive one for requirements that are not believed to hold.
+ *
+ * Why not the best plan from scratch each round: estimates jitter, jobs come and go, and
+ * a plan that is one percent better today moves half the cluster (docs/decisions/
+ * optimizer-steady.md). */
+#ifndef CORGI_LOOP_OPTIMIZE_PLANNER_PRIVATE_H
+#define CORGI_LOOP_OPTIMIZE_PLANNER_PRIVATE_H
+
+#include "base/rng.h"
+#include "base/vec.h"
+#include "loop/belief.h"
+#include "loop/cluster.h"
+#include "loop/optimize/kinds.h"
+#include "loop/optimize/plan.h"
+#include "world/power.h"
+
+#define PLANNER_CAPS  4  /* power limits of a type, none included */
+#define PLANNER_STEPS 64 /* of the table of what a limit does */
+/* Jobs whose costs two by two are kept through a round. */
+#define PLANNER_MEMO 320
+/* The cost of a requirement that does not hold, and of one missed altogether. */
+#define PLANNER_SHORT_WATTS 1e5
+#define PLANNER_NEVER       1e12 /* the cost of what cannot be */
+
+/* A job of the round's input. */
+struct planner_job {
+    const struct job_status *status;
+    size_t seat; /* in the plan: only the head of the queue is looked at */
+    int slot;    /* in the memo; -1: none yet */
+    int kind;
+    int device;    /* its first; -1: waits */
+    double need;   /* rate it must have where it is new */
+    double keep;   /* rate below which it is helped where it is */
+    double unit;   /* best rate alone anywhere: what its progress is measured by */
+    double worth;  /* watts a unit of progress is worth; 0 for services */
+    double left_s; /* it is expected to run on for */
+    bool movable;  /* may be moved at all */
+    bool settled;  /* has been where it is long enough to be moved for less cost */
+    bool paced;    /* measured where it is beside whoever is there */
+    bool suffers;  /* and found to do less than it must */
+    bool moved;    /* in this round */
+    bool stopped;  /* in this round: back to the queue, to keep the power limit */
+};
+
+/* The new devices of a gang that is moved in this round. */
+struct planner_gang {
+    int job;
+    int devices[LOOP_MAX_GANG];
+};
+
+struct planner_type {
+    int caps;
+    double cap_watts[PLANNER_CAPS]; /* the first is 0: none */
+    double idle_watts;
+    double top_watts;
+    /* Draw and speed under each limit by the draw without, from idle to top. */
+    struct power_capped capped[PLANNER_CAPS][PLANNER_STEPS + 1];
+};
+
+/* How far above the best guess of a rate a place is judged: 0 at the guess, 1 at what is
+ * hoped for. */
+struct planner_view {
+    double alone, pair;
+};
+
+/* A place taken for what it may turn out to be, until it is measured. */
+struct planner_trial {
+    uint64_t job;
+    int device;
+    double at_s;
+    double instead; /* what the place of the best guess was believed to cost, watts */
+};
+
+struct planner_state {
+    const struct optimize_input *in; /* of running jobs and the head of the queue */
+    struct optimize_input shown;
+    struct optimize_settings settings;
+    vec_of(const struct job_status *) shown_jobs;
+    vec_of(size_t) seats; /* (shown) where the plan has each */
+    bool typed;           /* the types have been loaded, */
+    bool typed_caps;      /* with power limits */
+    struct kinds *kinds;
+    struct rng rng;
+    struct planner_type types[CLUSTER_MAX_TYPES];
+    vec_of(struct planner_job) jobs;
+    vec_of(int) members; /* (devices, 2) jobs; -1: nobody */
+    vec_of(bool) usable; /* (devices) may get a job */
+    vec_of(int) node_jobs;
+    vec_of(float) memo; /* (types, slots, slots) cost of two, or of one with itself */
+    int slots;          /* taken so far */
+    double price;       /* of progress, watts a unit; see planner_price.c */
+    double priced_s;    /* when it was last looked at */
+    double improved_s;  /* when moves for the sake of cost were last looked for */
+    struct planner_view view;
+    vec_of(struct planner_trial) trials;
+    struct plan_learning learning;
+    double watts_now;      /* of nodes with jobs */
+    double used_joules;    /* since the first round */
+    double guessed_joules; /* expected to be lost by trials so far */
+    vec_of(int) order;
+    vec_of(struct planner_gang) gangs; /* moved in this round */
+    vec_of(int) started;               /* jobs that got a seat in this round */
+};
+
+static inline int *planner_members(const struct planner_state *s, int device)
+{
+    return &s->members.items[2 * (long)device];
+}
+
+/* planner_load.c: the round's jobs, devices and prices. */
+void planner_load(struct planner_state *s, const struct optimize_input *in);
+void planner_attach(struct planner_state *s, int job, int device);
+void planner_detach(struct planner_state *s,
+                    int job); /* from its device; not for gangs */
+
+/* What a power limit, by its index, makes of this draw. */
+struct power_capped planner_under_cap(const struct planner_type *type, int cap,
+                                      double watts);
+
+/* planner_cost.c: watts of a device of this type with these jobs (-1: nobody) above idle;
+ * *cap, unless NULL, is the limit it is the least with. */
+double planner_cost(struct planner_state *s, int type, int a, int b, double *cap);
+/* Watts it draws under this limit (0: none), idle included, as far as is believed, and
+ * whether all its requirements hold. */
+struct planner_draw {
+    double watts;
+    bool kept;
+};
+struct planner_draw planner_draw(struct planner_state *s, int type, int a, int b,
+                                 double cap_watts);
+/* Watts the node costs for being awake with jobs. */
+double planner_node_cost(const struct planner_state *s, int node);
+/* May the job have this device at all? */
+bool planner_allowed(const struct planner_state *s, int job, int device);
+/* What it adds to seat the job there; share: of the node's cost, if it is the first. */
+double planner_add_cost(struct planner_state *s, int job, int device, double share);
+/* What its place costs now, the node included when it is alone there. */
+double planner_place_cost(struct planner_state *s, int job);
+
+/* planner_price.c: what the cluster draws, and what progress is worth. */
+void planner_set_price(struct planner_state *s);
+
+/* planner_explore.c: places are judged by this view from now on. */
+void planner_look(struct planner_state *s, struct planner_view view);
+struct planner_view planner_view_placing(const struct planner_state *s);
+struct planner_view planner_view_moving(const struct planner_state *s);
+/* The job has been given this device, at best guess dearer than another. */
+void planner_note_trial(struct planner_state *s, int job, int device, double instead,
+                        double dearer);
+/* Compare what trials were measured to cost; after loading. */
+void planner_settle_trials(struct planner_state *s);
+/* An empty device of the type with the best chance to keep the requirement of a job that
+ * no place is believed to keep; -1: none. */
+int planner_hopeful_place(const struct planner_state *s, int job);
+
+/* planner_place.c: seats for who waits. */
+void planner_place_waiting(struct planner_state *s, struct plan *plan);
+/* The cheapest free devices for all of a gang: their cost; PLANNER_NEVER: there are none.
+ */
+double planner_find_gang(struct planner_state *s, int job, int *devices);
+
+/* planner_gangs.c: gangs that fall short go elsewhere. */
+void planner_mend_gangs(struct planner_state *s);
+/* Where a gang goes in this round; NULL: it stays. */
+const int *planner_gang_goes(const struct planner_state *s, int job);
+
+/* planner_limit.c: the limit on the power of the whole cluster.  Of a plan whose seats
+ * and caps are written: lowers caps, takes back starts, stops jobs. */
+void planner_keep_limit(struct planner_state *s, struct plan *plan);
+
+/* planner_improve.c: moves that pay. */
+void planner_mend(struct planner_state *s);
+void planner_improve(struct planner_state *s);
+
+#endif

@@ -1,0 +1,18 @@
+/* recent_rate.h - what a job has lately done where it is
+ *
+ * Models answer for combinations in general and smooth over much; whether a promise is
+ * broken right now is told by the last windows of the job itself. */
+#ifndef CORGI_LOOP_RECENT_RATE_H
+#define CORGI_LOOP_RECENT_RATE_H
+
+#include "loop/types.h"
+
+/* Take a window in.  One after a change of company or cap starts anew. */
+void recent_rate_note(struct job_status *status, const struct cluster *cluster,
+                      const struct measurement *m);
+
+/* Has the job been measured on its device beside whoever is there now?  Under which cap
+ * is in pace.cap_watts. */
+bool recent_rate_known(const struct job_status *status, const struct cluster *cluster);
+
+#endif

@@ -1,0 +1,22 @@
+/* requirement.h - what a requirement means at a moment */
+#ifndef CORGI_LOOP_REQUIREMENT_H
+#define CORGI_LOOP_REQUIREMENT_H
+
+#include "loop/types.h"
+
+/* The rate the job must have now: 0 for best effort, the demand of a service, what is
+ * left of the steps over what is left of the time for a deadline.  A deadline that has
+ * passed asks for nothing more: it is broken already. */
+double requirement_rate_now(const struct job_status *status, double now_s);
+
+/* The rate below which a promise is broken right now: without the headroom that a new
+ * place must have for a service's demand to grow. */
+double requirement_rate_kept(const struct job_status *status, double now_s);
+
+/* Requests/s a service is asked for now, as far as is known; 0 for whoever works all the
+ * time. */
+double requirement_demand(const struct job_status *status);
+
+const char *requirement_kind_name(enum need_kind kind);
+
+#endif

@@ -1,0 +1,333 @@
+/* daemon_metrics.c - see daemon_metrics.h */
+#include "service/daemon_metrics.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "loop/cluster.h"
+#include "loop/requirement.h"
+#include "loop/place/place.h"
+#include "service/promise_guard.h"
+#include "service/views.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct daemon_metrics {
+    struct service *service;
+    struct metric *jobs, *ended, *rate_ratio, *joules, *watts, *device_joules, *busy;
+    struct metric *nodes, *submissions, *submission_s, *requests, *request_s;
+    struct metric *rounds, *decision_s, *actions, *stale, *adapted;
+    struct metric *error, *covered, *observations, *error_recent, *coverage_recent;
+    struct metric *guard, *broken, *promised_s, *kept_s;
+    struct metric *commit_s, *store_rows, *store_bytes, *store_failing, *store_waiting;
+    struct metric *turn_s, *work_s;
+    struct metric *streams, *stream_bytes, *connections, *rate_limited;
+    double slow_said_s;  /* on the wall's clock */
+    uint64_t slow_turns; /* since then */
+};
+
+static const double seconds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+                                 0.1,   0.25,   0.5,   1,    2.5,   10};
+static const double pieces[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05};
+static const double errors[] = {0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2};
+
+/* A turn that works for longer is worth a line, but not more than one in a while. */
+#define SLOW_S      0.01
+#define SLOW_GAP_S  10.0
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+static void make_cluster(struct daemon_metrics *f, struct metrics *m)
+{
+    f->jobs = metrics_gauge(m, "corgi_jobs", "Jobs by state.", "state");
+    f->ended = metrics_counter(m, "corgi_jobs_ended_total",
+                               "Jobs ended since the daemon began.", "state");
+    f->rate_ratio =
+        metrics_gauge(m, "corgi_job_rate_ratio",
+                      "Measured over required rate of running jobs.", "job user");
+    f->joules =
+        metrics_counter(m, "corgi_energy_joules_total",
+                        "Energy of the whole cluster, hosts and idle included.", NULL);
+    f->watts = metrics_gauge(m, "corgi_device_power_watts", "Draw of devices.",
+                             "device node type");
+    f->device_joules =
+        metrics_counter(m, "corgi_device_energy_joules_total",
+                        "Energy of devices since the daemon began.", "device node type");
+    f->busy =
+        metrics_gauge(m, "corgi_device_jobs", "Jobs on devices.", "device node type");
+    f->nodes = metrics_gauge(m, "corgi_nodes", "Nodes by state.", "state");
+}
+
+static void make_loop(struct daemon_metrics *f, struct metrics *m)
+{
+    f->rounds = metrics_counter(m, "corgi_rounds_total", "Rounds of planning.", NULL);
+    f->decision_s =
+        metrics_histogram(m, "corgi_decision_duration_seconds", "Time to make a plan.",
+                          NULL, seconds, COUNT(seconds));
+    f->actions =
+        metrics_counter(m, "corgi_actions_total", "Actions decided on.", "action");
+    f->stale = metrics_counter(m, "corgi_plans_stale_total",
+                               "Plans dropped because the state had moved on.", NULL);
+    f->adapted = metrics_counter(m, "corgi_model_adaptations_total",
+                                 "Times the model was adapted.", NULL);
+    f->error = metrics_histogram(m, "corgi_prediction_error_ratio",
+                                 "Error of predicted rates, |log(measured/predicted)|.",
+                                 "source", errors, COUNT(errors));
+    f->covered = metrics_counter(m, "corgi_predictions_covered_total",
+                                 "Measured rates inside the 90 % interval.", "source");
+    f->observations = metrics_counter(m, "corgi_observations_total",
+                                      "Measurements the model learned from.", NULL);
+    f->error_recent = metrics_gauge(m, "corgi_prediction_error_recent_ratio",
+                                    "Running mean of the error of predictions.", NULL);
+    f->coverage_recent =
+        metrics_gauge(m, "corgi_prediction_coverage_ratio",
+                      "Running share of measurements inside the interval.", NULL);
+    f->guard = metrics_counter(m, "corgi_guard_actions_total", "Acts on broken promises.",
+                               "action");
+    f->broken = metrics_gauge(m, "corgi_promises_broken",
+                              "Running jobs below what was promised.", NULL);
+    f->promised_s = metrics_counter(m, "corgi_promised_seconds_total",
+                                    "Job time under a promise.", NULL);
+    f->kept_s = metrics_counter(m, "corgi_promise_kept_seconds_total",
+                                "Job time with the promise kept.", NULL);
+}
+
+static void make_daemon(struct daemon_metrics *f, struct metrics *m)
+{
+    f->submissions = metrics_counter(m, "corgi_submissions_total",
+                                     "Submissions by answer.", "verdict");
+    f->submission_s = metrics_histogram(m, "corgi_submission_duration_seconds",
+                                        "From the request to the answer, stored.", NULL,
+                                        seconds, COUNT(seconds));
+    f->requests = metrics_counter(m, "corgi_http_requests_total", "Requests answered.",
+                                  "operation code");
+    f->request_s =
+        metrics_histogram(m, "corgi_http_request_duration_seconds",
+                          "Time to answer requests.", "method", seconds, COUNT(seconds));
+    f->commit_s =
+        metrics_counter(m, "corgi_store_commits_total", "Durable commits.", NULL);
+    f->store_rows = metrics_counter(m, "corgi_store_rows_total", "Rows written.", NULL);
+    f->store_bytes =
+        metrics_gauge(m, "corgi_store_size_bytes", "Size of the store.", "part");
+    f->store_failing =
+        metrics_gauge(m, "corgi_store_failing", "1 while the store cannot write.", NULL);
+    f->store_waiting = metrics_gauge(m, "corgi_store_waiting_rows",
+                                     "Rows that wait for the disk.", NULL);
+    f->turn_s = metrics_histogram(
+        m, "corgi_loop_turn_seconds",
+        "Processor time the state's thread works before it looks for news again.", NULL,
+        seconds, COUNT(seconds));
+    f->work_s = metrics_histogram(
+        m, "corgi_loop_work_seconds",
+        "Processor time of the state's thread by what it worked at: the operation of a "
+        "request, or a part of the daemon.",
+        "work", pieces, COUNT(pieces));
+    f->streams = metrics_gauge(m, "corgi_event_streams", "Clients that follow.", NULL);
+    f->stream_bytes = metrics_gauge(m, "corgi_event_buffered_bytes",
+                                    "Bytes that wait for slow clients.", NULL);
+    f->connections =
+        metrics_gauge(m, "corgi_http_connections", "Open connections.", NULL);
+    f->rate_limited = metrics_counter(m, "corgi_http_rate_limited_total",
+                                      "Requests refused for coming too often.", NULL);
+}
+
+/* ---- what happened ---------------------------------------------------------------- */
+
+void daemon_metrics_action(struct service *s, enum action_kind kind)
+{
+    metric_add(s->figures->actions, 1, METRIC_LABELS(place_action_name(kind)));
+}
+
+void daemon_metrics_round(struct service *s, const struct planning_thread_timing *timing)
+{
+    metric_add(s->figures->rounds, 1, METRIC_NO_LABELS);
+    metric_observe(s->figures->decision_s, timing->solve_s, METRIC_NO_LABELS);
+}
+
+void daemon_metrics_prediction(struct service *s, const struct estimate *expected,
+                               double rate)
+{
+    static const char *const sources[] = {"initial", "correlated", "measured"};
+    const char *source = sources[expected->source];
+
+    metric_observe(s->figures->error, fabs(log(rate / expected->value)),
+                   METRIC_LABELS(source));
+    metric_add(s->figures->covered, rate >= expected->low && rate <= expected->high,
+               METRIC_LABELS(source));
+}
+
+void daemon_metrics_guard(struct service *s, const char *action)
+{
+    metric_add(s->figures->guard, 1, METRIC_LABELS(action));
+}
+
+void daemon_metrics_submission(struct service *s, const char *verdict, double time_s)
+{
+    metric_add(s->figures->submissions, 1, METRIC_LABELS(verdict));
+    metric_observe(s->figures->submission_s, time_s, METRIC_NO_LABELS);
+}
+
+void daemon_metrics_answer(struct service *s, const struct server_audit *entry)
+{
+    char code[12];
+
+    snprintf(code, sizeof(code), "%d", entry->status);
+    metric_add(s->figures->requests, 1,
+               METRIC_LABELS(entry->operation ? entry->operation : "none", code));
+    metric_observe(s->figures->request_s, entry->seconds, METRIC_LABELS(entry->method));
+}
+
+/* ---- what is ---------------------------------------------------------------------- */
+
+static void collect_jobs(struct daemon_metrics *f, struct service *s)
+{
+    size_t count;
+    struct record *const *busy = records_busy(s->records, &count);
+    struct records_counts queue = records_counts(s->records);
+    double broken = 0, now_s = service_now_s(s);
+
+    metric_clear(f->rate_ratio);
+    for (size_t i = 0; i < count; i++) {
+        const struct record *r = busy[i];
+        const struct job_status *status = loop_job(s->loop, r->id);
+        double needed;
+        char id[24];
+
+        broken += guard_is_broken(r);
+        needed = status ? requirement_rate_now(status, now_s) : 0;
+        if (!(needed > 0) || !isfinite(r->rate))
+            continue;
+        snprintf(id, sizeof(id), "%llu", (unsigned long long)r->id);
+        metric_set(f->rate_ratio, r->rate / needed, METRIC_LABELS(id, record_user(r)));
+    }
+    metric_set(f->jobs, queue.waiting, METRIC_LABELS("waiting"));
+    metric_set(f->jobs, queue.held, METRIC_LABELS("held"));
+    metric_set(f->jobs, (double)count, METRIC_LABELS("running"));
+    metric_set(f->broken, broken, METRIC_NO_LABELS);
+    metric_set_total(f->ended, (double)s->done, METRIC_LABELS("done"));
+    metric_set_total(f->ended, (double)s->failed, METRIC_LABELS("failed"));
+    metric_set_total(f->ended, (double)s->cancelled, METRIC_LABELS("cancelled"));
+}
+
+static void collect_cluster(struct daemon_metrics *f, struct service *s)
+{
+    static const char *const states[] = {"awake", "asleep", "waking", "down"};
+    const struct cluster *c = loop_cluster(s->loop);
+    double nodes[4] = {0};
+
+    for (int d = 0; d < c->device_count; d++) {
+        const char *const *labels =
+            METRIC_LABELS(s->devices[d].name, c->nodes[c->devices[d].node].name,
+                          c->types[c->devices[d].type].name);
+
+        if (isfinite(s->devices[d].watts))
+            metric_set(f->watts, s->devices[d].watts, labels);
+        metric_set_total(f->device_joules, s->devices[d].joules, labels);
+        metric_set(f->busy, c->devices[d].job_count, labels);
+    }
+    for (int n = 0; n < c->node_count; n++)
+        nodes[c->nodes[n].state]++;
+    for (int i = 0; i < 4; i++)
+        metric_set(f->nodes, nodes[i], METRIC_LABELS(states[i]));
+    metric_set_total(f->joules, s->total_joules, METRIC_NO_LABELS);
+}
+
+static void collect_loop(struct daemon_metrics *f, struct service *s)
+{
+    const struct refine_score *score = loop_score(s->loop);
+
+    metric_set_total(f->stale, (double)s->stale_plans, METRIC_NO_LABELS);
+    metric_set_total(f->adapted, (double)planning_thread_stats(s->mind).adapted,
+                     METRIC_NO_LABELS);
+    metric_set_total(f->observations, (double)score->observations, METRIC_NO_LABELS);
+    metric_set(f->error_recent, score->abs_log_error, METRIC_NO_LABELS);
+    metric_set(f->coverage_recent, score->coverage, METRIC_NO_LABELS);
+    metric_set_total(f->promised_s, s->promised_s, METRIC_NO_LABELS);
+    metric_set_total(f->kept_s, s->kept_s, METRIC_NO_LABELS);
+}
+
+static void collect_daemon(struct daemon_metrics *f, struct service *s)
+{
+    struct store_stats store;
+    struct sse_stats streams;
+    struct server_stats server;
+
+    store_stats(s->store, &store);
+    sse_hub_stats(s->hub, &streams);
+    server_stats(s->server, &server);
+    metric_set_total(f->commit_s, (double)store.commits, METRIC_NO_LABELS);
+    metric_set_total(f->store_rows, (double)store.rows, METRIC_NO_LABELS);
+    metric_set(f->store_bytes, (double)store.database_bytes, METRIC_LABELS("database"));
+    metric_set(f->store_bytes, (double)store.wal_bytes, METRIC_LABELS("wal"));
+    metric_set(f->store_failing, s->failing || store.failing, METRIC_NO_LABELS);
+    metric_set(f->store_waiting, (double)store.waiting_rows, METRIC_NO_LABELS);
+    metric_set(f->streams, streams.clients, METRIC_NO_LABELS);
+    metric_set(f->stream_bytes, (double)streams.buffered_bytes, METRIC_NO_LABELS);
+    metric_set(f->connections, server.connections, METRIC_NO_LABELS);
+    metric_set_total(f->rate_limited, (double)server.rate_limited, METRIC_NO_LABELS);
+}
+
+static void collect(void *ctx)
+{
+    struct daemon_metrics *f = ctx;
+
+    collect_jobs(f, f->service);
+    collect_cluster(f, f->service);
+    collect_loop(f, f->service);
+    collect_daemon(f, f->service);
+}
+
+/* ---- turns of the thread ---------------------------------------------------------- */
+
+static void did(void *ctx, const char *what, double cpu_s)
+{
+    struct daemon_metrics *f = ctx;
+
+    metric_observe(f->work_s, cpu_s, METRIC_LABELS(what));
+}
+
+/* Somebody waited for this; who asks why finds the reason in the log, but a daemon that
+ * is slow all the time has better things to do than to say so. */
+static void say_slow(struct daemon_metrics *f, const struct reactor_turn *turn)
+{
+    double wall_s = clock_wall_s();
+
+    f->slow_turns++;
+    if (wall_s - f->slow_said_s < SLOW_GAP_S)
+        return;
+    log_info("turn_slow", LOG_NUM("seconds", turn->cpu_s), LOG_STR("most", turn->most),
+             LOG_NUM("most_seconds", turn->most_cpu_s), LOG_U64("turns", f->slow_turns));
+    f->slow_said_s = wall_s;
+    f->slow_turns = 0;
+}
+
+static void turned(void *ctx, const struct reactor_turn *turn)
+{
+    struct daemon_metrics *f = ctx;
+
+    metric_observe(f->turn_s, turn->cpu_s, METRIC_NO_LABELS);
+    if (turn->cpu_s > SLOW_S)
+        say_slow(f, turn);
+}
+
+struct daemon_metrics *daemon_metrics_create(struct service *s)
+{
+    struct daemon_metrics *f = mem_new(struct daemon_metrics);
+
+    f->service = s;
+    make_cluster(f, s->metrics);
+    make_loop(f, s->metrics);
+    make_daemon(f, s->metrics);
+    metrics_collect(s->metrics, collect, f);
+    reactor_on_turn(s->reactor, &(struct reactor_watcher){did, turned, f});
+    return f;
+}
+
+void daemon_metrics_destroy(struct daemon_metrics *f)
+{
+    if (f)
+        reactor_on_turn(f->service->reactor, NULL);
+    free(f);
+}

@@ -1,0 +1,21 @@
+/* daemon_metrics.h - numbers for Prometheus */
+#ifndef CORGI_SERVICE_DAEMON_METRICS_H
+#define CORGI_SERVICE_DAEMON_METRICS_H
+
+#include "service/planning_thread.h"
+#include "service/service_private.h"
+
+struct daemon_metrics;
+
+struct daemon_metrics *daemon_metrics_create(struct service *s);
+void daemon_metrics_destroy(struct daemon_metrics *f); /* NULL is fine */
+
+void daemon_metrics_action(struct service *s, enum action_kind kind);
+void daemon_metrics_round(struct service *s, const struct planning_thread_timing *timing);
+void daemon_metrics_prediction(struct service *s, const struct estimate *expected,
+                               double rate);
+void daemon_metrics_guard(struct service *s, const char *action);
+void daemon_metrics_submission(struct service *s, const char *verdict, double seconds);
+void daemon_metrics_answer(struct service *s, const struct server_audit *entry);
+
+#endif

@@ -1,0 +1,310 @@
+/* job_records.c - see job_records.h
+ *
+ * There may be a hundred thousand jobs and few of them have devices, so these have a list
+ * of their own, and what is asked for often is counted when it changes. */
+#include "service/job_records.h"
+
+#include "base/hash.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/rng.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct level { /* of priority */
+    int priority;
+    int count; /* that may start, see may_start() */
+};
+
+typedef vec_of(struct record *) record_list;
+
+struct records {
+    record_list all;
+    record_list busy; /* have devices */
+    vec_of(struct level) levels;
+    struct records_counts counts;
+    struct map *by_id;
+    struct map *by_key; /* hash of user and key -> record */
+    struct intern *users;
+    vec_of(struct records_use) use; /* (users) jobs only */
+};
+
+struct records *records_create(void)
+{
+    struct records *r = mem_new(struct records);
+
+    r->by_id = map_create();
+    r->by_key = map_create();
+    r->users = intern_create();
+    return r;
+}
+
+static void destroy_record(struct record *record)
+{
+    store_job_destroy(record->stored);
+    free(record->quote_json);
+    free(record->final);
+    vec_free(&record->waiters);
+    free(record);
+}
+
+void records_destroy(struct records *r)
+{
+    if (!r)
+        return;
+    vec_each (struct record *, record, &r->all)
+        destroy_record(*record);
+    vec_free(&r->all);
+    vec_free(&r->busy);
+    vec_free(&r->levels);
+    vec_free(&r->use);
+    map_destroy(r->by_id);
+    map_destroy(r->by_key);
+    intern_destroy(r->users);
+    free(r);
+}
+
+static uint64_t key_hash(const char *user, const char *key)
+{
+    return rng_mix(hash_text(user), hash_text(key));
+}
+
+static struct records_use *use_of(struct records *r, const char *user)
+{
+    int id = intern_id(r->users, user);
+
+    while (r->use.count <= (size_t)id)
+        vec_push(&r->use, (struct records_use){0});
+    return &r->use.items[id];
+}
+
+/* ---- counting ---------------------------------------------------------------------- */
+
+static bool may_start(const struct record *record)
+{
+    return record->phase <= PHASE_WAITING && !record->held && !record->over_quota;
+}
+
+static int *level_of(struct records *r, int priority)
+{
+    vec_each (struct level, level, &r->levels)
+        if (level->priority == priority)
+            return &level->count;
+    vec_push(&r->levels, (struct level){.priority = priority});
+    return &r->levels.items[r->levels.count - 1].count;
+}
+
+/* Levels nobody is on are forgotten: clients choose priorities freely. */
+static void forget_level(struct records *r, int priority)
+{
+    for (size_t i = 0; i < r->levels.count; i++)
+        if (r->levels.items[i].priority == priority && r->levels.items[i].count == 0)
+            r->levels.items[i--] = r->levels.items[--r->levels.count];
+}
+
+/* Out before a change, in after it. */
+static void tally(struct records *r, const struct record *record, int by)
+{
+    if (record->phase == PHASE_WAITING) {
+        *(record->held ? &r->counts.held : &r->counts.waiting) += by;
+        r->counts.over_quota += record->over_quota ? by : 0;
+    }
+    if (may_start(record))
+        *level_of(r, record->priority) += by;
+    if (by < 0)
+        forget_level(r, record->priority);
+}
+
+static size_t position_of(struct record *const *list, size_t count, uint64_t id)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (list[middle]->id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* New ones have the highest id; only those that live again belong further in front. */
+static void join(record_list *list, struct record *record)
+{
+    size_t at = position_of(list->items, list->count, record->id);
+
+    vec_push(list, record);
+    memmove(&list->items[at + 1], &list->items[at],
+            (list->count - 1 - at) * sizeof(list->items[0]));
+    list->items[at] = record;
+}
+
+static void leave(record_list *list, const struct record *record)
+{
+    size_t at = position_of(list->items, list->count, record->id);
+
+    assert(at < list->count && list->items[at] == record);
+    memmove(&list->items[at], &list->items[at + 1],
+            (list->count - at - 1) * sizeof(list->items[0]));
+    list->count--;
+}
+
+void records_set_phase(struct records *r, struct record *record, enum phase phase)
+{
+    bool was = record_has_devices(record);
+
+    tally(r, record, -1);
+    record->phase = phase;
+    tally(r, record, 1);
+    if (!was && record_has_devices(record))
+        join(&r->busy, record);
+    else if (was && !record_has_devices(record))
+        leave(&r->busy, record);
+}
+
+void records_set_held(struct records *r, struct record *record, bool held)
+{
+    tally(r, record, -1);
+    record->held = held;
+    tally(r, record, 1);
+}
+
+void records_set_over_quota(struct records *r, struct record *record, bool over)
+{
+    tally(r, record, -1);
+    record->over_quota = over;
+    tally(r, record, 1);
+}
+
+void records_set_request(struct records *r, struct record *record,
+                         const struct store_request *request)
+{
+    struct store_job changed = *record->stored;
+    struct store_job *old = record->stored;
+
+    changed.request = *request;
+    record->stored = store_job_dup(&changed);
+    store_job_destroy(old);
+    tally(r, record, -1);
+    record->priority = request->job.priority;
+    tally(r, record, 1);
+}
+
+struct records_counts records_counts(const struct records *r)
+{
+    return r->counts;
+}
+
+int records_ahead(const struct records *r, int priority)
+{
+    int ahead = 0;
+
+    vec_each (struct level, level, &r->levels)
+        if (level->priority >= priority)
+            ahead += level->count;
+    return ahead;
+}
+
+/* ---- coming and going -------------------------------------------------------------- */
+
+struct record *records_add(struct records *r, const struct store_job *job)
+{
+    struct record *record = mem_new(struct record);
+
+    record->stored = store_job_dup(job);
+    record->id = job->request.job.id;
+    record->exit_status = -1;
+    record->ended_s = record->promised_rate = record->rate = record->demand = NAN;
+    record->watts = record->expected_start_s = record->expected_end_s = NAN;
+    record->rate_at_s = record->predicted_rate = record->latency_s = NAN;
+    record->reference_watts = record->reference_rate = record->began_s = NAN;
+    record->scaling = (struct scaling){.less_since_s = NAN, .idle_since_s = NAN};
+    record->max_replicas = record->shares = record->replica = 1;
+    record->watch =
+        (struct promise_watch){.below_since_s = NAN, .acted_s = NAN, .checked_s = NAN};
+    record->priority = job->request.job.priority;
+    record->user = intern_id(r->users, job->request.user);
+    tally(r, record, 1);
+    join(&r->all, record);
+    map_put(r->by_id, record->id, (size_t)(uintptr_t)record);
+    if (job->request.key)
+        map_put(r->by_key, key_hash(job->request.user, job->request.key),
+                (size_t)(uintptr_t)record);
+    use_of(r, job->request.user)->jobs++;
+    return record;
+}
+
+struct record *records_get(const struct records *r, uint64_t id)
+{
+    size_t value;
+
+    return map_get(r->by_id, id, &value) ? (struct record *)(uintptr_t)value : NULL;
+}
+
+struct record *records_keyed(const struct records *r, const char *user, const char *key)
+{
+    struct record *record;
+    size_t value;
+
+    if (!map_get(r->by_key, key_hash(user, key), &value))
+        return NULL;
+    record = (struct record *)(uintptr_t)value;
+    return strcmp(record_user(record), user) == 0 &&
+                   strcmp(record->stored->request.key, key) == 0
+               ? record
+               : NULL;
+}
+
+void records_drop(struct records *r, struct record *record)
+{
+    const struct store_request *q = &record->stored->request;
+
+    leave(&r->all, record);
+    map_remove(r->by_id, record->id);
+    if (q->key && records_keyed(r, q->user, q->key) == record)
+        map_remove(r->by_key, key_hash(q->user, q->key));
+    use_of(r, q->user)->jobs--;
+    tally(r, record, -1);
+    if (record_has_devices(record))
+        leave(&r->busy, record);
+    destroy_record(record);
+}
+
+struct record *const *records_all(const struct records *r, size_t *count)
+{
+    *count = r->all.count;
+    return r->all.items;
+}
+
+struct record *const *records_busy(const struct records *r, size_t *count)
+{
+    *count = r->busy.count;
+    return r->busy.items;
+}
+
+struct records_use records_use(const struct records *r, const char *user)
+{
+    struct records_use use = {0};
+    int id = intern_find(r->users, user);
+
+    if (id < 0 || (size_t)id >= r->use.count || r->use.items[id].jobs == 0)
+        return use;
+    use.jobs = r->use.items[id].jobs;
+    for (size_t i = 0; i < r->busy.count; i++)
+        if (r->busy.items[i]->user == id) {
+            use.running++;
+            use.gpus += record_job(r->busy.items[i])->devices;
+        }
+    return use;
+}
+
+int records_users(const struct records *r)
+{
+    return intern_count(r->users);
+}

@@ -1,0 +1,156 @@
+/* job_records.h - what the daemon remembers of each job that has not ended
+ *
+ * The loop knows a job as far as it plans with it; a record has the rest: its owner and
+ * command, its attempts, what was promised, what was measured, who waits for an answer.
+ * Jobs that ended are in the store alone. */
+#ifndef CORGI_SERVICE_JOB_RECORDS_H
+#define CORGI_SERVICE_JOB_RECORDS_H
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "http/request.h"
+#include "loop/types.h"
+#include "store/store_jobs.h"
+
+enum phase {
+    PHASE_PENDING,    /* submitted, not yet safe on disk: nobody sees it */
+    PHASE_WAITING,    /* in the queue */
+    PHASE_COMMITTING, /* has devices, its attempt is being stored */
+    PHASE_LAUNCHING,  /* stored; waits for others to leave its devices */
+    PHASE_STARTING,   /* the engine was told */
+    PHASE_RUNNING,    /* the engine said it runs */
+    PHASE_ENDED,      /* until the store has its end */
+};
+
+struct promise_watch {
+    double below_since_s; /* NaN: the promise is kept */
+    double acted_s;       /* NaN: never */
+    double checked_s;     /* time under a promise is counted up to here; NaN: not begun */
+    int stage;            /* what was tried last */
+};
+
+/* How a service's replicas follow its demand. */
+struct scaling {
+    double less_since_s; /* fewer would do; NaN: not so */
+    double idle_since_s; /* nobody asks; NaN: not so */
+    double late_s;       /* when a replica was last added for latency */
+    double failed_s;     /* when a replica last failed */
+    int failures;        /* in a row */
+    int running;         /* replicas, and since when so many */
+    double running_since_s;
+};
+
+/* Lists look at the first of these in every record: they stand close together.  Those of
+ * the state are counted, so they change through records_set_...() alone. */
+struct record {
+    struct store_job *stored; /* request and its strings; progress is below */
+    uint64_t id;
+    enum phase phase;
+    int priority;    /* as in the request */
+    int user;        /* number of its user, see records_users() */
+    bool held;       /* by a person */
+    bool over_quota; /* by its user's quota, from round to round */
+    bool gone;       /* its end is stored; only its devices are not free yet */
+    bool dirty;      /* the store could not take its last change */
+    bool scale_to_zero;
+    int max_replicas;
+    int shares;          /* of the rate asked for: a replica carries one */
+    uint64_t replica_of; /* the service it belongs to; 0: none */
+    int replica;         /* its number there */
+    struct scaling scaling;
+    struct job told; /* as the engine was told: what was asked for, not a share */
+    int attempt;
+    int engine_count; /* devices of the attempt the engine was told of */
+    int engine_devices[LOOP_MAX_GANG];
+    int leaving_attempt; /* that was told to stop and has not ended yet; 0: none */
+    int leaving_count;
+    int leaving_devices[LOOP_MAX_GANG];
+    int memory_failures, start_failures;
+    double steps_before; /* done by earlier attempts */
+    double ended_s;
+    int exit_status, signal;
+    char reason[208];
+    char reason_code[20];
+    double promised_rate; /* NaN: no promise */
+    double confidence;
+    double expected_start_s, expected_end_s;
+    double predicted_rate;  /* where it sits now */
+    char *quote_json;       /* the quote as it was given */
+    double began_s;         /* the engine said it runs; NaN: has not */
+    double rate, rate_at_s; /* measured last; NaN: never */
+    double demand;          /* of a service, requests/s; NaN */
+    double demand_at_s;     /* measured then */
+    double latency_s;       /* of a service, 99th percentile as measured; NaN */
+    double watts;           /* its share of power; NaN */
+    double joules, joules_error, joules_modelled;
+    double reference_watts; /* of a device, and rate, had it been placed the usual way: */
+    double reference_rate;  /* see ledger.h; NaN: not known */
+    double saved_joules;    /* against that */
+    struct promise_watch watch;
+    struct job_status *final;         /* how it ended; NULL: it has not */
+    vec_of(struct request *) waiters; /* answered when it is stored */
+};
+
+struct records;
+
+struct records *records_create(void);
+void records_destroy(struct records *records); /* NULL is fine */
+
+/* A copy of the job; its id must be new. */
+struct record *records_add(struct records *records, const struct store_job *job);
+struct record *records_get(const struct records *records, uint64_t id); /* NULL: none */
+void records_drop(struct records *records, struct record *record);
+
+/* By user and idempotency key, also those not yet stored; NULL: none. */
+struct record *records_keyed(const struct records *records, const char *user,
+                             const char *key);
+
+/* All in order of id. */
+struct record *const *records_all(const struct records *records, size_t *count);
+
+/* Those that have devices, in order of id; borrowed until a phase changes. */
+struct record *const *records_busy(const struct records *records, size_t *count);
+
+void records_set_phase(struct records *records, struct record *record, enum phase phase);
+void records_set_held(struct records *records, struct record *record, bool held);
+void records_set_over_quota(struct records *records, struct record *record, bool over);
+
+/* Replace the request by a changed one; strings are copied. */
+void records_set_request(struct records *records, struct record *record,
+                         const struct store_request *request);
+
+/* In the queue, kept at any time. */
+struct records_counts {
+    int waiting, held; /* by a person or not */
+    int over_quota;    /* of those that wait */
+};
+struct records_counts records_counts(const struct records *records);
+
+/* Jobs of this priority or a higher one that may start when there is room, pending ones
+ * included. */
+int records_ahead(const struct records *records, int priority);
+
+/* How many a user has: pending ones count. */
+struct records_use {
+    int jobs, running, gpus;
+};
+struct records_use records_use(const struct records *records, const char *user);
+
+int records_users(const struct records *records); /* that were ever seen */
+
+static inline const struct job *record_job(const struct record *r)
+{
+    return &r->stored->request.job;
+}
+
+static inline bool record_has_devices(const struct record *r)
+{
+    return r->phase >= PHASE_COMMITTING && r->phase <= PHASE_RUNNING;
+}
+
+static inline const char *record_user(const struct record *r)
+{
+    return r->stored->request.user;
+}
+
+#endif

@@ -1,0 +1,135 @@
+/* listeners.c - see listeners.h */
+#include "service/listeners.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "service/audit_log.h"
+#include "service/daemon_metrics.h"
+#include "service/handlers.h"
+#include "service/process_priority.h"
+#include "service/notify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool find_token(void *ctx, const char *id, struct auth_token_record *record)
+{
+    struct service *s = ctx;
+
+    vec_each (struct token, t, &s->tokens)
+        if (strcmp(t->public_id, id) == 0) {
+            *record = t->record;
+            return true;
+        }
+    return false;
+}
+
+static const char *const *names_of(const struct config_list *list, const char ***copy)
+{
+    const char **names = mem_array(const char *, list->count + 1);
+
+    for (size_t i = 0; i < list->count; i++)
+        names[i] = ((char **)list->items)[i];
+    *copy = names;
+    return names;
+}
+
+struct name_lists {
+    const char **operators, **groups, **viewers;
+};
+
+static void fill_server_config(struct service *s, const struct service_config *c,
+                               struct server_config *out, struct name_lists *lists)
+{
+    static const enum auth_role roles[] = {AUTH_NOBODY, AUTH_VIEWER, AUTH_USER,
+                                           AUTH_OPERATOR};
+
+    *out = (struct server_config){
+        .routes = handlers_routes,
+        .ctx = s,
+        .limits = {.body_bytes = (size_t)c->limits.body_kb << 10,
+                   .connections = c->limits.connections,
+                   .answer_s = c->limits.answer_s,
+                   .requests_per_s = c->limits.requests_per_s,
+                   .burst = c->limits.burst},
+        .auth = {.operators = names_of(&c->auth.operators, &lists->operators),
+                 .operator_groups = names_of(&c->auth.operator_groups, &lists->groups),
+                 .viewers = names_of(&c->auth.viewers, &lists->viewers),
+                 .local_role = roles[c->auth.local_role],
+                 .anonymous_role = roles[c->auth.anonymous_role],
+                 .find_token = find_token,
+                 .ctx = s},
+        .audit = audit_note,
+        .answered = audit_answered};
+}
+
+static void free_lists(struct name_lists *lists)
+{
+    free(lists->operators);
+    free(lists->groups);
+    free(lists->viewers);
+}
+
+int listeners_open(struct service *s, struct err *err)
+{
+    const struct service_listen_config *c = &s->config.listen;
+    int given = notify_listen_fds();
+
+    for (int i = 0; i < given; i++)
+        if (server_listen_fd(s->server, 3 + i, err) < 0)
+            return -1;
+    if (given == 0 &&
+        server_listen_unix(
+            s->server,
+            &(struct server_unix){.path = s->socket,
+                                  .mode = (mode_t)strtol(c->socket_mode, NULL, 8),
+                                  .group = c->socket_group},
+            err) < 0)
+        return -1;
+    if (!c->tcp)
+        return 0;
+    if (server_listen_tcp(s->server,
+                          &(struct server_tcp){.address = c->tcp,
+                                               .certificate = c->certificate,
+                                               .key = c->key,
+                                               .anywhere = c->anywhere},
+                          err) < 0)
+        return -1;
+    log_info("listening", LOG_STR("tcp", c->tcp),
+             LOG_I64("port", server_port(s->server, 0)),
+             LOG_BOOL("tls", c->certificate != NULL));
+    return 0;
+}
+
+int listeners_make(struct service *s, struct err *err)
+{
+    struct server_config config;
+    struct name_lists lists;
+
+    process_priority_descriptors(s->config.limits.connections);
+    fill_server_config(s, &s->config, &config, &lists);
+    s->server = server_create(s->reactor, &config, err);
+    free_lists(&lists);
+    if (!s->server)
+        return -1;
+    s->hub = sse_hub_create(s->reactor,
+                            &(struct sse_config){.max_clients = s->config.limits.streams,
+                                                 .replay = handlers_replay,
+                                                 .ctx = s});
+    s->metrics = metrics_create();
+    s->figures = daemon_metrics_create(s);
+    return 0;
+}
+
+int listeners_reload(struct service *s, const struct service_config *fresh,
+                     struct err *err)
+{
+    struct server_config config;
+    struct name_lists lists;
+    int rc;
+
+    fill_server_config(s, fresh, &config, &lists);
+    rc = server_reload(s->server, &config, err);
+    free_lists(&lists);
+    return rc;
+}

@@ -1,0 +1,104 @@
+/* service_config.h - the daemon's config file: every key, its default and what it is for
+ *
+ * One table for the daemon and for `corgi config check --kind daemon`. */
+#ifndef CORGI_SERVICE_SERVICE_CONFIG_H
+#define CORGI_SERVICE_SERVICE_CONFIG_H
+
+#include "base/config.h"
+#include "engine/local/local_config.h"
+#include "loop/planner.h"
+
+enum service_engine { SERVICE_ENGINE_SIM, SERVICE_ENGINE_LOCAL };
+
+struct service_listen_config {
+    char *socket; /* NULL: where_socket() */
+    char *socket_mode;
+    char *socket_group;
+    char *tcp;
+    char *certificate, *key;
+    bool anywhere;
+};
+
+struct service_auth_config {
+    struct config_list operators, operator_groups, viewers; /* of char * */
+    int local_role, anonymous_role;
+};
+
+struct service_limit_config {
+    int body_kb;
+    int connections;
+    int streams;
+    double requests_per_s, burst;
+    double answer_s;
+    int jobs;    /* waiting and running, all users */
+    int classes; /* kinds of jobs the estimator tells apart */
+};
+
+struct service_planner_config {
+    double gap_s, every_s; /* of the wall */
+    int most_waiting;
+    int adapt_every;
+    double checkpoint_s;
+};
+
+struct service_guard_config {
+    bool on;
+    double window_s, tolerance, cooldown_s;
+};
+
+struct service_quota_config {
+    int max_jobs, max_running, max_gpus; /* 0: no limit */
+};
+
+struct service_keep_config {
+    double telemetry_s, hours_s, jobs_s, events_s, audit_s;
+};
+
+struct service_sim_config {
+    char *cluster;
+    char *cluster_file;
+    double speed;
+    double measure_s, power_s; /* 0: from the speed */
+    double restore_s;
+    double noise;
+    uint64_t seed;
+};
+
+struct service_log_config {
+    int level, format;
+};
+
+struct service_config {
+    int engine;  /* enum service_engine */
+    char *state; /* folder; NULL: where_state() */
+    char *pid_file;
+    int nice; /* of the daemon's threads, where it has the right */
+    struct service_listen_config listen;
+    struct service_auth_config auth;
+    struct service_limit_config limits;
+    struct optimize_settings policy;
+    struct service_planner_config planner;
+    struct service_guard_config guard;
+    struct service_quota_config quota;
+    struct service_keep_config keep;
+    struct service_sim_config sim;
+    struct local_config local;
+    struct service_log_config log;
+};
+
+extern const struct config_key service_config_keys[];
+
+/* The file over the defaults; path NULL: the defaults alone.  *config is untouched on
+ * failure; end it with service_config_fini(). */
+int service_config_load(struct service_config *config, const char *path, struct err *err);
+/* What the command line says goes before the file; NULL: nothing. */
+void service_config_override(struct service_config *config, const char *socket,
+                             const char *state);
+void service_config_fini(struct service_config *config);
+
+/* Where things are when nobody says so: the system's folders for root, else those of the
+ * user.  The caller frees. */
+char *service_default_socket(void);
+char *service_default_state(void);
+
+#endif
