@@ -52,3 +52,8 @@ double clock_wall_s(void)
 {
     return read_s(CLOCK_MONOTONIC);
 }
+
+double clock_epoch_s(void)
+{
+    return read_s(CLOCK_REALTIME);
+}

@@ -16,8 +16,9 @@ struct clock clock_virtual(double now_s);
 double clock_now_s(const struct clock *clock);
 void clock_set(struct clock *clock, double now_s); /* virtual only; never backwards */
 
-/* For benchmarks: processor seconds of this thread so far, and monotonic seconds. */
+/* Processor seconds of this thread so far, monotonic seconds, seconds since the epoch. */
 double clock_cpu_s(void);
 double clock_wall_s(void);
+double clock_epoch_s(void);
 
 #endif

@@ -62,6 +62,23 @@ int file_read(const char *path, size_t max_bytes, char **bytes, size_t *count,
     return rc;
 }
 
+ssize_t file_head(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), code;
+    size_t used = 0;
+    ssize_t n = 1;
+
+    if (fd < 0)
+        return -1;
+    while (used + 1 < size && (n = read(fd, text + used, size - 1 - used)) > 0)
+        used += (size_t)n;
+    code = errno;
+    close(fd);
+    text[used] = '\0';
+    errno = code;
+    return n < 0 ? -1 : (ssize_t)used;
+}
+
 struct file_out {
     char *path; /* the final name, symbolic links followed */
     char *temp; /* NULL: written in place */

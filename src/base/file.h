@@ -10,11 +10,16 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 /* Read all of it; the caller frees *bytes, which has a NUL after *count bytes.  ERR_LIMIT
  * beyond max_bytes, ERR_NOT_FOUND when there is no such file. */
 int file_read(const char *path, size_t max_bytes, char **bytes, size_t *count,
               struct err *err);
+
+/* The beginning of a file, as of the small ones of the kernel: at most size - 1 bytes and
+ * a NUL.  How many, or -1 with errno. */
+ssize_t file_head(const char *path, char *text, size_t size);
 
 int file_write(const char *path, const void *bytes, size_t count, struct err *err);
 

@@ -1,10 +1,10 @@
 /* main.c - corgi-probe: its options */
 #include "base/command.h"
 #include "probe/heartbeat.h"
-#include "probe/run.h"
+#include "probe/run_job.h"
 
 struct probe_args {
-    struct run_options run;
+    struct run_job_options run;
     const char *beat;
     double output_mb;
 };
@@ -105,7 +105,7 @@ static int run_command(struct command_call *call)
         return command_wrong_use(call, "COMMAND is missing");
     args->run.argv = call->operands;
     args->run.output_bytes = args->output_mb * 1e6;
-    status = run(&args->run, &err);
+    status = run_job(&args->run, &err);
     return status < 0 ? command_failed(call, &err) : status;
 }
 

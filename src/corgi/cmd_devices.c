@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/json_out.h"
 #include "base/table.h"
-#include "gpu/gpu.h"
-#include "gpu/meter.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_meter.h"
 
 #include <math.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
  *
  * class/drm/cardN/device holds identity, memory and utilisation, its hwmon folder power,
  * temperature and the power limit (all in micro-units), class/kfd the processes. */
-#include "gpu/gpu.h"
+#include "gpu/gpu_devices.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -2,7 +2,7 @@
 #ifndef CORGI_GPU_AMD_KFD_H
 #define CORGI_GPU_AMD_KFD_H
 
-#include "gpu/gpu.h"
+#include "gpu/gpu_devices.h"
 
 /* The driver's number of the device at this place on the bus; "" when it has none. */
 void amd_kfd_id(const char *sysfs, const char *pci, char *id, size_t size);

@@ -3,7 +3,7 @@
  * The draw of the data sheet's card at the measured utilisation.  "Utilisation" is the
  * share of time with something running, which says little of how hard it runs: a kernel
  * on one multiprocessor and one on all count the same.  So the error bar is wide. */
-#include "gpu/gpu.h"
+#include "gpu/gpu_devices.h"
 
 #include "world/power.h"
 

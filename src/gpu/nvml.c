@@ -1,6 +1,6 @@
 /* nvml.c - NVIDIA devices: opening and power limits; nvml_list.c and nvml_read.c do the
  * rest */
-#include "gpu/nvml.h"
+#include "gpu/nvml_private.h"
 
 #include "base/mem.h"
 

@@ -7,7 +7,7 @@
 #define CORGI_GPU_NVML_API_H
 
 #include "base/err.h"
-#include "gpu/gpu.h"
+#include "gpu/gpu_devices.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * Runs on the listing thread of the watchdog while other threads may read devices: an
  * entry's device is written before the count covers it, later only its handle changes,
  * under the mutex. */
-#include "gpu/nvml.h"
+#include "gpu/nvml_private.h"
 
 #include "base/str.h"
 

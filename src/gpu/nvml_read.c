@@ -2,7 +2,7 @@
  *
  * Every figure is optional: cards of ten years differ in what they tell, and an error of
  * one call must not cost the others.  Only "the device is lost" ends the reading. */
-#include "gpu/nvml.h"
+#include "gpu/nvml_private.h"
 
 #include "base/clock.h"
 

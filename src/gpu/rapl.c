@@ -3,7 +3,7 @@
  * A package and the memory beside it are two counters of one device.  Since 2020 the
  * files are for root alone (CVE-2020-8694): then the packages are listed as denied, with
  * what to do about it. */
-#include "gpu/gpu.h"
+#include "gpu/gpu_devices.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -6,7 +6,7 @@
 #ifndef CORGI_GPU_SHARES_FIT_H
 #define CORGI_GPU_SHARES_FIT_H
 
-#include "gpu/shares.h"
+#include "gpu/gpu_shares.h"
 
 #define SHARES_MAX_JOBS 48 /* in one fit */
 #define SHARES_TERMS    (SHARES_MAX_JOBS + 1)

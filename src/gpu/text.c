@@ -1,5 +1,5 @@
 /* text.c - names of the enums of gpu.h, as they stand in logs and JSON */
-#include "gpu/gpu.h"
+#include "gpu/gpu_devices.h"
 
 #include <assert.h>
 #include <math.h>

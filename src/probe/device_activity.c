@@ -1,10 +1,10 @@
 /* device_activity.c - see device_activity.h */
 #include "probe/device_activity.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "gpu/gpu.h"
-#include "probe/loop.h"
+#include "gpu/gpu_devices.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 #define LEAST_READS 2 /* before it is said that a driver tells nothing */
 #define MOST_GAP_S  60.0
 
-struct user { /* a process on one of the devices */
+struct device_user { /* a process on one of the devices */
     pid_t pid;
     double busy_s;  /* device seconds since it was first seen */
     double taken_s; /* of these, already counted for the job */
@@ -35,7 +35,7 @@ struct device_activity {
     bool done;  /* the thread is at its end */
     int reads;  /* rounds over all devices */
     bool known; /* some device told something */
-    struct user users[MAX_USERS];
+    struct device_user users[MAX_USERS];
     int user_count;
     double whole_s; /* of devices that do not tell of processes */
     double taken_s; /* counted for the job so far */
@@ -44,7 +44,7 @@ struct device_activity {
 /* With the mutex held. */
 static void add_use(struct device_activity *a, pid_t pid, double busy_s)
 {
-    struct user *idle = NULL;
+    struct device_user *idle = NULL;
 
     for (int i = 0; i < a->user_count; i++) {
         if (a->users[i].pid == pid) {
@@ -57,7 +57,7 @@ static void add_use(struct device_activity *a, pid_t pid, double busy_s)
     if (a->user_count < MAX_USERS)
         idle = &a->users[a->user_count++];
     if (idle)
-        *idle = (struct user){.pid = pid, .busy_s = busy_s};
+        *idle = (struct device_user){.pid = pid, .busy_s = busy_s};
 }
 
 /* With the mutex held: what a sample says of the time since the one before it. */
@@ -82,14 +82,14 @@ static void add_sample(struct device_activity *a, const struct gpu_sample *sampl
     a->known = a->known || told;
 }
 
-struct reading {
+struct device_list {
     int count;
     int devices[MAX_DEVICES];
     double read_s[MAX_DEVICES];
 };
 
 static void find_devices(const struct device_activity *a, struct gpu *gpu,
-                         struct reading *r)
+                         struct device_list *r)
 {
     const char *at = a->visible;
 
@@ -105,13 +105,13 @@ static void find_devices(const struct device_activity *a, struct gpu *gpu,
         }
         if (device >= 0) {
             r->devices[r->count] = device;
-            r->read_s[r->count++] = loop_now_s();
+            r->read_s[r->count++] = clock_wall_s();
         }
         at += length + (at[length] == ',');
     }
 }
 
-static void read_all(struct device_activity *a, struct gpu *gpu, struct reading *r)
+static void read_all(struct device_activity *a, struct gpu *gpu, struct device_list *r)
 {
     for (int i = 0; i < r->count; i++) {
         struct gpu_sample sample;
@@ -120,7 +120,7 @@ static void read_all(struct device_activity *a, struct gpu *gpu, struct reading 
 
         if (gpu_read(gpu, r->devices[i], &sample, &err) != GPU_OK)
             continue;
-        now_s = loop_now_s();
+        now_s = clock_wall_s();
         pthread_mutex_lock(&a->mutex);
         add_sample(a, &sample, fmin(now_s - r->read_s[i], MOST_GAP_S));
         pthread_mutex_unlock(&a->mutex);
@@ -131,7 +131,7 @@ static void read_all(struct device_activity *a, struct gpu *gpu, struct reading 
 /* With the mutex held: until the flag is set or the time is over. */
 static bool wait_for(struct device_activity *a, const bool *flag, double seconds)
 {
-    double until_s = loop_now_s() + seconds;
+    double until_s = clock_wall_s() + seconds;
     struct timespec until = {.tv_sec = (time_t)until_s,
                              .tv_nsec = (long)((until_s - floor(until_s)) * 1e9)};
 
@@ -155,7 +155,7 @@ static bool rest(struct device_activity *a)
 static void *work(void *arg)
 {
     struct device_activity *a = arg;
-    struct reading reading = {0};
+    struct device_list reading = {0};
     struct err err = {0};
     struct gpu *gpu = gpu_open(
         &(struct gpu_options){.backends = GPU_BACKEND_NVML | GPU_BACKEND_AMD}, &err);
@@ -229,24 +229,17 @@ void device_activity_stop(struct device_activity *a)
     destroy(a);
 }
 
-static bool is_below(const struct tree *tree, pid_t pid)
-{
-    for (size_t i = 0; i < tree->count; i++)
-        if (tree->items[i].pid == pid)
-            return true;
-    return false;
-}
-
 enum device_activity_state device_activity_look(struct device_activity *a,
-                                                const struct tree *tree, double *seconds)
+                                                const struct process_table *table,
+                                                double *seconds)
 {
     enum device_activity_state state = DEVICE_ACTIVITY_OPENING;
 
     pthread_mutex_lock(&a->mutex);
     for (int i = 0; i < a->user_count; i++) {
-        struct user *user = &a->users[i];
+        struct device_user *user = &a->users[i];
 
-        if (!is_below(tree, user->pid))
+        if (!process_table_find(table, user->pid))
             continue;
         a->taken_s += user->busy_s - user->taken_s;
         user->taken_s = user->busy_s;

@@ -7,7 +7,7 @@
 #ifndef CORGI_PROBE_DEVICE_ACTIVITY_H
 #define CORGI_PROBE_DEVICE_ACTIVITY_H
 
-#include "probe/tree.h"
+#include "base/process.h"
 
 #include <stdbool.h>
 
@@ -26,9 +26,9 @@ enum device_activity_state {
     DEVICE_ACTIVITY_COUNTS,
 };
 
-/* Device seconds of the processes of the tree since the start, in *seconds when it
- * counts. */
+/* Device seconds of these processes since the start, in *seconds when it counts. */
 enum device_activity_state device_activity_look(struct device_activity *activity,
-                                                const struct tree *tree, double *seconds);
+                                                const struct process_table *table,
+                                                double *seconds);
 
 #endif

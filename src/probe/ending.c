@@ -41,13 +41,13 @@ void ending_last_line(const char *tail, size_t length, char *line, size_t size)
 }
 
 /* Texts end up in a report of limited size: the last line is cut, never the reason. */
-static void set_text(struct report_status *status, const char *reason, const char *line)
+static void set_text(struct probe_status *status, const char *reason, const char *line)
 {
-    snprintf(status->text, sizeof(status->text), "%.*s%s%.*s", REPORT_MAX_TEXT / 2,
-             reason, line[0] ? ": " : "", REPORT_MAX_TEXT / 2 - 4, line);
+    snprintf(status->text, sizeof(status->text), "%.*s%s%.*s", PROBE_REPORT_MAX_TEXT / 2,
+             reason, line[0] ? ": " : "", PROBE_REPORT_MAX_TEXT / 2 - 4, line);
 }
 
-static void tell_signal(const struct ending *ending, struct report_status *status,
+static void tell_signal(const struct ending *ending, struct probe_status *status,
                         const char *said, const char *line)
 {
     int signal = WTERMSIG(ending->wait_status);
@@ -78,7 +78,7 @@ static void tell_signal(const struct ending *ending, struct report_status *statu
     set_text(status, reason, line);
 }
 
-static void tell_exit(const struct ending *ending, struct report_status *status,
+static void tell_exit(const struct ending *ending, struct probe_status *status,
                       const char *said, const char *line)
 {
     int code = WEXITSTATUS(ending->wait_status);
@@ -101,7 +101,7 @@ static void tell_exit(const struct ending *ending, struct report_status *status,
     set_text(status, reason, line);
 }
 
-static void add_text(struct report_status *status, const char *more)
+static void add_text(struct probe_status *status, const char *more)
 {
     size_t length = strlen(status->text);
 
@@ -110,10 +110,10 @@ static void add_text(struct report_status *status, const char *more)
                  length ? "; " : "", more);
 }
 
-void ending_tell(const struct ending *ending, struct report_status *status)
+void ending_tell(const struct ending *ending, struct probe_status *status)
 {
     const char *said = memory_out_said(ending->tail, ending->tail_length);
-    char line[REPORT_MAX_TEXT], more[120];
+    char line[PROBE_REPORT_MAX_TEXT], more[120];
 
     ending_last_line(ending->tail, ending->tail_length, line, sizeof(line));
     status->text[0] = '\0';

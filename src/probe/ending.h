@@ -2,7 +2,7 @@
 #ifndef CORGI_PROBE_ENDING_H
 #define CORGI_PROBE_ENDING_H
 
-#include "probe/report.h"
+#include "probe/probe_report.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ struct ending {
 };
 
 /* Fill exit, signal, oom and text. */
-void ending_tell(const struct ending *ending, struct report_status *status);
+void ending_tell(const struct ending *ending, struct probe_status *status);
 
 /* The last line with something in it, cleaned; "" when there is none. */
 void ending_last_line(const char *tail, size_t length, char *line, size_t size);

@@ -1,10 +1,10 @@
 /* fetch.c - see fetch.h */
 #include "probe/fetch.h"
 
+#include "base/http_answer.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "probe/http_answer.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

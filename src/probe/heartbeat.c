@@ -44,7 +44,7 @@ static int take_pair(struct heartbeat *beat, const struct fields *f, struct err 
         beat->rank = rank;
     }
     if (!strcmp(f->key, "unit")) {
-        const struct unit *unit = units_find(f->value, strlen(f->value));
+        const struct work_unit *unit = units_find(f->value, strlen(f->value));
 
         beat->unit = unit ? unit : units_item();
     }

@@ -14,9 +14,9 @@
 #define HEARTBEAT_MAX_BYTES 512
 
 struct heartbeat {
-    double rate, steps, demand; /* NaN: not said */
-    int rank;                   /* -1: not said */
-    const struct unit *unit;    /* "step" when not said */
+    double rate, steps, demand;   /* NaN: not said */
+    int rank;                     /* -1: not said */
+    const struct work_unit *unit; /* "step" when not said */
 };
 
 /* One datagram; the output is untouched on failure. */

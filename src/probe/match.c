@@ -2,7 +2,7 @@
 #include "probe/match.h"
 
 #include "probe/match_bar.h"
-#include "probe/match_scan.h"
+#include "probe/match_private.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #define MIN_PLAIN_TOTAL 20
 #define MIN_PLAIN_COUNT 50
 
-struct line {
+struct matched_line {
     struct scan scan;
     struct match_hit *hits;
     int count, capacity;
@@ -30,7 +30,7 @@ static struct match_hit empty_hit(void)
         .rank = -1, .rate = NAN, .count = NAN, .total = NAN, .epoch = NAN};
 }
 
-static struct match_hit *add_hit(struct line *line, const struct unit *unit)
+static struct match_hit *add_hit(struct matched_line *line, const struct work_unit *unit)
 {
     struct match_hit *hit;
 
@@ -42,7 +42,7 @@ static struct match_hit *add_hit(struct line *line, const struct unit *unit)
     return hit;
 }
 
-static bool is_training(struct line *line)
+static bool is_training(struct matched_line *line)
 {
     if (line->training < 0)
         line->training = scan_is_training(&line->scan);
@@ -51,14 +51,14 @@ static bool is_training(struct line *line)
 
 /* Words like "filter" or "load" tell of preparation on a bar; in a line they may be the
  * name of anything.  Behind the number stand values like val_loss. */
-static enum match_role line_role(const struct line *line, const char *end)
+static enum match_role line_role(const struct matched_line *line, const char *end)
 {
     return scan_evaluates(line->scan.line, end) ? MATCH_EVALUATION : MATCH_MAIN;
 }
 
 /* The words around a rate tell one rate of a line from another. */
-static void add_rate(struct line *line, const struct unit_rate *found, double number,
-                     const char *key, const char *key_end)
+static void add_rate(struct matched_line *line, const struct unit_rate *found,
+                     double number, const char *key, const char *key_end)
 {
     double rate = units_apply(found, number);
     struct match_hit *hit = isnan(rate) ? NULL : add_hit(line, found->unit);
@@ -89,10 +89,10 @@ static bool is_plural_setting(const char *key, size_t first, size_t length)
 }
 
 /* The last word of a key as a unit that is counted; NULL: it is none. */
-static const struct unit *counter_of(const char *key, size_t length)
+static const struct work_unit *counter_of(const char *key, size_t length)
 {
     size_t first;
-    const struct unit *unit;
+    const struct work_unit *unit;
 
     if (length > 2 && key[length - 1] == ')') /* "Epoch(train)" */
         while (length > 0 && key[--length] != '(')
@@ -136,8 +136,8 @@ static bool is_whole(double x)
     return x == floor(x) && x < 1e15;
 }
 
-static void add_count(struct line *line, const struct unit *unit, const char *at,
-                      double count, double total)
+static void add_count(struct matched_line *line, const struct work_unit *unit,
+                      const char *at, double count, double total)
 {
     struct match_hit *hit;
 
@@ -157,7 +157,7 @@ static void add_count(struct line *line, const struct unit *unit, const char *at
 
 /* After "Epoch: [3]" comes "[  40/5005]", without a word of its own; a percentage in the
  * bracket says that it counts samples. */
-static bool bracket_count(struct line *line, const struct scan_number *number)
+static bool bracket_count(struct matched_line *line, const struct scan_number *number)
 {
     const char *end, *p = number->begin;
     bool samples;
@@ -178,7 +178,7 @@ static bool bracket_count(struct line *line, const struct scan_number *number)
 
 /* "time 123ms", "time: 0.512, data_time: 0.05", "Time  0.256 ( 1.234)": the time of one
  * iteration, if the line counts iterations; a plain "time" may be the whole run's. */
-static void iteration_time(struct line *line, const struct scan_number *number,
+static void iteration_time(struct matched_line *line, const struct scan_number *number,
                            const char *key, size_t length)
 {
     struct unit_rate rate = {.inverse = true, .factor = 1};
@@ -206,10 +206,10 @@ static void iteration_time(struct line *line, const struct scan_number *number,
     }
 }
 
-static bool read_counter(struct line *line, const struct scan_number *number,
+static bool read_counter(struct matched_line *line, const struct scan_number *number,
                          const char *key, size_t length, const char **next)
 {
-    const struct unit *unit = counter_of(key, length);
+    const struct work_unit *unit = counter_of(key, length);
     double total = NAN;
     const char *end;
 
@@ -245,7 +245,7 @@ static bool names_the_next(const struct scan *scan, const struct scan_number *nu
 }
 
 /* In "4.9it/s 10.2s" the "it/s" is not the name of 10.2. */
-static size_t key_of(const struct line *line, const struct scan_number *number,
+static size_t key_of(const struct matched_line *line, const struct scan_number *number,
                      const char **key)
 {
     size_t length = scan_key(&line->scan, number->begin, key);
@@ -259,7 +259,7 @@ static size_t key_of(const struct line *line, const struct scan_number *number,
     return length;
 }
 
-static void read_number(struct line *line, const struct scan_number *number,
+static void read_number(struct matched_line *line, const struct scan_number *number,
                         const char **next)
 {
     const char *key;
@@ -287,7 +287,7 @@ static void read_number(struct line *line, const struct scan_number *number,
 }
 
 /* "[120]\ttrain-rmse:0.1" and "120:\tlearn: 0.5": boosting. */
-static bool boosting_round(struct line *line)
+static bool boosting_round(struct matched_line *line)
 {
     const char *p = line->scan.line, *next;
     bool bracket = *p == '[';
@@ -301,7 +301,7 @@ static bool boosting_round(struct line *line)
     return true;
 }
 
-static void read_bars(struct line *line, bool *done)
+static void read_bars(struct matched_line *line, bool *done)
 {
     struct match_hit hit = empty_hit();
     enum match_bar bar = match_bar_tqdm(&line->scan, &hit);
@@ -313,7 +313,7 @@ static void read_bars(struct line *line, bool *done)
         line->hits[line->count++] = hit;
 }
 
-static void read_numbers(struct line *line)
+static void read_numbers(struct matched_line *line)
 {
     const char *p = line->scan.line;
     struct scan_number number;
@@ -331,7 +331,7 @@ static void read_numbers(struct line *line)
 }
 
 /* A stated rate and a count of the same kind in one line belong together. */
-static void join_counts(struct line *line)
+static void join_counts(struct matched_line *line)
 {
     struct match_hit *counted = NULL, *stated = NULL;
 
@@ -353,7 +353,7 @@ static void join_counts(struct line *line)
     *counted = line->hits[--line->count];
 }
 
-static void add_epoch(struct line *line)
+static void add_epoch(struct matched_line *line)
 {
     struct match_hit *hit;
 
@@ -375,13 +375,13 @@ static bool has_digit(const char *text, size_t length)
 
 int match_line(const char *text, size_t length, struct match_hit *hits, int capacity)
 {
-    struct line line = {.scan = {.line = text, .end = text + length},
-                        .hits = hits,
-                        .taken = text,
-                        .capacity = capacity,
-                        .epoch = NAN,
-                        .epoch_total = NAN,
-                        .training = -1};
+    struct matched_line line = {.scan = {.line = text, .end = text + length},
+                                .hits = hits,
+                                .taken = text,
+                                .capacity = capacity,
+                                .epoch = NAN,
+                                .epoch_total = NAN,
+                                .training = -1};
     bool done = false;
     int rank;
 

@@ -30,7 +30,7 @@ enum match_trust {
 };
 
 struct match_hit {
-    const struct unit *unit;
+    const struct work_unit *unit;
     enum match_role role;
     uint32_t label; /* of the bar or the key, without digits: tells series apart */
     int rank;       /* -1: the line names none */

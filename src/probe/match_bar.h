@@ -2,7 +2,7 @@
 #ifndef CORGI_PROBE_MATCH_BAR_H
 #define CORGI_PROBE_MATCH_BAR_H
 
-#include "probe/match_scan.h"
+#include "probe/match_private.h"
 
 enum match_bar {
     MATCH_NO_BAR,

@@ -1,5 +1,5 @@
 /* match_scan.c - see match_scan.h */
-#include "probe/match_scan.h"
+#include "probe/match_private.h"
 
 #include <ctype.h>
 #include <stdlib.h>

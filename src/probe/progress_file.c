@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "probe/heartbeat.h"
-#include "probe/match_scan.h"
+#include "probe/match_private.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #define TAIL_BYTES 4096
 
-static struct match_hit told(const struct unit *unit)
+static struct match_hit told(const struct work_unit *unit)
 {
     return (struct match_hit){.unit = unit,
                               .trust = MATCH_TOLD,

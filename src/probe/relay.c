@@ -1,6 +1,9 @@
 /* relay.c - see relay.h */
 #include "probe/relay.h"
 
+#include "base/clock.h"
+#include "base/poller.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -56,24 +59,24 @@ static int unblocked(int to, bool *may_block)
     return fd;
 }
 
-void relay_init(struct relay *relay, int loop, int from, int to,
+void relay_init(struct relay *relay, int poller, int from, int to,
                 void (*line)(void *, double, const char *, size_t), void *ctx)
 {
     memset(relay, 0, offsetof(struct relay, tail));
-    relay->loop = loop;
+    relay->poller = poller;
     relay->from = from;
     relay->to = unblocked(to, &relay->may_block);
     relay->terminal = isatty(relay->to);
-    relay->in = (struct loop_watch){.fd = -1, .ready = on_ready, .ctx = relay};
+    relay->in = (struct poller_watch){.fd = -1, .ready = on_ready, .ctx = relay};
     relay->out = relay->in;
     lines_init(&relay->lines, line, ctx);
     fcntl(from, F_SETFL, O_NONBLOCK);
-    loop_set(loop, &relay->in, from, EPOLLIN);
+    poller_set(poller, &relay->in, from, EPOLLIN);
 }
 
 static void close_from(struct relay *relay)
 {
-    loop_set(relay->loop, &relay->in, -1, 0);
+    poller_set(relay->poller, &relay->in, -1, 0);
     if (relay->from >= 0)
         close(relay->from);
     relay->from = -1;
@@ -81,7 +84,7 @@ static void close_from(struct relay *relay)
 
 static void close_to(struct relay *relay)
 {
-    loop_set(relay->loop, &relay->out, -1, 0);
+    poller_set(relay->poller, &relay->out, -1, 0);
     if (relay->to >= 0)
         close(relay->to);
     relay->to = -1;
@@ -166,8 +169,8 @@ static bool write_pending(struct relay *relay)
                 return false;
             count = count < SAFE_WRITE ? count : SAFE_WRITE;
         }
-        if (relay->bound)
-            bound_make_room(relay->bound, count);
+        if (relay->limit)
+            output_limit_make_room(relay->limit, count);
         n = write(relay->to, relay->buffer + relay->pending_at, count);
         if (n < 0 && errno == EAGAIN)
             return false;
@@ -226,16 +229,17 @@ static void move(struct relay *relay, double now_s)
     if (moved == MOVED_LITTLE && !relay->terminal)
         relay->rest_until_s =
             now_s + (relay->bytes - before < LARGE_TURN ? PAUSE_S : SHORT_PAUSE_S);
-    loop_set(relay->loop, &relay->out, moved == MOVED_BLOCKED ? relay->to : -1, EPOLLOUT);
-    loop_set(relay->loop, &relay->in,
-             moved == MOVED_BLOCKED || relay->rest_until_s > 0 ? -1 : relay->from,
-             EPOLLIN);
+    poller_set(relay->poller, &relay->out, moved == MOVED_BLOCKED ? relay->to : -1,
+               EPOLLOUT);
+    poller_set(relay->poller, &relay->in,
+               moved == MOVED_BLOCKED || relay->rest_until_s > 0 ? -1 : relay->from,
+               EPOLLIN);
 }
 
 static void on_ready(void *ctx, uint32_t events)
 {
     (void)events;
-    move(ctx, loop_now_s());
+    move(ctx, clock_wall_s());
 }
 
 double relay_due_s(const struct relay *relay)
@@ -245,7 +249,7 @@ double relay_due_s(const struct relay *relay)
     if (relay->from >= 0 && relay->rest_until_s > 0)
         due_s = relay->rest_until_s;
     if (relay->may_block && relay->pending > 0)
-        due_s = fmin(due_s, loop_now_s() + PAUSE_S);
+        due_s = fmin(due_s, clock_wall_s() + PAUSE_S);
     if (relay->partial)
         due_s = fmin(due_s, relay->last_bytes_s + PARTIAL_AFTER_S);
     return due_s;
@@ -256,7 +260,7 @@ void relay_tick(struct relay *relay, double now_s)
     if (relay->rest_until_s > 0 && now_s >= relay->rest_until_s) {
         relay->rest_until_s = 0;
         if (relay->from >= 0)
-            loop_set(relay->loop, &relay->in, relay->from, EPOLLIN);
+            poller_set(relay->poller, &relay->in, relay->from, EPOLLIN);
     }
     if (relay->partial && now_s >= relay->last_bytes_s + PARTIAL_AFTER_S) {
         lines_flush(&relay->lines);
@@ -266,9 +270,9 @@ void relay_tick(struct relay *relay, double now_s)
 
 void relay_drain(struct relay *relay)
 {
-    double until_s = loop_now_s() + DRAIN_S, now_s;
+    double until_s = clock_wall_s() + DRAIN_S, now_s;
 
-    while ((now_s = loop_now_s()) < until_s) {
+    while ((now_s = clock_wall_s()) < until_s) {
         struct pollfd ready = {.fd = relay->to, .events = POLLOUT};
         enum moved moved = move_once(relay, now_s);
 

@@ -7,9 +7,9 @@
 #ifndef CORGI_PROBE_RELAY_H
 #define CORGI_PROBE_RELAY_H
 
-#include "probe/bound.h"
+#include "probe/output_limit.h"
 #include "probe/lines.h"
-#include "probe/loop.h"
+#include "base/poller.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,12 +19,12 @@
 #define RELAY_TAIL   8192 /* the end of the output, kept to explain how the job ended */
 
 struct relay {
-    int loop;
-    struct loop_watch in, out;
-    int from, to;        /* owned; -1: closed */
-    struct bound *bound; /* of the file `to` is; borrowed, NULL: none */
-    bool may_block;      /* `to` could block and could not be made not to */
-    bool terminal;       /* people look at it: no pauses */
+    int poller;
+    struct poller_watch in, out;
+    int from, to;               /* owned; -1: closed */
+    struct output_limit *limit; /* of the file `to` is; borrowed, NULL: none */
+    bool may_block;             /* `to` could block and could not be made not to */
+    bool terminal;              /* people look at it: no pauses */
     double rest_until_s;
     double second_s; /* the second the budget below is for */
     size_t looked_at;
@@ -41,7 +41,7 @@ struct relay {
 };
 
 /* Takes both descriptors over; `from` is made non-blocking.  line() as in lines.h. */
-void relay_init(struct relay *relay, int loop, int from, int to,
+void relay_init(struct relay *relay, int poller, int from, int to,
                 void (*line)(void *, double, const char *, size_t), void *ctx);
 void relay_fini(struct relay *relay);
 

@@ -9,14 +9,14 @@
 #include <string.h>
 
 /* What a kind of server calls things; the first whose counter is on the page is it. */
-struct server {
+struct metrics_server {
     const char *done; /* counter of what it has answered */
     const char *refused;
     const char *held[2]; /* gauges: being worked on, waiting */
     const char *unit;
 };
 
-static const struct server servers[] = {
+static const struct metrics_server servers[] = {
     {"vllm:request_success_total",
      NULL,
      {"vllm:num_requests_running", "vllm:num_requests_waiting"},
@@ -39,7 +39,7 @@ static const struct server servers[] = {
 #define SERVER_COUNT (sizeof(servers) / sizeof(servers[0]))
 
 /* A counter that only goes up, whatever restarts do to the one it is read from. */
-struct counter {
+struct steady_counter {
     double last; /* NaN: nothing yet */
     double sum;
 };
@@ -48,10 +48,10 @@ struct scrape {
     struct fetch *fetch;
     double every_s, due_s;
     bool running;
-    struct server named; /* the job's own */
-    const struct server *server;
+    struct metrics_server named; /* the job's own */
+    const struct metrics_server *server;
     struct prom prom;
-    struct counter done, refused;
+    struct steady_counter done, refused;
     struct tracks *rate, *demand;
 };
 
@@ -65,7 +65,7 @@ static void ask_for_all(struct scrape *scrape)
     prom_init(&scrape->prom, names, (int)SERVER_COUNT);
 }
 
-static void ask_for(struct scrape *scrape, const struct server *server)
+static void ask_for(struct scrape *scrape, const struct metrics_server *server)
 {
     const char *names[4] = {server->done, "", "", ""};
 
@@ -96,7 +96,7 @@ struct scrape *scrape_create(const struct fetch_url *url, const char *counter,
     scrape->rate = tracks_create(window_s);
     scrape->demand = tracks_create(window_s);
     if (counter) {
-        scrape->named = (struct server){.done = counter, .unit = "request"};
+        scrape->named = (struct metrics_server){.done = counter, .unit = "request"};
         ask_for(scrape, &scrape->named);
     } else {
         ask_for_all(scrape);
@@ -114,7 +114,7 @@ void scrape_destroy(struct scrape *scrape)
     free(scrape);
 }
 
-static bool count_on(struct counter *counter, double value)
+static bool count_on(struct steady_counter *counter, double value)
 {
     if (isnan(value) || value < 0)
         return false;

@@ -1,10 +1,10 @@
 /* sender.c - see sender.h */
 #include "probe/sender.h"
 
+#include "base/clock.h"
 #include "base/json_out.h"
 #include "base/mem.h"
 #include "probe/fetch.h"
-#include "probe/loop.h"
 
 #include <errno.h>
 #include <math.h>
@@ -22,7 +22,7 @@ struct sender {
     struct sockaddr_un path;
     struct fetch *fetch; /* NULL: not HTTP */
     bool posting;
-    struct report waiting[MAX_WAITING]; /* oldest first */
+    struct probe_report waiting[MAX_WAITING]; /* oldest first */
     int count;
     uint64_t failures;
 };
@@ -76,14 +76,14 @@ void sender_destroy(struct sender *sender)
     free(sender);
 }
 
-void sender_json(const struct report *report, struct str *text)
+void sender_json(const struct probe_report *report, struct str *text)
 {
     struct json_out out;
 
     json_out_init(&out, text, false);
     json_out_begin_object(&out);
     json_out_key_int(&out, "corgi", 1);
-    json_out_key_string(&out, "kind", report_kind_name(report->kind));
+    json_out_key_string(&out, "kind", probe_report_kind_name(report->kind));
     json_out_key(&out, "job");
     json_out_u64(&out, report->job);
     json_out_key_int(&out, "attempt", report->attempt);
@@ -94,11 +94,11 @@ void sender_json(const struct report *report, struct str *text)
         json_out_key_number(&out, "rate", report->rate);
     if (isfinite(report->steps))
         json_out_key_number(&out, "steps", report->steps);
-    if (report->source != REPORT_NO_SOURCE)
-        json_out_key_string(&out, "source", report_source_name(report->source));
+    if (report->source != PROBE_NO_SOURCE)
+        json_out_key_string(&out, "source", probe_source_name(report->source));
     if (isfinite(report->confidence))
         json_out_key_number(&out, "confidence", report->confidence);
-    if (report->kind == REPORT_ENDED) {
+    if (report->kind == PROBE_ENDED) {
         json_out_key_int(&out, "exit", report->exit_status);
         json_out_key_int(&out, "signal", report->signal);
         json_out_key_bool(&out, "oom", report->oom);
@@ -116,9 +116,9 @@ static void drop(struct sender *sender, int index)
 }
 
 /* A rate makes the one that waits worthless; starts and ends are kept. */
-static void enqueue(struct sender *sender, const struct report *report)
+static void enqueue(struct sender *sender, const struct probe_report *report)
 {
-    bool replaceable = report->kind == REPORT_RATE || report->kind == REPORT_DEMAND;
+    bool replaceable = report->kind == PROBE_RATE || report->kind == PROBE_DEMAND;
     int first = sender->posting ? 1 : 0; /* that one is on its way */
 
     for (int i = sender->count - 1; replaceable && i >= first; i--)
@@ -129,12 +129,12 @@ static void enqueue(struct sender *sender, const struct report *report)
     sender->waiting[sender->count++] = *report;
 }
 
-static bool send_datagram(struct sender *sender, const struct report *report)
+static bool send_datagram(struct sender *sender, const struct probe_report *report)
 {
     struct str line = {0};
     ssize_t sent;
 
-    report_format(report, &line);
+    probe_report_format(report, &line);
     sent = sendto(sender->fd, line.text, line.length, MSG_DONTWAIT | MSG_NOSIGNAL,
                   (const struct sockaddr *)&sender->path, sizeof(sender->path));
     str_fini(&line);
@@ -193,7 +193,7 @@ void sender_retry(struct sender *sender, double now_s)
         retry_http(sender, now_s);
 }
 
-void sender_send(struct sender *sender, const struct report *report, double now_s)
+void sender_send(struct sender *sender, const struct probe_report *report, double now_s)
 {
     if (sender->fd < 0 && !sender->fetch)
         return;
@@ -203,10 +203,10 @@ void sender_send(struct sender *sender, const struct report *report, double now_
 
 void sender_finish(struct sender *sender, double limit_s)
 {
-    double until_s = loop_now_s() + limit_s, now_s = 0;
+    double until_s = clock_wall_s() + limit_s, now_s = 0;
     uint64_t failures = sender->failures;
 
-    while (sender->count > 0 && (now_s = loop_now_s()) < until_s) {
+    while (sender->count > 0 && (now_s = clock_wall_s()) < until_s) {
         struct pollfd ready = {.fd = sender_fd(sender)};
 
         sender_retry(sender, now_s);

@@ -7,7 +7,7 @@
 #define CORGI_PROBE_SENDER_H
 
 #include "base/err.h"
-#include "probe/report.h"
+#include "probe/probe_report.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ struct sender *sender_create(const char *target,
                              struct err *err); /* NULL: wrong target */
 void sender_destroy(struct sender *sender);    /* NULL is fine */
 
-void sender_send(struct sender *sender, const struct report *report, double now_s);
+void sender_send(struct sender *sender, const struct probe_report *report, double now_s);
 
 /* Try again what waits; HTTP also when sender_fd() is ready. */
 void sender_retry(struct sender *sender, double now_s);
@@ -33,6 +33,6 @@ uint64_t
 sender_failures(const struct sender *sender); /* tries that did not get through */
 
 /* The report as a JSON object. */
-void sender_json(const struct report *report, struct str *text);
+void sender_json(const struct probe_report *report, struct str *text);
 
 #endif

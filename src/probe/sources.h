@@ -7,7 +7,7 @@
 #ifndef CORGI_PROBE_SOURCES_H
 #define CORGI_PROBE_SOURCES_H
 
-#include "probe/report.h"
+#include "probe/probe_report.h"
 #include "probe/tracks.h"
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 struct sources;
 
 struct sources_rate {
-    enum report_source source;
+    enum probe_source source;
     double rate;
     double window_s;
     double steps; /* since this attempt began; NaN: not counted */
@@ -29,9 +29,9 @@ struct sources *sources_create(double window_s, int attempt, double now_s);
 void sources_destroy(struct sources *sources); /* NULL is fine */
 
 /* Borrowed, to put evidence in. */
-struct tracks *sources_tracks(struct sources *sources, enum report_source source);
+struct tracks *sources_tracks(struct sources *sources, enum probe_source source);
 /* Likewise, but owned by another (a scraper); it must live as long. */
-void sources_use(struct sources *sources, enum report_source source,
+void sources_use(struct sources *sources, enum probe_source source,
                  struct tracks *tracks);
 
 /* Has nothing better been heard so far?  Looking at all processes is not free. */

@@ -84,7 +84,7 @@ static int open_file(struct streams *streams, const char *output, double limit_b
 
     if (to < 0)
         return err_sys(err, "cannot open %s", output);
-    bound_open(&streams->bound, output, limit_bytes);
+    output_limit_open(&streams->limit, output, limit_bytes);
     streams->child_out = streams->child_err = add_pipe(streams, to, err);
     return streams->child_out < 0 ? -1 : 0;
 }
@@ -96,7 +96,7 @@ void streams_init(struct streams *streams)
                                 .child_err = -1,
                                 .from = {-1, -1},
                                 .to = {-1, -1},
-                                .bound = {.fd = -1}};
+                                .limit = {.fd = -1}};
     terminal_init(&streams->terminal);
 }
 
@@ -120,7 +120,7 @@ static void close_child_ends(struct streams *streams)
     streams->child_in = streams->child_out = streams->child_err = -1;
 }
 
-void streams_start(struct streams *streams, int loop,
+void streams_start(struct streams *streams, int poller,
                    void (*line)(void *, double, const char *, size_t), void *ctx)
 {
     bool keys = streams->child_in >= 0;
@@ -128,12 +128,13 @@ void streams_start(struct streams *streams, int loop,
     close_child_ends(streams);
     for (int i = 0; i < streams->count; i++) {
         streams->relays[i] = mem_new(struct relay);
-        relay_init(streams->relays[i], loop, streams->from[i], streams->to[i], line, ctx);
-        streams->relays[i]->bound = &streams->bound;
+        relay_init(streams->relays[i], poller, streams->from[i], streams->to[i], line,
+                   ctx);
+        streams->relays[i]->limit = &streams->limit;
         streams->from[i] = streams->to[i] = -1;
     }
     if (keys)
-        terminal_forward_keys(&streams->terminal, loop);
+        terminal_forward_keys(&streams->terminal, poller);
 }
 
 double streams_due_s(const struct streams *streams)
@@ -195,7 +196,7 @@ uint64_t streams_lost(const struct streams *streams, int *error)
 void streams_fini(struct streams *streams)
 {
     close_child_ends(streams);
-    bound_close(&streams->bound);
+    output_limit_close(&streams->limit);
     terminal_fini(&streams->terminal);
     for (int i = 0; i < 2; i++) {
         if (streams->relays[i])

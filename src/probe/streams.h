@@ -16,7 +16,7 @@ struct streams {
     struct terminal terminal;
     int from[2], to[2];
     struct relay *relays[2];
-    struct bound bound; /* of the file it goes to */
+    struct output_limit limit; /* of the file it goes to */
     int count;
 };
 
@@ -29,7 +29,7 @@ int streams_open(struct streams *streams, const char *output, double limit_bytes
                  struct err *err);
 
 /* After the job was started: close its ends and copy. */
-void streams_start(struct streams *streams, int loop,
+void streams_start(struct streams *streams, int poller,
                    void (*line)(void *, double, const char *, size_t), void *ctx);
 
 double streams_due_s(const struct streams *streams);

@@ -18,7 +18,7 @@ static void on_keys(void *ctx, uint32_t events)
     if (count > 0 && write(terminal->master, keys, (size_t)count) < 0 && errno != EAGAIN)
         count = 0;
     if (count <= 0 && errno != EINTR)
-        loop_set(terminal->loop, &terminal->keys, -1, 0);
+        poller_set(terminal->poller, &terminal->keys, -1, 0);
 }
 
 void terminal_init(struct terminal *terminal)
@@ -63,7 +63,7 @@ int terminal_open(struct terminal *terminal, int like, struct err *err)
     return 0;
 }
 
-void terminal_forward_keys(struct terminal *terminal, int loop)
+void terminal_forward_keys(struct terminal *terminal, int poller)
 {
     struct termios raw;
 
@@ -75,8 +75,8 @@ void terminal_forward_keys(struct terminal *terminal, int loop)
     if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) < 0)
         return;
     terminal->raw = true;
-    terminal->loop = loop;
-    loop_set(loop, &terminal->keys, STDIN_FILENO, EPOLLIN);
+    terminal->poller = poller;
+    poller_set(poller, &terminal->keys, STDIN_FILENO, EPOLLIN);
 }
 
 void terminal_resize(const struct terminal *terminal, int like)
@@ -90,7 +90,7 @@ void terminal_resize(const struct terminal *terminal, int like)
 void terminal_fini(struct terminal *terminal)
 {
     if (terminal->raw) {
-        loop_set(terminal->loop, &terminal->keys, -1, 0);
+        poller_set(terminal->poller, &terminal->keys, -1, 0);
         tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal->before);
     }
     terminal->raw = false;

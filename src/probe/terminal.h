@@ -7,7 +7,7 @@
 #define CORGI_PROBE_TERMINAL_H
 
 #include "base/err.h"
-#include "probe/loop.h"
+#include "base/poller.h"
 
 #include <stdbool.h>
 #include <termios.h>
@@ -16,8 +16,8 @@ struct terminal {
     int master, slave; /* -1: none */
     bool raw;          /* our own terminal hands keys on as they come */
     struct termios before;
-    int loop;
-    struct loop_watch keys;
+    int poller;
+    struct poller_watch keys;
 };
 
 void terminal_init(struct terminal *terminal);
@@ -26,7 +26,7 @@ void terminal_init(struct terminal *terminal);
 int terminal_open(struct terminal *terminal, int like, struct err *err);
 
 /* Send what is typed on stdin to the job, until terminal_fini(). */
-void terminal_forward_keys(struct terminal *terminal, int loop);
+void terminal_forward_keys(struct terminal *terminal, int poller);
 void terminal_resize(const struct terminal *terminal, int like);
 
 /* Our terminal as it was.  The master belongs to whoever copies the output by then. */

@@ -2,7 +2,7 @@
 #include "probe/tracks.h"
 
 #include "base/mem.h"
-#include "probe/series.h"
+#include "probe/rate_series.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,11 +17,11 @@ static const int min_points[] = {[MATCH_PLAIN] = 4, [MATCH_SURE] = 3, [MATCH_TOL
 
 struct rank {
     int id;
-    struct series series;
+    struct rate_series series;
 };
 
 struct track {
-    const struct unit *unit;
+    const struct work_unit *unit;
     enum match_role role;
     uint32_t label;
     bool stated;
@@ -102,7 +102,7 @@ static struct track *add(struct tracks *tracks, const struct match_hit *hit)
     return &tracks->items[index];
 }
 
-static struct series *series_of(struct track *track, int rank, double window_s)
+static struct rate_series *series_of(struct track *track, int rank, double window_s)
 {
     for (int i = 0; i < track->rank_count; i++)
         if (track->ranks[i].id == rank)
@@ -112,7 +112,7 @@ static struct series *series_of(struct track *track, int rank, double window_s)
     track->ranks = mem_resize(track->ranks, (size_t)track->rank_count,
                               (size_t)track->rank_count + 1, sizeof(*track->ranks));
     track->ranks[track->rank_count].id = rank;
-    series_init(&track->ranks[track->rank_count].series, window_s);
+    rate_series_init(&track->ranks[track->rank_count].series, window_s);
     return &track->ranks[track->rank_count++].series;
 }
 
@@ -127,7 +127,7 @@ static double epochs_before(const struct track *track, const struct match_hit *h
 void tracks_hit(struct tracks *tracks, double at_s, const struct match_hit *hit)
 {
     struct track *track;
-    struct series *series;
+    struct rate_series *series;
 
     if (hit->role == MATCH_PREPARATION)
         return;
@@ -141,10 +141,10 @@ void tracks_hit(struct tracks *tracks, double at_s, const struct match_hit *hit)
     if (hit->trust > track->trust)
         track->trust = hit->trust;
     if (!isnan(hit->rate))
-        series_state(series, at_s, hit->rate);
+        rate_series_state(series, at_s, hit->rate);
     if (!isnan(hit->count))
-        series_count(series, at_s, hit->count + epochs_before(track, hit),
-                     epochs_before(track, hit) > 0 ? NAN : hit->total);
+        rate_series_count(series, at_s, hit->count + epochs_before(track, hit),
+                          epochs_before(track, hit) > 0 ? NAN : hit->total);
 }
 
 void tracks_line(struct tracks *tracks, double at_s, const char *line, size_t length)
@@ -157,7 +157,7 @@ void tracks_line(struct tracks *tracks, double at_s, const char *line, size_t le
 }
 
 /* Ranks that went silent while others go on have ended. */
-static bool is_gone(const struct track *track, const struct series *series,
+static bool is_gone(const struct track *track, const struct rate_series *series,
                     double window_s)
 {
     return track->last_at_s - series->last_at_s >
@@ -185,12 +185,13 @@ static bool combine(const struct track *track, double now_s, double window_s,
     *rate = (struct tracks_rate){
         .unit = track->unit, .done = NAN, .overall = NAN, .last_at_s = track->last_at_s};
     for (int i = 0; i < track->rank_count; i++) {
-        const struct series *series = &track->ranks[i].series;
-        struct series_rate one;
-        double done = series_done(series, from_zero), overall = series_overall(series);
+        const struct rate_series *series = &track->ranks[i].series;
+        struct rate_series_rate one;
+        double done = rate_series_done(series, from_zero),
+               overall = rate_series_overall(series);
 
         if (is_gone(track, series, window_s) ||
-            !series_rate(series, now_s, window_s, &one))
+            !rate_series_rate(series, now_s, window_s, &one))
             continue;
         rate->rate = sum ? rate->rate + one.rate : fmax(rate->rate, one.rate);
         rate->span_s = fmax(rate->span_s, one.span_s);

@@ -19,7 +19,7 @@ struct tracks_rate {
     double done;       /* counted since the beginning; NaN: not counted */
     double overall;    /* rate over the whole run; NaN: not known */
     double last_at_s;  /* of the newest evidence */
-    const struct unit *unit;
+    const struct work_unit *unit;
     bool counted;
     bool live; /* not silent for much longer than it usually is */
 };

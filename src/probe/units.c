@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct unit unit_list[] = {
+static const struct work_unit unit_list[] = {
     {"iteration", UNIT_ITERATION, true}, {"step", UNIT_ITERATION, true},
     {"batch", UNIT_ITERATION, true},     {"update", UNIT_ITERATION, true},
     {"timestep", UNIT_ITERATION, true},  {"sample", UNIT_ITEM, false},
@@ -42,7 +42,7 @@ static bool same_word(const char *known, const char *word, size_t length)
            !strncasecmp(known, word, length);
 }
 
-static const struct unit *by_name(const char *word, size_t length)
+static const struct work_unit *by_name(const char *word, size_t length)
 {
     for (size_t i = 0; i < COUNT(unit_list); i++)
         if (same_word(unit_list[i].name, word, length))
@@ -53,9 +53,9 @@ static const struct unit *by_name(const char *word, size_t length)
     return NULL;
 }
 
-const struct unit *units_find(const char *word, size_t length)
+const struct work_unit *units_find(const char *word, size_t length)
 {
-    const struct unit *unit;
+    const struct work_unit *unit;
 
     if (length == 0 || length > 16)
         return NULL;
@@ -65,7 +65,7 @@ const struct unit *units_find(const char *word, size_t length)
     return unit;
 }
 
-const struct unit *units_item(void)
+const struct work_unit *units_item(void)
 {
     return by_name("item", 4);
 }
@@ -141,7 +141,7 @@ static double multiplier(char c)
 }
 
 /* Single words that are a rate by themselves. */
-static const struct unit *rate_word(const char *word, size_t length)
+static const struct work_unit *rate_word(const char *word, size_t length)
 {
     static const struct {
         const char *word, *unit;
@@ -172,10 +172,10 @@ static bool is_data_word(const char *word, size_t length)
     return false;
 }
 
-static const struct unit *unit_of(const char *word, size_t length, bool any_unit,
-                                  double *factor)
+static const struct work_unit *unit_of(const char *word, size_t length, bool any_unit,
+                                       double *factor)
 {
-    const struct unit *unit = units_find(word, length);
+    const struct work_unit *unit = units_find(word, length);
 
     *factor = 1;
     if (!unit && length > 1 && multiplier(word[0]) > 0) {
@@ -309,7 +309,7 @@ static bool is_average(const struct words *words, int index)
            word_is(words, index, "average");
 }
 
-static const struct unit *word_unit(const struct words *words, int index)
+static const struct work_unit *word_unit(const struct words *words, int index)
 {
     return index < words->count ? units_find(words->at[index], words->length[index])
                                 : NULL;

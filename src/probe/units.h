@@ -17,20 +17,20 @@ enum unit_class {
     UNIT_CLASS_COUNT
 };
 
-struct unit {
+struct work_unit {
     const char *name; /* singular: "step" */
     enum unit_class class;
     bool counter; /* "step 120" is a count of it; "token 120" could be anything */
 };
 
 /* The unit of a word in any case, singular or plural or usual short form; NULL: none. */
-const struct unit *units_find(const char *word, size_t length);
-const struct unit *units_item(void); /* for units nobody heard of, "item" */
+const struct work_unit *units_find(const char *word, size_t length);
+const struct work_unit *units_item(void); /* for units nobody heard of, "item" */
 
 /* A rate made of a number and what is written around it: rate = number * factor, or
  * factor / number when it is the time of one. */
 struct unit_rate {
-    const struct unit *unit;
+    const struct work_unit *unit;
     double factor;
     bool inverse;
 };

@@ -1,7 +1,7 @@
 /* fuzz_probe_metrics.c - an HTTP answer with a Prometheus page, in pieces of any size */
 #include "fuzz/fuzz.h"
 
-#include "probe/http_answer.h"
+#include "base/http_answer.h"
 #include "probe/prom.h"
 
 #include <math.h>

@@ -1,22 +1,22 @@
 /* fuzz_probe_report.c - a line that can be read, written again, reads the same */
 #include "fuzz/fuzz.h"
 
-#include "probe/report.h"
+#include "probe/probe_report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static void check_report(const char *text, size_t size)
 {
-    struct report first, second;
+    struct probe_report first, second;
     struct str line = {0}, again = {0};
 
-    if (report_parse(&first, text, size, NULL) < 0)
+    if (probe_report_parse(&first, text, size, NULL) < 0)
         return;
-    report_format(&first, &line);
-    if (report_parse(&second, line.text, line.length, NULL) < 0)
+    probe_report_format(&first, &line);
+    if (probe_report_parse(&second, line.text, line.length, NULL) < 0)
         abort();
-    report_format(&second, &again);
+    probe_report_format(&second, &again);
     if (strcmp(line.text, again.text) != 0)
         abort();
     str_fini(&line);
@@ -25,13 +25,13 @@ static void check_report(const char *text, size_t size)
 
 static void check_status(const char *text, size_t size)
 {
-    struct report_status first, second;
+    struct probe_status first, second;
     struct str line = {0};
 
-    if (report_status_parse(&first, text, size, NULL) < 0)
+    if (probe_status_parse(&first, text, size, NULL) < 0)
         return;
-    report_status_format(&first, &line);
-    if (report_status_parse(&second, line.text, line.length, NULL) < 0 ||
+    probe_status_format(&first, &line);
+    if (probe_status_parse(&second, line.text, line.length, NULL) < 0 ||
         second.job != first.job || second.exit_status != first.exit_status)
         abort();
     str_fini(&line);

@@ -2,7 +2,7 @@
 #include "support/local_bench.h"
 
 #include "base/file.h"
-#include "engine/local/procs.h"
+#include "base/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -107,17 +107,17 @@ static char *output_of(struct bench *b, uint64_t job, size_t *count)
 /* Processes of this bench's jobs that are there, by their mark. */
 static int marked_processes(const struct bench *b)
 {
-    struct procs procs = {0};
+    struct process_table procs = {0};
     struct err err;
     char mark[128];
     const char *marks[] = {mark};
     int count = 0;
 
     snprintf(mark, sizeof(mark), "CORGI_ENGINE=%s", b->dir);
-    assert_int_equal(procs_read(&procs, &err), 0);
-    vec_each (struct procs_one, one, &procs.all)
-        count += one->state != 'Z' && procs_environ_has(one->id.pid, marks, 1);
-    procs_fini(&procs);
+    assert_int_equal(process_table_read(&procs, &err), 0);
+    vec_each (struct process, one, &procs.all)
+        count += one->state != 'Z' && process_environ_has(one->id.pid, marks, 1);
+    process_table_fini(&procs);
     return count;
 }
 
@@ -148,9 +148,9 @@ static pid_t await_pid(struct bench *b, const char *name)
 
 static bool is_gone(pid_t pid)
 {
-    struct procs_one one;
+    struct process one;
 
-    return !procs_look(pid, &one) || one.state == 'Z';
+    return !process_read(pid, &one) || one.state == 'Z';
 }
 
 /* ---- ends ----------------------------------------------------------------------------

@@ -4,7 +4,7 @@
  * is checked, with room for the granularity of the clocks. */
 #include "support/local_bench.h"
 
-#include "engine/local/procs.h"
+#include "base/process.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -71,13 +71,13 @@ static void stop_all(struct bench *b, uint64_t first, uint64_t last)
 /* Processor seconds of a job's processes, without its probe. */
 static double used_s(const struct bench *b, uint64_t job)
 {
-    struct procs procs = {0};
+    struct process_table procs = {0};
     struct err err;
     char path[128];
     int probe = 0;
     double sum = 0;
-    struct procs_ids members = {0};
-    struct procs_one one;
+    struct process_ids members = {0};
+    struct process one;
     FILE *f;
 
     snprintf(path, sizeof(path), "%s/jobs/%d/attempt-1/pid", b->dir, (int)job);
@@ -85,15 +85,15 @@ static double used_s(const struct bench *b, uint64_t job)
     assert_non_null(f);
     assert_int_equal(fscanf(f, "probe=%d", &probe), 1);
     fclose(f);
-    assert_true(procs_look(probe, &one));
+    assert_true(process_read(probe, &one));
     vec_push(&members, one.id);
-    assert_int_equal(procs_read(&procs, &err), 0);
-    procs_collect(&procs, &members, getsid(0));
+    assert_int_equal(process_table_read(&procs, &err), 0);
+    process_table_collect(&procs, &members, getsid(0));
     for (size_t i = 0; i < members.count; i++)
         if (members.items[i].pid != probe)
-            sum += procs_find(&procs, members.items[i].pid)->cpu_s;
+            sum += process_table_find(&procs, members.items[i].pid)->cpu_s;
     vec_free(&members);
-    procs_fini(&procs);
+    process_table_fini(&procs);
     return sum;
 }
 

@@ -3,7 +3,7 @@
  * The hardware is the fake's state file, so it outlives processes; the process that dies
  * is this program again, started with --hold and killed with SIGKILL. */
 #include "fixture/fake_nvml.h"
-#include "gpu/caps.h"
+#include "gpu/gpu_caps.h"
 #include "gpu/caps_state.h"
 
 #include "base/file.h"

@@ -1,6 +1,6 @@
 /* test_gpu_meter.c - joules of intervals: counters, power, wraps, jumps, gaps */
 #include "gpu/counter.h"
-#include "gpu/meter.h"
+#include "gpu/gpu_meter.h"
 
 #include <math.h>
 #include <setjmp.h>

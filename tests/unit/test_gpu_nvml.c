@@ -1,6 +1,6 @@
 /* test_gpu_nvml.c - NVIDIA devices as the fake library pretends them */
 #include "fixture/fake_nvml.h"
-#include "gpu/meter.h"
+#include "gpu/gpu_meter.h"
 
 #include <math.h>
 #include <setjmp.h>

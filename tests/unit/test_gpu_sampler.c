@@ -1,6 +1,6 @@
 /* test_gpu_sampler.c - readings from the sampler's thread lose no energy */
 #include "fixture/fake_nvml.h"
-#include "gpu/sampler.h"
+#include "gpu/gpu_sampler.h"
 
 #include "base/log.h"
 

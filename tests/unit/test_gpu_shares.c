@@ -1,5 +1,5 @@
 /* test_gpu_shares.c - joules of jobs on a shared device, against a known truth */
-#include "gpu/shares.h"
+#include "gpu/gpu_shares.h"
 
 #include "base/rng.h"
 

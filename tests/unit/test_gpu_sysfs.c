@@ -2,8 +2,8 @@
 #include "fixture/fake_nvml.h"
 
 #include "gpu/cpu_load.h"
-#include "gpu/gpu.h"
-#include "gpu/meter.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_meter.h"
 #include "gpu/sysfs.h"
 
 #include "base/file.h"

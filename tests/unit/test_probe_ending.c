@@ -74,11 +74,11 @@ static void long_lines_are_cut_not_lost(void **state)
     str_fini(&out);
 }
 
-static struct report_status told(struct ending ending, const char *tail)
+static struct probe_status told(struct ending ending, const char *tail)
 {
-    struct report_status status;
+    struct probe_status status;
 
-    report_status_init(&status, 1);
+    probe_status_init(&status, 1);
     ending.tail = tail;
     ending.tail_length = strlen(tail);
     ending_tell(&ending, &status);
@@ -87,7 +87,7 @@ static struct report_status told(struct ending ending, const char *tail)
 
 static void exits_and_signals_are_told_as_a_shell_would(void **state)
 {
-    struct report_status s;
+    struct probe_status s;
 
     (void)state;
     s = told((struct ending){.wait_status = W_EXITCODE(0, 0)}, "fine\n");
@@ -125,7 +125,7 @@ static void out_of_memory_is_recognised(void **state)
     };
     static const char *const other[] = {"", "ValueError: x", "no MemoryError here",
                                         "memory 3.1GiB", "we are not out of memory"};
-    struct report_status s;
+    struct probe_status s;
 
     (void)state;
     for (size_t i = 0; i < COUNT(said); i++) {

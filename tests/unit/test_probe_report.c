@@ -1,6 +1,6 @@
 /* test_probe_report.c - what one side writes the other reads */
 #include "probe/fields.h"
-#include "probe/report.h"
+#include "probe/probe_report.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -13,26 +13,26 @@
 
 static void a_report_reads_back_as_it_was(void **state)
 {
-    struct report in, out;
+    struct probe_report in, out;
     struct err err = {0};
     struct str line = {0};
 
     (void)state;
-    report_init(&in, REPORT_RATE, UINT64_MAX);
+    probe_report_init(&in, PROBE_RATE, UINT64_MAX);
     in.attempt = 3;
     in.at_s = 1767225600.123456;
     in.window_s = 10;
     in.rate = 1.0 / 3;
     in.steps = 123456789012;
-    in.source = REPORT_PROMETHEUS;
+    in.source = PROBE_PROMETHEUS;
     in.confidence = 0.9;
     str_copy(in.text, sizeof(in.text), "it said \"a\\b\"\nand ended");
-    report_format(&in, &line);
-    assert_int_equal(report_parse(&out, line.text, line.length, &err), 0);
+    probe_report_format(&in, &line);
+    assert_int_equal(probe_report_parse(&out, line.text, line.length, &err), 0);
     assert_true(out.kind == in.kind && out.job == in.job && out.attempt == 3);
     assert_true(out.at_s == in.at_s && out.rate == in.rate && out.steps == in.steps);
     assert_true(out.window_s == 10 && out.confidence == 0.9);
-    assert_int_equal(out.source, REPORT_PROMETHEUS);
+    assert_int_equal(out.source, PROBE_PROMETHEUS);
     assert_int_equal(out.exit_status, -1);
     assert_string_equal(out.text, "it said \"a\\b\" and ended");
     str_fini(&line);
@@ -40,29 +40,29 @@ static void a_report_reads_back_as_it_was(void **state)
 
 static void what_was_not_known_stays_not_known(void **state)
 {
-    struct report in, out;
+    struct probe_report in, out;
     struct err err = {0};
     struct str line = {0};
 
     (void)state;
-    report_init(&in, REPORT_STARTED, 7);
+    probe_report_init(&in, PROBE_STARTED, 7);
     in.at_s = 5;
-    report_format(&in, &line);
+    probe_report_format(&in, &line);
     assert_string_equal(line.text, "corgi=1 kind=started job=7 attempt=1 at=5");
-    assert_int_equal(report_parse(&out, line.text, line.length, &err), 0);
+    assert_int_equal(probe_report_parse(&out, line.text, line.length, &err), 0);
     assert_true(isnan(out.rate) && isnan(out.steps) && isnan(out.confidence));
-    assert_int_equal(out.source, REPORT_NO_SOURCE);
+    assert_int_equal(out.source, PROBE_NO_SOURCE);
     str_fini(&line);
 }
 
 static void a_status_reads_back_as_it_was(void **state)
 {
-    struct report_status in, out;
+    struct probe_status in, out;
     struct err err = {0};
     struct str line = {0};
 
     (void)state;
-    report_status_init(&in, 12);
+    probe_status_init(&in, 12);
     in.attempt = 2;
     in.exit_status = 137;
     in.signal = 9;
@@ -72,10 +72,10 @@ static void a_status_reads_back_as_it_was(void **state)
     in.steps = 50;
     in.rate = 0.501;
     str_copy(in.text, sizeof(in.text), "killed by the kernel: out of memory");
-    report_status_format(&in, &line);
+    probe_status_format(&in, &line);
     assert_true(str_ends(line.text, "\"\n"));
-    assert_int_equal(report_status_parse(&out, line.text, line.length, &err), 0);
-    assert_memory_equal(&in, &out, offsetof(struct report_status, text));
+    assert_int_equal(probe_status_parse(&out, line.text, line.length, &err), 0);
+    assert_memory_equal(&in, &out, offsetof(struct probe_status, text));
     assert_string_equal(in.text, out.text);
     str_fini(&line);
 }
@@ -104,10 +104,10 @@ static void bad_lines_are_refused_and_change_nothing(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(bad); i++) {
-        struct report report = {.job = 99};
+        struct probe_report report = {.job = 99};
         struct err err = {0};
 
-        assert_int_equal(report_parse(&report, bad[i], strlen(bad[i]), &err), -1);
+        assert_int_equal(probe_report_parse(&report, bad[i], strlen(bad[i]), &err), -1);
         assert_true(err.text[0]);
         assert_int_equal(report.job, 99);
     }
@@ -117,22 +117,22 @@ static void unknown_keys_are_passed_over(void **state)
 {
     static const char line[] =
         "corgi=1 colour=\"dark blue\" kind=ended job=1 at=5 exit=0";
-    struct report report;
+    struct probe_report report;
     struct err err = {0};
 
     (void)state;
-    assert_int_equal(report_parse(&report, line, strlen(line), &err), 0);
+    assert_int_equal(probe_report_parse(&report, line, strlen(line), &err), 0);
     assert_int_equal(report.exit_status, 0);
 }
 
 static void reading_stops_at_the_given_length(void **state)
 {
     static const char line[] = "corgi=1 kind=rate job=1 at=57";
-    struct report report;
+    struct probe_report report;
     struct err err = {0};
 
     (void)state;
-    assert_int_equal(report_parse(&report, line, strlen(line) - 1, &err), 0);
+    assert_int_equal(probe_report_parse(&report, line, strlen(line) - 1, &err), 0);
     assert_true(report.at_s == 5);
 }
 

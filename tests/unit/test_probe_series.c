@@ -1,5 +1,5 @@
 /* test_probe_series.c - rates from counts and stated rates, however they arrive */
-#include "probe/series.h"
+#include "probe/rate_series.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -15,72 +15,72 @@ static void assert_near(double found, double wanted)
         fail_msg("%g is not within 2 %% of %g", found, wanted);
 }
 
-static struct series fresh(void)
+static struct rate_series fresh(void)
 {
-    struct series s;
+    struct rate_series s;
 
-    series_init(&s, WINDOW);
+    rate_series_init(&s, WINDOW);
     return s;
 }
 
-static double rate_at(const struct series *s, double now_s)
+static double rate_at(const struct rate_series *s, double now_s)
 {
-    struct series_rate r;
+    struct rate_series_rate r;
 
-    return series_rate(s, now_s, WINDOW, &r) ? r.rate : NAN;
+    return rate_series_rate(s, now_s, WINDOW, &r) ? r.rate : NAN;
 }
 
 static void one_count_is_no_rate(void **state)
 {
-    struct series s = fresh();
+    struct rate_series s = fresh();
 
     (void)state;
     assert_true(isnan(rate_at(&s, 5)));
-    series_count(&s, 1, 100, NAN);
+    rate_series_count(&s, 1, 100, NAN);
     assert_true(isnan(rate_at(&s, 5)));
 }
 
 static void a_steady_count_gives_its_rate(void **state)
 {
-    struct series s = fresh();
+    struct rate_series s = fresh();
 
     (void)state;
     for (int i = 0; i < 1000; i++)
-        series_count(&s, i * 0.02, i, NAN);
+        rate_series_count(&s, i * 0.02, i, NAN);
     assert_near(rate_at(&s, 20), 50);
 }
 
 static void the_rate_is_that_of_the_window_not_of_the_run(void **state)
 {
-    struct series s = fresh();
+    struct rate_series s = fresh();
 
     (void)state;
     for (int i = 0; i < 100; i++)
-        series_count(&s, i, i * 10, NAN);
+        rate_series_count(&s, i, i * 10, NAN);
     for (int i = 0; i < 20; i++)
-        series_count(&s, 100 + i, 1000 + i * 30, NAN);
+        rate_series_count(&s, 100 + i, 1000 + i * 30, NAN);
     assert_near(rate_at(&s, 119), 30);
-    assert_near(series_overall(&s), (1000 + 570) / 119.0);
+    assert_near(rate_series_overall(&s), (1000 + 570) / 119.0);
 }
 
 static void bursts_longer_than_the_window_apart_give_the_mean(void **state)
 {
-    struct series s = fresh();
+    struct rate_series s = fresh();
 
     (void)state;
     for (int burst = 1; burst <= 6; burst++)
         for (int j = 0; j < 100; j++)
-            series_count(&s, burst * 25 + j * 1e-4, (burst - 1) * 100 + j + 1, NAN);
+            rate_series_count(&s, burst * 25 + j * 1e-4, (burst - 1) * 100 + j + 1, NAN);
     assert_near(rate_at(&s, 155), 4);
 }
 
 static void a_count_that_stands_still_pulls_the_rate_down(void **state)
 {
-    struct series s = fresh();
+    struct rate_series s = fresh();
 
     (void)state;
     for (int i = 0; i <= 100; i++)
-        series_count(&s, i * 0.1, i, NAN);
+        rate_series_count(&s, i * 0.1, i, NAN);
     assert_near(rate_at(&s, 10.5), 10);
     assert_true(rate_at(&s, 40) < 1);
     assert_true(rate_at(&s, 400) < 0.1);
@@ -88,65 +88,65 @@ static void a_count_that_stands_still_pulls_the_rate_down(void **state)
 
 static void slow_counts_are_not_rounded_to_the_window(void **state)
 {
-    struct series s = fresh();
+    struct rate_series s = fresh();
 
     (void)state;
     for (int i = 0; i <= 200; i++) /* one step in 8 s, said every second */
-        series_count(&s, i, i / 8, NAN);
+        rate_series_count(&s, i, i / 8, NAN);
     for (double now = 195; now < 205; now += 1)
         assert_near(rate_at(&s, now), 0.125);
 }
 
 static void a_count_that_begins_again_goes_on(void **state)
 {
-    struct series s = fresh();
+    struct rate_series s = fresh();
 
     (void)state;
     for (int epoch = 0; epoch < 3; epoch++)
         for (int i = 1; i <= 50; i++)
-            series_count(&s, epoch * 5 + i * 0.1, i, 50);
+            rate_series_count(&s, epoch * 5 + i * 0.1, i, 50);
     assert_near(rate_at(&s, 15), 10);
-    assert_true(series_done(&s, true) == 150);
-    series_count(&s, 15.1, 3, NAN); /* without a total: a restart */
-    assert_true(series_done(&s, true) == 153);
+    assert_true(rate_series_done(&s, true) == 150);
+    rate_series_count(&s, 15.1, 3, NAN); /* without a total: a restart */
+    assert_true(rate_series_done(&s, true) == 153);
 }
 
 static void late_counts_of_others_are_left_out(void **state)
 {
-    struct series s = fresh();
+    struct rate_series s = fresh();
 
     (void)state;
     for (int i = 1; i <= 200; i++) {
-        series_count(&s, i * 0.1, i * 2, NAN);
-        series_count(&s, i * 0.1 + 0.01, i * 2 - 1, NAN);
+        rate_series_count(&s, i * 0.1, i * 2, NAN);
+        rate_series_count(&s, i * 0.1 + 0.01, i * 2 - 1, NAN);
     }
     assert_near(rate_at(&s, 20), 20);
-    assert_true(series_done(&s, true) == 400);
-    assert_true(series_done(&s, false) == 398);
+    assert_true(rate_series_done(&s, true) == 400);
+    assert_true(rate_series_done(&s, false) == 398);
 }
 
 static void stated_rates_answer_with_their_median(void **state)
 {
-    struct series s = fresh();
+    struct rate_series s = fresh();
 
     (void)state;
     for (int i = 0; i < 9; i++)
-        series_state(&s, i, i == 4 ? 1000 : 10 + i * 0.01);
+        rate_series_state(&s, i, i == 4 ? 1000 : 10 + i * 0.01);
     assert_near(rate_at(&s, 9), 10.04);
 }
 
 static void what_is_no_number_is_left_out(void **state)
 {
-    struct series s = fresh();
+    struct rate_series s = fresh();
 
     (void)state;
-    series_count(&s, 1, NAN, NAN);
-    series_count(&s, 1, -5, NAN);
-    series_count(&s, 1, INFINITY, NAN);
-    series_state(&s, 1, -1);
-    series_state(&s, 1, NAN);
+    rate_series_count(&s, 1, NAN, NAN);
+    rate_series_count(&s, 1, -5, NAN);
+    rate_series_count(&s, 1, INFINITY, NAN);
+    rate_series_state(&s, 1, -1);
+    rate_series_state(&s, 1, NAN);
     assert_true(isnan(rate_at(&s, 5)));
-    assert_true(isnan(series_done(&s, true)));
+    assert_true(isnan(rate_series_done(&s, true)));
 }
 
 int main(void)

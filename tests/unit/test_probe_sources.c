@@ -1,7 +1,7 @@
 /* test_probe_sources.c - which voice is heard; heartbeats, progress files, pages */
 #include "base/file.h"
 #include "probe/heartbeat.h"
-#include "probe/http_answer.h"
+#include "base/http_answer.h"
 #include "probe/progress_file.h"
 #include "probe/prom.h"
 #include "probe/sources.h"
@@ -18,7 +18,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static void tell(struct sources *sources, enum report_source source, double at_s,
+static void tell(struct sources *sources, enum probe_source source, double at_s,
                  const char *unit, int rank, double count, double rate)
 {
     struct match_hit hit = {.unit = units_find(unit, strlen(unit)),
@@ -40,14 +40,14 @@ static void the_best_source_that_speaks_is_heard(void **state)
     (void)state;
     assert_false(sources_rate(s, 1, true, &r));
     for (int i = 0; i <= 20; i++)
-        tell(s, REPORT_PROGRESS, i, "step", -1, i * 3, NAN);
+        tell(s, PROBE_PROGRESS, i, "step", -1, i * 3, NAN);
     assert_true(sources_rate(s, 20, true, &r));
-    assert_int_equal(r.source, REPORT_PROGRESS);
+    assert_int_equal(r.source, PROBE_PROGRESS);
     assert_true(fabs(r.rate - 3) < 0.01 && r.steps == 60);
     for (int i = 20; i <= 40; i++)
-        tell(s, REPORT_HEARTBEAT, i, "step", -1, i * 3, NAN);
+        tell(s, PROBE_HEARTBEAT, i, "step", -1, i * 3, NAN);
     assert_true(sources_rate(s, 40, true, &r));
-    assert_int_equal(r.source, REPORT_HEARTBEAT);
+    assert_int_equal(r.source, PROBE_HEARTBEAT);
     assert_true(r.confidence > 0.9);
     sources_destroy(s);
 }
@@ -59,14 +59,14 @@ static void a_worse_source_takes_over_only_after_long_silence(void **state)
 
     (void)state;
     for (int i = 0; i <= 100; i++) {
-        tell(s, REPORT_LOG, i, "step", -1, i * 5, NAN);
+        tell(s, PROBE_LOG, i, "step", -1, i * 5, NAN);
         if (i <= 20)
-            tell(s, REPORT_HEARTBEAT, i, "step", -1, i * 3, NAN);
+            tell(s, PROBE_HEARTBEAT, i, "step", -1, i * 3, NAN);
     }
     assert_true(sources_rate(s, 40, true, &r));
-    assert_int_equal(r.source, REPORT_HEARTBEAT);
+    assert_int_equal(r.source, PROBE_HEARTBEAT);
     assert_true(sources_rate(s, 100, true, &r));
-    assert_int_equal(r.source, REPORT_LOG);
+    assert_int_equal(r.source, PROBE_LOG);
     sources_destroy(s);
 }
 
@@ -77,16 +77,16 @@ static void activity_counts_only_for_jobs_that_never_spoke(void **state)
 
     (void)state;
     for (int i = 0; i <= 20; i++)
-        tell(s, REPORT_ACTIVITY, i, "item", -1, i * 0.9, NAN);
+        tell(s, PROBE_ACTIVITY, i, "item", -1, i * 0.9, NAN);
     assert_false(sources_rate(s, 20, true, &r));
     for (int i = 21; i <= 40; i++)
-        tell(s, REPORT_ACTIVITY, i, "item", -1, i * 0.9, NAN);
+        tell(s, PROBE_ACTIVITY, i, "item", -1, i * 0.9, NAN);
     assert_true(sources_rate(s, 40, true, &r));
-    assert_int_equal(r.source, REPORT_ACTIVITY);
+    assert_int_equal(r.source, PROBE_ACTIVITY);
     assert_true(r.confidence < 0.2 && isnan(r.steps));
-    tell(s, REPORT_LOG, 41, "step", -1, NAN, 7);
+    tell(s, PROBE_LOG, 41, "step", -1, NAN, 7);
     assert_true(sources_rate(s, 41, true, &r));
-    assert_int_equal(r.source, REPORT_LOG);
+    assert_int_equal(r.source, PROBE_LOG);
     assert_false(sources_wants_activity(s));
     sources_destroy(s);
 }
@@ -97,7 +97,7 @@ static void a_stated_rate_is_news_once(void **state)
     struct sources_rate r;
 
     (void)state;
-    tell(s, REPORT_HEARTBEAT, 1, "step", -1, NAN, 12.5);
+    tell(s, PROBE_HEARTBEAT, 1, "step", -1, NAN, 12.5);
     assert_true(sources_rate(s, 2, true, &r) && r.rate == 12.5);
     assert_false(sources_rate(s, 12, true, &r));
     assert_true(sources_rate(s, 12, false, &r));
@@ -112,8 +112,8 @@ static void ranks_step_together_and_add_their_items(void **state)
     (void)state;
     for (int i = 0; i <= 20; i++) {
         for (int rank = 0; rank < 4; rank++) {
-            tell(steps, REPORT_HEARTBEAT, i, "step", rank, i * 3, NAN);
-            tell(items, REPORT_HEARTBEAT, i, "sample", rank, i * 3, NAN);
+            tell(steps, PROBE_HEARTBEAT, i, "step", rank, i * 3, NAN);
+            tell(items, PROBE_HEARTBEAT, i, "sample", rank, i * 3, NAN);
         }
     }
     assert_true(sources_rate(steps, 20, true, &r) && fabs(r.rate - 3) < 0.01);
@@ -131,7 +131,7 @@ static void a_later_attempt_counts_what_it_adds(void **state)
 
     (void)state;
     for (int i = 0; i <= 20; i++)
-        tell(s, REPORT_HEARTBEAT, i, "step", -1, 5000 + i * 3, NAN);
+        tell(s, PROBE_HEARTBEAT, i, "step", -1, 5000 + i * 3, NAN);
     assert_true(sources_rate(s, 20, true, &r) && r.steps == 60);
     sources_destroy(s);
 }

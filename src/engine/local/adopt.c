@@ -1,5 +1,5 @@
 /* adopt.c - after a restart: which attempts are still there, see local_own.h */
-#include "engine/local/local_own.h"
+#include "engine/local/local_private.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -18,14 +18,14 @@
 /* The file may be of an earlier boot, or written by the user: what counts is that the
  * process carries the marks of this attempt. */
 static bool probe_by_file(struct local_engine *e, const struct attempt *a,
-                          struct procs_id *probe)
+                          struct process_id *probe)
 {
     struct attempt_marks marks = {0};
-    struct procs_id child;
+    struct process_id child;
 
     attempt_marks(&marks, e->state_dir, a->job, a->number);
-    return attempt_read_pids(a, probe, &child) && procs_alive(*probe) &&
-           procs_environ_has(probe->pid, marks.all, ATTEMPT_MARKS);
+    return attempt_read_pids(a, probe, &child) && process_alive(*probe) &&
+           process_environ_has(probe->pid, marks.all, ATTEMPT_MARKS);
 }
 
 static bool is_probe(pid_t pid)
@@ -45,16 +45,16 @@ static bool is_probe(pid_t pid)
 
 /* An engine that died just after the start left no file yet. */
 static bool probe_by_marks(struct local_engine *e, const struct attempt *a,
-                           struct procs_id *probe)
+                           struct process_id *probe)
 {
     struct attempt_marks marks = {0};
 
     attempt_marks(&marks, e->state_dir, a->job, a->number);
-    for (size_t i = 0; i < e->procs.all.count; i++) {
-        const struct procs_one *one = &e->procs.all.items[i];
+    for (size_t i = 0; i < e->processes.all.count; i++) {
+        const struct process *one = &e->processes.all.items[i];
 
         if (one->state != 'Z' && is_probe(one->id.pid) &&
-            procs_environ_has(one->id.pid, marks.all, ATTEMPT_MARKS)) {
+            process_environ_has(one->id.pid, marks.all, ATTEMPT_MARKS)) {
             *probe = one->id;
             return true;
         }
@@ -66,16 +66,16 @@ static bool probe_by_marks(struct local_engine *e, const struct attempt *a,
  */
 static void take_up(struct local_engine *e, struct attempt *a)
 {
-    struct procs_one one;
+    struct process one;
     struct err err = {0};
 
     a->serial = e->next_serial++;
     a->state = ATTEMPT_SWEEPING;
     a->deadline_s = clock_wall_s() + STOP_STUBBORN_S;
-    if (procs_read(&e->procs, &err) == 0 &&
+    if (process_table_read(&e->processes, &err) == 0 &&
         (probe_by_file(e, a, &a->probe) || probe_by_marks(e, a, &a->probe)))
         a->pidfd = (int)syscall(SYS_pidfd_open, a->probe.pid, 0);
-    if (a->pidfd >= 0 && procs_look(a->probe.pid, &one) &&
+    if (a->pidfd >= 0 && process_read(a->probe.pid, &one) &&
         one.id.start == a->probe.start &&
         local_watch(e, a->pidfd, LOCAL_PROBE, a->serial, &err) == 0) {
         a->state = ATTEMPT_RUNNING;
@@ -108,7 +108,8 @@ int adopt_job(struct local_engine *e, const struct engine_job *job, struct err *
         return err_set(err, ERR_NOT_FOUND, "nothing is known of attempt %d of job %llu",
                        job->attempt, (unsigned long long)job->job->id);
     }
-    if (allot_join(e->allot, a->job, a->number, a->devices, a->device_count, err) < 0) {
+    if (cpu_quota_join(e->quota, a->job, a->number, a->devices, a->device_count, err) <
+        0) {
         attempt_destroy(a);
         return -1;
     }
@@ -165,26 +166,26 @@ static void visit_process(struct local_engine *e, pid_t pid, const char *mark)
     uint64_t job;
     int number;
 
-    if (procs_environ_has(pid, &mark, 1) &&
-        procs_environ_get(pid, "CORGI_JOB_ID", job_text, sizeof(job_text)) &&
-        procs_environ_get(pid, "CORGI_ATTEMPT", number_text, sizeof(number_text)) &&
+    if (process_environ_has(pid, &mark, 1) &&
+        process_environ_get(pid, "CORGI_JOB_ID", job_text, sizeof(job_text)) &&
+        process_environ_get(pid, "CORGI_ATTEMPT", number_text, sizeof(number_text)) &&
         parse_u64(job_text, &job) && parse_int(number_text, &number))
         take_nobody(e, job, number, "");
 }
 
 void adopt_end(struct local_engine *e)
 {
-    struct procs now = {0};
+    struct process_table now = {0};
     struct str mark = {0};
     struct err err;
 
     cgroups_each(e->groups, visit_group, e);
     str_addf(&mark, "CORGI_ENGINE=%s", e->state_dir);
-    if (procs_read(&now, &err) == 0)
-        vec_each (struct procs_one, one, &now.all) {
+    if (process_table_read(&now, &err) == 0)
+        vec_each (struct process, one, &now.all) {
             if (one->state != 'Z' && one->id.pid != getpid())
                 visit_process(e, one->id.pid, str_text(&mark));
         }
-    procs_fini(&now);
+    process_table_fini(&now);
     str_fini(&mark);
 }

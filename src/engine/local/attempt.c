@@ -43,7 +43,7 @@ struct attempt *attempt_create(const struct engine_job *job, const char *state_d
         str_addf(&path, "%s/output", a->dir);
         a->output = str_take(&path);
     }
-    allot_path(a->job, a->number, a->devices, a->device_count, a->group);
+    cpu_quota_path(a->job, a->number, a->devices, a->device_count, a->group);
     a->pidfd = a->result_fd = -1;
     a->cpu_s = NAN;
     return a;
@@ -101,14 +101,14 @@ static ssize_t read_plain(const struct attempt *a, const char *name, char *text,
     return n;
 }
 
-bool attempt_read_status(const struct attempt *a, struct report_status *status)
+bool attempt_read_status(const struct attempt *a, struct probe_status *status)
 {
     char text[SMALL_FILE];
-    struct report_status s;
+    struct probe_status s;
     struct err err;
     ssize_t n = read_plain(a, "status", text, sizeof(text));
 
-    if (n <= 0 || report_status_parse(&s, text, (size_t)n, &err) < 0)
+    if (n <= 0 || probe_status_parse(&s, text, (size_t)n, &err) < 0)
         return false;
     if (s.job != a->job || s.attempt != a->number)
         return false;
@@ -116,8 +116,8 @@ bool attempt_read_status(const struct attempt *a, struct report_status *status)
     return true;
 }
 
-bool attempt_read_pids(const struct attempt *a, struct procs_id *probe,
-                       struct procs_id *child)
+bool attempt_read_pids(const struct attempt *a, struct process_id *probe,
+                       struct process_id *child)
 {
     char text[SMALL_FILE];
     long long probe_start, child_start = 0;
@@ -129,8 +129,8 @@ bool attempt_read_pids(const struct attempt *a, struct procs_id *probe,
                &probe_start, &child_pid, &child_start) < 2 ||
         probe_pid <= 1 || probe_start < 0 || child_pid < 0 || child_start < 0)
         return false;
-    *probe = (struct procs_id){probe_pid, (uint64_t)probe_start};
-    *child = (struct procs_id){child_pid, (uint64_t)child_start};
+    *probe = (struct process_id){probe_pid, (uint64_t)probe_start};
+    *child = (struct process_id){child_pid, (uint64_t)child_start};
     return true;
 }
 

@@ -6,9 +6,9 @@
 #define CORGI_ENGINE_LOCAL_ATTEMPT_H
 
 #include "engine/engine.h"
-#include "engine/local/allot.h"
-#include "engine/local/procs.h"
-#include "probe/report.h"
+#include "engine/local/cpu_quota.h"
+#include "base/process.h"
+#include "probe/probe_report.h"
 
 enum attempt_state {
     ATTEMPT_LAUNCHING, /* forked, the probe is not there yet */
@@ -38,10 +38,10 @@ struct attempt {
     int devices[LOOP_MAX_GANG];
     char *dir;
     char *output; /* file that is kept small; NULL: the user's own */
-    char group[ALLOT_PATH_SIZE];
+    char group[CPU_QUOTA_PATH_SIZE];
 
     enum attempt_state state;
-    struct procs_id probe;
+    struct process_id probe;
     int pidfd;       /* -1: there is none */
     int result_fd;   /* of the launch; -1: known */
     bool child;      /* of this process: has to be waited for */
@@ -59,8 +59,8 @@ struct attempt {
     bool stubborn_told;
     char why[240]; /* what the engine knows of the end, first reason wins */
 
-    struct procs_ids members; /* processes of the job, the probe too, when last seen */
-    double cpu_s;             /* used, as last counted; NaN: not counted yet */
+    struct process_ids members; /* processes of the job, the probe too, when last seen */
+    double cpu_s;               /* used, as last counted; NaN: not counted yet */
     double rss_bytes;
     uint64_t oom_kills; /* of its cgroup when it began */
 };
@@ -77,9 +77,9 @@ void attempt_explain(struct attempt *attempt, const char *format, ...)
 
 /* Bounded, of the user's folder: no link is followed.  False when not there or not right.
  */
-bool attempt_read_status(const struct attempt *attempt, struct report_status *status);
-bool attempt_read_pids(const struct attempt *attempt, struct procs_id *probe,
-                       struct procs_id *child);
+bool attempt_read_status(const struct attempt *attempt, struct probe_status *status);
+bool attempt_read_pids(const struct attempt *attempt, struct process_id *probe,
+                       struct process_id *child);
 /* The last line the probe wrote to its own messages, for when it failed. */
 void attempt_read_message(const struct attempt *attempt, char *text, size_t size);
 

@@ -1,5 +1,5 @@
 /* finish.c - how an attempt ended, told once, see local_own.h */
-#include "engine/local/local_own.h"
+#include "engine/local/local_private.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -14,7 +14,7 @@
 
 /* How it ended, put together from what the probe wrote, what the kernel counted and what
  * the engine did. */
-struct ending {
+struct attempt_ending {
     enum engine_end end;
     int exit_status;
     int signal;
@@ -23,10 +23,10 @@ struct ending {
     char text[400];
 };
 
-static void say(struct ending *d, const char *format, ...)
+static void say(struct attempt_ending *d, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void say(struct ending *d, const char *format, ...)
+static void say(struct attempt_ending *d, const char *format, ...)
 {
     va_list args;
 
@@ -42,7 +42,7 @@ static bool killed_by_kernel(struct local_engine *e, const struct attempt *a)
     return cgroups_oom_kills(e->groups, a->group, &kills) && kills > a->oom_kills;
 }
 
-static void describe_exit(struct ending *d)
+static void describe_exit(struct attempt_ending *d)
 {
     if (d->signal > 0)
         say(d, "ended by signal %d (%s)", d->signal, strsignal(d->signal));
@@ -50,7 +50,7 @@ static void describe_exit(struct ending *d)
         say(d, "exit status %d", d->exit_status);
 }
 
-static void from_status(struct ending *d, const struct report_status *s)
+static void from_status(struct attempt_ending *d, const struct probe_status *s)
 {
     d->exit_status = s->exit_status > 0 ? s->exit_status : 0;
     d->signal = s->signal > 0 ? s->signal : 0;
@@ -73,7 +73,7 @@ static void from_status(struct ending *d, const struct report_status *s)
 }
 
 /* The probe left no status: it was killed, or it failed itself. */
-static void from_probe(struct ending *d, const struct attempt *a)
+static void from_probe(struct attempt_ending *d, const struct attempt *a)
 {
     char message[200];
 
@@ -102,7 +102,8 @@ static void from_probe(struct ending *d, const struct attempt *a)
 }
 
 /* What the engine itself did or saw goes before what the probe could see of it. */
-static void correct(struct local_engine *e, struct ending *d, const struct attempt *a)
+static void correct(struct local_engine *e, struct attempt_ending *d,
+                    const struct attempt *a)
 {
     bool ours = a->stop != ATTEMPT_WANTED && d->end != ENGINE_END_NOT_STARTED &&
                 (isnan(d->at_s) || d->at_s >= a->stop_epoch_s);
@@ -123,9 +124,9 @@ static void correct(struct local_engine *e, struct ending *d, const struct attem
 
 void finish(struct local_engine *e, struct attempt *a)
 {
-    struct ending d = {.steps = NAN, .at_s = NAN};
+    struct attempt_ending d = {.steps = NAN, .at_s = NAN};
     struct engine_event event = outbox_blank(ENGINE_ENDED);
-    struct report_status status;
+    struct probe_status status;
 
     if (attempt_read_status(a, &status))
         from_status(&d, &status);
@@ -136,8 +137,8 @@ void finish(struct local_engine *e, struct attempt *a)
         start_tell(e, a); /* it was over before anybody said it began */
     look_at_end(e, a);
     for (int i = 0; i < a->device_count && !a->nobody; i++)
-        power_leave(e->power, a->devices[i], a->job, clock_wall_s());
-    allot_leave(e->allot, a->job, a->number);
+        device_power_leave(e->power, a->devices[i], a->job, clock_wall_s());
+    cpu_quota_leave(e->quota, a->job, a->number);
     cgroups_remove(e->groups, a->group); /* of one that nobody had named */
     a->state = ATTEMPT_OVER;
     if (a->nobody)

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "gpu/caps.h"
+#include "gpu/gpu_caps.h"
 
 #include <ctype.h>
 #include <math.h>

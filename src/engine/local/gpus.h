@@ -6,8 +6,8 @@
 #define CORGI_ENGINE_LOCAL_GPUS_H
 
 #include "base/err.h"
-#include "gpu/gpu.h"
-#include "gpu/sampler.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_sampler.h"
 
 struct gpus;
 

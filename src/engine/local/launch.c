@@ -37,14 +37,14 @@ static const char *const step_texts[] = {
     [STEP_EXEC] = "cannot run corgi-probe",
 };
 
-struct failure {
+struct launch_failure {
     int step;
     int error;
 };
 
 static _Noreturn void give_up(int fd, enum step step)
 {
-    struct failure failure = {.step = step, .error = errno};
+    struct launch_failure failure = {.step = step, .error = errno};
     ssize_t n = write(fd, &failure, sizeof(failure));
 
     _exit(n == (ssize_t)sizeof(failure) ? 126 : 125);
@@ -182,7 +182,7 @@ int launch_start(const struct launch *l, pid_t *pid, int *pidfd, int *result_fd,
 
 int launch_result(int result_fd, const char *what, struct err *err)
 {
-    struct failure failure;
+    struct launch_failure failure;
     ssize_t n = read(result_fd, &failure, sizeof(failure));
 
     if (n != (ssize_t)sizeof(failure))

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "engine/local/local_own.h"
+#include "engine/local/local_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +81,7 @@ void local_add_attempt(struct local_engine *e, struct attempt *a)
 {
     vec_push(&e->attempts, a);
     for (int i = 0; i < a->device_count && !a->nobody; i++)
-        power_join(e->power, a->devices[i], a->job, clock_wall_s());
+        device_power_join(e->power, a->devices[i], a->job, clock_wall_s());
     e->next_look_s = 0;
     local_kick(e);
 }
@@ -129,7 +129,7 @@ static void handle(struct local_engine *e, uint64_t data)
         }
         break;
     case LOCAL_GPUS:
-        devices_watch(e);
+        local_devices_watch(e);
         break;
     case LOCAL_SOURCES:
         break;
@@ -161,7 +161,7 @@ static double advance(struct local_engine *e, double now)
         e->next_look_s = now + LOOK_EVERY_S;
     }
     if (now >= e->next_power_s) {
-        power_tick(e->power, now, &e->outbox);
+        device_power_tick(e->power, now, &e->outbox);
         e->next_power_s = now + e->options.power_every_s;
     }
     next = e->next_power_s;
@@ -213,7 +213,7 @@ static int op_fd(void *self)
 
 static int op_cluster(void *self, struct cluster **cluster, struct err *err)
 {
-    return devices_cluster(self, cluster, err);
+    return local_devices_cluster(self, cluster, err);
 }
 
 static int op_start(void *self, const struct engine_job *job, struct err *err)
@@ -235,7 +235,7 @@ static int op_stop(void *self, uint64_t job, enum engine_stop how, struct err *e
 
 static int op_cap(void *self, int device, double watts, struct err *err)
 {
-    return devices_cap(self, device, watts, err);
+    return local_devices_cap(self, device, watts, err);
 }
 
 static int op_wake(void *self, int node, struct err *err)
@@ -274,14 +274,14 @@ static void op_destroy(void *self)
 {
     struct local_engine *e = self;
 
-    allot_destroy(e->allot);
+    cpu_quota_destroy(e->quota);
     vec_each (struct attempt *, at, &e->attempts)
         attempt_destroy(*at);
     vec_free(&e->attempts);
-    devices_close(e);
+    local_devices_close(e);
     cgroups_close(e->groups);
     outbox_fini(&e->outbox);
-    procs_fini(&e->procs);
+    process_table_fini(&e->processes);
     close_fd(e->report_fd);
     close_fd(e->timer_fd);
     close_fd(e->wake_fd);
@@ -409,11 +409,11 @@ static int open_limits(struct local_engine *e, struct err *err)
         .memory = memory && !e->options.no_memory_cgroups,
         .proc = e->options.no_cgroups ? "/nonexistent" : NULL,
     });
-    e->allot = allot_create(e->cpus, e->device_count, e->groups, err);
-    if (!e->allot)
+    e->quota = cpu_quota_create(e->cpus, e->device_count, e->groups, err);
+    if (!e->quota)
         return -1;
-    snprintf(e->text, sizeof(e->text), "quota by %s; cgroups: %s", allot_method(e->allot),
-             cgroups_text(e->groups));
+    snprintf(e->text, sizeof(e->text), "quota by %s; cgroups: %s",
+             cpu_quota_method(e->quota), cgroups_text(e->groups));
     return 0;
 }
 
@@ -426,7 +426,7 @@ int local_engine_create(struct engine *engine, const struct local_engine_options
     e->lock_fd = e->epoll_fd = e->report_fd = e->timer_fd = e->wake_fd = -1;
     e->next_serial = 1;
     if (take_options(e, options, err) < 0 || lock_state(e, err) < 0 ||
-        open_waiting(e, err) < 0 || devices_open(e, options, err) < 0 ||
+        open_waiting(e, err) < 0 || local_devices_open(e, options, err) < 0 ||
         open_limits(e, err) < 0) {
         op_destroy(e);
         return -1;

@@ -9,7 +9,7 @@
 
 #include "engine/engine.h"
 #include "engine/local/cpus.h"
-#include "gpu/gpu.h"
+#include "gpu/gpu_devices.h"
 
 /* Strings are copied.  Zero or NULL takes the default in brackets. */
 struct local_engine_options {

@@ -1,7 +1,7 @@
 /* look.c - a look at all processes: who belongs to whom, time and memory used
  *
  * See local_own.h. */
-#include "engine/local/local_own.h"
+#include "engine/local/local_private.h"
 
 #include "base/log.h"
 
@@ -15,7 +15,8 @@ static double count_members(struct local_engine *e, struct attempt *a)
 
     a->rss_bytes = 0;
     for (size_t i = 0; i < a->members.count; i++) {
-        const struct procs_one *one = procs_find(&e->procs, a->members.items[i].pid);
+        const struct process *one =
+            process_table_find(&e->processes, a->members.items[i].pid);
 
         if (!one)
             continue;
@@ -34,8 +35,8 @@ static void share_cpu(struct local_engine *e, const struct attempt *a, double cp
     for (int i = 0; i < a->device_count; i++)
         all += cpus_cores(&e->cpus[a->devices[i]]);
     for (int i = 0; i < a->device_count && all > 0; i++)
-        power_used(e->power, a->devices[i], a->job,
-                   cpu_s * cpus_cores(&e->cpus[a->devices[i]]) / all);
+        device_power_used(e->power, a->devices[i], a->job,
+                          cpu_s * cpus_cores(&e->cpus[a->devices[i]]) / all);
 }
 
 static void count_cpu(struct local_engine *e, struct attempt *a, double by_members)
@@ -104,7 +105,7 @@ static void watch_gang(struct local_engine *e, struct attempt *a)
 
 void look_for_start(struct local_engine *e, struct attempt *a)
 {
-    struct procs_id probe, child;
+    struct process_id probe, child;
 
     if (a->state == ATTEMPT_RUNNING && !a->told_start &&
         attempt_read_pids(a, &probe, &child) && child.pid > 0 &&
@@ -118,14 +119,14 @@ void look_at_all(struct local_engine *e)
 
     if (e->attempts.count == 0)
         return;
-    if (procs_read(&e->procs, &err) < 0) {
+    if (process_table_read(&e->processes, &err) < 0) {
         log_warn("engine_proc_unreadable", LOG_ERR(&err));
         return;
     }
     vec_each (struct attempt *, at, &e->attempts) {
         struct attempt *a = *at;
 
-        procs_collect(&e->procs, &a->members, getsid(0));
+        process_table_collect(&e->processes, &a->members, getsid(0));
         count_cpu(e, a, count_members(e, a));
         look_for_start(e, a);
     }

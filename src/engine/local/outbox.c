@@ -1,20 +1,17 @@
 /* outbox.c - see outbox.h */
 #include "engine/local/outbox.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct engine_event outbox_blank(enum engine_event_kind kind)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
     return (struct engine_event){
         .kind = kind,
-        .at_s = (double)t.tv_sec + (double)t.tv_nsec / 1e9,
+        .at_s = clock_epoch_s(),
         .node = 0,
         .device = -1,
         .steps = NAN,

@@ -41,7 +41,7 @@ static void add_mps(struct job_env *env, const struct local_engine *e,
     if (!e->mps_directory || !may_share || e->devices[a->devices[0]].cpu)
         return;
     for (int i = 0; i < a->device_count; i++) {
-        int jobs = allot_jobs_on(e->allot, a->devices[i]);
+        int jobs = cpu_quota_jobs_on(e->quota, a->devices[i]);
 
         most = jobs > most ? jobs : most;
     }

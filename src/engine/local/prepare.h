@@ -3,7 +3,7 @@
 #define CORGI_ENGINE_LOCAL_PREPARE_H
 
 #include "engine/local/job_env.h"
-#include "engine/local/local_own.h"
+#include "engine/local/local_private.h"
 
 #include <pwd.h>
 

@@ -2,7 +2,7 @@
  *
  * Everybody on the machine may send to it, so the kernel is asked who did: only the probe
  * of an attempt may speak for it. */
-#include "engine/local/local_own.h"
+#include "engine/local/local_private.h"
 
 #include "base/file.h"
 #include "base/log.h"
@@ -55,9 +55,9 @@ int reports_open(struct local_engine *e, struct err *err)
 }
 
 static void tell_measured(struct local_engine *e, const struct attempt *a,
-                          const struct report *r)
+                          const struct probe_report *r)
 {
-    bool demand = r->kind == REPORT_DEMAND;
+    bool demand = r->kind == PROBE_DEMAND;
     struct engine_event event = outbox_blank(demand ? ENGINE_DEMAND : ENGINE_MEASURED);
 
     if (!(r->rate >= 0))
@@ -67,19 +67,19 @@ static void tell_measured(struct local_engine *e, const struct attempt *a,
     event.attempt = a->number;
     event.device = a->devices[0];
     event.steps = r->steps;
-    event.source = report_source_name(r->source); /* static */
+    event.source = probe_source_name(r->source); /* static */
     event.confidence = r->confidence;
     event.measurement = (struct measurement){
         .job = a->job,
         .at_s = r->at_s,
         .window_s = r->window_s,
         .rate = r->rate,
-        .device_watts = demand ? NAN : power_watts(e->power, a->devices[0]),
+        .device_watts = demand ? NAN : device_power_watts(e->power, a->devices[0]),
     };
     local_tell(e, event, NULL);
 }
 
-static void take(struct local_engine *e, const struct report *r, pid_t from)
+static void take(struct local_engine *e, const struct probe_report *r, pid_t from)
 {
     struct attempt *a = local_attempt_of(e, r->job);
 
@@ -90,9 +90,9 @@ static void take(struct local_engine *e, const struct report *r, pid_t from)
                  LOG_I64("probe", a->probe.pid));
         return;
     }
-    if (r->kind != REPORT_ENDED) /* which also comes when it could not be started */
+    if (r->kind != PROBE_ENDED) /* which also comes when it could not be started */
         start_tell(e, a);
-    if (r->kind == REPORT_RATE || r->kind == REPORT_DEMAND)
+    if (r->kind == PROBE_RATE || r->kind == PROBE_DEMAND)
         tell_measured(e, a, r);
 }
 
@@ -111,7 +111,7 @@ static pid_t sender_of(struct msghdr *message)
 void reports_read(struct local_engine *e)
 {
     for (int i = 0; i < BATCH; i++) {
-        char line[REPORT_MAX_LINE + 1];
+        char line[PROBE_REPORT_MAX_LINE + 1];
         union {
             char bytes[CMSG_SPACE(sizeof(struct ucred))];
             struct cmsghdr align;
@@ -122,12 +122,12 @@ void reports_read(struct local_engine *e)
                                  .msg_control = &control,
                                  .msg_controllen = sizeof(control)};
         ssize_t n = recvmsg(e->report_fd, &message, MSG_CMSG_CLOEXEC);
-        struct report report;
+        struct probe_report report;
         struct err err;
 
         if (n < 0)
             return;
-        if (report_parse(&report, line, (size_t)n, &err) == 0)
+        if (probe_report_parse(&report, line, (size_t)n, &err) == 0)
             take(e, &report, sender_of(&message));
         else
             log_warn("engine_report_unreadable", LOG_I64("from", sender_of(&message)),

@@ -1,6 +1,6 @@
 /* start.c - from a job to a probe that runs, see local_own.h */
 #include "engine/local/launch.h"
-#include "engine/local/local_own.h"
+#include "engine/local/local_private.h"
 #include "engine/local/prepare.h"
 
 #include "base/file.h"
@@ -25,14 +25,14 @@
 #define MAX_ARG_BYTES (1U << 20)
 
 /* Who a job runs as; the strings are in `buffer`. */
-struct user {
+struct job_user {
     struct passwd entry;
     char buffer[16384];
     gid_t groups[MAX_GROUPS];
     int group_count;
 };
 
-static int find_user(struct user *u, uid_t uid, gid_t gid, struct err *err)
+static int find_user(struct job_user *u, uid_t uid, gid_t gid, struct err *err)
 {
     struct passwd *found = NULL;
 
@@ -116,11 +116,11 @@ static bool cores_of(const struct local_engine *e, const struct attempt *a,
 }
 
 static int launch_probe(struct local_engine *e, struct attempt *a,
-                        const struct engine_job *job, const struct user *u,
+                        const struct engine_job *job, const struct job_user *u,
                         struct job_env *env, struct err *err)
 {
     struct prepare_words words = {0};
-    struct procs_one one;
+    struct process one;
     char *messages = file_join(a->dir, "messages");
     int fds[CGROUPS_MAX];
     cpu_set_t cores;
@@ -147,7 +147,7 @@ static int launch_probe(struct local_engine *e, struct attempt *a,
         rc = launch_start(&l, &pid, &a->pidfd, &a->result_fd, err);
         while (l.enter_count > 0)
             close(fds[--l.enter_count]);
-        if (rc == 0 && procs_look(pid, &one)) {
+        if (rc == 0 && process_read(pid, &one)) {
             a->probe = one.id;
             a->child = true;
             vec_push(&a->members, one.id);
@@ -160,7 +160,7 @@ static int launch_probe(struct local_engine *e, struct attempt *a,
 
 int start_job(struct local_engine *e, const struct engine_job *job, struct err *err)
 {
-    struct user *u = mem_new(struct user);
+    struct job_user *u = mem_new(struct job_user);
     struct job_env env = {0};
     struct attempt *a = NULL;
     bool joined = false;
@@ -175,7 +175,7 @@ int start_job(struct local_engine *e, const struct engine_job *job, struct err *
     }
     a = attempt_create(job, e->state_dir);
     if (make_folder(a, err) < 0 ||
-        allot_join(e->allot, a->job, a->number, a->devices, a->device_count, err) < 0)
+        cpu_quota_join(e->quota, a->job, a->number, a->devices, a->device_count, err) < 0)
         goto done;
     joined = true;
     if (prepare_env(&env, e, a, job, &u->entry, err) < 0 ||
@@ -184,7 +184,7 @@ int start_job(struct local_engine *e, const struct engine_job *job, struct err *
     a->serial = e->next_serial++;
     if (local_watch(e, a->pidfd, LOCAL_PROBE, a->serial, err) < 0 ||
         local_watch(e, a->result_fd, LOCAL_RESULT, a->serial, err) < 0) {
-        procs_signal(a->probe, SIGKILL);
+        process_signal(a->probe, SIGKILL);
         goto done;
     }
     cgroups_oom_kills(e->groups, a->group, &a->oom_kills);
@@ -193,7 +193,7 @@ int start_job(struct local_engine *e, const struct engine_job *job, struct err *
     rc = 0;
 done:
     if (rc < 0 && joined)
-        allot_leave(e->allot, a->job, a->number);
+        cpu_quota_leave(e->quota, a->job, a->number);
     attempt_destroy(a);
     job_env_fini(&env);
     free(u);
@@ -234,7 +234,7 @@ void start_tell(struct local_engine *e, struct attempt *a)
         return;
     a->told_start = true;
     set_aside(e, a);
-    allot_started(e->allot, a->job, a->number, a->probe.pid);
+    cpu_quota_started(e->quota, a->job, a->number, a->probe.pid);
     stop_owed(a);
     if (a->nobody)
         return;

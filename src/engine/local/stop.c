@@ -3,7 +3,7 @@
  * checkpoint signal - grace - SIGTERM - grace - SIGKILL to the processes of the job - a
  * moment for the probe to tell - SIGKILL to the probe.  The probe does most of it itself;
  * the engine's own deadlines are for a probe that cannot.  See local_own.h. */
-#include "engine/local/local_own.h"
+#include "engine/local/local_private.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -14,19 +14,10 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PROBE_SLACK_S 3.0 /* over the grace, until we do the probe's work */
 #define TELL_SLACK_S  5.0 /* for the probe to write how it ended */
-
-static double epoch_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* Before it has started the command, a probe may not be ready for signals: they would
  * end it, and a checkpoint would be lost. */
@@ -60,7 +51,7 @@ void stop_begin(struct local_engine *e, struct attempt *a, enum engine_stop how)
     if (a->state == ATTEMPT_SWEEPING || a->state == ATTEMPT_OVER)
         return;
     if (a->stop == ATTEMPT_WANTED)
-        a->stop_epoch_s = epoch_s();
+        a->stop_epoch_s = clock_epoch_s();
     else if (a->stop != ATTEMPT_CHECKPOINT || how != ENGINE_STOP_CANCEL)
         return; /* on its way already; a cancel does not wait for a checkpoint */
     if (how == ENGINE_STOP_MOVE && a->checkpoint_signal > 0 &&
@@ -78,12 +69,12 @@ void stop_kill_members(struct local_engine *e, struct attempt *a)
     struct err err;
 
     cgroups_kill(e->groups, a->group);
-    if (procs_read(&e->procs, &err) < 0)
+    if (process_table_read(&e->processes, &err) < 0)
         return;
-    procs_collect(&e->procs, &a->members, getsid(0));
+    process_table_collect(&e->processes, &a->members, getsid(0));
     for (size_t i = 0; i < a->members.count; i++)
         if (a->members.items[i].pid != a->probe.pid)
-            procs_signal(a->members.items[i], SIGKILL);
+            process_signal(a->members.items[i], SIGKILL);
 }
 
 void stop_advance(struct local_engine *e, struct attempt *a, double now)
@@ -146,11 +137,11 @@ static void add_marked(struct local_engine *e, struct attempt *a)
     struct attempt_marks marks = {0};
 
     attempt_marks(&marks, e->state_dir, a->job, a->number);
-    for (size_t i = 0; i < e->procs.all.count; i++) {
-        const struct procs_one *one = &e->procs.all.items[i];
+    for (size_t i = 0; i < e->processes.all.count; i++) {
+        const struct process *one = &e->processes.all.items[i];
 
         if (one->state != 'Z' && one->id.pid != getpid() &&
-            procs_environ_has(one->id.pid, marks.all, ATTEMPT_MARKS))
+            process_environ_has(one->id.pid, marks.all, ATTEMPT_MARKS))
             vec_push(&a->members, one->id);
     }
 }
@@ -160,9 +151,9 @@ static size_t kill_alive(const struct attempt *a)
     size_t alive = 0;
 
     for (size_t i = 0; i < a->members.count; i++)
-        if (procs_alive(a->members.items[i])) {
+        if (process_alive(a->members.items[i])) {
             alive++;
-            procs_signal(a->members.items[i], SIGKILL);
+            process_signal(a->members.items[i], SIGKILL);
         }
     return alive;
 }
@@ -173,10 +164,10 @@ bool stop_sweep(struct local_engine *e, struct attempt *a)
     size_t alive;
     int held = cgroups_kill(e->groups, a->group);
 
-    if (procs_read(&e->procs, &err) < 0)
+    if (process_table_read(&e->processes, &err) < 0)
         return false;
     add_marked(e, a);
-    procs_collect(&e->procs, &a->members, getsid(0));
+    process_table_collect(&e->processes, &a->members, getsid(0));
     alive = kill_alive(a);
     if (alive == 0 && held == 0)
         return true;

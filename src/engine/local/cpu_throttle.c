@@ -1,0 +1,312 @@
+/* cpu_throttle.c - see cpu_throttle.h */
+#include "engine/local/cpu_throttle.h"
+
+#include "base/mem.h"
+#include "base/process.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+#define PERIOD_S    0.04
+#define MIN_CHECK_S 0.002 /* between two looks at what was used */
+#define MAX_DEBT    4     /* periods; more is forgiven, as it was nobody's intention */
+#define MAX_PASSES  8     /* a process that forks while it is being stopped */
+
+struct throttle_member {
+    pid_t pid;
+    double cpu_s; /* when last seen */
+    bool seen;    /* in the present look */
+};
+
+struct throttle_group {
+    int id;
+    double cores; /* 0: no limit */
+    vec_of(pid_t) probes;
+    vec_of(struct throttle_member) members;
+    double period_s; /* when the present one began */
+    double looked_s; /* when what is used was last counted */
+    double left_s;   /* of its budget */
+    double wake_s;   /* when to look again */
+    bool stopped;
+};
+
+struct cpu_throttle {
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t changed;
+    vec_of(struct throttle_group) groups;
+    bool quit;
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Of all its threads, to the nanosecond; NaN when it is gone. */
+static double process_cpu_s(pid_t pid)
+{
+    struct timespec t;
+    clockid_t clock;
+
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
+        return NAN;
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static struct throttle_member *member_of(struct throttle_group *g, pid_t pid)
+{
+    vec_each (struct throttle_member, m, &g->members)
+        if (m->pid == pid)
+            return m;
+    return NULL;
+}
+
+/* One look at who is there.  Adds what was used since the last to *used; true when
+ * somebody came or went, so that some use may have been missed.  A process that is new
+ * below a known one used all its time within this group's time. */
+static bool look(struct throttle_group *g, double *used)
+{
+    struct process_children list = {0};
+    bool changed = false;
+    size_t kept = 0;
+
+    vec_each (pid_t, probe, &g->probes)
+        process_children_add(*probe, &list);
+    vec_each (struct throttle_member, m, &g->members)
+        m->seen = false;
+    for (size_t i = 0; i < list.count; i++) {
+        double cpu_s = process_cpu_s(list.items[i]);
+        struct throttle_member *m = member_of(g, list.items[i]);
+
+        if (isnan(cpu_s))
+            continue;
+        if (!m) {
+            changed = true;
+            vec_push(&g->members, (struct throttle_member){list.items[i], 0, true});
+            m = &g->members.items[g->members.count - 1];
+        }
+        *used += fmax(cpu_s - m->cpu_s, 0);
+        m->cpu_s = cpu_s;
+        m->seen = true;
+    }
+    for (size_t i = 0; i < g->members.count; i++)
+        if (g->members.items[i].seen)
+            g->members.items[kept++] = g->members.items[i];
+    changed = changed || kept != g->members.count;
+    g->members.count = kept;
+    free(list.items);
+    return changed;
+}
+
+static void signal_all(struct throttle_group *g, int signal)
+{
+    vec_each (struct throttle_member, m, &g->members)
+        kill(m->pid, signal);
+}
+
+/* Time that came and went between two looks is not on any clock we can read: count at
+ * least one core for the whole of it. */
+static void charge(struct throttle_group *g, double now)
+{
+    double used = 0;
+    bool changed = look(g, &used);
+
+    if (changed && !g->stopped)
+        used = fmax(used, fmin(now - g->looked_s, PERIOD_S));
+    g->left_s -= used;
+    g->looked_s = now;
+}
+
+static void stop(struct throttle_group *g)
+{
+    double ignored = 0;
+
+    g->stopped = true;
+    signal_all(g, SIGSTOP);
+    for (int pass = 0; pass < MAX_PASSES && look(g, &ignored); pass++)
+        signal_all(g, SIGSTOP);
+    g->left_s -= ignored;
+}
+
+static void begin_period(struct throttle_group *g, double now)
+{
+    double budget = g->cores * PERIOD_S;
+    double behind = floor((now - g->period_s) / PERIOD_S);
+
+    /* When this thread got no processor for some periods, so did the jobs or they ran on
+     * somebody else's time: both are made up for by what they are charged. */
+    g->period_s += fmax(behind, 1) * PERIOD_S;
+    g->left_s = fmin(g->left_s + fmax(behind, 1) * budget, budget);
+    g->left_s = fmax(g->left_s, -MAX_DEBT * budget);
+    if (g->left_s > 0 && g->stopped) {
+        g->stopped = false;
+        g->looked_s = now;
+        signal_all(g, SIGCONT);
+    }
+}
+
+static void release(struct throttle_group *g)
+{
+    if (g->stopped)
+        signal_all(g, SIGCONT);
+    g->stopped = false;
+}
+
+static void serve(struct throttle_group *g, double now)
+{
+    if (g->cores <= 0 || g->probes.count == 0) {
+        release(g);
+        vec_clear(&g->members);
+        g->wake_s = INFINITY;
+        return;
+    }
+    if (!g->stopped)
+        charge(g, now);
+    if (now >= g->period_s + PERIOD_S)
+        begin_period(g, now);
+    if (g->left_s <= 0 && !g->stopped)
+        stop(g);
+    g->wake_s = g->period_s + PERIOD_S;
+    if (!g->stopped) /* at the earliest moment at which the budget can be used up */
+        g->wake_s =
+            fmin(g->wake_s, now + fmax(g->left_s / fmax(g->cores, 1), MIN_CHECK_S));
+}
+
+static void *run(void *arg)
+{
+    struct cpu_throttle *d = arg;
+
+    pthread_mutex_lock(&d->lock);
+    while (!d->quit) {
+        double now = now_s(), wake = INFINITY;
+
+        vec_each (struct throttle_group, g, &d->groups) {
+            if (now >= g->wake_s)
+                serve(g, now);
+            wake = fmin(wake, g->wake_s);
+        }
+        if (isinf(wake)) {
+            pthread_cond_wait(&d->changed, &d->lock);
+        } else {
+            struct timespec until = {.tv_sec = (time_t)wake,
+                                     .tv_nsec = (long)((wake - floor(wake)) * 1e9)};
+
+            pthread_cond_timedwait(&d->changed, &d->lock, &until);
+        }
+    }
+    pthread_mutex_unlock(&d->lock);
+    return NULL;
+}
+
+struct cpu_throttle *cpu_throttle_create(struct err *err)
+{
+    struct cpu_throttle *d = mem_new(struct cpu_throttle);
+    pthread_condattr_t attributes;
+    sigset_t all, before;
+
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&d->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    sigfillset(&all); /* signals of the daemon are the main thread's */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    errno = pthread_create(&d->thread, NULL, run, d);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (errno == 0)
+        return d;
+    err_sys(err, "cannot start the thread that shares out processor time");
+    pthread_cond_destroy(&d->changed);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+    return NULL;
+}
+
+void cpu_throttle_destroy(struct cpu_throttle *d)
+{
+    if (!d)
+        return;
+    pthread_mutex_lock(&d->lock);
+    d->quit = true;
+    pthread_cond_signal(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+    pthread_join(d->thread, NULL);
+    vec_each (struct throttle_group, g, &d->groups) {
+        release(g);
+        vec_free(&g->probes);
+        vec_free(&g->members);
+    }
+    vec_free(&d->groups);
+    pthread_cond_destroy(&d->changed);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+}
+
+/* Call with the lock held. */
+static struct throttle_group *group_of(struct cpu_throttle *d, int id)
+{
+    vec_each (struct throttle_group, g, &d->groups)
+        if (g->id == id)
+            return g;
+    vec_push(&d->groups, (struct throttle_group){.id = id, .wake_s = INFINITY});
+    return &d->groups.items[d->groups.count - 1];
+}
+
+void cpu_throttle_set(struct cpu_throttle *d, int group, double cores)
+{
+    struct throttle_group *g;
+
+    pthread_mutex_lock(&d->lock);
+    g = group_of(d, group);
+    g->cores = cores;
+    g->wake_s = 0;
+    pthread_cond_signal(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+}
+
+void cpu_throttle_add(struct cpu_throttle *d, int group, pid_t probe)
+{
+    struct throttle_group *g;
+    double ignored = 0;
+
+    pthread_mutex_lock(&d->lock);
+    g = group_of(d, group);
+    if (g->probes.count == 0) {
+        g->period_s = g->looked_s = now_s();
+        g->left_s = g->cores * PERIOD_S;
+    }
+    vec_push(&g->probes, probe);
+    look(g, &ignored); /* an adopted job is not charged for what it used before */
+    if (g->stopped)
+        signal_all(g, SIGSTOP);
+    else
+        signal_all(g, SIGCONT); /* its engine may have died while it was stopped */
+    g->wake_s = 0;
+    pthread_cond_signal(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+}
+
+void cpu_throttle_remove(struct cpu_throttle *d, pid_t probe)
+{
+    pthread_mutex_lock(&d->lock);
+    vec_each (struct throttle_group, g, &d->groups)
+        for (size_t i = 0; i < g->probes.count; i++) {
+            if (g->probes.items[i] != probe)
+                continue;
+            release(g); /* while its processes are still in the list */
+            g->probes.items[i] = g->probes.items[--g->probes.count];
+            g->wake_s = 0;
+        }
+    pthread_cond_signal(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+}

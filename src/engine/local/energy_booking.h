@@ -1,0 +1,36 @@
+/* energy_booking.h - whose joules a GPU's are, told bit by bit
+ *
+ * gpu/shares.h divides all that was measured so far anew with each interval; a daemon
+ * books what is new and takes nothing back.  So each time the new joules go to those who
+ * have been told less than their share, idle among them, in proportion to what they lack:
+ * nobody is told twice, the sum always is the meter's, and who shares a device comes to
+ * its share as soon as a change of company has shown it.  What a job has been told too
+ * much when it leaves it keeps; its error bar was as wide then. */
+#ifndef CORGI_ENGINE_LOCAL_ENERGY_BOOKING_H
+#define CORGI_ENGINE_LOCAL_ENERGY_BOOKING_H
+
+#include "engine/engine.h"
+#include "gpu/gpu_meter.h"
+
+struct energy_booking;
+
+struct energy_booking *energy_booking_create(const struct gpu_sheet *sheet);
+void energy_booking_destroy(struct energy_booking *booking); /* NULL is fine */
+
+/* On CLOCK_MONOTONIC, as the intervals. */
+void energy_booking_join(struct energy_booking *booking, uint64_t job, double now_s);
+void energy_booking_leave(struct energy_booking *booking, uint64_t job, double now_s);
+
+/* What share of the device a job was seen to use; NaN: not known. */
+typedef double energy_booking_activity(void *ctx, uint64_t job);
+
+void energy_booking_add(struct energy_booking *booking,
+                        const struct gpu_interval *interval,
+                        energy_booking_activity *activity, void *ctx);
+
+/* Divide the joules that are new since the last call; what the shares leave is idle's.
+ * The caller frees *shares.  Returns how many. */
+int energy_booking_tell(struct energy_booking *booking, double now_s, double joules,
+                        struct engine_share **shares);
+
+#endif

@@ -1,0 +1,232 @@
+/* gpu_caps.c - see gpu_caps.h */
+#include "gpu/gpu_caps.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "gpu/caps_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* Drivers round limits; closer than this they are the same. */
+#define SAME_WATTS 0.6
+
+struct gpu_caps {
+    struct gpu *gpu;
+    bool consent;
+    char *path;
+    int lock_fd;
+    int restored;
+    struct caps_state state;
+};
+
+static bool same(double a, double b)
+{
+    return fabs(a - b) < SAME_WATTS; /* false for NaN */
+}
+
+static bool ours(const struct caps_entry *entry, double watts)
+{
+    return same(watts, entry->set_watts[0]) || same(watts, entry->set_watts[1]);
+}
+
+/* True when nothing is left to do for this entry. */
+static bool restore_entry(struct gpu_caps *caps, const struct caps_entry *entry)
+{
+    int device = gpu_find_uuid(caps->gpu, entry->uuid);
+    struct gpu_limit limit;
+    struct err err = {0};
+    enum gpu_status status = GPU_LOST;
+
+    err_set(&err, ERR_NOT_FOUND, "the device is not there");
+    if (device >= 0)
+        status = gpu_limit(caps->gpu, device, &limit, &err);
+    if (status == GPU_OK && same(limit.watts, entry->original_watts))
+        return true;
+    if (status == GPU_OK && !ours(entry, limit.watts)) {
+        log_warn("power_limit_not_ours", LOG_STR("device", entry->uuid),
+                 LOG_NUM("watts", limit.watts),
+                 LOG_NUM("original_watts", entry->original_watts));
+        return true;
+    }
+    if (status == GPU_OK)
+        status = gpu_set_limit(caps->gpu, device, entry->original_watts, &err);
+    if (status == GPU_OK) {
+        log_info("power_limit_restored", LOG_STR("device", entry->uuid),
+                 LOG_NUM("watts", entry->original_watts));
+        return true;
+    }
+    log_error("power_limit_not_restored", LOG_STR("device", entry->uuid),
+              LOG_NUM("original_watts", entry->original_watts), LOG_ERR(&err));
+    return false;
+}
+
+int gpu_caps_restore(struct gpu_caps *caps)
+{
+    struct err err = {0};
+    bool changed = false;
+
+    for (int i = 0; i < caps->state.count;) {
+        if (restore_entry(caps, &caps->state.entries[i])) {
+            caps_state_remove(&caps->state, &caps->state.entries[i]);
+            changed = true;
+        } else {
+            i++;
+        }
+    }
+    if (changed && caps_state_save(&caps->state, caps->path, &err) < 0)
+        log_error("power_limit_state", LOG_ERR(&err));
+    return caps->state.count;
+}
+
+/* Two processes that change the same limits would each restore the other's. */
+static int take_lock(struct gpu_caps *caps, struct err *err)
+{
+    struct str path = {0};
+    int rc = 0;
+
+    str_addf(&path, "%s.lock", caps->path);
+    caps->lock_fd = open(path.text, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (caps->lock_fd < 0)
+        rc = err_sys(err, "cannot open %s", path.text);
+    else if (flock(caps->lock_fd, LOCK_EX | LOCK_NB) < 0)
+        rc = errno == EWOULDBLOCK
+                 ? err_set(err, ERR_EXISTS,
+                           "another process sets power limits with %s: stop it first",
+                           caps->path)
+                 : err_sys(err, "cannot lock %s", path.text);
+    str_fini(&path);
+    return rc;
+}
+
+static void end(struct gpu_caps *caps)
+{
+    if (caps->lock_fd >= 0)
+        close(caps->lock_fd);
+    free(caps->path);
+    free(caps);
+}
+
+static int load(struct gpu_caps *caps, struct err *err)
+{
+    char boot[64];
+    int before;
+
+    if (caps_state_load(&caps->state, caps->path, err) < 0)
+        return -1;
+    caps_state_boot(boot, sizeof(boot));
+    if (strcmp(caps->state.boot, boot)) {
+        /* Of another boot: the limits in it went with that. */
+        caps->state.count = 0;
+        str_copy(caps->state.boot, sizeof(caps->state.boot), boot);
+        return caps_state_save(&caps->state, caps->path, err);
+    }
+    before = caps->state.count;
+    if (before > 0)
+        caps->restored = before - gpu_caps_restore(caps);
+    return 0;
+}
+
+struct gpu_caps *gpu_caps_open(struct gpu *gpu, const struct gpu_caps_options *options,
+                               struct err *err)
+{
+    struct gpu_caps *caps = mem_new(struct gpu_caps);
+
+    caps->gpu = gpu;
+    caps->consent = options->consent;
+    caps->path = mem_strdup(options->state_file);
+    caps->lock_fd = -1;
+    if (take_lock(caps, err) < 0 || load(caps, err) < 0) {
+        end(caps);
+        return NULL;
+    }
+    return caps;
+}
+
+/* Remember before doing: what was, what may be in force, what is about to be. */
+static int remember(struct gpu_caps *caps, const char *uuid, double now, double watts,
+                    struct err *err)
+{
+    struct caps_state next = caps->state;
+    struct caps_entry *entry = caps_state_find(&next, uuid);
+
+    if (!entry) {
+        if (next.count == GPU_MAX_DEVICES)
+            return err_set(err, ERR_LIMIT, "no more than %d limits", GPU_MAX_DEVICES);
+        entry = &next.entries[next.count++];
+        *entry = (struct caps_entry){.original_watts = now, .set_watts = {NAN, NAN}};
+        str_copy(entry->uuid, sizeof(entry->uuid), uuid);
+    } else if (!ours(entry, now)) {
+        /* Somebody else set it since: theirs is what we give back. */
+        entry->original_watts = now;
+    }
+    entry->set_watts[0] = ours(entry, now) ? now : NAN;
+    entry->set_watts[1] = watts;
+    if (caps_state_save(&next, caps->path, err) < 0)
+        return -1;
+    caps->state = next;
+    return 0;
+}
+
+static enum gpu_status set(struct gpu_caps *caps, int device, double watts,
+                           struct err *err)
+{
+    const char *uuid = gpu_device(caps->gpu, device)->uuid;
+    struct gpu_limit limit;
+    enum gpu_status status = gpu_limit(caps->gpu, device, &limit, err);
+
+    if (status != GPU_OK)
+        return status;
+    if (!(watts >= limit.min_watts && watts <= limit.max_watts)) {
+        err_set(err, ERR_INVALID, "a limit of %g W is outside %g to %g W", watts,
+                limit.min_watts, limit.max_watts);
+        return GPU_FAILED;
+    }
+    if (same(limit.watts, watts))
+        return GPU_OK;
+    if (remember(caps, uuid, limit.watts, watts, err) < 0)
+        return GPU_FAILED;
+    return gpu_set_limit(caps->gpu, device, watts, err);
+}
+
+enum gpu_status gpu_caps_set(struct gpu_caps *caps, int device, double watts,
+                             struct err *err)
+{
+    struct caps_entry *entry =
+        caps_state_find(&caps->state, gpu_device(caps->gpu, device)->uuid);
+
+    if (!caps->consent) {
+        err_set(err, ERR_INVALID,
+                "power limits are not set: the config gives no consent to it");
+        return GPU_DENIED;
+    }
+    if (watts != 0)
+        return set(caps, device, watts, err);
+    if (!entry)
+        return GPU_OK;
+    if (!restore_entry(caps, entry)) {
+        err_set(err, ERR_SYSTEM, "the power limit could not be put back, see the log");
+        return GPU_FAILED;
+    }
+    caps_state_remove(&caps->state, entry);
+    return caps_state_save(&caps->state, caps->path, err) < 0 ? GPU_FAILED : GPU_OK;
+}
+
+int gpu_caps_restored(const struct gpu_caps *caps)
+{
+    return caps->restored;
+}
+
+void gpu_caps_close(struct gpu_caps *caps)
+{
+    if (!caps)
+        return;
+    gpu_caps_restore(caps);
+    end(caps);
+}

@@ -1,0 +1,475 @@
+/* gpu_devices.c - the machine as one list of devices, see gpu.h
+ *
+ * A slot is a device for good; it belongs to a source (a backend behind its watchdog) or
+ * is a model of the caller's.  A second source may know more of the same device: rocm_smi
+ * adds what sysfs does not tell. */
+#include "gpu/gpu_devices.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "gpu/gpu_watchdog.h"
+
+#include <assert.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SOURCES 5
+
+struct slot_place {
+    int source; /* -1: none */
+    int index;  /* in the source */
+};
+
+struct gpu_slot {
+    const struct gpu_device *device;
+    struct slot_place first, second;
+    enum gpu_status state;
+    struct gpu_model model; /* busy is set when it is one */
+    struct gpu_sheet sheet; /* the model's */
+};
+
+struct gpu_source {
+    struct gpu_backend backend;
+    int slots[GPU_MAX_DEVICES]; /* (known) */
+    int known;
+};
+
+struct retired {
+    struct retired *next;
+    struct gpu_device device;
+};
+
+struct gpu {
+    double deadline_s, list_deadline_s;
+    struct gpu_source sources[MAX_SOURCES];
+    int source_count;
+    struct str remarks;
+    pthread_mutex_t scan;  /* one rescan at a time; guards the sources' slots */
+    pthread_mutex_t mutex; /* guards what is below; never held inside a backend */
+    int count;
+    struct gpu_slot *slots[GPU_MAX_DEVICES];
+    struct retired *retired;
+};
+
+static struct gpu_device *keep(struct gpu *gpu, const struct gpu_device *device)
+{
+    struct retired *copy = mem_new(struct retired);
+
+    copy->device = *device;
+    copy->next = gpu->retired;
+    gpu->retired = copy;
+    return &copy->device;
+}
+
+static bool same_description(const struct gpu_device *a, const struct gpu_device *b)
+{
+    return a->partitioned == b->partitioned && a->has_energy == b->has_energy &&
+           a->has_limit == b->has_limit && a->power_method == b->power_method &&
+           a->parent == b->parent && !strcmp(a->driver, b->driver) &&
+           !strcmp(a->note, b->note);
+}
+
+static int add_slot(struct gpu *gpu, const struct gpu_device *device,
+                    struct slot_place place)
+{
+    struct gpu_slot *slot;
+
+    if (gpu->count == GPU_MAX_DEVICES)
+        return -1;
+    slot = mem_new(struct gpu_slot);
+    slot->device = keep(gpu, device);
+    slot->first = place;
+    slot->second.source = -1;
+    slot->state = device->status;
+    gpu->slots[gpu->count] = slot;
+    return gpu->count++;
+}
+
+static int find_twin(const struct gpu *gpu, const struct gpu_device *device)
+{
+    for (int i = 0; i < gpu->count; i++) {
+        const struct gpu_device *other = gpu->slots[i]->device;
+
+        if (!strcmp(other->uuid, device->uuid) ||
+            (device->pci[0] && device->kind == GPU_KIND_GPU &&
+             other->kind == GPU_KIND_GPU && !strcmp(other->pci, device->pci)))
+            return i;
+    }
+    return -1;
+}
+
+/* What the second source adds to a device that is there already. */
+static void join(struct gpu *gpu, int index, const struct gpu_device *device,
+                 struct slot_place place)
+{
+    struct gpu_slot *slot = gpu->slots[index];
+    struct gpu_device joined = *slot->device;
+
+    slot->second = place;
+    joined.has_energy = joined.has_energy || device->has_energy;
+    if (joined.power_method == GPU_METHOD_NONE)
+        joined.power_method = device->power_method;
+    if (!joined.sheet)
+        joined.sheet = device->sheet;
+    slot->device = keep(gpu, &joined);
+}
+
+static void update(struct gpu *gpu, struct gpu_slot *slot,
+                   const struct gpu_device *device)
+{
+    /* A hang is over when a call for the device itself succeeds, not when it is listed.
+     */
+    if (device->status != GPU_OK || slot->state != GPU_HUNG)
+        slot->state = device->status;
+    if (slot->second.source < 0 && !same_description(slot->device, device))
+        slot->device = keep(gpu, device);
+}
+
+/* With both mutexes held. */
+static void take_list(struct gpu *gpu, int source, struct gpu_device *devices, int count)
+{
+    struct gpu_source *from = &gpu->sources[source];
+
+    for (int i = 0; i < count; i++) {
+        struct gpu_device *device = &devices[i];
+        struct slot_place place = {.source = source, .index = i};
+
+        if (device->parent >= 0)
+            device->parent = from->slots[device->parent];
+        if (i < from->known) {
+            if (from->slots[i] >= 0 && gpu->slots[from->slots[i]]->first.source == source)
+                update(gpu, gpu->slots[from->slots[i]], device);
+            continue;
+        }
+        from->slots[i] = find_twin(gpu, device);
+        if (from->slots[i] >= 0)
+            join(gpu, from->slots[i], device, place);
+        else
+            from->slots[i] = add_slot(gpu, device, place);
+        from->known = i + 1;
+    }
+}
+
+static enum gpu_status scan_source(struct gpu *gpu, int source, struct err *err)
+{
+    struct gpu_device *devices = mem_array(struct gpu_device, GPU_MAX_DEVICES);
+    struct gpu_backend backend = gpu->sources[source].backend;
+    int count = 0;
+    enum gpu_status status =
+        backend.ops->list(backend.self, devices, GPU_MAX_DEVICES, &count, err);
+
+    pthread_mutex_lock(&gpu->mutex);
+    if (status == GPU_OK)
+        take_list(gpu, source, devices, count);
+    pthread_mutex_unlock(&gpu->mutex);
+    free(devices);
+    return status;
+}
+
+static void remark(struct gpu *gpu, const char *backend, const char *sentence)
+{
+    str_addf(&gpu->remarks, "%s%s: %s", gpu->remarks.length ? "\n" : "", backend,
+             sentence);
+}
+
+/* Take an opened backend in, or say why there is none.  One that finds nothing now is
+ * kept if it was there at all: devices may come. */
+static void add_source(struct gpu *gpu, const char *name, enum gpu_status opened,
+                       struct gpu_backend backend, struct err *err)
+{
+    int source = gpu->source_count;
+
+    if (opened == GPU_OK) {
+        gpu->sources[source].backend =
+            gpu_watchdog(backend, gpu->deadline_s, gpu->list_deadline_s);
+        gpu->source_count++;
+        opened = scan_source(gpu, source, err);
+    }
+    if (opened != GPU_OK)
+        remark(gpu, name, err->text);
+}
+
+static bool has_processor(const struct gpu *gpu)
+{
+    for (int i = 0; i < gpu->count; i++)
+        if (gpu->slots[i]->device->kind == GPU_KIND_CPU && gpu->slots[i]->state == GPU_OK)
+            return true;
+    return false;
+}
+
+static void open_sources(struct gpu *gpu, const struct gpu_options *o, unsigned wanted)
+{
+    struct gpu_backend b = {0};
+    struct err err = {0};
+
+    if (wanted & GPU_BACKEND_NVML)
+        add_source(gpu, "nvml", gpu_nvml_open(&b, o->nvml_library, &err), b, &err);
+    if (wanted & GPU_BACKEND_AMD) {
+        int before = gpu->count;
+
+        add_source(gpu, "amd", gpu_amd_open(&b, o->sysfs, &err), b, &err);
+        /* The library reads the same files; without them it has nothing to add. */
+        if (gpu->count > before || o->rocm_library)
+            add_source(gpu, "rocm", gpu_rocm_open(&b, o->rocm_library, &err), b, &err);
+    }
+    if (wanted & GPU_BACKEND_RAPL)
+        add_source(gpu, "rapl", gpu_rapl_open(&b, o->sysfs, &err), b, &err);
+    if (wanted & GPU_BACKEND_NONE && !has_processor(gpu))
+        add_source(gpu, "none", gpu_none_open(&b, o->proc, &err), b, &err);
+}
+
+struct gpu *gpu_open(const struct gpu_options *options, struct err *err)
+{
+    unsigned wanted = options->backends ? options->backends : GPU_BACKEND_ALL;
+    struct gpu *gpu;
+
+    if (wanted & ~(unsigned)GPU_BACKEND_ALL || options->deadline_s < 0 ||
+        options->list_deadline_s < 0 || options->deadline_s > 600 ||
+        options->list_deadline_s > 600) {
+        err_set(err, ERR_INVALID, "an option of the telemetry is out of range");
+        return NULL;
+    }
+    gpu = mem_new(struct gpu);
+    gpu->deadline_s = options->deadline_s > 0 ? options->deadline_s : GPU_DEADLINE_S;
+    gpu->list_deadline_s =
+        options->list_deadline_s > 0 ? options->list_deadline_s : GPU_LIST_DEADLINE_S;
+    pthread_mutex_init(&gpu->scan, NULL);
+    pthread_mutex_init(&gpu->mutex, NULL);
+    open_sources(gpu, options, wanted);
+    return gpu;
+}
+
+void gpu_close(struct gpu *gpu)
+{
+    if (!gpu)
+        return;
+    for (int i = 0; i < gpu->source_count; i++)
+        gpu->sources[i].backend.ops->destroy(gpu->sources[i].backend.self);
+    for (int i = 0; i < gpu->count; i++)
+        free(gpu->slots[i]);
+    while (gpu->retired) {
+        struct retired *next = gpu->retired->next;
+
+        free(gpu->retired);
+        gpu->retired = next;
+    }
+    str_fini(&gpu->remarks);
+    pthread_mutex_destroy(&gpu->scan);
+    pthread_mutex_destroy(&gpu->mutex);
+    free(gpu);
+}
+
+int gpu_rescan(struct gpu *gpu)
+{
+    struct err err;
+
+    pthread_mutex_lock(&gpu->scan);
+    for (int i = 0; i < gpu->source_count; i++)
+        scan_source(gpu, i, &err);
+    pthread_mutex_unlock(&gpu->scan);
+    return gpu_count(gpu);
+}
+
+int gpu_count(struct gpu *gpu)
+{
+    int count;
+
+    pthread_mutex_lock(&gpu->mutex);
+    count = gpu->count;
+    pthread_mutex_unlock(&gpu->mutex);
+    return count;
+}
+
+/* A slot stays where it is, its places too; what changes in it is read under the mutex.
+ */
+static struct gpu_slot slot_at(struct gpu *gpu, int device)
+{
+    struct gpu_slot slot;
+
+    pthread_mutex_lock(&gpu->mutex);
+    assert(device >= 0 && device < gpu->count);
+    slot = *gpu->slots[device];
+    pthread_mutex_unlock(&gpu->mutex);
+    return slot;
+}
+
+const struct gpu_device *gpu_device(struct gpu *gpu, int device)
+{
+    return slot_at(gpu, device).device;
+}
+
+enum gpu_status gpu_state(struct gpu *gpu, int device)
+{
+    return slot_at(gpu, device).state;
+}
+
+int gpu_find_uuid(struct gpu *gpu, const char *uuid)
+{
+    int found = -1;
+
+    pthread_mutex_lock(&gpu->mutex);
+    for (int i = 0; i < gpu->count && found < 0; i++)
+        if (!strcmp(gpu->slots[i]->device->uuid, uuid))
+            found = i;
+    pthread_mutex_unlock(&gpu->mutex);
+    return found;
+}
+
+const char *gpu_remarks(const struct gpu *gpu)
+{
+    return str_text(&gpu->remarks);
+}
+
+int gpu_add_model(struct gpu *gpu, const struct gpu_model *model, struct err *err)
+{
+    struct gpu_device device = {.backend = "none",
+                                .kind = model->kind,
+                                .parent = -1,
+                                .power_method = GPU_METHOD_MODEL};
+    int index;
+
+    str_copy(device.uuid, sizeof(device.uuid), model->uuid);
+    str_copy(device.name, sizeof(device.name), model->name);
+    str_copy(device.note, sizeof(device.note), "power is modelled, not measured");
+    device.memory_bytes = model->sheet->memory_gb * 1e9;
+    pthread_mutex_lock(&gpu->mutex);
+    index = add_slot(gpu, &device, (struct slot_place){.source = -1});
+    if (index >= 0) {
+        struct gpu_slot *slot = gpu->slots[index];
+
+        slot->model = *model;
+        slot->sheet = *model->sheet;
+        device.sheet = &slot->sheet;
+        slot->device = keep(gpu, &device);
+    }
+    pthread_mutex_unlock(&gpu->mutex);
+    if (index < 0)
+        return err_set(err, ERR_LIMIT, "no more than %d devices a machine",
+                       GPU_MAX_DEVICES);
+    return index;
+}
+
+static void model_power(const struct gpu_sheet *sheet, struct gpu_sample *sample)
+{
+    sample->watts = gpu_model_watts(sheet, sample->utilisation, &sample->watts_error);
+    sample->method = GPU_METHOD_MODEL;
+}
+
+/* What the first source left open. */
+static void complete(struct gpu_sample *sample, const struct gpu_sample *more)
+{
+    if (isnan(sample->energy_joules) && isfinite(more->energy_joules)) {
+        /* Counter and time belong together. */
+        sample->energy_joules = more->energy_joules;
+        sample->at_s = more->at_s;
+    }
+    if (isnan(sample->watts) && isfinite(more->watts)) {
+        sample->watts = more->watts;
+        sample->watts_error = more->watts_error;
+        sample->method = more->method;
+    }
+    if (isnan(sample->utilisation))
+        sample->utilisation = more->utilisation;
+    if (isnan(sample->memory_used_bytes))
+        sample->memory_used_bytes = more->memory_used_bytes;
+    if (isnan(sample->temperature_c))
+        sample->temperature_c = more->temperature_c;
+    if (isnan(sample->limit_watts))
+        sample->limit_watts = more->limit_watts;
+}
+
+static enum gpu_status read_slot(struct gpu *gpu, const struct gpu_slot *slot,
+                                 struct gpu_sample *sample, struct err *err)
+{
+    struct gpu_backend first = gpu->sources[slot->first.source].backend;
+    enum gpu_status status = first.ops->read(first.self, slot->first.index, sample, err);
+    struct gpu_sample more;
+
+    if (status == GPU_OK && slot->second.source >= 0) {
+        struct gpu_backend second = gpu->sources[slot->second.source].backend;
+        struct err ignored;
+
+        if (second.ops->read(second.self, slot->second.index, &more, &ignored) == GPU_OK)
+            complete(sample, &more);
+    }
+    return status;
+}
+
+static void set_state(struct gpu *gpu, int device, enum gpu_status status)
+{
+    /* That one question has no answer says nothing of the device. */
+    if (status == GPU_UNSUPPORTED || status == GPU_FAILED)
+        return;
+    pthread_mutex_lock(&gpu->mutex);
+    gpu->slots[device]->state = status;
+    pthread_mutex_unlock(&gpu->mutex);
+}
+
+enum gpu_status gpu_read(struct gpu *gpu, int device, struct gpu_sample *sample,
+                         struct err *err)
+{
+    struct gpu_slot slot = slot_at(gpu, device);
+    struct gpu_sample now;
+    enum gpu_status status = GPU_OK;
+
+    if (slot.model.busy) {
+        gpu_sample_clear(&now);
+        now.at_s = clock_wall_s();
+        now.utilisation = slot.model.busy(slot.model.ctx);
+    } else {
+        status = read_slot(gpu, &slot, &now, err);
+        set_state(gpu, device, status);
+    }
+    if (status != GPU_OK)
+        return status;
+    if (isnan(now.watts) && slot.device->sheet && slot.device->kind != GPU_KIND_MIG)
+        model_power(slot.device->sheet, &now);
+    *sample = now;
+    return GPU_OK;
+}
+
+static enum gpu_status no_limit(struct err *err)
+{
+    err_set(err, ERR_UNSUPPORTED, "this device has no power limit");
+    return GPU_UNSUPPORTED;
+}
+
+enum gpu_status gpu_limit(struct gpu *gpu, int device, struct gpu_limit *limit,
+                          struct err *err)
+{
+    struct gpu_slot slot = slot_at(gpu, device);
+    struct gpu_backend backend;
+    enum gpu_status status;
+
+    if (slot.model.busy || !slot.device->has_limit)
+        return no_limit(err);
+    backend = gpu->sources[slot.first.source].backend;
+    status = backend.ops->limit(backend.self, slot.first.index, limit, err);
+    if (status != GPU_DENIED)
+        set_state(gpu, device, status);
+    return status;
+}
+
+enum gpu_status gpu_set_limit(struct gpu *gpu, int device, double watts, struct err *err)
+{
+    struct gpu_slot slot = slot_at(gpu, device);
+    struct gpu_limit limit;
+    struct gpu_backend backend;
+    enum gpu_status status = gpu_limit(gpu, device, &limit, err);
+
+    if (status != GPU_OK)
+        return status;
+    if (!(watts >= limit.min_watts && watts <= limit.max_watts)) {
+        err_set(err, ERR_INVALID, "a limit of %g W is outside %g to %g W", watts,
+                limit.min_watts, limit.max_watts);
+        return GPU_FAILED;
+    }
+    backend = gpu->sources[slot.first.source].backend;
+    status = backend.ops->set_limit(backend.self, slot.first.index, watts, err);
+    if (status != GPU_DENIED)
+        set_state(gpu, device, status);
+    return status;
+}

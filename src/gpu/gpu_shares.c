@@ -1,0 +1,457 @@
+/* gpu_shares.c - see gpu_shares.h
+ *
+ * Intervals are kept as groups, one a set of jobs; each question fits the groups anew
+ * (shares_fit.c) and divides each of them: idle's watts first, the rest by the jobs'
+ * watts.  Accounts are whole microjoules, so that nothing is lost by rounding.  A job
+ * that is settled takes its part out of its groups, and what is left of them counts for
+ * the set without it. */
+#include "gpu/gpu_shares.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "gpu/shares_divide.h"
+#include "gpu/shares_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_INTERVAL_JOULES 1e9
+#define MAX_GROUPS          512
+
+struct energy_account {
+    uint64_t job; /* 0: a free place */
+    double seconds;
+    double active_s, told_s; /* activity by time, and the time it was told for */
+    double seen_s;           /* end of the last interval it was in */
+    int64_t microjoules;     /* settled before it came back */
+    double error_joules;
+};
+
+/* One that takes no part in the fit any more. */
+struct settled {
+    uint64_t job;
+    int64_t microjoules;
+    double error_joules, watts, seconds;
+    bool told_apart;
+    size_t order;
+};
+
+struct gpu_shares {
+    bool has_sheet;
+    struct gpu_sheet sheet;
+    struct energy_account accounts[SHARES_MAX_JOBS];
+    size_t orders[SHARES_MAX_JOBS]; /* of first sight */
+    size_t next_order;
+    vec_of(struct shares_group) groups;
+    vec_of(struct settled) settled;
+    double seconds;
+    int64_t total, forgotten;
+};
+
+struct gpu_shares *gpu_shares_create(const struct gpu_sheet *sheet)
+{
+    struct gpu_shares *shares = mem_new(struct gpu_shares);
+
+    if (sheet) {
+        shares->has_sheet = true;
+        shares->sheet = *sheet;
+    }
+    return shares;
+}
+
+void gpu_shares_destroy(struct gpu_shares *shares)
+{
+    if (!shares)
+        return;
+    vec_free(&shares->groups);
+    vec_free(&shares->settled);
+    free(shares);
+}
+
+static void run_fit(const struct gpu_shares *shares, struct shares_fit *fit)
+{
+    double activity[SHARES_MAX_JOBS];
+    int used = 0;
+
+    for (int i = 0; i < SHARES_MAX_JOBS; i++) {
+        const struct energy_account *a = &shares->accounts[i];
+
+        activity[i] = a->told_s > 0 ? a->active_s / a->told_s : NAN;
+        if (a->job)
+            used = i + 1;
+    }
+    shares_fit_run(fit, shares->has_sheet ? &shares->sheet : NULL, shares->groups.items,
+                   shares->groups.count, activity, used);
+}
+
+static struct shares_group *group_of(struct gpu_shares *shares, const int *jobs,
+                                     int count)
+{
+    struct shares_group new = {.count = count};
+
+    vec_each (struct shares_group, g, &shares->groups) {
+        if (g->count == count && !memcmp(g->jobs, jobs, sizeof(*jobs) * (size_t)count))
+            return g;
+    }
+    memcpy(new.jobs, jobs, sizeof(*jobs) * (size_t)count);
+    vec_push(&shares->groups, new);
+    return &shares->groups.items[shares->groups.count - 1];
+}
+
+/* Put what is left of a group to the group of fewer jobs.  What the fit leaves is no
+ * measurement: it is evidence only where there is none better, else long settled sets
+ * would outweigh the little that was measured. */
+static void merge(struct shares_group *to, const struct shares_group *from, double watts,
+                  double var)
+{
+    double extra_var = from->extra_var + var;
+
+    to->seconds += from->seconds;
+    to->error_joules += from->error_joules;
+    if (!(from->seen_s > 0) || (to->seen_s > 0 && to->extra_var <= extra_var))
+        return;
+    to->seen_s = from->seen_s;
+    to->seen_joules = from->seen_joules - watts * from->seen_s;
+    to->intervals = from->intervals;
+    to->mean = from->mean - watts;
+    to->spread = from->spread;
+    to->extra_var = extra_var;
+}
+
+/* Take a job's part out of every group it is in. */
+static struct settled settle(struct gpu_shares *shares, int index)
+{
+    const struct energy_account *account = &shares->accounts[index];
+    struct settled out = {.job = account->job,
+                          .microjoules = account->microjoules,
+                          .error_joules = account->error_joules,
+                          .seconds = account->seconds,
+                          .order = shares->orders[index]};
+    struct shares_error error = {0};
+    struct shares_fit fit;
+    size_t i = 0;
+
+    run_fit(shares, &fit);
+    out.watts = fit.watts[index + 1];
+    out.told_apart =
+        sqrt(fit.var[(index + 1) * fit.terms + index + 1]) < fit.prior_sd[index + 1] / 2;
+    while (i < shares->groups.count) {
+        struct shares_group from = shares->groups.items[i];
+        struct shares_group *to;
+        struct shares_division d;
+        int rest[GPU_SHARES_MAX_TOGETHER], count = 0, at = -1;
+
+        for (int j = 0; j < from.count; j++)
+            if (from.jobs[j] == index)
+                at = j;
+            else
+                rest[count++] = from.jobs[j];
+        if (at < 0) {
+            i++;
+            continue;
+        }
+        shares_divide(&from, &fit, &d);
+        out.microjoules += d.parts[at + 1];
+        shares_error_add(&error, &from, &fit, &d, at + 1);
+        shares->groups.items[i] = shares->groups.items[--shares->groups.count];
+        to = group_of(shares, rest, count);
+        merge(to, &from, (double)d.parts[at + 1] / 1e6 / from.seconds,
+              fit.var[(index + 1) * fit.terms + index + 1]);
+        to->microjoules += from.microjoules - d.parts[at + 1];
+    }
+    out.error_joules = hypot(out.error_joules, shares_error_joules(&error, &fit));
+    shares->accounts[index] = (struct energy_account){0};
+    return out;
+}
+
+static int find_account(const struct gpu_shares *shares, uint64_t job)
+{
+    for (int i = 0; i < SHARES_MAX_JOBS; i++)
+        if (shares->accounts[i].job == job)
+            return i;
+    return -1;
+}
+
+static size_t find_settled(const struct gpu_shares *shares, uint64_t job)
+{
+    size_t i = 0;
+
+    while (i < shares->settled.count && shares->settled.items[i].job != job)
+        i++;
+    return i;
+}
+
+/* A place for a job; when there is none, who was away longest is settled. */
+static int account_for(struct gpu_shares *shares, uint64_t job)
+{
+    int index = find_account(shares, job), oldest = 0;
+    size_t at;
+
+    if (index >= 0)
+        return index;
+    index = find_account(shares, 0);
+    if (index < 0) {
+        for (int i = 1; i < SHARES_MAX_JOBS; i++)
+            if (shares->accounts[i].seen_s < shares->accounts[oldest].seen_s)
+                oldest = i;
+        vec_push(&shares->settled, settle(shares, oldest));
+        index = oldest;
+    }
+    at = find_settled(shares, job);
+    shares->accounts[index] = (struct energy_account){.job = job};
+    shares->orders[index] = shares->next_order++;
+    if (at < shares->settled.count) {
+        const struct settled *s = &shares->settled.items[at];
+
+        shares->accounts[index].microjoules = s->microjoules;
+        shares->accounts[index].error_joules = s->error_joules;
+        shares->accounts[index].seconds = s->seconds;
+        shares->orders[index] = s->order;
+        shares->settled.items[at] = shares->settled.items[--shares->settled.count];
+    }
+    return index;
+}
+
+static int check(const struct gpu_interval *interval, const struct gpu_presence *jobs,
+                 size_t count, struct err *err)
+{
+    if (!(interval->to_s > interval->from_s) || !isfinite(interval->to_s) ||
+        !(interval->joules >= 0 && interval->joules <= MAX_INTERVAL_JOULES) ||
+        !(interval->error_joules >= 0))
+        return err_set(err, ERR_INVALID, "an interval of %g s with %g J cannot be",
+                       interval->to_s - interval->from_s, interval->joules);
+    if (count > GPU_SHARES_MAX_TOGETHER)
+        return err_set(err, ERR_LIMIT, "%zu jobs on one device, at most %d", count,
+                       GPU_SHARES_MAX_TOGETHER);
+    for (size_t i = 0; i < count; i++) {
+        if (jobs[i].job == 0)
+            return err_set(err, ERR_INVALID, "job 0 is idle and cannot be on a device");
+        for (size_t j = 0; j < i; j++)
+            if (jobs[j].job == jobs[i].job)
+                return err_set(err, ERR_INVALID, "a job is on the device twice");
+    }
+    return 0;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Groups are few unless many jobs come and go; then the smallest set's oldest is not
+ * worth its place, and its jobs are settled instead. */
+static void make_room(struct gpu_shares *shares, double now_s)
+{
+    while (shares->groups.count > MAX_GROUPS) {
+        int oldest = -1;
+
+        for (int i = 0; i < SHARES_MAX_JOBS; i++)
+            if (shares->accounts[i].job && shares->accounts[i].seen_s < now_s &&
+                (oldest < 0 ||
+                 shares->accounts[i].seen_s < shares->accounts[oldest].seen_s))
+                oldest = i;
+        if (oldest < 0)
+            return;
+        vec_push(&shares->settled, settle(shares, oldest));
+    }
+}
+
+static void add_to_account(struct shares_group *g, const struct gpu_interval *interval,
+                           int64_t microjoules)
+{
+    g->microjoules += microjoules;
+    g->seconds += interval->to_s - interval->from_s;
+    g->error_joules += interval->error_joules;
+}
+
+static void add_evidence(struct shares_group *g, const struct gpu_interval *interval)
+{
+    double seconds = interval->to_s - interval->from_s;
+    double watts = interval->joules / seconds;
+    double difference;
+
+    if (g->extra_var > 0) /* from now on it is measured */
+        g->seen_joules = g->seen_s = g->intervals = g->mean = g->spread = g->extra_var =
+            0;
+    difference = watts - g->mean;
+    g->seen_joules += interval->joules;
+    g->seen_s += seconds;
+    g->intervals++;
+    g->mean += difference / g->intervals;
+    g->spread += difference * (watts - g->mean);
+}
+
+int gpu_shares_add(struct gpu_shares *shares, const struct gpu_interval *interval,
+                   const struct gpu_presence *jobs, size_t count, bool blurred,
+                   struct err *err)
+{
+    struct shares_group *group;
+    int indices[GPU_SHARES_MAX_TOGETHER];
+    int64_t microjoules;
+    double seconds;
+
+    if (check(interval, jobs, count, err) < 0)
+        return -1;
+    seconds = interval->to_s - interval->from_s;
+    microjoules = llround(interval->joules * 1e6);
+    for (size_t i = 0; i < count; i++) {
+        struct energy_account *account;
+
+        indices[i] = account_for(shares, jobs[i].job);
+        account = &shares->accounts[indices[i]];
+        account->seconds += seconds;
+        account->seen_s = interval->to_s;
+        if (jobs[i].activity >= 0 && jobs[i].activity <= 1) {
+            account->active_s += jobs[i].activity * seconds;
+            account->told_s += seconds;
+        }
+    }
+    qsort(indices, count, sizeof(*indices), compare_ints);
+    group = group_of(shares, indices, (int)count);
+    add_to_account(group, interval, microjoules);
+    if (!blurred)
+        add_evidence(group, interval);
+    shares->seconds += seconds;
+    shares->total += microjoules;
+    make_room(shares, interval->to_s);
+    return 0;
+}
+
+int64_t gpu_shares_total(const struct gpu_shares *shares)
+{
+    return shares->total;
+}
+
+int64_t gpu_shares_forgotten(const struct gpu_shares *shares)
+{
+    return shares->forgotten;
+}
+
+/* Sums over the groups, by account; [SHARES_MAX_JOBS] is idle. */
+struct share_sums {
+    int64_t microjoules[SHARES_MAX_JOBS + 1];
+    struct shares_error errors[SHARES_MAX_JOBS + 1];
+    bool shared[SHARES_MAX_JOBS]; /* it had company once */
+};
+
+static void sum_groups(const struct gpu_shares *shares, const struct shares_fit *fit,
+                       struct share_sums *sums)
+{
+    memset(sums, 0, sizeof(*sums));
+    vec_each (const struct shares_group, g, &shares->groups) {
+        struct shares_division d;
+
+        shares_divide(g, fit, &d);
+        for (int i = 0; i <= g->count; i++) {
+            int to = i == 0 ? SHARES_MAX_JOBS : g->jobs[i - 1];
+
+            sums->microjoules[to] += d.parts[i];
+            shares_error_add(&sums->errors[to], g, fit, &d, i);
+            if (i > 0 && g->count > 1)
+                sums->shared[to] = true;
+        }
+    }
+}
+
+struct listed {
+    struct gpu_share share;
+    size_t order;
+};
+
+static int compare_listed(const void *a, const void *b)
+{
+    const struct listed *x = a, *y = b;
+
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static struct listed *list_all(const struct gpu_shares *shares, size_t *count)
+{
+    struct listed *list =
+        mem_array(struct listed, SHARES_MAX_JOBS + 1 + shares->settled.count);
+    struct shares_fit fit;
+    struct share_sums sums;
+    size_t used = 1;
+
+    run_fit(shares, &fit);
+    sum_groups(shares, &fit, &sums);
+    list[0].share = (struct gpu_share){
+        .microjoules = sums.microjoules[SHARES_MAX_JOBS],
+        .error_joules = shares_error_joules(&sums.errors[SHARES_MAX_JOBS], &fit),
+        .watts = fit.watts[0],
+        .seconds = shares->seconds,
+        .told_apart = sqrt(fit.var[0]) < fit.prior_sd[0] / 2};
+    for (int i = 0; i < SHARES_MAX_JOBS; i++) {
+        double sd;
+
+        if (!shares->accounts[i].job)
+            continue;
+        sd = sqrt(fit.var[(i + 1) * fit.terms + i + 1]);
+        list[used].order = shares->orders[i] + 1;
+        list[used++].share = (struct gpu_share){
+            .job = shares->accounts[i].job,
+            .microjoules = sums.microjoules[i] + shares->accounts[i].microjoules,
+            .error_joules = hypot(shares_error_joules(&sums.errors[i], &fit),
+                                  shares->accounts[i].error_joules),
+            .watts = fit.watts[i + 1],
+            .seconds = shares->accounts[i].seconds,
+            .told_apart = !sums.shared[i] || sd < fit.prior_sd[i + 1] / 2};
+    }
+    vec_each (const struct settled, s, &shares->settled) {
+        list[used].order = s->order + 1;
+        list[used++].share = (struct gpu_share){.job = s->job,
+                                                .microjoules = s->microjoules,
+                                                .error_joules = s->error_joules,
+                                                .watts = s->watts,
+                                                .seconds = s->seconds,
+                                                .told_apart = s->told_apart};
+    }
+    qsort(list, used, sizeof(*list), compare_listed);
+    for (size_t i = 0; i < used; i++)
+        list[i].share.joules = (double)list[i].share.microjoules / 1e6;
+    *count = used;
+    return list;
+}
+
+size_t gpu_shares_all(const struct gpu_shares *shares, struct gpu_share *out,
+                      size_t capacity)
+{
+    size_t count;
+    struct listed *list = list_all(shares, &count);
+
+    for (size_t i = 0; i < count && i < capacity; i++)
+        out[i] = list[i].share;
+    free(list);
+    return count;
+}
+
+bool gpu_shares_of(const struct gpu_shares *shares, uint64_t job, struct gpu_share *out)
+{
+    size_t count;
+    struct listed *list = list_all(shares, &count);
+    bool found = false;
+
+    for (size_t i = 0; i < count && !found; i++)
+        if (list[i].share.job == job) {
+            *out = list[i].share;
+            found = true;
+        }
+    free(list);
+    return found;
+}
+
+void gpu_shares_forget(struct gpu_shares *shares, uint64_t job)
+{
+    int index = job ? find_account(shares, job) : -1;
+    size_t at = find_settled(shares, job);
+
+    if (index >= 0)
+        shares->forgotten += settle(shares, index).microjoules;
+    if (at < shares->settled.count) {
+        shares->forgotten += shares->settled.items[at].microjoules;
+        shares->settled.items[at] = shares->settled.items[--shares->settled.count];
+    }
+}

@@ -1,0 +1,415 @@
+/* job_meter.c - see job_meter.h */
+#include "probe/job_meter.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/poller.h"
+#include "base/process.h"
+#include "probe/device_activity.h"
+#include "probe/heartbeat.h"
+#include "probe/progress_file.h"
+#include "probe/scrape.h"
+#include "probe/sources.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* A job that beats faster is read in parts: it only drops its own datagrams. */
+#define BEATS_A_TURN 256
+#define BEAT_PAUSE_S 0.02
+
+/* A job with GPUs that is silent for so long has them looked at; a driver that has not
+ * answered by then is not waited for. */
+#define DEVICES_AFTER_WINDOWS 1.2
+#define DEVICES_GIVEN_UP_S    20.0
+
+struct job_meter {
+    struct job_meter_options options;
+    char *socket_dir; /* ours to remove; NULL: the caller's */
+    char *socket_path;
+    int poller;
+    struct poller_watch beats, page;
+    int beat_fd;
+    double beat_rest_s; /* 0: listening */
+    struct scrape *scrape;
+    struct progress_file progress;
+    double look_at_s; /* at the progress file */
+    double next_activity_s;
+    struct device_activity *devices; /* NULL: not looked at */
+    bool on_processor;               /* activity is processor time */
+    double started_s;
+    struct sources *sources;
+    double next_report_s;
+    double demand; /* by heartbeat; NaN: not said */
+    bool demand_new, demand_due;
+    double rate_seconds, rated_s; /* of reported rates, for jobs that count nothing */
+    double last_report_s;
+};
+
+static void on_beats(void *ctx, uint32_t events);
+static void on_page(void *ctx, uint32_t events);
+
+static char *choose_socket_path(struct job_meter *meter, const char *dir)
+{
+    char *path = dir ? file_join(dir, "heartbeat") : NULL, *made;
+    const char *run = getenv("XDG_RUNTIME_DIR");
+
+    if (path && strlen(path) < sizeof(((struct sockaddr_un *)NULL)->sun_path))
+        return path;
+    free(path);
+    made = file_join(run && strlen(run) < 60 ? run : "/tmp", "corgi-probe-XXXXXX");
+    if (!mkdtemp(made)) {
+        free(made);
+        return NULL;
+    }
+    meter->socket_dir = made;
+    return file_join(made, "heartbeat");
+}
+
+/* Without a socket the job still runs and its other voices are heard. */
+static void open_heartbeat(struct job_meter *meter)
+{
+    meter->beat_fd = -1;
+    meter->socket_path = choose_socket_path(meter, meter->options.dir);
+    if (meter->socket_path)
+        meter->beat_fd = heartbeat_open(meter->socket_path, NULL);
+    if (meter->beat_fd >= 0)
+        setenv("CORGI_HEARTBEAT", meter->socket_path, 1);
+    else
+        unsetenv("CORGI_HEARTBEAT");
+}
+
+/* As an engine sets them; NULL: the job has no GPU. */
+static const char *visible_devices(void)
+{
+    const char *cuda = getenv("CUDA_VISIBLE_DEVICES"), *rocr;
+
+    if (cuda && *cuda)
+        return cuda;
+    rocr = getenv("ROCR_VISIBLE_DEVICES");
+    return rocr && *rocr ? rocr : NULL;
+}
+
+struct job_meter *job_meter_create(const struct job_meter_options *options,
+                                   struct err *err)
+{
+    struct fetch_url url;
+    struct job_meter *meter;
+
+    if (options->metrics_url && fetch_url_parse(&url, options->metrics_url, err) < 0)
+        return NULL;
+    meter = mem_new(struct job_meter);
+    meter->options = *options;
+    meter->demand = NAN;
+    meter->beats = (struct poller_watch){.fd = -1, .ready = on_beats, .ctx = meter};
+    meter->page = (struct poller_watch){.fd = -1, .ready = on_page, .ctx = meter};
+    open_heartbeat(meter);
+    if (options->metrics_url)
+        meter->scrape = scrape_create(&url, options->metrics_counter, options->window_s);
+    if (options->progress)
+        progress_file_init(&meter->progress, options->progress);
+    return meter;
+}
+
+void job_meter_destroy(struct job_meter *meter)
+{
+    if (!meter)
+        return;
+    if (meter->beat_fd >= 0) {
+        close(meter->beat_fd);
+        unlink(meter->socket_path);
+    }
+    if (meter->socket_dir)
+        rmdir(meter->socket_dir);
+    free(meter->socket_dir);
+    free(meter->socket_path);
+    device_activity_stop(meter->devices);
+    sources_destroy(meter->sources);
+    scrape_destroy(meter->scrape);
+    free(meter);
+}
+
+void job_meter_start(struct job_meter *meter, int poller, double now_s)
+{
+    const struct job_meter_options *options = &meter->options;
+
+    meter->poller = poller;
+    meter->started_s = now_s;
+    meter->on_processor = !visible_devices();
+    meter->sources = sources_create(options->window_s, options->attempt, now_s);
+    if (meter->scrape)
+        sources_use(meter->sources, PROBE_PROMETHEUS, scrape_rate(meter->scrape));
+    meter->next_report_s = now_s + options->window_s;
+    meter->last_report_s = now_s;
+    meter->look_at_s = now_s;
+    if (meter->beat_fd >= 0)
+        poller_set(poller, &meter->beats, meter->beat_fd, EPOLLIN);
+}
+
+void job_meter_line(void *ctx, double at_s, const char *text, size_t length)
+{
+    struct job_meter *meter = ctx;
+
+    tracks_line(sources_tracks(meter->sources, PROBE_LOG), at_s, text, length);
+}
+
+static void take_beat(struct job_meter *meter, const struct heartbeat *beat, double now_s)
+{
+    struct match_hit hit = {.unit = beat->unit,
+                            .trust = MATCH_TOLD,
+                            .rank = beat->rank,
+                            .rate = beat->rate,
+                            .count = beat->steps,
+                            .total = NAN,
+                            .epoch = NAN};
+
+    if (!isnan(beat->demand)) {
+        meter->demand = beat->demand;
+        meter->demand_new = true;
+    }
+    if (!isnan(beat->rate) || !isnan(beat->steps))
+        tracks_hit(sources_tracks(meter->sources, PROBE_HEARTBEAT), now_s, &hit);
+}
+
+static void read_beats(struct job_meter *meter, double now_s)
+{
+    struct heartbeat beat;
+
+    for (int i = 0; i < BEATS_A_TURN; i++) {
+        if (!heartbeat_receive(meter->beat_fd, &beat))
+            return;
+        take_beat(meter, &beat, now_s);
+    }
+}
+
+static void on_beats(void *ctx, uint32_t events)
+{
+    struct job_meter *meter = ctx;
+    double now_s = clock_wall_s();
+
+    (void)events;
+    read_beats(meter, now_s);
+    meter->beat_rest_s = now_s + BEAT_PAUSE_S;
+    poller_set(meter->poller, &meter->beats, -1, 0);
+}
+
+static void go_scrape(struct job_meter *meter, double now_s)
+{
+    scrape_go(meter->scrape, now_s);
+    poller_set(meter->poller, &meter->page, scrape_fd(meter->scrape),
+               scrape_events(meter->scrape));
+}
+
+/* The descriptor may be closed and its number used again within one call. */
+static void on_page(void *ctx, uint32_t events)
+{
+    struct job_meter *meter = ctx;
+
+    (void)events;
+    poller_set(meter->poller, &meter->page, -1, 0);
+    go_scrape(meter, clock_wall_s());
+}
+
+static void look_at_progress(struct job_meter *meter, double now_s)
+{
+    struct match_hit hit;
+    double age_s;
+
+    if (meter->options.progress && progress_file_look(&meter->progress, &hit, &age_s))
+        tracks_hit(sources_tracks(meter->sources, PROBE_PROGRESS), now_s - age_s, &hit);
+}
+
+/* Processor seconds of everything below us, ended processes included. */
+static double processor_seconds(const struct process_table *table)
+{
+    struct rusage ended;
+    double seconds;
+
+    getrusage(RUSAGE_CHILDREN, &ended);
+    seconds = (double)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) +
+              1e-6 * (double)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec);
+    vec_each (const struct process, process, &table->all)
+        seconds += process->cpu_s;
+    return seconds;
+}
+
+/* What a silent job does on its GPUs, or on the processor where it has none or their
+ * driver does not tell.  The two are never mixed: what was settled on stays.  False:
+ * nothing to tell yet. */
+static bool activity_seconds(struct job_meter *meter, const struct process_table *table,
+                             double now_s, double *seconds)
+{
+    double waited_s = now_s - meter->started_s, window_s = meter->options.window_s;
+    enum device_activity_state state;
+
+    if (!meter->devices && !meter->on_processor) {
+        if (waited_s < DEVICES_AFTER_WINDOWS * window_s)
+            return false; /* it may yet say something, and a driver is slow to open */
+        meter->devices = device_activity_start(visible_devices(), window_s / 4);
+        meter->on_processor = !meter->devices;
+    }
+    if (meter->on_processor) {
+        *seconds = processor_seconds(table);
+        return true;
+    }
+    state = device_activity_look(meter->devices, table, seconds);
+    if (state == DEVICE_ACTIVITY_NONE ||
+        (state == DEVICE_ACTIVITY_OPENING &&
+         waited_s > DEVICES_GIVEN_UP_S + DEVICES_AFTER_WINDOWS * window_s)) {
+        device_activity_stop(meter->devices);
+        meter->devices = NULL;
+        meter->on_processor = true;
+    }
+    return state == DEVICE_ACTIVITY_COUNTS;
+}
+
+static void look_at_activity(struct job_meter *meter, double now_s)
+{
+    struct match_hit hit = {.unit = units_item(),
+                            .trust = MATCH_TOLD,
+                            .rank = -1,
+                            .rate = NAN,
+                            .total = NAN,
+                            .epoch = NAN};
+    struct process_table table = {0};
+
+    if (!sources_wants_activity(meter->sources)) {
+        device_activity_stop(meter->devices);
+        meter->devices = NULL;
+        return;
+    }
+    process_table_below(&table, getpid(), NULL);
+    if (activity_seconds(meter, &table, now_s, &hit.count))
+        tracks_hit(sources_tracks(meter->sources, PROBE_ACTIVITY), now_s, &hit);
+    process_table_fini(&table);
+}
+
+void job_meter_tick(struct job_meter *meter, double now_s)
+{
+    if (meter->beat_rest_s > 0 && now_s >= meter->beat_rest_s) {
+        meter->beat_rest_s = 0;
+        poller_set(meter->poller, &meter->beats, meter->beat_fd, EPOLLIN);
+    }
+    if (meter->scrape && now_s >= scrape_due_s(meter->scrape)) {
+        poller_set(meter->poller, &meter->page, -1, 0);
+        go_scrape(meter, now_s);
+    }
+    if (now_s >= meter->next_activity_s) {
+        look_at_activity(meter, now_s);
+        meter->next_activity_s = now_s + meter->options.window_s;
+    }
+    if (now_s >= meter->look_at_s) {
+        look_at_progress(meter, now_s);
+        meter->look_at_s = now_s + meter->options.window_s / 4;
+    }
+}
+
+double job_meter_due_s(const struct job_meter *meter)
+{
+    double due_s = meter->next_report_s;
+
+    if (meter->options.progress)
+        due_s = fmin(due_s, meter->look_at_s);
+
+    if (meter->beat_rest_s > 0)
+        due_s = fmin(due_s, meter->beat_rest_s);
+    if (meter->scrape)
+        due_s = fmin(due_s, scrape_due_s(meter->scrape));
+    return due_s;
+}
+
+/* The last rate is of when the job ended; what it left behind may have run on since. */
+static void fill(const struct job_meter *meter, struct probe_report *report,
+                 enum probe_report_kind kind, double now_s)
+{
+    probe_report_init(report, kind, meter->options.job);
+    report->attempt = meter->options.attempt;
+    report->at_s = clock_epoch_s() - (clock_wall_s() - now_s);
+}
+
+static bool report_demand(struct job_meter *meter, double now_s,
+                          struct probe_report *report)
+{
+    struct tracks_rate asked;
+
+    fill(meter, report, PROBE_DEMAND, now_s);
+    report->window_s = meter->options.window_s;
+    if (meter->demand_new) {
+        meter->demand_new = false;
+        report->rate = meter->demand;
+        report->source = PROBE_HEARTBEAT;
+        report->confidence = 0.98;
+        return true;
+    }
+    if (!meter->scrape ||
+        !tracks_rate(scrape_demand(meter->scrape), now_s, false, &asked) || !asked.live)
+        return false;
+    report->rate = asked.rate;
+    report->window_s = asked.span_s;
+    report->source = PROBE_PROMETHEUS;
+    report->confidence = 0.9 * asked.confidence;
+    return true;
+}
+
+static bool report_rate(struct job_meter *meter, double now_s,
+                        struct probe_report *report)
+{
+    struct sources_rate found;
+
+    if (!sources_rate(meter->sources, now_s, true, &found))
+        return false;
+    fill(meter, report, PROBE_RATE, now_s);
+    report->rate = found.rate;
+    report->window_s = found.window_s;
+    report->steps = found.steps;
+    report->source = found.source;
+    report->confidence = found.confidence;
+    meter->rate_seconds += found.rate * (now_s - meter->last_report_s);
+    meter->rated_s += now_s - meter->last_report_s;
+    meter->last_report_s = now_s;
+    return true;
+}
+
+int job_meter_report(struct job_meter *meter, double now_s, bool last,
+                     struct probe_report *report)
+{
+    if (meter->demand_due) {
+        meter->demand_due = false;
+        return report_demand(meter, now_s, report);
+    }
+    if (last) {
+        if (meter->beat_fd >= 0)
+            read_beats(meter, now_s);
+        look_at_progress(meter, now_s);
+    }
+    if (now_s < (last ? meter->last_report_s + meter->options.window_s / 4
+                      : meter->next_report_s))
+        return 0;
+    meter->next_report_s = fmax(meter->next_report_s + meter->options.window_s,
+                                now_s + meter->options.window_s / 2);
+    meter->demand_due = !last;
+    if (report_rate(meter, now_s, report))
+        return 1;
+    meter->demand_due = false;
+    return !last && report_demand(meter, now_s, report);
+}
+
+void job_meter_overall(struct job_meter *meter, double now_s, double *steps, double *rate)
+{
+    struct sources_rate found;
+
+    if (!sources_rate(meter->sources, now_s, false, &found))
+        return;
+    *steps = found.steps;
+    *rate = found.overall;
+    if (isnan(*rate) && meter->rated_s > 0)
+        *rate = meter->rate_seconds / meter->rated_s;
+    if (isnan(*rate))
+        *rate = found.rate;
+}

@@ -1,0 +1,91 @@
+/* probe_report.h - what corgi-probe tells an engine: report lines and the status file
+ *
+ * A report is a datagram of one line,
+ *
+ *     corgi=1 kind=rate job=7 attempt=1 at=1767225600.5 window=10 rate=41.7 steps=1250
+ *     source=log confidence=0.8
+ *
+ * and the status file says in one line how the job ended, for an engine that was not
+ * there to hear it.  Keys that mean nothing for a kind are left out; keys that the reader
+ * does not know are passed over.  Both sides use this file. */
+#ifndef CORGI_PROBE_PROBE_REPORT_H
+#define CORGI_PROBE_PROBE_REPORT_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROBE_REPORT_MAX_LINE 2048 /* bytes of a line; longer ones are refused */
+#define PROBE_REPORT_MAX_TEXT 240  /* bytes of the text, with the NUL; more is cut */
+
+enum probe_report_kind {
+    PROBE_STARTED,
+    PROBE_RATE,
+    PROBE_DEMAND, /* of a service: rate is what is asked of it */
+    PROBE_ENDED,
+    PROBE_KIND_COUNT
+};
+
+/* Best first: a source is used when no better one speaks. */
+enum probe_source {
+    PROBE_NO_SOURCE,
+    PROBE_HEARTBEAT,
+    PROBE_PROMETHEUS,
+    PROBE_LOG,
+    PROBE_PROGRESS,
+    PROBE_ACTIVITY,
+    PROBE_SOURCE_COUNT
+};
+
+struct probe_report {
+    enum probe_report_kind kind;
+    uint64_t job;
+    int attempt;     /* from 1 */
+    double at_s;     /* since the epoch */
+    double window_s; /* the time the rate was taken over; NaN: n/a */
+    double rate;     /* per second; NaN: n/a */
+    double steps;    /* done since this attempt began; NaN: not known */
+    enum probe_source source;
+    double confidence; /* in the source, 0..1; NaN: n/a */
+    int exit_status;   /* ENDED: 0..255, as a shell tells it: 128 + signal; -1: n/a */
+    int signal;        /* ENDED: that ended it, 0: none; -1: n/a */
+    bool oom;          /* ENDED: it ran out of memory, the text tells which */
+    char text[PROBE_REPORT_MAX_TEXT]; /* a sentence for people; "": none */
+};
+
+struct probe_status {
+    uint64_t job;
+    int attempt;
+    int exit_status; /* as above */
+    int signal;
+    bool oom;
+    double started_s; /* since the epoch; NaN: the command could not be started */
+    double ended_s;
+    double steps; /* NaN: not known */
+    double rate;  /* over the whole run by the best source; NaN: not known */
+    char text[PROBE_REPORT_MAX_TEXT];
+};
+
+/* All "not known"; attempt 1. */
+void probe_report_init(struct probe_report *report, enum probe_report_kind kind,
+                       uint64_t job);
+void probe_status_init(struct probe_status *status, uint64_t job);
+
+/* Add the line, without a newline (the status file's has one). */
+void probe_report_format(const struct probe_report *report, struct str *line);
+void probe_status_format(const struct probe_status *status, struct str *line);
+
+/* Read a line of that many bytes (a NUL or a newline ends it too).  ERR_FORMAT says what
+ * is wrong, ERR_UNSUPPORTED is another version; the output is then untouched. */
+int probe_report_parse(struct probe_report *report, const char *line, size_t length,
+                       struct err *err);
+int probe_status_parse(struct probe_status *status, const char *line, size_t length,
+                       struct err *err);
+
+const char *probe_report_kind_name(enum probe_report_kind kind);
+const char *probe_source_name(enum probe_source source); /* "none" for none */
+
+#endif

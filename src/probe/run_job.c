@@ -1,0 +1,344 @@
+/* run_job.c - see run_job.h */
+#include "probe/run_job.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/poller.h"
+#include "base/process.h"
+#include "probe/ending.h"
+#include "probe/job_meter.h"
+#include "probe/memory_out.h"
+#include "probe/probe_report.h"
+#include "probe/sender.h"
+#include "probe/streams.h"
+#include "probe/supervisor.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* How long an end is offered to an engine whose queue is full. */
+#define FINISH_S 0.5
+
+struct probe {
+    const struct run_job_options *options;
+    int poller;
+    struct poller_watch signals, first, post;
+    int signal_fd;
+    struct streams streams;
+    struct job_meter *meter;
+    struct sender *sender;
+    struct supervisor supervisor;
+    struct memory_out memory;
+    double memory_look_s;
+    struct probe_status status;
+};
+
+/* Handed on to the job; the kernel's own (SEGV and the like) are not. */
+static const int forwarded[] = {SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGUSR1,
+                                SIGUSR2, SIGCONT, SIGTSTP, SIGALRM, SIGWINCH};
+
+static void on_signal(void *ctx, uint32_t events)
+{
+    struct probe *probe = ctx;
+    struct signalfd_siginfo info;
+    double now_s = clock_wall_s();
+
+    (void)events;
+    while (read(probe->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (info.ssi_signo == SIGCHLD)
+            supervisor_reap(&probe->supervisor, now_s);
+        else if (info.ssi_signo == SIGWINCH)
+            terminal_resize(&probe->streams.terminal, STDOUT_FILENO);
+        else
+            supervisor_signal(&probe->supervisor, (int)info.ssi_signo, now_s);
+    }
+}
+
+static void on_first_ended(void *ctx, uint32_t events)
+{
+    struct probe *probe = ctx;
+
+    (void)events;
+    poller_set(probe->poller, &probe->first, -1, 0);
+    supervisor_reap(&probe->supervisor, clock_wall_s());
+}
+
+static void on_post(void *ctx, uint32_t events)
+{
+    struct probe *probe = ctx;
+
+    (void)events;
+    poller_set(probe->poller, &probe->post, -1, 0);
+    sender_retry(probe->sender, clock_wall_s());
+}
+
+/* The first thing of all: a signal that comes while we set up waits for the job. */
+static void block_signals(sigset_t *set, sigset_t *before)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGCHLD);
+    for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+        sigaddset(set, forwarded[i]);
+    sigprocmask(SIG_BLOCK, set, before);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGTTOU, SIG_IGN); /* the terminal is set back from the background, too */
+}
+
+static int open_signals(struct probe *probe, const sigset_t *set, struct err *err)
+{
+    probe->signal_fd = signalfd(-1, set, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (probe->signal_fd < 0)
+        return err_sys(err, "cannot make a signal descriptor");
+    poller_set(probe->poller, &probe->signals, probe->signal_fd, EPOLLIN);
+    return 0;
+}
+
+static void send_report(struct probe *probe, const struct probe_report *report)
+{
+    sender_send(probe->sender, report, clock_wall_s());
+}
+
+static void report_started(struct probe *probe)
+{
+    struct probe_report report;
+
+    probe_report_init(&report, PROBE_STARTED, probe->options->job);
+    report.attempt = probe->options->attempt;
+    report.at_s = probe->status.started_s;
+    send_report(probe, &report);
+}
+
+static void report_ended(struct probe *probe)
+{
+    const struct probe_status *status = &probe->status;
+    struct probe_report report;
+
+    probe_report_init(&report, PROBE_ENDED, status->job);
+    report.attempt = status->attempt;
+    report.at_s = status->ended_s;
+    report.window_s = status->ended_s - status->started_s;
+    report.rate = status->rate;
+    report.steps = status->steps;
+    report.exit_status = status->exit_status;
+    report.signal = status->signal;
+    report.oom = status->oom;
+    str_copy(report.text, sizeof(report.text), status->text);
+    send_report(probe, &report);
+}
+
+static void write_file(const struct probe *probe, const char *name,
+                       const struct str *line)
+{
+    struct err err = {0};
+    char *path;
+
+    if (!probe->options->dir)
+        return;
+    path = file_join(probe->options->dir, name);
+    if (file_write(path, line->text, line->length, &err) < 0)
+        streams_say(&probe->streams, err.text);
+    free(path);
+}
+
+static void write_pids(const struct probe *probe)
+{
+    struct process self = {0}, child = {0};
+    struct str line = {0};
+
+    process_read(getpid(), &self);
+    process_read(probe->supervisor.pid, &child);
+    str_addf(&line, "probe=%d probe_start=%llu child=%d child_start=%llu\n",
+             (int)getpid(), (unsigned long long)self.id.start, (int)probe->supervisor.pid,
+             (unsigned long long)child.id.start);
+    write_file(probe, "pid", &line);
+    str_fini(&line);
+}
+
+/* The status is on disk before anybody is told: who hears of the end can read it. */
+static void tell_end(struct probe *probe)
+{
+    struct str line = {0};
+
+    probe_status_format(&probe->status, &line);
+    write_file(probe, "status", &line);
+    str_fini(&line);
+    report_ended(probe);
+    sender_finish(probe->sender, FINISH_S);
+}
+
+static int start_job(struct probe *probe, const sigset_t *mask)
+{
+    const struct supervisor_start start = {
+        .argv = probe->options->argv,
+        .in = probe->streams.child_in,
+        .out = probe->streams.child_out,
+        .err = probe->streams.child_err,
+        .terminal = probe->streams.controlling,
+        .mask = *mask,
+        .grace_s = probe->options->grace_s,
+    };
+    struct err err = {0};
+    int exit_status;
+
+    if (supervisor_start(&probe->supervisor, &start, &exit_status, &err) < 0) {
+        streams_say(&probe->streams, err.text);
+        probe->status.exit_status = exit_status;
+        probe->status.ended_s = clock_epoch_s();
+        str_copy(probe->status.text, sizeof(probe->status.text), err.text);
+        tell_end(probe);
+        return -1;
+    }
+    probe->status.started_s = clock_epoch_s();
+    poller_set(probe->poller, &probe->first, probe->supervisor.pidfd, EPOLLIN);
+    return 0;
+}
+
+static void send_due_reports(struct probe *probe, double now_s, bool last)
+{
+    struct probe_report report;
+
+    sender_retry(probe->sender, now_s);
+    while (job_meter_report(probe->meter, now_s, last, &report))
+        if (report.kind != PROBE_DEMAND || probe->options->service)
+            send_report(probe, &report);
+}
+
+/* What is left behind by a job has no rate. */
+static double rate_due_s(const struct probe *probe)
+{
+    return probe->supervisor.ended ? INFINITY : job_meter_due_s(probe->meter);
+}
+
+static void tick(struct probe *probe, double now_s)
+{
+    supervisor_tick(&probe->supervisor, now_s);
+    streams_tick(&probe->streams, now_s);
+    job_meter_tick(probe->meter, now_s);
+    if (now_s >= rate_due_s(probe))
+        send_due_reports(probe, now_s, false);
+    if (now_s >= probe->memory_look_s && !probe->supervisor.ended) {
+        memory_out_look(&probe->memory);
+        probe->memory_look_s = now_s + probe->options->window_s;
+    }
+    poller_set(probe->poller, &probe->post, sender_fd(probe->sender),
+               sender_events(probe->sender));
+}
+
+static void follow_job(struct probe *probe)
+{
+    while (!probe->supervisor.gone) {
+        double now_s = clock_wall_s(), due_s;
+
+        tick(probe, now_s);
+        if (probe->supervisor.gone)
+            break;
+        due_s = fmin(rate_due_s(probe), supervisor_due_s(&probe->supervisor));
+        due_s = fmin(due_s, streams_due_s(&probe->streams));
+        poller_wait(probe->poller, due_s - now_s);
+    }
+}
+
+static void end_job(struct probe *probe)
+{
+    const struct supervisor *supervisor = &probe->supervisor;
+    char tail[RELAY_TAIL];
+    struct ending ending = {.wait_status = supervisor->wait_status,
+                            .asked = supervisor->asked,
+                            .killed = supervisor->killed,
+                            .grace_s = supervisor->grace_s,
+                            .left_behind = supervisor->left_behind,
+                            .tail = tail};
+
+    streams_drain(&probe->streams);
+    ending.tail_length = streams_tail(&probe->streams, tail, sizeof(tail));
+    ending.lost_bytes = streams_lost(&probe->streams, &ending.lost_errno);
+    ending.dropped_bytes = probe->streams.limit.dropped_bytes;
+    if (supervisor->kernel_kill)
+        ending.kernel_oom = memory_out_killed(&probe->memory);
+    probe->status.ended_s = clock_epoch_s();
+    ending_tell(&ending, &probe->status);
+    send_due_reports(probe, supervisor->ended_s, true);
+    job_meter_overall(probe->meter, supervisor->ended_s, &probe->status.steps,
+                      &probe->status.rate);
+    tell_end(probe);
+}
+
+static int open_all(struct probe *probe, const sigset_t *signals, struct err *err)
+{
+    const struct run_job_options *options = probe->options;
+    const struct job_meter_options meter = {
+        .job = options->job,
+        .attempt = options->attempt,
+        .window_s = options->window_s,
+        .dir = options->dir,
+        .metrics_url = options->metrics_url,
+        .metrics_counter = options->metrics_counter,
+        .progress = options->progress,
+    };
+
+    if (options->dir && file_make_dirs(options->dir, err) < 0)
+        return -1;
+    probe->sender = sender_create(options->report, err);
+    if (!probe->sender)
+        return err_prefix(err, "--report");
+    probe->meter = job_meter_create(&meter, err);
+    if (!probe->meter)
+        return err_prefix(err, "--metrics-url");
+    probe->poller = poller_open(err);
+    if (probe->poller < 0 ||
+        streams_open(&probe->streams, options->output, options->output_bytes, err) < 0)
+        return -1;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    return open_signals(probe, signals, err);
+}
+
+static void close_all(struct probe *probe)
+{
+    streams_fini(&probe->streams);
+    job_meter_destroy(probe->meter);
+    sender_destroy(probe->sender);
+    if (probe->signal_fd >= 0)
+        close(probe->signal_fd);
+    if (probe->supervisor.pidfd > 0)
+        close(probe->supervisor.pidfd);
+    if (probe->poller >= 0)
+        close(probe->poller);
+}
+
+int run_job(const struct run_job_options *options, struct err *err)
+{
+    struct probe probe = {.options = options,
+                          .poller = -1,
+                          .signal_fd = -1,
+                          .signals = {.fd = -1, .ready = on_signal},
+                          .first = {.fd = -1, .ready = on_first_ended},
+                          .post = {.fd = -1, .ready = on_post}};
+    sigset_t signals, mask;
+    int rc = -1;
+
+    block_signals(&signals, &mask);
+    probe.signals.ctx = probe.first.ctx = probe.post.ctx = &probe;
+    streams_init(&probe.streams);
+    probe_status_init(&probe.status, options->job);
+    probe.status.attempt = options->attempt;
+    if (open_all(&probe, &signals, err) < 0)
+        goto done;
+    if (start_job(&probe, &mask) == 0) {
+        write_pids(&probe);
+        memory_out_init(&probe.memory, probe.supervisor.pid);
+        job_meter_start(probe.meter, probe.poller, clock_wall_s());
+        streams_start(&probe.streams, probe.poller, job_meter_line, probe.meter);
+        report_started(&probe);
+        follow_job(&probe);
+        end_job(&probe);
+    }
+    rc = probe.status.exit_status;
+done:
+    close_all(&probe);
+    return rc;
+}

@@ -1,0 +1,31 @@
+/* run_job.h - run a command, hand its output on, measure it, report it, end as it ended
+ */
+#ifndef CORGI_PROBE_RUN_JOB_H
+#define CORGI_PROBE_RUN_JOB_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct run_job_options {
+    uint64_t job;
+    int attempt;
+    const char *dir;    /* for pid, status and heartbeat; NULL: no files */
+    const char *report; /* "unix:PATH" or "http://..."; NULL: nobody */
+    const char *metrics_url;
+    const char *metrics_counter;
+    const char *progress;
+    const char *output;
+    double output_bytes; /* most of it on disk; 0: no limit */
+    double window_s;
+    double grace_s;
+    bool service; /* demand is reported as well */
+    char *const *argv;
+};
+
+/* The exit status to end with: the job's, or 128 and its signal; 126 or 127 when it could
+ * not be started.  -1 with err when the options cannot be used: nothing was started. */
+int run_job(const struct run_job_options *options, struct err *err);
+
+#endif

@@ -1,0 +1,57 @@
+/* supervisor.h - the job's processes from the first to the very last one
+ *
+ * The first process gets a session and process group of its own, with the signals as a
+ * fresh process has them, and the kernel kills it when the probe dies.  Signals go on to
+ * the job's process group.  After a SIGTERM the job has its grace, then everything below
+ * the probe is killed, detached processes too.  When the first process ends by itself,
+ * the processes it left behind may finish for a moment, are asked to stop, and are then
+ * killed: a job is over when nothing of it runs. */
+#ifndef CORGI_PROBE_SUPERVISOR_H
+#define CORGI_PROBE_SUPERVISOR_H
+
+#include "base/err.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct supervisor_start {
+    char *const *argv;
+    int in, out, err; /* become 0, 1, 2; -1: as the probe's own */
+    bool terminal;    /* `out` or `in` is a terminal to be the session's own */
+    sigset_t mask;    /* signals blocked when the probe was started */
+    double grace_s;
+};
+
+struct supervisor {
+    pid_t pid; /* of the first process */
+    int pidfd;
+    double grace_s;
+    bool asked;      /* SIGTERM came */
+    bool killed;     /* the grace was over before the job was */
+    bool ended;      /* the first process */
+    bool gone;       /* all of them */
+    int wait_status; /* of the first */
+    double ended_s;  /* when the first ended */
+    size_t left_behind;
+    double kill_at_s; /* infinity: no reason to */
+    double term_at_s; /* likewise: ask what was left behind to stop */
+    bool kernel_kill; /* any process of the job died of a SIGKILL that was not ours */
+};
+
+/* 0: the command runs.  -1: it could not be started; *exit_status is what a shell would
+ * say, 127 when there is no such command and 126 when it cannot be run. */
+int supervisor_start(struct supervisor *supervisor, const struct supervisor_start *start,
+                     int *exit_status, struct err *err);
+
+/* A signal for the job. */
+void supervisor_signal(struct supervisor *supervisor, int signal, double now_s);
+
+/* Something below us has ended. */
+void supervisor_reap(struct supervisor *supervisor, double now_s);
+
+void supervisor_tick(struct supervisor *supervisor, double now_s);
+double supervisor_due_s(const struct supervisor *supervisor);
+
+#endif
