@@ -6,7 +6,7 @@ packages_build=(
     gcc libc6-dev cmake ninja-build pkg-config
     libjansson-dev libyaml-dev libsmartcols-dev
     libopenblas-dev coinor-libclp-dev coinor-libcbc-dev zlib1g-dev libbz2-dev
-    libsqlite3-dev libevent-dev libssl-dev
+    libsqlite3-dev libevent-dev libssl-dev libcurl4-openssl-dev
 )
 # shellcheck disable=SC2034  # used by ./test
 packages_test=(

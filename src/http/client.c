@@ -1,52 +1,75 @@
-/* client.c - see client.h */
+/* client.c - the commands of corgi ask the daemon here
+ *
+ * corgi/daemon.c makes one client for a command; client_call() brings one answer, and
+ * client_follow() gives every event to its caller until one of the two ends it.  libcurl
+ * does the connection, TLS and the lookup of names; this is the only file that knows it.
+ */
 #include "http/client.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "http/client_private.h"
-#include "http/reply.h"
-#include "http/uri.h"
+#include "http/sse_parse.h"
 
-#include <ctype.h>
+#include <curl/curl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/un.h>
 #include <time.h>
 
-#define READ_BYTES    16384
 #define RETRY_FIRST_S 0.1
+#define SILENT_S      60.0 /* the server sends a comment every 15 s */
+
+struct client {
+    CURL *curl;   /* keeps the connection between calls */
+    char *socket; /* NULL: over TCP */
+    char *base;   /* "http://host:port", what paths are put behind */
+    char *ca_file, *token, *where;
+    double connect_s, answer_s;
+    size_t max_bytes;
+};
+
+/* One question and what has come of its answer. */
+struct exchange {
+    struct client *client;
+    struct str body;
+    const struct client_stream *stream; /* NULL: an answer that ends */
+    struct sse_parse events;
+    bool begun;     /* the answer is a stream of events */
+    bool stopped;   /* by the caller's event() */
+    double heard_s; /* when the last byte came */
+    struct err *err;
+    char problem[CURL_ERROR_SIZE];
+};
 
 /* ---- where to ---------------------------------------------------------------------- */
 
 static int read_url(struct client *c, const char *url, struct err *err)
 {
-    bool tls = str_starts(url, "https://");
-    const char *rest = url + (tls ? 8 : 7);
-    const char *end, *colon;
+    const char *host = strstr(url, "://");
+    CURLU *parts = curl_url();
+    size_t length = host ? (size_t)(host - url) + 3 + strcspn(host + 3, "/?#") : 0;
+    bool good = (str_starts(url, "http://") || str_starts(url, "https://")) &&
+                strlen(url + length) <= 1 && !strpbrk(url, "?#") &&
+                !curl_url_set(parts, CURLUPART_URL, url, CURLU_DISALLOW_USER);
 
-    if (!tls && !str_starts(url, "http://"))
+    curl_url_cleanup(parts);
+    if (!good)
         return err_set(err, ERR_INVALID,
                        "'%.100s' is not a URL like http://127.0.0.1:8421", url);
-    end = rest + strcspn(rest, "/");
-    if (*rest == '[') {
-        const char *close = memchr(rest, ']', (size_t)(end - rest));
+    c->base = strndup(url, length);
+    return 0;
+}
 
-        if (!close)
-            return err_set(err, ERR_INVALID, "'%.100s' lacks a ']'", url);
-        c->host = strndup(rest + 1, (size_t)(close - rest - 1));
-        colon = close + 1 < end ? close + 1 : NULL;
-    } else {
-        colon = memchr(rest, ':', (size_t)(end - rest));
-        c->host = strndup(rest, (size_t)((colon ? colon : end) - rest));
-    }
-    c->port = colon && colon + 1 < end ? strndup(colon + 1, (size_t)(end - colon - 1))
-                                       : mem_strdup(tls ? "443" : "80");
-    c->tls = tls;
-    if (!*c->host || strlen(end) > 1)
-        return err_set(err, ERR_INVALID,
-                       "'%.100s' is not a URL like http://127.0.0.1:8421", url);
+static int read_socket(struct client *c, const char *path, struct err *err)
+{
+    if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+        return err_set(err, ERR_INVALID, "the socket's path %s is too long", path);
+    c->socket = mem_strdup(path);
+    c->base = mem_strdup("http://localhost");
     return 0;
 }
 
@@ -60,16 +83,16 @@ struct client *client_create(const struct client_config *config, struct err *err
     c->max_bytes = config->max_bytes ? config->max_bytes : (size_t)64 << 20;
     c->token = config->token ? mem_strdup(config->token) : NULL;
     c->ca_file = config->ca_file ? mem_strdup(config->ca_file) : NULL;
-    if (config->url) {
-        if (read_url(c, config->url, err) < 0) {
-            client_destroy(c);
-            return NULL;
-        }
-        str_add(&where, config->url);
-    } else {
-        c->socket = mem_strdup(config->socket);
-        str_addf(&where, "the Unix socket %s", config->socket);
+    c->curl = curl_easy_init();
+    if (!c->curl)
+        abort(); /* memory is out */
+    if ((config->url ? read_url(c, config->url, err)
+                     : read_socket(c, config->socket, err)) < 0) {
+        client_destroy(c);
+        return NULL;
     }
+    str_addf(&where, "%s%s", config->url ? "" : "the Unix socket ",
+             config->url ? config->url : config->socket);
     c->where = str_take(&where);
     return c;
 }
@@ -78,15 +101,13 @@ void client_destroy(struct client *c)
 {
     if (!c)
         return;
-    wire_close(c->wire);
-    str_fini(&c->in);
+    curl_easy_cleanup(c->curl);
     if (c->token)
         explicit_bzero(c->token, strlen(c->token));
     free(c->token);
     free(c->ca_file);
     free(c->socket);
-    free(c->host);
-    free(c->port);
+    free(c->base);
     free(c->where);
     free(c);
 }
@@ -96,187 +117,241 @@ const char *client_where(const struct client *c)
     return c->where;
 }
 
-void client_hang_up(struct client *c)
-{
-    wire_close(c->wire);
-    c->wire = NULL;
-    str_clear(&c->in);
-}
-
-static int connect_wire(struct client *c, struct err *err)
-{
-    const struct wire_target target = {.socket = c->socket,
-                                       .host = c->host,
-                                       .port = c->port,
-                                       .tls = c->tls,
-                                       .ca_file = c->ca_file};
-
-    if (c->wire)
-        return 0;
-    c->wire = wire_open(&target, c->connect_s, err);
-    return c->wire ? 0 : -1;
-}
-
 /* ---- one exchange ------------------------------------------------------------------ */
 
-int client_send(struct client *c, const struct client_request *q, const char *headers,
-                struct err *err)
+static bool is_stream(const struct exchange *x)
 {
-    struct str text = {0};
-    size_t length = q->body ? strlen(q->body) : 0;
-    int rc;
+    const char *type = NULL;
+    long status = 0;
 
-    if (connect_wire(c, err) < 0)
-        return -1;
-    str_addf(&text, "%s %s HTTP/1.1\r\nHost: %s\r\nAccept: %s\r\n%s",
-             http_method_name(q->method), q->path, c->host ? c->host : "localhost",
-             *headers ? "text/event-stream" : "application/json", headers);
-    if (c->token)
-        str_addf(&text, "Authorization: Bearer %s\r\n", c->token);
-    if (q->idempotency_key)
-        str_addf(&text, "Idempotency-Key: %s\r\n", q->idempotency_key);
-    if (q->body)
-        str_add(&text, "Content-Type: application/json\r\n");
-    if (q->body || q->method == HTTP_POST || q->method == HTTP_PUT ||
-        q->method == HTTP_PATCH)
-        str_addf(&text, "Content-Length: %zu\r\n", length);
-    str_add(&text, "\r\n");
-    str_add_bytes(&text, q->body ? q->body : "", length);
-    rc = wire_write(c->wire, text.text, text.length, c->answer_s, err);
-    if (c->token)
-        explicit_bzero(text.text, text.length);
-    str_fini(&text);
-    return rc;
+    curl_easy_getinfo(x->client->curl, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(x->client->curl, CURLINFO_CONTENT_TYPE, &type);
+    return x->stream && status == 200 && type && str_starts(type, "text/event-stream");
 }
 
-/* More bytes into c->in; 0 at the end of the connection. */
-static long read_more(struct client *c, double until_s, struct err *err)
+static bool take_event(void *ctx, const char *id, const char *type, const char *data)
 {
-    char bytes[READ_BYTES];
-    double left_s = until_s - clock_wall_s();
-    long count = wire_read(c->wire, bytes, sizeof(bytes), left_s > 0 ? left_s : 0, err);
+    struct exchange *x = ctx;
+    const struct client_event event = {.id = id, .type = type, .data = data};
 
-    if (count < 0 && err->code == ERR_LIMIT)
-        err_set(err, ERR_SYSTEM, "there was no answer within %g s", c->answer_s);
-    if (count > 0)
-        str_add_bytes(&c->in, bytes, (size_t)count);
+    return x->stream->event(x->stream->ctx, &event);
+}
+
+/* Bytes of the answer.  Less than count ends the exchange with CURLE_WRITE_ERROR. */
+static size_t take_bytes(char *bytes, size_t one, size_t count, void *ctx)
+{
+    struct exchange *x = ctx;
+
+    (void)one;
+    x->heard_s = clock_wall_s();
+    if (x->begun) {
+        int rc = sse_parse_feed(&x->events, bytes, count, x->err);
+
+        x->stopped = rc > 0;
+        return rc == 0 ? count : 0;
+    }
+    if (x->body.length + count > x->client->max_bytes) {
+        err_set(x->err, ERR_LIMIT, "the answer is larger than %zu bytes",
+                x->client->max_bytes);
+        return 0;
+    }
+    str_add_bytes(&x->body, bytes, count);
     return count;
 }
 
-static void use(struct client *c, size_t count)
+/* Called for each line of the head; the last one is empty. */
+static size_t take_header(char *line, size_t one, size_t count, void *ctx)
 {
-    if (count == 0)
-        return;
-    memmove(c->in.text, c->in.text + count, c->in.length - count + 1);
-    c->in.length -= count;
+    struct exchange *x = ctx;
+
+    (void)one;
+    x->heard_s = clock_wall_s();
+    if (count != 2 || line[0] != '\r' || !is_stream(x))
+        return count;
+    x->begun = true;
+    x->stopped = !x->stream->event(x->stream->ctx, NULL);
+    return x->stopped ? 0 : count;
 }
 
-int client_read_head(struct client *c, struct reply *reply, bool head_only,
-                     double until_s, struct err *err)
+/* Called about once a second: a stream has no end that a time limit could be set for. */
+static int watch_silence(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c,
+                         curl_off_t d)
 {
-    for (;;) {
-        long used = reply_head(reply, str_text(&c->in), c->in.length, head_only, err);
-        long more;
+    struct exchange *x = ctx;
+    double silent_s = clock_wall_s() - x->heard_s;
 
-        if (used < 0)
-            return -1;
-        use(c, (size_t)used);
-        if (used > 0 && reply->status >= 200)
-            return 0;
-        if (used > 0)
-            continue; /* 100 Continue and the like */
-        more = read_more(c, until_s, err);
-        if (more < 0)
-            return -1;
-        if (more == 0)
-            return err_set(err, ERR_SYSTEM,
-                           "the connection was closed without an answer");
-    }
-}
-
-static int too_large(const struct client *c, struct err *err)
-{
-    return err_set(err, ERR_LIMIT, "the answer is larger than %zu bytes", c->max_bytes);
-}
-
-static int read_body(struct client *c, const struct reply *reply, struct str *body,
-                     double until_s, struct err *err)
-{
-    struct reply_chunks chunks = {0};
-
-    if (reply->framing == REPLY_LENGTH && reply->length > c->max_bytes)
-        return too_large(c, err);
-    for (;;) {
-        long more;
-
-        if (reply->framing == REPLY_CHUNKED) {
-            if (reply_dechunk(&chunks, str_text(&c->in), c->in.length, body, err) < 0)
-                return -1;
-        } else {
-            size_t here = c->in.length;
-
-            if (reply->framing == REPLY_LENGTH && here > reply->length - body->length)
-                here = reply->length - body->length;
-            str_add_bytes(body, str_text(&c->in), here);
-        }
-        str_clear(&c->in); /* we ask one thing at a time: nothing else can follow */
-        if (body->length > c->max_bytes)
-            return too_large(c, err);
-        if (chunks.done ||
-            (reply->framing == REPLY_LENGTH && body->length == reply->length))
-            return 0;
-        more = read_more(c, until_s, err);
-        if (more < 0)
-            return -1;
-        if (more == 0 && reply->framing == REPLY_CLOSE)
-            return 0;
-        if (more == 0)
-            return err_set(err, ERR_SYSTEM,
-                           "the connection was closed within the answer");
-    }
-}
-
-int client_read_answer(struct client *c, const struct reply *reply,
-                       struct client_answer *answer, double until_s, struct err *err)
-{
-    struct client_answer made = {.status = reply->status};
-    struct str body = {0};
-    struct err ignored;
-
-    if (read_body(c, reply, &body, until_s, err) < 0) {
-        str_fini(&body);
-        return -1;
-    }
-    if (!reply->keep_alive || reply->framing == REPLY_CLOSE)
-        client_hang_up(c);
-    memcpy(made.content_type, reply->content_type, sizeof(made.content_type));
-    made.length = body.length;
-    if (str_starts(made.content_type, "application/json"))
-        json_doc_parse(&made.json, str_text(&body), body.length, "the answer", &ignored);
-    str_add(&body, "");
-    made.body = body.text ? str_take(&body) : mem_strdup("");
-    *answer = made;
+    (void)a, (void)b, (void)c, (void)d;
+    if (x->begun && silent_s > SILENT_S)
+        return err_set(x->err, ERR_SYSTEM, "the server has been silent for %g s",
+                       SILENT_S);
+    if (!x->begun && silent_s > x->client->answer_s)
+        return err_set(x->err, ERR_SYSTEM, "there was no answer within %g s",
+                       x->client->answer_s);
     return 0;
 }
 
-static int exchange(struct client *c, const struct client_request *q,
-                    struct client_answer *answer, struct err *err)
+static int cannot_connect(const struct exchange *x, int why)
 {
-    double until_s = clock_wall_s() + c->answer_s;
-    bool used_before = c->wire != NULL;
-    struct reply reply;
-    int rc = -1;
+    const struct client *c = x->client;
+    const char *where = c->socket ? c->socket : strstr(c->base, "://") + 3;
 
-    if (client_send(c, q, "", err) == 0 &&
-        client_read_head(c, &reply, q->method == HTTP_HEAD, until_s, err) == 0)
-        rc = client_read_answer(c, &reply, answer, until_s, err);
-    if (rc < 0)
-        client_hang_up(c);
-    /* The server may have closed a connection that was idle; that says nothing. */
-    if (rc < 0 && used_before && err->code == ERR_SYSTEM &&
-        (q->method == HTTP_GET || q->method == HTTP_HEAD || q->idempotency_key))
-        return exchange(c, q, answer, err);
-    return rc;
+    errno = why;
+    if (why == ENOENT || why == ECONNREFUSED)
+        return err_set(x->err, ERR_NOT_FOUND, "nobody listens on %s", where);
+    return err_sys(x->err, "cannot connect to %s", where);
+}
+
+static int too_late(const struct exchange *x)
+{
+    double connected_s = 0, secured_s = 0;
+
+    curl_easy_getinfo(x->client->curl, CURLINFO_CONNECT_TIME, &connected_s);
+    curl_easy_getinfo(x->client->curl, CURLINFO_APPCONNECT_TIME, &secured_s);
+    if (!(connected_s > 0))
+        return cannot_connect(x, ETIMEDOUT);
+    if (str_starts(x->client->base, "https") && !(secured_s > 0))
+        return err_set(x->err, ERR_SYSTEM, "the TLS handshake takes too long");
+    return err_set(x->err, ERR_SYSTEM, "there was no answer within %g s",
+                   x->client->answer_s);
+}
+
+/* libcurl's word for what went wrong as ours; err is filled already where one of the
+ * functions above ended it. */
+static int explain(const struct exchange *x, CURLcode code)
+{
+    long why = 0;
+
+    curl_easy_getinfo(x->client->curl, CURLINFO_OS_ERRNO, &why);
+    switch (code) {
+    case CURLE_WRITE_ERROR:
+    case CURLE_ABORTED_BY_CALLBACK:
+        return -1;
+    case CURLE_COULDNT_RESOLVE_HOST:
+        return err_set(x->err, ERR_NOT_FOUND, "cannot find the host: %s", x->problem);
+    case CURLE_COULDNT_CONNECT:
+        return cannot_connect(x, why ? (int)why : ECONNREFUSED);
+    case CURLE_OPERATION_TIMEDOUT:
+        return too_late(x);
+    case CURLE_GOT_NOTHING:
+        return err_set(x->err, ERR_SYSTEM, "the connection was closed without an answer");
+    case CURLE_PARTIAL_FILE:
+        return err_set(x->err, ERR_SYSTEM, "the connection was closed within the answer");
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
+        return err_set(x->err, ERR_FORMAT, "the answer is not HTTP");
+    case CURLE_SSL_CACERT_BADFILE:
+        return err_set(x->err, ERR_SYSTEM, "cannot read the certificates to trust: %s",
+                       x->problem);
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+        return err_set(x->err, ERR_SYSTEM, "the TLS handshake failed: %s", x->problem);
+    default:
+        return err_set(x->err, ERR_SYSTEM, "the connection was lost: %s",
+                       *x->problem ? x->problem : curl_easy_strerror(code));
+    }
+}
+
+/* name: value, or nothing without a value. */
+static void add_header(struct curl_slist **list, const char *name, const char *value)
+{
+    struct str line = {0};
+
+    if (!value)
+        return;
+    str_addf(&line, "%s: %s", name, value);
+    *list = curl_slist_append(*list, str_text(&line));
+    explicit_bzero(line.text, line.length); /* it may be the token */
+    str_fini(&line);
+}
+
+static struct curl_slist *make_headers(const struct exchange *x,
+                                       const struct client_request *q)
+{
+    struct curl_slist *list = curl_slist_append(NULL, "Expect:"); /* ask for no 100 */
+    struct str bearer = {0};
+
+    if (x->client->token)
+        str_addf(&bearer, "Bearer %s", x->client->token);
+    add_header(&list, "Accept", x->stream ? "text/event-stream" : "application/json");
+    add_header(&list, "Authorization", x->client->token ? str_text(&bearer) : NULL);
+    add_header(&list, "Idempotency-Key", q->idempotency_key);
+    add_header(&list, "Content-Type", q->body ? "application/json" : NULL);
+    if (x->stream) {
+        add_header(&list, "Cache-Control", "no-cache");
+        add_header(&list, "Last-Event-ID", x->stream->last_event_id);
+    }
+    str_fini(&bearer);
+    return list;
+}
+
+static void set_question(CURL *curl, const struct client_request *q)
+{
+    bool repeatable = q->method == HTTP_GET || q->method == HTTP_HEAD;
+
+    if (q->body || q->method == HTTP_POST || q->method == HTTP_PUT ||
+        q->method == HTTP_PATCH)
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, q->body ? q->body : "");
+    curl_easy_setopt(curl, CURLOPT_NOBODY, q->method == HTTP_HEAD ? 1L : 0L);
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, http_method_name(q->method));
+    /* libcurl asks again by itself when a connection it had kept turns out to be closed.
+     */
+    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT,
+                     repeatable || q->idempotency_key ? 0L : 1L);
+}
+
+static int perform(struct exchange *x, const struct client_request *q)
+{
+    const struct client *c = x->client;
+    struct curl_slist *headers = make_headers(x, q);
+    struct str url = {0};
+    CURLcode code;
+
+    x->heard_s = clock_wall_s();
+    str_addf(&url, "%s%s", c->base, q->path);
+    curl_easy_reset(c->curl);
+    curl_easy_setopt(c->curl, CURLOPT_URL, str_text(&url));
+    curl_easy_setopt(c->curl, CURLOPT_UNIX_SOCKET_PATH, c->socket);
+    curl_easy_setopt(c->curl, CURLOPT_CAINFO, c->ca_file);
+    curl_easy_setopt(c->curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt(c->curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(c->curl, CURLOPT_PROXY, ""); /* none, whatever the environment has */
+    curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(c->curl, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(c->curl, CURLOPT_CONNECTTIMEOUT_MS, (long)(1000 * c->connect_s));
+    curl_easy_setopt(c->curl, CURLOPT_TIMEOUT_MS,
+                     x->stream ? 0L : (long)(1000 * c->answer_s));
+    curl_easy_setopt(c->curl, CURLOPT_ERRORBUFFER, x->problem);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, take_bytes);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, x);
+    curl_easy_setopt(c->curl, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(c->curl, CURLOPT_HEADERDATA, x);
+    curl_easy_setopt(c->curl, CURLOPT_XFERINFOFUNCTION, watch_silence);
+    curl_easy_setopt(c->curl, CURLOPT_XFERINFODATA, x);
+    curl_easy_setopt(c->curl, CURLOPT_NOPROGRESS, x->stream ? 0L : 1L);
+    set_question(c->curl, q);
+    code = curl_easy_perform(c->curl);
+    curl_slist_free_all(headers);
+    str_fini(&url);
+    if (code == CURLE_OK || x->stopped || (x->begun && code == CURLE_PARTIAL_FILE))
+        return 0;
+    return explain(x, code);
+}
+
+static void take_answer(struct exchange *x, struct client_answer *answer)
+{
+    const char *type = NULL;
+    struct err ignored;
+    long status = 0;
+
+    curl_easy_getinfo(x->client->curl, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(x->client->curl, CURLINFO_CONTENT_TYPE, &type);
+    *answer = (struct client_answer){.status = (int)status, .length = x->body.length};
+    str_copy(answer->content_type, sizeof(answer->content_type), type ? type : "");
+    if (str_starts(answer->content_type, "application/json"))
+        json_doc_parse(&answer->json, str_text(&x->body), x->body.length, "the answer",
+                       &ignored);
+    answer->body = x->body.text ? str_take(&x->body) : mem_strdup("");
 }
 
 int client_call(struct client *c, const struct client_request *request,
@@ -284,10 +359,15 @@ int client_call(struct client *c, const struct client_request *request,
 {
     double pause_s = RETRY_FIRST_S;
 
-    for (int tries = 0;; tries++) {
+    for (int tries = 0;; tries++, pause_s *= 2) {
+        struct exchange x = {.client = c, .err = err};
+        int rc = perform(&x, request);
         struct timespec pause;
 
-        if (exchange(c, request, answer, err) == 0)
+        if (rc == 0)
+            take_answer(&x, answer);
+        str_fini(&x.body);
+        if (rc == 0)
             return 0;
         if (tries >= request->retries ||
             (err->code != ERR_SYSTEM && err->code != ERR_NOT_FOUND))
@@ -295,8 +375,37 @@ int client_call(struct client *c, const struct client_request *request,
         pause.tv_sec = (time_t)pause_s;
         pause.tv_nsec = (long)((pause_s - (double)pause.tv_sec) * 1e9);
         nanosleep(&pause, NULL);
-        pause_s *= 2;
     }
+}
+
+static int not_a_stream(struct exchange *x)
+{
+    struct client_answer answer;
+
+    take_answer(x, &answer);
+    client_answer_error(&answer, x->err);
+    if (x->err->code == ERR_NONE)
+        err_set(x->err, ERR_FORMAT, "the server does not answer with events");
+    client_answer_fini(&answer);
+    return -1;
+}
+
+int client_follow(struct client *c, const struct client_stream *stream, struct err *err)
+{
+    const struct client_request q = {.method = HTTP_GET, .path = stream->path};
+    struct exchange x = {.client = c, .stream = stream, .err = err};
+    int rc;
+
+    x.events.event = take_event;
+    x.events.ctx = &x;
+    rc = perform(&x, &q);
+    if (rc == 0 && !x.begun)
+        rc = not_a_stream(&x);
+    else if (rc == 0)
+        rc = x.stopped ? 0 : 1;
+    sse_parse_fini(&x.events);
+    str_fini(&x.body);
+    return rc;
 }
 
 void client_answer_fini(struct client_answer *answer)
@@ -332,10 +441,11 @@ void client_answer_error(const struct client_answer *answer, struct err *err)
 
 char *client_encode(const char *text)
 {
-    struct str out = {0};
+    char *coded = curl_easy_escape(NULL, text, 0), *copy;
 
-    uri_encode(&out, text);
-    return out.text ? str_take(&out) : mem_strdup("");
+    copy = mem_strdup(coded ? coded : "");
+    curl_free(coded);
+    return copy;
 }
 
 void client_idempotency_key(char key[33])

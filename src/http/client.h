@@ -1,4 +1,4 @@
-/* client.h - the other side: a blocking HTTP client for the command line and the probe
+/* client.h - a blocking HTTP client for the command line
  *
  *     client = client_create(&(struct client_config){.socket = path}, &err);
  *     if (client_call(client, &ask, &answer, &err) == 0) ...
@@ -71,19 +71,14 @@ struct client_event {
 struct client_stream {
     const char *path;
     const char *last_event_id; /* NULL: from now on */
-    double
-        quiet_s; /* without a byte, heartbeats included: the connection is lost; 0: 60 */
     /* Called for every event; false ends the stream.  NULL event: the stream has begun.
      */
     bool (*event)(void *ctx, const struct client_event *event);
-    /* Asked about once a second while nothing comes; false ends the stream; NULL: go on.
-     */
-    bool (*waiting)(void *ctx);
     void *ctx;
 };
 
-/* Follow events: 0 when event() or waiting() ended it, 1 when the server did; -1 as for
- * client_call(), or with the answer's error when it was not a stream. */
+/* Follow events: 0 when event() ended it, 1 when the server did; -1 as for client_call(),
+ * when nothing came for a minute, or with the answer's error when it was not a stream. */
 int client_follow(struct client *c, const struct client_stream *stream, struct err *err);
 
 /* Percent-encode for a path segment or a query value; the caller frees. */

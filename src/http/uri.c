@@ -74,18 +74,6 @@ bool uri_decode(char *text)
     return is_text(text);
 }
 
-void uri_encode(struct str *out, const char *text)
-{
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-
-        if (c < 0x80 && (isalnum(c) || strchr("-._~", c)))
-            str_add_bytes(out, text, 1);
-        else
-            str_addf(out, "%%%02X", c);
-    }
-}
-
 static int take_pair(struct uri_query *query, char *text, struct err *err)
 {
     char *equals = strchr(text, '=');

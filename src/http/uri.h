@@ -1,4 +1,4 @@
-/* uri.h - percent-encoding and query strings */
+/* uri.h - paths and query strings, decoded */
 #ifndef CORGI_HTTP_URI_H
 #define CORGI_HTTP_URI_H
 
@@ -14,8 +14,6 @@
  * character, and for what is not UTF-8 then. */
 bool uri_decode(char *text);
 
-/* Everything but letters, digits and -._~ becomes %XX. */
-void uri_encode(struct str *out, const char *text);
 
 struct uri_query {
     size_t count;

@@ -255,10 +255,84 @@ static void nobody_there_is_told_apart(void **state)
     unlink(path);
 }
 
+/* Takes one connection after the other and sends the same bytes to each. */
+struct canned {
+    int fd;
+    const char *answer;
+};
+
+static void *send_canned(void *ctx)
+{
+    const struct canned *k = ctx;
+    char heard[2000];
+    int fd;
+
+    while ((fd = accept(k->fd, NULL, NULL)) >= 0) {
+        if (read(fd, heard, sizeof(heard)) > 0 &&
+            write(fd, k->answer, strlen(k->answer)) < 0)
+            fail_msg("the client has gone");
+        close(fd);
+    }
+    return NULL;
+}
+
+/* What the client makes of these bytes: ERR_NONE, or the error's code. */
+static enum err_code hear(const char *bytes, const char *body)
+{
+    const struct client_request q = {.method = HTTP_GET, .path = "/x"};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct canned k = {.fd = socket(AF_UNIX, SOCK_STREAM, 0), .answer = bytes};
+    struct client_config where = {.socket = address.sun_path, .answer_s = 5};
+    struct client_answer answer = {0};
+    struct err err = {0};
+    struct client *client;
+    pthread_t thread;
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/corgi-canned-%d",
+             (int)getpid());
+    unlink(address.sun_path);
+    assert_int_equal(bind(k.fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(k.fd, 5), 0);
+    assert_int_equal(pthread_create(&thread, NULL, send_canned, &k), 0);
+    client = client_of(&where);
+    if (client_call(client, &q, &answer, &err) == 0 && body)
+        assert_string_equal(answer.body, body);
+    client_answer_fini(&answer);
+    client_destroy(client);
+    shutdown(k.fd, SHUT_RDWR);
+    pthread_join(thread, NULL);
+    close(k.fd);
+    unlink(address.sun_path);
+    return err.code;
+}
+
+static void answers_that_are_none_are_refused(void **state)
+{
+    static const char *const bad[] = {
+
+        "SSH-2.0\r\n\r\n", "\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", ""};
+
+    (void)state;
+    assert_int_equal(hear("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"
+                          "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=y\r\n"
+                          " world\r\n0\r\nA: b\r\n\r\n",
+                          "hello world"),
+                     ERR_NONE);
+    assert_int_equal(hear("HTTP/1.0 404 Not Found\r\n\r\nuntil the end", "until the end"),
+                     ERR_NONE);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (hear(bad[i], NULL) == ERR_NONE)
+            fail_msg("taken: %s", bad[i]);
+    assert_int_equal(hear("SSH-2.0\r\n\r\n", NULL), ERR_FORMAT);
+}
+
 static void urls_are_checked(void **state)
 {
     static const char *const bad[] = {"ftp://x",     "http://",    "x",
-                                      "http://[::1", "http://a/b", "https://:80"};
+                                      "http://[::1", "http://a/b", "https://:80",
+                                      "http://a?b",  "http://u@a"};
     struct err err;
 
     (void)state;
@@ -350,6 +424,7 @@ int main(void)
         cmocka_unit_test(errors_of_the_server_are_sentences),
         cmocka_unit_test(the_client_comes_back_after_a_restart),
         cmocka_unit_test(nobody_there_is_told_apart),
+        cmocka_unit_test(answers_that_are_none_are_refused),
         cmocka_unit_test(urls_are_checked),
         cmocka_unit_test(tcp_wants_a_token_and_tls_a_certificate),
     };

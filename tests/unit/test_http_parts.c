@@ -4,7 +4,6 @@
 #include "http/auth.h"
 #include "http/head.h"
 #include "http/rate.h"
-#include "http/reply.h"
 #include "http/route.h"
 #include "http/sse_parse.h"
 #include "http/uri.h"
@@ -29,7 +28,6 @@ static void uris_are_decoded_strictly(void **state)
         "%7f",    "%ff", "%c0%af", "%ed%a0%80", "%f8%88%80%80%80",
         "a%e2%82"};
     char text[64] = "a%20b%C3%A9%2F";
-    struct str coded = {0};
 
     (void)state;
     assert_true(uri_decode(text));
@@ -39,9 +37,6 @@ static void uris_are_decoded_strictly(void **state)
         if (uri_decode(text))
             fail_msg("%s was taken", bad[i]);
     }
-    uri_encode(&coded, "a b/\xc3\xa9~");
-    assert_string_equal(str_text(&coded), "a%20b%2F%C3%A9~");
-    str_fini(&coded);
 }
 
 static void queries_have_each_name_once(void **state)
@@ -106,41 +101,7 @@ static void a_head_is_found_over_pieces(void **state)
     assert_int_equal(end, strlen(text) - 4);
 }
 
-/* ---- answers ----------------------------------------------------------------------- */
-
-static void answers_are_read(void **state)
-{
-    static const char chunked[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-    static const char chunks[] = "5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nA: b\r\n\r\nX";
-    static const char *const bad[] = {
-        "HTTP/2 200\r\n\r\n",
-        "SSH-2.0\r\n\r\n",
-        "HTTP/1.1 20 OK\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nnonsense\r\n\r\n",
-        "\r\n\r\n"};
-    struct reply reply;
-    struct reply_chunks k = {0}, wrong = {0};
-    struct str body = {0};
-    struct err err = {0};
-
-    (void)state;
-    assert_int_equal(reply_head(&reply, "HTTP/1.1 200 O", 14, false, &err), 0);
-    assert_int_equal(reply_head(&reply, chunked, strlen(chunked), false, &err),
-                     strlen(chunked));
-    assert_int_equal(reply.framing, REPLY_CHUNKED);
-    for (size_t i = 0; i < strlen(chunks); i++) /* a byte at a time */
-        assert_int_equal(reply_dechunk(&k, chunks + i, 1, &body, &err), 0);
-    assert_true(k.done);
-    assert_string_equal(str_text(&body), "hello world");
-    assert_int_equal(reply_dechunk(&wrong, "xyz\r\n", 5, &body, &err), -1);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        if (reply_head(&reply, bad[i], strlen(bad[i]), false, &err) != -1)
-            fail_msg("taken: %s", bad[i]);
-    str_fini(&body);
-}
+/* ---- events ------------------------------------------------------------------------ */
 
 static struct str heard;
 
@@ -295,7 +256,6 @@ int main(void)
         cmocka_unit_test(queries_have_each_name_once),
         cmocka_unit_test(words_beat_parameters),
         cmocka_unit_test(a_head_is_found_over_pieces),
-        cmocka_unit_test(answers_are_read),
         cmocka_unit_test(event_streams_are_read_as_the_standard_says),
         cmocka_unit_test(directives_are_split_like_a_shell_would),
         cmocka_unit_test(tokens_are_known_by_their_digest),
