@@ -14,7 +14,6 @@
  * character, and for what is not UTF-8 then. */
 bool uri_decode(char *text);
 
-
 struct uri_query {
     size_t count;
     struct uri_pair {
