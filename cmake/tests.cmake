@@ -15,6 +15,15 @@ else()
 endif()
 set(corgi_test_env "CORGI_DATA=${corgi_data};CORGI_BIN=${CMAKE_BINARY_DIR}/bin;CORGI_FAKE=${corgi_fake_dir}")
 
+# A scenario that starts or forks real processes waits for these with limits: the label
+# `processes` lets ./test try it a second time, as it does with end-to-end tests.
+function(corgi_mark_processes name source)
+    file(STRINGS ${source} starts REGEX "fork\\(\\)|posix_spawn|CORGI_BIN|local_bench\\.h")
+    if(starts)
+        set_property(TEST ${name} APPEND PROPERTY LABELS processes)
+    endif()
+endfunction()
+
 function(corgi_c_tests label)
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${label}/*.c)
     foreach(source ${sources})
@@ -41,6 +50,9 @@ function(corgi_c_tests label)
         add_test(NAME ${name} COMMAND ${name})
         set_tests_properties(${name} PROPERTIES
             LABELS ${label} ENVIRONMENT "${corgi_test_env}" TIMEOUT 600)
+        if(label STREQUAL "scenario")
+            corgi_mark_processes(${name} ${source})
+        endif()
     endforeach()
 endfunction()
 
@@ -48,11 +60,16 @@ corgi_c_tests(unit)
 corgi_c_tests(scenario)
 
 # Much arithmetic on one thread: ten minutes and more under sanitizers, and their parts are
-# in other tests.  ./test leaves the label out there.
-set_property(TEST
-    test_eval_tables scenario_estimate_eval scenario_policies scenario_optimize_levers
-    scenario_optimize_measured scenario_sim_gavel scenario_sim_synthetic
-    APPEND PROPERTY LABELS long)
+# in other tests.  ./test leaves the label out there.  They begin first: else the end waits
+# for them.
+foreach(name test_eval_tables scenario_estimate_eval scenario_policies
+        scenario_optimize_levers scenario_optimize_measured scenario_sim_gavel
+        scenario_sim_synthetic)
+    if(TEST ${name})
+        set_property(TEST ${name} APPEND PROPERTY LABELS long)
+        set_property(TEST ${name} PROPERTY COST 100)
+    endif()
+endforeach()
 
 # Jobs for the end-to-end tests of the local engine.
 add_executable(cpu_job ${CMAKE_SOURCE_DIR}/tests/support/cpu_job.c)
