@@ -3,13 +3,11 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #define RESCAN_LOST_S 5.0
@@ -109,13 +107,10 @@ static bool read_all(struct gpu_sampler *sampler)
 /* Until the next period begins; true when it is time to end. */
 static bool sleep_until(struct gpu_sampler *sampler, double at_s)
 {
-    struct timespec until = {.tv_sec = (time_t)at_s,
-                             .tv_nsec = (long)((at_s - floor(at_s)) * 1e9)};
     bool stopping;
 
     pthread_mutex_lock(&sampler->mutex);
-    while (!sampler->stopping &&
-           pthread_cond_timedwait(&sampler->wake, &sampler->mutex, &until) == 0)
+    while (!sampler->stopping && thread_wait_until(&sampler->wake, &sampler->mutex, at_s))
         ;
     stopping = sampler->stopping;
     pthread_mutex_unlock(&sampler->mutex);
@@ -142,18 +137,6 @@ static void *work(void *arg)
     return NULL;
 }
 
-static int start_thread(struct gpu_sampler *sampler)
-{
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&sampler->thread, NULL, work, sampler);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 static void end(struct gpu_sampler *sampler)
 {
     if (sampler->fd >= 0)
@@ -166,7 +149,6 @@ static void end(struct gpu_sampler *sampler)
 struct gpu_sampler *gpu_sampler_start(struct gpu *gpu, double period_s, struct err *err)
 {
     struct gpu_sampler *sampler;
-    pthread_condattr_t attr;
 
     if (!(period_s >= 0.01 && period_s <= 3600)) {
         err_set(err, ERR_INVALID, "a sampling period of %g s is not from 0.01 to 3600 s",
@@ -177,12 +159,9 @@ struct gpu_sampler *gpu_sampler_start(struct gpu *gpu, double period_s, struct e
     sampler->gpu = gpu;
     sampler->period_s = period_s;
     pthread_mutex_init(&sampler->mutex, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&sampler->wake, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&sampler->wake);
     sampler->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (sampler->fd < 0 || start_thread(sampler) != 0) {
+    if (sampler->fd < 0 || thread_start(&sampler->thread, work, sampler) != 0) {
         err_set(err, ERR_SYSTEM, "cannot start the thread that reads the devices");
         end(sampler);
         return NULL;
@@ -230,14 +209,4 @@ bool gpu_sampler_take(struct gpu_sampler *sampler, struct gpu_reading *reading)
         count = 0;
     pthread_mutex_unlock(&sampler->mutex);
     return found;
-}
-
-struct gpu_meter gpu_sampler_meter(struct gpu_sampler *sampler, int device)
-{
-    struct gpu_meter meter;
-
-    pthread_mutex_lock(&sampler->mutex);
-    meter = sampler->slots[device].meter;
-    pthread_mutex_unlock(&sampler->mutex);
-    return meter;
 }

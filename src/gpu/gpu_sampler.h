@@ -34,7 +34,4 @@ int gpu_sampler_fd(const struct gpu_sampler *sampler);
  * status is not GPU_OK is reported when that begins, not again every period. */
 bool gpu_sampler_take(struct gpu_sampler *sampler, struct gpu_reading *reading);
 
-/* A copy of the meter of a device, for totals. */
-struct gpu_meter gpu_sampler_meter(struct gpu_sampler *sampler, int device);
-
 #endif

@@ -5,14 +5,13 @@
  * answer is thrown away, and the lane is as good as new. */
 #include "gpu/gpu_watchdog.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum call { CALL_LIST, CALL_READ, CALL_LIMIT, CALL_SET_LIMIT };
 
@@ -137,25 +136,11 @@ static void *help(void *arg)
     return NULL;
 }
 
-/* Signals are for the threads of the program, not for ours. */
-static int start_helper(struct lane *lane)
-{
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&lane->thread, NULL, help, lane);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 static struct lane *lane_for(struct watchdog *watchdog, const struct driver_call *request,
                              struct err *err)
 {
     struct lane **slot =
         &watchdog->lanes[request->call == CALL_LIST ? 0 : request->device + 1];
-    pthread_condattr_t attr;
     struct lane *lane = *slot;
 
     if (!lane) {
@@ -163,13 +148,10 @@ static struct lane *lane_for(struct watchdog *watchdog, const struct driver_call
         lane->watchdog = watchdog;
         if (request->call == CALL_LIST)
             lane->answer.devices = mem_array(struct gpu_device, GPU_MAX_DEVICES);
-        pthread_condattr_init(&attr);
-        pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-        pthread_cond_init(&lane->changed, &attr);
-        pthread_condattr_destroy(&attr);
+        thread_cond_init(&lane->changed);
     }
     if (!lane->started) {
-        if (start_helper(lane) != 0) {
+        if (thread_start(&lane->thread, help, lane) != 0) {
             err_set(err, ERR_SYSTEM, "cannot start a thread to ask the driver");
             return NULL;
         }
@@ -177,21 +159,6 @@ static struct lane *lane_for(struct watchdog *watchdog, const struct driver_call
         watchdog->users++;
     }
     return lane;
-}
-
-static struct timespec deadline_in(double seconds)
-{
-    struct timespec t;
-    long whole = (long)seconds;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += whole;
-    t.tv_nsec += (long)((seconds - (double)whole) * 1e9);
-    if (t.tv_nsec >= 1000000000L) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000L;
-    }
-    return t;
 }
 
 static enum gpu_status hung(const struct watchdog *watchdog,
@@ -205,12 +172,12 @@ static enum gpu_status hung(const struct watchdog *watchdog,
 /* Two callers may want the same device: the second waits for the first, not longer than
  * the deadline. */
 static bool wait_for(struct lane *lane, struct watchdog *watchdog, enum lane_state wanted,
-                     const struct timespec *until)
+                     double until_s)
 {
     while (lane->state != wanted) {
         if (lane->state == LANE_GIVEN_UP)
             return false;
-        if (pthread_cond_timedwait(&lane->changed, &watchdog->mutex, until) != 0)
+        if (!thread_wait_until(&lane->changed, &watchdog->mutex, until_s))
             return lane->state == wanted;
     }
     return true;
@@ -222,13 +189,13 @@ static struct lane *ask(struct watchdog *watchdog, const struct driver_call *req
 {
     double seconds =
         request->call == CALL_LIST ? watchdog->list_deadline_s : watchdog->deadline_s;
-    struct timespec until = deadline_in(seconds);
+    double until_s = clock_wall_s() + seconds;
     struct lane *lane = lane_for(watchdog, request, err);
 
     *status = GPU_FAILED;
     if (!lane)
         return NULL;
-    if (!wait_for(lane, watchdog, LANE_FREE, &until)) {
+    if (!wait_for(lane, watchdog, LANE_FREE, until_s)) {
         *status = hung(watchdog, request, err);
         return NULL;
     }
@@ -236,7 +203,7 @@ static struct lane *ask(struct watchdog *watchdog, const struct driver_call *req
     lane->request = *request;
     lane->asked = true;
     pthread_cond_broadcast(&lane->changed);
-    if (!wait_for(lane, watchdog, LANE_DONE, &until)) {
+    if (!wait_for(lane, watchdog, LANE_DONE, until_s)) {
         lane->state = LANE_GIVEN_UP;
         *status = hung(watchdog, request, err);
         log_warn("driver_hangs", LOG_STR("backend", watchdog->inner.ops->name),

@@ -1,15 +1,144 @@
-/* ending.c - see ending.h */
+/* ending.c - how a job ended: wait status, memory, last words, see ending.h
+ *
+ * run_job.c watches the kernel's counts with oom_watch_*() while the job runs and hands
+ * over all it knows when the job is gone; the result goes into the status file and the
+ * last report. */
 #include "probe/ending.h"
 
+#include "base/file.h"
+#include "base/str.h"
 #include "probe/lines.h"
-#include "probe/memory_out.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+
+#define MAX_BYTES 65536
+
+/* The number behind the key at the beginning of a line; -1: there is none. */
+static long count_in(const char *path, const char *key)
+{
+    char *text, *line;
+    size_t size;
+    long count = -1;
+
+    if (!path[0] || file_read(path, MAX_BYTES, &text, &size, NULL) < 0)
+        return -1;
+    for (line = text; line && count < 0; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (!strncmp(line, key, strlen(key)) && line[strlen(key)] == ' ')
+            count = strtol(line + strlen(key), NULL, 10);
+    }
+    free(text);
+    return count;
+}
+
+static bool try_file(struct oom_watch *watch, const char *root, const char *path,
+                     const char *file)
+{
+    char name[sizeof(watch->cgroup_file)];
+
+    if ((size_t)snprintf(name, sizeof(name), "%s%s/%s", root, path, file) >= sizeof(name))
+        return false;
+    watch->cgroup_kills = count_in(name, "oom_kill");
+    if (watch->cgroup_kills < 0)
+        return false;
+    str_copy(watch->cgroup_file, sizeof(watch->cgroup_file), name);
+    return true;
+}
+
+/* A line of /proc/PID/cgroup is "number:controllers:path"; version 2 has no controllers.
+ */
+static bool try_line(struct oom_watch *watch, char *line)
+{
+    char *controllers = strchr(line, ':'), *path;
+
+    path = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!path)
+        return false;
+    *path++ = '\0';
+    if (!strcmp(path, "/"))
+        path++;
+    if (!controllers[1])
+        return try_file(watch, "/sys/fs/cgroup", path, "memory.events") ||
+               try_file(watch, "/sys/fs/cgroup/unified", path, "memory.events");
+    return strstr(controllers, "memory") &&
+           try_file(watch, "/sys/fs/cgroup/memory", path, "memory.oom_control");
+}
+
+void oom_watch_init(struct oom_watch *watch, pid_t pid)
+{
+    char path[40], *text, *rest, *line;
+    size_t size;
+
+    *watch = (struct oom_watch){.cgroup_kills = -1};
+    watch->machine_kills = count_in("/proc/vmstat", "oom_kill");
+    snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+    if (file_read(path, MAX_BYTES, &text, &size, NULL) < 0)
+        return;
+    rest = text;
+    while ((line = strsep(&rest, "\n")) && !try_line(watch, line))
+        ;
+    free(text);
+}
+
+void oom_watch_look(struct oom_watch *watch)
+{
+    watch->machine_kills = count_in("/proc/vmstat", "oom_kill");
+}
+
+const char *oom_watch_killed(const struct oom_watch *watch)
+{
+    if (watch->cgroup_kills >= 0 &&
+        count_in(watch->cgroup_file, "oom_kill") > watch->cgroup_kills)
+        return "killed by the kernel: its memory limit was reached";
+    if (watch->machine_kills >= 0 &&
+        count_in("/proc/vmstat", "oom_kill") > watch->machine_kills)
+        return "killed, at a time when the kernel killed for want of memory";
+    return NULL;
+}
+
+struct phrase {
+    const char *text;
+    const char *meaning;
+    bool line_start; /* only at the beginning of a line */
+};
+
+static const struct phrase phrases[] = {
+    {"CUDA out of memory", "out of GPU memory", false},
+    {"CUDA error: out of memory", "out of GPU memory", false},
+    {"HIP out of memory", "out of GPU memory", false},
+    {"OutOfMemoryError: ", "out of memory", false},
+    {"cudaErrorMemoryAllocation", "out of GPU memory", false},
+    {"CUDA_ERROR_OUT_OF_MEMORY", "out of GPU memory", false},
+    {"CUBLAS_STATUS_ALLOC_FAILED", "out of GPU memory", false},
+    {"RESOURCE_EXHAUSTED: Out of memory", "out of GPU memory", false},
+    {"OOM when allocating tensor", "out of GPU memory", false},
+    {"std::bad_alloc", "out of memory", false},
+    {"MemoryError", "out of memory", true},
+    {"numpy.core._exceptions._ArrayMemoryError", "out of memory", true},
+    {"numpy._core._exceptions._ArrayMemoryError", "out of memory", true},
+    {"java.lang.OutOfMemoryError", "out of memory", false},
+    {"Cannot allocate memory", "out of memory", false},
+    {"memory allocation of ", "out of memory", true},
+    {"out of memory", "out of memory", true},
+    {"Out of memory", "out of memory", true},
+};
+
+const char *oom_said(const char *text, size_t length)
+{
+    for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
+        const char *at = memmem(text, length, phrases[i].text, strlen(phrases[i].text));
+
+        if (at && (!phrases[i].line_start || at == text || at[-1] == '\n'))
+            return phrases[i].meaning;
+    }
+    return NULL;
+}
 
 struct last {
     char *line;
@@ -112,7 +241,7 @@ static void add_text(struct probe_status *status, const char *more)
 
 void ending_tell(const struct ending *ending, struct probe_status *status)
 {
-    const char *said = memory_out_said(ending->tail, ending->tail_length);
+    const char *said = oom_said(ending->tail, ending->tail_length);
     char line[PROBE_REPORT_MAX_TEXT], more[120];
 
     ending_last_line(ending->tail, ending->tail_length, line, sizeof(line));

@@ -1,4 +1,7 @@
-/* fetch.c - see fetch.h */
+/* fetch.c - one HTTP exchange without waiting, see fetch.h
+ *
+ * scrape.c gets the job's metrics page by it, sender.c posts reports; both watch its
+ * descriptor in the probe's poller. */
 #include "probe/fetch.h"
 
 #include "base/http_answer.h"

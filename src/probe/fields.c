@@ -1,4 +1,6 @@
-/* fields.c - see fields.h */
+/* fields.c - key=value lines, see fields.h
+ *
+ * probe_report.c reads and writes its lines with these, heartbeat.c reads datagrams. */
 #include "probe/fields.h"
 
 #include <ctype.h>

@@ -1,4 +1,7 @@
-/* heartbeat.c - see heartbeat.h */
+/* heartbeat.c - the socket a job reports its own progress to, see heartbeat.h
+ *
+ * job_meter.c opens it and reads it; `corgi-probe --beat` sends to it from inside a
+ * job; progress_file.c reads lines of the same kind. */
 #include "probe/heartbeat.h"
 
 #include "base/parse.h"

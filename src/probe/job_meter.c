@@ -1,12 +1,15 @@
-/* job_meter.c - see job_meter.h */
+/* job_meter.c - listens to a job and makes the reports of its rate, see job_meter.h
+ *
+ * run_job.c hands in lines of output and ticks; heartbeats, the metrics page, the
+ * progress file and activity are looked after here.  All evidence goes into sources.c,
+ * which answers with the rate when a report is due. */
 #include "probe/job_meter.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/poller.h"
-#include "base/process.h"
-#include "probe/device_activity.h"
+#include "probe/activity.h"
 #include "probe/heartbeat.h"
 #include "probe/progress_file.h"
 #include "probe/scrape.h"
@@ -16,18 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 /* A job that beats faster is read in parts: it only drops its own datagrams. */
 #define BEATS_A_TURN 256
 #define BEAT_PAUSE_S 0.02
-
-/* A job with GPUs that is silent for so long has them looked at; a driver that has not
- * answered by then is not waited for. */
-#define DEVICES_AFTER_WINDOWS 1.2
-#define DEVICES_GIVEN_UP_S    20.0
 
 struct job_meter {
     struct job_meter_options options;
@@ -41,9 +38,7 @@ struct job_meter {
     struct progress_file progress;
     double look_at_s; /* at the progress file */
     double next_activity_s;
-    struct device_activity *devices; /* NULL: not looked at */
-    bool on_processor;               /* activity is processor time */
-    double started_s;
+    struct activity *activity;
     struct sources *sources;
     double next_report_s;
     double demand; /* by heartbeat; NaN: not said */
@@ -85,17 +80,6 @@ static void open_heartbeat(struct job_meter *meter)
         unsetenv("CORGI_HEARTBEAT");
 }
 
-/* As an engine sets them; NULL: the job has no GPU. */
-static const char *visible_devices(void)
-{
-    const char *cuda = getenv("CUDA_VISIBLE_DEVICES"), *rocr;
-
-    if (cuda && *cuda)
-        return cuda;
-    rocr = getenv("ROCR_VISIBLE_DEVICES");
-    return rocr && *rocr ? rocr : NULL;
-}
-
 struct job_meter *job_meter_create(const struct job_meter_options *options,
                                    struct err *err)
 {
@@ -129,7 +113,7 @@ void job_meter_destroy(struct job_meter *meter)
         rmdir(meter->socket_dir);
     free(meter->socket_dir);
     free(meter->socket_path);
-    device_activity_stop(meter->devices);
+    activity_destroy(meter->activity);
     sources_destroy(meter->sources);
     scrape_destroy(meter->scrape);
     free(meter);
@@ -140,8 +124,7 @@ void job_meter_start(struct job_meter *meter, int poller, double now_s)
     const struct job_meter_options *options = &meter->options;
 
     meter->poller = poller;
-    meter->started_s = now_s;
-    meter->on_processor = !visible_devices();
+    meter->activity = activity_create(options->window_s, now_s);
     meter->sources = sources_create(options->window_s, options->attempt, now_s);
     if (meter->scrape)
         sources_use(meter->sources, PROBE_PROMETHEUS, scrape_rate(meter->scrape));
@@ -161,14 +144,11 @@ void job_meter_line(void *ctx, double at_s, const char *text, size_t length)
 
 static void take_beat(struct job_meter *meter, const struct heartbeat *beat, double now_s)
 {
-    struct match_hit hit = {.unit = beat->unit,
-                            .trust = MATCH_TOLD,
-                            .rank = beat->rank,
-                            .rate = beat->rate,
-                            .count = beat->steps,
-                            .total = NAN,
-                            .epoch = NAN};
+    struct match_hit hit = match_told(beat->unit);
 
+    hit.rank = beat->rank;
+    hit.rate = beat->rate;
+    hit.count = beat->steps;
     if (!isnan(beat->demand)) {
         meter->demand = beat->demand;
         meter->demand_new = true;
@@ -225,69 +205,14 @@ static void look_at_progress(struct job_meter *meter, double now_s)
         tracks_hit(sources_tracks(meter->sources, PROBE_PROGRESS), now_s - age_s, &hit);
 }
 
-/* Processor seconds of everything below us, ended processes included. */
-static double processor_seconds(const struct process_table *table)
-{
-    struct rusage ended;
-    double seconds;
-
-    getrusage(RUSAGE_CHILDREN, &ended);
-    seconds = (double)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) +
-              1e-6 * (double)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec);
-    vec_each (const struct process, process, &table->all)
-        seconds += process->cpu_s;
-    return seconds;
-}
-
-/* What a silent job does on its GPUs, or on the processor where it has none or their
- * driver does not tell.  The two are never mixed: what was settled on stays.  False:
- * nothing to tell yet. */
-static bool activity_seconds(struct job_meter *meter, const struct process_table *table,
-                             double now_s, double *seconds)
-{
-    double waited_s = now_s - meter->started_s, window_s = meter->options.window_s;
-    enum device_activity_state state;
-
-    if (!meter->devices && !meter->on_processor) {
-        if (waited_s < DEVICES_AFTER_WINDOWS * window_s)
-            return false; /* it may yet say something, and a driver is slow to open */
-        meter->devices = device_activity_start(visible_devices(), window_s / 4);
-        meter->on_processor = !meter->devices;
-    }
-    if (meter->on_processor) {
-        *seconds = processor_seconds(table);
-        return true;
-    }
-    state = device_activity_look(meter->devices, table, seconds);
-    if (state == DEVICE_ACTIVITY_NONE ||
-        (state == DEVICE_ACTIVITY_OPENING &&
-         waited_s > DEVICES_GIVEN_UP_S + DEVICES_AFTER_WINDOWS * window_s)) {
-        device_activity_stop(meter->devices);
-        meter->devices = NULL;
-        meter->on_processor = true;
-    }
-    return state == DEVICE_ACTIVITY_COUNTS;
-}
-
 static void look_at_activity(struct job_meter *meter, double now_s)
 {
-    struct match_hit hit = {.unit = units_item(),
-                            .trust = MATCH_TOLD,
-                            .rank = -1,
-                            .rate = NAN,
-                            .total = NAN,
-                            .epoch = NAN};
-    struct process_table table = {0};
+    struct match_hit hit = match_told(units_item());
 
-    if (!sources_wants_activity(meter->sources)) {
-        device_activity_stop(meter->devices);
-        meter->devices = NULL;
-        return;
-    }
-    process_table_below(&table, getpid(), NULL);
-    if (activity_seconds(meter, &table, now_s, &hit.count))
+    if (!sources_wants_activity(meter->sources))
+        activity_rest(meter->activity);
+    else if (activity_look(meter->activity, now_s, &hit.count))
         tracks_hit(sources_tracks(meter->sources, PROBE_ACTIVITY), now_s, &hit);
-    process_table_fini(&table);
 }
 
 void job_meter_tick(struct job_meter *meter, double now_s)

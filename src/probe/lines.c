@@ -1,4 +1,7 @@
-/* lines.c - see lines.h */
+/* lines.c - bytes of output to clean lines, see lines.h
+ *
+ * relay.c feeds what passes through it; each line goes on to job_meter.c.  ending.c reads
+ * the last line of a job the same way. */
 #include "probe/lines.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
-/* match.c - see match.h */
+/* match.c - one line of a job's output to its hits, see match.h
+ *
+ * sources.c hands in every line the job prints; the hits go into its tracks. */
 #include "probe/match.h"
 
-#include "probe/match_bar.h"
 #include "probe/match_private.h"
 
 #include <ctype.h>
@@ -28,6 +29,15 @@ static struct match_hit empty_hit(void)
 {
     return (struct match_hit){
         .rank = -1, .rate = NAN, .count = NAN, .total = NAN, .epoch = NAN};
+}
+
+struct match_hit match_told(const struct work_unit *unit)
+{
+    struct match_hit hit = empty_hit();
+
+    hit.unit = unit;
+    hit.trust = MATCH_TOLD;
+    return hit;
 }
 
 static struct match_hit *add_hit(struct matched_line *line, const struct work_unit *unit)

@@ -32,7 +32,7 @@ enum match_trust {
 struct match_hit {
     const struct work_unit *unit;
     enum match_role role;
-    uint32_t label; /* of the bar or the key, without digits: tells series apart */
+    uint64_t label; /* of the bar or the key, without digits: tells series apart */
     int rank;       /* -1: the line names none */
     double rate;    /* as stated; NaN: only a count */
     double count;   /* NaN: only a rate */
@@ -40,6 +40,9 @@ struct match_hit {
     double epoch;   /* the count begins again with each; NaN: not told */
     enum match_trust trust;
 };
+
+/* A hit that the job told on purpose: nothing but its unit is known yet. */
+struct match_hit match_told(const struct work_unit *unit);
 
 /* Hits in the order of the line; returns how many. */
 int match_line(const char *line, size_t length, struct match_hit *hits, int capacity);

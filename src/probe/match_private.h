@@ -1,4 +1,4 @@
-/* match_private.h - numbers and words in a line, for match.c and match_bar.c */
+/* match_private.h - what match.c finds within a line, piece by piece */
 #ifndef CORGI_PROBE_MATCH_PRIVATE_H
 #define CORGI_PROBE_MATCH_PRIVATE_H
 
@@ -28,21 +28,29 @@ size_t scan_key(const struct scan *scan, const char *p, const char **key);
 /* Does the word stand anywhere in the text, whole and in any case?  "_" ends a word. */
 bool scan_has_word(const char *text, const char *end, const char *word);
 
-/* A clock time m:ss or h:mm:ss at p; NULL when there is none, else behind it. */
-const char *scan_clock(const char *p, const char *end);
+/* Does the text speak of an evaluation: "validation", "test"...? */
+bool scan_evaluates(const char *text, const char *end);
 
-/* What a bar's label tells about the kind of work: words like "validation" or "loading".
- */
-enum match_role scan_role(const char *text, const char *end);
-bool scan_evaluates(const char *text, const char *end); /* only the former */
-
-/* The text's letters in small, without digits and signs, as a number; 0 when empty. */
-uint32_t scan_label(const char *text, const char *end);
+/* A hash of the text's letters, in any case and without digits; 0 when there is none. */
+uint64_t scan_label(const char *text, const char *end);
 
 /* "[rank3]", "rank=3", "(Rank 3)", "[default3]:" at the beginning; -1: none. */
 int scan_rank(const struct scan *scan);
 
 /* Does the line speak of training: loss, lr, eta...? */
 bool scan_is_training(const struct scan *scan);
+
+enum match_bar {
+    MATCH_NO_BAR,
+    MATCH_BAR,       /* the hit is filled */
+    MATCH_OTHER_BAR, /* it is a bar, but of bytes: the line says nothing of interest */
+};
+
+/* " 45%|####5     | 450/1000 [00:30<00:37, 14.9it/s, loss=0.1]", with or without total */
+enum match_bar match_bar_tqdm(const struct scan *scan, struct match_hit *hit);
+
+/* "100/500 [=====>......] - ETA: 12s", "100/500 ━━━━━━ 12s 30ms/step": the count; the
+ * rate is found like any other. */
+enum match_bar match_bar_keras(const struct scan *scan, struct match_hit *hit);
 
 #endif

@@ -1,4 +1,7 @@
-/* probe_report.c - see probe_report.h */
+/* probe_report.c - report lines and the status file, written and read
+ *
+ * corgi-probe writes them (run_job.c the status, sender.c the reports); the local engine
+ * reads the lines that come to its socket and the files of jobs that have ended. */
 #include "probe/probe_report.h"
 
 #include "base/parse.h"

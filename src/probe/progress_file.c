@@ -1,4 +1,6 @@
-/* progress_file.c - see progress_file.h */
+/* progress_file.c - the count a job keeps in a file, see progress_file.h
+ *
+ * job_meter.c looks four times a window; a count that is new goes into sources.c. */
 #include "probe/progress_file.h"
 
 #include "base/json.h"
@@ -14,17 +16,6 @@
 
 #define TAIL_BYTES 4096
 
-static struct match_hit told(const struct work_unit *unit)
-{
-    return (struct match_hit){.unit = unit,
-                              .trust = MATCH_TOLD,
-                              .rank = -1,
-                              .rate = NAN,
-                              .count = NAN,
-                              .total = NAN,
-                              .epoch = NAN};
-}
-
 static bool parse_json(const char *text, size_t length, struct match_hit *hit)
 {
     static const char *const keys[] = {"step",       "steps",       "iteration", "iter",
@@ -37,7 +28,7 @@ static bool parse_json(const char *text, size_t length, struct match_hit *hit)
     if (json_doc_parse(&doc, text, length, "progress", NULL) < 0)
         return false;
     root = json_doc_root(doc);
-    *hit = told(units_find("step", 4));
+    *hit = match_told(units_find("step", 4));
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && isnan(hit->count); i++)
         if (json_value_number(json_value_get(root, keys[i]), &number) && number >= 0)
             hit->count = number;
@@ -54,7 +45,7 @@ static bool parse_pairs(const char *text, size_t length, struct match_hit *hit)
     if (heartbeat_parse(&beat, text, length, NULL) < 0 ||
         (isnan(beat.steps) && isnan(beat.rate)))
         return false;
-    *hit = told(beat.unit);
+    *hit = match_told(beat.unit);
     hit->count = beat.steps;
     hit->rate = beat.rate;
     hit->rank = beat.rank;
@@ -70,7 +61,7 @@ static bool parse_count(const char *text, size_t length, struct match_hit *hit)
     for (const char *p = text; p < scan.end; p = next) {
         if (!scan_number(&scan, p, &number, &next))
             continue;
-        *hit = told(units_find("step", 4));
+        *hit = match_told(units_find("step", 4));
         hit->count = number.value;
         if (next + 1 < scan.end && *next == '/' &&
             scan_number(&scan, next + 1, &total, &next))

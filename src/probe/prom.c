@@ -1,4 +1,6 @@
-/* prom.c - see prom.h */
+/* prom.c - sums out of a Prometheus page, see prom.h
+ *
+ * scrape.c feeds the body of an answer piece by piece and reads the sums at its end. */
 #include "probe/prom.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
-/* rate_series.c - see rate_series.h */
+/* rate_series.c - the rate of one counted or stated thing, see rate_series.h
+ *
+ * sources.c keeps one series for each rank of each track. */
 #include "probe/rate_series.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
-/* relay.c - see relay.h */
+/* relay.c - moves the job's output to where it belongs, see relay.h
+ *
+ * streams.c makes one relay for each pipe; the poller calls it when bytes come.  Lines
+ * go to job_meter.c by way of lines.c, the last bytes to ending.c. */
 #include "probe/relay.h"
 
 #include "base/clock.h"

@@ -1,4 +1,8 @@
-/* run_job.c - see run_job.h */
+/* run_job.c - one job from its start to its last report, see run_job.h
+ *
+ * corgi-probe's main() calls it with the options.  It starts the command (supervisor.c),
+ * copies its output (streams.c), measures (job_meter.c), reports (sender.c), and when all
+ * processes are gone tells how it ended (ending.c). */
 #include "probe/run_job.h"
 
 #include "base/clock.h"
@@ -7,7 +11,6 @@
 #include "base/process.h"
 #include "probe/ending.h"
 #include "probe/job_meter.h"
-#include "probe/memory_out.h"
 #include "probe/probe_report.h"
 #include "probe/sender.h"
 #include "probe/streams.h"
@@ -33,8 +36,8 @@ struct probe {
     struct job_meter *meter;
     struct sender *sender;
     struct supervisor supervisor;
-    struct memory_out memory;
-    double memory_look_s;
+    struct oom_watch oom;
+    double oom_look_s;
     struct probe_status status;
 };
 
@@ -53,7 +56,7 @@ static void on_signal(void *ctx, uint32_t events)
         if (info.ssi_signo == SIGCHLD)
             supervisor_reap(&probe->supervisor, now_s);
         else if (info.ssi_signo == SIGWINCH)
-            terminal_resize(&probe->streams.terminal, STDOUT_FILENO);
+            streams_resize(&probe->streams);
         else
             supervisor_signal(&probe->supervisor, (int)info.ssi_signo, now_s);
     }
@@ -221,9 +224,9 @@ static void tick(struct probe *probe, double now_s)
     job_meter_tick(probe->meter, now_s);
     if (now_s >= rate_due_s(probe))
         send_due_reports(probe, now_s, false);
-    if (now_s >= probe->memory_look_s && !probe->supervisor.ended) {
-        memory_out_look(&probe->memory);
-        probe->memory_look_s = now_s + probe->options->window_s;
+    if (now_s >= probe->oom_look_s && !probe->supervisor.ended) {
+        oom_watch_look(&probe->oom);
+        probe->oom_look_s = now_s + probe->options->window_s;
     }
     poller_set(probe->poller, &probe->post, sender_fd(probe->sender),
                sender_events(probe->sender));
@@ -259,7 +262,7 @@ static void end_job(struct probe *probe)
     ending.lost_bytes = streams_lost(&probe->streams, &ending.lost_errno);
     ending.dropped_bytes = probe->streams.limit.dropped_bytes;
     if (supervisor->kernel_kill)
-        ending.kernel_oom = memory_out_killed(&probe->memory);
+        ending.kernel_oom = oom_watch_killed(&probe->oom);
     probe->status.ended_s = clock_epoch_s();
     ending_tell(&ending, &probe->status);
     send_due_reports(probe, supervisor->ended_s, true);
@@ -330,7 +333,7 @@ int run_job(const struct run_job_options *options, struct err *err)
         goto done;
     if (start_job(&probe, &mask) == 0) {
         write_pids(&probe);
-        memory_out_init(&probe.memory, probe.supervisor.pid);
+        oom_watch_init(&probe.oom, probe.supervisor.pid);
         job_meter_start(probe.meter, probe.poller, clock_wall_s());
         streams_start(&probe.streams, probe.poller, job_meter_line, probe.meter);
         report_started(&probe);

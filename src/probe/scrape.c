@@ -1,4 +1,7 @@
-/* scrape.c - see scrape.h */
+/* scrape.c - rate and demand of a server from its metrics page, see scrape.h
+ *
+ * job_meter.c drives it between the poller and its ticks; the counts go into tracks of
+ * sources.c. */
 #include "probe/scrape.h"
 
 #include "base/mem.h"
@@ -126,14 +129,9 @@ static bool count_on(struct steady_counter *counter, double value)
 
 static void add(struct tracks *tracks, const char *unit, double now_s, double count)
 {
-    struct match_hit hit = {.unit = units_find(unit, strlen(unit)),
-                            .trust = MATCH_TOLD,
-                            .rank = -1,
-                            .rate = NAN,
-                            .count = count,
-                            .total = NAN,
-                            .epoch = NAN};
+    struct match_hit hit = match_told(units_find(unit, strlen(unit)));
 
+    hit.count = count;
     tracks_hit(tracks, now_s, &hit);
 }
 

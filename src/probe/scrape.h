@@ -8,7 +8,7 @@
 #define CORGI_PROBE_SCRAPE_H
 
 #include "probe/fetch.h"
-#include "probe/tracks.h"
+#include "probe/sources.h"
 
 struct scrape;
 

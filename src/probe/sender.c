@@ -1,4 +1,7 @@
-/* sender.c - see sender.h */
+/* sender.c - hands reports on to a socket or an HTTP address, see sender.h
+ *
+ * run_job.c sends each report here as it is made and retries when the poller or a tick
+ * says so; the engine or a daemon elsewhere gets them. */
 #include "probe/sender.h"
 
 #include "base/clock.h"
@@ -76,7 +79,8 @@ void sender_destroy(struct sender *sender)
     free(sender);
 }
 
-void sender_json(const struct probe_report *report, struct str *text)
+/* The report as a JSON object, with the keys of its line. */
+static void write_json(const struct probe_report *report, struct str *text)
 {
     struct json_out out;
 
@@ -158,7 +162,7 @@ static void post_next(struct sender *sender, double now_s)
 
     if (sender->count == 0)
         return;
-    sender_json(&sender->waiting[0], &body);
+    write_json(&sender->waiting[0], &body);
     sender->posting = fetch_start(sender->fetch, str_text(&body), "application/json",
                                   now_s) == FETCH_RUNNING;
     sender->failures += !sender->posting;
@@ -228,9 +232,4 @@ int sender_fd(const struct sender *sender)
 uint32_t sender_events(const struct sender *sender)
 {
     return sender->fetch && sender->posting ? fetch_events(sender->fetch) : 0;
-}
-
-uint64_t sender_failures(const struct sender *sender)
-{
-    return sender->failures;
 }

@@ -29,10 +29,5 @@ void sender_finish(struct sender *sender, double limit_s);
 
 int sender_fd(const struct sender *sender); /* -1: nothing to watch */
 uint32_t sender_events(const struct sender *sender);
-uint64_t
-sender_failures(const struct sender *sender); /* tries that did not get through */
-
-/* The report as a JSON object. */
-void sender_json(const struct probe_report *report, struct str *text);
 
 #endif

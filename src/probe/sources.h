@@ -1,16 +1,51 @@
-/* sources.h - which of the job's voices is heard
+/* sources.h - the rates a job tells, followed over time, and which of them is its rate
  *
- * Heartbeat, metrics, log, progress file, and how busy it is: each may speak
- * or not, and rates of two of them need not be of the same thing.  The best that speaks
- * is used; a worse one only takes over when it has fallen silent for long.  Activity is
+ * A log tells several rates: nested bars, validation between epochs, samples and steps,
+ * one of each for every rank.  Hits of the same kind and label make a track; the best
+ * track is the rate of its source, and stays it as long as it goes on.
+ *
+ * Heartbeat, metrics, log, progress file and how busy the job is are sources: each may
+ * speak or not, and rates of two of them need not be of the same thing.  The best source
+ * that speaks is used; a worse one takes over only after a long silence.  Activity is
  * used only for a job that never said anything. */
 #ifndef CORGI_PROBE_SOURCES_H
 #define CORGI_PROBE_SOURCES_H
 
+#include "probe/match.h"
 #include "probe/probe_report.h"
-#include "probe/tracks.h"
 
 #include <stdbool.h>
+
+/* ---- the tracks of one source --------------------------------------------------------
+ */
+
+struct tracks;
+
+struct tracks_rate {
+    double rate;
+    double span_s;     /* 0: as the job states it */
+    double confidence; /* 0..1 */
+    double done;       /* counted since the beginning; NaN: not counted */
+    double overall;    /* rate over the whole run; NaN: not known */
+    double last_at_s;  /* of the newest evidence */
+    const struct work_unit *unit;
+    bool counted;
+    bool live; /* not silent for much longer than it usually is */
+};
+
+struct tracks *tracks_create(double window_s);
+void tracks_destroy(struct tracks *tracks); /* NULL is fine */
+
+void tracks_line(struct tracks *tracks, double at_s, const char *line, size_t length);
+void tracks_hit(struct tracks *tracks, double at_s, const struct match_hit *hit);
+
+/* False: nothing (yet) that would be a rate.  from_zero: what is counted began at 0, so
+ * all of it is this run's. */
+bool tracks_rate(struct tracks *tracks, double now_s, bool from_zero,
+                 struct tracks_rate *rate);
+
+/* ---- all sources ----------------------------------------------------------------------
+ */
 
 struct sources;
 

@@ -1,4 +1,7 @@
-/* streams.c - see streams.h */
+/* streams.c - pipes, files and terminals between the job and the world, see streams.h
+ *
+ * run_job.c opens them before the job starts and ticks them while it runs; relay.c moves
+ * the bytes. */
 #include "probe/streams.h"
 
 #include "base/mem.h"
@@ -9,10 +12,94 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define PIPE_BYTES (256 << 10)
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void on_keys(void *ctx, uint32_t events)
+{
+    struct streams *streams = ctx;
+    char keys[512];
+    ssize_t count = read(STDIN_FILENO, keys, sizeof(keys));
+
+    (void)events;
+    if (count > 0 && write(streams->master, keys, (size_t)count) < 0 && errno != EAGAIN)
+        count = 0;
+    if (count <= 0 && errno != EINTR)
+        poller_set(streams->poller, &streams->keys, -1, 0);
+}
+
+/* Send what is typed on stdin to the job, until streams_fini(). */
+static void forward_keys(struct streams *streams)
+{
+    struct termios raw;
+
+    if (tcgetattr(STDIN_FILENO, &streams->before) < 0)
+        return;
+    raw = streams->before;
+    raw.c_iflag &= ~(tcflag_t)(ICRNL | INLCR | IGNCR | IXON | ISTRIP);
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG | IEXTEN);
+    if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) < 0)
+        return;
+    streams->raw = true;
+    poller_set(streams->poller, &streams->keys, STDIN_FILENO, EPOLLIN);
+}
+
+void streams_resize(const struct streams *streams)
+{
+    struct winsize size;
+
+    if (streams->master >= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        ioctl(streams->master, TIOCSWINSZ, &size);
+}
+
+static int open_slave(int master)
+{
+    char name[64];
+
+    if (grantpt(master) < 0 || unlockpt(master) < 0 ||
+        ptsname_r(master, name, sizeof(name)) != 0)
+        return -1;
+    return open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
+/* A pair with the size and settings of our own terminal; returns the job's end. */
+static int add_terminal(struct streams *streams, int to, struct err *err)
+{
+    struct termios settings;
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    if (master < 0)
+        return err_sys(err, "cannot get a pseudo-terminal");
+    streams->slave = open_slave(master);
+    if (streams->slave < 0) {
+        err_sys(err, "cannot open the pseudo-terminal");
+        close(master);
+        return -1;
+    }
+    if (tcgetattr(STDOUT_FILENO, &settings) == 0) {
+        settings.c_oflag &= ~(tcflag_t)OPOST; /* ours does that, once is enough */
+        tcsetattr(streams->slave, TCSANOW, &settings);
+    }
+    streams->master = master;
+    streams_resize(streams);
+    streams->from[streams->count] = master;
+    streams->to[streams->count++] = to;
+    streams->controlling = true;
+    if (isatty(STDIN_FILENO))
+        streams->child_in = streams->slave;
+    return streams->slave;
+}
 
 static bool same_file(int a, int b)
 {
@@ -35,18 +122,6 @@ static int add_pipe(struct streams *streams, int to, struct err *err)
     return ends[1];
 }
 
-static int open_terminal(struct streams *streams, int to, struct err *err)
-{
-    if (terminal_open(&streams->terminal, STDOUT_FILENO, err) < 0)
-        return -1;
-    streams->from[streams->count] = streams->terminal.master;
-    streams->to[streams->count++] = to;
-    streams->controlling = true;
-    if (isatty(STDIN_FILENO))
-        streams->child_in = streams->terminal.slave;
-    return streams->terminal.slave;
-}
-
 static int own(int fd, struct err *err)
 {
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -58,13 +133,12 @@ static int own(int fd, struct err *err)
 
 static int open_own(struct streams *streams, struct err *err)
 {
-    bool terminal = isatty(STDOUT_FILENO);
     int to = own(STDOUT_FILENO, err);
 
     if (to < 0)
         return -1;
-    streams->child_out =
-        terminal ? open_terminal(streams, to, err) : add_pipe(streams, to, err);
+    streams->child_out = isatty(STDOUT_FILENO) ? add_terminal(streams, to, err)
+                                               : add_pipe(streams, to, err);
     if (streams->child_out < 0)
         return -1;
     if (same_file(STDOUT_FILENO, STDERR_FILENO)) {
@@ -94,10 +168,12 @@ void streams_init(struct streams *streams)
     *streams = (struct streams){.child_in = -1,
                                 .child_out = -1,
                                 .child_err = -1,
+                                .master = -1,
+                                .slave = -1,
+                                .keys = {.fd = -1, .ready = on_keys, .ctx = streams},
                                 .from = {-1, -1},
                                 .to = {-1, -1},
                                 .limit = {.fd = -1}};
-    terminal_init(&streams->terminal);
 }
 
 int streams_open(struct streams *streams, const char *output, double limit_bytes,
@@ -111,12 +187,9 @@ static void close_child_ends(struct streams *streams)
     int ends[] = {streams->child_out, streams->child_err};
 
     for (int i = 0; i < 2; i++)
-        if (ends[i] >= 0 && ends[i] != streams->terminal.slave &&
-            (i == 0 || ends[i] != ends[0]))
+        if (ends[i] >= 0 && ends[i] != streams->slave && (i == 0 || ends[i] != ends[0]))
             close(ends[i]);
-    if (streams->terminal.slave >= 0)
-        close(streams->terminal.slave);
-    streams->terminal.slave = -1;
+    close_fd(&streams->slave);
     streams->child_in = streams->child_out = streams->child_err = -1;
 }
 
@@ -125,6 +198,7 @@ void streams_start(struct streams *streams, int poller,
 {
     bool keys = streams->child_in >= 0;
 
+    streams->poller = poller;
     close_child_ends(streams);
     for (int i = 0; i < streams->count; i++) {
         streams->relays[i] = mem_new(struct relay);
@@ -134,7 +208,7 @@ void streams_start(struct streams *streams, int poller,
         streams->from[i] = streams->to[i] = -1;
     }
     if (keys)
-        terminal_forward_keys(&streams->terminal, poller);
+        forward_keys(streams);
 }
 
 double streams_due_s(const struct streams *streams)
@@ -197,16 +271,17 @@ void streams_fini(struct streams *streams)
 {
     close_child_ends(streams);
     output_limit_close(&streams->limit);
-    terminal_fini(&streams->terminal);
+    if (streams->raw) {
+        poller_set(streams->poller, &streams->keys, -1, 0);
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &streams->before);
+        streams->raw = false;
+    }
     for (int i = 0; i < 2; i++) {
         if (streams->relays[i])
             relay_fini(streams->relays[i]);
         free(streams->relays[i]);
         streams->relays[i] = NULL;
-        if (streams->from[i] >= 0)
-            close(streams->from[i]);
-        if (streams->to[i] >= 0)
-            close(streams->to[i]);
-        streams->from[i] = streams->to[i] = -1;
+        close_fd(&streams->from[i]);
+        close_fd(&streams->to[i]);
     }
 }

@@ -1,19 +1,29 @@
 /* streams.h - where the job's output goes
  *
  * Pipes to the probe's own stdout and stderr or to one file; a single pipe where both go
- * to the same place, so that what the job wrote in order stays in order; a
- * pseudo-terminal where it would have been a terminal. */
+ * to the same place, so that what the job wrote in order stays in order.
+ *
+ * Programs draw bars and colours only on a terminal, so a job that is started from one
+ * gets a pseudo-terminal: its output is copied from there, keys go there, and the window
+ * keeps its size. */
 #ifndef CORGI_PROBE_STREAMS_H
 #define CORGI_PROBE_STREAMS_H
 
 #include "base/err.h"
+#include "base/poller.h"
+#include "probe/output_limit.h"
 #include "probe/relay.h"
-#include "probe/terminal.h"
+
+#include <termios.h>
 
 struct streams {
     int child_in, child_out, child_err; /* the job's ends; -1: as the probe's own */
     bool controlling;                   /* child_out is to be its controlling terminal */
-    struct terminal terminal;
+    int master, slave;                  /* of the pseudo-terminal; -1: none */
+    bool raw;              /* the probe's terminal hands keys on as they come */
+    struct termios before; /* its settings until then */
+    struct poller_watch keys;
+    int poller;
     int from[2], to[2];
     struct relay *relays[2];
     struct output_limit limit; /* of the file it goes to */
@@ -31,6 +41,9 @@ int streams_open(struct streams *streams, const char *output, double limit_bytes
 /* After the job was started: close its ends and copy. */
 void streams_start(struct streams *streams, int poller,
                    void (*line)(void *, double, const char *, size_t), void *ctx);
+
+/* The probe's window has another size now. */
+void streams_resize(const struct streams *streams);
 
 double streams_due_s(const struct streams *streams);
 void streams_tick(struct streams *streams, double now_s);

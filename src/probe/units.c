@@ -1,4 +1,6 @@
-/* units.c - see units.h */
+/* units.c - words of units and rates, see units.h
+ *
+ * match.c and match_scan.c ask what the words around a number mean. */
 #include "probe/units.h"
 
 #include <ctype.h>
@@ -125,7 +127,7 @@ static size_t word_length(const char *text, const char *end)
     return (size_t)(p - text);
 }
 
-static double multiplier(char c)
+double units_multiplier(char c)
 {
     switch (c) {
     case 'k':
@@ -178,10 +180,10 @@ static const struct work_unit *unit_of(const char *word, size_t length, bool any
     const struct work_unit *unit = units_find(word, length);
 
     *factor = 1;
-    if (!unit && length > 1 && multiplier(word[0]) > 0) {
+    if (!unit && length > 1 && units_multiplier(word[0]) > 0) {
         unit = units_find(word + 1, length - 1);
         if (unit)
-            *factor = multiplier(word[0]);
+            *factor = units_multiplier(word[0]);
     }
     if (!unit && any_unit && length > 1 && !is_data_word(word, length))
         unit = units_item();
@@ -208,8 +210,8 @@ static const char *skip_per(const char *p, const char *end)
 static const char *skip_multiplier(const char *p, const char *end, double *factor)
 {
     *factor = 1;
-    if (end - p >= 2 && multiplier(*p) > 0 && p[1] == ' ') {
-        *factor = multiplier(*p);
+    if (end - p >= 2 && units_multiplier(*p) > 0 && p[1] == ' ') {
+        *factor = units_multiplier(*p);
         p++;
     }
     while (p < end && *p == ' ')

@@ -48,6 +48,9 @@ bool units_key(const char *text, size_t length, struct unit_rate *rate);
 /* number and what was found around it; NaN when that makes no sense. */
 double units_apply(const struct unit_rate *rate, double number);
 
+/* Of the letters k, K, M and G; 0 for any other. */
+double units_multiplier(char c);
+
 /* Seconds in a word of time: "ms" 0.001, "sec" 1, "min" 60; 0 when it is none. */
 double units_time(const char *word, size_t length);
 

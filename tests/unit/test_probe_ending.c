@@ -3,7 +3,6 @@
 #include "probe/ending.h"
 #include "probe/fetch.h"
 #include "probe/lines.h"
-#include "probe/memory_out.h"
 #include "probe/sender.h"
 
 #include <netinet/in.h>
@@ -136,7 +135,7 @@ static void out_of_memory_is_recognised(void **state)
         assert_false(s.oom); /* it went well in the end */
     }
     for (size_t i = 0; i < COUNT(other); i++)
-        assert_null(memory_out_said(other[i], strlen(other[i])));
+        assert_null(oom_said(other[i], strlen(other[i])));
     s = told((struct ending){.wait_status = W_EXITCODE(0, SIGKILL),
                              .kernel_oom = "its limit was reached"},
              "");

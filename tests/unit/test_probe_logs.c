@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "probe/lines.h"
-#include "probe/tracks.h"
+#include "probe/sources.h"
 
 #include <dirent.h>
 #include <libgen.h>

@@ -1,13 +1,14 @@
 /* cpu_throttle.c - see cpu_throttle.h */
 #include "engine/local/cpu_throttle.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/process.h"
+#include "base/thread.h"
 #include "base/vec.h"
 
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -43,14 +44,6 @@ struct cpu_throttle {
     vec_of(struct throttle_group) groups;
     bool quit;
 };
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* Of all its threads, to the nanosecond; NaN when it is gone. */
 static double process_cpu_s(pid_t pid)
@@ -188,21 +181,17 @@ static void *run(void *arg)
 
     pthread_mutex_lock(&d->lock);
     while (!d->quit) {
-        double now = now_s(), wake = INFINITY;
+        double now = clock_wall_s(), wake = INFINITY;
 
         vec_each (struct throttle_group, g, &d->groups) {
             if (now >= g->wake_s)
                 serve(g, now);
             wake = fmin(wake, g->wake_s);
         }
-        if (isinf(wake)) {
+        if (isinf(wake))
             pthread_cond_wait(&d->changed, &d->lock);
-        } else {
-            struct timespec until = {.tv_sec = (time_t)wake,
-                                     .tv_nsec = (long)((wake - floor(wake)) * 1e9)};
-
-            pthread_cond_timedwait(&d->changed, &d->lock, &until);
-        }
+        else
+            thread_wait_until(&d->changed, &d->lock, wake);
     }
     pthread_mutex_unlock(&d->lock);
     return NULL;
@@ -211,18 +200,10 @@ static void *run(void *arg)
 struct cpu_throttle *cpu_throttle_create(struct err *err)
 {
     struct cpu_throttle *d = mem_new(struct cpu_throttle);
-    pthread_condattr_t attributes;
-    sigset_t all, before;
 
     pthread_mutex_init(&d->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&d->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    sigfillset(&all); /* signals of the daemon are the main thread's */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    errno = pthread_create(&d->thread, NULL, run, d);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    thread_cond_init(&d->changed);
+    errno = thread_start(&d->thread, run, d);
     if (errno == 0)
         return d;
     err_sys(err, "cannot start the thread that shares out processor time");
@@ -282,7 +263,7 @@ void cpu_throttle_add(struct cpu_throttle *d, int group, pid_t probe)
     pthread_mutex_lock(&d->lock);
     g = group_of(d, group);
     if (g->probes.count == 0) {
-        g->period_s = g->looked_s = now_s();
+        g->period_s = g->looked_s = clock_wall_s();
         g->left_s = g->cores * PERIOD_S;
     }
     vec_push(&g->probes, probe);

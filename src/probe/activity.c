@@ -1,0 +1,347 @@
+/* activity.c - device seconds or processor seconds of a silent job, see activity.h
+ *
+ * job_meter.c asks once a window for as long as no better source has spoken.  Drivers
+ * take long to start and may hang, so a thread of its own asks them. */
+#include "probe/activity.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/process.h"
+#include "base/thread.h"
+#include "gpu/gpu_devices.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A job with GPUs that is silent for so long has them looked at; a driver that has not
+ * answered by then is not waited for. */
+#define AFTER_WINDOWS 1.2
+#define GIVEN_UP_S    20.0
+
+#define MAX_DEVICES   64
+#define MAX_USERS     256 /* processes on the devices at a time */
+#define STOP_WAIT_S   0.2
+#define LEAST_READS   2 /* before it is said that a driver tells nothing */
+#define MOST_GAP_S    60.0
+
+struct device_user { /* a process on one of the devices */
+    pid_t pid;
+    double busy_s;  /* device seconds since it was first seen */
+    double taken_s; /* of these, already counted for the job */
+};
+
+struct device_watch {
+    double period_s;
+    char *visible;
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards what is below */
+    pthread_cond_t wake;
+    bool stopping;
+    bool done;  /* the thread is at its end */
+    int reads;  /* rounds over all devices */
+    bool known; /* some device told something */
+    struct device_user users[MAX_USERS];
+    int user_count;
+    double whole_s; /* of devices that do not tell of processes */
+    double taken_s; /* counted for the job so far */
+};
+
+struct activity {
+    double window_s, started_s;
+    bool on_processor;            /* activity is processor time */
+    struct device_watch *devices; /* NULL: not looked at */
+};
+
+/* With the mutex held. */
+static void add_use(struct device_watch *a, pid_t pid, double busy_s)
+{
+    struct device_user *idle = NULL;
+
+    for (int i = 0; i < a->user_count; i++) {
+        if (a->users[i].pid == pid) {
+            a->users[i].busy_s += busy_s;
+            return;
+        }
+        if (a->users[i].taken_s >= a->users[i].busy_s)
+            idle = &a->users[i];
+    }
+    if (a->user_count < MAX_USERS)
+        idle = &a->users[a->user_count++];
+    if (idle)
+        *idle = (struct device_user){.pid = pid, .busy_s = busy_s};
+}
+
+/* With the mutex held: what a sample says of the time since the one before it. */
+static void add_sample(struct device_watch *a, const struct gpu_sample *sample,
+                       double seconds)
+{
+    bool told = false;
+
+    for (int i = 0; i < sample->process_count; i++) {
+        const struct gpu_process *p = &sample->processes[i];
+
+        if (!isfinite(p->utilisation))
+            continue;
+        told = true;
+        add_use(a, p->pid, p->utilisation * seconds);
+    }
+    told = told || (sample->processes_known && sample->process_count == 0);
+    if (!told && isfinite(sample->utilisation)) {
+        a->whole_s += sample->utilisation * seconds;
+        told = true;
+    }
+    a->known = a->known || told;
+}
+
+struct device_list {
+    int count;
+    int devices[MAX_DEVICES];
+    double read_s[MAX_DEVICES];
+};
+
+static void find_devices(const struct device_watch *a, struct gpu *gpu,
+                         struct device_list *r)
+{
+    const char *at = a->visible;
+
+    while (*at && r->count < MAX_DEVICES) {
+        size_t length = strcspn(at, ",");
+        char uuid[GPU_UUID_SIZE];
+        int device = -1;
+
+        if (length > 0 && length < sizeof(uuid)) {
+            memcpy(uuid, at, length);
+            uuid[length] = '\0';
+            device = gpu_find_uuid(gpu, uuid);
+        }
+        if (device >= 0) {
+            r->devices[r->count] = device;
+            r->read_s[r->count++] = clock_wall_s();
+        }
+        at += length + (at[length] == ',');
+    }
+}
+
+static void read_all(struct device_watch *a, struct gpu *gpu, struct device_list *r)
+{
+    for (int i = 0; i < r->count; i++) {
+        struct gpu_sample sample;
+        struct err err = {0};
+        double now_s;
+
+        if (gpu_read(gpu, r->devices[i], &sample, &err) != GPU_OK)
+            continue;
+        now_s = clock_wall_s();
+        pthread_mutex_lock(&a->mutex);
+        add_sample(a, &sample, fmin(now_s - r->read_s[i], MOST_GAP_S));
+        pthread_mutex_unlock(&a->mutex);
+        r->read_s[i] = now_s;
+    }
+}
+
+/* With the mutex held: until the flag is set or the time is over. */
+static bool wait_for(struct device_watch *a, const bool *flag, double seconds)
+{
+    double until_s = clock_wall_s() + seconds;
+
+    while (!*flag && thread_wait_until(&a->wake, &a->mutex, until_s))
+        ;
+    return *flag;
+}
+
+/* A period; true when it is time to end. */
+static bool rest(struct device_watch *a)
+{
+    bool stopping;
+
+    pthread_mutex_lock(&a->mutex);
+    a->reads++;
+    stopping = wait_for(a, &a->stopping, a->period_s);
+    pthread_mutex_unlock(&a->mutex);
+    return stopping;
+}
+
+static void *work(void *arg)
+{
+    struct device_watch *a = arg;
+    struct device_list reading = {0};
+    struct err err = {0};
+    struct gpu *gpu = gpu_open(
+        &(struct gpu_options){.backends = GPU_BACKEND_NVML | GPU_BACKEND_AMD}, &err);
+
+    if (gpu)
+        find_devices(a, gpu, &reading);
+    do {
+        if (gpu)
+            read_all(a, gpu, &reading);
+    } while (!rest(a));
+    gpu_close(gpu);
+    pthread_mutex_lock(&a->mutex);
+    a->done = true;
+    pthread_cond_broadcast(&a->wake);
+    pthread_mutex_unlock(&a->mutex);
+    return NULL;
+}
+
+static void destroy(struct device_watch *a)
+{
+    pthread_cond_destroy(&a->wake);
+    pthread_mutex_destroy(&a->mutex);
+    free(a->visible);
+    free(a);
+}
+
+static struct device_watch *start_watch(const char *visible, double period_s)
+{
+    struct device_watch *a = mem_new(struct device_watch);
+
+    a->period_s = period_s;
+    a->visible = mem_strdup(visible);
+    pthread_mutex_init(&a->mutex, NULL);
+    thread_cond_init(&a->wake);
+    if (thread_start(&a->thread, work, a) == 0)
+        return a;
+    destroy(a);
+    return NULL;
+}
+
+/* A driver that hangs is left behind with its thread. */
+static void stop_watch(struct device_watch *a)
+{
+    bool done;
+
+    if (!a)
+        return;
+    pthread_mutex_lock(&a->mutex);
+    a->stopping = true;
+    pthread_cond_broadcast(&a->wake);
+    done = wait_for(a, &a->done, STOP_WAIT_S);
+    pthread_mutex_unlock(&a->mutex);
+    if (!done) { /* inside a driver: it keeps what it uses */
+        pthread_detach(a->thread);
+        return;
+    }
+    pthread_join(a->thread, NULL);
+    destroy(a);
+}
+
+enum device_state {
+    DEVICES_OPENING, /* the driver has not answered yet */
+    DEVICES_NONE,    /* it tells nothing of these devices */
+    DEVICES_COUNTS,
+};
+
+/* Device seconds of these processes since the start, in *seconds when they count. */
+static enum device_state look_at_devices(struct device_watch *a,
+                                         const struct process_table *table,
+                                         double *seconds)
+{
+    enum device_state state = DEVICES_OPENING;
+
+    pthread_mutex_lock(&a->mutex);
+    for (int i = 0; i < a->user_count; i++) {
+        struct device_user *user = &a->users[i];
+
+        if (!process_table_find(table, user->pid))
+            continue;
+        a->taken_s += user->busy_s - user->taken_s;
+        user->taken_s = user->busy_s;
+    }
+    if (a->known) {
+        state = DEVICES_COUNTS;
+        *seconds = a->taken_s + a->whole_s;
+    } else if (a->reads >= LEAST_READS) {
+        state = DEVICES_NONE;
+    }
+    pthread_mutex_unlock(&a->mutex);
+    return state;
+}
+
+/* As an engine sets them; NULL: the job has no GPU. */
+static const char *visible_devices(void)
+{
+    const char *cuda = getenv("CUDA_VISIBLE_DEVICES"), *rocr;
+
+    if (cuda && *cuda)
+        return cuda;
+    rocr = getenv("ROCR_VISIBLE_DEVICES");
+    return rocr && *rocr ? rocr : NULL;
+}
+
+struct activity *activity_create(double window_s, double now_s)
+{
+    struct activity *activity = mem_new(struct activity);
+
+    activity->window_s = window_s;
+    activity->started_s = now_s;
+    activity->on_processor = !visible_devices();
+    return activity;
+}
+
+void activity_rest(struct activity *activity)
+{
+    stop_watch(activity->devices);
+    activity->devices = NULL;
+}
+
+void activity_destroy(struct activity *activity)
+{
+    if (!activity)
+        return;
+    activity_rest(activity);
+    free(activity);
+}
+
+/* Processor seconds of these processes, and of those below us that have ended. */
+static double processor_seconds(const struct process_table *below)
+{
+    struct rusage ended;
+    double seconds;
+
+    getrusage(RUSAGE_CHILDREN, &ended);
+    seconds = (double)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) +
+              1e-6 * (double)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec);
+    vec_each (const struct process, process, &below->all)
+        seconds += process->cpu_s;
+    return seconds;
+}
+
+static bool device_seconds(struct activity *activity, const struct process_table *below,
+                           double waited_s, double *seconds)
+{
+    double patience_s = AFTER_WINDOWS * activity->window_s;
+    enum device_state state;
+
+    if (!activity->devices) {
+        if (waited_s < patience_s)
+            return false; /* it may yet say something, and a driver is slow to open */
+        activity->devices = start_watch(visible_devices(), activity->window_s / 4);
+        activity->on_processor = !activity->devices;
+        if (activity->on_processor)
+            return false;
+    }
+    state = look_at_devices(activity->devices, below, seconds);
+    if (state == DEVICES_NONE ||
+        (state == DEVICES_OPENING && waited_s > GIVEN_UP_S + patience_s)) {
+        activity_rest(activity);
+        activity->on_processor = true;
+    }
+    return state == DEVICES_COUNTS;
+}
+
+bool activity_look(struct activity *activity, double now_s, double *seconds)
+{
+    struct process_table below = {0};
+    bool known = true;
+
+    process_table_below(&below, getpid(), NULL);
+    if (activity->on_processor)
+        *seconds = processor_seconds(&below);
+    else
+        known = device_seconds(activity, &below, now_s - activity->started_s, seconds);
+    process_table_fini(&below);
+    return known;
+}
