@@ -1,8 +1,8 @@
 /* options.h - one table of options a command
  *
- * The table says how an option is typed, where its value goes and what it is for;
- * parsing,
- * `--help`, shell completion and man pages are all made from it, so they cannot disagree.
+ * The table says how an option is typed, where its value goes and what it is for.
+ * Parsing, `--help`, shell completion and man pages are all made from it, so they cannot
+ * disagree.
  *
  *     struct sim_args {
  *         uint64_t seed;
@@ -10,12 +10,10 @@
  *         bool json;
  *     };
  *     static const struct option_spec options[] = {
- *         {.name = "seed", .type = OPTION_U64, .argument = "N", .default_text = "1",
- *          .offset = offsetof(struct sim_args, seed), .help = "seed of all draws"},
- *         {.name = "out", .letter = 'o', .type = OPTION_STRING, .argument = "DIR",
- *          .offset = offsetof(struct sim_args, out), .help = "write the files there"},
- *         {.name = "json", .type = OPTION_FLAG,
- *          .offset = offsetof(struct sim_args, json), .help = "print JSON"},
+ *         OPT(struct sim_args, seed, U64, "seed", 0, "N", "seed of all draws",
+ *             .default_text = "1"),
+ *         OPT(struct sim_args, out, STRING, "out", 'o', "DIR", "write the files there"),
+ *         OPT(struct sim_args, json, FLAG, "json", 'j', NULL, "print JSON"),
  *         {0},
  *     };
  *
@@ -51,6 +49,16 @@ struct option_spec {
     const char *default_text; /* as it would be typed, parsed the same way; NULL: zero */
     const char *help;         /* lower case, no full stop */
 };
+
+/* One option of a table: the member of the struct it fills, FLAG, STRING, INT and so on,
+ * its name, its letter or 0, what its value is called or NULL, and what it is for; then
+ * the other members of struct option_spec, as .min = 1. */
+#define OPT(args, member, kind, long_name, short_name, value, text, ...)                 \
+    {                                                                                    \
+        .name = (long_name), .letter = (short_name), .type = OPTION_##kind,              \
+        .argument = (value), .offset = offsetof(args, member), .help = (text),           \
+        __VA_ARGS__                                                                      \
+    }
 
 /* Set every value to its default.  A default that does not parse is our own mistake. */
 void options_defaults(const struct option_spec *specs, void *args);

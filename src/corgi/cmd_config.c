@@ -19,15 +19,9 @@ struct config_args {
 };
 
 static const struct option_spec options[] = {
-    {.name = "kind",
-     .letter = 'k',
-     .type = OPTION_CHOICE,
-     .argument = "KIND",
-     .choices = kinds,
-     .default_text = "settings",
-     .offset = offsetof(struct config_args, kind),
-     .help = "which file: settings of the loop, a cluster of nodes and GPUs, or the "
-             "daemon's"},
+    OPT(struct config_args, kind, CHOICE, "kind", 'k', "KIND",
+        "which file: settings of the loop, a cluster of nodes and GPUs, or the daemon's",
+        .choices = kinds, .default_text = "settings"),
     {0},
 };
 

@@ -16,14 +16,8 @@ struct control_args {
 };
 
 static const struct option_spec options[] = {
-    {.name = "reason",
-     .letter = 'r',
-     .type = OPTION_STRING,
-     .argument = "TEXT",
-     .offset = offsetof(struct control_args, reason),
-     .help = "why; is recorded"},
-    DAEMON_JSON_OPTION(struct control_args),
-    DAEMON_CONNECT_OPTIONS(struct control_args),
+    OPT(struct control_args, reason, STRING, "reason", 'r', "TEXT", "why; is recorded"),
+    DAEMON_OPTIONS,
     {0},
 };
 
@@ -46,8 +40,7 @@ static void report(const struct control_args *args, const char *what,
     if (args->daemon.json)
         daemon_print_json(answer);
     else
-        printf("%s is %s%s\n", what,
-               view_text(root, "state") ? view_text(root, "state") : "done",
+        printf("%s is %s%s\n", what, view_text_or(root, "state", "done"),
                view_flag(root, "drained") ? " and drained" : "");
 }
 
@@ -126,48 +119,32 @@ static int run_hardware(struct command_call *call)
     return say_to_all(call, folder_of_hardware);
 }
 
-#define JOB_COMMAND(verb, text, more)                                                    \
+/* A word to the daemon: its summary, more help or NULL, examples or NULL, what it is
+ * about and who knows that. */
+#define WORD(verb, text, more, example, about, runner)                                   \
     const struct command cmd_##verb = {                                                  \
         .name = #verb,                                                                   \
-        .summary = text,                                                                 \
-        .help = more,                                                                    \
-        .operands = "JOB...",                                                            \
+        .summary = (text),                                                               \
+        .help = (more),                                                                  \
+        .examples = (example),                                                           \
+        .operands = (about),                                                             \
         .operand_min = 1,                                                                \
         .operand_max = -1,                                                               \
         .options = options,                                                              \
         .args_size = sizeof(struct control_args),                                        \
-        .run = run_jobs,                                                                 \
+        .run = (runner),                                                                 \
     }
 
-JOB_COMMAND(cancel, "end jobs, whether they wait or run",
-            "A job that runs gets SIGTERM and its grace time.");
-JOB_COMMAND(hold, "keep waiting jobs from starting", NULL);
-JOB_COMMAND(release, "let held jobs start", NULL);
-JOB_COMMAND(requeue, "put jobs back into the queue",
-            "Running ones are stopped first, and "
-            "ended ones start over.");
-
-const struct command cmd_drain = {
-    .name = "drain",
-    .summary = "start nothing more on nodes or GPUs",
-    .help = "What runs there goes on.  For operators.",
-    .examples = "corgi drain gpu07 --reason 'new fan'\ncorgi drain gpu07:3",
-    .operands = "NODE|NODE:INDEX...",
-    .operand_min = 1,
-    .operand_max = -1,
-    .options = options,
-    .args_size = sizeof(struct control_args),
-    .run = run_hardware,
-};
-
-const struct command cmd_resume = {
-    .name = "resume",
-    .summary = "use drained or failed nodes or GPUs again",
-    .help = "For operators.",
-    .operands = "NODE|NODE:INDEX...",
-    .operand_min = 1,
-    .operand_max = -1,
-    .options = options,
-    .args_size = sizeof(struct control_args),
-    .run = run_hardware,
-};
+WORD(cancel, "end jobs, whether they wait or run",
+     "A job that runs gets SIGTERM and its grace time.", NULL, "JOB...", run_jobs);
+WORD(hold, "keep waiting jobs from starting", NULL, NULL, "JOB...", run_jobs);
+WORD(release, "let held jobs start", NULL, NULL, "JOB...", run_jobs);
+WORD(requeue, "put jobs back into the queue",
+     "Running ones are stopped first, and ended ones start over.", NULL, "JOB...",
+     run_jobs);
+WORD(drain, "start nothing more on nodes or GPUs",
+     "What runs there goes on.  For operators.",
+     "corgi drain gpu07 --reason 'new fan'\ncorgi drain gpu07:3", "NODE|NODE:INDEX...",
+     run_hardware);
+WORD(resume, "use drained or failed nodes or GPUs again", "For operators.", NULL,
+     "NODE|NODE:INDEX...", run_hardware);

@@ -15,38 +15,22 @@ struct estimates_args {
 };
 
 static const struct option_spec options[] = {
-    {.name = "type",
-     .letter = 't',
-     .type = OPTION_STRING,
-     .argument = "TYPE",
-     .offset = offsetof(struct estimates_args, type),
-     .help = "on this GPU type"},
-    {.name = "beside",
-     .letter = 'b',
-     .type = OPTION_STRING,
-     .argument = "WHOM",
-     .default_text = "none",
-     .offset = offsetof(struct estimates_args, beside),
-     .help = "none: alone; all: also beside every other job; or the number of one"},
-    {.name = "limit",
-     .letter = 'l',
-     .type = OPTION_INT,
-     .argument = "COUNT",
-     .min = 1,
-     .max = 1000,
-     .default_text = "1000",
-     .offset = offsetof(struct estimates_args, limit),
-     .help = "most lines"},
-    DAEMON_JSON_OPTION(struct estimates_args),
-    DAEMON_PARSABLE_OPTION(struct estimates_args),
-    DAEMON_CONNECT_OPTIONS(struct estimates_args),
+    OPT(struct estimates_args, type, STRING, "type", 't', "TYPE", "on this GPU type"),
+    OPT(struct estimates_args, beside, STRING, "beside", 'b', "WHOM",
+        "none: alone; all: also beside every other job; or the number of one",
+        .default_text = "none"),
+    OPT(struct estimates_args, limit, INT, "limit", 'l', "COUNT", "most lines", .min = 1,
+        .max = 1000, .default_text = "1000"),
+    DAEMON_TABLE_OPTIONS,
     {0},
 };
 
-static void add_neighbours(struct view *v, const struct json_value *list)
+static void add_neighbours(struct view *v, const struct json_value *cell, const void *ctx)
 {
+    const struct json_value *list = json_value_get(cell, "beside");
     struct str text = {0};
 
+    (void)ctx;
     for (size_t i = 0; i < json_value_count(list); i++)
         str_addf(&text, "%s%.0f", i ? "," : "",
                  view_number(json_value_item(list, i), "job"));
@@ -54,45 +38,31 @@ static void add_neighbours(struct view *v, const struct json_value *list)
     str_fini(&text);
 }
 
-static void add_cell(struct view *v, const struct json_value *cell)
-{
-    const struct json_value *rate = json_value_get(cell, "rate");
-    const struct json_value *watts = json_value_get(cell, "watts");
-    double fits = view_number(cell, "fits");
-    char a[VIEW_SIZE];
+static const struct view_column columns[] = {
+    {">JOB", .key = "job", .as = VIEW_COUNT},
+    {"NAME", .key = "name"},
+    {"TYPE", .key = "type"},
+    {"BESIDE", .add = add_neighbours},
+    {">RATE", .key = "rate.value", .as = VIEW_RATE},
+    {">LOW", .key = "rate.low", .as = VIEW_RATE},
+    {">HIGH", .key = "rate.high", .as = VIEW_RATE},
+    {"SOURCE", .key = "rate.source"},
+    {">SEEN", .key = "rate.observations", .as = VIEW_RATE},
+    {">POWER", .key = "watts.value", .as = VIEW_WATTS},
+    {">FITS", .key = "fits", .as = VIEW_SHARE},
+    {"MEETS", .key = "meets", .as = VIEW_YES_NO},
+    {0},
+};
 
-    view_row(v);
-    view_cellf(v, "%.0f", view_number(cell, "job"));
-    view_cell(v, view_text(cell, "name"));
-    view_cell(v, view_text(cell, "type"));
-    add_neighbours(v, json_value_get(cell, "beside"));
-    view_cell(v, view_rate(a, view_number(rate, "value")));
-    view_cell(v, view_rate(a, view_number(rate, "low")));
-    view_cell(v, view_rate(a, view_number(rate, "high")));
-    view_cell(v, view_text(rate, "source"));
-    view_cell(v, view_rate(a, view_number(rate, "observations")));
-    view_cell(v, view_watts(a, view_number(watts, "value")));
-    if (isfinite(fits))
-        view_cellf(v, "%.0f%%", 100 * fits);
-    else
-        view_cell(v, NULL);
-    view_cell(v, json_value_kind(json_value_get(cell, "meets")) != JSON_KIND_BOOL ? NULL
-                 : view_flag(cell, "meets")                                       ? "yes"
-                                                                                  : "no");
-}
-
-static int print_cells(const struct estimates_args *args, const struct json_value *root,
+static int print_cells(const struct command_call *call, const struct json_value *root,
                        struct err *err)
 {
-    const struct json_value *cells = json_value_get(root, "cells");
-    struct view *v = view_create();
+    const struct daemon_args *args = call->args;
+    struct view *v = view_create(columns);
     int rc;
 
-    view_columns(
-        v, ">JOB NAME TYPE BESIDE >RATE >LOW >HIGH SOURCE >SEEN >POWER >FITS MEETS");
-    for (size_t i = 0; i < json_value_count(cells); i++)
-        add_cell(v, json_value_item(cells, i));
-    rc = view_print(v, args->daemon.parsable, err);
+    view_rows(v, json_value_get(root, "cells"), NULL);
+    rc = view_print(v, args->parsable, err);
     view_destroy(v);
     if (rc == 0 && view_flag(root, "truncated"))
         fprintf(stderr, "there are more; see --type and --limit\n");
@@ -102,28 +72,14 @@ static int print_cells(const struct estimates_args *args, const struct json_valu
 static int run(struct command_call *call)
 {
     const struct estimates_args *args = call->args;
-    struct client_answer answer;
     struct str path = {0};
-    struct err err = {0};
-    char limit[16];
-    int status;
 
-    snprintf(limit, sizeof(limit), "%d", args->limit);
     str_add(&path, "/v1/estimates");
     daemon_add_query(&path, "job", call->operands[0]);
     daemon_add_query(&path, "type", args->type);
     daemon_add_query(&path, "beside", args->beside);
-    daemon_add_query(&path, "limit", limit);
-    status = daemon_fetch(call, &args->daemon, str_text(&path), &answer);
-    str_fini(&path);
-    if (status)
-        return status;
-    if (args->daemon.json)
-        daemon_print_json(&answer);
-    else if (print_cells(args, daemon_root(&answer), &err) < 0)
-        status = command_failed(call, &err);
-    client_answer_fini(&answer);
-    return status;
+    daemon_add_count(&path, "limit", args->limit);
+    return daemon_show(call, &path, print_cells);
 }
 
 const struct command cmd_estimates = {

@@ -12,11 +12,7 @@ struct gpus_args {
 };
 
 static const struct option_spec options[] = {
-    {.name = "json",
-     .letter = 'j',
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct gpus_args, json),
-     .help = "print JSON instead of a table"},
+    OPT(struct gpus_args, json, FLAG, "json", 'j', NULL, "print JSON instead of a table"),
     {0},
 };
 

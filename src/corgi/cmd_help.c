@@ -1,11 +1,24 @@
-/* cmd_help.c - corgi help [COMMAND...] */
+/* cmd_help.c - corgi help, corgi man and corgi completion: what the tables of commands
+ * say
+ *
+ * base/command_help.c, command_man.c and command_bash.c make the texts.  The build makes
+ * the man pages and the completion with the last two; people type `man corgi-sim`, so
+ * corgi man is hidden. */
 #include "corgi/commands.h"
 
+#include "base/command_bash.h"
 #include "base/command_help.h"
+#include "base/command_man.h"
+#include "base/file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-static int run(struct command_call *call)
+/* Print what make() says of the command that the operands name. */
+static int print_about(const struct command_call *call,
+                       void (*make)(struct str *out, const struct command *command,
+                                    const char *path))
 {
     struct str path = {0}, text = {0};
     struct err err = {0};
@@ -17,12 +30,17 @@ static int run(struct command_call *call)
         command_unknown(command, str_text(&path), call->operands[used], &err);
         status = command_failed(call, &err);
     } else {
-        command_help_text(&text, command, str_text(&path));
+        make(&text, command, str_text(&path));
         fputs(str_text(&text), stdout);
     }
     str_fini(&path);
     str_fini(&text);
     return status;
+}
+
+static int run_help(struct command_call *call)
+{
+    return print_about(call, command_help_text);
 }
 
 const struct command cmd_help = {
@@ -31,5 +49,117 @@ const struct command cmd_help = {
     .operands = "[COMMAND]...",
     .operand_max = -1,
     .examples = "corgi help completion",
-    .run = run,
+    .run = run_help,
+};
+
+/* ---- man pages --------------------------------------------------------------------- */
+
+struct man_args {
+    const char *out;
+};
+
+static const struct option_spec man_options[] = {
+    OPT(struct man_args, out, STRING, "out", 0, "DIR",
+        "write the pages of all commands there"),
+    {0},
+};
+
+/* "corgi sim" -> "DIR/corgi-sim.1" */
+static char *page_file(const char *dir, const char *path)
+{
+    struct str name = {0};
+    char *file;
+
+    str_addf(&name, "%s.1", path);
+    for (size_t i = 0; i < name.length; i++)
+        if (name.text[i] == ' ')
+            name.text[i] = '-';
+    file = file_join(dir, str_text(&name));
+    str_fini(&name);
+    return file;
+}
+
+static int write_page(const struct command *command, const char *dir, const char *path,
+                      struct err *err)
+{
+    struct str page = {0};
+    char *file = page_file(dir, path);
+    int rc;
+
+    command_man_page(&page, command, path);
+    rc = file_write(file, str_text(&page), page.length, err);
+    free(file);
+    str_fini(&page);
+    return rc;
+}
+
+static int write_pages(const struct command *command, const char *dir, const char *path,
+                       struct err *err)
+{
+    int rc = write_page(command, dir, path, err);
+
+    for (int i = 0; rc == 0 && command->children && command->children[i]; i++) {
+        struct str child = {0};
+
+        if (command->children[i]->hidden)
+            continue;
+        str_addf(&child, "%s %s", path, command->children[i]->name);
+        rc = write_pages(command->children[i], dir, str_text(&child), err);
+        str_fini(&child);
+    }
+    return rc;
+}
+
+static int run_man(struct command_call *call)
+{
+    const struct man_args *args = call->args;
+    struct err err = {0};
+
+    if (!args->out)
+        return print_about(call, command_man_page);
+    if (call->operand_count)
+        return command_wrong_use(call, "--out writes all pages and takes no command");
+    if (file_make_dirs(args->out, &err) < 0 ||
+        write_pages(call->root, args->out, call->root->name, &err) < 0)
+        return command_failed(call, &err);
+    return 0;
+}
+
+const struct command cmd_man = {
+    .name = "man",
+    .summary = "print the man page of a command",
+    .operands = "[COMMAND]...",
+    .operand_max = -1,
+    .options = man_options,
+    .args_size = sizeof(struct man_args),
+    .hidden = true,
+    .run = run_man,
+};
+
+/* ---- completion -------------------------------------------------------------------- */
+
+static int run_completion(struct command_call *call)
+{
+    struct str script = {0};
+
+    if (strcmp(call->operands[0], "bash") != 0)
+        return command_wrong_use(call, "no completion for the shell '%s', only for bash",
+                                 call->operands[0]);
+    command_bash_script(&script, call->root);
+    fputs(str_text(&script), stdout);
+    str_fini(&script);
+    return 0;
+}
+
+const struct command cmd_completion = {
+    .name = "completion",
+    .summary = "print a shell completion script",
+    .help =
+        "Print a script that completes Corgi's commands, options and files.  The only "
+        "shell so far is bash.",
+    .examples = "source <(corgi completion bash)",
+    .operands = "bash",
+    .operand_min = 1,
+    .operand_max = 1,
+    .run = run_completion,
 };

@@ -16,24 +16,19 @@ struct nodes_args {
 static const char *const states[] = {"any", "awake", "asleep", "waking", "down", NULL};
 
 static const struct option_spec options[] = {
-    {.name = "state",
-     .letter = 's',
-     .type = OPTION_CHOICE,
-     .argument = "STATE",
-     .choices = states,
-     .default_text = "any",
-     .offset = offsetof(struct nodes_args, state),
-     .help = "nodes in this state"},
-    DAEMON_JSON_OPTION(struct nodes_args),
-    DAEMON_PARSABLE_OPTION(struct nodes_args),
-    DAEMON_CONNECT_OPTIONS(struct nodes_args),
+    OPT(struct nodes_args, state, CHOICE, "state", 's', "STATE", "nodes in this state",
+        .choices = states, .default_text = "any"),
+    DAEMON_TABLE_OPTIONS,
     {0},
 };
 
-static void add_jobs(struct view *v, const struct json_value *jobs)
+/* The row is a GPU; ctx is its node. */
+static void add_jobs(struct view *v, const struct json_value *device, const void *ctx)
 {
+    const struct json_value *jobs = json_value_get(device, "jobs");
     struct str text = {0};
 
+    (void)ctx;
     for (size_t i = 0; i < json_value_count(jobs); i++) {
         const struct json_value *job = json_value_item(jobs, i);
 
@@ -47,58 +42,76 @@ static void add_jobs(struct view *v, const struct json_value *jobs)
 
 static void mark_state(struct view *v, const char *state)
 {
-    if (state && (!strcmp(state, "failed") || !strcmp(state, "down")))
+    if (!strcmp(state, "failed") || !strcmp(state, "down"))
         view_mark(v, TABLE_BAD);
-    else if (state && (!strcmp(state, "asleep") || !strcmp(state, "drained")))
+    else if (!strcmp(state, "asleep") || !strcmp(state, "drained"))
         view_mark(v, TABLE_DIM);
 }
 
-static void add_device(struct view *v, const struct json_value *node,
-                       const struct json_value *d)
+static void add_node(struct view *v, const struct json_value *device, const void *ctx)
 {
-    const char *state = view_text(d, "state");
-    const char *reason =
-        view_text(d, "reason") ? view_text(d, "reason") : view_text(node, "reason");
+    (void)device;
+    view_cell(v, view_text(ctx, "name"));
+}
+
+static void add_node_state(struct view *v, const struct json_value *device,
+                           const void *ctx)
+{
+    const char *state = view_text_or(ctx, "state", "-");
+
+    (void)device;
+    view_cellf(v, "%s%s", state, view_flag(ctx, "drained") ? "+drained" : "");
+    mark_state(v, state);
+}
+
+static void add_use(struct view *v, const struct json_value *device, const void *ctx)
+{
+    (void)ctx;
+    view_cell(v, view_text(device, "state"));
+    mark_state(v, view_text_or(device, "state", ""));
+}
+
+static void add_power(struct view *v, const struct json_value *device, const void *ctx)
+{
     char a[VIEW_SIZE];
 
-    view_row(v);
-    view_cell(v, view_text(node, "name"));
-    view_cellf(v, "%s%s", view_text(node, "state") ? view_text(node, "state") : "-",
-               view_flag(node, "drained") ? "+drained" : "");
-    mark_state(v, view_text(node, "state"));
-    view_cell(v, view_text(d, "name"));
-    view_cell(v, view_text(d, "type"));
-    view_cell(v, state);
-    mark_state(v, state);
-    view_cellf(v, "%s%s", view_watts(a, view_number(d, "watts")),
-               view_flag(d, "modelled") ? "*" : "");
-    view_cell(v, view_watts(a, view_number(d, "cap_watts")));
-    add_jobs(v, json_value_get(d, "jobs"));
-    view_cell(v, reason);
+    (void)ctx;
+    view_cellf(v, "%s%s", view_watts(a, view_number(device, "watts")),
+               view_flag(device, "modelled") ? "*" : "");
 }
 
-static void add_node(struct view *v, const struct json_value *node)
+static void add_reason(struct view *v, const struct json_value *device, const void *ctx)
 {
-    const struct json_value *devices = json_value_get(node, "devices");
-
-    for (size_t i = 0; i < json_value_count(devices); i++)
-        add_device(v, node, json_value_item(devices, i));
+    view_cell(v, view_text_or(device, "reason", view_text(ctx, "reason")));
 }
 
-static int print_nodes(const struct nodes_args *args, const struct client_answer *answer,
+static const struct view_column columns[] = {
+    {"NODE", .add = add_node},
+    {"STATE", .add = add_node_state},
+    {"GPU", .key = "name"},
+    {"TYPE", .key = "type"},
+    {"USE", .add = add_use},
+    {">POWER", .add = add_power},
+    {">CAP", .key = "cap_watts", .as = VIEW_WATTS},
+    {"JOBS", .add = add_jobs},
+    {"REASON", .add = add_reason},
+    {0},
+};
+
+static int print_nodes(const struct command_call *call, const struct json_value *root,
                        struct err *err)
 {
-    const struct json_value *root = daemon_root(answer);
+    const struct daemon_args *args = call->args;
     const struct json_value *nodes = json_value_get(root, "nodes");
-    struct view *v = view_create();
+    struct view *v = view_create(columns);
     int rc;
 
-    view_columns(v, "NODE STATE GPU TYPE USE >POWER >CAP JOBS REASON");
-    if (!nodes)
-        add_node(v, root); /* one was asked for */
+    if (!nodes) /* one was asked for */
+        view_rows(v, json_value_get(root, "devices"), root);
     for (size_t i = 0; i < json_value_count(nodes); i++)
-        add_node(v, json_value_item(nodes, i));
-    rc = view_print(v, args->daemon.parsable, err);
+        view_rows(v, json_value_get(json_value_item(nodes, i), "devices"),
+                  json_value_item(nodes, i));
+    rc = view_print(v, args->parsable, err);
     view_destroy(v);
     return rc;
 }
@@ -106,26 +119,13 @@ static int print_nodes(const struct nodes_args *args, const struct client_answer
 static int run(struct command_call *call)
 {
     const struct nodes_args *args = call->args;
-    struct client_answer answer;
     struct str path = {0};
-    struct err err = {0};
-    int status;
 
     str_add(&path, "/v1/nodes");
-    if (call->operand_count)
-        daemon_add_segment(&path, call->operands[0]);
-    else if (args->state)
+    daemon_add_segment(&path, call->operands[0]);
+    if (!call->operands[0] && args->state)
         daemon_add_query(&path, "state", states[args->state]);
-    status = daemon_fetch(call, &args->daemon, str_text(&path), &answer);
-    str_fini(&path);
-    if (status)
-        return status;
-    if (args->daemon.json)
-        daemon_print_json(&answer);
-    else if (print_nodes(args, &answer, &err) < 0)
-        status = command_failed(call, &err);
-    client_answer_fini(&answer);
-    return status;
+    return daemon_show(call, &path, print_nodes);
 }
 
 const struct command cmd_nodes = {

@@ -9,66 +9,25 @@
 #include <stdio.h>
 #include <string.h>
 
-struct policy_args {
-    struct daemon_args daemon;
-};
-
 static const struct option_spec options[] = {
-    DAEMON_JSON_OPTION(struct policy_args),
-    DAEMON_PARSABLE_OPTION(struct policy_args),
-    DAEMON_CONNECT_OPTIONS(struct policy_args),
+    DAEMON_TABLE_OPTIONS,
     {0},
 };
 
-static int print_policy(const struct policy_args *args, const struct json_value *root,
+static int print_policy(const struct command_call *call, const struct json_value *root,
                         struct err *err)
 {
-    struct json_iter it = {.object = root};
-    struct view *v = view_create();
-    int rc;
+    const struct daemon_args *args = call->args;
 
-    view_columns(v, "KEY VALUE");
-    while (json_iter_next(&it)) {
-        double number;
-        bool flag;
-
-        view_row(v);
-        view_cell(v, it.key);
-        if (json_value_number(it.value, &number))
-            view_cellf(v, "%.15g", number);
-        else if (json_value_bool(it.value, &flag))
-            view_cell(v, flag ? "true" : "false");
-        else
-            view_cell(v, json_value_string(it.value));
-    }
-    rc = view_print(v, args->daemon.parsable, err);
-    view_destroy(v);
-    return rc;
-}
-
-static int show(const struct command_call *call, const struct client_answer *answer)
-{
-    const struct policy_args *args = call->args;
-    struct err err = {0};
-
-    if (args->daemon.json)
-        daemon_print_json(answer);
-    else if (print_policy(args, daemon_root(answer), &err) < 0)
-        return command_failed(call, &err);
-    return 0;
+    return view_print_members(root, args->parsable, err);
 }
 
 static int run_show(struct command_call *call)
 {
-    const struct policy_args *args = call->args;
-    struct client_answer answer;
-    int status = daemon_fetch(call, &args->daemon, "/v1/policy", &answer);
+    struct str path = {0};
 
-    if (status)
-        return status;
-    status = show(call, &answer);
-    client_answer_fini(&answer);
-    return status;
+    str_add(&path, "/v1/policy");
+    return daemon_show(call, &path, print_policy);
 }
 
 /* KEY=VALUE; which keys there are and what they may be the daemon knows. */
@@ -93,7 +52,6 @@ static int add_setting(struct json_out *out, const char *word)
 
 static int run_set(struct command_call *call)
 {
-    const struct policy_args *args = call->args;
     struct client_answer answer;
     struct str body = {0};
     struct json_out out;
@@ -107,10 +65,9 @@ static int run_set(struct command_call *call)
                 command_wrong_use(call, "'%.40s' is not KEY=VALUE", call->operands[i]);
     if (status == 0) {
         json_out_end(&out);
-        status = daemon_send(call, &args->daemon, HTTP_PATCH, "/v1/policy",
-                             str_text(&body), &answer);
+        status = daemon_send(call, HTTP_PATCH, "/v1/policy", str_text(&body), &answer);
         if (status == 0) {
-            status = show(call, &answer);
+            status = daemon_show_answer(call, &answer, print_policy);
             client_answer_fini(&answer);
         }
     }
@@ -122,7 +79,7 @@ static const struct command policy_show = {
     .name = "show",
     .summary = "show the settings in force",
     .options = options,
-    .args_size = sizeof(struct policy_args),
+    .args_size = sizeof(struct daemon_args),
     .run = run_show,
 };
 
@@ -135,7 +92,7 @@ static const struct command policy_set = {
     .operand_min = 1,
     .operand_max = -1,
     .options = options,
-    .args_size = sizeof(struct policy_args),
+    .args_size = sizeof(struct daemon_args),
     .run = run_set,
 };
 

@@ -19,88 +19,51 @@ struct queue_args {
 };
 
 static const struct option_spec options[] = {
-    {.name = "state",
-     .letter = 's',
-     .type = OPTION_STRING,
-     .argument = "STATE,...",
-     .offset = offsetof(struct queue_args, state),
-     .help =
-         "waiting, held, running, done, failed, cancelled; without it the first three"},
-    {.name = "all",
-     .letter = 'a',
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct queue_args, all),
-     .help = "jobs that have ended, too"},
-    {.name = "user",
-     .letter = 'u',
-     .type = OPTION_STRING,
-     .argument = "USER",
-     .offset = offsetof(struct queue_args, user),
-     .help = "jobs of this user"},
-    {.name = "me",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct queue_args, me),
-     .help = "jobs of mine"},
-    {.name = "name",
-     .letter = 'n',
-     .type = OPTION_STRING,
-     .argument = "NAME",
-     .offset = offsetof(struct queue_args, name),
-     .help = "jobs of this name"},
-    {.name = "type",
-     .letter = 't',
-     .type = OPTION_STRING,
-     .argument = "TYPE",
-     .offset = offsetof(struct queue_args, type),
-     .help = "jobs that run on this GPU type"},
-    {.name = "node",
-     .letter = 'w',
-     .type = OPTION_STRING,
-     .argument = "NODE",
-     .offset = offsetof(struct queue_args, node),
-     .help = "jobs that run on this node"},
-    {.name = "limit",
-     .letter = 'l',
-     .type = OPTION_INT,
-     .argument = "COUNT",
-     .min = 1,
-     .max = 1000000,
-     .default_text = "1000",
-     .offset = offsetof(struct queue_args, limit),
-     .help = "most jobs to list"},
-    DAEMON_JSON_OPTION(struct queue_args),
-    DAEMON_PARSABLE_OPTION(struct queue_args),
-    DAEMON_CONNECT_OPTIONS(struct queue_args),
+    OPT(struct queue_args, state, STRING, "state", 's', "STATE,...",
+        "waiting, held, running, done, failed, cancelled; without it the first three"),
+    OPT(struct queue_args, all, FLAG, "all", 'a', NULL, "jobs that have ended, too"),
+    OPT(struct queue_args, user, STRING, "user", 'u', "USER", "jobs of this user"),
+    OPT(struct queue_args, me, FLAG, "me", 0, NULL, "jobs of mine"),
+    OPT(struct queue_args, name, STRING, "name", 'n', "NAME", "jobs of this name"),
+    OPT(struct queue_args, type, STRING, "type", 't', "TYPE",
+        "jobs that run on this GPU type"),
+    OPT(struct queue_args, node, STRING, "node", 'w', "NODE",
+        "jobs that run on this node"),
+    OPT(struct queue_args, limit, INT, "limit", 'l', "COUNT", "most jobs to list",
+        .min = 1, .max = 1000000, .default_text = "1000"),
+    DAEMON_TABLE_OPTIONS,
     {0},
 };
 
-/* Where it runs, or in brackets why it does not: as in squeue. */
-static void add_place(struct view *v, const struct json_value *job)
+static void add_state(struct view *v, const struct json_value *job, const void *ctx)
 {
-    const struct json_value *devices = json_value_get(job, "devices");
-    const char *reason = view_text(job, "reason");
-    struct str text = {0};
+    const char *state = view_text(job, "state");
 
-    for (size_t i = 0; i < json_value_count(devices); i++) {
-        const struct json_value *d = json_value_item(devices, i);
-        const char *name = view_text(d, "name"), *type = view_text(d, "type");
-
-        str_addf(&text, "%s%s", i ? "," : "", name ? name : "?");
-        if (i + 1 == json_value_count(devices) && type)
-            str_addf(&text, " %s", type);
-    }
-    if (text.length == 0 && reason)
-        str_addf(&text, "(%s)", reason);
-    view_cell(v, str_text(&text));
-    str_fini(&text);
+    (void)ctx;
+    view_cell(v, state);
+    if (state && !strcmp(state, "failed"))
+        view_mark(v, TABLE_BAD);
+    else if (state && strcmp(state, "running") != 0)
+        view_mark(v, TABLE_DIM);
 }
 
-static void add_rate(struct view *v, const struct json_value *job)
+static void add_time(struct view *v, const struct json_value *job, const void *now_s)
+{
+    double ended_s = view_number(job, "ended_s");
+    char a[VIEW_SIZE];
+
+    if (!isfinite(ended_s))
+        ended_s = *(const double *)now_s;
+    view_cell(v, view_elapsed(a, ended_s - view_number(job, "started_s")));
+}
+
+static void add_rate(struct view *v, const struct json_value *job, const void *ctx)
 {
     double rate = view_number(job, "rate"), needed = view_number(job, "required_rate");
     double ratio = view_number(job, "rate_ratio");
     char a[VIEW_SIZE], b[VIEW_SIZE];
 
+    (void)ctx;
     if (!isfinite(rate) && !(needed > 0)) {
         view_cell(v, NULL);
         return;
@@ -110,41 +73,50 @@ static void add_rate(struct view *v, const struct json_value *job)
         view_mark(v, ratio < 1 ? TABLE_BAD : TABLE_GOOD);
 }
 
-static void add_job(struct view *v, const struct json_value *job, double now_s)
+/* Where it runs, or in brackets why it does not: as in squeue. */
+static void add_place(struct view *v, const struct json_value *job, const void *ctx)
 {
-    const char *state = view_text(job, "state");
-    double started_s = view_number(job, "started_s");
-    double ended_s = view_number(job, "ended_s");
-    char a[VIEW_SIZE];
+    const struct json_value *devices = json_value_get(job, "devices");
+    const char *reason = view_text(job, "reason");
+    struct str text = {0};
 
-    view_row(v);
-    view_cellf(v, "%.0f", view_number(job, "id"));
-    view_cell(v, view_text(job, "name"));
-    view_cell(v, view_text(job, "user"));
-    view_cell(v, state);
-    if (state && !strcmp(state, "failed"))
-        view_mark(v, TABLE_BAD);
-    else if (state && strcmp(state, "running") != 0)
-        view_mark(v, TABLE_DIM);
-    view_cell(v, view_elapsed(a, (isfinite(ended_s) ? ended_s : now_s) - started_s));
-    view_cellf(v, "%.0f", view_number(job, "gpus"));
-    add_rate(v, job);
-    view_cell(v, view_joules(a, view_number(job, "joules")));
-    add_place(v, job);
+    (void)ctx;
+    for (size_t i = 0; i < json_value_count(devices); i++) {
+        const struct json_value *d = json_value_item(devices, i);
+
+        str_addf(&text, "%s%s", i ? "," : "", view_text_or(d, "name", "?"));
+        if (i + 1 == json_value_count(devices) && view_text(d, "type"))
+            str_addf(&text, " %s", view_text(d, "type"));
+    }
+    if (text.length == 0 && reason)
+        str_addf(&text, "(%s)", reason);
+    view_cell(v, str_text(&text));
+    str_fini(&text);
 }
 
-/* Whom the daemon takes us for; the caller frees. */
-static int find_me(const struct command_call *call, const struct queue_args *args,
-                   char *name, size_t size)
+/* The row is a job; ctx is the time now. */
+static const struct view_column columns[] = {
+    {">JOBID", .key = "id", .as = VIEW_COUNT},
+    {"NAME", .key = "name"},
+    {"USER", .key = "user"},
+    {"STATE", .add = add_state},
+    {">TIME", .add = add_time},
+    {">GPUS", .key = "gpus", .as = VIEW_COUNT},
+    {">RATE/NEED", .add = add_rate},
+    {">ENERGY", .key = "joules", .as = VIEW_JOULES},
+    {"WHERE(REASON)", .add = add_place},
+    {0},
+};
+
+/* Whom the daemon takes us for. */
+static int find_me(const struct command_call *call, char *name, size_t size)
 {
     struct client_answer answer;
-    const char *user;
-    int status = daemon_fetch(call, &args->daemon, "/v1/whoami", &answer);
+    int status = daemon_send(call, HTTP_GET, "/v1/whoami", NULL, &answer);
 
     if (status)
         return status;
-    user = view_text(daemon_root(&answer), "user");
-    str_copy(name, size, user ? user : "");
+    str_copy(name, size, view_text_or(daemon_root(&answer), "user", ""));
     client_answer_fini(&answer);
     return 0;
 }
@@ -152,9 +124,6 @@ static int find_me(const struct command_call *call, const struct queue_args *arg
 static void make_path(struct str *path, const struct queue_args *args, const char *user,
                       int count, const char *after)
 {
-    char limit[16];
-
-    snprintf(limit, sizeof(limit), "%d", count < PAGE ? count : PAGE);
     str_clear(path);
     str_add(path, "/v1/jobs");
     daemon_add_query(path, "state",
@@ -166,21 +135,8 @@ static void make_path(struct str *path, const struct queue_args *args, const cha
     daemon_add_query(path, "type", args->type);
     daemon_add_query(path, "node", args->node);
     daemon_add_query(path, "order", args->all || args->state ? "newest" : "queue");
-    daemon_add_query(path, "limit", limit);
+    daemon_add_count(path, "limit", count < PAGE ? count : PAGE);
     daemon_add_query(path, "after", after);
-}
-
-static int ask_now(const struct command_call *call, const struct queue_args *args,
-                   double *now_s)
-{
-    struct client_answer answer;
-    int status = daemon_fetch(call, &args->daemon, "/v1/version", &answer);
-
-    if (status)
-        return status;
-    *now_s = view_number(daemon_root(&answer), "now_s");
-    client_answer_fini(&answer);
-    return 0;
 }
 
 /* Page after page into the view, or as JSON as they come; the exit status. */
@@ -190,7 +146,8 @@ static int list(const struct command_call *call, const struct queue_args *args,
     struct str path = {0}, after = {0};
     double now_s = NAN;
     int left = args->limit;
-    int status = args->daemon.json ? 0 : ask_now(call, args, &now_s);
+    int status =
+        args->daemon.json ? 0 : daemon_fetch_number(call, "/v1/version", "now_s", &now_s);
 
     if (status)
         return status;
@@ -200,12 +157,11 @@ static int list(const struct command_call *call, const struct queue_args *args,
         const char *next;
 
         make_path(&path, args, user, left, after.length ? str_text(&after) : NULL);
-        status = daemon_fetch(call, &args->daemon, str_text(&path), &answer);
+        status = daemon_send(call, HTTP_GET, str_text(&path), NULL, &answer);
         if (status)
             break;
         jobs = json_value_get(daemon_root(&answer), "jobs");
-        for (size_t i = 0; i < json_value_count(jobs); i++)
-            add_job(v, json_value_item(jobs, i), now_s);
+        view_rows(v, jobs, &now_s);
         left -= (int)json_value_count(jobs);
         next = json_value_count(jobs) ? view_text(daemon_root(&answer), "next") : NULL;
         str_clear(&after);
@@ -233,14 +189,12 @@ static int run(struct command_call *call)
     if (args->all && args->state)
         return command_wrong_use(call, "--all and --state exclude each other");
     if (args->me) {
-        status = find_me(call, args, me, sizeof(me));
+        status = find_me(call, me, sizeof(me));
         if (status)
             return status;
         user = me;
     }
-    v = view_create();
-    view_columns(v,
-                 ">JOBID NAME USER STATE >TIME >GPUS >RATE/NEED >ENERGY WHERE(REASON)");
+    v = view_create(columns);
     status = list(call, args, user, v);
     if (status == 0 && !args->daemon.json &&
         view_print(v, args->daemon.parsable, &err) < 0)

@@ -15,26 +15,20 @@ struct quota_args {
 
 /* Below any limit: not given. */
 #define NOT_GIVEN "-2"
-#define LIMIT(n, member, text)                                                           \
-    {                                                                                    \
-        .name = (n), .type = OPTION_INT, .argument = "N", .min = -2, .max = 1000000,     \
-        .default_text = NOT_GIVEN, .offset = offsetof(struct quota_args, member),        \
-        .help = text "; -1 is no limit"                                                  \
-    }
+#define LIMIT(member, text)                                                              \
+    OPT(struct quota_args, member, INT, #member, 0, "N", text "; -1 is no limit",        \
+        .min = -2, .max = 1000000, .default_text = NOT_GIVEN)
 
 static const struct option_spec set_options[] = {
-    LIMIT("jobs", jobs, "jobs that wait or run"),
-    LIMIT("running", running, "jobs that run"),
-    LIMIT("gpus", gpus, "GPUs in use"),
-    DAEMON_JSON_OPTION(struct quota_args),
-    DAEMON_CONNECT_OPTIONS(struct quota_args),
+    LIMIT(jobs, "jobs that wait or run"),
+    LIMIT(running, "jobs that run"),
+    LIMIT(gpus, "GPUs in use"),
+    DAEMON_OPTIONS,
     {0},
 };
 
 static const struct option_spec list_options[] = {
-    DAEMON_JSON_OPTION(struct quota_args),
-    DAEMON_PARSABLE_OPTION(struct quota_args),
-    DAEMON_CONNECT_OPTIONS(struct quota_args),
+    DAEMON_TABLE_OPTIONS,
     {0},
 };
 
@@ -46,6 +40,14 @@ static void add_limit(struct json_out *out, const char *key, int limit)
         json_out_key(out, key);
         json_out_null(out);
     }
+}
+
+static int print_set(const struct command_call *call, const struct json_value *root,
+                     struct err *err)
+{
+    (void)root, (void)err;
+    printf("the quota of %s is set\n", call->operands[0]);
+    return 0;
 }
 
 static int run_set(struct command_call *call)
@@ -66,69 +68,58 @@ static int run_set(struct command_call *call)
     json_out_end(&out);
     str_add(&path, "/v1/quotas");
     daemon_add_segment(&path, call->operands[0]);
-    status = daemon_send(call, &args->daemon, HTTP_PUT, str_text(&path), str_text(&body),
-                         &answer);
+    status = daemon_send(call, HTTP_PUT, str_text(&path), str_text(&body), &answer);
     str_fini(&path);
     str_fini(&body);
     if (status)
         return status;
-    if (args->daemon.json)
-        daemon_print_json(&answer);
-    else
-        printf("the quota of %s is set\n", call->operands[0]);
+    daemon_show_answer(call, &answer, print_set);
     client_answer_fini(&answer);
     return 0;
 }
 
-static void add_use(struct view *v, const struct json_value *q, const char *used,
+static void add_use(struct view *v, const struct json_value *quota, const char *used,
                     const char *limit)
 {
-    double most = view_number(q, limit), now = view_number(q, used);
+    double most = view_number(quota, limit);
     char a[VIEW_SIZE];
 
+    view_rate(a, view_number(quota, used));
     if (isfinite(most))
-        view_cellf(v, "%s/%.0f", view_rate(a, now), most);
+        view_cellf(v, "%s/%.0f", a, most);
     else
-        view_cellf(v, "%s/-", view_rate(a, now));
+        view_cellf(v, "%s/-", a);
 }
 
-static int print_quotas(const struct quota_args *args, const struct json_value *root,
-                        struct err *err)
+static void add_jobs(struct view *v, const struct json_value *quota, const void *ctx)
 {
-    const struct json_value *quotas = json_value_get(root, "quotas");
-    struct view *v = view_create();
-    int rc;
-
-    view_columns(v, "USER >JOBS/MAX >RUNNING/MAX >GPUS/MAX");
-    for (size_t i = 0; i < json_value_count(quotas); i++) {
-        const struct json_value *q = json_value_item(quotas, i);
-
-        view_row(v);
-        view_cell(v, view_text(q, "user"));
-        add_use(v, q, "jobs", "max_jobs");
-        add_use(v, q, "running", "max_running");
-        add_use(v, q, "gpus", "max_gpus");
-    }
-    rc = view_print(v, args->daemon.parsable, err);
-    view_destroy(v);
-    return rc;
+    (void)ctx;
+    add_use(v, quota, "jobs", "max_jobs");
 }
+
+static void add_running(struct view *v, const struct json_value *quota, const void *ctx)
+{
+    (void)ctx;
+    add_use(v, quota, "running", "max_running");
+}
+
+static void add_gpus(struct view *v, const struct json_value *quota, const void *ctx)
+{
+    (void)ctx;
+    add_use(v, quota, "gpus", "max_gpus");
+}
+
+static const struct view_column columns[] = {
+    {"USER", .key = "user"},
+    {">JOBS/MAX", .add = add_jobs},
+    {">RUNNING/MAX", .add = add_running},
+    {">GPUS/MAX", .add = add_gpus},
+    {0},
+};
 
 static int run_list(struct command_call *call)
 {
-    const struct quota_args *args = call->args;
-    struct client_answer answer;
-    struct err err = {0};
-    int status = daemon_fetch(call, &args->daemon, "/v1/quotas", &answer);
-
-    if (status)
-        return status;
-    if (args->daemon.json)
-        daemon_print_json(&answer);
-    else if (print_quotas(args, daemon_root(&answer), &err) < 0)
-        status = command_failed(call, &err);
-    client_answer_fini(&answer);
-    return status;
+    return daemon_show_table(call, "/v1/quotas", "quotas", columns);
 }
 
 static const struct command quota_list = {

@@ -71,40 +71,48 @@ static int add_changes(struct json_out *out, const struct job_args *args, struct
     return 0;
 }
 
-static void add_quote_row(struct view *v, const char *label,
-                          const struct json_value *quote)
+static void add_case(struct view *v, const struct json_value *quote, const void *label)
 {
-    const struct json_value *rate = json_value_get(quote, "rate");
-    const struct json_value *neighbour = json_value_get(quote, "neighbour");
-    char a[VIEW_SIZE];
-
-    view_row(v);
+    (void)quote;
     view_cell(v, label);
-    view_cell(v, view_text(quote, "verdict"));
-    view_cell(v, view_rate(a, view_number(quote, "promised_rate")));
-    view_cell(v, view_rate(a, view_number(rate, "value")));
-    view_cell(v, view_text(quote, "type"));
-    view_cellf(v, "%s", isfinite(view_number(neighbour, "job")) ? "yes" : "no");
-    view_cell(v, view_joules(a, view_number(json_value_get(quote, "joules"), "value")));
-    view_cell(v, view_text(quote, "reason"));
 }
+
+static void add_shared(struct view *v, const struct json_value *quote, const void *label)
+{
+    const struct json_value *neighbour = json_value_get(quote, "neighbour");
+
+    (void)label;
+    view_cell(v, isfinite(view_number(neighbour, "job")) ? "yes" : "no");
+}
+
+/* The row is a quote; ctx says what for. */
+static const struct view_column columns[] = {
+    {"CASE", .add = add_case},
+    {"VERDICT", .key = "verdict"},
+    {">PROMISED", .key = "promised_rate", .as = VIEW_RATE},
+    {">EXPECTED", .key = "rate.value", .as = VIEW_RATE},
+    {"TYPE", .key = "type"},
+    {"SHARED", .add = add_shared},
+    {">ENERGY", .key = "joules.value", .as = VIEW_JOULES},
+    {"REASON", .key = "reason"},
+    {0},
+};
 
 static int print_table(const struct job_args *args, const struct json_value *root,
                        struct err *err)
 {
     const struct json_value *more = json_value_get(root, "what_if");
-    struct view *v = view_create();
+    struct view *v = view_create(columns);
     const char *list = args->what_if;
     char word[80];
     int rc;
 
-    view_columns(v, "CASE VERDICT >PROMISED >EXPECTED TYPE SHARED >ENERGY REASON");
-    add_quote_row(v, "as asked", json_value_get(root, "quote"));
+    view_row(v, json_value_get(root, "quote"), "as asked");
     for (size_t i = 0; i < json_value_count(more) && list && *list; i++) {
         size_t length = strcspn(list, ",");
 
         snprintf(word, sizeof(word), "%.*s", (int)length, list);
-        add_quote_row(v, word, json_value_get(json_value_item(more, i), "quote"));
+        view_row(v, json_value_get(json_value_item(more, i), "quote"), word);
         list += length;
         list += *list == ',';
     }
@@ -113,72 +121,45 @@ static int print_table(const struct job_args *args, const struct json_value *roo
     return rc;
 }
 
-static int print_answer(const struct job_args *args, const struct client_answer *answer,
-                        struct err *err)
+static int quoted(const struct command_call *call, const struct job_args *args,
+                  const struct client_answer *answer, const struct err *problem)
 {
     const struct json_value *root = daemon_root(answer);
     const struct json_value *quote = json_value_get(root, "quote");
+    const char *verdict = view_text_or(quote, "verdict", "-");
+    struct err err = {0};
 
+    if (problem->code != ERR_NONE)
+        return command_failed(call, problem);
     if (args->daemon.json) {
         daemon_print_json(answer);
-        return 0;
+    } else if (args->daemon.parsable || args->what_if) {
+        if (print_table(args, root, &err) < 0)
+            return command_failed(call, &err);
+    } else {
+        printf("%s\n", verdict);
+        quote_view_print(quote, job_unit(&args->job), NAN, true, stdout);
     }
-    if (args->daemon.parsable || args->what_if)
-        return print_table(args, root, err);
-    printf("%s\n", view_text(quote, "verdict") ? view_text(quote, "verdict") : "-");
-    quote_view_print(quote, args->job.kind == 1 ? "requests/s" : "steps/s", NAN, true,
-                     stdout);
-    return 0;
+    return !strcmp(verdict, "counter") || !strcmp(verdict, "refused");
 }
 
-static int ask(const struct command_call *call, const struct job_args *args,
-               const char *body)
+static int make_body(const struct job_command *command, struct json_out *out,
+                     struct err *err)
 {
-    const struct client_request request = {
-        .method = HTTP_POST, .path = "/v1/quotes", .body = body, .retries = 1};
-    struct client_answer answer = {0};
-    struct client *client = NULL;
-    struct err err = {0};
-    const char *verdict;
-    int status;
-
-    if (daemon_open(&client, &args->daemon, &err) < 0)
-        return command_failed(call, &err);
-    if (daemon_ask(client, &request, &answer, &err) < 0 ||
-        print_answer(args, &answer, &err) < 0) {
-        status = command_failed(call, &err);
-    } else {
-        verdict = view_text(json_value_get(daemon_root(&answer), "quote"), "verdict");
-        status = verdict && (!strcmp(verdict, "counter") || !strcmp(verdict, "refused"));
-    }
-    client_answer_fini(&answer);
-    client_destroy(client);
-    return status;
+    json_out_begin_object(out);
+    json_out_key(out, "job");
+    if (job_options_json(command, out, err) < 0 ||
+        (command->args.what_if && add_changes(out, &command->args, err) < 0))
+        return -1;
+    json_out_end(out);
+    return 0;
 }
 
 static int run(struct command_call *call)
 {
-    struct job_command command;
-    struct json_out out;
-    struct str body = {0};
-    struct err err = {0};
-    int status;
+    const struct client_request request = {.path = "/v1/quotes", .retries = 1};
 
-    if (job_command_read(&command, call, false, &err) < 0)
-        return command_failed(call, &err);
-    json_out_init(&out, &body, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "job");
-    if (job_options_json(&command.args.job, &command, &out, &err) < 0 ||
-        (command.args.what_if && add_changes(&out, &command.args, &err) < 0)) {
-        status = command_failed(call, &err);
-    } else {
-        json_out_end(&out);
-        status = ask(call, &command.args, str_text(&body));
-    }
-    str_fini(&body);
-    job_command_fini(&command);
-    return status;
+    return job_command_run(call, false, &request, make_body, quoted);
 }
 
 const struct command cmd_quote = {

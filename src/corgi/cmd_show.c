@@ -6,7 +6,9 @@
 #include "corgi/view.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct show_args {
@@ -15,21 +17,26 @@ struct show_args {
 };
 
 static const struct option_spec options[] = {
-    {.name = "history",
-     .letter = 'H',
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct show_args, history),
-     .help = "what became of it, step by step"},
-    DAEMON_JSON_OPTION(struct show_args),
-    DAEMON_PARSABLE_OPTION(struct show_args),
-    DAEMON_CONNECT_OPTIONS(struct show_args),
+    OPT(struct show_args, history, FLAG, "history", 'H', NULL,
+        "what became of it, step by step"),
+    DAEMON_TABLE_OPTIONS,
     {0},
 };
 
-static void line(const char *label, const char *text)
+/* A line of the page; nothing when there is nothing to say. */
+static void line(const char *label, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void line(const char *label, const char *format, ...)
 {
-    if (text && *text && strcmp(text, "-") != 0)
+    char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&text, format, args) > 0 && strcmp(text, "-") != 0)
         printf("  %-12s %s\n", label, text);
+    va_end(args);
+    free(text);
 }
 
 static void print_need(const struct json_value *job, const char *unit)
@@ -51,78 +58,59 @@ static void print_need(const struct json_value *job, const char *unit)
         str_addf(&text, ", p99 within %g s", view_number(need, "latency_s"));
     if (view_number(need, "confidence") > 0)
         str_addf(&text, " at %.0f %% confidence", 100 * view_number(need, "confidence"));
-    line("need", str_text(&text));
+    line("need", "%s", str_text(&text));
     str_fini(&text);
 }
 
 static void print_rates(const struct json_value *job, const char *unit)
 {
-    char a[VIEW_SIZE], b[VIEW_SIZE], text[120];
+    char a[VIEW_SIZE], b[VIEW_SIZE];
     double rate = view_number(job, "rate"), promised = view_number(job, "promised_rate");
     double done = view_number(job, "steps_done"), total = view_number(job, "total_steps");
 
-    if (isfinite(rate)) {
-        snprintf(text, sizeof(text), "%s %s measured", view_rate(a, rate), unit);
-        line("rate", text);
-    }
-    if (isfinite(promised)) {
-        snprintf(text, sizeof(text), "%s %s", view_rate(a, promised), unit);
-        line("promised", text);
-    }
-    if (done > 0 || total > 0) {
-        snprintf(text, sizeof(text), "%s of %s steps", view_rate(a, done),
-                 total > 0 ? view_rate(b, total) : "?");
-        line("progress", text);
-    }
+    if (isfinite(rate))
+        line("rate", "%s %s measured", view_rate(a, rate), unit);
+    if (isfinite(promised))
+        line("promised", "%s %s", view_rate(a, promised), unit);
+    if (done > 0 || total > 0)
+        line("progress", "%s of %s steps", view_rate(a, done),
+             total > 0 ? view_rate(b, total) : "?");
 }
 
 /* Of a service: who answers, how many ask, how soon they are answered. */
 static void print_service(const struct json_value *job)
 {
-    double most = view_number(job, "max_replicas"),
-           demand = view_number(job, "demand_rate");
+    double most = view_number(job, "max_replicas");
+    double demand = view_number(job, "demand_rate");
     double latency = view_number(job, "latency_s"), of = view_number(job, "replica_of");
-    char a[VIEW_SIZE], text[120];
+    char a[VIEW_SIZE];
 
-    if (isfinite(of)) {
-        snprintf(text, sizeof(text), "a replica of job %.0f", of);
-        line("service", text);
-    }
-    if (most > 1) {
-        snprintf(text, sizeof(text), "%.0f, %.0f at most", view_number(job, "replicas"),
-                 most);
-        line("replicas", text);
-    }
-    if (isfinite(demand)) {
-        snprintf(text, sizeof(text), "%s requests/s", view_rate(a, demand));
-        line("asked for", text);
-    }
-    if (isfinite(latency)) {
-        snprintf(text, sizeof(text), "p99 %.3g s measured", latency);
-        line("latency", text);
-    }
+    if (isfinite(of))
+        line("service", "a replica of job %.0f", of);
+    if (most > 1)
+        line("replicas", "%.0f, %.0f at most", view_number(job, "replicas"), most);
+    if (isfinite(demand))
+        line("asked for", "%s requests/s", view_rate(a, demand));
+    if (isfinite(latency))
+        line("latency", "p99 %.3g s measured", latency);
 }
 
 static void print_places(const struct json_value *job)
 {
     const struct json_value *devices = json_value_get(job, "devices");
     const struct json_value *neighbours = json_value_get(job, "neighbours");
-    char text[200];
 
     for (size_t i = 0; i < json_value_count(devices); i++) {
         const struct json_value *d = json_value_item(devices, i);
 
-        snprintf(text, sizeof(text), "%s (%s)",
-                 view_text(d, "name") ? view_text(d, "name") : "?",
-                 view_text(d, "type") ? view_text(d, "type") : "?");
-        line(i ? "" : "on", text);
+        line(i ? "" : "on", "%s (%s)", view_text_or(d, "name", "?"),
+             view_text_or(d, "type", "?"));
     }
     for (size_t i = 0; i < json_value_count(neighbours); i++) {
         const struct json_value *n = json_value_item(neighbours, i);
 
-        snprintf(text, sizeof(text), "job %.0f %s", view_number(n, "job"),
-                 view_text(n, "name") ? view_text(n, "name") : "");
-        line(i ? "" : "beside", text);
+        line(i ? "" : "beside", "job %.0f %s", view_number(n, "job"),
+             view_text_or(n, "name", ""));
     }
 }
 
@@ -135,22 +123,23 @@ static void print_times(const struct json_value *job)
     char a[VIEW_SIZE];
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        line(labels[i], view_time(a, view_number(job, keys[i])));
+        line(labels[i], "%s", view_time(a, view_number(job, keys[i])));
 }
 
 static void print_energy(const struct json_value *job)
 {
-    char a[VIEW_SIZE], b[VIEW_SIZE], c[VIEW_SIZE], text[140];
+    char a[VIEW_SIZE], b[VIEW_SIZE], c[VIEW_SIZE];
+    double joules = view_number(job, "joules");
     double low = view_number(job, "joules_low"), high = view_number(job, "joules_high");
 
-    if (!isfinite(view_number(job, "joules")))
+    if (!isfinite(joules))
         return;
-    snprintf(text, sizeof(text), "%s", view_joules(a, view_number(job, "joules")));
     if (isfinite(low) && isfinite(high) && high > low)
-        snprintf(text, sizeof(text), "%s (%s to %s)", a, view_joules(b, low),
-                 view_joules(c, high));
-    line("energy", text);
-    line("power", view_watts(a, view_number(job, "watts")));
+        line("energy", "%s (%s to %s)", view_joules(a, joules), view_joules(b, low),
+             view_joules(c, high));
+    else
+        line("energy", "%s", view_joules(a, joules));
+    line("power", "%s", view_watts(a, view_number(job, "watts")));
 }
 
 static void print_command(const struct json_value *job)
@@ -161,34 +150,32 @@ static void print_command(const struct json_value *job)
     for (size_t i = 0; i < json_value_count(words); i++)
         str_addf(&text, "%s%s", i ? " " : "",
                  json_value_string(json_value_item(words, i)));
-    line("command", str_text(&text));
-    line("directory", view_text(job, "directory"));
-    line("output", view_text(job, "output"));
+    line("command", "%s", str_text(&text));
+    line("directory", "%s", view_text_or(job, "directory", ""));
+    line("output", "%s", view_text_or(job, "output", ""));
     str_fini(&text);
 }
 
 static void print_job(const struct json_value *job)
 {
-    const char *kind = view_text(job, "kind"), *name = view_text(job, "name");
-    const char *unit = kind && !strcmp(kind, "inference") ? "requests/s" : "steps/s";
+    const char *kind = view_text_or(job, "kind", "");
+    const char *unit = !strcmp(kind, "inference") ? "requests/s" : "steps/s";
     const struct json_value *quote = json_value_get(job, "quote");
-    char text[80];
 
-    printf("job %.0f %s\n", view_number(job, "id"), name ? name : "");
-    line("state", view_text(job, "state"));
-    line("reason", view_text(job, "reason"));
-    line("user", view_text(job, "user"));
-    line("kind", kind);
+    printf("job %.0f %s\n", view_number(job, "id"), view_text_or(job, "name", ""));
+    line("state", "%s", view_text_or(job, "state", ""));
+    line("reason", "%s", view_text_or(job, "reason", ""));
+    line("user", "%s", view_text_or(job, "user", ""));
+    line("kind", "%s", kind);
     print_need(job, unit);
     print_rates(job, unit);
     print_service(job);
     print_places(job);
     print_energy(job);
     print_times(job);
-    snprintf(text, sizeof(text), "%.0f GPUs, priority %.0f, %.0f moves, %.0f restarts",
-             view_number(job, "gpus"), view_number(job, "priority"),
-             view_number(job, "moves"), view_number(job, "restarts"));
-    line("runs", text);
+    line("runs", "%.0f GPUs, priority %.0f, %.0f moves, %.0f restarts",
+         view_number(job, "gpus"), view_number(job, "priority"),
+         view_number(job, "moves"), view_number(job, "restarts"));
     print_command(job);
     if (json_value_kind(quote) == JSON_KIND_OBJECT) {
         printf("the promise\n");
@@ -196,86 +183,41 @@ static void print_job(const struct json_value *job)
     }
 }
 
-static int print_history(const struct show_args *args, const struct json_value *root,
-                         struct err *err)
+static int print_whole(const struct command_call *call, const struct json_value *root,
+                       struct err *err)
 {
-    const struct json_value *events = json_value_get(root, "events");
-    struct view *v = view_create();
-    char a[VIEW_SIZE];
-    int rc;
+    const struct daemon_args *args = call->args;
 
-    view_columns(v, "TIME WHAT FROM TO BY TEXT");
-    for (size_t i = 0; i < json_value_count(events); i++) {
-        const struct json_value *e = json_value_item(events, i);
-
-        view_row(v);
-        view_cell(v, view_time(a, view_number(e, "at_s")));
-        view_cell(v, view_text(e, "kind"));
-        view_cell(v, view_text(e, "from"));
-        view_cell(v, view_text(e, "to"));
-        view_cell(v, view_text(e, "by"));
-        view_cell(v, view_text(e, "text"));
-    }
-    rc = view_print(v, args->daemon.parsable, err);
-    view_destroy(v);
-    return rc;
+    if (args->parsable)
+        return view_print_members(root, true, err);
+    print_job(root);
+    return 0;
 }
 
-/* The members that are plain values, as KEY|VALUE. */
-static int print_members(const struct json_value *job, struct err *err)
-{
-    struct json_iter it = {.object = job};
-    struct view *v = view_create();
-    int rc;
-
-    view_columns(v, "KEY VALUE");
-    while (json_iter_next(&it)) {
-        double number;
-        bool flag;
-
-        if (json_value_kind(it.value) == JSON_KIND_OBJECT ||
-            json_value_kind(it.value) == JSON_KIND_ARRAY)
-            continue;
-        view_row(v);
-        view_cell(v, it.key);
-        if (json_value_number(it.value, &number))
-            view_cellf(v, "%.15g", number);
-        else if (json_value_bool(it.value, &flag))
-            view_cell(v, flag ? "true" : "false");
-        else
-            view_cell(v, json_value_string(it.value));
-    }
-    rc = view_print(v, true, err);
-    view_destroy(v);
-    return rc;
-}
+static const struct view_column columns[] = {
+    {"TIME", .key = "at_s", .as = VIEW_TIME},
+    {"WHAT", .key = "kind"},
+    {"FROM", .key = "from"},
+    {"TO", .key = "to"},
+    {"BY", .key = "by"},
+    {"TEXT", .key = "text"},
+    {0},
+};
 
 static int run(struct command_call *call)
 {
     const struct show_args *args = call->args;
-    struct client_answer answer;
     struct str path = {0};
-    struct err err = {0};
-    int status, rc = 0;
+    int status;
 
     str_add(&path, "/v1/jobs");
     daemon_add_segment(&path, call->operands[0]);
-    if (args->history)
-        str_add(&path, "/history?limit=1000");
-    status = daemon_fetch(call, &args->daemon, str_text(&path), &answer);
+    if (!args->history)
+        return daemon_show(call, &path, print_whole);
+    str_add(&path, "/history?limit=1000");
+    status = daemon_show_table(call, str_text(&path), "events", columns);
     str_fini(&path);
-    if (status)
-        return status;
-    if (args->daemon.json)
-        daemon_print_json(&answer);
-    else if (args->history)
-        rc = print_history(args, daemon_root(&answer), &err);
-    else if (args->daemon.parsable)
-        rc = print_members(daemon_root(&answer), &err);
-    else
-        print_job(daemon_root(&answer));
-    client_answer_fini(&answer);
-    return rc < 0 ? command_failed(call, &err) : 0;
+    return status;
 }
 
 const struct command cmd_show = {

@@ -16,16 +16,9 @@ struct check_args {
 };
 
 static const struct option_spec check_options[] = {
-    {.name = "quick",
-     .letter = 'q',
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct check_args, quick),
-     .help = "do not compare every index with its table"},
-    {.name = "json",
-     .letter = 'j',
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct check_args, json),
-     .help = "print JSON"},
+    OPT(struct check_args, quick, FLAG, "quick", 'q', NULL,
+        "do not compare every index with its table"),
+    OPT(struct check_args, json, FLAG, "json", 'j', NULL, "print JSON"),
     {0},
 };
 
@@ -106,11 +99,8 @@ struct backup_args {
 };
 
 static const struct option_spec backup_options[] = {
-    {.name = "force",
-     .letter = 'f',
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct backup_args, force),
-     .help = "replace FILE when it is there"},
+    OPT(struct backup_args, force, FLAG, "force", 'f', NULL,
+        "replace FILE when it is there"),
     {0},
 };
 
@@ -151,31 +141,16 @@ struct export_args {
 };
 
 static const struct option_spec export_options[] = {
-    {.name = "table",
-     .letter = 't',
-     .type = OPTION_STRING,
-     .argument = "NAME",
-     .default_text = "jobs",
-     .offset = offsetof(struct export_args, table),
-     .help = "which table: jobs, transitions, decisions, quotes, events, energy, ..."},
-    {.name = "format",
-     .letter = 'f',
-     .type = OPTION_CHOICE,
-     .argument = "FORMAT",
-     .choices = formats,
-     .default_text = "jsonl",
-     .offset = offsetof(struct export_args, format),
-     .help = "an object a line, or a line of titles and rows"},
-    {.name = "out",
-     .letter = 'o',
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct export_args, out),
-     .help = "write there instead of to standard output"},
-    {.name = "secrets",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct export_args, secrets),
-     .help = "with the environments of jobs"},
+    OPT(struct export_args, table, STRING, "table", 't', "NAME",
+        "which table: jobs, transitions, decisions, quotes, events, energy, ...",
+        .default_text = "jobs"),
+    OPT(struct export_args, format, CHOICE, "format", 'f', "FORMAT",
+        "an object a line, or a line of titles and rows", .choices = formats,
+        .default_text = "jsonl"),
+    OPT(struct export_args, out, STRING, "out", 'o', "FILE",
+        "write there instead of to standard output"),
+    OPT(struct export_args, secrets, FLAG, "secrets", 0, NULL,
+        "with the environments of jobs"),
     {0},
 };
 

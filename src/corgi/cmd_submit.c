@@ -1,7 +1,6 @@
 /* cmd_submit.c - corgi submit: a job for the daemon */
 #include "corgi/commands.h"
 
-#include "base/json_out.h"
 #include "corgi/follow.h"
 #include "corgi/job_options.h"
 #include "corgi/quote_view.h"
@@ -14,11 +13,6 @@
 /* The connection may break after the daemon has taken the job; with the same key it is
  * taken once however often it is sent. */
 #define RETRIES 5
-
-static const char *unit_of(const struct job_args *args)
-{
-    return args->job.kind == 1 ? "requests/s" : "steps/s";
-}
 
 static void print_taken(const struct job_args *args, const struct json_value *root)
 {
@@ -33,7 +27,7 @@ static void print_taken(const struct job_args *args, const struct json_value *ro
     if (state && strcmp(state, "waiting") != 0)
         printf(" (%s)", state);
     putchar('\n');
-    quote_view_print(json_value_get(root, "quote"), unit_of(args),
+    quote_view_print(json_value_get(root, "quote"), job_unit(&args->job),
                      view_number(job, "submitted_s"), true, stdout);
 }
 
@@ -47,72 +41,45 @@ static int refused(const struct command_call *call, const struct job_args *args,
     if (args->daemon.json && answer->json)
         daemon_print_json(answer);
     else if (quote)
-        quote_view_print(quote, unit_of(args), NAN, false, stderr);
+        quote_view_print(quote, job_unit(&args->job), NAN, false, stderr);
     return status;
 }
 
 static int wait_for_end(const struct command_call *call, const struct job_args *args,
                         const struct json_value *root)
 {
+    char id[24];
+    struct follow f = {.daemon = &args->daemon, .job = id, .types = "job"};
     struct err err = {0};
-    char id[24], state[32];
 
     snprintf(id, sizeof(id), "%.0f", view_number(json_value_get(root, "job"), "id"));
     fflush(stdout);
-    if (follow_job(&args->daemon, id, state, sizeof(state), &err) < 0)
+    if (follow_events(&f, &err) < 0)
         return command_failed(call, &err);
-    fprintf(stderr, "job %s is %s\n", id, state);
-    return strcmp(state, "done") == 0 ? 0 : 1;
+    fprintf(stderr, "job %s is %s\n", id, f.state);
+    return strcmp(f.state, "done") == 0 ? 0 : 1;
 }
 
-static int submit(const struct command_call *call, const struct job_args *args,
-                  const char *body)
+static int submitted(const struct command_call *call, const struct job_args *args,
+                     const struct client_answer *answer, const struct err *err)
 {
-    struct client_request request = {
-        .method = HTTP_POST, .path = "/v1/jobs", .body = body, .retries = RETRIES};
-    struct client_answer answer = {0};
-    struct client *client = NULL;
-    struct err err = {0};
-    char key[33];
-    int status = 0;
-
-    client_idempotency_key(key);
-    request.idempotency_key = key;
-    if (daemon_open(&client, &args->daemon, &err) < 0)
-        return command_failed(call, &err);
-    if (daemon_ask(client, &request, &answer, &err) < 0) {
-        status = refused(call, args, &answer, &err);
-    } else {
-        if (args->daemon.json)
-            daemon_print_json(&answer);
-        else
-            print_taken(args, daemon_root(&answer));
-        if (args->wait)
-            status = wait_for_end(call, args, daemon_root(&answer));
-    }
-    client_answer_fini(&answer);
-    client_destroy(client);
-    return status;
+    if (err->code != ERR_NONE)
+        return refused(call, args, answer, err);
+    if (args->daemon.json)
+        daemon_print_json(answer);
+    else
+        print_taken(args, daemon_root(answer));
+    return args->wait ? wait_for_end(call, args, daemon_root(answer)) : 0;
 }
 
 static int run(struct command_call *call)
 {
-    struct job_command command;
-    struct json_out out;
-    struct str body = {0};
-    struct err err = {0};
-    int status;
+    struct client_request request = {.path = "/v1/jobs", .retries = RETRIES};
+    char key[33];
 
-    if (job_command_read(&command, call, true, &err) < 0)
-        return command_failed(call, &err);
-    json_out_init(&out, &body, false);
-    if (job_options_json(&command.args.job, &command, &out, &err) < 0)
-        status = command_failed(call, &err);
-    else
-        status = submit(call, &command.args, str_text(&body));
-    str_fini(&body);
-    job_command_fini(&command);
-    return status;
+    client_idempotency_key(key);
+    request.idempotency_key = key;
+    return job_command_run(call, true, &request, job_options_json, submitted);
 }
 
 const struct command cmd_submit = {

@@ -18,39 +18,14 @@ struct watch_args {
 };
 
 static const struct option_spec options[] = {
-    {.name = "types",
-     .letter = 't',
-     .type = OPTION_STRING,
-     .argument = "TYPE,...",
-     .offset = offsetof(struct watch_args, types),
-     .help = "job, decision, guard, device, node, measurement, power, policy; all "
-             "without it"},
-    {.name = "since",
-     .type = OPTION_STRING,
-     .argument = "ID",
-     .offset = offsetof(struct watch_args, since),
-     .help = "first what came after the event of this number"},
-    {.name = "count",
-     .letter = 'c',
-     .type = OPTION_INT,
-     .argument = "COUNT",
-     .min = 1,
-     .max = 1000000000,
-     .offset = offsetof(struct watch_args, count),
-     .help = "end after so many"},
-    DAEMON_JSON_OPTION(struct watch_args),
-    DAEMON_CONNECT_OPTIONS(struct watch_args),
+    OPT(struct watch_args, types, STRING, "types", 't', "TYPE,...",
+        "job, decision, guard, device, node, measurement, power, policy; all without it"),
+    OPT(struct watch_args, since, STRING, "since", 0, "ID",
+        "first what came after the event of this number"),
+    OPT(struct watch_args, count, INT, "count", 'c', "COUNT", "end after so many",
+        .min = 1, .max = 1000000000),
+    DAEMON_OPTIONS,
     {0},
-};
-
-struct watching {
-    const struct watch_args *args;
-    const char *job; /* NULL: all */
-    struct client *aside;
-    struct err err; /* of looking at the job */
-    int seen;
-    bool ended;
-    char state[32];
 };
 
 /* The event as one object on one line; its data is JSON already. */
@@ -87,16 +62,19 @@ static void print_line(const struct client_event *event, const struct json_value
     putchar('\n');
 }
 
+struct watching {
+    const struct watch_args *args;
+    int seen;
+};
+
 static bool take_event(void *ctx, const struct client_event *event,
                        const struct json_value *data)
 {
     struct watching *w = ctx;
-    const char *state = view_text(data, "state");
 
     if (!strcmp(event->type, "bye")) {
-        const char *reason = view_text(data, "reason");
-
-        fprintf(stderr, "the daemon ended the stream: %s\n", reason ? reason : "-");
+        fprintf(stderr, "the daemon ended the stream: %s\n",
+                view_text_or(data, "reason", "-"));
         return true; /* and is asked again */
     }
     if (!strcmp(event->type, "lost"))
@@ -106,63 +84,31 @@ static bool take_event(void *ctx, const struct client_event *event,
     else
         print_line(event, data);
     fflush(stdout);
-    if (w->job && !strcmp(event->type, "job") && state && follow_is_end(state)) {
-        str_copy(w->state, sizeof(w->state), state);
-        w->ended = true;
-        return false;
-    }
     return !(w->args->count && ++w->seen >= w->args->count) && !ferror(stdout);
-}
-
-/* A job that has ended already sends no more events. */
-static bool look(void *ctx)
-{
-    struct watching *w = ctx;
-
-    if (follow_look(w->aside, w->job, w->state, sizeof(w->state), &w->err) < 0)
-        return false;
-    w->ended = follow_is_end(w->state);
-    if (w->ended)
-        fprintf(stderr, "job %s is %s\n", w->job, w->state);
-    return !w->ended;
 }
 
 static int run(struct command_call *call)
 {
     const struct watch_args *args = call->args;
-    struct watching w = {.args = args, .job = call->operands[0]};
-    struct follow f = {.job = w.job,
+    struct watching w = {.args = args};
+    struct follow f = {.daemon = &args->daemon,
+                       .job = call->operands[0],
                        .types = args->types,
                        .last = args->since,
                        .event = take_event,
                        .ctx = &w};
     struct err err = {0};
     uint64_t id;
-    int rc;
 
-    if ((w.job && !parse_u64(w.job, &id)) ||
+    if ((f.job && !parse_u64(f.job, &id)) ||
         (args->since && !parse_u64(args->since, &id)))
         return command_wrong_use(call, "'%.40s' is not a number",
-                                 w.job && !parse_u64(w.job, &id) ? w.job : args->since);
-    if (daemon_open(&f.client, &args->daemon, &err) < 0)
+                                 f.job && !parse_u64(f.job, &id) ? f.job : args->since);
+    if (follow_events(&f, &err) < 0)
         return command_failed(call, &err);
-    if (w.job) {
-        f.begun = look;
-        if (daemon_open(&w.aside, &args->daemon, &err) < 0) {
-            client_destroy(f.client);
-            return command_failed(call, &err);
-        }
-    }
-    rc = follow_events(&f, &err);
-    client_destroy(f.client);
-    client_destroy(w.aside);
-    if (rc == 0 && w.err.code != ERR_NONE) {
-        err = w.err;
-        rc = -1;
-    }
-    if (rc < 0)
-        return command_failed(call, &err);
-    return w.ended && strcmp(w.state, "done") != 0 ? 1 : 0;
+    if (f.ended_before)
+        fprintf(stderr, "job %s is %s\n", f.job, f.state);
+    return *f.state && strcmp(f.state, "done") != 0 ? 1 : 0;
 }
 
 const struct command cmd_watch = {

@@ -14,41 +14,42 @@ struct why_args {
 };
 
 static const struct option_spec options[] = {
-    {.name = "limit",
-     .letter = 'l',
-     .type = OPTION_INT,
-     .argument = "COUNT",
-     .min = 1,
-     .max = 1000,
-     .default_text = "1",
-     .offset = offsetof(struct why_args, limit),
-     .help = "how many of its newest decisions"},
-    DAEMON_JSON_OPTION(struct why_args),
-    DAEMON_PARSABLE_OPTION(struct why_args),
-    DAEMON_CONNECT_OPTIONS(struct why_args),
+    OPT(struct why_args, limit, INT, "limit", 'l', "COUNT",
+        "how many of its newest decisions", .min = 1, .max = 1000, .default_text = "1"),
+    DAEMON_TABLE_OPTIONS,
     {0},
 };
 
-static void add_alternative(struct view *v, const struct json_value *decision,
-                            const struct json_value *a)
+/* The row is a place that was passed over; ctx is the decision. */
+static void add_decision(struct view *v, const struct json_value *place, const void *ctx)
 {
-    double beside = view_number(a, "beside");
-    char text[VIEW_SIZE];
+    (void)place;
+    view_cellf(v, "%.0f", view_number(ctx, "id"));
+}
 
-    view_row(v);
-    view_cellf(v, "%.0f", view_number(decision, "id"));
-    view_cell(v, view_text(a, "type"));
-    view_cell(v, view_text(a, "node"));
+static void add_beside(struct view *v, const struct json_value *place, const void *ctx)
+{
+    double beside = view_number(place, "beside");
+
+    (void)ctx;
     if (isfinite(beside))
         view_cellf(v, "job %.0f", beside);
     else
         view_cell(v, "alone");
-    view_cell(v, view_text(a, "verdict"));
-    view_cell(v, view_rate(text, view_number(a, "rate")));
-    view_cell(v, view_watts(text, view_number(a, "more_watts")));
-    view_cell(v, view_joules(text, view_number(a, "more_joules")));
-    view_cell(v, view_text(a, "text"));
 }
+
+static const struct view_column columns[] = {
+    {">DECISION", .add = add_decision},
+    {"TYPE", .key = "type"},
+    {"NODE", .key = "node"},
+    {"BESIDE", .add = add_beside},
+    {"VERDICT", .key = "verdict"},
+    {">RATE", .key = "rate", .as = VIEW_RATE},
+    {">MORE-POWER", .key = "more_watts", .as = VIEW_WATTS},
+    {">MORE-ENERGY", .key = "more_joules", .as = VIEW_JOULES},
+    {"TEXT", .key = "text"},
+    {0},
+};
 
 static void print_decision(const struct json_value *d)
 {
@@ -57,12 +58,11 @@ static void print_decision(const struct json_value *d)
     char a[VIEW_SIZE], b[VIEW_SIZE];
 
     printf("decision %.0f, %s: %s", view_number(d, "id"),
-           view_time(a, view_number(d, "at_s")),
-           view_text(d, "kind") ? view_text(d, "kind") : "?");
+           view_time(a, view_number(d, "at_s")), view_text_or(d, "kind", "?"));
     for (size_t i = 0; i < json_value_count(devices); i++)
         printf("%s%s", i ? "," : " on ", view_text(json_value_item(devices, i), "name"));
     putchar('\n');
-    printf("  %s\n", view_text(d, "reason") ? view_text(d, "reason") : "-");
+    printf("  %s\n", view_text_or(d, "reason", "-"));
     if (json_value_kind(rate) == JSON_KIND_OBJECT)
         printf("  predicted %s/s, measured %s/s\n",
                view_rate(a, view_number(rate, "value")),
@@ -73,83 +73,62 @@ static void print_decision(const struct json_value *d)
         printf("  chosen to learn how it would run there\n");
 }
 
-static int print_alternatives(const struct why_args *args, const struct json_value *list,
-                              struct err *err)
+/* Nothing was decided yet: then why it waits. */
+static int print_waiting(const struct command_call *call, const struct json_value *job,
+                         struct err *err)
 {
-    struct view *v = view_create();
-    int rc = 0;
-    bool any = false;
-
-    view_columns(
-        v, ">DECISION TYPE NODE BESIDE VERDICT >RATE >MORE-POWER >MORE-ENERGY TEXT");
-    for (size_t i = 0; i < json_value_count(list); i++) {
-        const struct json_value *d = json_value_item(list, i);
-        const struct json_value *others = json_value_get(d, "alternatives");
-
-        for (size_t k = 0; k < json_value_count(others); k++) {
-            add_alternative(v, d, json_value_item(others, k));
-            any = true;
-        }
-    }
-    if (any || args->daemon.parsable)
-        rc = view_print(v, args->daemon.parsable, err);
-    view_destroy(v);
-    return rc;
+    (void)call, (void)err;
+    printf("job %.0f is %s: %s\n", view_number(job, "id"),
+           view_text_or(job, "state", "?"),
+           view_text_or(job, "reason", "nothing has been decided about it yet"));
+    return 0;
 }
 
-/* Nothing was decided yet: then why it waits. */
-static int print_waiting(const struct command_call *call, const struct why_args *args)
+static int print_decisions(const struct command_call *call, const struct json_value *root,
+                           struct err *err)
 {
-    struct client_answer answer;
-    struct str path = {0};
-    const struct json_value *job;
-    int status;
+    const struct daemon_args *args = call->args;
+    const struct json_value *list = json_value_get(root, "decisions");
+    struct view *v = view_create(columns);
+    int rc = 0;
 
-    str_add(&path, "/v1/jobs");
-    daemon_add_segment(&path, call->operands[0]);
-    status = daemon_fetch(call, &args->daemon, str_text(&path), &answer);
-    str_fini(&path);
-    if (status)
-        return status;
-    job = daemon_root(&answer);
-    printf("job %.0f is %s: %s\n", view_number(job, "id"),
-           view_text(job, "state") ? view_text(job, "state") : "?",
-           view_text(job, "reason") ? view_text(job, "reason")
-                                    : "nothing has been decided about it yet");
-    client_answer_fini(&answer);
-    return 0;
+    for (size_t i = 0; i < json_value_count(list); i++) {
+        const struct json_value *d = json_value_item(list, i);
+
+        if (!args->parsable)
+            print_decision(d);
+        view_rows(v, json_value_get(d, "alternatives"), d);
+    }
+    if (view_row_count(v) || args->parsable)
+        rc = view_print(v, args->parsable, err);
+    view_destroy(v);
+    return rc;
 }
 
 static int run(struct command_call *call)
 {
     const struct why_args *args = call->args;
-    const struct json_value *list;
     struct client_answer answer;
     struct str path = {0};
-    struct err err = {0};
-    char limit[16];
     int status;
 
-    snprintf(limit, sizeof(limit), "%d", args->limit);
     str_add(&path, "/v1/decisions");
     daemon_add_query(&path, "job", call->operands[0]);
-    daemon_add_query(&path, "limit", limit);
-    status = daemon_fetch(call, &args->daemon, str_text(&path), &answer);
-    str_fini(&path);
-    if (status)
-        return status;
-    list = json_value_get(daemon_root(&answer), "decisions");
-    if (args->daemon.json) {
-        daemon_print_json(&answer);
-    } else if (json_value_count(list) == 0 && !args->daemon.parsable) {
-        status = print_waiting(call, args);
-    } else {
-        for (size_t i = 0; i < json_value_count(list) && !args->daemon.parsable; i++)
-            print_decision(json_value_item(list, i));
-        if (print_alternatives(args, list, &err) < 0)
-            status = command_failed(call, &err);
+    daemon_add_count(&path, "limit", args->limit);
+    status = daemon_send(call, HTTP_GET, str_text(&path), NULL, &answer);
+    str_clear(&path);
+    if (status == 0) {
+        if (!args->daemon.json && !args->daemon.parsable &&
+            json_value_count(json_value_get(daemon_root(&answer), "decisions")) == 0) {
+            str_add(&path, "/v1/jobs");
+            daemon_add_segment(&path, call->operands[0]);
+            status = daemon_show(call, &path, print_waiting);
+        } else {
+            status = daemon_show_answer(call, &answer, print_decisions);
+        }
+        client_answer_fini(&answer);
     }
-    client_answer_fini(&answer);
+    str_fini(&path);
     return status;
 }
 

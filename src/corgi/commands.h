@@ -1,38 +1,13 @@
-/* commands.h - every command of corgi, one file each: cmd_<name>.c */
+/* commands.h - every command of corgi, in the files cmd_*.c here and in lab/commands/ */
 #ifndef CORGI_CORGI_COMMANDS_H
 #define CORGI_CORGI_COMMANDS_H
 
 #include "base/command.h"
 
-extern const struct command cmd_bench;
-extern const struct command cmd_cancel;
-extern const struct command cmd_completion;
-extern const struct command cmd_config;
-extern const struct command cmd_devices;
-extern const struct command cmd_drain;
-extern const struct command cmd_energy;
-extern const struct command cmd_estimates;
-extern const struct command cmd_eval;
-extern const struct command cmd_gpus;
-extern const struct command cmd_help;
-extern const struct command cmd_hold;
-extern const struct command cmd_man;
-extern const struct command cmd_nodes;
-extern const struct command cmd_policy;
-extern const struct command cmd_queue;
-extern const struct command cmd_quota;
-extern const struct command cmd_quote;
-extern const struct command cmd_release;
-extern const struct command cmd_requeue;
-extern const struct command cmd_resume;
-extern const struct command cmd_show;
-extern const struct command cmd_sim;
-extern const struct command cmd_store;
-extern const struct command cmd_submit;
-extern const struct command cmd_token;
-extern const struct command cmd_train;
-extern const struct command cmd_version;
-extern const struct command cmd_watch;
-extern const struct command cmd_why;
+extern const struct command cmd_bench, cmd_cancel, cmd_completion, cmd_config,
+    cmd_devices, cmd_drain, cmd_energy, cmd_estimates, cmd_eval, cmd_gpus, cmd_help,
+    cmd_hold, cmd_man, cmd_nodes, cmd_policy, cmd_queue, cmd_quota, cmd_quote,
+    cmd_release, cmd_requeue, cmd_resume, cmd_show, cmd_sim, cmd_store, cmd_submit,
+    cmd_token, cmd_train, cmd_version, cmd_watch, cmd_why;
 
 #endif

@@ -1,4 +1,5 @@
-/* daemon.c - see daemon.h */
+/* daemon.c - every command that needs the daemon comes through here: it finds out where
+ * the daemon is, asks it by http/client.c, and prints what it says by view.c */
 #include "corgi/daemon.h"
 
 #include "base/file.h"
@@ -101,9 +102,8 @@ int daemon_ask(struct client *client, const struct client_request *request,
     return err->code == ERR_NONE ? 0 : -1;
 }
 
-int daemon_send(const struct command_call *call, const struct daemon_args *args,
-                enum http_method method, const char *path, const char *body,
-                struct client_answer *answer)
+int daemon_send(const struct command_call *call, enum http_method method,
+                const char *path, const char *body, struct client_answer *answer)
 {
     const struct client_request request = {.method = method,
                                            .path = path,
@@ -113,7 +113,7 @@ int daemon_send(const struct command_call *call, const struct daemon_args *args,
     struct err err = {0};
     int status = 0;
 
-    if (daemon_open(&client, args, &err) < 0)
+    if (daemon_open(&client, call->args, &err) < 0)
         return command_failed(call, &err);
     if (daemon_ask(client, &request, answer, &err) < 0) {
         status = command_failed(call, &err);
@@ -123,10 +123,67 @@ int daemon_send(const struct command_call *call, const struct daemon_args *args,
     return status;
 }
 
-int daemon_fetch(const struct command_call *call, const struct daemon_args *args,
-                 const char *path, struct client_answer *answer)
+int daemon_fetch_number(const struct command_call *call, const char *path,
+                        const char *key, double *number)
 {
-    return daemon_send(call, args, HTTP_GET, path, NULL, answer);
+    struct client_answer answer;
+    int status = daemon_send(call, HTTP_GET, path, NULL, &answer);
+
+    if (status)
+        return status;
+    *number = view_number(daemon_root(&answer), key);
+    client_answer_fini(&answer);
+    return 0;
+}
+
+int daemon_show_answer(const struct command_call *call,
+                       const struct client_answer *answer, daemon_print print)
+{
+    const struct daemon_args *args = call->args;
+    struct err err = {0};
+
+    if (args->json)
+        daemon_print_json(answer);
+    else if (print(call, daemon_root(answer), &err) < 0)
+        return command_failed(call, &err);
+    return 0;
+}
+
+int daemon_show(const struct command_call *call, struct str *path, daemon_print print)
+{
+    struct client_answer answer;
+    int status = daemon_send(call, HTTP_GET, str_text(path), NULL, &answer);
+
+    str_fini(path);
+    if (status)
+        return status;
+    status = daemon_show_answer(call, &answer, print);
+    client_answer_fini(&answer);
+    return status;
+}
+
+int daemon_show_table(const struct command_call *call, const char *path, const char *list,
+                      const struct view_column *columns)
+{
+    const struct daemon_args *args = call->args;
+    struct client_answer answer;
+    struct err err = {0};
+    int status = daemon_send(call, HTTP_GET, path, NULL, &answer);
+
+    if (status)
+        return status;
+    if (args->json) {
+        daemon_print_json(&answer);
+    } else {
+        struct view *v = view_create(columns);
+
+        view_rows(v, json_value_get(daemon_root(&answer), list), NULL);
+        if (view_print(v, args->parsable, &err) < 0)
+            status = command_failed(call, &err);
+        view_destroy(v);
+    }
+    client_answer_fini(&answer);
+    return status;
 }
 
 void daemon_print_json(const struct client_answer *answer)
@@ -152,10 +209,20 @@ void daemon_add_query(struct str *path, const char *name, const char *value)
     free(coded);
 }
 
+void daemon_add_count(struct str *path, const char *name, int value)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%d", value);
+    daemon_add_query(path, name, text);
+}
+
 void daemon_add_segment(struct str *path, const char *text)
 {
-    char *coded = client_encode(text);
+    char *coded = text ? client_encode(text) : NULL;
 
+    if (!coded)
+        return;
     str_addf(path, "/%s", coded);
     free(coded);
 }

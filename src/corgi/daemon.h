@@ -7,8 +7,10 @@
 
 #include "base/command.h"
 #include "base/str.h"
+#include "corgi/view.h"
 #include "http/client.h"
 
+/* The first member of the struct of every such command. */
 struct daemon_args {
     const char *socket;
     const char *url;
@@ -18,43 +20,28 @@ struct daemon_args {
     bool parsable;
 };
 
-/* Entries of an option table; `type` is the command's struct, with a member `daemon`. */
-#define DAEMON_CONNECT_OPTIONS(args_type)                                                \
-    {.name = "socket",                                                                   \
-     .type = OPTION_STRING,                                                              \
-     .argument = "FILE",                                                                 \
-     .offset = offsetof(args_type, daemon.socket),                                       \
-     .help = "the daemon's Unix socket; $CORGI_SOCKET without it"},                      \
-        {.name = "url",                                                                  \
-         .type = OPTION_STRING,                                                          \
-         .argument = "URL",                                                              \
-         .offset = offsetof(args_type, daemon.url),                                      \
-         .help = "the daemon over TCP, http://HOST:PORT or https://HOST:PORT; "          \
-                 "$CORGI_URL without it"},                                               \
-        {.name = "token-file",                                                           \
-         .type = OPTION_STRING,                                                          \
-         .argument = "FILE",                                                             \
-         .offset = offsetof(args_type, daemon.token_file),                               \
-         .help = "bearer token for the URL; $CORGI_TOKEN without it"},                   \
-    {                                                                                    \
-        .name = "ca-file", .type = OPTION_STRING, .argument = "FILE",                    \
-        .offset = offsetof(args_type, daemon.ca_file),                                   \
-        .help = "certificates to trust instead of the system's"                          \
-    }
-
-#define DAEMON_JSON_OPTION(args_type)                                                    \
-    {                                                                                    \
-        .name = "json", .letter = 'j', .type = OPTION_FLAG,                              \
-        .offset = offsetof(args_type, daemon.json),                                      \
-        .help = "print the daemon's answer as JSON"                                      \
-    }
-
-#define DAEMON_PARSABLE_OPTION(args_type)                                                \
-    {                                                                                    \
-        .name = "parsable", .letter = 'P', .type = OPTION_FLAG,                          \
-        .offset = offsetof(args_type, daemon.parsable),                                  \
-        .help = "columns with | between, for scripts"                                    \
-    }
+/* Entries of an option table: of commands that print something, and of those that print
+ * columns. */
+#define DAEMON_OPTIONS                                                                   \
+    OPT(struct daemon_args, json, FLAG, "json", 'j', NULL,                               \
+        "print the daemon's answer as JSON"),                                            \
+        DAEMON_CONNECT_OPTIONS
+#define DAEMON_TABLE_OPTIONS                                                             \
+    OPT(struct daemon_args, json, FLAG, "json", 'j', NULL,                               \
+        "print the daemon's answer as JSON"),                                            \
+        OPT(struct daemon_args, parsable, FLAG, "parsable", 'P', NULL,                   \
+            "columns with | between, for scripts"),                                      \
+        DAEMON_CONNECT_OPTIONS
+#define DAEMON_CONNECT_OPTIONS                                                           \
+    OPT(struct daemon_args, socket, STRING, "socket", 0, "FILE",                         \
+        "the daemon's Unix socket; $CORGI_SOCKET without it"),                           \
+        OPT(struct daemon_args, url, STRING, "url", 0, "URL",                            \
+            "the daemon over TCP, http://HOST:PORT or https://HOST:PORT; "               \
+            "$CORGI_URL without it"),                                                    \
+        OPT(struct daemon_args, token_file, STRING, "token-file", 0, "FILE",             \
+            "bearer token for the URL; $CORGI_TOKEN without it"),                        \
+        OPT(struct daemon_args, ca_file, STRING, "ca-file", 0, "FILE",                   \
+            "certificates to trust instead of the system's")
 
 int daemon_open(struct client **client, const struct daemon_args *args, struct err *err);
 
@@ -67,20 +54,33 @@ int daemon_ask(struct client *client, const struct client_request *request,
 int daemon_explain(const struct client *client, struct err *err);
 
 /* Open, ask once and close; on failure the reason is on stderr and the exit status is
- * returned, else 0. */
-int daemon_fetch(const struct command_call *call, const struct daemon_args *args,
-                 const char *path, struct client_answer *answer);
+ * returned, else 0.  body: JSON, or NULL. */
+int daemon_send(const struct command_call *call, enum http_method method,
+                const char *path, const char *body, struct client_answer *answer);
 
-/* The same with a method and a JSON body, or NULL. */
-int daemon_send(const struct command_call *call, const struct daemon_args *args,
-                enum http_method method, const char *path, const char *body,
-                struct client_answer *answer);
+/* The same with GET, for one member of the answer. */
+int daemon_fetch_number(const struct command_call *call, const char *path,
+                        const char *key, double *number);
+
+/* The whole of a command that asks one thing and shows the answer: as it came with
+ * --json, else by print() or as a table of the list of that name.  Ends the path and
+ * returns the exit status. */
+typedef int (*daemon_print)(const struct command_call *call,
+                            const struct json_value *root, struct err *err);
+int daemon_show(const struct command_call *call, struct str *path, daemon_print print);
+int daemon_show_table(const struct command_call *call, const char *path, const char *list,
+                      const struct view_column *columns);
+
+/* The same for an answer that is there. */
+int daemon_show_answer(const struct command_call *call,
+                       const struct client_answer *answer, daemon_print print);
 
 void daemon_print_json(const struct client_answer *answer);
 const struct json_value *daemon_root(const struct client_answer *answer);
 
 /* "?name=value" or "&name=value", encoded; nothing when value is NULL. */
 void daemon_add_query(struct str *path, const char *name, const char *value);
-void daemon_add_segment(struct str *path, const char *text);
+void daemon_add_count(struct str *path, const char *name, int value);
+void daemon_add_segment(struct str *path, const char *text); /* NULL: nothing */
 
 #endif

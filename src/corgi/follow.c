@@ -1,4 +1,7 @@
-/* follow.c - see follow.h */
+/* follow.c - corgi watch and corgi submit --wait follow events through here
+ *
+ * http/client.c reads one connection's events; this opens the next one where it broke,
+ * and notes the end of a job. */
 #include "corgi/follow.h"
 
 #include "base/clock.h"
@@ -13,22 +16,62 @@
 #define RETRY_LAST_S  4.0
 
 struct session {
-    const struct follow *follow;
-    struct str last; /* id of the newest event */
-    bool connected;  /* at least once, this time */
+    struct follow *follow;
+    struct client *client;
+    struct client *aside; /* asks about the job while the other one follows */
+    struct str last;      /* id of the newest event */
+    bool connected;       /* at least once, this time */
     bool over;
+    struct err looking; /* why the job could not be looked at */
 };
+
+/* Note a state of the job; true when it is its last. */
+static bool note_state(struct follow *f, const char *state)
+{
+    if (strcmp(state, "done") != 0 && strcmp(state, "failed") != 0 &&
+        strcmp(state, "cancelled") != 0)
+        return false;
+    str_copy(f->state, sizeof(f->state), state);
+    return true;
+}
+
+/* A job that has ended already sends no more events, so it is looked at when they begin.
+ * True when there is nothing to wait for. */
+static bool look(struct session *s)
+{
+    struct client_request request = {.method = HTTP_GET, .retries = 2};
+    struct follow *f = s->follow;
+    struct client_answer answer;
+    struct str path = {0};
+    const char *state;
+
+    str_add(&path, "/v1/jobs");
+    daemon_add_segment(&path, f->job);
+    request.path = str_text(&path);
+    if (daemon_ask(s->aside, &request, &answer, &s->looking) == 0) {
+        state = view_text(daemon_root(&answer), "state");
+        if (state)
+            f->ended_before = note_state(f, state);
+        else
+            err_set(&s->looking, ERR_FORMAT,
+                    "the daemon does not tell the state of job %s", f->job);
+    }
+    client_answer_fini(&answer);
+    str_fini(&path);
+    return f->ended_before || s->looking.code != ERR_NONE;
+}
 
 static bool take_event(void *ctx, const struct client_event *event)
 {
     struct session *s = ctx;
-    const struct follow *f = s->follow;
+    struct follow *f = s->follow;
     struct json_doc *doc = NULL;
+    const struct json_value *data;
     struct err ignored;
 
-    if (!event) {
+    if (!event) { /* the stream has begun */
         s->connected = true;
-        s->over = f->begun && !f->begun(f->ctx);
+        s->over = f->job && look(s);
         return !s->over;
     }
     if (*event->id) {
@@ -36,7 +79,11 @@ static bool take_event(void *ctx, const struct client_event *event)
         str_add(&s->last, event->id);
     }
     json_doc_parse(&doc, event->data, strlen(event->data), "event", &ignored);
-    s->over = !f->event(f->ctx, event, doc ? json_doc_root(doc) : NULL);
+    data = doc ? json_doc_root(doc) : NULL;
+    s->over = f->event && !f->event(f->ctx, event, data);
+    if (f->job && !strcmp(event->type, "job") &&
+        note_state(f, view_text_or(data, "state", "")))
+        s->over = true;
     json_doc_destroy(doc);
     return !s->over;
 }
@@ -53,7 +100,7 @@ static int connect_once(struct session *s, struct err *err)
     daemon_add_query(&path, "types", f->types);
     stream.path = str_text(&path);
     stream.last_event_id = s->last.length ? str_text(&s->last) : NULL;
-    rc = client_follow(f->client, &stream, err);
+    rc = client_follow(s->client, &stream, err);
     str_fini(&path);
     return rc;
 }
@@ -72,113 +119,46 @@ static bool passing(const struct err *err)
     return err->code == ERR_SYSTEM || err->code == ERR_NOT_FOUND;
 }
 
-int follow_events(const struct follow *f, struct err *err)
+static int follow(struct session *s, struct err *err)
 {
-    struct session s = {.follow = f};
     double retry_s = RETRY_FIRST_S, lost_s = 0;
     bool ever = false;
-    int rc;
 
-    if (f->last)
-        str_add(&s.last, f->last);
     for (;;) {
-        s.connected = false;
-        rc = connect_once(&s, err);
-        if (s.over || rc == 0)
-            break;
-        if (s.connected) {
+        int rc;
+
+        s->connected = false;
+        rc = connect_once(s, err);
+        if (s->over || rc == 0)
+            return 0;
+        if (s->connected) {
             ever = true;
             retry_s = RETRY_FIRST_S;
             lost_s = clock_wall_s();
         }
         if (rc < 0 && (!ever || !passing(err) || clock_wall_s() - lost_s > PATIENCE_S))
-            break;
+            return daemon_explain(s->client, err);
         pause_s(retry_s);
         retry_s = retry_s * 2 < RETRY_LAST_S ? retry_s * 2 : RETRY_LAST_S;
     }
-    str_fini(&s.last);
-    return s.over || rc == 0 ? 0 : daemon_explain(f->client, err);
 }
 
-/* ---- the end of one job ------------------------------------------------------------ */
-
-struct job_wait {
-    struct client *aside;
-    const char *job;
-    char state[32];
-    struct err err;
-    bool failed;
-};
-
-bool follow_is_end(const char *state)
+int follow_events(struct follow *f, struct err *err)
 {
-    return !strcmp(state, "done") || !strcmp(state, "failed") ||
-           !strcmp(state, "cancelled");
-}
-
-int follow_look(struct client *client, const char *job, char *state, size_t size,
-                struct err *err)
-{
-    struct client_request request = {.method = HTTP_GET, .retries = 2};
-    struct client_answer answer;
-    struct str path = {0};
-    const char *found;
-    int rc;
-
-    str_add(&path, "/v1/jobs");
-    daemon_add_segment(&path, job);
-    request.path = str_text(&path);
-    rc = daemon_ask(client, &request, &answer, err);
-    found = rc == 0 ? view_text(daemon_root(&answer), "state") : NULL;
-    if (found)
-        str_copy(state, size, found);
-    else if (rc == 0)
-        rc =
-            err_set(err, ERR_FORMAT, "the daemon does not tell the state of job %s", job);
-    client_answer_fini(&answer);
-    str_fini(&path);
-    return rc;
-}
-
-/* It may have ended before the events began, so it is looked at then. */
-static bool look(void *ctx)
-{
-    struct job_wait *w = ctx;
-
-    w->failed = follow_look(w->aside, w->job, w->state, sizeof(w->state), &w->err) < 0;
-    return !w->failed && !follow_is_end(w->state);
-}
-
-static bool job_event(void *ctx, const struct client_event *event,
-                      const struct json_value *data)
-{
-    struct job_wait *w = ctx;
-    const char *state = view_text(data, "state");
-
-    if (strcmp(event->type, "job") != 0 || !state)
-        return true;
-    str_copy(w->state, sizeof(w->state), state);
-    return !follow_is_end(state);
-}
-
-int follow_job(const struct daemon_args *daemon, const char *job, char *state,
-               size_t size, struct err *err)
-{
-    struct job_wait w = {.job = job};
-    struct follow f = {
-        .job = job, .types = "job", .event = job_event, .begun = look, .ctx = &w};
+    struct session s = {.follow = f};
     int rc = -1;
 
-    if (daemon_open(&f.client, daemon, err) == 0 &&
-        daemon_open(&w.aside, daemon, err) == 0)
-        rc = follow_events(&f, err);
-    if (rc == 0 && w.failed) {
-        *err = w.err;
+    if (f->last)
+        str_add(&s.last, f->last);
+    if (daemon_open(&s.client, f->daemon, err) == 0 &&
+        (!f->job || daemon_open(&s.aside, f->daemon, err) == 0))
+        rc = follow(&s, err);
+    if (rc == 0 && s.looking.code != ERR_NONE) {
+        *err = s.looking;
         rc = -1;
     }
-    if (rc == 0)
-        str_copy(state, size, w.state);
-    client_destroy(f.client);
-    client_destroy(w.aside);
+    str_fini(&s.last);
+    client_destroy(s.client);
+    client_destroy(s.aside);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* job_command.c - the operands of submit and quote: a script with its header, or a
- * command
+/* job_command.c - corgi submit and corgi quote run here: read the operands, a script with
+ * its header or a command, send them to the daemon, and hand the answer back
  *
  * Options count in this order: the defaults, the script's #CORGI lines, the command line.
  */
@@ -8,6 +8,7 @@
 #include "base/directives.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,45 +122,58 @@ static void collect_words(struct job_command *command, struct job_held *held,
     }
 }
 
-int job_command_read(struct job_command *command, const struct command_call *call,
-                     bool needed, struct err *err)
+static int read_operands(struct job_command *command, struct job_held *held,
+                         const struct command_call *call, bool needed, struct err *err)
 {
-    struct job_held *held = mem_new(struct job_held);
-
-    *command = (struct job_command){.held = held};
     options_defaults(call->command->options, &command->args);
-    if (call->operand_count == 0) {
-        if (needed) {
-            err_set(err, ERR_USAGE, "a script, or a command behind --, is missing");
-            goto failed;
-        }
-        command->args = *(const struct job_args *)call->args;
-    } else if (call->dashes) {
+    if (call->operand_count == 0 && needed)
+        return err_set(err, ERR_USAGE, "a script, or a command behind --, is missing");
+    if (call->operand_count == 0 || call->dashes) {
         command->args = *(const struct job_args *)call->args;
     } else {
         held->path = realpath(call->operands[0], NULL);
         if (read_script(command, held, call, err) < 0)
-            goto failed;
+            return -1;
     }
     if (job_options_check(&command->args.job, err) < 0)
-        goto failed;
+        return -1;
     collect_words(command, held, call);
     return 0;
-failed:
-    job_command_fini(command);
-    return -1;
 }
 
-void job_command_fini(struct job_command *command)
+int job_command_run(
+    const struct command_call *call, bool needed, const struct client_request *request,
+    int (*body)(const struct job_command *command, struct json_out *out, struct err *err),
+    int (*told)(const struct command_call *call, const struct job_args *args,
+                const struct client_answer *answer, const struct err *err))
 {
-    struct job_held *held = command->held;
+    struct job_held held = {0};
+    struct job_command command = {.held = &held};
+    struct client_request post = *request;
+    struct client_answer answer = {0};
+    struct client *client = NULL;
+    struct str text = {0};
+    struct json_out out;
+    struct err err = {0};
+    int status;
 
-    if (!held)
-        return;
-    directives_fini(&held->directives);
-    free(held->path);
-    free(held->interpreter);
-    free(held->words);
-    free(held);
-    *command = (struct job_command){0};
+    json_out_init(&out, &text, false);
+    if (read_operands(&command, &held, call, needed, &err) < 0 ||
+        body(&command, &out, &err) < 0 ||
+        daemon_open(&client, &command.args.daemon, &err) < 0) {
+        status = command_failed(call, &err);
+    } else {
+        post.method = HTTP_POST;
+        post.body = str_text(&text);
+        daemon_ask(client, &post, &answer, &err);
+        status = told(call, &command.args, &answer, &err);
+    }
+    client_answer_fini(&answer);
+    client_destroy(client);
+    str_fini(&text);
+    directives_fini(&held.directives);
+    free(held.path);
+    free(held.interpreter);
+    free(held.words);
+    return status;
 }

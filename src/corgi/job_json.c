@@ -1,4 +1,4 @@
-/* job_json.c - the options of a job as the API wants them, see job_options.h */
+/* job_json.c - what job_command.c has read of a job, as the JobRequest the API wants */
 #include "corgi/job_options.h"
 
 #include "base/str.h"
@@ -245,9 +245,10 @@ static int add_run(const struct job_options *o, const struct job_command *comman
     return add_environment(o, out, err);
 }
 
-int job_options_json(const struct job_options *o, const struct job_command *command,
-                     struct json_out *out, struct err *err)
+int job_options_json(const struct job_command *command, struct json_out *out,
+                     struct err *err)
 {
+    const struct job_options *o = &command->args.job;
     char name[MAX_NAME_BYTES + 1];
 
     json_out_begin_object(out);

@@ -1,186 +1,111 @@
-/* job_options.c - see job_options.h: the tables */
+/* job_options.c - the tables that base/options.c reads the options of corgi submit, corgi
+ * quote and #CORGI lines by; job_json.c sends what they fill */
 #include "corgi/job_options.h"
+
+#include <stddef.h>
 
 const char *const job_kinds[] = {"training", "inference", NULL};
 const char *const job_models[] = {"unknown", "conv", "attention", "rnn",   "embedding",
                                   "gan",     "rl",   "diffusion", "other", NULL};
 
-#define AT(member) .offset = offsetof(struct job_args, job.member)
-#define TEXT(n, a, m, h)                                                                 \
-    {                                                                                    \
-        .name = (n), .type = OPTION_STRING, .argument = (a), AT(m), .help = (h)          \
-    }
-#define FLAG(n, m, h)                                                                    \
-    {                                                                                    \
-        .name = (n), .type = OPTION_FLAG, AT(m), .help = (h)                             \
-    }
-#define NUMBER(n, l, a, m, low, high, h)                                                 \
-    {                                                                                    \
-        .name = (n), .letter = (l), .type = OPTION_DOUBLE, .argument = (a), AT(m),       \
-        .min = (low), .max = (high), .help = (h)                                         \
-    }
-#define SECONDS(n, l, m, high, h)                                                        \
-    {                                                                                    \
-        .name = (n), .letter = (l), .type = OPTION_SECONDS, .argument = "TIME", AT(m),   \
-        .min = 0, .max = (high), .help = (h)                                             \
-    }
+/* A job's times end here: a century. */
+#define LONGEST_S        3155760000.0
 
-#define NEED_OPTIONS                                                                     \
-    NUMBER("min-rate", 'r', "RATE", min_rate, 1e-9, 1e9,                                 \
-           "steps/s it must do at least while it runs"),                                 \
-        NUMBER("requests", 0, "RATE", requests, 1e-9, 1e9,                               \
-               "requests/s a service must stand"),                                       \
-        SECONDS("latency", 0, latency_s, 3600,                                           \
-                "99th percentile a service must keep, with --requests"),                 \
-        SECONDS("within", 'w', within_s, 3155760000.0,                                   \
-                "all its steps must be done so long after submission, as 8h"),           \
-        TEXT("deadline", "TIME", deadline,                                               \
-             "all its steps must be done by then, as 2026-03-01T18:00"),                 \
-        NUMBER("confidence", 0, "P", confidence, 0.5, 0.999,                             \
-               "probability with which the need must hold; the policy's without it"),    \
-        NUMBER("steps", 'n', "COUNT", steps, 0, 1e15, "steps a training job has"),       \
-        SECONDS("duration", 0, duration_s, 3155760000.0,                                 \
-                "how long a service is wanted; until cancelled without it")
+#define JOB(member, ...) OPT(struct job_args, job.member, __VA_ARGS__)
 
-#define SHAPE_OPTIONS                                                                    \
-    {.name = "name",                                                                     \
-     .letter = 'J',                                                                      \
-     .type = OPTION_STRING,                                                              \
-     .argument = "NAME",                                                                 \
-     AT(name),                                                                           \
-     .help = "name of the job; the command's without it"},                               \
-        {.name = "kind",                                                                 \
-         .letter = 'k',                                                                  \
-         .type = OPTION_CHOICE,                                                          \
-         .argument = "KIND",                                                             \
-         .choices = job_kinds,                                                           \
-         .default_text = "training",                                                     \
-         AT(kind),                                                                       \
-         .help = "training, or inference for a service"},                                \
-        {.name = "gpus",                                                                 \
-         .letter = 'G',                                                                  \
-         .type = OPTION_INT,                                                             \
-         .argument = "COUNT",                                                            \
-         .min = 1,                                                                       \
-         .max = 64,                                                                      \
-         .default_text = "1",                                                            \
-         AT(gpus),                                                                       \
-         .help = "GPUs it runs on, all at once"},                                        \
-        NUMBER("memory", 'm', "GB", memory_gb, 0, 1e5, "GPU memory it needs on each"),   \
-        {.name = "priority",                                                             \
-         .letter = 'p',                                                                  \
-         .type = OPTION_INT,                                                             \
-         .argument = "N",                                                                \
-         .min = -1000000,                                                                \
-         .max = 1000000,                                                                 \
-         .default_text = "0",                                                            \
-         AT(priority),                                                                   \
-         .help = "larger goes first"},                                                   \
-        {.name = "types",                                                                \
-         .letter = 't',                                                                  \
-         .type = OPTION_STRING,                                                          \
-         .argument = "TYPE,...",                                                         \
-         AT(types),                                                                      \
-         .help = "GPU types it may run on; any without it"},                             \
-        FLAG("exclusive", exclusive, "never beside another job on one GPU"),             \
-        FLAG("no-move", no_move, "never stopped to be started elsewhere"),               \
-        TEXT("family", "NAME", family,                                                   \
-             "what it is, as ResNet-50: jobs of a family "                               \
-             "teach Corgi about each other"),                                            \
-        {.name = "model",                                                                \
-         .type = OPTION_CHOICE,                                                          \
-         .argument = "KIND",                                                             \
-         .choices = job_models,                                                          \
-         .default_text = "unknown",                                                      \
-         AT(model),                                                                      \
-         .help = "kind of network"},                                                     \
-        {.name = "batch",                                                                \
-         .letter = 'b',                                                                  \
-         .type = OPTION_INT,                                                             \
-         .argument = "N",                                                                \
-         .min = 0,                                                                       \
-         .max = 1000000000,                                                              \
-         AT(batch),                                                                      \
-         .help = "samples a step or a request"},                                         \
-        NUMBER("gmac", 0, "GMAC", gmac, 0, 1e9,                                          \
-               "forward multiply-adds of a sample, 10^9"),                               \
-        NUMBER("params", 0, "MILLIONS", params, 0, 1e9, "parameters, 10^6"),             \
-        NUMBER("sample-mb", 0, "MB", sample_mb, 0, 1e9, "GPU memory of a sample"),       \
-        FLAG("scale-to-zero", scale_to_zero,                                             \
-             "a service may have no replica while nobody asks"),                         \
-    {                                                                                    \
-        .name = "max-replicas", .type = OPTION_INT, .argument = "N", .min = 0,           \
-        .max = 64, AT(max_replicas), .help = "most replicas of a service"                \
-    }
-
-#define RUN_OPTIONS                                                                      \
-    FLAG("hold", hold, "submit it, but do not start it before 'corgi release'"),         \
-        FLAG("accept-counter", accept_counter,                                           \
-             "when only a lower rate can be promised, take that"),                       \
-        {.name = "directory",                                                            \
-         .letter = 'D',                                                                  \
-         .type = OPTION_STRING,                                                          \
-         .argument = "DIR",                                                              \
-         AT(directory),                                                                  \
-         .help = "where it runs; here without it"},                                      \
-        {.name = "output",                                                               \
-         .letter = 'o',                                                                  \
-         .type = OPTION_STRING,                                                          \
-         .argument = "FILE",                                                             \
-         AT(output),                                                                     \
-         .help = "file for what it prints"},                                             \
-        {.name = "export",                                                               \
-         .type = OPTION_STRING,                                                          \
-         .argument = "NAMES",                                                            \
-         .default_text = "ALL",                                                          \
-         AT(export),                                                                     \
-         .help = "environment it gets: ALL, NONE, or NAME and NAME=VALUE with commas "   \
-                 "between"},                                                             \
-        TEXT("metrics-url", "URL", metrics_url,                                          \
-             "Prometheus endpoint of the job, to measure its rate"),                     \
-        TEXT("metrics-counter", "NAME", metrics_counter, "the counter of steps there"),  \
-        TEXT("progress-file", "FILE", progress_file,                                     \
-             "file the job writes its count of steps to"),                               \
-        SECONDS("grace", 0, grace_s, 86400,                                              \
-                "from SIGTERM to SIGKILL when it is stopped"),                           \
-    {                                                                                    \
-        .name = "checkpoint-signal", .type = OPTION_INT, .argument = "NUMBER", .min = 0, \
-        .max = 64, AT(checkpoint_signal),                                                \
-        .help = "sent before it is moved, so that it writes a checkpoint"                \
-    }
+#define JOB_OPTIONS                                                                      \
+    JOB(min_rate, DOUBLE, "min-rate", 'r', "RATE",                                       \
+        "steps/s it must do at least while it runs", .min = 1e-9, .max = 1e9),           \
+        JOB(requests, DOUBLE, "requests", 0, "RATE", "requests/s a service must stand",  \
+            .min = 1e-9, .max = 1e9),                                                    \
+        JOB(latency_s, SECONDS, "latency", 0, "TIME",                                    \
+            "99th percentile a service must keep, with --requests", .max = 3600),        \
+        JOB(within_s, SECONDS, "within", 'w', "TIME",                                    \
+            "all its steps must be done so long after submission, as 8h",                \
+            .max = LONGEST_S),                                                           \
+        JOB(deadline, STRING, "deadline", 0, "TIME",                                     \
+            "all its steps must be done by then, as 2026-03-01T18:00"),                  \
+        JOB(confidence, DOUBLE, "confidence", 0, "P",                                    \
+            "probability with which the need must hold; the policy's without it",        \
+            .min = 0.5, .max = 0.999),                                                   \
+        JOB(steps, DOUBLE, "steps", 'n', "COUNT", "steps a training job has",            \
+            .max = 1e15),                                                                \
+        JOB(duration_s, SECONDS, "duration", 0, "TIME",                                  \
+            "how long a service is wanted; until cancelled without it",                  \
+            .max = LONGEST_S),                                                           \
+        JOB(name, STRING, "name", 'J', "NAME",                                           \
+            "name of the job; the command's without it"),                                \
+        JOB(kind, CHOICE, "kind", 'k', "KIND", "training, or inference for a service",   \
+            .choices = job_kinds, .default_text = "training"),                           \
+        JOB(gpus, INT, "gpus", 'G', "COUNT", "GPUs it runs on, all at once", .min = 1,   \
+            .max = 64, .default_text = "1"),                                             \
+        JOB(memory_gb, DOUBLE, "memory", 'm', "GB", "GPU memory it needs on each",       \
+            .max = 1e5),                                                                 \
+        JOB(priority, INT, "priority", 'p', "N", "larger goes first", .min = -1000000,   \
+            .max = 1000000, .default_text = "0"),                                        \
+        JOB(types, STRING, "types", 't', "TYPE,...",                                     \
+            "GPU types it may run on; any without it"),                                  \
+        JOB(exclusive, FLAG, "exclusive", 0, NULL,                                       \
+            "never beside another job on one GPU"),                                      \
+        JOB(no_move, FLAG, "no-move", 0, NULL, "never stopped to be started elsewhere"), \
+        JOB(family, STRING, "family", 0, "NAME",                                         \
+            "what it is, as ResNet-50: jobs of a family teach Corgi about each other"),  \
+        JOB(model, CHOICE, "model", 0, "KIND", "kind of network", .choices = job_models, \
+            .default_text = "unknown"),                                                  \
+        JOB(batch, INT, "batch", 'b', "N", "samples a step or a request",                \
+            .max = 1000000000),                                                          \
+        JOB(gmac, DOUBLE, "gmac", 0, "GMAC", "forward multiply-adds of a sample, 10^9",  \
+            .max = 1e9),                                                                 \
+        JOB(params, DOUBLE, "params", 0, "MILLIONS", "parameters, 10^6", .max = 1e9),    \
+        JOB(sample_mb, DOUBLE, "sample-mb", 0, "MB", "GPU memory of a sample",           \
+            .max = 1e9),                                                                 \
+        JOB(scale_to_zero, FLAG, "scale-to-zero", 0, NULL,                               \
+            "a service may have no replica while nobody asks"),                          \
+        JOB(max_replicas, INT, "max-replicas", 0, "N", "most replicas of a service",     \
+            .max = 64),                                                                  \
+        JOB(hold, FLAG, "hold", 0, NULL,                                                 \
+            "submit it, but do not start it before 'corgi release'"),                    \
+        JOB(accept_counter, FLAG, "accept-counter", 0, NULL,                             \
+            "when only a lower rate can be promised, take that"),                        \
+        JOB(directory, STRING, "directory", 'D', "DIR",                                  \
+            "where it runs; here without it"),                                           \
+        JOB(output, STRING, "output", 'o', "FILE", "file for what it prints"),           \
+        JOB(export, STRING, "export", 0, "NAMES",                                        \
+            "environment it gets: ALL, NONE, or NAME and NAME=VALUE with commas "        \
+            "between",                                                                   \
+            .default_text = "ALL"),                                                      \
+        JOB(metrics_url, STRING, "metrics-url", 0, "URL",                                \
+            "Prometheus endpoint of the job, to measure its rate"),                      \
+        JOB(metrics_counter, STRING, "metrics-counter", 0, "NAME",                       \
+            "the counter of steps there"),                                               \
+        JOB(progress_file, STRING, "progress-file", 0, "FILE",                           \
+            "file the job writes its count of steps to"),                                \
+        JOB(grace_s, SECONDS, "grace", 0, "TIME",                                        \
+            "from SIGTERM to SIGKILL when it is stopped", .max = 86400),                 \
+        JOB(checkpoint_signal, INT, "checkpoint-signal", 0, "NUMBER",                    \
+            "sent before it is moved, so that it writes a checkpoint", .max = 64)
 
 const struct option_spec job_submit_options[] = {
-    NEED_OPTIONS,
-    SHAPE_OPTIONS,
-    RUN_OPTIONS,
-    {.name = "wait",
-     .letter = 'W',
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct job_args, wait),
-     .help = "wait until the job ends; fail when it does"},
-    DAEMON_JSON_OPTION(struct job_args),
-    DAEMON_PARSABLE_OPTION(struct job_args),
-    DAEMON_CONNECT_OPTIONS(struct job_args),
+    JOB_OPTIONS,
+    OPT(struct job_args, wait, FLAG, "wait", 'W', NULL,
+        "wait until the job ends; fail when it does"),
+    DAEMON_TABLE_OPTIONS,
     {0},
 };
 
 const struct option_spec job_quote_options[] = {
-    NEED_OPTIONS,
-    SHAPE_OPTIONS,
-    RUN_OPTIONS,
-    {.name = "what-if",
-     .type = OPTION_STRING,
-     .argument = "CHANGES",
-     .offset = offsetof(struct job_args, what_if),
-     .help = "also quote it changed, with commas between: gpus=N, rate=R, share, "
-             "exclusive, move, stay, type=T"},
-    DAEMON_JSON_OPTION(struct job_args),
-    DAEMON_PARSABLE_OPTION(struct job_args),
-    DAEMON_CONNECT_OPTIONS(struct job_args),
+    JOB_OPTIONS,
+    OPT(struct job_args, what_if, STRING, "what-if", 0, "CHANGES",
+        "also quote it changed, with commas between: gpus=N, rate=R, share, "
+        "exclusive, move, stay, type=T"),
+    DAEMON_TABLE_OPTIONS,
     {0},
 };
 
-/* ---- checks ------------------------------------------------------------------------ */
+const char *job_unit(const struct job_options *o)
+{
+    return o->kind == 1 ? "requests/s" : "steps/s";
+}
 
 int job_options_check(const struct job_options *o, struct err *err)
 {

@@ -45,27 +45,32 @@ extern const char *const job_models[];
 extern const struct option_spec job_submit_options[];
 extern const struct option_spec job_quote_options[];
 
+const char *job_unit(const struct job_options *o); /* what its rates are in */
+
 /* What is asked for contradicts itself: ERR_USAGE. */
 int job_options_check(const struct job_options *o, struct err *err);
 
-/* Read the operands: a script and its arguments, whose header is read below the command
- * line's options; or after "--" a command.  The words of the job are call->operands, with
- * the script's interpreter before them where it needs one; *command is for
- * job_command_fini(). */
+/* The operands: a script and its arguments, whose header is read below the command line's
+ * options; or after "--" a command. */
 struct job_command {
     struct job_args args;
-    char **words; /* NULL-terminated; (word_count) */
+    char **words; /* the job's: NULL-terminated; (word_count) */
     int word_count;
     const char *name; /* of the script or the program; NULL: there is neither */
     void *held;       /* what args and words point into */
 };
 
-int job_command_read(struct job_command *command, const struct command_call *call,
-                     bool needed, struct err *err);
-void job_command_fini(struct job_command *command);
-
 /* The JobRequest of the API. */
-int job_options_json(const struct job_options *o, const struct job_command *command,
-                     struct json_out *out, struct err *err);
+int job_options_json(const struct job_command *command, struct json_out *out,
+                     struct err *err);
+
+/* The whole of a command that tells the daemon of a job: read the operands (there must be
+ * some, or not), put the body together, POST it, and give the answer to told(); its
+ * result is the exit status.  err of told() has ERR_NONE when the answer is 2xx. */
+int job_command_run(
+    const struct command_call *call, bool needed, const struct client_request *request,
+    int (*body)(const struct job_command *command, struct json_out *out, struct err *err),
+    int (*told)(const struct command_call *call, const struct job_args *args,
+                const struct client_answer *answer, const struct err *err));
 
 #endif

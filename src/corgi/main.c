@@ -1,6 +1,5 @@
-/* main.c - the corgi command: the table of its commands
- *
- * A command is one file, cmd_<name>.c, that exports `const struct command cmd_<name>`. */
+/* main.c - the corgi command: base/command.c finds the command among these, parses its
+ * options and runs it */
 #include "corgi/commands.h"
 
 static const struct command *const commands[] = {

@@ -1,4 +1,5 @@
-/* view.c - see view.h */
+/* view.c - the commands that ask the daemon give their answers to these functions, which
+ * print them; base/table.c does the aligning */
 #include "corgi/view.h"
 
 #include "base/mem.h"
@@ -18,46 +19,30 @@ struct view_cell {
 };
 
 struct view {
-    vec_of(char *) titles; /* with '>' where right-aligned */
-    vec_of(struct view_cell) cells;
-    vec_of(size_t) rows; /* index of the first cell of each */
+    const struct view_column *columns;
+    size_t width; /* columns there are */
+    size_t rows;
+    vec_of(struct view_cell) cells; /* (rows, width) */
 };
 
-struct view *view_create(void)
+struct view *view_create(const struct view_column *columns)
 {
-    return mem_new(struct view);
+    struct view *v = mem_new(struct view);
+
+    v->columns = columns;
+    while (columns[v->width].title)
+        v->width++;
+    return v;
 }
 
 void view_destroy(struct view *v)
 {
     if (!v)
         return;
-    vec_each (char *, title, &v->titles)
-        free(*title);
     vec_each (struct view_cell, cell, &v->cells)
         free(cell->text);
-    vec_free(&v->titles);
     vec_free(&v->cells);
-    vec_free(&v->rows);
     free(v);
-}
-
-void view_columns(struct view *v, const char *titles)
-{
-    while (*titles) {
-        size_t length = strcspn(titles, " ");
-        char *title = mem_array(char, length + 1);
-
-        memcpy(title, titles, length);
-        vec_push(&v->titles, title);
-        titles += length;
-        titles += strspn(titles, " ");
-    }
-}
-
-void view_row(struct view *v)
-{
-    vec_push(&v->rows, v->cells.count);
 }
 
 void view_cell(struct view *v, const char *text)
@@ -83,9 +68,84 @@ void view_mark(struct view *v, enum table_colour colour)
     v->cells.items[v->cells.count - 1].colour = colour;
 }
 
-static size_t row_end(const struct view *v, size_t row)
+/* "rate.value": the member value of the member rate; *name gets its own name. */
+static const struct json_value *owner_of(const struct json_value *row, const char *key,
+                                         const char **name)
 {
-    return row + 1 < v->rows.count ? v->rows.items[row + 1] : v->cells.count;
+    const char *dot = strchr(key, '.');
+    char outer[32];
+
+    *name = dot ? dot + 1 : key;
+    if (!dot)
+        return row;
+    snprintf(outer, sizeof(outer), "%.*s", (int)(dot - key), key);
+    return json_value_get(row, outer);
+}
+
+static void add_member(struct view *v, const struct view_column *column,
+                       const struct json_value *row)
+{
+    const char *name;
+    const struct json_value *owner = owner_of(row, column->key, &name);
+    double number = view_number(owner, name);
+    char a[VIEW_SIZE];
+
+    switch (column->as) {
+    case VIEW_TEXT:
+        view_cell(v, view_text(owner, name));
+        break;
+    case VIEW_COUNT:
+        view_cellf(v, "%.0f", number);
+        break;
+    case VIEW_RATE:
+        view_cell(v, view_rate(a, number));
+        break;
+    case VIEW_JOULES:
+        view_cell(v, view_joules(a, number));
+        break;
+    case VIEW_WATTS:
+        view_cell(v, view_watts(a, number));
+        break;
+    case VIEW_TIME:
+        view_cell(v, view_time(a, number));
+        break;
+    case VIEW_SHARE:
+        snprintf(a, sizeof(a), "%.0f%%", 100 * number);
+        view_cell(v, isfinite(number) ? a : NULL);
+        break;
+    case VIEW_YES_NO:
+        view_cell(v, json_value_kind(json_value_get(owner, name)) != JSON_KIND_BOOL ? NULL
+                     : view_flag(owner, name) ? "yes"
+                                              : "no");
+        break;
+    }
+}
+
+void view_row(struct view *v, const struct json_value *row, const void *ctx)
+{
+    v->rows++;
+    for (const struct view_column *column = v->columns; column->title; column++) {
+        if (column->add)
+            column->add(v, row, ctx);
+        else
+            add_member(v, column, row);
+    }
+}
+
+void view_rows(struct view *v, const struct json_value *list, const void *ctx)
+{
+    for (size_t i = 0; i < json_value_count(list); i++)
+        view_row(v, json_value_item(list, i), ctx);
+}
+
+size_t view_row_count(const struct view *v)
+{
+    return v->rows;
+}
+
+static const char *title_of(const struct view_column *column)
+{
+    return column->title + (*column->title == '>');
 }
 
 static void print_escaped(const char *text)
@@ -102,16 +162,12 @@ static void print_escaped(const char *text)
 
 static void print_parsable(const struct view *v)
 {
-    for (size_t i = 0; i < v->titles.count; i++)
-        printf("%s%s", i ? "|" : "", v->titles.items[i] + (*v->titles.items[i] == '>'));
+    for (size_t i = 0; i < v->width; i++)
+        printf("%s%s", i ? "|" : "", title_of(&v->columns[i]));
     putchar('\n');
-    for (size_t r = 0; r < v->rows.count; r++) {
-        for (size_t i = v->rows.items[r]; i < row_end(v, r); i++) {
-            if (i > v->rows.items[r])
-                putchar('|');
-            print_escaped(v->cells.items[i].text);
-        }
-        putchar('\n');
+    for (size_t i = 0; i < v->cells.count; i++) {
+        print_escaped(v->cells.items[i].text);
+        putchar((i + 1) % v->width ? '|' : '\n');
     }
 }
 
@@ -125,18 +181,54 @@ int view_print(const struct view *v, bool parsable, struct err *err)
         return 0;
     }
     t = table_create();
-    vec_each (char *, title, &v->titles)
-        table_column(t, *title + (**title == '>'),
-                     **title == '>' ? TABLE_RIGHT : TABLE_LEFT);
-    for (size_t r = 0; r < v->rows.count; r++) {
-        table_row(t);
-        for (size_t i = v->rows.items[r]; i < row_end(v, r); i++) {
-            table_cell(t, v->cells.items[i].text);
-            table_mark(t, v->cells.items[i].colour);
-        }
+    for (size_t i = 0; i < v->width; i++)
+        table_column(t, title_of(&v->columns[i]),
+                     *v->columns[i].title == '>' ? TABLE_RIGHT : TABLE_LEFT);
+    for (size_t i = 0; i < v->cells.count; i++) {
+        if (i % v->width == 0)
+            table_row(t);
+        table_cell(t, v->cells.items[i].text);
+        table_mark(t, v->cells.items[i].colour);
     }
     rc = table_print(t, stdout, err);
     table_destroy(t);
+    return rc;
+}
+
+static void add_key(struct view *v, const struct json_value *value, const void *ctx)
+{
+    (void)value;
+    view_cell(v, ctx);
+}
+
+static void add_value(struct view *v, const struct json_value *value, const void *ctx)
+{
+    double number;
+    bool flag;
+
+    (void)ctx;
+    if (json_value_number(value, &number))
+        view_cellf(v, "%.15g", number);
+    else if (json_value_bool(value, &flag))
+        view_cell(v, flag ? "true" : "false");
+    else
+        view_cell(v, json_value_string(value));
+}
+
+int view_print_members(const struct json_value *object, bool parsable, struct err *err)
+{
+    static const struct view_column columns[] = {
+        {"KEY", .add = add_key}, {"VALUE", .add = add_value}, {0}};
+    struct json_iter it = {.object = object};
+    struct view *v = view_create(columns);
+    int rc;
+
+    while (json_iter_next(&it))
+        if (json_value_kind(it.value) != JSON_KIND_OBJECT &&
+            json_value_kind(it.value) != JSON_KIND_ARRAY)
+            view_row(v, it.value, it.key);
+    rc = view_print(v, parsable, err);
+    view_destroy(v);
     return rc;
 }
 
@@ -219,6 +311,14 @@ const char *view_time(char *out, double since_1970_s)
 const char *view_text(const struct json_value *object, const char *key)
 {
     return json_value_string(json_value_get(object, key));
+}
+
+const char *view_text_or(const struct json_value *object, const char *key,
+                         const char *instead)
+{
+    const char *text = view_text(object, key);
+
+    return text ? text : instead;
 }
 
 double view_number(const struct json_value *object, const char *key)
