@@ -9,7 +9,7 @@
 #include "service/promise_guard.h"
 #include "service/lifecycle.h"
 #include "service/planning_thread.h"
-#include "service/replicas.h"
+#include "service/replica_jobs.h"
 #include "service/rounds.h"
 #include "service/views.h"
 #include "store/telemetry.h"
@@ -75,7 +75,7 @@ static void follow_demand(struct service *s, struct record *r, double demand)
     r->demand = demand;
     r->demand_at_s = service_now_s(s);
     loop_set_demand(s->loop, r->id, demand, NULL);
-    replicas_measured(s, r);
+    replica_jobs_measured(s, r);
     if (!isfinite(before) || fabs(demand - before) > 0.2 * fmax(before, 1e-9))
         rounds_poke(s);
 }
@@ -164,7 +164,7 @@ static void on_demand(struct service *s, const struct engine_event *e)
     if (r && r->phase == PHASE_RUNNING)
         follow_demand(s, r, e->measurement.rate);
     else if (r && e->measurement.rate > 0)
-        replicas_wake(s, r);
+        replica_jobs_asked(s, r, e->measurement.rate);
 }
 
 /* ---- beginnings and ends ---------------------------------------------------------- */

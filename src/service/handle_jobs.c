@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
-#include "service/replicas.h"
 #include "service/rounds.h"
 #include "service/views.h"
 
@@ -166,7 +165,7 @@ void handle_release_job(void *ctx, struct request *r)
 static void revive(struct service *s, struct request *r, uint64_t id)
 {
     struct store_job *job;
-    struct record *record, was = {0};
+    struct record *record;
     struct job_status status;
     struct err err = {0};
     struct tx *tx;
@@ -175,7 +174,6 @@ static void revive(struct service *s, struct request *r, uint64_t id)
         request_fail(r, NULL, &err);
         return;
     }
-    was.stored = job;
     if (!service_may_touch(request_identity(r), job->request.user)) {
         request_answer_error(r, 403, "forbidden", NULL, "job %llu is another user's",
                              (unsigned long long)id);
@@ -186,9 +184,9 @@ static void revive(struct service *s, struct request *r, uint64_t id)
                              (unsigned long long)id);
         goto done;
     }
-    job->request.job.types_allowed = job_parse_types(s, job->request.types);
-    replicas_know(&was);
-    status = (struct job_status){.job = replicas_share(&was),
+    record = records_add(s->records, job);
+    record->stored->request.job.types_allowed = job_parse_types(s, job->request.types);
+    status = (struct job_status){.job = record_share(record),
                                  .demand = NAN,
                                  .state = JOB_WAITING,
                                  .started_s = job->progress.started_s,
@@ -198,12 +196,10 @@ static void revive(struct service *s, struct request *r, uint64_t id)
                                  .restarts = job->progress.restarts};
     status.required_rate = status.job.need.rate;
     if (loop_restore(s->loop, &status, &err) < 0) {
+        records_drop(s->records, record);
         request_fail(r, NULL, &err);
         goto done;
     }
-    record = records_add(s->records, job);
-    replicas_know(record);
-    record->stored->request.job.types_allowed = job->request.job.types_allowed;
     records_set_phase(s->records, record, PHASE_WAITING);
     record->attempt = job->progress.attempt;
     record->steps_before = job->progress.steps_done;

@@ -7,7 +7,7 @@
 #include "loop/belief.h"
 #include "loop/requirement.h"
 #include "service/engine_events.h"
-#include "service/replicas.h"
+#include "service/replica_jobs.h"
 #include "service/views.h"
 #include "store/history.h"
 
@@ -432,12 +432,16 @@ static void answer_at_zero(struct service *s, struct request *r, struct record *
                            const struct json_value *samples)
 {
     struct str text = {0};
+    double asked = 0;
     int accepted = 0;
 
-    for (size_t i = 0; i < json_value_count(samples); i++)
-        accepted += number(json_value_item(samples, i), "demand_rate", 0) > 0;
-    if (accepted > 0)
-        replicas_wake(s, record);
+    for (size_t i = 0; i < json_value_count(samples); i++) {
+        double demand = number(json_value_item(samples, i), "demand_rate", 0);
+
+        accepted += demand > 0;
+        asked = fmax(asked, demand);
+    }
+    replica_jobs_asked(s, record, asked);
     str_addf(&text, "{\"accepted\":%d}", accepted);
     request_answer(r, 202, &text);
 }
@@ -465,7 +469,7 @@ void handle_report_measurements(void *ctx, struct request *r)
         return;
     }
     attempt = (int)number(body, "attempt", record->attempt);
-    if (replicas_at_zero(record)) {
+    if (record_at_zero(record)) {
         answer_at_zero(s, r, record, samples);
         return;
     }

@@ -237,7 +237,6 @@ static void take(struct service *s, struct request *r, struct parsed_job *p,
 
     p->job.request.job.id = store_take_id(s->store, STORE_JOB_ID);
     record = records_add(s->records, &p->job);
-    replicas_know(record);
     records_set_held(s->records, record, p->job.progress.held);
     quote_text(s, q, &quote);
     promise(record, q, str_take(&quote));
@@ -318,8 +317,7 @@ static void apply_update(struct service *s, struct record *record, struct parsed
 
     records_set_request(s->records, record, &p->job.request);
     record->stored->request.job.types_allowed = p->job.request.job.types_allowed;
-    replicas_know(record);
-    job = replicas_share(record);
+    job = record_share(record);
     /* Out and in again with the same state: the loop's copy of the job is its own. */
     loop_end_job(s->loop, record->id, service_now_s(s), NULL);
     if (was.job.need.kind != job.need.kind || was.job.need.rate != job.need.rate)
@@ -349,10 +347,10 @@ void handle_update_job(void *ctx, struct request *r)
         goto done;
     }
     quote_service(s, &parsed.job.request.job, record->max_replicas, &q);
-    parsed.replicas = (struct replicas_extra){.scale_to_zero = record->scale_to_zero,
-                                              .max = record->max_replicas,
-                                              .of = record->replica_of,
-                                              .number = record->replica};
+    parsed.replicas = (struct record_replicas){.scale_to_zero = record->scale_to_zero,
+                                               .max = record->max_replicas,
+                                               .of = record->replica_of,
+                                               .number = record->replica};
     job_parse_set_replicas(&parsed, q.replicas);
     if (q.verdict == QUOTE_REFUSED || q.verdict == QUOTE_COUNTER) {
         answer_refusal(s, r, &q);

@@ -313,7 +313,7 @@ void job_parse_set_replicas(struct parsed_job *p, int shares)
     struct str json = {0};
 
     p->replicas.shares = shares;
-    replicas_extra(&json, &p->replicas);
+    record_replicas_json(&p->replicas, &json);
     p->job.request.extra = keep(p, str_take(&json));
 }
 
@@ -325,8 +325,8 @@ static int parse_replicas(const struct json_value *body, struct parsed_job *out,
     bool service = job->kind == JOB_INFERENCE && job->need.kind == NEED_SERVICE;
 
     out->replicas =
-        (struct replicas_extra){.scale_to_zero = flag(body, "scale_to_zero", false),
-                                .max = (int)number(body, "max_replicas", 1)};
+        (struct record_replicas){.scale_to_zero = flag(body, "scale_to_zero", false),
+                                 .max = (int)number(body, "max_replicas", 1)};
     if (out->replicas.max > 1 && !service)
         return wrong(field, "max_replicas", err, ERR_INVALID,
                      "only a service has replicas: kind inference, need service");

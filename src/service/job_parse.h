@@ -6,7 +6,6 @@
 #define CORGI_SERVICE_JOB_PARSE_H
 
 #include "http/schema.h"
-#include "service/replicas.h"
 #include "service/service_private.h"
 
 struct parsed_job {
@@ -14,7 +13,7 @@ struct parsed_job {
     vec_of(char *) texts;
     vec_of(const char *) argv, env;
     bool accept_counter;
-    struct replicas_extra replicas;
+    struct record_replicas replicas;
 };
 
 /* 0, or -1 with the sentence and the field it is about ("" for none).  End it with

@@ -6,6 +6,8 @@
 
 #include "base/hash.h"
 #include "base/intern.h"
+#include "base/json.h"
+#include "base/json_out.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -80,6 +82,98 @@ static struct records_use *use_of(struct records *r, const char *user)
     while (r->use.count <= (size_t)id)
         vec_push(&r->use, (struct records_use){0});
     return &r->use.items[id];
+}
+
+/* ---- replicas of a service ----------------------------------------------------------
+ */
+
+void record_replicas_json(const struct record_replicas *x, struct str *out)
+{
+    struct json_out json;
+
+    json_out_init(&json, out, false);
+    json_out_begin_object(&json);
+    json_out_key_bool(&json, "scale_to_zero", x->scale_to_zero);
+    json_out_key_int(&json, "max_replicas", x->max);
+    json_out_key_int(&json, "shares", x->shares);
+    if (x->of) {
+        json_out_key_int(&json, "replica_of", (int64_t)x->of);
+        json_out_key_int(&json, "replica", x->number);
+    }
+    json_out_end(&json);
+}
+
+static int whole(const struct json_value *root, const char *key, int least)
+{
+    double n = 1;
+
+    json_value_number(json_value_get(root, key), &n);
+    return n >= least && n <= 1e6 ? (int)n : 1;
+}
+
+static void read_replicas(struct record *r)
+{
+    const char *extra = r->stored->request.extra;
+    const struct json_value *root;
+    struct json_doc *doc;
+    double of = 0;
+
+    r->max_replicas = r->shares = r->replica = 1;
+    if (!extra || json_doc_parse(&doc, extra, strlen(extra), "extra", NULL) < 0)
+        return;
+    root = json_doc_root(doc);
+    json_value_bool(json_value_get(root, "scale_to_zero"), &r->scale_to_zero);
+    r->max_replicas = whole(root, "max_replicas", 0);
+    r->shares = whole(root, "shares", 1);
+    json_value_number(json_value_get(root, "replica_of"), &of);
+    r->replica_of = of > 0 ? (uint64_t)of : 0;
+    r->replica = whole(root, "replica", 0);
+    json_doc_destroy(doc);
+}
+
+struct job record_share(const struct record *r)
+{
+    struct job job = *record_job(r);
+
+    if (job.kind == JOB_INFERENCE && job.need.kind == NEED_SERVICE)
+        job.need.rate /= r->shares;
+    return job;
+}
+
+bool record_at_zero(const struct record *r)
+{
+    return r->held && strcmp(r->reason_code, RECORD_AT_ZERO) == 0;
+}
+
+static struct replica as_replica(const struct record *r)
+{
+    return (struct replica){.number = r->replica,
+                            .has_devices = record_has_devices(r),
+                            .rate = r->rate,
+                            .demand = r->demand,
+                            .demand_at_s = r->demand_at_s,
+                            .latency_s = r->latency_s};
+}
+
+int records_replicas(const struct records *r, const struct record *service,
+                     struct replica *replicas, struct record **found)
+{
+    int count = 0;
+
+    replicas[count++] = as_replica(service);
+    if (found)
+        found[0] = records_get(r, service->id);
+    for (size_t i = 0; i < r->all.count && service->max_replicas > 1; i++) {
+        struct record *other = r->all.items[i];
+
+        if (other->replica_of != service->id || other->phase >= PHASE_ENDED ||
+            count == LOOP_MAX_GANG)
+            continue;
+        if (found)
+            found[count] = other;
+        replicas[count++] = as_replica(other);
+    }
+    return count;
 }
 
 /* ---- counting ---------------------------------------------------------------------- */
@@ -191,6 +285,7 @@ void records_set_request(struct records *r, struct record *record,
     changed.request = *request;
     record->stored = store_job_dup(&changed);
     store_job_destroy(old);
+    read_replicas(record);
     tally(r, record, -1);
     record->priority = request->job.priority;
     tally(r, record, 1);
@@ -224,8 +319,8 @@ struct record *records_add(struct records *r, const struct store_job *job)
     record->watts = record->expected_start_s = record->expected_end_s = NAN;
     record->rate_at_s = record->predicted_rate = record->latency_s = NAN;
     record->reference_watts = record->reference_rate = record->began_s = NAN;
-    record->scaling = (struct scaling){.less_since_s = NAN, .idle_since_s = NAN};
-    record->max_replicas = record->shares = record->replica = 1;
+    record->scaling = replicas_new();
+    read_replicas(record);
     record->watch =
         (struct promise_watch){.below_since_s = NAN, .acted_s = NAN, .checked_s = NAN};
     record->priority = job->request.job.priority;

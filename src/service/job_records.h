@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "http/request.h"
-#include "loop/types.h"
+#include "loop/replicas/replicas.h"
 #include "store/store_jobs.h"
 
 enum phase {
@@ -29,17 +29,6 @@ struct promise_watch {
     int stage;            /* what was tried last */
 };
 
-/* How a service's replicas follow its demand. */
-struct scaling {
-    double less_since_s; /* fewer would do; NaN: not so */
-    double idle_since_s; /* nobody asks; NaN: not so */
-    double late_s;       /* when a replica was last added for latency */
-    double failed_s;     /* when a replica last failed */
-    int failures;        /* in a row */
-    int running;         /* replicas, and since when so many */
-    double running_since_s;
-};
-
 /* Lists look at the first of these in every record: they stand close together.  Those of
  * the state are counted, so they change through records_set_...() alone. */
 struct record {
@@ -57,7 +46,7 @@ struct record {
     int shares;          /* of the rate asked for: a replica carries one */
     uint64_t replica_of; /* the service it belongs to; 0: none */
     int replica;         /* its number there */
-    struct scaling scaling;
+    struct replicas_state scaling;
     struct job told; /* as the engine was told: what was asked for, not a share */
     int attempt;
     int engine_count; /* devices of the attempt the engine was told of */
@@ -137,6 +126,33 @@ struct records_use {
 struct records_use records_use(const struct records *records, const char *user);
 
 int records_users(const struct records *records); /* that were ever seen */
+
+/* ---- replicas of a service ----------------------------------------------------------
+ */
+
+/* What the stored request says of replicas, as JSON in its `extra`. */
+struct record_replicas {
+    bool scale_to_zero;
+    int max, shares;
+    uint64_t of; /* the service it is a replica of; 0: none */
+    int number;
+};
+void record_replicas_json(const struct record_replicas *replicas, struct str *out);
+
+/* The job as the loop shall see it: its share of what was asked for. */
+struct job record_share(const struct record *record);
+
+/* Reason code of a service that was scaled to zero and waits for requests. */
+#define RECORD_AT_ZERO "scaled_to_zero"
+bool record_at_zero(const struct record *record);
+
+/* The replicas of a service that have not ended, itself first, pending ones included;
+ * their records too unless found is NULL.  Both have room for LOOP_MAX_GANG. */
+int records_replicas(const struct records *records, const struct record *service,
+                     struct replica *replicas, struct record **found);
+
+/* ---- of one record ------------------------------------------------------------------
+ */
 
 static inline const struct job *record_job(const struct record *r)
 {

@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "service/planning_thread.h"
-#include "service/replicas.h"
 #include "service/rounds.h"
 
 #include <math.h>
@@ -15,6 +14,9 @@
 
 /* A job that could not be started, or ran out of memory, so often is given up. */
 #define START_FAILURES_MAX 3
+
+static const struct why without_service = {.code = "policy",
+                                           .text = "the service it belongs to has ended"};
 
 void lifecycle_explain(struct record *r, const char *code, const char *format, ...)
 {
@@ -60,9 +62,16 @@ void lifecycle_engine_job(struct record *r, const struct job_status *status,
     };
 }
 
+static bool is_alive(const struct service *s, uint64_t job)
+{
+    const struct record *r = records_get(s->records, job);
+
+    return r && r->phase < PHASE_ENDED;
+}
+
 void lifecycle_enter(struct service *s, struct record *r)
 {
-    struct job_status status = {.job = replicas_share(r),
+    struct job_status status = {.job = record_share(r),
                                 .state = JOB_WAITING,
                                 .started_s = NAN,
                                 .placed_s = NAN,
@@ -75,6 +84,8 @@ void lifecycle_enter(struct service *s, struct record *r)
     if (loop_restore(s->loop, &status, &err) < 0) /* checked before: our own mistake */
         lifecycle_end(s, NULL, r, JOB_FAILED,
                       &(struct why){.code = "not_started", .text = err.text});
+    else if (r->replica_of && !is_alive(s, r->replica_of))
+        lifecycle_end(s, NULL, r, JOB_CANCELLED, &without_service);
     rounds_poke(s);
 }
 
@@ -123,8 +134,20 @@ static void note_failed_replica(struct service *s, const struct record *r,
 
     if (!service || state != JOB_FAILED)
         return;
-    service->scaling.failures++;
-    service->scaling.failed_s = service_now_s(s);
+    replicas_failed(&service->scaling, service_now_s(s));
+}
+
+/* The service is over: so are its other replicas.  Those that are not stored yet end when
+ * they are, see lifecycle_enter(). */
+static void end_replicas(struct service *s, struct tx *tx, const struct record *service)
+{
+    struct record *found[LOOP_MAX_GANG];
+    struct replica replicas[LOOP_MAX_GANG];
+    int count = records_replicas(s->records, service, replicas, found);
+
+    for (int i = 1; i < count; i++)
+        if (found[i]->phase != PHASE_PENDING)
+            lifecycle_end(s, tx, found[i], JOB_CANCELLED, &without_service);
 }
 
 void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
@@ -156,7 +179,7 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
                &(struct tx_step){.what = what_of(state), .from = from, .by = why->by});
     log_info("job_ended", LOG_U64("job", r->id), LOG_STR("state", what_of(state)),
              LOG_STR("reason", r->reason));
-    replicas_end(s, own, r, state);
+    end_replicas(s, own, r);
     note_failed_replica(s, r, state);
     if (!tx)
         tx_commit(own, NULL, NULL);

@@ -10,7 +10,6 @@
 #include "service/lifecycle.h"
 #include "service/planning_thread.h"
 #include "service/quotas.h"
-#include "service/replicas.h"
 #include "store/store_energy.h"
 #include "store/store_events.h"
 #include "store/models.h"
@@ -88,7 +87,7 @@ static int find_devices(const struct service *s, const char *names, int *devices
 static void fill_status(struct service *s, const struct record *r,
                         const struct store_progress *p, struct job_status *status)
 {
-    *status = (struct job_status){.job = replicas_share(r),
+    *status = (struct job_status){.job = record_share(r),
                                   .state = p->state,
                                   .required_rate = p->required_rate,
                                   .started_s = p->started_s,
@@ -141,8 +140,7 @@ static int take_job(void *ctx, const struct store_job *stored)
     r->attempt = p->attempt;
     str_copy(r->reason, sizeof(r->reason), p->reason ? p->reason : "");
     read_extra(r, p->extra);
-    replicas_know(r);
-    if (replicas_at_zero(r)) /* nobody could tell of requests meanwhile: see */
+    if (record_at_zero(r)) /* nobody could tell of requests meanwhile: see */
         records_set_held(s->records, r, false);
     fill_status(s, r, p, &status);
     if (loop_restore(s->loop, &status, &err) < 0) {

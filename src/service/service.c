@@ -19,7 +19,7 @@
 #include "service/process_priority.h"
 #include "service/notify.h"
 #include "service/forecast.h"
-#include "service/replicas.h"
+#include "service/replica_jobs.h"
 #include "service/restart.h"
 #include "service/rounds.h"
 #include "service/service_private.h"
@@ -238,7 +238,7 @@ static void tick(void *ctx)
         s->exchanged_seen = planning_thread_stats(s->mind).exchanged;
         service_learned(s);
     }
-    replicas_tick(s);
+    replica_jobs_tick(s);
     sign_of_life(s);
     reactor_did(s->reactor, "tick");
     if (wall_s - s->progress_wall_s > PROGRESS_S && !s->failing) {

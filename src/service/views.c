@@ -5,7 +5,6 @@
 #include "loop/cluster.h"
 #include "loop/requirement.h"
 #include "service/energy_books.h"
-#include "service/replicas.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -263,12 +262,14 @@ static void running(struct json_out *out, const struct service *s, const struct 
                     const struct job_status *status, const struct auth_identity *who)
 {
     double required = status ? requirement_rate_now(status, service_now_s(s)) : 0;
+    struct replica replicas[LOOP_MAX_GANG];
+    int count = records_replicas(s->records, r, replicas, NULL);
 
     views_number(out, "required_rate", required);
     views_number(out, "promised_rate", r->promised_rate);
     views_number(out, "rate", r->rate);
     views_number(out, "rate_ratio", required > 0 ? r->rate / required : NAN);
-    views_number(out, "demand_rate", replicas_demand(s, r));
+    views_number(out, "demand_rate", replicas_demand(replicas, count));
     views_number(out, "latency_s", r->latency_s);
     json_out_key_number(out, "steps_done", status ? status->steps_done : 0);
     views_number(out, "started_s", status ? status->started_s : NAN);
@@ -280,7 +281,7 @@ static void running(struct json_out *out, const struct service *s, const struct 
     json_out_key_int(out, "restarts", status ? status->restarts : 0);
     json_out_key_int(out, "attempt", r->attempt);
     json_out_key(out, "replicas");
-    service_only(out, r, replicas_running(s, r));
+    service_only(out, r, replicas_running(replicas, count));
     json_out_key(out, "max_replicas");
     service_only(out, r, r->max_replicas);
     json_out_key(out, "replica_of");
