@@ -1,8 +1,12 @@
-/* attempt.c - see attempt.h */
+/* attempt.c - one start of one job: its record, its files, its marks, see attempt.h
+ *
+ * start.c and adopt.c make attempts, watch_jobs.c and stop.c follow them to their end,
+ * local.c keeps the list. */
 #include "engine/local/attempt.h"
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/local/local_private.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -15,51 +19,64 @@
 
 #define SMALL_FILE 4096
 
-char *attempt_dir(const char *state_dir, uint64_t job, int number)
-{
-    struct str path = {0};
-
-    str_addf(&path, "%s/jobs/%llu/attempt-%d", state_dir, (unsigned long long)job,
-             number);
-    return str_take(&path);
-}
-
-struct attempt *attempt_create(const struct engine_job *job, const char *state_dir)
+struct attempt *attempt_create_nobody(struct local_engine *e, uint64_t job, int number)
 {
     struct attempt *a = mem_new(struct attempt);
+    struct str path = {0};
 
-    a->job = job->job->id;
-    a->number = job->attempt;
+    a->engine = e;
+    a->job = job;
+    a->number = number;
+    a->nobody = true;
+    a->device_count = 1;
+    str_addf(&path, "%s/jobs/%llu/attempt-%d", e->state_dir, (unsigned long long)job,
+             number);
+    a->dir = str_take(&path);
+    a->pidfd = a->result_fd = -1;
+    a->probe_watch.fd = a->result_watch.fd = -1;
+    a->cpu_s = NAN;
+    return a;
+}
+
+struct attempt *attempt_create(struct local_engine *e, const struct engine_job *job)
+{
+    struct attempt *a = attempt_create_nobody(e, job->job->id, job->attempt);
+
+    a->nobody = false;
     a->uid = job->uid;
     a->gid = job->gid;
     a->grace_s = job->stop_grace_s;
     a->checkpoint_signal = job->checkpoint_signal;
     a->device_count = job->device_count;
     memcpy(a->devices, job->devices, (size_t)job->device_count * sizeof(*job->devices));
-    a->dir = attempt_dir(state_dir, a->job, a->number);
-    if (!job->output) {
-        struct str path = {0};
-
-        str_addf(&path, "%s/output", a->dir);
-        a->output = str_take(&path);
-    }
     cpu_quota_path(a->job, a->number, a->devices, a->device_count, a->group);
-    a->pidfd = a->result_fd = -1;
-    a->cpu_s = NAN;
     return a;
+}
+
+void attempt_close_probe(struct attempt *a)
+{
+    poller_set(a->engine->poller, &a->probe_watch, -1, 0);
+    if (a->pidfd >= 0)
+        close(a->pidfd);
+    a->pidfd = -1;
+}
+
+void attempt_close_result(struct attempt *a)
+{
+    poller_set(a->engine->poller, &a->result_watch, -1, 0);
+    if (a->result_fd >= 0)
+        close(a->result_fd);
+    a->result_fd = -1;
 }
 
 void attempt_destroy(struct attempt *a)
 {
     if (!a)
         return;
-    if (a->pidfd >= 0)
-        close(a->pidfd);
-    if (a->result_fd >= 0)
-        close(a->result_fd);
+    attempt_close_probe(a);
+    attempt_close_result(a);
     vec_free(&a->members);
     free(a->dir);
-    free(a->output);
     free(a);
 }
 
@@ -148,13 +165,13 @@ void attempt_read_message(const struct attempt *a, char *text, size_t size)
     str_copy(text, size, line ? line + 1 : messages);
 }
 
-void attempt_marks(struct attempt_marks *marks, const char *state_dir, uint64_t job,
-                   int number)
+bool attempt_marked(const struct attempt *a, pid_t pid)
 {
-    snprintf(marks->texts[0], sizeof(marks->texts[0]), "CORGI_ENGINE=%s", state_dir);
-    snprintf(marks->texts[1], sizeof(marks->texts[1]), "CORGI_JOB_ID=%llu",
-             (unsigned long long)job);
-    snprintf(marks->texts[2], sizeof(marks->texts[2]), "CORGI_ATTEMPT=%d", number);
-    for (int i = 0; i < ATTEMPT_MARKS; i++)
-        marks->all[i] = marks->texts[i];
+    char texts[3][512];
+    const char *const all[] = {texts[0], texts[1], texts[2]};
+
+    snprintf(texts[0], sizeof(texts[0]), "CORGI_ENGINE=%s", a->engine->state_dir);
+    snprintf(texts[1], sizeof(texts[1]), "CORGI_JOB_ID=%llu", (unsigned long long)a->job);
+    snprintf(texts[2], sizeof(texts[2]), "CORGI_ATTEMPT=%d", a->number);
+    return process_environ_has(pid, all, 3);
 }

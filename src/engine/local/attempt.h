@@ -5,9 +5,10 @@
 #ifndef CORGI_ENGINE_LOCAL_ATTEMPT_H
 #define CORGI_ENGINE_LOCAL_ATTEMPT_H
 
+#include "base/poller.h"
+#include "base/process.h"
 #include "engine/engine.h"
 #include "engine/local/cpu_quota.h"
-#include "base/process.h"
 #include "probe/probe_report.h"
 
 enum attempt_state {
@@ -25,8 +26,10 @@ enum attempt_stop {
     ATTEMPT_KILL_PROBE, /* the probe too */
 };
 
+struct local_engine;
+
 struct attempt {
-    uint64_t serial; /* unique in the life of an engine */
+    struct local_engine *engine;
     uint64_t job;
     int number;
     uid_t uid;
@@ -37,13 +40,13 @@ struct attempt {
     int device_count;
     int devices[LOOP_MAX_GANG];
     char *dir;
-    char *output; /* file that is kept small; NULL: the user's own */
     char group[CPU_QUOTA_PATH_SIZE];
 
     enum attempt_state state;
     struct process_id probe;
-    int pidfd;       /* -1: there is none */
-    int result_fd;   /* of the launch; -1: known */
+    int pidfd;     /* -1: there is none */
+    int result_fd; /* of the launch; -1: known */
+    struct poller_watch probe_watch, result_watch;
     bool child;      /* of this process: has to be waited for */
     int wait_status; /* of the probe; meaningful when waited */
     bool waited;
@@ -65,10 +68,9 @@ struct attempt {
     uint64_t oom_kills; /* of its cgroup when it began */
 };
 
-/* "<state>/jobs/ID/attempt-N"; the caller frees. */
-char *attempt_dir(const char *state_dir, uint64_t job, int number);
-
-struct attempt *attempt_create(const struct engine_job *job, const char *state_dir);
+/* Of a job the daemon names, and of one that was found and nobody names. */
+struct attempt *attempt_create(struct local_engine *e, const struct engine_job *job);
+struct attempt *attempt_create_nobody(struct local_engine *e, uint64_t job, int number);
 void attempt_destroy(struct attempt *attempt); /* NULL is fine */
 
 /* The first reason stays: later ones follow from it. */
@@ -83,13 +85,11 @@ bool attempt_read_pids(const struct attempt *attempt, struct process_id *probe,
 /* The last line the probe wrote to its own messages, for when it failed. */
 void attempt_read_message(const struct attempt *attempt, char *text, size_t size);
 
-/* The environment that every process of the attempt starts with: three NAME=value. */
-#define ATTEMPT_MARKS 3
-struct attempt_marks {
-    char texts[ATTEMPT_MARKS][512];
-    const char *all[ATTEMPT_MARKS];
-};
-void attempt_marks(struct attempt_marks *marks, const char *state_dir, uint64_t job,
-                   int number);
+/* Stop watching and close them. */
+void attempt_close_probe(struct attempt *attempt);
+void attempt_close_result(struct attempt *attempt);
+
+/* Does a process carry the attempt's marks in the environment it was started with? */
+bool attempt_marked(const struct attempt *attempt, pid_t pid);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "engine/local/local_private.h"
 #include "world/power.h"
 
 #include <math.h>
@@ -155,9 +156,9 @@ static int by_time(const struct device_meter *m, const struct gpus_energy *energ
 }
 
 static void tell(struct device_meter *m, int device, const struct gpus_energy *energy,
-                 double now_s, struct outbox *outbox)
+                 double now_s, const struct engine_sink *sink)
 {
-    struct engine_event event = outbox_blank(ENGINE_POWER);
+    struct engine_event event = local_event(ENGINE_POWER);
     struct engine_share *shares = NULL;
 
     if (m->booking)
@@ -172,11 +173,12 @@ static void tell(struct device_meter *m, int device, const struct gpus_energy *e
     event.watts = m->watts;
     event.joules = energy->joules;
     event.modelled = energy->modelled;
-    outbox_push(outbox, event, NULL);
+    sink->event(sink->ctx, &event);
     free(shares);
 }
 
-void device_power_tick(struct device_power *p, double now_s, struct outbox *outbox)
+void device_power_tick(struct device_power *p, double now_s,
+                       const struct engine_sink *sink)
 {
     double seconds = now_s - p->last_s, machine = machine_used_s();
     struct gpus_energy package, energy;
@@ -194,7 +196,7 @@ void device_power_tick(struct device_power *p, double now_s, struct outbox *outb
         else
             by_model(m, seconds, &energy);
         if (known && !first)
-            tell(m, i, &energy, now_s, outbox);
+            tell(m, i, &energy, now_s, sink);
         m->used_s = 0;
         m->uses.count = 0;
     }

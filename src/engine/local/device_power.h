@@ -9,7 +9,6 @@
 #define CORGI_ENGINE_LOCAL_DEVICE_POWER_H
 
 #include "engine/local/energy_booking.h"
-#include "engine/local/outbox.h"
 #include "engine/local/gpus.h"
 
 struct device_power;
@@ -41,8 +40,9 @@ void device_power_metered(struct device_power *power, int device,
                           const struct gpu_interval *interval,
                           energy_booking_activity *activity, void *ctx);
 
-/* Close the interval since the last call and tell one event a device. */
-void device_power_tick(struct device_power *power, double now_s, struct outbox *outbox);
+/* Close the interval since the last call and tell the sink one event for each device. */
+void device_power_tick(struct device_power *power, double now_s,
+                       const struct engine_sink *sink);
 
 /* Mean of the last interval; NaN before the first. */
 double device_power_watts(const struct device_power *power, int device);

@@ -1,9 +1,12 @@
-/* job_env.c - see job_env.h */
+/* job_env.c - the environment of a job, see job_env.h
+ *
+ * start.c fills one for each start; it goes through corgi-probe to the job. */
 #include "engine/local/job_env.h"
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "engine/local/local_private.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -11,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define USUAL_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* Prefixes of what only the engine may say. */
 static const char *const ours[] = {
@@ -106,4 +111,85 @@ void job_env_fini(struct job_env *env)
     for (size_t i = 0; i < env->count; i++)
         free(env->items[i]);
     vec_free(env);
+}
+
+static void add_devices(struct job_env *env, const struct local_engine *e,
+                        const struct attempt *a)
+{
+    struct str numbers = {0}, uuids = {0};
+
+    for (int i = 0; i < a->device_count; i++) {
+        const struct local_device *d = &e->devices[a->devices[i]];
+
+        str_addf(&numbers, "%s%d", i ? "," : "", a->devices[i]);
+        if (!d->cpu)
+            str_addf(&uuids, "%s%s", uuids.length ? "," : "", d->uuid);
+    }
+    job_env_set(env, "CORGI_DEVICES", "%s", str_text(&numbers));
+    /* On a CPU device a job must not see any GPU: the list is empty then. */
+    job_env_set(env, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    job_env_set(env, "CUDA_VISIBLE_DEVICES", "%s", str_text(&uuids));
+    job_env_set(env, "ROCR_VISIBLE_DEVICES", "%s", str_text(&uuids));
+    str_fini(&numbers);
+    str_fini(&uuids);
+}
+
+/* A process that was started outside of MPS cannot be joined inside of it later, so all
+ * that may share are started in it; the share of threads counts for those who find
+ * somebody there. */
+static void add_mps(struct job_env *env, const struct local_engine *e,
+                    const struct attempt *a, bool may_share)
+{
+    int most = 0;
+
+    if (!e->mps_directory || !may_share || e->devices[a->devices[0]].cpu)
+        return;
+    for (int i = 0; i < a->device_count; i++) {
+        int jobs = cpu_quota_jobs_on(e->quota, a->devices[i]);
+
+        most = jobs > most ? jobs : most;
+    }
+    job_env_set(env, "CUDA_MPS_PIPE_DIRECTORY", "%s/pipe", e->mps_directory);
+    job_env_set(env, "CUDA_MPS_LOG_DIRECTORY", "%s/log", e->mps_directory);
+    if (most > 1)
+        job_env_set(env, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "%d",
+                    e->options.mps_percentage > 0 ? e->options.mps_percentage
+                                                  : 100 / most);
+}
+
+/* How many threads libraries should start: the cores of the devices, not all there are.
+ */
+static void add_threads(struct job_env *env, const struct local_engine *e,
+                        const struct attempt *a)
+{
+    int cores = 0;
+
+    for (int i = 0; i < a->device_count; i++)
+        cores += e->cpus[a->devices[i]].core_count;
+    if (cores > 0)
+        job_env_set(env, "OMP_NUM_THREADS", "%d", cores);
+}
+
+int job_env_fill(struct job_env *env, const struct local_engine *e,
+                 const struct attempt *a, const struct engine_job *job,
+                 const struct passwd *user, struct err *err)
+{
+    const char *lang = getenv("LANG");
+
+    job_env_set(env, "PATH", "%s", e->search_path ? e->search_path : USUAL_PATH);
+    job_env_set(env, "HOME", "%s", user->pw_dir);
+    job_env_set(env, "USER", "%s", user->pw_name);
+    job_env_set(env, "LOGNAME", "%s", user->pw_name);
+    job_env_set(env, "SHELL", "%s", user->pw_shell[0] ? user->pw_shell : "/bin/sh");
+    job_env_set(env, "LANG", "%s", lang && *lang ? lang : "C.UTF-8");
+    add_threads(env, e, a);
+    if (job_env_add(env, job->env, err) < 0)
+        return -1;
+    job_env_set(env, "CORGI_ENGINE", "%s", e->state_dir);
+    job_env_set(env, "CORGI_JOB_ID", "%llu", (unsigned long long)a->job);
+    job_env_set(env, "CORGI_ATTEMPT", "%d", a->number);
+    job_env_set(env, "CORGI_NODE", "%s", e->node);
+    add_devices(env, e, a);
+    add_mps(env, e, a, job->job->may_share);
+    return 0;
 }

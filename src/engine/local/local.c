@@ -1,4 +1,9 @@
-/* local.c - see local.h: the engine's operations and its one place of waiting */
+/* local.c - the local engine's operations and its one place of waiting, see local.h
+ *
+ * The daemon calls op_start() and op_stop() when a round is carried out, and
+ * op_dispatch() when the engine's descriptor is readable.  The poller calls the other
+ * parts of the engine; what they tell is queued and reaches the daemon's sink at the end
+ * of a dispatch. */
 #include "engine/local/local.h"
 
 #include "base/clock.h"
@@ -9,7 +14,6 @@
 #include "base/str.h"
 #include "engine/local/local_private.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
@@ -20,26 +24,21 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define BATCH         64
 #define LOOK_EVERY_S  0.5  /* a look at all processes, while there are jobs */
 #define SWEEP_EVERY_S 0.02 /* while processes are being killed */
 #define WINDOW_S      10.0
 #define POWER_EVERY_S 5.0
 #define OUTPUT_BYTES  (64e6)
 
-int local_watch(struct local_engine *e, int fd, enum local_source source, uint64_t serial,
-                struct err *err)
+int local_watch(struct local_engine *e, struct poller_watch *watch, int fd,
+                void (*ready)(void *ctx, uint32_t events), void *ctx, struct err *err)
 {
-    struct epoll_event event = {.events = EPOLLIN,
-                                .data.u64 = serial * LOCAL_SOURCES + source};
-
-    if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
-        return err_sys(err, "cannot watch a descriptor");
-    return 0;
+    *watch = (struct poller_watch){.fd = -1, .ready = ready, .ctx = ctx};
+    poller_set(e->poller, watch, fd, EPOLLIN);
+    return watch->fd == fd ? 0 : err_sys(err, "cannot watch a descriptor");
 }
 
 void local_kick(struct local_engine *e)
@@ -50,15 +49,60 @@ void local_kick(struct local_engine *e)
     (void)n; /* full: then it is awake already */
 }
 
+struct engine_event local_event(enum engine_event_kind kind)
+{
+    return (struct engine_event){
+        .kind = kind,
+        .at_s = clock_epoch_s(),
+        .device = -1,
+        .steps = NAN,
+        .source = "",
+        .confidence = NAN,
+        .watts = NAN,
+        .joules = NAN,
+        .measurement = {.rate = NAN, .window_s = NAN, .device_watts = NAN},
+        .text = "",
+    };
+}
+
+struct engine_event local_event_of(enum engine_event_kind kind, const struct attempt *a)
+{
+    struct engine_event event = local_event(kind);
+
+    event.job = a->job;
+    event.attempt = a->number;
+    event.device = a->devices[0];
+    return event;
+}
+
 void local_tell(struct local_engine *e, struct engine_event event, const char *text)
 {
-    outbox_push(&e->outbox, event, text);
+    struct queued_event queued = {.event = event, .text = mem_strdup(text ? text : "")};
+
+    if (event.share_count > 0)
+        queued.shares =
+            mem_dup(event.shares, (size_t)event.share_count, sizeof(*event.shares));
+    vec_push(&e->queue, queued);
     local_kick(e);
+}
+
+static void deliver(struct local_engine *e)
+{
+    for (size_t i = 0; i < e->queue.count; i++) { /* the sink may cause more */
+        struct queued_event queued = e->queue.items[i];
+
+        queued.event.text = queued.text;
+        queued.event.shares = queued.shares;
+        e->sink.event(e->sink.ctx, &queued.event);
+        free(queued.text);
+        free(queued.shares);
+    }
+    vec_clear(&e->queue);
 }
 
 void local_warn(struct local_engine *e, uint64_t job, const char *format, ...)
 {
-    struct engine_event event = outbox_blank(ENGINE_WARNING);
+    struct engine_event event = local_event(ENGINE_WARNING);
     char text[400];
     va_list args;
 
@@ -86,54 +130,28 @@ void local_add_attempt(struct local_engine *e, struct attempt *a)
     local_kick(e);
 }
 
-static struct attempt *by_serial(struct local_engine *e, uint64_t serial)
+int local_check_devices(const struct local_engine *e, const struct engine_job *job,
+                        struct err *err)
 {
-    vec_each (struct attempt *, at, &e->attempts)
-        if ((*at)->serial == serial)
-            return *at;
-    return NULL;
+    if (job->device_count < 1 || job->device_count > LOOP_MAX_GANG)
+        return err_set(err, ERR_INVALID, "the job has %d devices, want 1 to %d",
+                       job->device_count, LOOP_MAX_GANG);
+    for (int i = 0; i < job->device_count; i++)
+        if (job->devices[i] < 0 || job->devices[i] >= e->device_count)
+            return err_set(err, ERR_INVALID, "there is no device %d", job->devices[i]);
+    return 0;
 }
 
-static void drain(int fd)
+/* The timer and the eventfd only wake the daemon: what is due is done in op_dispatch().
+ */
+static void on_woken(void *ctx, uint32_t events)
 {
+    const struct poller_watch *watch = ctx;
     uint64_t count;
-    ssize_t n = read(fd, &count, sizeof(count));
+    ssize_t n = read(watch->fd, &count, sizeof(count));
 
+    (void)events;
     (void)n; /* nothing there is fine */
-}
-
-static void handle(struct local_engine *e, uint64_t data)
-{
-    struct attempt *a;
-
-    switch ((enum local_source)(data % LOCAL_SOURCES)) {
-    case LOCAL_REPORT:
-        reports_read(e);
-        break;
-    case LOCAL_TIMER:
-        drain(e->timer_fd);
-        break;
-    case LOCAL_WAKE:
-        drain(e->wake_fd);
-        break;
-    case LOCAL_RESULT:
-        a = by_serial(e, data / LOCAL_SOURCES);
-        if (a && a->result_fd >= 0)
-            start_result(a);
-        break;
-    case LOCAL_PROBE:
-        a = by_serial(e, data / LOCAL_SOURCES);
-        if (a && a->pidfd >= 0) {
-            reports_read(e); /* what it said before it went comes first */
-            stop_probe_gone(e, a);
-        }
-        break;
-    case LOCAL_GPUS:
-        local_devices_watch(e);
-        break;
-    case LOCAL_SOURCES:
-        break;
-    }
 }
 
 static void forget_over(struct local_engine *e)
@@ -151,17 +169,22 @@ static void forget_over(struct local_engine *e)
     e->attempts.count = kept;
 }
 
+static void tell_power(void *ctx, const struct engine_event *event)
+{
+    local_tell(ctx, *event, NULL);
+}
+
 /* What is due by now, and when the next thing is. */
 static double advance(struct local_engine *e, double now)
 {
     double next;
 
     if (now >= e->next_look_s) {
-        look_at_all(e);
+        watch_processes(e);
         e->next_look_s = now + LOOK_EVERY_S;
     }
     if (now >= e->next_power_s) {
-        device_power_tick(e->power, now, &e->outbox);
+        device_power_tick(e->power, now, &(struct engine_sink){tell_power, e});
         e->next_power_s = now + e->options.power_every_s;
     }
     next = e->next_power_s;
@@ -169,8 +192,8 @@ static double advance(struct local_engine *e, double now)
         struct attempt *a = e->attempts.items[i];
 
         stop_advance(e, a, now);
-        if (a->state == ATTEMPT_SWEEPING && stop_sweep(e, a))
-            finish(e, a);
+        if (a->state == ATTEMPT_SWEEPING)
+            stop_sweep(e, a);
         next = fmin(next,
                     a->state == ATTEMPT_SWEEPING ? now + SWEEP_EVERY_S : e->next_look_s);
         if (a->stop != ATTEMPT_WANTED && a->state != ATTEMPT_SWEEPING)
@@ -193,22 +216,18 @@ static void arm(struct local_engine *e, double next)
 static void op_dispatch(void *self, double now_s)
 {
     struct local_engine *e = self;
-    struct epoll_event events[BATCH];
-    int count = epoll_wait(e->epoll_fd, events, BATCH, 0);
 
-    (void)
-        now_s; /* our deadlines are on the monotonic clock, our events since the epoch */
-    for (int i = 0; i < count; i++)
-        handle(e, events[i].data.u64);
+    (void)now_s; /* deadlines are on the monotonic clock, events since the epoch */
+    poller_wait(e->poller, 0);
     arm(e, advance(e, clock_wall_s()));
-    outbox_deliver(&e->outbox, &e->sink);
+    deliver(e);
 }
 
 static int op_fd(void *self)
 {
     const struct local_engine *e = self;
 
-    return e->epoll_fd;
+    return e->poller;
 }
 
 static int op_cluster(void *self, struct cluster **cluster, struct err *err)
@@ -228,7 +247,7 @@ static int op_stop(void *self, uint64_t job, enum engine_stop how, struct err *e
     if (!a)
         return err_set(err, ERR_NOT_FOUND, "job %llu does not run here",
                        (unsigned long long)job);
-    stop_begin(self, a, how);
+    stop_begin(a, how);
     local_kick(self);
     return 0;
 }
@@ -280,12 +299,16 @@ static void op_destroy(void *self)
     vec_free(&e->attempts);
     local_devices_close(e);
     cgroups_close(e->groups);
-    outbox_fini(&e->outbox);
+    vec_each (struct queued_event, queued, &e->queue) {
+        free(queued->text);
+        free(queued->shares);
+    }
+    vec_free(&e->queue);
     process_table_fini(&e->processes);
     close_fd(e->report_fd);
     close_fd(e->timer_fd);
     close_fd(e->wake_fd);
-    close_fd(e->epoll_fd);
+    close_fd(e->poller);
     close_fd(e->lock_fd);
     free(e->devices);
     free(e->cpus);
@@ -384,15 +407,15 @@ static int lock_state(struct local_engine *e, struct err *err)
 
 static int open_waiting(struct local_engine *e, struct err *err)
 {
-    e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    e->poller = poller_open(err);
     e->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     e->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (e->epoll_fd < 0 || e->timer_fd < 0 || e->wake_fd < 0)
+    if (e->poller < 0 || e->timer_fd < 0 || e->wake_fd < 0)
         return err_sys(err, "cannot make a descriptor to wait on");
-    if (local_watch(e, e->timer_fd, LOCAL_TIMER, 0, err) < 0 ||
-        local_watch(e, e->wake_fd, LOCAL_WAKE, 0, err) < 0)
+    if (local_watch(e, &e->timer, e->timer_fd, on_woken, &e->timer, err) < 0 ||
+        local_watch(e, &e->wake, e->wake_fd, on_woken, &e->wake, err) < 0)
         return -1;
-    return reports_open(e, err);
+    return watch_open(e, err);
 }
 
 static int open_limits(struct local_engine *e, struct err *err)
@@ -410,21 +433,17 @@ static int open_limits(struct local_engine *e, struct err *err)
         .proc = e->options.no_cgroups ? "/nonexistent" : NULL,
     });
     e->quota = cpu_quota_create(e->cpus, e->device_count, e->groups, err);
-    if (!e->quota)
-        return -1;
-    snprintf(e->text, sizeof(e->text), "quota by %s; cgroups: %s",
-             cpu_quota_method(e->quota), cgroups_text(e->groups));
-    return 0;
+    return e->quota ? 0 : -1;
 }
 
 int local_engine_create(struct engine *engine, const struct local_engine_options *options,
                         struct engine_sink sink, struct err *err)
 {
     struct local_engine *e = mem_new(struct local_engine);
+    char limits[200];
 
     e->sink = sink;
-    e->lock_fd = e->epoll_fd = e->report_fd = e->timer_fd = e->wake_fd = -1;
-    e->next_serial = 1;
+    e->lock_fd = e->poller = e->report_fd = e->timer_fd = e->wake_fd = -1;
     if (take_options(e, options, err) < 0 || lock_state(e, err) < 0 ||
         open_waiting(e, err) < 0 || local_devices_open(e, options, err) < 0 ||
         open_limits(e, err) < 0) {
@@ -433,15 +452,10 @@ int local_engine_create(struct engine *engine, const struct local_engine_options
     }
     e->next_power_s = clock_wall_s();
     arm(e, e->next_power_s);
+    snprintf(limits, sizeof(limits), "quota by %s; cgroups: %s",
+             cpu_quota_method(e->quota), cgroups_text(e->groups));
     log_info("engine_ready", LOG_STR("engine", "local"),
-             LOG_I64("devices", e->device_count), LOG_STR("limits", e->text));
+             LOG_I64("devices", e->device_count), LOG_STR("limits", limits));
     *engine = (struct engine){.ops = &ops, .self = e};
     return 0;
-}
-
-const char *local_engine_text(const struct engine *engine)
-{
-    const struct local_engine *e = engine->self;
-
-    return e->text;
 }

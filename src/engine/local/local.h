@@ -35,7 +35,4 @@ struct local_engine_options {
 int local_engine_create(struct engine *engine, const struct local_engine_options *options,
                         struct engine_sink sink, struct err *err);
 
-/* What the machine allows: "quota by cgroup; cgroups: cpu v1, kill v2". */
-const char *local_engine_text(const struct engine *engine);
-
 #endif

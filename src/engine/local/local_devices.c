@@ -1,6 +1,8 @@
 /* local_devices.c - what there is: GPUs of telemetry, CPU devices of the config
  *
- * GPUs come first, in the driver's order.  See local_own.h. */
+ * local.c opens them with the options and tells the daemon of them as a cluster.  GPUs
+ * come first, in the driver's order.  The poller calls when telemetry has read a device:
+ * intervals go to device_power.c, a loss and a return to the daemon. */
 #include "engine/local/local_private.h"
 
 #include "base/file.h"
@@ -66,23 +68,6 @@ static void open_power(struct local_engine *e)
     free(devices);
 }
 
-/* Telemetry is a must where GPUs are wanted; else it is only for the package's meter. */
-static int open_gpus(struct local_engine *e, const struct local_engine_options *o,
-                     struct err *err)
-{
-    char *caps_file = file_join(e->state_dir, "power-limits");
-    struct err ignored;
-
-    e->gpus = gpus_open(
-        &(struct gpus_options){
-            .gpu = &o->gpu, .caps_file = caps_file, .caps = o->caps, .devices = o->gpus},
-        o->gpus ? err : &ignored);
-    free(caps_file);
-    if (!e->gpus)
-        return o->gpus ? -1 : 0;
-    return local_watch(e, gpus_fd(e->gpus), LOCAL_GPUS, 0, err);
-}
-
 struct metered {
     struct local_engine *engine;
     const struct gpu_sample *sample;
@@ -118,8 +103,12 @@ static void on_interval(void *ctx, int gpu, const struct gpu_reading *reading)
     device_power_metered(e->power, gpu, &reading->interval, activity_of, &metered);
 }
 
-void local_devices_watch(struct local_engine *e)
+/* Telemetry saw something. */
+static void on_telemetry(void *ctx, uint32_t events)
 {
+    struct local_engine *e = ctx;
+
+    (void)events;
     gpus_pump(e->gpus, on_interval, e);
     for (int d = 0; d < e->device_count; d++) {
         struct local_device *device = &e->devices[d];
@@ -133,10 +122,27 @@ void local_devices_watch(struct local_engine *e)
         if (there == !device->lost)
             continue;
         device->lost = !there;
-        event = outbox_blank(there ? ENGINE_DEVICE_BACK : ENGINE_DEVICE_LOST);
+        event = local_event(there ? ENGINE_DEVICE_BACK : ENGINE_DEVICE_LOST);
         event.device = d;
         local_tell(e, event, there ? NULL : text);
     }
+}
+
+/* Telemetry is a must where GPUs are wanted; else it is only for the package's meter. */
+static int open_gpus(struct local_engine *e, const struct local_engine_options *o,
+                     struct err *err)
+{
+    char *caps_file = file_join(e->state_dir, "power-limits");
+    struct err ignored;
+
+    e->gpus = gpus_open(
+        &(struct gpus_options){
+            .gpu = &o->gpu, .caps_file = caps_file, .caps = o->caps, .devices = o->gpus},
+        o->gpus ? err : &ignored);
+    free(caps_file);
+    if (!e->gpus)
+        return o->gpus ? -1 : 0;
+    return local_watch(e, &e->telemetry, gpus_fd(e->gpus), on_telemetry, e, err);
 }
 
 int local_devices_open(struct local_engine *e, const struct local_engine_options *o,

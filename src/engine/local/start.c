@@ -1,7 +1,11 @@
-/* start.c - from a job to a probe that runs, see local_own.h */
+/* start.c - from a job to a probe that runs
+ *
+ * local.c calls start_job() with a job of the daemon: it gets a folder, a group with its
+ * quota, an environment and a command line, and launch.c forks.  The launch tells by a
+ * pipe how it went; the daemon hears ENGINE_STARTED when the probe says that the command
+ * runs. */
 #include "engine/local/launch.h"
 #include "engine/local/local_private.h"
-#include "engine/local/prepare.h"
 
 #include "base/file.h"
 #include "base/log.h"
@@ -14,6 +18,7 @@
 #include <math.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,12 +70,8 @@ static int check_job(const struct local_engine *e, const struct engine_job *job,
     if (!job->directory || job->directory[0] != '/')
         return err_set(err, ERR_INVALID, "the working directory '%.60s' is not absolute",
                        job->directory ? job->directory : "");
-    if (job->device_count < 1 || job->device_count > LOOP_MAX_GANG)
-        return err_set(err, ERR_INVALID, "the job has %d devices, want 1 to %d",
-                       job->device_count, LOOP_MAX_GANG);
-    for (int i = 0; i < job->device_count; i++)
-        if (job->devices[i] < 0 || job->devices[i] >= e->device_count)
-            return err_set(err, ERR_INVALID, "there is no device %d", job->devices[i]);
+    if (local_check_devices(e, job, err) < 0)
+        return -1;
     if (!(job->stop_grace_s >= 0 && job->stop_grace_s <= 86400))
         return err_set(err, ERR_INVALID, "the grace is %g s, want 0 to 86400",
                        job->stop_grace_s);
@@ -115,11 +116,61 @@ static bool cores_of(const struct local_engine *e, const struct attempt *a,
     return CPU_COUNT(cores) > 0;
 }
 
+struct words {
+    vec_of(char *) argv; /* the last one is NULL */
+};
+
+static void add_word(struct words *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_word(struct words *w, const char *format, ...)
+{
+    char *word = NULL;
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&word, format, args) < 0)
+        abort(); /* out of memory: as mem.h would */
+    va_end(args);
+    vec_push(&w->argv, word);
+}
+
+/* The probe's options, then the job's command. */
+static void add_words(struct words *w, const struct local_engine *e,
+                      const struct attempt *a, const struct engine_job *job)
+{
+    add_word(w, "corgi-probe");
+    add_word(w, "--job=%llu", (unsigned long long)a->job);
+    add_word(w, "--attempt=%d", a->number);
+    add_word(w, "--dir=%s", a->dir);
+    add_word(w, "--report=unix:%s", e->report_path);
+    if (job->output) {
+        add_word(w, "--output=%s", job->output);
+    } else {
+        add_word(w, "--output=%s/output", a->dir);
+        add_word(w, "--output-mb=%.15g", e->options.output_bytes / 1e6);
+    }
+    add_word(w, "--window=%g", e->options.window_s);
+    add_word(w, "--grace=%g", a->grace_s);
+    if (job->metrics_url)
+        add_word(w, "--metrics-url=%s", job->metrics_url);
+    if (job->metrics_counter)
+        add_word(w, "--metrics-counter=%s", job->metrics_counter);
+    if (job->progress_file)
+        add_word(w, "--progress=%s", job->progress_file);
+    if (job->job->kind == JOB_INFERENCE)
+        add_word(w, "--service");
+    add_word(w, "--");
+    for (size_t i = 0; job->argv[i]; i++)
+        add_word(w, "%s", job->argv[i]);
+    vec_push(&w->argv, NULL);
+}
+
 static int launch_probe(struct local_engine *e, struct attempt *a,
                         const struct engine_job *job, const struct job_user *u,
                         struct job_env *env, struct err *err)
 {
-    struct prepare_words words = {0};
+    struct words words = {0};
     struct process one;
     char *messages = file_join(a->dir, "messages");
     int fds[CGROUPS_MAX];
@@ -139,7 +190,7 @@ static int launch_probe(struct local_engine *e, struct attempt *a,
     };
     int rc = -1;
 
-    prepare_words(&words, e, a, job);
+    add_words(&words, e, a, job);
     l.argv = words.argv.items;
     if (cgroups_enter_fds(e->groups, a->group, fds, &l.enter_count, err) == 0) {
         pid_t pid = 0;
@@ -153,9 +204,32 @@ static int launch_probe(struct local_engine *e, struct attempt *a,
             vec_push(&a->members, one.id);
         }
     }
-    prepare_words_fini(&words);
+    vec_each (char *, word, &words.argv)
+        free(*word);
+    vec_free(&words.argv);
     free(messages);
     return rc;
+}
+
+void start_result(struct attempt *a)
+{
+    struct err err = {0};
+    char what[48];
+
+    snprintf(what, sizeof(what), "job %llu", (unsigned long long)a->job);
+    if (launch_result(a->result_fd, what, &err) < 0) {
+        a->launch_failed = true;
+        attempt_explain(a, "%s", err.text);
+    } else {
+        a->state = ATTEMPT_RUNNING;
+    }
+    attempt_close_result(a);
+}
+
+static void on_result(void *ctx, uint32_t events)
+{
+    (void)events;
+    start_result(ctx);
 }
 
 int start_job(struct local_engine *e, const struct engine_job *job, struct err *err)
@@ -173,17 +247,16 @@ int start_job(struct local_engine *e, const struct engine_job *job, struct err *
                 (unsigned long long)job->job->id);
         goto done;
     }
-    a = attempt_create(job, e->state_dir);
+    a = attempt_create(e, job);
     if (make_folder(a, err) < 0 ||
         cpu_quota_join(e->quota, a->job, a->number, a->devices, a->device_count, err) < 0)
         goto done;
     joined = true;
-    if (prepare_env(&env, e, a, job, &u->entry, err) < 0 ||
+    if (job_env_fill(&env, e, a, job, &u->entry, err) < 0 ||
         launch_probe(e, a, job, u, &env, err) < 0)
         goto done;
-    a->serial = e->next_serial++;
-    if (local_watch(e, a->pidfd, LOCAL_PROBE, a->serial, err) < 0 ||
-        local_watch(e, a->result_fd, LOCAL_RESULT, a->serial, err) < 0) {
+    if (local_watch(e, &a->probe_watch, a->pidfd, stop_probe_gone, a, err) < 0 ||
+        local_watch(e, &a->result_watch, a->result_fd, on_result, a, err) < 0) {
         process_signal(a->probe, SIGKILL);
         goto done;
     }
@@ -210,36 +283,14 @@ static void set_aside(struct local_engine *e, const struct attempt *a)
         sched_setaffinity(a->probe.pid, sizeof(all), &all);
 }
 
-void start_result(struct attempt *a)
-{
-    struct err err = {0};
-    char what[48];
-
-    snprintf(what, sizeof(what), "job %llu", (unsigned long long)a->job);
-    if (launch_result(a->result_fd, what, &err) < 0) {
-        a->launch_failed = true;
-        attempt_explain(a, "%s", err.text);
-    } else {
-        a->state = ATTEMPT_RUNNING;
-    }
-    close(a->result_fd); /* leaves the epoll set too */
-    a->result_fd = -1;
-}
-
 void start_tell(struct local_engine *e, struct attempt *a)
 {
-    struct engine_event event = outbox_blank(ENGINE_STARTED);
-
     if (a->told_start)
         return;
     a->told_start = true;
     set_aside(e, a);
     cpu_quota_started(e->quota, a->job, a->number, a->probe.pid);
     stop_owed(a);
-    if (a->nobody)
-        return;
-    event.job = a->job;
-    event.attempt = a->number;
-    event.device = a->devices[0];
-    local_tell(e, event, NULL);
+    if (!a->nobody)
+        local_tell(e, local_event_of(ENGINE_STARTED, a), NULL);
 }

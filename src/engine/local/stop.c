@@ -1,8 +1,12 @@
-/* stop.c - the steps of stopping, and the sweep after the probe is gone
+/* stop.c - the steps of stopping, the sweep after the probe is gone, and the end told
  *
- * checkpoint signal - grace - SIGTERM - grace - SIGKILL to the processes of the job - a
- * moment for the probe to tell - SIGKILL to the probe.  The probe does most of it itself;
- * the engine's own deadlines are for a probe that cannot.  See local_own.h. */
+ * A stop goes: checkpoint signal - grace - SIGTERM - grace - SIGKILL to the processes of
+ * the job - a moment for the probe to tell - SIGKILL to the probe.  The probe does most
+ * of it itself; the engine's own deadlines are for a probe that cannot.
+ *
+ * local.c begins a stop and calls back at each deadline; the poller calls when a probe
+ * has ended, by itself or not.  When no process of the attempt is left, the daemon hears
+ * ENGINE_ENDED. */
 #include "engine/local/local_private.h"
 
 #include "base/clock.h"
@@ -11,6 +15,8 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -45,9 +51,8 @@ static void send_term(struct attempt *a)
     signal_probe(a, SIGTERM);
 }
 
-void stop_begin(struct local_engine *e, struct attempt *a, enum engine_stop how)
+void stop_begin(struct attempt *a, enum engine_stop how)
 {
-    (void)e;
     if (a->state == ATTEMPT_SWEEPING || a->state == ATTEMPT_OVER)
         return;
     if (a->stop == ATTEMPT_WANTED)
@@ -117,33 +122,14 @@ static void wait_for_probe(struct attempt *a)
     a->wait_status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
 }
 
-void stop_probe_gone(struct local_engine *e, struct attempt *a)
-{
-    wait_for_probe(a);
-    close(a->pidfd); /* leaves the epoll set too */
-    a->pidfd = -1;
-    if (a->result_fd >= 0)
-        start_result(a); /* the pipe's end came together with it */
-    a->state = ATTEMPT_SWEEPING;
-    a->deadline_s = clock_wall_s() + STOP_STUBBORN_S;
-    if (stop_sweep(e, a))
-        finish(e, a);
-}
-
-/* Whoever carries the attempt's marks in the environment it began with, in whatever
+/* All that carry the attempt's marks in the environment they began with, in whatever
  * session, below whatever parent. */
 static void add_marked(struct local_engine *e, struct attempt *a)
 {
-    struct attempt_marks marks = {0};
-
-    attempt_marks(&marks, e->state_dir, a->job, a->number);
-    for (size_t i = 0; i < e->processes.all.count; i++) {
-        const struct process *one = &e->processes.all.items[i];
-
-        if (one->state != 'Z' && one->id.pid != getpid() &&
-            process_environ_has(one->id.pid, marks.all, ATTEMPT_MARKS))
-            vec_push(&a->members, one->id);
-    }
+    vec_each (const struct process, process, &e->processes.all)
+        if (process->state != 'Z' && process->id.pid != getpid() &&
+            attempt_marked(a, process->id.pid))
+            vec_push(&a->members, process->id);
 }
 
 static size_t kill_alive(const struct attempt *a)
@@ -158,25 +144,180 @@ static size_t kill_alive(const struct attempt *a)
     return alive;
 }
 
-bool stop_sweep(struct local_engine *e, struct attempt *a)
+/* How it ended, put together from what the probe wrote, what the kernel counted and what
+ * the engine did. */
+struct attempt_ending {
+    enum engine_end end;
+    int exit_status;
+    int signal;
+    double steps;
+    double at_s; /* NaN: now */
+    char text[400];
+};
+
+static void say(struct attempt_ending *d, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(struct attempt_ending *d, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(d->text, sizeof(d->text), format, args);
+    va_end(args);
+}
+
+static bool killed_by_kernel(struct local_engine *e, const struct attempt *a)
+{
+    uint64_t kills = 0;
+
+    return cgroups_oom_kills(e->groups, a->group, &kills) && kills > a->oom_kills;
+}
+
+static void describe_exit(struct attempt_ending *d)
+{
+    if (d->signal > 0)
+        say(d, "ended by signal %d (%s)", d->signal, strsignal(d->signal));
+    else
+        say(d, "exit status %d", d->exit_status);
+}
+
+static void from_status(struct attempt_ending *d, const struct probe_status *s)
+{
+    d->exit_status = s->exit_status > 0 ? s->exit_status : 0;
+    d->signal = s->signal > 0 ? s->signal : 0;
+    d->steps = s->steps;
+    d->at_s = s->ended_s;
+    if (isnan(s->started_s)) {
+        d->end = ENGINE_END_NOT_STARTED;
+        say(d, "%s", s->text[0] ? s->text : "the command could not be started");
+        return;
+    }
+    d->end = s->exit_status == 0 && d->signal == 0 ? ENGINE_END_DONE : ENGINE_END_FAILED;
+    if (s->oom)
+        d->end = ENGINE_END_OUT_OF_MEMORY;
+    if (s->text[0])
+        say(d, "%s", s->text);
+    else if (s->oom)
+        say(d, "ran out of memory");
+    else if (d->end == ENGINE_END_FAILED)
+        describe_exit(d);
+}
+
+/* The probe left no status: it was killed, or it failed itself. */
+static void from_probe(struct attempt_ending *d, const struct attempt *a)
+{
+    char message[200];
+
+    if (a->launch_failed) {
+        d->end = ENGINE_END_NOT_STARTED;
+        say(d, "%s", a->why);
+        return;
+    }
+    if (a->waited && WIFEXITED(a->wait_status) && !a->told_start) {
+        attempt_read_message(a, message, sizeof(message));
+        d->end = ENGINE_END_NOT_STARTED;
+        d->exit_status = WEXITSTATUS(a->wait_status);
+        say(d, "corgi-probe failed before it started the command%s%s",
+            message[0] ? ": " : "", message);
+        return;
+    }
+    d->end = ENGINE_END_LOST;
+    if (a->waited && WIFSIGNALED(a->wait_status))
+        say(d,
+            "corgi-probe was killed by signal %d (%s), so the exit status is not known; "
+            "what was left of the job was killed",
+            WTERMSIG(a->wait_status), strsignal(WTERMSIG(a->wait_status)));
+    else
+        say(d, "corgi-probe ended without telling how the job did; what was left of the "
+               "job was killed");
+}
+
+/* What the engine itself did or saw goes before what the probe could see of it. */
+static void correct(struct local_engine *e, struct attempt_ending *d,
+                    const struct attempt *a)
+{
+    bool ours = a->stop != ATTEMPT_WANTED && d->end != ENGINE_END_NOT_STARTED &&
+                (isnan(d->at_s) || d->at_s >= a->stop_epoch_s);
+
+    if (a->out_of_memory || (d->end != ENGINE_END_DONE && killed_by_kernel(e, a))) {
+        d->end = ENGINE_END_OUT_OF_MEMORY;
+        say(d, "%s",
+            a->why[0] ? a->why
+                      : "the kernel killed it: its device's memory limit was reached");
+    } else if (ours && d->end != ENGINE_END_OUT_OF_MEMORY) {
+        d->end = ENGINE_END_STOPPED;
+        if (a->forced)
+            say(d, "did not end within %g s of SIGTERM and was killed", a->grace_s);
+        else if (!d->text[0]) /* else the probe saw how it took the signal */
+            say(d, "stopped");
+    }
+}
+
+static void finish(struct local_engine *e, struct attempt *a)
+{
+    struct attempt_ending d = {.steps = NAN, .at_s = NAN};
+    struct engine_event event;
+    struct probe_status status;
+
+    if (attempt_read_status(a, &status))
+        from_status(&d, &status);
+    else
+        from_probe(&d, a);
+    correct(e, &d, a);
+    if (d.end != ENGINE_END_NOT_STARTED && !a->told_start)
+        start_tell(e, a); /* it was over before anybody said it began */
+    watch_at_end(e, a);
+    for (int i = 0; i < a->device_count && !a->nobody; i++)
+        device_power_leave(e->power, a->devices[i], a->job, clock_wall_s());
+    cpu_quota_leave(e->quota, a->job, a->number);
+    cgroups_remove(e->groups, a->group); /* of one that nobody had named */
+    a->state = ATTEMPT_OVER;
+    if (a->nobody)
+        return;
+    event = local_event_of(ENGINE_ENDED, a);
+    event.end = d.end;
+    event.exit_status = d.exit_status;
+    event.signal = d.signal;
+    event.steps = d.steps;
+    event.measurement.job = a->job;
+    event.measurement.out_of_memory = d.end == ENGINE_END_OUT_OF_MEMORY;
+    local_tell(e, event, d.text);
+}
+
+void stop_sweep(struct local_engine *e, struct attempt *a)
 {
     struct err err;
     size_t alive;
     int held = cgroups_kill(e->groups, a->group);
 
     if (process_table_read(&e->processes, &err) < 0)
-        return false;
+        return;
     add_marked(e, a);
     process_table_collect(&e->processes, &a->members, getsid(0));
     alive = kill_alive(a);
-    if (alive == 0 && held == 0)
-        return true;
-    if (clock_wall_s() > a->deadline_s && !a->stubborn_told) {
+    if (alive == 0 && held == 0) {
+        finish(e, a);
+    } else if (clock_wall_s() > a->deadline_s && !a->stubborn_told) {
         a->stubborn_told = true;
         local_warn(e, a->nobody ? 0 : a->job,
                    "%zu processes of job %llu cannot be killed (they wait for a device "
                    "or a file server); its devices stay taken until they are gone",
                    alive, (unsigned long long)a->job);
     }
-    return false;
+}
+
+void stop_probe_gone(void *ctx, uint32_t events)
+{
+    struct attempt *a = ctx;
+
+    (void)events;
+    watch_reports(a->engine); /* what it said before it went comes first */
+    wait_for_probe(a);
+    attempt_close_probe(a);
+    if (a->result_fd >= 0)
+        start_result(a); /* the pipe's end came together with it */
+    a->state = ATTEMPT_SWEEPING;
+    a->deadline_s = clock_wall_s() + STOP_STUBBORN_S;
+    stop_sweep(a->engine, a);
 }

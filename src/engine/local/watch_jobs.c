@@ -1,0 +1,270 @@
+/* watch_jobs.c - what is seen of jobs that run: reports of their probes, their processes
+ *
+ * Everybody on the machine may send to the socket, so the kernel is asked who did: only
+ * the probe of an attempt may speak for it.  The poller calls when a report is there, and
+ * the daemon hears ENGINE_STARTED, ENGINE_MEASURED and ENGINE_DEMAND.  local.c asks twice
+ * a second for a look at all processes: which belong to a job, what time they have used
+ * (told to device_power.c) and how much memory they hold. */
+#include "engine/local/local_private.h"
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BATCH 256 /* reports taken at a time, so that others get their turn */
+#define BUFFER_BYTES                                                                     \
+    (1 << 20) /* of the socket: a busy daemon loses none of a few hundred */
+
+static void tell_measured(struct local_engine *e, const struct attempt *a,
+                          const struct probe_report *r)
+{
+    bool demand = r->kind == PROBE_DEMAND;
+    struct engine_event event =
+        local_event_of(demand ? ENGINE_DEMAND : ENGINE_MEASURED, a);
+
+    if (!(r->rate >= 0))
+        return;
+    event.at_s = r->at_s;
+    event.steps = r->steps;
+    event.source = probe_source_name(r->source); /* static */
+    event.confidence = r->confidence;
+    event.measurement = (struct measurement){
+        .job = a->job,
+        .at_s = r->at_s,
+        .window_s = r->window_s,
+        .rate = r->rate,
+        .device_watts = demand ? NAN : device_power_watts(e->power, a->devices[0]),
+    };
+    local_tell(e, event, NULL);
+}
+
+static void take(struct local_engine *e, const struct probe_report *r, pid_t from)
+{
+    struct attempt *a = local_attempt_of(e, r->job);
+
+    if (!a || a->number != r->attempt || a->nobody)
+        return; /* late, or of somebody we do not know */
+    if (a->probe.pid != from) {
+        log_warn("engine_report_refused", LOG_U64("job", r->job), LOG_I64("from", from),
+                 LOG_I64("probe", a->probe.pid));
+        return;
+    }
+    if (r->kind != PROBE_ENDED) /* which also comes when it could not be started */
+        start_tell(e, a);
+    if (r->kind == PROBE_RATE || r->kind == PROBE_DEMAND)
+        tell_measured(e, a, r);
+}
+
+static pid_t sender_of(struct msghdr *message)
+{
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c))
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
+            struct ucred who;
+
+            memcpy(&who, CMSG_DATA(c), sizeof(who));
+            return who.pid;
+        }
+    return 0;
+}
+
+void watch_reports(struct local_engine *e)
+{
+    for (int i = 0; i < BATCH; i++) {
+        char line[PROBE_REPORT_MAX_LINE + 1];
+        union {
+            char bytes[CMSG_SPACE(sizeof(struct ucred))];
+            struct cmsghdr align;
+        } control;
+        struct iovec io = {line, sizeof(line)};
+        struct msghdr message = {.msg_iov = &io,
+                                 .msg_iovlen = 1,
+                                 .msg_control = &control,
+                                 .msg_controllen = sizeof(control)};
+        ssize_t n = recvmsg(e->report_fd, &message, MSG_CMSG_CLOEXEC);
+        struct probe_report report;
+        struct err err;
+
+        if (n < 0)
+            return;
+        if (probe_report_parse(&report, line, (size_t)n, &err) == 0)
+            take(e, &report, sender_of(&message));
+        else
+            log_warn("engine_report_unreadable", LOG_I64("from", sender_of(&message)),
+                     LOG_ERR(&err));
+    }
+}
+
+static void on_reports(void *ctx, uint32_t events)
+{
+    (void)events;
+    watch_reports(ctx);
+}
+
+static int bind_socket(int fd, const struct sockaddr_un *address, struct err *err)
+{
+    int on = 1, bytes = BUFFER_BYTES;
+
+    unlink(address->sun_path); /* of an engine before us: we hold the lock */
+    if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) < 0)
+        return err_sys(err, "cannot make %s", address->sun_path);
+    if (chmod(address->sun_path, 0666) < 0)
+        return err_sys(err, "cannot open %s to probes", address->sun_path);
+    if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
+        return err_sys(err, "cannot ask who sends to %s", address->sun_path);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+    return 0;
+}
+
+int watch_open(struct local_engine *e, struct err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    e->report_path = file_join(e->state_dir, "engine.sock");
+    if (!str_copy(address.sun_path, sizeof(address.sun_path), e->report_path))
+        return err_set(err, ERR_LIMIT,
+                       "the state folder %s is too long for a socket in it: want at most "
+                       "%zu bytes",
+                       e->state_dir, sizeof(address.sun_path) - sizeof("/engine.sock"));
+    e->report_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (e->report_fd < 0)
+        return err_sys(err, "cannot make a socket");
+    if (bind_socket(e->report_fd, &address, err) < 0)
+        return -1;
+    return local_watch(e, &e->reports, e->report_fd, on_reports, e, err);
+}
+
+/* Resident memory and processor time of the members that are there. */
+static double count_members(struct local_engine *e, struct attempt *a)
+{
+    double cpu_s = 0;
+
+    a->rss_bytes = 0;
+    for (size_t i = 0; i < a->members.count; i++) {
+        const struct process *one =
+            process_table_find(&e->processes, a->members.items[i].pid);
+
+        if (!one)
+            continue;
+        cpu_s += one->cpu_s;
+        if (one->id.pid != a->probe.pid)
+            a->rss_bytes += one->rss_bytes;
+    }
+    return cpu_s;
+}
+
+/* A job on several devices used them in proportion to what they give. */
+static void share_cpu(struct local_engine *e, const struct attempt *a, double cpu_s)
+{
+    double all = 0;
+
+    for (int i = 0; i < a->device_count; i++)
+        all += cpus_cores(&e->cpus[a->devices[i]]);
+    for (int i = 0; i < a->device_count && all > 0; i++)
+        device_power_used(e->power, a->devices[i], a->job,
+                          cpu_s * cpus_cores(&e->cpus[a->devices[i]]) / all);
+}
+
+static void count_cpu(struct local_engine *e, struct attempt *a, double by_members)
+{
+    double now = by_members;
+
+    cgroups_cpu_s(e->groups, a->group, &now);
+    if (!isnan(a->cpu_s) && now > a->cpu_s)
+        share_cpu(e, a, now - a->cpu_s);
+    /* Processes that nobody waited for take their time with them: never backwards. */
+    a->cpu_s = isnan(a->cpu_s) ? now : fmax(now, a->cpu_s);
+}
+
+void watch_at_end(struct local_engine *e, struct attempt *a)
+{
+    if (!isnan(a->cpu_s))
+        count_cpu(e, a, a->cpu_s);
+}
+
+static double memory_of(const struct local_engine *e, const struct attempt *a)
+{
+    double bytes = 0;
+
+    for (int i = 0; i < a->device_count; i++)
+        bytes += e->cpus[a->devices[i]].memory_bytes;
+    return bytes;
+}
+
+static void kill_for_memory(struct local_engine *e, struct attempt *a, double used,
+                            double limit)
+{
+    a->out_of_memory = true;
+    attempt_explain(a, "out of memory: %.2f GB were used of the %.2f GB of its device",
+                    used / 1e9, limit / 1e9);
+    stop_kill_members(e, a);
+}
+
+/* Where the kernel does not limit the memory of a device, we do: the largest job on it
+ * has to go, as the kernel would choose. */
+static void watch_memory(struct local_engine *e, int device)
+{
+    double used = 0, limit = e->cpus[device].memory_bytes;
+    struct attempt *largest = NULL;
+
+    for (size_t i = 0; i < e->attempts.count; i++) {
+        struct attempt *a = e->attempts.items[i];
+
+        if (a->state != ATTEMPT_RUNNING || a->device_count != 1 ||
+            a->devices[0] != device || a->out_of_memory)
+            continue;
+        used += a->rss_bytes;
+        if (!largest || a->rss_bytes > largest->rss_bytes)
+            largest = a;
+    }
+    if (largest && used > limit)
+        kill_for_memory(e, largest, used, limit);
+}
+
+static void watch_gang(struct local_engine *e, struct attempt *a)
+{
+    double limit = memory_of(e, a);
+
+    if (a->device_count > 1 && limit > 0 && a->rss_bytes > limit && !a->out_of_memory)
+        kill_for_memory(e, a, a->rss_bytes, limit);
+}
+
+void watch_for_start(struct local_engine *e, struct attempt *a)
+{
+    struct process_id probe, child;
+
+    if (a->state == ATTEMPT_RUNNING && !a->told_start &&
+        attempt_read_pids(a, &probe, &child) && child.pid > 0 &&
+        probe.pid == a->probe.pid)
+        start_tell(e, a);
+}
+
+void watch_processes(struct local_engine *e)
+{
+    struct err err = {0};
+
+    if (e->attempts.count == 0)
+        return;
+    if (process_table_read(&e->processes, &err) < 0) {
+        log_warn("engine_proc_unreadable", LOG_ERR(&err));
+        return;
+    }
+    vec_each (struct attempt *, at, &e->attempts) {
+        struct attempt *a = *at;
+
+        process_table_collect(&e->processes, &a->members, getsid(0));
+        count_cpu(e, a, count_members(e, a));
+        watch_for_start(e, a);
+    }
+    for (size_t i = 0; i < e->attempts.count; i++)
+        watch_gang(e, e->attempts.items[i]);
+    for (int d = 0; d < e->device_count && !cgroups_limit_memory(e->groups); d++)
+        if (e->cpus[d].memory_bytes > 0)
+            watch_memory(e, d);
+}
