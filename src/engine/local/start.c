@@ -116,14 +116,14 @@ static bool cores_of(const struct local_engine *e, const struct attempt *a,
     return CPU_COUNT(cores) > 0;
 }
 
-struct words {
+struct probe_words {
     vec_of(char *) argv; /* the last one is NULL */
 };
 
-static void add_word(struct words *w, const char *format, ...)
+static void add_word(struct probe_words *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void add_word(struct words *w, const char *format, ...)
+static void add_word(struct probe_words *w, const char *format, ...)
 {
     char *word = NULL;
     va_list args;
@@ -136,7 +136,7 @@ static void add_word(struct words *w, const char *format, ...)
 }
 
 /* The probe's options, then the job's command. */
-static void add_words(struct words *w, const struct local_engine *e,
+static void add_words(struct probe_words *w, const struct local_engine *e,
                       const struct attempt *a, const struct engine_job *job)
 {
     add_word(w, "corgi-probe");
@@ -170,7 +170,7 @@ static int launch_probe(struct local_engine *e, struct attempt *a,
                         const struct engine_job *job, const struct job_user *u,
                         struct job_env *env, struct err *err)
 {
-    struct words words = {0};
+    struct probe_words words = {0};
     struct process one;
     char *messages = file_join(a->dir, "messages");
     int fds[CGROUPS_MAX];
