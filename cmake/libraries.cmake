@@ -29,7 +29,8 @@ corgi_library(corgi_base base PkgConfig::JANSSON PkgConfig::YAML PkgConfig::SMAR
     Threads::Threads m)
 corgi_library(corgi_world world corgi_base)
 corgi_library(corgi_nn nn corgi_base PkgConfig::OPENBLAS)
-corgi_library(corgi_loop loop corgi_world corgi_nn corgi_base)
+corgi_library(corgi_model model corgi_world corgi_nn corgi_base)
+corgi_library(corgi_loop loop corgi_model)
 corgi_library(corgi_gpu gpu corgi_world corgi_base ${CMAKE_DL_LIBS})
 corgi_library(corgi_store store corgi_loop PkgConfig::SQLITE PkgConfig::CRYPTO)
 corgi_library(corgi_http http corgi_base PkgConfig::EVENT PkgConfig::CURL)
@@ -52,20 +53,19 @@ foreach(library corgi_nn corgi_nn_double)
 endforeach()
 file(GLOB lab_nn_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/lab/nn/*.c)
 set_source_files_properties(${lab_nn_sources} PROPERTIES COMPILE_OPTIONS "${nn_options}")
-# The weights that ship are put into the binary by shipped.c and seq_shipped.c.
+# The weights that ship are put into the binary by stat_network.c and seq_shipped.c.
 file(GLOB corgi_weights CONFIGURE_DEPENDS
-    ${CMAKE_SOURCE_DIR}/src/loop/estimate/weights/*.bin)
+    ${CMAKE_SOURCE_DIR}/src/model/weights/*.bin)
 set_source_files_properties(
-    ${CMAKE_SOURCE_DIR}/src/loop/estimate/shipped.c
+    ${CMAKE_SOURCE_DIR}/src/model/stat_network.c
     ${CMAKE_SOURCE_DIR}/src/lab/eval/seq_shipped.c
     PROPERTIES
     COMPILE_DEFINITIONS
-        CORGI_WEIGHTS_DIR="${CMAKE_SOURCE_DIR}/src/loop/estimate/weights"
+        CORGI_WEIGHTS_DIR="${CMAKE_SOURCE_DIR}/src/model/weights"
     OBJECT_DEPENDS "${corgi_weights}")
 # Inner loops of estimates; nothing here relies on the sign of zero or on traps.
 set_source_files_properties(
-    ${CMAKE_SOURCE_DIR}/src/loop/core/stats.c
-    ${CMAKE_SOURCE_DIR}/src/loop/core/core_row.c
-    ${CMAKE_SOURCE_DIR}/src/loop/core/dense.c
+    ${CMAKE_SOURCE_DIR}/src/model/pair_stats.c
+    ${CMAKE_SOURCE_DIR}/src/model/gp.c
     PROPERTIES COMPILE_OPTIONS
         "-O3;-fno-math-errno;-fno-trapping-math;-fno-signed-zeros")

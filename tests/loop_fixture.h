@@ -6,7 +6,7 @@
 #ifndef CORGI_TESTS_LOOP_FIXTURE_H
 #define CORGI_TESTS_LOOP_FIXTURE_H
 
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/job_table.h"
 #include "loop/planner.h"
@@ -126,8 +126,8 @@ static inline void fixture_predict(void *self, const struct combination *where,
     double rate = m->rate[where->type] * pow(m->beside, where->count - 1) * cap_speed;
 
     for (int i = 0; i < where->count; i++)
-        out->rate[i] = belief_from_log(log(rate), m->sd_log, m->source, 0);
-    out->watts = belief_from_log(log(m->watts[where->type]), 0.01, m->source, 0);
+        out->rate[i] = estimate_from_log(log(rate), m->sd_log, m->source, 0);
+    out->watts = estimate_from_log(log(m->watts[where->type]), 0.01, m->source, 0);
     out->fits = m->fits[where->type];
 }
 

@@ -7,7 +7,7 @@
 #ifndef CORGI_LOOP_PLANNER_H
 #define CORGI_LOOP_PLANNER_H
 
-#include "loop/model.h"
+#include "model/model.h"
 #include "loop/types.h"
 
 struct optimize_settings {

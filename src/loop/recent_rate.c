@@ -2,7 +2,7 @@
 #include "loop/recent_rate.h"
 
 #include "base/rng.h"
-#include "loop/core/serve.h"
+#include "model/queueing.h"
 
 #include <math.h>
 
@@ -39,7 +39,7 @@ void recent_rate_note(struct job_status *status, const struct cluster *cluster,
     p->windows++;
     weight = 1.0 / p->windows > NEWEST_WEIGHT ? 1.0 / p->windows : NEWEST_WEIGHT;
     /* Of a service that asked for a latency only what it does within that counts. */
-    p->rate += weight * (serve_useful(&status->job, m->rate) - p->rate);
+    p->rate += weight * (queueing_useful(&status->job, m->rate) - p->rate);
     if (isfinite(m->device_watts))
         p->watts += (p->watts > 0 ? weight : 1) * (m->device_watts - p->watts);
     p->at_s = m->at_s;

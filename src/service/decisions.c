@@ -1,7 +1,7 @@
 /* decisions.c - see decisions.h */
 #include "service/decisions.h"
 
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/requirement.h"
 #include "service/views.h"
@@ -51,7 +51,7 @@ static struct outlook outlook_here(struct service *s, const struct job_status *s
             if (d->jobs[k] == status->job.id)
                 at = k;
         }
-        belief_predict(service_model(s), &where, &p);
+        predict(service_model(s), &where, &p);
         if (p.rate[at].value < o.rate.value)
             o.rate = p.rate[at];
         o.watts += p.watts.value / d->job_count;
@@ -84,8 +84,8 @@ void decisions_reference(struct service *s, struct record *r)
         if ((status->job.types_allowed && !(status->job.types_allowed >> t & 1)) ||
             (t != here && free_of_type(c, t) < status->job.devices))
             continue;
-        p = belief_alone_now(service_model(s), status, t);
-        if (p.fits < BELIEF_FITS_LEAST || p.rate[0].value <= r->reference_rate)
+        p = predict_alone_now(service_model(s), status, t);
+        if (p.fits < PREDICT_FITS_LEAST || p.rate[0].value <= r->reference_rate)
             continue;
         r->reference_rate = p.rate[0].value;
         r->reference_watts = p.watts.value;
@@ -97,22 +97,22 @@ static void alternative(struct service *s, struct json_out *out,
                         int type)
 {
     const struct cluster *c = loop_cluster(s->loop);
-    struct prediction p = belief_alone_now(service_model(s), status, type);
+    struct prediction p = predict_alone_now(service_model(s), status, type);
     double confidence =
         fmax(loop_settings(s->loop)->confidence, status->job.need.confidence);
     double now_s = service_now_s(s), watts = p.watts.value * status->job.devices;
     bool fast =
-        p.fits >= BELIEF_FITS_LEAST && belief_at_confidence(&p.rate[0], confidence) >=
-                                           requirement_rate_now(status, now_s);
+        p.fits >= PREDICT_FITS_LEAST && estimate_at_confidence(&p.rate[0], confidence) >=
+                                            requirement_rate_now(status, now_s);
     bool is_free = free_of_type(c, type) >= status->job.devices;
     char text[160];
 
     snprintf(text, sizeof(text), "alone on %s: %.4g/s for %.0f W%s", c->types[type].name,
              p.rate[0].value, watts,
-             p.fits < BELIEF_FITS_LEAST ? ", too little memory"
-             : !fast                    ? ", below what it needs"
-             : !is_free                 ? ", none free"
-                                        : "");
+             p.fits < PREDICT_FITS_LEAST ? ", too little memory"
+             : !fast                     ? ", below what it needs"
+             : !is_free                  ? ", none free"
+                                         : "");
     json_out_begin_object(out);
     json_out_key_string(out, "type", c->types[type].name);
     json_out_key_string(out, "verdict",

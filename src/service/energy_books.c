@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "base/normal.h"
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "loop/loop_admin.h"
 #include "service/decisions.h"
 #include "service/tx.h"
@@ -31,7 +31,7 @@ static void add_part(struct service *s, struct record *r, int type, struct part 
 
     if (*count == LOOP_MAX_SHARE)
         return;
-    p = belief_alone(service_model(s), record_job(r), type);
+    p = predict_alone(service_model(s), record_job(r), type);
     if (r->phase == PHASE_ENDED) /* asking has made the model know it again */
         service_model(s)->ops->end(service_model(s)->self, record_job(r));
     parts[(*count)++] = (struct part){.record = r,

@@ -2,7 +2,7 @@
 #include "service/engine_events.h"
 
 #include "base/log.h"
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "service/energy_books.h"
 #include "service/daemon_metrics.h"
@@ -91,7 +91,7 @@ static int learn(struct service *s, const struct engine_events_sample *x, struct
     if (loop_observe(s->loop, &x->measurement, &seen, err) < 0)
         return -1;
     if (!seen.out_of_memory) {
-        belief_predict(loop_model(s->loop), &seen.where, &expected);
+        predict(loop_model(s->loop), &seen.where, &expected);
         daemon_metrics_prediction(s, &expected.rate[seen.subject], seen.rate);
     }
     memory_add(s->memory, &seen);

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/parse.h"
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "loop/requirement.h"
 #include "service/engine_events.h"
 #include "service/replica_jobs.h"
@@ -53,7 +53,7 @@ static void write_cell(struct matrix *m, const struct cell_ask *ask)
     if (other)
         where.members[where.count++] = (struct member){
             .job = &other->job, .nodes = 1, .demand = requirement_demand(other)};
-    belief_predict(service_model(s), &where, &p);
+    predict(service_model(s), &where, &p);
     confidence = fmax(loop_settings(s->loop)->confidence, status->job.need.confidence);
     json_out_begin_object(&m->out);
     json_out_key_int(&m->out, "job", (int64_t)ask->job);
@@ -70,7 +70,7 @@ static void write_cell(struct matrix *m, const struct cell_ask *ask)
     views_estimate(&m->out, &p.watts);
     json_out_key_number(&m->out, "fits", p.fits);
     json_out_key_bool(&m->out, "meets",
-                      belief_at_confidence(&p.rate[0], confidence) >=
+                      estimate_at_confidence(&p.rate[0], confidence) >=
                           requirement_rate_now(status, service_now_s(s)));
     json_out_end(&m->out);
 }

@@ -9,7 +9,8 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "loop/model.h"
+#include "loop/types.h"
+#include "model/model.h"
 
 #define MEMORY_CELLS   1500
 #define MEMORY_VERSION 1

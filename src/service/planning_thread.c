@@ -7,8 +7,8 @@
 #include "base/vec.h"
 #include "http/workers.h"
 #include "loop/loop_admin.h"
-#include "loop/memo.h"
-#include "loop/model/learned.h"
+#include "loop/estimate/prediction_cache.h"
+#include "model/learned.h"
 #include "loop/optimize/planner_private.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ struct planning_thread {
     struct planning_thread_options options;
     struct planner planner;        /* the thread's while a task runs */
     struct model model;            /* likewise */
-    struct memo *memo;             /* likewise */
+    struct prediction_cache *memo; /* likewise */
     vec_of(struct seen *) lessons; /* for the next task */
     vec_of(struct job) ended;      /* likewise */
     size_t pairs;                  /* observations of pairs after the last task */
@@ -64,7 +64,7 @@ planning_thread_create(struct reactor *reactor, struct loop *loop,
     m->planner =
         (struct planner){&corgi_planner_ops, corgi_planner_ops.create(options->seed)};
     m->model = learned_create(c->types, c->type_count, &how);
-    m->memo = memo_create();
+    m->memo = prediction_cache_create();
     m->adapted_s = clock_wall_s();
     m->workers = workers_create(reactor, "mind", 1, 4, err);
     if (!m->workers) {
@@ -87,7 +87,7 @@ void planning_thread_destroy(struct planning_thread *m)
     workers_destroy(m->workers);
     m->planner.ops->destroy(m->planner.self);
     m->model.ops->destroy(m->model.self);
-    memo_destroy(m->memo);
+    prediction_cache_destroy(m->memo);
     drop_lessons(m->lessons.items, m->lessons.count);
     vec_free(&m->lessons);
     vec_free(&m->ended);
@@ -124,13 +124,13 @@ static void work(void *ctx)
 
     t->timing.waited_s = began_s - t->asked_s;
     if (t->lessons.count > 0)
-        memo_forget(m->memo);
+        prediction_cache_forget(m->memo);
     for (size_t i = 0; i < t->lessons.count; i++)
         m->model.ops->absorb(m->model.self, &t->lessons.items[i]->observation);
     vec_each (struct job, job, &t->ended)
         m->model.ops->end(m->model.self, job);
     if (t->draft) {
-        struct model remembering = memo_of(m->memo, &m->model);
+        struct model remembering = prediction_cache_of(m->memo, &m->model);
 
         round_snapshot_solve(t->draft, &m->planner, &remembering);
     }
@@ -138,7 +138,7 @@ static void work(void *ctx)
     if (t->adapt) {
         began_s = clock_wall_s();
         learned_adapt(m->model.self);
-        memo_forget(m->memo);
+        prediction_cache_forget(m->memo);
         t->adapt_s = clock_wall_s() - began_s;
     }
     t->pairs = learned_count(m->model.self).pairs;

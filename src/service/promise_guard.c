@@ -2,8 +2,8 @@
 #include "service/promise_guard.h"
 
 #include "base/log.h"
-#include "loop/belief.h"
-#include "loop/core/serve.h"
+#include "loop/estimate/predict.h"
+#include "model/queueing.h"
 #include "loop/requirement.h"
 #include "service/daemon_metrics.h"
 #include "service/decisions.h"
@@ -56,7 +56,7 @@ static bool is_late(const struct service *s, const struct job_status *status,
 static bool is_kept(const struct service *s, const struct job_status *status,
                     const struct record *r, double wanted)
 {
-    double useful = serve_useful(&status->job, r->rate);
+    double useful = queueing_useful(&status->job, r->rate);
 
     /* What was measured of latency itself says more than what follows from a rate. */
     if (status->job.need.latency_s > 0 && r->latency_s > 0)
@@ -131,8 +131,8 @@ static bool better_elsewhere(struct service *s, const struct job_status *status,
         if (t == here ||
             (status->job.types_allowed && !(status->job.types_allowed >> t & 1)))
             continue;
-        p = belief_alone_now(service_model(s), status, t);
-        if (p.fits >= BELIEF_FITS_LEAST && p.rate[0].value >= wanted)
+        p = predict_alone_now(service_model(s), status, t);
+        if (p.fits >= PREDICT_FITS_LEAST && p.rate[0].value >= wanted)
             return true;
     }
     return false;

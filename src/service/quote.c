@@ -2,7 +2,7 @@
 #include "service/quote.h"
 
 #include "loop/admit/admit.h"
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/requirement.h"
 #include "service/forecast.h"
@@ -80,13 +80,13 @@ static void consider(struct search *f, const struct option *o)
 
 static void try_alone(struct search *f, int type)
 {
-    struct prediction p = belief_alone(service_model(f->s), f->job, type);
+    struct prediction p = predict_alone(service_model(f->s), f->job, type);
     struct option o = {.type = type, .rate = p.rate[0], .watts = p.watts};
 
-    if (p.fits < BELIEF_FITS_LEAST ||
+    if (p.fits < PREDICT_FITS_LEAST ||
         free_devices(f->s, type, &o.node, &o.wait_s) < f->job->devices + f->ahead)
         return;
-    o.sure = belief_at_confidence(&o.rate, f->confidence);
+    o.sure = estimate_at_confidence(&o.rate, f->confidence);
     consider(f, &o);
 }
 
@@ -108,15 +108,15 @@ static bool try_beside(struct search *f, int device)
         (struct member){.job = f->job,
                         .nodes = 1,
                         .demand = f->job->kind == JOB_INFERENCE ? f->job->need.rate : 0};
-    belief_predict(service_model(f->s), &where, &both);
+    predict(service_model(f->s), &where, &both);
     where.count = 1;
-    belief_predict(service_model(f->s), &where, &alone);
-    if (both.fits < BELIEF_FITS_LEAST ||
-        belief_at_confidence(&both.rate[0], f->confidence) <
+    predict(service_model(f->s), &where, &alone);
+    if (both.fits < PREDICT_FITS_LEAST ||
+        estimate_at_confidence(&both.rate[0], f->confidence) <
             requirement_rate_now(other, service_now_s(f->s)))
         return true;
     o.rate = both.rate[1];
-    o.sure = belief_at_confidence(&o.rate, f->confidence);
+    o.sure = estimate_at_confidence(&o.rate, f->confidence);
     o.watts = both.watts;
     o.watts.value = fmax(0, both.watts.value - alone.watts.value);
     o.watts.low = fmin(o.watts.value, fmax(0, both.watts.low - alone.watts.value));
@@ -211,9 +211,9 @@ static void offer_gpus(struct search *f, struct quote *q)
             if (!type_allowed(&other, t) ||
                 free_devices(f->s, t, &node, &wait_s) < other.devices)
                 continue;
-            p = belief_alone(service_model(f->s), &other, t);
-            if (p.fits < BELIEF_FITS_LEAST ||
-                belief_at_confidence(&p.rate[0], f->confidence) < f->needed)
+            p = predict_alone(service_model(f->s), &other, t);
+            if (p.fits < PREDICT_FITS_LEAST ||
+                estimate_at_confidence(&p.rate[0], f->confidence) < f->needed)
                 continue;
             o = add_offer(q, "other_gpus");
             if (!o)

@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "engine/sim/sim_engine.h"
 #include "loop/cluster.h"
-#include "loop/memo.h"
-#include "loop/model/learned.h"
+#include "loop/estimate/prediction_cache.h"
+#include "model/learned.h"
 #include "loop/optimize/planner_private.h"
 #include "service/audit_log.h"
 #include "service/listeners.h"
@@ -59,7 +59,7 @@ struct model *service_model(struct service *s)
 
 void service_learned(struct service *s)
 {
-    memo_forget(s->memo);
+    prediction_cache_forget(s->memo);
 }
 
 int service_device_named(const struct service *s, const char *name)
@@ -182,8 +182,8 @@ static int make_loop(struct service *s, struct err *err)
         return -1;
     model = learned_create(cluster->types, cluster->type_count, &learned);
     s->loop = loop_create_take(&how, cluster, model, &corgi_planner_ops);
-    s->memo = memo_create();
-    s->remembering = memo_of(s->memo, loop_model(s->loop));
+    s->memo = prediction_cache_create();
+    s->remembering = prediction_cache_of(s->memo, loop_model(s->loop));
     s->memory = memory_create(loop_cluster(s->loop));
     s->mind = planning_thread_create(s->reactor, s->loop, &mind, err);
     name_devices(s);
@@ -473,7 +473,7 @@ void service_destroy(struct service *s)
     daemon_metrics_destroy(s->figures);
     metrics_destroy(s->metrics);
     memory_destroy(s->memory);
-    memo_destroy(s->memo);
+    prediction_cache_destroy(s->memo);
     loop_destroy(s->loop);
     records_destroy(s->records);
     forecast_destroy(s->forecast);

@@ -21,7 +21,7 @@
 
 struct planning_thread;
 struct memory;
-struct memo;
+struct prediction_cache;
 struct daemon_metrics;
 struct forecast;
 
@@ -74,7 +74,7 @@ struct service {
     struct loop *loop;
     struct planning_thread *mind;
     struct memory *memory;
-    struct memo *memo; /* answers of the loop's model, until it learns */
+    struct prediction_cache *memo; /* answers of the loop's model, until it learns */
     struct model remembering;
     struct records *records;
     struct forecast *forecast;

@@ -1,7 +1,7 @@
 /* views.c - see views.h */
 #include "service/views.h"
 
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/requirement.h"
 #include "service/energy_books.h"
@@ -99,7 +99,7 @@ void views_estimate(struct json_out *out, const struct estimate *e)
     json_out_key_number(out, "value", e->value);
     json_out_key_number(out, "low", e->low);
     json_out_key_number(out, "high", e->high);
-    json_out_key_string(out, "source", belief_source_name(e->source));
+    json_out_key_string(out, "source", estimate_source_name(e->source));
     json_out_key_int(out, "observations", e->observations);
     json_out_end(out);
 }

@@ -56,8 +56,8 @@ assert_refused() { # words
 }
 
 @test "a stage of the loop does not see another" {
-    header loop/refine/refine '"loop/estimate/estimate.h"'
-    assert_refused 'the stage refine/ may not include the stage estimate/'
+    header loop/refine/refine '"loop/place/place.h"'
+    assert_refused 'the stage refine/ may not include the stage place/'
 }
 
 @test "a .c must include its own header first" {

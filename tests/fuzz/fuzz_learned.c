@@ -4,7 +4,7 @@
  * that what lies behind the checksum is reached too.  A model that was filled must still
  * answer; one that refused must answer as before. */
 #include "fuzz/fuzz.h"
-#include "loop/model/learned.h"
+#include "model/learned.h"
 #include "nn/crc.h"
 #include "world/gpu_sheet.h"
 

@@ -26,14 +26,14 @@ libs="$built/libcorgi_loop.a $built/libcorgi_world.a $built/libcorgi_nn.a
 units="belief need prior mean refine datasheet record admit occupancy choose plan
     place_check place greedy cluster jobs round"
 
-# The path in one word: src/loop/refine/mean.c is src_loop_refine_mean.o.
+# The path in one word: src/model/mean.c is src_loop_refine_mean.o.
 object_of() {
     echo "$1" | tr / _ | sed 's/\.c$/.o/'
 }
 
 objects=
 for source in src/loop/*.c src/loop/admit/*.c src/loop/place/*.c src/loop/record/*.c \
-    src/lab/policy/prior.c src/loop/refine/mean.c src/loop/refine/refine.c \
+    src/lab/policy/prior.c src/model/mean.c src/loop/refine/refine.c \
     src/lab/policy/datasheet.c src/lab/policy/occupancy.c src/lab/policy/choose.c \
     src/loop/optimize/plan.c src/loop/optimize/greedy.c; do
     object=$(object_of "$source")
@@ -76,7 +76,7 @@ need.c|s/return status->required_rate;/return need->rate;/
 admit/admit.c|s/fmax(settings->confidence, job->need.confidence)/0.5/
 admit/admit.c|s/fmax(settings->confidence, job->need.confidence)/settings->confidence/
 admit/admit.c|s/a->watts.value < b->watts.value/a->watts.value > b->watts.value/
-admit/admit.c|s/if (p.fits < BELIEF_FITS_LEAST)/if (0)/
+admit/admit.c|s/if (p.fits < PREDICT_FITS_LEAST)/if (0)/
 admit/admit.c|s/out->promised_rate < needed/out->promised_rate < 0/
 admit/admit.c|s/ >= job->devices;/ >= 1;/
 admit/admit.c|s/ && !cluster->devices\[d\].failed//
@@ -93,7 +93,7 @@ optimize/greedy.c|s/fmax(in->settings->confidence, job->job.need.confidence)/0.5
 optimize/greedy.c|s/n->host_watts + cluster_idle_watts(in->cluster, node) - n->sleep_watts/0/
 optimize/greedy.c|s/cost -= in->settings->progress_watts/cost -= 0 * in->settings->progress_watts/
 optimize/greedy.c|s/cost += SHORTFALL_WATTS \*/cost += 0 */
-optimize/greedy.c|s/if (fits < BELIEF_FITS_LEAST)/if (0)/
+optimize/greedy.c|s/if (fits < PREDICT_FITS_LEAST)/if (0)/
 optimize/greedy.c|s/n->state == NODE_AWAKE ? 0 : 1/0/
 optimize/greedy.c|s/cost = p.watts.value/cost = 0 * p.watts.value/
 optimize/greedy.c|s/after - cost_before(c->greedy, in, device)/after/

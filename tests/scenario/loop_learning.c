@@ -26,7 +26,7 @@ static double family_truth(const struct job *job, int type)
 
 static double log_error(struct fake_engine *e, const struct job *job, int type)
 {
-    double believed = belief_alone(loop_model(e->loop), job, type).rate[0].value;
+    double believed = predict_alone(loop_model(e->loop), job, type).rate[0].value;
 
     return fabs(log(believed / e->truth(job, type)));
 }
@@ -49,7 +49,7 @@ static void measuring_siblings_improves_a_cell_never_measured(void **state)
         after[t] = log_error(&e, &sibling, t);
     assert_true(after[SLOW] < 0.3 * before[SLOW]);
     assert_true(after[FAST] < 0.5 * before[FAST]);
-    assert_int_equal(belief_alone(loop_model(e.loop), &sibling, FAST).rate[0].source,
+    assert_int_equal(predict_alone(loop_model(e.loop), &sibling, FAST).rate[0].source,
                      ESTIMATE_CORRELATED);
     fake_engine_fini(&e);
 }
@@ -66,7 +66,7 @@ static void the_measured_job_itself_is_known_well(void **state)
     job.total_steps = 1e9;
     fake_submit(&e, job);
     fake_steps(&e, 15);
-    rate = belief_alone(loop_model(e.loop), &job, FAST).rate[0];
+    rate = predict_alone(loop_model(e.loop), &job, FAST).rate[0];
     assert_int_equal(rate.source, ESTIMATE_MEASURED);
     assert_true(log_error(&e, &job, FAST) < 0.05);
     assert_true(rate.low < family_truth(&job, FAST) &&

@@ -47,13 +47,13 @@ static void see(struct world *w, struct combination where, double rate, double w
 
 static double alone(struct world *w, const struct job *job, int type)
 {
-    return belief_alone(&w->model, job, type).rate[0].value;
+    return predict_alone(&w->model, job, type).rate[0].value;
 }
 
 static void a_first_estimate_is_initial_and_wide(void **state)
 {
     struct world w = make();
-    struct estimate e = belief_alone(&w.model, &w.a, SLOW).rate[0];
+    struct estimate e = predict_alone(&w.model, &w.a, SLOW).rate[0];
 
     (void)state;
     assert_int_equal(e.source, ESTIMATE_INITIAL);
@@ -71,7 +71,7 @@ static void measuring_a_cell_moves_it_there_and_narrows_it(void **state)
     (void)state;
     for (int i = 0; i < 5; i++)
         see(&w, of(SLOW, &w.a, NULL), truth, NAN);
-    e = belief_alone(&w.model, &w.a, SLOW).rate[0];
+    e = predict_alone(&w.model, &w.a, SLOW).rate[0];
     assert_int_equal(e.source, ESTIMATE_MEASURED);
     assert_int_equal(e.observations, 5);
     assert_close(log(e.value / truth), 0, 0.05);
@@ -142,14 +142,14 @@ static void a_sibling_is_correlated_and_a_pair_unseen_is_not_measured(void **sta
 
     (void)state;
     see(&w, of(SLOW, &w.a, NULL), 10, NAN);
-    assert_int_equal(belief_alone(&w.model, &w.a2, SLOW).rate[0].source,
+    assert_int_equal(predict_alone(&w.model, &w.a2, SLOW).rate[0].source,
                      ESTIMATE_CORRELATED);
-    assert_int_equal(belief_alone(&w.model, &w.a, FAST).rate[0].source,
+    assert_int_equal(predict_alone(&w.model, &w.a, FAST).rate[0].source,
                      ESTIMATE_CORRELATED);
-    belief_predict(&w.model, &pair, &p);
+    predict(&w.model, &pair, &p);
     assert_int_equal(p.rate[0].source, ESTIMATE_CORRELATED);
     see(&w, pair, 5, NAN);
-    belief_predict(&w.model, &pair, &p);
+    predict(&w.model, &pair, &p);
     assert_int_equal(p.rate[0].source, ESTIMATE_MEASURED);
     end(&w);
 }
@@ -163,15 +163,15 @@ static void sharing_slows_and_its_loss_is_learned_from_pairs(void **state)
     (void)state;
     for (int i = 0; i < 10; i++)
         see(&w, of(SLOW, &w.a, NULL), 10, NAN);
-    belief_predict(&w.model, &pair, &p);
+    predict(&w.model, &pair, &p);
     assert_close(p.rate[0].value, 6, 0.3);
     for (int i = 0; i < 10; i++)
         see(&w, pair, 3, NAN);
-    belief_predict(&w.model, &pair, &p);
+    predict(&w.model, &pair, &p);
     assert_close(log(p.rate[0].value / 3), 0, 0.1);
     assert_close(log(alone(&w, &w.a, SLOW) / 10), 0, 0.1); /* was sure: keeps its own */
     pair = of(SLOW, &w.a2, &w.other);                      /* its like suffers alike */
-    belief_predict(&w.model, &pair, &p);
+    predict(&w.model, &pair, &p);
     assert_true(p.rate[0].value < 4.5);
     end(&w);
 }
@@ -198,10 +198,10 @@ static void pairs_of_unlike_classes_keep_their_own_loss(void **state)
         see(&w, of(SLOW, &w.a, &w.other), 3, NAN);
         see(&w, of(SLOW, &mild, &gentle), 9, NAN);
     }
-    belief_predict(&w.model, &hard, &p);
+    predict(&w.model, &hard, &p);
     assert_true(p.rate[0].value < 3.8);
     soft = of(SLOW, &mild2, &gentle);
-    belief_predict(&w.model, &soft, &p);
+    predict(&w.model, &soft, &p);
     assert_true(p.rate[0].value > 7.5);
     end(&w);
 }
@@ -217,7 +217,7 @@ static void company_never_makes_faster(void **state)
         see(&w, of(SLOW, &w.a, NULL), 10, NAN);
     for (int i = 0; i < 30; i++)
         see(&w, pair, 20, NAN);
-    belief_predict(&w.model, &pair, &p);
+    predict(&w.model, &pair, &p);
     assert_true(p.rate[0].value <= alone(&w, &w.a, SLOW) * (1 + 1e-9));
     end(&w);
 }
@@ -232,7 +232,7 @@ static void a_rate_under_a_cap_tells_of_the_rate_without(void **state)
     capped.cap_watts = 60;
     for (int i = 0; i < 10; i++)
         see(&w, capped, 10, NAN);
-    belief_predict(&w.model, &capped, &p);
+    predict(&w.model, &capped, &p);
     assert_close(log(p.rate[0].value / 10), 0, 0.05);
     assert_true(alone(&w, &w.a, SLOW) > 1.02 * p.rate[0].value);
     end(&w);
@@ -245,18 +245,18 @@ static void out_of_memory_is_never_proposed_again_to_it_or_its_like(void **state
     struct prediction p;
 
     (void)state;
-    belief_predict(&w.model, &pair, &p);
+    predict(&w.model, &pair, &p);
     assert_true(p.fits > 0.5);
     w.model.ops->absorb(w.model.self,
                         &(struct observation){.where = pair, .out_of_memory = true});
-    belief_predict(&w.model, &turned, &p);
+    predict(&w.model, &turned, &p);
     assert_true(p.fits == 0);
     turned.type = FAST;
-    belief_predict(&w.model, &turned, &p);
+    predict(&w.model, &turned, &p);
     assert_true(p.fits > 0.5);
-    assert_true(belief_alone(&w.model, &w.a, SLOW).fits > 0.5);
+    assert_true(predict_alone(&w.model, &w.a, SLOW).fits > 0.5);
     pair = of(SLOW, &w.a2, &w.other);
-    belief_predict(&w.model, &pair, &p);
+    predict(&w.model, &pair, &p);
     assert_true(p.fits == 0);
     end(&w);
 }
@@ -264,18 +264,18 @@ static void out_of_memory_is_never_proposed_again_to_it_or_its_like(void **state
 static void watts_are_learned_and_those_not_measured_ignored(void **state)
 {
     struct world w = make();
-    double first = belief_alone(&w.model, &w.a, SLOW).watts.value;
+    double first = predict_alone(&w.model, &w.a, SLOW).watts.value;
     struct prediction p;
 
     (void)state;
     see(&w, of(SLOW, &w.a, NULL), 10, NAN);
-    assert_true(belief_alone(&w.model, &w.a, SLOW).watts.value == first);
+    assert_true(predict_alone(&w.model, &w.a, SLOW).watts.value == first);
     for (int i = 0; i < 10; i++)
         see(&w, of(SLOW, &w.a, NULL), 10, 33);
-    p = belief_alone(&w.model, &w.a2, SLOW);
+    p = predict_alone(&w.model, &w.a2, SLOW);
     assert_close(p.watts.value, 33, 1.5);
     assert_int_equal(p.watts.source, ESTIMATE_MEASURED);
-    assert_true(belief_alone(&w.model, &w.a, FAST).watts.source == ESTIMATE_INITIAL);
+    assert_true(predict_alone(&w.model, &w.a, FAST).watts.source == ESTIMATE_INITIAL);
     end(&w);
 }
 
@@ -307,8 +307,8 @@ static void jobs_of_unknown_family_are_not_taken_for_kin(void **state)
     w.model.ops->absorb(
         w.model.self,
         &(struct observation){.where = of(SLOW, &mine, NULL), .out_of_memory = true});
-    assert_true(belief_alone(&w.model, &mine, SLOW).fits == 0);
-    assert_true(belief_alone(&w.model, &theirs, SLOW).fits > 0.5);
+    assert_true(predict_alone(&w.model, &mine, SLOW).fits == 0);
+    assert_true(predict_alone(&w.model, &theirs, SLOW).fits > 0.5);
     see(&w, of(SLOW, &mine, NULL), 50, NAN);
     assert_close(alone(&w, &theirs, SLOW), alone(&w, &w.other, SLOW), 1e-9);
     end(&w);

@@ -1,4 +1,4 @@
-/* test_schema.c - numbered steps, taken once and in order */
+/* test_migrations.c - numbered steps, taken once and in order */
 #include "store/migrations.h"
 
 #include <setjmp.h>

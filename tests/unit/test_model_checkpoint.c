@@ -1,6 +1,6 @@
 /* test_model_checkpoint.c - what the learned model knows as bytes, and on a worker */
-#include "loop/model/learned.h"
-#include "loop/refine/pairs.h"
+#include "model/learned.h"
+#include "model/pairs.h"
 #include "nn/crc.h"
 #include "base/mem.h"
 #include "base/rng.h"

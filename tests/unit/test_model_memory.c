@@ -1,7 +1,7 @@
 /* test_model_memory.c - a job worked out to be a little too large is tried, not refused
  */
-#include "loop/belief.h"
-#include "loop/model/learned.h"
+#include "loop/estimate/predict.h"
+#include "model/learned.h"
 #include "world/gpu_sheet.h"
 
 #include <setjmp.h>
@@ -45,15 +45,15 @@ static void a_little_too_large_is_tried_where_it_fits_best(void **state)
 {
     (void)state;
     begin(16.5);
-    assert_true(belief_alone(&model, &job, 1).fits > 0.9);
-    assert_true(belief_alone(&model, &job, 0).fits < 0.1);
+    assert_true(predict_alone(&model, &job, 1).fits > 0.9);
+    assert_true(predict_alone(&model, &job, 0).fits < 0.1);
 }
 
 static void far_too_large_is_not(void **state)
 {
     (void)state;
     begin(60);
-    assert_true(belief_alone(&model, &job, 1).fits < 0.01);
+    assert_true(predict_alone(&model, &job, 1).fits < 0.01);
 }
 
 static void what_was_seen_to_fail_is_not_tried_again(void **state)
@@ -64,8 +64,8 @@ static void what_was_seen_to_fail_is_not_tried_again(void **state)
     (void)state;
     begin(16.5);
     model.ops->absorb(model.self, &failed);
-    assert_true(belief_alone(&model, &job, 1).fits < 1e-9);
-    assert_true(belief_alone(&model, &job, 0).fits < 0.01);
+    assert_true(predict_alone(&model, &job, 1).fits < 1e-9);
+    assert_true(predict_alone(&model, &job, 0).fits < 0.01);
 }
 
 static void after_a_failure_no_smaller_card_is_tried(void **state)
@@ -75,21 +75,21 @@ static void after_a_failure_no_smaller_card_is_tried(void **state)
 
     (void)state;
     begin(11.4); /* on the smaller card by a hair */
-    assert_true(belief_alone(&model, &job, 0).fits > 0.2);
+    assert_true(predict_alone(&model, &job, 0).fits > 0.2);
     model.ops->absorb(model.self, &failed);
-    assert_true(belief_alone(&model, &job, 1).fits > 0.9);
+    assert_true(predict_alone(&model, &job, 1).fits > 0.9);
     failed.where.type = 1;
     model.ops->absorb(model.self, &failed);
-    assert_true(belief_alone(&model, &job, 0).fits < 1e-9);
-    assert_true(belief_alone(&model, &job, 1).fits < 1e-9);
+    assert_true(predict_alone(&model, &job, 0).fits < 1e-9);
+    assert_true(predict_alone(&model, &job, 1).fits < 1e-9);
 }
 
 static void small_ones_fit_everywhere(void **state)
 {
     (void)state;
     begin(2);
-    assert_true(belief_alone(&model, &job, 0).fits > 0.9);
-    assert_true(belief_alone(&model, &job, 1).fits > 0.9);
+    assert_true(predict_alone(&model, &job, 0).fits > 0.9);
+    assert_true(predict_alone(&model, &job, 1).fits > 0.9);
 }
 
 #define memory_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

@@ -1,7 +1,7 @@
 /* test_oracle.c - the model that knows the truth */
 #include "lab/sim/sim_run.h"
 
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "lab/sim/sim_private.h"
 
 #include <setjmp.h>
@@ -55,7 +55,7 @@ static void predicts_what_will_happen(void **state)
     struct prediction p;
 
     (void)state;
-    belief_predict(&oracle, &where, &p);
+    predict(&oracle, &where, &p);
     truth_outcome(&truth, FIXTURE_V100, 150, members, 2, &outcome);
     for (int i = 0; i < 2; i++) {
         assert_near(p.rate[i].value, outcome.rate[i], 0);
@@ -64,7 +64,7 @@ static void predicts_what_will_happen(void **state)
     assert_near(p.watts.value, outcome.watts, 0);
     assert_near(p.fits, 1, 0);
     *world_beside(world, FIXTURE_V100, FIXTURE_LIGHT, FIXTURE_SERVICE) = 0;
-    belief_predict(&oracle, &where, &p);
+    predict(&oracle, &where, &p);
     assert_near(p.fits, 0, 0);
     oracle.ops->destroy(oracle.self);
 }
@@ -82,9 +82,9 @@ static void knows_when_a_gang_is_spread(void **state)
     struct prediction together, spread;
 
     (void)state;
-    belief_predict(&oracle, &where, &together);
+    predict(&oracle, &where, &together);
     where.members[0].nodes = 2;
-    belief_predict(&oracle, &where, &spread);
+    predict(&oracle, &where, &spread);
     assert_near(together.rate[0].value, 18, 1e-6);
     assert_near(spread.rate[0].value, 9, 1e-6);
     oracle.ops->destroy(oracle.self);

@@ -1,7 +1,7 @@
 /* test_service_parts.c - records, memory of observations, remembered answers, config */
 #include "loop_fixture.h"
 
-#include "loop/memo.h"
+#include "loop/estimate/prediction_cache.h"
 #include "service/service_config.h"
 #include "service/observation_store.h"
 #include "service/job_records.h"
@@ -244,14 +244,14 @@ static void alike_jobs_are_asked_about_once(void **state)
                                          .absorb = no_absorb};
     struct counting counting = {0};
     struct model inner = {&ops, &counting}, outer;
-    struct memo *memo = memo_create();
+    struct prediction_cache *memo = prediction_cache_create();
     struct job a = fixture_job(1, 1), b = fixture_job(2, 1), c = fixture_job(3, 1);
     struct combination where = {.type = SLOW, .count = 1};
     struct prediction p;
 
     (void)state;
     c.descriptor.family[0] = '\0'; /* like no other */
-    outer = memo_of(memo, &inner);
+    outer = prediction_cache_of(memo, &inner);
     where.members[0] = (struct member){&a, 1, 0};
     outer.ops->predict(outer.self, &where, &p);
     where.members[0].job = &b;
@@ -263,10 +263,10 @@ static void alike_jobs_are_asked_about_once(void **state)
     where.members[0].job = &b;
     outer.ops->predict(outer.self, &where, &p);
     assert_int_equal(counting.asked, 3);
-    memo_forget(memo);
+    prediction_cache_forget(memo);
     outer.ops->predict(outer.self, &where, &p);
     assert_int_equal(counting.asked, 4);
-    memo_destroy(memo);
+    prediction_cache_destroy(memo);
 }
 
 /* ---- config ---------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 
 #include "base/str.h"
 #include "loop/cluster.h"
-#include "loop/core/serve.h"
+#include "model/queueing.h"
 
 #include <math.h>
 #include <string.h>
@@ -318,7 +318,7 @@ static double latency_of(const struct sim_engine *e, const struct run *run, doub
                          double noise)
 {
     double latency_s =
-        serve_latency_s(fmax(run->rate, 1e-6), run->device_count, demand) / noise;
+        queueing_latency_s(fmax(run->rate, 1e-6), run->device_count, demand) / noise;
 
     return fmin(latency_s, e->options.measure_s);
 }

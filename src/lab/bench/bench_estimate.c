@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "lab/bench/torch.h"
-#include "loop/core/statnet.h"
-#include "loop/refine/pairs.h"
+#include "model/stat_network.h"
+#include "model/pairs.h"
 #include "world/world.h"
 
 #include <math.h>

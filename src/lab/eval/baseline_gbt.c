@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "lab/eval/fold_net.h"
 #include "lab/eval/inner_folds.h"
-#include "loop/refine/gbt.h"
+#include "model/gbt.h"
 
 #include <math.h>
 #include <stdlib.h>

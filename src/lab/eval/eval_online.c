@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "lab/eval/arrival_stream.h"
-#include "loop/refine/pairs.h"
+#include "model/pairs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,7 +101,7 @@ static void score_product(struct run *run, int mark)
     double *mean = mem_array(double, run->count + 1);
 
     pairs_predict(run->pairs, run->cells, run->count, guesses);
-    core_predict(pairs_core(run->pairs), run->cells, run->count, mean, NULL);
+    gp_predict(pairs_core(run->pairs), run->cells, run->count, mean, NULL);
     for (size_t i = 0; i < run->count; i++) {
         const struct pairs_guess *g = &guesses[i];
         double shift = BLEND_POINT_SHIFT * g->sd * g->sd;

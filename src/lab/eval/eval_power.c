@@ -5,7 +5,7 @@
 #include "base/intern.h"
 #include "base/normal.h"
 #include "base/vec.h"
-#include "loop/estimate/watts.h"
+#include "model/watts.h"
 #include "world/gpu_sheet.h"
 
 #include <dirent.h>

@@ -11,8 +11,7 @@
 #include "lab/eval/fold_core.h"
 #include "lab/eval/fold_net.h"
 #include "lab/eval/inner_folds.h"
-#include "loop/refine/blend.h"
-#include "loop/refine/conformal.h"
+#include "model/blend.h"
 
 #include <math.h>
 #include <stdlib.h>

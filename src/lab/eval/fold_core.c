@@ -2,8 +2,8 @@
 #include "lab/eval/fold_core.h"
 
 #include "base/mem.h"
-#include "loop/core/core.h"
-#include "loop/core/fit.h"
+#include "model/gp.h"
+#include "model/kernel_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct joint { /* distribution of the cells of one job, kept for many draws */
 
 struct fold_core {
     const struct fold *fold;
-    struct core *core;
+    struct gp *core;
     double *precision;    /* (n, n) of the observations; made when first rehearsed */
     struct joint held;    /* of a held-out job */
     struct joint *inside; /* (jobs) of jobs of the catalogue, made when first asked for */
@@ -61,14 +61,14 @@ static void load_catalogue(struct fold_core *f)
                 cells[count] = cell;
                 values[count++] = value;
             }
-    core_load(f->core, cells, values, count);
+    gp_load(f->core, cells, values, count);
     free(cells);
     free(values);
 }
 
 struct fold_core *fold_core_create(const struct fold *fold)
 {
-    const struct fit_options how = {
+    const struct kernel_fit_options how = {
         .steps = FIT_STEPS, .rate = 0.08, .pull = 0.0003, .max_rows = FIT_ROWS};
     struct fold_core *f = mem_new(struct fold_core);
     const struct measured *t = fold->table;
@@ -80,19 +80,19 @@ struct fold_core *fold_core_create(const struct fold *fold)
     f->inside = mem_array(struct joint, (size_t)t->jobs + 1);
     for (int j = 0; j < t->jobs; j++)
         f->inside[j].job = -1;
-    f->core = core_create(&params, true);
+    f->core = gp_create(&params, true);
     for (int j = 0; j < t->jobs; j++)
-        core_add_job(f->core, &t->job[j]);
+        gp_add_job(f->core, &t->job[j]);
     for (int g = 0; g < t->gpus; g++)
-        core_add_gpu(f->core, &t->gpu[g]);
+        gp_add_gpu(f->core, &t->gpu[g]);
     load_catalogue(f);
     if (fold->fit && fold->fit->known)
         params = fold->fit->params;
     else
-        params = fit_params(f->core, &params, &how);
+        params = kernel_fit_params(f->core, &params, &how);
     if (fold->fit)
         *fold->fit = (struct fold_fit){true, params};
-    core_set_params(f->core, &params);
+    gp_set_params(f->core, &params);
     return f;
 }
 
@@ -119,7 +119,7 @@ void fold_core_destroy(struct fold_core *f)
 {
     if (!f)
         return;
-    core_destroy(f->core);
+    gp_destroy(f->core);
     free(f->precision);
     joint_fini(&f->held);
     for (int j = 0; j < f->fold->table->jobs; j++)
@@ -135,8 +135,8 @@ static void condition(const struct fold *fold, const struct joint *joint, int jo
 
     for (size_t i = 0; i < seen_count; i++)
         values[i] = fold_value(fold, job, seen[i]);
-    core_condition(joint->mean, joint->cov, joint->count, seen, values, seen_count, mean,
-                   sd);
+    gp_condition(joint->mean, joint->cov, joint->count, seen, values, seen_count, mean,
+                 sd);
     for (size_t q = 0; q < joint->count; q++)
         sd[q] = sqrt(sd[q]);
     free(values);
@@ -153,7 +153,7 @@ void fold_core_predict(struct fold_core *f, int job, const size_t *seen,
         joint_reset(&f->held, job, count);
         for (size_t q = 0; q < count; q++)
             cells[q] = fold_cell(f->fold, job, q);
-        core_posterior(f->core, cells, count, f->held.mean, f->held.cov);
+        gp_posterior(f->core, cells, count, f->held.mean, f->held.cov);
         free(cells);
     }
     condition(f->fold, &f->held, job, seen, seen_count, mean, sd);
@@ -194,7 +194,7 @@ static void joint_pick(struct fold_core *f, const struct fold *inner, int job,
     for (size_t q = 0; q < joint->count; q++)
         joint->cov[q * joint->count + q] = 1;
     for (size_t a = 0; a < count; a++)
-        number[a] = cell_number(inner, job, core_cell(f->core, which[a]));
+        number[a] = cell_number(inner, job, gp_cell(f->core, which[a]));
     for (size_t a = 0; a < count; a++) {
         if (number[a] < 0)
             continue;
@@ -212,19 +212,19 @@ static void joint_pick(struct fold_core *f, const struct fold *inner, int job,
  * what the inner fold holds out. */
 static int rehearse(struct fold_core *f, const struct fold *inner, int job)
 {
-    size_t n = core_count(f->core), count = 0;
+    size_t n = gp_count(f->core), count = 0;
     size_t *which = mem_array(size_t, n + 1);
     double *mean = mem_array(double, n + 1), *cov = NULL;
     int rc = -1;
 
     for (size_t i = 0; i < n; i++) {
-        struct cell c = core_cell(f->core, i);
+        struct cell c = gp_cell(f->core, i);
 
         if (held_out(inner, c.job) || held_out(inner, c.other))
             which[count++] = i;
     }
     cov = mem_array(double, count *count + 1);
-    if (core_leave_out(f->core, f->precision, which, count, mean, cov) < 0)
+    if (gp_leave_out(f->core, f->precision, which, count, mean, cov) < 0)
         goto done;
     joint_pick(f, inner, job, which, count, mean, cov);
     rc = 0;
@@ -238,11 +238,11 @@ done:
 int fold_core_rehearse(struct fold_core *f, const struct fold *inner, int job,
                        const size_t *seen, size_t seen_count, double *mean, double *sd)
 {
-    size_t n = core_count(f->core);
+    size_t n = gp_count(f->core);
 
     if (!f->precision) {
         f->precision = mem_array(double, n *n + 1);
-        core_precision(f->core, f->precision);
+        gp_precision(f->core, f->precision);
     }
     if (f->inside[job].job != job && rehearse(f, inner, job) < 0)
         return -1;

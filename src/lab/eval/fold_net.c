@@ -11,7 +11,7 @@ struct fold_net {
     const struct statnet *net;
     const struct gbt *trees;
     const struct seq *seq;
-    struct core *kernel;    /* for seq */
+    struct gp *kernel;      /* for seq */
     struct seq_row *tokens; /* (fold_half) for seq */
     struct stats *stats;
     size_t catalogue;            /* observations of it */
@@ -53,7 +53,7 @@ void fold_net_destroy(struct fold_net *f)
     if (!f)
         return;
     stats_destroy(f->stats);
-    core_destroy(f->kernel);
+    gp_destroy(f->kernel);
     free(f->tokens);
     free(f->rows);
     free(f->guess);

@@ -4,8 +4,8 @@
 
 #include "lab/eval/fold.h"
 #include "lab/eval/seq.h"
-#include "loop/core/statnet.h"
-#include "loop/refine/gbt.h"
+#include "model/stat_network.h"
+#include "model/gbt.h"
 
 struct fold_net;
 

@@ -6,7 +6,7 @@
 #define CORGI_LAB_EVAL_INNER_FOLDS_H
 
 #include "lab/eval/fold.h"
-#include "loop/core/statnet.h"
+#include "model/stat_network.h"
 
 struct rehearsal {
     size_t count;

@@ -5,8 +5,8 @@
 #include "base/normal.h"
 #include "base/vec.h"
 #include "lab/eval/isolated_baseline.h"
-#include "loop/estimate/carry_evidence.h"
-#include "loop/refine/conformal.h"
+#include "model/transfer.h"
+#include "model/blend.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -123,15 +123,15 @@ static void note(const struct visit *v, void *arg)
 /* The weight that suits this table, by the rule the loop follows. */
 static void choose_weight(struct calibration *c)
 {
-    struct carry_evidence evidence = {0};
+    struct transfer_evidence evidence = {0};
     int group = -1; /* those of one follow one another */
 
     vec_each (const struct noted, n, &c->noted)
         if (n->guess.corrected) {
-            carry_evidence_add(&evidence, &n->guess, n->truth, n->group != group);
+            transfer_evidence_add(&evidence, &n->guess, n->truth, n->group != group);
             group = n->group;
         }
-    c->weight = carry_evidence_weight(&evidence);
+    c->weight = transfer_evidence_weight(&evidence);
 }
 
 static double width_of(const struct calibration *c, enum rates_basis basis, int groups)

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "lab/eval/lowrank.h"
-#include "loop/estimate/ratios.h"
+#include "model/ratios.h"
 
 #include <math.h>
 #include <stdlib.h>

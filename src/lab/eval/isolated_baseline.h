@@ -3,7 +3,7 @@
 #define CORGI_LAB_EVAL_ISOLATED_BASELINE_H
 
 #include "lab/eval/fold.h"
-#include "loop/estimate/rates.h"
+#include "model/rates.h"
 
 enum { ISOLATED_BASELINES = 5 };
 extern const char *const isolated_baseline_names[ISOLATED_BASELINES];

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "loop/core/dense.h"
+#include "nn/dense.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
-#include "loop/core/traits.h"
+#include "model/features.h"
 #include "world/power.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static void fill_job(struct measured *t, const struct world *world, int job,
     int seen = 0;
 
     t->told[job] = *told;
-    t->job[job] = t->told_trait[job] = traits_of_job(told, family);
+    t->job[job] = t->told_trait[job] = features_of_job(told, family);
     for (int g = 0; g < t->gpus; g++) {
         float rate = *world_alone(world, g, t->class_of[job]);
 
@@ -44,7 +44,7 @@ static void fill_job(struct measured *t, const struct world *world, int job,
         }
     }
     if (told->gmac_per_sample <= 0 && seen > 0)
-        traits_work_from_rate(&t->job[job], sum / seen);
+        features_work_from_rate(&t->job[job], sum / seen);
 }
 
 static void fill_pairs(struct measured *t, const struct world *world, int job)
@@ -68,7 +68,7 @@ struct measured *measured_create(const struct world *world)
     t->gpu = mem_array(struct gpu_trait, (size_t)t->gpus + 1);
     t->class_of = mem_array(int, (size_t)world->class_count + 1);
     for (int g = 0; g < t->gpus; g++)
-        t->gpu[g] = traits_of_gpu(&world->gpus[g]);
+        t->gpu[g] = features_of_gpu(&world->gpus[g]);
     for (int c = 0; c < world->class_count; c++)
         if (takes_part(world, c))
             t->class_of[n++] = c;

@@ -5,7 +5,7 @@
 #ifndef CORGI_LAB_EVAL_MEASURED_TABLE_H
 #define CORGI_LAB_EVAL_MEASURED_TABLE_H
 
-#include "loop/core/kernel.h"
+#include "model/kernel.h"
 #include "world/world.h"
 
 struct measured {

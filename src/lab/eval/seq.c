@@ -51,24 +51,24 @@ struct params *seq_params(struct seq *s)
     return s->params;
 }
 
-struct core *seq_kernel(const struct measured *table)
+struct gp *seq_kernel(const struct measured *table)
 {
     struct kernel_params params;
-    struct core *core;
+    struct gp *core;
 
     kernel_default(&params);
-    core = core_create(&params, true);
+    core = gp_create(&params, true);
     for (int j = 0; j < table->jobs; j++)
-        core_add_job(core, &table->job[j]);
+        gp_add_job(core, &table->job[j]);
     for (int g = 0; g < table->gpus; g++)
-        core_add_gpu(core, &table->gpu[g]);
+        gp_add_gpu(core, &table->gpu[g]);
     return core;
 }
 
-static void fill_token(const struct core *kernel, struct cell cell, struct cell seen,
+static void fill_token(const struct gp *kernel, struct cell cell, struct cell seen,
                        double value, double correlation, float base, float *token)
 {
-    const struct job_trait *jobs = core_space(kernel).jobs;
+    const struct job_trait *jobs = gp_space(kernel).jobs;
 
     token[0] = 4 * ((float)value - base);
     token[1] = (float)correlation;
@@ -80,11 +80,11 @@ static void fill_token(const struct core *kernel, struct cell cell, struct cell 
     token[7] = jobs[seen.other].family == jobs[cell.other].family;
 }
 
-void seq_tokens(const struct core *kernel, const struct stats *stats, struct cell cell,
+void seq_tokens(const struct gp *kernel, const struct stats *stats, struct cell cell,
                 struct seq_row *row)
 {
-    struct kernel_space space = core_space(kernel);
-    const struct kernel *k = core_kernel(kernel);
+    struct kernel_space space = gp_space(kernel);
+    const struct kernel *k = gp_kernel(kernel);
     double best[SEQ_LENGTH], own = kernel_value(k, &space, cell, cell);
     size_t chosen[SEQ_LENGTH], used = 0;
 

@@ -7,8 +7,8 @@
 #define CORGI_LAB_EVAL_SEQ_H
 
 #include "lab/eval/measured_table.h"
-#include "loop/core/core.h"
-#include "loop/core/statnet.h"
+#include "model/gp.h"
+#include "model/stat_network.h"
 #include "lab/nn/seqnet.h"
 
 enum { SEQ_LENGTH = 8, SEQ_TOKEN = 8 };
@@ -28,11 +28,11 @@ void seq_destroy(struct seq *seq); /* NULL is fine */
 struct seq *seq_shipped(enum seqnet_kind kind);
 struct params *seq_params(struct seq *seq); /* borrowed, for weights.h */
 
-/* What tells how alike cells of a table are.  The caller ends it with core_destroy(). */
-struct core *seq_kernel(const struct measured *table);
+/* What tells how alike cells of a table are.  The caller ends it with gp_destroy(). */
+struct gp *seq_kernel(const struct measured *table);
 
 /* Tokens of a cell from the observations in stats; row->stat is filled already. */
-void seq_tokens(const struct core *kernel, const struct stats *stats, struct cell cell,
+void seq_tokens(const struct gp *kernel, const struct stats *stats, struct cell cell,
                 struct seq_row *row);
 
 void seq_train(struct seq *seq, const struct seq_row *rows, size_t count, int steps,

@@ -1,7 +1,7 @@
 /* seq_shipped.c - weights of the compared architectures, see seq_shipped() in seq.h */
 #include "lab/eval/seq.h"
 
-#include "loop/estimate/embed.h"
+#include "base/embed.h"
 #include "nn/weights.h"
 
 #include <stdio.h>

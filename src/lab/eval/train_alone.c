@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "lab/eval/fold.h"
-#include "loop/estimate/rates.h"
+#include "model/rates.h"
 #include "world/generate.h"
 
 #include <math.h>
@@ -100,7 +100,7 @@ static void add_draw(struct builder *b, struct rates *rates, int job)
     for (size_t i = shown; i < count; i++) {
         struct statnet_row row = {.base = 0};
 
-        if (!rates_carry_row(rates, job, (int)types[i], &row))
+        if (!rates_transfer_row(rates, job, (int)types[i], &row))
             continue;
         row.target = (float)measured_alone(t, job, (int)types[i]);
         vec_push(&b->rows, row);

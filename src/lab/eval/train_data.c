@@ -23,7 +23,7 @@
 struct builder {
     vec_of(struct statnet_row) rows;
     vec_of(struct seq_row) tokens;
-    struct core *kernel; /* NULL: no tokens */
+    struct gp *kernel; /* NULL: no tokens */
     const struct measured *table;
     struct rng *rng;
     bool initial;
@@ -194,7 +194,7 @@ void train_data_init(struct train_data *data, int worlds, bool initial, bool tok
             from_catalogue(&b);
             from_catalogue(&b);
         }
-        core_destroy(b.kernel);
+        gp_destroy(b.kernel);
         measured_destroy(table);
         world_destroy(world);
     }

@@ -7,7 +7,7 @@
 
 #include "base/rng.h"
 #include "lab/eval/seq.h"
-#include "loop/core/statnet.h"
+#include "model/stat_network.h"
 
 struct train_data {
     struct statnet_row *rows; /* (count) */

@@ -1,15 +1,15 @@
 /* datasheet.c - see datasheet.h: priors are estimate/prior.h's, corrections
- * refine/mean.h's */
+ * model/running.h's */
 #include "lab/policy/datasheet.h"
 
 #include "base/map.h"
 #include "base/normal.h"
 #include "base/rng.h"
 #include "base/vec.h"
-#include "loop/belief.h"
-#include "loop/core/serve.h"
+#include "loop/estimate/predict.h"
+#include "model/queueing.h"
 #include "lab/policy/prior.h"
-#include "loop/refine/mean.h"
+#include "model/running.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -102,8 +102,8 @@ static struct estimate rate_alone(const struct datasheet *m, const struct job *j
                                   : a.deepest >= 0       ? ESTIMATE_CORRELATED
                                                          : ESTIMATE_INITIAL;
 
-    return belief_from_log(prior_log_rate(&m->prior, job, type) + a.mean, a.sd, source,
-                           a.observations);
+    return estimate_from_log(prior_log_rate(&m->prior, job, type) + a.mean, a.sd, source,
+                             a.observations);
 }
 
 static int relative_keys(const struct datasheet *m, const struct job *job,
@@ -157,7 +157,7 @@ static void predict_rate(const struct datasheet *m, const struct combination *wh
     double log_rate = log(alone.value) + log_relative(m, where, i, &variance, &measured) +
                       log(cap_speed);
 
-    *out = belief_from_log(log_rate, sqrt(variance), alone.source, alone.observations);
+    *out = estimate_from_log(log_rate, sqrt(variance), alone.source, alone.observations);
     if (where->count > 1 && out->source == ESTIMATE_MEASURED && !measured)
         out->source = ESTIMATE_CORRELATED;
 }
@@ -204,14 +204,14 @@ static void datasheet_predict(void *self, const struct combination *where,
 
     for (int i = 0; i < where->count; i++) {
         predict_rate(m, where, i, cap_speed, &out->rate[i]);
-        serve_useful_estimate(where->members[i].job, &out->rate[i]);
+        queueing_useful_estimate(where->members[i].job, &out->rate[i]);
     }
     out->watts =
-        belief_from_log(log(prior_watts(&m->prior, where)) + watts.mean, watts.sd,
-                        watts.deepest < 0    ? ESTIMATE_INITIAL
-                        : watts.deepest == 1 ? ESTIMATE_MEASURED
-                                             : ESTIMATE_CORRELATED,
-                        watts.observations);
+        estimate_from_log(log(prior_watts(&m->prior, where)) + watts.mean, watts.sd,
+                          watts.deepest < 0    ? ESTIMATE_INITIAL
+                          : watts.deepest == 1 ? ESTIMATE_MEASURED
+                                               : ESTIMATE_CORRELATED,
+                          watts.observations);
     out->fits = predict_fits(m, where);
 }
 

@@ -6,7 +6,8 @@
 #ifndef CORGI_LAB_POLICY_DATASHEET_H
 #define CORGI_LAB_POLICY_DATASHEET_H
 
-#include "loop/model.h"
+#include "loop/types.h"
+#include "model/model.h"
 
 /* Types are borrowed and must outlive the model. */
 struct model datasheet_model_create(const struct gpu_sheet *types, int type_count);

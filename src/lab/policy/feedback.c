@@ -4,10 +4,10 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "loop/belief.h"
-#include "loop/core/serve.h"
+#include "loop/estimate/predict.h"
+#include "model/queueing.h"
 #include "lab/policy/prior.h"
-#include "loop/refine/mean.h"
+#include "model/running.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -105,12 +105,12 @@ static void feedback_predict(void *self, const struct combination *where,
     for (int i = 0; i < where->count; i++) {
         struct log_rate r = ask_rate(m, where, i);
 
-        out->rate[i] = belief_from_log(
+        out->rate[i] = estimate_from_log(
             r.alone + r.relative + cap_log, sqrt(r.alone_variance + r.relative_variance),
             r.measured ? ESTIMATE_MEASURED : ESTIMATE_INITIAL, 0);
-        serve_useful_estimate(where->members[i].job, &out->rate[i]);
+        queueing_useful_estimate(where->members[i].job, &out->rate[i]);
     }
-    out->watts = belief_from_log(
+    out->watts = estimate_from_log(
         log(prior_watts(&m->prior, where)) + watts.mean, watts.sd,
         watts.deepest == 0 ? ESTIMATE_MEASURED : ESTIMATE_INITIAL, watts.observations);
     out->fits =

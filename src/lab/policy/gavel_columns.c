@@ -2,7 +2,7 @@
 #include "lab/policy/gavel_policy.h"
 
 #include "base/rng.h"
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "loop/requirement.h"
 
 #include <math.h>
@@ -54,13 +54,13 @@ static void ask_alone(struct gavel *g, const struct optimize_input *in, int i)
     double best = 0;
 
     for (int t = 0; t < g->type_count; t++) {
-        struct prediction p = belief_alone_now(in->model, job, t);
-        double sure = belief_at_confidence(&p.rate[0], confidence_of(in, job));
+        struct prediction p = predict_alone_now(in->model, job, t);
+        double sure = estimate_at_confidence(&p.rate[0], confidence_of(in, job));
         struct gavel_alone *a = gavel_alone(g, i, t);
 
         *a = (struct gavel_alone){.rate = p.rate[0].value,
                                   .shortfall = shortfall_of(in, job, 1, sure),
-                                  .fits = p.fits >= BELIEF_FITS_LEAST &&
+                                  .fits = p.fits >= PREDICT_FITS_LEAST &&
                                           allowed(&job->job, t)};
         if (a->fits)
             best = fmax(best, a->rate);
@@ -91,11 +91,11 @@ static const struct gavel_pair *ask_pair(struct gavel *g, const struct optimize_
     } else if (!now) { /* what runs together is being measured: ask again */
         return &g->pairs.items[at];
     }
-    belief_predict(in->model, &where, &p);
+    predict(in->model, &where, &p);
     g->pairs.items[at] = (struct gavel_pair){
         .rate = {p.rate[0].value, p.rate[1].value},
-        .sure = {belief_at_confidence(&p.rate[0], fmax(least, confidence_of(in, a))),
-                 belief_at_confidence(&p.rate[1], fmax(least, confidence_of(in, b)))},
+        .sure = {estimate_at_confidence(&p.rate[0], fmax(least, confidence_of(in, a))),
+                 estimate_at_confidence(&p.rate[1], fmax(least, confidence_of(in, b)))},
         .fits = p.fits};
     return &g->pairs.items[at];
 }
@@ -200,7 +200,7 @@ static bool make_pair(struct gavel *g, const struct optimize_input *in, int i, i
                                      p->sure[0] / (1 + caution * in->jobs[i]->moves)),
                         shortfall_of(in, in->jobs[k], headroom,
                                      p->sure[1] / (1 + caution * in->jobs[k]->moves)));
-    if (p->fits < BELIEF_FITS_LEAST || (g->objective == GAVEL_COST && c->shortfall > 0))
+    if (p->fits < PREDICT_FITS_LEAST || (g->objective == GAVEL_COST && c->shortfall > 0))
         return false;
     return c->rate[0] / alone_i + c->rate[1] / alone_k >= PAIR_GAIN_LEAST;
 }

@@ -2,7 +2,7 @@
 #include "lab/policy/in_order.h"
 
 #include "base/mem.h"
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/requirement.h"
 #include "loop/optimize/plan.h"
@@ -70,7 +70,7 @@ static const struct prediction *believed(struct in_order *o,
         memset(o->asked, 0, sizeof(o->asked));
     }
     if (!o->asked[type]) {
-        o->alone[type] = belief_alone_now(in->model, job, type);
+        o->alone[type] = predict_alone_now(in->model, job, type);
         o->asked[type] = true;
     }
     return &o->alone[type];
@@ -95,13 +95,13 @@ bool in_order_fits(struct in_order *o, const struct optimize_input *in,
     struct combination where;
     struct prediction together;
 
-    if (in_order_alone(o, in, job, device)->fits < BELIEF_FITS_LEAST)
+    if (in_order_alone(o, in, job, device)->fits < PREDICT_FITS_LEAST)
         return false;
     if (o->occupancy.counts[device] == 0)
         return true;
     occupancy_combination(&o->occupancy, in, device, 0, job, &where);
-    belief_predict(in->model, &where, &together);
-    return together.fits >= BELIEF_FITS_LEAST;
+    predict(in->model, &where, &together);
+    return together.fits >= PREDICT_FITS_LEAST;
 }
 
 double in_order_needed(const struct optimize_input *in, const struct job_status *job)
@@ -116,7 +116,8 @@ static double shortfall(struct in_order *o, const struct optimize_input *in,
 {
     double needed = in_order_needed(in, job);
     double confidence = fmax(in->settings->confidence, job->job.need.confidence);
-    double sure = belief_at_confidence(&believed(o, in, job, type)->rate[0], confidence);
+    double sure =
+        estimate_at_confidence(&believed(o, in, job, type)->rate[0], confidence);
 
     return sure < needed ? (needed - sure) / needed : 0;
 }
@@ -133,7 +134,7 @@ bool in_order_may_break(struct in_order *o, const struct optimize_input *in,
     if (in->now_s - job->job.submitted_s >= PATIENCE * in->settings->grace_s)
         return true;
     for (int t = 0; t < in->cluster->type_count; t++)
-        if (believed(o, in, job, t)->fits >= BELIEF_FITS_LEAST &&
+        if (believed(o, in, job, t)->fits >= PREDICT_FITS_LEAST &&
             shortfall(o, in, job, t) <= 0)
             return false;
     return true;
@@ -182,7 +183,7 @@ static bool falls_short(struct in_order *o, const struct optimize_input *in,
     struct prediction p;
 
     occupancy_combination(&o->occupancy, in, job->devices[0], 0, NULL, &where);
-    belief_predict(in->model, &where, &p);
+    predict(in->model, &where, &p);
     for (int i = 0; i < where.count; i++)
         if (where.members[i].job->id == job->job.id)
             return p.rate[i].value < requirement_rate_now(job, in->now_s);

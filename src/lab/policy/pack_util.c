@@ -3,7 +3,7 @@
  * Jobs share a device when their draws above idle, each as predicted alone, add up to no
  * more than the card can draw: what dashboards show, and what many packers go by.  It
  * knows what a job does alone and nothing of what jobs do to each other. */
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "lab/policy/in_order.h"
 #include "lab/policy/policy.h"
 
@@ -22,7 +22,7 @@ static double busy_there(const struct occupancy *o, const struct optimize_input 
     double sum = 0;
 
     for (int i = 0; i < o->counts[device]; i++) {
-        struct prediction p = belief_alone_now(in->model, there[i], type);
+        struct prediction p = predict_alone_now(in->model, there[i], type);
 
         sum += busy(&in->cluster->types[type], &p);
     }

@@ -5,7 +5,7 @@
  * blocked head of the queue does not hold up jobs that ask for another type. */
 #include "base/map.h"
 #include "base/mem.h"
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "lab/policy/in_order.h"
 #include "lab/policy/policy.h"
 
@@ -43,10 +43,10 @@ static int name_type(const struct optimize_input *in, const struct job_status *j
     int slowest = -1, fastest = 0;
 
     for (int t = 0; t < in->cluster->type_count; t++) {
-        struct prediction p = belief_alone_now(in->model, job, t);
+        struct prediction p = predict_alone_now(in->model, job, t);
         double rate = p.rate[0].value;
 
-        if (p.fits < BELIEF_FITS_LEAST ||
+        if (p.fits < PREDICT_FITS_LEAST ||
             (job->job.types_allowed && !(job->job.types_allowed & (uint64_t)1 << t)))
             continue;
         if (rate > fast) {
@@ -54,7 +54,7 @@ static int name_type(const struct optimize_input *in, const struct job_status *j
             fastest = t;
         }
         if (rate >= USERS_MARGIN * needed &&
-            belief_at_confidence(&p.rate[0], in->settings->confidence) >= needed &&
+            estimate_at_confidence(&p.rate[0], in->settings->confidence) >= needed &&
             (slowest < 0 || rate < slow)) {
             slow = rate;
             slowest = t;

@@ -1,7 +1,7 @@
 /* oracle.c - a model that knows the truth: the bound that estimates are compared with */
 #include "lab/sim/sim_private.h"
 
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 
 #include <stdlib.h>
 

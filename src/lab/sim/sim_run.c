@@ -5,7 +5,7 @@
 #include "loop/cluster.h"
 #include "lab/policy/datasheet.h"
 #include "lab/policy/feedback.h"
-#include "loop/model/learned.h"
+#include "model/learned.h"
 #include "loop/loop_settings.h"
 #include "lab/sim/run_score.h"
 #include "lab/sim/sim_private.h"

@@ -2,7 +2,7 @@
 #include "lab/solver/audit_plan.h"
 
 #include "base/mem.h"
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/requirement.h"
 #include "world/power.h"
@@ -75,7 +75,7 @@ static void ask(struct reckoning *r, int device)
                                                   seat->device_count),
                             requirement_demand(r->in->jobs[crowd->job[e]])};
     }
-    belief_predict(r->in->model, &where, &p);
+    predict(r->in->model, &where, &p);
     run =
         power_under_cap(gpu, power_busy(gpu, p.watts.value), r->plan->cap_watts[device]);
     if (r->plan->cap_watts[device] <= 0)
@@ -83,7 +83,7 @@ static void ask(struct reckoning *r, int device)
     r->audit->device_watts += fmin(run.watts, p.watts.value);
     for (int e = 0; e < crowd->count; e++) {
         int j = crowd->job[e];
-        double rate = belief_at_confidence(&p.rate[e], confidence_of(r, j)) * run.speed;
+        double rate = estimate_at_confidence(&p.rate[e], confidence_of(r, j)) * run.speed;
 
         r->rate[j] = fmin(r->rate[j], rate);
     }

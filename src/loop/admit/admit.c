@@ -2,7 +2,7 @@
 #include "loop/admit/admit.h"
 
 #include "loop/cluster.h"
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "loop/requirement.h"
 
 #include <math.h>
@@ -140,12 +140,12 @@ void admit_decide(const struct job *job, const struct cluster *cluster,
         if (!type_possible(job, cluster, t))
             continue;
         any_type = true;
-        p = belief_alone(model, job, t);
-        if (p.fits < BELIEF_FITS_LEAST)
+        p = predict_alone(model, job, t);
+        if (p.fits < PREDICT_FITS_LEAST)
             continue; /* no planner would try it there: better said now than never */
         offer.rate = p.rate[0];
         offer.watts = p.watts;
-        offer.promised_rate = belief_at_confidence(&p.rate[0], confidence);
+        offer.promised_rate = estimate_at_confidence(&p.rate[0], confidence);
         if (better(&offer, needed, out))
             *out = offer;
     }

@@ -7,7 +7,8 @@
 #define CORGI_LOOP_ADMIT_ADMIT_H
 
 #include "base/err.h"
-#include "loop/model.h"
+#include "loop/types.h"
+#include "model/model.h"
 #include "loop/planner.h"
 
 enum verdict {

@@ -13,7 +13,7 @@ static void *planner_create(uint64_t seed)
 {
     struct planner_state *s = mem_new(struct planner_state);
 
-    s->kinds = kinds_create();
+    s->kinds = prediction_table_create();
     s->improved_s = s->priced_s = -INFINITY;
     rng_stream(&s->rng, seed, STREAM_STEADY);
     return s;
@@ -23,7 +23,7 @@ static void planner_destroy(void *self)
 {
     struct planner_state *s = self;
 
-    kinds_destroy(s->kinds);
+    prediction_table_destroy(s->kinds);
     vec_free(&s->jobs);
     vec_free(&s->members);
     vec_free(&s->usable);

@@ -99,15 +99,16 @@ static bool ask(struct planner_state *s, int type, int a, int b, struct fare *fa
     bool here = runs_here(s, type, a, b);
 
     if (b < 0) {
-        const struct kinds_alone *alone = kinds_alone_on(s->kinds, x->kind, type);
+        const struct table_alone *alone =
+            prediction_table_alone_on(s->kinds, x->kind, type);
 
         fares[0] = (struct fare){a, alone->expected, alone->rate, here};
         *watts = alone->watts;
         note_pace(s, type, *watts, alone->hope, s->view.alone, &fares[0]);
-        return alone->fits >= BELIEF_FITS_LEAST || here;
+        return alone->fits >= PREDICT_FITS_LEAST || here;
     }
-    struct kinds_pair pair =
-        kinds_pair_on(s->kinds, x->kind, s->jobs.items[b].kind, type);
+    struct table_pair pair =
+        prediction_table_pair_on(s->kinds, x->kind, s->jobs.items[b].kind, type);
 
     *watts = (double)pair.watts;
     for (int e = 0; e < 2; e++) {
@@ -178,7 +179,7 @@ static int slot_of(struct planner_state *s, int job)
 }
 
 /* Where the cost of the two is kept; NULL: nowhere. */
-static float *memo_of(struct planner_state *s, int type, int a, int b)
+static float *prediction_cache_of(struct planner_state *s, int type, int a, int b)
 {
     int x = slot_of(s, a), y = b < 0 ? x : slot_of(s, b);
     int low = x < y ? x : y, high = x < y ? y : x;
@@ -203,7 +204,7 @@ double planner_cost(struct planner_state *s, int type, int a, int b, double *cap
             *cap = 0;
         return 0;
     }
-    memo = memo_of(s, type, a, b);
+    memo = prediction_cache_of(s, type, a, b);
     if (memo && !cap && !isnan(*memo))
         return (double)*memo;
     cost = work_out(s, type, a, b, cap ? cap : &ignored);

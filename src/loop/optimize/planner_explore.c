@@ -114,7 +114,7 @@ void planner_settle_trials(struct planner_state *s)
 }
 
 /* What a job that falls short where it is may hope for elsewhere. */
-static double reach(const struct planner_job *j, const struct kinds_alone *alone)
+static double reach(const struct planner_job *j, const struct table_alone *alone)
 {
     if (j->left_s < SUFFER_S || !(alone->expected > 0))
         return alone->hope;
@@ -132,10 +132,11 @@ int planner_hopeful_place(const struct planner_state *s, int job)
         return -1;
     for (int d = 0; d < c->device_count; d++) {
         int type = c->devices[d].type;
-        const struct kinds_alone *alone = kinds_alone_on(s->kinds, j->kind, type);
+        const struct table_alone *alone =
+            prediction_table_alone_on(s->kinds, j->kind, type);
 
         if (planner_members(s, d)[0] >= 0 || !planner_allowed(s, job, d) ||
-            type == c->devices[j->device].type || alone->fits < BELIEF_FITS_LEAST)
+            type == c->devices[j->device].type || alone->fits < PREDICT_FITS_LEAST)
             continue;
         if (reach(j, alone) > best) {
             best = reach(j, alone);

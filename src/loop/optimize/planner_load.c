@@ -90,7 +90,7 @@ static double unit_of(const struct planner_state *s, int kind, uint64_t allowed)
 
     for (int t = 0; t < s->in->cluster->type_count; t++)
         if (!allowed || allowed >> t & 1)
-            unit = fmax(unit, kinds_alone_on(s->kinds, kind, t)->expected);
+            unit = fmax(unit, prediction_table_alone_on(s->kinds, kind, t)->expected);
     return unit;
 }
 
@@ -120,7 +120,7 @@ static void load_job(struct planner_state *s, size_t i, size_t seat)
     struct planner_job job = {.status = status,
                               .seat = seat,
                               .slot = -1,
-                              .kind = kinds_of(s->kinds, i),
+                              .kind = prediction_table_of(s->kinds, i),
                               .device = -1};
 
     job.unit = unit_of(s, job.kind, status->job.types_allowed);
@@ -193,7 +193,7 @@ void planner_load(struct planner_state *s, const struct optimize_input *in)
 {
     choose_shown(s, in);
     s->in = in = &s->shown;
-    kinds_load(s->kinds, in);
+    prediction_table_load(s->kinds, in);
     load_types(s);
     load_devices(s);
     vec_clear(&s->jobs);

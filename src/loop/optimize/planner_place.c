@@ -96,8 +96,8 @@ static int next_node(const struct planner_state *s, int type, int wanted,
 static double spread_cost(const struct planner_state *s, const struct planner_job *j,
                           int type)
 {
-    double spread = kinds_spread(s->kinds, j->kind);
-    double rate = kinds_alone_on(s->kinds, j->kind, type)->rate;
+    double spread = prediction_table_spread(s->kinds, j->kind);
+    double rate = prediction_table_alone_on(s->kinds, j->kind, type)->rate;
     double cost = (1 - spread) * j->worth;
 
     if (rate >= j->need && spread * rate < j->need)
@@ -133,8 +133,9 @@ static bool gang_on_type(struct planner_state *s, int job, int type, bool *used,
                 out->devices[got++] = d;
     }
     /* Its worth counts once, its power on each device. */
-    out->cost += cost + (wanted - 1) * (kinds_alone_on(s->kinds, j->kind, type)->watts -
-                                        s->types[type].idle_watts);
+    out->cost +=
+        cost + (wanted - 1) * (prediction_table_alone_on(s->kinds, j->kind, type)->watts -
+                               s->types[type].idle_watts);
     if (nodes > 1)
         out->cost += spread_cost(s, j, type);
     return true;
@@ -171,7 +172,7 @@ static bool possible(const struct planner_state *s, int job)
 
     for (int t = 0; t < s->in->cluster->type_count; t++)
         if ((!allowed || allowed >> t & 1) &&
-            kinds_alone_on(s->kinds, j->kind, t)->rate >= j->need)
+            prediction_table_alone_on(s->kinds, j->kind, t)->rate >= j->need)
             return true;
     return false;
 }
@@ -204,7 +205,7 @@ static bool fits_anywhere(const struct planner_state *s, int job)
 
     for (int t = 0; t < s->in->cluster->type_count; t++)
         if ((!allowed || allowed >> t & 1) &&
-            kinds_alone_on(s->kinds, j->kind, t)->fits >= BELIEF_FITS_LEAST)
+            prediction_table_alone_on(s->kinds, j->kind, t)->fits >= PREDICT_FITS_LEAST)
             return true;
     return false;
 }

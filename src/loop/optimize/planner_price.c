@@ -29,11 +29,12 @@ static double device_watts(struct planner_state *s, int device)
     double watts = s->types[dev->type].idle_watts;
 
     if (m[1] >= 0)
-        watts = (double)kinds_pair_on(s->kinds, s->jobs.items[m[0]].kind,
-                                      s->jobs.items[m[1]].kind, dev->type)
+        watts = (double)prediction_table_pair_on(s->kinds, s->jobs.items[m[0]].kind,
+                                                 s->jobs.items[m[1]].kind, dev->type)
                     .watts;
     else if (m[0] >= 0)
-        watts = kinds_alone_on(s->kinds, s->jobs.items[m[0]].kind, dev->type)->watts;
+        watts = prediction_table_alone_on(s->kinds, s->jobs.items[m[0]].kind, dev->type)
+                    ->watts;
     return dev->cap_watts > 0 ? fmin(watts, dev->cap_watts) : watts;
 }
 

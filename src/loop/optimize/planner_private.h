@@ -14,9 +14,9 @@
 
 #include "base/rng.h"
 #include "base/vec.h"
-#include "loop/belief.h"
+#include "loop/estimate/predict.h"
 #include "loop/cluster.h"
-#include "loop/optimize/kinds.h"
+#include "loop/optimize/prediction_table.h"
 #include "loop/optimize/plan.h"
 #include "world/power.h"
 
@@ -85,7 +85,7 @@ struct planner_state {
     vec_of(size_t) seats; /* (shown) where the plan has each */
     bool typed;           /* the types have been loaded, */
     bool typed_caps;      /* with power limits */
-    struct kinds *kinds;
+    struct prediction_table *kinds;
     struct rng rng;
     struct planner_type types[CLUSTER_MAX_TYPES];
     vec_of(struct planner_job) jobs;

@@ -1,8 +1,8 @@
 /* refine.c - see refine.h */
 #include "loop/refine/refine.h"
 
-#include "loop/belief.h"
-#include "loop/core/serve.h"
+#include "loop/estimate/predict.h"
+#include "model/queueing.h"
 
 #include <math.h>
 
@@ -23,10 +23,10 @@ void refine_absorb(struct model *model, const struct observation *seen,
         struct prediction expected;
         const struct estimate *rate = &expected.rate[seen->subject];
         double measured =
-            serve_useful(seen->where.members[seen->subject].job, seen->rate);
+            queueing_useful(seen->where.members[seen->subject].job, seen->rate);
         double error;
 
-        belief_predict(model, &seen->where, &expected);
+        predict(model, &seen->where, &expected);
         error = fabs(log(fmax(measured, 1e-12) / rate->value));
         score->observations++;
         follow(&score->abs_log_error, score->observations, error);

@@ -5,7 +5,8 @@
 #ifndef CORGI_LOOP_REFINE_REFINE_H
 #define CORGI_LOOP_REFINE_REFINE_H
 
-#include "loop/model.h"
+#include "loop/types.h"
+#include "model/model.h"
 
 struct refine_score {
     long observations;

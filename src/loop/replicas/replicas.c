@@ -6,7 +6,7 @@
  * as wanted; the planner places them like any other job. */
 #include "loop/replicas/replicas.h"
 
-#include "loop/core/serve.h"
+#include "model/queueing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ static double carried_by_one(const struct replicas_facts *f)
     for (int i = 0; i < f->count; i++) {
         if (!f->replicas[i].has_devices || !isfinite(f->replicas[i].rate))
             continue;
-        sum += fmin(f->share->need.rate, serve_useful(f->share, f->replicas[i].rate));
+        sum += fmin(f->share->need.rate, queueing_useful(f->share, f->replicas[i].rate));
         measured++;
     }
     return measured > 0 && sum > 0 ? sum / measured : f->share->need.rate;

@@ -1,0 +1,93 @@
+/* predict.c - see predict.h */
+#include "loop/estimate/predict.h"
+
+#include "base/normal.h"
+#include "loop/requirement.h"
+
+#include <assert.h>
+#include <math.h>
+
+static double clamp(double x, double low, double high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+/* A model's slip (NaN from a diverged network, a crossed interval) must not reach a plan.
+ */
+static void make_sane(struct estimate *e)
+{
+    const double least = 1e-12, most = 1e12;
+
+    if (!isfinite(e->value))
+        *e = (struct estimate){.value = least, .low = least, .high = most};
+    e->value = clamp(e->value, least, most);
+    e->low = isfinite(e->low) ? clamp(e->low, least, e->value) : least;
+    e->high = isfinite(e->high) ? clamp(e->high, e->value, most) : most;
+}
+
+void predict(struct model *model, const struct combination *where, struct prediction *out)
+{
+    assert(where->count >= 1 && where->count <= LOOP_MAX_SHARE);
+    model->ops->predict(model->self, where, out);
+    for (int i = 0; i < where->count; i++)
+        make_sane(&out->rate[i]);
+    make_sane(&out->watts);
+    out->fits = isfinite(out->fits) ? clamp(out->fits, 0, 1) : 0;
+}
+
+struct prediction predict_alone(struct model *model, const struct job *job, int type)
+{
+    double demand = job->kind == JOB_INFERENCE ? job->need.rate : 0;
+    struct combination where = {.type = type,
+                                .count = 1,
+                                .members = {{.job = job, .nodes = 1, .demand = demand}}};
+    struct prediction out;
+
+    predict(model, &where, &out);
+    return out;
+}
+
+struct prediction predict_alone_now(struct model *model, const struct job_status *status,
+                                    int type)
+{
+    struct combination where = {
+        .type = type,
+        .count = 1,
+        .members = {{&status->job, 1, requirement_demand(status)}}};
+    struct prediction out;
+
+    predict(model, &where, &out);
+    return out;
+}
+
+double estimate_at_confidence(const struct estimate *e, double confidence)
+{
+    double sd_log;
+
+    assert(confidence > 0 && confidence < 1);
+    if (!(e->low > 0) || !(e->high > e->low))
+        return e->value;
+    /* Intervals may be lopsided; the lower half is what a promise rests on. */
+    sd_log = confidence >= 0.5 ? log(e->value / e->low) / NORMAL_90
+                               : log(e->high / e->value) / NORMAL_90;
+    return e->value * exp(-sd_log * normal_quantile(confidence));
+}
+
+struct estimate estimate_from_log(double log_value, double sd_log,
+                                  enum estimate_source source, int observations)
+{
+    return (struct estimate){
+        .value = exp(log_value),
+        .low = exp(log_value - NORMAL_90 * sd_log),
+        .high = exp(log_value + NORMAL_90 * sd_log),
+        .source = source,
+        .observations = observations,
+    };
+}
+
+const char *estimate_source_name(enum estimate_source source)
+{
+    static const char *const names[] = {"initial", "correlated", "measured"};
+
+    return names[source];
+}

@@ -1,0 +1,35 @@
+/* predict.h - asking a model, and reading what it says
+ *
+ * Asks the model, keeps its answers sane whatever the model is, and reads intervals: a
+ * requirement is judged at the confidence it was asked with. */
+#ifndef CORGI_LOOP_ESTIMATE_PREDICT_H
+#define CORGI_LOOP_ESTIMATE_PREDICT_H
+
+#include "loop/types.h"
+#include "model/model.h"
+
+/* Below this belief in memory a place is not tried. */
+#define PREDICT_FITS_LEAST 0.5
+
+/* Predict a combination.  Rates and watts come back positive and finite with
+ * low <= value <= high, fits within 0..1. */
+void predict(struct model *model, const struct combination *where,
+             struct prediction *out);
+
+/* One job alone on one type without a cap, on one node; a service with all the requests
+ * it may be asked for, or with those it is asked for now. */
+struct prediction predict_alone(struct model *model, const struct job *job, int type);
+struct prediction predict_alone_now(struct model *model, const struct job_status *status,
+                                    int type);
+
+/* The value that is exceeded with this probability, reading the 90 % interval as that of
+ * a log-normal; confidence 0.5 gives the value itself. */
+double estimate_at_confidence(const struct estimate *estimate, double confidence);
+
+/* An estimate from its logarithm and the standard deviation of that. */
+struct estimate estimate_from_log(double log_value, double sd_log,
+                                  enum estimate_source source, int observations);
+
+const char *estimate_source_name(enum estimate_source source);
+
+#endif

@@ -1,0 +1,63 @@
+/* prediction_table.h - what the model says of the jobs at hand, asked as seldom as may be
+ *
+ * The optimizer needs rates and watts of every job, and of every two that may share, on
+ * every type.  Up to PREDICTION_TABLE_MOST jobs each is a kind of its own; beyond, jobs
+ * with the same descriptor are one kind and its first job is asked for.  Answers on pairs
+ * are kept from round to round; they are asked again when what the model says of either
+ * alone has changed, when the two share right now, and in turn as time goes by. */
+#ifndef CORGI_LOOP_OPTIMIZE_PREDICTION_TABLE_H
+#define CORGI_LOOP_OPTIMIZE_PREDICTION_TABLE_H
+
+#include "loop/planner.h"
+
+#define PREDICTION_TABLE_MOST 256
+/* What is hoped for is exceeded with this probability. */
+#define PREDICTION_TABLE_HOPE 0.1
+
+struct prediction_table;
+
+struct table_alone {
+    double rate;     /* at the job's confidence */
+    double expected; /* the model's best guess */
+    double hope;     /* what it may turn out to be, see PREDICTION_TABLE_HOPE */
+    double watts;
+    double fits;
+};
+
+struct table_pair {
+    float rate[2];     /* of the first and the second, at their confidence; 0: cannot */
+    float expected[2]; /* the model's best guess */
+    float hope[2];     /* what they may turn out to be */
+    float watts;
+};
+
+struct prediction_table *prediction_table_create(void);
+void prediction_table_destroy(struct prediction_table *kinds); /* NULL is fine */
+
+/* Begin a round: sort the input's jobs into kinds and ask for what has changed. */
+void prediction_table_load(struct prediction_table *kinds,
+                           const struct optimize_input *in);
+
+int prediction_table_count(const struct prediction_table *kinds);
+int prediction_table_of(const struct prediction_table *kinds,
+                        size_t job); /* index in the input */
+const struct job_status *prediction_table_job(const struct prediction_table *kinds,
+                                              int kind);
+
+/* Without a cap.  The second is asked when first wanted. */
+const struct table_alone *prediction_table_alone_on(const struct prediction_table *kinds,
+                                                    int kind, int type);
+struct table_pair prediction_table_pair_on(struct prediction_table *kinds, int a, int b,
+                                           int type);
+
+/* Three or four together, asked each time; false: memory hardly suffices. */
+bool prediction_table_group_on(struct prediction_table *kinds, const int *members,
+                               int count, int type, float *rate, float *watts);
+
+/* Factor on the rate when a gang of this kind spans nodes; 1 with one device. */
+double prediction_table_spread(const struct prediction_table *kinds, int kind);
+
+/* Questions put to the model so far, for tests. */
+long prediction_table_asked(const struct prediction_table *kinds);
+
+#endif

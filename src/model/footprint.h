@@ -1,0 +1,45 @@
+/* footprint.h - does a set of jobs fit in a card's memory
+ *
+ * A footprint starts from what the user told, else from parameters and batch, and is
+ * corrected by outcomes: what ran fitted, what failed for lack of memory did not.  A
+ * combination that failed on a card is never called fitting there again. */
+#ifndef CORGI_MODEL_FOOTPRINT_H
+#define CORGI_MODEL_FOOTPRINT_H
+
+#include "base/bytes.h"
+#include "world/descriptor.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct footprint;
+
+struct footprint *footprint_create(void);
+void footprint_destroy(struct footprint *footprint); /* NULL is fine */
+
+/* told_gb 0: unknown.  Classes count from 0. */
+int footprint_add(struct footprint *footprint, const struct job_descriptor *descriptor,
+                  double told_gb);
+
+double footprint_gb(const struct footprint *footprint, int cls);
+
+/* Probability that these classes fit together on a card of this type. */
+double footprint_fits(const struct footprint *footprint, int type, double memory_gb,
+                      const int *classes, size_t count);
+
+/* Has the class by itself been seen to fail on some card? */
+bool footprint_failed_alone(const struct footprint *footprint, int cls);
+
+/* What happened when they ran together. */
+void footprint_ran(struct footprint *footprint, double memory_gb, const int *classes,
+                   size_t count);
+void footprint_failed(struct footprint *footprint, int type, double memory_gb,
+                      const int *classes, size_t count);
+
+/* For checkpoints; reading starts from an empty one. */
+void footprint_write(const struct footprint *footprint, struct bytes_out *out);
+void footprint_read(struct footprint *footprint, struct bytes_in *in);
+
+int footprint_count(const struct footprint *footprint);
+
+#endif

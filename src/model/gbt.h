@@ -1,0 +1,35 @@
+/* gbt.h - gradient-boosted regression trees
+ *
+ * The learner that knows this cluster only: a second opinion beside P2 in the blend, and
+ * a strong baseline of its own.
+ *
+ * Histogram splits over binned features, squared error, shrinkage. */
+#ifndef CORGI_MODEL_GBT_H
+#define CORGI_MODEL_GBT_H
+
+#include "base/bytes.h"
+#include "model/stat_network.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct gbt;
+
+/* x (rows, columns), y (rows). */
+struct gbt *gbt_train(const float *x, const float *y, size_t rows, size_t columns,
+                      int trees);
+void gbt_destroy(struct gbt *gbt); /* NULL is fine */
+double gbt_predict(const struct gbt *gbt, const float *x);
+
+/* Trees for what shrunk means leave over, from rows of statistics; those of one group are
+ * left out (-1: none; group NULL: all are used). */
+struct gbt *gbt_from_rows(const struct statnet_row *rows, const int *group, int without,
+                          size_t count);
+
+struct gbt *gbt_dup(const struct gbt *gbt);
+
+/* For checkpoints.  Reading one for so many columns; NULL when in is bad. */
+void gbt_write(const struct gbt *gbt, struct bytes_out *out);
+struct gbt *gbt_read(struct bytes_in *in, size_t columns);
+
+#endif

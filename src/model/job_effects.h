@@ -1,0 +1,115 @@
+/* job_effects.h - what was measured of each job itself
+ *
+ * Jobs of one class are alike, not equal: each has factors of its own that nobody told.
+ * A job is measured again and again in the place it holds, so that place is answered
+ * from its own windows; what sets it apart from its class there is carried, shrunk, to
+ * the places it never was.  Gone when the job ends: the class keeps what it taught. */
+#ifndef CORGI_MODEL_JOB_EFFECTS_H
+#define CORGI_MODEL_JOB_EFFECTS_H
+
+#include "base/bytes.h"
+#include "model/running.h"
+#include "model/model_types.h"
+
+#include <math.h>
+
+#define JOB_EFFECTS_MAX_PLACES 12
+
+struct job_place {
+    uint64_t key; /* type, neighbours, spread */
+    int type;
+    bool spread;
+    int neighbours;
+    int others[LOOP_MAX_SHARE - 1];  /* their classes, sorted */
+    double busy[LOOP_MAX_SHARE - 1]; /* how busy they were at the last window: what is
+                                        kept here is for neighbours as busy as that */
+    struct drift drift;
+    double squares; /* of surprises, each scaled to the noise of one window */
+    double surprises;
+    double told; /* what its class was told last; NaN: nothing */
+    double told_var;
+    double at_s;  /* last window, */
+    double gap_s; /* and how long after the one before */
+    uint64_t stamp;
+};
+
+struct job_factor { /* of the log rate alone on a type, against the class */
+    double mean, var;
+    uint64_t version; /* of what it was made from; 0: never made */
+};
+
+struct job_own {
+    uint64_t job;
+    bool here;
+    int cls;
+    int count;
+    struct job_place places[JOB_EFFECTS_MAX_PLACES];
+    struct job_factor *factors; /* (types) */
+    uint64_t version;           /* counts windows */
+};
+
+struct job_effects;
+
+struct job_effects *job_effects_create(int type_count);
+void job_effects_destroy(struct job_effects *book); /* NULL is fine */
+
+/* A job of a class begins or ends. */
+void job_effects_begin(struct job_effects *book, uint64_t job, int cls);
+void job_effects_end(struct job_effects *book, uint64_t job);
+
+/* Borrowed until the next job begins; NULL when it never began. */
+struct job_own *job_effects_find(const struct job_effects *book, uint64_t job);
+
+/* What jobs of a class told of rates alone was off by this much: add it. */
+void job_effects_rebase(struct job_effects *book, int cls, double by);
+
+/* The key of a place: the classes beside it in any order. */
+uint64_t job_effects_key(int type, const int *others, int neighbours, bool spread);
+
+struct job_place *job_effects_place(struct job_own *own,
+                                    uint64_t key); /* NULL: never was there */
+
+/* The place, new if need be: then the one not seen for longest gives way. */
+struct job_place *job_effects_place_take(struct job_own *own, uint64_t key);
+
+/* How windows in general behave: their noise, and how fast rates wander, as variance a
+ * second. */
+struct window_noise {
+    double var, drift;
+};
+
+/* A window; true when a sudden change was found.  *surprise: its squared distance from
+ * what the place's last windows said, scaled to the noise of one window, and *wander:
+ * what of it noise does not explain; NaN both when there is nothing to compare. */
+bool job_effects_push(struct job_place *place, double value, double at_s,
+                      const struct window_noise *noise, double *surprise, double *wander);
+
+/* The variance of a new window there. */
+double job_effects_window_var(const struct job_place *place,
+                              const struct window_noise *noise);
+
+/* One place's evidence on a type: a deviation from the class and its variance, summed by
+ * precision. */
+struct job_evidence {
+    double precision, weighted;
+};
+
+/* What sets a job apart on one type, from evidence on all (types of them): factors have
+ * variance var, and correlate between types by rho. */
+struct job_factor job_effects_combine(const struct job_evidence *evidence, int type_count,
+                                      int type, double var, double rho);
+
+/* For checkpoints: jobs and places whose classes are left out are left out too.  Reading
+ * starts from an empty book. */
+void job_effects_write(const struct job_effects *book, struct bytes_out *out);
+void job_effects_read(struct job_effects *book, int class_count, struct bytes_in *in);
+
+int job_effects_type_count(const struct job_effects *book);
+const struct job_own *job_effects_items(const struct job_effects *book,
+                                        size_t *count); /* borrowed */
+
+/* Every job that is here, in no order that means anything; ends with NULL. */
+const struct job_own *job_effects_next(const struct job_effects *book,
+                                       const struct job_own *after);
+
+#endif

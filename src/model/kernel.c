@@ -1,0 +1,141 @@
+/* kernel.c - the covariance of two cells, see kernel.h */
+#include "model/kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Work is centred here, about 10 GFLOP a step, so that level and slope do not fight. */
+#define OMEGA_CENTRE 8.0
+
+static const char *const names[] = {
+#define KERNEL_NAME(name, start) #name,
+    KERNEL_PARAMS(KERNEL_NAME)
+#undef KERNEL_NAME
+};
+
+void kernel_default(struct kernel_params *params)
+{
+    static const double start[KERNEL_FIXED_COUNT] = {
+#define KERNEL_START(name, value) value,
+        KERNEL_PARAMS(KERNEL_START)
+#undef KERNEL_START
+    };
+
+    memset(params, 0, sizeof(*params));
+    memcpy(params->v, start, sizeof(start));
+}
+
+const char *kernel_param_name(enum kernel_param which)
+{
+    return names[which];
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+void kernel_prepare(struct kernel *kernel, const struct kernel_params *params)
+{
+    const double *v = params->v;
+    double ef = exp(v[KERNEL_WF]), er = exp(v[KERNEL_WR]), ei = exp(v[KERNEL_WI]);
+
+    *kernel = (struct kernel){
+        .m0 = v[KERNEL_M0],
+        .vm = exp(2 * v[KERNEL_VM]),
+        .va = exp(2 * v[KERNEL_VA]),
+        .vb = exp(2 * v[KERNEL_VB]),
+        .vab = tanh(v[KERNEL_RAB]) * exp(v[KERNEL_VA] + v[KERNEL_VB]),
+        .vc = exp(2 * v[KERNEL_VC]),
+        .noise = exp(2 * v[KERNEL_LN]),
+        .share_m = sigmoid(v[KERNEL_RM]),
+        .share_g = sigmoid(v[KERNEL_RG]),
+        .share_c = sigmoid(v[KERNEL_RC]),
+        .wf = ef / (ef + er + ei),
+        .wr = er / (ef + er + ei),
+        .wi = ei / (ef + er + ei),
+        .inv_b = exp(v[KERNEL_LB]),
+        .inv_w = exp(v[KERNEL_LW]),
+        .b0 = v[KERNEL_B0],
+        .bw = v[KERNEL_BW],
+        .bs = v[KERNEL_BS],
+        .s0 = exp(2 * v[KERNEL_S0]),
+        .sw = exp(2 * v[KERNEL_SW]),
+        .vl = exp(2 * v[KERNEL_VL]),
+        .vi = exp(2 * v[KERNEL_VI]),
+        .vg = exp(2 * v[KERNEL_VG]),
+        .vs = exp(2 * v[KERNEL_VS]),
+        .vj = exp(2 * v[KERNEL_VJ]),
+        .vjs = exp(2 * v[KERNEL_VJS]),
+    };
+    for (int g = 0; g < WORLD_MAX_GPUS; g++)
+        kernel->spread[g] = exp(v[KERNEL_SPREAD + g]);
+}
+
+double kernel_alike(const struct kernel *kernel, const struct job_trait *a,
+                    const struct job_trait *b, int same)
+{
+    double batch = (a->beta - b->beta) * kernel->inv_b;
+    double work = (a->omega - b->omega) * kernel->inv_w;
+    double near_batch = exp(-0.5 * batch * batch);
+    int family = same || (a->family >= 0 && a->family == b->family);
+
+    return kernel->wf * family * near_batch +
+           kernel->wr * exp(-0.5 * work * work) * near_batch + kernel->wi * same;
+}
+
+double kernel_mean(const struct kernel *kernel, const struct kernel_space *space,
+                   struct cell cell)
+{
+    double mean = cell.other >= 0 ? kernel->m0 : 0;
+
+    if (space->relative)
+        return mean;
+    return mean + kernel->b0 + kernel->bw * (space->jobs[cell.job].omega - OMEGA_CENTRE) +
+           kernel->bs * space->gpus[cell.gpu].speed;
+}
+
+static double alone_value(const struct kernel *kernel, const struct kernel_space *space,
+                          struct cell a, struct cell b, double jj)
+{
+    double work = (space->jobs[a.job].omega - OMEGA_CENTRE) *
+                  (space->jobs[b.job].omega - OMEGA_CENTRE);
+    double speed = space->gpus[a.gpu].speed * space->gpus[b.gpu].speed;
+    double value = kernel->s0 + kernel->sw * work + kernel->vs * speed +
+                   jj * (kernel->vl + kernel->vjs * speed);
+
+    if (a.job == b.job)
+        value += kernel->vi;
+    if (a.gpu == b.gpu)
+        value += kernel->vg + kernel->vj * jj;
+    return value;
+}
+
+double kernel_noise(const struct kernel *kernel, struct cell cell)
+{
+    double spread = cell.other >= 0 ? kernel->spread[cell.gpu] : 1;
+
+    return kernel->noise * spread * spread;
+}
+
+double kernel_value(const struct kernel *kernel, const struct kernel_space *space,
+                    struct cell a, struct cell b)
+{
+    const double *row = space->alike + (size_t)a.job * space->stride;
+    double jj = row[b.job];
+    double value = space->relative ? 0 : alone_value(kernel, space, a, b, jj);
+    int same_gpu = a.gpu == b.gpu;
+
+    if (a.other >= 0 && b.other >= 0) {
+        const double *other = space->alike + (size_t)a.other * space->stride;
+        double kk = other[b.other];
+        double cross = row[b.other] + other[b.job];
+
+        value += kernel->vm * (same_gpu ? 1 : kernel->share_m);
+        value += kernel->spread[a.gpu] * kernel->spread[b.gpu] *
+                 ((same_gpu ? 1 : kernel->share_g) *
+                      (kernel->va * jj + kernel->vb * kk + kernel->vab * cross) +
+                  kernel->vc * (same_gpu ? 1 : kernel->share_c) * jj * kk);
+    }
+    return value;
+}

@@ -1,0 +1,310 @@
+/* kernel_fit.c - gradient of the marginal likelihood, see fit.h
+ *
+ * With E = K^-1 (y - m), the loss changes with the covariance as W = (K^-1 - E E^T) / 2.
+ * One pass over the entries of W collects the derivatives for each variance and for each
+ * entry of the job table; the chain to the parameters follows on the small table. */
+#include "model/kernel_fit.h"
+
+#include "base/mem.h"
+#include "nn/dense.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OMEGA_CENTRE 8.0
+
+/* Derivatives by the fields of struct kernel, and by the job table. */
+struct slopes {
+    struct kernel k;
+    double *alike; /* (jobs, jobs) */
+    int jobs;
+};
+
+static double *alike_slope(struct slopes *s, int a, int b)
+{
+    return &s->alike[(size_t)a * (size_t)s->jobs + (size_t)b];
+}
+
+static void alone_slopes(const struct kernel *k, const struct kernel_space *space,
+                         struct cell a, struct cell b, double jj, double w,
+                         struct slopes *s)
+{
+    double speed = space->gpus[a.gpu].speed * space->gpus[b.gpu].speed;
+    double slope_jj = k->vl + k->vjs * speed;
+
+    s->k.s0 += w;
+    s->k.sw += w * (space->jobs[a.job].omega - OMEGA_CENTRE) *
+               (space->jobs[b.job].omega - OMEGA_CENTRE);
+    s->k.vs += w * speed;
+    s->k.vl += w * jj;
+    if (a.job == b.job)
+        s->k.vi += w;
+    s->k.vjs += w * jj * speed;
+    if (a.gpu == b.gpu) {
+        s->k.vg += w;
+        s->k.vj += w * jj;
+        slope_jj += k->vj;
+    }
+    *alike_slope(s, a.job, b.job) += w * slope_jj;
+}
+
+static void pair_slopes(const struct kernel *k, const struct kernel_space *space,
+                        struct cell a, struct cell b, double jj, double w,
+                        struct slopes *s)
+{
+    const double *row = space->alike + (size_t)a.job * space->stride;
+    const double *other = space->alike + (size_t)a.other * space->stride;
+    double kk = other[b.other];
+    double cross = row[b.other] + other[b.job];
+    bool same = a.gpu == b.gpu;
+    double rg = same ? 1 : k->share_g, rc = same ? 1 : k->share_c;
+    double linear = k->va * jj + k->vb * kk + k->vab * cross, match = k->vc * jj * kk;
+    double by_spread;
+
+    s->k.vm += w * (same ? 1 : k->share_m);
+    if (!same)
+        s->k.share_m += w * k->vm;
+    w *= k->spread[a.gpu] * k->spread[b.gpu];
+    by_spread = w * (rg * linear + rc * match);
+    s->k.spread[a.gpu] += by_spread;
+    s->k.spread[b.gpu] += by_spread;
+    s->k.va += w * rg * jj;
+    s->k.vb += w * rg * kk;
+    s->k.vab += w * rg * cross;
+    s->k.vc += w * rc * jj * kk;
+    if (!same) {
+        s->k.share_g += w * linear;
+        s->k.share_c += w * match;
+    }
+    *alike_slope(s, a.job, b.job) += w * (rg * k->va + k->vc * rc * kk);
+    *alike_slope(s, a.other, b.other) += w * (rg * k->vb + k->vc * rc * jj);
+    *alike_slope(s, a.job, b.other) += w * rg * k->vab;
+    *alike_slope(s, a.other, b.job) += w * rg * k->vab;
+}
+
+/* From the derivatives by the job table to those by its five parameters. */
+static void table_slopes(const struct kernel *k, const struct kernel_space *space,
+                         const struct slopes *s, double *gradient)
+{
+    double f = 0, r = 0, id = 0, mean;
+
+    for (int a = 0; a < s->jobs; a++)
+        for (int b = 0; b < s->jobs; b++) {
+            double w = s->alike[(size_t)a * (size_t)s->jobs + (size_t)b];
+            const struct job_trait *x = &space->jobs[a], *y = &space->jobs[b];
+            double batch = (x->beta - y->beta) * k->inv_b;
+            double work = (x->omega - y->omega) * k->inv_w;
+            double near_batch = exp(-0.5 * batch * batch);
+            bool family = a == b || (x->family >= 0 && x->family == y->family);
+            double by_family = family ? near_batch : 0;
+            double by_work = near_batch * exp(-0.5 * work * work);
+
+            if (w == 0)
+                continue;
+            f += w * by_family;
+            r += w * by_work;
+            id += w * (a == b);
+            gradient[KERNEL_LB] -=
+                w * batch * batch * (k->wf * by_family + k->wr * by_work);
+            gradient[KERNEL_LW] -= w * work * work * k->wr * by_work;
+        }
+    mean = k->wf * f + k->wr * r + k->wi * id;
+    gradient[KERNEL_WF] = k->wf * (f - mean);
+    gradient[KERNEL_WR] = k->wr * (r - mean);
+    gradient[KERNEL_WI] = k->wi * (id - mean);
+}
+
+static void chain(const struct kernel *k, const struct kernel_params *params,
+                  const struct slopes *s, double *gradient)
+{
+    double tanh_ab = tanh(params->v[KERNEL_RAB]);
+    double root = exp(params->v[KERNEL_VA] + params->v[KERNEL_VB]);
+
+    gradient[KERNEL_M0] = s->k.m0;
+    gradient[KERNEL_B0] = s->k.b0;
+    gradient[KERNEL_BW] = s->k.bw;
+    gradient[KERNEL_BS] = s->k.bs;
+    gradient[KERNEL_VM] = 2 * k->vm * s->k.vm;
+    gradient[KERNEL_VA] = 2 * k->va * s->k.va + k->vab * s->k.vab;
+    gradient[KERNEL_VB] = 2 * k->vb * s->k.vb + k->vab * s->k.vab;
+    gradient[KERNEL_RAB] = (1 - tanh_ab * tanh_ab) * root * s->k.vab;
+    gradient[KERNEL_VC] = 2 * k->vc * s->k.vc;
+    gradient[KERNEL_LN] = 2 * k->noise * s->k.noise;
+    gradient[KERNEL_RM] = k->share_m * (1 - k->share_m) * s->k.share_m;
+    gradient[KERNEL_RG] = k->share_g * (1 - k->share_g) * s->k.share_g;
+    gradient[KERNEL_RC] = k->share_c * (1 - k->share_c) * s->k.share_c;
+    gradient[KERNEL_S0] = 2 * k->s0 * s->k.s0;
+    gradient[KERNEL_SW] = 2 * k->sw * s->k.sw;
+    gradient[KERNEL_VL] = 2 * k->vl * s->k.vl;
+    gradient[KERNEL_VI] = 2 * k->vi * s->k.vi;
+    gradient[KERNEL_VG] = 2 * k->vg * s->k.vg;
+    gradient[KERNEL_VS] = 2 * k->vs * s->k.vs;
+    gradient[KERNEL_VJ] = 2 * k->vj * s->k.vj;
+    gradient[KERNEL_VJS] = 2 * k->vjs * s->k.vjs;
+    for (int g = 0; g < WORLD_MAX_GPUS; g++)
+        gradient[KERNEL_SPREAD + g] = s->k.spread[g];
+}
+
+static void noise_slopes(const struct kernel *k, struct cell a, double w,
+                         struct slopes *s)
+{
+    double noise = kernel_noise(k, a);
+
+    s->k.noise += w * noise / k->noise;
+    if (a.other >= 0)
+        s->k.spread[a.gpu] += 2 * w * noise;
+}
+
+/* precision and weight are those of `core` at its own parameters. */
+static void likelihood_gradient(const struct gp *core, const double *precision,
+                                const double *weight, double *gradient)
+{
+    const struct kernel *k = gp_kernel(core);
+    struct kernel_space space = gp_space(core);
+    size_t n = gp_count(core);
+    size_t jobs = (size_t)gp_job_count(core);
+    struct slopes s = {.alike = mem_array(double, jobs *jobs + 1), .jobs = (int)jobs};
+
+    memset(gradient, 0, KERNEL_PARAM_COUNT * sizeof(double));
+    for (size_t i = 0; i < n; i++) {
+        struct cell a = gp_cell(core, i);
+
+        if (a.other >= 0)
+            s.k.m0 -= weight[i];
+        if (!space.relative) {
+            s.k.b0 -= weight[i];
+            s.k.bw -= weight[i] * (space.jobs[a.job].omega - OMEGA_CENTRE);
+            s.k.bs -= weight[i] * space.gpus[a.gpu].speed;
+        }
+        for (size_t j = 0; j <= i; j++) {
+            struct cell b = gp_cell(core, j);
+            double w =
+                (precision[i * n + j] - weight[i] * weight[j]) * (i == j ? 0.5 : 1);
+            double jj = space.alike[(size_t)a.job * space.stride + (size_t)b.job];
+
+            if (i == j)
+                noise_slopes(k, a, w, &s);
+            if (!space.relative)
+                alone_slopes(k, &space, a, b, jj, w, &s);
+            if (a.other >= 0 && b.other >= 0)
+                pair_slopes(k, &space, a, b, jj, w, &s);
+        }
+    }
+    chain(k, gp_params(core), &s, gradient);
+    table_slopes(k, &space, &s, gradient);
+    free(s.alike);
+}
+
+/* A core with the same observations (at most max_rows of them) at these parameters. */
+static struct gp *refit_copy(const struct gp *core, const struct kernel_params *params,
+                             size_t max_rows)
+{
+    struct gp *copy = gp_create(params, gp_space(core).relative);
+    struct kernel_space space = gp_space(core);
+    size_t n = gp_count(core);
+    size_t rows = max_rows > 0 && max_rows < n ? max_rows : n;
+    struct cell *cells = mem_array(struct cell, rows + 1);
+    double *values = mem_array(double, rows + 1), *extra = mem_array(double, rows + 1);
+    bool noisy = false;
+
+    for (int j = 0; j < gp_job_count(core); j++)
+        gp_add_job(copy, &space.jobs[j]);
+    for (int g = 0; g < gp_gpu_count(core); g++)
+        gp_add_gpu(copy, &space.gpus[g]);
+    for (size_t r = 0; r < rows; r++) {
+        size_t i = r * n / rows;
+
+        cells[r] = gp_cell(core, i);
+        values[r] = gp_observed(core, i);
+        extra[r] = gp_extra_var(core, i);
+        noisy = noisy || extra[r] > 0;
+    }
+    gp_load(copy, cells, values, rows);
+    if (noisy)
+        gp_revise_all(copy, values, extra);
+    free(extra);
+    free(cells);
+    free(values);
+    return copy;
+}
+
+static double loss_here(const struct gp *core, double *gradient)
+{
+    struct kernel_space space = gp_space(core);
+    size_t n = gp_count(core);
+    double *precision = mem_array(double, n *n + 1);
+    double *weight = mem_array(double, n + 1);
+    double *residual = mem_array(double, n + 1);
+    double loss = 0;
+
+    gp_precision(core, precision);
+    for (size_t i = 0; i < n; i++)
+        residual[i] =
+            gp_observed(core, i) - kernel_mean(gp_kernel(core), &space, gp_cell(core, i));
+    for (size_t i = 0; i < n; i++)
+        weight[i] = dense_dot(precision + i * n, residual, n);
+    loss = 0.5 * dense_dot(weight, residual, n) + gp_log_root(core);
+    if (gradient) {
+        likelihood_gradient(core, precision, weight, gradient);
+        for (int p = 0; p < KERNEL_PARAM_COUNT; p++)
+            gradient[p] /= (double)n;
+    }
+    free(precision);
+    free(weight);
+    free(residual);
+    return loss / (double)n;
+}
+
+double kernel_fit_loss(const struct gp *core, const struct kernel_params *params,
+                       double gradient[KERNEL_PARAM_COUNT])
+{
+    struct gp *copy = refit_copy(core, params, 0);
+    double loss = loss_here(copy, gradient);
+
+    gp_destroy(copy);
+    return loss;
+}
+
+void kernel_fit_adam_step(struct kernel_fit_adam *adam, struct kernel_params *params,
+                          const double gradient[KERNEL_PARAM_COUNT], double rate)
+{
+    const double keep_m = 0.9, keep_v = 0.999;
+
+    adam->steps++;
+    for (int p = 0; p < KERNEL_PARAM_COUNT; p++) {
+        double m, v;
+
+        adam->m[p] = keep_m * adam->m[p] + (1 - keep_m) * gradient[p];
+        adam->v[p] = keep_v * adam->v[p] + (1 - keep_v) * gradient[p] * gradient[p];
+        m = adam->m[p] / (1 - pow(keep_m, adam->steps));
+        v = adam->v[p] / (1 - pow(keep_v, adam->steps));
+        params->v[p] -= rate * m / (sqrt(v) + 1e-8);
+    }
+}
+
+struct kernel_params kernel_fit_params(const struct gp *core,
+                                       const struct kernel_params *from,
+                                       const struct kernel_fit_options *options)
+{
+    struct kernel_params params = *gp_params(core);
+    struct gp *copy = refit_copy(core, &params, options->max_rows);
+    struct kernel_fit_adam adam = {0};
+
+    for (int t = 0; t < options->steps && gp_count(copy) > 0; t++) {
+        double gradient[KERNEL_PARAM_COUNT];
+        double loss = loss_here(copy, gradient);
+
+        if (!isfinite(loss))
+            break;
+        for (int p = 0; p < KERNEL_PARAM_COUNT; p++)
+            gradient[p] =
+                options->frozen && options->frozen[p]
+                    ? 0
+                    : gradient[p] + 2 * options->pull * (params.v[p] - from->v[p]);
+        kernel_fit_adam_step(&adam, &params, gradient, options->rate);
+        gp_set_params(copy, &params);
+    }
+    gp_destroy(copy);
+    return params;
+}

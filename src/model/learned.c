@@ -1,0 +1,230 @@
+/* learned.c - jobs and classes of the learned model, see learned.h */
+#include "model/learned.h"
+
+#include "base/rng.h"
+#include "model/learned_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Where the learning of spreads starts: noise of windows, jobs of a class alone and
+ * beside others. */
+#define NOISE_SD       0.05
+#define ALONE_SD       0.10
+#define BESIDE_SD      0.08
+#define SPREAD_SAMPLES 6.0
+
+/* A training step costs three passes; a request one, with more overhead. */
+#define SERVICE_FASTER 2.0
+#define SERVICE_WEIGHT 0.5
+
+static uint64_t hash_text(const char *text, uint64_t seed)
+{
+    uint64_t hash = rng_mix(seed, 1);
+
+    for (const char *c = text; *c; c++)
+        hash = rng_mix(hash, (uint64_t)*c);
+    return hash | 1; /* 0 means none */
+}
+
+static uint64_t hash_number(uint64_t hash, double number)
+{
+    union {
+        double number;
+        uint64_t bits;
+    } as = {number};
+
+    return rng_mix(hash, as.bits);
+}
+
+/* Whom a job is like: told the same of it, else named the same by the same user. */
+static uint64_t hash_job(const struct job *job, bool service)
+{
+    const struct job_descriptor *d = &job->descriptor;
+    uint64_t hash;
+
+    if (d->family[0]) {
+        hash = hash_text(d->family, 2);
+        hash = rng_mix(hash, (uint64_t)d->model << 32 | (uint64_t)d->batch);
+        hash = hash_number(hash, d->gmac_per_sample);
+        hash = hash_number(hash, d->params_millions);
+        hash = hash_number(hash, d->memory_mb_per_sample);
+    } else if (job->name[0]) {
+        hash = rng_mix(hash_text(job->name, 3), (uint64_t)job->owner);
+    } else {
+        hash = rng_mix(job->id, 4);
+    }
+    return rng_mix(hash, service);
+}
+
+static int family_of(struct learned *l, const struct job_descriptor *d)
+{
+    if (!d->family[0])
+        return -1;
+    if (intern_count(l->families) >= LEARNED_FAMILIES)
+        return intern_find(l->families, d->family);
+    return intern_id(l->families, d->family);
+}
+
+static int class_of(struct learned *l, const struct job *job)
+{
+    const struct job_descriptor *d = &job->descriptor;
+    bool service = job->kind == JOB_INFERENCE;
+    struct learned_class new = {.name = hash_job(job, service),
+                                .params_millions = d->params_millions,
+                                .service = service,
+                                .twin = -1};
+    size_t at;
+    int cls;
+
+    if (map_get(l->names, new.name, &at)) {
+        l->kept.items[at].used = l->came;
+        return (int)at;
+    }
+    if (l->kept.count >= LEARNED_CLASSES || classes_pairs(l->classes) >= LEARNED_CELLS)
+        learned_compact(l);
+    new.used = l->came;
+    cls = classes_add(l->classes, job, family_of(l, d));
+    if (d->family[0])
+        new.family = hash_text(d->family, 5);
+    if (map_get(l->names, hash_job(job, !service), &at)) {
+        new.twin = (int)at;
+        l->kept.items[at].twin = cls;
+    }
+    vec_push(&l->kept, new);
+    map_put(l->names, new.name, (size_t)cls);
+    return cls;
+}
+
+static void learned_begin(void *self, const struct job *job)
+{
+    struct learned *l = self;
+    int cls;
+
+    if (job_effects_find(l->own, job->id))
+        return;
+    l->came++;
+    cls = class_of(l, job);
+    job_effects_begin(l->own, job->id, cls);
+    classes_arrive(l->classes, cls, 1);
+}
+
+/* What the class has learned stays: the next job of its kind starts from it. */
+static void learned_end(void *self, const struct job *job)
+{
+    struct learned *l = self;
+    const struct job_own *own = job_effects_find(l->own, job->id);
+
+    if (!own)
+        return;
+    classes_arrive(l->classes, own->cls, -1);
+    job_effects_end(l->own, job->id);
+}
+
+static void add_neighbour(struct learned_member *m, int cls, int who)
+{
+    int at = m->neighbours++;
+
+    for (; at > 0 && m->others[at - 1] > cls; at--) {
+        m->others[at] = m->others[at - 1];
+        m->who[at] = m->who[at - 1];
+    }
+    m->others[at] = cls;
+    m->who[at] = who;
+}
+
+void learned_members(struct learned *l, const struct combination *where,
+                     struct learned_member *members)
+{
+    for (int i = 0; i < where->count; i++)
+        learned_begin(l, where->members[i].job);
+    for (int i = 0; i < where->count; i++) {
+        const struct member *m = &where->members[i];
+        struct job_own *own = job_effects_find(l->own, m->job->id);
+
+        members[i] = (struct learned_member){
+            .job = m->job,
+            .own = own,
+            .cls = own->cls,
+            .type = where->type,
+            .devices = m->job->devices > 1 ? m->job->devices : 1,
+            .spread = m->nodes > 1,
+            .demand = m->demand,
+        };
+    }
+    for (int i = 0; i < where->count; i++)
+        for (int k = 0; k < where->count; k++)
+            if (k != i)
+                add_neighbour(&members[i], members[k].cls, k);
+    learned_fill_busy(l, members, where->count);
+}
+
+void learned_adapt(void *self)
+{
+    struct learned *l = self;
+
+    classes_adapt(l->classes);
+    l->adapted_at = classes_pairs(l->classes);
+}
+
+struct learned_counts learned_count(const void *self)
+{
+    const struct learned *l = self;
+
+    return l->counts;
+}
+
+static void learned_destroy(void *self)
+{
+    struct learned *l = self;
+
+    if (!l)
+        return;
+    free(l->types);
+    classes_destroy(l->classes);
+    gangs_destroy(l->scale);
+    job_effects_destroy(l->own);
+    intern_destroy(l->families);
+    map_destroy(l->names);
+    vec_free(&l->kept);
+    free(l);
+}
+
+static const struct model_ops learned_ops = {
+    .name = "learned",
+    .begin = learned_begin,
+    .end = learned_end,
+    .predict = learned_predict,
+    .absorb = learned_absorb,
+    .destroy = learned_destroy,
+};
+
+const struct model_ops *learned_model_ops(void)
+{
+    return &learned_ops;
+}
+
+struct model learned_create(const struct gpu_sheet *types, int type_count,
+                            const struct learned_options *options)
+{
+    struct learned *l = mem_new(struct learned);
+
+    l->options = *options;
+    l->type_count = type_count;
+    l->types = mem_dup(types, (size_t)type_count, sizeof(*types));
+    l->classes = classes_create(types, type_count, options->seed,
+                                options->memory > 0 ? options->memory : LEARNED_MEMORY);
+    if (options->initial_only)
+        classes_set_initial(l->classes);
+    l->scale = gangs_create(types, type_count);
+    l->own = job_effects_create(type_count);
+    l->families = intern_create();
+    l->names = map_create();
+    l->noise[0] = pooled_start(NOISE_SD * NOISE_SD, SPREAD_SAMPLES);
+    l->noise[1] = pooled_start(NOISE_SD * NOISE_SD, SPREAD_SAMPLES);
+    l->alone = pooled_start(ALONE_SD * ALONE_SD, SPREAD_SAMPLES);
+    l->beside = pooled_start(BESIDE_SD * BESIDE_SD, SPREAD_SAMPLES);
+    l->service =
+        (struct learned_shift){log(SERVICE_FASTER), SERVICE_WEIGHT, log(SERVICE_FASTER)};
+    return (struct model){&learned_ops, l};
+}

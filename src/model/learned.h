@@ -1,0 +1,61 @@
+/* learned.h - the learned model: what Corgi believes, corrected by every measurement
+ *
+ * Implements struct model_ops.  Jobs told alike (family, batch, work, devices) share a
+ * class (classes.h), so what one job taught serves the next; what sets a job apart from
+ * its class is kept beside (job_effects.h) and belongs into every interval. */
+#ifndef CORGI_MODEL_LEARNED_H
+#define CORGI_MODEL_LEARNED_H
+
+#include "base/err.h"
+#include "model/model.h"
+
+struct learned_options {
+    uint64_t seed;
+    /* Adapt parameters, networks and intervals inside absorb, after so many new cells
+     * and then whenever their number has doubled; 0: the caller does it with
+     * learned_adapt(), away from the loop's thread. */
+    int adapt_every;
+    size_t memory; /* cells of pairs kept; 0: LEARNED_MEMORY */
+    /* First estimates alone, for comparisons: P1 and closed forms over the catalogue.
+     * What was measured is known, and nothing is concluded from it for other places of
+     * the job: no core, no P2, no trees, no factor of its own. */
+    bool initial_only;
+};
+
+#define LEARNED_MEMORY      512
+#define LEARNED_ADAPT_EVERY 50
+
+/* Classes kept; of more those without jobs that were not used for longest are forgotten.
+ */
+#define LEARNED_CLASSES 1024
+
+/* The types of the cluster in its order; the sheets are copied.  The caller ends it with
+ * model.ops->destroy(model.self). */
+struct model learned_create(const struct gpu_sheet *types, int type_count,
+                            const struct learned_options *options);
+
+void learned_adapt(void *self);
+
+/* The same on a worker: the loop's thread makes a lesson (a copy of what it needs) when
+ * one is due, a worker studies it, the loop's thread takes it, or destroys it. */
+struct learned_lesson;
+bool learned_lesson_due(const void *self);
+struct learned_lesson *learned_lesson_create(void *self);
+void learned_lesson_study(struct learned_lesson *lesson);
+void learned_lesson_take(void *self, struct learned_lesson *lesson); /* ends it */
+void learned_lesson_destroy(struct learned_lesson *lesson);          /* NULL is fine */
+
+/* Everything that was learned as bytes, for checkpoints; the caller frees them. */
+void learned_save(const void *self, unsigned char **bytes, size_t *count);
+
+/* Replace what was learned.  Refused, and nothing changes, when the bytes are cut or
+ * altered, of another version, or of a cluster with other GPU types. */
+int learned_load(void *self, const void *bytes, size_t count, struct err *err);
+
+/* Observations absorbed so far, and sudden changes noticed. */
+struct learned_counts {
+    size_t rates, pairs, changes, failures;
+};
+struct learned_counts learned_count(const void *self);
+
+#endif

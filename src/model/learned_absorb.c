@@ -1,0 +1,272 @@
+/* learned_absorb.c - how the learned model takes a measurement, see learned.h */
+#include "model/learned_private.h"
+#include "world/power.h"
+
+#include <math.h>
+
+#define WANDER_MEMORY_S (60 * 86400.0)
+#define WANDER_MAX      0.1
+
+/* About so many pairs of twins count for what serving is faster by. */
+#define SHIFT_MEMORY 30.0
+
+/* Who works less than this share of the time tells nothing of how it is at work. */
+#define BUSY_LEAST 0.15
+
+/* A shift that moved by less is left as it is. */
+#define SHIFT_STEP 0.02
+
+/* The window against what the place's last ones said: how noisy are windows, and how
+ * fast do rates wander? */
+static bool push_window(struct learned *l, struct job_place *place, double value,
+                        double at_s)
+{
+    struct window_noise noise = learned_noise(l, place->neighbours > 0);
+    double surprise, wander, keep;
+    bool changed = job_effects_push(place, value, at_s, &noise, &surprise, &wander);
+
+    place->stamp = ++l->stamp;
+    if (isnan(surprise))
+        return changed;
+    pooled_add(&l->noise[place->neighbours > 0], surprise);
+    keep = l->wander_s > WANDER_MEMORY_S ? 1 - place->gap_s / WANDER_MEMORY_S : 1;
+    l->wander = fmax(keep, 0) * l->wander + fmin(wander, WANDER_MAX);
+    l->wander_s = fmax(keep, 0) * l->wander_s + place->gap_s;
+    return changed;
+}
+
+/* A job's first word on a cell others of its class spoke of: how far do they differ? */
+static void learn_spread(struct learned *l, const struct learned_member *m, double value)
+{
+    struct class_guess cls = classes_alone(l->classes, m->cls, m->type);
+    double off = value - cls.mean, n = cls.observations;
+
+    if (!cls.measured)
+        return;
+    pooled_add(&l->alone, fmax(off * off * n / (n + 1) - pooled_var(&l->noise[0]), 0));
+    for (int i = 0; i < m->own->count; i++) {
+        const struct job_place *p = &m->own->places[i];
+        struct class_guess there = classes_alone(l->classes, m->cls, p->type);
+
+        if (p->neighbours > 0 || p->type == m->type || !there.measured ||
+            there.observations < 2 || isnan(p->told))
+            continue;
+        l->products += off * (p->told - there.mean);
+        l->product_weight++;
+    }
+}
+
+/* The same model served and trained on one type: what is serving faster by? */
+static void learn_shift(struct learned *l, const struct learned_member *m, double value)
+{
+    const struct learned_class *cls = &l->kept.items[m->cls];
+    struct class_guess twin;
+    double sample;
+
+    if (cls->twin < 0)
+        return;
+    twin = classes_alone(l->classes, cls->twin, m->type);
+    if (!twin.measured)
+        return;
+    /* Both are told without the shift: what is left between them is an error of it. */
+    sample = l->service.used + (cls->service ? value - twin.mean : twin.mean - value);
+    l->service.weight = fmin(l->service.weight + 1, SHIFT_MEMORY);
+    l->service.mean += (sample - l->service.mean) / l->service.weight;
+}
+
+/* Services were told of with the shift of their time: once it has moved, correct that. */
+static void follow_shift(struct learned *l)
+{
+    double by = l->service.used - l->service.mean;
+
+    if (fabs(by) < SHIFT_STEP)
+        return;
+    l->service.used = l->service.mean;
+    for (size_t cls = 0; cls < l->kept.count; cls++)
+        if (l->kept.items[cls].service) {
+            classes_rebase(l->classes, (int)cls, by);
+            job_effects_rebase(l->own, (int)cls, by);
+        }
+}
+
+static void tell_alone(struct learned *l, const struct learned_member *m,
+                       struct job_place *place, bool changed)
+{
+    double unused, value = place->drift.mean - learned_shift(l, m, &unused);
+    struct class_news news = {place->told, value, pooled_var(&l->alone), changed};
+
+    if (isnan(place->told)) {
+        learn_spread(l, m, value);
+        learn_shift(l, m, value);
+    }
+    classes_tell_alone(l->classes, m->cls, m->type, &news, false);
+    place->told = value;
+}
+
+/* A gang tells what its devices gain where one of them is known, else of the one. */
+static void tell_gang(struct learned *l, const struct learned_member *m,
+                      struct job_place *place, bool changed)
+{
+    const struct learned_class *cls = &l->kept.items[m->cls];
+    struct class_gang gang = {m->cls, m->type, m->devices, m->spread};
+    struct class_guess one = classes_alone(l->classes, m->cls, m->type);
+    double unused, value = place->drift.mean - learned_shift(l, m, &unused);
+    double spread = pooled_var(&l->alone);
+    struct class_news news = {place->told, value, spread, changed};
+    bool first = isnan(place->told);
+
+    classes_tell_gang(l->classes, &gang, &news);
+    if (one.measured && first) {
+        struct gangs_case at = {cls->name, cls->family,          m->type, m->devices,
+                                m->spread, cls->params_millions, one.mean};
+
+        gangs_observe(l->scale, &at, value - one.mean, one.var + spread);
+    } else if (!one.measured) {
+        struct gangs_guess gain = learned_gain(l, m);
+
+        news.now -= gain.mean;
+        if (!first)
+            news.before -= gain.mean;
+        news.var += gain.var;
+        classes_tell_alone(l->classes, m->cls, m->type, &news, true);
+    }
+    place->told = value;
+}
+
+/* The job's rate alone on a type from what was measured alone, not beside others. */
+static struct learned_belief alone_for_pairs(struct learned *l,
+                                             const struct learned_member *m)
+{
+    const struct job_place *place =
+        job_effects_place(m->own, job_effects_key(m->type, NULL, 0, m->spread));
+    struct window_noise noise = learned_noise(l, false);
+    struct learned_belief b;
+
+    if (place)
+        return (struct learned_belief){.mean = place->drift.mean,
+                                       .var = job_effects_window_var(place, &noise),
+                                       .measured = true};
+    b = learned_alone(l, m);
+    b.var += pooled_var(&l->alone);
+    return b;
+}
+
+static void tell_beside(struct learned *l, const struct learned_member *m,
+                        struct job_place *place, bool changed)
+{
+    struct learned_belief alone = alone_for_pairs(l, m);
+    struct class_guess cls = classes_beside(l->classes, m->cls, m->type, m->others[0]);
+    struct class_news news = {.before = place->told, .changed = changed};
+    double unused, grows;
+
+    if (alone.var > LEARNED_ALONE_SD_MAX * LEARNED_ALONE_SD_MAX) {
+        struct class_guess now = learned_beside(l, m);
+        struct gangs_guess gain = learned_gain(l, m);
+
+        news.before = NAN; /* what was told of this place is a relative speed */
+        news.now =
+            place->drift.mean - now.mean - gain.mean - learned_shift(l, m, &unused);
+        news.var = pooled_var(&l->alone) + now.var + gain.var;
+        classes_tell_alone(l->classes, m->cls, m->type, &news, true);
+        return;
+    }
+    if (m->busy[0] < BUSY_LEAST)
+        return;
+    news.now = learned_relative_full(place->drift.mean - alone.mean, m->busy[0], &grows);
+    news.var = grows * grows * alone.var + pooled_var(&l->beside);
+    if (isnan(place->told) && cls.measured && alone.var < 2 * pooled_var(&l->noise[0])) {
+        double off = news.now - cls.mean;
+
+        pooled_add(&l->beside, fmax(off * off / 2 - alone.var, 0));
+    }
+    classes_tell_beside(l->classes, m->cls, m->type, m->others[0], &news);
+    place->told = news.now;
+}
+
+static void absorb_rate(struct learned *l, const struct observation *seen,
+                        const struct learned_member *members)
+{
+    const struct learned_member *m = &members[seen->subject];
+    double relative[LOOP_MAX_SHARE], speed;
+    struct job_place *place;
+    struct estimate watts;
+    bool changed;
+
+    if (!(seen->rate > 0) || !isfinite(seen->rate))
+        return;
+    /* What a cap took is given back as it is taken when asked: by the same busy share. */
+    learned_relative(l, members, seen->where.count, relative);
+    learned_watts(l, members, relative, &seen->where, &watts, &speed);
+    place = job_effects_place_take(
+        m->own, job_effects_key(m->type, m->others, m->neighbours, m->spread));
+    place->type = m->type;
+    place->spread = m->spread;
+    place->neighbours = m->neighbours;
+    if (place->drift.times > 0)
+        drift_shift(&place->drift, learned_eased(l, m, place));
+    for (int i = 0; i < m->neighbours; i++) {
+        place->others[i] = m->others[i];
+        place->busy[i] = m->busy[i];
+    }
+    changed = push_window(l, place, log(seen->rate) - speed, seen->at_s);
+    l->counts.changes += changed;
+    m->own->version++;
+    if (m->neighbours == 0) {
+        l->counts.rates++;
+        if (m->devices > 1)
+            tell_gang(l, m, place, changed);
+        else
+            tell_alone(l, m, place, changed);
+    } else if (m->neighbours == 1) {
+        l->counts.pairs++;
+        tell_beside(l, m, place, changed);
+    }
+}
+
+/* What one device alone would draw, told by one of a gang: it idles while it waits. */
+static void absorb_watts(struct learned *l, const struct observation *seen,
+                         const struct learned_member *m)
+{
+    const struct gpu_sheet *sheet = &l->types[m->type];
+    double watts = seen->device_watts;
+
+    if (seen->where.count != 1 || seen->where.cap_watts > 0 || !(watts > 0) ||
+        !isfinite(watts))
+        return;
+    if (m->demand > 0) { /* what it would draw if it worked all the time */
+        double load = learned_at_work(m->demand, seen->rate);
+
+        if (load < BUSY_LEAST)
+            return;
+        watts = power_draw_watts(sheet, fmin(power_busy(sheet, watts) / load, 1));
+    }
+    if (m->devices > 1) {
+        double share = exp(learned_gain(l, m).mean) / m->devices;
+
+        watts = power_draw_watts(sheet, fmin(power_busy(sheet, watts) / share, 1));
+    }
+    classes_tell_watts(l->classes, m->cls, m->type, watts, m->job->kind == JOB_TRAINING);
+}
+
+void learned_absorb(void *self, const struct observation *seen)
+{
+    struct learned *l = self;
+    const struct combination *where = &seen->where;
+    struct learned_member members[LOOP_MAX_SHARE];
+    int classes[LOOP_MAX_SHARE];
+
+    learned_members(l, where, members);
+    for (int i = 0; i < where->count; i++)
+        classes[i] = members[i].cls;
+    classes_tell_memory(l->classes, where->type, classes, where->count,
+                        seen->out_of_memory);
+    if (seen->out_of_memory) {
+        l->counts.failures++;
+        return;
+    }
+    absorb_watts(l, seen, &members[seen->subject]);
+    absorb_rate(l, seen, members);
+    follow_shift(l);
+    if (l->options.adapt_every > 0 && !l->options.initial_only && learned_lesson_due(l))
+        learned_adapt(l);
+}

@@ -1,0 +1,136 @@
+/* learned_private.h - the inside of the learned model, for learned*.c only */
+#ifndef CORGI_MODEL_LEARNED_PRIVATE_H
+#define CORGI_MODEL_LEARNED_PRIVATE_H
+
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/classes.h"
+#include "model/learned.h"
+#include "model/job_effects.h"
+#include "model/running.h"
+#include "model/gangs.h"
+
+/* Rates alone of a class known worse than this teach nothing about pairs. */
+#define LEARNED_ALONE_SD_MAX 0.5
+
+/* No set of jobs slows one down below this. */
+#define LEARNED_RELATIVE_MIN 0.02
+
+/* Serving a request is a part of a training step: what it is faster by is learned. */
+struct learned_shift {
+    double mean, weight;
+    double used; /* what is taken from rates of services now: follows the mean in steps */
+};
+
+struct learned_class {
+    uint64_t name, family; /* hashes; family 0: none told */
+    double params_millions;
+    bool service;
+    int twin;      /* the same model served or trained; -1: never seen */
+    uint64_t used; /* when a job of it came last, counted in jobs */
+};
+
+struct learned {
+    struct learned_options options;
+    int type_count;
+    struct gpu_sheet *types; /* (type_count) */
+    struct classes *classes;
+    struct gangs *scale;
+    struct job_effects *own;
+    struct intern *families;
+    struct map *names;                 /* hash of what a user tells -> class */
+    vec_of(struct learned_class) kept; /* (classes) */
+    struct pooled noise[2];            /* of windows: alone, beside others */
+    struct pooled alone, beside;       /* between jobs of a class */
+    struct learned_shift service;
+    double wander, wander_s;         /* variance beyond noise, and the time it took */
+    double products, product_weight; /* of factors of one job on two types */
+    struct learned_counts counts;
+    size_t adapted_at;
+    uint64_t stamp, came;
+};
+
+/* Families told apart; jobs of more are taken for families of their own. */
+#define LEARNED_FAMILIES 65536
+
+/* Cells of pairs whose means are kept. */
+#define LEARNED_CELLS 65536
+
+/* Forget a quarter of the classes. */
+void learned_compact(struct learned *learned);
+
+const struct model_ops *learned_model_ops(void);
+
+/* A job among those of a combination: everything asked of it is asked through this. */
+struct learned_member {
+    const struct job *job;
+    struct job_own *own;
+    int cls, type, devices;
+    bool spread;
+    int neighbours;
+    int others[LOOP_MAX_SHARE - 1];  /* their classes, sorted, */
+    int who[LOOP_MAX_SHARE - 1];     /* which members they are, */
+    double busy[LOOP_MAX_SHARE - 1]; /* and the share of time each is at work */
+    double demand;                   /* see struct member */
+};
+
+/* Begin whoever has not begun, and look them all up; borrowed until a job begins. */
+void learned_members(struct learned *learned, const struct combination *where,
+                     struct learned_member *members);
+
+struct learned_belief {
+    double mean, var;
+    bool measured;
+    int observations;
+};
+
+struct window_noise learned_noise(const struct learned *learned, bool shared);
+
+/* Of the class: ln rate of its devices alone, ln relative speed beside the others, as
+ * busy as they are and if they worked all the time. */
+struct learned_belief learned_alone(struct learned *learned,
+                                    const struct learned_member *m);
+struct class_guess learned_beside(struct learned *learned,
+                                  const struct learned_member *m);
+struct class_guess learned_beside_busy(struct learned *learned,
+                                       const struct learned_member *m);
+
+/* learned_load.c: services work only part of the time.  The share of it at this rate; */
+double learned_at_work(double demand, double rate);
+/* a relative speed beside who works all the time, made one beside who works `busy` of
+ * it, and back (*gain: how an error of the log grows by it); */
+double learned_relative_at(double full, double busy);
+double learned_relative_full(double at, double busy, double *gain);
+/* and what is filled in once all members of a device are known. */
+void learned_fill_busy(struct learned *learned, struct learned_member *members,
+                       int count);
+
+/* ln of what the member does now over what it did in this place, whose neighbours were
+ * busier or less so. */
+double learned_eased(struct learned *learned, const struct learned_member *m,
+                     const struct job_place *place);
+
+/* What is believed of the member's own rate alone, its class and itself together. */
+double learned_own_rate(struct learned *learned, const struct learned_member *m);
+
+/* ln gain of the member's devices over one of them. */
+struct gangs_guess learned_gain(struct learned *learned, const struct learned_member *m);
+
+/* ln of what serving is faster by; 0 for training. */
+double learned_shift(const struct learned *learned, const struct learned_member *m,
+                     double *var);
+
+/* ln relative speeds of the members of one device. */
+void learned_relative(struct learned *learned, const struct learned_member *members,
+                      int count, double *relative);
+
+/* Of a device: watts, and *speed the ln of what the cap leaves of the rate. */
+void learned_watts(struct learned *learned, const struct learned_member *members,
+                   const double *relative, const struct combination *where,
+                   struct estimate *out, double *speed);
+
+void learned_predict(void *self, const struct combination *where, struct prediction *out);
+void learned_absorb(void *self, const struct observation *seen);
+
+#endif

@@ -1,0 +1,55 @@
+/* pair_stats.h - sufficient statistics of what was measured, as features of a cell
+ *
+ * The networks see no GPU or job names: only shrunk means and counts around a cell (its
+ * GPU, the job's row, the co-runner's column, their families, the same pair elsewhere,
+ * the mirrored cell), so they work for any number of GPU types and jobs. */
+#ifndef CORGI_MODEL_PAIR_STATS_H
+#define CORGI_MODEL_PAIR_STATS_H
+
+#include "model/kernel.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define STATS_FEATURES 30
+
+struct stats;
+
+struct stats *stats_create(void);
+void stats_destroy(struct stats *stats); /* NULL is fine */
+
+int stats_add_job(struct stats *stats, const struct job_trait *job);
+int stats_add_gpu(struct stats *stats);
+
+/* Log relative speeds of pairs only. */
+void stats_observe(struct stats *stats, struct cell cell, double value);
+
+/* Take back the newest observations until `count` are left. */
+void stats_rewind(struct stats *stats, size_t count);
+size_t stats_count(const struct stats *stats);
+double stats_seen(const struct stats *stats, size_t index, struct cell *cell);
+
+/* Everything about cells of one job, for many co-runners; good until the next
+ * observation. */
+struct stats_row;
+struct stats_row *stats_row_create(const struct stats *stats, int job);
+void stats_row_destroy(struct stats_row *row); /* NULL is fine */
+
+/* What is known of a cell besides its features. */
+struct stats_cell {
+    double base;  /* where a network's correction starts: shrunk means */
+    double sum;   /* of the measurements of this very cell */
+    double times; /* how many */
+};
+
+/* without_own: as if the cell itself had not been measured (for training on it). */
+struct stats_cell stats_features(struct stats_row *row, int gpu, int other,
+                                 bool without_own, float x[STATS_FEATURES]);
+
+/* Features as if nothing of the job itself had been measured beside anyone; returns the
+ * base that goes with them. */
+float stats_blind(float x[STATS_FEATURES], float base);
+
+struct stats *stats_dup(const struct stats *stats);
+
+#endif

@@ -1,0 +1,235 @@
+/* pairs_adapt.c - the slower part of learning from pairs, see pairs_adapt() in pairs.h */
+#include "model/pairs.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "model/blend.h"
+#include "model/kernel_fit.h"
+#include "model/pairs_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Parameters are adapted from so many observations on; before, the shipped ones stay. */
+#define FIT_FROM  80
+#define FIT_STEPS 40
+#define FIT_ROWS  400
+#define FIT_PULL  0.5 /* the pull to the shipped values counts as so many observations */
+
+/* The network learns online from so many on: earlier its intervals collapse. */
+#define TRAIN_FROM  120
+#define TRAIN_STEPS 100
+#define TRAIN_RATE  7e-4
+#define TRAIN_BATCH 128
+
+#define GROUPS      3
+#define NO_GROUP    (-1)
+
+/* Of the errors inside: a little more than 90 %, they were seen when fitting. */
+#define CALIBRATE_SHARE 0.91
+
+struct held { /* what the parts say of observed cells without them */
+    size_t count;
+    struct blend_case *cases; /* (count) */
+    struct statnet_row *rows; /* (count) */
+    int *group;               /* (count) both directions of a pair together */
+};
+
+static bool same_pair(struct cell a, struct cell b)
+{
+    return a.gpu == b.gpu && ((a.job == b.job && a.other == b.other) ||
+                              (a.job == b.other && a.other == b.job));
+}
+
+static void leave_out_core(const struct gp *core, struct held *h)
+{
+    size_t n = gp_count(core);
+    double *precision = mem_array(double, n *n + 1);
+
+    gp_precision(core, precision);
+    for (size_t i = 0; i < n; i++) {
+        size_t group[2] = {i, i}, size = 1;
+        double mean[2], cov[4];
+
+        for (size_t j = 0; j < n && size < 2; j++)
+            if (j != i && same_pair(gp_cell(core, i), gp_cell(core, j)))
+                group[size++] = j;
+        h->cases[i].truth = gp_observed(core, i);
+        h->cases[i].said.core = (struct blend_belief){h->cases[i].truth, 1};
+        if (gp_leave_out(core, precision, group, size, mean, cov) == 0)
+            h->cases[i].said.core = (struct blend_belief){mean[0], sqrt(cov[0])};
+    }
+    free(precision);
+}
+
+static void leave_out_rows(struct pairs *p, struct held *h)
+{
+    const struct stats *stats = pairs_stats(p);
+
+    for (size_t i = 0; i < h->count; i++) {
+        struct cell cell = gp_cell(p->core, i);
+        struct stats_row *row = stats_row_create(stats, cell.job);
+
+        h->rows[i].base =
+            (float)stats_features(row, cell.gpu, cell.other, true, h->rows[i].x).base;
+        h->rows[i].target = (float)h->cases[i].truth;
+        /* The other direction of the same pair is not there for a cell never tried. */
+        h->rows[i].x[22] = h->rows[i].x[23] = 0;
+        stats_row_destroy(row);
+    }
+}
+
+static void held_init(struct pairs *p, struct held *h)
+{
+    size_t n = gp_count(p->core);
+
+    *h = (struct held){
+        .count = n,
+        .cases = mem_array(struct blend_case, n + 1),
+        .rows = mem_array(struct statnet_row, n + 1),
+        .group = mem_array(int, n + 1),
+    };
+    leave_out_core(p->core, h);
+    leave_out_rows(p, h);
+}
+
+static void held_fini(struct held *h)
+{
+    free(h->cases);
+    free(h->rows);
+    free(h->group);
+}
+
+static double choose_width(const struct held *h, const struct blend_weights *w)
+{
+    double *errors = mem_array(double, h->count + 1), width;
+
+    blend_errors(h->cases, h->count, w, errors);
+    width = conformal_width(errors, h->count, CALIBRATE_SHARE);
+    free(errors);
+    return width;
+}
+
+/* P2 from its shipped start and trees, from the rows that are not of one group. */
+static void train(const struct held *h, int without, uint64_t seed, struct statnet **net,
+                  struct gbt **trees)
+{
+    struct statnet_trainer *trainer;
+    struct statnet_row batch[TRAIN_BATCH];
+    struct rng rng;
+
+    *net = statnet_shipped("p2");
+    trainer = statnet_trainer_create(*net, TRAIN_RATE, TRAIN_STEPS);
+    rng_stream(&rng, seed, h->count * (GROUPS + 1) + (size_t)(without + 1));
+    for (int t = 0; t < TRAIN_STEPS; t++) {
+        for (int i = 0; i < TRAIN_BATCH; i++) {
+            size_t at = rng_below(&rng, h->count);
+
+            while (h->group[at] == without)
+                at = rng_below(&rng, h->count);
+            batch[i] = h->rows[at];
+        }
+        statnet_train_step(trainer, batch, NULL, TRAIN_BATCH);
+    }
+    statnet_trainer_destroy(trainer);
+    statnet_repack(*net);
+    *trees = gbt_from_rows(h->rows, h->group, without, h->count);
+}
+
+/* What a network and trees say of the rows of one group; NO_GROUP: of all. */
+static void ask(struct held *h, int group, const struct statnet *net,
+                const struct gbt *trees)
+{
+    struct statnet_guess *guesses = mem_array(struct statnet_guess, h->count + 1);
+
+    statnet_predict(net, h->rows, h->count, guesses);
+    for (size_t i = 0; i < h->count; i++) {
+        struct blend_said *said = &h->cases[i].said;
+
+        if (group != NO_GROUP && h->group[i] != group)
+            continue;
+        said->net = (struct blend_belief){guesses[i].mean, guesses[i].sd};
+        said->trees = trees ? (double)h->rows[i].base + gbt_predict(trees, h->rows[i].x)
+                            : guesses[i].mean;
+    }
+    free(guesses);
+}
+
+/* Each group by parts that did not learn from it. */
+static void rehearse(struct held *h, uint64_t seed)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        struct statnet *net;
+        struct gbt *trees;
+
+        train(h, g, seed, &net, &trees);
+        ask(h, g, net, trees);
+        statnet_destroy(net);
+        gbt_destroy(trees);
+    }
+}
+
+/* Groups by pair and GPU; false when one of them has everything. */
+static bool make_groups(const struct gp *core, struct held *h)
+{
+    size_t sizes[GROUPS] = {0};
+
+    for (size_t i = 0; i < h->count; i++) {
+        struct cell c = gp_cell(core, i);
+        uint64_t pair = rng_mix((uint64_t)(c.job < c.other ? c.job : c.other),
+                                (uint64_t)(c.job < c.other ? c.other : c.job));
+
+        h->group[i] = (int)(rng_mix(pair, (uint64_t)c.gpu) % GROUPS);
+        sizes[h->group[i]]++;
+    }
+    for (int g = 0; g < GROUPS; g++)
+        if (sizes[g] == h->count)
+            return false;
+    return true;
+}
+
+/* What adds to the noise of a cell shrinks as more of it is seen. */
+static void revise_noise(struct pairs *p)
+{
+    size_t n = gp_count(p->core);
+    double *values = mem_array(double, n + 1), *extra = mem_array(double, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        values[i] = p->memory[i].drift.mean;
+        extra[i] = p->memory[i].extra_var;
+    }
+    if (n > 0)
+        gp_revise_all(p->core, values, extra);
+    p->stale = false;
+    free(values);
+    free(extra);
+}
+
+void pairs_adapt(struct pairs *p, uint64_t seed)
+{
+    size_t n = gp_count(p->core);
+    struct held h;
+
+    revise_noise(p);
+    if (n >= FIT_FROM) {
+        struct kernel_fit_options how = {.steps = FIT_STEPS,
+                                         .rate = 0.04,
+                                         .pull = FIT_PULL / (double)n,
+                                         .max_rows = FIT_ROWS};
+        struct kernel_params params = kernel_fit_params(p->core, &p->start, &how);
+
+        gp_set_params(p->core, &params);
+    }
+    held_init(p, &h);
+    if (n >= TRAIN_FROM && make_groups(p->core, &h)) {
+        rehearse(&h, seed);
+        statnet_destroy(p->refined);
+        gbt_destroy(p->trees);
+        train(&h, NO_GROUP, seed, &p->refined, &p->trees);
+    } else {
+        ask(&h, NO_GROUP, p->refined, NULL);
+    }
+    p->weights = blend_weights_choose(h.cases, n);
+    p->width = choose_width(&h, &p->weights);
+    held_fini(&h);
+}

@@ -1,0 +1,349 @@
+/* rates.c - see rates.h */
+#include "model/rates.h"
+
+#include "base/mem.h"
+#include "model/gp.h"
+#include "model/transfer.h"
+#include "model/ratios.h"
+#include "model/kernel_fit.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Work explains little of a job's level: its efficiency is its own.  With so wide a prior
+ * a measurement fixes the level and only ratios between GPUs are inferred. */
+#define LEVEL_LOG_SD 2.0
+
+/* Observations the core holds; of more it forgets the oldest quarter, ratios do not. */
+#define CORE_MAX    512
+#define NOT_IN_CORE ((size_t)-1)
+
+/* Of a rate carried over by ratios alone. */
+#define RATIO_LOG_SD 0.3
+
+struct rates {
+    struct gp *core;
+    int jobs, gpus, capacity;
+    double *seen;  /* (capacity, WORLD_MAX_GPUS) ln rates, NaN */
+    double *busy;  /* the same: share of the device in use, NaN */
+    size_t *index; /* the same: observation in the core */
+    bool closed;   /* see rates_set_closed() */
+    double weight; /* of the network */
+    struct statnet *net;
+};
+
+static struct kernel_params widened(const struct kernel_params *params)
+{
+    struct kernel_params wide = *params;
+
+    wide.v[KERNEL_VI] = LEVEL_LOG_SD;
+    return wide;
+}
+
+struct rates *rates_create(const struct kernel_params *params)
+{
+    struct rates *r = mem_new(struct rates);
+    struct kernel_params wide = widened(params);
+
+    r->core = gp_create(&wide, false);
+    r->weight = TRANSFER_WEIGHT;
+    return r;
+}
+
+void rates_destroy(struct rates *r)
+{
+    if (!r)
+        return;
+    gp_destroy(r->core);
+    statnet_destroy(r->net);
+    free(r->seen);
+    free(r->busy);
+    free(r->index);
+    free(r);
+}
+
+int rates_add_job(struct rates *r, const struct job_trait *job)
+{
+    if (r->jobs == r->capacity) {
+        int old = r->capacity, new = old ? old * 2 : 32;
+
+        r->seen = mem_resize(r->seen, (size_t)old * WORLD_MAX_GPUS,
+                             (size_t) new *WORLD_MAX_GPUS, sizeof(double));
+        r->busy = mem_resize(r->busy, (size_t)old * WORLD_MAX_GPUS,
+                             (size_t) new *WORLD_MAX_GPUS, sizeof(double));
+        r->index = mem_resize(r->index, (size_t)old * WORLD_MAX_GPUS,
+                              (size_t) new *WORLD_MAX_GPUS, sizeof(size_t));
+        r->capacity = new;
+    }
+    for (size_t g = 0; g < WORLD_MAX_GPUS; g++)
+        r->seen[(size_t)r->jobs * WORLD_MAX_GPUS + g] =
+            r->busy[(size_t)r->jobs * WORLD_MAX_GPUS + g] = NAN;
+    gp_add_job(r->core, job);
+    return r->jobs++;
+}
+
+int rates_add_gpu(struct rates *r, const struct gpu_trait *gpu)
+{
+    assert(r->gpus < WORLD_MAX_GPUS);
+    gp_add_gpu(r->core, gpu);
+    return r->gpus++;
+}
+
+void rates_set_closed(struct rates *r, bool alone)
+{
+    r->closed = alone;
+}
+
+double rates_seen(const struct rates *r, int job, int gpu)
+{
+    return r->seen[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu];
+}
+
+/* Drop `count` observations of the core from one on; those behind them move up.  What
+ * was seen stays seen. */
+static void forget(struct rates *r, size_t first, size_t count)
+{
+    size_t n = gp_count(r->core);
+    bool *keep;
+
+    if (count == 1 && first + 1 == n) {
+        gp_pop(r->core);
+    } else {
+        keep = mem_array(bool, n + 1);
+        for (size_t i = 0; i < n; i++)
+            keep[i] = i < first || i >= first + count;
+        gp_retain(r->core, keep);
+        free(keep);
+    }
+    for (size_t i = 0; i < (size_t)r->jobs * WORLD_MAX_GPUS; i++) {
+        if (isnan(r->seen[i]) || r->index[i] == NOT_IN_CORE || r->index[i] < first)
+            continue;
+        r->index[i] = r->index[i] < first + count ? NOT_IN_CORE : r->index[i] - count;
+    }
+}
+
+static void append(struct rates *r, int job, int gpu, double log_rate)
+{
+    if (gp_count(r->core) == CORE_MAX)
+        forget(r, 0, CORE_MAX / 4); /* the oldest */
+    r->index[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu] =
+        gp_observe(r->core, (struct cell){job, gpu, -1}, log_rate, 0);
+}
+
+void rates_observe(struct rates *r, int job, int gpu, double log_rate)
+{
+    size_t at = (size_t)job * WORLD_MAX_GPUS + (size_t)gpu;
+
+    assert(job < r->jobs && gpu < r->gpus);
+    if (isnan(log_rate)) {
+        if (!isnan(r->seen[at]) && r->index[at] != NOT_IN_CORE)
+            forget(r, r->index[at], 1);
+    } else if (isnan(r->seen[at]) || r->index[at] == NOT_IN_CORE) {
+        append(r, job, gpu, log_rate);
+    } else {
+        gp_revise(r->core, r->index[at], log_rate);
+    }
+    r->seen[at] = log_rate;
+}
+
+void rates_observe_busy(struct rates *r, int job, int gpu, double busy)
+{
+    r->busy[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu] =
+        isnan(busy) ? NAN : fmin(fmax(busy, 0), 1);
+}
+
+double rates_weight(const struct rates *r)
+{
+    return r->weight;
+}
+
+void rates_set_weight(struct rates *r, double weight)
+{
+    r->weight = fmin(fmax(weight, 0), 1);
+}
+
+struct kernel_params rates_fit(const struct rates *r, int steps)
+{
+    static const enum kernel_param levels[] = {KERNEL_B0, KERNEL_BW, KERNEL_BS,
+                                               KERNEL_S0, KERNEL_SW, KERNEL_VI,
+                                               KERNEL_VL, KERNEL_VS};
+    bool frozen[KERNEL_PARAM_COUNT] = {false};
+    struct kernel_fit_options how = {.steps = steps, .rate = 0.04, .pull = 0.01};
+
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+        frozen[levels[i]] = true;
+    how.frozen = frozen;
+    how.max_rows = 300;
+    return kernel_fit_params(r->core, gp_params(r->core), &how);
+}
+
+void rates_set_params(struct rates *r, const struct kernel_params *params)
+{
+    struct kernel_params wide = widened(params);
+
+    gp_set_params(r->core, &wide);
+}
+
+static struct ratios_view view_of(const struct rates *r)
+{
+    struct kernel_space space = gp_space(r->core);
+
+    return (struct ratios_view){space.jobs, space.gpus, r->jobs, r->gpus, r->seen};
+}
+
+/* Types the job was measured on. */
+static int count_seen(const struct rates *r, int job)
+{
+    int count = 0;
+
+    for (int g = 0; g < r->gpus; g++)
+        count += !isnan(rates_seen(r, job, g));
+    return count;
+}
+
+void rates_mix(struct rates_guess *guess, double weight)
+{
+    guess->mean = (1 - weight) * guess->plain.mean + weight * guess->net.mean;
+    guess->sd = (1 - weight) * guess->plain.sd + weight * guess->net.sd;
+}
+
+/* What closed forms and the core say. */
+static struct transfer_base transfer_base(const struct rates *r,
+                                          const struct ratios_view *view, int job,
+                                          int gpu, int count)
+{
+    struct cell cell = {job, gpu, -1};
+    double var = RATIO_LOG_SD * RATIO_LOG_SD, level, level_sd;
+    bool known = false; /* to the core */
+    struct transfer_base base = {0};
+
+    for (int g = 0; g < r->gpus; g++)
+        if (!isnan(rates_seen(r, job, g))) {
+            base.closed +=
+                (rates_seen(r, job, g) + ratios_between(view, job, g, gpu)) / count;
+            known = known ||
+                    r->index[(size_t)job * WORLD_MAX_GPUS + (size_t)g] != NOT_IN_CORE;
+        }
+    base.core = base.closed;
+    if (known && !r->closed)
+        gp_predict(r->core, &cell, 1, &base.core, &var);
+    base.core_sd = sqrt(var);
+    base.mean = (base.closed + base.core) / 2;
+    if (ratios_family_level(view, job, gpu, &level, &level_sd) > 0)
+        base.mean += (level - base.mean) / 3;
+    return base;
+}
+
+bool rates_transfer_row(const struct rates *r, int job, int gpu, struct statnet_row *row)
+{
+    struct ratios_view view = view_of(r);
+    int count = count_seen(r, job);
+    struct transfer_base base;
+
+    if (count == 0 || !isnan(rates_seen(r, job, gpu)))
+        return false;
+    base = transfer_base(r, &view, job, gpu, count);
+    return transfer_features(&view, r->busy, job, gpu, &base, row);
+}
+
+static struct rates_guess carried_over(struct rates *r, const struct ratios_view *view,
+                                       int job, int gpu, int count)
+{
+    struct transfer_base base = transfer_base(r, view, job, gpu, count);
+    double apart = (base.closed - base.core) / 2;
+    struct rates_guess guess = {.basis = count > 1 ? RATES_SEVERAL : RATES_ONE,
+                                .observations = count};
+    struct statnet_guess said;
+    struct statnet_row row = {.base = 0};
+
+    guess.plain = guess.net =
+        (struct rates_belief){base.mean, hypot(base.core_sd, apart)};
+    guess.corrected = transfer_features(view, r->busy, job, gpu, &base, &row);
+    if (guess.corrected) {
+        if (!r->net)
+            r->net = statnet_shipped("alone");
+        statnet_predict(r->net, &row, 1, &said);
+        guess.net = (struct rates_belief){said.mean, said.sd};
+    }
+    rates_mix(&guess, r->weight);
+    return guess;
+}
+
+struct rates_guess rates_predict(struct rates *r, int job, int gpu)
+{
+    struct ratios_view view = view_of(r);
+    struct rates_guess guess = {.basis = RATES_NOTHING};
+    int count = count_seen(r, job);
+
+    if (!isnan(rates_seen(r, job, gpu))) {
+        guess = (struct rates_guess){.mean = rates_seen(r, job, gpu),
+                                     .sd = sqrt(gp_kernel(r->core)->noise),
+                                     .basis = RATES_MEASURED,
+                                     .observations = 1};
+        goto done;
+    }
+    if (count > 0)
+        return carried_over(r, &view, job, gpu, count);
+    guess.observations = ratios_family_level(&view, job, gpu, &guess.mean, &guess.sd);
+    if (guess.observations > 0)
+        guess.basis = RATES_FAMILY;
+    else
+        ratios_typical_level(&view, job, gpu, &guess.mean, &guess.sd);
+done:
+    guess.plain = guess.net = (struct rates_belief){guess.mean, guess.sd};
+    return guess;
+}
+
+void rates_write(const struct rates *r, struct bytes_out *out)
+{
+    struct kernel_space space = gp_space(r->core);
+
+    bytes_put_reals(out, gp_params(r->core)->v, KERNEL_PARAM_COUNT);
+    for (int j = 0; j < r->jobs; j++) {
+        if (bytes_class(out, j) < 0)
+            continue;
+        bytes_put_u64(out, 1);
+        bytes_put_u64(out, (uint64_t)space.jobs[j].family);
+        bytes_put_real(out, space.jobs[j].beta);
+        bytes_put_real(out, space.jobs[j].omega);
+        bytes_put_u64(out, space.jobs[j].untold != 0);
+        for (int g = 0; g < r->gpus; g++)
+            bytes_put_real(out, rates_seen(r, j, g));
+        bytes_put_reals(out, r->busy + (size_t)j * WORLD_MAX_GPUS, (size_t)r->gpus);
+    }
+    bytes_put_u64(out, 0);
+}
+
+void rates_read(struct rates *r, struct bytes_in *in)
+{
+    struct kernel_params params;
+
+    for (int i = 0; i < KERNEL_PARAM_COUNT; i++)
+        params.v[i] = bytes_log(in);
+    if (!in->bad)
+        rates_set_params(r, &params);
+    while (bytes_int(in, 0, 1)) {
+        struct job_trait trait = {.family = bytes_int(in, -1, INT_MAX - 1)};
+        int job;
+
+        trait.beta = bytes_log(in);
+        trait.omega = bytes_log(in);
+        trait.untold = bytes_int(in, 0, 1);
+        job = rates_add_job(r, &trait);
+        for (int g = 0; g < r->gpus; g++) {
+            double seen = bytes_real_or_nan(in);
+
+            if (!in->bad && fabs(seen) < BYTES_LOG_MOST)
+                rates_observe(r, job, g, seen);
+        }
+        for (int g = 0; g < r->gpus; g++)
+            rates_observe_busy(r, job, g, bytes_real_or_nan(in));
+    }
+}
+
+int rates_job_count(const struct rates *r)
+{
+    return r->jobs;
+}

@@ -1,0 +1,206 @@
+/* running.c - see running.h */
+#include "model/running.h"
+
+#include "base/map.h"
+#include "base/vec.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <math.h>
+
+/* A window further off than this, in the log, is odd: twice the noise one expects. */
+#define ODD_LOG 0.12
+
+/* Odd windows in a row on one side that make a change. */
+#define ODD_RUN 2
+
+/* The memory: a window's weight never falls below one over this. */
+#define DRIFT_MEMORY 8.0
+
+static void absorb(struct drift *d, double value)
+{
+    d->times = fmin(d->times + 1, DRIFT_MEMORY);
+    d->mean += (value - d->mean) / d->times;
+}
+
+bool drift_push(struct drift *d, double value)
+{
+    double off = value - d->mean;
+
+    if (d->times <= 0 || fabs(off) <= ODD_LOG) {
+        d->odd = 0;
+        d->odd_count = 0;
+        absorb(d, value);
+        return false;
+    }
+    if (d->odd_count > 0 && (d->odd / d->odd_count - d->mean) * off < 0) {
+        d->odd = 0;
+        d->odd_count = 0;
+    }
+    d->odd += value;
+    d->odd_count++;
+    if (d->odd_count < ODD_RUN) {
+        absorb(d, d->mean + copysign(ODD_LOG, off));
+        return false;
+    }
+    *d = (struct drift){.mean = d->odd / d->odd_count, .times = d->odd_count};
+    return true;
+}
+
+void drift_shift(struct drift *d, double by)
+{
+    d->mean += by;
+    d->odd += d->odd_count * by;
+}
+
+/* ---- variances pooled -----------------------------------------------------------------
+ */
+
+/* A sample further out than so many times the variance is an accident, not a measure. */
+#define OUTLIER 12.0
+
+/* About so many samples count; older ones fade. */
+#define POOLED_MEMORY 400.0
+
+struct pooled pooled_start(double var, double weight)
+{
+    return (struct pooled){var * weight, weight};
+}
+
+double pooled_var(const struct pooled *p)
+{
+    return p->sum / p->weight;
+}
+
+void pooled_add(struct pooled *p, double square)
+{
+    double keep = p->weight > POOLED_MEMORY ? 1 - 1 / POOLED_MEMORY : 1;
+
+    p->sum = keep * p->sum + fmin(square, OUTLIER * pooled_var(p));
+    p->weight = keep * p->weight + 1;
+}
+
+void pooled_write(const struct pooled *p, struct bytes_out *out)
+{
+    bytes_put_real(out, p->sum);
+    bytes_put_real(out, p->weight);
+}
+
+void pooled_read(struct pooled *p, struct bytes_in *in)
+{
+    p->sum = fmax(bytes_real(in), 0);
+    p->weight = fmax(bytes_real(in), 1e-3);
+}
+
+/* ---- means at several levels ----------------------------------------------------------
+ */
+
+/* Past this weight a level forgets as fast as it learns: about its last 30 windows count.
+ */
+#define WEIGHT_MAX 30.0
+
+struct level {
+    uint64_t key;
+    double mean;
+    double weight;
+    int observations;
+};
+
+struct mean_book {
+    struct map *index; /* key -> levels */
+    vec_of(struct level) levels;
+};
+
+struct mean_book *mean_book_create(void)
+{
+    struct mean_book *book = mem_new(struct mean_book);
+
+    book->index = map_create();
+    return book;
+}
+
+void mean_book_destroy(struct mean_book *book)
+{
+    if (!book)
+        return;
+    map_destroy(book->index);
+    vec_free(&book->levels);
+    free(book);
+}
+
+void mean_book_add(struct mean_book *book, const uint64_t *keys, int count,
+                   double residual, double weight)
+{
+    assert(count <= MEAN_MAX_LEVELS && isfinite(residual) && weight > 0);
+    for (int i = 0; i < count; i++) {
+        struct level *level;
+        size_t at;
+
+        if (!map_get(book->index, keys[i], &at)) {
+            at = book->levels.count;
+            vec_push(&book->levels, (struct level){.key = keys[i]});
+            map_put(book->index, keys[i], at);
+        }
+        level = &book->levels.items[at];
+        level->weight = fmin(level->weight + weight, WEIGHT_MAX);
+        level->mean += (residual - level->mean) * fmin(1, weight / level->weight);
+        level->observations++;
+    }
+}
+
+struct mean_answer mean_book_ask(const struct mean_book *book, const uint64_t *keys,
+                                 int count, const double *level_sd)
+{
+    struct mean_answer answer = {.sd = level_sd[0], .deepest = -1};
+
+    for (int i = 0; i < count; i++) {
+        const struct level *level;
+        double spread = level_sd[i + 1], precision;
+        size_t at;
+
+        if (!map_get(book->index, keys[i], &at))
+            continue;
+        level = &book->levels.items[at];
+        /* Belief so far against this level's mean, each by its precision; what still
+         * differs below the level widens the result again. */
+        precision = level->weight / (spread * spread + 1e-4);
+        double prior = 1 / (answer.sd * answer.sd);
+        answer.mean =
+            (answer.mean * prior + level->mean * precision) / (prior + precision);
+        answer.sd = sqrt(1 / (prior + precision) + spread * spread);
+        answer.deepest = i;
+        answer.observations = level->observations;
+    }
+    return answer;
+}
+
+size_t mean_book_count(const struct mean_book *book)
+{
+    return book->levels.count;
+}
+
+void mean_book_write(const struct mean_book *book, struct bytes_out *out)
+{
+    bytes_put_u64(out, book->levels.count);
+    vec_each (const struct level, level, &book->levels) {
+        bytes_put_u64(out, level->key);
+        bytes_put_real(out, level->mean);
+        bytes_put_real(out, level->weight);
+        bytes_put_u64(out, (uint64_t)level->observations);
+    }
+}
+
+void mean_book_read(struct mean_book *book, struct bytes_in *in)
+{
+    size_t count = bytes_count(in, SIZE_MAX / 32, 32);
+
+    for (size_t i = 0; i < count; i++) {
+        struct level level = {.key = bytes_u64(in)};
+
+        level.mean = bytes_real(in);
+        level.weight = fmax(bytes_real(in), 0);
+        level.observations = bytes_int(in, 0, INT_MAX);
+        vec_push(&book->levels, level);
+        map_put(book->index, level.key, i);
+    }
+}

@@ -1,0 +1,180 @@
+/* dense.c - blocked Cholesky and triangular solves on BLAS, see dense.h */
+#include "nn/dense.h"
+
+#include "base/mem.h"
+#include "nn/clones.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Below this the plain loop is faster than the call. */
+#define BLOCK 48
+
+static int cholesky_block(double *a, size_t n, size_t stride)
+{
+    for (size_t j = 0; j < n; j++) {
+        double *row = a + j * stride;
+        double d = row[j] - dense_dot(row, row, j);
+
+        if (!(d > 0) || !isfinite(d))
+            return -1;
+        row[j] = sqrt(d);
+        for (size_t i = j + 1; i < n; i++) {
+            double *below = a + i * stride;
+
+            below[j] = (below[j] - dense_dot(below, row, j)) / row[j];
+        }
+    }
+    return 0;
+}
+
+int dense_cholesky(double *a, size_t n, size_t stride)
+{
+    for (size_t at = 0; at < n; at += BLOCK) {
+        size_t width = n - at < BLOCK ? n - at : BLOCK;
+        size_t rest = n - at - width;
+        double *corner = a + at * stride + at;
+        double *panel = corner + width * stride;
+
+        if (cholesky_block(corner, width, stride) < 0)
+            return -1;
+        if (rest == 0)
+            continue;
+        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
+                    (int)rest, (int)width, 1.0, corner, (int)stride, panel, (int)stride);
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)rest, (int)width, -1.0,
+                    panel, (int)stride, 1.0, panel + width, (int)stride);
+    }
+    return 0;
+}
+
+int dense_cholesky_append(const double *l, size_t n, size_t stride, double *row)
+{
+    double d;
+
+    for (size_t i = 0; i < n; i++)
+        row[i] = (row[i] - dense_dot(l + i * stride, row, i)) / l[i * stride + i];
+    d = row[n] - dense_dot(row, row, n);
+    if (!(d > 0) || !isfinite(d))
+        return -1;
+    row[n] = sqrt(d);
+    return 0;
+}
+
+void dense_solve_lower(const double *l, size_t n, size_t stride, double *b,
+                       size_t columns)
+{
+    if (n > 0 && columns > 0)
+        cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit,
+                    (int)n, (int)columns, 1.0, l, (int)stride, b, (int)columns);
+}
+
+void dense_solve_lower_t(const double *l, size_t n, size_t stride, double *b,
+                         size_t columns)
+{
+    if (n > 0 && columns > 0)
+        cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit,
+                    (int)n, (int)columns, 1.0, l, (int)stride, b, (int)columns);
+}
+
+void dense_inverse(const double *l, size_t n, size_t stride, double *out)
+{
+    double *root = mem_array(double, n *n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        root[i * n + i] = 1;
+    dense_solve_lower(l, n, stride, root, n);
+    dense_transpose_multiply(1, root, n, root, n, n, 0, out);
+    free(root);
+}
+
+void dense_transpose_multiply(double alpha, const double *a, size_t m, const double *b,
+                              size_t columns, size_t rows, double beta, double *c)
+{
+    if (m == 0 || columns == 0)
+        return;
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)m, (int)columns, (int)rows,
+                alpha, a, (int)m, b, (int)columns, beta, c, (int)columns);
+}
+
+/* ---- a few rows times a large symmetric matrix -------------------------------------
+ *
+ * The matrix is read once, from memory; a BLAS would copy it into its own order first,
+ * which costs more than the product. */
+
+enum { LANES = 4, PARTS = 2, WIDE = LANES * PARTS, TILE = 6 };
+
+/* Aligned as memory from mem_array() is. */
+typedef double vector
+    __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double))));
+
+struct across { /* one column of WIDE rows */
+    vector part[PARTS];
+};
+
+/* TILE columns of the product: a (n), rows of the matrix, out (TILE). */
+static inline __attribute__((always_inline)) void
+multiply_tile(const struct across *restrict a, const double *restrict rows, size_t stride,
+              size_t n, int tile, struct across *restrict out)
+{
+    vector sum[TILE][PARTS] = {{{0}}};
+
+    for (size_t k = 0; k < n; k++)
+        for (int t = 0; t < tile; t++)
+            for (int p = 0; p < PARTS; p++)
+                sum[t][p] += a[k].part[p] * rows[(size_t)t * stride + k];
+    for (int t = 0; t < tile; t++)
+        for (int p = 0; p < PARTS; p++)
+            out[t].part[p] = sum[t][p];
+}
+
+CLONES static void multiply_wide(const struct across *a, const double *matrix,
+                                 size_t stride, size_t n, struct across *out)
+{
+    size_t j = 0;
+
+    for (; j + TILE <= n; j += TILE)
+        multiply_tile(a, matrix + j * stride, stride, n, TILE, out + j);
+    for (; j < n; j++)
+        multiply_tile(a, matrix + j * stride, stride, n, 1, out + j);
+}
+
+void dense_multiply_symmetric(const double *a, const double *matrix, size_t stride,
+                              size_t m, size_t n, double *c)
+{
+    struct across *wide, *out;
+
+    if (m == 0 || n == 0)
+        return;
+    wide = mem_array(struct across, n);
+    out = mem_array(struct across, n);
+    for (size_t first = 0; first < m; first += WIDE) {
+        size_t count = m - first < WIDE ? m - first : WIDE;
+
+        memset(wide, 0, n * sizeof(*wide));
+        for (size_t r = 0; r < count; r++)
+            for (size_t k = 0; k < n; k++)
+                wide[k].part[r / LANES][r % LANES] = a[(first + r) * n + k];
+        multiply_wide(wide, matrix, stride, n, out);
+        for (size_t r = 0; r < count; r++)
+            for (size_t k = 0; k < n; k++)
+                c[(first + r) * n + k] = out[k].part[r / LANES][r % LANES];
+    }
+    free(wide);
+    free(out);
+}
+
+double dense_dot(const double *a, const double *b, size_t n)
+{
+    double sum[4] = {0};
+    size_t i = 0;
+
+    for (; i + 4 <= n; i += 4)
+        for (size_t lane = 0; lane < 4; lane++)
+            sum[lane] += a[i + lane] * b[i + lane];
+    for (; i < n; i++)
+        sum[0] += a[i] * b[i];
+    return sum[0] + sum[1] + sum[2] + sum[3];
+}

@@ -1,0 +1,114 @@
+/* test_model_kernel_fit.c - the gradient of the likelihood, and what fitting does with it
+ */
+#include "base/rng.h"
+#include "model/kernel_fit.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+enum { JOBS = 6, GPUS = 3, SEEN = 50 };
+
+static struct gp *observed(bool relative, double spread_of_last)
+{
+    struct kernel_params params;
+    struct gp *core;
+    struct rng rng;
+
+    kernel_default(&params);
+    core = gp_create(&params, relative);
+    rng_init(&rng, 3);
+    for (int j = 0; j < JOBS; j++)
+        gp_add_job(core, &(struct job_trait){j / 2, 1 + 0.5 * j, 7 + 0.4 * j, 0});
+    for (int g = 0; g < GPUS; g++)
+        gp_add_gpu(core, &(struct gpu_trait){0.7 * g - 1, 0});
+    for (int i = 0; i < SEEN; i++) {
+        struct cell cell = {(int)rng_below(&rng, JOBS), (int)rng_below(&rng, GPUS),
+                            (int)rng_below(&rng, JOBS + !relative) - !relative};
+        double wide = cell.gpu == GPUS - 1 ? spread_of_last : 0.2;
+
+        gp_observe(core, cell, -0.5 + wide * rng_normal(&rng), 0);
+    }
+    return core;
+}
+
+static void gradient_is_that_of_finite_differences(void **state)
+{
+    (void)state;
+    for (int relative = 0; relative < 2; relative++) {
+        struct gp *core = observed(relative, 0.4);
+        struct kernel_params at = *gp_params(core);
+        double gradient[KERNEL_PARAM_COUNT];
+
+        at.v[KERNEL_SPREAD + 1] = 0.3;
+        kernel_fit_loss(core, &at, gradient);
+        for (int p = 0; p < KERNEL_SPREAD + GPUS; p++) {
+            struct kernel_params up = at, down = at;
+            double numeric;
+
+            up.v[p] += 1e-5;
+            down.v[p] -= 1e-5;
+            numeric =
+                (kernel_fit_loss(core, &up, NULL) - kernel_fit_loss(core, &down, NULL)) /
+                (2 * 1e-5);
+            if (!(fabs(numeric - gradient[p]) < 1e-4 * (1 + fabs(numeric))))
+                fail_msg("parameter %d: %g, numerically %g", p, gradient[p], numeric);
+        }
+        gp_destroy(core);
+    }
+}
+
+static void fitting_lowers_the_loss_and_finds_the_wide_gpu(void **state)
+{
+    struct gp *core = observed(true, 0.8);
+    struct kernel_params from = *gp_params(core), fitted;
+    struct kernel_fit_options how = {.steps = 150, .rate = 0.05, .pull = 0.001};
+
+    (void)state;
+    fitted = kernel_fit_params(core, &from, &how);
+    assert_true(kernel_fit_loss(core, &fitted, NULL) <
+                kernel_fit_loss(core, &from, NULL) - 0.1);
+    assert_true(fitted.v[KERNEL_SPREAD + 2] > fitted.v[KERNEL_SPREAD] + 0.2);
+    gp_destroy(core);
+}
+
+static void a_strong_pull_keeps_the_shipped_values(void **state)
+{
+    struct gp *core = observed(true, 0.8);
+    struct kernel_params from = *gp_params(core), fitted;
+    struct kernel_fit_options how = {.steps = 40, .rate = 0.05, .pull = 1000};
+
+    (void)state;
+    fitted = kernel_fit_params(core, &from, &how);
+    for (int p = 0; p < KERNEL_FIXED_COUNT; p++)
+        assert_true(fabs(fitted.v[p] - from.v[p]) < 0.2);
+    gp_destroy(core);
+}
+
+static void fitting_nothing_changes_nothing(void **state)
+{
+    struct kernel_params params, fitted;
+    struct kernel_fit_options how = {.steps = 5, .rate = 0.05};
+    struct gp *core;
+
+    (void)state;
+    kernel_default(&params);
+    core = gp_create(&params, true);
+    fitted = kernel_fit_params(core, &params, &how);
+    assert_memory_equal(&fitted, &params, sizeof(params));
+    gp_destroy(core);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradient_is_that_of_finite_differences),
+        cmocka_unit_test(fitting_lowers_the_loss_and_finds_the_wide_gpu),
+        cmocka_unit_test(a_strong_pull_keeps_the_shipped_values),
+        cmocka_unit_test(fitting_nothing_changes_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

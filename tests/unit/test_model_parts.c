@@ -1,0 +1,409 @@
+/* test_model_parts.c - memory, watts, drift, boosted trees, statistics */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "model/pair_stats.h"
+#include "model/footprint.h"
+#include "model/watts.h"
+#include "model/running.h"
+#include "model/gbt.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+/* ---- memory ------------------------------------------------------------------------ */
+
+static void told_footprints_decide_what_fits(void **state)
+{
+    struct footprint *f = footprint_create();
+    struct job_descriptor none = {0};
+    int both[2];
+
+    (void)state;
+    both[0] = footprint_add(f, &none, 6);
+    both[1] = footprint_add(f, &none, 7);
+    assert_float_equal(footprint_gb(f, both[0]), 6, 1e-9);
+    assert_true(footprint_fits(f, 0, 16, both, 2) > 0.9);
+    assert_true(footprint_fits(f, 0, 12, both, 2) < 0.2);
+    assert_true(footprint_fits(f, 0, 12, both, 1) > 0.9);
+    footprint_destroy(f);
+}
+
+static void parameters_and_batch_stand_in_for_what_was_not_told(void **state)
+{
+    struct footprint *f = footprint_create();
+    struct job_descriptor d = {
+        .params_millions = 100, .memory_mb_per_sample = 50, .batch = 64};
+    struct job_descriptor larger = d;
+    int small = footprint_add(f, &d, 0), big;
+
+    (void)state;
+    larger.batch = 256;
+    big = footprint_add(f, &larger, 0);
+    assert_true(footprint_gb(f, small) > 4 && footprint_gb(f, small) < 8);
+    assert_float_equal(footprint_gb(f, big) - footprint_gb(f, small), 9.6, 1e-6);
+    footprint_destroy(f);
+}
+
+static void what_ran_fits_and_what_failed_does_not(void **state)
+{
+    struct footprint *f = footprint_create();
+    struct job_descriptor none = {0};
+    int a = footprint_add(f, &none, 10), b = footprint_add(f, &none, 3);
+    int pair[2] = {b, a}, same[2] = {a, b}, more[3] = {a, b, b};
+
+    (void)state;
+    assert_true(footprint_fits(f, 1, 12, pair, 2) < 0.3);
+    footprint_ran(f, 12, pair, 2); /* told too much */
+    assert_true(footprint_fits(f, 1, 12, pair, 2) >= 0.5);
+    assert_true(footprint_gb(f, a) < 10);
+    footprint_failed(f, 2, 24, &a, 1);
+    assert_true(footprint_fits(f, 2, 24, &a, 1) == 0);
+    assert_true(footprint_fits(f, 2, 24, same, 2) == 0); /* more needs more */
+    assert_true(footprint_fits(f, 2, 24, more, 3) == 0);
+    assert_true(footprint_fits(f, 2, 24, &b, 1) > 0.5);
+    assert_true(footprint_gb(f, a) > 24); /* and it is believed elsewhere */
+    assert_true(footprint_fits(f, 1, 16, &a, 1) < 0.1);
+    footprint_destroy(f);
+}
+
+/* ---- watts ------------------------------------------------------------------------- */
+
+static struct watts *two_types(struct gpu_sheet sheets[2])
+{
+    struct watts *w = watts_create();
+
+    sheets[0] = *gpu_find("p100");
+    sheets[1] = *gpu_find("v100");
+    watts_add_gpu(w, &sheets[0]);
+    watts_add_gpu(w, &sheets[1]);
+    return w;
+}
+
+static void a_draw_never_measured_lies_between_idle_and_limit(void **state)
+{
+    struct gpu_sheet s[2];
+    struct watts *w = two_types(s);
+    int job = watts_add_job(w, 0);
+
+    (void)state;
+    for (int g = 0; g < 2; g++) {
+        struct watts_guess guess = watts_predict(w, job, g);
+
+        assert_true(guess.watts > s[g].idle_watts && guess.watts < s[g].tdp_watts);
+        assert_int_equal(guess.observations, 0);
+    }
+    watts_destroy(w);
+}
+
+static void a_measured_draw_is_answered_and_followed(void **state)
+{
+    struct gpu_sheet s[2];
+    struct watts *w = two_types(s);
+    int job = watts_add_job(w, 0);
+
+    (void)state;
+    watts_observe(w, job, 0, 120);
+    assert_float_equal(watts_predict(w, job, 0).watts, 120, 0.01);
+    assert_true(watts_predict(w, job, 0).sd_log < watts_predict(w, job, 1).sd_log);
+    for (int i = 0; i < 20; i++)
+        watts_observe(w, job, 0, 180);
+    assert_float_equal(watts_predict(w, job, 0).watts, 180, 1);
+    watts_destroy(w);
+}
+
+static void a_draw_is_carried_along_the_line_others_follow(void **state)
+{
+    struct gpu_sheet s[2];
+    struct watts *w = two_types(s);
+    double span0, span1;
+    int asked;
+
+    (void)state;
+    span0 = s[0].tdp_watts - s[0].idle_watts;
+    span1 = s[1].tdp_watts - s[1].idle_watts;
+    for (int j = 0; j < 6; j++) { /* here the second type always uses half the share */
+        int job = watts_add_job(w, 0);
+        double share = 0.3 + 0.1 * j;
+
+        watts_observe(w, job, 0, s[0].idle_watts + share * span0);
+        watts_observe(w, job, 1, s[1].idle_watts + share / 2 * span1);
+    }
+    asked = watts_add_job(w, 0);
+    watts_observe(w, asked, 0, s[0].idle_watts + 0.6 * span0);
+    assert_float_equal(watts_predict(w, asked, 1).watts, s[1].idle_watts + 0.3 * span1,
+                       0.03 * span1);
+    watts_destroy(w);
+}
+
+/* ---- drift ------------------------------------------------------------------------- */
+
+static void noise_averages_out(void **state)
+{
+    struct drift d = {0};
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 1);
+    for (int i = 0; i < 50; i++)
+        assert_false(drift_push(&d, 2 + 0.03 * rng_normal(&rng)));
+    assert_float_equal(d.mean, 2, 0.04);
+}
+
+static void one_odd_window_moves_little_two_drop_the_past(void **state)
+{
+    struct drift d = {0};
+
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        drift_push(&d, 2);
+    assert_false(drift_push(&d, 1));
+    assert_true(d.mean > 1.95);
+    assert_true(drift_push(&d, 1));
+    assert_float_equal(d.mean, 1, 1e-9);
+}
+
+static void odd_windows_on_both_sides_are_noise(void **state)
+{
+    struct drift d = {0};
+
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        drift_push(&d, 2);
+    assert_false(drift_push(&d, 1));
+    assert_false(drift_push(&d, 3));
+    assert_false(drift_push(&d, 1));
+    assert_true(fabs(d.mean - 2) < 0.1);
+}
+
+/* ---- boosted trees ----------------------------------------------------------------- */
+
+#define ROWS 600
+
+static void make_rows(float *x, float *y)
+{
+    struct rng rng;
+
+    rng_init(&rng, 2);
+    for (int r = 0; r < ROWS; r++) {
+        for (int c = 0; c < 3; c++)
+            x[3 * r + c] = (float)rng_range(&rng, -1, 1);
+        /* A step, and a match of two columns no single split can see. */
+        y[r] = (x[3 * r] > 0.2f ? 1.0f : 0.0f) + x[3 * r + 1] * x[3 * r + 2];
+    }
+}
+
+static void trees_learn_steps_and_matches(void **state)
+{
+    float *x = mem_array(float, 3 * ROWS), *y = mem_array(float, ROWS);
+    struct gbt *g;
+    double error = 0, flat = 0;
+
+    (void)state;
+    make_rows(x, y);
+    g = gbt_train(x, y, ROWS, 3, 100);
+    for (int i = 0; i < 200; i++) {
+        float at[3] = {(float)(i % 20) / 10 - 1, (float)(i % 13) / 6.5f - 1,
+                       (float)(i % 7) / 3.5f - 1};
+        double truth = (at[0] > 0.2f) + (double)(at[1] * at[2]);
+
+        error += fabs(gbt_predict(g, at) - truth);
+        flat += fabs(0.4 - truth);
+    }
+    assert_true(error < 0.35 * flat);
+    gbt_destroy(g);
+    free(x);
+    free(y);
+}
+
+static void trees_of_nothing_say_nothing(void **state)
+{
+    struct gbt *g = gbt_train(NULL, NULL, 0, 3, 10);
+    float at[3] = {0};
+
+    (void)state;
+    assert_true(gbt_predict(g, at) == 0);
+    gbt_destroy(g);
+    gbt_destroy(NULL);
+}
+
+static void trees_survive_the_way_through_bytes(void **state)
+{
+    float *x = mem_array(float, 3 * ROWS), *y = mem_array(float, ROWS);
+    struct bytes_out out = {0};
+    struct bytes_in in;
+    struct gbt *g, *again, *copy;
+
+    (void)state;
+    make_rows(x, y);
+    g = gbt_train(x, y, ROWS, 3, 20);
+    copy = gbt_dup(g);
+    gbt_write(g, &out);
+    in = (struct bytes_in){out.items, out.count, false};
+    again = gbt_read(&in, 3);
+    assert_non_null(again);
+    assert_int_equal(in.left, 0);
+    for (int r = 0; r < ROWS; r++) {
+        assert_true(gbt_predict(g, x + 3 * r) == gbt_predict(again, x + 3 * r));
+        assert_true(gbt_predict(g, x + 3 * r) == gbt_predict(copy, x + 3 * r));
+    }
+    in = (struct bytes_in){out.items, out.count - 9, false};
+    assert_null(gbt_read(&in, 3));
+    gbt_destroy(g);
+    gbt_destroy(again);
+    gbt_destroy(copy);
+    bytes_out_fini(&out);
+    free(x);
+    free(y);
+}
+
+/* ---- statistics -------------------------------------------------------------------- */
+
+static struct stats *three_jobs(void)
+{
+    struct stats *s = stats_create();
+
+    for (int j = 0; j < 3; j++)
+        stats_add_job(s, &(struct job_trait){.family = j / 2, .beta = 2, .omega = 8});
+    stats_add_gpu(s);
+    stats_add_gpu(s);
+    return s;
+}
+
+static void features_without_the_cell_do_not_know_it(void **state)
+{
+    struct stats *s = three_jobs();
+    struct cell cell = {0, 0, 2};
+    float before[STATS_FEATURES], hidden[STATS_FEATURES], open[STATS_FEATURES];
+    struct stats_row *row;
+    struct stats_cell known;
+
+    (void)state;
+    stats_observe(s, (struct cell){1, 1, 2}, -0.5);
+    row = stats_row_create(s, 0);
+    stats_features(row, 0, 2, true, before);
+    stats_row_destroy(row);
+    stats_observe(s, cell, -1.5);
+    row = stats_row_create(s, 0);
+    known = stats_features(row, 0, 2, true, hidden);
+    stats_features(row, 0, 2, false, open);
+    stats_row_destroy(row);
+    assert_float_equal(known.times, 1, 1e-9);
+    assert_float_equal(known.sum, -1.5, 1e-6);
+    assert_true(hidden[2] == before[2] && hidden[3] == before[3]); /* the job's row */
+    assert_true(open[2] < before[2] && open[3] > before[3]);
+    assert_float_equal(hidden[6], 0, 1e-6); /* the column of job 2 on this GPU */
+    stats_destroy(s);
+}
+
+static void families_speak_for_one_another(void **state)
+{
+    struct stats *s = three_jobs();
+    float kin[STATS_FEATURES], alien[STATS_FEATURES];
+    struct stats_row *row;
+
+    (void)state;
+    stats_observe(s, (struct cell){1, 0, 2}, -2); /* job 1 is of job 0's family */
+    row = stats_row_create(s, 0);
+    stats_features(row, 0, 2, false, kin);
+    stats_row_destroy(row);
+    row = stats_row_create(s, 2);
+    stats_features(row, 0, 2, false, alien);
+    stats_row_destroy(row);
+    assert_true(kin[15] > 0 && kin[14] < 0);
+    assert_true(alien[15] == 0 && alien[14] == 0);
+    stats_destroy(s);
+}
+
+static void blind_features_know_nothing_of_the_job_itself(void **state)
+{
+    struct stats *s = three_jobs();
+    float before[STATS_FEATURES], after[STATS_FEATURES], base_before, base_after;
+    struct stats_row *row;
+
+    (void)state;
+    row = stats_row_create(s, 0);
+    base_before = (float)stats_features(row, 0, 1, true, before).base;
+    stats_row_destroy(row);
+    stats_observe(s, (struct cell){0, 0, 2}, -0.598);
+    stats_observe(s, (struct cell){2, 0, 0}, -0.598);
+    row = stats_row_create(s, 0);
+    base_after = (float)stats_features(row, 0, 1, true, after).base;
+    stats_row_destroy(row);
+    assert_true(after[3] > 0 && after[5] > 0);
+    base_after = stats_blind(after, base_after);
+    assert_float_equal(base_before, base_after, 1e-6);
+    for (int i = 2; i < 6; i++)
+        assert_float_equal(after[i], 0, 0);
+    assert_float_equal(after[22], 0, 0);
+    stats_destroy(s);
+}
+
+/* The same features whatever was asked before: co-runners are prepared when first named.
+ */
+static void features_do_not_depend_on_the_order_of_questions(void **state)
+{
+    struct stats *s = three_jobs();
+    float first[STATS_FEATURES], later[STATS_FEATURES], unused[STATS_FEATURES];
+    struct stats_row *row;
+
+    (void)state;
+    stats_observe(s, (struct cell){0, 1, 1}, -1);
+    stats_observe(s, (struct cell){2, 0, 0}, -0.2);
+    row = stats_row_create(s, 2);
+    stats_features(row, 0, 1, true, first);
+    stats_row_destroy(row);
+    row = stats_row_create(s, 2);
+    stats_features(row, 1, 0, true, unused);
+    stats_features(row, 1, 1, true, unused);
+    stats_features(row, 0, 1, true, later);
+    stats_row_destroy(row);
+    assert_memory_equal(first, later, sizeof(first));
+    assert_true(first[17] > 0 && first[19] > 0); /* beside job 1's family, job 0 */
+    stats_destroy(s);
+}
+
+static void taking_back_leaves_what_was_before(void **state)
+{
+    struct stats *s = three_jobs();
+    struct cell cell;
+
+    (void)state;
+    stats_observe(s, (struct cell){0, 0, 1}, -1);
+    stats_observe(s, (struct cell){1, 0, 0}, -2);
+    stats_rewind(s, 1);
+    assert_int_equal(stats_count(s), 1);
+    assert_float_equal(stats_seen(s, 0, &cell), -1, 1e-12);
+    assert_int_equal(cell.other, 1);
+    stats_rewind(s, 5);
+    assert_int_equal(stats_count(s), 1);
+    stats_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(told_footprints_decide_what_fits),
+        cmocka_unit_test(parameters_and_batch_stand_in_for_what_was_not_told),
+        cmocka_unit_test(what_ran_fits_and_what_failed_does_not),
+        cmocka_unit_test(a_draw_never_measured_lies_between_idle_and_limit),
+        cmocka_unit_test(a_measured_draw_is_answered_and_followed),
+        cmocka_unit_test(a_draw_is_carried_along_the_line_others_follow),
+        cmocka_unit_test(noise_averages_out),
+        cmocka_unit_test(one_odd_window_moves_little_two_drop_the_past),
+        cmocka_unit_test(odd_windows_on_both_sides_are_noise),
+        cmocka_unit_test(trees_learn_steps_and_matches),
+        cmocka_unit_test(trees_of_nothing_say_nothing),
+        cmocka_unit_test(trees_survive_the_way_through_bytes),
+        cmocka_unit_test(features_without_the_cell_do_not_know_it),
+        cmocka_unit_test(families_speak_for_one_another),
+        cmocka_unit_test(blind_features_know_nothing_of_the_job_itself),
+        cmocka_unit_test(features_do_not_depend_on_the_order_of_questions),
+        cmocka_unit_test(taking_back_leaves_what_was_before),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

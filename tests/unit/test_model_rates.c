@@ -1,0 +1,108 @@
+/* test_model_rates.c - rates alone: ratios, family levels, the core's share */
+#include "model/rates.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static struct rates *create(void)
+{
+    struct kernel_params params;
+    struct rates *rates;
+
+    kernel_default(&params);
+    rates = rates_create(&params);
+    for (int g = 0; g < 3; g++)
+        rates_add_gpu(rates, &(struct gpu_trait){g - 1.0, 0});
+    return rates;
+}
+
+static void a_family_that_takes_a_fixed_and_a_growing_time_is_extrapolated(void **state)
+{
+    struct rates *r = create();
+    struct rates_guess g;
+    int asked;
+
+    (void)state;
+    for (int b = 0; b < 3; b++) { /* batches 32, 64, 128: 10 ms and 1 ms a sample */
+        double batch = 32 << b;
+        int job = rates_add_job(r, &(struct job_trait){0, log2(batch) / 2, 8, 0});
+
+        rates_observe(r, job, 0, -log(0.01 + 0.001 * batch));
+    }
+    asked = rates_add_job(r, &(struct job_trait){0, 2, 8, 0}); /* 16 */
+    g = rates_predict(r, asked, 0);
+    assert_int_equal(g.basis, RATES_FAMILY);
+    assert_int_equal(g.observations, 3);
+    assert_true(fabs(g.mean + log(0.026)) < 0.1);
+    rates_destroy(r);
+}
+
+static void one_measurement_is_carried_by_the_familys_ratio(void **state)
+{
+    struct rates *r = create();
+    struct rates_guess g;
+    int asked;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) { /* family 0 gains 3 from type 0 to 2, others 8 */
+        int job = rates_add_job(r, &(struct job_trait){i % 2, 2 + i / 4.0, 8, 0});
+
+        rates_observe(r, job, 0, 1);
+        rates_observe(r, job, 2, 1 + log(i % 2 ? 8 : 3));
+    }
+    asked = rates_add_job(r, &(struct job_trait){0, 2.1, 8, 0});
+    rates_observe(r, asked, 0, 1);
+    g = rates_predict(r, asked, 2);
+    assert_int_equal(g.basis, RATES_ONE);
+    assert_true(fabs(g.mean - 1 - log(3)) < 0.35);
+    rates_destroy(r);
+}
+
+static void what_is_taken_back_is_forgotten(void **state)
+{
+    struct rates *r = create();
+    int a = rates_add_job(r, &(struct job_trait){0, 2, 8, 0});
+    int b = rates_add_job(r, &(struct job_trait){1, 3, 7, 0});
+    double before;
+
+    (void)state;
+    rates_observe(r, b, 0, 2);
+    rates_observe(r, b, 1, 3);
+    before = rates_predict(r, b, 2).mean;
+    rates_observe(r, a, 0, 5);
+    rates_observe(r, a, 1, 4);
+    rates_observe(r, a, 0, NAN);
+    rates_observe(r, a, 1, NAN);
+    assert_true(isnan(rates_seen(r, a, 0)));
+    assert_true(fabs(rates_predict(r, b, 2).mean - before) < 1e-9);
+    rates_observe(r, b, 1, 3.5); /* indices still fit */
+    assert_true(rates_predict(r, b, 1).mean == 3.5);
+    rates_destroy(r);
+}
+
+static void a_job_nobody_knows_gets_a_wide_guess(void **state)
+{
+    struct rates *r = create();
+    int job = rates_add_job(r, &(struct job_trait){-1, 2, 8, 0});
+    struct rates_guess g = rates_predict(r, job, 1);
+
+    (void)state;
+    assert_int_equal(g.basis, RATES_NOTHING);
+    assert_true(isfinite(g.mean) && g.sd > 1);
+    rates_destroy(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_family_that_takes_a_fixed_and_a_growing_time_is_extrapolated),
+        cmocka_unit_test(one_measurement_is_carried_by_the_familys_ratio),
+        cmocka_unit_test(what_is_taken_back_is_forgotten),
+        cmocka_unit_test(a_job_nobody_knows_gets_a_wide_guess),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
