@@ -96,7 +96,7 @@ static void limit_member(struct json_out *out, const char *key, int limit)
 
 static void quota_json(struct json_out *out, const struct service *s, const char *user)
 {
-    struct quota q = quotas_of(s, user);
+    struct user_quota q = quotas_of(s, user);
     struct records_use use = records_use(s->records, user);
 
     json_out_begin_object(out);
@@ -126,12 +126,12 @@ void handle_list_quotas(void *ctx, struct request *r)
     } else {
         bool named = false;
 
-        vec_each (struct quota, q, &s->quotas) {
-            named = named || strcmp(q->user, "default") == 0;
+        vec_each (struct user_quota, q, &s->quotas) {
+            named = named || strcmp(q->user, USER_QUOTA_DEFAULT) == 0;
             quota_json(&out, s, q->user);
         }
         if (!named)
-            quota_json(&out, s, "default");
+            quota_json(&out, s, USER_QUOTA_DEFAULT);
     }
     json_out_end(&out);
     json_out_end(&out);
@@ -155,7 +155,7 @@ void handle_set_quota(void *ctx, struct request *r)
     const char *user = request_param(r, "user");
     struct str text = {0};
     struct json_out out;
-    struct quota q;
+    struct user_quota q;
     struct tx *tx;
 
     if (!handlers_writable(s, r))

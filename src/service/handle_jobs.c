@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
+#include "service/quotas.h"
 #include "service/rounds.h"
 #include "service/views.h"
 
@@ -182,6 +183,10 @@ static void revive(struct service *s, struct request *r, uint64_t id)
     if (job->progress.state == JOB_DONE) {
         request_answer_error(r, 409, "exists", NULL, "job %llu is done; submit it again",
                              (unsigned long long)id);
+        goto done;
+    }
+    if (quotas_admit(s, job->request.user, &err) < 0) {
+        request_fail(r, NULL, &err);
         goto done;
     }
     record = records_add(s->records, job);

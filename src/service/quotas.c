@@ -1,4 +1,7 @@
-/* quotas.c - see quotas.h */
+/* quotas.c - see quotas.h
+ *
+ * Handlers ask quotas_admit() before a job comes in, rounds.c calls quotas_apply() before
+ * the loop plans, restart.c loads what handle_admin.c has saved. */
 #include "service/quotas.h"
 
 #include "base/mem.h"
@@ -9,36 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PREFIX  "quota:"
-#define DEFAULT "default"
+#define PREFIX "quota:"
 
-static const struct quota *find(const struct service *s, const char *user)
-{
-    vec_each (struct quota, q, &s->quotas)
-        if (strcmp(q->user, user) == 0)
-            return q;
-    return NULL;
-}
+_Static_assert(AUTH_NAME_SIZE <= LOOP_NAME_SIZE, "names of users fit into a quota");
 
-struct quota quotas_of(const struct service *s, const char *user)
+struct user_quota quotas_of(const struct service *s, const char *user)
 {
     const struct service_quota_config *c = &s->config.quota;
-    const struct quota *found = find(s, user);
-    struct quota quota;
-
-    if (!found)
-        found = find(s, DEFAULT);
-    quota = found ? *found
-                  : (struct quota){.max_jobs = c->max_jobs ? c->max_jobs : -1,
+    struct user_quota otherwise = {.max_jobs = c->max_jobs ? c->max_jobs : -1,
                                    .max_running = c->max_running ? c->max_running : -1,
                                    .max_gpus = c->max_gpus ? c->max_gpus : -1};
-    str_copy(quota.user, sizeof(quota.user), user);
-    return quota;
+
+    return user_quota_of(s->quotas.items, s->quotas.count, &otherwise, user);
 }
 
-void quotas_set(struct service *s, const struct quota *quota)
+void quotas_set(struct service *s, const struct user_quota *quota)
 {
-    vec_each (struct quota, q, &s->quotas)
+    vec_each (struct user_quota, q, &s->quotas)
         if (strcmp(q->user, quota->user) == 0) {
             *q = *quota;
             return;
@@ -48,64 +38,23 @@ void quotas_set(struct service *s, const struct quota *quota)
 
 int quotas_admit(const struct service *s, const char *user, struct err *err)
 {
-    struct quota q = quotas_of(s, user);
+    struct user_quota q = quotas_of(s, user);
     size_t all;
 
     records_all(s->records, &all);
-    if (all >= (size_t)s->config.limits.jobs)
-        return err_set(err, ERR_LIMIT, "%zu jobs wait or run, which is the limit", all);
-    if (q.max_jobs >= 0 && records_use(s->records, user).jobs >= q.max_jobs)
-        return err_set(err, ERR_LIMIT,
-                       "%s may have %d jobs waiting or running and has them", user,
-                       q.max_jobs);
-    return 0;
+    return user_quota_admit(&q, records_use(s->records, user).jobs, all,
+                            (size_t)s->config.limits.jobs, err);
 }
 
 /* ---- rounds ----------------------------------------------------------------------- */
 
-struct tally { /* of one user in this round */
-    struct quota quota;
-    int running, gpus;
-    bool known;
-};
-
-static bool limits_running(const struct quota *q)
-{
-    return q->max_running >= 0 || q->max_gpus >= 0;
-}
-
 /* Most clusters have no such limit; then nobody needs to be looked at. */
 static bool any_limit(const struct service *s)
 {
-    vec_each (struct quota, q, &s->quotas)
-        if (limits_running(q))
+    vec_each (struct user_quota, q, &s->quotas)
+        if (user_quota_limits_running(q))
             return true;
     return s->config.quota.max_running > 0 || s->config.quota.max_gpus > 0;
-}
-
-static struct tally *tally_of(const struct service *s, struct tally *users,
-                              const struct record *r)
-{
-    struct tally *t = &users[r->user];
-
-    if (!t->known) {
-        t->quota = quotas_of(s, record_user(r));
-        t->known = true;
-    }
-    return t;
-}
-
-static void count_in(struct tally *t, const struct record *r)
-{
-    t->running++;
-    t->gpus += record_job(r)->devices;
-}
-
-static bool is_over(const struct tally *t, const struct record *r)
-{
-    return (t->quota.max_running >= 0 && t->running >= t->quota.max_running) ||
-           (t->quota.max_gpus >= 0 &&
-            t->gpus + record_job(r)->devices > t->quota.max_gpus);
 }
 
 static void hide(struct service *s, struct record *r, bool over)
@@ -119,41 +68,44 @@ static void hide(struct service *s, struct record *r, bool over)
                           record_user(r));
 }
 
+static bool counts(const struct record *r)
+{
+    return record_has_devices(r) || (r->phase == PHASE_WAITING && !r->held);
+}
+
 void quotas_apply(struct service *s)
 {
-    size_t count, busy_count;
+    size_t count, users = (size_t)records_users(s->records), asked = 0;
     struct record *const *all = records_all(s->records, &count);
-    struct record *const *busy = records_busy(s->records, &busy_count);
-    struct tally *users;
+    struct user_quota_job *jobs;
+    struct user_quota *quotas;
 
     if (!any_limit(s) && records_counts(s->records).over_quota == 0)
         return;
-    users = mem_array(struct tally, (size_t)records_users(s->records));
-    for (size_t i = 0; i < busy_count; i++)
-        count_in(tally_of(s, users, busy[i]), busy[i]);
+    jobs = mem_array(struct user_quota_job, count);
+    quotas = mem_array(struct user_quota, users);
     for (size_t i = 0; i < count; i++) {
-        struct record *r = all[i];
-        struct tally *t;
-
-        if (r->phase != PHASE_WAITING || r->held)
+        if (!counts(all[i]))
             continue;
-        t = tally_of(s, users, r);
-        if (!limits_running(&t->quota)) {
-            hide(s, r, false);
-            continue;
-        }
-        hide(s, r, is_over(t, r));
-        if (!r->over_quota)
-            count_in(t, r);
+        if (!quotas[all[i]->user].user[0])
+            quotas[all[i]->user] = quotas_of(s, record_user(all[i]));
+        jobs[asked++] = (struct user_quota_job){.user = all[i]->user,
+                                                .devices = record_job(all[i])->devices,
+                                                .runs = record_has_devices(all[i])};
     }
-    free(users);
+    user_quota_hold_back(quotas, users, jobs, asked);
+    for (size_t i = count; i-- > 0;)
+        if (counts(all[i]) && !jobs[--asked].runs)
+            hide(s, all[i], jobs[asked].held_back);
+    free(jobs);
+    free(quotas);
 }
 
 /* ---- in the store ----------------------------------------------------------------- */
 
-void quotas_save(struct store_batch *batch, const struct quota *q)
+void quotas_save(struct store_batch *batch, const struct user_quota *q)
 {
-    char name[AUTH_NAME_SIZE + sizeof(PREFIX)], text[64];
+    char name[LOOP_NAME_SIZE + sizeof(PREFIX)], text[64];
 
     snprintf(name, sizeof(name), PREFIX "%s", q->user);
     snprintf(text, sizeof(text), "%d %d %d", q->max_jobs, q->max_running, q->max_gpus);
@@ -162,7 +114,7 @@ void quotas_save(struct store_batch *batch, const struct quota *q)
 
 void quotas_load(struct service *s, const char *name, const char *text)
 {
-    struct quota q;
+    struct user_quota q;
 
     if (!str_starts(name, PREFIX) ||
         sscanf(text, "%d %d %d", &q.max_jobs, &q.max_running, &q.max_gpus) != 3)

@@ -1,24 +1,26 @@
-/* quotas.h - how much of the cluster a user may have */
+/* quotas.h - the quotas of users as the daemon keeps them
+ *
+ * loop/admit/user_quotas.h decides; this module knows the quotas, from the config and
+ * from operators, and asks with the jobs there are. */
 #ifndef CORGI_SERVICE_QUOTAS_H
 #define CORGI_SERVICE_QUOTAS_H
 
 #include "service/service_private.h"
 
-/* The quota in force for a user: his own, that of `default`, or the config's. */
-struct quota quotas_of(const struct service *s, const char *user);
+/* The quota in force for a user. */
+struct user_quota quotas_of(const struct service *s, const char *user);
 
-/* Set it in memory; limits of -1 are none. */
-void quotas_set(struct service *s, const struct quota *quota);
+/* Set it in memory. */
+void quotas_set(struct service *s, const struct user_quota *quota);
 
-/* May he submit one more? */
+/* May this user have one more job? */
 int quotas_admit(const struct service *s, const char *user, struct err *err);
 
-/* Before a round: jobs that would go beyond their user's quota of running jobs or GPUs
- * are hidden from the planner, in order of admission. */
+/* Before a round: hide the jobs from the planner that are held back, and tell why. */
 void quotas_apply(struct service *s);
 
 /* As stored in the settings, under quota:USER. */
-void quotas_save(struct store_batch *batch, const struct quota *quota);
+void quotas_save(struct store_batch *batch, const struct user_quota *quota);
 void quotas_load(struct service *s, const char *name, const char *text);
 
 #endif

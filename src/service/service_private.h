@@ -13,6 +13,7 @@
 #include "http/request.h"
 #include "http/server.h"
 #include "http/sse.h"
+#include "loop/admit/user_quotas.h"
 #include "loop/loop_admin.h"
 #include "service/service_config.h"
 #include "service/job_records.h"
@@ -24,12 +25,6 @@ struct memory;
 struct prediction_cache;
 struct daemon_metrics;
 struct forecast;
-
-/* Who may use how much; -1: no limit. */
-struct quota {
-    char user[AUTH_NAME_SIZE];
-    int max_jobs, max_running, max_gpus;
-};
 
 struct token {
     uint64_t id;
@@ -80,7 +75,7 @@ struct service {
     struct forecast *forecast;
     struct device_more *devices; /* (cluster devices) */
     struct node_more *nodes;     /* (cluster nodes) */
-    vec_of(struct quota) quotas;
+    vec_of(struct user_quota) quotas;
     vec_of(struct token) tokens;
     vec_of(struct store_audit) audits; /* to be written; strings are its own */
     struct intern *classes;            /* kinds of jobs seen, see job_parse.c */

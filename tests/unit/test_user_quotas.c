@@ -1,0 +1,130 @@
+/* test_user_quotas.c - who may come in, and who is held back from a round */
+#include "loop/admit/user_quotas.h"
+
+#include "base/err.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static const struct user_quota none = {.max_jobs = -1, .max_running = -1, .max_gpus = -1};
+
+static void own_quota_goes_before_default_and_config(void **state)
+{
+    const struct user_quota quotas[] = {{"ada", 1, -1, -1}, {"default", 2, 20, -1}};
+    const struct user_quota config = {"", 3, -1, 30};
+    struct user_quota q;
+
+    (void)state;
+    q = user_quota_of(quotas, 2, &config, "ada");
+    assert_int_equal(q.max_jobs, 1);
+    q = user_quota_of(quotas, 2, &config, "bob");
+    assert_string_equal(q.user, "bob");
+    assert_int_equal(q.max_jobs, 2);
+    assert_int_equal(q.max_running, 20);
+    assert_int_equal(q.max_gpus, -1);
+    q = user_quota_of(quotas, 1, &config, "bob");
+    assert_string_equal(q.user, "bob");
+    assert_int_equal(q.max_jobs, 3);
+    assert_int_equal(q.max_gpus, 30);
+}
+
+static void one_more_comes_in_below_the_limit(void **state)
+{
+    struct user_quota q = {"ada", 2, -1, -1};
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(user_quota_admit(&q, 1, 10, 100, &err), 0);
+    assert_int_equal(user_quota_admit(&q, 2, 10, 100, &err), -1);
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_string_equal(err.text, "ada may have 2 jobs waiting or running and has them");
+    q.max_jobs = 0;
+    assert_int_equal(user_quota_admit(&q, 0, 0, 100, &err), -1);
+    assert_int_equal(user_quota_admit(&none, 1000, 1000, 1001, &err), 0);
+}
+
+static void nobody_comes_into_a_full_daemon(void **state)
+{
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(user_quota_admit(&none, 0, 100, 100, &err), -1);
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_string_equal(err.text, "100 jobs wait or run, which is the limit");
+}
+
+static void what_runs_counts_before_what_waits(void **state)
+{
+    const struct user_quota quotas[] = {{"ada", -1, 2, -1}};
+    struct user_quota_job jobs[] = {
+        {.devices = 1}, {.devices = 1}, {.devices = 1, .runs = true}};
+
+    (void)state;
+    user_quota_hold_back(quotas, 1, jobs, 3);
+    assert_false(jobs[0].held_back);
+    assert_true(jobs[1].held_back);
+    assert_false(jobs[2].held_back); /* what runs stays, even beyond the quota */
+}
+
+static void a_job_too_large_for_the_rest_lets_smaller_ones_pass(void **state)
+{
+    const struct user_quota quotas[] = {{"ada", -1, -1, 4}};
+    struct user_quota_job jobs[] = {
+        {.devices = 2, .runs = true}, {.devices = 4}, {.devices = 2}, {.devices = 1}};
+
+    (void)state;
+    user_quota_hold_back(quotas, 1, jobs, 4);
+    assert_true(jobs[1].held_back);
+    assert_false(jobs[2].held_back);
+    assert_true(jobs[3].held_back);
+}
+
+static void users_do_not_count_for_each_other(void **state)
+{
+    const struct user_quota quotas[] = {{"ada", -1, 1, -1}, none};
+    struct user_quota_job jobs[] = {
+        {.user = 1, .devices = 8, .runs = true},
+        {.user = 0, .devices = 1},
+        {.user = 1, .devices = 8},
+        {.user = 0, .devices = 1, .held_back = true},
+    };
+
+    (void)state;
+    user_quota_hold_back(quotas, 2, jobs, 4);
+    assert_false(jobs[1].held_back);
+    assert_false(jobs[2].held_back);
+    assert_true(jobs[3].held_back);
+}
+
+static void who_is_held_back_is_decided_anew_each_round(void **state)
+{
+    struct user_quota quotas[] = {{"ada", -1, 0, -1}};
+    struct user_quota_job job = {.devices = 1};
+
+    (void)state;
+    assert_true(user_quota_limits_running(&quotas[0]));
+    user_quota_hold_back(quotas, 1, &job, 1);
+    assert_true(job.held_back);
+    quotas[0] = none;
+    assert_false(user_quota_limits_running(&quotas[0]));
+    user_quota_hold_back(quotas, 1, &job, 1);
+    assert_false(job.held_back);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(own_quota_goes_before_default_and_config),
+        cmocka_unit_test(one_more_comes_in_below_the_limit),
+        cmocka_unit_test(nobody_comes_into_a_full_daemon),
+        cmocka_unit_test(what_runs_counts_before_what_waits),
+        cmocka_unit_test(a_job_too_large_for_the_rest_lets_smaller_ones_pass),
+        cmocka_unit_test(users_do_not_count_for_each_other),
+        cmocka_unit_test(who_is_held_back_is_decided_anew_each_round),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
