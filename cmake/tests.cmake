@@ -87,7 +87,7 @@ foreach(label e2e browser)
         set_tests_properties(${label}_${name} PROPERTIES
             LABELS ${label} ENVIRONMENT "${corgi_test_env}" TIMEOUT 900)
         # Real processes with real deadlines: not beside other tests.
-        if(name MATCHES "^(daemon|local|probe)")
+        if(name MATCHES "^(daemon|local|probe|commands)")
             set_tests_properties(${label}_${name} PROPERTIES RUN_SERIAL ON)
         endif()
     endforeach()

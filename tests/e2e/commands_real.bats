@@ -1,0 +1,299 @@
+#!/usr/bin/env bats
+# Every command of corgi that asks a daemon, against a real one: what it did is read back
+# through the API or the store.
+#
+# The last case compares what was run with the commands whose help names --socket, so that a
+# command without a case fails.
+
+load ../support/corgid.bash
+
+setup_file() { : > "$BATS_FILE_TMPDIR/ran"; }
+setup() { corgid_folder; }
+teardown() { corgid_clean; }
+
+# Run a command of corgi with the daemon's socket; sets $status, $output and $lines.
+corgi() { # COMMAND [SUBCOMMAND] ARGUMENT...
+    case $1 in
+    policy | quota | token | store | config) echo "$1 $2" >> "$BATS_FILE_TMPDIR/ran" ;;
+    *) echo "$1" >> "$BATS_FILE_TMPDIR/ran" ;;
+    esac
+    run env CORGI_SOCKET="$CORGID_SOCKET" timeout 60 "$CORGI_BIN/corgi" "$@"
+    echo "$output"
+}
+
+holds() { # PATH EXPRESSION: jq's, of what the API answers
+    api GET "$1" | jq -e "$2" > /dev/null || {
+        api GET "$1"
+        return 1
+    }
+}
+
+@test "submit: the job is in the daemon as the options say" {
+    corgid_start
+    cd "$CORGID_DIR"
+    corgi submit --name trial --steps 1e9 --min-rate 0.01 --types v100-16 --priority 7 \
+        --exclusive --no-move --family bert --batch 32 --hold -- sh -c 'echo "a b"'
+    [ "$status" -eq 0 ]
+    [[ $output == "Submitted job 1"* && $output == *"0.01 steps/s at"* ]]
+    holds /v1/jobs/1 '.name == "trial" and .total_steps == 1e9 and .need.rate == 0.01
+        and .types == ["v100-16"] and .priority == 7 and (.share | not) and (.move | not)
+        and .descriptor.family == "bert" and .descriptor.batch == 32 and .state == "held"
+        and .command == ["sh", "-c", "echo \"a b\""]'
+    holds /v1/jobs/1 ".directory == \"$CORGID_DIR\" and .environment.PATH == \"$PATH\""
+    corgi submit --min-rate 1e8 -- true
+    [ "$status" -eq 1 ]
+    holds '/v1/jobs?state=active' '.total == 1'
+}
+
+@test "submit: a script's own options count, the command line's win" {
+    corgid_start
+    cd "$CORGID_DIR"
+    printf '#!/bin/sh\n#CORGI --name fromscript --steps 5000\n#CORGI --priority 3\ntrue\n' > job.sh
+    chmod +x job.sh
+    corgi submit --priority 4 job.sh one two
+    [ "$status" -eq 0 ]
+    holds /v1/jobs/1 '.name == "fromscript" and .total_steps == 5000 and .priority == 4
+        and .command[0] == "/bin/sh" and (.command[1] | endswith("/job.sh"))
+        and .command[2:] == ["one", "two"]'
+    wait_state 1 "done"
+}
+
+@test "quote: promises, counter-offers and changes, and nothing is submitted" {
+    corgid_start
+    corgi quote --min-rate 0.01 --steps 1e6 --what-if type=v100-16,gpus=2,rate=1e8
+    [ "$status" -eq 0 ]
+    [[ ${lines[1]} == "as asked "*" accepted "*" 0.01 "* ]]
+    [[ ${lines[2]} == "type=v100-16 "*" accepted "*" v100-16 "* ]]
+    [[ ${lines[4]} == "rate=1e8 "*" counter "* ]]
+    corgi quote --min-rate 1e8
+    [ "$status" -eq 1 ]
+    offered=$(api POST /v1/quotes '{"job": {"need": {"kind": "rate", "rate": 1e8}}}' |
+        jq -r '.quote.counter_offers[0].text')
+    [ -n "$offered" ]
+    [[ $output == *"$offered"* ]]
+    holds /v1/jobs '.jobs == []'
+}
+
+@test "queue and show: what the API has" {
+    CORGID_SPEED=1 corgid_folder
+    corgid_start
+    corgi submit --name runs --steps 1e9 -- true
+    corgi submit --name rests --hold -- true
+    wait_state 1 running
+    corgi queue --parsable
+    [[ ${lines[0]} == JOBID\|NAME\|* ]]
+    [[ $output == *"1|runs|"*"|running|"* && $output == *"2|rests|"*"|held|"* ]]
+    corgi queue --state held --json
+    [ "$(jq -c '[.jobs[].id]' <<< "$output")" = "[2]" ]
+    corgi queue --node "$(api GET /v1/jobs/1 | field devices.0.node)" --json
+    [ "$(jq -c '[.jobs[].id]' <<< "$output")" = "[1]" ]
+    corgi show 1 --json
+    [ "$(jq -c '[.id, .name, .state]' <<< "$output")" = '[1,"runs","running"]' ]
+    corgi show 1 --history
+    [[ $output == *submitted*started* ]]
+    corgi show 4711
+    [ "$status" -eq 1 ]
+}
+
+@test "hold, release, requeue and cancel: the job does it, and keeps the reason" {
+    CORGID_SPEED=1 corgid_folder
+    corgid_start
+    api PUT "/v1/quotas/$(id -un)" '{"max_running": 0}' > /dev/null
+    corgi submit --steps 1e9 -- true
+    corgi hold 1 --reason 'until noon'
+    [ "$output" = "1 is held" ]
+    holds /v1/jobs/1 '.state == "held" and .reason == "until noon"'
+    corgi release 1
+    [ "$status" -eq 0 ]
+    holds /v1/jobs/1 '.state == "waiting"'
+    corgi release 1
+    [ "$status" -eq 1 ]
+    [[ $output == *"not held"* ]]
+    api PUT "/v1/quotas/$(id -un)" '{"max_running": null}' > /dev/null
+    wait_state 1 running
+    corgi requeue 1 --reason 'other data'
+    [ "$status" -eq 0 ]
+    for _ in $(seq 100); do holds /v1/jobs/1 '.attempt == 2' > /dev/null && break; sleep 0.1; done
+    holds /v1/jobs/1 '.attempt == 2'
+    corgi cancel 1 4711 --reason enough
+    [ "$status" -eq 1 ] # of the second there is none, the first is cancelled all the same
+    holds /v1/jobs/1 '.state == "cancelled" and .reason == "enough"'
+}
+
+@test "why and estimates: the ledger's and the model's answers" {
+    corgid_start
+    corgi submit --steps 1e9 --name trial -- true
+    wait_state 1 running
+    corgi why 1
+    [ "$status" -eq 0 ]
+    [[ $output == *"start on $(api GET /v1/jobs/1 | field devices.0.name)"* ]]
+    [[ $output == *"$(api GET '/v1/decisions?job=1' | field decisions.0.alternatives.0.text)"* ]]
+    corgi why 1 --json
+    [ "$(jq '.decisions[0].job' <<< "$output")" = 1 ]
+    corgi estimates 1 --parsable
+    [ "${#lines[@]}" -eq 4 ] # a title and three types
+    corgi estimates 1 --type k80 --json
+    shown=$(jq '.cells[0].watts.value' <<< "$output")
+    holds '/v1/estimates?job=1&type=k80&beside=none' ".cells[0].watts.value == $shown"
+}
+
+@test "nodes, drain and resume: what operators see and say" {
+    corgid_start
+    corgi nodes --parsable
+    [ "${#lines[@]}" -eq 49 ] # a title and 48 GPUs
+    corgi drain kepler-2 volta-1:3 --reason 'new fan'
+    [ "$status" -eq 0 ]
+    holds /v1/nodes/kepler-2 '.drained and .reason == "new fan"'
+    holds /v1/devices/volta-1:3 '.state == "drained" and .reason == "new fan"'
+    corgi nodes kepler-2 --json
+    jq -e '.drained' <<< "$output"
+    corgi resume kepler-2 volta-1:3
+    [ "$status" -eq 0 ]
+    holds /v1/nodes/kepler-2 '.drained | not'
+    holds '/v1/devices?state=drained' '.devices == []'
+    corgi resume kepler-2:9
+    [ "$status" -eq 1 ]
+    [[ $output == *"no device 'kepler-2:9'"* ]]
+    holds /v1/nodes '[.nodes[] | select(.state == "down")] == []'
+}
+
+@test "policy and quota: shown as set" {
+    corgid_start
+    corgi policy set share=1 sleep=no power_limit_watts=20000
+    [ "$status" -eq 0 ]
+    holds /v1/policy '.share == 1 and (.sleep | not) and .power_limit_watts == 20000'
+    corgi policy show --parsable
+    [[ $output == *"share|1"* && $output == *"power_limit_watts|20000"* ]]
+    corgi policy set share=9
+    [ "$status" -eq 1 ]
+    holds /v1/policy '.share == 1'
+    corgi quota set ada --jobs 20 --gpus 8
+    [ "$status" -eq 0 ]
+    holds /v1/quotas 'any(.quotas[]; .user == "ada" and .max_jobs == 20 and .max_gpus == 8
+        and .max_running == null)'
+    corgi quota set ada --jobs -1
+    holds /v1/quotas 'any(.quotas[]; .user == "ada" and .max_jobs == null and .max_gpus == 8)'
+    corgi quota list --parsable
+    [[ $output == *"ada|0/-|0/-|0/8"* ]]
+}
+
+@test "token: one that is made opens TCP, one that is revoked does not" {
+    port=$(python3 -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])')
+    sed -i "s|^listen:.*|listen: {socket: $CORGID_SOCKET, tcp: \"127.0.0.1:$port\"}|" \
+        "$CORGID_DIR/c.yaml"
+    corgid_start
+    corgi token make "$(id -un)" --role viewer --note wall
+    [ "$status" -eq 0 ]
+    [[ $output =~ ^corgi-([0-9a-f]+)- ]]
+    token=$output id=${BASH_REMATCH[1]}
+    over_tcp() { env CORGI_URL="http://127.0.0.1:$port" CORGI_TOKEN="$token" "$CORGI_BIN/corgi" "$@"; }
+    over_tcp nodes > /dev/null
+    run over_tcp submit -- true
+    [ "$status" -eq 1 ] # a viewer's may only look
+    corgi token list --parsable
+    [[ $output == *"$id|$(id -un)|viewer|"*"|wall"* ]]
+    [[ $output != *"$token"* ]]
+    corgi token revoke "$id"
+    [ "$status" -eq 0 ]
+    holds /v1/tokens '.tokens == []'
+    run over_tcp nodes
+    [ "$status" -eq 1 ]
+}
+
+@test "energy: the rows of the API" {
+    corgid_start
+    corgi submit --steps 5000 --name trial -- true
+    wait_state 1 "done"
+    for _ in $(seq 100); do
+        corgi energy --by job --job 1 --json
+        jq -e '.joules > 0' <<< "$output" > /dev/null && break
+        sleep 0.1
+    done
+    joules=$(jq '.rows[0].joules' <<< "$output")
+    holds '/v1/energy?by=job&job=1' ".rows[0].joules == $joules"
+    corgi energy --by node
+    [ "$status" -eq 0 ]
+    [[ $output == *"$(api GET '/v1/energy?by=node' | field rows.0.key)"* ]]
+}
+
+@test "watch: follows a job to its end, whose status is its own" {
+    corgid_start
+    corgi submit --steps 5000 -- true
+    corgi watch 1 --since 0 --json
+    [ "$status" -eq 0 ]
+    [[ $output == *submitted*started*done* ]]
+    run env CORGI_SIM_EXIT=3 CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" submit \
+        --steps 5000 -- true
+    corgi watch 2 --since 0
+    [ "$status" -eq 1 ]
+    wait_state 2 failed
+    corgi watch --types node --count 1 &
+    watcher=$!
+    for _ in $(seq 50); do
+        api POST /v1/nodes/kepler-1/drain > /dev/null
+        kill -0 "$watcher" 2> /dev/null || break
+        sleep 0.2
+    done
+    wait "$watcher"
+}
+
+@test "store: backed up, checked and exported while the daemon runs" {
+    corgid_start
+    corgi submit --name trial --steps 5000 --export TERM=secretly -- true
+    wait_state 1 "done"
+    store=$CORGID_DIR/state/corgi.db
+    corgi store check "$store"
+    [ "$status" -eq 0 ]
+    corgi store backup "$store" "$CORGID_DIR/copy.db"
+    [ "$status" -eq 0 ]
+    corgi submit --name later --hold -- true
+    corgi store export "$CORGID_DIR/copy.db"
+    [ "${#lines[@]}" -eq 1 ]
+    [ "$(jq -r .name <<< "$output")" = trial ]
+    [[ $output != *secretly* ]]
+    corgi store export "$store" --table transitions --format csv
+    [[ $output == *submitted*started*done* ]]
+    # A daemon goes on from the copy.
+    corgid_stop
+    rm -f "$store"*
+    cp "$CORGID_DIR/copy.db" "$store"
+    corgid_start
+    holds /v1/jobs '[.jobs[].name] == ["trial"]'
+}
+
+@test "without a daemon every command says so" {
+    for command in queue nodes "show 1" "cancel 1" "policy show" "token list" energy; do
+        # shellcheck disable=SC2086  # two words
+        run env CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" $command
+        echo "$output"
+        [ "$status" -eq 1 ]
+        [[ $output == *"no daemon listens"* ]]
+    done
+}
+
+@test "every command that asks a daemon has a case above" {
+    [ -z "${BATS_TEST_FILTER:-}" ] || skip "some cases were left out"
+    commands_of() { # [COMMAND]: the lines between "Commands:" and "Options:"
+        "$CORGI_BIN/corgi" "$@" --help |
+            sed -n '/^Commands:/,/^Options:/s/^  \([a-z][a-z-]*\) .*/\1/p'
+    }
+    names=() missing=()
+    for command in $(commands_of); do
+        mapfile -t inner < <(commands_of "$command")
+        ((${#inner[@]} > 0)) || inner=("")
+        for name in "${inner[@]}"; do
+            name="$command${name:+ $name}"
+            # shellcheck disable=SC2086  # two words
+            if [[ $name == store* ]] || "$CORGI_BIN/corgi" $name --help | grep -q -- --socket; then
+                names+=("$name")
+                grep -qxF "$name" "$BATS_FILE_TMPDIR/ran" || missing+=("$name")
+            fi
+        done
+    done
+    echo "${#names[@]} commands: ${names[*]}; without a case: ${missing[*]}"
+    [ "${#names[@]}" -gt 20 ]
+    [ "${#missing[@]}" -eq 0 ]
+}
