@@ -221,7 +221,7 @@ print(s.getsockname()[1])')
 
 @test "watch: follows a job to its end, whose status is its own" {
     corgid_start
-    corgi submit --steps 5000 -- true
+    corgi submit --steps 3e5 -- true # some seconds
     corgi watch 1 --since 0 --json
     [ "$status" -eq 0 ]
     [[ $output == *submitted*started*done* ]]
