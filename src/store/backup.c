@@ -1,4 +1,4 @@
-/* backup.c - a copy of a store that is in use: see admin.h */
+/* backup.c - `corgi store backup`: a copy of a store that may be in use */
 #include "store/admin.h"
 
 #include "base/str.h"

@@ -1,19 +1,12 @@
-/* batch.c - see batch.h */
+/* batch.c - what the files of the tables fill and the writer thread applies: statements
+ * and copies of their values, all bytes of a batch in one buffer */
 #include "store/batch.h"
 
 #include "base/str.h"
 #include "base/vec.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
-
-struct value {
-    enum db_type type;
-    int64_t number;
-    double real;
-    size_t first, count; /* text and bytes: in batch.bytes */
-};
 
 struct statement {
     const char *sql;
@@ -23,7 +16,7 @@ struct statement {
 
 struct store_batch {
     vec_of(struct statement) statements;
-    vec_of(struct value) values;
+    vec_of(struct db_value) values; /* number: where their bytes begin below */
     struct str bytes;
 };
 
@@ -50,7 +43,7 @@ size_t store_batch_rows(const struct store_batch *batch)
 size_t store_batch_bytes(const struct store_batch *batch)
 {
     return sizeof(*batch) + batch->statements.capacity * sizeof(struct statement) +
-           batch->values.capacity * sizeof(struct value) + batch->bytes.capacity;
+           batch->values.capacity * sizeof(struct db_value) + batch->bytes.capacity;
 }
 
 /* ---- filling ----------------------------------------------------------------------- */
@@ -63,59 +56,19 @@ void batch_statement(struct store_batch *batch, const char *sql, const char *mis
     vec_push(&batch->statements, statement);
 }
 
-static void push(struct store_batch *batch, struct value value)
+void batch_values(struct store_batch *batch, const struct db_value *values, size_t count)
 {
     assert(batch->statements.count > 0);
-    batch->statements.items[batch->statements.count - 1].count++;
-    vec_push(&batch->values, value);
-}
+    batch->statements.items[batch->statements.count - 1].count += count;
+    for (size_t i = 0; i < count; i++) {
+        struct db_value value = values[i];
 
-void batch_int(struct store_batch *batch, int64_t value)
-{
-    push(batch, (struct value){.type = DB_INT, .number = value});
-}
-
-void batch_u64(struct store_batch *batch, uint64_t value)
-{
-    assert(value <= INT64_MAX);
-    batch_int(batch, (int64_t)value);
-}
-
-void batch_bool(struct store_batch *batch, bool value)
-{
-    batch_int(batch, value);
-}
-
-void batch_real(struct store_batch *batch, double value)
-{
-    push(batch, (struct value){.type = isnan(value) ? DB_NULL : DB_REAL, .real = value});
-}
-
-static void push_bytes(struct store_batch *batch, enum db_type type, const void *bytes,
-                       size_t count)
-{
-    push(batch,
-         (struct value){.type = type, .first = batch->bytes.length, .count = count});
-    str_add_bytes(&batch->bytes, bytes, count);
-    str_add_bytes(&batch->bytes, "", 1);
-}
-
-void batch_text(struct store_batch *batch, const char *text)
-{
-    if (text)
-        push_bytes(batch, DB_TEXT, text, strlen(text));
-    else
-        batch_null(batch);
-}
-
-void batch_text_or(struct store_batch *batch, const char *text, const char *instead)
-{
-    batch_text(batch, text ? text : instead);
-}
-
-void batch_blob(struct store_batch *batch, const void *bytes, size_t count)
-{
-    push_bytes(batch, DB_BLOB, count > 0 ? bytes : "", count);
+        if (value.type == DB_TEXT || value.type == DB_BLOB) {
+            value.number = (int64_t)batch->bytes.length;
+            str_add_bytes(&batch->bytes, value.count > 0 ? value.bytes : "", value.count);
+        }
+        vec_push(&batch->values, value);
+    }
 }
 
 void batch_words(struct store_batch *batch, const char *const *words)
@@ -123,53 +76,29 @@ void batch_words(struct store_batch *batch, const char *const *words)
     struct str joined = {0};
 
     if (!words) {
-        batch_null(batch);
+        BATCH(batch, db_value_text(NULL));
         return;
     }
     for (; *words; words++)
         str_add_bytes(&joined, *words, strlen(*words) + 1);
-    batch_blob(batch, joined.text, joined.length);
+    BATCH(batch, db_value_blob(joined.text, joined.length));
     str_fini(&joined);
-}
-
-void batch_null(struct store_batch *batch)
-{
-    push(batch, (struct value){.type = DB_NULL});
 }
 
 /* ---- writing ----------------------------------------------------------------------- */
 
-static void bind_value(const struct store_batch *batch, struct db_query *q, int index,
-                       const struct value *value)
-{
-    switch (value->type) {
-    case DB_INT:
-        db_bind_int(q, index, value->number);
-        break;
-    case DB_REAL:
-        db_bind_real(q, index, value->real);
-        break;
-    case DB_TEXT:
-        db_bind_text(q, index, batch->bytes.text + value->first);
-        break;
-    case DB_BLOB:
-        db_bind_blob(q, index, batch->bytes.text + value->first, value->count);
-        break;
-    case DB_NULL:
-        db_bind_null(q, index);
-        break;
-    }
-}
-
 int batch_apply(const struct store_batch *batch, struct db *db, struct err *err)
 {
     vec_each (struct statement, statement, &batch->statements) {
+        struct db_value *values = &batch->values.items[statement->first];
         struct db_query *q = db_query(db, statement->sql, err);
 
         if (!q)
             return -1;
         for (size_t i = 0; i < statement->count; i++)
-            bind_value(batch, q, (int)i + 1, &batch->values.items[statement->first + i]);
+            if (values[i].type == DB_TEXT || values[i].type == DB_BLOB)
+                values[i].bytes = str_text(&batch->bytes) + values[i].number;
+        db_bind(q, values, statement->count);
         if (db_run(q, err) < 0)
             return -1;
         if (statement->missing && db_changes(db) == 0)

@@ -2,9 +2,8 @@
  *
  * Internal to the store.  A table's file says
  *
- *     batch_statement(batch, "INSERT INTO events VALUES (?1, ?2, ...)", NULL);
- *     batch_u64(batch, event->id);
- *     batch_real(batch, event->at_s);
+ *     batch_statement(batch, "INSERT INTO events VALUES (?, ?, ...)", NULL);
+ *     BATCH(batch, DB(event->id), DB(event->at_s), ...);
  *
  * and the writer binds them in this order. */
 #ifndef CORGI_STORE_BATCH_H
@@ -16,19 +15,17 @@
 /* A statement of constant text.  missing: what to say (ERR_NOT_FOUND) when it changes no
  * row; NULL: that is fine. */
 void batch_statement(struct store_batch *batch, const char *sql, const char *missing);
-/* The values of the newest statement, in order. */
-void batch_int(struct store_batch *batch, int64_t value);
-void batch_u64(struct store_batch *batch, uint64_t value); /* ids: below 2^63 */
-void batch_bool(struct store_batch *batch, bool value);
-void batch_real(struct store_batch *batch, double value);     /* NaN: NULL */
-void batch_text(struct store_batch *batch, const char *text); /* NULL: NULL */
-void batch_text_or(struct store_batch *batch, const char *text, const char *instead);
-void batch_blob(struct store_batch *batch, const void *bytes, size_t count);
-/* Words up to the NULL, each with a NUL behind it; NULL: NULL. */
-void batch_words(struct store_batch *batch, const char *const *words);
-void batch_null(struct store_batch *batch);
+/* Copies of values for the newest statement, in order. */
+#define BATCH(batch, ...)                                                                \
+    batch_values(batch, (const struct db_value[]){__VA_ARGS__},                          \
+                 sizeof((const struct db_value[]){__VA_ARGS__}) /                        \
+                     sizeof(struct db_value))
+void batch_values(struct store_batch *batch, const struct db_value *values, size_t count);
 
-/* Run all statements, inside a transaction of the caller's; he undoes it on failure. */
+/* Words up to the NULL as one value, each with a NUL behind it; NULL: NULL. */
+void batch_words(struct store_batch *batch, const char *const *words);
+
+/* Run all statements, inside a transaction that the caller undoes on failure. */
 int batch_apply(const struct store_batch *batch, struct db *db, struct err *err);
 
 #endif

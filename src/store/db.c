@@ -1,10 +1,14 @@
-/* db.c - see db.h */
+/* db.c - SQLite, of which no other file knows
+ *
+ * The writer thread and each reader have a connection of their own; batch.c and the files
+ * of the tables give it statements and values, and get rows. */
 #include "store/db.h"
 
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -241,35 +245,69 @@ void db_query_destroy(struct db_query *q)
     free(q);
 }
 
-void db_bind_int(struct db_query *q, int index, int64_t value)
+struct db_value db_value_int(int64_t number)
 {
-    sqlite3_bind_int64(q->statement, index, value);
+    return (struct db_value){.type = DB_INT, .number = number};
 }
 
-void db_bind_real(struct db_query *q, int index, double value)
+struct db_value db_value_u64(uint64_t number)
 {
-    if (isnan(value))
-        sqlite3_bind_null(q->statement, index);
-    else
-        sqlite3_bind_double(q->statement, index, value);
+    assert(number <= INT64_MAX);
+    return db_value_int((int64_t)number);
 }
 
-void db_bind_text(struct db_query *q, int index, const char *text)
+struct db_value db_value_id(uint64_t number)
 {
-    sqlite3_bind_text(q->statement, index, text, -1, SQLITE_STATIC);
+    return number > 0 ? db_value_u64(number) : (struct db_value){.type = DB_NULL};
 }
 
-void db_bind_blob(struct db_query *q, int index, const void *bytes, size_t count)
+struct db_value db_value_real(double real)
 {
-    if (bytes && count == 0)
-        sqlite3_bind_zeroblob(q->statement, index, 0);
-    else
-        sqlite3_bind_blob64(q->statement, index, bytes, count, SQLITE_STATIC);
+    return (struct db_value){.type = isnan(real) ? DB_NULL : DB_REAL, .real = real};
 }
 
-void db_bind_null(struct db_query *q, int index)
+struct db_value db_value_text(const char *text)
 {
-    sqlite3_bind_null(q->statement, index);
+    return (struct db_value){.type = text ? DB_TEXT : DB_NULL,
+                             .bytes = text,
+                             .count = text ? strlen(text) : 0};
+}
+
+struct db_value db_value_blob(const void *bytes, size_t count)
+{
+    return (struct db_value){.type = DB_BLOB, .bytes = bytes, .count = count};
+}
+
+static void bind_value(sqlite3_stmt *statement, int index, const struct db_value *value)
+{
+    switch (value->type) {
+    case DB_INT:
+        sqlite3_bind_int64(statement, index, value->number);
+        break;
+    case DB_REAL:
+        sqlite3_bind_double(statement, index, value->real);
+        break;
+    case DB_TEXT:
+        sqlite3_bind_text(statement, index, value->bytes, (int)value->count,
+                          SQLITE_STATIC);
+        break;
+    case DB_BLOB:
+        if (value->count == 0)
+            sqlite3_bind_zeroblob(statement, index, 0);
+        else
+            sqlite3_bind_blob64(statement, index, value->bytes, value->count,
+                                SQLITE_STATIC);
+        break;
+    case DB_NULL:
+        sqlite3_bind_null(statement, index);
+        break;
+    }
+}
+
+void db_bind(struct db_query *q, const struct db_value *values, size_t count)
+{
+    for (size_t i = 0; q && i < count; i++)
+        bind_value(q->statement, (int)i + 1, &values[i]);
 }
 
 int db_next(struct db_query *q, struct err *err)
@@ -353,6 +391,36 @@ const void *db_blob(const struct db_query *q, int column, size_t *count)
 
     *count = (size_t)sqlite3_column_bytes(q->statement, column);
     return bytes;
+}
+
+void db_row(const struct db_query *q, int first, const struct db_target *targets,
+            size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int column = first + (int)i;
+        void *to = targets[i].to;
+
+        switch (targets[i].type) {
+        case DB_TO_BOOL:
+            *(bool *)to = db_int(q, column) != 0;
+            break;
+        case DB_TO_INT:
+            *(int *)to = (int)db_int(q, column);
+            break;
+        case DB_TO_UNSIGNED:
+            *(unsigned *)to = (unsigned)db_int(q, column);
+            break;
+        case DB_TO_U64:
+            *(uint64_t *)to = db_u64(q, column);
+            break;
+        case DB_TO_REAL:
+            *(double *)to = db_real(q, column);
+            break;
+        case DB_TO_TEXT:
+            *(const char **)to = db_text(q, column);
+            break;
+        }
+    }
 }
 
 /* ---- whole files ------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* export.c - tables as JSON lines or CSV: see admin.h */
+/* export.c - `corgi store export`: a table as JSON lines or CSV */
 #include "store/admin.h"
 
 #include "base/json_out.h"

@@ -79,8 +79,6 @@ void store_add_quote(struct store_batch *batch, const struct store_quote *quote)
 typedef int (*store_quote_row)(void *ctx, const struct store_quote *quote);
 int store_read_quotes(struct store_reader *reader, uint64_t job, store_quote_row row,
                       void *ctx, struct err *err); /* oldest first */
-int store_read_quote(struct store_reader *reader, uint64_t id, store_quote_row row,
-                     void *ctx, struct err *err); /* ERR_NOT_FOUND */
 
 /* A promise that did not hold, and what was done. */
 struct store_guard {
@@ -96,9 +94,5 @@ struct store_guard {
 };
 
 void store_add_guard(struct store_batch *batch, const struct store_guard *guard);
-
-typedef int (*store_guard_row)(void *ctx, const struct store_guard *guard);
-int store_read_guards(struct store_reader *reader, uint64_t job, double from_s, int limit,
-                      store_guard_row row, void *ctx, struct err *err);
 
 #endif

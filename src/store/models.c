@@ -1,4 +1,5 @@
-/* models.c - see models.h */
+/* models.c - checkpoints of what was learned, in pieces: the writer commits submissions
+ * in between, and the newest one that is whole is loaded */
 #include "store/models.h"
 
 #include "base/mem.h"
@@ -35,12 +36,8 @@ static struct store_batch *first_batch(const struct saving *s)
                     "INSERT INTO models (id, name, version, at_s, bytes, digest, whole)"
                     " VALUES (?, ?, ?, ?, ?, ?, 0)",
                     NULL);
-    batch_u64(batch, s->id);
-    batch_text(batch, s->name);
-    batch_int(batch, s->version);
-    batch_real(batch, s->at_s);
-    batch_int(batch, (int64_t)s->count);
-    batch_blob(batch, digest, sizeof(digest));
+    BATCH(batch, DB(s->id), DB(s->name), DB(s->version), DB(s->at_s),
+          DB((int64_t)s->count), db_value_blob(digest, sizeof(digest)));
     return batch;
 }
 
@@ -52,9 +49,8 @@ static struct store_batch *part_batch(const struct saving *s, size_t part)
 
     batch_statement(
         batch, "INSERT INTO model_parts (model, part, bytes) VALUES (?, ?, ?)", NULL);
-    batch_u64(batch, s->id);
-    batch_int(batch, (int64_t)part);
-    batch_blob(batch, s->bytes + from, left < PART_BYTES ? left : PART_BYTES);
+    BATCH(batch, DB(s->id), DB((int64_t)part),
+          db_value_blob(s->bytes + from, left < PART_BYTES ? left : PART_BYTES));
     return batch;
 }
 
@@ -66,7 +62,7 @@ static struct store_batch *last_batch(const struct saving *s)
                     "UPDATE models SET whole = 1 WHERE id = ?1 AND bytes ="
                     " (SELECT sum(length(bytes)) FROM model_parts WHERE model = ?1)",
                     "a piece of the checkpoint could not be stored");
-    batch_u64(batch, s->id);
+    BATCH(batch, DB(s->id));
     return batch;
 }
 
@@ -126,9 +122,7 @@ static int load_parts(struct store_reader *reader, int64_t id,
     struct db_query *q = db_query(
         reader->db, "SELECT bytes FROM model_parts WHERE model = ?1 ORDER BY part", err);
 
-    if (!q)
-        return -1;
-    db_bind_int(q, 1, id);
+    DB_BIND(q, DB(id));
     str_clear(text);
     if (reader_walk(q, visit_part, text, err) < 0)
         return -1;
@@ -171,9 +165,7 @@ int store_load_model(struct store_reader *reader, const char *name,
                                   err);
     int rc = -1;
 
-    if (!q)
-        return -1;
-    db_bind_text(q, 1, name);
+    DB_BIND(q, DB(name));
     if (reader_walk(q, visit_model, &search, err) >= 0) {
         if (search.failed)
             *err = search.err;

@@ -1,4 +1,4 @@
-/* names.c - see names.h */
+/* names.c - the words of the tables; the files that write and read rows call it */
 #include "store/names.h"
 
 #include "loop/requirement.h"

@@ -1,4 +1,4 @@
-/* queue.c - see queue.h */
+/* queue.c - batches between the threads that hand them in (store.c) and the writer */
 #include "store/queue.h"
 
 #include "base/mem.h"

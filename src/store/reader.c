@@ -1,4 +1,5 @@
-/* reader.c - see reader.h */
+/* reader.c - a connection that only reads; the files of the tables walk their rows with
+ * reader_walk() */
 #include "store/reader.h"
 
 #include "base/mem.h"
@@ -34,16 +35,6 @@ void store_reader_close(struct store_reader *reader)
         return;
     db_close(reader->db);
     free(reader);
-}
-
-int store_reader_begin(struct store_reader *reader, struct err *err)
-{
-    return db_exec(reader->db, "BEGIN", err);
-}
-
-void store_reader_end(struct store_reader *reader)
-{
-    db_rollback(reader->db); /* nothing was written */
 }
 
 int reader_limit(int asked, int otherwise)

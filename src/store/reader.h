@@ -16,9 +16,4 @@ struct store_reader;
 int store_reader_open(struct store_reader **reader, const char *path, struct err *err);
 void store_reader_close(struct store_reader *reader); /* NULL is fine */
 
-/* Several reads that must fit together: between begin and end all see the same moment.
- * Keep it short, the write-ahead log cannot be emptied meanwhile. */
-int store_reader_begin(struct store_reader *reader, struct err *err);
-void store_reader_end(struct store_reader *reader);
-
 #endif

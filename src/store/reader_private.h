@@ -17,4 +17,11 @@ int reader_limit(int asked, int otherwise);
 int reader_walk(struct db_query *q, int (*visit)(void *ctx, struct db_query *q),
                 void *ctx, struct err *err);
 
+/* What a read gives to visit(): the caller's function and what it is called with. */
+#define READER_WALK(name)                                                                \
+    struct name##_walk {                                                                 \
+        store_##name##_row row;                                                          \
+        void *ctx;                                                                       \
+    }
+
 #endif

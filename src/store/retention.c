@@ -41,7 +41,7 @@ static int64_t run_all(struct db *db, const char *const *sql, double cut, struct
 
         if (!q)
             return -1;
-        db_bind_real(q, 1, cut);
+        DB_BIND(q, DB(cut));
         if (db_run(q, err) < 0)
             return -1;
     }
@@ -217,7 +217,7 @@ static int64_t old_models(struct retention_task *task, struct db *db, struct err
 
     if (!q)
         return -1;
-    db_bind_int(q, 1, keep);
+    DB_BIND(q, DB(keep));
     if (db_next(q, err) > 0)
         found = db_int(q, 0);
     db_reset(q);
@@ -236,7 +236,7 @@ static int retention_step(void *ctx, struct db *db, struct err *err)
     removed =
         task->phase < PHASE_COUNT ? by_age(task, db, err) : old_models(task, db, err);
     /* Numbers of rows that go must not be given again. */
-    if (removed < 0 || (removed > 0 && sequences_keep(task->store, err) < 0) ||
+    if (removed < 0 || (removed > 0 && store_keep_sequences(task->store, err) < 0) ||
         db_exec(db, "COMMIT", err) < 0)
         return -1;
     if (removed == 0)

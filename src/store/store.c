@@ -1,19 +1,25 @@
-/* store.c - see store.h: opening, closing, handing over */
+/* store.c - corgid opens the store here, takes numbers for its rows, and hands batches to
+ * the writer thread (writer.c) */
 #include "store/store.h"
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/str.h"
-#include "store/lock.h"
 #include "store/migrations.h"
 #include "store/store_private.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define QUEUE_ROWS   100000
 #define QUEUE_BYTES  ((size_t)256 << 20)
@@ -25,6 +31,132 @@ static const char pragmas[] = "PRAGMA synchronous = FULL;"
                               "PRAGMA journal_size_limit = 67108864;"
                               "PRAGMA cache_size = -16384;"
                               "PRAGMA temp_store = MEMORY";
+
+/* ---- one daemon a store ------------------------------------------------------------ */
+
+/* A file beside the database is locked while the store is open and holds the process id,
+ * so that the next one can say who is there.  The kernel unlocks it when the process
+ * ends, however it ends. */
+static int refuse_locked(int fd, const char *store_path, struct err *err)
+{
+    char text[32] = "";
+    ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+    int pid;
+
+    text[n > 0 ? n : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    if (!parse_int(text, &pid))
+        return err_set(err, ERR_EXISTS,
+                       "the store %s is in use by another process: stop that one first",
+                       store_path);
+    return err_set(err, ERR_EXISTS,
+                   "the store %s is in use by process %d: stop that one first, or give "
+                   "this daemon a store of its own",
+                   store_path, pid);
+}
+
+/* Nothing depends on the number being there: it only makes the refusal clearer. */
+static void write_pid(int fd)
+{
+    char text[32];
+    int length = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+
+    if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)length, 0) != length)
+        (void)!ftruncate(fd, 0);
+}
+
+static int lock_take(const char *store_path, struct err *err)
+{
+    struct str path = {0};
+    int fd;
+
+    str_addf(&path, "%s.lock", store_path);
+    fd = open(str_text(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        err_sys(err, "cannot open the lock file %s", str_text(&path));
+    } else if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno == EWOULDBLOCK)
+            refuse_locked(fd, store_path, err);
+        else
+            err_sys(err, "cannot lock %s", str_text(&path));
+        close(fd);
+        fd = -1;
+    } else {
+        write_pid(fd);
+    }
+    str_fini(&path);
+    return fd;
+}
+
+static void lock_release(int fd)
+{
+    if (fd < 0)
+        return;
+    (void)!ftruncate(fd, 0); /* the file stays: removing it would race with the next */
+    close(fd);
+}
+
+/* ---- numbers that are given once --------------------------------------------------- */
+
+/* The next number of a kind is one more than the largest stored, or than what the table
+ * `sequences` kept when rows were removed. */
+static const struct {
+    const char *table;
+    bool given_before_stored; /* clients may have seen numbers that a crash has cost */
+} sequences[STORE_SEQUENCE_COUNT] = {
+    [STORE_JOB_ID] = {"jobs", false},     [STORE_EVENT_ID] = {"events", true},
+    [STORE_QUOTE_ID] = {"quotes", true},  [STORE_DECISION_ID] = {"decisions", true},
+    [STORE_TOKEN_ID] = {"tokens", false}, [STORE_MODEL_ID] = {"models", false},
+};
+
+static int sequences_load(struct store *store, size_t gap, struct err *err)
+{
+    for (int i = 0; i < STORE_SEQUENCE_COUNT; i++) {
+        struct str sql = {0};
+        int64_t next = 1;
+        int rc;
+
+        str_addf(&sql,
+                 "SELECT max(ifnull((SELECT max(id) + 1 FROM %s), 1),"
+                 " ifnull((SELECT next FROM sequences WHERE name = '%s'), 1))",
+                 sequences[i].table, sequences[i].table);
+        rc = db_number(store->db, str_text(&sql), &next, err);
+        str_fini(&sql);
+        if (rc < 0)
+            return -1;
+        if (store->interrupted && sequences[i].given_before_stored)
+            next += (int64_t)gap;
+        atomic_store(&store->next[i], (uint64_t)next);
+    }
+    return 0;
+}
+
+int store_keep_sequences(struct store *store, struct err *err)
+{
+    for (int i = 0; i < STORE_SEQUENCE_COUNT; i++) {
+        struct str sql = {0};
+        int rc;
+
+        str_addf(&sql,
+                 "INSERT INTO sequences (name, next) VALUES ('%s',"
+                 " max(%llu, ifnull((SELECT max(id) + 1 FROM %s), 1)))"
+                 " ON CONFLICT (name) DO UPDATE SET next = max(next, excluded.next)",
+                 sequences[i].table, (unsigned long long)atomic_load(&store->next[i]),
+                 sequences[i].table);
+        rc = db_exec(store->db, str_text(&sql), err);
+        str_fini(&sql);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+uint64_t store_take_id(struct store *store, enum store_sequence sequence)
+{
+    return atomic_fetch_add(&store->next[sequence], 1);
+}
+
+/* ---- opening and closing ----------------------------------------------------------- */
 
 static int make_parent(const char *path, struct err *err)
 {
@@ -137,7 +269,7 @@ void store_close(struct store *store)
         return;
     writer_stop(store->writer);
     if (db_exec(store->db, "PRAGMA synchronous = FULL; BEGIN IMMEDIATE", &err) < 0 ||
-        sequences_keep(store, &err) < 0 ||
+        store_keep_sequences(store, &err) < 0 ||
         db_exec(store->db, "INSERT OR REPLACE INTO meta VALUES ('open', 0); COMMIT",
                 &err) < 0 ||
         db_checkpoint(store->db, true, &left, &err) < 0) {

@@ -122,7 +122,7 @@ static int digest_of_parts(struct store_checking *check, int64_t model,
 
     if (!q)
         return -1;
-    db_bind_int(q, 1, model);
+    DB_BIND(q, DB(model));
     while ((rc = db_next(q, err)) > 0) {
         size_t count;
         const void *bytes = db_blob(q, 0, &count);

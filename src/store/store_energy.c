@@ -1,4 +1,5 @@
-/* store_energy.c - see store_energy.h */
+/* store_energy.c - the books of energy: service/energy.c adds to the hour that runs, and
+ * GET /v1/energy reads sums over them */
 #include "store/store_energy.h"
 
 #include "base/str.h"
@@ -25,18 +26,13 @@ void store_add_energy(struct store_batch *batch, const struct store_energy *ener
                     " saved_joules = saved_joules + excluded.saved_joules",
                     NULL);
     if (fabs(hour) < 1e15)
-        batch_int(batch, (int64_t)hour);
+        BATCH(batch, DB((int64_t)hour));
     else
-        batch_null(batch); /* refused: no such time */
-    batch_int(batch, HOUR_S);
-    batch_text_or(batch, energy->device, "");
-    batch_u64(batch, energy->job);
-    batch_text_or(batch, energy->user, "");
-    batch_real(batch, energy->joules);
-    batch_real(batch, energy->error_joules);
-    batch_real(batch, energy->modelled_joules);
-    batch_real(batch, energy->busy_s);
-    batch_real(batch, energy->saved_joules);
+        BATCH(batch, db_value_text(NULL)); /* refused: no such time */
+    BATCH(batch, DB(HOUR_S), DB(energy->device ? energy->device : ""), DB(energy->job),
+          DB(energy->user ? energy->user : ""), DB(energy->joules),
+          DB(energy->error_joules), DB(energy->modelled_joules), DB(energy->busy_s),
+          DB(energy->saved_joules));
 }
 
 /* ---- reading ----------------------------------------------------------------------- */
@@ -64,27 +60,19 @@ static const struct {
                              " GROUP BY start_s / 86400 ORDER BY 1"},
 };
 
-struct walk {
+struct sum_walk {
     store_energy_row row;
     void *ctx;
 };
 
 static int visit_sum(void *ctx, struct db_query *q)
 {
-    const struct walk *walk = ctx;
-    struct store_energy_sum sum = {
-        .start_s = db_real(q, 0),
-        .span_s = db_real(q, 1),
-        .job = db_u64(q, 2),
-        .user = db_text(q, 3),
-        .device = db_text(q, 4),
-        .joules = db_real(q, 5),
-        .error_joules = db_real(q, 6),
-        .modelled_joules = db_real(q, 7),
-        .busy_s = db_real(q, 8),
-        .saved_joules = db_real(q, 9),
-    };
+    const struct sum_walk *walk = ctx;
+    struct store_energy_sum sum;
 
+    DB_ROW(q, 0, DB_TO(sum.start_s), DB_TO(sum.span_s), DB_TO(sum.job), DB_TO(sum.user),
+           DB_TO(sum.device), DB_TO(sum.joules), DB_TO(sum.error_joules),
+           DB_TO(sum.modelled_joules), DB_TO(sum.busy_s), DB_TO(sum.saved_joules));
     return walk->row(walk->ctx, &sum);
 }
 
@@ -110,7 +98,7 @@ int store_read_energy(struct store_reader *reader, enum store_energy_by by,
                       const struct store_energy_filter *filter, store_energy_row row,
                       void *ctx, struct err *err)
 {
-    struct walk walk = {row, ctx};
+    struct sum_walk walk = {row, ctx};
     struct str sql = {0};
     struct db_query *q;
     int rc;
@@ -118,14 +106,9 @@ int store_read_energy(struct store_reader *reader, enum store_energy_by by,
     compose(&sql, by, filter);
     q = db_query_once(reader->db, str_text(&sql), err);
     str_fini(&sql);
-    if (!q)
-        return -1;
-    db_bind_real(q, 1, filter->from_s);
-    db_bind_real(q, 2, filter->to_s > 0 ? filter->to_s : 1e300);
-    db_bind_int(q, 3, (int64_t)filter->job);
-    db_bind_text(q, 4, filter->user);
-    db_bind_text(q, 5, filter->device);
-    db_bind_int(q, 6, reader_limit(filter->limit, 10000));
+    DB_BIND(q, DB(filter->from_s), DB(filter->to_s > 0 ? filter->to_s : 1e300),
+            DB((int64_t)filter->job), DB(filter->user), DB(filter->device),
+            DB(reader_limit(filter->limit, 10000)));
     rc = reader_walk(q, visit_sum, &walk, err);
     db_query_destroy(q);
     return rc < 0 ? -1 : 0;

@@ -1,4 +1,5 @@
-/* store_events.c - see store_events.h */
+/* store_events.c - events as service/ sends them to those who follow, kept for those who
+ * come back: written with the change they tell of, read again by id */
 #include "store/store_events.h"
 
 #include "store/batch.h"
@@ -10,50 +11,33 @@ void store_add_event(struct store_batch *batch, const struct store_event *event)
                     "INSERT INTO events (id, at_s, kind, job, user, data)"
                     " VALUES (?, ?, ?, ?, ?, ?)",
                     NULL);
-    batch_u64(batch, event->id);
-    batch_real(batch, event->at_s);
-    batch_text(batch, event->kind);
-    if (event->job > 0)
-        batch_u64(batch, event->job);
-    else
-        batch_null(batch);
-    batch_text(batch, event->user);
-    batch_text_or(batch, event->data, "{}");
+    BATCH(batch, DB(event->id), DB(event->at_s), DB(event->kind), db_value_id(event->job),
+          DB(event->user), DB(event->data ? event->data : "{}"));
 }
 
-struct walk {
-    store_event_row row;
-    void *ctx;
-};
+READER_WALK(event);
 
 static int visit_event(void *ctx, struct db_query *q)
 {
-    const struct walk *walk = ctx;
-    struct store_event event = {
-        .id = db_u64(q, 0),
-        .at_s = db_real(q, 1),
-        .kind = db_text(q, 2),
-        .job = db_u64(q, 3),
-        .user = db_text(q, 4),
-        .data = db_text(q, 5),
-    };
+    const struct event_walk *walk = ctx;
+    struct store_event event;
 
+    DB_ROW(q, 0, DB_TO(event.id), DB_TO(event.at_s), DB_TO(event.kind), DB_TO(event.job),
+           DB_TO(event.user), DB_TO(event.data));
     return walk->row(walk->ctx, &event);
 }
 
 int store_read_events(struct store_reader *reader, uint64_t after_id, int limit,
                       store_event_row row, void *ctx, struct err *err)
 {
-    struct walk walk = {row, ctx};
+    struct event_walk walk = {row, ctx};
     struct db_query *q = db_query(reader->db,
                                   "SELECT id, at_s, kind, job, user, data FROM events"
                                   " WHERE id > ?1 ORDER BY id LIMIT ?2",
                                   err);
 
-    if (!q)
-        return -1;
-    db_bind_int(q, 1, after_id <= INT64_MAX ? (int64_t)after_id : INT64_MAX);
-    db_bind_int(q, 2, reader_limit(limit, 1000));
+    DB_BIND(q, DB(after_id <= INT64_MAX ? (int64_t)after_id : INT64_MAX),
+            DB(reader_limit(limit, 1000)));
     return reader_walk(q, visit_event, &walk, err) < 0 ? -1 : 0;
 }
 

@@ -17,10 +17,8 @@ struct store {
     _Atomic uint64_t next[STORE_SEQUENCE_COUNT];
 };
 
-/* The numbers in use, from the tables and from what was kept when rows were removed. */
-int sequences_load(struct store *store, size_t gap, struct err *err);
-/* Keep the numbers, for when their rows are gone; on the thread that writes, inside a
- * transaction of the caller's. */
-int sequences_keep(struct store *store, struct err *err);
+/* Keep the numbers in use, for when their rows are gone; on the thread that writes,
+ * inside a transaction of the caller's. */
+int store_keep_sequences(struct store *store, struct err *err);
 
 #endif

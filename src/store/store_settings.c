@@ -1,4 +1,5 @@
-/* store_settings.c - see store_settings.h */
+/* store_settings.c - what the daemon must know again after a restart: texts by name, and
+ * the words of operators about nodes and devices */
 #include "store/store_settings.h"
 
 #include "base/mem.h"
@@ -10,18 +11,14 @@ void store_put_setting(struct store_batch *batch, const char *name, const char *
 {
     if (text) {
         batch_statement(batch, "INSERT OR REPLACE INTO settings VALUES (?1, ?2)", NULL);
-        batch_text(batch, name);
-        batch_text(batch, text);
+        BATCH(batch, DB(name), DB(text));
     } else {
         batch_statement(batch, "DELETE FROM settings WHERE name = ?1", NULL);
-        batch_text(batch, name);
+        BATCH(batch, DB(name));
     }
 }
 
-struct setting_walk {
-    store_setting_row row;
-    void *ctx;
-};
+READER_WALK(setting);
 
 static int visit_setting(void *ctx, struct db_query *q)
 {
@@ -53,9 +50,7 @@ int store_read_setting(struct store_reader *reader, const char *name, char **tex
         db_query(reader->db, "SELECT text FROM settings WHERE name = ?1", err);
     int rows;
 
-    if (!q)
-        return -1;
-    db_bind_text(q, 1, name);
+    DB_BIND(q, DB(name));
     rows = reader_walk(q, keep_text, text, err);
     if (rows == 0)
         return err_set(err, ERR_NOT_FOUND, "%s is not set", name);
@@ -74,35 +69,23 @@ void store_put_operator(struct store_batch *batch, const struct store_operator *
                     " (scope, name, drained, power, cap_watts, reason, user, at_s)"
                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     NULL);
-    batch_text(batch, scopes[word->scope]);
-    batch_text(batch, word->name);
-    batch_bool(batch, word->drained);
-    batch_text(batch, wishes[word->power]);
-    batch_real(batch, word->cap_watts);
-    batch_text(batch, word->reason);
-    batch_text(batch, word->user);
-    batch_real(batch, word->at_s);
+    BATCH(batch, DB(scopes[word->scope]), DB(word->name), DB(word->drained),
+          DB(wishes[word->power]), DB(word->cap_watts), DB(word->reason), DB(word->user),
+          DB(word->at_s));
 }
 
-struct operator_walk {
-    store_operator_row row;
-    void *ctx;
-};
+READER_WALK(operator);
 
 static int visit_operator(void *ctx, struct db_query *q)
 {
     const struct operator_walk *walk = ctx;
-    struct store_operator word = {
-        .scope = (enum store_scope)names_find(scopes, db_text(q, 0)),
-        .name = db_text(q, 1),
-        .drained = db_int(q, 2) != 0,
-        .power = (enum store_power_wish)names_find(wishes, db_text(q, 3)),
-        .cap_watts = db_real(q, 4),
-        .reason = db_text(q, 5),
-        .user = db_text(q, 6),
-        .at_s = db_real(q, 7),
-    };
+    struct store_operator word;
+    const char *scope, *power;
 
+    DB_ROW(q, 0, DB_TO(scope), DB_TO(word.name), DB_TO(word.drained), DB_TO(power),
+           DB_TO(word.cap_watts), DB_TO(word.reason), DB_TO(word.user), DB_TO(word.at_s));
+    word.scope = (enum store_scope)names_find(scopes, scope);
+    word.power = (enum store_power_wish)names_find(wishes, power);
     return walk->row(walk->ctx, &word);
 }
 

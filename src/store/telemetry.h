@@ -1,7 +1,7 @@
 /* telemetry.h - measurements of jobs and power of devices, as they come
  *
- * Raw rows are kept for a while; retention then folds them into one row an hour, and
- * reads give both: a folded row has windows > 1. */
+ * Raw rows are kept for a while; retention then folds them into one row an hour.  Reads
+ * give both: a folded row has windows > 1. */
 #ifndef CORGI_STORE_TELEMETRY_H
 #define CORGI_STORE_TELEMETRY_H
 
@@ -34,23 +34,16 @@ struct store_power {
     double watts; /* mean */
     double joules;
     bool modelled;
-    /* Only when read: */
-    uint64_t windows;
-    double watts_high;
 };
 
 void store_add_measurement(struct store_batch *batch, const struct store_measurement *m);
 void store_add_power(struct store_batch *batch, const struct store_power *power);
 
 typedef int (*store_measurement_row)(void *ctx, const struct store_measurement *m);
-typedef int (*store_power_row)(void *ctx, const struct store_power *power);
 
 /* Between the times, to_s 0: no end; oldest first; limit 0: 10000. */
 int store_read_measurements(struct store_reader *reader, uint64_t job, double from_s,
                             double to_s, int limit, store_measurement_row row, void *ctx,
                             struct err *err);
-int store_read_power(struct store_reader *reader, const char *device, double from_s,
-                     double to_s, int limit, store_power_row row, void *ctx,
-                     struct err *err);
 
 #endif

@@ -371,24 +371,6 @@ static void many_threads_lose_and_double_nothing(void **state)
     assert_true(stats.commits <= stats.batches);
 }
 
-static void a_reader_sees_one_moment(void **state)
-{
-    struct store_job_filter all = {0};
-    uint64_t before = 0, after = 0;
-
-    (void)state;
-    assert_int_equal(fixture_open(&f), 0);
-    assert_int_equal(fixture_submit(&f, 1), 0);
-    assert_int_equal(store_reader_begin(f.reader, &f.err), 0);
-    assert_int_equal(store_count_jobs(f.reader, &all, &before, &f.err), 0);
-    assert_int_equal(fixture_submit(&f, 2), 0); /* is not kept waiting */
-    assert_int_equal(store_count_jobs(f.reader, &all, &after, &f.err), 0);
-    store_reader_end(f.reader);
-    assert_int_equal(before, after);
-    assert_int_equal(store_count_jobs(f.reader, &all, &after, &f.err), 0);
-    assert_int_equal(after, 2);
-}
-
 /* ---- numbers ----------------------------------------------------------------------- */
 
 static void numbers_go_on_where_they_were(void **state)
@@ -461,7 +443,6 @@ int main(void)
         TEST(closing_writes_all_that_waits),
         TEST(relaxed_batches_come_without_being_asked_for),
         TEST(many_threads_lose_and_double_nothing),
-        TEST(a_reader_sees_one_moment),
         TEST(numbers_go_on_where_they_were),
         TEST(numbers_a_crash_has_cost_are_not_given_again),
     };

@@ -404,18 +404,17 @@ static void a_quote_is_found_by_its_job_and_by_its_number(void **state)
     assert_int_equal(store_read_quotes(f.reader, 1, keep_quote, &got, &f.err), 0);
     assert_int_equal(got.id, 4);
     assert_true(got.rate == 42 && got.joules_low == 8 && isnan(got.joules_high));
-    assert_int_equal(store_read_quote(f.reader, 5, keep_quote, &got, &f.err), 0);
-    assert_int_equal(got.job, 0);
-    assert_int_equal(store_read_quote(f.reader, 6, keep_quote, &got, &f.err), -1);
-    assert_int_equal(f.err.code, ERR_NOT_FOUND);
-}
-
-static int keep_guard(void *ctx, const struct store_guard *guard)
-{
-    assert_string_equal(guard->action, "lift_cap");
-    assert_string_equal(guard->kind, "rate");
-    ((double *)ctx)[0] += guard->measured;
-    return 0;
+    fixture_expect(&f, "quotes",
+                   "{\"id\":4,\"job\":1,\"user\":\"ann\",\"at_s\":0,"
+                   "\"verdict\":\"accepted\",\"rate\":42,\"confidence\":0,\"joules\":9,"
+                   "\"joules_low\":8,\"joules_high\":null,\"start_s\":0,"
+                   "\"valid_until_s\":0,\"devices\":null,\"neighbour\":\"job 2\","
+                   "\"detail\":null}\n"
+                   "{\"id\":5,\"job\":null,\"user\":\"ann\",\"at_s\":0,"
+                   "\"verdict\":\"accepted\",\"rate\":42,\"confidence\":0,\"joules\":9,"
+                   "\"joules_low\":8,\"joules_high\":null,\"start_s\":0,"
+                   "\"valid_until_s\":0,\"devices\":null,\"neighbour\":\"job 2\","
+                   "\"detail\":null}\n");
 }
 
 static void the_guard_is_remembered(void **state)
@@ -428,16 +427,15 @@ static void the_guard_is_remembered(void **state)
                                 .measured = 30,
                                 .window_s = 60,
                                 .action = "lift_cap"};
-    double sum = 0;
 
     (void)state;
     assert_int_equal(fixture_submit(&f, 1), 0);
     store_add_guard(batch, &guard);
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);
-    assert_int_equal(store_read_guards(f.reader, 1, 0, 0, keep_guard, &sum, &f.err), 0);
-    assert_int_equal(store_read_guards(f.reader, 0, 5, 0, keep_guard, &sum, &f.err), 0);
-    assert_int_equal(store_read_guards(f.reader, 0, 11, 0, keep_guard, &sum, &f.err), 0);
-    assert_true(sum == 60);
+    fixture_expect(&f, "guard_events",
+                   "{\"id\":1,\"job\":1,\"at_s\":10,\"kind\":\"rate\",\"promised\":40,"
+                   "\"measured\":30,\"window_s\":60,\"device\":null,"
+                   "\"action\":\"lift_cap\",\"reason\":null}\n");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
