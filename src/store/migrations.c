@@ -1,5 +1,5 @@
-/* migrations.c - the tables, step by step; store.c takes the missing steps when it opens a
- * store, and readers check that they know its version */
+/* migrations.c - the tables, step by step; store.c takes the missing steps when it opens
+ * a store, and readers check that they know its version */
 #include "store/migrations.h"
 
 #include "base/str.h"
