@@ -1,43 +1,19 @@
-/* energy_books.c - see energy_books.h */
+/* energy_books.c - see energy_books.h
+ *
+ * engine_events.c hands over each reading of a device's power.  Who was on the device is
+ * in the records, loop/record/energy_split says whose joules they are, and the sums go to
+ * the store, to the records and to clients that follow. */
 #include "service/energy_books.h"
 
-#include "base/err.h"
-#include "base/normal.h"
+#include "base/mem.h"
 #include "loop/estimate/predict.h"
-#include "loop/loop_admin.h"
-#include "service/decisions.h"
+#include "loop/record/energy_split.h"
 #include "service/tx.h"
-#include "service/views.h"
 #include "store/store_energy.h"
 #include "store/telemetry.h"
 
 #include <math.h>
-
-#define METER_ERROR 0.03 /* half a 90 % interval of what a meter says, as a share */
-#define MODEL_ERROR 0.20 /* and of what a model says */
-
-struct part { /* of one job in the energy of its device */
-    struct record *record;
-    double added;  /* watts it is believed to add */
-    double spread; /* half a 90 % interval of that */
-    double joules, error;
-};
-
-static void add_part(struct service *s, struct record *r, int type, struct part *parts,
-                     int *count)
-{
-    double idle = loop_cluster(s->loop)->types[type].idle_watts;
-    struct prediction p;
-
-    if (*count == LOOP_MAX_SHARE)
-        return;
-    p = predict_alone(service_model(s), record_job(r), type);
-    if (r->phase == PHASE_ENDED) /* asking has made the model know it again */
-        service_model(s)->ops->end(service_model(s)->self, record_job(r));
-    parts[(*count)++] = (struct part){.record = r,
-                                      .added = fmax(p.watts.value - idle, 1),
-                                      .spread = (p.watts.high - p.watts.low) / 2};
-}
+#include <stdlib.h>
 
 static bool is_leaving(const struct record *r, int device)
 {
@@ -47,71 +23,52 @@ static bool is_leaving(const struct record *r, int device)
     return false;
 }
 
+static struct energy_part part_of(struct service *s, const struct record *r, int type)
+{
+    double idle = loop_cluster(s->loop)->types[type].idle_watts;
+    struct prediction p = predict_alone(service_model(s), record_job(r), type);
+
+    if (r->phase == PHASE_ENDED) /* asking has made the model know it again */
+        service_model(s)->ops->end(service_model(s)->self, record_job(r));
+    return (struct energy_part){.job = r->id,
+                                .here = true,
+                                .added_watts = fmax(p.watts.value - idle, 1),
+                                .spread_watts = (p.watts.high - p.watts.low) / 2};
+}
+
 /* Who runs there, and who was told to leave and had not yet: the loop has given the
- * device to others, but the energy up to now is his. */
-static int find_parts(struct service *s, int device, struct part *parts)
+ * device to others, but the energy up to now is theirs. */
+static int find_here(struct service *s, int device, struct energy_part *parts)
 {
     const struct device *d = &loop_cluster(s->loop)->devices[device];
     size_t all_count;
     struct record *const *all = records_all(s->records, &all_count);
     int count = 0;
 
-    for (int i = 0; i < d->job_count; i++) {
+    for (int i = 0; i < d->job_count && count < LOOP_MAX_SHARE; i++) {
         struct record *r = records_get(s->records, d->jobs[i]);
 
         if (r && r->phase == PHASE_RUNNING && !is_leaving(r, device))
-            add_part(s, r, d->type, parts, &count);
+            parts[count++] = part_of(s, r, d->type);
     }
     for (size_t i = 0; i < all_count && s->devices[device].leaving > 0; i++)
-        if (is_leaving(all[i], device))
-            add_part(s, all[i], d->type, parts, &count);
+        if (is_leaving(all[i], device) && count < LOOP_MAX_SHARE)
+            parts[count++] = part_of(s, all[i], d->type);
     return count;
 }
 
-/* A share is sure when the job is alone; else as sure as the powers it is made from. */
-static void split(struct part *parts, int count, double joules, double idle_joules,
-                  double relative_error)
+/* The engine's word on each job, also on those that have left. */
+static void add_told(const struct engine_event *e, struct energy_part *parts, int *count)
 {
-    double dynamic = fmax(0, joules - idle_joules), sum = 0;
+    for (int i = 0; i < e->share_count; i++) {
+        int k = 0;
 
-    idle_joules = fmin(idle_joules, joules);
-    for (int i = 0; i < count; i++)
-        sum += parts[i].added;
-    for (int i = 0; i < count; i++) {
-        double share = parts[i].added / sum;
-        double unsure = count > 1 ? fmin(1, parts[i].spread / parts[i].added) *
-                                        (1 - share) * share * dynamic
-                                  : 0;
-
-        parts[i].joules = idle_joules / count + share * dynamic;
-        parts[i].error = hypot(unsure, relative_error * parts[i].joules);
-    }
-}
-
-static double share_error(const struct engine_event *e, const struct engine_share *share)
-{
-    return e->modelled ? MODEL_ERROR * share->joules
-                       : NORMAL_90_SHORT * share->error_joules;
-}
-
-/* What the engine has seen of each job; what is idle's is shared by those who are there.
- */
-static void split_as_told(struct part *parts, int count, const struct engine_event *e)
-{
-    double idle = e->joules;
-
-    for (int i = 0; i < e->share_count; i++)
-        idle -= e->shares[i].joules;
-    idle = fmax(idle, 0); /* a rounding below */
-    for (int i = 0; i < count; i++) {
-        parts[i].joules = idle / count;
-        parts[i].error = (e->modelled ? MODEL_ERROR : METER_ERROR) * parts[i].joules;
-        for (int k = 0; k < e->share_count; k++) {
-            if (e->shares[k].job != parts[i].record->id)
-                continue;
-            parts[i].joules += e->shares[k].joules;
-            parts[i].error += share_error(e, &e->shares[k]);
-        }
+        while (k < *count && parts[k].job != e->shares[i].job)
+            k++;
+        if (k == *count)
+            parts[(*count)++] = (struct energy_part){.job = e->shares[i].job};
+        parts[k].told_joules += e->shares[i].joules;
+        parts[k].told_error += e->shares[i].error_joules;
     }
 }
 
@@ -129,103 +86,96 @@ static void book_host(struct service *s, struct store_batch *batch, int device,
         return;
     more->host_s = at_s;
     s->total_joules += joules;
-    store_add_energy(batch, &(struct store_energy){.at_s = at_s,
-                                                   .device = node->name,
-                                                   .joules = joules,
-                                                   .error_joules = MODEL_ERROR * joules,
-                                                   .modelled_joules = joules});
+    store_add_energy(batch,
+                     &(struct store_energy){.at_s = at_s,
+                                            .device = node->name,
+                                            .joules = joules,
+                                            .error_joules = ENERGY_MODEL_ERROR * joules,
+                                            .modelled_joules = joules});
 }
 
-/* Joules the usual placement would have taken for what the job did in the window, on one
- * of its devices; less what it took. */
-static double saved_in(struct service *s, struct record *r, double joules,
-                       double window_s)
+static void add_row(struct service *s, struct store_batch *batch,
+                    const struct engine_event *e, struct store_energy row)
 {
+    row.at_s = e->at_s;
+    row.device = s->devices[e->device].name;
+    row.modelled_joules = e->modelled ? row.joules : 0;
+    store_add_energy(batch, &row);
+}
+
+static void book_job(struct service *s, struct store_batch *batch,
+                     const struct engine_event *e, const struct energy_part *part,
+                     struct record *r, double window_s)
+{
+    struct energy_reference usual = {r->reference_watts, r->reference_rate};
     double rate = isfinite(r->rate) ? r->rate : r->predicted_rate;
-    double usual;
-
-    if (!isfinite(r->reference_watts) && r->phase == PHASE_RUNNING)
-        decisions_reference(s, r);
-    usual = r->reference_watts * window_s;
-    if (record_job(r)->kind == JOB_TRAINING)
-        usual *= rate / r->reference_rate;
-    return isfinite(usual) ? usual - joules : 0;
-}
-
-static void book_part(struct service *s, struct store_batch *batch,
-                      const struct engine_event *e, struct part *part, double window_s)
-{
-    struct record *r = part->record;
-    double modelled = e->modelled ? part->joules : 0;
-    double saved = saved_in(s, r, part->joules, window_s);
+    double busy_s = part->here ? window_s : 0;
+    double saved = energy_saved(&usual, record_job(r)->kind, rate, busy_s, part->joules);
 
     r->saved_joules += saved;
     s->saved_joules += saved;
     r->joules += part->joules;
-    r->joules_error += part->error;
-    r->joules_modelled += modelled;
-    if (window_s > 0)
-        r->watts = part->joules / window_s * record_job(r)->devices;
-    store_add_energy(batch, &(struct store_energy){.at_s = e->at_s,
-                                                   .device = s->devices[e->device].name,
-                                                   .job = r->id,
-                                                   .user = record_user(r),
-                                                   .joules = part->joules,
-                                                   .error_joules = part->error,
-                                                   .modelled_joules = modelled,
-                                                   .busy_s = window_s,
-                                                   .saved_joules = saved});
+    r->joules_error += part->error_joules;
+    r->joules_modelled += e->modelled ? part->joules : 0;
+    if (busy_s > 0)
+        r->watts = part->joules / busy_s * record_job(r)->devices;
+    add_row(s, batch, e,
+            (struct store_energy){.job = r->id,
+                                  .user = record_user(r),
+                                  .joules = part->joules,
+                                  .error_joules = part->error_joules,
+                                  .busy_s = busy_s,
+                                  .saved_joules = saved});
 }
 
-static bool has_part(const struct part *parts, int count, uint64_t job)
+/* A job that is forgotten here, as short ones are before their device is read: the store
+ * knows whose it was.  What the store has removed meanwhile is nobody's. */
+static void book_forgotten(struct service *s, struct store_batch *batch,
+                           const struct engine_event *e, const struct energy_part *part)
 {
-    for (int i = 0; i < count; i++)
-        if (parts[i].record->id == job)
-            return true;
-    return false;
+    struct store_job *job = NULL;
+
+    store_read_job(s->reader, part->job, &job, NULL);
+    add_row(s, batch, e,
+            (struct store_energy){.job = job ? part->job : 0,
+                                  .user = job ? job->request.user : NULL,
+                                  .joules = part->joules,
+                                  .error_joules = part->error_joules});
+    store_job_destroy(job);
 }
 
-/* Shares of jobs that are not there any more; returns the joules that are booked. */
-static double book_gone(struct service *s, struct store_batch *batch,
-                        const struct engine_event *e, const struct part *parts, int count)
+static void book(struct service *s, struct store_batch *batch,
+                 const struct engine_event *e, double window_s)
 {
-    double booked = 0;
+    const struct cluster *c = loop_cluster(s->loop);
+    struct energy_window window = {
+        .joules = e->joules,
+        .idle_joules = c->types[c->devices[e->device].type].idle_watts * window_s,
+        .modelled = e->modelled,
+        .told = e->divided};
+    struct energy_part *parts =
+        mem_array(struct energy_part, LOOP_MAX_SHARE + (size_t)e->share_count);
+    int count = find_here(s, e->device, parts);
+    double nobodys;
 
-    for (int i = 0; i < e->share_count && e->divided; i++) {
-        const struct engine_share *share = &e->shares[i];
-        struct part part = {.record = records_get(s->records, share->job),
-                            .joules = share->joules,
-                            .error = share_error(e, share)};
+    if (e->divided)
+        add_told(e, parts, &count);
+    nobodys = energy_split(&window, parts, count);
+    for (int i = 0; i < count; i++) {
+        struct record *r = records_get(s->records, parts[i].job);
 
-        if (has_part(parts, count, share->job))
-            continue;
-        if (part.record)
-            book_part(s, batch, e, &part, 0);
-        else /* forgotten here: the store has its sums */
-            store_add_energy(
-                batch,
-                &(struct store_energy){.at_s = e->at_s,
-                                       .device = s->devices[e->device].name,
-                                       .job = share->job,
-                                       .joules = part.joules,
-                                       .error_joules = part.error,
-                                       .modelled_joules = e->modelled ? part.joules : 0});
-        booked += part.joules;
+        if (r)
+            book_job(s, batch, e, &parts[i], r, window_s);
+        else
+            book_forgotten(s, batch, e, &parts[i]);
     }
-    return booked;
-}
-
-static void book_idle(struct service *s, struct store_batch *batch,
-                      const struct engine_event *e, double joules)
-{
-    double error = e->modelled ? MODEL_ERROR : METER_ERROR;
-
-    store_add_energy(batch,
-                     &(struct store_energy){.at_s = e->at_s,
-                                            .device = s->devices[e->device].name,
-                                            .joules = joules,
-                                            .error_joules = error * joules,
-                                            .modelled_joules = e->modelled ? joules : 0});
+    if (nobodys > 0 || count == 0)
+        add_row(s, batch, e,
+                (struct store_energy){.joules = nobodys,
+                                      .error_joules =
+                                          nobodys * (e->modelled ? ENERGY_MODEL_ERROR
+                                                                 : ENERGY_METER_ERROR)});
+    free(parts);
 }
 
 static void tell(struct service *s, const struct engine_event *e)
@@ -237,39 +187,16 @@ static void tell(struct service *s, const struct engine_event *e)
     json_out_begin_object(&out);
     json_out_key_string(&out, "device", s->devices[e->device].name);
     json_out_key_number(&out, "at_s", e->at_s);
-    views_number(&out, "watts", e->watts);
+    json_out_key_number(&out, "watts", e->watts);
     json_out_end(&out);
     tx_tell(s, "power", NULL, &data);
 }
 
-struct energy_so_far energy_so_far(const struct service *s, const struct record *r)
-{
-    const struct job_status *status = loop_job(s->loop, r->id);
-    struct energy_so_far e = {r->joules, r->joules_error, r->joules, 0};
-    double now_s = service_now_s(s), more;
-
-    if (r->phase != PHASE_RUNNING || !status || !isfinite(r->watts) ||
-        !isfinite(r->began_s))
-        return e;
-    for (int i = 0; i < status->device_count; i++) {
-        double since_s = fmax(s->devices[status->devices[i]].told_s, r->began_s);
-
-        e.busy_s += fmax(0, now_s - since_s);
-    }
-    more = r->watts / record_job(r)->devices * e.busy_s;
-    e.joules += more;
-    e.error += MODEL_ERROR * more;
-    return e;
-}
-
 void energy_power(struct service *s, const struct engine_event *e)
 {
-    const struct cluster *c = loop_cluster(s->loop);
     struct device_more *more = &s->devices[e->device];
+    double window_s = fmax(0, e->at_s - more->told_s);
     struct store_batch *batch;
-    struct part parts[LOOP_MAX_SHARE];
-    double window_s = fmax(0, e->at_s - more->told_s), gone;
-    int count = find_parts(s, e->device, parts);
 
     if (!(e->joules >= 0) || !isfinite(e->joules))
         return;
@@ -279,17 +206,7 @@ void energy_power(struct service *s, const struct engine_event *e)
     more->modelled = e->modelled;
     more->told_s = e->at_s;
     s->total_joules += e->joules;
-    if (e->divided)
-        split_as_told(parts, count, e);
-    else
-        split(parts, count, e->joules,
-              c->types[c->devices[e->device].type].idle_watts * window_s,
-              e->modelled ? MODEL_ERROR : METER_ERROR);
-    for (int i = 0; i < count; i++)
-        book_part(s, batch, e, &parts[i], window_s);
-    gone = book_gone(s, batch, e, parts, count);
-    if (count == 0)
-        book_idle(s, batch, e, fmax(e->joules - gone, 0));
+    book(s, batch, e, window_s);
     book_host(s, batch, e->device, e->at_s);
     store_add_power(batch, &(struct store_power){.device = more->name,
                                                  .at_s = e->at_s,

@@ -6,6 +6,7 @@
 #include "loop/cluster.h"
 #include "service/energy_books.h"
 #include "service/daemon_metrics.h"
+#include "service/decisions.h"
 #include "service/promise_guard.h"
 #include "service/lifecycle.h"
 #include "service/planning_thread.h"
@@ -178,6 +179,8 @@ static void on_started(struct service *s, const struct engine_event *e)
     records_set_phase(s->records, r, PHASE_RUNNING);
     r->began_s = e->at_s;
     r->start_failures = 0;
+    if (!isfinite(r->reference_watts)) /* adopted: it was placed before a restart */
+        decisions_reference(s, r);
 }
 
 static void out_of_memory(struct service *s, struct record *r,

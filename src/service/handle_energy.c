@@ -3,7 +3,6 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
-#include "service/energy_books.h"
 #include "service/views.h"
 #include "store/store_energy.h"
 
@@ -88,14 +87,14 @@ static void add_running(struct sums *x, const struct store_energy_filter *f)
 
     for (size_t i = 0; i < count; i++) {
         const struct record *r = busy[i];
-        struct energy_so_far e;
+        struct views_energy e;
         char key[LOOP_NAME_SIZE + 16];
         struct row *row;
 
         if (r->phase != PHASE_RUNNING || (f->job && f->job != r->id) ||
             (f->user && strcmp(f->user, record_user(r)) != 0))
             continue;
-        e = energy_so_far(x->s, r);
+        e = views_energy(x->s, r);
         if (x->by == BY_JOB)
             snprintf(key, sizeof(key), "%llu", (unsigned long long)r->id);
         else

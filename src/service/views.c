@@ -3,8 +3,8 @@
 
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
+#include "loop/record/energy_split.h"
 #include "loop/requirement.h"
-#include "service/energy_books.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -233,6 +233,26 @@ static void energy(struct json_out *out, double joules, double error, double sav
     views_number(out, "saved_joules", saved);
 }
 
+struct views_energy views_energy(const struct service *s, const struct record *r)
+{
+    const struct job_status *status = loop_job(s->loop, r->id);
+    struct views_energy e = {r->joules, r->joules_error, r->joules, 0};
+    double now_s = service_now_s(s), more;
+
+    if (r->phase != PHASE_RUNNING || !status || !isfinite(r->watts) ||
+        !isfinite(r->began_s))
+        return e;
+    for (int i = 0; i < status->device_count; i++) {
+        double since_s = fmax(s->devices[status->devices[i]].told_s, r->began_s);
+
+        e.busy_s += fmax(0, now_s - since_s);
+    }
+    more = r->watts / record_job(r)->devices * e.busy_s;
+    e.joules += more;
+    e.error += ENERGY_MODEL_ERROR * more;
+    return e;
+}
+
 static void neighbours(struct json_out *out, const struct service *s,
                        const struct job_status *status, const struct auth_identity *who)
 {
@@ -296,7 +316,7 @@ void views_record(struct json_out *out, const struct service *s, const struct re
                   struct views_how how)
 {
     const struct job_status *status = r->final ? r->final : loop_job(s->loop, r->id);
-    struct energy_so_far so_far = energy_so_far(s, r);
+    struct views_energy so_far = views_energy(s, r);
     bool held = r->held;
 
     json_out_begin_object(out);

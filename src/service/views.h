@@ -29,6 +29,15 @@ void views_stored(struct json_out *out, const struct service *s,
                   const struct store_job *job, const char *quote_json,
                   struct views_how how);
 
+/* Up to this moment: what was booked, and since the last word of its devices what it is
+ * believed to have drawn. */
+struct views_energy {
+    double joules, error; /* half a 90 % interval */
+    double booked;        /* of that, in the store already */
+    double busy_s;        /* device time of what is not */
+};
+struct views_energy views_energy(const struct service *s, const struct record *r);
+
 void views_device(struct json_out *out, const struct service *s, int device,
                   const struct auth_identity *who);
 void views_node(struct json_out *out, const struct service *s, int node,

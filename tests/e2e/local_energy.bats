@@ -91,3 +91,23 @@ write_shared_script() {
     # All of it was measured: no card is without a meter.
     [ "$(daemon_get "$dir" "/v1/energy?by=total" | jq '.rows[0].modelled_share < 0.01')" = true ]
 }
+
+@test "jobs that are over before their device is read are booked on their user" {
+    write_shared_script
+    start_daemon "$dir"
+    sleep 2 # what idle draws is seen
+    for n in 1 2; do
+        submit_job "$dir" "short-$n" '"memory_gb":1' "sleep 0.5" > /dev/null
+    done
+    await_idle "$dir" 60
+    sleep 2.5 # the last reading
+    daemon_get "$dir" "/v1/energy?by=user" > "$dir/by-user"
+    jq -e --arg me "$(id -un)" '.rows[] | select(.key == $me).joules > 1' "$dir/by-user"
+    daemon_get "$dir" "/v1/energy?by=job" > "$dir/by-job"
+    # Nobody has what was drawn with no job there, and only that.
+    jq -e -n --slurpfile j "$dir/by-job" --slurpfile u "$dir/by-user" --arg me "$(id -un)" \
+        '([$j[0].rows[] | select(.key == "1" or .key == "2").joules] | add) as $a |
+         ([$u[0].rows[] | select(.key == $me).joules] | add) as $b | ($a - $b) * ($a - $b) < 1e-6'
+    stop_daemon "$dir"
+    "$CORGI_BIN/corgi" store check "$dir/state/corgi.db"
+}
