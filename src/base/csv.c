@@ -186,15 +186,6 @@ int csv_load(struct csv **csv, const char *path, struct err *err)
     return open_text(csv, text, length, path, err);
 }
 
-int csv_parse(struct csv **csv, const char *text, size_t length, const char *name,
-              struct err *err)
-{
-    if (length > CSV_MAX_BYTES)
-        return err_set(err, ERR_LIMIT, "%s is larger than %zu bytes", name,
-                       CSV_MAX_BYTES);
-    return open_text(csv, mem_dup(text, length, 1), length, name, err);
-}
-
 void csv_destroy(struct csv *csv)
 {
     if (!csv)

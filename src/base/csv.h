@@ -26,11 +26,8 @@
 
 struct csv;
 
-/* The caller owns *csv; on failure it is untouched.  The header row has been read.  name
- * is for messages. */
+/* The caller owns *csv; on failure it is untouched.  The header row has been read. */
 int csv_load(struct csv **csv, const char *path, struct err *err);
-int csv_parse(struct csv **csv, const char *text, size_t length, const char *name,
-              struct err *err);
 void csv_destroy(struct csv *csv); /* NULL is fine */
 
 /* Index of a header field, -1 when there is none; csv_need makes that an error. */

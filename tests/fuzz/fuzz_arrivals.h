@@ -2,6 +2,7 @@
 #ifndef CORGI_TESTS_FUZZ_ARRIVALS_H
 #define CORGI_TESTS_FUZZ_ARRIVALS_H
 
+#include "fixture/text_file.h"
 #include "lab/traces/arrivals.h"
 
 #include <math.h>
@@ -34,7 +35,7 @@ static inline int fuzz_read_arrivals(const uint8_t *data, size_t size,
     struct arrivals list = {0};
     struct err err = {0};
 
-    if (arrivals_parse(&list, (const char *)data, size, "fuzz", format, &err) < 0) {
+    if (arrivals_load(&list, text_file_of("fuzz", data, size), format, &err) < 0) {
         if (list.items || !err.text[0])
             abort();
         return 0;

@@ -1,6 +1,7 @@
 /* fuzz_csv.c - every field of every row can be looked at */
 #include "fuzz/fuzz.h"
 
+#include "fixture/text_file.h"
 #include "base/csv.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     volatile size_t total = 0;
     double number;
 
-    if (csv_parse(&csv, (const char *)data, size, "fuzz", &err) < 0)
+    if (csv_load(&csv, text_file_of("fuzz", data, size), &err) < 0)
         return 0;
     while (csv_next(csv, &err) > 0) {
         for (int i = -1; i <= CSV_MAX_FIELDS; i++)

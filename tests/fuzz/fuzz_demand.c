@@ -1,6 +1,7 @@
 /* fuzz_demand.c - a shape that is taken lies within 0.02 and 1 */
 #include "fuzz/fuzz.h"
 
+#include "fixture/text_file.h"
 #include "lab/traces/trace_demand.h"
 
 #include <stdlib.h>
@@ -11,8 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     float *shape = NULL;
     struct err err = {0};
 
-    if (trace_demand_parse(&shape, &minutes, (const char *)data, size, "fuzz", &err) <
-        0) {
+    if (trace_demand_load(&shape, &minutes, text_file_of("fuzz", data, size), &err) < 0) {
         if (shape || !err.text[0])
             abort();
         return 0;

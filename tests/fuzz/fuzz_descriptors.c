@@ -3,6 +3,7 @@
  */
 #include "fuzz/fuzz.h"
 
+#include "fixture/text_file.h"
 #include "lab/tables/descriptors.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(world->classes[0].name, sizeof(world->classes[0].name), "A");
     snprintf(world->classes[0].descriptor.family, DESCRIPTOR_FAMILY_SIZE, "A");
     world->classes[0].scale = 1;
-    descriptors_parse(world, (const char *)data, size, "fuzz", &err);
+    descriptors_load(world, text_file_of("fuzz", data, size), &err);
     if (world_check(world, &err) < 0)
         abort();
     world_destroy(world);

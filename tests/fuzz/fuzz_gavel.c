@@ -1,6 +1,7 @@
 /* fuzz_gavel.c - a table that is taken is one world_check takes */
 #include "fuzz/fuzz.h"
 
+#include "fixture/text_file.h"
 #include "lab/tables/gavel_table.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct world *world = NULL;
     struct err err = {0};
 
-    if (gavel_parse(&world, (const char *)data, size, "fuzz", 1, &err) < 0) {
+    if (gavel_load(&world, text_file_of("fuzz", data, size), 1, &err) < 0) {
         if (world || !err.text[0])
             abort();
         return 0;

@@ -1,6 +1,7 @@
 /* fuzz_gpu_csv.c - a data sheet that is taken is one gpu_check takes */
 #include "fuzz/fuzz.h"
 
+#include "fixture/text_file.h"
 #include "lab/tables/gpu_csv.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t count = 0;
     struct err err = {0};
 
-    if (gpu_csv_parse(&sheets, &count, (const char *)data, size, "fuzz", &err) < 0)
+    if (gpu_csv_load(&sheets, &count, text_file_of("fuzz", data, size), &err) < 0)
         return 0;
     for (size_t i = 0; i < count; i++)
         if (gpu_check(&sheets[i], &err) < 0 || !gpu_named(&sheets[i], sheets[i].name))

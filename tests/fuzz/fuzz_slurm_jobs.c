@@ -1,6 +1,7 @@
 /* fuzz_slurm_jobs.c - jobs that are taken make arrivals, and a cluster if that fits */
 #include "fuzz/fuzz.h"
 
+#include "fixture/text_file.h"
 #include "fuzz/fuzz_arrivals.h"
 #include "lab/traces/slurm.h"
 
@@ -12,8 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct slurm slurm = {0};
     struct err err = {0};
 
-    if (slurm_jobs_parse(&jobs, (const char *)data, size, "fuzz", NULL, names, &err) <
-        0) {
+    if (slurm_jobs_load(&jobs, text_file_of("fuzz", data, size), NULL, names, &err) < 0) {
         if (jobs.jobs || !err.text[0])
             abort();
         return 0;

@@ -1,6 +1,7 @@
 /* fuzz_slurm_nodes.c - nodes that are taken can be found and make a cluster file */
 #include "fuzz/fuzz.h"
 
+#include "fixture/text_file.h"
 #include "base/str.h"
 #include "engine/sim/cluster_file.h"
 #include "lab/traces/slurm_guess.h"
@@ -23,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct str yaml = {0};
     struct err err = {0};
 
-    if (slurm_nodes_parse(&nodes, (const char *)data, size, "fuzz", "gpu=l4", &err) < 0) {
+    if (slurm_nodes_load(&nodes, text_file_of("fuzz", data, size), "gpu=l4", &err) < 0) {
         if (nodes.nodes || !err.text[0])
             abort();
         return 0;

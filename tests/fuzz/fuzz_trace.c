@@ -1,6 +1,7 @@
 /* fuzz_trace.c - a trace that is taken can be played: known classes, in order, finite */
 #include "fuzz/fuzz.h"
 
+#include "fixture/text_file.h"
 #include "lab/traces/trace.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct workload *w = NULL;
     struct err err = {0};
 
-    if (trace_parse(&w, (const char *)data, size, "fuzz", world, 1, &err) < 0) {
+    if (trace_load(&w, text_file_of("fuzz", data, size), world, 1, &err) < 0) {
         if (w || !err.text[0])
             abort();
         world_destroy(world);

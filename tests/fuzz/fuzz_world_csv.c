@@ -1,6 +1,7 @@
 /* fuzz_world_csv.c - a table that is taken is one world_check takes */
 #include "fuzz/fuzz.h"
 
+#include "fixture/text_file.h"
 #include "lab/tables/world_csv.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct world *world = NULL;
     struct err err = {0};
 
-    if (world_csv_parse(&world, (const char *)data, size, "fuzz", NULL, 0, 1, &err) < 0) {
+    if (world_csv_load(&world, text_file_of("fuzz", data, size), NULL, 1, &err) < 0) {
         if (world || !err.text[0])
             abort();
         return 0;

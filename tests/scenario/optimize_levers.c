@@ -43,8 +43,7 @@ static struct problem *build(const struct two_types *c)
             p->devices[at++] = (struct problem_device){t, t, false};
     }
     for (int j = 0; j < c->jobs; j++)
-        p->jobs[j] =
-            (struct problem_job){.types = PROBLEM_ANY_TYPE, .penalty = 5000, .owner = -1};
+        p->jobs[j] = (struct problem_job){.types = PROBLEM_ANY_TYPE, .penalty = 5000};
     p->sleep = true;
     problem_number_tasks(p);
     return p;
@@ -153,35 +152,6 @@ static void caps_and_sleep_never_cost_more(void **state)
     }
 }
 
-static void a_power_limit_is_kept_and_sheds_the_least_harm(void **state)
-{
-    struct problem *p = case_problem((struct instance_options){.jobs = 60,
-                                                               .devices_per_job = 0.8,
-                                                               .caps = true,
-                                                               .host_watts = 120,
-                                                               .sleep = true,
-                                                               .seed = 9});
-    struct solution s = {0};
-    double full;
-
-    (void)state;
-    for (int j = 0; j < 60; j += 2)
-        p->jobs[j].penalty *= 4;
-    case_solve(p, &s);
-    full = s.watts;
-    assert_int_equal(s.unserved, 0);
-    p->limit_watts = 0.7 * full;
-    case_solve(p, &s); /* the checker sees to the limit */
-    assert_true(s.unserved > 0);
-    for (int j = 0; j < 60; j += 2)
-        assert_int_equal(s.state[j], SOLUTION_SERVED);
-    p->limit_watts = 2 * full;
-    case_solve(p, &s);
-    assert_int_equal(s.unserved, 0);
-    solution_fini(&s);
-    problem_destroy(p);
-}
-
 static void moves_are_made_only_when_they_pay(void **state)
 {
     struct problem *p = case_problem((struct instance_options){
@@ -216,7 +186,6 @@ int main(void)
         cmocka_unit_test(a_node_that_is_awake_anyway_is_filled_before_another_wakes),
         cmocka_unit_test(price_of_progress_buys_the_faster_device),
         cmocka_unit_test(caps_and_sleep_never_cost_more),
-        cmocka_unit_test(a_power_limit_is_kept_and_sheds_the_least_harm),
         cmocka_unit_test(moves_are_made_only_when_they_pay),
     };
 

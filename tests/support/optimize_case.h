@@ -8,6 +8,7 @@
 #include "lab/bench/reference.h"
 #include "lab/solver/check_solution.h"
 #include "lab/solver/solve.h"
+#include "lab/solver/solver_search.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,6 +35,18 @@ static inline void case_solve(const struct problem *p, struct solution *s)
     if (check_solution(p, s, &err) < 0)
         fail_msg("the checker refuses the plan: %s", err.text);
     solver_destroy(solver);
+}
+
+/* What the records of a search cost, counted afresh. */
+static inline double case_search_cost(const struct search *s)
+{
+    double total = 0;
+
+    for (int r = 0; r < s->count; r++)
+        total += search_record_cost(s, &s->records[r]);
+    for (int t = 0; t < s->w->types; t++)
+        total += s->stairs ? s->stairs->extra[t][s->used[t]] : 0;
+    return total;
 }
 
 static inline double case_brute_cost(const struct problem *p)

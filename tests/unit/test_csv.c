@@ -8,12 +8,14 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "fixture/text_file.h"
+
 static struct csv *parsed(const char *text)
 {
     struct csv *csv = NULL;
     struct err err = {0};
 
-    if (csv_parse(&csv, text, strlen(text), "test", &err) < 0)
+    if (csv_load(&csv, text_file("test", text), &err) < 0)
         fail_msg("%s", err.text);
     return csv;
 }
@@ -82,7 +84,7 @@ static void refused(const char *text, size_t length, enum err_code code, const c
 {
     struct csv *csv = NULL;
     struct err err = {0};
-    int rc = csv_parse(&csv, text, length, "test", &err);
+    int rc = csv_load(&csv, text_file_of("test", text, length), &err);
 
     if (rc == 0)
         while ((rc = csv_next(csv, &err)) > 0)

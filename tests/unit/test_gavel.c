@@ -10,6 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "fixture/text_file.h"
+
 #define A "\"('A (batch size 16)', 1)\""
 #define B "\"('B', 1)\""
 #define C "\"('A (batch size 16)', 2)\""
@@ -26,7 +28,7 @@ static struct world *parsed(const char *text)
     struct world *w = NULL;
     struct err err = {0};
 
-    if (gavel_parse(&w, text, strlen(text), "test", 1, &err) < 0)
+    if (gavel_load(&w, text_file("test", text), 1, &err) < 0)
         fail_msg("%s", err.text);
     return w;
 }
@@ -67,7 +69,7 @@ static void utilisation_depends_on_the_seed_alone(void **state)
     struct world *one = parsed(good), *same = parsed(good), *other = NULL;
 
     (void)state;
-    assert_int_equal(gavel_parse(&other, good, strlen(good), "test", 2, NULL), 0);
+    assert_int_equal(gavel_load(&other, text_file("test", good), 2, NULL), 0);
     assert_memory_equal(one->busy, same->busy, 6 * sizeof(float));
     assert_memory_not_equal(one->busy, other->busy, 6 * sizeof(float));
     for (int i = 0; i < 6; i++)
@@ -82,7 +84,7 @@ static void refused(const char *text, enum err_code code, const char *word)
     struct world *w = NULL;
     struct err err = {0};
 
-    assert_int_equal(gavel_parse(&w, text, strlen(text), "test", 1, &err), -1);
+    assert_int_equal(gavel_load(&w, text_file("test", text), 1, &err), -1);
     assert_null(w);
     if (err.code != code || !strstr(err.text, word) || !strstr(err.text, "test"))
         fail_msg("code %d, \"%s\" does not say \"%s\"", err.code, err.text, word);
@@ -95,7 +97,7 @@ static void tables_cut_short_are_refused_at_every_length(void **state)
         struct world *w = NULL;
         struct err err = {0};
 
-        assert_int_equal(gavel_parse(&w, good, length, "test", 1, &err), -1);
+        assert_int_equal(gavel_load(&w, text_file_of("test", good, length), 1, &err), -1);
         assert_int_equal(err.code, ERR_FORMAT);
         assert_non_null(strstr(err.text, "line 1"));
     }
@@ -162,12 +164,12 @@ static void descriptors_fill_whole_families_or_nothing(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        assert_int_equal(descriptors_parse(w, bad[i], strlen(bad[i]), "d.csv", &err), -1);
+        assert_int_equal(descriptors_load(w, text_file("d.csv", bad[i]), &err), -1);
         assert_non_null(strstr(err.text, "d.csv"));
         assert_int_equal(w->classes[0].descriptor.model, MODEL_UNKNOWN);
         assert_true(w->classes[0].descriptor.params_millions == 0);
     }
-    assert_int_equal(descriptors_parse(w, fine, strlen(fine), "d.csv", &err), 0);
+    assert_int_equal(descriptors_load(w, text_file("d.csv", fine), &err), 0);
     assert_int_equal(w->classes[0].descriptor.model, MODEL_CONV);
     assert_int_equal(w->classes[2].descriptor.model, MODEL_CONV);
     assert_true(w->classes[2].descriptor.gmac_per_sample == 0.5);

@@ -25,7 +25,7 @@ static void bed_init(struct bed *b, struct instance_options o)
     b->p = case_problem(o);
     b->arena = arena_create();
     b->lp = lp_create();
-    work_build(&b->w, b->p, b->arena, 1, NULL, 0);
+    work_build(&b->w, b->p, b->arena, NULL, 0);
     caps_prune(&b->w);
     work_find_floors(&b->w);
     assert_true(prices_from_classes(&b->w, b->lp, &plan));
@@ -69,7 +69,7 @@ static void assert_sound(const struct search *s)
         assert_int_equal(used[t], s->used[t]);
         assert_true(used[t] <= s->w->devices[t]);
     }
-    assert_true(fabs(search_total(s) - s->cost) < 0.05);
+    assert_true(fabs(case_search_cost(s) - s->cost) < 0.05);
 }
 
 static const struct chains_effort short_ones = {

@@ -81,27 +81,6 @@ static void refuses_a_type_the_job_may_not_use(void **state)
     expect(b, ERR_INVALID);
 }
 
-static void refuses_too_much_power(void **state)
-{
-    struct broken *b = *state;
-
-    b->p->limit_watts = b->s.watts * 0.99;
-    expect(b, ERR_INVALID);
-}
-
-static void refuses_an_owner_over_its_quota(void **state)
-{
-    struct broken *b = *state;
-    int quota = 0, *own = b->p->quotas;
-
-    b->p->quota_count = 1;
-    b->p->quotas = &quota;
-    b->p->jobs[b->s.devices[0].jobs[0]].owner = 0;
-    expect(b, ERR_INVALID);
-    b->p->quotas = own;
-    b->p->quota_count = 0;
-}
-
 static void refuses_a_cost_that_does_not_add_up(void **state)
 {
     struct broken *b = *state;
@@ -140,8 +119,6 @@ int main(void)
         CASE(refuses_a_device_on_a_sleeping_node),
         CASE(refuses_a_device_used_twice),
         CASE(refuses_a_type_the_job_may_not_use),
-        CASE(refuses_too_much_power),
-        CASE(refuses_an_owner_over_its_quota),
         CASE(refuses_a_cost_that_does_not_add_up),
         CASE(refuses_a_bound_above_the_cost),
         CASE(refuses_a_pinned_job_elsewhere),

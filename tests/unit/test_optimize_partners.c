@@ -25,7 +25,7 @@ static void table_init(struct table *t, struct instance_options options)
 {
     *t = (struct table){.p = case_problem(options), .arena = arena_create()};
     t->lp = lp_create();
-    work_build(&t->w, t->p, t->arena, 1, NULL, 0);
+    work_build(&t->w, t->p, t->arena, NULL, 0);
     work_find_floors(&t->w);
     assert_true(prices_from_classes(&t->w, t->lp, &t->plan));
 }
@@ -163,7 +163,7 @@ static void focus_saves_and_keeps_count(void **state)
     before = s.cost;
     assert_true(search_focus(&s, 20000) > 0);
     assert_true(s.cost < before);
-    assert_true(fabs(s.cost - search_total(&s)) < 1e-3 * fabs(s.cost));
+    assert_true(fabs(s.cost - case_search_cost(&s)) < 1e-3 * fabs(s.cost));
     assert_null(s.index);
     table_fini(&t);
 }

@@ -64,25 +64,6 @@ static void same_problem_and_seed_give_the_same_plan(void **state)
     problem_destroy(p);
 }
 
-static void rounds_of_one_size_do_not_grow_memory(void **state)
-{
-    struct problem *p = case_problem((struct instance_options){.jobs = 300, .seed = 3});
-    struct solver *solver = solver_create(1);
-    struct solution s = {0};
-    size_t after;
-
-    (void)state;
-    solver_run(solver, p, NULL, &s);
-    solver_run(solver, p, NULL, &s);
-    after = solver_memory(solver);
-    for (int round = 0; round < 5; round++)
-        solver_run(solver, p, NULL, &s);
-    assert_int_equal(solver_memory(solver), after);
-    solution_fini(&s);
-    solver_destroy(solver);
-    problem_destroy(p);
-}
-
 static void prices_by_sampling_serve_everybody_too(void **state)
 {
     struct problem *p = case_problem(
@@ -100,30 +81,6 @@ static void prices_by_sampling_serve_everybody_too(void **state)
     assert_true(without.cost < 1.03 * with.cost);
     solution_fini(&with);
     solution_fini(&without);
-    solver_destroy(solver);
-    problem_destroy(p);
-}
-
-static double late(const struct clock *clock)
-{
-    (void)clock;
-    return 1e9;
-}
-
-static void a_plan_comes_out_when_the_time_is_over_at_once(void **state)
-{
-    struct problem *p = case_problem((struct instance_options){.jobs = 200, .seed = 3});
-    struct clock clock = {.now_s = late};
-    struct solve_options options = {.clock = &clock, .limit_s = 0};
-    struct solver *solver = solver_create(1);
-    struct solution s = {0};
-    struct err err = {0};
-
-    (void)state;
-    solver_run(solver, p, &options, &s);
-    assert_int_equal(check_solution(p, &s, &err), 0);
-    assert_true(s.bound <= s.cost);
-    solution_fini(&s);
     solver_destroy(solver);
     problem_destroy(p);
 }
@@ -174,9 +131,7 @@ int main(void)
         cmocka_unit_test(tiny_cases_cost_what_brute_force_finds),
         cmocka_unit_test(gap_is_small_and_bound_below_cost),
         cmocka_unit_test(same_problem_and_seed_give_the_same_plan),
-        cmocka_unit_test(rounds_of_one_size_do_not_grow_memory),
         cmocka_unit_test(prices_by_sampling_serve_everybody_too),
-        cmocka_unit_test(a_plan_comes_out_when_the_time_is_over_at_once),
         cmocka_unit_test(everything_at_once_passes_the_checker),
         cmocka_unit_test(no_jobs_is_a_plan_too),
     };

@@ -1,4 +1,4 @@
-/* test_optimize_stages.c - arena, LP, caps, quotas, matching and bound on their own */
+/* test_optimize_stages.c - arena, LP, caps, matching and bound on their own */
 #include "support/optimize_case.h"
 
 #include "lab/solver/arena.h"
@@ -10,7 +10,6 @@
 #include "lab/solver/matching.h"
 #include "lab/solver/oddsets.h"
 #include "lab/solver/prices.h"
-#include "lab/solver/solver_quotas.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,8 +75,8 @@ static void dominated_caps_are_pruned_and_cost_stays(void **state)
     struct work full, pruned;
 
     (void)state;
-    work_build(&full, p, arena, 1, NULL, 0);
-    work_build(&pruned, p, arena, 1, NULL, 0);
+    work_build(&full, p, arena, NULL, 0);
+    work_build(&pruned, p, arena, NULL, 0);
     assert_true(caps_prune(&pruned) > 0);
     for (int t = 0; t < p->type_count; t++)
         for (int i = 0; i < full.tasks; i++) {
@@ -87,48 +86,6 @@ static void dominated_caps_are_pruned_and_cost_stays(void **state)
                             work_pair(&pruned, t, i, j, NULL));
         }
     arena_destroy(arena);
-    problem_destroy(p);
-}
-
-static void quota_goes_to_running_jobs_then_to_the_dearest(void **state)
-{
-    struct problem *p = case_problem((struct instance_options){.jobs = 4, .seed = 1});
-    bool held[4];
-    int quotas[] = {2}, *own = p->quotas;
-
-    (void)state;
-    p->quotas = quotas;
-    p->quota_count = 1;
-    for (int j = 0; j < 4; j++)
-        p->jobs[j].owner = 0;
-    p->now[3] = 0;
-    p->jobs[1].penalty *= 2;
-    quotas_hold(p, held);
-    assert_false(held[3]);
-    assert_false(held[1]);
-    assert_true(held[0] && held[2]);
-    p->quotas = own;
-    problem_destroy(p);
-}
-
-static void held_jobs_stay_out_of_the_plan(void **state)
-{
-    struct problem *p = case_problem((struct instance_options){.jobs = 20, .seed = 1});
-    struct solution s = {0};
-    int quotas[] = {3, -1}, *own = p->quotas;
-
-    (void)state;
-    p->quotas = quotas;
-    p->quota_count = 2;
-    for (int j = 0; j < 20; j++)
-        p->jobs[j].owner = j % 2;
-    case_solve(p, &s);
-    assert_int_equal(s.state[0], SOLUTION_SERVED);
-    assert_int_equal(s.state[6], SOLUTION_HELD);
-    assert_int_equal(s.unserved, 7);
-    solution_fini(&s);
-    p->quotas = own;
-    p->quota_count = 0;
     problem_destroy(p);
 }
 
@@ -142,7 +99,7 @@ static void matching_pairs_both_ways_and_only_what_may_share(void **state)
     (void)state;
     for (int j = 0; j < 200; j += 10)
         p->jobs[j].may_share = false;
-    work_build(&w, p, arena, 1, NULL, 0);
+    work_build(&w, p, arena, NULL, 0);
     work_find_floors(&w);
     prices_guess_pi(&w);
     graph_init(&g, &w, 12);
@@ -173,7 +130,7 @@ static void any_prices_give_a_bound_below_the_optimum(void **state)
         struct work w;
         float pi[6];
 
-        work_build(&w, p, arena, 1, NULL, 0);
+        work_build(&w, p, arena, NULL, 0);
         for (int i = 0; i < 6; i++)
             pi[i] = (float)(40 * (double)((seed * 7 + (uint64_t)i * 13) % 11));
         for (int t = 0; t < p->type_count; t++)
@@ -199,7 +156,7 @@ static void bound_task_by_task_holds_and_is_tighter_where_jobs_differ(void **sta
         struct prices_plan plan;
         struct work w;
 
-        work_build(&w, p, arena, 1, NULL, 0);
+        work_build(&w, p, arena, NULL, 0);
         differ += bound_tasks_differ(&w);
         assert_true(prices_from_classes(&w, lp, &plan));
         bound = bound_tasks_from(&w, w.pi, NULL);
@@ -276,8 +233,6 @@ int main(void)
         cmocka_unit_test(lp_takes_cuts_and_columns_in_them),
         cmocka_unit_test(lp_finds_optimum_and_duals_and_goes_on_after_a_column),
         cmocka_unit_test(dominated_caps_are_pruned_and_cost_stays),
-        cmocka_unit_test(quota_goes_to_running_jobs_then_to_the_dearest),
-        cmocka_unit_test(held_jobs_stay_out_of_the_plan),
         cmocka_unit_test(matching_pairs_both_ways_and_only_what_may_share),
         cmocka_unit_test(any_prices_give_a_bound_below_the_optimum),
     };

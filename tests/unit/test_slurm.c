@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "fixture/text_file.h"
 #include "fixture/sim.h"
 
 static struct slurm_nodes nodes;
@@ -36,13 +37,13 @@ static int tear_down(void **state)
 
 static int read_nodes(const char *text, const char *names)
 {
-    return slurm_nodes_parse(&nodes, text, strlen(text), "sinfo.txt", names, &err);
+    return slurm_nodes_load(&nodes, text_file("sinfo.txt", text), names, &err);
 }
 
 static int read_jobs(const char *text, const char *names)
 {
-    return slurm_jobs_parse(&jobs, text, strlen(text), "sacct.txt",
-                            nodes.count ? &nodes : NULL, names, &err);
+    return slurm_jobs_load(&jobs, text_file("sacct.txt", text),
+                           nodes.count ? &nodes : NULL, names, &err);
 }
 
 static int build(bool any_type)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "fixture/text_file.h"
 #include "fixture/sim.h"
 
 #define HEADER "job_type,total_steps,arrival_s,scale_factor,priority,slo\n"
@@ -31,7 +32,7 @@ static struct workload *parse(const char *text, uint64_t seed)
     struct workload *w = NULL;
     struct err err = {0};
 
-    if (trace_parse(&w, text, strlen(text), "jobs.csv", world, seed, &err) < 0)
+    if (trace_load(&w, text_file("jobs.csv", text), world, seed, &err) < 0)
         fail_msg("%s", err.text);
     return w;
 }
@@ -42,7 +43,7 @@ static void refused(const char *text, const char *where, const char *what)
     struct workload *w = NULL;
     struct err err = {0};
 
-    assert_int_equal(trace_parse(&w, text, strlen(text), "jobs.csv", world, 1, &err), -1);
+    assert_int_equal(trace_load(&w, text_file("jobs.csv", text), world, 1, &err), -1);
     assert_null(w);
     assert_true(err.code != ERR_NONE);
     if (!strstr(err.text, where) || !strstr(err.text, what) || strchr(err.text, '\n'))

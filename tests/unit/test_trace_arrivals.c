@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "fixture/text_file.h"
 #include "fixture/sim.h"
 
 static struct world *world;
@@ -37,12 +38,12 @@ static int tear_down(void **state)
 
 static int philly(const char *text)
 {
-    return arrivals_parse(&list, text, strlen(text), "jobs.csv", ARRIVALS_PHILLY, &err);
+    return arrivals_load(&list, text_file("jobs.csv", text), ARRIVALS_PHILLY, &err);
 }
 
 static int alibaba(const char *text)
 {
-    return arrivals_parse(&list, text, strlen(text), "pods.csv", ARRIVALS_ALIBABA, &err);
+    return arrivals_load(&list, text_file("pods.csv", text), ARRIVALS_ALIBABA, &err);
 }
 
 #define PODS "name,num_gpu,gpu_spec,qos,creation_time,deletion_time,scheduled_time\n"
@@ -207,8 +208,8 @@ static void demand_follows_the_requests_of_a_trace(void **state)
     for (int i = 0; i < 600; i++) /* ten minutes, ever busier */
         for (int k = 0; k <= i / 60; k++)
             str_addf(&text, "%d.5,7\n", i);
-    assert_int_equal(trace_demand_parse(&shape, &minutes, str_text(&text), text.length,
-                                        "requests.csv", &err),
+    assert_int_equal(trace_demand_load(&shape, &minutes,
+                                       text_file("requests.csv", str_text(&text)), &err),
                      0);
     str_fini(&text);
     assert_int_equal(minutes, 9); /* the last may be cut off */
@@ -231,10 +232,12 @@ static void a_demand_of_nothing_is_refused(void **state)
 
     (void)state;
     assert_int_equal(
-        trace_demand_parse(&shape, &minutes, "arrival_s\n5\n", 12, "r.csv", &err), -1);
+        trace_demand_load(&shape, &minutes, text_file("r.csv", "arrival_s\n5\n"), &err),
+        -1);
     assert_int_equal(err.code, ERR_FORMAT);
     assert_int_equal(
-        trace_demand_parse(&shape, &minutes, "arrival_s\nx\n", 12, "r.csv", &err), -1);
+        trace_demand_load(&shape, &minutes, text_file("r.csv", "arrival_s\nx\n"), &err),
+        -1);
     assert_non_null(strstr(err.text, "r.csv line 2"));
     assert_null(shape);
 }

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "fixture/text_file.h"
+
 #define HEADER "gpu,job,family,batch,scale,corunner,rate,corunner_rate,watts\n"
 
 static const char good[] = HEADER "v100,B,,,,A (batch size 8),1,4,\n"
@@ -24,7 +26,7 @@ static struct world *parsed(const char *text)
     struct world *w = NULL;
     struct err err = {0};
 
-    if (world_csv_parse(&w, text, strlen(text), "test", NULL, 0, 1, &err) < 0)
+    if (world_csv_load(&w, text_file("test", text), NULL, 1, &err) < 0)
         fail_msg("%s", err.text);
     return w;
 }
@@ -73,8 +75,7 @@ static void refused(const char *text, const char *word)
     struct world *w = NULL;
     struct err err = {0};
 
-    assert_int_equal(world_csv_parse(&w, text, strlen(text), "test", NULL, 0, 1, &err),
-                     -1);
+    assert_int_equal(world_csv_load(&w, text_file("test", text), NULL, 1, &err), -1);
     assert_null(w);
     if (!strstr(err.text, word) || !strstr(err.text, "test"))
         fail_msg("\"%s\" does not say \"%s\"", err.text, word);
@@ -121,8 +122,9 @@ static void a_data_sheet_file_adds_a_card(void **state)
     struct err err = {0};
 
     (void)state;
-    if (gpu_csv_parse(&sheets, &count, sheet, strlen(sheet), "sheet", &err) < 0 ||
-        world_csv_parse(&w, table, strlen(table), "test", sheets, count, 1, &err) < 0)
+    if (gpu_csv_load(&sheets, &count, text_file("sheet", sheet), &err) < 0 ||
+        world_csv_load(&w, text_file("test", table), text_file("sheet", sheet), 1, &err) <
+            0)
         fail_msg("%s", err.text);
     assert_int_equal(count, 1);
     assert_true(sheets[0].fp16_tflops == 20 && sheets[0].idle_watts == 25);
@@ -155,9 +157,8 @@ static void bad_data_sheets_are_named_by_their_line(void **state)
         size_t count = 0;
         struct err err = {0};
 
-        assert_int_equal(gpu_csv_parse(&sheets, &count, bad[i].text, strlen(bad[i].text),
-                                       "sheet", &err),
-                         -1);
+        assert_int_equal(
+            gpu_csv_load(&sheets, &count, text_file("sheet", bad[i].text), &err), -1);
         assert_null(sheets);
         if (!strstr(err.text, bad[i].word))
             fail_msg("\"%s\" does not say \"%s\"", err.text, bad[i].word);

@@ -144,6 +144,22 @@ static void one_event(struct churn *c, int event)
     }
 }
 
+/* The plan that the events left, as one of all jobs there ever were: those that have left
+ * are unserved. */
+static int check_updated(struct churn *c, struct err *err)
+{
+    struct solution s = {0};
+    int rc;
+
+    c->p->job_count = c->next;
+    c->p->move_watts = 0;
+    problem_number_tasks(c->p);
+    update_solution(c->u, &s);
+    rc = check_solution(c->p, &s, err);
+    solution_fini(&s);
+    return rc;
+}
+
 /* A fresh solve of the jobs that are there at the end. */
 static double fresh_cost(struct churn *c, struct solver *solver, int *unserved)
 {
@@ -156,7 +172,6 @@ static double fresh_cost(struct churn *c, struct solver *solver, int *unserved)
         if (c->here[j])
             p->jobs[count++] = p->jobs[j];
     p->job_count = count;
-    p->move_watts = 0;
     problem_number_tasks(p);
     solver_run(solver, p, NULL, &s);
     cost = s.cost;
@@ -218,6 +233,8 @@ int bench_run_churn(const struct world *world, const struct bench_optimize_optio
     out->moves_per_event = (double)update_moves(c.u) / o->churn;
     out->unserved = update_unserved(c.u);
     cost = update_cost(c.u);
+    if (rc == 0)
+        rc = check_updated(&c, err);
     out->drift = cost / fresh_cost(&c, solver, &out->fresh_unserved) - 1;
     update_destroy(c.u);
     solver_destroy(solver);

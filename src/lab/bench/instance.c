@@ -157,8 +157,7 @@ static void draw_job(struct draw *d, int j)
     *job = (struct problem_job){.class_id = k,
                                 .types = PROBLEM_ANY_TYPE,
                                 .may_share = true,
-                                .penalty = PENALTY_WATTS * p->classes[k].devices,
-                                .owner = -1};
+                                .penalty = PENALTY_WATTS * p->classes[k].devices};
     ref = (int)rng_below(&d->rng, (size_t)d->types);
     job->need = rng_range(&d->rng, 0.2, 0.8) * alone_rate(d, ref, k) *
                 (double)p->speed[(size_t)j * (size_t)d->types + (size_t)ref];

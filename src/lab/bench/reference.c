@@ -99,9 +99,8 @@ void reference_plan(struct reference *r, const double *values)
 
 static int refuse(const struct problem *p, const char *name, struct err *err)
 {
-    if (p->node_count || p->limit_watts > 0 || p->quota_count)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "solver %s knows no nodes, limits or quotas: leave them out",
+    if (p->node_count)
+        return err_set(err, ERR_UNSUPPORTED, "solver %s knows no nodes: leave them out",
                        name);
     for (int j = 0; j < p->job_count; j++)
         if (p->classes[p->jobs[j].class_id].devices > 1)
@@ -126,7 +125,7 @@ int reference_run(const char *name, const struct problem *p, double limit_s,
     *result = (struct reference_result){.objective = NAN, .bound = NAN};
     solution_fit(out, p);
     arena = arena_create();
-    work_build(&r.w, p, arena, 1, NULL, 0);
+    work_build(&r.w, p, arena, NULL, 0);
     caps_prune(&r.w);
     work_find_floors(&r.w);
     r.lp = lp_create();

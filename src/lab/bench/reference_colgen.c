@@ -164,7 +164,7 @@ static void round_up(struct reference *r)
     search_unpark(&s);
     for (int pass = 0; pass < 10 && search_pass(&s) > 0; pass++)
         ;
-    finish_devices(&s, NULL, r->out);
+    finish_devices(&s, r->out);
     finish_figures(r->p, r->out);
     r->result->has_plan = true;
     r->result->objective = r->out->cost;

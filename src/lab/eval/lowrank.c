@@ -209,8 +209,3 @@ void lowrank_destroy(struct lowrank *m)
     free(m->loading);
     free(m);
 }
-
-int lowrank_rank(const struct lowrank *m)
-{
-    return m->rank;
-}

@@ -15,7 +15,6 @@ struct lowrank *lowrank_create(const double *rows, size_t count, size_t columns,
                                size_t shown);
 void lowrank_destroy(struct lowrank *model); /* NULL is fine */
 
-int lowrank_rank(const struct lowrank *model);
 void lowrank_complete(const struct lowrank *model, const size_t *seen,
                       const double *values, size_t seen_count, double *out);
 

@@ -11,7 +11,7 @@ struct job_tally {
     int moved;     /* tasks on a device they were not on */
     int node;      /* of the first task; -1 before */
     bool spread;   /* over several nodes */
-    double rate;   /* least of its tasks, from the tables; their sum where they add up */
+    double rate;   /* least of its tasks, from the tables */
     double margin; /* the same with the job's own factors */
 };
 
@@ -32,10 +32,10 @@ struct company {
     float watts;
 };
 
-static bool meet(const struct problem *p, const struct solution_device *d,
+static void meet(const struct problem *p, const struct solution_device *d,
                  struct company *c)
 {
-    int k[PROBLEM_MAX_SHARE];
+    int k[PROBLEM_MAX_SHARE] = {0};
     size_t v = (size_t)d->variant, n = (size_t)p->class_count;
 
     *c = (struct company){0};
@@ -43,18 +43,14 @@ static bool meet(const struct problem *p, const struct solution_device *d,
         k[c->count] = p->jobs[d->jobs[c->count]].class_id;
         c->count++;
     }
-    if (c->count > 2)
-        return p->group &&
-               p->group(p, p->group_ctx, d->variant, k, c->count, c->rate, &c->watts);
     if (c->count == 1) {
         c->rate[0] = p->alone_rate[v * n + (size_t)k[0]];
         c->watts = p->alone_watts[v * n + (size_t)k[0]];
-        return true;
+        return;
     }
     c->rate[0] = p->pair_rate[(v * n + (size_t)k[0]) * n + (size_t)k[1]];
     c->rate[1] = p->pair_rate[(v * n + (size_t)k[1]) * n + (size_t)k[0]];
     c->watts = p->pair_watts[(v * n + (size_t)k[0]) * n + (size_t)k[1]];
-    return true;
 }
 
 static bool was_on(const struct problem *p, int job, int device)
@@ -73,7 +69,6 @@ static int count_member(struct tally *t, const struct solution_device *d, int si
     const struct problem *p = t->p;
     int job = d->jobs[side];
     struct job_tally *tally = &t->jobs[job];
-    bool adds = p->classes[p->jobs[job].class_id].adds;
     int type = p->variants[d->variant].type;
     double table = (double)company->rate[side], own = table;
 
@@ -86,13 +81,8 @@ static int count_member(struct tally *t, const struct solution_device *d, int si
         return err_set(err, ERR_INVALID, "job %d may not use type %d", job, type);
     if (!(own > 0))
         return err_set(err, ERR_INVALID, "job %d does not run on type %d", job, type);
-    if (adds && tally->tasks > 0) {
-        tally->margin += own;
-        tally->rate += table;
-    } else {
-        tally->margin = fmin(tally->margin, own);
-        tally->rate = fmin(tally->rate, table);
-    }
+    tally->margin = fmin(tally->margin, own);
+    tally->rate = fmin(tally->rate, table);
     tally->tasks++;
     if (d->device >= 0) {
         int node = p->devices[d->device].node;
@@ -105,17 +95,12 @@ static int count_member(struct tally *t, const struct solution_device *d, int si
 }
 
 static int check_members(const struct problem *p, const struct solution_device *d,
-                         int count, struct err *err)
+                         struct err *err)
 {
-    int most = p->share_max > 0 ? p->share_max : 2;
+    int a = d->jobs[0], b = d->jobs[1];
 
-    if (count > most)
-        return err_set(err, ERR_INVALID, "%d jobs share a device, %d may", count, most);
-    for (int e = 0; e < count && count > 1; e++)
-        for (int f = 0; f < count; f++)
-            if (f != e && (d->jobs[e] == d->jobs[f] || !p->jobs[d->jobs[e]].may_share))
-                return err_set(err, ERR_INVALID, "jobs %d and %d may not share",
-                               d->jobs[e], d->jobs[f]);
+    if (b >= 0 && (a == b || !p->jobs[a].may_share || !p->jobs[b].may_share))
+        return err_set(err, ERR_INVALID, "jobs %d and %d may not share", a, b);
     return 0;
 }
 
@@ -154,10 +139,8 @@ static int count_device(struct tally *t, const struct solution_device *d, struct
     type = p->variants[d->variant].type;
     if (++t->type_use[type] > p->types[type].devices)
         return err_set(err, ERR_INVALID, "more devices of type %d than there are", type);
-    if (!meet(p, d, &company))
-        return err_set(err, ERR_INVALID, "job %d and its mates cannot share", d->jobs[0]);
-    if (check_members(p, d, company.count, err) < 0 ||
-        check_physical(t, d, type, err) < 0)
+    meet(p, d, &company);
+    if (check_members(p, d, err) < 0 || check_physical(t, d, type, err) < 0)
         return -1;
     t->watts += (double)company.watts;
     for (int e = 0; e < company.count; e++)
@@ -172,7 +155,7 @@ static int count_job(struct tally *t, int j, struct err *err)
     const struct problem_job *job = &p->jobs[j];
     const struct problem_class *c = &p->classes[job->class_id];
     struct job_tally *tally = &t->jobs[j];
-    double factor = tally->spread && !c->adds ? c->spread : 1;
+    double factor = tally->spread ? c->spread : 1;
     bool running = false;
 
     for (int e = 0; e < c->devices; e++)
@@ -222,23 +205,6 @@ static int count_nodes(struct tally *t, struct err *err)
     return 0;
 }
 
-static int check_quotas(const struct tally *t, struct err *err)
-{
-    const struct problem *p = t->p;
-    int *held = mem_array(int, (size_t)p->quota_count);
-    int rc = 0;
-
-    for (int j = 0; j < p->job_count; j++)
-        if (p->jobs[j].owner >= 0 && t->s->state[j] == SOLUTION_SERVED)
-            held[p->jobs[j].owner] += t->jobs[j].tasks;
-    for (int o = 0; o < p->quota_count && rc == 0; o++)
-        if (p->quotas[o] >= 0 && held[o] > p->quotas[o])
-            rc = err_set(err, ERR_INVALID, "owner %d holds %d devices of %d", o, held[o],
-                         p->quotas[o]);
-    free(held);
-    return rc;
-}
-
 static bool close_to(double a, double b)
 {
     return fabs(a - b) <= 1e-4 * (fabs(a) + fabs(b)) + 1e-2;
@@ -249,9 +215,6 @@ static int check_figures(struct tally *t, struct err *err)
     const struct solution *s = t->s;
 
     t->cost += t->watts - t->progress + t->p->move_watts * t->moves;
-    if (t->p->limit_watts > 0 && t->watts > t->p->limit_watts * (1 + 1e-6))
-        return err_set(err, ERR_INVALID, "%.1f W are over the limit of %.1f W", t->watts,
-                       t->p->limit_watts);
     if (s->unserved != t->unserved || s->moves != t->moves)
         return err_set(err, ERR_FORMAT, "%d unserved and %d moves, not %d and %d",
                        t->unserved, t->moves, s->unserved, s->moves);
@@ -282,8 +245,7 @@ int check_solution(const struct problem *p, const struct solution *s, struct err
     for (int j = 0; j < p->job_count; j++)
         if (count_job(&t, j, err) < 0)
             goto done;
-    if (count_nodes(&t, err) < 0 || check_quotas(&t, err) < 0 ||
-        check_figures(&t, err) < 0)
+    if (count_nodes(&t, err) < 0 || check_figures(&t, err) < 0)
         goto done;
     rc = 0;
 done:

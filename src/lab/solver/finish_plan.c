@@ -6,12 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-void finish_devices(const struct search *s, const bool *held, struct solution *out)
+void finish_devices(const struct search *s, struct solution *out)
 {
     const struct work *w = s->w;
 
     for (int j = 0; j < w->p->job_count; j++)
-        out->state[j] = held && held[j] ? SOLUTION_HELD : SOLUTION_UNSERVED;
+        out->state[j] = SOLUTION_UNSERVED;
     out->device_count = 0;
     for (int r = 0; r < s->count; r++) {
         const struct search_record *rec = &s->records[r];
@@ -63,7 +63,7 @@ void finish_remove_job(const struct problem *p, struct solution *out, int job)
 }
 
 struct job_figures {
-    double rate, sum; /* least and all of its devices */
+    double rate; /* least of its devices */
     int node;
     bool spread, moved;
 };
@@ -91,7 +91,6 @@ static void add_device(const struct problem *p, const struct solution_device *d,
         struct job_figures *f = &jobs[j];
 
         f->rate = fmin(f->rate, (double)rate[e]);
-        f->sum += (double)rate[e];
         if (d->device < 0)
             continue;
         f->moved = f->moved || !was_on(p, j, d->device);
@@ -111,9 +110,7 @@ static void add_jobs(const struct problem *p, const struct job_figures *jobs,
             out->cost += p->jobs[j].penalty;
             continue;
         }
-        out->progress +=
-            c->progress *
-            (c->adds ? jobs[j].sum : jobs[j].rate * (jobs[j].spread ? c->spread : 1));
+        out->progress += c->progress * jobs[j].rate * (jobs[j].spread ? c->spread : 1);
         out->moves += jobs[j].moved && p->now[p->jobs[j].first_task] >= 0;
     }
 }

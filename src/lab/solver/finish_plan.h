@@ -5,9 +5,9 @@
 #include "lab/solver/solver_search.h"
 
 /* Fill out (fitted to the problem) with the devices in use, their caps and the jobs'
- * states; held (jobs, may be NULL) are those left out by quota.  Physical devices come
- * from nodes.h, figures from finish_figures(). */
-void finish_devices(const struct search *s, const bool *held, struct solution *out);
+ * states.  Physical devices come from solver_nodes.h, figures from
+ * finish_figures(). */
+void finish_devices(const struct search *s, struct solution *out);
 
 /* Take a served job out again: its devices are free, its partners alone and uncapped. */
 void finish_remove_job(const struct problem *p, struct solution *out, int job);

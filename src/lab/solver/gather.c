@@ -117,19 +117,17 @@ static double margin_of(const struct problem *p, const struct solution *s, int j
                         const int *members, int count)
 {
     const struct problem_class *c = &p->classes[p->jobs[j].class_id];
-    double least = INFINITY, sum = 0, margin;
+    double least = INFINITY, margin;
     bool spread = false;
 
     for (int m = 0; m < count; m++) {
         const struct solution_device *d = &s->devices[members[m]];
-        double rate = rate_on(p, d, j);
 
-        least = fmin(least, rate);
-        sum += rate;
+        least = fmin(least, rate_on(p, d, j));
         spread = spread || p->devices[d->device].node !=
                                p->devices[s->devices[members[0]].device].node;
     }
-    margin = c->adds ? sum : least * (spread ? c->spread : 1);
+    margin = least * (spread ? c->spread : 1);
     return p->jobs[j].need > 0 ? margin / p->jobs[j].need : margin;
 }
 

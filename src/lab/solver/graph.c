@@ -70,17 +70,6 @@ void graph_refresh(struct graph *g)
     }
 }
 
-double graph_value(const struct graph *g)
-{
-    double value = 0;
-
-    for (int i = 0; i < g->tasks; i++)
-        value += g->mate[i] < 0 ? (double)g->alone[i] : 0.5 * (double)g->cost[i];
-    for (int t = 0; t < g->w->types; t++)
-        value -= g->w->price[t] * g->w->devices[t];
-    return value;
-}
-
 void graph_demand(const struct graph *g, int *demand)
 {
     memset(demand, 0, (size_t)g->w->types * sizeof(int));

@@ -34,9 +34,6 @@ float graph_pair(const struct graph *g, int i, int j, int *type);
 /* After prices changed: alone costs and all edges again. */
 void graph_refresh(struct graph *g);
 
-/* Total at these prices: a relaxed value, capacities not enforced. */
-double graph_value(const struct graph *g);
-
 /* Devices of each type that the matching wants. */
 void graph_demand(const struct graph *g, int *demand);
 

@@ -53,22 +53,6 @@ static int rank_nodes(const struct problem *p, int type, struct ranked *ranked)
     return count;
 }
 
-int stairs_node_order(const struct problem *p, int type, int *order, int *open_devices)
-{
-    struct ranked *ranked = calloc((size_t)p->node_count + 1, sizeof(*ranked));
-    int count;
-
-    if (!ranked)
-        abort();
-    count = rank_nodes(p, type, ranked);
-    for (int x = 0; x < count; x++) {
-        order[x] = ranked[x].node;
-        open_devices[x] = ranked[x].devices;
-    }
-    free(ranked);
-    return count;
-}
-
 static void build_type(double *extra, const struct work *w, int type,
                        const struct ranked *ranked, int count)
 {
@@ -81,9 +65,9 @@ static void build_type(double *extra, const struct work *w, int type,
     for (int x = 0; x < count; x++) {
         double open = node_watts(p, ranked[x].node, type, ranked[x].devices);
 
-        total += open * w->watts_weight;
+        total += open;
         for (int d = 0; d < ranked[x].devices; d++) {
-            total -= idle * w->watts_weight;
+            total -= idle;
             used++;
             extra[used] = total - w->open[type] * used;
         }

@@ -16,9 +16,4 @@ struct stairs {
 /* In w's arena.  Nodes with several types count for each in proportion. */
 void stairs_build(struct stairs *s, const struct work *w);
 
-/* Order in which a type's nodes are worth being awake: cheapest a device first, those
- * awake before those asleep.  order holds p->node_count; returns how many have the type.
- */
-int stairs_node_order(const struct problem *p, int type, int *order, int *open_devices);
-
 #endif

@@ -4,7 +4,6 @@
 #include "lab/solver/lp_bound.h"
 #include "lab/solver/solver_caps.h"
 #include "lab/solver/finish_plan.h"
-#include "lab/solver/groups.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,19 +66,13 @@ static struct problem without(const struct levers *l, bool caps, bool sleep)
 static double lower_bound(const struct levers *l, const struct problem *q)
 {
     struct work w;
-    double bound;
 
-    if (groups_wanted(q)) /* the bound is one for pairs */
-        return -INFINITY;
-    work_build(&w, q, l->arena, 1, l->held, 0);
+    work_build(&w, q, l->arena, NULL, 0);
     caps_prune(&w);
     memcpy(w.price, l->price, (size_t)w.types * sizeof(double));
     for (int i = 0; i < w.tasks; i++)
         w.pi[i] = (float)l->worth[i];
-    bound = bound_from(&w, w.pi, NULL);
-    for (int j = 0; j < q->job_count; j++)
-        bound += l->held[j] ? q->jobs[j].penalty : 0;
-    return bound;
+    return bound_from(&w, w.pi, NULL);
 }
 
 /* As it stands, with the nodes that have nothing to do asleep. */

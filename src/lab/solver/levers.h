@@ -16,7 +16,6 @@ typedef void levers_solve(void *self, const struct problem *p, struct solution *
 struct levers {
     const struct problem *p;
     struct arena *arena;
-    const bool *held;    /* (jobs) left out by quota */
     const double *price; /* (types) of the full problem, a start for the bounds */
     const double *worth; /* (tasks) the same */
     levers_solve *solve;

@@ -322,7 +322,7 @@ static double base_watts(const struct problem *p)
 
 double bound_constant(const struct work *w)
 {
-    return w->watts_weight * base_watts(w->p) - (w->watts_weight - 1) * w->p->limit_watts;
+    return base_watts(w->p);
 }
 
 double bound_from(const struct work *w, const float *pi, double *proven)

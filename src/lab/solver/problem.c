@@ -45,7 +45,6 @@ void problem_destroy(struct problem *p)
     free(p->now);
     free(p->nodes);
     free(p->devices);
-    free(p->quotas);
     free(p->room);
     free(p);
 }
@@ -96,7 +95,6 @@ void problem_reset(struct problem *p, const struct problem_size *size)
     FIT(p->now, room->tasks, all.tasks);
     FIT(p->nodes, room->nodes, all.nodes);
     FIT(p->devices, room->devices, all.devices);
-    FIT(p->quotas, room->quotas, all.quotas);
     grow_room(room, size);
     p->type_count = size->types;
     p->variant_count = size->variants;
@@ -105,12 +103,8 @@ void problem_reset(struct problem *p, const struct problem_size *size)
     p->task_count = size->tasks;
     p->node_count = size->nodes;
     p->device_count = size->devices;
-    p->quota_count = size->quotas;
-    p->move_watts = p->limit_watts = 0;
+    p->move_watts = 0;
     p->sleep = false;
-    p->share_max = 0;
-    p->group = NULL;
-    p->group_ctx = NULL;
     for (size_t i = 0; i < product(all.jobs, all.types, 1); i++)
         p->speed[i] = 1;
     for (int i = 0; i < all.jobs; i++)
@@ -138,9 +132,6 @@ bool problem_rates(const struct problem *p, int variant, const int *jobs, int co
 
     for (int e = 0; e < count; e++)
         classes[e] = p->jobs[jobs[e]].class_id;
-    if (count > 2)
-        return p->group &&
-               p->group(p, p->group_ctx, variant, classes, count, rate, watts);
     at = count == 1 ? (size_t)variant * (size_t)p->class_count + (size_t)classes[0]
                     : problem_cell(p, variant, classes[0], classes[1]);
     rate[0] = count == 1 ? p->alone_rate[at] : p->pair_rate[at];
@@ -203,32 +194,4 @@ double solution_gap(const struct solution *s)
     double scale = s->cost + s->progress;
 
     return scale > 0 ? (s->cost - s->bound) / scale : 0;
-}
-
-int solution_job(const struct problem *p, const struct solution *s, int job, int *devices,
-                 int most, double *rate, double *watts)
-{
-    bool adds = p->classes[p->jobs[job].class_id].adds;
-    int found = 0;
-
-    *rate = *watts = 0;
-    for (int d = 0; d < s->device_count; d++) {
-        const struct solution_device *dev = &s->devices[d];
-        int count = solution_device_jobs(dev);
-        float rates[PROBLEM_MAX_SHARE], draw = 0;
-
-        if (!solution_device_has(dev, job) ||
-            !problem_rates(p, dev->variant, dev->jobs, count, rates, &draw))
-            continue;
-        for (int e = 0; e < count; e++)
-            if (dev->jobs[e] == job)
-                *rate = adds         ? *rate + (double)rates[e]
-                        : found == 0 ? (double)rates[e]
-                                     : fmin(*rate, (double)rates[e]);
-        *watts += (double)draw / count;
-        if (found < most)
-            devices[found] = dev->device;
-        found++;
-    }
-    return found;
 }

@@ -19,7 +19,7 @@
 
 #define PROBLEM_MAX_TYPES 64
 #define PROBLEM_ANY_TYPE  UINT64_MAX
-#define PROBLEM_MAX_SHARE 4 /* jobs on a device */
+#define PROBLEM_MAX_SHARE 2 /* jobs on a device */
 
 struct problem_type {
     int devices;       /* that may be used */
@@ -39,8 +39,6 @@ struct problem_class {
     double progress; /* watts that one unit of rate of the whole job is worth */
     double spread;   /* factor on the rate when the tasks are on several nodes, (0, 1];
                         no matter with one device */
-    bool adds;       /* tasks are replicas of a service: their rates add up, each has to
-                        carry an equal part of the need, and spread is no matter */
 };
 
 struct problem_job {
@@ -50,7 +48,6 @@ struct problem_job {
     bool pinned;    /* stays where it is */
     double need;    /* least rate of the whole job; 0: none */
     double penalty; /* watts; the harm of not running it */
-    int owner;      /* index into quotas; -1: none */
     int first_task; /* filled by problem_number_tasks() */
 };
 
@@ -69,14 +66,6 @@ struct problem_device {
     int node;
     bool closed; /* may not be used; counts as idle while its node is awake */
 };
-
-struct problem;
-
-/* Rates of three or four classes together, each beside all the others, and watts of the
- * device, as the tables have them for one and two; false: they cannot share.  The answer
- * is the same whenever it is asked within a solve. */
-typedef bool problem_group(const struct problem *p, void *ctx, int variant,
-                           const int *classes, int count, float *rate, float *watts);
 
 struct problem {
     int type_count;
@@ -100,22 +89,16 @@ struct problem {
     struct problem_node *nodes;
     int device_count;
     struct problem_device *devices;
-    int quota_count;
-    int *quotas;          /* (quotas) devices the owner's jobs may hold; -1: any */
-    double move_watts;    /* charge for moving a running job */
-    double limit_watts;   /* of nodes and devices together; 0: none */
-    bool sleep;           /* nodes may be put to sleep */
-    int share_max;        /* jobs on a device, up to PROBLEM_MAX_SHARE; 0: 2 */
-    problem_group *group; /* NULL: no more than two share */
-    void *group_ctx;
+    double move_watts;         /* charge for moving a running job */
+    bool sleep;                /* nodes may be put to sleep */
     struct problem_size *room; /* what is allocated; problem.c's own */
 };
 
 struct problem_size {
-    int types, variants, classes, jobs, tasks, nodes, devices, quotas;
+    int types, variants, classes, jobs, tasks, nodes, devices;
 };
 
-/* Arrays are zeroed; speed and drag are 1, now is -1; two may share. */
+/* Arrays are zeroed; speed and drag are 1, now is -1. */
 struct problem *problem_create(const struct problem_size *size);
 void problem_destroy(struct problem *p); /* NULL is fine */
 
@@ -133,8 +116,8 @@ static inline size_t problem_cell(const struct problem *p, int variant, int k, i
            (size_t)l;
 }
 
-/* Rates of these jobs together on a device, without their own factors, and its watts;
- * false: they cannot share. */
+/* Rates of one or two jobs together on a device, without their own factors, and its
+ * watts; false: they cannot share. */
 bool problem_rates(const struct problem *p, int variant, const int *jobs, int count,
                    float *rate, float *watts);
 
@@ -150,7 +133,7 @@ struct solution_device {
 
 static inline struct solution_device solution_device_of(int variant, int a, int b)
 {
-    return (struct solution_device){variant, -1, {a, b, -1, -1}};
+    return (struct solution_device){variant, -1, {a, b}};
 }
 
 static inline int solution_device_jobs(const struct solution_device *d)
@@ -173,7 +156,6 @@ static inline bool solution_device_has(const struct solution_device *d, int job)
 enum solution_state {
     SOLUTION_SERVED,
     SOLUTION_UNSERVED, /* no room, or no device that would meet the need */
-    SOLUTION_HELD,     /* its owner's quota is used up */
 };
 
 struct solution {
@@ -188,7 +170,7 @@ struct solution {
     double progress; /* worth of the progress made, in watts; part of cost, negative */
     double bound;    /* proven: no plan costs less; -INFINITY when not known */
     double gap;      /* (cost - bound) / (cost + progress) */
-    int unserved;    /* jobs, held ones included */
+    int unserved;    /* jobs */
     int moves;
     int device_room, job_room, node_room;
 };
@@ -198,10 +180,5 @@ void solution_copy(struct solution *to, const struct solution *from,
                    const struct problem *p);
 void solution_fini(struct solution *s);
 double solution_gap(const struct solution *s);
-
-/* What a job has in s: its devices in order (room for most; as many as there are are
- * counted), its rate as the tables have it and its part of their watts. */
-int solution_job(const struct problem *p, const struct solution *s, int job, int *devices,
-                 int most, double *rate, double *watts);
 
 #endif

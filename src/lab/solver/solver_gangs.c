@@ -31,8 +31,7 @@ void gangs_tighten(struct work *w)
     for (int i = 0; i < w->tasks; i++) {
         const struct problem_class *c = &p->classes[w->cls[i]];
 
-        if (c->devices < 2 || c->adds || c->spread <= 0 || c->spread >= 1 ||
-            !meets(w, i, c->spread))
+        if (c->devices < 2 || c->spread <= 0 || c->spread >= 1 || !meets(w, i, c->spread))
             continue;
         for (int t = 0; t < w->types; t++)
             w->thr[(size_t)i * (size_t)w->types + (size_t)t] /= (float)c->spread;

@@ -122,17 +122,6 @@ double search_record_cost(const struct search *s, const struct search_record *r)
     return work_pair(s->w, r->type, r->task[0], r->task[1], NULL);
 }
 
-double search_total(const struct search *s)
-{
-    double total = 0;
-
-    for (int r = 0; r < s->count; r++)
-        total += search_record_cost(s, &s->records[r]);
-    for (int t = 0; t < s->w->types; t++)
-        total += stair(s, t);
-    return total;
-}
-
 void search_apply(struct search *s, int r, int q, const struct search_move *m)
 {
     const int *tasks[2] = {m->x, m->y};
@@ -285,20 +274,6 @@ long search_pass(struct search *s)
                     s, i,
                     s->by_class[s->class_start[k] + (int)rng_below(&s->rng, (size_t)n)]);
         }
-    }
-    return moves;
-}
-
-long search_all_pairs(struct search *s)
-{
-    long moves = 0;
-
-    for (int i = 0; i < s->w->tasks; i++) {
-        if (s->place[i] < 0)
-            continue;
-        moves += try_move(s, s->place[i], -1);
-        for (int j = 0; j < i; j++)
-            moves += against_task(s, i, j);
     }
     return moves;
 }

@@ -55,7 +55,6 @@ void search_park(struct search *s, int i);
 void search_drop(struct search *s, int record); /* its tasks are nowhere then */
 
 double search_record_cost(const struct search *s, const struct search_record *r);
-double search_total(const struct search *s); /* computed afresh */
 bool search_room(const struct search *s, int type);
 
 struct search_move {
@@ -86,8 +85,5 @@ long search_pass(struct search *s);
 /* Records that cost more than they are worth, against all others, as far as the effort
  * (in evaluations) goes; returns the moves made. */
 long search_focus(struct search *s, long effort);
-
-/* Every record against every other, for small cases. */
-long search_all_pairs(struct search *s);
 
 #endif

@@ -166,7 +166,7 @@ void update_load(struct update *u, const struct problem *p, const struct solutio
     u->moves = 0;
     for (int j = p->job_count; j < jobs_most; j++)
         spare += p->classes[p->jobs[j].class_id].devices;
-    work_build(&u->w, p, u->arena, 1, NULL, spare);
+    work_build(&u->w, p, u->arena, NULL, spare);
     caps_prune(&u->w);
     work_find_floors(&u->w);
     memcpy(u->w.price, price, sizeof(u->w.price));
@@ -201,7 +201,7 @@ static void work_of_present(struct update *u, struct work *w, bool *away)
         away[j] = u->first_task[j] < 0;
         spare += j >= u->p->job_count ? tasks_of(u, j) : 0;
     }
-    work_build(w, &here, u->arena, 1, away, spare);
+    work_build(w, &here, u->arena, away, spare);
     w->p = u->p;
     w->cell1 = u->w.cell1;
     w->cell2 = u->w.cell2;
@@ -411,13 +411,6 @@ double update_cost(const struct update *u)
     return u->s.cost;
 }
 
-bool update_served(const struct update *u, int job)
-{
-    int first = u->first_task[job];
-
-    return first >= 0 && u->s.records[u->s.place[first]].type >= 0;
-}
-
 int update_unserved(const struct update *u)
 {
     int count = 0;
@@ -439,7 +432,7 @@ long update_moves(const struct update *u)
 void update_solution(struct update *u, struct solution *out)
 {
     solution_fit(out, u->p);
-    finish_devices(&u->s, NULL, out);
+    finish_devices(&u->s, out);
     nodes_assign(u->p, u->arena, out);
     finish_figures(u->p, out);
 }

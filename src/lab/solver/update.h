@@ -33,9 +33,6 @@ double update_cost(const struct update *u);
 int update_unserved(const struct update *u);
 long update_moves(const struct update *u);
 
-/* False when the job is not here or has no place. */
-bool update_served(const struct update *u, int job);
-
 /* The placement as a solution of p (fitted): jobs not here count as unserved. */
 void update_solution(struct update *u, struct solution *out);
 

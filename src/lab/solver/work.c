@@ -27,15 +27,14 @@ static void find_open_watts(struct work *w)
             if (add < least)
                 least = add;
         }
-        w->open[t] = p->node_count && isfinite(least) ? least * w->watts_weight : 0;
+        w->open[t] = p->node_count && isfinite(least) ? least : 0;
         w->devices[t] = p->types[t].devices;
     }
 }
 
 static double progress_of(const struct problem *p, int k, double rate)
 {
-    return p->classes[k].progress * rate /
-           (p->classes[k].adds ? 1 : p->classes[k].devices);
+    return p->classes[k].progress * rate / p->classes[k].devices;
 }
 
 static void price_cells(struct work *w)
@@ -50,14 +49,14 @@ static void price_cells(struct work *w)
             size_t at = (size_t)v * (size_t)classes + (size_t)k;
             double rate = p->alone_rate[at];
 
-            w->cell1[at] = rate > 0 ? (float)(w->watts_weight * p->alone_watts[at] +
-                                              open - progress_of(p, k, rate))
-                                    : WORK_NEVER;
+            w->cell1[at] =
+                rate > 0 ? (float)(p->alone_watts[at] + open - progress_of(p, k, rate))
+                         : WORK_NEVER;
             for (int l = 0; l < classes; l++) {
                 size_t kl = problem_cell(p, v, k, l), lk = problem_cell(p, v, l, k);
                 bool runs = p->pair_rate[kl] > 0 && p->pair_rate[lk] > 0;
 
-                w->cell2[kl] = runs ? (float)(w->watts_weight * p->pair_watts[kl] + open -
+                w->cell2[kl] = runs ? (float)(p->pair_watts[kl] + open -
                                               progress_of(p, k, p->pair_rate[kl]) -
                                               progress_of(p, l, p->pair_rate[lk]))
                                     : WORK_NEVER;
@@ -71,8 +70,7 @@ void work_refresh_task(struct work *w, int i)
     const struct problem *p = w->p;
     int j = w->job[i];
     const struct problem_job *job = &p->jobs[j];
-    const struct problem_class *c = &p->classes[job->class_id];
-    double sum = 0, need = job->need / (c->adds ? c->devices : 1);
+    double sum = 0, need = job->need;
     int usable = 0;
 
     for (int t = 0; t < w->types; t++) {
@@ -149,7 +147,7 @@ static void find_now(struct work *w)
 }
 
 void work_build(struct work *w, const struct problem *p, struct arena *arena,
-                double watts_weight, const bool *skip, int spare)
+                const bool *skip, int spare)
 {
     size_t room = (size_t)p->task_count + (size_t)spare;
     size_t cells = (size_t)p->variant_count * (size_t)p->class_count;
@@ -160,7 +158,6 @@ void work_build(struct work *w, const struct problem *p, struct arena *arena,
                        .classes = p->class_count,
                        .variants = p->variant_count,
                        .room = (int)room,
-                       .watts_weight = watts_weight,
                        .move_watts = p->move_watts};
     w->job = arena_array(arena, int, room);
     w->cls = arena_array(arena, int, room);

@@ -32,8 +32,7 @@ struct work {
     double open[PROBLEM_MAX_TYPES];  /* watts a device in use adds beside its own */
     double price[PROBLEM_MAX_TYPES]; /* of a device, from the dual side; at least 0 */
     int devices[PROBLEM_MAX_TYPES];
-    float *pi;           /* (room) what a task is worth at these prices */
-    double watts_weight; /* 1, more while a power limit binds */
+    float *pi; /* (room) what a task is worth at these prices */
     double move_watts;
     float *floor1;            /* (classes) least of cell1 over variants */
     float *floor2;            /* (classes, classes) least of cell2 */
@@ -47,7 +46,7 @@ struct work {
 /* Fill *w from p, in the arena's memory; spare: tasks that may be added later.  skip
  * (jobs, NULL for none) leaves jobs out: they get no tasks. */
 void work_build(struct work *w, const struct problem *p, struct arena *arena,
-                double watts_weight, const bool *skip, int spare);
+                const bool *skip, int spare);
 
 /* Take job j's tasks in (again), as its entry in the problem stands now. */
 void work_add_job(struct work *w, int j);

@@ -139,13 +139,3 @@ int descriptors_load(struct world *world, const char *path, struct err *err)
         return -1;
     return read_all(world, csv, err);
 }
-
-int descriptors_parse(struct world *world, const char *text, size_t length,
-                      const char *name, struct err *err)
-{
-    struct csv *csv;
-
-    if (csv_parse(&csv, text, length, name, err) < 0)
-        return -1;
-    return read_all(world, csv, err);
-}

@@ -10,8 +10,6 @@
  * params_millions,memory_mb_per_sample); families the file does not name stay bare, and
  * so does an empty field.  On failure the world is as it was. */
 int descriptors_load(struct world *world, const char *path, struct err *err);
-int descriptors_parse(struct world *world, const char *text, size_t length,
-                      const char *name, struct err *err);
 
 /* "ResNet-18 (batch size 32)" -> family "ResNet-18", batch 32; a name without a batch is
  * its own family, batch 0.  ERR_LIMIT when the family does not fit. */

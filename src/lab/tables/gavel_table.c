@@ -332,13 +332,3 @@ int gavel_load(struct world **world, const char *path, uint64_t seed, struct err
         return -1;
     return read_doc(world, doc, seed, err);
 }
-
-int gavel_parse(struct world **world, const char *text, size_t length, const char *name,
-                uint64_t seed, struct err *err)
-{
-    struct json_doc *doc;
-
-    if (json_doc_parse(&doc, text, length, name, err) < 0)
-        return -1;
-    return read_doc(world, doc, seed, err);
-}

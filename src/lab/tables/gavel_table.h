@@ -18,9 +18,7 @@
 #include <stdint.h>
 
 /* GPU names must be in the catalogue.  The caller owns *world; on failure it is
- * untouched.  name is for messages. */
+ * untouched. */
 int gavel_load(struct world **world, const char *path, uint64_t seed, struct err *err);
-int gavel_parse(struct world **world, const char *text, size_t length, const char *name,
-                uint64_t seed, struct err *err);
 
 #endif

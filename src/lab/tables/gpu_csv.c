@@ -122,13 +122,3 @@ int gpu_csv_load(struct gpu_sheet **sheets, size_t *count, const char *path,
         return -1;
     return read_all(sheets, count, csv, err);
 }
-
-int gpu_csv_parse(struct gpu_sheet **sheets, size_t *count, const char *text,
-                  size_t length, const char *name, struct err *err)
-{
-    struct csv *csv;
-
-    if (csv_parse(&csv, text, length, name, err) < 0)
-        return -1;
-    return read_all(sheets, count, csv, err);
-}

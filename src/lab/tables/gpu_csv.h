@@ -12,7 +12,5 @@
 /* The caller frees *sheets; on failure both outputs are untouched. */
 int gpu_csv_load(struct gpu_sheet **sheets, size_t *count, const char *path,
                  struct err *err);
-int gpu_csv_parse(struct gpu_sheet **sheets, size_t *count, const char *text,
-                  size_t length, const char *name, struct err *err);
 
 #endif

@@ -384,15 +384,3 @@ int world_csv_load(struct world **world, const char *path, const char *sheets_pa
     free(sheets);
     return rc;
 }
-
-int world_csv_parse(struct world **world, const char *text, size_t length,
-                    const char *name, const struct gpu_sheet *sheets, size_t sheet_count,
-                    uint64_t seed, struct err *err)
-{
-    struct reader r = {
-        .name = name, .sheets = sheets, .sheet_count = sheet_count, .err = err};
-
-    if (csv_parse(&r.csv, text, length, name, err) < 0)
-        return -1;
-    return read_table(&r, world, seed);
-}

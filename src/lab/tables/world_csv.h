@@ -16,8 +16,5 @@
  * The caller owns *world; on failure it is untouched. */
 int world_csv_load(struct world **world, const char *path, const char *sheets_path,
                    uint64_t seed, struct err *err);
-int world_csv_parse(struct world **world, const char *text, size_t length,
-                    const char *name, const struct gpu_sheet *sheets, size_t sheet_count,
-                    uint64_t seed, struct err *err);
 
 #endif

@@ -103,19 +103,6 @@ int arrivals_load(struct arrivals *arrivals, const char *path,
     return rc;
 }
 
-int arrivals_parse(struct arrivals *arrivals, const char *text, size_t length,
-                   const char *name, enum arrivals_format format, struct err *err)
-{
-    struct csv *csv;
-    int rc;
-
-    if (csv_parse(&csv, text, length, name, err) < 0)
-        return -1;
-    rc = read_rows(arrivals, csv, name, readers[format], err);
-    csv_destroy(csv);
-    return rc;
-}
-
 /* A class on the largest number of GPUs that somebody measured and that is not more than
  * asked for; one that runs on this type of GPU, -1: on any. */
 static int draw_class(const struct world *world, int devices, int gpu, struct rng *rng)

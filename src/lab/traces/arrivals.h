@@ -50,8 +50,6 @@ enum arrivals_format { ARRIVALS_PHILLY, ARRIVALS_ALIBABA };
 /* *arrivals is filled or untouched; err names file, line and what to do. */
 int arrivals_load(struct arrivals *arrivals, const char *path,
                   enum arrivals_format format, struct err *err);
-int arrivals_parse(struct arrivals *arrivals, const char *text, size_t length,
-                   const char *name, enum arrivals_format format, struct err *err);
 void arrivals_fini(struct arrivals *arrivals);
 
 /* What a format of CSV is to the reading here. */

@@ -356,20 +356,6 @@ int slurm_jobs_load(struct slurm_jobs *jobs, const char *path,
     return rc;
 }
 
-int slurm_jobs_parse(struct slurm_jobs *jobs, const char *text, size_t length,
-                     const char *name, const struct slurm_nodes *nodes, const char *names,
-                     struct err *err)
-{
-    char *copy;
-    int rc;
-
-    if (slurm_text_copy(&copy, text, length, name, err) < 0)
-        return -1;
-    rc = read_text(jobs, copy, name, nodes, names, err);
-    free(copy);
-    return rc;
-}
-
 void slurm_jobs_fini(struct slurm_jobs *jobs)
 {
     free(jobs->jobs);

@@ -31,9 +31,6 @@ struct slurm_jobs {
  * type of GPUs where the job's record does not; names as in slurm_gres.h. */
 int slurm_jobs_load(struct slurm_jobs *jobs, const char *path,
                     const struct slurm_nodes *nodes, const char *names, struct err *err);
-int slurm_jobs_parse(struct slurm_jobs *jobs, const char *text, size_t length,
-                     const char *name, const struct slurm_nodes *nodes, const char *names,
-                     struct err *err);
 void slurm_jobs_fini(struct slurm_jobs *jobs);
 
 #endif

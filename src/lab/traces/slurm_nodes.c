@@ -274,19 +274,6 @@ int slurm_nodes_load(struct slurm_nodes *nodes, const char *path, const char *na
     return rc;
 }
 
-int slurm_nodes_parse(struct slurm_nodes *nodes, const char *text, size_t length,
-                      const char *name, const char *names, struct err *err)
-{
-    char *copy;
-    int rc;
-
-    if (slurm_text_copy(&copy, text, length, name, err) < 0)
-        return -1;
-    rc = read_text(nodes, copy, name, names, err);
-    free(copy);
-    return rc;
-}
-
 void slurm_nodes_fini(struct slurm_nodes *nodes)
 {
     free(nodes->nodes);

@@ -29,8 +29,6 @@ struct slurm_nodes {
 /* *nodes is filled or untouched; names as in slurm_gres.h.  At least one has GPUs. */
 int slurm_nodes_load(struct slurm_nodes *nodes, const char *path, const char *names,
                      struct err *err);
-int slurm_nodes_parse(struct slurm_nodes *nodes, const char *text, size_t length,
-                      const char *name, const char *names, struct err *err);
 void slurm_nodes_fini(struct slurm_nodes *nodes);
 
 const struct slurm_node *slurm_nodes_find(const struct slurm_nodes *nodes,

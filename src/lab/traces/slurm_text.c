@@ -34,17 +34,6 @@ int slurm_text_load(char **text, const char *path, struct err *err)
     return 0;
 }
 
-int slurm_text_copy(char **copy, const char *text, size_t length, const char *name,
-                    struct err *err)
-{
-    if (check_text(text, length, name, err) < 0)
-        return -1;
-    *copy = mem_array(char, length + 1);
-    if (length > 0)
-        memcpy(*copy, text, length);
-    return 0;
-}
-
 void slurm_lines_init(struct slurm_lines *lines, char *text, const char *name)
 {
     *lines = (struct slurm_lines){.name = name, .rest = text};

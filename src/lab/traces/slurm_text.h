@@ -14,10 +14,8 @@
 #define SLURM_MAX_LINE  ((size_t)64 << 10)
 #define SLURM_HOST_SIZE 64
 
-/* A file, or a text, as one that can be changed; the caller frees *text. */
+/* A file's text, to be changed; the caller frees *text. */
 int slurm_text_load(char **text, const char *path, struct err *err);
-int slurm_text_copy(char **copy, const char *text, size_t length, const char *name,
-                    struct err *err);
 
 struct slurm_lines {
     const char *name; /* of the file, for messages */

@@ -162,17 +162,3 @@ int trace_load(struct workload **workload, const char *path, const struct world 
     csv_destroy(csv);
     return rc;
 }
-
-int trace_parse(struct workload **workload, const char *text, size_t length,
-                const char *name, const struct world *world, uint64_t seed,
-                struct err *err)
-{
-    struct csv *csv;
-    int rc;
-
-    if (csv_parse(&csv, text, length, name, err) < 0)
-        return -1;
-    rc = read_jobs(workload, csv, name, world, seed, err);
-    csv_destroy(csv);
-    return rc;
-}

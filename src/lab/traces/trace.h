@@ -14,8 +14,5 @@
  * to do. */
 int trace_load(struct workload **workload, const char *path, const struct world *world,
                uint64_t seed, struct err *err);
-int trace_parse(struct workload **workload, const char *text, size_t length,
-                const char *name, const struct world *world, uint64_t seed,
-                struct err *err);
 
 #endif

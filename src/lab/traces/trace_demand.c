@@ -77,19 +77,6 @@ int trace_demand_load(float **shape, size_t *minutes, const char *path, struct e
     return rc;
 }
 
-int trace_demand_parse(float **shape, size_t *minutes, const char *text, size_t length,
-                       const char *name, struct err *err)
-{
-    struct csv *csv;
-    int rc;
-
-    if (csv_parse(&csv, text, length, name, err) < 0)
-        return -1;
-    rc = read_rows(shape, minutes, csv, name, err);
-    csv_destroy(csv);
-    return rc;
-}
-
 void trace_demand_apply_take(struct workload *w, float *shape, size_t minutes)
 {
     free(w->shape);

@@ -13,7 +13,5 @@ void trace_demand_apply_take(struct workload *workload, float *shape, size_t min
 
 /* The caller frees *shape; on failure it is untouched and err names file and line. */
 int trace_demand_load(float **shape, size_t *minutes, const char *path, struct err *err);
-int trace_demand_parse(float **shape, size_t *minutes, const char *text, size_t length,
-                       const char *name, struct err *err);
 
 #endif
