@@ -1,4 +1,4 @@
-/* clock.c - see clock.h */
+/* clock.c - the time: the system's, of the processor, or one that is set */
 #include "base/clock.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
-/* command.c - see command.h */
+/* command.c - main() of all programs: finds the command, has options.c parse its words,
+ * runs it */
 #include "base/command.h"
 
 #include "base/command_bash.h"

@@ -1,4 +1,4 @@
-/* command_bash.c - see command_bash.h
+/* command_bash.c - bash completion of a whole program, from its tables
  *
  * The script needs nothing but bash: it walks the typed words to the command they name
  * and looks up, by that command's path, what may follow. */

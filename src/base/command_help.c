@@ -1,4 +1,4 @@
-/* command_help.c - see command_help.h */
+/* command_help.c - --help of a command, from its tables */
 #include "base/command_help.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* command_man.c - see command_man.h */
+/* command_man.c - a man page of a command, from its tables; the build writes them */
 #include "base/command_man.h"
 
 #include <ctype.h>

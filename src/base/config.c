@@ -1,4 +1,5 @@
-/* config.c - see config.h */
+/* config.c - files of keys in YAML into a struct, by a table: corgid's config, the loop's
+ * settings */
 #include "base/config.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* config_document.c - the documented defaults; see config.h */
+/* config_document.c - `corgi config show`: every key of a table with its default */
 #include "base/config.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* csv.c - see csv.h */
+/* csv.c - tables of measurements and traces, row by row */
 #include "base/csv.h"
 
 #include "base/file.h"

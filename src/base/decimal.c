@@ -1,4 +1,5 @@
-/* decimal.c - see decimal.h
+/* decimal.c - json_out.c writes numbers with this, the shortest text that reads back the
+ * same
  *
  * A number m * 2^e of everyday size has a whole part of 64 bits and a fraction of few
  * enough bits that ten times it fits into 128: its digits come out exactly, one

@@ -1,4 +1,4 @@
-/* directives.c - see directives.h */
+/* directives.c - the #CORGI lines of scripts, split into words as a shell would */
 #include "base/directives.h"
 
 #include "base/mem.h"

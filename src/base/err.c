@@ -1,4 +1,4 @@
-/* err.c - see err.h */
+/* err.c - every function that can fail fills one of these; programs print it or log it */
 #include "base/err.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* file.c - see file.h */
+/* file.c - whole files: read within a limit, written so that they are there whole or not
+ * at all */
 #include "base/file.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* intern.c - a string table with a chained hash, see intern.h */
+/* intern.c - names as small numbers: a string table with a chained hash */
 #include "base/intern.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
-/* json.c - the one file that knows jansson, see json.h */
+/* json.c - JSON as it comes in: request bodies, answers, tables; only this file knows
+ * jansson */
 #include "base/json.h"
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* json_out.c - see json_out.h */
+/* json_out.c - JSON as it goes out: answers of the API, exports, results */
 #include "base/json_out.h"
 
 #include "base/decimal.h"

@@ -1,4 +1,4 @@
-/* log.c - see log.h
+/* log.c - events as lines of key=value, for corgid and the probe
  *
  * A line is made in the caller's thread and then leaves whole under the lock; the
  * settings are written once before threads start. */
@@ -25,7 +25,6 @@ static struct {
 static pthread_mutex_t out_lock = PTHREAD_MUTEX_INITIALIZER; /* guards writing to out */
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
-static const char *const format_names[] = {"text", "json"};
 
 void log_setup(FILE *out, enum log_level least, enum log_format format,
                double (*times_from)(void))
@@ -34,28 +33,6 @@ void log_setup(FILE *out, enum log_level least, enum log_format format,
     settings.least = least;
     settings.format = format;
     settings.times_from = times_from;
-}
-
-bool log_level_named(const char *name, enum log_level *level)
-{
-    for (int i = LOG_LEVEL_DEBUG; i <= LOG_LEVEL_ERROR; i++) {
-        if (!strcmp(level_names[i], name)) {
-            *level = (enum log_level)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-bool log_format_named(const char *name, enum log_format *format)
-{
-    for (int i = LOG_FORMAT_TEXT; i <= LOG_FORMAT_JSON; i++) {
-        if (!strcmp(format_names[i], name)) {
-            *format = (enum log_format)i;
-            return true;
-        }
-    }
-    return false;
 }
 
 bool log_wants(enum log_level level)

@@ -54,10 +54,6 @@ struct log_field {
 void log_setup(FILE *out, enum log_level least, enum log_format format,
                double (*times_from)(void));
 
-/* "debug", "info", "warn", "error"; "text", "json".  False when unknown. */
-bool log_level_named(const char *name, enum log_level *level);
-bool log_format_named(const char *name, enum log_format *format);
-
 /* For guarding facts that are costly to collect. */
 bool log_wants(enum log_level level);
 

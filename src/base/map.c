@@ -1,4 +1,4 @@
-/* map.c - linear probing with backward-shift deletion, see map.h */
+/* map.c - from a 64-bit key to an index: linear probing with backward-shift deletion */
 #include "base/map.h"
 
 #include "base/mem.h"

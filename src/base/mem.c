@@ -1,4 +1,4 @@
-/* mem.c - see mem.h */
+/* mem.c - memory that is there or ends the process */
 #include "base/mem.h"
 
 #include <stdint.h>

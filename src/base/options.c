@@ -1,4 +1,4 @@
-/* options.c - see options.h
+/* options.c - command.c has the words of a command line read here, by its table
  *
  * getopt_long does the walking; we name what is wrong and say what would be right. */
 #include "base/options.h"

@@ -1,4 +1,5 @@
-/* options_words.c - see options_words.h */
+/* options_words.c - parsed options as they would be typed, for results that name their
+ * command */
 #include "base/options_words.h"
 
 #include "base/mem.h"

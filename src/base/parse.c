@@ -1,4 +1,4 @@
-/* parse.c - see parse.h */
+/* parse.c - numbers from text, all of it or nothing */
 #include "base/parse.h"
 
 #include <ctype.h>

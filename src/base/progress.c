@@ -1,4 +1,4 @@
-/* progress.c - see progress.h */
+/* progress.c - a line on the terminal while something long runs */
 #include "base/progress.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* rng.c - xoshiro256** seeded by splitmix64, see rng.h */
+/* rng.c - random numbers: xoshiro256** seeded by splitmix64 */
 #include "base/rng.h"
 
 #include <assert.h>

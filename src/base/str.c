@@ -1,4 +1,4 @@
-/* str.c - see str.h */
+/* str.c - text that grows */
 #include "base/str.h"
 
 #include "base/mem.h"

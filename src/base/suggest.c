@@ -1,4 +1,4 @@
-/* suggest.c - see suggest.h */
+/* suggest.c - the nearest of some names, for "did you mean" */
 #include "base/suggest.h"
 
 #include <stdbool.h>

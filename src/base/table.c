@@ -1,4 +1,4 @@
-/* table.c - see table.h; the one file that knows libsmartcols */
+/* table.c - columns on a terminal or as CSV; only this file knows libsmartcols */
 #include "base/table.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* value.c - see value.h */
+/* value.c - one typed value from text; options.c and config.c share it */
 #include "base/value.h"
 
 #include "base/parse.h"

@@ -1,4 +1,5 @@
-/* yaml.c - see yaml.h; the one file that knows libyaml */
+/* yaml.c - config and cluster files, as a tree with line numbers; only this file knows
+ * libyaml */
 #include "base/yaml.h"
 
 #include "base/file.h"

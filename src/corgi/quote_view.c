@@ -1,4 +1,4 @@
-/* quote_view.c - see quote_view.h */
+/* quote_view.c - cmd_submit.c, cmd_quote.c and cmd_show.c print a quote here */
 #include "corgi/quote_view.h"
 
 #include "corgi/view.h"

@@ -1,4 +1,5 @@
-/* api.c - the schemas of request bodies, see api.h */
+/* api.c - the schemas of request bodies; service/ puts them into its table of routes, and
+ * request_checks.c checks bodies by them */
 #include "http/api.h"
 
 #define COMMAND_MAX_WORDS 1000

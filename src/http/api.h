@@ -13,7 +13,7 @@
 #define CORGI_HTTP_API_H
 
 #include "http/auth.h"
-#include "http/method.h"
+#include "http/head.h"
 #include "http/route.h"
 #include "http/schema.h"
 

@@ -1,11 +1,14 @@
-/* auth.c - see auth.h */
+/* auth.c - server.c asks here who is at the other end of a Unix socket, request_checks.c
+ * whose token it was shown, and service/ makes new tokens; OpenSSL does the hashing */
 #include "http/auth.h"
 
 #include "base/mem.h"
 #include "base/str.h"
 
-#include <errno.h>
 #include <grp.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +20,11 @@
 #define MAX_GROUPS    1024
 #define ACCOUNT_BYTES 16384
 #define BEARER        "Bearer "
+
+#define ID_DIGITS     16
+#define SECRET_DIGITS 43 /* 256 bits in base 64, without padding */
+
+static const char prefix[] = "corgi-";
 
 static const char *const role_names[] = {"nobody", "viewer", "user", "operator"};
 
@@ -107,13 +115,62 @@ void auth_account(const struct auth_rules *rules, struct auth_identity *identity
     identity->role = local_role(rules, identity);
 }
 
-int auth_local(const struct auth_rules *rules, int socket, struct auth_identity *identity,
-               struct err *err)
+/* ---- tokens ------------------------------------------------------------------------ */
+
+static bool digest_of(const char *text, unsigned char digest[AUTH_DIGEST_BYTES])
 {
-    if (auth_peer(socket, identity, err) < 0)
-        return -1;
-    auth_account(rules, identity);
+    unsigned length = AUTH_DIGEST_BYTES;
+
+    return EVP_Digest(text, strlen(text), digest, &length, EVP_sha256(), NULL) == 1;
+}
+
+int auth_token_make(struct auth_token *token, struct err *err)
+{
+    unsigned char random[8 + 32], coded[48];
+    struct auth_token made = {0};
+    size_t used = strlen(prefix);
+
+    if (RAND_bytes(random, sizeof(random)) != 1)
+        return err_set(err, ERR_SYSTEM, "the system has no random bytes to give");
+    for (int i = 0; i < 8; i++)
+        snprintf(made.id + 2L * i, 3, "%02x", random[i]);
+    EVP_EncodeBlock(coded, random + 8, 32);
+    for (int i = 0; i < SECRET_DIGITS; i++) {
+        if (coded[i] == '+')
+            coded[i] = '-';
+        else if (coded[i] == '/')
+            coded[i] = '_';
+    }
+    memcpy(made.text, prefix, used);
+    memcpy(made.text + used, made.id, ID_DIGITS);
+    made.text[used + ID_DIGITS] = '-';
+    memcpy(made.text + used + ID_DIGITS + 1, coded, SECRET_DIGITS);
+    OPENSSL_cleanse(random, sizeof(random));
+    OPENSSL_cleanse(coded, sizeof(coded));
+    if (!digest_of(made.text, made.digest))
+        return err_set(err, ERR_SYSTEM, "OpenSSL cannot compute SHA-256");
+    *token = made;
     return 0;
+}
+
+bool auth_token_read(const char *text, struct auth_token *token)
+{
+    static const char digits[] = "0123456789abcdef";
+    static const char secret[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const char *id = text + strlen(prefix);
+    struct auth_token read = {0};
+
+    if (!str_starts(text, prefix) || strspn(id, digits) != ID_DIGITS ||
+        id[ID_DIGITS] != '-' || strlen(id + ID_DIGITS + 1) != SECRET_DIGITS ||
+        strspn(id + ID_DIGITS + 1, secret) != SECRET_DIGITS)
+        return false;
+    str_copy(read.text, sizeof(read.text), text);
+    memcpy(read.id, id, ID_DIGITS);
+    if (!digest_of(text, read.digest))
+        return false;
+    *token = read;
+    return true;
 }
 
 bool auth_bearer(const struct auth_rules *rules, const char *header, double now_s,
@@ -136,7 +193,8 @@ bool auth_bearer(const struct auth_rules *rules, const char *header, double now_
                          &token))
         return false;
     known = rules->find_token(rules->ctx, token.id, &record);
-    equal = auth_digest_equal(record.digest, token.digest);
+    /* In time that does not depend on where they differ. */
+    equal = CRYPTO_memcmp(record.digest, token.digest, AUTH_DIGEST_BYTES) == 0;
     explicit_bzero(token.text, sizeof(token.text));
     if (!known || !equal || (record.expires_s > 0 && now_s >= record.expires_s))
         return false;

@@ -1,4 +1,4 @@
-/* auth.h - who is asking, and what may he do
+/* auth.h - who is asking, and what they may do
  *
  * On the Unix socket the kernel tells the user; elsewhere a bearer token does.  Tokens
  * look like corgi-ID-SECRET: ID is public and finds the record, of the rest only the
@@ -16,7 +16,7 @@
 enum auth_role {
     AUTH_NOBODY,   /* of a route: needs no identity; of an identity: unknown */
     AUTH_VIEWER,   /* looks, changes nothing */
-    AUTH_USER,     /* submits, and has the say over his own jobs */
+    AUTH_USER,     /* submits, and has the say over their own jobs */
     AUTH_OPERATOR, /* has the say over everything */
 };
 
@@ -60,9 +60,6 @@ int auth_token_make(struct auth_token *token, struct err *err);
 /* The parts of a token someone showed; false when it cannot be one of ours. */
 bool auth_token_read(const char *text, struct auth_token *token);
 
-/* In time that does not depend on where they differ. */
-bool auth_digest_equal(const unsigned char *a, const unsigned char *b);
-
 /* ---- rules ------------------------------------------------------------------------- */
 
 struct auth_rules {
@@ -81,13 +78,9 @@ struct auth_rules {
 /* The numbers of who is at the other end of a Unix socket; neither name nor role yet. */
 int auth_peer(int socket, struct auth_identity *identity, struct err *err);
 
-/* His name and role, from the system's accounts, which may take a while. */
+/* Their name and role, from the system's accounts, which may take a while.  An account
+ * without a name is "uid:1234". */
 void auth_account(const struct auth_rules *rules, struct auth_identity *identity);
-
-/* Both: who is at the other end of a Unix socket.  An account without a name is
- * "uid:1234". */
-int auth_local(const struct auth_rules *rules, int socket, struct auth_identity *identity,
-               struct err *err);
 
 /* Whose token this is, from the value of an Authorization header; NULL: none was sent.
  * False: it is wrong, expired or of no known kind.  now_s since 1970. */

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "http/method.h"
+#include "http/head.h"
 
 #include <stdbool.h>
 #include <stddef.h>

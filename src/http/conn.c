@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* After the last answer a client may go on sending for so long; closing at once could
- * take the answer away from him. */
+ * take the answer away from them. */
 #define LINGER_S 2.0
 
 static void unlink_conn(struct conn *c)

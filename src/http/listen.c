@@ -1,4 +1,5 @@
-/* listen.c - see listen.h */
+/* listen.c - server.c opens its Unix and TCP sockets here, and gives their files back at
+ * the end */
 #include "http/listen.h"
 
 #include "base/file.h"

@@ -1,4 +1,5 @@
-/* metrics.c - see metrics.h */
+/* metrics.c - figures for Prometheus: service/ counts as things happen, GET /metrics
+ * writes them all out */
 #include "http/metrics.h"
 
 #include "base/hash.h"
@@ -265,21 +266,6 @@ static void index_again(struct metric *metric)
         find_series(metric, metric->series.items[i].labels, &key);
         map_put(metric->index, key, i);
     }
-}
-
-void metric_forget(struct metric *metric, const char *const *labels)
-{
-    uint64_t key;
-    long at = find_series(metric, format_labels(metric, labels), &key);
-
-    if (at < 0)
-        return;
-    free(metric->series.items[at].labels);
-    free(metric->series.items[at].buckets);
-    memmove(&metric->series.items[at], &metric->series.items[at + 1],
-            (metric->series.count - (size_t)at - 1) * sizeof(*metric->series.items));
-    metric->series.count--;
-    index_again(metric);
 }
 
 void metric_clear(struct metric *metric)

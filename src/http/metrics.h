@@ -46,8 +46,7 @@ void metric_observe(struct metric *metric, double value, const char *const *labe
 /* A counter kept elsewhere: its present value, never less than before. */
 void metric_set_total(struct metric *metric, double total, const char *const *labels);
 
-void metric_forget(struct metric *metric, const char *const *labels); /* one series */
-void metric_clear(struct metric *metric);                             /* all of them */
+void metric_clear(struct metric *metric); /* all of them */
 
 /* Called before writing, to bring gauges up to date. */
 void metrics_collect(struct metrics *m, void (*collect)(void *ctx), void *ctx);

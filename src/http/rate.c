@@ -1,4 +1,5 @@
-/* rate.c - see rate.h */
+/* rate.c - request_checks.c takes a token here for each request; who has none left waits
+ */
 #include "http/rate.h"
 
 #include "base/map.h"

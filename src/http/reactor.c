@@ -1,4 +1,4 @@
-/* reactor.c - libevent's loop, see reactor.h
+/* reactor.c - corgid's loop on libevent: all else in the daemon is called from here
  *
  * What other threads post goes through a list under a lock and an eventfd, so libevent
  * itself needs no locks. */
@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "http/reactor_private.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -33,7 +32,6 @@ struct reactor {
     struct reactor_watcher watcher;
     struct reactor_turn turn;
     double lap_s; /* of the processor's time, when a piece of work was last told of */
-    _Atomic pthread_t thread; /* in, or last in, run() or step() */
 };
 
 /* A write to a closed socket must fail, not kill.  A handler and not SIG_IGN, because a
@@ -81,7 +79,6 @@ struct reactor *reactor_create(struct err *err)
 
     survive_broken_pipes();
     pthread_mutex_init(&r->lock, NULL);
-    r->thread = pthread_self();
     r->base = event_base_new();
     r->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (r->base && r->wake_fd >= 0)
@@ -154,7 +151,6 @@ static void end_turn(struct reactor *r)
 
 int reactor_run(struct reactor *r, struct err *err)
 {
-    r->thread = pthread_self();
     while (!atomic_load(&r->stopping)) {
         begin_turn(r);
         if (event_base_loop(r->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY) < 0)
@@ -193,7 +189,6 @@ void reactor_step(struct reactor *r, double wait_s)
                             .tv_usec =
                                 (suseconds_t)((wait_s - (double)(time_t)wait_s) * 1e6)};
 
-    r->thread = pthread_self();
     if (wait_s > 0) {
         event_base_once(r->base, -1, EV_TIMEOUT, stop_waiting, NULL, &limit);
         event_base_loop(r->base, EVLOOP_ONCE);
@@ -208,11 +203,6 @@ void reactor_post(struct reactor *r, void (*run)(void *ctx), void *ctx)
     vec_push(&r->posts, (struct post){.run = run, .ctx = ctx});
     pthread_mutex_unlock(&r->lock);
     wake_up(r);
-}
-
-bool reactor_here(const struct reactor *r)
-{
-    return pthread_equal(r->thread, pthread_self());
 }
 
 /* ---- timers ------------------------------------------------------------------------ */

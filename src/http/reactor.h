@@ -49,9 +49,6 @@ void reactor_step(struct reactor *r, double wait_s);
 /* Run this on the reactor's thread, in the order of posting; from any thread. */
 void reactor_post(struct reactor *r, void (*run)(void *ctx), void *ctx);
 
-/* True on the thread that is, or was last, in reactor_run() or reactor_step(). */
-bool reactor_here(const struct reactor *r);
-
 /* ---- timers ------------------------------------------------------------------------ */
 
 struct reactor_timer;
@@ -83,5 +80,8 @@ struct reactor_signal *reactor_signal_create(struct reactor *r, int number,
                                              void (*caught)(void *ctx), void *ctx,
                                              struct err *err);
 void reactor_signal_destroy(struct reactor_signal *s); /* NULL is fine */
+
+/* For socket_stream.c alone, which knows libevent too. */
+struct event_base *reactor_base(struct reactor *r);
 
 #endif

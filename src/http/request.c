@@ -1,4 +1,4 @@
-/* request.c - see request.h */
+/* request.c - a request from conn.c to its handler in service/, and the answer back */
 #include "http/request.h"
 
 #include "base/clock.h"
@@ -178,8 +178,8 @@ void request_answer_empty(struct request *r, int status)
     request_answer_bytes(r, status, NULL, "", 0);
 }
 
-void request_error_json(struct str *out, const char *code, const char *field,
-                        const char *message)
+static void error_json(struct str *out, const char *code, const char *field,
+                       const char *message)
 {
     struct json_out json;
 
@@ -205,11 +205,11 @@ void request_answer_error(struct request *r, int status, const char *code,
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    request_error_json(&json, code, field, message);
+    error_json(&json, code, field, message);
     request_answer(r, status, &json);
 }
 
-int request_status_of(enum err_code code)
+static int status_of(enum err_code code)
 {
     static const int statuses[ERR_CODE_COUNT] = {
         [ERR_NONE] = 500,       [ERR_INVALID] = 400,     [ERR_FORMAT] = 400,
@@ -223,7 +223,7 @@ int request_status_of(enum err_code code)
 
 void request_fail(struct request *r, const char *field, const struct err *err)
 {
-    int status = request_status_of(err->code);
+    int status = status_of(err->code);
 
     if (status >= 500)
         log_error("request_failed", LOG_STR("method", http_method_name(r->head.method)),
@@ -245,7 +245,7 @@ bool request_refuse(struct request *r, int status, const char *code, const char 
     free(r->refusal);
     r->refusal = NULL;
     if (code) {
-        request_error_json(&json, code, field, message);
+        error_json(&json, code, field, message);
         r->refusal = str_take(&json);
     }
     return false;

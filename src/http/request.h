@@ -20,7 +20,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "http/auth.h"
-#include "http/method.h"
+#include "http/head.h"
 #include "http/route.h"
 
 #include <stdint.h>
@@ -79,10 +79,5 @@ void request_answer_error(struct request *r, int status, const char *code,
  *   invalid, format, usage 400; not_found 404; exists 409; infeasible 422; limit 429;
  *   unsupported 501; system 503 (logged; the sentence is shown). */
 void request_fail(struct request *r, const char *field, const struct err *err);
-int request_status_of(enum err_code code);
-
-/* The body of such an answer, for those who add to it. */
-void request_error_json(struct str *out, const char *code, const char *field,
-                        const char *message);
 
 #endif

@@ -1,6 +1,6 @@
-/* request_checks.c - the checks between a request and its handler
+/* request_checks.c - the checks between a request in conn.c and its handler
  *
- * In this order: is there such a route, who asks, may he, not too often, does the query
+ * In this order: is there such a route, who asks, may they, not too often, does the query
  * make sense, is the body of the right kind and size; and when it has come: is it what
  * the route's schema says. */
 #include "http/server_private.h"

@@ -1,7 +1,8 @@
-/* route.c - see route.h */
+/* route.c - request_checks.c finds the route of a path here; server.c checks the whole
+ * table once */
 #include "http/route.h"
 
-#include "http/uri.h"
+#include "http/head.h"
 
 #include <stdio.h>
 #include <string.h>

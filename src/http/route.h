@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "http/auth.h"
-#include "http/method.h"
+#include "http/head.h"
 
 #include <stdbool.h>
 #include <stddef.h>

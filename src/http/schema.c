@@ -1,4 +1,4 @@
-/* schema.c - see schema.h */
+/* schema.c - request_checks.c has each JSON body checked here before a handler sees it */
 #include "http/schema.h"
 
 #include "base/str.h"

@@ -1,4 +1,5 @@
-/* server.c - see server.h: listeners, limits, the life of the whole */
+/* server.c - corgid makes one server: it listens, accepts connections and gives them to
+ * conn.c, takes a new config, and drains at the end */
 #include "http/server.h"
 
 #include "base/clock.h"
@@ -141,8 +142,8 @@ static bool same_host(const char *a, const char *b)
            !strncmp(a, b, (size_t)(a_end - a));
 }
 
-/* Has whoever this is his share of connections already? */
-static bool has_his_share(const struct server *s, const struct auth_identity *who,
+/* Does this user or address have its share of connections already? */
+static bool has_its_share(const struct server *s, const struct auth_identity *who,
                           const char *peer)
 {
     int count = 0;
@@ -229,7 +230,7 @@ static void on_connection(void *ctx)
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
         if (s->stats.connections >= s->config.limits.connections ||
             (l->local && find_local(s, fd, &who) < 0) ||
-            has_his_share(s, l->local ? &who : NULL, peer))
+            has_its_share(s, l->local ? &who : NULL, peer))
             turn_away(l, fd);
         else
             conn_accept(s, l, fd, peer, &who);

@@ -4,9 +4,9 @@
  *     server_listen_unix(server, &(struct server_unix){.path = path}, &err);
  *     reactor_run(reactor, &err);
  *
- * Requests are read within limits, checked (who, may he, does the body fit its schema)
- * and given to the route's handler.  Whatever is refused gets a JSON error.  Everything
- * on the reactor's thread. */
+ * Requests are read within limits, checked (who asks, may they, does the body fit its
+ * schema) and given to the route's handler.  Whatever is refused gets a JSON error.
+ * Everything on the reactor's thread. */
 #ifndef CORGI_HTTP_SERVER_H
 #define CORGI_HTTP_SERVER_H
 

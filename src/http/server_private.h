@@ -12,8 +12,6 @@
 #include "http/rate.h"
 #include "http/server.h"
 #include "http/socket_stream.h"
-#include "http/tls.h"
-#include "http/uri.h"
 
 #define SERVER_PEER_SIZE 64
 

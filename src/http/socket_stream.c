@@ -1,18 +1,78 @@
-/* socket_stream.c - libevent's buffers around a socket, see socket_stream.h */
+/* socket_stream.c - libevent's buffers around a socket, plain or with OpenSSL's TLS
+ *
+ * server.c loads the certificates; conn.c makes a stream of each connection it accepts,
+ * reads requests from it and writes answers to it. */
 #include "http/socket_stream.h"
 
 #include "base/mem.h"
-#include "http/reactor_private.h"
-#include "http/tls.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* ---- certificates ------------------------------------------------------------------ */
+
+struct tls {
+    SSL_CTX *context;
+};
+
+static int tls_failed(struct err *err, const char *what, const char *path)
+{
+    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
+
+    ERR_clear_error();
+    return err_set(err, ERR_INVALID, "%s %s: %s", what, path,
+                   reason ? reason : "OpenSSL refuses it");
+}
+
+static int load_certificate(SSL_CTX *context, const char *certificate, const char *key,
+                            struct err *err)
+{
+    if (SSL_CTX_use_certificate_chain_file(context, certificate) != 1)
+        return tls_failed(err, "cannot use the certificate", certificate);
+    if (SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1)
+        return tls_failed(err, "cannot use the key", key);
+    if (SSL_CTX_check_private_key(context) != 1)
+        return tls_failed(err, "the certificate does not belong to the key", key);
+    return 0;
+}
+
+struct tls *tls_create(const char *certificate, const char *key, struct err *err)
+{
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    struct tls *tls;
+
+    if (!context || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
+        tls_failed(err, "cannot set up", "TLS");
+        SSL_CTX_free(context);
+        return NULL;
+    }
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                     SSL_OP_IGNORE_UNEXPECTED_EOF);
+    if (load_certificate(context, certificate, key, err) < 0) {
+        SSL_CTX_free(context);
+        return NULL;
+    }
+    tls = mem_new(struct tls);
+    tls->context = context;
+    return tls;
+}
+
+void tls_destroy(struct tls *tls)
+{
+    if (!tls)
+        return;
+    SSL_CTX_free(tls->context);
+    free(tls);
+}
+
+/* ---- streams ----------------------------------------------------------------------- */
 
 /* What a client may send ahead of being asked: more stays with the kernel. */
 #define READ_AHEAD_BYTES 65536
@@ -61,7 +121,7 @@ struct socket_stream *socket_stream_create(struct reactor *r, int fd, struct tls
     const int options = BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS;
     struct event_base *base = reactor_base(r);
     struct bufferevent *bev =
-        tls ? bufferevent_openssl_socket_new(base, fd, tls_session(tls),
+        tls ? bufferevent_openssl_socket_new(base, fd, SSL_new(tls->context),
                                              BUFFEREVENT_SSL_ACCEPTING, options)
             : bufferevent_socket_new(base, fd, options);
     struct socket_stream *s;
@@ -160,9 +220,4 @@ void socket_stream_shut(struct socket_stream *s)
 void socket_stream_small_buffer(struct socket_stream *s, int bytes)
 {
     setsockopt(bufferevent_getfd(s->bev), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-}
-
-int socket_stream_fd(const struct socket_stream *s)
-{
-    return bufferevent_getfd(s->bev);
 }

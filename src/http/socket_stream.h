@@ -5,6 +5,7 @@
 #ifndef CORGI_HTTP_SOCKET_STREAM_H
 #define CORGI_HTTP_SOCKET_STREAM_H
 
+#include "base/err.h"
 #include "base/str.h"
 #include "http/reactor.h"
 
@@ -12,7 +13,16 @@
 #include <stddef.h>
 
 struct socket_stream;
+
+/* ---- the server's certificate ------------------------------------------------------ */
+
 struct tls;
+
+/* TLS 1.2 and later with this certificate chain and key, both PEM files; NULL: failed. */
+struct tls *tls_create(const char *certificate, const char *key, struct err *err);
+void tls_destroy(struct tls *tls); /* NULL is fine; sessions go on */
+
+/* ---- streams ----------------------------------------------------------------------- */
 
 enum socket_stream_end {
     SOCKET_STREAM_CLOSED,  /* the other side has sent all it will; may still read */
@@ -50,7 +60,5 @@ void socket_stream_shut(struct socket_stream *s);
 
 /* Let the kernel keep no more than that of what is not yet taken. */
 void socket_stream_small_buffer(struct socket_stream *s, int bytes);
-
-int socket_stream_fd(const struct socket_stream *s);
 
 #endif

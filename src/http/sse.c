@@ -1,4 +1,5 @@
-/* sse.c - see sse.h */
+/* sse.c - service/ sends events to the hub; each client that joined by GET /v1/events
+ * gets those it asked for, the ones it has missed first */
 #include "http/sse.h"
 
 #include "base/log.h"

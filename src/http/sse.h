@@ -25,13 +25,15 @@ struct sse_event {
     const char *type; /* one word: "job", "device" */
     const char *data; /* JSON */
     uint64_t job;     /* it is about; 0: none */
-    uid_t owner;      /* only he and those who see all get it; SSE_EVERYBODY: everyone */
+    uid_t
+        owner; /* only this user and those who see all get it; SSE_EVERYBODY: everyone */
 };
 
 /* What a client wants to hear. */
 struct sse_subscription {
-    uint64_t job;      /* 0: all */
-    uid_t owner;       /* his events and everybody's; SSE_EVERYBODY: those of all */
+    uint64_t job; /* 0: all */
+    uid_t owner;  /* of the client: gets its own events and everybody's; SSE_EVERYBODY:
+                     those of all */
     const char *types; /* words with commas between; NULL: all */
 };
 

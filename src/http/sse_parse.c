@@ -1,4 +1,4 @@
-/* sse_parse.c - see sse_parse.h */
+/* sse_parse.c - client.c feeds it the bytes of an event stream and gets whole events */
 #include "http/sse_parse.h"
 
 #include <string.h>

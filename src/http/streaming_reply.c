@@ -1,4 +1,5 @@
-/* streaming_reply.c - see streaming_reply.h */
+/* streaming_reply.c - sse.c turns a request into an answer without an end here; conn.c
+ * tells it when bytes have left and when the client has */
 #include "http/streaming_reply.h"
 
 #include "http/server_private.h"

@@ -1,4 +1,5 @@
-/* workers.c - see workers.h */
+/* workers.c - service/ gives slow work to these threads; its end is posted to the reactor
+ */
 #include "http/workers.h"
 
 #include "base/mem.h"

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "http/api.h"
 #include "http/head.h"
-#include "http/uri.h"
 
 #include <stdlib.h>
 #include <string.h>

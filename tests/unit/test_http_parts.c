@@ -6,7 +6,6 @@
 #include "http/rate.h"
 #include "http/route.h"
 #include "http/sse_parse.h"
-#include "http/uri.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -220,7 +219,8 @@ static void the_kernel_tells_who_is_there(void **state)
 
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    assert_int_equal(auth_local(&rules, pair[0], &who, NULL), 0);
+    assert_int_equal(auth_peer(pair[0], &who, NULL), 0);
+    auth_account(&rules, &who);
     assert_int_equal(who.uid, geteuid());
     assert_int_equal(who.pid, getpid());
     assert_true(who.local);

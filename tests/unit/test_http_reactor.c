@@ -78,7 +78,6 @@ static void the_loop_serves_threads_timers_signals_and_descriptors(void **state)
     (void)state;
     t.reactor = reactor_create(&err);
     assert_non_null(t.reactor);
-    assert_true(reactor_here(t.reactor));
     t.timer = reactor_timer_create(t.reactor, on_fire, &t);
     reactor_timer_every(t.timer, 0.001);
     signal = reactor_signal_create(t.reactor, SIGUSR1, on_signal, &t, &err);

@@ -119,20 +119,6 @@ static void errors_are_two_fields(void **state)
     assert_non_null(strstr(text, " code=limit error=\"too much\"\n"));
 }
 
-static void names_of_levels_and_formats(void **state)
-{
-    enum log_level level = LOG_LEVEL_INFO;
-    enum log_format format = LOG_FORMAT_TEXT;
-
-    (void)state;
-    assert_true(log_level_named("error", &level));
-    assert_int_equal(level, LOG_LEVEL_ERROR);
-    assert_false(log_level_named("loud", &level));
-    assert_true(log_format_named("json", &format));
-    assert_int_equal(format, LOG_FORMAT_JSON);
-    assert_false(log_format_named("xml", &format));
-}
-
 enum { THREADS = 4, LINES = 500 };
 
 static void *log_many(void *arg)
@@ -181,7 +167,6 @@ int main(void)
         WITH_STREAM(json_lines_are_json),
         WITH_STREAM(a_huge_value_is_cut),
         WITH_STREAM(errors_are_two_fields),
-        cmocka_unit_test(names_of_levels_and_formats),
         WITH_STREAM(lines_of_many_threads_are_whole),
     };
 
