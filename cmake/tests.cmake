@@ -86,8 +86,8 @@ foreach(label e2e browser)
         add_test(NAME ${label}_${name} COMMAND bats --tap ${file})
         set_tests_properties(${label}_${name} PROPERTIES
             LABELS ${label} ENVIRONMENT "${corgi_test_env}" TIMEOUT 900)
-        # Real processes with real deadlines: not beside other tests.
-        if(name MATCHES "^(daemon|local|probe|commands)")
+        # Rates of real processes are measured: not beside other tests.
+        if(name MATCHES "^(local|probe)")
             set_tests_properties(${label}_${name} PROPERTIES RUN_SERIAL ON)
         endif()
     endforeach()

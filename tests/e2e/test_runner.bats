@@ -20,7 +20,7 @@ if [[ " $* " == *" -N "* ]]; then
     exit 0
 fi
 echo "$*" >> calls
-pattern=.
+pattern=. preset=$2
 while (($#)); do
     [[ $1 != -R ]] || pattern=$2
     shift
@@ -29,7 +29,7 @@ count=0 bad=0
 for name in "${all[@]}"; do
     [[ $name =~ $pattern ]] || continue
     count=$((count + 1))
-    if grep -qxs "$name" fail_always || { [[ $pattern == . ]] && grep -qxs "$name" fail_once; }; then
+    if grep -qxs "$name" fail_always || grep -qxs "$name" "fail_$preset" || { [[ $pattern == . ]] && grep -qxs "$name" fail_once; }; then
         bad=$((bad + 1))
         echo "$count:$name" >> $temporary/LastTestsFailed.log
         echo "$count/6 Test #$count: $name ...***Failed 1.00 sec"
@@ -50,12 +50,15 @@ stub() { # file body
     chmod +x "$1"
 }
 
-quick_test() {
-    run env PATH="$tree/stubs:$PATH" "$tree/test" --quick
+quick_test() { whole_test --quick; }
+
+whole_test() { # [OPTION]
+    run env PATH="$tree/stubs:$PATH" "$tree/test" "$@"
     echo "$output"
 }
 
 @test "a run in which all pass counts builds, checks and tests" {
+    stub "$tree/tools/check-shell" 'sleep 1' # the build does not wait for it, the count does
     quick_test
     [ "$status" -eq 0 ]
     [ "${lines[-1]}" = "11 passed, 0 failed" ]
@@ -115,4 +118,25 @@ quick_test() {
     [[ $output == *"no rule to make it"* ]]
     [ "${lines[-1]}" = "0 passed, 1 failed" ]
     [ ! -e "$tree/checking" ] || ! kill -0 "$(cat "$tree/checking")"
+}
+
+@test "the whole run builds and tests with sanitizers too, each test once" {
+    whole_test
+    [ "$status" -eq 0 ]
+    [[ $output == *"build tsan"* ]]
+    # Six tests and two builds more; there is no program that tsan could start.
+    [ "${lines[-1]}" = "19 passed, 0 failed, 1 skipped" ]
+    echo e2e_a > "$tree/fail_asan"
+    whole_test
+    [ "$status" -eq 1 ]
+    [ "${lines[-1]}" = "18 passed, 1 failed, 1 skipped" ]
+    [ "$(grep -c asan "$tree/calls")" -eq 2 ]
+}
+
+@test "a build with sanitizers that fails is shown" {
+    stub "$tree/stubs/cmake" '[[ $* != *tsan* ]] || { echo "no such thread"; exit 1; }'
+    whole_test
+    [ "$status" -eq 1 ]
+    [[ $output == *"no such thread"* ]]
+    [ "${lines[-1]}" = "18 passed, 1 failed, 1 skipped" ]
 }
