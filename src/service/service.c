@@ -110,18 +110,19 @@ static int make_sim(struct service *s, struct err *err)
 {
     const struct service_sim_config *c = &s->config.sim;
     /* On the wall's clock a job is measured every two seconds, power every five. */
-    struct sim_engine_options options = {
-        .cluster = c->cluster,
-        .cluster_file = c->cluster_file,
-        .journal = s->journal,
-        .speed = c->speed,
-        .measure_s = c->measure_s > 0 ? c->measure_s : fmax(10, 2 * c->speed),
-        .power_s = c->power_s > 0 ? c->power_s : fmax(10, 5 * c->speed),
-        .restore_s = c->restore_s,
-        .noise_sd = c->noise,
-        .seed = c->seed,
-        .start_s = restart_clock_s(s)};
+    struct sim_engine_options options = sim_engine_defaults();
 
+    options.cluster = c->cluster;
+    options.cluster_file = c->cluster_file;
+    options.journal = s->journal;
+    options.speed = c->speed;
+    options.measure_s = c->measure_s > 0 ? c->measure_s : fmax(10, 2 * c->speed);
+    options.demand_s = options.measure_s;
+    options.power_s = c->power_s > 0 ? c->power_s : fmax(10, 5 * c->speed);
+    options.restore_s = c->restore_s;
+    options.noise_sd = c->noise;
+    options.seed = c->seed;
+    options.start_s = restart_clock_s(s);
     return sim_engine_create(&s->engine, &options,
                              (struct engine_sink){engine_events_event, s}, err);
 }

@@ -5,6 +5,7 @@
 #include "lab/sim/sim_check.h"
 
 #include "loop/loop_private.h"
+#include "engine/sim/sim_engine_private.h"
 #include "lab/sim/sim_check_private.h"
 
 #include <setjmp.h>
@@ -26,47 +27,43 @@ struct bench {
     struct cluster *cluster; /* the loop's, to break it */
 };
 
-static void begin(struct bench *b)
+/* Let everything happen up to this time; the first broken rule ends it. */
+static int reach(struct bench *b, double until_s, struct err *err)
 {
-    struct sim *sim = &b->sim;
-    struct cluster *cluster = cluster_dup(b->drawing);
-    const struct loop_options loop_options = {.settings = b->options.settings, .seed = 1};
+    int rc = 0;
 
-    *sim = (struct sim){.options = &b->options, .setup = &b->setup};
-    sim->truth = (struct truth){.world = b->world, .gpu_of_type = fixture_types};
-    sim->events = events_create();
-    sim->jobs = mem_array(struct sim_job, b->workload->count);
-    for (size_t i = 0; i < b->workload->count; i++)
-        sim->jobs[i] = (struct sim_job){.request = &b->workload->requests[i],
-                                        .end = SIM_WAITING,
-                                        .left = b->workload->requests[i].steps,
-                                        .ends_s = NAN,
-                                        .result = {.wait_s = NAN}};
-    sim->next_round_s = sim->next_tick_s = INFINITY;
-    sim->loop = loop_create_take(&loop_options, cluster,
-                                 sim_oracle_create(&sim->truth, sim), b->setup.planner);
-    sim->meter = meter_create(cluster, 0);
-    sim->check = check_create(b->workload->count, cluster->device_count);
-    b->cluster = cluster;
+    while (sim_moment(&b->sim, until_s, &rc, err))
+        ;
+    return rc;
 }
 
-static void one_round(struct bench *b)
+static void must_reach(struct bench *b, double until_s)
 {
-    const struct action *actions;
     struct err err = {0};
-    size_t count;
 
-    check_before_round(&b->sim);
-    if (loop_round(b->sim.loop, b->sim.now_s, &actions, &count, &err) < 0 ||
-        check_plan(&b->sim, &err) < 0)
+    if (reach(b, until_s, &err) < 0)
         fail_msg("%s", err.text);
-    sim_execute(&b->sim, actions, count);
+}
+
+static struct sim_engine *engine_of(struct bench *b)
+{
+    return b->sim.engine.self;
+}
+
+/* The job as the engine has it, to break it. */
+static struct run *run_of(struct bench *b, uint64_t job)
+{
+    return sim_engine_find(engine_of(b), job);
+}
+
+static int first_device(struct bench *b, uint64_t job)
+{
+    return run_of(b, job)->devices[0];
 }
 
 static int set_up(void **state)
 {
     struct bench *b = mem_new(struct bench);
-    struct admission answer;
     struct err err = {0};
 
     b->world = fixture_world();
@@ -78,22 +75,19 @@ static int set_up(void **state)
     b->drawing = fixture_cluster(b->world, 0, 2, 2);
     b->options = fixture_options();
     b->options.settings.share_max = 2;
+    b->options.check = true;
     b->setup = (struct sim_setup){.world = b->world,
                                   .workload = b->workload,
                                   .cluster = b->drawing,
                                   .gpu_of_type = fixture_types,
-                                  .planner = policy_find("fifo")->planner};
-    begin(b);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(
-            loop_submit(b->sim.loop, &b->workload->requests[i].job, &answer, &err), 0);
-        b->sim.jobs[i].demand = i == 1 ? request_demand(&b->workload->requests[1], 0) : 0;
-        b->sim.arrived++;
-    }
-    one_round(b);
-    for (int i = 0; i < 3; i++)
-        sim_job_ready(&b->sim, &b->sim.jobs[i]);
-    assert_true(b->sim.jobs[0].active && b->sim.jobs[1].active && b->sim.jobs[2].active);
+                                  .planner = policy_find("fifo")->planner,
+                                  .model = SIM_MODEL_ORACLE};
+    if (sim_init(&b->sim, &b->options, &b->setup, &err) < 0)
+        fail_msg("%s", err.text);
+    b->cluster = b->sim.loop->cluster;
+    must_reach(b, 0);
+    for (uint64_t job = 1; job <= 3; job++)
+        assert_int_equal(run_of(b, job)->state, RUN_ACTIVE);
     *state = b;
     return 0;
 }
@@ -102,12 +96,7 @@ static int tear_down(void **state)
 {
     struct bench *b = *state;
 
-    loop_destroy(b->sim.loop);
-    meter_destroy(b->sim.meter);
-    check_destroy(b->sim.check);
-    events_destroy(b->sim.events);
-    vec_free(&b->sim.decision_ms);
-    free(b->sim.jobs);
+    sim_fini(&b->sim);
     cluster_destroy(b->drawing);
     workload_destroy(b->workload);
     world_destroy(b->world);
@@ -136,6 +125,17 @@ static void assert_broken(struct bench *b, const char *who_and_rule, const char 
         fail_msg("'%s' instead of '%s%s ... %s'", err.text, time, who_and_rule, what);
 }
 
+/* The same of what happens up to a time. */
+static void assert_breaks(struct bench *b, double until_s, const char *who_and_rule,
+                          const char *what)
+{
+    struct err err = {0};
+
+    assert_int_equal(reach(b, until_s, &err), -1);
+    if (!strstr(err.text, who_and_rule) || !strstr(err.text, what))
+        fail_msg("'%s' instead of '%s ... %s'", err.text, who_and_rule, what);
+}
+
 static void a_sound_state_passes_and_goes_on_passing(void **state)
 {
     struct bench *b = *state;
@@ -143,7 +143,7 @@ static void a_sound_state_passes_and_goes_on_passing(void **state)
     assert_holds(b);
     b->sim.now_s = 100;
     assert_holds(b);
-    one_round(b);
+    must_reach(b, 1000);
     assert_holds(b);
 }
 
@@ -166,7 +166,7 @@ static void a_change_of_power_nobody_booked_is_found(void **state)
 
     assert_holds(b);
     b->sim.now_s = 10;
-    b->cluster->nodes[1].host_watts += 50;
+    engine_of(b)->cluster->nodes[1].host_watts += 50;
     assert_broken(b, "the rule 'energy' is broken", "node-2 is not booked");
 }
 
@@ -177,7 +177,7 @@ static void parts_that_do_not_add_up_are_found(void **state)
     struct bench *b = *state;
 
     assert_holds(b);
-    meter_device(b->sim.meter, b->sim.jobs[0].devices[0], NAN, 0);
+    meter_device(b->sim.meter, first_device(b, 1), NAN, 0);
     b->sim.now_s = 10;
     assert_broken(b, "the rule 'energy' is broken", "parts of");
 }
@@ -198,22 +198,24 @@ static void more_jobs_than_may_share_are_found(void **state)
 static void a_gpu_that_is_overfull_is_found(void **state)
 {
     struct bench *b = *state;
-    int from = b->sim.jobs[1].devices[0], to = b->sim.jobs[0].devices[0];
+    int from = first_device(b, 2), to = first_device(b, 1);
     struct job_status *status = jobs_get(b->sim.loop->jobs, 2);
+    struct sim_engine *e = engine_of(b);
 
     assert_holds(b);
     cluster_leave(b->cluster, from, 2, 0);
     cluster_seat(b->cluster, to, 2);
-    b->sim.jobs[1].devices[0] = status->devices[0] = to;
-    sim_touch_device(&b->sim, from);
-    sim_touch_device(&b->sim, to);
+    cluster_leave(e->cluster, from, 2, 0);
+    cluster_seat(e->cluster, to, 2);
+    run_of(b, 2)->devices[0] = status->devices[0] = to;
+    sim_world_cap(e, from, 0); /* both are booked again */
+    sim_world_cap(e, to, 0);
     assert_holds(b); /* together they fit */
-    sim_touch_device(&b->sim, to);
-    b->sim.jobs[1].active = false;
+    run_of(b, 2)->state = RUN_STARTING;
     assert_holds(b);
     *world_beside(b->world, FIXTURE_V100, FIXTURE_LIGHT, FIXTURE_SERVICE) = 0;
     assert_holds(b); /* one of them only sits there */
-    b->sim.jobs[1].active = true;
+    run_of(b, 2)->state = RUN_ACTIVE;
     b->sim.check->crowds[to] = 0;
     assert_broken(b, "job 2 breaks the rule 'memory'", "2 jobs run on GPU");
 }
@@ -221,7 +223,7 @@ static void a_gpu_that_is_overfull_is_found(void **state)
 static void a_job_on_a_node_asleep_or_down_is_found(void **state)
 {
     struct bench *b = *state;
-    int n = b->cluster->devices[b->sim.jobs[0].devices[0]].node;
+    int n = b->cluster->devices[first_device(b, 1)].node;
 
     assert_holds(b);
     b->cluster->nodes[n].state = NODE_ASLEEP;
@@ -235,7 +237,7 @@ static void a_job_on_a_node_asleep_or_down_is_found(void **state)
 static void a_job_seated_where_it_does_not_run_is_found(void **state)
 {
     struct bench *b = *state;
-    struct device *other = &b->cluster->devices[b->sim.jobs[1].devices[0]];
+    struct device *other = &b->cluster->devices[first_device(b, 2)];
 
     assert_holds(b);
     other->jobs[other->job_count++] = 1;
@@ -250,7 +252,7 @@ static void a_job_on_too_few_gpus_or_twice_on_one_is_found(void **state)
 {
     struct bench *b = *state;
     struct job_status *status = jobs_get(b->sim.loop->jobs, 3);
-    struct sim_job *pair = &b->sim.jobs[2];
+    struct run *pair = run_of(b, 3);
     int second = pair->devices[1];
 
     assert_holds(b);
@@ -261,18 +263,25 @@ static void a_job_on_too_few_gpus_or_twice_on_one_is_found(void **state)
     assert_broken(b, "job 3 breaks the rule 'seats'", "it has 1 GPUs");
 }
 
-/* Job 1 takes 3600 s alone on a V100; the events of the run say so. */
-static void a_job_that_ends_with_its_work_done_passes(void **state)
+static void another_cap_or_state_than_the_loop_believes_is_found(void **state)
 {
     struct bench *b = *state;
 
     assert_holds(b);
-    for (int t = 600; t <= 3600; t += 600) {
-        b->sim.now_s = t;
-        sim_touch_device(&b->sim, b->sim.jobs[0].devices[0]);
-        assert_holds(b);
-    }
-    sim_job_finished(&b->sim, &b->sim.jobs[0]);
+    engine_of(b)->cluster->devices[0].cap_watts = 150;
+    assert_broken(b, "the rule 'orders' is broken", "GPU 0 of node-1 has another power");
+    engine_of(b)->cluster->devices[0].cap_watts = 0;
+    engine_of(b)->cluster->nodes[1].state = NODE_WAKING;
+    assert_broken(b, "the rule 'orders' is broken", "node-2 is not in the state");
+}
+
+/* Job 1 takes 3600 s alone on a V100. */
+static void a_job_that_ends_with_its_work_done_passes(void **state)
+{
+    struct bench *b = *state;
+
+    must_reach(b, 3600);
+    assert_int_equal(b->sim.jobs[0].end, SIM_FINISHED);
     assert_holds(b);
 }
 
@@ -280,58 +289,70 @@ static void a_job_that_ends_too_early_is_found(void **state)
 {
     struct bench *b = *state;
 
-    assert_holds(b);
-    b->sim.now_s = 3500;
-    sim_job_finished(&b->sim, &b->sim.jobs[0]);
-    assert_broken(b, "job 1 breaks the rule 'work'", "finished after");
+    must_reach(b, 3500);
+    sim_world_at(engine_of(b), run_of(b, 1), EVENT_FINISH, 3500);
+    assert_breaks(b, 3500, "job 1 breaks the rule 'work'", "finished after");
 }
 
 static void work_booked_twice_is_found(void **state)
 {
     struct bench *b = *state;
 
-    assert_holds(b);
-    b->sim.now_s = 3600;
-    sim_job_finished(&b->sim, &b->sim.jobs[0]);
+    must_reach(b, 3500);
     b->sim.jobs[0].work_h *= 1.001;
-    assert_broken(b, "job 1 breaks the rule 'work'", "hours of work booked");
+    assert_breaks(b, 3600, "job 1 breaks the rule 'work'", "hours of work booked");
 }
 
 static void a_service_that_ends_before_its_time_is_found(void **state)
 {
     struct bench *b = *state;
 
-    assert_holds(b);
-    b->sim.now_s = 3000;
-    sim_job_finished(&b->sim, &b->sim.jobs[1]);
-    assert_broken(b, "job 2 breaks the rule 'work'", "before its time");
+    must_reach(b, 3000);
+    sim_world_at(engine_of(b), run_of(b, 2), EVENT_FINISH, 3000);
+    assert_breaks(b, 3000, "job 2 breaks the rule 'work'", "before its time");
+}
+
+/* The node of job 1 fails at 2700 s; the checkpoint was at 1800 s. */
+static void fail_node(struct bench *b)
+{
+    int node = b->cluster->devices[first_device(b, 1)].node;
+
+    must_reach(b, 2700);
+    events_push(engine_of(b)->events, (struct event){.at_s = 2700,
+                                                     .kind = EVENT_NODE_FAILS,
+                                                     .subject = (uint64_t)node});
 }
 
 static void a_failure_may_lose_what_came_after_the_checkpoint(void **state)
 {
     struct bench *b = *state;
 
-    assert_holds(b);
-    b->sim.now_s = 2700; /* the checkpoint was at 1800 s */
-    sim_node_fails(&b->sim, b->cluster->devices[b->sim.jobs[0].devices[0]].node);
+    fail_node(b);
+    must_reach(b, 2700);
     assert_int_equal(b->sim.jobs[0].result.restarts, 1);
-    assert_near(b->sim.jobs[0].left, b->workload->requests[0].steps / 2, 1e-6);
+    assert_near(sim_world_done(run_of(b, 1), 2700), b->workload->requests[0].steps / 2,
+                1e-6);
     assert_holds(b);
 }
 
 static void a_failure_that_loses_more_or_wins_work_is_found(void **state)
 {
     struct bench *b = *state;
-    double left;
+    struct check *check = b->sim.check;
+    struct run *run = run_of(b, 1);
+    double before, steps;
 
-    assert_holds(b);
-    b->sim.now_s = 2700;
-    sim_node_fails(&b->sim, b->cluster->devices[b->sim.jobs[0].devices[0]].node);
-    left = b->sim.jobs[0].left;
-    b->sim.jobs[0].left = b->workload->requests[0].steps;
+    fail_node(b);
+    b->sim.check = NULL;
+    must_reach(b, 2700);
+    b->sim.check = check;
+    before = run->before;
+    steps = run->steps;
+    run->before = run->steps = 0;
     assert_broken(b, "job 1 breaks the rule 'work'", "a restart lost");
-    b->sim.check->jobs[0] = (struct check_job){0};
-    b->sim.jobs[0].left = left;
+    check->jobs[0] = (struct check_job){0};
+    run->before = before;
+    run->steps = steps;
     assert_broken(b, "job 1 breaks the rule 'work'", "a restart lost -");
 }
 
@@ -394,7 +415,7 @@ static void a_run_ends_with_the_sentence(void **state)
     struct err err = {0};
 
     b->setup.planner = &wilful;
-    b->options.settings.caps = false;
+    b->options.settings.caps = b->options.check = false;
     assert_int_equal(sim_run(&b->options, &b->setup, NULL, NULL, &result, &err), 0);
     sim_result_fini(&result);
     b->options.check = true;
@@ -437,6 +458,7 @@ int main(void)
         on_bench(a_job_on_a_node_asleep_or_down_is_found),
         on_bench(a_job_seated_where_it_does_not_run_is_found),
         on_bench(a_job_on_too_few_gpus_or_twice_on_one_is_found),
+        on_bench(another_cap_or_state_than_the_loop_believes_is_found),
         on_bench(a_job_that_ends_with_its_work_done_passes),
         on_bench(a_job_that_ends_too_early_is_found),
         on_bench(work_booked_twice_is_found),

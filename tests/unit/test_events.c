@@ -1,5 +1,5 @@
 /* test_events.c - the future comes in order, and ties in the order they were put in */
-#include "lab/sim/event_queue.h"
+#include "engine/sim/event_queue.h"
 
 #include "base/rng.h"
 
@@ -15,15 +15,33 @@ static void earlier_times_come_first(void **state)
 
     (void)state;
     events_push(events, (struct event){.at_s = 3, .kind = EVENT_FINISH});
-    events_push(events, (struct event){.at_s = 1, .kind = EVENT_ARRIVAL, .subject = 7});
-    events_push(events, (struct event){.at_s = 2, .kind = EVENT_TICK});
+    events_push(events, (struct event){.at_s = 1, .kind = EVENT_READY, .subject = 7});
+    events_push(events, (struct event){.at_s = 2, .kind = EVENT_DRIFT});
     assert_true(events_pop(events, &e));
-    assert_int_equal(e.kind, EVENT_ARRIVAL);
+    assert_int_equal(e.kind, EVENT_READY);
     assert_int_equal(e.subject, 7);
     assert_true(events_pop(events, &e));
-    assert_int_equal(e.kind, EVENT_TICK);
+    assert_int_equal(e.kind, EVENT_DRIFT);
     assert_true(events_pop(events, &e));
     assert_int_equal(e.kind, EVENT_FINISH);
+    events_destroy(events);
+}
+
+static void probes_look_when_all_else_of_the_moment_has_happened(void **state)
+{
+    struct events *events = events_create();
+    struct event e;
+
+    (void)state;
+    events_push(events, (struct event){.at_s = 1, .kind = EVENT_MEASURE});
+    events_push(events, (struct event){.at_s = 2, .kind = EVENT_DEMAND});
+    events_push(events, (struct event){.at_s = 1, .kind = EVENT_DEMAND});
+    assert_true(events_pop(events, &e));
+    assert_int_equal(e.kind, EVENT_DEMAND);
+    assert_true(events_pop(events, &e));
+    assert_int_equal(e.kind, EVENT_MEASURE);
+    assert_true(events_pop(events, &e));
+    assert_true(e.at_s == 2);
     events_destroy(events);
 }
 
@@ -33,7 +51,7 @@ static void equal_times_keep_the_order_they_were_put_in(void **state)
     struct events *events = events_create();
     struct event e, last = {.at_s = -1};
     struct rng rng;
-    int subject = 0;
+    uint64_t subject = 0;
 
     (void)state;
     rng_init(&rng, 4);
@@ -83,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(earlier_times_come_first),
+        cmocka_unit_test(probes_look_when_all_else_of_the_moment_has_happened),
         cmocka_unit_test(equal_times_keep_the_order_they_were_put_in),
         cmocka_unit_test(peek_leaves_the_event_there),
     };

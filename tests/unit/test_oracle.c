@@ -1,6 +1,7 @@
 /* test_oracle.c - the model that knows the truth */
 #include "lab/sim/sim_run.h"
 
+#include "engine/sim/sim_engine.h"
 #include "loop/estimate/predict.h"
 #include "lab/sim/sim_private.h"
 
@@ -33,15 +34,34 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* An engine that expects all three. */
+static struct engine make_engine(double alone_sd, double beside_sd)
+{
+    struct cluster *cluster = fixture_cluster(world, 1, 1, 1);
+    struct sim_engine_options options = sim_engine_defaults();
+    struct engine engine;
+    struct err err = {0};
+
+    options.drawn = cluster;
+    options.world = world;
+    options.gpu_of_type = fixture_types;
+    options.clock = SIM_CLOCK_STEPPED;
+    options.alone_sd = alone_sd;
+    options.beside_sd = beside_sd;
+    if (sim_engine_create(&engine, &options, (struct engine_sink){0}, &err) < 0)
+        fail_msg("%s", err.text);
+    cluster_destroy(cluster);
+    for (size_t i = 0; i < workload->count; i++)
+        sim_engine_expect(&engine, &workload->requests[i]);
+    return engine;
+}
+
 static void predicts_what_will_happen(void **state)
 {
     struct truth truth = {
         .world = world, .gpu_of_type = fixture_types, .alone_sd = 0.15, .beside_sd = 0.1};
-    struct sim_job jobs[3] = {{.request = &workload->requests[0]},
-                              {.request = &workload->requests[1], .demand = 12},
-                              {.request = &workload->requests[2]}};
-    struct sim sim = {.jobs = jobs};
-    struct model oracle = sim_oracle_create(&truth, &sim);
+    struct engine engine = make_engine(0.15, 0.1);
+    struct model oracle = sim_oracle_create(&engine);
     const struct combination where = {
         .type = FIXTURE_V100,
         .cap_watts = 150,
@@ -50,7 +70,9 @@ static void predicts_what_will_happen(void **state)
                     {.job = &workload->requests[1].job, .nodes = 1}}};
     const struct truth_member members[] = {
         {.request = &workload->requests[0], .nodes = 1},
-        {.request = &workload->requests[1], .nodes = 1, .demand = 12}};
+        {.request = &workload->requests[1],
+         .nodes = 1,
+         .demand = request_demand(&workload->requests[1], 0)}};
     struct truth_outcome outcome;
     struct prediction p;
 
@@ -67,14 +89,13 @@ static void predicts_what_will_happen(void **state)
     predict(&oracle, &where, &p);
     assert_near(p.fits, 0, 0);
     oracle.ops->destroy(oracle.self);
+    engine.ops->destroy(engine.self);
 }
 
 static void knows_when_a_gang_is_spread(void **state)
 {
-    struct truth truth = {.world = world, .gpu_of_type = fixture_types};
-    struct sim_job jobs[3] = {{0}, {0}, {.request = &workload->requests[2]}};
-    struct sim sim = {.jobs = jobs};
-    struct model oracle = sim_oracle_create(&truth, &sim);
+    struct engine engine = make_engine(0, 0);
+    struct model oracle = sim_oracle_create(&engine);
     struct combination where = {
         .type = FIXTURE_K80,
         .count = 1,
@@ -88,6 +109,7 @@ static void knows_when_a_gang_is_spread(void **state)
     assert_near(together.rate[0].value, 18, 1e-6);
     assert_near(spread.rate[0].value, 9, 1e-6);
     oracle.ops->destroy(oracle.self);
+    engine.ops->destroy(engine.self);
 }
 
 /* What it says and what is measured differ by the noise alone. */

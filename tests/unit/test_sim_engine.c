@@ -44,18 +44,16 @@ static const struct engine_event *last_of(const struct heard *h,
 
 static struct engine make(struct heard *h, const char *journal)
 {
-    struct sim_engine_options options = {.cluster = "demo",
-                                         .journal = journal,
-                                         .speed = 1,
-                                         .measure_s = 30,
-                                         .power_s = 60,
-                                         .restore_s = 45,
-                                         .noise_sd = 0.01,
-                                         .seed = 1,
-                                         .start_s = 1000};
+    struct sim_engine_options options = sim_engine_defaults();
     struct engine e;
     struct err err = {0};
 
+    options.journal = journal;
+    options.measure_s = options.demand_s = 30;
+    options.power_s = 60;
+    options.restore_s = 45;
+    options.noise_sd = 0.01;
+    options.start_s = 1000;
     if (sim_engine_create(&e, &options, (struct engine_sink){hear, h}, &err) < 0)
         fail_msg("%s", err.text);
     return e;

@@ -1,10 +1,14 @@
-/* guess_class.c - which class of the synthetic world a job is, see state.h
+/* guess_class.c - what a job is in the synthetic world
  *
- * The world knows classes by invented names.  A job that names one of them is that; any
+ * sim_engine.c asks at each start: from what the user told (the daemon's jobs), or from
+ * what a workload knows better.
+ *
+ * The world knows classes by invented names.  A job called by one of them is that; any
  * other is the class whose figures are nearest to what its user told, and without figures
  * one drawn by its family's name: the same family is the same class every time. */
 #include "engine/sim/sim_engine_private.h"
 
+#include "base/hash.h"
 #include "base/parse.h"
 #include "base/str.h"
 
@@ -15,15 +19,6 @@
 
 /* Efficiency lost by each doubling of devices beyond what the world's table has. */
 #define DOUBLING_LOSS 0.07
-
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = 1469598103934665603u;
-
-    for (; *text; text++)
-        hash = rng_mix(hash, (uint64_t)(unsigned char)*text);
-    return hash;
-}
 
 static double apart(double told, double known)
 {
@@ -43,17 +38,23 @@ static double distance(const struct job_descriptor *told, const struct world_cla
     if (told->model != MODEL_UNKNOWN && told->model != known->model)
         d += 0.3;
     /* Ties, and jobs of which nothing is told: by name, always the same way. */
-    return d + 1e-6 * (double)(rng_mix(hash_of(told->family), hash_of(c->name)) % 1000) +
+    return d +
+           1e-6 * (double)(rng_mix(hash_text(told->family), hash_text(c->name)) % 1000) +
            (told->gmac_per_sample > 0 || told->batch > 0
                 ? 0
-                : 1e-3 * (double)(rng_mix(hash_of(told->family), hash_of(known->family)) %
+                : 1e-3 * (double)(rng_mix(hash_text(told->family),
+                                          hash_text(known->family)) %
                                   1000));
 }
 
-static int base_class(const struct world *w, const struct job_descriptor *told)
+static int base_class(const struct world *w, const struct job *job)
 {
+    const struct job_descriptor *told = &job->descriptor;
     double best = INFINITY;
-    int found = 0;
+    int found = world_find_class(w, job->name, 1);
+
+    if (found >= 0)
+        return found;
 
     for (int c = 0; c < w->class_count; c++) {
         double d = distance(told, &w->classes[c]);
@@ -94,13 +95,22 @@ static void read_demand(struct run *run, const char *text)
     while (run->demand_steps < SIM_ENGINE_DEMAND_STEPS &&
            sscanf(text, "%lf@%lf%n", &step.rate, &step.after_s, &used) == 2 &&
            step.rate >= 0 && step.rate <= 1e9) {
-        run->demand[run->demand_steps++] = step;
+        run->demand_step[run->demand_steps++] = step;
         text += used;
         text += *text == ',';
     }
 }
 
-static void heed_environment(struct run *run, const char *const *env)
+static void serve_for(struct sim_engine *e, struct run *run, uint64_t service)
+{
+    if (run->service == service)
+        return;
+    run->service = service;
+    vec_push(&e->replicas, run->request.job.id);
+}
+
+static void heed_environment(struct sim_engine *e, struct run *run,
+                             const char *const *env)
 {
     run->exit_status = 0;
     run->speed = 1;
@@ -116,27 +126,34 @@ static void heed_environment(struct run *run, const char *const *env)
         else if (str_starts(*env, SIM_ENGINE_DEMAND))
             read_demand(run, *env + strlen(SIM_ENGINE_DEMAND));
         else if (str_starts(*env, SIM_ENGINE_SERVICE))
-            run->service = strtoull(*env + strlen(SIM_ENGINE_SERVICE), NULL, 10);
+            serve_for(e, run, strtoull(*env + strlen(SIM_ENGINE_SERVICE), NULL, 10));
     }
     run->speed = fmin(fmax(run->speed, 1e-3), 1e3);
     run->exit_status &= 0xff;
 }
 
+void sim_engine_give(struct sim_engine *e, struct run *run, const struct request *request)
+{
+    (void)e;
+    run->request = *request;
+    run->given = run->known = true;
+    run->total = request->job.kind == JOB_TRAINING ? request->steps : 0;
+}
+
 void sim_engine_describe(struct sim_engine *e, struct run *run,
                          const struct engine_job *job)
 {
+    const struct world *world = e->truth.world;
     struct request *r = &run->request;
-    int reference = request_reference_gpu(e->world);
-    int base = base_class(e->world, &job->job->descriptor);
+    int reference = request_reference_gpu(world);
+    int base = base_class(world, job->job);
     struct rng rng;
 
-    request_describe(r, e->world,
-                     at_scale(e->world, base, job->job->devices, &run->factor), reference,
-                     1);
+    request_describe(r, world, at_scale(world, base, job->job->devices, &run->factor),
+                     reference, 1);
     r->job = *job->job;
     r->base = base;
-    run->service = job->job->id;
-    heed_environment(run, job->env);
+    heed_environment(e, run, job->env);
     r->hidden =
         rng_mix(e->options.seed, run->service); /* one program, alike everywhere */
     rng_init(&rng, r->hidden);
@@ -146,6 +163,5 @@ void sim_engine_describe(struct sim_engine *e, struct run *run,
     if (r->job.kind == JOB_TRAINING && !(r->steps > 0))
         r->steps = r->reference_rate * rng_log_range(&rng, 600, 7200);
     run->total = r->job.kind == JOB_TRAINING ? r->steps : 0;
-    run->ends_s = INFINITY;
     run->known = true;
 }

@@ -1,11 +1,16 @@
-/* sim_engine.c - see sim_engine.h */
+/* sim_engine.c - the operations of the simulated engine
+ *
+ * The daemon, or the driver of `corgi sim`, calls them as those of any engine.  What a
+ * call changes in the world is sim_world.c's; what it tells waits in the news until
+ * dispatch(). */
 #include "engine/sim/sim_engine.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
+#include "engine/sim/cluster_file.h"
 #include "engine/sim/sim_engine_private.h"
 #include "loop/cluster.h"
-#include "engine/sim/cluster_file.h"
 #include "world/generate.h"
 
 #include <errno.h>
@@ -15,10 +20,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define SHEET_JITTER 0.1
-#define ALONE_SD     0.08
-#define BESIDE_SD    0.05
-#define WORLD_STREAM 77
+/* How far true speeds stray from the data sheet: cooling, drivers, hosts. */
+#define SHEET_JITTER    0.1
+#define STREAM_FAILURES 12
+#define STREAM_WORLD    21
 
 /* However fast the world, the daemon is not woken more often. */
 #define WAKE_MIN_S 0.005
@@ -27,43 +32,102 @@
 /* Of the wall: an end is known this long after it was told. */
 #define PAST_KEPT_S 300.0
 
-struct run *sim_engine_find(struct sim_engine *e, uint64_t job)
+struct sim_engine_options sim_engine_defaults(void)
 {
-    for (size_t i = 0; i < e->runs.count; i++)
-        if (e->runs.items[i]->request.job.id == job)
-            return e->runs.items[i];
-    return NULL;
+    return (struct sim_engine_options){
+        .speed = 1,
+        .seed = 1,
+        .alone_sd = 0.08,
+        .beside_sd = 0.05,
+        .checkpoint_s = 1800,
+        .repair_s = 4 * 3600,
+    };
 }
 
-/* Ended, and started again: take it from the past. */
-static struct run *bring_back(struct sim_engine *e, uint64_t job)
+struct run *sim_engine_find(const struct sim_engine *e, uint64_t job)
 {
-    for (size_t i = 0; i < e->past.count; i++) {
-        struct run *run = e->past.items[i];
+    size_t at;
 
-        if (run->request.job.id != job)
-            continue;
-        e->past.items[i] = e->past.items[--e->past.count];
-        vec_push(&e->runs, run);
-        return run;
-    }
-    return NULL;
+    return map_get(e->index, job, &at) ? e->runs.items[at] : NULL;
 }
+
+struct run *sim_engine_add(struct sim_engine *e, uint64_t job)
+{
+    struct run *run = mem_new(struct run);
+
+    run->request.job.id = run->service = job;
+    run->factor = run->speed = 1;
+    run->ends_s = INFINITY;
+    map_put(e->index, job, e->runs.count);
+    vec_push(&e->runs, run);
+    return run;
+}
+
+void sim_engine_forget(struct sim_engine *e, uint64_t job)
+{
+    size_t at;
+
+    if (!map_get(e->index, job, &at))
+        return;
+    for (size_t i = 0; i < e->replicas.count; i++)
+        if (e->replicas.items[i] == job)
+            e->replicas.items[i--] = e->replicas.items[--e->replicas.count];
+    free(e->runs.items[at]);
+    map_remove(e->index, job);
+    if (at == --e->runs.count)
+        return;
+    e->runs.items[at] = e->runs.items[e->runs.count];
+    map_put(e->index, e->runs.items[at]->request.job.id, at);
+}
+
+struct engine_event *sim_engine_tell(struct sim_engine *e, enum engine_event_kind kind,
+                                     const char *text)
+{
+    struct occasion *o;
+
+    vec_push(&e->news, (struct occasion){.event = {.kind = kind,
+                                                   .at_s = e->now_s,
+                                                   .steps = NAN,
+                                                   .source = "simulated",
+                                                   .confidence = 1}});
+    o = &e->news.items[e->news.count - 1];
+    str_copy(o->text, sizeof(o->text), text ? text : "");
+    return &o->event;
+}
+
+/* ---- time ------------------------------------------------------------------------- */
 
 double sim_engine_now_s(const struct engine *engine)
 {
     const struct sim_engine *e = engine->self;
 
+    if (e->options.clock == SIM_CLOCK_STEPPED)
+        return e->now_s;
     return e->origin_s + (clock_wall_s() - e->wall_s) * e->options.speed;
+}
+
+double sim_engine_next_s(const struct engine *engine)
+{
+    const struct sim_engine *e = engine->self;
+
+    return e->news.count > 0 ? e->now_s : fmax(e->now_s, sim_world_next_s(e));
 }
 
 static void set_timer(struct sim_engine *e)
 {
-    double wait_s =
-        e->news.count > 0 ? 0 : (sim_engine_next_s(e) - e->now_s) / e->options.speed;
+    bool stepped = e->options.clock == SIM_CLOCK_STEPPED;
     struct itimerspec when = {0};
+    double wait_s;
 
-    wait_s = fmin(fmax(wait_s, WAKE_MIN_S), WAKE_MAX_S);
+    if (e->timer < 0)
+        return;
+    wait_s = e->news.count > 0 ? 0 : sim_world_next_s(e) - e->now_s;
+    if (stepped && wait_s > 0) { /* nothing more now: the timer rests */
+        timerfd_settime(e->timer, 0, &when, NULL);
+        return;
+    }
+    wait_s =
+        stepped ? 1e-9 : fmin(fmax(wait_s / e->options.speed, WAKE_MIN_S), WAKE_MAX_S);
     when.it_value.tv_sec = (time_t)wait_s;
     when.it_value.tv_nsec = (long)((wait_s - floor(wait_s)) * 1e9);
     timerfd_settime(e->timer, 0, &when, NULL);
@@ -71,35 +135,51 @@ static void set_timer(struct sim_engine *e)
 
 /* ---- making it -------------------------------------------------------------------- */
 
-static int make_world(struct sim_engine *e, struct err *err)
+struct world *sim_engine_world(const struct gpu_sheet *types, int count, uint64_t seed)
 {
-    struct generate_options how = {
-        .family_min = 8, .family_max = 10, .sheet_jitter = SHEET_JITTER, .scales = true};
+    const struct generate_options how = {.gpu_count = count,
+                                         .gpus = types,
+                                         .family_min = 8,
+                                         .family_max = 10,
+                                         .sheet_jitter = SHEET_JITTER,
+                                         .scales = true};
     struct rng rng;
 
-    if (e->options.cluster_file) {
-        if (cluster_file_load(&e->cluster, e->options.cluster_file, err) < 0)
-            return -1;
-    } else {
-        const char *name = e->options.cluster ? e->options.cluster : "demo";
+    rng_stream(&rng, seed, STREAM_WORLD);
+    return world_generate(&how, &rng);
+}
 
-        e->cluster = cluster_builtin(name);
-        if (!e->cluster)
-            return err_set(err, ERR_NOT_FOUND,
-                           "no built-in cluster '%s'; take demo, standard or modern",
-                           name);
-    }
-    how.gpu_count = e->cluster->type_count;
-    how.gpus = e->cluster->types;
-    rng_stream(&rng, e->options.seed, WORLD_STREAM);
-    e->world = world_generate(&how, &rng);
+static int make_cluster(struct sim_engine *e, struct err *err)
+{
+    const char *name = e->options.cluster ? e->options.cluster : "demo";
+
+    if (e->options.cluster_file)
+        return cluster_file_load(&e->cluster, e->options.cluster_file, err);
+    e->cluster = e->options.drawn ? cluster_dup(e->options.drawn) : cluster_builtin(name);
+    if (!e->cluster)
+        return err_set(err, ERR_NOT_FOUND,
+                       "no built-in cluster '%s'; take demo, standard or modern", name);
+    return 0;
+}
+
+static int make_world(struct sim_engine *e, struct err *err)
+{
+    if (make_cluster(e, err) < 0)
+        return -1;
+    e->truth = (struct truth){.world = e->options.world,
+                              .gpu_of_type = e->options.gpu_of_type,
+                              .alone_sd = e->options.alone_sd,
+                              .beside_sd = e->options.beside_sd,
+                              .drift = e->options.drift};
+    if (e->options.world)
+        return 0;
     e->gpu_of_type = mem_array(int, (size_t)e->cluster->type_count);
     for (int t = 0; t < e->cluster->type_count; t++)
         e->gpu_of_type[t] = t;
-    e->truth = (struct truth){.world = e->world,
-                              .gpu_of_type = e->gpu_of_type,
-                              .alone_sd = ALONE_SD,
-                              .beside_sd = BESIDE_SD};
+    e->made =
+        sim_engine_world(e->cluster->types, e->cluster->type_count, e->options.seed);
+    e->truth.world = e->made;
+    e->truth.gpu_of_type = e->gpu_of_type;
     return 0;
 }
 
@@ -109,7 +189,7 @@ static void sim_destroy(void *self)
 
     if (!e)
         return;
-    if (e->cluster && e->world)
+    if (e->watts)
         journal_steps(e, true);
     if (e->journal >= 0)
         close(e->journal);
@@ -117,18 +197,21 @@ static void sim_destroy(void *self)
         close(e->timer);
     for (size_t i = 0; i < e->runs.count; i++)
         free(e->runs.items[i]);
-    for (size_t i = 0; i < e->past.count; i++)
-        free(e->past.items[i]);
     vec_free(&e->runs);
+    vec_free(&e->replicas);
     vec_free(&e->past);
     vec_free(&e->news);
-    world_destroy(e->world);
+    map_destroy(e->index);
+    events_destroy(e->events);
+    world_destroy(e->made);
     cluster_destroy(e->cluster);
     free(e->gpu_of_type);
+    free(e->awake_stamp);
     free(e->watts);
     free(e->joules);
     free(e->joules_to);
     free(e->told_to);
+    free(e->changed_s);
     free(e);
 }
 
@@ -140,14 +223,16 @@ static void set_clocks(struct sim_engine *e)
     e->joules = mem_array(double, devices);
     e->joules_to = mem_array(double, devices);
     e->told_to = mem_array(double, devices);
-    e->origin_s = e->power_s = e->now_s;
+    e->changed_s = mem_array(double, devices);
+    e->awake_stamp = mem_array(uint64_t, (size_t)e->cluster->node_count);
+    e->origin_s = e->now_s;
     e->wall_s = clock_wall_s();
     for (int n = 0; n < e->cluster->node_count; n++)
         e->cluster->nodes[n].since_s = e->cluster->nodes[n].idle_since_s = e->now_s;
     for (size_t i = 0; i < e->runs.count; i++)
-        e->runs.items[i]->done_to = e->runs.items[i]->measured_s = e->now_s;
+        e->runs.items[i]->done_to = e->now_s;
     for (int d = 0; d < e->cluster->device_count; d++) {
-        e->joules_to[d] = e->told_to[d] = e->now_s;
+        e->joules_to[d] = e->told_to[d] = e->changed_s[d] = e->now_s;
         e->watts[d] = e->cluster->types[e->cluster->devices[d].type].idle_watts;
     }
 }
@@ -165,48 +250,49 @@ static int sim_cluster(void *self, struct cluster **cluster, struct err *err)
 
 static int sim_fd(void *self)
 {
-    return ((struct sim_engine *)self)->timer;
+    struct sim_engine *e = self;
+
+    if (e->timer < 0)
+        e->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    set_timer(e);
+    return e->timer;
 }
 
-/* The sink may call back into the engine: news are taken out first. */
+/* The sink may call back into the engine, which adds news: they are told too. */
 static void tell_all(struct sim_engine *e)
 {
     for (size_t i = 0; i < e->news.count; i++) {
         struct occasion o = e->news.items[i];
 
         o.event.text = o.text[0] ? o.text : NULL;
+        if (o.event.kind == ENGINE_ENDED)
+            vec_push(&e->past, (struct ended){o.event.job, clock_wall_s()});
         if (e->sink.event)
             e->sink.event(e->sink.ctx, &o.event);
     }
     vec_clear(&e->news);
 }
 
-/* What has ended leaves the list that is looked through all the time, and is forgotten
- * when a daemon has had time enough to store it. */
+/* What has ended is forgotten when a daemon has had time enough to store it; without a
+ * journal no daemon comes back for it. */
 static void put_away(struct sim_engine *e)
 {
-    double wall_s = clock_wall_s();
+    double kept_s = e->journal >= 0 ? PAST_KEPT_S : 0, wall_s = clock_wall_s();
+    size_t old = 0;
 
-    for (size_t i = 0; i < e->runs.count;) {
-        struct run *run = e->runs.items[i];
+    for (; old < e->past.count && wall_s - e->past.items[old].told_s >= kept_s; old++) {
+        uint64_t job = e->past.items[old].job;
+        const struct run *run = sim_engine_find(e, job);
 
-        if (run->state != RUN_ENDED) {
-            i++;
+        if (!run || run->state != RUN_ENDED) /* it runs again */
             continue;
-        }
-        run->told_s = wall_s;
-        vec_push(&e->past, run);
-        e->runs.items[i] = e->runs.items[--e->runs.count];
+        journal_forget(e, job);
+        sim_engine_forget(e, job);
     }
-    for (size_t i = 0; i < e->past.count;) {
-        if (wall_s - e->past.items[i]->told_s < PAST_KEPT_S) {
-            i++;
-            continue;
-        }
-        journal_forget(e, e->past.items[i]->request.job.id);
-        free(e->past.items[i]);
-        e->past.items[i] = e->past.items[--e->past.count];
-    }
+    if (old == 0)
+        return;
+    e->past.count -= old;
+    memmove(e->past.items, e->past.items + old, e->past.count * sizeof(struct ended));
 }
 
 static void sim_dispatch(void *self, double now_s)
@@ -214,14 +300,15 @@ static void sim_dispatch(void *self, double now_s)
     struct sim_engine *e = self;
     uint64_t expirations;
 
-    if (read(e->timer, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
+    if (e->timer >= 0 && read(e->timer, &expirations, sizeof(expirations)) < 0 &&
+        errno != EAGAIN)
         return;
-    while (now_s > e->now_s) {
-        sim_engine_advance(e, now_s);
+    do {
+        sim_world_advance(e, now_s);
         tell_all(e);
-    }
-    tell_all(e);
-    put_away(e);
+    } while (now_s > e->now_s);
+    if (e->past.count > 0)
+        put_away(e);
     journal_steps(e, false);
     set_timer(e);
 }
@@ -231,49 +318,45 @@ static int check_devices(const struct sim_engine *e, const struct engine_job *jo
 {
     if (job->device_count < 1 || job->device_count > LOOP_MAX_GANG)
         return err_set(err, ERR_INVALID, "a job runs on 1 to %d devices", LOOP_MAX_GANG);
-    for (int i = 0; i < job->device_count; i++)
-        if (job->devices[i] < 0 || job->devices[i] >= e->cluster->device_count)
-            return err_set(err, ERR_INVALID, "there is no device %d", job->devices[i]);
+    for (int i = 0; i < job->device_count; i++) {
+        int d = job->devices[i];
+
+        if (d < 0 || d >= e->cluster->device_count)
+            return err_set(err, ERR_INVALID, "there is no device %d", d);
+        if (e->cluster->devices[d].job_count == LOOP_MAX_SHARE)
+            return err_set(err, ERR_LIMIT, "device %d has %d jobs already", d,
+                           LOOP_MAX_SHARE);
+    }
     return 0;
 }
 
-/* Steps of earlier attempts are its checkpoint. */
-static void carry_over(struct run *run)
+void sim_engine_expect(const struct engine *engine, const struct request *request)
 {
-    run->before += run->steps;
-    run->steps = 0;
-    run->written = 0;
+    struct sim_engine *e = engine->self;
+
+    sim_engine_give(e, sim_engine_add(e, request->job.id), request);
 }
 
 static int sim_start(void *self, const struct engine_job *job, struct err *err)
 {
     struct sim_engine *e = self;
     struct run *run = sim_engine_find(e, job->job->id);
-    double ends_s;
-    bool again;
 
     if (check_devices(e, job, err) < 0)
         return -1;
-    if (!run)
-        run = bring_back(e, job->job->id);
-    again = run != NULL;
-    ends_s = run ? run->ends_s : INFINITY;
-    if (run && run->state < RUN_STOPPED)
+    if (run && (run->state == RUN_STARTING || run->state == RUN_ACTIVE))
         return err_set(err, ERR_EXISTS, "job %llu runs already",
                        (unsigned long long)job->job->id);
-    if (!run) {
-        run = mem_new(struct run);
-        vec_push(&e->runs, run);
-    }
-    carry_over(run);
-    sim_engine_describe(e, run, job);
-    run->ends_s = ends_s;
+    if (!run)
+        run = sim_engine_add(e, job->job->id);
+    run->before += run->steps; /* of earlier attempts: its checkpoint */
+    run->steps = run->written = 0;
+    if (!run->given)
+        sim_engine_describe(e, run, job);
     run->attempt = job->attempt;
-    run->state = RUN_STARTING;
-    run->rate = 0;
-    run->ready_s = e->now_s + (again ? e->options.restore_s : 0);
-    run->device_count = job->device_count;
-    memcpy(run->devices, job->devices, (size_t)job->device_count * sizeof(int));
+    run->ready_s = e->now_s + (run->started ? e->options.restore_s : 0);
+    run->started = true;
+    sim_world_seat(e, run, job->devices, job->device_count);
     journal_start(e, run);
     set_timer(e);
     return 0;
@@ -283,26 +366,18 @@ static int sim_stop(void *self, uint64_t job, enum engine_stop how, struct err *
 {
     struct sim_engine *e = self;
     struct run *run = sim_engine_find(e, job);
-    struct engine_event *event;
-    bool ran;
 
-    if (!run || run->state >= RUN_STOPPED)
+    if (run && how == ENGINE_STOP_CANCEL &&
+        (run->state == RUN_EXPECTED || run->state == RUN_STOPPED)) {
+        journal_forget(e, job);
+        sim_engine_forget(e, job);
+        return 0;
+    }
+    if (!run || (run->state != RUN_STARTING && run->state != RUN_ACTIVE))
         return err_set(err, ERR_NOT_FOUND, "job %llu does not run here",
                        (unsigned long long)job);
-    sim_engine_tell_power(e, run->devices, run->device_count);
-    ran = run->state == RUN_ACTIVE;
-    if (ran && run->request.job.kind == JOB_TRAINING)
-        run->steps += run->rate * (e->now_s - run->done_to);
-    run->done_to = e->now_s;
-    run->state = how == ENGINE_STOP_MOVE ? RUN_STOPPED : RUN_ENDED;
-    run->end = ENGINE_END_STOPPED;
-    journal_end(e, run);
-    sim_engine_touch(e, run->devices, run->device_count);
-    event = sim_engine_tell(e, ENGINE_ENDED, NULL);
-    event->job = job;
-    event->attempt = run->attempt;
-    event->end = ENGINE_END_STOPPED;
-    event->steps = run->steps;
+    sim_world_end(e, run, ENGINE_END_STOPPED,
+                  how == ENGINE_STOP_MOVE ? RUN_STOPPED : RUN_ENDED, NULL);
     set_timer(e);
     return 0;
 }
@@ -313,27 +388,18 @@ static int sim_cap(void *self, int device, double watts, struct err *err)
 
     if (device < 0 || device >= e->cluster->device_count)
         return err_set(err, ERR_NOT_FOUND, "there is no device %d", device);
-    e->cluster->devices[device].cap_watts = watts;
-    journal_cap(e, device);
-    sim_engine_touch(e, &device, 1);
+    sim_world_cap(e, device, watts);
+    set_timer(e);
     return 0;
 }
 
 static int set_node(struct sim_engine *e, int n, enum node_state state, struct err *err)
 {
-    struct node *node;
-
     if (n < 0 || n >= e->cluster->node_count)
         return err_set(err, ERR_NOT_FOUND, "there is no node %d", n);
-    node = &e->cluster->nodes[n];
-    node->state = state;
-    node->since_s = e->now_s;
-    journal_node(e, n);
-    for (int i = 0; i < node->device_count; i++) {
-        int device = node->first_device + i;
-
-        sim_engine_touch(e, &device, 1);
-    }
+    if (e->cluster->nodes[n].state == NODE_DOWN)
+        return err_set(err, ERR_INVALID, "%s is down", e->cluster->nodes[n].name);
+    sim_world_node(e, n, state);
     set_timer(e);
     return 0;
 }
@@ -363,20 +429,18 @@ static int sim_adopt(void *self, const struct engine_job *job, struct err *err)
 {
     struct sim_engine *e = self;
     struct run *run = sim_engine_find(e, job->job->id);
-    double ends_s;
 
-    if (!run || run->attempt != job->attempt || run->state == RUN_STOPPED)
+    if (!run || run->attempt != job->attempt ||
+        (run->state == RUN_STOPPED && run->end == ENGINE_END_STOPPED))
         return err_set(err, ERR_NOT_FOUND, "job %llu, attempt %d, does not run here",
                        (unsigned long long)job->job->id, job->attempt);
-    ends_s = run->ends_s;
     sim_engine_describe(e, run, job);
-    run->ends_s = ends_s;
-    if (run->state == RUN_ENDED) {
+    if (run->state == RUN_ENDED || run->state == RUN_STOPPED) {
         tell_end_again(e, run);
-        return 0;
+    } else { /* it begins as soon as the world goes on */
+        run->ready_s = fmax(run->ready_s, e->now_s);
+        sim_world_seat(e, run, run->devices, run->device_count);
     }
-    run->state = RUN_STARTING; /* it begins as soon as the world goes on */
-    run->ready_s = fmax(run->ready_s, e->now_s);
     set_timer(e);
     return 0;
 }
@@ -391,18 +455,15 @@ static void sim_adopted(void *self)
 
         if (run->known || run->state == RUN_STOPPED) {
             i++;
-            continue;
-        }
-        if (run->state == RUN_ENDED) {
+        } else if (run->state == RUN_ENDED) {
             journal_forget(e, run->request.job.id);
-            free(run);
-            e->runs.items[i] = e->runs.items[--e->runs.count];
-            continue;
+            sim_engine_forget(e, run->request.job.id);
+        } else {
+            run->state = RUN_STOPPED;
+            run->end = ENGINE_END_STOPPED;
+            journal_end(e, run);
+            i++;
         }
-        run->state = RUN_STOPPED;
-        run->end = ENGINE_END_STOPPED;
-        journal_end(e, run);
-        i++;
     }
     set_timer(e);
 }
@@ -430,20 +491,55 @@ int sim_engine_create(struct engine *engine, const struct sim_engine_options *op
     e->options = *options;
     e->sink = sink;
     e->now_s = options->start_s;
-    e->journal = -1;
-    rng_stream(&e->noise, options->seed, WORLD_STREAM + 1);
-    e->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (e->timer < 0) {
-        err_sys(err, "cannot make a timer");
-        goto failed;
+    e->journal = e->timer = -1;
+    e->index = map_create();
+    e->events = events_create();
+    rng_stream(&e->failures, options->seed, STREAM_FAILURES);
+    if (make_world(e, err) < 0 || journal_open(e, err) < 0) {
+        sim_destroy(e);
+        return -1;
     }
-    if (make_world(e, err) < 0 || journal_open(e, err) < 0)
-        goto failed;
     set_clocks(e);
-    set_timer(e);
+    sim_world_begin(e);
     *engine = (struct engine){&sim_ops, e};
     return 0;
-failed:
-    sim_destroy(e);
-    return -1;
+}
+
+/* ---- what really is --------------------------------------------------------------- */
+
+bool sim_inspect_job(const struct engine *engine, uint64_t job, double at_s,
+                     struct sim_inspect_job *out)
+{
+    const struct sim_engine *e = engine->self;
+    const struct run *run = sim_engine_find(e, job);
+    bool seated;
+
+    if (!run || !run->known || run->state == RUN_ENDED)
+        return false;
+    seated = run->state == RUN_STARTING || run->state == RUN_ACTIVE;
+    *out = (struct sim_inspect_job){
+        .request = &run->request,
+        .seated = seated,
+        .active = run->state == RUN_ACTIVE,
+        .ready_s = run->ready_s,
+        .rate = run->rate,
+        .demand = run->demand,
+        .done = sim_world_done(run, at_s),
+        .ends_s = run->ends_s,
+        .device_count = seated ? run->device_count : 0,
+        .devices = run->devices,
+    };
+    if (run->state == RUN_EXPECTED && run->request.job.kind == JOB_INFERENCE)
+        out->demand = sim_reports_asked(e, run);
+    return true;
+}
+
+const struct cluster *sim_inspect_cluster(const struct engine *engine)
+{
+    return ((const struct sim_engine *)engine->self)->cluster;
+}
+
+const struct truth *sim_inspect_truth(const struct engine *engine)
+{
+    return &((const struct sim_engine *)engine->self)->truth;
 }

@@ -1,29 +1,63 @@
 /* sim_engine.h - an engine without hardware: jobs run in a synthetic world
  *
- * For trying the daemon without a GPU, and for its tests.  Rates and watts come from the
- * world the simulator plays on (world/generate.h, sim/truth.h); time is the engine's own
- * and goes faster than the clock on the wall by a factor.  While no daemon runs, the
- * world stands still; a journal lets the next daemon find every job where it was, also
- * after a crash. */
+ * The one simulated cluster, behind the daemon and behind `corgi sim`.  Rates and watts
+ * come from a world's tables (world/world.h, truth.h); nodes fall asleep, wake and fail,
+ * jobs run out of memory and lose what they did since their last checkpoint, services are
+ * asked for more or less.  Time is the engine's own: it follows the clock on the wall,
+ * faster by a factor, or stands still until dispatch() is told a later time.
+ *
+ * While no daemon runs, the world stands still; a journal lets the next daemon find every
+ * job where it was, also after a crash.  What really is, for those who keep score:
+ * sim_inspect.h. */
 #ifndef CORGI_ENGINE_SIM_SIM_ENGINE_H
 #define CORGI_ENGINE_SIM_SIM_ENGINE_H
 
 #include "engine/engine.h"
+#include "engine/sim/sim_request.h"
 
 #include <stdint.h>
 
-struct sim_engine_options {
-    const char *cluster_file; /* YAML as for corgi sim; NULL: a built-in cluster */
-    const char *cluster;      /* its name; NULL: demo */
-    const char *journal;      /* file of the world's memory; NULL: none */
-    double speed;             /* seconds of the world in one of the wall's */
-    double measure_s;         /* a job is measured this often, in the world's time */
-    double power_s;           /* and a device's energy told */
-    double restore_s;         /* a restarted job reads its checkpoint this long */
-    double noise_sd;          /* of the log of a measured rate */
-    uint64_t seed;
-    double start_s; /* the world's time when it is made anew: seconds since the epoch */
+struct sim_watch;
+
+enum sim_clock {
+    SIM_CLOCK_WALL,    /* `speed` seconds of the world in one of the wall's */
+    SIM_CLOCK_STEPPED, /* as far as dispatch() was told */
 };
+
+struct sim_engine_options {
+    const char *cluster_file;    /* YAML as for corgi sim; NULL: a built-in cluster */
+    const char *cluster;         /* its name; NULL: demo */
+    const struct cluster *drawn; /* copied, instead of these two; NULL: none */
+    const struct world *world;   /* borrowed; NULL: made from the seed */
+    const int *gpu_of_type; /* (cluster types) the world's GPU; borrowed with world */
+    const char *journal;    /* file of the world's memory; NULL: none */
+    const struct sim_watch *watch; /* borrowed; NULL: nobody watches */
+    enum sim_clock clock;
+    double speed;
+    double start_s; /* the world's time when it is made anew: seconds since the epoch */
+    uint64_t seed;
+    double alone_sd, beside_sd; /* hidden factors of each job, see truth.h */
+    double drift;               /* of rates over the days, see truth.h; 0: none */
+    double restore_s;           /* a restarted job reads its checkpoint this long */
+    double checkpoint_s; /* a failed node loses what was done since the last checkpoint */
+    double node_mtbf_s;  /* mean time between failures of a node; 0: none */
+    double repair_s;     /* a failed node is back after this */
+    int late_type;       /* nodes of this type are down until late_s, if that is not 0 */
+    double late_s;
+    double measure_s; /* a job is measured this often */
+    double demand_s;  /* and looked at what is asked of a service */
+    double power_s;   /* and a device's energy told; 0: never */
+    double noise_sd;  /* of the log of a measured rate */
+    /* Reports of jobs that run steadily are thinned: ever fewer, of the last window_s
+     * alone and never across a change of the devices; demand is told when it has moved.
+     */
+    bool thin;
+    double window_s;
+    double align_s; /* reports come at multiples of this, many at once; 0: any time */
+};
+
+/* What both the daemon and a test would take unless told otherwise. */
+struct sim_engine_options sim_engine_defaults(void);
 
 /* The caller ends it with engine.ops->destroy(engine.self). */
 int sim_engine_create(struct engine *engine, const struct sim_engine_options *options,
@@ -31,6 +65,18 @@ int sim_engine_create(struct engine *engine, const struct sim_engine_options *op
 
 /* The world's time now. */
 double sim_engine_now_s(const struct engine *engine);
+
+/* When something happens next, the present when there is news to dispatch; INFINITY: not
+ * before somebody acts.  With a stepped clock dispatch() goes there. */
+double sim_engine_next_s(const struct engine *engine);
+
+/* What the job really is, before its first start: a workload knows more than its user
+ * told.  Without this call the engine derives it from its seed, the job's id and what the
+ * user told, so that two engines of one seed agree. */
+void sim_engine_expect(const struct engine *engine, const struct request *request);
+
+/* The synthetic world of a cluster's types; the caller owns it. */
+struct world *sim_engine_world(const struct gpu_sheet *types, int count, uint64_t seed);
 
 /* Environment of a job the world heeds, for trying what goes wrong:
  *   CORGI_SIM_EXIT=N       it ends with this exit status

@@ -1,14 +1,18 @@
 /* sim_engine_private.h - the inside of the simulated engine, for the files of this folder
- * only */
+ * only: sim_engine.c (the operations), sim_world.c (what happens), sim_reports.c (what
+ * probes tell of it), sim_journal.c, guess_class.c */
 #ifndef CORGI_ENGINE_SIM_SIM_ENGINE_PRIVATE_H
 #define CORGI_ENGINE_SIM_SIM_ENGINE_PRIVATE_H
 
+#include "base/map.h"
 #include "base/rng.h"
 #include "base/vec.h"
+#include "engine/sim/event_queue.h"
 #include "engine/sim/sim_engine.h"
-#include "engine/sim/truth.h"
+#include "engine/sim/sim_inspect.h"
 
 enum run_state {
+    RUN_EXPECTED, /* never started */
     RUN_STARTING, /* waits for its node or its checkpoint */
     RUN_ACTIVE,
     RUN_STOPPED, /* its steps are kept for the next attempt */
@@ -23,27 +27,33 @@ struct demand_step {
 /* A job of the world. */
 struct run {
     struct request request;
+    bool given; /* the request came from sim_engine_expect() */
+    bool known; /* the request is filled: a daemon named the job since the engine began */
     double factor; /* on the rate of the request's class: devices beyond its scale */
     int attempt;
+    bool started; /* some attempt was */
     enum run_state state;
-    bool known; /* the request is filled: a daemon named the job since the engine began */
-    double ready_s;
+    double ready_s, began_s;
     double before;  /* steps of earlier attempts */
     double steps;   /* of this one */
+    double served;  /* a service: requests answered, of all attempts */
+    double done_to; /* these are booked up to this time */
     double rate;    /* now */
-    double done_to; /* steps are booked up to this time */
-    double measured_s, began_s;
+    double demand;  /* a service: of the requests its part, now; 0: training */
     double total;   /* steps it takes; 0: ends by time */
-    double ends_s;  /* a service: when its time is over; INFINITY: never */
-    double written; /* steps the journal has */
-    double told_s;  /* wall time its end was told */
+    double ends_s;  /* a service: when its time is over; INFINITY: not yet known */
+    double measured_s, measured_rate,
+        measure_at_s; /* last report; when the next is due */
+    double written;   /* steps the journal has */
     int exit_status;
     double speed, speed_after_s;
     uint64_t service; /* whose requests it shares with the other replicas; its own id */
     int demand_steps; /* 0: requests come as in the world */
-    struct demand_step demand[SIM_ENGINE_DEMAND_STEPS];
+    struct demand_step demand_step[SIM_ENGINE_DEMAND_STEPS];
+    struct rng noise;
     enum engine_end end;
-    int device_count;
+    uint64_t stamp[EVENT_OF_JOB]; /* of the valid event of each kind; 0: none */
+    int device_count;             /* it sits on these while it starts or runs */
     int devices[LOOP_MAX_GANG];
 };
 
@@ -52,27 +62,37 @@ struct occasion { /* an event that waits for dispatch() to tell it */
     char text[120];
 };
 
+struct ended { /* a job whose end was told, at a time of the wall */
+    uint64_t job;
+    double told_s;
+};
+
 struct sim_engine {
     struct sim_engine_options options;
-    struct cluster *cluster;
-    struct world *world;
-    int *gpu_of_type; /* (cluster types) */
+    struct cluster *cluster; /* who sits where, caps, states of nodes */
+    struct world *made;      /* the world, when it is ours */
+    int *gpu_of_type;        /* (cluster types) likewise */
     struct truth truth;
-    double origin_s;    /* the world's time when the engine began */
-    double wall_s;      /* and the wall's */
-    double now_s;       /* the world is computed up to here */
-    double power_s;     /* energy was told up to here */
-    double *watts;      /* (devices) now */
-    double *joules;     /* (devices) since last told */
-    double *joules_to;  /* (devices) booked up to */
-    double *told_to;    /* (devices) told up to */
-    int timer;          /* descriptor */
-    int journal;        /* descriptor; -1: none */
-    double journaled_s; /* wall time of the last steps written */
+    struct events *events;
+    uint64_t stamps;       /* given so far */
+    uint64_t *awake_stamp; /* (nodes) of the valid EVENT_AWAKE */
+    double origin_s;       /* the world's time when the engine began */
+    double wall_s;         /* and the wall's */
+    double now_s;          /* the world is computed up to here */
+    double *watts;         /* (devices) now */
+    double *joules;        /* (devices) since last told */
+    double *joules_to;     /* (devices) booked up to */
+    double *told_to;       /* (devices) told up to */
+    double *changed_s;     /* (devices) when its jobs or its cap last changed */
+    int timer;             /* descriptor; -1: nobody waits for it */
+    int journal;           /* descriptor; -1: none */
+    double journaled_s;    /* wall time of the last steps written */
     long journal_bytes;
-    struct rng noise;
-    vec_of(struct run *) runs; /* those that run or will again */
-    vec_of(struct run *) past; /* ended, kept a while for a daemon that comes back */
+    struct rng failures;
+    struct map *index;         /* job -> position in runs */
+    vec_of(struct run *) runs; /* that run, will again, or have just ended */
+    vec_of(uint64_t) replicas; /* of them those that serve another's requests */
+    vec_of(struct ended) past; /* kept a while for a daemon that comes back */
     vec_of(struct occasion) news;
     struct engine_sink sink;
 };
@@ -81,23 +101,50 @@ struct sim_engine {
  */
 #define SIM_ENGINE_NEWS 4096
 
-struct run *sim_engine_find(struct sim_engine *e, uint64_t job);
-
-/* people.c: what a job is in the world, from what its user told. */
-void sim_engine_describe(struct sim_engine *e, struct run *run,
-                         const struct engine_job *job);
-
-/* running.c: rates and watts of a device and its jobs; the next thing that happens and
- * letting it happen. */
-void sim_engine_touch(struct sim_engine *e, const int *devices, int count);
-void sim_engine_tell_power(struct sim_engine *e, const int *devices, int count);
-double sim_engine_next_s(const struct sim_engine *e);
-void sim_engine_advance(struct sim_engine *e,
-                        double to_s); /* or until there is much news */
+/* sim_engine.c */
+struct run *sim_engine_find(const struct sim_engine *e, uint64_t job); /* NULL: none */
+struct run *sim_engine_add(struct sim_engine *e, uint64_t job);        /* must be new */
+void sim_engine_forget(struct sim_engine *e, uint64_t job);
 struct engine_event *sim_engine_tell(struct sim_engine *e, enum engine_event_kind kind,
                                      const char *text);
 
-/* journal.c: the world's memory. */
+/* guess_class.c: what a job is in the world, from what its user told. */
+void sim_engine_describe(struct sim_engine *e, struct run *run,
+                         const struct engine_job *job);
+void sim_engine_give(struct sim_engine *e, struct run *run,
+                     const struct request *request);
+
+/* sim_world.c */
+void sim_world_begin(struct sim_engine *e); /* the first events of the world */
+void sim_world_at(struct sim_engine *e, struct run *run, enum event_kind kind,
+                  double at_s); /* instead of the event of this kind that stands */
+double sim_world_next_s(const struct sim_engine *e); /* INFINITY: nothing will happen */
+void sim_world_advance(struct sim_engine *e,
+                       double to_s); /* or until there is much news */
+void sim_world_seat(struct sim_engine *e, struct run *run, const int *devices, int count);
+/* It leaves its devices and has ended, or waits to go on. */
+void sim_world_end(struct sim_engine *e, struct run *run, enum engine_end end,
+                   enum run_state state, const char *text);
+void sim_world_cap(struct sim_engine *e, int device, double watts);
+void sim_world_node(struct sim_engine *e, int node, enum node_state state);
+/* Book a job up to now, before anything of it changes; recompute a job's devices. */
+void sim_world_settle(struct sim_engine *e, struct run *run);
+void sim_world_touch(struct sim_engine *e, const struct run *run);
+double sim_world_done(const struct run *run, double at_s);
+
+/* sim_reports.c: what probes tell. */
+void sim_reports_begin(struct sim_engine *e, struct run *run); /* it runs now */
+void sim_reports_end(struct sim_engine *e, struct run *run);
+void sim_reports_rate(struct sim_engine *e, struct run *run); /* its rate has changed */
+void sim_reports_measure(struct sim_engine *e, struct run *run); /* an event of its */
+void sim_reports_demand(struct sim_engine *e, struct run *run);  /* likewise */
+double sim_reports_asked(const struct sim_engine *e, const struct run *run);
+void sim_reports_replicas(struct sim_engine *e,
+                          const struct run *run); /* more or fewer */
+void sim_reports_power(struct sim_engine *e, const int *devices, int count);
+void sim_reports_watts(struct sim_engine *e, int device, double watts); /* from now on */
+
+/* sim_journal.c: the world's memory. */
 int journal_open(struct sim_engine *e, struct err *err);
 void journal_start(struct sim_engine *e, const struct run *run);
 void journal_end(struct sim_engine *e, const struct run *run);

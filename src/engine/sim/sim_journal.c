@@ -1,4 +1,7 @@
-/* sim_journal.c - the simulated world's memory, see state.h
+/* sim_journal.c - the simulated world's memory
+ *
+ * sim_engine.c and sim_world.c note here what a next daemon must find; journal_open()
+ * reads it when that daemon makes its engine.
  *
  * Lines appended to a file: who was started where, how far it is, how it ended.  They are
  * not synced: the world is outside of the daemon, and a machine that loses power loses
@@ -103,11 +106,11 @@ static void add_steps(struct sim_engine *e, struct str *out)
     str_addf(out, "clock %.3f\n", e->now_s);
     for (size_t i = 0; i < e->runs.count; i++) {
         struct run *run = e->runs.items[i];
-        double steps = run->steps;
+        double steps;
 
         if (run->state != RUN_ACTIVE || run->request.job.kind != JOB_TRAINING)
             continue;
-        steps += run->rate * (e->now_s - run->done_to);
+        steps = sim_world_done(run, e->now_s) - run->before;
         if (steps == run->written)
             continue;
         str_addf(out, "steps %llu %d %.9g\n", (unsigned long long)run->request.job.id,
@@ -118,10 +121,6 @@ static void add_steps(struct sim_engine *e, struct str *out)
 
 static void add_runs(struct sim_engine *e, struct str *out)
 {
-    for (size_t i = 0; i < e->past.count; i++) {
-        add_start(out, e->past.items[i]);
-        add_end(out, e->past.items[i]);
-    }
     for (size_t i = 0; i < e->runs.count; i++) {
         add_start(out, e->runs.items[i]);
         e->runs.items[i]->written = NAN;
@@ -173,11 +172,9 @@ static struct run *run_of(struct sim_engine *e, unsigned long long job)
 {
     struct run *run = sim_engine_find(e, job);
 
-    if (run)
-        return run;
-    run = mem_new(struct run);
-    run->request.job.id = job;
-    vec_push(&e->runs, run);
+    if (!run)
+        run = sim_engine_add(e, job);
+    run->started = true;
     return run;
 }
 
@@ -224,16 +221,6 @@ static void read_end(struct sim_engine *e, const char *line)
     run->steps = steps;
 }
 
-static void forget(struct sim_engine *e, unsigned long long job)
-{
-    for (size_t i = 0; i < e->runs.count; i++)
-        if (e->runs.items[i]->request.job.id == job) {
-            free(e->runs.items[i]);
-            e->runs.items[i] = e->runs.items[--e->runs.count];
-            return;
-        }
-}
-
 static void read_line(struct sim_engine *e, const char *line)
 {
     unsigned long long job;
@@ -249,7 +236,7 @@ static void read_line(struct sim_engine *e, const char *line)
     else if (sscanf(line, "steps %llu %d %lf", &job, &attempt, &value) == 3)
         run_of(e, job)->steps = value;
     else if (sscanf(line, "forget %llu", &job) == 1)
-        forget(e, job);
+        sim_engine_forget(e, job);
     else if (sscanf(line, "node %d %d", &n, &asleep) == 2 && n >= 0 &&
              n < e->cluster->node_count)
         e->cluster->nodes[n].state = asleep ? NODE_ASLEEP : NODE_AWAKE;

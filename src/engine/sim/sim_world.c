@@ -1,245 +1,244 @@
-/* sim_world.c - how the world goes on from event to event, see state.h */
+/* sim_world.c - how the simulated world goes on from event to event
+ *
+ * The operations of sim_engine.c seat and unseat jobs here and let the world advance;
+ * here the events of the heap happen, rates and watts of the devices they touch follow
+ * from truth.h, and what a daemon or a simulation hears of it goes to the news. */
 #include "engine/sim/sim_engine_private.h"
 
-#include "base/str.h"
 #include "loop/cluster.h"
-#include "model/queueing.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A change of speed asked for by the environment is looked at this often. */
-#define LOOK_S 10.0
+/* Rates that drift are recomputed this often. */
+#define DRIFT_STEP_S 1800.0
 
-struct engine_event *sim_engine_tell(struct sim_engine *e, enum engine_event_kind kind,
-                                     const char *text)
+/* ---- the future ------------------------------------------------------------------- */
+
+static void push(struct sim_engine *e, enum event_kind kind, uint64_t subject,
+                 double at_s)
 {
-    struct occasion *o;
-
-    vec_push(&e->news, (struct occasion){.event = {.kind = kind,
-                                                   .at_s = e->now_s,
-                                                   .steps = NAN,
-                                                   .source = "simulated",
-                                                   .confidence = 1}});
-    o = &e->news.items[e->news.count - 1];
-    str_copy(o->text, sizeof(o->text), text ? text : "");
-    return &o->event;
+    events_push(e->events,
+                (struct event){.at_s = at_s, .kind = kind, .subject = subject});
 }
 
-static bool sits_on(const struct run *run, int device)
+void sim_world_at(struct sim_engine *e, struct run *run, enum event_kind kind,
+                  double at_s)
 {
-    for (int i = 0; i < run->device_count; i++)
-        if (run->devices[i] == device)
-            return true;
-    return false;
+    run->stamp[kind] = ++e->stamps;
+    events_push(e->events, (struct event){.at_s = fmax(at_s, e->now_s),
+                                          .kind = kind,
+                                          .subject = run->request.job.id,
+                                          .stamp = run->stamp[kind]});
 }
 
-/* Requests/s asked of the whole service now. */
-static double asked_of(const struct sim_engine *e, const struct run *run)
+static bool is_stale(const struct sim_engine *e, const struct event *event)
 {
-    const struct run *first = run;
-    double rate = 0, since_s;
+    const struct run *run;
 
-    for (size_t i = 0; i < e->runs.count; i++) /* a replica has come later */
-        if (e->runs.items[i]->request.job.id == run->service && e->runs.items[i]->known)
-            first = e->runs.items[i];
-    if (first->demand_steps == 0)
-        return request_demand(&first->request, e->now_s);
-    since_s = e->now_s - first->request.job.submitted_s;
-    for (int i = 0; i < first->demand_steps; i++)
-        if (since_s >= first->demand[i].after_s)
-            rate = first->demand[i].rate;
-    return rate;
+    if (event->kind == EVENT_AWAKE)
+        return event->stamp != e->awake_stamp[event->subject];
+    if (event->kind > EVENT_OF_JOB)
+        return false;
+    run = sim_engine_find(e, event->subject);
+    return !run || run->stamp[event->kind] != event->stamp;
 }
 
-static int active_replicas(const struct sim_engine *e, uint64_t service)
+double sim_world_next_s(const struct sim_engine *e)
 {
-    int count = 0;
+    struct event event;
 
-    for (size_t i = 0; i < e->runs.count; i++)
-        count += e->runs.items[i]->state == RUN_ACTIVE && e->runs.items[i]->known &&
-                 e->runs.items[i]->service == service;
-    return count;
+    while (events_peek(e->events, &event)) {
+        if (!is_stale(e, &event))
+            return event.at_s;
+        events_pop(e->events, &event);
+    }
+    return INFINITY;
 }
 
-/* Requests are spread evenly over the replicas that run. */
-static double demand_of(const struct sim_engine *e, const struct run *run)
-{
-    int replicas = active_replicas(e, run->service);
+/* ---- rates and watts -------------------------------------------------------------- */
 
-    if (run->request.job.kind != JOB_INFERENCE)
-        return 0;
-    /* None at all would mean: all it can do. */
-    return fmax(asked_of(e, run), 1e-9) / (replicas > 1 ? replicas : 1);
+double sim_world_done(const struct run *run, double at_s)
+{
+    double seconds = run->state == RUN_ACTIVE ? at_s - run->done_to : 0;
+
+    if (run->request.job.kind == JOB_INFERENCE)
+        return run->served + fmin(run->rate, run->demand) * seconds;
+    return fmin(run->before + run->steps + run->rate * seconds,
+                fmax(run->total, run->before + run->steps));
 }
 
-/* What is active on a device, and at which rates. */
+void sim_world_settle(struct sim_engine *e, struct run *run)
+{
+    double done = sim_world_done(run, e->now_s);
+
+    if (e->options.watch)
+        e->options.watch->job(e->options.watch->ctx, run->request.job.id);
+    if (run->request.job.kind == JOB_INFERENCE)
+        run->served = done;
+    else
+        run->steps = done - run->before;
+    run->done_to = e->now_s;
+}
+
+static int nodes_of(const struct sim_engine *e, const struct run *run)
+{
+    return run->device_count > 1
+               ? cluster_nodes_spanned(e->cluster, run->devices, run->device_count)
+               : 1;
+}
+
+/* What runs on a device, and `besides`, which sits there and may be about to. */
 static int members_of(const struct sim_engine *e, int device, const struct run *besides,
                       struct run **runs, struct truth_member *members)
 {
+    const struct device *d = &e->cluster->devices[device];
     int count = 0;
 
-    for (size_t i = 0; i < e->runs.count && count < LOOP_MAX_SHARE; i++) {
-        struct run *run = e->runs.items[i];
+    for (int i = 0; i < d->job_count; i++) {
+        struct run *run = sim_engine_find(e, d->jobs[i]);
 
-        if (run->state != RUN_ACTIVE && (!besides || run != besides))
-            continue;
-        if (!sits_on(run, device))
+        if (run->state != RUN_ACTIVE && run != besides)
             continue;
         runs[count] = run;
         members[count++] = (struct truth_member){
-            .request = &run->request,
-            .nodes = cluster_nodes_spanned(e->cluster, run->devices, run->device_count),
-            .demand = demand_of(e, run)};
+            .request = &run->request, .nodes = nodes_of(e, run), .demand = run->demand};
     }
     return count;
+}
+
+/* The slowest of a job's devices sets its rate. */
+static double rate_over_devices(const struct sim_engine *e, const struct run *run)
+{
+    double least = INFINITY;
+
+    for (int d = 0; d < run->device_count; d++) {
+        const struct device *device = &e->cluster->devices[run->devices[d]];
+        struct run *runs[LOOP_MAX_SHARE];
+        struct truth_member members[LOOP_MAX_SHARE];
+        int count = members_of(e, run->devices[d], NULL, runs, members);
+        struct truth_outcome out;
+
+        truth_outcome(&e->truth, device->type, device->cap_watts, members, count, &out);
+        for (int i = 0; i < count; i++)
+            if (runs[i] == run)
+                least = fmin(least, out.rate[i]);
+    }
+    return isfinite(least) ? least : 0;
 }
 
 static double own_speed(const struct sim_engine *e, const struct run *run)
 {
-    return e->now_s - run->began_s >= run->speed_after_s ? run->speed : 1;
+    return e->now_s - run->began_s >= run->speed_after_s - 1e-9 ? run->speed : 1;
 }
 
-static void book_run(struct sim_engine *e, struct run *run)
+static void plan_finish(struct sim_engine *e, struct run *run)
 {
-    if (run->state == RUN_ACTIVE && run->request.job.kind == JOB_TRAINING)
-        run->steps += run->rate * (e->now_s - run->done_to);
-    run->done_to = e->now_s;
-}
+    double left = run->total - run->before - run->steps;
 
-static void book_device(struct sim_engine *e, int device)
-{
-    e->joules[device] += e->watts[device] * (e->now_s - e->joules_to[device]);
-    e->joules_to[device] = e->now_s;
-}
-
-/* The slowest device sets the pace of a gang. */
-static void set_rate(struct sim_engine *e, struct run *run)
-{
-    double rate = INFINITY;
-
-    book_run(e, run);
-    for (int i = 0; i < run->device_count; i++) {
-        const struct device *d = &e->cluster->devices[run->devices[i]];
-        struct run *runs[LOOP_MAX_SHARE];
-        struct truth_member members[LOOP_MAX_SHARE];
-        struct truth_outcome out;
-        int count = members_of(e, run->devices[i], run, runs, members);
-
-        truth_outcome(&e->truth, d->type, d->cap_watts, members, count, &out);
-        for (int k = 0; k < count; k++)
-            if (runs[k] == run)
-                rate = fmin(rate, out.fits ? out.rate[k] : 0);
+    if (run->request.job.kind == JOB_INFERENCE) {
+        if (run->stamp[EVENT_FINISH] == 0 && isfinite(run->ends_s))
+            sim_world_at(e, run, EVENT_FINISH, run->ends_s);
+    } else if (left <= 0 || run->rate > 0) {
+        sim_world_at(e, run, EVENT_FINISH,
+                     left <= 0 ? e->now_s : e->now_s + left / run->rate);
+    } else {
+        run->stamp[EVENT_FINISH] = 0;
     }
-    run->rate = isfinite(rate) ? rate * run->factor * own_speed(e, run) : 0;
 }
 
-static double device_watts(struct sim_engine *e, int device)
+/* A rate that stays leaves the finish event standing: events are the cost here. */
+static void set_rate(struct sim_engine *e, struct run *run, double rate)
+{
+    rate *= run->factor * own_speed(e, run);
+    if (rate == run->rate && run->stamp[EVENT_FINISH] > 0)
+        return;
+    sim_world_settle(e, run);
+    run->rate = rate;
+    plan_finish(e, run);
+    sim_reports_rate(e, run);
+}
+
+static bool has_power(const struct sim_engine *e, int device)
+{
+    enum node_state state = e->cluster->nodes[e->cluster->devices[device].node].state;
+
+    return state == NODE_AWAKE || state == NODE_WAKING;
+}
+
+static void watch_device(struct sim_engine *e, int device)
+{
+    if (e->options.watch)
+        e->options.watch->device(e->options.watch->ctx, device, e->watts[device]);
+}
+
+/* Draw and rates of all that runs there.  A node asleep draws what is its own, no
+ * device's. */
+static void touch_device(struct sim_engine *e, int device)
 {
     const struct device *d = &e->cluster->devices[device];
     struct run *runs[LOOP_MAX_SHARE];
     struct truth_member members[LOOP_MAX_SHARE];
+    int count = members_of(e, device, NULL, runs, members);
     struct truth_outcome out;
-    int count;
 
-    if (e->cluster->nodes[d->node].state == NODE_ASLEEP)
-        return 0; /* the node's sleep draw is the host's */
-    count = members_of(e, device, NULL, runs, members);
     truth_outcome(&e->truth, d->type, d->cap_watts, members, count, &out);
-    return out.watts;
+    sim_reports_watts(e, device, has_power(e, device) ? out.watts : 0);
+    watch_device(e, device);
+    for (int i = 0; i < count; i++)
+        set_rate(e, runs[i],
+                 runs[i]->device_count == 1 ? out.rate[i]
+                                            : rate_over_devices(e, runs[i]));
 }
 
-void sim_engine_touch(struct sim_engine *e, const int *devices, int count)
+void sim_world_touch(struct sim_engine *e, const struct run *run)
 {
+    for (int i = 0; i < run->device_count; i++)
+        touch_device(e, run->devices[i]);
+}
+
+/* ---- jobs come and go ------------------------------------------------------------- */
+
+void sim_world_seat(struct sim_engine *e, struct run *run, const int *devices, int count)
+{
+    sim_world_settle(e, run);
+    run->state = RUN_STARTING;
+    run->rate = 0;
+    run->device_count = count;
+    memcpy(run->devices, devices, (size_t)count * sizeof(int));
+    rng_init(&run->noise, rng_mix(rng_mix(e->options.seed, run->request.job.id),
+                                  (uint64_t)run->attempt));
     for (int i = 0; i < count; i++) {
-        book_device(e, devices[i]);
-        e->watts[devices[i]] = device_watts(e, devices[i]);
-        for (size_t r = 0; r < e->runs.count; r++)
-            if (e->runs.items[r]->state == RUN_ACTIVE &&
-                sits_on(e->runs.items[r], devices[i]))
-                set_rate(e, e->runs.items[r]);
+        cluster_seat(e->cluster, devices[i], run->request.job.id);
+        e->changed_s[devices[i]] = e->now_s;
+        watch_device(e, devices[i]);
+    }
+    sim_world_at(e, run, EVENT_READY, run->ready_s);
+}
+
+static void leave(struct sim_engine *e, const struct run *run)
+{
+    for (int i = 0; i < run->device_count; i++) {
+        cluster_leave(e->cluster, run->devices[i], run->request.job.id, e->now_s);
+        e->changed_s[run->devices[i]] = e->now_s;
     }
 }
 
-static double finish_s(const struct run *run)
-{
-    double left = run->total - run->before - run->steps;
-
-    if (run->request.job.kind == JOB_INFERENCE)
-        return run->ends_s;
-    if (left <= 0)
-        return run->done_to;
-    return run->rate > 0 ? run->done_to + left / run->rate : INFINITY;
-}
-
-/* A service that was stopped: whoever takes its requests still counts them. */
-static bool is_missed(const struct sim_engine *e, const struct run *run)
-{
-    return run->state == RUN_STOPPED && run->known &&
-           run->request.job.kind == JOB_INFERENCE &&
-           run->service == run->request.job.id && active_replicas(e, run->service) == 0;
-}
-
-static double next_of(const struct sim_engine *e, const struct run *run)
-{
-    if (is_missed(e, run))
-        return run->measured_s + e->options.measure_s;
-    if (run->state == RUN_STARTING)
-        return run->known ? run->ready_s : INFINITY;
-    if (run->state != RUN_ACTIVE || !run->known)
-        return INFINITY;
-    return fmin(finish_s(run), run->measured_s + e->options.measure_s);
-}
-
-double sim_engine_next_s(const struct sim_engine *e)
-{
-    double next = e->power_s + e->options.power_s;
-
-    for (size_t i = 0; i < e->runs.count; i++)
-        next = fmin(next, next_of(e, e->runs.items[i]));
-    for (int n = 0; n < e->cluster->node_count; n++)
-        if (e->cluster->nodes[n].state == NODE_WAKING)
-            next = fmin(next, e->cluster->nodes[n].since_s + e->cluster->nodes[n].wake_s);
-    return next;
-}
-
-/* Up to now, before who runs there changes: each gets what was drawn in its time. */
-static void tell_device(struct sim_engine *e, int device)
-{
-    double window_s = e->now_s - e->told_to[device];
-    struct engine_event *event;
-
-    book_device(e, device);
-    if (!(window_s > 0))
-        return;
-    event = sim_engine_tell(e, ENGINE_POWER, NULL);
-    event->device = device;
-    event->watts = e->joules[device] / window_s;
-    event->joules = e->joules[device];
-    event->modelled = true;
-    e->joules[device] = 0;
-    e->told_to[device] = e->now_s;
-}
-
-void sim_engine_tell_power(struct sim_engine *e, const int *devices, int count)
-{
-    for (int i = 0; i < count; i++)
-        tell_device(e, devices[i]);
-}
-
-/* ---- what happens ----------------------------------------------------------------- */
-
-static void end_run(struct sim_engine *e, struct run *run, enum engine_end end,
-                    const char *text)
+void sim_world_end(struct sim_engine *e, struct run *run, enum engine_end end,
+                   enum run_state state, const char *text)
 {
     struct engine_event *event;
 
-    book_run(e, run);
-    sim_engine_tell_power(e, run->devices, run->device_count);
-    run->state = RUN_ENDED;
+    sim_world_settle(e, run);
+    sim_reports_power(e, run->devices, run->device_count);
+    leave(e, run);
+    run->state = state;
     run->end = end;
+    run->rate = 0;
+    memset(run->stamp, 0, sizeof(run->stamp));
     journal_end(e, run);
-    sim_engine_touch(e, run->devices, run->device_count);
+    sim_world_touch(e, run);
+    sim_reports_end(e, run);
     event = sim_engine_tell(e, ENGINE_ENDED, text);
     event->job = run->request.job.id;
     event->attempt = run->attempt;
@@ -248,7 +247,9 @@ static void end_run(struct sim_engine *e, struct run *run, enum engine_end end,
     event->steps = run->steps;
 }
 
-static bool fits(struct sim_engine *e, struct run *run)
+/* Does what runs on each of its devices leave room for it too?  A gang may run on one
+ * node and not spread over several. */
+static bool fits(const struct sim_engine *e, const struct run *run)
 {
     for (int i = 0; i < run->device_count; i++) {
         struct run *runs[LOOP_MAX_SHARE];
@@ -266,155 +267,246 @@ static bool fits(struct sim_engine *e, struct run *run)
 
 static double nodes_ready_s(const struct sim_engine *e, const struct run *run)
 {
-    double ready = run->ready_s;
+    double ready_s = run->ready_s;
 
     for (int i = 0; i < run->device_count; i++) {
         const struct node *n =
             &e->cluster->nodes[e->cluster->devices[run->devices[i]].node];
 
         if (n->state == NODE_WAKING)
-            ready = fmax(ready, n->since_s + n->wake_s);
+            ready_s = fmax(ready_s, n->since_s + n->wake_s);
     }
-    return ready;
+    return ready_s;
 }
 
-static void begin_run(struct sim_engine *e, struct run *run)
+static bool nodes_are_up(const struct sim_engine *e, const struct run *run)
+{
+    for (int i = 0; i < run->device_count; i++)
+        if (!has_power(e, run->devices[i]))
+            return false;
+    return true;
+}
+
+static void begin(struct sim_engine *e, struct run *run)
 {
     struct engine_event *event;
 
     run->ready_s = nodes_ready_s(e, run);
-    if (run->ready_s > e->now_s)
-        return;
-    if (!fits(e, run)) {
-        end_run(e, run, ENGINE_END_OUT_OF_MEMORY,
-                "the simulated device has too little memory for all that runs there");
+    if (run->ready_s > e->now_s) {
+        sim_world_at(e, run, EVENT_READY, run->ready_s);
         return;
     }
-    sim_engine_tell_power(e, run->devices, run->device_count);
+    if (!nodes_are_up(e, run)) {
+        sim_world_end(e, run, ENGINE_END_LOST, RUN_STOPPED, "its node is not awake");
+        return;
+    }
+    if (!fits(e, run)) {
+        sim_world_end(
+            e, run, ENGINE_END_OUT_OF_MEMORY, RUN_STOPPED,
+            "the simulated device has too little memory for all that runs there");
+        return;
+    }
+    sim_world_settle(e, run);
+    sim_reports_power(e, run->devices, run->device_count);
     run->state = RUN_ACTIVE;
-    run->began_s = run->done_to = run->measured_s = e->now_s;
+    run->began_s = e->now_s;
+    run->stamp[EVENT_READY] = 0;
     if (run->request.job.kind == JOB_INFERENCE && run->request.job.duration_s > 0 &&
         isinf(run->ends_s))
         run->ends_s = e->now_s + run->request.job.duration_s;
-    sim_engine_touch(e, run->devices, run->device_count);
+    for (int i = 0; i < run->device_count; i++)
+        e->changed_s[run->devices[i]] = e->now_s;
+    sim_reports_begin(e, run);
+    sim_world_touch(e, run);
+    if (run->speed != 1 && run->speed_after_s > 0)
+        sim_world_at(e, run, EVENT_SPEED, e->now_s + run->speed_after_s);
     event = sim_engine_tell(e, ENGINE_STARTED, NULL);
     event->job = run->request.job.id;
     event->attempt = run->attempt;
 }
 
-static void tell_demand(struct sim_engine *e, const struct run *run, double demand)
-{
-    struct engine_event *event = sim_engine_tell(e, ENGINE_DEMAND, NULL);
+/* ---- caps and nodes --------------------------------------------------------------- */
 
-    event->job = run->request.job.id;
-    event->attempt = run->attempt;
-    event->measurement =
-        (struct measurement){.job = event->job, .at_s = e->now_s, .rate = demand};
+void sim_world_cap(struct sim_engine *e, int device, double watts)
+{
+    e->cluster->devices[device].cap_watts = watts;
+    e->changed_s[device] = e->now_s;
+    journal_cap(e, device);
+    touch_device(e, device);
 }
 
-/* Answers of a service that is asked for more than it can do come ever later; a window
- * sees so much of that. */
-static double latency_of(const struct sim_engine *e, const struct run *run, double demand,
-                         double noise)
+void sim_world_node(struct sim_engine *e, int n, enum node_state state)
 {
-    double latency_s =
-        queueing_latency_s(fmax(run->rate, 1e-6), run->device_count, demand) / noise;
+    struct node *node = &e->cluster->nodes[n];
 
-    return fmin(latency_s, e->options.measure_s);
+    node->state = state;
+    node->since_s = e->now_s;
+    e->awake_stamp[n] = 0;
+    journal_node(e, n);
+    for (int i = 0; i < node->device_count; i++)
+        touch_device(e, node->first_device + i);
+    if (e->options.watch)
+        e->options.watch->node(e->options.watch->ctx, n);
+    if (state != NODE_WAKING)
+        return;
+    e->awake_stamp[n] = ++e->stamps;
+    events_push(e->events, (struct event){.at_s = node->since_s + node->wake_s,
+                                          .kind = EVENT_AWAKE,
+                                          .subject = (uint64_t)n,
+                                          .stamp = e->awake_stamp[n]});
 }
 
-static void measure_run(struct sim_engine *e, struct run *run)
+/* Work since the last checkpoint is done again, and counts once. */
+static void lose_work(struct sim_engine *e, struct run *run)
 {
+    double since_s = e->now_s - run->began_s, lost;
+
+    if (run->state != RUN_ACTIVE || run->request.job.kind != JOB_TRAINING)
+        return;
+    sim_world_settle(e, run);
+    if (e->options.checkpoint_s > 0)
+        since_s = fmod(since_s, e->options.checkpoint_s);
+    lost = fmin(run->rate * since_s, run->before + run->steps);
+    run->steps -= lost;
+    if (run->steps >= 0)
+        return;
+    run->before += run->steps;
+    run->steps = 0;
+}
+
+static void plan_failure(struct sim_engine *e, int node)
+{
+    if (e->options.node_mtbf_s > 0)
+        push(e, EVENT_NODE_FAILS, (uint64_t)node,
+             e->now_s + rng_exponential(&e->failures, e->options.node_mtbf_s));
+}
+
+static void node_fails(struct sim_engine *e, int n)
+{
+    const struct node *node = &e->cluster->nodes[n];
     struct engine_event *event;
-    double noise = exp(e->options.noise_sd * rng_normal(&e->noise));
-    bool service = run->request.job.kind == JOB_INFERENCE;
-    double demand = demand_of(e, run);
 
-    if (service || run->speed != 1)
-        sim_engine_touch(e, run->devices, run->device_count);
-    book_run(e, run);
-    event = sim_engine_tell(e, ENGINE_MEASURED, NULL);
-    event->job = run->request.job.id;
-    event->attempt = run->attempt;
-    event->steps = run->steps;
-    event->measurement = (struct measurement){
-        .job = run->request.job.id,
-        .at_s = e->now_s,
-        .window_s = e->now_s - run->measured_s,
-        .rate = fmax(run->rate, 1e-6) * noise,
-        .device_watts = fmax(e->watts[run->devices[0]], 1),
-    };
-    run->measured_s = e->now_s;
-    if (!service)
-        return;
-    if (demand > 1e-6)
-        event->latency_s = latency_of(e, run, demand, noise);
-    tell_demand(e, run, demand > 1e-6 ? demand : 0);
+    for (int i = 0; i < node->device_count; i++) {
+        const struct device *d = &e->cluster->devices[node->first_device + i];
+
+        while (d->job_count > 0) {
+            struct run *run = sim_engine_find(e, d->jobs[0]);
+
+            lose_work(e, run);
+            sim_world_end(e, run, ENGINE_END_LOST, RUN_STOPPED, "its node has failed");
+        }
+    }
+    sim_world_node(e, n, NODE_DOWN);
+    event = sim_engine_tell(e, ENGINE_NODE_DOWN, "it has failed");
+    event->node = n;
+    push(e, EVENT_NODE_UP, (uint64_t)n, e->now_s + e->options.repair_s);
 }
 
-/* Nobody serves it: all that is asked for. */
-static void measure_missed(struct sim_engine *e, struct run *run)
+static void node_is_up(struct sim_engine *e, int n, enum engine_event_kind told)
 {
-    run->measured_s = e->now_s;
-    tell_demand(e, run, asked_of(e, run));
+    sim_world_node(e, n, NODE_AWAKE);
+    sim_engine_tell(e, told, NULL)->node = n;
 }
 
-static void happen_run(struct sim_engine *e, struct run *run)
+/* ---- events ----------------------------------------------------------------------- */
+
+static void let_rates_drift(struct sim_engine *e)
 {
-    if (next_of(e, run) > e->now_s + 1e-9)
-        return;
-    if (run->state == RUN_STARTING)
-        begin_run(e, run);
-    else if (run->state == RUN_STOPPED)
-        measure_missed(e, run);
-    else if (finish_s(run) <= e->now_s + 1e-9)
-        end_run(e, run, run->exit_status ? ENGINE_END_FAILED : ENGINE_END_DONE,
-                run->exit_status ? "as its environment asked for" : NULL);
-    else
-        measure_run(e, run);
+    e->truth.drift_at_s = e->now_s;
+    for (int d = 0; d < e->cluster->device_count; d++)
+        touch_device(e, d);
+    push(e, EVENT_DRIFT, 0, e->now_s + DRIFT_STEP_S);
 }
 
 static void tell_power(struct sim_engine *e)
 {
     for (int d = 0; d < e->cluster->device_count; d++)
-        tell_device(e, d);
-    e->power_s = e->now_s;
+        sim_reports_power(e, &d, 1);
+    push(e, EVENT_POWER, 0, e->now_s + e->options.power_s);
 }
 
-static void wake_nodes(struct sim_engine *e)
+static void happen_run(struct sim_engine *e, struct run *run, enum event_kind kind)
 {
-    for (int n = 0; n < e->cluster->node_count; n++) {
-        struct node *node = &e->cluster->nodes[n];
-
-        if (node->state != NODE_WAKING || node->since_s + node->wake_s > e->now_s + 1e-9)
-            continue;
-        node->state = NODE_AWAKE;
-        node->since_s = e->now_s;
-        journal_node(e, n);
-        for (int i = 0; i < node->device_count; i++) {
-            int device = node->first_device + i;
-
-            sim_engine_touch(e, &device, 1);
-        }
-        sim_engine_tell(e, ENGINE_NODE_AWAKE, NULL)->node = n;
+    switch (kind) {
+    case EVENT_READY:
+        begin(e, run);
+        break;
+    case EVENT_FINISH:
+        sim_world_end(e, run, run->exit_status ? ENGINE_END_FAILED : ENGINE_END_DONE,
+                      RUN_ENDED,
+                      run->exit_status ? "as its environment asked for" : NULL);
+        break;
+    case EVENT_MEASURE:
+        sim_reports_measure(e, run);
+        break;
+    case EVENT_DEMAND:
+        sim_reports_demand(e, run);
+        break;
+    default: /* EVENT_SPEED */
+        sim_world_touch(e, run);
     }
 }
 
-void sim_engine_advance(struct sim_engine *e, double to_s)
+static void happen(struct sim_engine *e, const struct event *event)
 {
-    for (;;) {
-        double next = sim_engine_next_s(e);
+    int n = (int)event->subject;
 
+    switch (event->kind) {
+    case EVENT_AWAKE:
+        node_is_up(e, n, ENGINE_NODE_AWAKE);
+        break;
+    case EVENT_NODE_FAILS:
+        if (e->cluster->nodes[n].state == NODE_AWAKE)
+            node_fails(e, n);
+        plan_failure(e, n);
+        break;
+    case EVENT_NODE_UP:
+        node_is_up(e, n, ENGINE_NODE_UP);
+        break;
+    case EVENT_POWER:
+        tell_power(e);
+        break;
+    case EVENT_DRIFT:
+        let_rates_drift(e);
+        break;
+    default:
+        happen_run(e, sim_engine_find(e, event->subject), event->kind);
+    }
+}
+
+void sim_world_advance(struct sim_engine *e, double to_s)
+{
+    struct event event;
+
+    while (sim_world_next_s(e) <= to_s) {
         if (e->news.count >= SIM_ENGINE_NEWS)
             return;
-        if (next > to_s)
-            break;
-        e->now_s = fmax(e->now_s, next);
-        wake_nodes(e);
-        for (size_t i = 0; i < e->runs.count; i++)
-            happen_run(e, e->runs.items[i]);
-        if (e->power_s + e->options.power_s <= e->now_s + 1e-9)
-            tell_power(e);
+        events_pop(e->events, &event);
+        e->now_s = fmax(e->now_s, event.at_s);
+        happen(e, &event);
     }
     e->now_s = fmax(e->now_s, to_s);
+}
+
+static bool comes_late(const struct sim_engine *e, int n)
+{
+    const struct node *node = &e->cluster->nodes[n];
+
+    return e->options.late_s > e->now_s &&
+           e->cluster->devices[node->first_device].type == e->options.late_type;
+}
+
+void sim_world_begin(struct sim_engine *e)
+{
+    for (int n = 0; n < e->cluster->node_count; n++) {
+        plan_failure(e, n);
+        if (comes_late(e, n)) {
+            e->cluster->nodes[n].state = NODE_DOWN;
+            push(e, EVENT_NODE_UP, (uint64_t)n, e->options.late_s);
+        }
+    }
+    if (e->options.power_s > 0)
+        push(e, EVENT_POWER, 0, e->now_s + e->options.power_s);
+    if (e->options.drift > 0)
+        push(e, EVENT_DRIFT, 0, e->now_s + DRIFT_STEP_S);
 }

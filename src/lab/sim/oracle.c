@@ -1,13 +1,13 @@
 /* oracle.c - a model that knows the truth: the bound that estimates are compared with */
 #include "lab/sim/sim_private.h"
 
+#include "engine/sim/sim_engine.h"
 #include "loop/estimate/predict.h"
 
 #include <stdlib.h>
 
 struct oracle {
-    const struct truth *truth;
-    struct sim *sim;
+    const struct engine *engine;
 };
 
 static void oracle_predict(void *self, const struct combination *where,
@@ -18,14 +18,16 @@ static void oracle_predict(void *self, const struct combination *where,
     struct truth_outcome outcome;
 
     for (int i = 0; i < where->count; i++) {
-        const struct sim_job *job = sim_job_of(oracle->sim, where->members[i].job->id);
+        struct sim_inspect_job job;
 
-        members[i] = (struct truth_member){.request = job->request,
+        sim_inspect_job(oracle->engine, where->members[i].job->id,
+                        sim_engine_now_s(oracle->engine), &job);
+        members[i] = (struct truth_member){.request = job.request,
                                            .nodes = where->members[i].nodes,
-                                           .demand = job->demand};
+                                           .demand = job.demand};
     }
-    truth_outcome(oracle->truth, where->type, where->cap_watts, members, where->count,
-                  &outcome);
+    truth_outcome(sim_inspect_truth(oracle->engine), where->type, where->cap_watts,
+                  members, where->count, &outcome);
     for (int i = 0; i < where->count; i++)
         out->rate[i] = (struct estimate){.value = outcome.rate[i],
                                          .low = outcome.rate[i],
@@ -59,11 +61,10 @@ static const struct model_ops oracle_ops = {
     .destroy = free,
 };
 
-struct model sim_oracle_create(const struct truth *truth, struct sim *sim)
+struct model sim_oracle_create(const struct engine *engine)
 {
     struct oracle *oracle = mem_new(struct oracle);
 
-    oracle->truth = truth;
-    oracle->sim = sim;
+    oracle->engine = engine;
     return (struct model){.ops = &oracle_ops, .self = oracle};
 }

@@ -1,4 +1,7 @@
-/* run_score.c - see run_score.h */
+/* run_score.c - work and promises of a simulation
+ *
+ * The engine tells through sim_run.c when something of a job is about to change: up to
+ * then it is booked here as it was.  At the end score_run() fills the result. */
 #include "lab/sim/run_score.h"
 
 #include "lab/sim/sim_private.h"
@@ -46,6 +49,60 @@ static void count_end(struct sim_result *r, enum sim_end end)
         r->failed++;
         break;
     }
+}
+
+/* The rate the job must have now, as the protocol judges it: the demand itself for a
+ * service (no headroom), the requirement for training. */
+static double judged_rate(const struct sim_job *job, const struct sim_inspect_job *now)
+{
+    const struct requirement *need = &job->request->job.need;
+
+    if (need->kind == NEED_RATE)
+        return need->rate;
+    return need->kind == NEED_SERVICE ? now->demand : 0;
+}
+
+/* Waiting within the grace time is not judged; afterwards it is time without the rate. */
+static double judged_seconds(const struct sim *sim, const struct sim_job *job,
+                             bool active)
+{
+    double grace_ends_s = job->request->job.submitted_s + sim->options->settings.grace_s;
+
+    if (active)
+        return sim->now_s - job->updated_s;
+    return fmax(0, sim->now_s - fmax(job->updated_s, grace_ends_s));
+}
+
+/* A failed node has destroyed work: it is done again, and counts once. */
+static void take_back(struct sim_job *job, double work_h)
+{
+    if (job->work_h > 0)
+        job->useful_h *= fmax(0, 1 - work_h / job->work_h);
+    job->work_h = fmax(0, job->work_h - work_h);
+}
+
+void sim_book_job(struct sim *sim, struct sim_job *job)
+{
+    const struct request *request = job->request;
+    struct sim_inspect_job now = {0};
+    double judged_s, work_h;
+    bool met;
+
+    sim_inspect_job(&sim->engine, request->job.id, sim->now_s, &now);
+    judged_s = judged_seconds(sim, job, now.active);
+    met = (now.active ? now.rate : 0) >= judged_rate(job, &now) * (1 - 1e-6);
+    job->result.counted_s += judged_s;
+    job->result.violated_s += met ? 0 : judged_s;
+    work_h =
+        (now.done - job->done) / request->reference_rate / 3600 * request->job.devices;
+    job->done = now.done;
+    job->updated_s = sim->now_s;
+    if (work_h < 0) {
+        take_back(job, -work_h);
+        return;
+    }
+    job->work_h += work_h;
+    job->useful_h += met ? work_h : 0;
 }
 
 /* Refused and failed requests count as broken promises: no policy may gain by dropping.

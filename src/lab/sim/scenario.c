@@ -2,21 +2,16 @@
 #include "lab/sim/scenario.h"
 
 #include "base/mem.h"
-#include "base/rng.h"
 #include "loop/cluster.h"
 #include "engine/sim/cluster_file.h"
+#include "engine/sim/sim_engine.h"
 #include "lab/traces/trace.h"
 #include "lab/traces/trace_demand.h"
 #include "lab/sim/what_if.h"
 #include "lab/tables/gavel_table.h"
-#include "world/generate.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define STREAM_WORLD 21
-/* How far true speeds stray from the data sheet: cooling, drivers, hosts. */
-#define SHEET_JITTER 0.1
 
 #define STANDARD                                                                         \
     .days = 5, .inference = 0.3, .seeds = 8, .loads = "30,50,70,90", .cluster = "standard"
@@ -117,18 +112,9 @@ static struct world *synthetic_world(const struct cluster *cluster,
                                      const struct slurm *slurm, uint64_t seed)
 {
     struct gpu_sheet types[CLUSTER_MAX_TYPES];
-    const struct generate_options options = {
-        .gpu_count = types_of_world(cluster, slurm, types),
-        .gpus = types,
-        .sheet_jitter = SHEET_JITTER,
-        .family_min = 8,
-        .family_max = 10,
-        .scales = true,
-    };
-    struct rng rng;
+    int count = types_of_world(cluster, slurm, types);
 
-    rng_stream(&rng, seed, STREAM_WORLD);
-    return world_generate(&options, &rng);
+    return sim_engine_world(types, count, seed);
 }
 
 /* Which GPU of the world each type of the cluster is. */

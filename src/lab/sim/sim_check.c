@@ -1,7 +1,9 @@
-/* sim_check.c - see sim_check.h */
+/* sim_check.c - looks for broken rules after each moment of a simulation (sim_run.c) and
+ * around each round */
 #include "lab/sim/sim_check.h"
 
 #include "loop/cluster.h"
+#include "base/rng.h"
 #include "lab/solver/audit_plan.h"
 #include "lab/sim/sim_check_private.h"
 
@@ -92,20 +94,19 @@ static int check_guest(struct sim *sim, int d, uint64_t id, struct err *err)
     const struct cluster *cluster = loop_cluster(sim->loop);
     const struct node *node = &cluster->nodes[cluster->devices[d].node];
     const struct job_status *status = loop_job(sim->loop, id);
-    const struct sim_job *job;
+    struct sim_inspect_job job;
     char gpu[128];
 
-    if (id == 0 || id > sim->setup->workload->count || !status)
+    if (!status || !sim_inspect_job(&sim->engine, id, sim->now_s, &job))
         return check_broken(sim, id, "seats", err, "nobody knows it, and it has a seat");
-    job = sim_job_of(sim, id);
     if (node->state == NODE_ASLEEP || node->state == NODE_DOWN)
         return check_broken(sim, id, "awake", err, "it sits on %s, which is %s",
                             check_gpu(sim, d, gpu, sizeof(gpu)),
                             node->state == NODE_DOWN ? "down" : "asleep");
-    if (node->state == NODE_WAKING && job->active)
+    if (node->state == NODE_WAKING && job.active)
         return check_broken(sim, id, "awake", err, "it runs on %s, which still wakes",
                             check_gpu(sim, d, gpu, sizeof(gpu)));
-    if (!among(job->devices, job->device_count, d) ||
+    if (!among(job.devices, job.device_count, d) ||
         !among(status->devices, status->device_count, d))
         return check_broken(sim, id, "seats", err, "it is seated on %s, not its own",
                             check_gpu(sim, d, gpu, sizeof(gpu)));
@@ -120,15 +121,16 @@ static int members_of(struct sim *sim, const struct device *device,
 
     *hash = *newest = 0;
     for (int i = 0; i < device->job_count; i++) {
-        const struct sim_job *job = sim_job_of(sim, device->jobs[i]);
+        struct sim_inspect_job job;
 
-        if (!job->active)
+        if (!sim_inspect_job(&sim->engine, device->jobs[i], sim->now_s, &job) ||
+            !job.active)
             continue;
         *newest = device->jobs[i];
         members[count++] = (struct truth_member){
-            .request = job->request,
-            .nodes = cluster_nodes_spanned(loop_cluster(sim->loop), job->devices,
-                                           job->device_count)};
+            .request = job.request,
+            .nodes = cluster_nodes_spanned(loop_cluster(sim->loop), job.devices,
+                                           job.device_count)};
         *hash = rng_mix(*hash, rng_mix(*newest, (uint64_t)members[count - 1].nodes));
     }
     return count;
@@ -146,12 +148,31 @@ static int check_memory(struct sim *sim, int d, struct err *err)
 
     if (count == 0 || hash == sim->check->crowds[d])
         return 0;
-    truth_outcome(&sim->truth, device->type, 0, members, count, &outcome);
+    truth_outcome(sim_inspect_truth(&sim->engine), device->type, 0, members, count,
+                  &outcome);
     if (!outcome.fits)
         return check_broken(sim, newest, "memory", err,
                             "%d jobs run on %s and do not fit there", count,
                             check_gpu(sim, d, gpu, sizeof(gpu)));
     sim->check->crowds[d] = hash;
+    return 0;
+}
+
+/* The engine's nodes and caps are those the loop has ordered. */
+static int check_orders(struct sim *sim, struct err *err)
+{
+    const struct cluster *real = sim_inspect_cluster(&sim->engine);
+    const struct cluster *cluster = loop_cluster(sim->loop);
+    char gpu[128];
+
+    for (int n = 0; n < cluster->node_count; n++)
+        if (cluster->nodes[n].state != real->nodes[n].state)
+            return check_broken(sim, 0, "orders", err, "%s is not in the state it should",
+                                cluster->nodes[n].name);
+    for (int d = 0; d < cluster->device_count; d++)
+        if (cluster->devices[d].cap_watts != real->devices[d].cap_watts)
+            return check_broken(sim, 0, "orders", err, "%s has another power limit",
+                                check_gpu(sim, d, gpu, sizeof(gpu)));
     return 0;
 }
 
@@ -185,23 +206,24 @@ static int check_seats(struct sim *sim, const struct job_status *status, struct 
 {
     const struct sim_job *job = sim_job_of(sim, status->job.id);
     int wanted = job->end == SIM_RUNNING ? job->request->job.devices : 0;
+    struct sim_inspect_job now = {0};
     char gpu[128];
 
-    if (job->device_count != wanted || status->device_count != wanted)
+    sim_inspect_job(&sim->engine, status->job.id, sim->now_s, &now);
+    if (now.device_count != wanted || status->device_count != wanted)
         return check_broken(sim, status->job.id, "seats", err,
                             "it has %d GPUs, %d by the loop, and should have %d",
-                            job->device_count, status->device_count, wanted);
-    for (int i = 0; i < job->device_count; i++) {
-        int d = job->devices[i];
+                            now.device_count, status->device_count, wanted);
+    for (int i = 0; i < now.device_count; i++) {
+        int d = now.devices[i];
 
-        if (among(job->devices, i, d) ||
-            !has_guest(&loop_cluster(sim->loop)->devices[d], status->job.id))
+        if (among(now.devices, i, d) ||
+            !has_guest(&loop_cluster(sim->loop)->devices[d], status->job.id) ||
+            !has_guest(&sim_inspect_cluster(&sim->engine)->devices[d], status->job.id))
             return check_broken(sim, status->job.id, "seats", err,
                                 "it has no seat of its own on %s",
                                 check_gpu(sim, d, gpu, sizeof(gpu)));
     }
-    if (job->active && wanted == 0)
-        return check_broken(sim, status->job.id, "seats", err, "it runs nowhere");
     return 0;
 }
 
@@ -219,7 +241,7 @@ int check_state(struct sim *sim, struct err *err)
     for (size_t i = 0; i < count; i++)
         if (check_seats(sim, jobs[i], err) < 0)
             return -1;
-    if (check_energy(sim, err) < 0)
+    if (check_orders(sim, err) < 0 || check_energy(sim, err) < 0)
         return -1;
     return check_work(sim, err);
 }

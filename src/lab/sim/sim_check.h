@@ -1,11 +1,12 @@
-/* sim_check.h - the simulator's debug mode: rules that must hold after every event
+/* sim_check.h - the simulator's debug mode: rules that must hold after every moment
  *
  *   energy  the parts add up to the total, and every node is booked as it is now
  *   share   no GPU has more jobs than the settings allow
  *   memory  what runs together on a GPU fits, by the truth and not by any estimate
  *   awake   no job sits on a node asleep or down, none runs on one that still wakes
- *   seats   simulator, loop and cluster agree on who sits where, each job on as many GPUs
- *           as it asked for
+ *   seats   engine, loop and cluster agree on who sits where, each job on as many GPUs as
+ *           it asked for
+ *   orders  nodes and power limits of the engine are those the loop believes in
  *   work    jobs finish with what was submitted done: integrated here on its own; a
  *           failure costs no more than what was done since the last checkpoint
  *   plan    each plan passes the audit of plans, on the cluster as the planner saw it
@@ -25,8 +26,8 @@ struct sim;
 struct check *check_create(size_t requests, int devices);
 void check_destroy(struct check *check); /* NULL is fine */
 
-/* These read sim->check; NULL there: nobody checks.  After an event and after the actions
- * of a round are carried out: every rule but `plan`. */
+/* These read sim->check; NULL there: nobody checks.  After all of a moment
+ * has happened: every rule but `plan`. */
 int check_state(struct sim *sim, struct err *err);
 
 /* Around a round: remember the cluster, then audit the plan that came out. */

@@ -1,4 +1,4 @@
-/* sim_check_private.h - inside of the checks, shared by check*.c */
+/* sim_check_private.h - inside of the checks, shared by sim_check*.c */
 #ifndef CORGI_LAB_SIM_SIM_CHECK_PRIVATE_H
 #define CORGI_LAB_SIM_SIM_CHECK_PRIVATE_H
 
@@ -6,8 +6,9 @@
 
 /* What the check saw a job do. */
 struct check_job {
-    double rate; /* since the last look; 0: did not run */
-    double done; /* steps, integrated from the rates */
+    double rate;   /* since the last look; 0: did not run */
+    double done;   /* steps, integrated from the rates */
+    double ends_s; /* a service: when its time is over */
     int restarts;
 };
 
@@ -28,7 +29,7 @@ int check_broken(const struct sim *sim, uint64_t job, const char *rule, struct e
 /* "GPU 2 of node-3", valid until the next call. */
 const char *check_gpu(const struct sim *sim, int device, char *to, size_t size);
 
-/* check_work.c: follow what jobs do, and look at those that have ended. */
+/* sim_check_work.c: follow what jobs do, and look at those that have ended. */
 int check_work(struct sim *sim, struct err *err);
 
 #endif

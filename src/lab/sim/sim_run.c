@@ -1,7 +1,12 @@
-/* sim_run.c - the event loop of a simulation, see sim_run.h */
+/* sim_run.c - the driver of a simulation
+ *
+ * `corgi sim` (sweep.c) calls sim_run() for each policy, load and seed.  From moment to
+ * moment it lets the engine's world go on, submits the requests that arrive and holds the
+ * loop's rounds; sim_actions.c carries events and actions between the two. */
 #include "lab/sim/sim_run.h"
 
 #include "base/clock.h"
+#include "engine/sim/sim_engine.h"
 #include "loop/cluster.h"
 #include "lab/policy/datasheet.h"
 #include "lab/policy/feedback.h"
@@ -12,8 +17,6 @@
 
 #include <math.h>
 
-#define STREAM_NOISE    11
-#define STREAM_FAILURES 12
 /* No workload of ours lasts this long; a planner that starves a job must not hang the
  * run. */
 #define GIVE_UP_S (20 * 365.25 * 86400)
@@ -38,18 +41,6 @@ struct sim_options sim_default_options(void)
     };
 }
 
-static void schedule_failure(struct sim *sim, int node)
-{
-    if (sim->options->node_mtbf_s <= 0)
-        return;
-    events_push(
-        sim->events,
-        (struct event){.at_s = sim->now_s +
-                               rng_exponential(&sim->failures, sim->options->node_mtbf_s),
-                       .kind = EVENT_NODE_FAILS,
-                       .subject = node});
-}
-
 /* Networks and intervals are fitted again after so many new cells, then at each doubling.
  */
 #define ADAPT_EVERY 50
@@ -69,7 +60,7 @@ static struct model make_model(struct sim *sim, const struct cluster *cluster)
 {
     switch (sim->setup->model) {
     case SIM_MODEL_ORACLE:
-        return sim_oracle_create(&sim->truth, sim);
+        return sim_oracle_create(&sim->engine);
     case SIM_MODEL_FEEDBACK:
         return feedback_model_create(cluster->types, cluster->type_count);
     case SIM_MODEL_SHEET:
@@ -81,72 +72,109 @@ static struct model make_model(struct sim *sim, const struct cluster *cluster)
     return learned_model(sim, cluster);
 }
 
-/* Nodes that are bought later are down until then. */
-static bool comes_late(const struct sim *sim, int n)
+static void job_changes(void *ctx, uint64_t job)
 {
-    const struct cluster *cluster = loop_cluster(sim->loop);
-    const struct device *first = &cluster->devices[cluster->nodes[n].first_device];
+    struct sim *sim = ctx;
 
-    return sim->setup->late_s > 0 && first->type == sim->setup->late_type;
+    sim_book_job(sim, sim_job_of(sim, job));
 }
 
-static void hold_back_nodes(struct sim *sim)
+static void device_changed(void *ctx, int device, double watts)
 {
-    for (int n = 0; n < sim->setup->cluster->node_count; n++)
-        if (comes_late(sim, n))
-            loop_node_failed(sim->loop, n, 0);
+    struct sim *sim = ctx;
+
+    meter_device(sim->meter, device, watts, sim->now_s);
 }
 
-static void sim_init(struct sim *sim, const struct sim_options *options,
-                     const struct sim_setup *setup)
+static void node_changed(void *ctx, int node)
+{
+    struct sim *sim = ctx;
+
+    meter_node(sim->meter, node, sim->now_s);
+    recording_node(sim->recording, node,
+                   sim_inspect_cluster(&sim->engine)->nodes[node].state, sim->now_s);
+}
+
+static int make_engine(struct sim *sim, struct err *err)
+{
+    const struct sim_options *o = sim->options;
+    const struct sim_setup *setup = sim->setup;
+    const struct sim_engine_options options = {
+        .drawn = setup->cluster,
+        .world = setup->world,
+        .gpu_of_type = setup->gpu_of_type,
+        .watch = &sim->watch,
+        .clock = SIM_CLOCK_STEPPED,
+        .seed = o->seed,
+        .alone_sd = o->alone_sd,
+        .beside_sd = o->beside_sd,
+        .drift = o->drift,
+        .restore_s = o->settings.move_s,
+        .checkpoint_s = o->checkpoint_s,
+        .node_mtbf_s = o->node_mtbf_s,
+        .repair_s = o->repair_s,
+        .late_type = setup->late_type,
+        .late_s = setup->late_s,
+        .measure_s = o->measure_s,
+        .demand_s = o->tick_s,
+        .noise_sd = o->noise_sd,
+        .thin = true,
+        .window_s = o->tick_s,
+        .align_s = o->tick_s,
+    };
+
+    sim->watch = (struct sim_watch){
+        .ctx = sim, .job = job_changes, .device = device_changed, .node = node_changed};
+    return sim_engine_create(&sim->engine, &options, (struct engine_sink){sim_hear, sim},
+                             err);
+}
+
+int sim_init(struct sim *sim, const struct sim_options *options,
+             const struct sim_setup *setup, struct err *err)
 {
     const struct workload *w = setup->workload;
     const struct loop_options loop_options = {.settings = options->settings,
                                               .seed = options->seed};
-    struct cluster *cluster = cluster_dup(setup->cluster);
+    struct cluster *cluster;
 
     *sim = (struct sim){.options = options, .setup = setup};
-    sim->truth = (struct truth){.world = setup->world,
-                                .gpu_of_type = setup->gpu_of_type,
-                                .alone_sd = options->alone_sd,
-                                .beside_sd = options->beside_sd,
-                                .drift = options->drift};
+    if (make_engine(sim, err) < 0 ||
+        sim->engine.ops->cluster(sim->engine.self, &cluster, err) < 0)
+        return -1;
     sim->loop = loop_create_take(&loop_options, cluster, make_model(sim, cluster),
                                  setup->planner);
-    hold_back_nodes(sim);
-    sim->meter = meter_create(loop_cluster(sim->loop), 0);
+    sim->meter = meter_create(sim_inspect_cluster(&sim->engine), 0);
     if (options->record_sights || options->record_places)
-        sim->recording =
-            recording_create(loop_cluster(sim->loop), options->record_places);
-    sim->events = events_create();
-    rng_stream(&sim->noise, options->seed, STREAM_NOISE);
-    rng_stream(&sim->failures, options->seed, STREAM_FAILURES);
+        sim->recording = recording_create(cluster, options->record_places);
     sim->jobs = mem_array(struct sim_job, w->count);
     for (size_t i = 0; i < w->count; i++) {
         sim->jobs[i].request = &w->requests[i];
         sim->jobs[i].end = SIM_WAITING;
-        sim->jobs[i].left = w->requests[i].steps;
-        sim->jobs[i].ends_s = NAN;
         sim->jobs[i].result.wait_s = NAN;
     }
     quarters_init(&sim->quarters, w);
     if (options->check)
         sim->check = check_create(w->count, setup->cluster->device_count);
+    sim->next_round_s = options->round_s;
+    return 0;
 }
 
-static void sim_fini(struct sim *sim)
+void sim_fini(struct sim *sim)
 {
     loop_destroy(sim->loop);
     meter_destroy(sim->meter);
     check_destroy(sim->check);
     recording_destroy(sim->recording);
-    events_destroy(sim->events);
+    if (sim->engine.self)
+        sim->engine.ops->destroy(sim->engine.self);
     vec_free(&sim->decision_ms);
     free(sim->jobs);
 }
 
 static void refuse(struct sim *sim, struct sim_job *job)
 {
+    sim->engine.ops->stop(sim->engine.self, job->request->job.id, ENGINE_STOP_CANCEL,
+                          NULL); /* it expects the job no longer */
     job->end = SIM_REFUSED;
     sim->ended++;
 }
@@ -159,18 +187,16 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
     if (sim->arrived == sim->setup->workload->count)
         meter_free_empty_nodes(sim->meter, sim->now_s);
     job->updated_s = sim->now_s;
-    if (job->request->job.kind == JOB_INFERENCE)
-        job->demand = request_demand(job->request, sim->now_s);
     if (job->request->cls < 0) {
         refuse(sim, job);
         return 0;
     }
+    sim_engine_expect(&sim->engine, job->request);
     if (loop_submit(sim->loop, &job->request->job, &answer, err) < 0)
         return err_prefix(err, "request %llu", (unsigned long long)job->request->job.id);
     if (answer.verdict == ADMIT_REFUSED)
         refuse(sim, job);
     sim_news(sim);
-    sim_want_tick(sim, sim->now_s + sim->options->tick_s);
     return 0;
 }
 
@@ -182,67 +208,12 @@ void sim_news(struct sim *sim)
 
 void sim_want_round(struct sim *sim, double at_s)
 {
-    if (at_s >= sim->next_round_s)
-        return;
-    sim->next_round_s = at_s;
-    events_push(sim->events, (struct event){.at_s = at_s, .kind = EVENT_ROUND});
-}
-
-void sim_want_tick(struct sim *sim, double at_s)
-{
-    if (at_s >= sim->next_tick_s)
-        return;
-    sim->next_tick_s = at_s;
-    events_push(sim->events, (struct event){.at_s = at_s, .kind = EVENT_TICK});
+    sim->next_round_s = fmin(sim->next_round_s, at_s);
 }
 
 static bool all_over(const struct sim *sim)
 {
     return sim->ended == sim->setup->workload->count;
-}
-
-static int handle(struct sim *sim, const struct event *event, struct err *err)
-{
-    const struct cluster *cluster = loop_cluster(sim->loop);
-    struct sim_job *job = &sim->jobs[event->subject];
-
-    switch (event->kind) {
-    case EVENT_ARRIVAL:
-        return arrive(sim, job, err);
-    case EVENT_READY:
-        sim_job_ready(sim, job);
-        break;
-    case EVENT_FINISH:
-        if (event->stamp == job->stamp && job->active)
-            sim_job_finished(sim, job);
-        break;
-    case EVENT_AWAKE:
-        loop_node_is_awake(sim->loop, event->subject, sim->now_s);
-        sim_news(sim);
-        sim_touch_node(sim, event->subject);
-        break;
-    case EVENT_NODE_FAILS:
-        if (cluster->nodes[event->subject].state == NODE_AWAKE)
-            sim_node_fails(sim, event->subject);
-        schedule_failure(sim, event->subject);
-        break;
-    case EVENT_NODE_REPAIR:
-        sim_node_repaired(sim, event->subject);
-        break;
-    case EVENT_TICK:
-        if (event->at_s != sim->next_tick_s)
-            break; /* an earlier one has taken its place */
-        sim->next_tick_s = INFINITY;
-        sim_want_tick(sim, sim_tick(sim));
-        break;
-    case EVENT_ROUND:
-        if (event->at_s != sim->next_round_s)
-            break;
-        sim->next_round_s = INFINITY;
-        sim->round_due = true;
-        break;
-    }
-    return 0;
 }
 
 static int run_round(struct sim *sim, struct err *err)
@@ -268,52 +239,61 @@ static int run_round(struct sim *sim, struct err *err)
     return check_state(sim, err);
 }
 
-static void fill_events(struct sim *sim)
+/* When something happens next: the engine's world, an arrival, the loop's timer. */
+static double next_s(const struct sim *sim)
 {
     const struct workload *w = sim->setup->workload;
+    double at_s = fmin(sim_engine_next_s(&sim->engine), sim->next_round_s);
 
-    for (size_t i = 0; i < w->count; i++)
-        events_push(sim->events, (struct event){.at_s = w->requests[i].job.submitted_s,
-                                                .kind = EVENT_ARRIVAL,
-                                                .subject = (int)i});
-    for (int n = 0; n < sim->setup->cluster->node_count; n++) {
-        schedule_failure(sim, n);
-        if (comes_late(sim, n))
-            events_push(sim->events, (struct event){.at_s = sim->setup->late_s,
-                                                    .kind = EVENT_NODE_REPAIR,
-                                                    .subject = n});
-    }
-    sim->next_round_s = sim->next_tick_s = INFINITY;
-    sim_want_round(sim, sim->options->round_s);
+    return sim->arrived < w->count
+               ? fmin(at_s, fmax(sim->now_s, w->requests[sim->arrived].job.submitted_s))
+               : at_s;
 }
 
 /* Everything that happens at one moment comes first, then one round over all of it. */
+static int live(struct sim *sim, struct err *err)
+{
+    const struct workload *w = sim->setup->workload;
+
+    sim->engine.ops->dispatch(sim->engine.self, sim->now_s);
+    while (sim->arrived < w->count &&
+           w->requests[sim->arrived].job.submitted_s <= sim->now_s)
+        if (arrive(sim, &sim->jobs[sim->arrived], err) < 0)
+            return -1;
+    if (sim->next_round_s <= sim->now_s) {
+        sim->next_round_s = INFINITY;
+        sim->round_due = true;
+    }
+    if (check_state(sim, err) < 0)
+        return -1;
+    return sim->round_due && !all_over(sim) ? run_round(sim, err) : 0;
+}
+
+bool sim_moment(struct sim *sim, double until_s, int *rc, struct err *err)
+{
+    double at_s = next_s(sim);
+
+    quarters_reach(sim, fmin(at_s, until_s));
+    if (at_s > until_s) {
+        sim->now_s = until_s;
+        return false;
+    }
+    sim->now_s = at_s;
+    *rc = live(sim, err);
+    return *rc == 0;
+}
+
 static int play(struct sim *sim, sim_progress *progress, void *progress_ctx,
                 struct err *err)
 {
     double limit_s = sim->options->limit_s > 0 ? sim->options->limit_s : GIVE_UP_S;
-    struct event event;
+    int rc = 0;
 
-    while (!all_over(sim) && events_pop(sim->events, &event)) {
-        struct event next;
-
-        quarters_reach(sim, fmin(event.at_s, limit_s));
-        if (event.at_s > limit_s) {
-            sim->now_s = limit_s;
-            return 0;
-        }
-        sim->now_s = event.at_s;
-        if (handle(sim, &event, err) < 0 || check_state(sim, err) < 0)
-            return -1;
-        if (events_peek(sim->events, &next) && next.at_s == sim->now_s)
-            continue;
-        if (sim->round_due && run_round(sim, err) < 0)
-            return -1;
+    while (!all_over(sim) && sim_moment(sim, limit_s, &rc, err))
         if (progress && sim->rounds % 64 == 0)
             progress(progress_ctx,
                      (double)sim->ended / (double)sim->setup->workload->count);
-    }
-    return 0;
+    return rc;
 }
 
 int sim_run(const struct sim_options *options, const struct sim_setup *setup,
@@ -323,9 +303,8 @@ int sim_run(const struct sim_options *options, const struct sim_setup *setup,
     struct sim sim;
     int rc = -1;
 
-    sim_init(&sim, options, setup);
-    fill_events(&sim);
-    if (play(&sim, progress, progress_ctx, err) < 0)
+    if (sim_init(&sim, options, setup, err) < 0 ||
+        play(&sim, progress, progress_ctx, err) < 0)
         goto done;
     score_run(&sim, result);
     recording_end(sim.recording, sim.now_s);

@@ -1,5 +1,6 @@
-/* event_queue.c - a binary heap, see event_queue.h */
-#include "lab/sim/event_queue.h"
+/* event_queue.c - a binary heap of what will happen; sim_world.c puts events in and takes
+ * the next one out */
+#include "engine/sim/event_queue.h"
 
 #include "base/vec.h"
 
@@ -28,6 +29,8 @@ static bool before(const struct event *a, const struct event *b)
 {
     if (a->at_s != b->at_s)
         return a->at_s < b->at_s;
+    if ((a->kind == EVENT_MEASURE) != (b->kind == EVENT_MEASURE))
+        return b->kind == EVENT_MEASURE;
     return a->sequence < b->sequence;
 }
 

@@ -1,0 +1,262 @@
+/* sim_reports.c - what probes and meters tell of the simulated world
+ *
+ * sim_world.c says when a job begins, changes its rate or ends, and hands on the events
+ * that are due here; what comes out are MEASURED, DEMAND and POWER events for the daemon
+ * or the simulation.  fill_measurement() alone decides what a probe sees. */
+#include "engine/sim/sim_engine_private.h"
+
+#include "model/queueing.h"
+
+#include <math.h>
+
+/* A demand that moved less than this is left: recomputing a device costs, and no probe
+ * would see the difference. */
+#define DEMAND_STEP 0.02
+/* Of a service nobody asks anything of: no demand at all would mean all it can do. */
+#define DEMAND_NONE 1e-9
+
+/* A job whose rate is steady is reported ever less often, up to this share of its age in
+ * its place: the tenth hour tells little that the ninth did not.  Real probes look at
+ * every window, so a rate that has moved by so much is reported at the usual pace. */
+#define MEASURE_AGE_SHARE 0.1
+#define RATE_STEADY       0.03
+
+#define WATTS_NOISE_SD    0.02
+
+static double aligned(const struct sim_engine *e, double at_s)
+{
+    double step_s = e->options.align_s;
+
+    return step_s > 0 ? ceil(at_s / step_s - 1e-9) * step_s : at_s;
+}
+
+/* ---- demand ----------------------------------------------------------------------- */
+
+double sim_reports_asked(const struct sim_engine *e, const struct run *run)
+{
+    const struct run *first = sim_engine_find(e, run->service);
+    double rate = 0, since_s;
+
+    if (!first || !first->known) /* a replica has come later */
+        first = run;
+    if (first->demand_steps == 0)
+        return request_demand(&first->request, e->now_s);
+    since_s = e->now_s - first->request.job.submitted_s;
+    for (int i = 0; i < first->demand_steps; i++)
+        if (since_s >= first->demand_step[i].after_s)
+            rate = first->demand_step[i].rate;
+    return rate;
+}
+
+static int active_replicas(const struct sim_engine *e, uint64_t service)
+{
+    const struct run *first = sim_engine_find(e, service);
+    int count = first && first->state == RUN_ACTIVE;
+
+    vec_each (uint64_t, job, &e->replicas) {
+        const struct run *run = sim_engine_find(e, *job);
+
+        count += run->state == RUN_ACTIVE && run->service == service;
+    }
+    return count;
+}
+
+static void tell_demand(struct sim_engine *e, const struct run *run, double demand)
+{
+    struct engine_event *event = sim_engine_tell(e, ENGINE_DEMAND, NULL);
+
+    event->job = run->request.job.id;
+    event->attempt = run->attempt;
+    event->measurement = (struct measurement){
+        .job = event->job, .at_s = e->now_s, .rate = demand > 1e-6 ? demand : 0};
+}
+
+/* Requests are spread evenly over the replicas that run.  True: it has moved. */
+static bool move_demand(struct sim_engine *e, struct run *run)
+{
+    int replicas = active_replicas(e, run->service);
+    double demand =
+        fmax(sim_reports_asked(e, run) / (replicas > 1 ? replicas : 1), DEMAND_NONE);
+
+    if (run->demand > 0 && fabs(demand / run->demand - 1) < DEMAND_STEP)
+        return false;
+    sim_world_settle(e, run);
+    run->demand = demand;
+    if (run->state == RUN_ACTIVE)
+        sim_world_touch(e, run);
+    return true;
+}
+
+/* Requests for a service that was stopped are still counted by whoever takes them. */
+static bool is_missed(const struct sim_engine *e, const struct run *run)
+{
+    return run->state == RUN_STOPPED && run->service == run->request.job.id &&
+           active_replicas(e, run->service) == 0;
+}
+
+void sim_reports_demand(struct sim_engine *e, struct run *run)
+{
+    bool moved = move_demand(e, run);
+
+    if ((moved || !e->options.thin) && (run->state == RUN_ACTIVE || is_missed(e, run)))
+        tell_demand(e, run, run->demand);
+    sim_world_at(e, run, EVENT_DEMAND, aligned(e, e->now_s + e->options.demand_s));
+}
+
+void sim_reports_replicas(struct sim_engine *e, const struct run *run)
+{
+    struct run *first = sim_engine_find(e, run->service);
+
+    if (first && first->state == RUN_ACTIVE)
+        move_demand(e, first);
+    vec_each (uint64_t, job, &e->replicas) {
+        struct run *other = sim_engine_find(e, *job);
+
+        if (other->state == RUN_ACTIVE && other->service == run->service)
+            move_demand(e, other);
+    }
+}
+
+/* ---- measurements ----------------------------------------------------------------- */
+
+static double changed_s(const struct sim_engine *e, const struct run *run)
+{
+    double newest_s = -INFINITY;
+
+    for (int i = 0; i < run->device_count; i++)
+        newest_s = fmax(newest_s, e->changed_s[run->devices[i]]);
+    return newest_s;
+}
+
+/* When the next window of a running job ends. */
+static double due_s(const struct sim_engine *e, const struct run *run)
+{
+    bool steady = fabs(run->rate - run->measured_rate) <= RATE_STEADY * run->rate;
+    double pause_s = e->options.measure_s, next_s;
+
+    if (!e->options.thin)
+        return aligned(e, run->measured_s + pause_s);
+    if (steady)
+        pause_s = fmax(pause_s, MEASURE_AGE_SHARE * (run->measured_s - run->began_s));
+    next_s = run->measured_s <= run->began_s ? run->began_s + e->options.window_s
+                                             : run->measured_s + pause_s;
+    return aligned(e, fmax(next_s, changed_s(e, run) + e->options.window_s));
+}
+
+static void plan_measure(struct sim_engine *e, struct run *run)
+{
+    run->measure_at_s = fmax(due_s(e, run), aligned(e, e->now_s));
+    sim_world_at(e, run, EVENT_MEASURE, run->measure_at_s);
+}
+
+/* Answers of a service that is asked for more than it can do come ever later; a window
+ * sees so much of that. */
+static double latency_s(const struct sim_engine *e, const struct run *run, double noise)
+{
+    double answer_s =
+        queueing_latency_s(fmax(run->rate, 1e-6), run->device_count, run->demand) / noise;
+
+    return fmin(answer_s, e->options.measure_s);
+}
+
+/* All a probe sees of a job in the window that ends now. */
+static void fill_measurement(struct sim_engine *e, struct run *run,
+                             struct engine_event *event)
+{
+    bool noisy = e->options.noise_sd > 0;
+    double noise = noisy ? exp(e->options.noise_sd * rng_normal(&run->noise)) : 1;
+    double watts_noise = noisy ? exp(WATTS_NOISE_SD * rng_normal(&run->noise)) : 1;
+    double window_s = e->now_s - run->measured_s;
+
+    event->steps = run->steps;
+    event->measurement = (struct measurement){
+        .job = run->request.job.id,
+        .at_s = e->now_s,
+        .window_s = e->options.thin ? fmin(window_s, e->options.window_s) : window_s,
+        .rate = fmax(run->rate, 1e-6) * noise,
+        .device_watts = fmax(e->watts[run->devices[0]] * watts_noise, 1),
+    };
+    if (run->request.job.kind == JOB_INFERENCE && run->demand > 1e-6)
+        event->latency_s = latency_s(e, run, noise);
+}
+
+void sim_reports_measure(struct sim_engine *e, struct run *run)
+{
+    struct engine_event *event;
+
+    if (due_s(e, run) > e->now_s + 1e-6) { /* a neighbour has come or gone meanwhile */
+        plan_measure(e, run);
+        return;
+    }
+    sim_world_settle(e, run);
+    event = sim_engine_tell(e, ENGINE_MEASURED, NULL);
+    event->job = run->request.job.id;
+    event->attempt = run->attempt;
+    fill_measurement(e, run, event);
+    run->measured_s = e->now_s;
+    run->measured_rate = run->rate;
+    plan_measure(e, run);
+}
+
+void sim_reports_rate(struct sim_engine *e, struct run *run)
+{
+    if (e->options.thin && run->state == RUN_ACTIVE && due_s(e, run) < run->measure_at_s)
+        plan_measure(e, run);
+}
+
+void sim_reports_begin(struct sim_engine *e, struct run *run)
+{
+    run->measured_s = e->now_s;
+    run->measured_rate = 0;
+    if (run->request.job.kind == JOB_INFERENCE) {
+        sim_reports_replicas(e, run);
+        if (run->stamp[EVENT_DEMAND] == 0)
+            sim_world_at(e, run, EVENT_DEMAND,
+                         aligned(e, e->now_s + e->options.demand_s));
+    }
+    plan_measure(e, run);
+}
+
+void sim_reports_end(struct sim_engine *e, struct run *run)
+{
+    if (run->request.job.kind != JOB_INFERENCE)
+        return;
+    sim_reports_replicas(e, run);
+    if (run->state == RUN_STOPPED && run->known)
+        sim_world_at(e, run, EVENT_DEMAND, aligned(e, e->now_s + e->options.demand_s));
+}
+
+/* ---- power ------------------------------------------------------------------------ */
+
+static void book_device(struct sim_engine *e, int device)
+{
+    e->joules[device] += e->watts[device] * (e->now_s - e->joules_to[device]);
+    e->joules_to[device] = e->now_s;
+}
+
+void sim_reports_watts(struct sim_engine *e, int device, double watts)
+{
+    book_device(e, device);
+    e->watts[device] = watts;
+}
+
+/* Up to now, before who runs there changes: each gets what was drawn in its time. */
+void sim_reports_power(struct sim_engine *e, const int *devices, int count)
+{
+    for (int i = 0; i < count && e->options.power_s > 0; i++) {
+        int device = devices[i];
+        double window_s = e->now_s - e->told_to[device];
+        struct engine_event *event;
+
+        book_device(e, device);
+        if (!(window_s > 0))
+            continue;
+        event = sim_engine_tell(e, ENGINE_POWER, NULL);
+        event->device = device;
+        event->watts = e->joules[device] / window_s;
+        event->joules = e->joules[device];
+        event->modelled = true;
+        e->joules[device] = 0;
+        e->told_to[device] = e->now_s;
+    }
+}
