@@ -367,6 +367,7 @@ static void lose_work(struct sim_engine *e, struct run *run)
     if (e->options.checkpoint_s > 0)
         since_s = fmod(since_s, e->options.checkpoint_s);
     lost = fmin(run->rate * since_s, run->before + run->steps);
+    run->began_s = e->now_s; /* a gang on this node is met again */
     run->steps -= lost;
     if (run->steps >= 0)
         return;
@@ -384,18 +385,21 @@ static void plan_failure(struct sim_engine *e, int node)
 static void node_fails(struct sim_engine *e, int n)
 {
     const struct node *node = &e->cluster->nodes[n];
+    const struct device *first = &e->cluster->devices[node->first_device];
+    const struct device *last = first + node->device_count;
+    vec_of(struct run *) victims = {0};
     struct engine_event *event;
 
-    for (int i = 0; i < node->device_count; i++) {
-        const struct device *d = &e->cluster->devices[node->first_device + i];
-
-        while (d->job_count > 0) {
-            struct run *run = sim_engine_find(e, d->jobs[0]);
-
-            lose_work(e, run);
-            sim_world_end(e, run, ENGINE_END_LOST, RUN_STOPPED, "its node has failed");
-        }
-    }
+    for (const struct device *d = first; d < last; d++)
+        for (int i = 0; i < d->job_count; i++)
+            vec_push(&victims, sim_engine_find(e, d->jobs[i]));
+    for (size_t i = 0; i < victims.count; i++) /* all, before one's end speeds up others */
+        lose_work(e, victims.items[i]);
+    for (size_t i = 0; i < victims.count; i++)
+        if (victims.items[i]->state != RUN_STOPPED) /* a gang is met more than once */
+            sim_world_end(e, victims.items[i], ENGINE_END_LOST, RUN_STOPPED,
+                          "its node has failed");
+    vec_free(&victims);
     sim_world_node(e, n, NODE_DOWN);
     event = sim_engine_tell(e, ENGINE_NODE_DOWN, "it has failed");
     event->node = n;
