@@ -2,6 +2,7 @@
 #include "engine/sim/sim_engine.h"
 
 #include "base/str.h"
+#include "engine/sim/sim_inspect.h"
 #include "loop/cluster.h"
 
 #include <math.h>
@@ -312,9 +313,150 @@ static void requests_for_a_stopped_service_are_counted(void **state)
     finish(&e, &h);
 }
 
+/* ---- a stepped clock -------------------------------------------------------------- */
+
+static struct engine make_stepped(struct heard *h, struct sim_engine_options options)
+{
+    struct engine e;
+    struct err err = {0};
+
+    options.clock = SIM_CLOCK_STEPPED;
+    options.start_s = 1000;
+    options.measure_s = options.demand_s = 300;
+    options.window_s = 60;
+    if (sim_engine_create(&e, &options, (struct engine_sink){hear, h}, &err) < 0)
+        fail_msg("%s", err.text);
+    return e;
+}
+
+static void the_world_stands_still_until_it_is_told_to_go_on(void **state)
+{
+    struct heard h = {0};
+    struct engine e = make_stepped(&h, sim_engine_defaults());
+    struct job job = some_job(1, 1e9);
+    struct engine_job start = attempt_of(&job, 1, &(int){40});
+
+    (void)state;
+    assert_true(isinf(sim_engine_next_s(&e)));
+    assert_int_equal(e.ops->start(e.self, &start, NULL), 0);
+    assert_true(sim_engine_next_s(&e) == 1000);
+    e.ops->dispatch(e.self, sim_engine_now_s(&e));
+    assert_int_equal(count_of(&h, ENGINE_STARTED), 1);
+    assert_true(sim_engine_next_s(&e) == 1300); /* its first report */
+    usleep(2000);
+    assert_true(sim_engine_now_s(&e) == 1000);
+    e.ops->dispatch(e.self, 1299);
+    assert_int_equal(count_of(&h, ENGINE_MEASURED), 0);
+    e.ops->dispatch(e.self, 1300);
+    assert_int_equal(count_of(&h, ENGINE_MEASURED), 1);
+    assert_true(last_of(&h, ENGINE_MEASURED)->at_s == 1300);
+    assert_int_equal(count_of(&h, ENGINE_POWER), 0); /* power_s is 0 */
+    finish(&e, &h);
+}
+
+/* What is measured of job 7 in its first window, maybe after another has come. */
+static double first_report(uint64_t seed, bool other_first)
+{
+    struct sim_engine_options options = sim_engine_defaults();
+    struct job job = some_job(7, 1e9), other = some_job(8, 1e9);
+    struct engine_job start = attempt_of(&job, 1, &(int){40});
+    struct engine_job before = attempt_of(&other, 1, &(int){0});
+    struct heard h = {0};
+    struct engine e;
+    double rate;
+
+    options.seed = seed;
+    options.noise_sd = 0.03;
+    e = make_stepped(&h, options);
+    if (other_first)
+        e.ops->start(e.self, &before, NULL);
+    e.ops->start(e.self, &start, NULL);
+    e.ops->dispatch(e.self, 1300);
+    assert_int_equal(last_of(&h, ENGINE_MEASURED)->job, 7);
+    rate = last_of(&h, ENGINE_MEASURED)->measurement.rate;
+    finish(&e, &h);
+    return rate;
+}
+
+/* The truth of a job, and what its probe sees, follow from the engine's seed, the job's
+ * id and what was told. */
+static void two_engines_of_one_seed_agree_on_a_job(void **state)
+{
+    (void)state;
+    assert_true(first_report(5, false) == first_report(5, true));
+    assert_true(first_report(5, false) != first_report(6, false));
+}
+
+static void a_failed_node_loses_its_jobs_and_comes_back(void **state)
+{
+    struct sim_engine_options options = sim_engine_defaults();
+    struct heard h = {0};
+    struct engine e;
+    struct job job = some_job(1, 1e9);
+    struct engine_job start = attempt_of(&job, 1, &(int){40});
+    struct sim_inspect_job now;
+    double done;
+
+    (void)state;
+    options.node_mtbf_s = 40000;
+    options.checkpoint_s = 1000;
+    options.repair_s = 500;
+    e = make_stepped(&h, options);
+    e.ops->start(e.self, &start, NULL);
+    for (int i = 0; i < 10000 && count_of(&h, ENGINE_ENDED) == 0; i++)
+        e.ops->dispatch(e.self, sim_engine_next_s(&e));
+    assert_int_equal(last_of(&h, ENGINE_ENDED)->end, ENGINE_END_LOST);
+    assert_int_equal(last_of(&h, ENGINE_NODE_DOWN)->node,
+                     sim_inspect_cluster(&e)->devices[40].node);
+    assert_true(sim_inspect_job(&e, 1, sim_engine_now_s(&e), &now));
+    done = now.done; /* whole checkpoints */
+    assert_false(now.seated);
+    assert_true(now.done == last_of(&h, ENGINE_ENDED)->steps);
+    assert_int_equal(e.ops->wake(e.self, last_of(&h, ENGINE_NODE_DOWN)->node, NULL), -1);
+    e.ops->dispatch(e.self, sim_engine_now_s(&e) + 500);
+    assert_true(count_of(&h, ENGINE_NODE_UP) > 0);
+    start.attempt = 2;
+    assert_int_equal(e.ops->start(e.self, &start, NULL), 0);
+    e.ops->dispatch(e.self, sim_engine_now_s(&e));
+    assert_true(sim_inspect_job(&e, 1, sim_engine_now_s(&e), &now));
+    assert_true(now.done == done);
+    finish(&e, &h);
+}
+
+static size_t reports_in_a_day(bool thin)
+{
+    struct sim_engine_options options = sim_engine_defaults();
+    struct heard h = {0};
+    struct engine e;
+    struct job job = some_job(1, 1e12);
+    struct engine_job start = attempt_of(&job, 1, &(int){40});
+    size_t reports;
+
+    options.thin = thin;
+    e = make_stepped(&h, options);
+    e.ops->start(e.self, &start, NULL);
+    e.ops->dispatch(e.self, 1000 + 86400);
+    reports = count_of(&h, ENGINE_MEASURED);
+    if (thin)
+        assert_true(last_of(&h, ENGINE_MEASURED)->measurement.window_s == 60);
+    finish(&e, &h);
+    return reports;
+}
+
+static void reports_of_a_steady_job_can_be_thinned(void **state)
+{
+    (void)state;
+    assert_int_equal(reports_in_a_day(false), 86400 / 300);
+    assert_in_range(reports_in_a_day(true), 10, 60);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_world_stands_still_until_it_is_told_to_go_on),
+        cmocka_unit_test(two_engines_of_one_seed_agree_on_a_job),
+        cmocka_unit_test(a_failed_node_loses_its_jobs_and_comes_back),
+        cmocka_unit_test(reports_of_a_steady_job_can_be_thinned),
         cmocka_unit_test(a_job_starts_is_measured_and_is_done),
         cmocka_unit_test(a_moved_job_goes_on_where_it_was),
         cmocka_unit_test(the_next_daemon_finds_its_jobs),
