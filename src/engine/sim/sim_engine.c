@@ -23,7 +23,7 @@
 /* How far true speeds stray from the data sheet: cooling, drivers, hosts. */
 #define SHEET_JITTER    0.1
 #define STREAM_FAILURES 12
-#define STREAM_WORLD    21
+#define STREAM_WORLD    77
 
 /* However fast the world, the daemon is not woken more often. */
 #define WAKE_MIN_S 0.005
@@ -135,7 +135,8 @@ static void set_timer(struct sim_engine *e)
 
 /* ---- making it -------------------------------------------------------------------- */
 
-struct world *sim_engine_world(const struct gpu_sheet *types, int count, uint64_t seed)
+struct world *sim_engine_world(const struct gpu_sheet *types, int count, uint64_t seed,
+                               uint64_t stream)
 {
     const struct generate_options how = {.gpu_count = count,
                                          .gpus = types,
@@ -145,7 +146,7 @@ struct world *sim_engine_world(const struct gpu_sheet *types, int count, uint64_
                                          .scales = true};
     struct rng rng;
 
-    rng_stream(&rng, seed, STREAM_WORLD);
+    rng_stream(&rng, seed, stream);
     return world_generate(&how, &rng);
 }
 
@@ -176,8 +177,8 @@ static int make_world(struct sim_engine *e, struct err *err)
     e->gpu_of_type = mem_array(int, (size_t)e->cluster->type_count);
     for (int t = 0; t < e->cluster->type_count; t++)
         e->gpu_of_type[t] = t;
-    e->made =
-        sim_engine_world(e->cluster->types, e->cluster->type_count, e->options.seed);
+    e->made = sim_engine_world(e->cluster->types, e->cluster->type_count, e->options.seed,
+                               STREAM_WORLD);
     e->truth.world = e->made;
     e->truth.gpu_of_type = e->gpu_of_type;
     return 0;

@@ -75,8 +75,10 @@ double sim_engine_next_s(const struct engine *engine);
  * user told, so that two engines of one seed agree. */
 void sim_engine_expect(const struct engine *engine, const struct request *request);
 
-/* The synthetic world of a cluster's types; the caller owns it. */
-struct world *sim_engine_world(const struct gpu_sheet *types, int count, uint64_t seed);
+/* The synthetic world of a cluster's types, one for each (seed, stream); the caller owns
+ * it. */
+struct world *sim_engine_world(const struct gpu_sheet *types, int count, uint64_t seed,
+                               uint64_t stream);
 
 /* Environment of a job the world heeds, for trying what goes wrong:
  *   CORGI_SIM_EXIT=N       it ends with this exit status

@@ -393,7 +393,8 @@ static void node_fails(struct sim_engine *e, int n)
     for (const struct device *d = first; d < last; d++)
         for (int i = 0; i < d->job_count; i++)
             vec_push(&victims, sim_engine_find(e, d->jobs[i]));
-    for (size_t i = 0; i < victims.count; i++) /* all, before one's end speeds up others */
+    for (size_t i = 0; i < victims.count;
+         i++) /* all, before one's end speeds up others */
         lose_work(e, victims.items[i]);
     for (size_t i = 0; i < victims.count; i++)
         if (victims.items[i]->state != RUN_STOPPED) /* a gang is met more than once */

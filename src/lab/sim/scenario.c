@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STREAM_WORLD 21
+
 #define STANDARD                                                                         \
     .days = 5, .inference = 0.3, .seeds = 8, .loads = "30,50,70,90", .cluster = "standard"
 
@@ -114,7 +116,7 @@ static struct world *synthetic_world(const struct cluster *cluster,
     struct gpu_sheet types[CLUSTER_MAX_TYPES];
     int count = types_of_world(cluster, slurm, types);
 
-    return sim_engine_world(types, count, seed);
+    return sim_engine_world(types, count, seed, STREAM_WORLD);
 }
 
 /* Which GPU of the world each type of the cluster is. */
