@@ -2,9 +2,6 @@
  * runs it */
 #include "base/command.h"
 
-#include "base/command_bash.h"
-#include "base/command_help.h"
-#include "base/command_man.h"
 #include "base/mem.h"
 #include "base/suggest.h"
 

@@ -11,7 +11,7 @@
  *
  *         if (args->trace && args->workload)
  *             return command_wrong_use(call, "--trace and --workload exclude each
- * other"); if (simulate(args, &err) < 0) return command_failed(call, &err); return 0;
+ * other"); return simulate(args, &err) < 0 ? command_failed(call, &err) : 0;
  *     }
  *     const struct command cmd_sim = {.name = "sim", .summary = "...", .run = run,
  *                                     .options = options,
@@ -77,5 +77,16 @@ const struct command *command_find(const struct command *root, int word_count,
 /* Fill err with "unknown command" and the nearest name; returns -1. */
 int command_unknown(const struct command *group, const char *path, const char *word,
                     struct err *err);
+
+/* ---- texts from the tables --------------------------------------------------------- */
+
+/* What `corgi sim --help` prints; path is "corgi sim". */
+void command_help_text(struct str *out, const struct command *command, const char *path);
+
+/* The man page in roff, section 1; path "corgi sim" makes the page corgi-sim(1). */
+void command_man_page(struct str *out, const struct command *command, const char *path);
+
+/* A bash script that completes commands, options, choices and paths. */
+void command_bash_script(struct str *out, const struct command *root);
 
 #endif

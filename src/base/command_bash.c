@@ -2,7 +2,7 @@
  *
  * The script needs nothing but bash: it walks the typed words to the command they name
  * and looks up, by that command's path, what may follow. */
-#include "base/command_bash.h"
+#include "base/command.h"
 
 #include <string.h>
 

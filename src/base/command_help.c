@@ -1,5 +1,5 @@
 /* command_help.c - --help of a command, from its tables */
-#include "base/command_help.h"
+#include "base/command.h"
 
 #include <string.h>
 

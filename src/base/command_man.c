@@ -1,5 +1,5 @@
 /* command_man.c - a man page of a command, from its tables; the build writes them */
-#include "base/command_man.h"
+#include "base/command.h"
 
 #include <ctype.h>
 #include <string.h>

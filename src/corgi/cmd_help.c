@@ -6,9 +6,6 @@
  * corgi man is hidden. */
 #include "corgi/commands.h"
 
-#include "base/command_bash.h"
-#include "base/command_help.h"
-#include "base/command_man.h"
 #include "base/file.h"
 
 #include <stdio.h>

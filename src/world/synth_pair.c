@@ -15,20 +15,21 @@ static double clip(double x, double low, double high)
 }
 
 /* What does not change while the two settle, seen from one job. */
-struct view {
+struct pair_view {
     double pressure; /* device time added per share of the time the other is active */
     double memory;   /* factor of waiting for memory together */
     double host_s;   /* stretched by waiting for the processors together */
 };
 
-static struct view view_of(const struct synth_cell *own, const struct synth_cell *other,
-                           const struct synth_gpu *gpu)
+static struct pair_view view_of(const struct synth_cell *own,
+                                const struct synth_cell *other,
+                                const struct synth_gpu *gpu)
 {
     double weight =
         clip(exp(gpu->kernel_pull * (other->kernel_log_s - own->kernel_log_s)), 0.15, 4);
     double crowding = clip(own->occupancy + other->occupancy - gpu->free_share, 0.05, 1);
 
-    return (struct view){
+    return (struct pair_view){
         .pressure = weight * own->suffer * other->hurt * crowding,
         .memory = 1 + gpu->bandwidth_conflict * own->memory_share * other->memory_share,
         .host_s = own->host_s * (1 + gpu->host_conflict * (own->host_s / own->step_s) *
@@ -46,7 +47,7 @@ static double activity(const struct synth_cell *c, double speed)
                 1);
 }
 
-static double next_speed(const struct synth_cell *own, const struct view *view,
+static double next_speed(const struct synth_cell *own, const struct pair_view *view,
                          double other_activity)
 {
     double device_s =
@@ -60,7 +61,7 @@ static double next_speed(const struct synth_cell *own, const struct view *view,
 static void settle(const struct synth_cell *a, const struct synth_cell *b,
                    const struct synth_gpu *gpu, double speeds[2])
 {
-    struct view of_a = view_of(a, b, gpu), of_b = view_of(b, a, gpu);
+    struct pair_view of_a = view_of(a, b, gpu), of_b = view_of(b, a, gpu);
     double va = 1, vb = 1;
 
     for (int i = 0; i < ITERATIONS; i++) {

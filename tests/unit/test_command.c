@@ -1,8 +1,5 @@
 /* test_command.c - a small tree of commands: running it and what is generated from it */
 #include "base/command.h"
-#include "base/command_bash.h"
-#include "base/command_help.h"
-#include "base/command_man.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -27,7 +27,7 @@ struct run {
 };
 
 /* A thread and what it has measured. */
-struct client {
+struct load_client {
     struct run *run;
     int index;
     pthread_t thread;
@@ -80,7 +80,7 @@ static struct store_batch *submission(struct store *store)
  * a client that comes late because the one before took long has waited, too. */
 static void *submit(void *arg)
 {
-    struct client *client = arg;
+    struct load_client *client = arg;
     const struct store_load *load = client->run->load;
     double gap_s = load->per_s > 0 ? load->clients / load->per_s : 0;
     double due_s = clock_wall_s() + gap_s * client->index / load->clients;
@@ -104,7 +104,7 @@ static void *submit(void *arg)
 
 static void *measure(void *arg)
 {
-    struct client *client = arg;
+    struct load_client *client = arg;
     double gap_s = 1.0 / client->run->load->telemetry_per_s;
     double due_s = clock_wall_s();
 
@@ -138,7 +138,7 @@ static int look(void *ctx, const struct store_job *job)
 
 static void *read_lists(void *arg)
 {
-    struct client *client = arg;
+    struct load_client *client = arg;
     struct store_job_filter filter = {.user = "bench", .limit = LIST_LENGTH};
     struct store_reader *reader;
     int rc = 0;
@@ -174,8 +174,9 @@ static double quantile_ms(double *values, size_t count, double share)
     return 1e3 * values[(size_t)(share * (double)(count - 1) + 0.5)];
 }
 
-static void summarize(struct run *run, struct client *clients, struct client *reader,
-                      double elapsed_s, struct store_load_result *result)
+static void summarize(struct run *run, struct load_client *clients,
+                      struct load_client *reader, double elapsed_s,
+                      struct store_load_result *result)
 {
     vec_of(double) all = {0};
     struct store_stats stats;
@@ -198,7 +199,7 @@ static void summarize(struct run *run, struct client *clients, struct client *re
 
 /* ---- the run ----------------------------------------------------------------------- */
 
-static void start(struct client *client, struct run *run, int index,
+static void start(struct load_client *client, struct run *run, int index,
                   void *(*body)(void *))
 {
     client->run = run;
@@ -207,7 +208,7 @@ static void start(struct client *client, struct run *run, int index,
         abort(); /* a benchmark without its threads measures nothing */
 }
 
-static int join(struct client *client, struct err *err)
+static int join(struct load_client *client, struct err *err)
 {
     void *failed;
 
@@ -219,7 +220,7 @@ static int join(struct client *client, struct err *err)
 
 static int run_clients(struct run *run, struct store_load_result *result, struct err *err)
 {
-    struct client clients[MAX_CLIENTS] = {0}, reader = {0}, telemetry = {0};
+    struct load_client clients[MAX_CLIENTS] = {0}, reader = {0}, telemetry = {0};
     double start_s = clock_wall_s();
     int rc = 0;
 
