@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "http/server.h"
+#include "support/test.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -19,11 +20,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #define HTTP_CASE_WAIT_S 20
 

@@ -1,17 +1,13 @@
 /* test_clock.c - virtual time stands still, real time does not */
 #include "base/clock.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <time.h>
-#include <cmocka.h>
 
-static void a_virtual_clock_stands_where_it_was_put(void **state)
+CASE(a_virtual_clock_stands_where_it_was_put)
 {
     struct clock clock = clock_virtual(100);
 
-    (void)state;
     assert_true(clock_now_s(&clock) == 100);
     assert_true(clock_now_s(&clock) == 100);
     clock_set(&clock, 250.5);
@@ -19,25 +15,23 @@ static void a_virtual_clock_stands_where_it_was_put(void **state)
     clock_set(&clock, 250.5); /* standing still is not going back */
 }
 
-static void a_real_clock_counts_from_when_it_was_made(void **state)
+CASE(a_real_clock_counts_from_when_it_was_made)
 {
     struct clock clock = clock_real();
     struct timespec nap = {.tv_nsec = 20 * 1000 * 1000};
     double first = clock_now_s(&clock), later;
 
-    (void)state;
     assert_true(first >= 0 && first < 5);
     nanosleep(&nap, NULL);
     later = clock_now_s(&clock);
     assert_true(later - first >= 0.019);
 }
 
-static void sleeping_costs_wall_time_and_no_processor_time(void **state)
+CASE(sleeping_costs_wall_time_and_no_processor_time)
 {
     struct timespec nap = {.tv_nsec = 50 * 1000 * 1000};
     double cpu = clock_cpu_s(), wall = clock_wall_s();
 
-    (void)state;
     nanosleep(&nap, NULL);
     wall = clock_wall_s() - wall;
     cpu = clock_cpu_s() - cpu;

@@ -1,10 +1,6 @@
 /* test_command.c - a small tree of commands: running it and what is generated from it */
 #include "base/command.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -81,11 +77,10 @@ static int run_words(char *a, char *b, char *c, char *d)
     return command_main(&farm, argc, argv);
 }
 
-static void runs_the_leaf_with_its_arguments(void **state)
+CASE(runs_the_leaf_with_its_arguments)
 {
     char word_day[] = "day", word_herd[] = "herd", field[] = "hill", s[] = "-s9";
 
-    (void)state;
     assert_int_equal(run_words(word_day, word_herd, field, s), 0);
     assert_int_equal(seen_sheep, 9);
     assert_int_equal(seen_operands, 1);
@@ -93,19 +88,17 @@ static void runs_the_leaf_with_its_arguments(void **state)
     assert_int_equal(seen_sheep, 3);
 }
 
-static void returns_the_status_of_the_leaf(void **state)
+CASE(returns_the_status_of_the_leaf)
 {
     char word_day[] = "day", word_herd[] = "herd", field[] = "hill", s[] = "-s13";
 
-    (void)state;
     assert_int_equal(run_words(word_day, word_herd, field, s), 1);
 }
 
-static void wrong_use_ends_with_2_and_does_not_run(void **state)
+CASE(wrong_use_ends_with_2_and_does_not_run)
 {
     char word_day[] = "day", word_herd[] = "herd", wrong[] = "hrd", s[] = "--seep";
 
-    (void)state;
     assert_int_equal(run_words(word_day, wrong, NULL, NULL), 2);
     assert_int_equal(run_words(word_day, NULL, NULL, NULL), 2);
     assert_int_equal(run_words(word_day, word_herd, NULL, NULL), 2);
@@ -113,11 +106,10 @@ static void wrong_use_ends_with_2_and_does_not_run(void **state)
     assert_int_equal(seen_operands, 0);
 }
 
-static void unknown_command_suggests_the_nearest_but_not_a_hidden_one(void **state)
+CASE(unknown_command_suggests_the_nearest_but_not_a_hidden_one)
 {
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(command_unknown(&day, "farm day", "hred", &err), -1);
     assert_string_equal(err.text,
                         "unknown command 'hred' (did you mean 'farm day herd'?)");
@@ -125,11 +117,10 @@ static void unknown_command_suggests_the_nearest_but_not_a_hidden_one(void **sta
     assert_string_equal(err.text, "unknown command 'secrte'");
 }
 
-static void help_shows_options_with_defaults_and_choices(void **state)
+CASE(help_shows_options_with_defaults_and_choices)
 {
     struct str text = {0};
 
-    (void)state;
     command_help_text(&text, &herd, "farm day herd");
     assert_string_equal(str_text(&text),
                         "Usage: farm day herd [OPTION]... FIELD...\n"
@@ -146,18 +137,17 @@ static void help_shows_options_with_defaults_and_choices(void **state)
     str_fini(&text);
 }
 
-static void help_of_a_group_leaves_out_hidden_commands(void **state)
+CASE(help_of_a_group_leaves_out_hidden_commands)
 {
     struct str text = {0};
 
-    (void)state;
     command_help_text(&text, &day, "farm day");
     assert_non_null(strstr(str_text(&text), "  herd                    bring the flock"));
     assert_null(strstr(str_text(&text), "secret"));
     str_fini(&text);
 }
 
-static void help_keeps_lines_within_80_columns(void **state)
+CASE(help_keeps_lines_within_80_columns)
 {
     static const struct command wordy = {
         .name = "w",
@@ -168,18 +158,16 @@ static void help_keeps_lines_within_80_columns(void **state)
     };
     struct str text = {0};
 
-    (void)state;
     command_help_text(&text, &wordy, "w");
     for (const char *line = str_text(&text); *line; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= 80);
     str_fini(&text);
 }
 
-static void man_page_escapes_dashes_and_leading_dots(void **state)
+CASE(man_page_escapes_dashes_and_leading_dots)
 {
     struct str page = {0};
 
-    (void)state;
     command_man_page(&page, &herd, "farm day herd");
     assert_non_null(strstr(str_text(&page), ".TH \"FARM\\-DAY\\-HERD\" 1"));
     assert_non_null(strstr(str_text(&page), "\\fB\\-\\-sheep\\fR \\fIN\\fR"));
@@ -209,7 +197,7 @@ static void complete(const char *words, char *offered, size_t size)
     str_fini(&script);
 }
 
-static void bash_completes_commands_options_and_choices(void **state)
+CASE(bash_completes_commands_options_and_choices)
 {
     static const struct {
         const char *words, *offered;
@@ -227,7 +215,6 @@ static void bash_completes_commands_options_and_choices(void **state)
     };
     char offered[4096];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         complete(cases[i].words, offered, sizeof(offered));
         assert_string_equal(offered, cases[i].offered);

@@ -1,10 +1,6 @@
 /* test_config.c - a config with every type of key */
 #include "base/config.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -165,22 +161,20 @@ static void assert_defaults(const struct config *config)
     assert_int_equal(config->nodes.count, 0);
 }
 
-static void an_empty_file_gives_the_defaults(void **state)
+CASE(an_empty_file_gives_the_defaults)
 {
     struct config config;
 
-    (void)state;
     assert_int_equal(parse(&config, ""), 0);
     assert_defaults(&config);
     config_fini(keys, &config);
 }
 
-static void the_documented_defaults_are_the_defaults(void **state)
+CASE(the_documented_defaults_are_the_defaults)
 {
     struct str text = {0};
     struct config config;
 
-    (void)state;
     config_document(keys, &text);
     assert_non_null(strstr(str_text(&text),
                            "# jobs a round; a whole number from 1 to 100\n"
@@ -192,12 +186,11 @@ static void the_documented_defaults_are_the_defaults(void **state)
     str_fini(&text);
 }
 
-static void reads_every_type(void **state)
+CASE(reads_every_type)
 {
     struct config config;
     const struct node *nodes;
 
-    (void)state;
     assert_int_equal(parse(&config, "enabled: no\n"
                                     "title: 12\n"
                                     "jobs: 5\n"
@@ -232,9 +225,8 @@ static void reads_every_type(void **state)
     assert_null(config.title);
 }
 
-static void refuses_unknown_keys_with_the_nearest(void **state)
+CASE(refuses_unknown_keys_with_the_nearest)
 {
-    (void)state;
     assert_refused("jobs: 5\npower:\n  budgte: 5kW\n",
                    "f.yaml:3:3: unknown key 'budgte', did you mean 'budget'?");
     assert_refused("power: {volts: 12}\n",
@@ -243,9 +235,8 @@ static void refuses_unknown_keys_with_the_nearest(void **state)
                    "f.yaml:3:5: unknown key 'line', known are name, gpu, gpus");
 }
 
-static void refuses_values_of_the_wrong_type_or_range(void **state)
+CASE(refuses_values_of_the_wrong_type_or_range)
 {
-    (void)state;
     assert_refused("jobs: many\n",
                    "f.yaml:1:7: 'jobs' takes a whole number from 1 to 100, not 'many'");
     assert_refused(
@@ -274,9 +265,8 @@ static void refuses_values_of_the_wrong_type_or_range(void **state)
     assert_refused("- jobs\n", "f.yaml:1:1: a config is a mapping of keys");
 }
 
-static void refuses_bad_lists(void **state)
+CASE(refuses_bad_lists)
 {
-    (void)state;
     assert_refused("nodes: {name: a}\n",
                    "f.yaml:1:8: 'nodes' takes a list of mappings, not a mapping");
     assert_refused("nodes: [a]\n",
@@ -292,18 +282,16 @@ static void refuses_bad_lists(void **state)
                    "'toolongname'");
 }
 
-static void a_check_of_the_caller_gets_the_position(void **state)
+CASE(a_check_of_the_caller_gets_the_position)
 {
-    (void)state;
     assert_refused("title: t\nnodes:\n- name: a\n  gpu: k9\n",
                    "f.yaml:4:8: nobody knows the GPU 'k9'");
 }
 
-static void a_missing_file_is_named(void **state)
+CASE(a_missing_file_is_named)
 {
     struct config config;
 
-    (void)state;
     assert_int_equal(config_read(keys, &config, sizeof(config), "/nowhere/f.yaml", &err),
                      -1);
     assert_int_equal(err.code, ERR_NOT_FOUND);

@@ -324,11 +324,10 @@ static void write_script(const char *name, const char *text)
 
 /* ---- tests ------------------------------------------------------------------------- */
 
-static void the_examples_satisfy_the_openapi_file(void **state)
+CASE(the_examples_satisfy_the_openapi_file)
 {
     struct yaml_node *root = openapi_load();
 
-    (void)state;
     for (const struct example *e = examples; e->operation; e++) {
         struct json_doc *doc = NULL;
         struct err err = {0};
@@ -343,9 +342,8 @@ static void the_examples_satisfy_the_openapi_file(void **state)
     yaml_destroy(root);
 }
 
-static void submit_sends_commands_and_prints_the_promise(void **state)
+CASE(submit_sends_commands_and_prints_the_promise)
 {
-    (void)state;
     expect("submit --min-rate 40 -- python train.py --epochs 3", 0, "Submitted job 7",
            "promised  41 steps/s at 90 % confidence");
     expect_asked("POST /v1/jobs rate=40 command=[python][train.py][--epochs][3] "
@@ -355,9 +353,8 @@ static void submit_sends_commands_and_prints_the_promise(void **state)
     expect("submit --parsable -- true", 0, "7\n", NULL);
 }
 
-static void submit_reads_the_header_of_a_script(void **state)
+CASE(submit_reads_the_header_of_a_script)
 {
-    (void)state;
     write_script("train.sh", "#!/bin/bash -e\n#CORGI --min-rate 40 --name 'my run'\n\n"
                              "# a comment\n#CORGI --gpus 2\necho\n#CORGI --bad\n");
     expect("submit train.sh --epochs 3", 0, "Submitted job 7", NULL);
@@ -376,9 +373,8 @@ static void submit_reads_the_header_of_a_script(void **state)
     expect("submit", 2, "a script, or a command behind --, is missing", NULL);
 }
 
-static void submit_refuses_contradictions_before_asking(void **state)
+CASE(submit_refuses_contradictions_before_asking)
 {
-    (void)state;
     expect("submit --min-rate 40 --within 8h --steps 5 -- x", 2, "one need", NULL);
     expect("submit --within 8h -- x", 2, "a deadline needs --steps", NULL);
     expect("submit --requests 5 -- x", 2, "--kind inference", NULL);
@@ -386,9 +382,8 @@ static void submit_refuses_contradictions_before_asking(void **state)
     expect("submit --min-rate fast -- x", 2, "takes a number", NULL);
 }
 
-static void submit_shows_counter_offers(void **state)
+CASE(submit_shows_counter_offers)
 {
-    (void)state;
     pthread_mutex_lock(&lock);
     counter = true;
     pthread_mutex_unlock(&lock);
@@ -396,32 +391,28 @@ static void submit_shows_counter_offers(void **state)
            "30 steps/s on v100 at once");
 }
 
-static void submit_tries_again_with_the_same_key(void **state)
+CASE(submit_tries_again_with_the_same_key)
 {
-    (void)state;
     lose = 2;
     expect("submit -- x", 0, "Submitted job 7", NULL);
     expect_asked("newkey\nPOST /v1/jobs rate=-1 command=[x] name=x exported samekey\n"
                  "POST /v1/jobs rate=-1 command=[x] name=x exported samekey\n");
 }
 
-static void submit_can_wait_for_the_end(void **state)
+CASE(submit_can_wait_for_the_end)
 {
-    (void)state;
     expect("submit --wait -- x", 1, "job 7 is failed", NULL);
 }
 
-static void quote_compares_what_if(void **state)
+CASE(quote_compares_what_if)
 {
-    (void)state;
     expect("quote --min-rate 40 --family ResNet-50", 0, "accepted", "energy    1 kWh");
     expect("quote --min-rate 40 --what-if gpus=2", 0, "gpus=2", "counter");
     expect("quote --what-if gpus=two", 2, "option --what-if takes", NULL);
 }
 
-static void queue_lists_and_filters(void **state)
+CASE(queue_lists_and_filters)
 {
-    (void)state;
     expect("queue", 0,
            "JOBID  NAME   USER  STATE    TIME  GPUS  RATE/NEED  ENERGY  WHERE(REASON)",
            "    7  train  ada   running  1:30     1    41.5/40    2 Wh  n1:3 v100");
@@ -433,9 +424,8 @@ static void queue_lists_and_filters(void **state)
     expect("queue --me --user bob", 2, "exclude each other", NULL);
 }
 
-static void the_others_print_what_they_are_told(void **state)
+CASE(the_others_print_what_they_are_told)
 {
-    (void)state;
     expect("nodes", 0, "awake+drained", "7:train");
     expect("nodes --parsable n1", 0,
            "n1|awake+drained|n1:3|v100|busy|140 W*|150 W|7:train", NULL);
@@ -449,9 +439,8 @@ static void the_others_print_what_they_are_told(void **state)
     expect("energy --last 7d --parsable", 0, "ada|-|2 Wh", NULL);
 }
 
-static void control_commands_go_through_all(void **state)
+CASE(control_commands_go_through_all)
 {
-    (void)state;
     expect("cancel 7 8 9 --reason enough", 1, "corgi cancel: 8: job 8 is bob's",
            "9 is running");
     expect_asked("POST /v1/jobs/7/cancel rate=-1 command= reason=enough");
@@ -465,9 +454,8 @@ static void control_commands_go_through_all(void **state)
     expect("resume n1", 0, "n1 is", NULL);
 }
 
-static void operators_have_their_commands(void **state)
+CASE(operators_have_their_commands)
 {
-    (void)state;
     expect("token make ada --expires 90d", 0, "corgi-0123456789abcdef-x\n", NULL);
     expect("token list --parsable", 0,
            "0123456789abcdef|ada|user|1970-01-01T00:00:00|-|-|laptop", NULL);
@@ -482,9 +470,8 @@ static void operators_have_their_commands(void **state)
     expect("policy set nonsense", 2, "is not KEY=VALUE", NULL);
 }
 
-static void watch_ends_with_the_job(void **state)
+CASE(watch_ends_with_the_job)
 {
-    (void)state;
     expect("watch 7", 1, "job         id=7 state=running",
            "state=failed reason=\"exit status 3\"");
     expect("watch --count 1 --json", 0,
@@ -493,9 +480,8 @@ static void watch_ends_with_the_job(void **state)
     expect("watch 404", 1, "there is no job 404", NULL);
 }
 
-static void no_daemon_is_said_with_what_to_do(void **state)
+CASE(no_daemon_is_said_with_what_to_do)
 {
-    (void)state;
     expect("queue --socket /nonexistent/s.sock", 1,
            "no daemon listens on the Unix socket /nonexistent/s.sock; start one with "
            "'corgid --config FILE'",

@@ -1,14 +1,11 @@
 /* test_csv.c - rows as they come from spreadsheets, and rows nobody should send */
 #include "base/csv.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "fixture/text_file.h"
+#include "support/test.h"
 
 static struct csv *parsed(const char *text)
 {
@@ -20,13 +17,12 @@ static struct csv *parsed(const char *text)
     return csv;
 }
 
-static void quotes_crlf_empty_lines_and_byte_order_mark_are_understood(void **state)
+CASE(quotes_crlf_empty_lines_and_byte_order_mark_are_understood)
 {
     struct csv *csv = parsed("\xef\xbb\xbf"
                              "a,b,c\r\n\r\n1,\"x, \"\"y\"\"\r\nz\",\r\n\n,,3");
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(csv_next(csv, &err), 1);
     assert_int_equal(csv_line(csv), 3);
     assert_string_equal(csv_field(csv, csv_column(csv, "a")), "1");
@@ -40,13 +36,12 @@ static void quotes_crlf_empty_lines_and_byte_order_mark_are_understood(void **st
     csv_destroy(csv);
 }
 
-static void a_missing_column_is_named(void **state)
+CASE(a_missing_column_is_named)
 {
     struct csv *csv = parsed("a,b\n1,2\n");
     struct err err = {0};
     int column = 5;
 
-    (void)state;
     assert_int_equal(csv_need(csv, "rate", &column, &err), -1);
     assert_non_null(strstr(err.text, "\"rate\""));
     assert_int_equal(column, 5);
@@ -55,13 +50,12 @@ static void a_missing_column_is_named(void **state)
     csv_destroy(csv);
 }
 
-static void numbers_are_strict_and_errors_name_line_and_column(void **state)
+CASE(numbers_are_strict_and_errors_name_line_and_column)
 {
     static const char *const bad[] = {"",     "x",  "nan", "inf",   "1e999",
                                       "0x10", "1 ", "-1",  "100001"};
     double value = 3;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         char text[64] = "rate\n1\n\n\"";
         struct err err = {0};
@@ -96,13 +90,12 @@ static void refused(const char *text, size_t length, enum err_code code, const c
     csv_destroy(csv);
 }
 
-static void broken_rows_are_refused_with_their_line(void **state)
+CASE(broken_rows_are_refused_with_their_line)
 {
     static const char quote[] = "a,b\n1,2\n\"3,4\n", tail[] = "a,b\n\"1\"x,2\n",
                       few[] = "a,b\n1,2\n3\n", many[] = "a,b\n1,2,3\n",
                       nul[] = "a,b\n1,\0\n", twice[] = "a,a\n";
 
-    (void)state;
     refused("", 0, ERR_FORMAT, "empty");
     refused(quote, strlen(quote), ERR_FORMAT, "line 3");
     refused(tail, strlen(tail), ERR_FORMAT, "line 2");
@@ -112,12 +105,11 @@ static void broken_rows_are_refused_with_their_line(void **state)
     refused(twice, strlen(twice), ERR_FORMAT, "twice");
 }
 
-static void rows_too_long_or_too_wide_are_refused(void **state)
+CASE(rows_too_long_or_too_wide_are_refused)
 {
     size_t length = 2 * CSV_MAX_LINE;
     char *text = malloc(length);
 
-    (void)state;
     assert_non_null(text);
     memset(text, 'x', length);
     refused(text, length, ERR_LIMIT, "longer than");

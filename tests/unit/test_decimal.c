@@ -2,17 +2,14 @@
 #include "base/decimal.h"
 
 #include "base/rng.h"
+#include "support/test.h"
 
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void by_printf(char *text, size_t size, double number)
 {
@@ -41,20 +38,19 @@ static void check_around(double number)
     check(nextafter(number, -INFINITY));
 }
 
-static void writes_short_decimals_as_they_are_said(void **state)
+CASE(writes_short_decimals_as_they_are_said)
 {
     static const char *const said[] = {"0.001", "12.5",       "0.0001", "99.999",
                                        "-0.25", "123456.789", "0.1",    "1760000000.125"};
     char text[DECIMAL_SIZE];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
         decimal_double(text, strtod(said[i], NULL));
         assert_string_equal(text, said[i]);
     }
 }
 
-static void writes_the_edges_as_printf_does(void **state)
+CASE(writes_the_edges_as_printf_does)
 {
     static const double edges[] = {0.0,
                                    -0.0,
@@ -79,7 +75,6 @@ static void writes_the_edges_as_printf_does(void **state)
                                    999999.9999999999,
                                    0.99999999999999989};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
         check_around(edges[i]);
     for (int e = -60; e < 60; e++)
@@ -89,11 +84,10 @@ static void writes_the_edges_as_printf_does(void **state)
 }
 
 /* Rates, times, shares and money, and numbers of random bits. */
-static void writes_numbers_of_all_kinds_as_printf_does(void **state)
+CASE(writes_numbers_of_all_kinds_as_printf_does)
 {
     struct rng rng;
 
-    (void)state;
     rng_init(&rng, 7);
     for (int i = 0; i < 40000; i++) {
         double share = rng_uniform(&rng), size = pow(10, 18 * share - 4);
@@ -112,13 +106,12 @@ static void writes_numbers_of_all_kinds_as_printf_does(void **state)
     }
 }
 
-static void writes_whole_numbers_to_their_limits(void **state)
+CASE(writes_whole_numbers_to_their_limits)
 {
     static const int64_t numbers[] = {0,         7,        -7, 10, -100, 1234567890123,
                                       INT64_MAX, INT64_MIN};
     char text[DECIMAL_SIZE], expected[DECIMAL_SIZE];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         snprintf(expected, sizeof(expected), "%" PRId64, numbers[i]);
         assert_int_equal(decimal_i64(text, numbers[i]), strlen(expected));

@@ -1,59 +1,51 @@
 /* test_err.c - a code to test and a sentence to show */
 #include "base/err.h"
+#include "support/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
-static void set_fills_code_and_sentence_and_fails(void **state)
+CASE(set_fills_code_and_sentence_and_fails)
 {
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(err_set(&err, ERR_LIMIT, "%d is too many", 7), -1);
     assert_int_equal(err.code, ERR_LIMIT);
     assert_string_equal(err.text, "7 is too many");
 }
 
-static void sys_adds_the_text_of_errno(void **state)
+CASE(sys_adds_the_text_of_errno)
 {
     struct err err = {0};
 
-    (void)state;
     errno = ENOENT;
     assert_int_equal(err_sys(&err, "cannot open %s", "x"), -1);
     assert_int_equal(err.code, ERR_SYSTEM);
     assert_string_equal(err.text, "cannot open x: No such file or directory");
 }
 
-static void prefix_keeps_code_and_old_sentence(void **state)
+CASE(prefix_keeps_code_and_old_sentence)
 {
     struct err err = {0};
 
-    (void)state;
     err_set(&err, ERR_FORMAT, "line 3 is short");
     assert_int_equal(err_prefix(&err, "file %s", "a.csv"), -1);
     assert_int_equal(err.code, ERR_FORMAT);
     assert_string_equal(err.text, "file a.csv: line 3 is short");
 }
 
-static void nobody_listening_is_fine(void **state)
+CASE(nobody_listening_is_fine)
 {
-    (void)state;
     assert_int_equal(err_set(NULL, ERR_LIMIT, "x"), -1);
     assert_int_equal(err_sys(NULL, "x"), -1);
     assert_int_equal(err_prefix(NULL, "x"), -1);
 }
 
-static void long_sentences_are_cut_and_terminated(void **state)
+CASE(long_sentences_are_cut_and_terminated)
 {
     struct err err = {0};
     char text[1000];
 
-    (void)state;
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     err_set(&err, ERR_INVALID, "%s", text);
@@ -67,9 +59,8 @@ static void long_sentences_are_cut_and_terminated(void **state)
     assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
 }
 
-static void every_code_has_a_name_of_its_own(void **state)
+CASE(every_code_has_a_name_of_its_own)
 {
-    (void)state;
     for (int a = 0; a < ERR_CODE_COUNT; a++)
         for (int b = 0; b < a; b++)
             assert_string_not_equal(err_code_name((enum err_code)a),

@@ -1,10 +1,6 @@
 /* test_file.c - whole files, in a directory of the test's own */
 #include "base/file.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -32,13 +28,12 @@ static size_t files_in_dir(void)
     return count;
 }
 
-static void reads_back_what_was_written(void **state)
+CASE(reads_back_what_was_written)
 {
     const char bytes[] = {'a', '\0', 'b', '\n'};
     char *path = in_dir("data"), *read = NULL;
     size_t count = 0;
 
-    (void)state;
     assert_int_equal(file_write(path, bytes, sizeof(bytes), &err), 0);
     assert_int_equal(file_write(path, bytes, sizeof(bytes), &err), 0);
     assert_int_equal(file_read(path, sizeof(bytes), &read, &count, &err), 0);
@@ -51,12 +46,11 @@ static void reads_back_what_was_written(void **state)
     free(path);
 }
 
-static void refuses_a_file_beyond_the_limit(void **state)
+CASE(refuses_a_file_beyond_the_limit)
 {
     char *path = in_dir("large"), *read = NULL;
     size_t count = 99;
 
-    (void)state;
     assert_int_equal(file_write(path, "12345", 5, &err), 0);
     assert_int_equal(file_read(path, 4, &read, &count, &err), -1);
     assert_int_equal(err.code, ERR_LIMIT);
@@ -68,12 +62,11 @@ static void refuses_a_file_beyond_the_limit(void **state)
     free(path);
 }
 
-static void tells_missing_from_unreadable(void **state)
+CASE(tells_missing_from_unreadable)
 {
     char *path = in_dir("nothing"), *read;
     size_t count;
 
-    (void)state;
     assert_int_equal(file_read(path, 10, &read, &count, &err), -1);
     assert_int_equal(err.code, ERR_NOT_FOUND);
     assert_non_null(strstr(err.text, path));
@@ -82,13 +75,12 @@ static void tells_missing_from_unreadable(void **state)
     free(path);
 }
 
-static void an_aborted_write_leaves_the_old_file(void **state)
+CASE(an_aborted_write_leaves_the_old_file)
 {
     char *path = in_dir("kept"), *read = NULL;
     struct file_out *out;
     size_t count;
 
-    (void)state;
     assert_int_equal(file_write(path, "old", 3, &err), 0);
     out = file_out_open(path, &err);
     assert_non_null(out);
@@ -102,33 +94,30 @@ static void an_aborted_write_leaves_the_old_file(void **state)
     free(path);
 }
 
-static void a_full_disk_is_an_error_at_the_last_byte(void **state)
+CASE(a_full_disk_is_an_error_at_the_last_byte)
 {
     static char megabyte[1 << 20];
 
-    (void)state;
     assert_int_equal(file_write("/dev/full", "x", 1, &err), -1);
     assert_non_null(strstr(err.text, "No space left"));
     assert_int_equal(file_write("/dev/full", megabyte, sizeof(megabyte), &err), -1);
     assert_non_null(strstr(err.text, "No space left"));
 }
 
-static void devices_are_written_not_replaced(void **state)
+CASE(devices_are_written_not_replaced)
 {
     struct stat st;
 
-    (void)state;
     assert_int_equal(file_write("/dev/null", "x", 1, &err), 0);
     assert_int_equal(stat("/dev/null", &st), 0);
     assert_true(S_ISCHR(st.st_mode));
 }
 
-static void a_link_is_followed_and_the_mode_kept(void **state)
+CASE(a_link_is_followed_and_the_mode_kept)
 {
     char *target = in_dir("target"), *link = in_dir("link");
     struct stat st;
 
-    (void)state;
     assert_int_equal(file_write(target, "old", 3, &err), 0);
     assert_int_equal(chmod(target, 0640), 0);
     assert_int_equal(symlink(target, link), 0);
@@ -144,12 +133,11 @@ static void a_link_is_followed_and_the_mode_kept(void **state)
     free(link);
 }
 
-static void makes_directories_all_the_way(void **state)
+CASE(makes_directories_all_the_way)
 {
     char *deep = in_dir("a/b/c/"), *file = in_dir("plain"), *below = in_dir("plain/d");
     struct stat st;
 
-    (void)state;
     assert_int_equal(file_make_dirs(deep, &err), 0);
     assert_int_equal(file_make_dirs(deep, &err), 0);
     assert_int_equal(stat(deep, &st), 0);

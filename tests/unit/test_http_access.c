@@ -2,6 +2,7 @@
 #include "support/http_things.h"
 
 #include "http/api.h"
+#include "support/test.h"
 
 #include <sys/stat.h>
 
@@ -14,14 +15,13 @@ static void note_audit(void *ctx, const struct server_audit *entry)
     refused_audits += entry->status == 401 || entry->status == 403;
 }
 
-static void changes_and_refusals_are_audited(void **state)
+CASE(changes_and_refusals_are_audited)
 {
     struct server_config config = plain;
     struct str heard = {0};
     struct http_case c;
     int fd;
 
-    (void)state;
     config.audit = note_audit;
     audits = refused_audits = 0;
     http_case_make(&c, &config);
@@ -46,7 +46,7 @@ static void changes_and_refusals_are_audited(void **state)
     str_fini(&heard);
 }
 
-static void sockets_are_handled_as_unix_users_expect(void **state)
+CASE(sockets_are_handled_as_unix_users_expect)
 {
     struct http_case c, other;
     struct stat there;
@@ -54,7 +54,6 @@ static void sockets_are_handled_as_unix_users_expect(void **state)
     struct server_unix where = {0};
     FILE *file;
 
-    (void)state;
     http_case_make(&c, &plain);
     assert_int_equal(stat(c.socket, &there), 0);
     assert_int_equal(there.st_mode & 0777, 0666);
@@ -93,7 +92,7 @@ static void sockets_are_handled_as_unix_users_expect(void **state)
     http_case_end(&c);
 }
 
-static void addresses_beyond_loopback_need_tls(void **state)
+CASE(addresses_beyond_loopback_need_tls)
 {
     static const char *const wrong[] = {"0.0.0.0:0",    "[::]:0",          "10.1.2.3:1",
                                         "nonsense",     "127.0.0.1:99999", "[::1",
@@ -101,7 +100,6 @@ static void addresses_beyond_loopback_need_tls(void **state)
     struct http_case c;
     struct err err;
 
-    (void)state;
     http_case_make(&c, &plain);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         err = (struct err){0};
@@ -173,14 +171,13 @@ static int ask_as(int port, const struct route *route, const char *token)
     return status;
 }
 
-static void every_route_refuses_those_who_may_not(void **state)
+CASE(every_route_refuses_those_who_may_not)
 {
     struct server_config config = {.routes = api_routes, .auth.find_token = find_token};
     struct http_case c;
     char wrong[AUTH_TOKEN_SIZE];
     int port;
 
-    (void)state;
     for (int role = AUTH_VIEWER; role <= AUTH_OPERATOR; role++)
         assert_int_equal(auth_token_make(&tokens[role], NULL), 0);
     str_copy(wrong, sizeof(wrong), tokens[AUTH_OPERATOR].text);

@@ -145,12 +145,11 @@ static void follow(struct client *client)
     assert_int_equal(t.byes, 1);
 }
 
-static void the_client_speaks_to_a_unix_socket(void **state)
+CASE(the_client_speaks_to_a_unix_socket)
 {
     struct client_config where = {0};
     struct client *client;
 
-    (void)state;
     make();
     http_case_start(&c);
     where.socket = c.socket;
@@ -176,7 +175,7 @@ static void the_client_speaks_to_a_unix_socket(void **state)
     finish();
 }
 
-static void errors_of_the_server_are_sentences(void **state)
+CASE(errors_of_the_server_are_sentences)
 {
     struct client_config where = {0};
     struct client *client;
@@ -185,7 +184,6 @@ static void errors_of_the_server_are_sentences(void **state)
     struct client_answer answer = {0};
     struct err err = {0};
 
-    (void)state;
     make();
     http_case_start(&c);
     where.socket = c.socket;
@@ -201,13 +199,12 @@ static void errors_of_the_server_are_sentences(void **state)
     finish();
 }
 
-static void the_client_comes_back_after_a_restart(void **state)
+CASE(the_client_comes_back_after_a_restart)
 {
     struct client_config where = {0};
     struct client *client;
     struct err err = {0};
 
-    (void)state;
     make();
     http_case_start(&c);
     where.socket = c.socket;
@@ -224,7 +221,7 @@ static void the_client_comes_back_after_a_restart(void **state)
     finish();
 }
 
-static void nobody_there_is_told_apart(void **state)
+CASE(nobody_there_is_told_apart)
 {
     const struct client_request q = {.method = HTTP_GET, .path = "/", .retries = 1};
     struct client_config where = {.socket = "/nonexistent/x.sock", .connect_s = 1};
@@ -235,7 +232,6 @@ static void nobody_there_is_told_apart(void **state)
     char path[64];
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-    (void)state;
     assert_int_equal(client_call(client, &q, &answer, &err), -1);
     assert_int_equal(err.code, ERR_NOT_FOUND);
     client_destroy(client);
@@ -306,7 +302,7 @@ static enum err_code hear(const char *bytes, const char *body)
     return err.code;
 }
 
-static void answers_that_are_none_are_refused(void **state)
+CASE(answers_that_are_none_are_refused)
 {
     static const char *const bad[] = {
 
@@ -314,7 +310,6 @@ static void answers_that_are_none_are_refused(void **state)
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", ""};
 
-    (void)state;
     assert_int_equal(hear("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"
                           "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=y\r\n"
                           " world\r\n0\r\nA: b\r\n\r\n",
@@ -328,14 +323,13 @@ static void answers_that_are_none_are_refused(void **state)
     assert_int_equal(hear("SSH-2.0\r\n\r\n", NULL), ERR_FORMAT);
 }
 
-static void urls_are_checked(void **state)
+CASE(urls_are_checked)
 {
     static const char *const bad[] = {"ftp://x",     "http://",    "x",
                                       "http://[::1", "http://a/b", "https://:80",
                                       "http://a?b",  "http://u@a"};
     struct err err;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         err = (struct err){0};
         assert_null(client_create(&(struct client_config){.url = bad[i]}, &err));
@@ -357,7 +351,7 @@ static bool make_certificate(char *certificate, char *key, size_t size)
     return system(command) == 0;
 }
 
-static void tcp_wants_a_token_and_tls_a_certificate(void **state)
+CASE(tcp_wants_a_token_and_tls_a_certificate)
 {
     struct client_config where = {0};
     struct client *client;
@@ -367,7 +361,6 @@ static void tcp_wants_a_token_and_tls_a_certificate(void **state)
     struct server_tcp tls = {.address = "127.0.0.1:0"};
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(auth_token_make(&token, &err), 0);
     make();
     if (!make_certificate(certificate, key, sizeof(key))) {

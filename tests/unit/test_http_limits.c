@@ -1,13 +1,13 @@
 /* test_http_limits.c - size, time, number and pace of what clients may do to a server */
 #include "support/http_things.h"
+#include "support/test.h"
 
-static void limits_hold(void **state)
+CASE(limits_hold)
 {
     struct server_config config = plain;
     struct str text = {0};
     struct http_case c;
 
-    (void)state;
     config.limits =
         (struct server_limits){.head_bytes = 1000, .body_bytes = 500, .connections = 2};
     start(&c, &config);
@@ -24,14 +24,13 @@ static void limits_hold(void **state)
     finish(&c);
 }
 
-static void connections_are_limited(void **state)
+CASE(connections_are_limited)
 {
     struct server_config config = plain;
     struct str heard = {0};
     struct http_case c;
     int first, second, third;
 
-    (void)state;
     config.limits.connections = 2;
     start(&c, &config);
     first = http_case_connect(&c);
@@ -52,14 +51,13 @@ static void connections_are_limited(void **state)
     finish(&c);
 }
 
-static void slow_clients_are_told_and_closed(void **state)
+CASE(slow_clients_are_told_and_closed)
 {
     struct server_config config = plain;
     struct str heard = {0};
     struct http_case c;
     int fd;
 
-    (void)state;
     config.limits = (struct server_limits){
         .head_s = 0.05, .body_s = 0.05, .answer_s = 0.05, .idle_s = 0.2};
     start(&c, &config);
@@ -92,12 +90,11 @@ static void slow_clients_are_told_and_closed(void **state)
     finish(&c);
 }
 
-static void a_client_that_left_does_no_harm(void **state)
+CASE(a_client_that_left_does_no_harm)
 {
     struct http_case c;
     int fd;
 
-    (void)state;
     start(&c, &plain);
     parked_gone = 0;
     fd = http_case_connect(&c);
@@ -133,14 +130,13 @@ static void begin_drain(void *ctx)
     server_drain(c->server, 10, stop_drain, c->reactor);
 }
 
-static void draining_finishes_what_was_begun(void **state)
+CASE(draining_finishes_what_was_begun)
 {
     struct str heard = {0};
     struct http_case c;
     struct server_stats stats;
     int busy, idle;
 
-    (void)state;
     start(&c, &plain);
     idle = http_case_connect(&c);
     busy = http_case_connect(&c);
@@ -163,14 +159,13 @@ static void draining_finishes_what_was_begun(void **state)
     finish(&c);
 }
 
-static void too_many_requests_have_to_wait(void **state)
+CASE(too_many_requests_have_to_wait)
 {
     struct server_config config = plain;
     struct str text = {0};
     struct http_case c;
     char *answer;
 
-    (void)state;
     config.auth.anonymous_role = AUTH_VIEWER;
     config.limits.requests_per_s = 0.001;
     config.limits.burst = 3;
@@ -194,14 +189,13 @@ static void too_many_requests_have_to_wait(void **state)
     http_case_end(&c);
 }
 
-static void nobody_takes_all_connections(void **state)
+CASE(nobody_takes_all_connections)
 {
     struct server_config config = plain;
     struct str heard = {0};
     struct http_case c;
     int fds[3];
 
-    (void)state;
     config.auth.anonymous_role = AUTH_VIEWER;
     config.limits.connections = 8;
     http_case_make(&c, &config);

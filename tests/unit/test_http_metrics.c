@@ -1,16 +1,13 @@
 /* test_http_metrics.c - what Prometheus gets to read */
 #include "http/metrics.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static char *written(struct metrics *m)
 {
@@ -29,7 +26,7 @@ static void has(struct metrics *m, const char *line)
     free(text);
 }
 
-static void counters_and_gauges_are_written_with_their_labels(void **state)
+CASE(counters_and_gauges_are_written_with_their_labels)
 {
     struct metrics *m = metrics_create();
     struct metric *jobs =
@@ -37,7 +34,6 @@ static void counters_and_gauges_are_written_with_their_labels(void **state)
     struct metric *watts =
         metrics_gauge(m, "corgi_device_power_watts", "Power\nof a \\ device.", NULL);
 
-    (void)state;
     metric_add(jobs, 1, METRIC_LABELS("ada", "training"));
     metric_add(jobs, 2, METRIC_LABELS("ada", "training"));
     metric_add(jobs, 1, METRIC_LABELS("b\"o\\b\n", "training"));
@@ -53,14 +49,13 @@ static void counters_and_gauges_are_written_with_their_labels(void **state)
     metrics_destroy(m);
 }
 
-static void histograms_add_up(void **state)
+CASE(histograms_add_up)
 {
     const double bounds[] = {0.1, 1, 10};
     struct metrics *m = metrics_create();
     struct metric *h = metrics_histogram(m, "corgi_decision_seconds", "Time of a round.",
                                          "planner", bounds, 3);
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         metric_observe(h, (double[]){0.1, 0.5, 5, 50}[i], METRIC_LABELS("corgi"));
     metric_observe(h, NAN, METRIC_LABELS("corgi"));
@@ -73,14 +68,13 @@ static void histograms_add_up(void **state)
     metrics_destroy(m);
 }
 
-static void series_can_be_cleared_and_are_limited(void **state)
+CASE(series_can_be_cleared_and_are_limited)
 {
     struct metrics *m = metrics_create();
     struct metric *g = metrics_gauge(m, "corgi_job_rate_ratio", "Rate.", "job");
     struct metric *t = metrics_counter(m, "corgi_energy_joules_total", "Energy.", NULL);
     char name[16], *text;
 
-    (void)state;
     for (int i = 0; i < 100; i++) {
         snprintf(name, sizeof(name), "%d", i);
         metric_set(g, i, METRIC_LABELS(name));
@@ -110,19 +104,18 @@ static void set_to_seven(void *ctx)
     metric_set(ctx, 7, METRIC_NO_LABELS);
 }
 
-static void collectors_are_asked_before_writing(void **state)
+CASE(collectors_are_asked_before_writing)
 {
     struct metrics *m = metrics_create();
     struct metric *g = metrics_gauge(m, "corgi_queue_jobs", "Jobs waiting.", NULL);
 
-    (void)state;
     metrics_collect(m, set_to_seven, g);
     has(m, "corgi_queue_jobs 7\n");
     metrics_destroy(m);
 }
 
 /* The judge is Prometheus' own tool, where it is installed. */
-static void promtool_accepts_it(void **state)
+CASE(promtool_accepts_it)
 {
     const double bounds[] = {0.001, 0.01, 0.1};
     struct metrics *m = metrics_create();
@@ -135,7 +128,6 @@ static void promtool_accepts_it(void **state)
     FILE *tool;
     int status;
 
-    (void)state;
     metric_observe(h, 0.005, METRIC_LABELS("submit_job", "201"));
     metric_add(e, 1.5e9, METRIC_LABELS("n1:0"));
     metric_set(w, 1e-7, METRIC_LABELS("quote\" \\ newline\n end"));

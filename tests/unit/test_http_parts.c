@@ -6,21 +6,18 @@
 #include "http/rate.h"
 #include "http/route.h"
 #include "http/sse_parse.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 /* ---- paths and queries ------------------------------------------------------------- */
 
-static void uris_are_decoded_strictly(void **state)
+CASE(uris_are_decoded_strictly)
 {
     static const char *const bad[] = {
         "%",      "%4",  "%zz",    "%00",       "%0a",
@@ -28,7 +25,6 @@ static void uris_are_decoded_strictly(void **state)
         "a%e2%82"};
     char text[64] = "a%20b%C3%A9%2F";
 
-    (void)state;
     assert_true(uri_decode(text));
     assert_string_equal(text, "a b\xc3\xa9/");
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -38,14 +34,13 @@ static void uris_are_decoded_strictly(void **state)
     }
 }
 
-static void queries_have_each_name_once(void **state)
+CASE(queries_have_each_name_once)
 {
     char text[] = "state=running&&user=a+b&flag&empty=";
     char twice[] = "a=1&a=2", nameless[] = "=1", broken[] = "a=%";
     struct uri_query q;
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(uri_query_parse(&q, text, &err), 0);
     assert_string_equal(uri_query_get(&q, "state"), "running");
     assert_string_equal(uri_query_get(&q, "user"), "a b");
@@ -58,7 +53,7 @@ static void queries_have_each_name_once(void **state)
     assert_int_equal(uri_query_parse(&q, NULL, &err), 0);
 }
 
-static void words_beat_parameters(void **state)
+CASE(words_beat_parameters)
 {
     static const struct route routes[] = {
         {.operation = "any", .pattern = "/jobs/{id}"},
@@ -70,7 +65,6 @@ static void words_beat_parameters(void **state)
     char none[] = "/jobs", slash[] = "/jobs/", drop[] = "/jobs/x";
     struct route_match m;
 
-    (void)state;
     assert_true(route_find(routes, HTTP_GET, word, &m));
     assert_string_equal(m.route->operation, "word");
     assert_true(route_find(routes, HTTP_HEAD, any, &m));
@@ -89,12 +83,11 @@ static void words_beat_parameters(void **state)
     assert_false(m.allow & 1u << HTTP_DELETE);
 }
 
-static void a_head_is_found_over_pieces(void **state)
+CASE(a_head_is_found_over_pieces)
 {
     static const char text[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\nrest";
     size_t seen = 0, end = 0;
 
-    (void)state;
     for (size_t count = 0; count <= strlen(text) && !end; count++)
         end = head_end(text, count, &seen);
     assert_int_equal(end, strlen(text) - 4);
@@ -111,7 +104,7 @@ static bool hear(void *ctx, const char *id, const char *type, const char *data)
     return strcmp(type, "stop") != 0;
 }
 
-static void event_streams_are_read_as_the_standard_says(void **state)
+CASE(event_streams_are_read_as_the_standard_says)
 {
     static const char text[] =
         "\xef\xbb\xbfretry: 5\n: comment\n\ndata: a\ndata:b\ndata\n\n"
@@ -122,7 +115,6 @@ static void event_streams_are_read_as_the_standard_says(void **state)
     struct err err = {0};
     int rc = 0;
 
-    (void)state;
     for (size_t i = 0; i < strlen(text) && rc == 0; i++)
         rc = sse_parse_feed(&p, text + i, 1, &err);
     assert_int_equal(rc, 1);
@@ -134,7 +126,7 @@ static void event_streams_are_read_as_the_standard_says(void **state)
 
 /* ---- headers of scripts ------------------------------------------------------------ */
 
-static void directives_are_split_like_a_shell_would(void **state)
+CASE(directives_are_split_like_a_shell_would)
 {
     static const char text[] = "#!/bin/sh\n#CORGI --name \"a 'b' \\\"c\\\"\" x\\ y ''\r\n"
                                "\n  # CORGI not this\n#CORGIX nor this\n#CORGI\n"
@@ -144,7 +136,6 @@ static void directives_are_split_like_a_shell_would(void **state)
     struct directives d = {0};
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(directives_parse(&d, "#CORGI", text, strlen(text), "x.sh", &err), 0);
     assert_int_equal(d.count, 3);
     assert_int_equal(d.items[0].line, 2);
@@ -177,14 +168,13 @@ static bool find(void *ctx, const char *id, struct auth_token_record *record)
     return true;
 }
 
-static void tokens_are_known_by_their_digest(void **state)
+CASE(tokens_are_known_by_their_digest)
 {
     const struct auth_rules rules = {.find_token = find};
     struct auth_identity who;
     struct auth_token other;
     char header[128];
 
-    (void)state;
     assert_int_equal(auth_token_make(&kept, NULL), 0);
     assert_int_equal(auth_token_make(&other, NULL), 0);
     assert_string_not_equal(kept.text, other.text);
@@ -211,13 +201,12 @@ static void tokens_are_known_by_their_digest(void **state)
     assert_int_equal(who.uid, AUTH_NO_ID);
 }
 
-static void the_kernel_tells_who_is_there(void **state)
+CASE(the_kernel_tells_who_is_there)
 {
     const struct auth_rules rules = {.local_role = AUTH_VIEWER};
     struct auth_identity who;
     int pair[2];
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     assert_int_equal(auth_peer(pair[0], &who, NULL), 0);
     auth_account(&rules, &who);
@@ -229,12 +218,11 @@ static void the_kernel_tells_who_is_there(void **state)
     close(pair[1]);
 }
 
-static void buckets_fill_again_and_are_bounded(void **state)
+CASE(buckets_fill_again_and_are_bounded)
 {
     struct rate *rate = rate_create(2, 4, 3);
     double wait_s;
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         assert_true(rate_take(rate, 1, 1, 0, &wait_s));
     assert_false(rate_take(rate, 1, 1, 0, &wait_s));

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "http/workers.h"
+#include "support/test.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -12,11 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 struct tally {
     struct reactor *reactor;
@@ -67,7 +63,7 @@ static void *post_many(void *ctx)
     return NULL;
 }
 
-static void the_loop_serves_threads_timers_signals_and_descriptors(void **state)
+CASE(the_loop_serves_threads_timers_signals_and_descriptors)
 {
     struct tally t = {0};
     struct reactor_signal *signal;
@@ -75,7 +71,6 @@ static void the_loop_serves_threads_timers_signals_and_descriptors(void **state)
     pthread_t threads[3];
     int pipe_fds[2];
 
-    (void)state;
     t.reactor = reactor_create(&err);
     assert_non_null(t.reactor);
     t.timer = reactor_timer_create(t.reactor, on_fire, &t);
@@ -113,14 +108,13 @@ static void worked(void *ctx)
     ((struct tally *)ctx)->done++;
 }
 
-static void workers_finish_what_they_were_given(void **state)
+CASE(workers_finish_what_they_were_given)
 {
     struct tally t = {0};
     struct workers *w;
     struct err err = {0};
     int given = 0;
 
-    (void)state;
     t.reactor = reactor_create(&err);
     w = workers_create(t.reactor, "test", 3, 50, &err);
     assert_non_null(w);
@@ -181,12 +175,11 @@ static void work_in_pieces(void *ctx)
     reactor_stop(spent->reactor);
 }
 
-static void a_turn_tells_what_took_the_most_of_it(void **state)
+CASE(a_turn_tells_what_took_the_most_of_it)
 {
     struct err err = {0};
     struct spent spent = {.reactor = reactor_create(&err)};
 
-    (void)state;
     reactor_on_turn(spent.reactor,
                     &(struct reactor_watcher){note_piece, note_turn, &spent});
     reactor_post(spent.reactor, work_in_pieces, &spent);

@@ -1,13 +1,13 @@
 /* test_http_server.c - a real server over real sockets: what it hands on, what it refuses
  */
 #include "support/http_things.h"
+#include "support/test.h"
 
-static void handlers_get_parameters_query_and_identity(void **state)
+CASE(handlers_get_parameters_query_and_identity)
 {
     struct http_case c;
     char uid[32];
 
-    (void)state;
     snprintf(uid, sizeof(uid), "\"uid\":%d", (int)getuid());
     start(&c, &plain);
     expect(&c, "GET /things/a%20b?verbose=x%2By+z HTTP/1.1\r\n" HOST "\r\n", 200,
@@ -17,7 +17,7 @@ static void handlers_get_parameters_query_and_identity(void **state)
     finish(&c);
 }
 
-static void bodies_are_checked_before_the_handler(void **state)
+CASE(bodies_are_checked_before_the_handler)
 {
     static const struct {
         const char *body;
@@ -38,7 +38,6 @@ static void bodies_are_checked_before_the_handler(void **state)
     struct http_case c;
     char text[400];
 
-    (void)state;
     start(&c, &plain);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         snprintf(text, sizeof(text),
@@ -52,7 +51,7 @@ static void bodies_are_checked_before_the_handler(void **state)
 }
 
 /* The corpus of what must not get through; every refusal is JSON. */
-static void malformed_requests_are_refused_in_json(void **state)
+CASE(malformed_requests_are_refused_in_json)
 {
     static const struct {
         const char *text;
@@ -122,7 +121,6 @@ static void malformed_requests_are_refused_in_json(void **state)
     };
     struct http_case c;
 
-    (void)state;
     start(&c, &plain);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         expect(&c, cases[i].text, cases[i].status, "{\"error\":{\"code\":\"");
@@ -133,13 +131,12 @@ static void malformed_requests_are_refused_in_json(void **state)
     finish(&c);
 }
 
-static void a_nul_in_the_head_is_refused(void **state)
+CASE(a_nul_in_the_head_is_refused)
 {
     static const char text[] = "GET /things/7 HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n";
     struct http_case c;
     char *answer;
 
-    (void)state;
     start(&c, &plain);
     answer = http_case_ask_bytes(&c, text, sizeof(text) - 1);
     assert_int_equal(http_case_status(answer), 400);
@@ -147,12 +144,11 @@ static void a_nul_in_the_head_is_refused(void **state)
     finish(&c);
 }
 
-static void methods_answer_as_http_wants(void **state)
+CASE(methods_answer_as_http_wants)
 {
     struct http_case c;
     char *answer;
 
-    (void)state;
     start(&c, &plain);
     expect(&c, "OPTIONS /things/7 HTTP/1.1\r\n" HOST "\r\n", 204,
            "Allow: GET, HEAD, DELETE, OPTIONS\r\n");
@@ -176,14 +172,13 @@ static void methods_answer_as_http_wants(void **state)
     finish(&c);
 }
 
-static void connections_go_on_and_requests_may_come_at_once(void **state)
+CASE(connections_go_on_and_requests_may_come_at_once)
 {
     struct str heard = {0};
     struct http_case c;
     const char *at;
     int fd;
 
-    (void)state;
     start(&c, &plain);
     fd = http_case_connect(&c);
     http_case_say(fd, "GET /things/1 HTTP/1.1\r\n" HOST "\r\n");
@@ -211,7 +206,7 @@ static void connections_go_on_and_requests_may_come_at_once(void **state)
     finish(&c);
 }
 
-static void large_requests_come_in_pieces(void **state)
+CASE(large_requests_come_in_pieces)
 {
     struct str heard = {0};
     struct http_case c;
@@ -219,7 +214,6 @@ static void large_requests_come_in_pieces(void **state)
                        "Content-Length: 14\r\n\r\n";
     int fd;
 
-    (void)state;
     start(&c, &plain);
     fd = http_case_connect(&c);
     for (const char *byte = text; *byte; byte++)
@@ -233,7 +227,7 @@ static void large_requests_come_in_pieces(void **state)
     finish(&c);
 }
 
-static void wrong_route_tables_are_found(void **state)
+CASE(wrong_route_tables_are_found)
 {
     static const struct route twice[] = {
         {.operation = "a", .pattern = "/x", .handle = handle_park},
@@ -242,7 +236,6 @@ static void wrong_route_tables_are_found(void **state)
     static const struct route bare[] = {{.operation = "a", .pattern = "/x"}, {0}};
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(route_check(routes, &err), 0);
     assert_int_equal(route_check(twice, &err), -1);
     assert_int_equal(route_check(bare, &err), -1);

@@ -230,12 +230,11 @@ static void wait_for_clients(int count)
 
 /* ---- tests ------------------------------------------------------------------------- */
 
-static void events_come_in_order_to_those_who_want_them(void **state)
+CASE(events_come_in_order_to_those_who_want_them)
 {
     struct listener all, job, owner, even;
     int count = 60;
 
-    (void)state;
     start((struct sse_config){0});
     join(&all, "", "");
     join(&job, "?job=3", "");
@@ -260,12 +259,11 @@ static void events_come_in_order_to_those_who_want_them(void **state)
     finish();
 }
 
-static void a_client_resumes_without_a_gap(void **state)
+CASE(a_client_resumes_without_a_gap)
 {
     struct listener header, query, future;
     int count = KEPT, few = 5;
 
-    (void)state;
     /* The missed events are many times the buffer. */
     start((struct sse_config){.buffer_bytes = 16384});
     there(send_some, &count);
@@ -292,12 +290,11 @@ static void a_client_resumes_without_a_gap(void **state)
     finish();
 }
 
-static void what_is_not_kept_is_said_to_be_lost(void **state)
+CASE(what_is_not_kept_is_said_to_be_lost)
 {
     struct listener l;
     int count = 200;
 
-    (void)state;
     start((struct sse_config){0});
     there(send_some, &count);
     join(&l, "", "Last-Event-ID: 3\r\n");
@@ -308,12 +305,11 @@ static void what_is_not_kept_is_said_to_be_lost(void **state)
     finish();
 }
 
-static void wrong_and_too_many_clients_are_refused(void **state)
+CASE(wrong_and_too_many_clients_are_refused)
 {
     struct listener first;
     char *answer;
 
-    (void)state;
     start((struct sse_config){.max_clients = 1});
     answer =
         http_case_ask(&c, "GET /events HTTP/1.1\r\n" HOST "Last-Event-ID: x\r\n\r\n");
@@ -332,12 +328,11 @@ static void wrong_and_too_many_clients_are_refused(void **state)
     finish();
 }
 
-static void a_heart_beats_and_says_goodbye(void **state)
+CASE(a_heart_beats_and_says_goodbye)
 {
     struct str heard = {0};
     int fd;
 
-    (void)state;
     start((struct sse_config){.heartbeat_s = 0.02});
     fd = http_case_connect(&c);
     http_case_say(fd, "GET /events HTTP/1.1\r\n" HOST "\r\n");
@@ -388,14 +383,13 @@ static void read_round(struct listener *crowd, uint64_t until)
     free(polls);
 }
 
-static void a_crowd_with_stalled_clients_stays_bounded(void **state)
+CASE(a_crowd_with_stalled_clients_stays_bounded)
 {
     struct listener *crowd = mem_array(struct listener, CROWD);
     struct sse_stats stats = {0};
     size_t most = 0;
     int batch = 40, rounds = 0;
 
-    (void)state;
     if (!enough_descriptors()) {
         printf("skipped: a_crowd_with_stalled_clients (too few descriptors allowed)\n");
         free(crowd);

@@ -1,17 +1,13 @@
 /* test_intern.c - names get ids in order of first sight and keep them */
 #include "base/intern.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <cmocka.h>
 
-static void ids_count_up_in_order_of_first_sight(void **state)
+CASE(ids_count_up_in_order_of_first_sight)
 {
     struct intern *names = intern_create();
 
-    (void)state;
     assert_int_equal(intern_id(names, "b"), 0);
     assert_int_equal(intern_id(names, "a"), 1);
     assert_int_equal(intern_id(names, "b"), 0);
@@ -20,11 +16,10 @@ static void ids_count_up_in_order_of_first_sight(void **state)
     intern_destroy(names);
 }
 
-static void finding_adds_nothing(void **state)
+CASE(finding_adds_nothing)
 {
     struct intern *names = intern_create();
 
-    (void)state;
     assert_int_equal(intern_find(names, "a"), -1);
     assert_int_equal(intern_count(names), 0);
     intern_id(names, "a");
@@ -35,12 +30,11 @@ static void finding_adds_nothing(void **state)
 }
 
 /* More names than buckets, so that chains are walked. */
-static void thousands_of_names_are_told_apart(void **state)
+CASE(thousands_of_names_are_told_apart)
 {
     struct intern *names = intern_create();
     char name[16];
 
-    (void)state;
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < 5000; i++) {
             snprintf(name, sizeof(name), "name-%d", i);

@@ -1,14 +1,11 @@
 /* test_json.c - what is read, what is refused, what is written */
 #include "base/json.h"
 #include "base/json_out.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct json_doc *parsed(const char *text)
 {
@@ -20,27 +17,25 @@ static struct json_doc *parsed(const char *text)
     return doc;
 }
 
-static void members_come_in_the_order_of_the_file(void **state)
+CASE(members_come_in_the_order_of_the_file)
 {
     struct json_doc *doc = parsed("{\"z\": 1, \"a\": [2, \"x\"], \"m\": null}");
     struct json_iter it = {.object = json_doc_root(doc)};
     char keys[8] = "";
 
-    (void)state;
     while (json_iter_next(&it))
         strcat(keys, it.key);
     assert_string_equal(keys, "zam");
     json_doc_destroy(doc);
 }
 
-static void values_answer_only_as_what_they_are(void **state)
+CASE(values_answer_only_as_what_they_are)
 {
     struct json_doc *doc = parsed("{\"n\": 2.5, \"s\": \"x\", \"b\": true, \"a\": [1]}");
     const struct json_value *root = json_doc_root(doc);
     double number = -1;
     bool flag = false;
 
-    (void)state;
     assert_true(json_value_number(json_value_get(root, "n"), &number) && number == 2.5);
     assert_false(json_value_number(json_value_get(root, "s"), &number));
     assert_string_equal(json_value_string(json_value_get(root, "s")), "x");
@@ -52,7 +47,7 @@ static void values_answer_only_as_what_they_are(void **state)
     json_doc_destroy(doc);
 }
 
-static void needed_members_are_named_when_they_are_wrong(void **state)
+CASE(needed_members_are_named_when_they_are_wrong)
 {
     struct json_doc *doc = parsed("{\"n\": 2.5, \"s\": \"x\"}");
     const struct json_value *root = json_doc_root(doc);
@@ -60,7 +55,6 @@ static void needed_members_are_named_when_they_are_wrong(void **state)
     double number = 7;
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(json_value_need_number(root, "s", 0, 9, &number, &err), -1);
     assert_string_equal(err.text, "\"s\" is a string, want a number");
     assert_int_equal(json_value_need_number(root, "n", 3, 9, &number, &err), -1);
@@ -83,9 +77,8 @@ static void refused(const char *text, enum err_code code, const char *word)
         fail_msg("\"%s\" does not say \"%s\"", err.text, word);
 }
 
-static void syntax_errors_name_file_line_and_column(void **state)
+CASE(syntax_errors_name_file_line_and_column)
 {
-    (void)state;
     refused("{\n  \"a\": 1,\n  oops\n}", ERR_FORMAT, "test line 3 column");
     refused("{\"a\": [1, 2", ERR_FORMAT, "test line 1");
     refused("", ERR_FORMAT, "test line");
@@ -95,12 +88,11 @@ static void syntax_errors_name_file_line_and_column(void **state)
     refused("\"\xff\"", ERR_FORMAT, "line 1");
 }
 
-static void a_million_levels_are_refused_cleanly(void **state)
+CASE(a_million_levels_are_refused_cleanly)
 {
     size_t depth = 1000000;
     char *text = malloc(depth + 1);
 
-    (void)state;
     assert_non_null(text);
     memset(text, '[', depth);
     text[depth] = '\0';
@@ -108,12 +100,11 @@ static void a_million_levels_are_refused_cleanly(void **state)
     free(text);
 }
 
-static void brackets_in_strings_do_not_count_as_levels(void **state)
+CASE(brackets_in_strings_do_not_count_as_levels)
 {
     char text[300] = "\"\\\"";
     struct json_doc *doc;
 
-    (void)state;
     memset(text + 3, '[', 200);
     strcpy(text + 203, "\"");
     doc = parsed(text);
@@ -121,23 +112,21 @@ static void brackets_in_strings_do_not_count_as_levels(void **state)
     json_doc_destroy(doc);
 }
 
-static void a_file_that_is_not_there_is_named(void **state)
+CASE(a_file_that_is_not_there_is_named)
 {
     struct json_doc *doc = NULL;
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(json_doc_load(&doc, "/no/such/file.json", &err), -1);
     assert_int_equal(err.code, ERR_NOT_FOUND);
     assert_non_null(strstr(err.text, "/no/such/file.json"));
 }
 
-static void written_pretty_with_two_blanks_a_level(void **state)
+CASE(written_pretty_with_two_blanks_a_level)
 {
     struct str text = {0};
     struct json_out out;
 
-    (void)state;
     json_out_init(&out, &text, true);
     json_out_begin_object(&out);
     json_out_key_string(&out, "name", "a");
@@ -156,12 +145,11 @@ static void written_pretty_with_two_blanks_a_level(void **state)
     str_fini(&text);
 }
 
-static void numbers_are_short_and_read_back_the_same(void **state)
+CASE(numbers_are_short_and_read_back_the_same)
 {
     static const double numbers[] = {0.1,  1.0 / 3, 1e300, 5e-324,  123456789012345678.0,
                                      -0.0, 2.5e-7,  42,    1.1e100, M_PI};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         struct str text = {0};
         struct json_out out;
@@ -177,12 +165,11 @@ static void numbers_are_short_and_read_back_the_same(void **state)
     }
 }
 
-static void what_is_no_number_is_written_as_null(void **state)
+CASE(what_is_no_number_is_written_as_null)
 {
     struct str text = {0};
     struct json_out out;
 
-    (void)state;
     json_out_init(&out, &text, false);
     json_out_begin_array(&out);
     json_out_number(&out, NAN);
@@ -194,14 +181,13 @@ static void what_is_no_number_is_written_as_null(void **state)
     str_fini(&text);
 }
 
-static void strings_survive_writing_and_reading(void **state)
+CASE(strings_survive_writing_and_reading)
 {
     const char *nasty = "q\" b\\ n\n t\t \x01 \x7f \xc3\xa9 \xf0\x9f\x90\x95 [{";
     struct str text = {0};
     struct json_doc *doc;
     struct json_out out;
 
-    (void)state;
     json_out_init(&out, &text, false);
     json_out_string(&out, nasty);
     doc = parsed(str_text(&text));
@@ -210,12 +196,11 @@ static void strings_survive_writing_and_reading(void **state)
     str_fini(&text);
 }
 
-static void bytes_that_are_no_text_become_the_replacement_sign(void **state)
+CASE(bytes_that_are_no_text_become_the_replacement_sign)
 {
     struct str text = {0};
     struct json_out out;
 
-    (void)state;
     json_out_init(&out, &text, false);
     json_out_string(&out, "a\xff\xc0\xaf\xed\xa0\x80z\xe2\x82");
     assert_string_equal(str_text(&text),

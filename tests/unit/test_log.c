@@ -1,10 +1,6 @@
 /* test_log.c - lines as text and JSON, from one thread and from many */
 #include "base/log.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -39,9 +35,8 @@ static int close_stream(void **state)
     return 0;
 }
 
-static void writes_event_and_typed_fields(void **state)
+CASE(writes_event_and_typed_fields)
 {
-    (void)state;
     log_info("job_started", LOG_U64("job", UINT64_MAX), LOG_STR("device", "gpu-1"),
              LOG_NUM("rate", 0.25), LOG_I64("delta", -3), LOG_BOOL("shared", true));
     assert_string_equal(text, "2026-03-01T09:00:00.123Z info job_started "
@@ -49,25 +44,22 @@ static void writes_event_and_typed_fields(void **state)
                               "shared=true\n");
 }
 
-static void an_event_may_have_no_fields(void **state)
+CASE(an_event_may_have_no_fields)
 {
-    (void)state;
     log_error("lost");
     assert_string_equal(text, "2026-03-01T09:00:00.123Z error lost\n");
 }
 
-static void a_value_cannot_forge_a_line(void **state)
+CASE(a_value_cannot_forge_a_line)
 {
-    (void)state;
     log_warn("w", LOG_STR("a", "x\n2026 info ok"), LOG_STR("b", "\033[2J\""),
              LOG_STR("c", ""), LOG_STR("d", NULL), LOG_STR("e", "\xff\xc3\xa9"));
     assert_string_equal(text, "2026-03-01T09:00:00.123Z warn w a=\"x\\n2026 info ok\" "
                               "b=\"\\u001b[2J\\\"\" c=\"\" d=- e=\"\\ufffd\xc3\xa9\"\n");
 }
 
-static void lower_levels_are_left_out(void **state)
+CASE(lower_levels_are_left_out)
 {
-    (void)state;
     assert_false(log_wants(LOG_LEVEL_DEBUG));
     assert_true(log_wants(LOG_LEVEL_WARN));
     log_debug("hidden", LOG_U64("job", 1));
@@ -75,11 +67,10 @@ static void lower_levels_are_left_out(void **state)
     assert_int_equal(size, 0);
 }
 
-static void json_lines_are_json(void **state)
+CASE(json_lines_are_json)
 {
     json_t *line;
 
-    (void)state;
     log_setup(out, LOG_LEVEL_INFO, LOG_FORMAT_JSON, spring);
     log_info("e", LOG_STR("s", "a \"b\"\t\x01\xed\xa0\x80"), LOG_NUM("n", NAN),
              LOG_U64("u", 7), LOG_STR("none", NULL));
@@ -97,11 +88,10 @@ static void json_lines_are_json(void **state)
     json_decref(line);
 }
 
-static void a_huge_value_is_cut(void **state)
+CASE(a_huge_value_is_cut)
 {
     char huge[5001];
 
-    (void)state;
     memset(huge, 'x', 5000);
     huge[5000] = '\0';
     log_info("e", LOG_STR("s", huge));
@@ -109,11 +99,10 @@ static void a_huge_value_is_cut(void **state)
     assert_non_null(strstr(text, "...\"\n"));
 }
 
-static void errors_are_two_fields(void **state)
+CASE(errors_are_two_fields)
 {
     struct err err = {0};
 
-    (void)state;
     err_set(&err, ERR_LIMIT, "too much");
     log_error("refused", LOG_ERR(&err));
     assert_non_null(strstr(text, " code=limit error=\"too much\"\n"));
@@ -128,12 +117,11 @@ static void *log_many(void *arg)
     return NULL;
 }
 
-static void lines_of_many_threads_are_whole(void **state)
+CASE(lines_of_many_threads_are_whole)
 {
     pthread_t threads[THREADS];
     int ids[THREADS], lines = 0;
 
-    (void)state;
     for (int i = 0; i < THREADS; i++) {
         ids[i] = i;
         assert_int_equal(pthread_create(&threads[i], NULL, log_many, &ids[i]), 0);

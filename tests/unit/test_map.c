@@ -1,13 +1,9 @@
 /* test_map.c - the hash map against a plain array */
 #include "base/map.h"
 #include "base/rng.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
-static void keeps_what_was_put_through_growth_and_removal(void **state)
+CASE(keeps_what_was_put_through_growth_and_removal)
 {
     enum { KEYS = 500 };
     size_t expected[KEYS] = {0}; /* 0: absent, else value */
@@ -15,7 +11,6 @@ static void keeps_what_was_put_through_growth_and_removal(void **state)
     struct rng rng;
     size_t present = 0;
 
-    (void)state;
     rng_init(&rng, 1);
     for (int step = 0; step < 20000; step++) {
         size_t key = rng_below(&rng, KEYS);

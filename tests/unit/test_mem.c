@@ -1,19 +1,15 @@
 /* test_mem.c - memory comes zeroed, grows zeroed and copies whole */
 #include "base/mem.h"
 #include "base/vec.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
-static void new_memory_is_zeroed(void **state)
+CASE(new_memory_is_zeroed)
 {
     int *numbers = mem_array(int, 1000);
 
-    (void)state;
     for (int i = 0; i < 1000; i++)
         assert_int_equal(numbers[i], 0);
     free(numbers);
@@ -22,11 +18,10 @@ static void new_memory_is_zeroed(void **state)
     free(numbers);
 }
 
-static void growth_keeps_the_old_and_zeroes_the_new(void **state)
+CASE(growth_keeps_the_old_and_zeroes_the_new)
 {
     int *numbers = mem_array(int, 4);
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         numbers[i] = i + 1;
     numbers = mem_resize(numbers, 4, 400, sizeof(int));
@@ -37,13 +32,12 @@ static void growth_keeps_the_old_and_zeroes_the_new(void **state)
     free(numbers);
 }
 
-static void copies_are_of_their_own(void **state)
+CASE(copies_are_of_their_own)
 {
     char text[] = "corgi";
     char *copy = mem_strdup(text);
     void *none = mem_dup(NULL, 0, 8);
 
-    (void)state;
     text[0] = 'x';
     assert_string_equal(copy, "corgi");
     assert_non_null(none);
@@ -51,12 +45,11 @@ static void copies_are_of_their_own(void **state)
     free(none);
 }
 
-static void vectors_keep_their_items_while_they_grow(void **state)
+CASE(vectors_keep_their_items_while_they_grow)
 {
     vec_of(int) list = {0};
     int sum = 0;
 
-    (void)state;
     vec_each (int, item, &list)
         sum += *item; /* an empty one is visited not at all */
     for (int i = 1; i <= 1000; i++)

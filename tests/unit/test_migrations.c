@@ -1,10 +1,6 @@
 /* test_migrations.c - numbered steps, taken once and in order */
 #include "store/migrations.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,11 +56,10 @@ static int64_t number(const char *sql)
     return value;
 }
 
-static void takes_the_missing_steps_only(void **state)
+CASE(takes_the_missing_steps_only)
 {
     int from = -1;
 
-    (void)state;
     assert_int_equal(migrate(steps, 1, &from), 0);
     assert_int_equal(from, 0);
     assert_int_equal(number("PRAGMA user_version"), 1);
@@ -77,7 +72,7 @@ static void takes_the_missing_steps_only(void **state)
     assert_int_equal(number("PRAGMA application_id"), MIGRATIONS_APPLICATION_ID);
 }
 
-static void a_step_that_fails_is_undone(void **state)
+CASE(a_step_that_fails_is_undone)
 {
     static const char *const broken[] = {
         "CREATE TABLE a (x INTEGER) STRICT",
@@ -85,7 +80,6 @@ static void a_step_that_fails_is_undone(void **state)
     };
     int from = -1;
 
-    (void)state;
     assert_int_equal(migrate(broken, 2, &from), -1);
     assert_int_equal(from, -1);
     assert_int_equal(number("PRAGMA user_version"), 1);
@@ -93,7 +87,7 @@ static void a_step_that_fails_is_undone(void **state)
 }
 
 /* What was measured before there was a latency to store has none. */
-static void a_store_of_the_first_schema_gains_latency(void **state)
+CASE(a_store_of_the_first_schema_gains_latency)
 {
     static const char *before[] = {NULL, "INSERT INTO measurements (job, attempt, device,"
                                          " at_s, window_s, out_of_memory)"
@@ -101,7 +95,6 @@ static void a_store_of_the_first_schema_gains_latency(void **state)
     int from = -1;
     struct db *db;
 
-    (void)state;
     before[0] = migrations_steps[0];
     assert_int_equal(migrate(before, 1, &from), 0);
     assert_int_equal(db_open(&db, path, DB_WRITE, NULL, &err), 0);
@@ -116,22 +109,20 @@ static void a_store_of_the_first_schema_gains_latency(void **state)
                      0);
 }
 
-static void newer_is_refused(void **state)
+CASE(newer_is_refused)
 {
     int from = -1;
 
-    (void)state;
     assert_int_equal(migrate(steps, 3, &from), 0);
     assert_int_equal(migrate(steps, 2, &from), -1);
     assert_int_equal(err.code, ERR_UNSUPPORTED);
 }
 
-static void a_reader_refuses_what_is_older(void **state)
+CASE(a_reader_refuses_what_is_older)
 {
     struct db *db;
     int from;
 
-    (void)state;
     assert_int_equal(migrate(steps, 0, &from), 0);
     assert_int_equal(db_open(&db, path, DB_READ, NULL, &err), 0);
     assert_int_equal(migrations_examine(db, &err), -1);

@@ -2,6 +2,7 @@
 #include "support/openapi.h"
 
 #include "http/api.h"
+#include "support/test.h"
 
 #define ROUTE(op, verb, path, least, names, schema, bare, audited)                       \
     {.operation = #op,                                                                   \
@@ -136,12 +137,11 @@ static void check_operation(const struct yaml_node *path,
     assert_non_null(openapi_text(operation, "summary"));
 }
 
-static void the_route_table_and_the_file_agree(void **state)
+CASE(the_route_table_and_the_file_agree)
 {
     const struct yaml_node *paths = openapi_get(root, "paths");
     size_t described = 0, counted = 0;
 
-    (void)state;
     for (size_t i = 0; i < paths->child_count; i++) {
         const struct yaml_node *path = &paths->children[i];
 
@@ -165,9 +165,8 @@ static void follow_refs(const struct yaml_node *node)
         follow_refs(&node->children[i]);
 }
 
-static void every_reference_leads_somewhere(void **state)
+CASE(every_reference_leads_somewhere)
 {
-    (void)state;
     follow_refs(root);
 }
 
@@ -240,9 +239,8 @@ static void compare_schema(const struct schema *schema)
     assert_int_equal(required ? required->child_count : 0, needed);
 }
 
-static void the_schemas_and_the_file_agree(void **state)
+CASE(the_schemas_and_the_file_agree)
 {
-    (void)state;
     for (int i = 0; api_schemas[i]; i++)
         compare_schema(api_schemas[i]);
 }
@@ -303,15 +301,14 @@ static const struct {
     {&api_token_request, "{\"user\":\"ada\",\"role\":\"user\",\"expires_in_s\":null}"},
 };
 
-static void good_bodies_are_taken_by_both(void **state)
+CASE(good_bodies_are_taken_by_both)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
         if (!both_take(good[i].schema, good[i].body))
             fail_msg("refused: %s", good[i].body);
 }
 
-static void malformed_bodies_are_refused_by_both(void **state)
+CASE(malformed_bodies_are_refused_by_both)
 {
     static const struct {
         const struct schema *schema;
@@ -358,7 +355,6 @@ static void malformed_bodies_are_refused_by_both(void **state)
         {&api_token_request, "{\"user\":\"ada\",\"role\":\"root\"}"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         if (both_take(bad[i].schema, bad[i].body))
             fail_msg("taken: %s", bad[i].body);
@@ -366,7 +362,7 @@ static void malformed_bodies_are_refused_by_both(void **state)
 
 /* Each field of each schema with each of many values: never may one take what the other
  * refuses. */
-static void any_value_in_any_field_gets_the_same_verdict(void **state)
+CASE(any_value_in_any_field_gets_the_same_verdict)
 {
     static const char *const values[] = {
         "null",
@@ -415,7 +411,6 @@ static void any_value_in_any_field_gets_the_same_verdict(void **state)
     struct str body = {0};
     int taken = 0, refused = 0;
 
-    (void)state;
     for (int s = 0; api_schemas[s]; s++) {
         for (const struct schema_field *f = api_schemas[s]->fields; f->name; f++) {
             for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++) {

@@ -1,10 +1,6 @@
 /* test_options.c - a table of every type of option */
 #include "base/options.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -65,11 +61,10 @@ static int parse(struct args *args, char *a, char *b, char *c, char *d, char *e,
 #define PARSE4(args, a, b, c, d)                                                         \
     parse((args), (char[]){a}, (char[]){b}, (char[]){c}, (char[]){d}, 0, 0)
 
-static void starts_from_the_defaults(void **state)
+CASE(starts_from_the_defaults)
 {
     struct args args;
 
-    (void)state;
     assert_int_equal(parse(&args, 0, 0, 0, 0, 0, 0), 1);
     assert_int_equal(args.seed, 7);
     assert_true(args.span_s == 7200);
@@ -78,11 +73,10 @@ static void starts_from_the_defaults(void **state)
     assert_null(args.out);
 }
 
-static void reads_every_type(void **state)
+CASE(reads_every_type)
 {
     struct args args;
 
-    (void)state;
     assert_true(PARSE4(&args, "--json", "-o", "there", "--jobs=12") > 0);
     assert_true(args.json);
     assert_string_equal(args.out, "there");
@@ -96,11 +90,10 @@ static void reads_every_type(void **state)
     assert_int_equal(args.mode, 0);
 }
 
-static void leaves_operands_for_the_command(void **state)
+CASE(leaves_operands_for_the_command)
 {
     struct args args;
 
-    (void)state;
     assert_int_equal(PARSE4(&args, "trace.csv", "--json", "--", "--jobs"), 3);
     assert_true(args.json);
     assert_int_equal(args.jobs, 0);
@@ -113,11 +106,10 @@ static void assert_refused(int rc, const char *sentence)
     assert_string_equal(err.text, sentence);
 }
 
-static void names_the_unknown_option_and_the_nearest(void **state)
+CASE(names_the_unknown_option_and_the_nearest)
 {
     struct args args;
 
-    (void)state;
     assert_refused(PARSE1(&args, "--sede=4"),
                    "unknown option '--sede' (did you mean '--seed'?)");
     assert_refused(PARSE1(&args, "--frobnicate"), "unknown option '--frobnicate'");
@@ -125,11 +117,10 @@ static void names_the_unknown_option_and_the_nearest(void **state)
     assert_refused(PARSE1(&args, "-xj4"), "unknown option '-x'");
 }
 
-static void refuses_a_shortened_option(void **state)
+CASE(refuses_a_shortened_option)
 {
     struct args args;
 
-    (void)state;
     assert_refused(PARSE2(&args, "--see", "4"),
                    "unknown option '--see' (did you mean '--seed'?)");
     assert_refused(PARSE2(&args, "--seed=3", "--see=4"),
@@ -138,22 +129,20 @@ static void refuses_a_shortened_option(void **state)
                    "unknown option '--hel' (did you mean '--help'?)");
 }
 
-static void refuses_a_missing_or_superfluous_value(void **state)
+CASE(refuses_a_missing_or_superfluous_value)
 {
     struct args args;
 
-    (void)state;
     assert_refused(PARSE1(&args, "--out"), "option --out needs a value (DIR)");
     assert_refused(PARSE1(&args, "-o"), "option --out needs a value (DIR)");
     assert_refused(PARSE1(&args, "--json=yes"), "option --json takes no value");
     assert_refused(PARSE1(&args, "--help=x"), "option --help takes no value");
 }
 
-static void refuses_values_outside_type_or_range(void **state)
+CASE(refuses_values_outside_type_or_range)
 {
     struct args args;
 
-    (void)state;
     assert_refused(PARSE1(&args, "--jobs=101"),
                    "option --jobs takes a whole number from 1 to 100, not '101'");
     assert_refused(PARSE1(&args, "--jobs=2x"),
@@ -172,11 +161,10 @@ static void refuses_values_outside_type_or_range(void **state)
                    "option --out takes a text that is not empty, not ''");
 }
 
-static void stops_at_help(void **state)
+CASE(stops_at_help)
 {
     struct args args;
 
-    (void)state;
     assert_true(PARSE2(&args, "--help", "--nonsense") > 0);
     assert_true(help);
     assert_true(PARSE1(&args, "-h") > 0);

@@ -1,13 +1,10 @@
 /* test_options_words.c - parsed options as they would be typed */
 #include "base/options_words.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 struct args {
     const char *file;
@@ -67,17 +64,15 @@ static void assert_words(const char *const *except, const char *wanted)
     str_fini(&out);
 }
 
-static void defaults_need_no_words(void **state)
+CASE(defaults_need_no_words)
 {
-    (void)state;
     assert_words(nothing, "");
     args.list = "a,b";
     assert_words(nothing, "");
 }
 
-static void what_differs_is_typed_in_order(void **state)
+CASE(what_differs_is_typed_in_order)
 {
-    (void)state;
     args = (struct args){.file = "x.csv",
                          .list = "c",
                          .seed = UINT64_MAX,
@@ -90,20 +85,18 @@ static void what_differs_is_typed_in_order(void **state)
                           "--days 0.1 --wait 90 --loud --colour blue");
 }
 
-static void exceptions_are_left_out(void **state)
+CASE(exceptions_are_left_out)
 {
     static const char *const except[] = {"file", "loud", NULL};
 
-    (void)state;
     args.file = "x";
     args.loud = true;
     args.count = 2;
     assert_words(except, " --count 2");
 }
 
-static void a_shell_reads_the_same_words(void **state)
+CASE(a_shell_reads_the_same_words)
 {
-    (void)state;
     args.file = "it's $HOME & <more>";
     assert_words(nothing, " --file 'it'\\''s $HOME & <more>'");
     args.file = "";

@@ -1,32 +1,27 @@
 /* test_parse.c - whole numbers or nothing */
 #include "base/parse.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static void doubles_are_read_to_the_last_digit(void **state)
+CASE(doubles_are_read_to_the_last_digit)
 {
     double x = 0;
 
-    (void)state;
     assert_true(parse_double("12.5", &x) && x == 12.5);
     assert_true(parse_double("-3e2", &x) && x == -300);
     assert_true(parse_double(".5", &x) && x == 0.5);
     assert_true(parse_double("+7", &x) && x == 7);
 }
 
-static void what_is_no_double_leaves_the_output_alone(void **state)
+CASE(what_is_no_double_leaves_the_output_alone)
 {
     static const char *const bad[] = {"",     " 1",  "1 ",   "1x",    "nan",
                                       "inf",  "-",   "0x10", "1e999", "-inf",
                                       "1e5 ", "1,5", "--1",  ".",     "abc"};
 
-    (void)state;
     for (size_t i = 0; i < COUNT(bad); i++) {
         double x = 42;
 
@@ -35,13 +30,12 @@ static void what_is_no_double_leaves_the_output_alone(void **state)
     }
 }
 
-static void u64_reaches_its_limit_and_no_further(void **state)
+CASE(u64_reaches_its_limit_and_no_further)
 {
     static const char *const bad[] = {"",    "-1", "18446744073709551616",
                                       "1.0", "+1", " 1"};
     uint64_t n = 0;
 
-    (void)state;
     assert_true(parse_u64("18446744073709551615", &n) && n == UINT64_MAX);
     assert_true(parse_u64("0", &n) && n == 0);
     for (size_t i = 0; i < COUNT(bad); i++) {
@@ -51,14 +45,13 @@ static void u64_reaches_its_limit_and_no_further(void **state)
     }
 }
 
-static void ints_reach_their_limits_and_no_further(void **state)
+CASE(ints_reach_their_limits_and_no_further)
 {
     static const char *const bad[] = {
         "",    "-",  "2147483648", "-2147483649", "1x", "1.5", "99999999999999999999",
         "--1", " 1", "0x10",       "+1"};
     int n = 0;
 
-    (void)state;
     assert_true(parse_int("-2147483648", &n) && n == INT32_MIN);
     assert_true(parse_int("2147483647", &n) && n == INT32_MAX);
     for (size_t i = 0; i < COUNT(bad); i++) {
@@ -68,11 +61,10 @@ static void ints_reach_their_limits_and_no_further(void **state)
     }
 }
 
-static void bools_have_three_spellings_each(void **state)
+CASE(bools_have_three_spellings_each)
 {
     bool b = false;
 
-    (void)state;
     assert_true(parse_bool("true", &b) && b);
     assert_true(parse_bool("No", &b) && !b);
     assert_true(parse_bool("ON", &b) && b);
@@ -85,11 +77,10 @@ static void bools_have_three_spellings_each(void **state)
     assert_false(b);
 }
 
-static void seconds_and_watts_take_their_units(void **state)
+CASE(seconds_and_watts_take_their_units)
 {
     double x = 0;
 
-    (void)state;
     assert_true(parse_seconds("90", &x) && x == 90);
     assert_true(parse_seconds("10m", &x) && x == 600);
     assert_true(parse_seconds("10min", &x) && x == 600);

@@ -1,10 +1,6 @@
 /* test_progress.c - the bar on a virtual clock */
 #include "base/progress.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,23 +27,21 @@ static int close_stream(void **state)
     return 0;
 }
 
-static void draws_share_and_time_left(void **state)
+CASE(draws_share_and_time_left)
 {
     struct progress *p = progress_create_on(out, true, &now, "sim", 200);
 
-    (void)state;
     clock_set(&now, 10);
     progress_update(p, 50);
     assert_string_equal(text, "\r\033[Ksim [######                  ]  25%, 30 s left");
     progress_destroy(p);
 }
 
-static void draws_at_most_ten_times_a_second(void **state)
+CASE(draws_at_most_ten_times_a_second)
 {
     struct progress *p = progress_create_on(out, true, &now, "sim", 100000);
     int bars = 0;
 
-    (void)state;
     for (int i = 0; i < 100000; i++) {
         clock_set(&now, i / 10000.0); /* ten seconds in all */
         progress_update(p, i);
@@ -58,11 +52,10 @@ static void draws_at_most_ten_times_a_second(void **state)
     assert_in_range(bars, 50, 100);
 }
 
-static void short_work_shows_nothing(void **state)
+CASE(short_work_shows_nothing)
 {
     struct progress *p = progress_create_on(out, true, &now, "sim", 10);
 
-    (void)state;
     clock_set(&now, 0.2);
     progress_update(p, 9);
     progress_destroy(p);
@@ -70,11 +63,10 @@ static void short_work_shows_nothing(void **state)
     assert_int_equal(size, 0);
 }
 
-static void wipes_the_line_at_the_end(void **state)
+CASE(wipes_the_line_at_the_end)
 {
     struct progress *p = progress_create_on(out, true, &now, "sim", 10);
 
-    (void)state;
     clock_set(&now, 5);
     progress_update(p, 20); /* beyond the total: shown as all of it */
     progress_destroy(p);
@@ -82,11 +74,10 @@ static void wipes_the_line_at_the_end(void **state)
                               "\r\033[K");
 }
 
-static void is_silent_without_a_terminal(void **state)
+CASE(is_silent_without_a_terminal)
 {
     struct progress *p = progress_create_on(out, false, &now, "sim", 10);
 
-    (void)state;
     clock_set(&now, 5);
     progress_update(p, 5);
     progress_destroy(p);
@@ -94,22 +85,20 @@ static void is_silent_without_a_terminal(void **state)
     assert_int_equal(size, 0);
 }
 
-static void counts_when_the_total_is_unknown(void **state)
+CASE(counts_when_the_total_is_unknown)
 {
     struct progress *p = progress_create_on(out, true, &now, "rows", 0);
 
-    (void)state;
     clock_set(&now, 1);
     progress_update(p, 1200);
     assert_string_equal(text, "\r\033[Krows 1200");
     progress_destroy(p);
 }
 
-static void times_read_well(void **state)
+CASE(times_read_well)
 {
     char buffer[24];
 
-    (void)state;
     progress_format_seconds(buffer, sizeof(buffer), 59.4);
     assert_string_equal(buffer, "59 s");
     progress_format_seconds(buffer, sizeof(buffer), 59.6);

@@ -1,19 +1,15 @@
 /* test_rng.c - numbers depend on seed and stream alone and have the laws they claim */
 #include "base/rng.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 enum { DRAWS = 200000 };
 
-static void equal_seeds_draw_alike_and_others_do_not(void **state)
+CASE(equal_seeds_draw_alike_and_others_do_not)
 {
     struct rng a, b, c;
 
-    (void)state;
     rng_init(&a, 7);
     rng_init(&b, 7);
     rng_init(&c, 8);
@@ -26,22 +22,20 @@ static void equal_seeds_draw_alike_and_others_do_not(void **state)
 }
 
 /* The reference implementation of xoshiro256** and splitmix64 gives these for seed 0. */
-static void seed_0_gives_the_published_numbers(void **state)
+CASE(seed_0_gives_the_published_numbers)
 {
     struct rng rng;
 
-    (void)state;
     rng_init(&rng, 0);
     assert_true(rng.s[0] == 0xe220a8397b1dcdafu);
     assert_true(rng.s[1] == 0x6e789e6aa1b965f4u);
     assert_true(rng_u64(&rng) == 0x99ec5f36cb75f2b4u);
 }
 
-static void streams_of_one_seed_differ(void **state)
+CASE(streams_of_one_seed_differ)
 {
     struct rng a, b, again;
 
-    (void)state;
     rng_stream(&a, 7, 1);
     rng_stream(&b, 7, 2);
     rng_stream(&again, 7, 1);
@@ -53,21 +47,19 @@ static void streams_of_one_seed_differ(void **state)
     }
 }
 
-static void mix_depends_on_both_numbers_and_their_order(void **state)
+CASE(mix_depends_on_both_numbers_and_their_order)
 {
-    (void)state;
     assert_true(rng_mix(1, 2) == rng_mix(1, 2));
     assert_true(rng_mix(1, 2) != rng_mix(2, 1));
     assert_true(rng_mix(1, 2) != rng_mix(1, 3));
     assert_true(rng_mix(0, 0) != 0);
 }
 
-static void uniform_stays_below_1_with_mean_a_half(void **state)
+CASE(uniform_stays_below_1_with_mean_a_half)
 {
     struct rng rng;
     double sum = 0;
 
-    (void)state;
     rng_init(&rng, 3);
     for (int i = 0; i < DRAWS; i++) {
         double u = rng_uniform(&rng);
@@ -78,12 +70,11 @@ static void uniform_stays_below_1_with_mean_a_half(void **state)
     assert_true(fabs(sum / DRAWS - 0.5) < 0.005);
 }
 
-static void normal_has_mean_0_and_sd_1(void **state)
+CASE(normal_has_mean_0_and_sd_1)
 {
     struct rng rng;
     double sum = 0, squares = 0;
 
-    (void)state;
     rng_init(&rng, 4);
     for (int i = 0; i < DRAWS; i++) {
         double z = rng_normal(&rng);
@@ -95,12 +86,11 @@ static void normal_has_mean_0_and_sd_1(void **state)
     assert_true(fabs(squares / DRAWS - 1) < 0.02);
 }
 
-static void exponential_has_the_mean_asked_for(void **state)
+CASE(exponential_has_the_mean_asked_for)
 {
     struct rng rng;
     double sum = 0;
 
-    (void)state;
     rng_init(&rng, 5);
     for (int i = 0; i < DRAWS; i++) {
         double x = rng_exponential(&rng, 30);
@@ -111,12 +101,11 @@ static void exponential_has_the_mean_asked_for(void **state)
     assert_true(fabs(sum / DRAWS - 30) < 0.5);
 }
 
-static void ranges_are_kept(void **state)
+CASE(ranges_are_kept)
 {
     struct rng rng;
     int below_10 = 0;
 
-    (void)state;
     rng_init(&rng, 6);
     for (int i = 0; i < 10000; i++) {
         double x = rng_range(&rng, -2, 3), y = rng_log_range(&rng, 1, 100);
@@ -128,12 +117,11 @@ static void ranges_are_kept(void **state)
     assert_true(below_10 > 4800 && below_10 < 5200);
 }
 
-static void below_gives_every_number_its_share(void **state)
+CASE(below_gives_every_number_its_share)
 {
     int counts[7] = {0};
     struct rng rng;
 
-    (void)state;
     rng_init(&rng, 9);
     for (int i = 0; i < 70000; i++) {
         size_t n = rng_below(&rng, 7);

@@ -3,11 +3,7 @@
 
 #include "store/store_events.h"
 #include "store/telemetry.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -44,13 +40,12 @@ static int run_sql(const char *sql)
 
 /* ---- opening ----------------------------------------------------------------------- */
 
-static void a_store_is_made_private_with_its_folders(void **state)
+CASE(a_store_is_made_private_with_its_folders)
 {
     struct stat st;
     char deep[128];
     struct store *store = NULL;
 
-    (void)state;
     snprintf(deep, sizeof(deep), "%s/a/b/store.db", f.dir);
     assert_int_equal(store_open(&store, &(struct store_options){.path = deep}, &f.err),
                      0);
@@ -68,12 +63,11 @@ static void a_store_is_made_private_with_its_folders(void **state)
     rmdir(deep);
 }
 
-static void two_cannot_have_one_store(void **state)
+CASE(two_cannot_have_one_store)
 {
     struct store *second = NULL;
     char pid[32];
 
-    (void)state;
     assert_int_equal(fixture_open(&f), 0);
     assert_int_equal(store_open(&second, &(struct store_options){.path = f.path}, &f.err),
                      -1);
@@ -85,9 +79,8 @@ static void two_cannot_have_one_store(void **state)
     assert_int_equal(fixture_open(&f), 0);
 }
 
-static void a_newer_store_is_refused_and_left_alone(void **state)
+CASE(a_newer_store_is_refused_and_left_alone)
 {
-    (void)state;
     assert_int_equal(fixture_open(&f), 0);
     fixture_close(&f);
     assert_int_equal(run_sql("PRAGMA user_version = 4711"), SQLITE_OK);
@@ -99,9 +92,8 @@ static void a_newer_store_is_refused_and_left_alone(void **state)
     assert_int_equal(f.err.code, ERR_UNSUPPORTED);
 }
 
-static void a_database_of_another_program_is_refused(void **state)
+CASE(a_database_of_another_program_is_refused)
 {
-    (void)state;
     assert_int_equal(run_sql("CREATE TABLE recipes (name TEXT)"), SQLITE_OK);
     assert_int_equal(
         store_open(&f.store, &(struct store_options){.path = f.path}, &f.err), -1);
@@ -110,11 +102,10 @@ static void a_database_of_another_program_is_refused(void **state)
     assert_int_equal(run_sql("SELECT id FROM jobs"), SQLITE_ERROR);
 }
 
-static void a_file_that_is_no_database_is_refused(void **state)
+CASE(a_file_that_is_no_database_is_refused)
 {
     char text[8192];
 
-    (void)state;
     memset(text, 'x', sizeof(text));
     assert_int_equal(file_write(f.path, text, sizeof(text), &f.err), 0);
     assert_int_equal(
@@ -122,16 +113,14 @@ static void a_file_that_is_no_database_is_refused(void **state)
     assert_int_equal(f.err.code, ERR_FORMAT);
 }
 
-static void a_reader_needs_a_store(void **state)
+CASE(a_reader_needs_a_store)
 {
-    (void)state;
     assert_int_equal(store_reader_open(&f.reader, f.path, &f.err), -1);
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
 }
 
-static void a_path_that_cannot_be_is_refused(void **state)
+CASE(a_path_that_cannot_be_is_refused)
 {
-    (void)state;
     assert_int_equal(store_open(&f.store,
                                 &(struct store_options){.path = "/dev/null/x/store.db"},
                                 &f.err),
@@ -212,11 +201,10 @@ static void let_go(void)
     pthread_mutex_unlock(&gate.lock);
 }
 
-static void all_that_waits_shares_one_commit(void **state)
+CASE(all_that_waits_shares_one_commit)
 {
     struct store_stats stats;
 
-    (void)state;
     open_held(0);
     for (uint64_t id = 2; id <= 101; id++)
         submit_async(id);
@@ -234,11 +222,10 @@ static void all_that_waits_shares_one_commit(void **state)
     assert_true(stats.wal_bytes > 0 && stats.database_bytes > 0);
 }
 
-static void a_refused_batch_does_not_spoil_its_group(void **state)
+CASE(a_refused_batch_does_not_spoil_its_group)
 {
     struct store_job *job = NULL;
 
-    (void)state;
     open_held(0);
     submit_async(2);
     submit_async(1); /* is there already */
@@ -253,13 +240,12 @@ static void a_refused_batch_does_not_spoil_its_group(void **state)
     }
 }
 
-static void too_much_is_refused_and_stays_the_callers(void **state)
+CASE(too_much_is_refused_and_stays_the_callers)
 {
     struct store_request r = fixture_request(9);
     struct store_batch *batch = fixture_submission(&r);
     struct store_stats stats;
 
-    (void)state;
     open_held(4);
     submit_async(2);
     submit_async(3); /* two rows each */
@@ -274,13 +260,12 @@ static void too_much_is_refused_and_stays_the_callers(void **state)
     assert_int_equal(stats.refused, 1);
 }
 
-static void closing_writes_all_that_waits(void **state)
+CASE(closing_writes_all_that_waits)
 {
     struct store_job *job = NULL;
     struct store_batch *batch = store_batch_create();
     struct store_measurement m = {.job = 1, .at_s = 5, .window_s = 1, .rate = 2};
 
-    (void)state;
     open_held(0);
     for (uint64_t id = 2; id <= 50; id++)
         submit_async(id);
@@ -302,13 +287,12 @@ static int count_measurement(void *ctx, const struct store_measurement *m)
     return 0;
 }
 
-static void relaxed_batches_come_without_being_asked_for(void **state)
+CASE(relaxed_batches_come_without_being_asked_for)
 {
     struct store_measurement m = {.job = 1, .at_s = 5, .window_s = 1, .rate = 2};
     struct store_stats stats;
     int seen = 0;
 
-    (void)state;
     assert_int_equal(fixture_open_with(&f, (struct store_options){.relaxed_s = 0.005}),
                      0);
     for (int i = 0; i < 10; i++) {
@@ -348,7 +332,7 @@ static void *submit_many(void *arg)
     return NULL;
 }
 
-static void many_threads_lose_and_double_nothing(void **state)
+CASE(many_threads_lose_and_double_nothing)
 {
     struct store_job_filter all = {0};
     pthread_t threads[THREADS];
@@ -356,7 +340,6 @@ static void many_threads_lose_and_double_nothing(void **state)
     uint64_t count = 0;
     void *failed;
 
-    (void)state;
     assert_int_equal(fixture_open(&f), 0);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, submit_many, NULL), 0);
@@ -373,9 +356,8 @@ static void many_threads_lose_and_double_nothing(void **state)
 
 /* ---- numbers ----------------------------------------------------------------------- */
 
-static void numbers_go_on_where_they_were(void **state)
+CASE(numbers_go_on_where_they_were)
 {
-    (void)state;
     assert_int_equal(fixture_open(&f), 0);
     assert_int_equal(store_take_id(f.store, STORE_JOB_ID), 1);
     assert_int_equal(store_take_id(f.store, STORE_JOB_ID), 2);
@@ -405,13 +387,12 @@ static void die_in_use(void)
     _exit(0);
 }
 
-static void numbers_a_crash_has_cost_are_not_given_again(void **state)
+CASE(numbers_a_crash_has_cost_are_not_given_again)
 {
     uint64_t oldest = 0, newest = 0;
     int status = 0;
     pid_t child = fork();
 
-    (void)state;
     if (child == 0)
         die_in_use();
     assert_int_equal(waitpid(child, &status, 0), child);

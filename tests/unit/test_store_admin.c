@@ -6,11 +6,7 @@
 #include "store/admin.h"
 #include "store/store_events.h"
 #include "store/models.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -80,11 +76,10 @@ static void make_some(void)
     store_flush(f.store);
 }
 
-static void a_sound_store_has_no_findings(void **state)
+CASE(a_sound_store_has_no_findings)
 {
     struct store_check_result result = {0};
 
-    (void)state;
     make_some();
     assert_int_equal(check(&result), 0); /* while it is open */
     assert_string_equal(text, "");
@@ -96,7 +91,7 @@ static void a_sound_store_has_no_findings(void **state)
     assert_int_equal(result.findings, 0);
 }
 
-static void every_broken_invariant_is_found(void **state)
+CASE(every_broken_invariant_is_found)
 {
     static const struct {
         const char *sql;
@@ -127,7 +122,6 @@ static void every_broken_invariant_is_found(void **state)
     };
     struct store_check_result result;
 
-    (void)state;
     make_some();
     fixture_close(&f);
     assert_int_equal(store_backup(f.path, copy, false, &f.err), 0);
@@ -142,7 +136,7 @@ static void every_broken_invariant_is_found(void **state)
 }
 
 /* Bytes of the file are changed at random: whatever happens is said, nothing crashes. */
-static void a_damaged_file_is_refused_or_found(void **state)
+CASE(a_damaged_file_is_refused_or_found)
 {
     struct store_check_result result;
     char *whole = NULL, *bytes;
@@ -150,7 +144,6 @@ static void a_damaged_file_is_refused_or_found(void **state)
     struct rng rng;
     int noticed = 0;
 
-    (void)state;
     make_some();
     fixture_close(&f);
     assert_int_equal(file_read(f.path, 1 << 24, &whole, &count, &f.err), 0);
@@ -188,12 +181,11 @@ static void *keep_submitting(void *arg)
     return NULL;
 }
 
-static void a_backup_is_whole_while_the_store_is_written(void **state)
+CASE(a_backup_is_whole_while_the_store_is_written)
 {
     struct store_check_result result;
     pthread_t thread;
 
-    (void)state;
     atomic_store(&enough, false);
     assert_int_equal(pthread_create(&thread, NULL, keep_submitting, NULL), 0);
     for (int i = 0; i < 5; i++) {
@@ -208,11 +200,10 @@ static void a_backup_is_whole_while_the_store_is_written(void **state)
     pthread_join(thread, NULL);
 }
 
-static void a_backup_replaces_only_when_told(void **state)
+CASE(a_backup_replaces_only_when_told)
 {
     struct store *store = NULL;
 
-    (void)state;
     make_some();
     assert_int_equal(store_backup(f.path, copy, false, &f.err), 0);
     assert_int_equal(store_backup(f.path, copy, false, &f.err), -1);
@@ -242,9 +233,8 @@ static void export_table(const char *table, enum store_format format, bool secre
     fclose(out);
 }
 
-static void jobs_are_exported_without_secrets(void **state)
+CASE(jobs_are_exported_without_secrets)
 {
-    (void)state;
     make_some();
     export_table("jobs", STORE_JSON_LINES, false);
     assert_memory_equal(text, "{\"id\":1,\"name\":\"job 1\",", 23);
@@ -255,13 +245,12 @@ static void jobs_are_exported_without_secrets(void **state)
     assert_non_null(strstr(text, "\"env\":[\"HOME=/home/ann\",\"EMPTY=\"]"));
 }
 
-static void tables_are_exported_as_csv(void **state)
+CASE(tables_are_exported_as_csv)
 {
     struct store_batch *batch = store_batch_create();
     struct store_event event = {
         .id = 1, .at_s = 1.5, .kind = "a,\"b\"", .data = "{\"x\":[1,2]}"};
 
-    (void)state;
     store_add_event(batch, &event);
     commit(batch);
     export_table("events", STORE_CSV, false);
@@ -269,12 +258,11 @@ static void tables_are_exported_as_csv(void **state)
                               "1,1.5,\"a,\"\"b\"\"\",,,\"{\"\"x\"\":[1,2]}\"\n");
 }
 
-static void every_table_can_be_exported(void **state)
+CASE(every_table_can_be_exported)
 {
     struct store_token token = {.id = 1, .user = "ann", .role = STORE_USER};
     struct store_batch *batch = store_batch_create();
 
-    (void)state;
     make_some();
     store_digest("x", 1, token.digest);
     store_put_token(batch, &token);
@@ -287,25 +275,23 @@ static void every_table_can_be_exported(void **state)
     assert_null(strstr(text, "digest"));
 }
 
-static void an_unknown_table_is_named_with_those_there_are(void **state)
+CASE(an_unknown_table_is_named_with_those_there_are)
 {
     struct store_export_options options = {.table = "sqlite_schema"};
     uint64_t rows = 7;
 
-    (void)state;
     assert_int_equal(store_export(f.path, &options, stdout, &rows, &f.err), -1);
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
     assert_non_null(strstr(f.err.text, "transitions"));
     assert_int_equal(rows, 7);
 }
 
-static void a_full_target_is_told(void **state)
+CASE(a_full_target_is_told)
 {
     struct store_export_options options = {.table = "jobs"};
     FILE *full = fopen("/dev/full", "w");
     uint64_t rows = 7;
 
-    (void)state;
     make_some();
     assert_non_null(full);
     assert_int_equal(store_export(f.path, &options, full, &rows, &f.err), -1);

@@ -8,11 +8,7 @@
 #include "base/log.h"
 #include "store/admin.h"
 #include "store/telemetry.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -116,35 +112,30 @@ static void survives_each(enum fault kind)
         survive(kind, after);
 }
 
-static void a_full_disk_is_survived(void **state)
+CASE(a_full_disk_is_survived)
 {
-    (void)state;
     survives_each(FAULT_FULL);
 }
 
-static void failing_writes_are_survived(void **state)
+CASE(failing_writes_are_survived)
 {
-    (void)state;
     survives_each(FAULT_WRITE);
 }
 
-static void torn_writes_are_survived(void **state)
+CASE(torn_writes_are_survived)
 {
-    (void)state;
     survives_each(FAULT_TORN);
 }
 
-static void failing_syncs_are_survived(void **state)
+CASE(failing_syncs_are_survived)
 {
-    (void)state;
     survive(FAULT_SYNC, 0);
     survive(FAULT_SYNC, 1);
     survive(FAULT_SYNC, 5);
 }
 
-static void a_store_that_cannot_be_made_says_so(void **state)
+CASE(a_store_that_cannot_be_made_says_so)
 {
-    (void)state;
     for (int after = 0; after < 10; after++) {
         fault_set(FAULT_FULL, after);
         assert_int_equal(
@@ -177,12 +168,11 @@ static int count(void *ctx, const struct store_measurement *m)
     return 0;
 }
 
-static void telemetry_waits_for_the_disk(void **state)
+CASE(telemetry_waits_for_the_disk)
 {
     struct store_measurement m = {.job = 1, .at_s = 5, .window_s = 1};
     int seen = 0;
 
-    (void)state;
     atomic_store(&told, 0);
     open_faulty();
     fault_set(FAULT_FULL, 0);
@@ -205,11 +195,10 @@ static void telemetry_waits_for_the_disk(void **state)
 }
 
 /* The daemon says it is not ready, so nobody submits: it must find out by itself. */
-static void the_store_notices_that_the_disk_is_well(void **state)
+CASE(the_store_notices_that_the_disk_is_well)
 {
     struct store_stats stats;
 
-    (void)state;
     open_faulty();
     fault_set(FAULT_SYNC, 0);
     assert_int_equal(fixture_submit(&f, 1), -1);
@@ -221,12 +210,11 @@ static void the_store_notices_that_the_disk_is_well(void **state)
     assert_false(has_job(1));
 }
 
-static void closing_on_a_full_disk_ends(void **state)
+CASE(closing_on_a_full_disk_ends)
 {
     struct store_measurement m = {.job = 1, .at_s = 5, .window_s = 1};
     struct store_batch *batch = store_batch_create();
 
-    (void)state;
     atomic_store(&told, 0);
     open_faulty();
     assert_int_equal(fixture_submit(&f, 1), 0);
@@ -289,12 +277,11 @@ static void cut_power(void)
     unlink(path);
 }
 
-static void what_was_acknowledged_outlives_a_power_cut(void **state)
+CASE(what_was_acknowledged_outlives_a_power_cut)
 {
     int status = 0;
     pid_t child;
 
-    (void)state;
     for (int jobs = 1; jobs <= 33; jobs += 8) {
         fflush(NULL);
         child = fork();
@@ -353,9 +340,8 @@ static int outgrow_the_file_limit(void)
     return 0;
 }
 
-static void a_file_size_limit_is_survived(void **state)
+CASE(a_file_size_limit_is_survived)
 {
-    (void)state;
     assert_int_equal(in_child(outgrow_the_file_limit), 0);
     assert_sound();
 }
@@ -403,11 +389,10 @@ static int fill_a_small_disk(void)
     return 0;
 }
 
-static void a_full_file_system_is_survived(void **state)
+CASE(a_full_file_system_is_survived)
 {
     int status = in_child(fill_a_small_disk);
 
-    (void)state;
     if (status == NO_MOUNTS) {
         print_message("skipped: this process may not mount a small file system\n");
         skip();

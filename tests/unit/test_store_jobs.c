@@ -1,10 +1,6 @@
 /* test_store_jobs.c - jobs and their history come back as they were put in */
 #include "fixture/store.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 static struct fixture f;
 
@@ -67,12 +63,11 @@ static void assert_same_request(const struct store_request *got,
     assert_string_equal(got->extra, want->extra);
 }
 
-static void a_job_comes_back_whole(void **state)
+CASE(a_job_comes_back_whole)
 {
     struct store_request r = fixture_request(7);
     struct store_job *job = NULL;
 
-    (void)state;
     r.job.need = (struct requirement){
         .kind = NEED_DEADLINE, .deadline_s = 12345.678, .confidence = 0.95};
     r.job.kind = JOB_INFERENCE;
@@ -89,13 +84,12 @@ static void a_job_comes_back_whole(void **state)
     store_job_destroy(job);
 }
 
-static void a_job_without_command_comes_back_without(void **state)
+CASE(a_job_without_command_comes_back_without)
 {
     struct store_request r = fixture_request(1);
     static const char *const nothing[] = {NULL};
     struct store_job *job = NULL;
 
-    (void)state;
     r.argv = NULL;
     r.env = nothing;
     assert_int_equal(store_commit_wait(f.store, fixture_submission(&r), &f.err), 0);
@@ -106,13 +100,12 @@ static void a_job_without_command_comes_back_without(void **state)
     store_job_destroy(job);
 }
 
-static void an_unknown_job_is_not_found(void **state)
+CASE(an_unknown_job_is_not_found)
 {
     struct store_batch *batch = store_batch_create();
     struct store_progress p = fixture_progress(JOB_RUNNING);
     struct store_job *job = NULL;
 
-    (void)state;
     assert_int_equal(store_read_job(f.reader, 5, &job, &f.err), -1);
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
     assert_null(job);
@@ -121,20 +114,18 @@ static void an_unknown_job_is_not_found(void **state)
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
 }
 
-static void an_id_is_stored_once(void **state)
+CASE(an_id_is_stored_once)
 {
-    (void)state;
     assert_int_equal(fixture_submit(&f, 3), 0);
     assert_int_equal(fixture_submit(&f, 3), -1);
     assert_int_equal(f.err.code, ERR_EXISTS);
 }
 
-static void a_key_is_one_job_for_each_user(void **state)
+CASE(a_key_is_one_job_for_each_user)
 {
     struct store_request r = fixture_request(1);
     struct store_job *job = NULL;
 
-    (void)state;
     r.key = "once";
     memset(r.digest, 7, sizeof(r.digest));
     assert_int_equal(store_commit_wait(f.store, fixture_submission(&r), &f.err), 0);
@@ -152,13 +143,12 @@ static void a_key_is_one_job_for_each_user(void **state)
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
 }
 
-static void an_update_changes_the_request_only(void **state)
+CASE(an_update_changes_the_request_only)
 {
     struct store_request r = fixture_request(1);
     struct store_batch *batch = store_batch_create();
     struct store_job *job = NULL;
 
-    (void)state;
     r.key = "k";
     assert_int_equal(store_commit_wait(f.store, fixture_submission(&r), &f.err), 0);
     assert_int_equal(fixture_move(&f, 1, JOB_WAITING, JOB_RUNNING, 1100), 0);
@@ -175,14 +165,13 @@ static void an_update_changes_the_request_only(void **state)
     store_job_destroy(job);
 }
 
-static void a_batch_is_stored_whole_or_not_at_all(void **state)
+CASE(a_batch_is_stored_whole_or_not_at_all)
 {
     struct store_request good = fixture_request(1), bad = fixture_request(2);
     struct store_batch *batch = fixture_submission(&good);
     struct store_progress p = fixture_progress(JOB_WAITING);
     struct store_job *job = NULL;
 
-    (void)state;
     bad.job.need.rate = NAN; /* no number: the schema refuses it */
     store_put_job(batch, &bad, &p);
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
@@ -192,12 +181,11 @@ static void a_batch_is_stored_whole_or_not_at_all(void **state)
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
 }
 
-static void history_without_its_job_is_refused(void **state)
+CASE(history_without_its_job_is_refused)
 {
     struct store_batch *batch = store_batch_create();
     struct store_transition t = {.job = 99, .to = JOB_DONE, .what = "done"};
 
-    (void)state;
     store_add_transition(batch, &t);
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
@@ -240,11 +228,10 @@ static void make_six(void)
     assert_int_equal(fixture_move(&f, 3, JOB_WAITING, JOB_RUNNING, 2000), 0);
 }
 
-static void live_jobs_are_those_that_did_not_end(void **state)
+CASE(live_jobs_are_those_that_did_not_end)
 {
     struct ids ids = {0};
 
-    (void)state;
     make_six();
     assert_int_equal(store_read_live_jobs(f.reader, collect, &ids, &f.err), 0);
     assert_ids(&ids, (uint64_t[]){3, 4, 5, 6}, 4);
@@ -262,11 +249,10 @@ static void check_filter(struct store_job_filter filter, const uint64_t *want, i
     assert_true(counted >= (uint64_t)count);
 }
 
-static void filters_and_pages_newest_first(void **state)
+CASE(filters_and_pages_newest_first)
 {
     unsigned ended = 1u << JOB_DONE | 1u << JOB_FAILED | 1u << JOB_CANCELLED;
 
-    (void)state;
     make_six();
     check_filter((struct store_job_filter){0}, (uint64_t[]){6, 5, 4, 3, 2, 1}, 6);
     check_filter((struct store_job_filter){.limit = 2}, (uint64_t[]){6, 5}, 2);
@@ -283,12 +269,11 @@ static void filters_and_pages_newest_first(void **state)
     check_filter((struct store_job_filter){.user = "x' OR 1=1 --"}, NULL, 0);
 }
 
-static void a_reader_may_stop_early(void **state)
+CASE(a_reader_may_stop_early)
 {
     struct ids ids = {.stop_at = 2};
     struct store_job_filter all = {0};
 
-    (void)state;
     make_six();
     assert_int_equal(store_read_jobs(f.reader, &all, collect, &ids, &f.err), 0);
     assert_int_equal(ids.count, 2);
@@ -303,11 +288,10 @@ static int log_transition(void *ctx, const struct store_transition *t)
     return 0;
 }
 
-static void transitions_keep_their_order(void **state)
+CASE(transitions_keep_their_order)
 {
     char text[600] = "";
 
-    (void)state;
     make_six();
     assert_int_equal(fixture_move(&f, 3, JOB_RUNNING, JOB_DONE, 1500), 0);
     assert_int_equal(store_read_transitions(f.reader, 3, log_transition, text, &f.err),
@@ -323,7 +307,7 @@ static int keep_decision(void *ctx, const struct store_decision *d)
     return 0;
 }
 
-static void the_ledger_tells_what_was_decided(void **state)
+CASE(the_ledger_tells_what_was_decided)
 {
     struct store_batch *batch = store_batch_create();
     struct store_decision d = {.id = 11,
@@ -338,7 +322,6 @@ static void the_ledger_tells_what_was_decided(void **state)
     struct store_decision_filter filter = {.limit = 5};
     char text[600] = "";
 
-    (void)state;
     assert_int_equal(fixture_submit(&f, 1), 0);
     assert_int_equal(fixture_submit(&f, 2), 0);
     store_add_decision(batch, &d);
@@ -358,12 +341,11 @@ static void the_ledger_tells_what_was_decided(void **state)
     assert_string_equal(text, "11:1 start node-1/0 [{\"joules\":120}];");
 }
 
-static void broken_json_is_refused(void **state)
+CASE(broken_json_is_refused)
 {
     struct store_batch *batch = store_batch_create();
     struct store_decision d = {.id = 1, .job = 1, .what = "x", .alternatives = "[oops"};
 
-    (void)state;
     assert_int_equal(fixture_submit(&f, 1), 0);
     store_add_decision(batch, &d);
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
@@ -380,7 +362,7 @@ static int keep_quote(void *ctx, const struct store_quote *quote)
     return 0;
 }
 
-static void a_quote_is_found_by_its_job_and_by_its_number(void **state)
+CASE(a_quote_is_found_by_its_job_and_by_its_number)
 {
     struct store_batch *batch = store_batch_create();
     struct store_quote quote = {.id = 4,
@@ -394,7 +376,6 @@ static void a_quote_is_found_by_its_job_and_by_its_number(void **state)
                                 .neighbour = "job 2"};
     struct store_quote got = {0};
 
-    (void)state;
     assert_int_equal(fixture_submit(&f, 1), 0);
     store_add_quote(batch, &quote);
     quote.id = 5;
@@ -417,7 +398,7 @@ static void a_quote_is_found_by_its_job_and_by_its_number(void **state)
                    "\"detail\":null}\n");
 }
 
-static void the_guard_is_remembered(void **state)
+CASE(the_guard_is_remembered)
 {
     struct store_batch *batch = store_batch_create();
     struct store_guard guard = {.job = 1,
@@ -428,7 +409,6 @@ static void the_guard_is_remembered(void **state)
                                 .window_s = 60,
                                 .action = "lift_cap"};
 
-    (void)state;
     assert_int_equal(fixture_submit(&f, 1), 0);
     store_add_guard(batch, &guard);
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);

@@ -7,11 +7,7 @@
 #include "store/store_events.h"
 #include "store/models.h"
 #include "store/telemetry.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -101,12 +97,11 @@ static int note_latency(void *ctx, const struct store_measurement *m)
 }
 
 /* Only some windows have one, as nobody may have asked for anything. */
-static void old_latencies_become_means_and_the_highest(void **state)
+CASE(old_latencies_become_means_and_the_highest)
 {
     static const double latencies[] = {0.5, 0, NAN, 2};
     struct store_batch *batch = store_batch_create();
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         store_add_measurement(batch,
                               &(struct store_measurement){.job = 1,
@@ -126,11 +121,10 @@ static void old_latencies_become_means_and_the_highest(void **state)
 }
 
 /* 5000 rows: more than one step takes. */
-static void old_measurements_become_hours(void **state)
+CASE(old_measurements_become_hours)
 {
     struct store_batch *batch = store_batch_create();
 
-    (void)state;
     for (int i = 0; i < 5000; i++) {
         struct store_measurement m = {.job = 1,
                                       .device = "a",
@@ -163,11 +157,10 @@ static void old_measurements_become_hours(void **state)
     assert_int_equal(number(f.path, "SELECT count(*) FROM measurement_hours"), 1);
 }
 
-static void old_power_keeps_its_joules(void **state)
+CASE(old_power_keeps_its_joules)
 {
     struct store_batch *batch = store_batch_create();
 
-    (void)state;
     for (int i = 0; i < 3000; i++) {
         struct store_power power = {.device = i % 2 ? "a" : "b",
                                     .at_s = i,
@@ -190,13 +183,12 @@ static int sum_energy(void *ctx, const struct store_energy_sum *sum)
     return 0;
 }
 
-static void hours_of_energy_become_days_and_lose_nothing(void **state)
+CASE(hours_of_energy_become_days_and_lose_nothing)
 {
     struct store_batch *batch = store_batch_create();
     struct store_energy_filter of_one = {.job = 1};
     double sum = 0;
 
-    (void)state;
     for (int hour = 0; hour < 100; hour++) {
         struct store_energy energy = {.at_s = hour * 3600.0,
                                       .device = "a",
@@ -218,12 +210,11 @@ static void hours_of_energy_become_days_and_lose_nothing(void **state)
     assert_true(sum == 50);
 }
 
-static void a_late_hour_is_added_to_its_day(void **state)
+CASE(a_late_hour_is_added_to_its_day)
 {
     struct store_batch *batch = store_batch_create();
     struct store_energy energy = {.at_s = 10, .device = "a", .joules = 1};
 
-    (void)state;
     store_add_energy(batch, &energy);
     commit(batch);
     retain((struct store_retention){.hours_s = DAY}, 9 * DAY);
@@ -235,14 +226,13 @@ static void a_late_hour_is_added_to_its_day(void **state)
     assert_int_equal(number(f.path, "SELECT joules FROM energy"), 2);
 }
 
-static void old_jobs_go_with_their_history_and_keep_their_numbers(void **state)
+CASE(old_jobs_go_with_their_history_and_keep_their_numbers)
 {
     struct store_batch *batch = store_batch_create();
     struct store_decision decision = {.id = 1, .job = 60, .what = "start"};
     struct store_quote quote = {.id = 1, .job = 60, .user = "ann", .verdict = "accepted"};
     struct store_guard guard = {.job = 60, .kind = "rate", .action = "none"};
 
-    (void)state;
     for (int id = 1; id <= 61; id++)
         assert_int_equal(fixture_submit(&f, store_take_id(f.store, STORE_JOB_ID)), 0);
     for (uint64_t id = 1; id <= 60; id++)
@@ -263,19 +253,17 @@ static void old_jobs_go_with_their_history_and_keep_their_numbers(void **state)
     assert_int_equal(store_take_id(f.store, STORE_JOB_ID), 62);
 }
 
-static void live_jobs_never_go(void **state)
+CASE(live_jobs_never_go)
 {
-    (void)state;
     assert_int_equal(fixture_submit(&f, 1), 0);
     retain((struct store_retention){.jobs_s = 1}, 1e12);
     assert_int_equal(number(f.path, "SELECT count(*) FROM jobs"), 1);
 }
 
-static void old_events_and_audit_go(void **state)
+CASE(old_events_and_audit_go)
 {
     struct store_batch *batch = store_batch_create();
 
-    (void)state;
     for (int i = 1; i <= 4500; i++) {
         struct store_event event = {.id = (uint64_t)i, .at_s = i, .kind = "x"};
         struct store_audit audit = {.at_s = i, .action = "x", .outcome = "done"};
@@ -289,11 +277,10 @@ static void old_events_and_audit_go(void **state)
     assert_int_equal(number(f.path, "SELECT min(at_s) FROM audit"), 3600);
 }
 
-static void the_newest_checkpoints_stay(void **state)
+CASE(the_newest_checkpoints_stay)
 {
     char *bytes = calloc(1, 600000);
 
-    (void)state;
     for (int i = 0; i < 5; i++) {
         assert_int_equal(store_save_model(f.store, i == 1 ? "other" : "blend", 1, i,
                                           bytes, 600000, NULL, NULL, &f.err),
@@ -307,12 +294,11 @@ static void the_newest_checkpoints_stay(void **state)
     free(bytes);
 }
 
-static void nothing_is_removed_without_an_age(void **state)
+CASE(nothing_is_removed_without_an_age)
 {
     struct store_batch *batch = store_batch_create();
     struct store_event event = {.id = 1, .kind = "x"};
 
-    (void)state;
     store_add_event(batch, &event);
     commit(batch);
     retain((struct store_retention){0}, 1e12);

@@ -7,11 +7,7 @@
 #include "store/models.h"
 #include "store/store_settings.h"
 #include "store/telemetry.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <sqlite3.h>
 
@@ -72,11 +68,10 @@ static int note_event(void *ctx, const struct store_event *event)
     return 0;
 }
 
-static void a_client_resumes_after_the_last_event_it_saw(void **state)
+CASE(a_client_resumes_after_the_last_event_it_saw)
 {
     uint64_t oldest = 7, newest = 7;
 
-    (void)state;
     assert_int_equal(store_read_event_span(f.reader, &oldest, &newest, &f.err), 0);
     assert_true(oldest == 0 && newest == 0);
     for (int i = 1; i <= 4; i++) {
@@ -113,7 +108,7 @@ static int note_measurement(void *ctx, const struct store_measurement *m)
     return 0;
 }
 
-static void measurements_come_in_order_of_time(void **state)
+CASE(measurements_come_in_order_of_time)
 {
     struct store_measurement m = {.job = 1,
                                   .at_s = 20,
@@ -125,7 +120,6 @@ static void measurements_come_in_order_of_time(void **state)
                                   .source = "heartbeat",
                                   .confidence = 1};
 
-    (void)state;
     store_add_measurement(batch, &m);
     m.at_s = 10;
     m.device = NULL;
@@ -143,12 +137,11 @@ static void measurements_come_in_order_of_time(void **state)
     drop_batch();
 }
 
-static void power_is_kept_by_device(void **state)
+CASE(power_is_kept_by_device)
 {
     struct store_power power = {
         .device = "a", .at_s = 2, .window_s = 2, .watts = 50, .joules = 100};
 
-    (void)state;
     store_add_power(batch, &power);
     power.device = "b";
     power.modelled = true;
@@ -195,9 +188,8 @@ static void check_energy(enum store_energy_by by, struct store_energy_filter fil
     assert_string_equal(text, want);
 }
 
-static void energy_adds_up_by_whatever_is_asked(void **state)
+CASE(energy_adds_up_by_whatever_is_asked)
 {
-    (void)state;
     add_energy(100, "a", 1, "ann", 10);
     add_energy(3599, "a", 1, "ann", 20); /* the same hour */
     add_energy(3600, "a", 2, "ben", 50);
@@ -226,9 +218,8 @@ static void energy_adds_up_by_whatever_is_asked(void **state)
     drop_batch();
 }
 
-static void impossible_energy_is_refused(void **state)
+CASE(impossible_energy_is_refused)
 {
-    (void)state;
     add_energy(INFINITY, "a", 0, NULL, 1);
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
     assert_int_equal(f.err.code, ERR_INVALID);
@@ -248,7 +239,7 @@ static int note_token(void *digest, const struct store_token *token)
     return 0;
 }
 
-static void a_token_is_kept_by_its_digest_and_not_in_clear(void **state)
+CASE(a_token_is_kept_by_its_digest_and_not_in_clear)
 {
     struct store_token token = {.id = 1,
                                 .role = STORE_OPERATOR,
@@ -258,7 +249,6 @@ static void a_token_is_kept_by_its_digest_and_not_in_clear(void **state)
                                 .created_s = 5,
                                 .expires_s = 99};
 
-    (void)state;
     store_digest("secret", 6, token.digest);
     assert_int_equal(token.digest[0], 0x2b); /* sha256sum says 2bb80d53... */
     store_put_token(batch, &token);
@@ -276,7 +266,7 @@ static void a_token_is_kept_by_its_digest_and_not_in_clear(void **state)
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
 }
 
-static void the_audit_log_is_exported(void **state)
+CASE(the_audit_log_is_exported)
 {
     struct store_audit audit = {.at_s = 1,
                                 .user = "ann",
@@ -284,7 +274,6 @@ static void the_audit_log_is_exported(void **state)
                                 .action = "job.cancel",
                                 .outcome = "done"};
 
-    (void)state;
     store_add_audit(batch, &audit);
     audit.user = NULL;
     audit.outcome = "refused";
@@ -309,11 +298,10 @@ static int note_setting(void *ctx, const char *name, const char *value)
     return 0;
 }
 
-static void settings_are_replaced_and_removed(void **state)
+CASE(settings_are_replaced_and_removed)
 {
     char *value = NULL;
 
-    (void)state;
     store_put_setting(batch, "policy", "{}");
     store_put_setting(batch, "b", "1");
     store_put_setting(batch, "policy", "{\"x\":1}");
@@ -338,7 +326,7 @@ static int note_operator(void *ctx, const struct store_operator *word)
     return 0;
 }
 
-static void an_operators_word_stays(void **state)
+CASE(an_operators_word_stays)
 {
     struct store_operator word = {.scope = STORE_DEVICE,
                                   .name = "node-1/0",
@@ -346,7 +334,6 @@ static void an_operators_word_stays(void **state)
                                   .cap_watts = 150,
                                   .reason = "fan"};
 
-    (void)state;
     store_put_operator(batch, &word);
     word = (struct store_operator){
         .scope = STORE_NODE, .name = "node-1", .power = STORE_POWER_OFF};
@@ -374,12 +361,11 @@ static void save(int version, size_t count)
     store_flush(f.store);
 }
 
-static void the_newest_checkpoint_comes_back(void **state)
+CASE(the_newest_checkpoint_comes_back)
 {
     struct store_model model = {0};
     const size_t count = 1000003; /* four pieces */
 
-    (void)state;
     assert_int_equal(store_load_model(f.reader, "blend", &model, &f.err), -1);
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
     save(1, 17);
@@ -404,11 +390,10 @@ static void damage(const char *sql)
     sqlite3_close(db);
 }
 
-static void a_damaged_checkpoint_is_passed_over(void **state)
+CASE(a_damaged_checkpoint_is_passed_over)
 {
     struct store_model model = {0};
 
-    (void)state;
     save(1, 17);
     save(2, 600000);
     save(3, 600000);
@@ -423,9 +408,8 @@ static void a_damaged_checkpoint_is_passed_over(void **state)
     drop_batch();
 }
 
-static void a_checkpoint_has_a_size(void **state)
+CASE(a_checkpoint_has_a_size)
 {
-    (void)state;
     assert_int_equal(store_save_model(f.store, "blend", 1, 0, "", 0, NULL, NULL, &f.err),
                      -1);
     assert_int_equal(f.err.code, ERR_LIMIT);

@@ -1,18 +1,14 @@
 /* test_str.c - growing strings and bounded copies */
 #include "base/str.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
-static void grows_past_any_first_size(void **state)
+CASE(grows_past_any_first_size)
 {
     struct str s = {0};
 
-    (void)state;
     assert_string_equal(str_text(&s), "");
     for (int i = 0; i < 1000; i++)
         str_addf(&s, "%03d,", i);
@@ -23,11 +19,10 @@ static void grows_past_any_first_size(void **state)
     assert_null(s.text);
 }
 
-static void adds_text_bytes_and_formats_in_order(void **state)
+CASE(adds_text_bytes_and_formats_in_order)
 {
     struct str s = {0};
 
-    (void)state;
     str_add(&s, "a");
     str_add_bytes(&s, "bcd", 2);
     str_addf(&s, "-%d%s", 7, "");
@@ -39,12 +34,11 @@ static void adds_text_bytes_and_formats_in_order(void **state)
     str_fini(&s);
 }
 
-static void take_hands_the_text_over_and_leaves_nothing(void **state)
+CASE(take_hands_the_text_over_and_leaves_nothing)
 {
     struct str s = {0};
     char *text;
 
-    (void)state;
     str_add(&s, "mine");
     text = str_take(&s);
     assert_string_equal(text, "mine");
@@ -56,9 +50,8 @@ static void take_hands_the_text_over_and_leaves_nothing(void **state)
     free(text);
 }
 
-static void starts_and_ends_look_at_the_whole_affix(void **state)
+CASE(starts_and_ends_look_at_the_whole_affix)
 {
-    (void)state;
     assert_true(str_starts("corgi", "cor"));
     assert_true(str_starts("corgi", ""));
     assert_false(str_starts("co", "cor"));
@@ -69,11 +62,10 @@ static void starts_and_ends_look_at_the_whole_affix(void **state)
     assert_false(str_ends("a.csv.gz", ".csv"));
 }
 
-static void copy_says_when_it_cut_and_always_terminates(void **state)
+CASE(copy_says_when_it_cut_and_always_terminates)
 {
     char to[5];
 
-    (void)state;
     assert_true(str_copy(to, sizeof(to), "four"));
     assert_string_equal(to, "four");
     assert_false(str_copy(to, sizeof(to), "fifty"));

@@ -1,10 +1,6 @@
 /* test_suggest.c - what counts as a misspelling */
 #include "base/suggest.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <string.h>
 
@@ -19,34 +15,30 @@ static const char *nearest(const char *typed)
     return s.best;
 }
 
-static void finds_swapped_missing_and_extra_letters(void **state)
+CASE(finds_swapped_missing_and_extra_letters)
 {
-    (void)state;
     assert_string_equal(nearest("smi"), "sim");
     assert_string_equal(nearest("evall"), "eval");
     assert_string_equal(nearest("sumbit"), "submit");
     assert_string_equal(nearest("node"), "nodes");
 }
 
-static void takes_the_beginning_of_a_name(void **state)
+CASE(takes_the_beginning_of_a_name)
 {
-    (void)state;
     assert_string_equal(nearest("su"), "submit");
 }
 
-static void says_nothing_about_unrelated_words(void **state)
+CASE(says_nothing_about_unrelated_words)
 {
-    (void)state;
     assert_null(nearest("dashboard"));
     assert_null(nearest("x"));
     assert_null(nearest(""));
 }
 
-static void counts_edits(void **state)
+CASE(counts_edits)
 {
     char long_word[200];
 
-    (void)state;
     assert_int_equal(suggest_distance("", "abc"), 3);
     assert_int_equal(suggest_distance("abcd", "acbd"), 1);
     assert_int_equal(suggest_distance("kitten", "sitting"), 3);

@@ -1,10 +1,6 @@
 /* test_table.c - the same rows for people and as CSV */
 #include "base/table.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <locale.h>
 #include <stdlib.h>
@@ -42,11 +38,10 @@ static void assert_prints(const struct table *t,
     free(text);
 }
 
-static void aligns_columns_without_a_terminal_and_without_colour(void **state)
+CASE(aligns_columns_without_a_terminal_and_without_colour)
 {
     struct table *t = two_rows();
 
-    (void)state;
     assert_prints(t, table_print,
                   "policy           kWh\n"
                   "corgi, the dog   9.2\n"
@@ -54,11 +49,10 @@ static void aligns_columns_without_a_terminal_and_without_colour(void **state)
     table_destroy(t);
 }
 
-static void csv_quotes_what_needs_it(void **state)
+CASE(csv_quotes_what_needs_it)
 {
     struct table *t = two_rows();
 
-    (void)state;
     assert_prints(t, table_print_csv,
                   "policy,kWh\n"
                   "\"corgi, the dog\",9.2\n"
@@ -66,11 +60,10 @@ static void csv_quotes_what_needs_it(void **state)
     table_destroy(t);
 }
 
-static void cells_not_filled_are_empty(void **state)
+CASE(cells_not_filled_are_empty)
 {
     struct table *t = two_rows();
 
-    (void)state;
     table_row(t);
     assert_int_equal(table_row_count(t), 3);
     assert_prints(t, table_print_csv,
@@ -81,11 +74,10 @@ static void cells_not_filled_are_empty(void **state)
     table_destroy(t);
 }
 
-static void letters_beyond_ascii_keep_columns_straight(void **state)
+CASE(letters_beyond_ascii_keep_columns_straight)
 {
     struct table *t = table_create();
 
-    (void)state;
     table_column(t, "name", TABLE_LEFT);
     table_column(t, "n", TABLE_RIGHT);
     table_row(t);
@@ -95,7 +87,7 @@ static void letters_beyond_ascii_keep_columns_straight(void **state)
     table_destroy(t);
 }
 
-static void a_row_wider_than_a_terminal_is_whole(void **state)
+CASE(a_row_wider_than_a_terminal_is_whole)
 {
     struct table *t = table_create();
     char wide[301], *text = NULL;
@@ -103,7 +95,6 @@ static void a_row_wider_than_a_terminal_is_whole(void **state)
     FILE *out = open_memstream(&text, &size);
     struct err err = {0};
 
-    (void)state;
     memset(wide, 'w', 300);
     wide[300] = '\0';
     table_column(t, "a", TABLE_LEFT);
@@ -118,13 +109,12 @@ static void a_row_wider_than_a_terminal_is_whole(void **state)
     free(text);
 }
 
-static void a_failed_write_is_reported(void **state)
+CASE(a_failed_write_is_reported)
 {
     struct table *t = two_rows();
     FILE *full = fopen("/dev/full", "w");
     struct err err = {0};
 
-    (void)state;
     setvbuf(full, NULL, _IONBF, 0);
     assert_int_equal(table_print_csv(t, full, &err), -1);
     assert_int_equal(err.code, ERR_SYSTEM);

@@ -1,10 +1,6 @@
 /* test_value.c - typed values from text */
 #include "base/value.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -18,14 +14,13 @@ static void assert_described(struct value_rule rule, const char *expected)
     str_fini(&text);
 }
 
-static void a_refused_text_leaves_the_target(void **state)
+CASE(a_refused_text_leaves_the_target)
 {
     static const char *const names[] = {"a", "b", NULL};
     const struct value_rule numbers = {.type = VALUE_INT, .min = -2, .max = 2};
     const struct value_rule choice = {.type = VALUE_CHOICE, .choices = names};
     int value = 9;
 
-    (void)state;
     assert_false(value_parse(&numbers, "3", &value));
     assert_false(value_parse(&numbers, "-3", &value));
     assert_false(value_parse(&numbers, "1.0", &value));
@@ -37,13 +32,12 @@ static void a_refused_text_leaves_the_target(void **state)
     assert_int_equal(value, 1);
 }
 
-static void times_and_powers_have_sane_bounds_without_a_range(void **state)
+CASE(times_and_powers_have_sane_bounds_without_a_range)
 {
     const struct value_rule seconds = {.type = VALUE_SECONDS};
     const struct value_rule watts = {.type = VALUE_WATTS};
     double value = 9;
 
-    (void)state;
     assert_false(value_parse(&seconds, "-1s", &value));
     assert_false(value_parse(&seconds, "1e12", &value));
     assert_false(value_parse(&watts, "-1", &value));
@@ -53,9 +47,8 @@ static void times_and_powers_have_sane_bounds_without_a_range(void **state)
     assert_true(value == 500);
 }
 
-static void the_description_names_the_range(void **state)
+CASE(the_description_names_the_range)
 {
-    (void)state;
     assert_described((struct value_rule){.type = VALUE_DOUBLE, .min = 0.1, .max = 2},
                      "a number from 0.1 to 2");
     assert_described((struct value_rule){.type = VALUE_INT, .min = 1, .max = INFINITY},

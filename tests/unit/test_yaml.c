@@ -2,11 +2,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/yaml.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +26,11 @@ static void assert_refused(const char *text, enum err_code code, const char *beg
         fail_msg("'%s' does not begin with '%s'", err.text, begin);
 }
 
-static void keeps_order_text_and_positions(void **state)
+CASE(keeps_order_text_and_positions)
 {
     struct yaml_node *root = parse("a: 1\nlist:\n  - x: 'two'\n  -   three\n");
     const struct yaml_node *list, *x;
 
-    (void)state;
     assert_non_null(root);
     assert_int_equal(root->child_count, 2);
     assert_string_equal(yaml_get(root, "a")->text, "1");
@@ -53,36 +48,32 @@ static void keeps_order_text_and_positions(void **state)
     yaml_destroy(root);
 }
 
-static void an_empty_file_is_an_empty_mapping(void **state)
+CASE(an_empty_file_is_an_empty_mapping)
 {
     struct yaml_node *root = parse("# only a comment\n");
 
-    (void)state;
     assert_non_null(root);
     assert_int_equal(root->kind, YAML_MAPPING);
     assert_int_equal(root->child_count, 0);
     yaml_destroy(root);
 }
 
-static void names_the_line_of_a_syntax_error(void **state)
+CASE(names_the_line_of_a_syntax_error)
 {
-    (void)state;
     assert_refused("a: 1\nb: [1, 2\n", ERR_FORMAT, "f.yaml:3:1: ");
     assert_refused("a: 1\n b: 2\n", ERR_FORMAT, "f.yaml:2:3: ");
     assert_refused("\xff\xfe\xff", ERR_FORMAT, "f.yaml");
     assert_refused("a: \"cut short", ERR_FORMAT, "f.yaml:");
 }
 
-static void refuses_a_key_that_is_there_twice(void **state)
+CASE(refuses_a_key_that_is_there_twice)
 {
-    (void)state;
     assert_refused("a: 1\nb: 2\na: 3\n", ERR_FORMAT,
                    "f.yaml:3:1: the key 'a' is there twice (first in line 1)");
 }
 
-static void refuses_what_a_config_does_not_need(void **state)
+CASE(refuses_what_a_config_does_not_need)
 {
-    (void)state;
     assert_refused("a: &x 1\nb: *x\n", ERR_UNSUPPORTED, "f.yaml:1:4: ");
     assert_refused("a: *x\n", ERR_UNSUPPORTED, "f.yaml:1:4: aliases");
     assert_refused("a: !!python/object x\n", ERR_UNSUPPORTED, "f.yaml:1:4: tags");
@@ -93,13 +84,12 @@ static void refuses_what_a_config_does_not_need(void **state)
     assert_refused("a: \"\\0\"\n", ERR_FORMAT, "f.yaml:1:4: the value holds a NUL");
 }
 
-static void refuses_what_is_too_deep_too_long_or_too_large(void **state)
+CASE(refuses_what_is_too_deep_too_long_or_too_large)
 {
     size_t large = YAML_MAX_BYTES + 1;
     char *text = mem_array(char, large + 1);
     struct yaml_node *root = NULL;
 
-    (void)state;
     memset(text, '[', 1000000);
     assert_refused(text, ERR_LIMIT, "f.yaml:1:33: nested too deeply");
     memset(text, 'x', YAML_MAX_TEXT + 1);
@@ -111,11 +101,10 @@ static void refuses_what_is_too_deep_too_long_or_too_large(void **state)
     free(text);
 }
 
-static void refuses_a_mapping_of_thousands_of_keys(void **state)
+CASE(refuses_a_mapping_of_thousands_of_keys)
 {
     struct str text = {0};
 
-    (void)state;
     for (int i = 0; i < 5000; i++)
         str_addf(&text, "k%d: 1\n", i);
     assert_refused(str_text(&text), ERR_LIMIT, "f.yaml:1001:1: too many keys");
