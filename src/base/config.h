@@ -6,13 +6,13 @@
  *     static const struct config_key node_keys[] = {
  *         {.name = "name", .type = CONFIG_STRING, .required = true,
  *          .offset = offsetof(struct node_config, name), .help = "the node's name"},
- *         {.name = "gpus", .type = CONFIG_INT, .min = 1, .max = 64, .default_text = "1",
- *          .offset = offsetof(struct node_config, gpus), .help = "how many it has"},
+ *         CONFIG_NUMBER(INT, "gpus", offsetof(struct node_config, gpus), 1, 64, "1",
+ *                       "how many it has"),
  *         {0},
  *     };
  *     static const struct config_key keys[] = {
- *         {.name = "budget", .type = CONFIG_WATTS, .default_text = "20kW",
- *          .offset = offsetof(struct cluster_config, budget_watts), .help = "..."},
+ *         CONFIG_KEY(WATTS, "budget", offsetof(struct cluster_config, budget_watts),
+ *                    "20kW", "..."),
  *         {.name = "nodes", .type = CONFIG_LIST, .keys = node_keys,
  *          .item_size = sizeof(struct node_config),
  *          .offset = offsetof(struct cluster_config, nodes), .help = "the machines"},
@@ -68,6 +68,28 @@ struct config_key {
     int (*check)(const void *value, struct err *err);
     const char *help; /* lower case, no full stop */
 };
+
+/* Rows of a table: a key as it is, a number in a range, one of some words, a group. */
+#define CONFIG_KEY(kind, key, at, otherwise, what)                                       \
+    {                                                                                    \
+        .name = (key), .type = CONFIG_##kind, .offset = (at),                            \
+        .default_text = (otherwise), .help = (what)                                      \
+    }
+#define CONFIG_NUMBER(kind, key, at, low, high, otherwise, what)                         \
+    {                                                                                    \
+        .name = (key), .type = CONFIG_##kind, .offset = (at), .min = (low),              \
+        .max = (high), .default_text = (otherwise), .help = (what)                       \
+    }
+#define CONFIG_ONE_OF(key, at, words, otherwise, what)                                   \
+    {                                                                                    \
+        .name = (key), .type = CONFIG_CHOICE, .offset = (at), .choices = (words),        \
+        .default_text = (otherwise), .help = (what)                                      \
+    }
+#define CONFIG_NESTED(key, at, table, what)                                              \
+    {                                                                                    \
+        .name = (key), .type = CONFIG_GROUP, .offset = (at), .keys = (table),            \
+        .help = (what)                                                                   \
+    }
 
 /* Read the file over the defaults into the struct of that size, which is overwritten on
  * success and untouched on failure.  End it with config_fini(). */
