@@ -114,28 +114,22 @@ void handle_list_quotas(void *ctx, struct request *r)
 {
     struct service *s = ctx;
     const struct auth_identity *who = request_identity(r);
-    struct str text = {0};
-    struct json_out out;
+    struct handlers_answer a;
 
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "quotas");
-    json_out_begin_array(&out);
+    handlers_begin(&a, r, "quotas");
     if (who->role == AUTH_USER) {
-        quota_json(&out, s, who->name);
+        quota_json(&a.out, s, who->name);
     } else {
         bool named = false;
 
         vec_each (struct user_quota, q, &s->quotas) {
             named = named || strcmp(q->user, USER_QUOTA_DEFAULT) == 0;
-            quota_json(&out, s, q->user);
+            quota_json(&a.out, s, q->user);
         }
         if (!named)
-            quota_json(&out, s, USER_QUOTA_DEFAULT);
+            quota_json(&a.out, s, USER_QUOTA_DEFAULT);
     }
-    json_out_end(&out);
-    json_out_end(&out);
-    request_answer(r, 200, &text);
+    handlers_answer(&a, 200);
 }
 
 static void take_limit(const struct json_value *body, const char *key, int *limit)
@@ -187,26 +181,20 @@ static void expiry(struct json_out *out, double expires_s)
 void handle_list_tokens(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    struct str text = {0};
-    struct json_out out;
+    struct handlers_answer a;
 
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "tokens");
-    json_out_begin_array(&out);
+    handlers_begin(&a, r, "tokens");
     vec_each (struct token, t, &s->tokens) {
-        json_out_begin_object(&out);
-        json_out_key_string(&out, "id", t->public_id);
-        json_out_key_string(&out, "user", t->record.identity.name);
-        json_out_key_string(&out, "role", auth_role_name(t->record.identity.role));
-        json_out_key_number(&out, "created_s", t->created_s);
-        expiry(&out, t->record.expires_s);
-        json_out_key_string(&out, "note", t->note);
-        json_out_end(&out);
+        json_out_begin_object(&a.out);
+        json_out_key_string(&a.out, "id", t->public_id);
+        json_out_key_string(&a.out, "user", t->record.identity.name);
+        json_out_key_string(&a.out, "role", auth_role_name(t->record.identity.role));
+        json_out_key_number(&a.out, "created_s", t->created_s);
+        expiry(&a.out, t->record.expires_s);
+        json_out_key_string(&a.out, "note", t->note);
+        json_out_end(&a.out);
     }
-    json_out_end(&out);
-    json_out_end(&out);
-    request_answer(r, 200, &text);
+    handlers_answer(&a, 200);
 }
 
 struct new_token {

@@ -43,22 +43,16 @@ void handle_list_nodes(void *ctx, struct request *r)
     static const char *const states[] = {"awake", "asleep", "waking", "down", NULL};
     struct service *s = ctx;
     const struct cluster *c = loop_cluster(s->loop);
-    struct str text = {0};
-    struct json_out out;
+    struct handlers_answer a;
     int state = -1;
 
     if (!handlers_choice(r, "state", states, &state))
         return;
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "nodes");
-    json_out_begin_array(&out);
+    handlers_begin(&a, r, "nodes");
     for (int n = 0; n < c->node_count; n++)
         if (state < 0 || (int)c->nodes[n].state == state)
-            views_node(&out, s, n, request_identity(r));
-    json_out_end(&out);
-    json_out_end(&out);
-    request_answer(r, 200, &text);
+            views_node(&a.out, s, n, request_identity(r));
+    handlers_answer(&a, 200);
 }
 
 static void node_text(struct service *s, const struct request *r, int node,
@@ -112,22 +106,16 @@ void handle_list_devices(void *ctx, struct request *r)
                                          "failed", "asleep", NULL};
     struct service *s = ctx;
     const char *node = request_query(r, "node"), *type = request_query(r, "type");
-    struct str text = {0};
-    struct json_out out;
+    struct handlers_answer a;
     int state = -1;
 
     if (!handlers_choice(r, "state", states, &state))
         return;
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "devices");
-    json_out_begin_array(&out);
+    handlers_begin(&a, r, "devices");
     for (int d = 0; d < loop_cluster(s->loop)->device_count; d++)
         if (device_fits(s, d, node, type, state))
-            views_device(&out, s, d, request_identity(r));
-    json_out_end(&out);
-    json_out_end(&out);
-    request_answer(r, 200, &text);
+            views_device(&a.out, s, d, request_identity(r));
+    handlers_answer(&a, 200);
 }
 
 void handle_show_device(void *ctx, struct request *r)

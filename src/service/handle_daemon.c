@@ -16,16 +16,13 @@
 static void answer_status(struct request *r, int code, const char *status,
                           const char *reason)
 {
-    struct str text = {0};
-    struct json_out out;
+    struct handlers_answer a;
 
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key_string(&out, "status", status);
+    handlers_begin(&a, r, NULL);
+    json_out_key_string(&a.out, "status", status);
     if (reason)
-        json_out_key_string(&out, "reason", reason);
-    json_out_end(&out);
-    request_answer(r, code, &text);
+        json_out_key_string(&a.out, "reason", reason);
+    handlers_answer(&a, code);
 }
 
 void handle_health(void *ctx, struct request *r)
@@ -53,38 +50,32 @@ void handle_ready(void *ctx, struct request *r)
 void handle_version(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    struct str text = {0};
-    struct json_out out;
+    struct handlers_answer a;
 
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key_string(&out, "version", CORGI_VERSION);
-    json_out_key_string(&out, "api", "v1");
-    json_out_key_string(&out, "engine", s->engine.ops->name);
-    json_out_key_number(&out, "started_s", s->started_s);
-    json_out_key_number(&out, "now_s", service_now_s(s));
-    json_out_key_number(&out, "speed",
+    handlers_begin(&a, r, NULL);
+    json_out_key_string(&a.out, "version", CORGI_VERSION);
+    json_out_key_string(&a.out, "api", "v1");
+    json_out_key_string(&a.out, "engine", s->engine.ops->name);
+    json_out_key_number(&a.out, "started_s", s->started_s);
+    json_out_key_number(&a.out, "now_s", service_now_s(s));
+    json_out_key_number(&a.out, "speed",
                         s->config.engine == SERVICE_ENGINE_SIM ? s->config.sim.speed : 1);
-    json_out_end(&out);
-    request_answer(r, 200, &text);
+    handlers_answer(&a, 200);
 }
 
 void handle_whoami(void *ctx, struct request *r)
 {
     const struct auth_identity *who = request_identity(r);
-    struct str text = {0};
-    struct json_out out;
+    struct handlers_answer a;
 
     (void)ctx;
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key_string(&out, "user", who->name);
-    views_number(&out, "uid", who->uid == AUTH_NO_ID ? NAN : (double)who->uid);
-    json_out_key_string(&out, "role", auth_role_name(who->role));
-    json_out_key_bool(&out, "local", who->local);
-    json_out_key_string(&out, "token", who->token[0] ? who->token : NULL);
-    json_out_end(&out);
-    request_answer(r, 200, &text);
+    handlers_begin(&a, r, NULL);
+    json_out_key_string(&a.out, "user", who->name);
+    views_number(&a.out, "uid", who->uid == AUTH_NO_ID ? NAN : (double)who->uid);
+    json_out_key_string(&a.out, "role", auth_role_name(who->role));
+    json_out_key_bool(&a.out, "local", who->local);
+    json_out_key_string(&a.out, "token", who->token[0] ? who->token : NULL);
+    handlers_answer(&a, 200);
 }
 
 /* ---- summary ---------------------------------------------------------------------- */
@@ -170,19 +161,16 @@ static double sum_nodes(const struct service *s, struct json_out *out)
 void handle_summary(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    struct str text = {0};
-    struct json_out out;
+    struct handlers_answer a;
 
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key_number(&out, "now_s", service_now_s(s));
-    sum_jobs(s, &out);
-    sum_devices(s, &out);
-    json_out_key_number(&out, "watts", sum_nodes(s, &out));
-    json_out_key_number(&out, "joules", s->total_joules);
-    json_out_key_number(&out, "saved_joules", s->saved_joules);
-    json_out_end(&out);
-    request_answer(r, 200, &text);
+    handlers_begin(&a, r, NULL);
+    json_out_key_number(&a.out, "now_s", service_now_s(s));
+    sum_jobs(s, &a.out);
+    sum_devices(s, &a.out);
+    json_out_key_number(&a.out, "watts", sum_nodes(s, &a.out));
+    json_out_key_number(&a.out, "joules", s->total_joules);
+    json_out_key_number(&a.out, "saved_joules", s->saved_joules);
+    handlers_answer(&a, 200);
 }
 
 void handle_metrics(void *ctx, struct request *r)

@@ -227,8 +227,7 @@ void handle_energy(void *ctx, struct request *r)
     struct service *s = ctx;
     struct store_energy_filter filter = {0};
     struct sums x = {0};
-    struct str text = {0};
-    struct json_out out;
+    struct handlers_answer a;
     struct err err = {0};
     double step_s = 0, all = 0;
     int limit;
@@ -247,24 +246,21 @@ void handle_energy(void *ctx, struct request *r)
         qsort(x.rows.items, x.rows.count, sizeof(*x.rows.items), by_joules);
     vec_each (struct row, row, &x.rows)
         all += row->joules;
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key_string(&out, "by", names[x.by]);
-    json_out_key_number(&out, "from_s", filter.from_s);
-    json_out_key_number(&out, "to_s", filter.to_s > 0 ? filter.to_s : service_now_s(s));
-    json_out_key_number(&out, "joules", all);
-    json_out_key(&out, "rows");
-    json_out_begin_array(&out);
+    handlers_begin(&a, r, NULL);
+    json_out_key_string(&a.out, "by", names[x.by]);
+    json_out_key_number(&a.out, "from_s", filter.from_s);
+    json_out_key_number(&a.out, "to_s", filter.to_s > 0 ? filter.to_s : service_now_s(s));
+    json_out_key_number(&a.out, "joules", all);
+    json_out_key(&a.out, "rows");
+    json_out_begin_array(&a.out);
     for (size_t i = 0; i < x.rows.count && i < (size_t)limit; i++) {
-        json_out_begin_object(&out);
-        write_row(s, &out, x.by, &x.rows.items[i]);
+        json_out_begin_object(&a.out);
+        write_row(s, &a.out, x.by, &x.rows.items[i]);
         if (step_s > 0 && i < ROWS_WITH_POINTS)
-            write_points(s, &out, x.by, &x.rows.items[i], filter, step_s);
-        json_out_end(&out);
+            write_points(s, &a.out, x.by, &x.rows.items[i], filter, step_s);
+        json_out_end(&a.out);
     }
-    json_out_end(&out);
-    json_out_end(&out);
-    request_answer(r, 200, &text);
+    handlers_answer(&a, 200);
 done:
     intern_destroy(x.names);
     vec_free(&x.rows);

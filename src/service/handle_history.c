@@ -44,31 +44,21 @@ static int history_row(void *ctx, const struct store_transition *t)
 void handle_job_history(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    struct str text = {0};
-    struct json_out out;
-    struct history h = {.out = &out};
+    struct handlers_answer a;
+    struct history h = {.out = &a.out};
     struct err err = {0};
-    char next[24];
     uint64_t id;
 
     if (!handlers_limit(r, &h.limit) || !handlers_after(r, &h.skip) ||
         !handlers_may_look(s, r, &id))
         return;
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "events");
-    json_out_begin_array(&out);
+    handlers_begin(&a, r, "events");
     if (store_read_transitions(s->reader, id, history_row, &h, &err) < 0) {
-        str_fini(&text);
-        request_fail(r, NULL, &err);
+        handlers_fail(&a, &err);
         return;
     }
-    json_out_end(&out);
-    snprintf(next, sizeof(next), "%llu",
-             (unsigned long long)(h.skip + (uint64_t)h.count));
-    json_out_key_string(&out, "next", h.more ? next : NULL);
-    json_out_end(&out);
-    request_answer(r, 200, &text);
+    handlers_page(&a, h.more, h.skip + (uint64_t)h.count);
+    handlers_answer(&a, 200);
 }
 
 struct points {
@@ -146,9 +136,8 @@ static int point_row(void *ctx, const struct store_measurement *m)
 void handle_job_measurements(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    struct str text = {0};
-    struct json_out out;
-    struct points p = {.out = &out, .bucket_s = NAN, .latency_high_s = NAN};
+    struct handlers_answer a;
+    struct points p = {.out = &a.out, .bucket_s = NAN, .latency_high_s = NAN};
     double from_s = 0, to_s = 0;
     struct err err = {0};
     uint64_t id;
@@ -159,18 +148,12 @@ void handle_job_measurements(void *ctx, struct request *r)
         !handlers_number(r, "step_s", 1, 1e9, &p.step_s) || !handlers_limit(r, &limit) ||
         !handlers_may_look(s, r, &id))
         return;
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "points");
-    json_out_begin_array(&out);
+    handlers_begin(&a, r, "points");
     if (store_read_measurements(s->reader, id, from_s, to_s, p.step_s > 0 ? 10000 : limit,
                                 point_row, &p, &err) < 0) {
-        str_fini(&text);
-        request_fail(r, NULL, &err);
+        handlers_fail(&a, &err);
         return;
     }
     flush_bucket(&p);
-    json_out_end(&out);
-    json_out_end(&out);
-    request_answer(r, 200, &text);
+    handlers_answer(&a, 200);
 }

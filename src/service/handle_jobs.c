@@ -15,32 +15,22 @@
 
 /* ---- one job ---------------------------------------------------------------------- */
 
-static int keep_quote(void *ctx, const struct store_quote *quote)
-{
-    char **text = ctx;
-
-    free(*text);
-    *text = quote->detail ? mem_strdup(quote->detail) : NULL;
-    return 0;
-}
-
 static void show_stored(struct service *s, struct request *r, uint64_t id)
 {
     struct store_job *job;
     struct str text = {0};
     struct json_out out;
     struct err err = {0};
-    char *quote = NULL;
+    char *quote;
 
     if (store_read_job(s->reader, id, &job, &err) < 0) {
         request_fail(r, NULL, &err);
         return;
     }
     if (!service_may_see(request_identity(r), job->request.user)) {
-        request_answer_error(r, 403, "forbidden", NULL, "job %llu is another user's",
-                             (unsigned long long)id);
+        handlers_forbid(r, id);
     } else {
-        store_read_quotes(s->reader, id, keep_quote, &quote, NULL);
+        quote = handlers_quote(s, id);
         json_out_init(&out, &text, false);
         views_stored(&out, s, job, quote,
                      (struct views_how){.whole = true, .who = request_identity(r)});
@@ -75,8 +65,7 @@ void handle_show_job(void *ctx, struct request *r)
         return;
     }
     if (!service_may_see(request_identity(r), record_user(record))) {
-        request_answer_error(r, 403, "forbidden", NULL, "job %llu is another user's",
-                             (unsigned long long)id);
+        handlers_forbid(r, id);
         return;
     }
     record_text(s, r, record, &text);
@@ -176,8 +165,7 @@ static void revive(struct service *s, struct request *r, uint64_t id)
         return;
     }
     if (!service_may_touch(request_identity(r), job->request.user)) {
-        request_answer_error(r, 403, "forbidden", NULL, "job %llu is another user's",
-                             (unsigned long long)id);
+        handlers_forbid(r, id);
         goto done;
     }
     if (job->progress.state == JOB_DONE) {
@@ -208,7 +196,7 @@ static void revive(struct service *s, struct request *r, uint64_t id)
     records_set_phase(s->records, record, PHASE_WAITING);
     record->attempt = job->progress.attempt;
     record->steps_before = job->progress.steps_done;
-    store_read_quotes(s->reader, id, keep_quote, &record->quote_json, NULL);
+    record->quote_json = handlers_quote(s, id);
     lifecycle_explain(record, "", "%s", handlers_reason(r) ? handlers_reason(r) : "");
     tx = tx_begin(s);
     tx_job(tx, record,

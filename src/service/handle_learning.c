@@ -28,13 +28,11 @@ struct cell_ask {
 
 struct matrix {
     struct service *s;
-    struct request *request;
     struct auth_identity who;
     vec_of(struct cell_ask) asks;
     size_t at;
     bool truncated;
-    struct str text;
-    struct json_out out;
+    struct handlers_answer answer;
 };
 
 static void write_cell(struct matrix *m, const struct cell_ask *ask)
@@ -43,6 +41,7 @@ static void write_cell(struct matrix *m, const struct cell_ask *ask)
     const struct job_status *status = loop_job(s->loop, ask->job);
     const struct job_status *other = ask->beside ? loop_job(s->loop, ask->beside) : NULL;
     struct combination where = {.type = ask->type, .count = 1};
+    struct json_out *out = &m->answer.out;
     struct prediction p;
     double confidence;
 
@@ -55,24 +54,24 @@ static void write_cell(struct matrix *m, const struct cell_ask *ask)
             .job = &other->job, .nodes = 1, .demand = requirement_demand(other)};
     predict(service_model(s), &where, &p);
     confidence = fmax(loop_settings(s->loop)->confidence, status->job.need.confidence);
-    json_out_begin_object(&m->out);
-    json_out_key_int(&m->out, "job", (int64_t)ask->job);
-    json_out_key_string(&m->out, "name", status->job.name);
-    json_out_key_string(&m->out, "type", loop_cluster(s->loop)->types[ask->type].name);
-    json_out_key(&m->out, "beside");
-    json_out_begin_array(&m->out);
+    json_out_begin_object(out);
+    json_out_key_int(out, "job", (int64_t)ask->job);
+    json_out_key_string(out, "name", status->job.name);
+    json_out_key_string(out, "type", loop_cluster(s->loop)->types[ask->type].name);
+    json_out_key(out, "beside");
+    json_out_begin_array(out);
     if (other)
-        views_neighbour(&m->out, s, ask->beside, &m->who);
-    json_out_end(&m->out);
-    json_out_key(&m->out, "rate");
-    views_estimate(&m->out, &p.rate[0]);
-    json_out_key(&m->out, "watts");
-    views_estimate(&m->out, &p.watts);
-    json_out_key_number(&m->out, "fits", p.fits);
-    json_out_key_bool(&m->out, "meets",
+        views_neighbour(out, s, ask->beside, &m->who);
+    json_out_end(out);
+    json_out_key(out, "rate");
+    views_estimate(out, &p.rate[0]);
+    json_out_key(out, "watts");
+    views_estimate(out, &p.watts);
+    json_out_key_number(out, "fits", p.fits);
+    json_out_key_bool(out, "meets",
                       estimate_at_confidence(&p.rate[0], confidence) >=
                           requirement_rate_now(status, service_now_s(s)));
-    json_out_end(&m->out);
+    json_out_end(out);
 }
 
 static void slice(void *ctx)
@@ -88,12 +87,10 @@ static void slice(void *ctx)
             return;
         }
     }
-    json_out_end(&m->out);
-    json_out_key_bool(&m->out, "truncated", m->truncated);
-    json_out_end(&m->out);
-    request_answer(m->request, 200, &m->text);
+    json_out_end(&m->answer.out);
+    json_out_key_bool(&m->answer.out, "truncated", m->truncated);
+    handlers_answer(&m->answer, 200);
     vec_free(&m->asks);
-    str_fini(&m->text);
     free(m);
 }
 
@@ -199,13 +196,9 @@ void handle_estimates(void *ctx, struct request *r)
         return;
     m = mem_new(struct matrix);
     m->s = s;
-    m->request = r;
     m->who = *request_identity(r);
     collect(m, &w);
-    json_out_init(&m->out, &m->text, false);
-    json_out_begin_object(&m->out);
-    json_out_key(&m->out, "cells");
-    json_out_begin_array(&m->out);
+    handlers_begin(&m->answer, r, "cells");
     slice(m);
 }
 
@@ -349,29 +342,21 @@ static bool parse_ledger(struct request *r, struct decisions_list *l,
 void handle_list_decisions(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    struct str text = {0};
-    struct json_out out;
-    struct decisions_list l = {.s = s, .who = request_identity(r), .out = &out};
+    struct handlers_answer a;
+    struct decisions_list l = {.s = s, .who = request_identity(r), .out = &a.out};
     struct store_decision_filter filter = {0};
     struct err err = {0};
-    char next[24], device[LOOP_NAME_SIZE + 16];
+    char device[LOOP_NAME_SIZE + 16];
 
     if (!parse_ledger(r, &l, &filter, device, sizeof(device)))
         return;
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "decisions");
-    json_out_begin_array(&out);
+    handlers_begin(&a, r, "decisions");
     if (read_ledger(&l, &filter, &err) < 0) {
-        str_fini(&text);
-        request_fail(r, NULL, &err);
+        handlers_fail(&a, &err);
         return;
     }
-    json_out_end(&out);
-    snprintf(next, sizeof(next), "%llu", (unsigned long long)l.last);
-    json_out_key_string(&out, "next", l.more ? next : NULL);
-    json_out_end(&out);
-    request_answer(r, 200, &text);
+    handlers_page(&a, l.more, l.last);
+    handlers_answer(&a, 200);
 }
 
 void handle_show_decision(void *ctx, struct request *r)

@@ -25,7 +25,6 @@ enum { STATE_HELD = JOB_CANCELLED + 1, STATE_COUNT };
 
 struct listing {
     struct service *s;
-    struct request *r;
     const struct auth_identity *who;
     unsigned states;
     const char *user, *name, *type, *node;
@@ -34,8 +33,7 @@ struct listing {
     double from_s, to_s;
     int limit, order;
     uint64_t after;
-    struct str text;
-    struct json_out out;
+    struct handlers_answer answer;
     int count;
     int total;             /* of active ones; -1: of all, which nobody counts */
     vec_of(uint64_t) page; /* active ones to be written */
@@ -207,7 +205,7 @@ static bool write_active(struct listing *l)
 
         l->last = l->page.items[l->at++];
         if (r)
-            views_record(&l->out, l->s, r, (struct views_how){.who = l->who});
+            views_record(&l->answer.out, l->s, r, (struct views_how){.who = l->who});
     }
     return l->at == l->page.count;
 }
@@ -225,12 +223,12 @@ static int list_row(void *ctx, const struct store_job *job)
     l->last = job->request.job.id;
     if (r) {
         if (record_fits(l, r)) {
-            views_record(&l->out, l->s, r, (struct views_how){.who = l->who});
+            views_record(&l->answer.out, l->s, r, (struct views_how){.who = l->who});
             l->count++;
         }
     } else if (l->states & state_bit(job->progress.state, job->progress.held) &&
                asked_for(l, &job->request) && !l->type && !l->node) {
-        views_stored(&l->out, l->s, job, NULL, (struct views_how){.who = l->who});
+        views_stored(&l->answer.out, l->s, job, NULL, (struct views_how){.who = l->who});
         l->count++;
     }
     return 0;
@@ -283,7 +281,7 @@ static bool parse_listing(struct request *r, struct listing *l)
                              "this order needs state=active, or a part of it");
         return false;
     }
-    /* A user has only his own to see: let the store look for nothing else. */
+    /* A user may see only their own: the store need not look for others. */
     if (l->who->role == AUTH_USER && !l->user)
         l->user = l->who->name;
     l->everything = !l->user && !l->name && !l->type && !l->node && l->kind < 0 &&
@@ -293,22 +291,17 @@ static bool parse_listing(struct request *r, struct listing *l)
 
 static void end_listing(struct listing *l)
 {
-    str_fini(&l->text);
+    str_fini(&l->answer.text);
     vec_free(&l->page);
     free(l);
 }
 
 static void answer(struct listing *l)
 {
-    char next[24];
-
-    json_out_end(&l->out);
-    snprintf(next, sizeof(next), "%llu", (unsigned long long)l->last);
-    json_out_key_string(&l->out, "next", l->more ? next : NULL);
+    handlers_page(&l->answer, l->more, l->last);
     if (l->total >= 0)
-        json_out_key_int(&l->out, "total", l->total);
-    json_out_end(&l->out);
-    request_answer(l->r, 200, &l->text);
+        json_out_key_int(&l->answer.out, "total", l->total);
+    handlers_answer(&l->answer, 200);
     end_listing(l);
 }
 
@@ -323,9 +316,9 @@ static void write_slice(struct listing *l)
         done = l->total >= 0 ? write_active(l) : write_stored(l, &err);
     while (!done && l->s->draining);
     if (done < 0) {
-        request_fail(l->r, NULL, &err);
+        handlers_fail(&l->answer, &err);
         end_listing(l);
-    } else if (done || request_gone(l->r)) {
+    } else if (done || request_gone(l->answer.request)) {
         answer(l);
     } else {
         reactor_post(l->s->reactor, go_on, l);
@@ -346,16 +339,12 @@ void handle_list_jobs(void *ctx, struct request *r)
     struct listing *l = mem_new(struct listing);
 
     l->s = ctx;
-    l->r = r;
     l->who = request_identity(r);
     if (!parse_listing(r, l)) {
         end_listing(l);
         return;
     }
-    json_out_init(&l->out, &l->text, false);
-    json_out_begin_object(&l->out);
-    json_out_key(&l->out, "jobs");
-    json_out_begin_array(&l->out);
+    handlers_begin(&l->answer, r, "jobs");
     l->total = l->states & ~ACTIVE_STATES ? -1 : 0;
     if (l->total == 0)
         choose_active(l);

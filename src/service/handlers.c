@@ -1,4 +1,7 @@
-/* handlers.c - see handlers.h */
+/* handlers.c - see handlers.h
+ *
+ * http/ has parsed a request, checked it against the schema and found the route; the
+ * handler of the route reads records and loop or changes them in a tx, and answers. */
 #include "service/handlers.h"
 
 #include "base/mem.h"
@@ -6,6 +9,7 @@
 #include "service/tx.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +104,62 @@ bool handlers_writable(struct service *s, struct request *r)
     return false;
 }
 
+void handlers_begin(struct handlers_answer *a, struct request *r, const char *list)
+{
+    *a = (struct handlers_answer){.request = r};
+    json_out_init(&a->out, &a->text, false);
+    json_out_begin_object(&a->out);
+    if (list) {
+        json_out_key(&a->out, list);
+        json_out_begin_array(&a->out);
+    }
+}
+
+void handlers_page(struct handlers_answer *a, bool more, uint64_t last)
+{
+    char next[24];
+
+    json_out_end(&a->out);
+    snprintf(next, sizeof(next), "%llu", (unsigned long long)last);
+    json_out_key_string(&a->out, "next", more ? next : NULL);
+}
+
+void handlers_answer(struct handlers_answer *a, int status)
+{
+    while (a->out.depth > 0)
+        json_out_end(&a->out);
+    request_answer(a->request, status, &a->text);
+}
+
+void handlers_fail(struct handlers_answer *a, const struct err *err)
+{
+    str_fini(&a->text);
+    request_fail(a->request, NULL, err);
+}
+
+void handlers_forbid(struct request *r, uint64_t job)
+{
+    request_answer_error(r, 403, "forbidden", NULL, "job %llu is another user's",
+                         (unsigned long long)job);
+}
+
+static int keep_quote(void *ctx, const struct store_quote *quote)
+{
+    char **text = ctx;
+
+    free(*text);
+    *text = quote->detail ? mem_strdup(quote->detail) : NULL;
+    return 0;
+}
+
+char *handlers_quote(struct service *s, uint64_t job)
+{
+    char *text = NULL;
+
+    store_read_quotes(s->reader, job, keep_quote, &text, NULL);
+    return text;
+}
+
 /* Not in memory: it has ended, or never was. */
 static void answer_for_stored(struct service *s, struct request *r, uint64_t id)
 {
@@ -111,8 +171,7 @@ static void answer_for_stored(struct service *s, struct request *r, uint64_t id)
         return;
     }
     if (!service_may_touch(request_identity(r), job->request.user))
-        request_answer_error(r, 403, "forbidden", NULL, "job %llu is another user's",
-                             (unsigned long long)id);
+        handlers_forbid(r, id);
     else
         request_answer_error(r, 409, "exists", NULL, "job %llu has ended already",
                              (unsigned long long)id);
@@ -133,8 +192,7 @@ struct record *handlers_record(struct service *s, struct request *r)
     }
     if (service_may_touch(request_identity(r), record_user(record)))
         return record;
-    request_answer_error(r, 403, "forbidden", NULL, "job %llu is another user's",
-                         (unsigned long long)id);
+    handlers_forbid(r, id);
     return NULL;
 }
 
@@ -159,8 +217,7 @@ bool handlers_may_look(struct service *s, struct request *r, uint64_t *id)
         store_job_destroy(job);
     }
     if (!allowed)
-        request_answer_error(r, 403, "forbidden", NULL, "job %llu is another user's",
-                             (unsigned long long)*id);
+        handlers_forbid(r, *id);
     return allowed;
 }
 
@@ -171,7 +228,7 @@ const char *handlers_reason(const struct request *r)
     return reason && *reason ? reason : NULL;
 }
 
-struct answer {
+struct stored_answer {
     struct request *request;
     int status;
     struct str json;
@@ -179,7 +236,7 @@ struct answer {
 
 static void stored(void *ctx, const struct err *err)
 {
-    struct answer *a = ctx;
+    struct stored_answer *a = ctx;
 
     if (err->code == ERR_NONE)
         request_answer(a->request, a->status, &a->json);
@@ -192,9 +249,9 @@ static void stored(void *ctx, const struct err *err)
 
 void handlers_commit(struct tx *tx, struct request *r, int status, struct str *json)
 {
-    struct answer *a = mem_new(struct answer);
+    struct stored_answer *a = mem_new(struct stored_answer);
 
-    *a = (struct answer){.request = r, .status = status, .json = *json};
+    *a = (struct stored_answer){.request = r, .status = status, .json = *json};
     *json = (struct str){0};
     tx_commit(tx, stored, a);
 }

@@ -27,6 +27,21 @@ bool handlers_choice(struct request *r, const char *name, const char *const *cho
 
 /* ---- answers ---------------------------------------------------------------------- */
 
+/* An answer in the making: a JSON object, and with `list` its first member is an array
+ * that is open. */
+struct handlers_answer {
+    struct request *request;
+    struct str text;
+    struct json_out out;
+};
+void handlers_begin(struct handlers_answer *answer, struct request *r, const char *list);
+/* End the array of a page: `next` is the last that was looked at, null on the last page.
+ */
+void handlers_page(struct handlers_answer *answer, bool more, uint64_t last);
+/* End whatever is open and answer with it; or with an error instead. */
+void handlers_answer(struct handlers_answer *answer, int status);
+void handlers_fail(struct handlers_answer *answer, const struct err *err);
+
 /* Does the daemon take changes now?  Else the request was answered with 503. */
 bool handlers_writable(struct service *s, struct request *r);
 
@@ -36,6 +51,12 @@ struct record *handlers_record(struct service *s, struct request *r);
 
 /* The route's {id} is a job that the asker may see, ended or not.  False: answered. */
 bool handlers_may_look(struct service *s, struct request *r, uint64_t *id);
+
+/* 403: the job is another user's. */
+void handlers_forbid(struct request *r, uint64_t job);
+
+/* The quote a job was last given, as JSON that the caller frees; NULL: none. */
+char *handlers_quote(struct service *s, uint64_t job);
 
 /* `reason` of the body; NULL when there is none. */
 const char *handlers_reason(const struct request *r);

@@ -5,9 +5,8 @@
 #include "base/mem.h"
 #include "service/audit_log.h"
 #include "service/daemon_metrics.h"
+#include "service/daemon_process.h"
 #include "service/handlers.h"
-#include "service/process_priority.h"
-#include "service/notify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +72,7 @@ static void free_lists(struct name_lists *lists)
 int listeners_open(struct service *s, struct err *err)
 {
     const struct service_listen_config *c = &s->config.listen;
-    int given = notify_listen_fds();
+    int given = daemon_process_listen_fds();
 
     for (int i = 0; i < given; i++)
         if (server_listen_fd(s->server, 3 + i, err) < 0)
@@ -106,7 +105,7 @@ int listeners_make(struct service *s, struct err *err)
     struct server_config config;
     struct name_lists lists;
 
-    process_priority_descriptors(s->config.limits.connections);
+    daemon_process_descriptors(s->config.limits.connections);
     fill_server_config(s, &s->config, &config, &lists);
     s->server = server_create(s->reactor, &config, err);
     free_lists(&lists);

@@ -14,10 +14,9 @@
 #include "service/audit_log.h"
 #include "service/listeners.h"
 #include "service/daemon_metrics.h"
+#include "service/daemon_process.h"
 #include "service/engine_events.h"
 #include "service/lifecycle.h"
-#include "service/process_priority.h"
-#include "service/notify.h"
 #include "service/forecast.h"
 #include "service/replica_jobs.h"
 #include "service/restart.h"
@@ -220,10 +219,10 @@ static void store_progress(struct service *s)
 
 static void sign_of_life(struct service *s)
 {
-    double every_s = notify_watchdog_s();
+    double every_s = daemon_process_watchdog_s();
 
     if (every_s > 0 && clock_wall_s() - s->watchdog_wall_s > every_s / 3) {
-        notify_systemd("WATCHDOG=1");
+        daemon_process_notify("WATCHDOG=1");
         s->watchdog_wall_s = clock_wall_s();
     }
 }
@@ -289,7 +288,7 @@ static void on_end(void *ctx)
         return;
     }
     log_info("ending");
-    notify_systemd("STOPPING=1");
+    daemon_process_notify("STOPPING=1");
     s->draining = true;
     sse_hub_close(s->hub, "the daemon ends");
     server_drain(s->server, DRAIN_S, drained, s);
@@ -378,13 +377,13 @@ struct service *service_create_take(struct service_config *config, const char *p
     s->forecast = forecast_create();
     s->classes = intern_create();
     set_log(&s->config.log);
-    process_priority_priority(s->config.nice);
+    daemon_process_nice(s->config.nice);
     s->reactor = reactor_create(err);
     if (!s->reactor || open_store(s, err) < 0 || make_engine(s, err) < 0 ||
         make_loop(s, err) < 0 || make_timers(s, err) < 0 || listeners_make(s, err) < 0 ||
         restart_rebuild(s, err) < 0 || listeners_open(s, err) < 0)
         goto failed;
-    if (s->config.pid_file && notify_pid_write(s->config.pid_file, err) < 0)
+    if (s->config.pid_file && daemon_process_write_pid(s->config.pid_file, err) < 0)
         goto failed;
     return s;
 failed:
@@ -409,7 +408,7 @@ int service_run(struct service *s, struct err *err)
              LOG_STR("engine", s->engine.ops->name), LOG_STR("socket", s->socket),
              LOG_STR("store", store_path(s->store)),
              LOG_I64("devices", loop_cluster(s->loop)->device_count));
-    notify_systemd("READY=1");
+    daemon_process_notify("READY=1");
     rc = reactor_run(s->reactor, err);
     log_info("ended");
     return rc;
@@ -482,7 +481,7 @@ void service_destroy(struct service *s)
     intern_destroy(s->classes);
     reactor_destroy(s->reactor);
     if (s->config.pid_file)
-        notify_pid_remove(s->config.pid_file);
+        daemon_process_remove_pid(s->config.pid_file);
     vec_free(&s->quotas);
     vec_free(&s->tokens);
     free(s->devices);
