@@ -2,9 +2,9 @@
 #include "service/handlers.h"
 
 #include "base/mem.h"
-#include "service/job_parse.h"
 #include "service/lifecycle.h"
 #include "service/quotas.h"
+#include "service/restart.h"
 #include "service/rounds.h"
 #include "service/views.h"
 
@@ -152,59 +152,53 @@ void handle_release_job(void *ctx, struct request *r)
 }
 
 /* From the end: a job with the same id lives again, its history goes on. */
-static void revive(struct service *s, struct request *r, uint64_t id)
+static void revive(struct service *s, struct request *r, const struct store_job *job)
 {
-    struct store_job *job;
+    const char *reason = handlers_reason(r);
     struct record *record;
     struct job_status status;
     struct err err = {0};
     struct tx *tx;
 
-    if (store_read_job(s->reader, id, &job, &err) < 0) {
+    if (quotas_admit(s, job->request.user, &err) < 0) {
         request_fail(r, NULL, &err);
         return;
     }
-    if (!service_may_touch(request_identity(r), job->request.user)) {
-        handlers_forbid(r, id);
-        goto done;
-    }
-    if (job->progress.state == JOB_DONE) {
-        request_answer_error(r, 409, "exists", NULL, "job %llu is done; submit it again",
-                             (unsigned long long)id);
-        goto done;
-    }
-    if (quotas_admit(s, job->request.user, &err) < 0) {
-        request_fail(r, NULL, &err);
-        goto done;
-    }
-    record = records_add(s->records, job);
-    record->stored->request.job.types_allowed = job_parse_types(s, job->request.types);
-    status = (struct job_status){.job = record_share(record),
-                                 .demand = NAN,
-                                 .state = JOB_WAITING,
-                                 .started_s = job->progress.started_s,
-                                 .placed_s = job->progress.placed_s,
-                                 .steps_done = job->progress.steps_done,
-                                 .moves = job->progress.moves,
-                                 .restarts = job->progress.restarts};
+    record = restart_record(s, job);
+    restart_read_more(s, record);
+    record->steps_before = job->progress.steps_done;
+    status = restart_status(record, &job->progress);
     status.required_rate = status.job.need.rate;
     if (loop_restore(s->loop, &status, &err) < 0) {
         records_drop(s->records, record);
         request_fail(r, NULL, &err);
-        goto done;
+        return;
     }
-    records_set_phase(s->records, record, PHASE_WAITING);
-    record->attempt = job->progress.attempt;
-    record->steps_before = job->progress.steps_done;
-    record->quote_json = handlers_quote(s, id);
-    lifecycle_explain(record, "", "%s", handlers_reason(r) ? handlers_reason(r) : "");
+    lifecycle_explain(record, "", "%s", reason ? reason : "");
     tx = tx_begin(s);
     tx_job(tx, record,
            &(struct tx_step){.what = "requeued",
                              .from = job->progress.state,
                              .by = request_identity(r)->name});
     finish(s, r, tx, record);
-done:
+}
+
+static void requeue_stored(struct service *s, struct request *r, uint64_t id)
+{
+    struct store_job *job;
+    struct err err = {0};
+
+    if (store_read_job(s->reader, id, &job, &err) < 0) {
+        request_fail(r, NULL, &err);
+        return;
+    }
+    if (!service_may_touch(request_identity(r), job->request.user))
+        handlers_forbid(r, id);
+    else if (job->progress.state == JOB_DONE)
+        request_answer_error(r, 409, "exists", NULL, "job %llu is done; submit it again",
+                             (unsigned long long)id);
+    else
+        revive(s, r, job);
     store_job_destroy(job);
 }
 
@@ -219,7 +213,7 @@ void handle_requeue_job(void *ctx, struct request *r)
     if (!handlers_writable(s, r) || request_param_id(r, "id", &id) < 0)
         return;
     if (!records_get(s->records, id)) {
-        revive(s, r, id);
+        requeue_stored(s, r, id);
         return;
     }
     record = handlers_record(s, r);

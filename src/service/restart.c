@@ -1,11 +1,16 @@
-/* restart.c - see restart.h */
+/* restart.c - see restart.h
+ *
+ * service.c calls restart_rebuild() before anybody can connect, and restart_checkpoint()
+ * now and then and at the end.  loop/admit/readmit says what becomes of each job. */
 #include "service/restart.h"
 
 #include "base/intern.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "loop/admit/readmit.h"
 #include "loop/cluster.h"
+#include "service/handlers.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
 #include "service/planning_thread.h"
@@ -38,7 +43,16 @@ double restart_clock_s(struct service *s)
 
 /* ---- jobs ------------------------------------------------------------------------- */
 
-struct counts {
+/* A live job of the store, on its way back. */
+struct returning {
+    uint64_t job;
+    struct readmit_facts facts;
+    struct err refused;
+};
+
+struct rebuild {
+    struct service *s;
+    vec_of(struct returning) jobs;
     int waiting, running, lost;
 };
 
@@ -63,56 +77,58 @@ static void read_extra(struct record *r, const char *extra)
     json_doc_destroy(doc);
 }
 
-/* Names to numbers; -1 when one is not there any more. */
-static int find_devices(const struct service *s, const char *names, int *devices)
+/* Names with commas between to numbers; returns how many there are, *found of which the
+ * cluster has. */
+static int find_devices(const struct service *s, const char *names, int *devices,
+                        int *found)
 {
     int count = 0;
 
+    *found = 0;
     while (names && *names && count < LOOP_MAX_GANG) {
         size_t length = strcspn(names, ",");
         char name[LOOP_NAME_SIZE + 16];
+        int device = -1;
 
-        if (length >= sizeof(name))
-            return -1;
-        memcpy(name, names, length);
-        name[length] = '\0';
-        devices[count] = service_device_named(s, name);
-        if (devices[count++] < 0)
-            return -1;
+        if (length < sizeof(name)) {
+            memcpy(name, names, length);
+            name[length] = '\0';
+            device = service_device_named(s, name);
+        }
+        if (device >= 0)
+            devices[(*found)++] = device;
+        count++;
         names += length + (names[length] == ',');
     }
     return count;
 }
 
-static void fill_status(struct service *s, const struct record *r,
-                        const struct store_progress *p, struct job_status *status)
+struct record *restart_record(struct service *s, const struct store_job *stored)
 {
-    *status = (struct job_status){.job = record_share(r),
-                                  .state = p->state,
-                                  .required_rate = p->required_rate,
-                                  .started_s = p->started_s,
-                                  .placed_s = p->placed_s,
-                                  .steps_done = p->steps_done,
-                                  .moves = p->moves,
-                                  .restarts = p->restarts,
-                                  .demand = NAN,
-                                  .held = r->held};
-    if (p->state != JOB_RUNNING)
-        return;
-    status->device_count = find_devices(s, p->devices, status->devices);
-    if (status->device_count <= 0) {
-        status->state = JOB_WAITING;
-        status->device_count = 0;
-    }
+    const struct store_progress *p = &stored->progress;
+    struct record *r = records_add(s->records, stored);
+
+    r->stored->request.job.types_allowed = job_parse_types(s, stored->request.types);
+    records_set_phase(s->records, r, PHASE_WAITING);
+    records_set_held(s->records, r, p->held);
+    r->attempt = p->attempt;
+    str_copy(r->reason, sizeof(r->reason), p->reason ? p->reason : "");
+    read_extra(r, p->extra);
+    return r;
 }
 
-static int take_quote(void *ctx, const struct store_quote *quote)
+struct job_status restart_status(const struct record *r, const struct store_progress *p)
 {
-    struct record *r = ctx;
-
-    free(r->quote_json);
-    r->quote_json = quote->detail ? mem_strdup(quote->detail) : NULL;
-    return 0;
+    return (struct job_status){.job = record_share(r),
+                               .state = JOB_WAITING,
+                               .required_rate = p->required_rate,
+                               .started_s = p->started_s,
+                               .placed_s = p->placed_s,
+                               .steps_done = p->steps_done,
+                               .moves = p->moves,
+                               .restarts = p->restarts,
+                               .demand = NAN,
+                               .held = r->held};
 }
 
 static int take_energy(void *ctx, const struct store_energy_sum *sum)
@@ -126,92 +142,108 @@ static int take_energy(void *ctx, const struct store_energy_sum *sum)
     return 0;
 }
 
-static int take_job(void *ctx, const struct store_job *stored)
+void restart_read_more(struct service *s, struct record *r)
 {
-    struct service *s = ctx;
-    const struct store_progress *p = &stored->progress;
-    struct record *r = records_add(s->records, stored);
-    struct job_status status;
-    struct err err = {0};
+    struct store_energy_filter filter = {.job = r->id};
 
-    r->stored->request.job.types_allowed = job_parse_types(s, stored->request.types);
-    records_set_phase(s->records, r, PHASE_WAITING);
-    records_set_held(s->records, r, p->held);
-    r->attempt = p->attempt;
-    str_copy(r->reason, sizeof(r->reason), p->reason ? p->reason : "");
-    read_extra(r, p->extra);
-    if (record_at_zero(r)) /* nobody could tell of requests meanwhile: see */
-        records_set_held(s->records, r, false);
-    fill_status(s, r, p, &status);
-    if (loop_restore(s->loop, &status, &err) < 0) {
-        log_warn("restore_failed", LOG_U64("job", r->id), LOG_ERR(&err));
+    free(r->quote_json);
+    r->quote_json = handlers_quote(s, r->id);
+    if (r->attempt > 0)
+        store_read_energy(s->reader, STORE_ENERGY_BY_JOB, &filter, take_energy, r, NULL);
+}
+
+/* Into the loop with it: where it ran if it did, else into the queue. */
+static void enter_loop(struct service *s, const struct record *r,
+                       const struct store_progress *p, struct returning *back)
+{
+    struct job_status status = restart_status(r, p);
+
+    if (back->facts.devices_found > 0 &&
+        back->facts.devices_found == back->facts.devices_named) {
+        status.state = JOB_RUNNING;
+        find_devices(s, p->devices, status.devices, &status.device_count);
+        if (loop_restore(s->loop, &status, &back->refused) == 0)
+            return;
+        log_warn("restore_failed", LOG_U64("job", r->id), LOG_ERR(&back->refused));
+        back->facts.seats_refused = true;
         status.state = JOB_WAITING;
         status.device_count = 0;
-        if (loop_restore(s->loop, &status, &err) < 0) {
-            /* It cannot even wait, say as its GPU type is gone: let its owner know. */
-            lifecycle_end(s, NULL, r, JOB_FAILED,
-                          &(struct why){.code = "not_started", .text = err.text});
-            return 0;
-        }
+        back->refused = (struct err){0};
     }
-    records_set_phase(s->records, r,
-                      status.state == JOB_RUNNING ? PHASE_STARTING : PHASE_WAITING);
-    if (p->state == JOB_RUNNING && status.state != JOB_RUNNING)
-        r->dirty = true; /* its history is told by reconcile() */
+    if (loop_restore(s->loop, &status, &back->refused) < 0)
+        log_warn("restore_failed", LOG_U64("job", r->id), LOG_ERR(&back->refused));
+}
+
+static int take_job(void *ctx, const struct store_job *stored)
+{
+    struct rebuild *b = ctx;
+    struct record *r = restart_record(b->s, stored);
+    const struct store_progress *p = &stored->progress;
+    struct returning back = {.job = r->id,
+                             .facts = {.state = p->state, .at_zero = record_at_zero(r)}};
+    int devices[LOOP_MAX_GANG];
+
+    if (p->state == JOB_RUNNING)
+        back.facts.devices_named =
+            find_devices(b->s, p->devices, devices, &back.facts.devices_found);
+    if (readmit_decide(&back.facts).release)
+        records_set_held(b->s->records, r, false);
+    enter_loop(b->s, r, p, &back);
+    vec_push(&b->jobs, back);
     return 0;
 }
 
-static void read_more(struct service *s)
+/* The engine has the attempt, or says why not. */
+static enum readmit_engine ask_engine(struct service *s, struct record *r)
 {
-    size_t count;
-    struct record *const *all = records_all(s->records, &count);
+    struct engine_job job;
+    struct err err = {0};
 
-    for (size_t i = 0; i < count; i++) {
-        struct store_energy_filter filter = {.job = all[i]->id};
+    records_set_phase(s->records, r, PHASE_STARTING);
+    lifecycle_engine_job(r, loop_job(s->loop, r->id), &job);
+    if (s->engine.ops->adopt(s->engine.self, &job, &err) == 0)
+        return READMIT_RUNS;
+    records_set_phase(s->records, r, PHASE_LAUNCHING); /* nothing is there to stop */
+    return READMIT_GONE;
+}
 
-        store_read_quotes(s->reader, all[i]->id, take_quote, all[i], NULL);
-        if (all[i]->attempt > 0)
-            store_read_energy(s->reader, STORE_ENERGY_BY_JOB, &filter, take_energy,
-                              all[i], NULL);
+static void bring_back(struct rebuild *b, struct returning *back, struct record *r)
+{
+    struct service *s = b->s;
+    struct readmit d;
+    struct why why;
+
+    back->facts.orphan = r->replica_of && !records_get(s->records, r->replica_of);
+    back->facts.refused = back->refused.code != ERR_NONE ? back->refused.text : NULL;
+    d = readmit_decide(&back->facts);
+    if (d.step == READMIT_ASK) {
+        back->facts.engine = ask_engine(s, r);
+        d = readmit_decide(&back->facts);
     }
+    why = (struct why){.code = d.code, .text = d.reason};
+    b->waiting += d.step == READMIT_WAIT;
+    b->running += d.step == READMIT_ADOPT;
+    b->lost += d.step == READMIT_REQUEUE;
+    if (d.step == READMIT_ADOPT)
+        log_info("job_adopted", LOG_U64("job", r->id), LOG_I64("attempt", r->attempt));
+    else if (d.step == READMIT_REQUEUE)
+        lifecycle_requeue(s, NULL, r, &why);
+    else if (d.step == READMIT_CANCEL || d.step == READMIT_FAIL)
+        lifecycle_end(s, NULL, r, d.step == READMIT_FAIL ? JOB_FAILED : JOB_CANCELLED,
+                      &why);
 }
 
 /* Ask the engine for every attempt that should run. */
-static void reconcile(struct service *s, struct counts *counts)
+static void reconcile(struct rebuild *b)
 {
-    size_t count;
-    struct record *const *all = records_all(s->records, &count);
+    vec_each (struct returning, back, &b->jobs) {
+        struct record *r = records_get(b->s->records, back->job);
 
-    for (size_t i = 0; i < count; i++) {
-        struct record *r = all[i];
-        const struct job_status *status = loop_job(s->loop, r->id);
-        struct engine_job job;
-        struct err err = {0};
-
-        if (!status || r->phase == PHASE_ENDED)
-            continue;
-        if (r->phase == PHASE_STARTING) {
-            lifecycle_engine_job(r, status, &job);
-            if (s->engine.ops->adopt(s->engine.self, &job, &err) == 0) {
-                counts->running++;
-                log_info("job_adopted", LOG_U64("job", r->id),
-                         LOG_I64("attempt", r->attempt));
-                continue;
-            }
-        } else if (!r->dirty) {
-            counts->waiting++;
-            continue;
-        }
-        counts->lost++;
-        records_set_phase(s->records, r,
-                          PHASE_LAUNCHING); /* nothing of it is there to stop */
-        r->dirty = false;
-        lifecycle_requeue(
-            s, NULL, r,
-            &(struct why){.code = "lost",
-                          .text = "it did not run any more when the daemon came back"});
+        restart_read_more(b->s, r);
+        if (r->phase != PHASE_ENDED) /* with its service, say */
+            bring_back(b, back, r);
     }
-    s->engine.ops->adopted(s->engine.self);
+    b->s->engine.ops->adopted(b->s->engine.self);
 }
 
 /* ---- operators, quotas, tokens ---------------------------------------------------- */
@@ -318,8 +350,9 @@ static long count_in(struct service *s, enum job_state state)
 int restart_rebuild(struct service *s, struct err *err)
 {
     struct store_energy_filter everything = {0};
-    struct counts counts = {0};
+    struct rebuild rebuild = {.s = s};
     uint64_t oldest;
+    int rc = -1;
 
     if (store_read_settings(s->reader, take_setting, s, err) < 0 ||
         store_read_operators(s->reader, take_word, s, err) < 0 ||
@@ -327,19 +360,21 @@ int restart_rebuild(struct service *s, struct err *err)
         store_read_event_span(s->reader, &oldest, &s->newest_event, err) < 0)
         return -1;
     recall(s);
-    if (store_read_live_jobs(s->reader, take_job, s, err) < 0 ||
+    if (store_read_live_jobs(s->reader, take_job, &rebuild, err) < 0 ||
         store_read_energy(s->reader, STORE_ENERGY_TOTAL, &everything, take_total, s,
                           err) < 0)
-        return -1;
-    read_more(s);
-    reconcile(s, &counts);
+        goto done;
+    reconcile(&rebuild);
     s->done = count_in(s, JOB_DONE);
     s->failed = count_in(s, JOB_FAILED);
     s->cancelled = count_in(s, JOB_CANCELLED);
-    log_info("restored", LOG_I64("waiting", counts.waiting),
-             LOG_I64("running", counts.running), LOG_I64("lost", counts.lost),
+    log_info("restored", LOG_I64("waiting", rebuild.waiting),
+             LOG_I64("running", rebuild.running), LOG_I64("lost", rebuild.lost),
              LOG_BOOL("interrupted", store_was_interrupted(s->store)));
-    return 0;
+    rc = 0;
+done:
+    vec_free(&rebuild.jobs);
+    return rc;
 }
 
 void restart_checkpoint(struct service *s)
