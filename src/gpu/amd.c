@@ -1,13 +1,14 @@
 /* amd.c - AMD devices by the amdgpu driver's files in sysfs
  *
- * class/drm/cardN/device holds identity, memory and utilisation, its hwmon folder power,
- * temperature and the power limit (all in micro-units), class/kfd the processes. */
+ * gpu_devices.c opens it and its watchdog calls it.  class/drm/cardN/device holds
+ * identity, memory and utilisation, its hwmon folder power, temperature and the power
+ * limit (all in micro-units), class/kfd the processes. */
 #include "gpu/gpu_devices.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/str.h"
-#include "gpu/amd_kfd.h"
 #include "gpu/sysfs.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #define MAX_CARDS    64
+#define MAX_NODES    256
 #define AMD_VENDOR   0x1002
 #define SENSOR_ERROR 0.05
 #define MOST_WATTS   5000.0
@@ -35,6 +37,72 @@ struct amd {
     int count;
     struct card cards[MAX_CARDS];
 };
+
+/* location_id is bus << 8 | device << 3 | function. */
+static bool at_place(const char *properties, const char *pci)
+{
+    unsigned domain, bus, device, function;
+    char text[32];
+    double location, of_domain = 0;
+
+    if (sscanf(pci, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4 ||
+        !sysfs_property(properties, "location_id", ' ', text, sizeof(text)) ||
+        !sysfs_parse_number(text, &location))
+        return false;
+    if (sysfs_property(properties, "domain", ' ', text, sizeof(text)) &&
+        !sysfs_parse_number(text, &of_domain))
+        return false;
+    return location == (bus << 8 | device << 3 | function) && of_domain == domain;
+}
+
+/* The driver's number of the device at this place on the bus; "" when it has none. */
+static void find_kfd_id(const char *sysfs, const char *pci, char *id, size_t size)
+{
+    char folder[SYSFS_PATH_SIZE], node[SYSFS_PATH_SIZE];
+    char properties[SYSFS_TEXT_SIZE];
+    size_t count;
+    char **names;
+
+    id[0] = '\0';
+    snprintf(folder, sizeof(folder), "%.400s/class/kfd/kfd/topology/nodes", sysfs);
+    names = sysfs_names(folder, "", MAX_NODES, &count);
+    for (size_t i = 0; i < count && !id[0]; i++) {
+        snprintf(node, sizeof(node), "%.450s/%.20s", folder, names[i]);
+        if (sysfs_text(node, "properties", properties, sizeof(properties)) == GPU_OK &&
+            at_place(properties, pci) && sysfs_line(node, "gpu_id", id, size) != GPU_OK)
+            id[0] = '\0';
+    }
+    sysfs_names_free(names, count);
+}
+
+/* The processes of the sample: pid and memory; the driver tells no utilisation. */
+static void read_processes(const char *sysfs, const char *id, struct gpu_sample *sample)
+{
+    char folder[SYSFS_PATH_SIZE], process[SYSFS_PATH_SIZE], file[40];
+    size_t count;
+    char **names;
+
+    snprintf(folder, sizeof(folder), "%.400s/class/kfd/kfd/proc", sysfs);
+    snprintf(file, sizeof(file), "vram_%s", id);
+    names = sysfs_names(folder, "", 4 * GPU_MAX_PROCESSES, &count);
+    sample->processes_known = true;
+    for (size_t i = 0; i < count; i++) {
+        double bytes;
+        int pid;
+
+        snprintf(process, sizeof(process), "%.450s/%.20s", folder, names[i]);
+        if (!parse_int(names[i], &pid) || pid <= 0 ||
+            sysfs_number(process, file, &bytes) != GPU_OK || !(bytes > 0))
+            continue;
+        if (sample->process_count == GPU_MAX_PROCESSES) {
+            sample->processes_cut = true;
+            break;
+        }
+        sample->processes[sample->process_count++] =
+            (struct gpu_process){.pid = pid, .utilisation = NAN, .memory_bytes = bytes};
+    }
+    sysfs_names_free(names, count);
+}
 
 static void find_hwmon(struct card *card)
 {
@@ -145,7 +213,7 @@ static bool look_at(const struct amd *amd, const char *name, struct card *card)
         return false;
     identify(card);
     describe(card);
-    amd_kfd_id(amd->root, card->device.pci, card->kfd_id, sizeof(card->kfd_id));
+    find_kfd_id(amd->root, card->device.pci, card->kfd_id, sizeof(card->kfd_id));
     return true;
 }
 
@@ -229,7 +297,7 @@ static enum gpu_status amd_read(void *self, int device, struct gpu_sample *sampl
     if (sysfs_number(card.folder, "mem_info_vram_used", &number) == GPU_OK)
         now.memory_used_bytes = number;
     if (card.kfd_id[0])
-        amd_kfd_processes(amd->root, card.kfd_id, &now);
+        read_processes(amd->root, card.kfd_id, &now);
     *sample = now;
     return GPU_OK;
 }

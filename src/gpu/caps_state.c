@@ -1,4 +1,6 @@
-/* caps_state.c - see caps_state.h */
+/* caps_state.c - the file of original power limits, read and written, see caps_state.h
+ *
+ * gpu_caps.c loads it when it opens and saves it before each change of a limit. */
 #include "gpu/caps_state.h"
 
 #include "base/file.h"

@@ -1,4 +1,7 @@
-/* cpu_load.c - see cpu_load.h */
+/* cpu_load.c - use of the processor from /proc/stat, see cpu_load.h
+ *
+ * cpu_model.c asks for the share in use, the local engine's device_power.c for the time
+ * of the whole machine. */
 #include "gpu/cpu_load.h"
 
 #include "base/str.h"
@@ -34,14 +37,20 @@ bool cpu_load_parse(const char *text, double *busy, double *total)
     return true;
 }
 
-double cpu_load_read(struct cpu_load *load, const char *proc)
+bool cpu_load_ticks(const char *proc, double *busy, double *total)
 {
     char line[512];
-    double busy, total, share = NAN;
 
     /* The file is long on large machines; its first line is all that is needed. */
-    if (sysfs_head(proc, "stat", line, sizeof(line)) != GPU_OK ||
-        !cpu_load_parse(line, &busy, &total))
+    return sysfs_head(proc, "stat", line, sizeof(line)) == GPU_OK &&
+           cpu_load_parse(line, busy, total);
+}
+
+double cpu_load_read(struct cpu_load *load, const char *proc)
+{
+    double busy, total, share = NAN;
+
+    if (!cpu_load_ticks(proc, &busy, &total))
         return NAN;
     if (load->started && total > load->total)
         share = fmin(fmax((busy - load->busy) / (total - load->total), 0), 1);

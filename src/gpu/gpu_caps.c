@@ -1,4 +1,7 @@
-/* gpu_caps.c - see gpu_caps.h */
+/* gpu_caps.c - sets power limits and puts them back, see gpu_caps.h
+ *
+ * The local engine's gpus.c opens it with the operator's consent and sets the caps that
+ * the planner wants; caps_state.c remembers the originals on disk. */
 #include "gpu/gpu_caps.h"
 
 #include "base/log.h"
@@ -22,7 +25,6 @@ struct gpu_caps {
     bool consent;
     char *path;
     int lock_fd;
-    int restored;
     struct caps_state state;
 };
 
@@ -116,7 +118,6 @@ static void end(struct gpu_caps *caps)
 static int load(struct gpu_caps *caps, struct err *err)
 {
     char boot[64];
-    int before;
 
     if (caps_state_load(&caps->state, caps->path, err) < 0)
         return -1;
@@ -127,9 +128,7 @@ static int load(struct gpu_caps *caps, struct err *err)
         str_copy(caps->state.boot, sizeof(caps->state.boot), boot);
         return caps_state_save(&caps->state, caps->path, err);
     }
-    before = caps->state.count;
-    if (before > 0)
-        caps->restored = before - gpu_caps_restore(caps);
+    gpu_caps_restore(caps);
     return 0;
 }
 
@@ -216,11 +215,6 @@ enum gpu_status gpu_caps_set(struct gpu_caps *caps, int device, double watts,
     }
     caps_state_remove(&caps->state, entry);
     return caps_state_save(&caps->state, caps->path, err) < 0 ? GPU_FAILED : GPU_OK;
-}
-
-int gpu_caps_restored(const struct gpu_caps *caps)
-{
-    return caps->restored;
 }
 
 void gpu_caps_close(struct gpu_caps *caps)

@@ -26,13 +26,10 @@ struct gpu_caps *gpu_caps_open(struct gpu *gpu, const struct gpu_caps_options *o
 enum gpu_status gpu_caps_set(struct gpu_caps *caps, int device, double watts,
                              struct err *err);
 
-/* Put one device or all back; the number that could not be. */
+/* Put all devices back; the number that could not be. */
 int gpu_caps_restore(struct gpu_caps *caps);
 
 /* Restores, then ends it.  NULL is fine. */
 void gpu_caps_close(struct gpu_caps *caps);
-
-/* What an earlier process had left and was restored at open. */
-int gpu_caps_restored(const struct gpu_caps *caps);
 
 #endif

@@ -1,14 +1,15 @@
-/* gpu_devices.c - the machine as one list of devices, see gpu.h
+/* gpu_devices.c - the machine as one list of devices, see gpu_devices.h
  *
- * A slot is a device for good; it belongs to a source (a backend behind its watchdog) or
- * is a model of the caller's.  A second source may know more of the same device: rocm_smi
- * adds what sysfs does not tell. */
+ * `corgi devices`, the sampler (for the local engine) and corgi-probe open it and read
+ * devices by number.  A slot is a device for good; it belongs to a source, a backend
+ * behind its watchdog.  A second source may know more of the same device: rocm_smi adds
+ * what sysfs does not tell. */
 #include "gpu/gpu_devices.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "gpu/gpu_watchdog.h"
+#include "world/power.h"
 
 #include <assert.h>
 #include <math.h>
@@ -18,6 +19,14 @@
 
 #define MAX_SOURCES 5
 
+/* Errors of the model, of the dynamic range.  "Utilisation" is the share of time with
+ * something running, which says little of how hard it runs.  Busy devices at the same
+ * utilisation differ by about this much from one kind of job to another; near idle there
+ * is less to be wrong about. */
+#define BUSY_ERROR 0.25
+#define IDLE_ERROR 0.05
+#define BLIND      0.29 /* sd of a uniform guess between idle and full */
+
 struct slot_place {
     int source; /* -1: none */
     int index;  /* in the source */
@@ -26,9 +35,6 @@ struct slot_place {
 struct gpu_slot {
     const struct gpu_device *device;
     struct slot_place first, second;
-    enum gpu_status state;
-    struct gpu_model model; /* busy is set when it is one */
-    struct gpu_sheet sheet; /* the model's */
 };
 
 struct gpu_source {
@@ -83,7 +89,6 @@ static int add_slot(struct gpu *gpu, const struct gpu_device *device,
     slot->device = keep(gpu, device);
     slot->first = place;
     slot->second.source = -1;
-    slot->state = device->status;
     gpu->slots[gpu->count] = slot;
     return gpu->count++;
 }
@@ -120,10 +125,6 @@ static void join(struct gpu *gpu, int index, const struct gpu_device *device,
 static void update(struct gpu *gpu, struct gpu_slot *slot,
                    const struct gpu_device *device)
 {
-    /* A hang is over when a call for the device itself succeeds, not when it is listed.
-     */
-    if (device->status != GPU_OK || slot->state != GPU_HUNG)
-        slot->state = device->status;
     if (slot->second.source < 0 && !same_description(slot->device, device))
         slot->device = keep(gpu, device);
 }
@@ -195,7 +196,8 @@ static void add_source(struct gpu *gpu, const char *name, enum gpu_status opened
 static bool has_processor(const struct gpu *gpu)
 {
     for (int i = 0; i < gpu->count; i++)
-        if (gpu->slots[i]->device->kind == GPU_KIND_CPU && gpu->slots[i]->state == GPU_OK)
+        if (gpu->slots[i]->device->kind == GPU_KIND_CPU &&
+            gpu->slots[i]->device->status == GPU_OK)
             return true;
     return false;
 }
@@ -301,11 +303,6 @@ const struct gpu_device *gpu_device(struct gpu *gpu, int device)
     return slot_at(gpu, device).device;
 }
 
-enum gpu_status gpu_state(struct gpu *gpu, int device)
-{
-    return slot_at(gpu, device).state;
-}
-
 int gpu_find_uuid(struct gpu *gpu, const char *uuid)
 {
     int found = -1;
@@ -321,41 +318,6 @@ int gpu_find_uuid(struct gpu *gpu, const char *uuid)
 const char *gpu_remarks(const struct gpu *gpu)
 {
     return str_text(&gpu->remarks);
-}
-
-int gpu_add_model(struct gpu *gpu, const struct gpu_model *model, struct err *err)
-{
-    struct gpu_device device = {.backend = "none",
-                                .kind = model->kind,
-                                .parent = -1,
-                                .power_method = GPU_METHOD_MODEL};
-    int index;
-
-    str_copy(device.uuid, sizeof(device.uuid), model->uuid);
-    str_copy(device.name, sizeof(device.name), model->name);
-    str_copy(device.note, sizeof(device.note), "power is modelled, not measured");
-    device.memory_bytes = model->sheet->memory_gb * 1e9;
-    pthread_mutex_lock(&gpu->mutex);
-    index = add_slot(gpu, &device, (struct slot_place){.source = -1});
-    if (index >= 0) {
-        struct gpu_slot *slot = gpu->slots[index];
-
-        slot->model = *model;
-        slot->sheet = *model->sheet;
-        device.sheet = &slot->sheet;
-        slot->device = keep(gpu, &device);
-    }
-    pthread_mutex_unlock(&gpu->mutex);
-    if (index < 0)
-        return err_set(err, ERR_LIMIT, "no more than %d devices a machine",
-                       GPU_MAX_DEVICES);
-    return index;
-}
-
-static void model_power(const struct gpu_sheet *sheet, struct gpu_sample *sample)
-{
-    sample->watts = gpu_model_watts(sheet, sample->utilisation, &sample->watts_error);
-    sample->method = GPU_METHOD_MODEL;
 }
 
 /* What the first source left open. */
@@ -398,43 +360,22 @@ static enum gpu_status read_slot(struct gpu *gpu, const struct gpu_slot *slot,
     return status;
 }
 
-static void set_state(struct gpu *gpu, int device, enum gpu_status status)
-{
-    /* That one question has no answer says nothing of the device. */
-    if (status == GPU_UNSUPPORTED || status == GPU_FAILED)
-        return;
-    pthread_mutex_lock(&gpu->mutex);
-    gpu->slots[device]->state = status;
-    pthread_mutex_unlock(&gpu->mutex);
-}
-
 enum gpu_status gpu_read(struct gpu *gpu, int device, struct gpu_sample *sample,
                          struct err *err)
 {
     struct gpu_slot slot = slot_at(gpu, device);
     struct gpu_sample now;
-    enum gpu_status status = GPU_OK;
+    enum gpu_status status = read_slot(gpu, &slot, &now, err);
 
-    if (slot.model.busy) {
-        gpu_sample_clear(&now);
-        now.at_s = clock_wall_s();
-        now.utilisation = slot.model.busy(slot.model.ctx);
-    } else {
-        status = read_slot(gpu, &slot, &now, err);
-        set_state(gpu, device, status);
-    }
     if (status != GPU_OK)
         return status;
-    if (isnan(now.watts) && slot.device->sheet && slot.device->kind != GPU_KIND_MIG)
-        model_power(slot.device->sheet, &now);
+    if (isnan(now.watts) && slot.device->sheet && slot.device->kind != GPU_KIND_MIG) {
+        now.watts =
+            gpu_model_watts(slot.device->sheet, now.utilisation, &now.watts_error);
+        now.method = GPU_METHOD_MODEL;
+    }
     *sample = now;
     return GPU_OK;
-}
-
-static enum gpu_status no_limit(struct err *err)
-{
-    err_set(err, ERR_UNSUPPORTED, "this device has no power limit");
-    return GPU_UNSUPPORTED;
 }
 
 enum gpu_status gpu_limit(struct gpu *gpu, int device, struct gpu_limit *limit,
@@ -442,15 +383,13 @@ enum gpu_status gpu_limit(struct gpu *gpu, int device, struct gpu_limit *limit,
 {
     struct gpu_slot slot = slot_at(gpu, device);
     struct gpu_backend backend;
-    enum gpu_status status;
 
-    if (slot.model.busy || !slot.device->has_limit)
-        return no_limit(err);
+    if (!slot.device->has_limit) {
+        err_set(err, ERR_UNSUPPORTED, "this device has no power limit");
+        return GPU_UNSUPPORTED;
+    }
     backend = gpu->sources[slot.first.source].backend;
-    status = backend.ops->limit(backend.self, slot.first.index, limit, err);
-    if (status != GPU_DENIED)
-        set_state(gpu, device, status);
-    return status;
+    return backend.ops->limit(backend.self, slot.first.index, limit, err);
 }
 
 enum gpu_status gpu_set_limit(struct gpu *gpu, int device, double watts, struct err *err)
@@ -468,8 +407,75 @@ enum gpu_status gpu_set_limit(struct gpu *gpu, int device, double watts, struct 
         return GPU_FAILED;
     }
     backend = gpu->sources[slot.first.source].backend;
-    status = backend.ops->set_limit(backend.self, slot.first.index, watts, err);
-    if (status != GPU_DENIED)
-        set_state(gpu, device, status);
-    return status;
+    return backend.ops->set_limit(backend.self, slot.first.index, watts, err);
+}
+
+double gpu_model_watts(const struct gpu_sheet *sheet, double utilisation,
+                       double *error_watts)
+{
+    bool known = isfinite(utilisation);
+    double busy = known ? fmin(fmax(utilisation, 0), 1) : 0.5;
+    double range = sheet->tdp_watts - sheet->idle_watts;
+    double spread = known ? IDLE_ERROR + (BUSY_ERROR - IDLE_ERROR) * busy : BLIND;
+
+    if (error_watts)
+        *error_watts = spread * range;
+    return power_draw_watts(sheet, busy);
+}
+
+const char *gpu_status_name(enum gpu_status status)
+{
+    static const char *const names[] = {"ok",   "unsupported", "denied",
+                                        "lost", "hung",        "failed"};
+
+    assert((size_t)status < sizeof(names) / sizeof(names[0]));
+    return names[status];
+}
+
+const char *gpu_kind_name(enum gpu_kind kind)
+{
+    static const char *const names[] = {"gpu", "mig", "cpu"};
+
+    assert((size_t)kind < sizeof(names) / sizeof(names[0]));
+    return names[kind];
+}
+
+const char *gpu_method_name(enum gpu_method method)
+{
+    static const char *const names[] = {"none", "instant", "average-1s",
+                                        "energy-difference", "model"};
+
+    assert((size_t)method < sizeof(names) / sizeof(names[0]));
+    return names[method];
+}
+
+const char *gpu_throttle_text(unsigned throttle, char *out, size_t size)
+{
+    static const char *const words[] = {"idle",  "power",  "heat",
+                                        "brake", "clocks", "other"};
+    size_t used = 0;
+
+    assert(size > 0);
+    out[0] = '\0';
+    for (size_t bit = 0; bit < sizeof(words) / sizeof(words[0]); bit++) {
+        size_t length = strlen(words[bit]);
+
+        if (!(throttle & 1u << bit))
+            continue;
+        if (used + (used > 0) + length >= size)
+            break;
+        if (used > 0)
+            out[used++] = ',';
+        memcpy(out + used, words[bit], length + 1);
+        used += length;
+    }
+    return out;
+}
+
+void gpu_sample_clear(struct gpu_sample *sample)
+{
+    memset(sample, 0, sizeof(*sample));
+    sample->watts = sample->watts_error = sample->energy_joules = NAN;
+    sample->utilisation = sample->memory_used_bytes = NAN;
+    sample->temperature_c = sample->limit_watts = NAN;
 }

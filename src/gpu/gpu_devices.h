@@ -12,9 +12,9 @@
  *             use(gpu_device(gpu, i), &sample);
  *     gpu_close(gpu);
  *
- * Any thread may use a struct gpu.  Joules of an interval: gpu/meter.h; joules of a job:
- * gpu/shares.h; power limits with consent and restoring: gpu/caps.h; sampling and
- * metering on a thread of its own: gpu/sampler.h. */
+ * Any thread may use a struct gpu.  Joules of an interval: gpu/gpu_meter.h; joules of a
+ * job: gpu/gpu_shares.h; power limits with consent and restoring: gpu/gpu_caps.h;
+ * sampling and metering on a thread of its own: gpu/gpu_sampler.h. */
 #ifndef CORGI_GPU_GPU_DEVICES_H
 #define CORGI_GPU_GPU_DEVICES_H
 
@@ -79,7 +79,7 @@ struct gpu_device {
     enum gpu_method power_method;  /* of sample.watts */
     bool has_energy;               /* sample.energy_joules counts */
     bool has_limit;                /* a power limit can be read; setting may be denied */
-    enum gpu_status status;        /* when it was found; gpu_state() tells it now */
+    enum gpu_status status;        /* when it was found */
     char note[200];                /* what is missing and what to do; "": nothing */
 };
 
@@ -203,8 +203,7 @@ void gpu_close(struct gpu *gpu); /* NULL is fine; a driver that hangs is left be
 /* A device keeps its index as long as gpu is open, a lost one too. */
 int gpu_count(struct gpu *gpu);
 const struct gpu_device *gpu_device(struct gpu *gpu, int device); /* borrowed */
-enum gpu_status gpu_state(struct gpu *gpu, int device); /* as of the last call for it */
-int gpu_find_uuid(struct gpu *gpu, const char *uuid);   /* -1: none */
+int gpu_find_uuid(struct gpu *gpu, const char *uuid);             /* -1: none */
 
 /* Why a backend found nothing or what it lacks, as of gpu_open(), a line each. */
 const char *gpu_remarks(const struct gpu *gpu);
@@ -217,21 +216,8 @@ enum gpu_status gpu_read(struct gpu *gpu, int device, struct gpu_sample *sample,
 enum gpu_status gpu_limit(struct gpu *gpu, int device, struct gpu_limit *limit,
                           struct err *err);
 /* Within the allowed range, else GPU_FAILED with ERR_INVALID.  Everyone but tests goes
- * through gpu/caps.h, which asks for consent and restores. */
+ * through gpu/gpu_caps.h, which asks for consent and restores. */
 enum gpu_status gpu_set_limit(struct gpu *gpu, int device, double watts, struct err *err);
-
-/* A device of the caller's making whose power is modelled from `sheet` (copied) and the
- * share of it that is busy, which busy() tells when it is read (0..1, NaN: not known).
- * For sets of processor cores.  Returns its index, -1 when there is no more room. */
-struct gpu_model {
-    const char *uuid;
-    const char *name;
-    enum gpu_kind kind;
-    const struct gpu_sheet *sheet;
-    double (*busy)(void *ctx);
-    void *ctx;
-};
-int gpu_add_model(struct gpu *gpu, const struct gpu_model *model, struct err *err);
 
 /* The model itself: watts of the sheet's card at this utilisation (NaN: half), and its
  * standard error.  What it leaves out is in docs/telemetry.md. */

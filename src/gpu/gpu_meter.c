@@ -1,4 +1,7 @@
-/* gpu_meter.c - see gpu_meter.h
+/* gpu_meter.c - samples to intervals of energy, see gpu_meter.h
+ *
+ * The sampler and `corgi devices` add each sample they read; intervals go on to whoever
+ * keeps the books.  rapl.c sums its counters with gpu_counter_add().
  *
  * Errors are of two kinds.  A sensor that reads five percent high does so every time:
  * such errors add up over intervals.  What a power reading misses between two samples,
@@ -15,8 +18,10 @@
 #define COUNTER_BIAS 0.05
 
 /* Above the board's power for moments; a mean above twice is no power of this card. */
-#define MOST_OVER_TDP 2.0
-#define MOST_WATTS    4000.0 /* a card we know nothing of */
+#define MOST_OVER_TDP   2.0
+#define MOST_WATTS      4000.0 /* a card we know nothing of */
+
+#define COUNTER_SLACK_S 0.1 /* the hardware updates the counter when it likes */
 
 /* A live device counts something: a counter that stands still for so long is broken. */
 #define FROZEN_S 10.0
@@ -124,7 +129,26 @@ double gpu_meter_error(const struct gpu_meter *meter)
     return sqrt(meter->total_bias * meter->total_bias + meter->total_noise2);
 }
 
-double gpu_interval_watts(const struct gpu_interval *interval)
+void gpu_counter_add(struct gpu_counter *counter, double raw, double at_s,
+                     double most_rate)
 {
-    return interval->joules / (interval->to_s - interval->from_s);
+    double step = raw - counter->raw;
+    double most = (at_s - counter->at_s + COUNTER_SLACK_S) * most_rate;
+    bool first = !counter->started;
+
+    if (step < 0 && counter->range > 0) {
+        step += counter->range;
+        counter->wraps += !first;
+    }
+    counter->raw = raw;
+    counter->at_s = at_s;
+    counter->started = true;
+    if (first)
+        return;
+    if (step >= 0 && step <= most) {
+        counter->sum += step;
+        return;
+    }
+    counter->sum = 0;
+    counter->resets++;
 }

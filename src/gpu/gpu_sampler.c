@@ -1,4 +1,6 @@
-/* gpu_sampler.c - see gpu_sampler.h */
+/* gpu_sampler.c - the thread that reads all devices, see gpu_sampler.h
+ *
+ * The local engine's gpus.c starts it, waits on its descriptor and takes the readings. */
 #include "gpu/gpu_sampler.h"
 
 #include "base/clock.h"

@@ -1,4 +1,7 @@
-/* gpu_shares.c - see gpu_shares.h
+/* gpu_shares.c - accounts of jobs on a shared device, see gpu_shares.h
+ *
+ * The local engine's energy_booking.c adds each interval of a GPU's meter with the jobs
+ * that were there, and asks for all shares when it tells the daemon.
  *
  * Intervals are kept as groups, one a set of jobs; each question fits the groups anew
  * (shares_fit.c) and divides each of them: idle's watts first, the rest by the jobs'
@@ -9,8 +12,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "gpu/shares_divide.h"
-#include "gpu/shares_fit.h"
+#include "gpu/shares_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,7 +48,6 @@ struct gpu_shares {
     vec_of(struct shares_group) groups;
     vec_of(struct settled) settled;
     double seconds;
-    int64_t total, forgotten;
 };
 
 struct gpu_shares *gpu_shares_create(const struct gpu_sheet *sheet)
@@ -315,19 +316,8 @@ int gpu_shares_add(struct gpu_shares *shares, const struct gpu_interval *interva
     if (!blurred)
         add_evidence(group, interval);
     shares->seconds += seconds;
-    shares->total += microjoules;
     make_room(shares, interval->to_s);
     return 0;
-}
-
-int64_t gpu_shares_total(const struct gpu_shares *shares)
-{
-    return shares->total;
-}
-
-int64_t gpu_shares_forgotten(const struct gpu_shares *shares)
-{
-    return shares->forgotten;
 }
 
 /* Sums over the groups, by account; [SHARES_MAX_JOBS] is idle. */
@@ -368,7 +358,8 @@ static int compare_listed(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-static struct listed *list_all(const struct gpu_shares *shares, size_t *count)
+size_t gpu_shares_all(const struct gpu_shares *shares, struct gpu_share *out,
+                      size_t capacity)
 {
     struct listed *list =
         mem_array(struct listed, SHARES_MAX_JOBS + 1 + shares->settled.count);
@@ -410,37 +401,12 @@ static struct listed *list_all(const struct gpu_shares *shares, size_t *count)
                                                 .told_apart = s->told_apart};
     }
     qsort(list, used, sizeof(*list), compare_listed);
-    for (size_t i = 0; i < used; i++)
-        list[i].share.joules = (double)list[i].share.microjoules / 1e6;
-    *count = used;
-    return list;
-}
-
-size_t gpu_shares_all(const struct gpu_shares *shares, struct gpu_share *out,
-                      size_t capacity)
-{
-    size_t count;
-    struct listed *list = list_all(shares, &count);
-
-    for (size_t i = 0; i < count && i < capacity; i++)
+    for (size_t i = 0; i < used && i < capacity; i++) {
         out[i] = list[i].share;
+        out[i].joules = (double)out[i].microjoules / 1e6;
+    }
     free(list);
-    return count;
-}
-
-bool gpu_shares_of(const struct gpu_shares *shares, uint64_t job, struct gpu_share *out)
-{
-    size_t count;
-    struct listed *list = list_all(shares, &count);
-    bool found = false;
-
-    for (size_t i = 0; i < count && !found; i++)
-        if (list[i].share.job == job) {
-            *out = list[i].share;
-            found = true;
-        }
-    free(list);
-    return found;
+    return used;
 }
 
 void gpu_shares_forget(struct gpu_shares *shares, uint64_t job)
@@ -449,9 +415,7 @@ void gpu_shares_forget(struct gpu_shares *shares, uint64_t job)
     size_t at = find_settled(shares, job);
 
     if (index >= 0)
-        shares->forgotten += settle(shares, index).microjoules;
-    if (at < shares->settled.count) {
-        shares->forgotten += shares->settled.items[at].microjoules;
+        settle(shares, index);
+    if (at < shares->settled.count)
         shares->settled.items[at] = shares->settled.items[--shares->settled.count];
-    }
 }

@@ -48,13 +48,10 @@ int gpu_shares_add(struct gpu_shares *shares, const struct gpu_interval *interva
                    struct err *err);
 
 /* The division as far as it is known now, idle first, then jobs in order of first sight.
- * The microjoules of all, with those of forgotten jobs, are exactly the total.  Writes at
- * most capacity and returns how many there are. */
+ * The microjoules of all, with those of forgotten jobs, are exactly what was added.
+ * Writes at most capacity and returns how many there are. */
 size_t gpu_shares_all(const struct gpu_shares *shares, struct gpu_share *out,
                       size_t capacity);
-bool gpu_shares_of(const struct gpu_shares *shares, uint64_t job, struct gpu_share *out);
-int64_t gpu_shares_total(const struct gpu_shares *shares);     /* microjoules, all */
-int64_t gpu_shares_forgotten(const struct gpu_shares *shares); /* of forgotten jobs */
 
 /* A job is over and has been reported.  Its energy is settled as it is divided now and
  * stays in the total; what it taught about the others stays in the fit. */

@@ -1,8 +1,9 @@
-/* gpu_watchdog.c - calls with a deadline, see watchdog.h
+/* gpu_watchdog.c - calls of a backend with a deadline, see gpu_watchdog.h
  *
- * A lane is one helper thread with room for one request.  The caller waits for the answer
- * or gives up; a request given up on keeps the lane taken until the driver returns, its
- * answer is thrown away, and the lane is as good as new. */
+ * gpu_devices.c puts one around each backend it opens.  A lane is one helper thread with
+ * room for one request.  The caller waits for the answer or gives up; a request given up
+ * on keeps the lane taken until the driver returns, its answer is thrown away, and the
+ * lane is as good as new. */
 #include "gpu/gpu_watchdog.h"
 
 #include "base/clock.h"

@@ -1,4 +1,6 @@
-/* nvml_api.c - finding NVIDIA's management library, see nvml_api.h */
+/* nvml_api.c - finding NVIDIA's management library, and what its results mean
+ *
+ * gpu_nvml_open() in nvml.c loads it; nvml.c and nvml_read.c call through the table. */
 #include "gpu/nvml_api.h"
 
 #include <dlfcn.h>
@@ -8,11 +10,7 @@
 #define USUAL_LIBRARY "libnvidia-ml.so.1"
 
 /* Newest name first: an older one does the same with fewer devices or reasons. */
-static const struct symbol {
-    size_t offset;
-    bool needed;
-    const char *names[3];
-} symbols[] = {
+const struct nvml_symbol nvml_symbols[] = {
 #define SYMBOL(field, needed, ...)                                                       \
     {                                                                                    \
         offsetof(struct nvml_api, field), needed,                                        \
@@ -51,16 +49,8 @@ static const struct symbol {
     SYMBOL(mig_max, false, "nvmlDeviceGetMaxMigDeviceCount"),
     SYMBOL(mig_by_index, false, "nvmlDeviceGetMigDeviceHandleByIndex"),
 #undef SYMBOL
+    {0},
 };
-
-const char *nvml_api_symbol(size_t function, size_t version)
-{
-    size_t versions = sizeof(symbols[0].names) / sizeof(symbols[0].names[0]);
-
-    if (function >= sizeof(symbols) / sizeof(symbols[0]) || version >= versions)
-        return NULL;
-    return symbols[function].names[version];
-}
 
 enum gpu_status nvml_api_load(struct nvml_api *api, const char *library, struct err *err)
 {
@@ -72,8 +62,7 @@ enum gpu_status nvml_api_load(struct nvml_api *api, const char *library, struct 
         err_set(err, ERR_UNSUPPORTED, "no NVIDIA driver here: %s", dlerror());
         return GPU_UNSUPPORTED;
     }
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        const struct symbol *s = &symbols[i];
+    for (const struct nvml_symbol *s = nvml_symbols; s->names[0]; s++) {
         void *address = NULL;
 
         for (size_t n = 0; !address && n < 3 && s->names[n]; n++)

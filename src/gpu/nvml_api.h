@@ -150,9 +150,14 @@ struct nvml_api {
  * unloaded: drivers leave threads and exit handlers behind. */
 enum gpu_status nvml_api_load(struct nvml_api *api, const char *library, struct err *err);
 
-/* The names that are looked up, by function and from the newest version on; NULL after
- * the last of either. */
-const char *nvml_api_symbol(size_t function, size_t version);
+/* The names that are looked up, of each function the newest version first; an entry
+ * without a name is behind the last. */
+struct nvml_symbol {
+    size_t offset; /* in struct nvml_api */
+    bool needed;
+    const char *names[3];
+};
+extern const struct nvml_symbol nvml_symbols[];
 
 /* What a result means to our callers, with a sentence: "cannot WHAT: reason". */
 enum gpu_status nvml_api_status(const struct nvml_api *api, int result, const char *what,

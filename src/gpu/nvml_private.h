@@ -1,4 +1,4 @@
-/* nvml_private.h - state the NVML files share; others see gpu.h
+/* nvml_private.h - state that nvml.c and nvml_read.c share; others see gpu_devices.h
  *
  * An entry is a device that was seen once.  Handles are valid only between two inits of
  * the library, so entries are found again by UUID. */
@@ -32,8 +32,6 @@ enum gpu_status nvml_entry_handle(struct nvml *nvml, int device,
 /* Remember a loss for the next listing. */
 void nvml_entry_lost(struct nvml *nvml, int device);
 
-enum gpu_status nvml_list(void *self, struct gpu_device *devices, int capacity,
-                          int *count, struct err *err);
 enum gpu_status nvml_read(void *self, int device, struct gpu_sample *sample,
                           struct err *err);
 

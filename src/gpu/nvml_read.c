@@ -1,7 +1,8 @@
 /* nvml_read.c - one sample of an NVIDIA device
  *
- * Every figure is optional: cards of ten years differ in what they tell, and an error of
- * one call must not cost the others.  Only "the device is lost" ends the reading. */
+ * The watchdog of gpu_devices.c calls it for one device at a time.  Every figure is
+ * optional: cards of ten years differ in what they tell, and an error of one call must
+ * not cost the others.  Only "the device is lost" ends the reading. */
 #include "gpu/nvml_private.h"
 
 #include "base/clock.h"

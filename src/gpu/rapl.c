@@ -1,14 +1,14 @@
 /* rapl.c - processor packages by the kernel's powercap files
  *
- * A package and the memory beside it are two counters of one device.  Since 2020 the
- * files are for root alone (CVE-2020-8694): then the packages are listed as denied, with
- * what to do about it. */
+ * gpu_devices.c opens it and its watchdog calls it.  A package and the memory beside it
+ * are two counters of one device.  Since 2020 the files are for root alone
+ * (CVE-2020-8694): then the packages are listed as denied, with what to do about it. */
 #include "gpu/gpu_devices.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "gpu/counter.h"
+#include "gpu/gpu_meter.h"
 #include "gpu/sysfs.h"
 
 #include <math.h>

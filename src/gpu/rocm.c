@@ -1,8 +1,8 @@
 /* rocm.c - AMD devices by the rocm_smi library, found at run time
  *
- * Beside sysfs it adds the energy counter of the Instinct cards; alone, in a container
- * that hides sysfs, it does the rest too.  Declarations are ours, from its documentation;
- * it is never unloaded. */
+ * gpu_devices.c opens it and its watchdog calls it.  Beside sysfs it adds the energy
+ * counter of the Instinct cards; alone, in a container that hides sysfs, it does the rest
+ * too. Declarations are ours, from its documentation; it is never unloaded. */
 #include "gpu/gpu_devices.h"
 
 #include "base/clock.h"
@@ -21,7 +21,7 @@
 
 enum { RSMI_DONE = 0, RSMI_PERMISSION = 4, RSMI_MEMORY_VRAM = 0, RSMI_TEMP_CURRENT = 0 };
 
-struct api {
+struct rocm_api {
     int (*init)(uint64_t flags);
     int (*shut_down)(void);
     int (*count)(uint32_t *count);
@@ -45,30 +45,30 @@ static const struct {
     size_t offset;
     const char *name;
 } symbols[] = {
-    {offsetof(struct api, init), "rsmi_init"},
-    {offsetof(struct api, shut_down), "rsmi_shut_down"},
-    {offsetof(struct api, count), "rsmi_num_monitor_devices"},
-    {offsetof(struct api, unique_id), "rsmi_dev_unique_id_get"},
-    {offsetof(struct api, pci_id), "rsmi_dev_pci_id_get"},
-    {offsetof(struct api, name), "rsmi_dev_name_get"},
-    {offsetof(struct api, power_average), "rsmi_dev_power_ave_get"},
-    {offsetof(struct api, energy), "rsmi_dev_energy_count_get"},
-    {offsetof(struct api, busy), "rsmi_dev_busy_percent_get"},
-    {offsetof(struct api, memory_used), "rsmi_dev_memory_usage_get"},
-    {offsetof(struct api, memory_total), "rsmi_dev_memory_total_get"},
-    {offsetof(struct api, temperature), "rsmi_dev_temp_metric_get"},
-    {offsetof(struct api, cap), "rsmi_dev_power_cap_get"},
-    {offsetof(struct api, cap_range), "rsmi_dev_power_cap_range_get"},
-    {offsetof(struct api, set_cap), "rsmi_dev_power_cap_set"},
+    {offsetof(struct rocm_api, init), "rsmi_init"},
+    {offsetof(struct rocm_api, shut_down), "rsmi_shut_down"},
+    {offsetof(struct rocm_api, count), "rsmi_num_monitor_devices"},
+    {offsetof(struct rocm_api, unique_id), "rsmi_dev_unique_id_get"},
+    {offsetof(struct rocm_api, pci_id), "rsmi_dev_pci_id_get"},
+    {offsetof(struct rocm_api, name), "rsmi_dev_name_get"},
+    {offsetof(struct rocm_api, power_average), "rsmi_dev_power_ave_get"},
+    {offsetof(struct rocm_api, energy), "rsmi_dev_energy_count_get"},
+    {offsetof(struct rocm_api, busy), "rsmi_dev_busy_percent_get"},
+    {offsetof(struct rocm_api, memory_used), "rsmi_dev_memory_usage_get"},
+    {offsetof(struct rocm_api, memory_total), "rsmi_dev_memory_total_get"},
+    {offsetof(struct rocm_api, temperature), "rsmi_dev_temp_metric_get"},
+    {offsetof(struct rocm_api, cap), "rsmi_dev_power_cap_get"},
+    {offsetof(struct rocm_api, cap_range), "rsmi_dev_power_cap_range_get"},
+    {offsetof(struct rocm_api, set_cap), "rsmi_dev_power_cap_set"},
 };
 
 struct rocm {
-    struct api api;
+    struct rocm_api api;
     bool running;
     uint32_t count; /* it does not notice cards that come later */
 };
 
-static enum gpu_status load(struct api *api, const char *library, struct err *err)
+static enum gpu_status load(struct rocm_api *api, const char *library, struct err *err)
 {
     static const char *const usual[] = {"librocm_smi64.so.7", "librocm_smi64.so.6",
                                         "librocm_smi64.so.5", "librocm_smi64.so.1",
@@ -94,7 +94,8 @@ static enum gpu_status load(struct api *api, const char *library, struct err *er
     return GPU_OK;
 }
 
-static void describe(const struct api *api, uint32_t index, struct gpu_device *device)
+static void describe(const struct rocm_api *api, uint32_t index,
+                     struct gpu_device *device)
 {
     uint64_t id = 0, bdf = 0, number, at;
     float unit;
@@ -146,7 +147,7 @@ static enum gpu_status rocm_list(void *self, struct gpu_device *devices, int cap
 static enum gpu_status rocm_read(void *self, int device, struct gpu_sample *sample,
                                  struct err *err)
 {
-    const struct api *api = &((struct rocm *)self)->api;
+    const struct rocm_api *api = &((struct rocm *)self)->api;
     uint32_t index = (uint32_t)device, percent;
     uint64_t number, at;
     int64_t degrees;
@@ -179,7 +180,7 @@ static enum gpu_status rocm_read(void *self, int device, struct gpu_sample *samp
 static enum gpu_status rocm_limit(void *self, int device, struct gpu_limit *limit,
                                   struct err *err)
 {
-    const struct api *api = &((struct rocm *)self)->api;
+    const struct rocm_api *api = &((struct rocm *)self)->api;
     uint64_t now, min, max;
 
     if (api->cap((uint32_t)device, 0, &now) != RSMI_DONE ||
@@ -197,7 +198,7 @@ static enum gpu_status rocm_limit(void *self, int device, struct gpu_limit *limi
 static enum gpu_status rocm_set_limit(void *self, int device, double watts,
                                       struct err *err)
 {
-    const struct api *api = &((struct rocm *)self)->api;
+    const struct rocm_api *api = &((struct rocm *)self)->api;
     int result = api->set_cap((uint32_t)device, 0, (uint64_t)llround(watts * 1e6));
 
     if (result == RSMI_DONE)
@@ -227,7 +228,7 @@ enum gpu_status gpu_rocm_open(struct gpu_backend *backend, const char *library,
         .set_limit = rocm_set_limit,
         .destroy = rocm_destroy,
     };
-    struct api api = {0};
+    struct rocm_api api = {0};
     struct rocm *rocm;
     enum gpu_status status = load(&api, library, err);
 

@@ -1,6 +1,9 @@
-/* sysfs.c - reading and writing small kernel files, see sysfs.h */
+/* sysfs.c - reading and writing small kernel files, see sysfs.h
+ *
+ * amd.c, rapl.c, cpu_model.c and cpu_load.c read the machine through it. */
 #include "gpu/sysfs.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -44,21 +47,10 @@ static bool path_of(char *path, const char *folder, const char *file)
 enum gpu_status sysfs_head(const char *folder, const char *file, char *text, size_t size)
 {
     char path[SYSFS_PATH_SIZE];
-    ssize_t length;
-    int fd, code;
 
     if (!path_of(path, folder, file))
         return GPU_FAILED;
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return status_of_errno(errno);
-    length = read(fd, text, size - 1);
-    code = errno;
-    close(fd);
-    if (length < 0)
-        return status_of_errno(code);
-    text[length] = '\0';
-    return GPU_OK;
+    return file_head(path, text, size) < 0 ? status_of_errno(errno) : GPU_OK;
 }
 
 enum gpu_status sysfs_text(const char *folder, const char *file, char *text, size_t size)

@@ -158,11 +158,11 @@ static void functions_are_asked_for_by_their_names(void **state)
         "nvmlDeviceGetMigDeviceHandleByIndex",
     };
     size_t asked = 0;
-    const char *name;
 
     (void)state;
-    for (size_t f = 0; nvml_api_symbol(f, 0); f++)
-        for (size_t v = 0; (name = nvml_api_symbol(f, v)); v++, asked++) {
+    for (const struct nvml_symbol *s = nvml_symbols; s->names[0]; s++)
+        for (size_t v = 0; v < 3 && s->names[v]; v++, asked++) {
+            const char *name = s->names[v];
             size_t i = 0;
 
             while (i < sizeof(theirs) / sizeof(theirs[0]) && strcmp(theirs[i], name) != 0)

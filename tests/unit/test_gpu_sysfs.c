@@ -248,10 +248,9 @@ static void amd_card_that_vanishes_is_lost(void **state)
     assert_int_equal(system(command), 0);
     assert_int_equal(gpu_read(gpu, 0, &sample, &err), GPU_LOST);
     gpu_rescan(gpu);
-    assert_int_equal(gpu_state(gpu, 0), GPU_LOST);
+    assert_int_equal(gpu_read(gpu, 0, &sample, &err), GPU_LOST);
     put_card();
     assert_int_equal(gpu_rescan(gpu), 1);
-    assert_int_equal(gpu_state(gpu, 0), GPU_OK);
     read_ok(gpu, 0);
     gpu_close(gpu);
 }
@@ -334,7 +333,7 @@ static void denied_counter_is_said_clearly(void **state)
         assert_true(chmod(root, 0755) == 0 && seteuid(65534) == 0);
     gpu = open_root(GPU_BACKEND_RAPL | GPU_BACKEND_NONE);
     assert_int_equal(gpu_count(gpu), 2);
-    assert_int_equal(gpu_state(gpu, 0), GPU_DENIED);
+    assert_int_equal(gpu_device(gpu, 0)->status, GPU_DENIED);
     assert_non_null(strstr(gpu_device(gpu, 0)->note, "root"));
     assert_int_equal(gpu_read(gpu, 0, &sample, &err), GPU_DENIED);
     assert_non_null(strstr(err.text, "energy_uj"));
@@ -366,40 +365,6 @@ static void model_says_that_it_is_one(void **state)
     assert_float_equal(idle.utilisation, 0, 1e-9);
     assert_true(idle.watts < busy.watts);
     assert_true(idle.watts_error > 0.3 * idle.watts);
-    gpu_close(gpu);
-}
-
-static double half(void *ctx)
-{
-    (*(int *)ctx)++;
-    return 0.5;
-}
-
-static void own_devices_are_modelled(void **state)
-{
-    static const struct gpu_sheet sheet = {
-        .name = "cores", .tdp_watts = 20, .idle_watts = 4, .memory_gb = 8};
-    int asked = 0;
-    struct gpu_model model = {.uuid = "cores-0-3",
-                              .name = "four slow cores",
-                              .kind = GPU_KIND_CPU,
-                              .sheet = &sheet,
-                              .busy = half,
-                              .ctx = &asked};
-    struct gpu *gpu = open_root(GPU_BACKEND_AMD);
-    struct err err = {0};
-    struct gpu_sample s;
-    struct gpu_limit limit;
-
-    (void)state;
-    assert_int_equal(gpu_add_model(gpu, &model, &err), 0);
-    assert_int_equal(gpu_find_uuid(gpu, "cores-0-3"), 0);
-    s = read_ok(gpu, 0);
-    assert_int_equal(asked, 1);
-    assert_int_equal(s.method, GPU_METHOD_MODEL);
-    assert_float_equal(s.watts, gpu_model_watts(&sheet, 0.5, NULL), 1e-9);
-    assert_true(s.watts > 4 && s.watts < 20);
-    assert_int_equal(gpu_limit(gpu, 0, &limit, &err), GPU_UNSUPPORTED);
     gpu_close(gpu);
 }
 
@@ -435,7 +400,6 @@ int main(void)
         TEST(package_that_jumps_is_not_believed),
         TEST(denied_counter_is_said_clearly),
         TEST(model_says_that_it_is_one),
-        TEST(own_devices_are_modelled),
         cmocka_unit_test(numbers_are_read_strictly),
     };
 

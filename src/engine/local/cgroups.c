@@ -1,4 +1,7 @@
-/* cgroups.c - see cgroups.h */
+/* cgroups.c - groups in every hierarchy that may be used, see cgroups.h
+ *
+ * cpu_quota.c makes groups and sets their limits, start.c puts probes into them,
+ * watch_jobs.c and stop.c read their counts and kill them, adopt.c lists them. */
 #include "engine/local/cgroups.h"
 
 #include "base/mem.h"
@@ -68,10 +71,16 @@ struct cgroups *cgroups_open(const struct cgroups_options *options)
     return g;
 }
 
-static void folder(const struct cgroups_tree *tree, const char *path, char *dir,
-                   size_t size)
+struct folder {
+    char path[PATH_MAX + 128];
+};
+
+static struct folder folder_of(const struct cgroups_tree *tree, const char *path)
 {
-    snprintf(dir, size, "%s/%s", tree->base, path);
+    struct folder folder;
+
+    snprintf(folder.path, sizeof(folder.path), "%s/%s", tree->base, path);
+    return folder;
 }
 
 static void remove_visited(void *ctx, const char *path)
@@ -109,11 +118,6 @@ bool cgroups_limit_memory(const struct cgroups *g)
     return with_role(g, CGROUPS_MEMORY) != NULL;
 }
 
-bool cgroups_hold(const struct cgroups *g)
-{
-    return g->count > 0;
-}
-
 const char *cgroups_text(const struct cgroups *g)
 {
     return g->text;
@@ -134,7 +138,7 @@ static int make_in(const struct cgroups_tree *tree, const char *path, struct err
         if (tree->version == 2 && (tree->roles & CGROUPS_CPU))
             cgroups_write(dir, "cgroup.subtree_control", "+cpu");
     }
-    folder(tree, path, dir, sizeof(dir));
+    snprintf(dir, sizeof(dir), "%s/%s", tree->base, path);
     if (mkdir(dir, 0755) < 0 && errno != EEXIST)
         return err_sys(err, "cannot make the cgroup %s", dir);
     return 0;
@@ -150,72 +154,67 @@ int cgroups_make(struct cgroups *g, const char *path, struct err *err)
 
 void cgroups_remove(struct cgroups *g, const char *path)
 {
-    char dir[PATH_MAX + 128];
+    for (size_t i = 0; i < g->count; i++)
+        rmdir(folder_of(&g->trees[i], path).path);
+}
 
-    for (size_t i = 0; i < g->count; i++) {
-        folder(&g->trees[i], path, dir, sizeof(dir));
-        rmdir(dir);
-    }
+/* Write a text to a file of the group that each version calls otherwise. */
+static bool set(const struct cgroups_tree *tree, const char *path, const char *v2,
+                const char *v1, const char *text)
+{
+    return cgroups_write(folder_of(tree, path).path, tree->version == 2 ? v2 : v1, text);
 }
 
 int cgroups_set_cpu(struct cgroups *g, const char *path, double cores, struct err *err)
 {
     const struct cgroups_tree *tree = with_role(g, CGROUPS_CPU);
     long quota = (long)(cores * PERIOD_US);
-    char dir[PATH_MAX + 128], text[64];
-    bool done;
+    char text[64], period[16];
+    bool done = true;
 
     if (!tree)
         return 0;
-    folder(tree, path, dir, sizeof(dir));
-    if (cores > 0 && quota < MIN_QUOTA_US)
+    if (quota < MIN_QUOTA_US)
         quota = MIN_QUOTA_US;
-    if (tree->version == 2) {
-        if (cores > 0)
-            snprintf(text, sizeof(text), "%ld %d", quota, PERIOD_US);
-        else
-            snprintf(text, sizeof(text), "max");
-        done = cgroups_write(dir, "cpu.max", text);
-    } else {
-        snprintf(text, sizeof(text), "%d", PERIOD_US);
-        done = cgroups_write(dir, "cpu.cfs_period_us", text);
+    snprintf(period, sizeof(period), "%d", PERIOD_US);
+    if (tree->version == 1) {
+        done = set(tree, path, NULL, "cpu.cfs_period_us", period);
         snprintf(text, sizeof(text), "%ld", cores > 0 ? quota : -1L);
-        done = done && cgroups_write(dir, "cpu.cfs_quota_us", text);
+    } else if (cores > 0) {
+        snprintf(text, sizeof(text), "%ld %s", quota, period);
+    } else {
+        snprintf(text, sizeof(text), "max");
     }
-    return done ? 0 : err_sys(err, "cannot limit the processor time of %s", dir);
+    if (done && set(tree, path, "cpu.max", "cpu.cfs_quota_us", text))
+        return 0;
+    return err_sys(err, "cannot limit the processor time of %s", path);
 }
 
 void cgroups_set_weight(struct cgroups *g, const char *path, double times)
 {
     const struct cgroups_tree *tree = with_role(g, CGROUPS_CPU);
-    char dir[PATH_MAX + 128], text[32];
+    char text[32];
 
     if (!tree)
         return;
-    folder(tree, path, dir, sizeof(dir));
     snprintf(text, sizeof(text), "%.0f",
              tree->version == 2 ? fmin(100 * times, 10000) : fmin(1024 * times, 262144));
-    cgroups_write(dir, tree->version == 2 ? "cpu.weight" : "cpu.shares", text);
+    set(tree, path, "cpu.weight", "cpu.shares", text);
 }
 
 int cgroups_set_memory(struct cgroups *g, const char *path, double bytes, struct err *err)
 {
     const struct cgroups_tree *tree = with_role(g, CGROUPS_MEMORY);
-    char dir[PATH_MAX + 128], text[64];
-    const char *file;
+    char text[64];
 
     if (!tree)
         return 0;
-    folder(tree, path, dir, sizeof(dir));
-    file = tree->version == 2 ? "memory.max" : "memory.limit_in_bytes";
     snprintf(text, sizeof(text), "%.0f", bytes);
-    if (!cgroups_write(dir, file, text))
-        return err_sys(err, "cannot limit the memory of %s", dir);
+    if (!set(tree, path, "memory.max", "memory.limit_in_bytes", text))
+        return err_sys(err, "cannot limit the memory of %s", path);
     /* Memory on disk would make the limit a slow-down.  Not every kernel counts swap. */
-    if (tree->version == 2)
-        cgroups_write(dir, "memory.swap.max", "0");
-    else
-        cgroups_write(dir, "memory.memsw.limit_in_bytes", text);
+    set(tree, path, "memory.swap.max", "memory.memsw.limit_in_bytes",
+        tree->version == 2 ? "0" : text);
     return 0;
 }
 
@@ -241,13 +240,12 @@ int cgroups_enter_fds(struct cgroups *g, const char *path, int fds[CGROUPS_MAX],
 
 void cgroups_put(struct cgroups *g, const char *path, pid_t pid)
 {
-    char dir[PATH_MAX + 128], text[32];
+    char text[32];
 
     snprintf(text, sizeof(text), "%d", (int)pid);
-    for (size_t i = 0; i < g->count; i++) {
-        folder(&g->trees[i], *path ? path : ASIDE, dir, sizeof(dir));
-        cgroups_write(dir, "cgroup.procs", text);
-    }
+    for (size_t i = 0; i < g->count; i++)
+        cgroups_write(folder_of(&g->trees[i], *path ? path : ASIDE).path, "cgroup.procs",
+                      text);
 }
 
 /* Kills each in the list one by one; how many there were. */
@@ -273,19 +271,19 @@ static int kill_listed(const char *dir)
 
 int cgroups_kill(struct cgroups *g, const char *path)
 {
-    char dir[PATH_MAX + 128], events[256];
+    char events[256];
     int count = 0;
 
     for (size_t i = 0; i < g->count && *path; i++) { /* never all that are ours */
-        const struct cgroups_tree *tree = &g->trees[i];
+        struct folder dir = folder_of(&g->trees[i], path);
         int here = 0;
 
-        folder(tree, path, dir, sizeof(dir));
-        if (!(tree->roles & CGROUPS_KILL))
-            here = kill_listed(dir);
-        else if (cgroups_read(dir, "cgroup.events", events, sizeof(events)) &&
+        if (!(g->trees[i].roles & CGROUPS_KILL))
+            here = kill_listed(dir.path);
+        else if (cgroups_read(dir.path, "cgroup.events", events, sizeof(events)) &&
                  strstr(events, "populated 1"))
-            here = cgroups_write(dir, "cgroup.kill", "1") ? 1 : kill_listed(dir);
+            here =
+                cgroups_write(dir.path, "cgroup.kill", "1") ? 1 : kill_listed(dir.path);
         if (here > count)
             count = here;
     }
@@ -307,22 +305,19 @@ static bool keyed_number(const char *text, const char *name, unsigned long long 
 
 bool cgroups_cpu_s(const struct cgroups *g, const char *path, double *seconds)
 {
-    char dir[PATH_MAX + 128], text[2048];
+    char text[2048];
     unsigned long long value;
 
     for (size_t i = 0; i < g->count; i++) {
-        if (!(g->trees[i].roles & CGROUPS_ACCOUNT))
+        bool v2 = g->trees[i].version == 2;
+
+        if (!(g->trees[i].roles & CGROUPS_ACCOUNT) ||
+            !cgroups_read(folder_of(&g->trees[i], path).path,
+                          v2 ? "cpu.stat" : "cpuacct.usage", text, sizeof(text)))
             continue;
-        folder(&g->trees[i], path, dir, sizeof(dir));
-        if (g->trees[i].version == 2) {
-            if (cgroups_read(dir, "cpu.stat", text, sizeof(text)) &&
-                keyed_number(text, "usage_usec", &value)) {
-                *seconds = (double)value / 1e6;
-                return true;
-            }
-        } else if (cgroups_read(dir, "cpuacct.usage", text, sizeof(text)) &&
-                   sscanf(text, "%llu", &value) == 1) {
-            *seconds = (double)value / 1e9;
+        if (v2 ? keyed_number(text, "usage_usec", &value)
+               : sscanf(text, "%llu", &value) == 1) {
+            *seconds = (double)value / (v2 ? 1e6 : 1e9);
             return true;
         }
     }
@@ -332,14 +327,13 @@ bool cgroups_cpu_s(const struct cgroups *g, const char *path, double *seconds)
 bool cgroups_oom_kills(const struct cgroups *g, const char *path, uint64_t *kills)
 {
     const struct cgroups_tree *tree = with_role(g, CGROUPS_MEMORY);
-    char dir[PATH_MAX + 128], text[1024];
+    char text[1024];
     unsigned long long value;
 
-    if (!tree)
-        return false;
-    folder(tree, path, dir, sizeof(dir));
-    if (!cgroups_read(dir, tree->version == 2 ? "memory.events" : "memory.oom_control",
-                      text, sizeof(text)) ||
+    if (!tree ||
+        !cgroups_read(folder_of(tree, path).path,
+                      tree->version == 2 ? "memory.events" : "memory.oom_control", text,
+                      sizeof(text)) ||
         !keyed_number(text, "oom_kill", &value))
         return false;
     *kills = value;

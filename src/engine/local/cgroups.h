@@ -32,8 +32,7 @@ void cgroups_close(struct cgroups *groups);
 
 bool cgroups_limit_cpu(const struct cgroups *groups);
 bool cgroups_limit_memory(const struct cgroups *groups);
-bool cgroups_hold(const struct cgroups *groups); /* at all: no member can slip away */
-const char *cgroups_text(const struct cgroups *groups); /* "cpu v1, kill v2" */
+const char *cgroups_text(const struct cgroups *groups); /* "cpu v1, kill v2"; "none" */
 
 /* Make the group and those above it. */
 int cgroups_make(struct cgroups *groups, const char *path, struct err *err);

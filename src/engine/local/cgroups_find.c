@@ -1,6 +1,9 @@
-/* cgroups_find.c - see cgroups_find.h */
+/* cgroups_find.c - finds hierarchies and makes our folder in them, see cgroups_find.h
+ *
+ * cgroups.c calls it once when an engine opens. */
 #include "engine/local/cgroups_find.h"
 
+#include "base/file.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -41,19 +44,9 @@ bool cgroups_write(const char *dir, const char *file, const char *text)
 bool cgroups_read(const char *dir, const char *file, char *text, size_t size)
 {
     char path[PATH_MAX + 64];
-    size_t used = 0;
-    ssize_t n = 1;
-    int fd;
 
     snprintf(path, sizeof(path), "%s/%s", dir, file);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    while (used + 1 < size && (n = read(fd, text + used, size - 1 - used)) > 0)
-        used += (size_t)n;
-    close(fd);
-    text[used] = '\0';
-    return n >= 0;
+    return file_head(path, text, size) >= 0;
 }
 
 /* Is `word` one of those separated by commas or blanks? */

@@ -1,13 +1,16 @@
-/* device_power.c - see device_power.h */
+/* device_power.c - joules of each device and of its jobs, see device_power.h
+ *
+ * watch_jobs.c tells processor time, local_devices.c the intervals of GPU meters, local.c
+ * when it is time; one ENGINE_POWER event for each device goes to the daemon. */
 #include "engine/local/device_power.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
 #include "engine/local/local_private.h"
+#include "gpu/cpu_load.h"
 #include "world/power.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,17 +43,10 @@ struct device_power {
 /* Processor time of all that ever ran here, not idle and not waiting for a disk. */
 static double machine_used_s(void)
 {
-    FILE *f = fopen("/proc/stat", "re");
-    unsigned long long user, nice, system, idle, wait, irq, softirq;
-    double used = NAN;
+    double busy, total;
 
-    if (f && fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system,
-                    &idle, &wait, &irq, &softirq) == 7)
-        used =
-            (double)(user + nice + system + irq + softirq) / (double)sysconf(_SC_CLK_TCK);
-    if (f)
-        fclose(f);
-    return used;
+    return cpu_load_ticks("/proc", &busy, &total) ? busy / (double)sysconf(_SC_CLK_TCK)
+                                                  : NAN;
 }
 
 struct device_power *

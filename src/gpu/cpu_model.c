@@ -1,8 +1,9 @@
-/* none.c - the processor of a machine without any meter: a model, and it says so
+/* cpu_model.c - the processor of a machine without any meter: a model, and it says so
  *
- * Nothing tells the power of this processor, so it gets a data sheet of a usual server's
- * by its number of threads, and the utilisation from /proc/stat.  The error bar covers
- * that we do not know the processor. */
+ * gpu_devices.c opens it where RAPL cannot be read.  Nothing tells the power of this
+ * processor, so it gets a data sheet of a usual server's by its number of threads, and
+ * the utilisation from /proc/stat.  The error bar covers that we do not know the
+ * processor. */
 #include "gpu/gpu_devices.h"
 
 #include "base/clock.h"
