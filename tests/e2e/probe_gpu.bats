@@ -14,6 +14,7 @@ setup() {
 }
 
 teardown() {
+    [ -z "${listener:-}" ] || kill "$listener" 2> /dev/null || true
     [ ! -s "$dir/beside" ] || kill -KILL "$(< "$dir/beside")" 2> /dev/null || true
     rm -rf "$dir"
 }
@@ -28,8 +29,25 @@ card() {
 
 # probe DEVICES COMMAND...: the status is in $dir/job/status afterwards
 probe() {
-    CUDA_VISIBLE_DEVICES=$1 timeout 60 "$CORGI_BIN/corgi-probe" --job 1 --dir "$dir/job" \
-        --window 1 -- "${@:2}"
+    CUDA_VISIBLE_DEVICES=$1 timeout 90 "$CORGI_BIN/corgi-probe" --job 1 --dir "$dir/job" \
+        --window 1 --report "unix:$dir/reports" -- "${@:2}"
+}
+
+# probe_silent DEVICES: a job of one process that says nothing and runs until its rate has
+# been reported, and three windows longer
+probe_silent() {
+    mkfifo "$dir/rated"
+    python3 - "$dir/reports" "$dir/rated" << 'PY' &
+import socket, sys, time
+reports = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+reports.bind(sys.argv[1])
+while b"kind=rate" not in reports.recv(4096):
+    pass
+time.sleep(3)
+open(sys.argv[2], "w").close()
+PY
+    listener=$!
+    probe "$1" cat "$dir/rated"
 }
 
 rate_is() { # low high
@@ -39,13 +57,13 @@ rate_is() { # low high
 }
 
 @test "a silent job's rate is how busy it keeps its GPU" {
-    probe GPU-fake-a sleep 7
+    probe_silent GPU-fake-a
     rate_is 0.36 0.44
 }
 
 @test "two GPUs count twice, and another's process on them not at all" {
     CUDA_VISIBLE_DEVICES=GPU-fake-a setsid -f sh -c "echo \$\$ > $dir/beside; exec sleep 60"
-    probe GPU-fake-a,GPU-fake-b sleep 7
+    probe_silent GPU-fake-a,GPU-fake-b
     rate_is 0.72 0.88
 }
 
@@ -58,7 +76,7 @@ rate_is() { # low high
     rm "$dir/script"
     card uuid=GPU-fake-a "util 0 70" "error nvmlDeviceGetProcessUtilization 3 0" \
         "error nvmlDeviceGetComputeRunningProcesses_v2 3 0"
-    probe GPU-fake-a sleep 7
+    probe_silent GPU-fake-a
     rate_is 0.65 1.1 # the fake adds what follows to what is scripted
 }
 

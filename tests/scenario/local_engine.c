@@ -609,6 +609,59 @@ static void what_was_not_named_is_stopped(void **state)
     assert_int_equal(bench_count(b, ENGINE_ENDED, 18), 0);
 }
 
+/* Which device it was on is not known, so its processor time is nobody's energy. */
+static void what_was_not_named_gets_no_energy(void **state)
+{
+    struct bench *b = bench_of(state);
+    struct bench_job j;
+    char command[200];
+
+    snprintf(command, sizeof(command), "echo $$ > %s/pid; while :; do :; done", b->dir);
+    kill_engine(engine_elsewhere(b, bench_shell(&j, 18, 1, command)));
+    await_pid(b, "pid");
+    usleep(500000);
+    reopen(b);
+    b->engine.ops->adopted(b->engine.self);
+    for (double end = clock_wall_s() + BENCH_PATIENCE_S;
+         marked_processes(b) > 0 && clock_wall_s() < end;)
+        bench_turn(b, 0.1);
+    bench_work(b, 1.5); /* three readings of power */
+    assert_non_null(bench_await(b, ENGINE_POWER, 0));
+    vec_each (const struct bench_event, e, &b->events)
+        for (int i = 0; e->event.kind == ENGINE_POWER && i < e->event.share_count; i++)
+            assert_int_not_equal(e->shares[i].job, 18);
+}
+
+static void too_many_types_of_devices_are_refused(void **state)
+{
+    struct bench *b = bench_of(state);
+    struct cpus_spec cpus[CLUSTER_MAX_TYPES + 1];
+    char names[CLUSTER_MAX_TYPES + 1][16];
+    struct cluster *cluster = NULL;
+    struct err err = {0};
+
+    for (int i = 0; i <= CLUSTER_MAX_TYPES; i++) {
+        snprintf(names[i], sizeof(names[i]), "cpu-%d", i);
+        cpus[i] = (struct cpus_spec){.type = names[i], .cores = "0", .quota = 1};
+    }
+    for (int more = 0; more < 2; more++) {
+        assert_int_equal(local_engine_create(&b->engine,
+                                             &(struct local_engine_options){
+                                                 .state_dir = b->dir,
+                                                 .probe = b->probe,
+                                                 .cpus = cpus,
+                                                 .cpu_count = CLUSTER_MAX_TYPES + more,
+                                             },
+                                             (struct engine_sink){bench_hear, b}, &err),
+                         0);
+        assert_int_equal(b->engine.ops->cluster(b->engine.self, &cluster, &err), -more);
+        bench_close(b);
+    }
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_non_null(strstr(err.text, "more than 64 types"));
+    cluster_destroy(cluster);
+}
+
 static void engine_probe_and_job_all_killed_is_lost(void **state)
 {
     struct bench *b = bench_of(state);
@@ -674,6 +727,8 @@ int main(void)
         OPEN(a_move_sends_the_checkpoint_signal_first),
         OPEN(a_daemon_left_behind_does_not_outlive_its_job),
         OPEN(a_probe_killed_leaves_no_orphan),
+        SHUT(too_many_types_of_devices_are_refused),
+        SHUT(what_was_not_named_gets_no_energy),
         SHUT(a_second_engine_adopts_what_the_first_left),
         SHUT(an_end_while_nobody_looked_is_told),
         SHUT(what_was_not_named_is_stopped),

@@ -143,6 +143,34 @@ static void a_job_that_comes_back_goes_on_with_its_account(void **state)
     energy_booking_destroy(d);
 }
 
+/* Its share is known when it leaves: what the device draws later is idle's. */
+static void a_job_that_lacks_nothing_gets_nothing(void **state)
+{
+    struct energy_booking *d = energy_booking_create(NULL);
+    struct book b = {0};
+    double before;
+
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        second(d, &b, 40);
+    energy_booking_join(d, 1, b.now_s);
+    for (int i = 0; i < 60; i++) {
+        second(d, &b, 140);
+        hear(d, &b);
+    }
+    energy_booking_leave(d, 1, b.now_s);
+    second(d, &b, 40); /* nothing is learnt from the second after a change */
+    hear(d, &b);
+    before = b.told[1];
+    for (int i = 0; i < 40; i++) {
+        second(d, &b, 40);
+        hear(d, &b);
+    }
+    assert_true(fabs(before - 6000) < 0.05 * 6000);
+    assert_true(b.told[1] - before < 1); /* of 1600 J that were told since */
+    energy_booking_destroy(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +178,7 @@ int main(void)
             two_that_were_always_together_come_to_their_shares_when_one_pauses),
         cmocka_unit_test(jobs_that_come_and_go_for_hours_never_get_more_than_there_is),
         cmocka_unit_test(a_job_that_comes_back_goes_on_with_its_account),
+        cmocka_unit_test(a_job_that_lacks_nothing_gets_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,8 @@
-/* energy_booking.c - see energy_booking.h */
+/* energy_booking.c - a GPU's new joules to those who lack some, see energy_booking.h
+ *
+ * device_power.c tells who comes and goes, adds each interval of the meter and asks at
+ * each tick whose the new joules are; gpu/gpu_shares.c knows what everybody's share is.
+ */
 #include "engine/local/energy_booking.h"
 
 #include "base/log.h"
@@ -6,6 +10,7 @@
 #include "base/vec.h"
 #include "gpu/gpu_shares.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -150,21 +155,21 @@ static void tell_guest(struct guest *g, const struct gpu_share *share, double jo
 int energy_booking_tell(struct energy_booking *d, double now_s, double joules,
                         struct engine_share **shares)
 {
-    size_t count = gpu_shares_all(d->shares, NULL, 0);
-    struct gpu_share *all = mem_array(struct gpu_share, count);
+    size_t most = d->guests.count + 1; /* idle, and jobs that were guests */
+    struct gpu_share *all = mem_array(struct gpu_share, most);
+    size_t count = gpu_shares_all(d->shares, all, most);
     double lacking = 0, rest = joules;
     int told = 0;
 
-    *shares = mem_array(struct engine_share, count);
-    gpu_shares_all(d->shares, all, count);
+    assert(count <= most);
+    *shares = mem_array(struct engine_share, most);
     for (size_t i = 0; i < count; i++)
-        if (all[i].job == 0 || find(d, all[i].job))
-            lacking += lack(d, find(d, all[i].job), &all[i]);
+        lacking += lack(d, find(d, all[i].job), &all[i]);
     for (size_t i = 0; i < count && lacking > 0; i++) {
         struct guest *g = find(d, all[i].job);
         double part = g ? joules * lack(d, g, &all[i]) / lacking : 0;
 
-        if (!g || !(part > 0))
+        if (!(part > 0))
             continue;
         tell_guest(g, &all[i], part, &(*shares)[told++]);
         rest -= part;

@@ -159,12 +159,13 @@ static double count_members(struct local_engine *e, struct attempt *a)
     return cpu_s;
 }
 
-/* A job on several devices used them in proportion to what they give. */
+/* A job on several devices used them in proportion to what they give; where a job that
+ * nobody named runs is not known. */
 static void share_cpu(struct local_engine *e, const struct attempt *a, double cpu_s)
 {
     double all = 0;
 
-    for (int i = 0; i < a->device_count; i++)
+    for (int i = 0; i < a->device_count && !a->nobody; i++)
         all += cpus_cores(&e->cpus[a->devices[i]]);
     for (int i = 0; i < a->device_count && all > 0; i++)
         device_power_used(e->power, a->devices[i], a->job,
