@@ -25,21 +25,21 @@
 
 #define CPUINFO_HEAD        4096
 
-struct none {
+struct cpu_model {
     char proc[SYSFS_PATH_SIZE];
     struct cpu_load load;
     struct gpu_sheet sheet;
     char name[GPU_TITLE_SIZE];
 };
 
-static void read_name(struct none *none)
+static void read_name(struct cpu_model *model)
 {
     char head[CPUINFO_HEAD];
     const char *at;
     size_t length;
 
-    str_copy(none->name, sizeof(none->name), "processor");
-    if (sysfs_head(none->proc, "cpuinfo", head, sizeof(head)) != GPU_OK)
+    str_copy(model->name, sizeof(model->name), "processor");
+    if (sysfs_head(model->proc, "cpuinfo", head, sizeof(head)) != GPU_OK)
         return;
     at = strstr(head, "model name");
     at = at ? strchr(at, ':') : NULL;
@@ -48,16 +48,16 @@ static void read_name(struct none *none)
     at++;
     at += strspn(at, " \t");
     length = strcspn(at, "\n");
-    if (length > 0 && length < sizeof(none->name)) {
-        memcpy(none->name, at, length);
-        none->name[length] = '\0';
+    if (length > 0 && length < sizeof(model->name)) {
+        memcpy(model->name, at, length);
+        model->name[length] = '\0';
     }
 }
 
-static enum gpu_status none_list(void *self, struct gpu_device *devices, int capacity,
-                                 int *count, struct err *err)
+static enum gpu_status cpu_model_list(void *self, struct gpu_device *devices,
+                                      int capacity, int *count, struct err *err)
 {
-    struct none *none = self;
+    struct cpu_model *model = self;
 
     (void)err;
     *count = capacity > 0;
@@ -65,7 +65,7 @@ static enum gpu_status none_list(void *self, struct gpu_device *devices, int cap
         return GPU_OK;
     memset(devices, 0, sizeof(*devices));
     str_copy(devices->uuid, sizeof(devices->uuid), "cpu-model");
-    str_copy(devices->name, sizeof(devices->name), none->name);
+    str_copy(devices->name, sizeof(devices->name), model->name);
     str_copy(devices->note, sizeof(devices->note),
              "no meter can be read: power is modelled from the load, not measured");
     devices->backend = "none";
@@ -75,60 +75,41 @@ static enum gpu_status none_list(void *self, struct gpu_device *devices, int cap
     return GPU_OK;
 }
 
-static enum gpu_status none_read(void *self, int device, struct gpu_sample *sample,
-                                 struct err *err)
+static enum gpu_status cpu_model_read(void *self, int device, struct gpu_sample *sample,
+                                      struct err *err)
 {
-    struct none *none = self;
+    struct cpu_model *model = self;
     double error;
 
     (void)device;
     (void)err;
     gpu_sample_clear(sample);
     sample->at_s = clock_wall_s();
-    sample->utilisation = cpu_load_read(&none->load, none->proc);
-    sample->watts = gpu_model_watts(&none->sheet, sample->utilisation, &error);
+    sample->utilisation = cpu_load_read(&model->load, model->proc);
+    sample->watts = gpu_model_watts(&model->sheet, sample->utilisation, &error);
     sample->watts_error = hypot(error, UNKNOWN_PROCESSOR * sample->watts);
     sample->method = GPU_METHOD_MODEL;
     return GPU_OK;
 }
 
-static enum gpu_status none_limit(void *self, int device, struct gpu_limit *limit,
-                                  struct err *err)
-{
-    (void)self;
-    (void)device;
-    (void)limit;
-    err_set(err, ERR_UNSUPPORTED, "a model has no power limit");
-    return GPU_UNSUPPORTED;
-}
-
-static enum gpu_status none_set_limit(void *self, int device, double watts,
-                                      struct err *err)
-{
-    (void)watts;
-    return none_limit(self, device, NULL, err);
-}
-
-enum gpu_status gpu_none_open(struct gpu_backend *backend, const char *proc,
-                              struct err *err)
+enum gpu_status gpu_cpu_model_open(struct gpu_backend *backend, const char *proc,
+                                   struct err *err)
 {
     static const struct gpu_ops ops = {
         .name = "none",
-        .list = none_list,
-        .read = none_read,
-        .limit = none_limit,
-        .set_limit = none_set_limit,
+        .list = cpu_model_list,
+        .read = cpu_model_read,
         .destroy = free,
     };
-    struct none *none = mem_new(struct none);
+    struct cpu_model *model = mem_new(struct cpu_model);
     long threads = sysconf(_SC_NPROCESSORS_ONLN);
 
     (void)err;
-    str_copy(none->proc, sizeof(none->proc), proc ? proc : "/proc");
-    read_name(none);
-    none->sheet.tdp_watts = FULL_WATTS_A_THREAD * (double)(threads > 0 ? threads : 1);
-    none->sheet.idle_watts = IDLE_WATTS_A_THREAD * (double)(threads > 0 ? threads : 1);
-    cpu_load_read(&none->load, none->proc);
-    *backend = (struct gpu_backend){.ops = &ops, .self = none};
+    str_copy(model->proc, sizeof(model->proc), proc ? proc : "/proc");
+    read_name(model);
+    model->sheet.tdp_watts = FULL_WATTS_A_THREAD * (double)(threads > 0 ? threads : 1);
+    model->sheet.idle_watts = IDLE_WATTS_A_THREAD * (double)(threads > 0 ? threads : 1);
+    cpu_load_read(&model->load, model->proc);
+    *backend = (struct gpu_backend){.ops = &ops, .self = model};
     return GPU_OK;
 }

@@ -220,7 +220,7 @@ static void open_sources(struct gpu *gpu, const struct gpu_options *o, unsigned 
     if (wanted & GPU_BACKEND_RAPL)
         add_source(gpu, "rapl", gpu_rapl_open(&b, o->sysfs, &err), b, &err);
     if (wanted & GPU_BACKEND_NONE && !has_processor(gpu))
-        add_source(gpu, "none", gpu_none_open(&b, o->proc, &err), b, &err);
+        add_source(gpu, "none", gpu_cpu_model_open(&b, o->proc, &err), b, &err);
 }
 
 struct gpu *gpu_open(const struct gpu_options *options, struct err *err)

@@ -141,6 +141,7 @@ struct gpu_ops {
                             int *count, struct err *err);
     enum gpu_status (*read)(void *self, int device, struct gpu_sample *sample,
                             struct err *err);
+    /* Called for devices that have a limit alone; NULL where none has. */
     enum gpu_status (*limit)(void *self, int device, struct gpu_limit *limit,
                              struct err *err);
     enum gpu_status (*set_limit)(void *self, int device, double watts, struct err *err);
@@ -164,8 +165,8 @@ enum gpu_status gpu_rapl_open(struct gpu_backend *backend, const char *sysfs,
                               struct err *err);
 /* The processor as a whole, its power modelled; proc is the folder of stat and cpuinfo.
  */
-enum gpu_status gpu_none_open(struct gpu_backend *backend, const char *proc,
-                              struct err *err);
+enum gpu_status gpu_cpu_model_open(struct gpu_backend *backend, const char *proc,
+                                   struct err *err);
 
 /* ---- the whole machine ----------------------------------------------------------------
  */

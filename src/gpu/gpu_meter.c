@@ -1,7 +1,7 @@
 /* gpu_meter.c - samples to intervals of energy, see gpu_meter.h
  *
- * The sampler and `corgi devices` add each sample they read; intervals go on to whoever
- * keeps the books.  rapl.c sums its counters with gpu_counter_add().
+ * The sampler and `corgi devices` add each sample they read; the intervals are what
+ * energy is booked by.  rapl.c sums its counters with gpu_counter_add().
  *
  * Errors are of two kinds.  A sensor that reads five percent high does so every time:
  * such errors add up over intervals.  What a power reading misses between two samples,

@@ -183,7 +183,7 @@ static size_t find_settled(const struct gpu_shares *shares, uint64_t job)
     return i;
 }
 
-/* A place for a job; when there is none, who was away longest is settled. */
+/* A place for a job; when there is none, the job that was away longest is settled. */
 static int account_for(struct gpu_shares *shares, uint64_t job)
 {
     int index = find_account(shares, job), oldest = 0;

@@ -162,23 +162,6 @@ static enum gpu_status rapl_read(void *self, int device, struct gpu_sample *samp
     return GPU_OK;
 }
 
-static enum gpu_status rapl_limit(void *self, int device, struct gpu_limit *limit,
-                                  struct err *err)
-{
-    (void)self;
-    (void)device;
-    (void)limit;
-    err_set(err, ERR_UNSUPPORTED, "limits of processors are not set here");
-    return GPU_UNSUPPORTED;
-}
-
-static enum gpu_status rapl_set_limit(void *self, int device, double watts,
-                                      struct err *err)
-{
-    (void)watts;
-    return rapl_limit(self, device, NULL, err);
-}
-
 enum gpu_status gpu_rapl_open(struct gpu_backend *backend, const char *sysfs,
                               struct err *err)
 {
@@ -186,8 +169,6 @@ enum gpu_status gpu_rapl_open(struct gpu_backend *backend, const char *sysfs,
         .name = "rapl",
         .list = rapl_list,
         .read = rapl_read,
-        .limit = rapl_limit,
-        .set_limit = rapl_set_limit,
         .destroy = free,
     };
     struct rapl *rapl = mem_new(struct rapl);

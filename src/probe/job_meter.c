@@ -27,7 +27,7 @@
 #define BEAT_PAUSE_S 0.02
 
 struct job_meter {
-    struct job_meter_options options;
+    const struct run_job_options *options;
     char *socket_dir; /* ours to remove; NULL: the caller's */
     char *socket_path;
     int poller;
@@ -71,7 +71,7 @@ static char *choose_socket_path(struct job_meter *meter, const char *dir)
 static void open_heartbeat(struct job_meter *meter)
 {
     meter->beat_fd = -1;
-    meter->socket_path = choose_socket_path(meter, meter->options.dir);
+    meter->socket_path = choose_socket_path(meter, meter->options->dir);
     if (meter->socket_path)
         meter->beat_fd = heartbeat_open(meter->socket_path, NULL);
     if (meter->beat_fd >= 0)
@@ -80,8 +80,7 @@ static void open_heartbeat(struct job_meter *meter)
         unsetenv("CORGI_HEARTBEAT");
 }
 
-struct job_meter *job_meter_create(const struct job_meter_options *options,
-                                   struct err *err)
+struct job_meter *job_meter_create(const struct run_job_options *options, struct err *err)
 {
     struct fetch_url url;
     struct job_meter *meter;
@@ -89,7 +88,7 @@ struct job_meter *job_meter_create(const struct job_meter_options *options,
     if (options->metrics_url && fetch_url_parse(&url, options->metrics_url, err) < 0)
         return NULL;
     meter = mem_new(struct job_meter);
-    meter->options = *options;
+    meter->options = options;
     meter->demand = NAN;
     meter->beats = (struct poller_watch){.fd = -1, .ready = on_beats, .ctx = meter};
     meter->page = (struct poller_watch){.fd = -1, .ready = on_page, .ctx = meter};
@@ -121,7 +120,7 @@ void job_meter_destroy(struct job_meter *meter)
 
 void job_meter_start(struct job_meter *meter, int poller, double now_s)
 {
-    const struct job_meter_options *options = &meter->options;
+    const struct run_job_options *options = meter->options;
 
     meter->poller = poller;
     meter->activity = activity_create(options->window_s, now_s);
@@ -201,7 +200,7 @@ static void look_at_progress(struct job_meter *meter, double now_s)
     struct match_hit hit;
     double age_s;
 
-    if (meter->options.progress && progress_file_look(&meter->progress, &hit, &age_s))
+    if (meter->options->progress && progress_file_look(&meter->progress, &hit, &age_s))
         tracks_hit(sources_tracks(meter->sources, PROBE_PROGRESS), now_s - age_s, &hit);
 }
 
@@ -227,11 +226,11 @@ void job_meter_tick(struct job_meter *meter, double now_s)
     }
     if (now_s >= meter->next_activity_s) {
         look_at_activity(meter, now_s);
-        meter->next_activity_s = now_s + meter->options.window_s;
+        meter->next_activity_s = now_s + meter->options->window_s;
     }
     if (now_s >= meter->look_at_s) {
         look_at_progress(meter, now_s);
-        meter->look_at_s = now_s + meter->options.window_s / 4;
+        meter->look_at_s = now_s + meter->options->window_s / 4;
     }
 }
 
@@ -239,7 +238,7 @@ double job_meter_due_s(const struct job_meter *meter)
 {
     double due_s = meter->next_report_s;
 
-    if (meter->options.progress)
+    if (meter->options->progress)
         due_s = fmin(due_s, meter->look_at_s);
 
     if (meter->beat_rest_s > 0)
@@ -253,8 +252,8 @@ double job_meter_due_s(const struct job_meter *meter)
 static void fill(const struct job_meter *meter, struct probe_report *report,
                  enum probe_report_kind kind, double now_s)
 {
-    probe_report_init(report, kind, meter->options.job);
-    report->attempt = meter->options.attempt;
+    probe_report_init(report, kind, meter->options->job);
+    report->attempt = meter->options->attempt;
     report->at_s = clock_epoch_s() - (clock_wall_s() - now_s);
 }
 
@@ -264,7 +263,7 @@ static bool report_demand(struct job_meter *meter, double now_s,
     struct tracks_rate asked;
 
     fill(meter, report, PROBE_DEMAND, now_s);
-    report->window_s = meter->options.window_s;
+    report->window_s = meter->options->window_s;
     if (meter->demand_new) {
         meter->demand_new = false;
         report->rate = meter->demand;
@@ -313,11 +312,11 @@ int job_meter_report(struct job_meter *meter, double now_s, bool last,
             read_beats(meter, now_s);
         look_at_progress(meter, now_s);
     }
-    if (now_s < (last ? meter->last_report_s + meter->options.window_s / 4
+    if (now_s < (last ? meter->last_report_s + meter->options->window_s / 4
                       : meter->next_report_s))
         return 0;
-    meter->next_report_s = fmax(meter->next_report_s + meter->options.window_s,
-                                now_s + meter->options.window_s / 2);
+    meter->next_report_s = fmax(meter->next_report_s + meter->options->window_s,
+                                now_s + meter->options->window_s / 2);
     meter->demand_due = !last;
     if (report_rate(meter, now_s, report))
         return 1;

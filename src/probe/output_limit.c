@@ -40,7 +40,7 @@ static double size_of(const struct output_limit *limit)
     return fstat(limit->fd, &info) == 0 ? (double)info.st_size : 0;
 }
 
-/* The last line of the beginning: who reads on from here is told.  Always of the same
+/* The last line of the beginning tells a reader what is missing.  It always has the same
  * length, so that a later one covers an earlier one. */
 static bool mark(const struct output_limit *limit)
 {

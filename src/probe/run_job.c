@@ -162,7 +162,8 @@ static void write_pids(const struct probe *probe)
     str_fini(&line);
 }
 
-/* The status is on disk before anybody is told: who hears of the end can read it. */
+/* The status is on disk before the end is reported, so that an engine can read it then.
+ */
 static void tell_end(struct probe *probe)
 {
     struct str line = {0};
@@ -274,22 +275,13 @@ static void end_job(struct probe *probe)
 static int open_all(struct probe *probe, const sigset_t *signals, struct err *err)
 {
     const struct run_job_options *options = probe->options;
-    const struct job_meter_options meter = {
-        .job = options->job,
-        .attempt = options->attempt,
-        .window_s = options->window_s,
-        .dir = options->dir,
-        .metrics_url = options->metrics_url,
-        .metrics_counter = options->metrics_counter,
-        .progress = options->progress,
-    };
 
     if (options->dir && file_make_dirs(options->dir, err) < 0)
         return -1;
     probe->sender = sender_create(options->report, err);
     if (!probe->sender)
         return err_prefix(err, "--report");
-    probe->meter = job_meter_create(&meter, err);
+    probe->meter = job_meter_create(options, err);
     if (!probe->meter)
         return err_prefix(err, "--metrics-url");
     probe->poller = poller_open(err);

@@ -80,13 +80,10 @@ double units_time(const char *word, size_t length)
     } times[] = {
         {"s", 1},
         {"sec", 1},
-        {"secs", 1},
         {"second", 1},
-        {"seconds", 1},
         {"ms", 1e-3},
         {"msec", 1e-3},
         {"millisecond", 1e-3},
-        {"milliseconds", 1e-3},
         {"us", 1e-6},
         {"usec", 1e-6},
         {"\xc2\xb5s", 1e-6},
@@ -94,14 +91,14 @@ double units_time(const char *word, size_t length)
         {"ns", 1e-9},
         {"min", 60},
         {"minute", 60},
-        {"minutes", 60},
         {"h", 3600},
         {"hour", 3600},
-        {"hours", 3600},
     };
+    bool plural = length > 3 && (word[length - 1] | 0x20) == 's';
 
     for (size_t i = 0; length > 0 && i < COUNT(times); i++)
-        if (same_word(times[i].word, word, length))
+        if (same_word(times[i].word, word, length) ||
+            (plural && same_word(times[i].word, word, length - 1)))
             return times[i].seconds;
     return 0;
 }

@@ -2,7 +2,7 @@
 #include "fuzz/fuzz.h"
 
 #include "base/http_answer.h"
-#include "probe/prom.h"
+#include "probe/scrape.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "probe/heartbeat.h"
 #include "base/http_answer.h"
 #include "probe/progress_file.h"
-#include "probe/prom.h"
+#include "probe/scrape.h"
 #include "probe/sources.h"
 
 #include <math.h>

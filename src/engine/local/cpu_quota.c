@@ -1,4 +1,8 @@
-/* cpu_quota.c - see cpu_quota.h */
+/* cpu_quota.c - groups and quotas of the jobs on CPU devices, see cpu_quota.h
+ *
+ * start.c and adopt.c let a job join, stop.c lets it leave, local_devices.c caps a
+ * device; the parts of all jobs are set anew each time, by cgroups.c or by
+ * cpu_throttle.c. */
 #include "engine/local/cpu_quota.h"
 
 #include "base/log.h"

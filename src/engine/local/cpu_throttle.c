@@ -1,4 +1,6 @@
-/* cpu_throttle.c - see cpu_throttle.h */
+/* cpu_throttle.c - stops and continues jobs so that they keep their quota
+ *
+ * cpu_quota.c uses it where cgroups cannot limit processor time; see cpu_throttle.h. */
 #include "engine/local/cpu_throttle.h"
 
 #include "base/clock.h"
@@ -64,8 +66,8 @@ static struct throttle_member *member_of(struct throttle_group *g, pid_t pid)
     return NULL;
 }
 
-/* One look at who is there.  Adds what was used since the last to *used; true when
- * somebody came or went, so that some use may have been missed.  A process that is new
+/* One look at the processes.  Adds what they used since the last to *used; true when a
+ * process came or went, so that some use may have been missed.  A process that is new
  * below a known one used all its time within this group's time. */
 static bool look(struct throttle_group *g, double *used)
 {

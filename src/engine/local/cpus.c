@@ -1,4 +1,7 @@
-/* cpus.c - see cpus.h */
+/* cpus.c - sets of processor cores as devices, see cpus.h
+ *
+ * local_devices.c makes one for each entry of the config; start.c binds jobs to its
+ * cores, cpu_quota.c and device_power.c ask for its share. */
 #include "engine/local/cpus.h"
 
 #include "base/parse.h"

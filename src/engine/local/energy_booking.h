@@ -1,11 +1,11 @@
-/* energy_booking.h - whose joules a GPU's are, told bit by bit
+/* energy_booking.h - a GPU's joules, booked to its jobs bit by bit
  *
- * gpu/shares.h divides all that was measured so far anew with each interval; a daemon
- * books what is new and takes nothing back.  So each time the new joules go to those who
- * have been told less than their share, idle among them, in proportion to what they lack:
- * nobody is told twice, the sum always is the meter's, and who shares a device comes to
- * its share as soon as a change of company has shown it.  What a job has been told too
- * much when it leaves it keeps; its error bar was as wide then. */
+ * gpu/gpu_shares.h divides all that was measured so far anew with each interval; a daemon
+ * books what is new and takes nothing back.  So the new joules go to the jobs that have
+ * been told less than their share, and to idle, in proportion to what each lacks: the sum
+ * is always the meter's, and a job that shares a device comes to its share as soon as a
+ * change of company has shown it.  A job that has been told too much when it leaves keeps
+ * it; its error bar was as wide then. */
 #ifndef CORGI_ENGINE_LOCAL_ENERGY_BOOKING_H
 #define CORGI_ENGINE_LOCAL_ENERGY_BOOKING_H
 

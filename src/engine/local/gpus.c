@@ -1,4 +1,6 @@
-/* gpus.c - see gpus.h */
+/* gpus.c - the GPUs of this machine as the engine uses them, see gpus.h
+ *
+ * local_devices.c opens it and takes its readings; device_power.c asks for energy. */
 #include "engine/local/gpus.h"
 
 #include "base/mem.h"

@@ -1,4 +1,6 @@
-/* launch.c - see launch.h */
+/* launch.c - forks and becomes corgi-probe as the job's user, see launch.h
+ *
+ * start.c calls launch_start() and, when the pipe says so, launch_result(). */
 #include "engine/local/launch.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* local_config.c - see local_config.h */
+/* local_config.c - the keys of the config's `local:`, see local_config.h
+ *
+ * The daemon's config reads them and makes the engine's options of them. */
 #include "engine/local/local_config.h"
 
 #define CPU_AT(field) offsetof(struct cpus_spec, field)
