@@ -171,6 +171,29 @@ static void a_job_that_lacks_nothing_gets_nothing(void **state)
     energy_booking_destroy(d);
 }
 
+/* Forty hundredths of a second across two readings: most of neither. */
+static void a_job_shorter_than_a_reading_gets_its_joules(void **state)
+{
+    struct energy_booking *d = energy_booking_create(NULL);
+    struct book b = {0};
+
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        second(d, &b, 40);
+    energy_booking_join(d, 5, b.now_s + 0.8);
+    second(d, &b, 40 + 0.2 * 100);
+    energy_booking_leave(d, 5, b.now_s + 0.2);
+    second(d, &b, 40 + 0.2 * 100);
+    for (int i = 0; i < 10; i++) {
+        hear(d, &b);
+        second(d, &b, 40);
+    }
+    hear(d, &b);
+    print_message("told %.1f J of the 40 it drew\n", b.told[5]);
+    assert_true(b.told[5] > 10 && b.told[5] < 40);
+    energy_booking_destroy(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +202,7 @@ int main(void)
         cmocka_unit_test(jobs_that_come_and_go_for_hours_never_get_more_than_there_is),
         cmocka_unit_test(a_job_that_comes_back_goes_on_with_its_account),
         cmocka_unit_test(a_job_that_lacks_nothing_gets_nothing),
+        cmocka_unit_test(a_job_shorter_than_a_reading_gets_its_joules),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

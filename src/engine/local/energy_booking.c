@@ -22,6 +22,7 @@
 struct guest {
     uint64_t job;
     double from_s, until_s; /* on the device; until infinity: still there */
+    bool seen;              /* it counted in an interval since it came */
     double told_joules, told_error;
 };
 
@@ -66,6 +67,7 @@ void energy_booking_join(struct energy_booking *d, uint64_t job, double now_s)
     }
     m->from_s = now_s;
     m->until_s = INFINITY;
+    m->seen = false;
 }
 
 void energy_booking_leave(struct energy_booking *d, uint64_t job, double now_s)
@@ -85,12 +87,14 @@ static bool changed(const struct guest *g, const struct gpu_interval *interval)
            (g->until_s > since_s && g->until_s < interval->to_s);
 }
 
-/* Who came or went within an interval counts when it was there for most of it. */
+/* A job that came or went within an interval counts when it was there for most of it; one
+ * that never was counts where it left. */
 static bool was_there(const struct guest *m, const struct gpu_interval *interval)
 {
     double there_s = fmin(m->until_s, interval->to_s) - fmax(m->from_s, interval->from_s);
 
-    return there_s > (interval->to_s - interval->from_s) / 2;
+    return there_s > (interval->to_s - interval->from_s) / 2 ||
+           (there_s > 0 && !m->seen && m->until_s <= interval->to_s);
 }
 
 void energy_booking_add(struct energy_booking *d, const struct gpu_interval *interval,
@@ -101,11 +105,13 @@ void energy_booking_add(struct energy_booking *d, const struct gpu_interval *int
     size_t count = 0;
     bool blurred = false;
 
-    vec_each (const struct guest, g, &d->guests) {
+    vec_each (struct guest, g, &d->guests) {
         blurred = blurred || changed(g, interval);
-        if (count < GPU_SHARES_MAX_TOGETHER && was_there(g, interval))
-            present[count++] = (struct gpu_presence){
-                .job = g->job, .activity = activity ? activity(ctx, g->job) : NAN};
+        if (count == GPU_SHARES_MAX_TOGETHER || !was_there(g, interval))
+            continue;
+        g->seen = true;
+        present[count++] = (struct gpu_presence){
+            .job = g->job, .activity = activity ? activity(ctx, g->job) : NAN};
     }
     if (gpu_shares_add(d->shares, interval, present, count, blurred, &err) < 0)
         log_warn("engine_interval_refused", LOG_ERR(&err));
