@@ -63,6 +63,11 @@ set_source_files_properties(
     COMPILE_DEFINITIONS
         CORGI_WEIGHTS_DIR="${CMAKE_SOURCE_DIR}/src/model/weights"
     OBJECT_DEPENDS "${corgi_weights}")
+# So is the page that report_page.c fills.
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/lab/report/report_page.c PROPERTIES
+    COMPILE_DEFINITIONS
+        CORGI_REPORT_TEMPLATE="${CMAKE_SOURCE_DIR}/src/lab/report/report_template.html"
+    OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/src/lab/report/report_template.html)
 # Inner loops of estimates; nothing here relies on the sign of zero or on traps.
 set_source_files_properties(
     ${CMAKE_SOURCE_DIR}/src/model/pair_stats.c

@@ -1,5 +1,5 @@
 /* test_report.c - the report of hand-made sweeps: verdicts, hostile names, little data */
-#include "lab/report/html_report.h"
+#include "lab/report/report_page.h"
 
 #include "lab/report/facts.h"
 

@@ -7,7 +7,7 @@
 #include "base/progress.h"
 #include "loop/loop_settings.h"
 #include "lab/sim/goals.h"
-#include "lab/report/html_report.h"
+#include "lab/report/report_page.h"
 #include "lab/sim/run_result.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* chart_timeline.c - which GPU ran what, see chart.h
+/* chart_timeline.c - which GPU ran what: report_page.c draws it of a run's recording
  *
  * One row a GPU, one lane a job on it: a job beside another is seen as such.  Pauses are
  * hollow, services have a line through them, moves a thick beginning: nothing rests on
  * colour alone. */
-#include "lab/report/chart.h"
+#include "lab/report/charts.h"
 
 #include "lab/report/html.h"
 
@@ -156,7 +156,7 @@ static void draw_spans(struct str *out, const struct layout *l,
     free(free_s);
 }
 
-int chart_timeline(struct str *out, const struct chart_text *text,
+int chart_timeline(struct str *out, int id, const char *title, const char *description,
                    const struct sim_recording *r)
 {
     struct layout l = {.y = mem_array(double, (size_t)r->device_count + 1)};
@@ -164,10 +164,10 @@ int chart_timeline(struct str *out, const struct chart_text *text,
     choose_rows(&l, r);
     l.x = scale_linear(0, r->end_s / DAY_S, LEFT, RIGHT);
     l.tips = r->spans.count <= MAX_TIPS;
-    svg_begin(out, text->id, WIDTH, l.bottom + 36, text->title, text->description);
+    svg_begin(out, id, WIDTH, l.bottom + 36, title, description);
     row_labels(out, &l, r);
     draw_away(out, &l, r);
-    chart_x_axis(out, &l.x, TOP, l.bottom, text->unit);
+    svg_x_axis(out, &l.x, TOP, l.bottom, "time since the start, days");
     draw_spans(out, &l, r);
     svg_end(out);
     free(l.y);

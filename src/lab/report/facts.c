@@ -1,4 +1,4 @@
-/* facts.c - see facts.h */
+/* facts.c - the numbers of a sweep as report_page.c and charts.c show them */
 #include "lab/report/facts.h"
 
 #include "base/mem.h"
@@ -232,4 +232,54 @@ const char *facts_part_name(enum facts_part part)
                                                    "nodes asleep", "waking"};
 
     return names[part];
+}
+
+static long count_sights(const struct sim_recording *r)
+{
+    long count = 0;
+
+    for (size_t i = 0; r && i < r->sights.count; i++)
+        count += r->sights.items[i].count;
+    return count;
+}
+
+const struct facts_line *facts_learner(const struct facts_load *l)
+{
+    if (l->corgi >= 0)
+        return &l->lines[l->corgi];
+    for (size_t i = 0; i < l->count; i++)
+        if (l->lines[i].role != FACTS_ORACLE)
+            return &l->lines[i];
+    return NULL;
+}
+
+bool facts_learning(const struct facts_load *l, int bins, double *percent, double *at_s)
+{
+    const struct facts_line *learner = facts_learner(l);
+    bool any = false;
+    double *counts = mem_array(double, (size_t)bins);
+
+    memset(percent, 0, (size_t)bins * sizeof(*percent));
+    memset(at_s, 0, (size_t)bins * sizeof(*at_s));
+    for (int s = 0; learner && s < learner->row->seeds; s++) {
+        const struct sim_recording *r = learner->row->runs[s].recording;
+        long all = count_sights(r), before = 0;
+
+        for (size_t i = 0; r && i < r->sights.count; i++) {
+            const struct recording_sight *sight = &r->sights.items[i];
+            int bin = (int)(bins * (before + 0.5 * sight->count) / (double)all);
+
+            percent[bin] += sight->abs_log_error * sight->count;
+            at_s[bin] += sight->at_s * sight->count;
+            counts[bin] += sight->count;
+            before += sight->count;
+        }
+    }
+    for (int b = 0; b < bins; b++) {
+        percent[b] = counts[b] > 0 ? 100 * (exp(percent[b] / counts[b]) - 1) : NAN;
+        at_s[b] = counts[b] > 0 ? at_s[b] / counts[b] : NAN;
+        any = any || counts[b] > 0;
+    }
+    free(counts);
+    return any;
 }

@@ -71,8 +71,14 @@ void facts_fini(struct facts *facts);
 
 const char *facts_part_name(enum facts_part part);
 
-/* Mean error of first estimates, in percent, and its mean time, over so many parts of the
- * row's runs with as many first sights each; NaN where there was none. */
-void facts_learning(const struct sweep_row *row, int bins, double *percent, double *at_s);
+/* The line whose learning is shown: Corgi's, else that of the first policy that learns;
+ * NULL: there is none. */
+const struct facts_line *facts_learner(const struct facts_load *load);
+
+/* Mean error of the learner's first estimates, in percent, and its mean time, over so
+ * many parts of its runs with as many first sights each; NaN where there was none, and
+ * false when there was none at all. */
+bool facts_learning(const struct facts_load *load, int bins, double *percent,
+                    double *at_s);
 
 #endif

@@ -1,8 +1,13 @@
-/* html.c - see html.h */
+/* html.c - the characters of the report's page: all of report/ writes text through here
+ */
 #include "lab/report/html.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define REPLACEMENT "\xEF\xBF\xBD"
 
@@ -71,35 +76,49 @@ void html_element(struct str *out, const char *tag, const char *text)
 {
     str_addf(out, "<%s>", tag);
     html_text(out, text);
-    str_addf(out, "</%s>", tag);
+    str_addf(out, "</%.*s>", (int)strcspn(tag, " "), tag);
+}
+
+void html_elementf(struct str *out, const char *tag, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        abort();
+    va_end(args);
+    html_element(out, tag, text);
+    free(text);
 }
 
 /* Rounded first: what prints as zero has no sign. */
 static double rounded(double value, int digits)
 {
-    double unit = pow(10, -digits);
-
-    return fabs(value) < unit / 2 ? 0 : value;
+    return fabs(value) < pow(10, -digits) / 2 ? 0 : value;
 }
 
-void html_number(struct str *out, double value, int digits)
+struct html_figure html_number(double value, int digits)
 {
+    struct html_figure f = {"–"};
+    double shown = rounded(value, digits);
+
     if (isfinite(value))
-        str_addf(out, "%s%.*f", rounded(value, digits) < 0 ? "−" : "", digits,
-                 fabs(rounded(value, digits)));
-    else
-        str_add(out, "–");
+        snprintf(f.text, sizeof(f.text), "%s%.*f", shown < 0 ? "−" : "", digits,
+                 fabs(shown));
+    return f;
 }
 
-void html_mean(struct str *out, struct sweep_mean mean, int digits, bool sign)
+struct html_figure html_mean(struct sweep_mean mean, int digits, bool sign)
 {
-    if (sign && rounded(mean.mean, digits) > 0)
-        str_add(out, "+");
-    html_number(out, mean.mean, digits);
-    if (isfinite(mean.mean) && isfinite(mean.half_width)) {
-        str_add(out, " ±");
-        html_number(out, mean.half_width, digits);
-    }
+    bool spread = isfinite(mean.mean) && isfinite(mean.half_width);
+    struct html_figure f;
+
+    snprintf(f.text, sizeof(f.text), "%s%.32s%s%.32s",
+             sign && rounded(mean.mean, digits) > 0 ? "+" : "",
+             html_number(mean.mean, digits).text, spread ? " ±" : "",
+             spread ? html_number(mean.half_width, digits).text : "");
+    return f;
 }
 
 int html_digits(double value)

@@ -1,4 +1,4 @@
-/* svg.h - the few shapes our charts are made of, as text
+/* svg.h - the shapes, scales and axes our charts are made of, as text
  *
  * Colours are classes of the page's style sheet, so one drawing serves light and dark.
  * Every picture has a title and a description for those who do not see it; every shape
@@ -28,9 +28,38 @@ void svg_mark(struct str *out, const char *cls, enum svg_shape shape, double x, 
 
 /* "M0 0", "L12.5 3" of a path that the caller opens and closes. */
 void svg_point(struct str *out, char letter, double x, double y);
-void svg_number(struct str *out, double value); /* at most one digit behind the point */
 
 /* About how wide a text is, in the style sheet's chart font. */
 double svg_text_width(const char *text);
+
+#define SCALE_MAX_TICKS 12
+
+struct scale {
+    double from, to;       /* numbers; from < to */
+    double at_from, at_to; /* their places; the second may be the smaller one */
+    bool log;              /* from > 0 then */
+};
+
+/* A range without extent gets one, so any two finite numbers will do. */
+struct scale scale_linear(double from, double to, double at_from, double at_to);
+
+/* By decades; what is not positive counts as `least`. */
+struct scale scale_log(double least, double to, double at_from, double at_to);
+
+/* Never outside the two places: what is beyond the range lies on its edge, NaN at its
+ * beginning. */
+double scale_at(const struct scale *s, double value);
+
+/* Round numbers within the range, about as many as wanted (powers of ten on a log scale);
+ * returns how many.  *digits is how many behind the point tell them apart. */
+int scale_ticks(const struct scale *s, int wanted, double ticks[SCALE_MAX_TICKS],
+                int *digits);
+
+/* Ticks with lines across the plot: along the bottom with the unit below them, along the
+ * left with the unit above the plot. */
+void svg_x_axis(struct str *out, const struct scale *x, double top, double bottom,
+                const char *unit);
+void svg_y_axis(struct str *out, const struct scale *y, double left, double right,
+                const char *unit);
 
 #endif

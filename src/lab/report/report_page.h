@@ -1,9 +1,9 @@
-/* html_report.h - a sweep as one page for people who doubt
+/* report_page.h - a sweep as one page for people who doubt
  *
  * Self-contained HTML: no network, no scripts, all drawings inline.  The same sweep gives
  * the same bytes; times the machine took are on it only when asked for. */
-#ifndef CORGI_LAB_REPORT_HTML_REPORT_H
-#define CORGI_LAB_REPORT_HTML_REPORT_H
+#ifndef CORGI_LAB_REPORT_REPORT_PAGE_H
+#define CORGI_LAB_REPORT_REPORT_PAGE_H
 
 #include "base/str.h"
 #include "lab/sim/sweep.h"

@@ -1,0 +1,21 @@
+/* report_words.h - the report's findings as sentences */
+#ifndef CORGI_LAB_REPORT_REPORT_WORDS_H
+#define CORGI_LAB_REPORT_REPORT_WORDS_H
+
+#include "base/str.h"
+#include "lab/report/facts.h"
+
+/* What can be said with a number, for the page's first line; not yet escaped. */
+void words_headline(struct str *text, const struct facts *facts);
+
+/* A <p> for each other verdict, and for goals that Corgi itself misses. */
+void words_verdicts(struct str *out, const struct facts *facts);
+
+/* What was compared on what; there is a load at least.  Not yet escaped. */
+void words_compared(struct str *text, const struct facts *facts,
+                    const struct scenario_options *scenario);
+
+/* One load's comparison with its reference; not yet escaped. */
+void words_load(struct str *text, const struct facts_load *load);
+
+#endif
