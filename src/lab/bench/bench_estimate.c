@@ -20,7 +20,7 @@
 #define BATCH                384
 #define BATCHES_OF_FAMILY    5
 
-struct bench {
+struct estimate_bench {
     struct pairs *pairs;
     int gpus, jobs;
     int *others; /* (jobs - 1) */
@@ -64,7 +64,7 @@ static struct timing stopwatch_read(struct stopwatch *w)
     return (struct timing){w->cpu_ms[RUNS / 2], w->wall_ms[RUNS / 2]};
 }
 
-static void observe(struct bench *b)
+static void observe(struct estimate_bench *b)
 {
     struct cell cell = {(int)rng_below(&b->rng, (size_t)b->jobs - 1),
                         (int)rng_below(&b->rng, (size_t)b->gpus),
@@ -73,7 +73,7 @@ static void observe(struct bench *b)
     pairs_observe(b->pairs, cell, -0.6 + 0.3 * rng_normal(&b->rng), 0);
 }
 
-static void setup(struct bench *b, const struct bench_estimate_options *o)
+static void setup(struct estimate_bench *b, const struct bench_estimate_options *o)
 {
     size_t wanted =
         (size_t)(o->observations > 0 ? o->observations : OBSERVATIONS_DEFAULT);
@@ -97,7 +97,7 @@ static void setup(struct bench *b, const struct bench_estimate_options *o)
 }
 
 /* One new job on every type beside every other job. */
-static struct timing initial_time(struct bench *b)
+static struct timing initial_time(struct estimate_bench *b)
 {
     size_t count = (size_t)b->jobs - 1;
     double *out = mem_array(double, count *(size_t)b->gpus + 1);
@@ -112,7 +112,7 @@ static struct timing initial_time(struct bench *b)
     return stopwatch_read(&watch);
 }
 
-static struct timing refine_time(struct bench *b)
+static struct timing refine_time(struct estimate_bench *b)
 {
     struct stopwatch watch = {.runs = 0};
 
@@ -126,7 +126,7 @@ static struct timing refine_time(struct bench *b)
 }
 
 /* P2 alone, for as many cells as a new job has: what libtorch is compared with. */
-static struct timing network_time(struct bench *b)
+static struct timing network_time(struct estimate_bench *b)
 {
     size_t count = ((size_t)b->jobs - 1) * (size_t)b->gpus;
     struct statnet *net = statnet_shipped("p2");
@@ -148,7 +148,7 @@ static struct timing network_time(struct bench *b)
     return stopwatch_read(&watch);
 }
 
-static struct timing train_step_time(struct bench *b)
+static struct timing train_step_time(struct estimate_bench *b)
 {
     struct statnet *net = statnet_shipped("p2");
     struct statnet_trainer *trainer = statnet_trainer_create(net, 1e-4, 0);
@@ -175,7 +175,8 @@ struct measured_times {
     struct torch_times torch;
 };
 
-static void print_text(const struct bench *b, const struct measured_times *ms, FILE *out)
+static void print_text(const struct estimate_bench *b, const struct measured_times *ms,
+                       FILE *out)
 {
     fprintf(out,
             "processor time (and on the wall):\n"
@@ -194,7 +195,8 @@ static void print_text(const struct bench *b, const struct measured_times *ms, F
         fputs("libtorch: not built here, so not compared\n", out);
 }
 
-static void print_json(const struct bench *b, const struct measured_times *ms, FILE *out)
+static void print_json(const struct estimate_bench *b, const struct measured_times *ms,
+                       FILE *out)
 {
     struct str text = {0};
     struct json_out json;
@@ -225,7 +227,7 @@ int bench_estimate_main(const struct bench_estimate_options *o, FILE *out,
                         struct err *err)
 {
     struct measured_times ms;
-    struct bench b = {0};
+    struct estimate_bench b = {0};
 
     if (o->gpus < 0 || o->gpus > WORLD_MAX_GPUS || o->corunners < 0 ||
         o->corunners > WORLD_MAX_CLASSES || o->observations < 0 ||

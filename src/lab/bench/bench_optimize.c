@@ -29,7 +29,7 @@ static int largest_for(const char *name)
     return 0;
 }
 
-struct bench {
+struct optimize_bench {
     const struct bench_optimize_options *o;
     struct world *world;
     struct solver *solver;
@@ -37,7 +37,7 @@ struct bench {
     vec_of(struct bench_churn) churns;
 };
 
-static int load_world(struct bench *b, struct err *err)
+static int load_world(struct optimize_bench *b, struct err *err)
 {
     const struct bench_optimize_options *o = b->o;
     struct generate_options g = {.gpu_count = o->types > 0 ? o->types : 3,
@@ -51,8 +51,8 @@ static int load_world(struct bench *b, struct err *err)
     return 0;
 }
 
-static int run_reference(struct bench *b, const char *name, const struct problem *p,
-                         double corgi_s, struct err *err)
+static int run_reference(struct optimize_bench *b, const char *name,
+                         const struct problem *p, double corgi_s, struct err *err)
 {
     struct bench_run run;
 
@@ -71,7 +71,7 @@ static bool asked(const struct bench_optimize_options *o, const char *name)
     return false;
 }
 
-static int run_size(struct bench *b, int jobs, struct err *err)
+static int run_size(struct optimize_bench *b, int jobs, struct err *err)
 {
     struct instance_options io = bench_instance(b->o, jobs);
     struct problem *p = instance_create(b->world, &io);
@@ -90,7 +90,7 @@ static int run_size(struct bench *b, int jobs, struct err *err)
 }
 
 /* Exponent of time over jobs, a line through the logarithms; NaN with fewer than two. */
-static double growth(const struct bench *b, int *from, int *to)
+static double growth(const struct optimize_bench *b, int *from, int *to)
 {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
 
@@ -152,7 +152,7 @@ static void json_churn(struct json_out *j, const struct bench_churn *c)
     json_out_end(j);
 }
 
-static void print_json(const struct bench *b, FILE *out)
+static void print_json(const struct optimize_bench *b, FILE *out)
 {
     struct str text = {0};
     struct json_out j;
@@ -203,7 +203,7 @@ static void print_run(const struct bench_run *r, FILE *out)
     fputc('\n', out);
 }
 
-static void print_table(const struct bench *b, FILE *out)
+static void print_table(const struct optimize_bench *b, FILE *out)
 {
     int from, to;
     double exponent = growth(b, &from, &to);
@@ -251,7 +251,7 @@ static int check_options(const struct bench_optimize_options *o, struct err *err
     return 0;
 }
 
-static int run_small(struct bench *b, FILE *out, struct err *err)
+static int run_small(struct optimize_bench *b, FILE *out, struct err *err)
 {
     struct bench_small small;
 
@@ -271,7 +271,7 @@ int bench_optimize_main(const struct bench_optimize_options *options, FILE *out,
     static const int one_size[] = {1000};
     const int *sizes = options->jobs_count ? options->jobs : one_size;
     int count = options->jobs_count ? options->jobs_count : 1, rc = -1;
-    struct bench b = {.o = options};
+    struct optimize_bench b = {.o = options};
 
     if (check_options(options, err) < 0 || load_world(&b, err) < 0)
         return -1;

@@ -12,7 +12,7 @@
 #define CAP_STEPS     4
 #define PENALTY_WATTS 1500.0
 
-struct draw {
+struct instance_draw {
     const struct world *world;
     const struct instance_options *o;
     struct problem *p;
@@ -24,7 +24,7 @@ struct draw {
 };
 
 /* Types beyond the table's: faster or slower copies of its own. */
-static double invented_speed(const struct draw *d, int type, int cls)
+static double invented_speed(const struct instance_draw *d, int type, int cls)
 {
     static const double scale[] = {0.5, 0.85, 2.1, 1.4, 0.7};
     int extra = type - d->world->gpu_count;
@@ -35,12 +35,12 @@ static double invented_speed(const struct draw *d, int type, int cls)
            (0.85 + 0.3 * (double)(rng_mix((uint64_t)type, (uint64_t)cls) >> 40) / 0x1p24);
 }
 
-static int gpu_of(const struct draw *d, int type)
+static int gpu_of(const struct instance_draw *d, int type)
 {
     return type % d->world->gpu_count;
 }
 
-static struct gpu_sheet sheet_of(const struct draw *d, int type)
+static struct gpu_sheet sheet_of(const struct instance_draw *d, int type)
 {
     struct gpu_sheet sheet = d->world->gpus[gpu_of(d, type)];
     static const double power[] = {0.35, 0.6, 1.5, 1.1, 0.5};
@@ -54,14 +54,14 @@ static struct gpu_sheet sheet_of(const struct draw *d, int type)
     return sheet;
 }
 
-static double alone_rate(const struct draw *d, int type, int k)
+static double alone_rate(const struct instance_draw *d, int type, int k)
 {
     return (double)*world_alone(d->world, gpu_of(d, type), d->of_world[k]) *
            invented_speed(d, type, d->of_world[k]);
 }
 
 /* Relative speed of class k beside l; 0 where the table has none. */
-static double beside(const struct draw *d, int type, int k, int l)
+static double beside(const struct instance_draw *d, int type, int k, int l)
 {
     double f =
         (double)*world_beside(d->world, gpu_of(d, type), d->single[k], d->single[l]);
@@ -69,7 +69,8 @@ static double beside(const struct draw *d, int type, int k, int l)
     return f > 0 ? fmin(f, 1) : 0;
 }
 
-static void fill_pair(struct draw *d, int v, int k, int l, const struct gpu_sheet *sheet)
+static void fill_pair(struct instance_draw *d, int v, int k, int l,
+                      const struct gpu_sheet *sheet)
 {
     struct problem *p = d->p;
     int type = p->variants[v].type, gpu = gpu_of(d, type);
@@ -86,7 +87,7 @@ static void fill_pair(struct draw *d, int v, int k, int l, const struct gpu_shee
     p->pair_watts[problem_cell(p, v, k, l)] = (float)run.watts;
 }
 
-static void fill_tables(struct draw *d)
+static void fill_tables(struct instance_draw *d)
 {
     struct problem *p = d->p;
 
@@ -108,7 +109,7 @@ static void fill_tables(struct draw *d)
     }
 }
 
-static void fill_types(struct draw *d)
+static void fill_types(struct instance_draw *d)
 {
     struct problem *p = d->p;
     double per_job = d->o->devices_per_job > 0 ? d->o->devices_per_job : 0.8;
@@ -134,7 +135,7 @@ static void fill_types(struct draw *d)
     }
 }
 
-static void draw_job(struct draw *d, int j)
+static void draw_job(struct instance_draw *d, int j)
 {
     struct problem *p = d->p;
     struct problem_job *job = &p->jobs[j];
@@ -163,7 +164,7 @@ static void draw_job(struct draw *d, int j)
                 (double)p->speed[(size_t)j * (size_t)d->types + (size_t)ref];
 }
 
-static void fill_nodes(struct draw *d)
+static void fill_nodes(struct instance_draw *d)
 {
     struct problem *p = d->p;
     int room = d->o->node_devices ? d->o->node_devices : 4, at = 0, n = 0;
@@ -189,7 +190,7 @@ static void fill_nodes(struct draw *d)
 }
 
 /* Classes on one device first, then those on more if asked for. */
-static void choose_classes(struct draw *d)
+static void choose_classes(struct instance_draw *d)
 {
     const struct world *w = d->world;
     int count = 0;
@@ -212,7 +213,7 @@ static void choose_classes(struct draw *d)
     d->p->class_count = count;
 }
 
-static void fill_classes(struct draw *d)
+static void fill_classes(struct instance_draw *d)
 {
     struct problem *p = d->p;
 
@@ -229,7 +230,7 @@ static void fill_classes(struct draw *d)
 struct problem *instance_create(const struct world *world,
                                 const struct instance_options *o)
 {
-    struct draw d = {.world = world, .o = o};
+    struct instance_draw d = {.world = world, .o = o};
     int types = o->types > 0 ? o->types : world->gpu_count;
     int jobs = o->jobs + o->spare_jobs;
     int tasks = o->multi > 0 ? 8 * jobs : jobs;

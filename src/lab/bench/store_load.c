@@ -19,7 +19,7 @@
 #define MAX_CLIENTS 256
 #define LIST_LENGTH 50
 
-struct run {
+struct load_run {
     struct store *store;
     const struct store_load *load;
     double end_s;
@@ -28,7 +28,7 @@ struct run {
 
 /* A thread and what it has measured. */
 struct load_client {
-    struct run *run;
+    struct load_run *run;
     int index;
     pthread_t thread;
     vec_of(double) times_s;
@@ -174,7 +174,7 @@ static double quantile_ms(double *values, size_t count, double share)
     return 1e3 * values[(size_t)(share * (double)(count - 1) + 0.5)];
 }
 
-static void summarize(struct run *run, struct load_client *clients,
+static void summarize(struct load_run *run, struct load_client *clients,
                       struct load_client *reader, double elapsed_s,
                       struct store_load_result *result)
 {
@@ -199,7 +199,7 @@ static void summarize(struct run *run, struct load_client *clients,
 
 /* ---- the run ----------------------------------------------------------------------- */
 
-static void start(struct load_client *client, struct run *run, int index,
+static void start(struct load_client *client, struct load_run *run, int index,
                   void *(*body)(void *))
 {
     client->run = run;
@@ -218,7 +218,8 @@ static int join(struct load_client *client, struct err *err)
     return failed ? -1 : 0;
 }
 
-static int run_clients(struct run *run, struct store_load_result *result, struct err *err)
+static int run_clients(struct load_run *run, struct store_load_result *result,
+                       struct err *err)
 {
     struct load_client clients[MAX_CLIENTS] = {0}, reader = {0}, telemetry = {0};
     double start_s = clock_wall_s();
@@ -250,7 +251,7 @@ int store_load_run(const char *path, const struct store_load *load,
                    struct store_load_result *result, struct err *err)
 {
     struct store_options options = {.path = path};
-    struct run run = {.load = load};
+    struct load_run run = {.load = load};
     int rc;
 
     if (load->clients < 1 || load->clients > MAX_CLIENTS)

@@ -9,7 +9,7 @@
 
 static const int shown_counts[] = {0, 1, 2, 3, 10};
 
-struct run {
+struct colocated_run {
     const struct fold *fold;
     const struct method *method;
     void *state;
@@ -18,8 +18,8 @@ struct run {
     struct results *results;
 };
 
-static void one_draw(struct run *run, int job, size_t known, size_t shown, bool effect,
-                     int seed)
+static void one_draw(struct colocated_run *run, int job, size_t known, size_t shown,
+                     bool effect, int seed)
 {
     struct score *score = results_score(run->results, effect ? "effect" : "own", NULL,
                                         run->method->name, (int)shown);
@@ -41,7 +41,7 @@ static void one_draw(struct run *run, int job, size_t known, size_t shown, bool 
 }
 
 /* Every method sees the same draws: they depend on seed, job and count alone. */
-static void run_job(struct run *run, int job, int seed, uint64_t stream)
+static void run_job(struct colocated_run *run, int job, int seed, uint64_t stream)
 {
     for (size_t c = 0; c < sizeof(shown_counts) / sizeof(shown_counts[0]); c++) {
         size_t shown = (size_t)shown_counts[c];
@@ -63,7 +63,7 @@ static void run_fold(const struct fold *fold, const struct method *method, uint6
                      int seeds, struct results *results)
 {
     size_t half = fold_half(fold);
-    struct run run = {.fold = fold, .method = method, .results = results};
+    struct colocated_run run = {.fold = fold, .method = method, .results = results};
 
     run.state = method->fit(fold);
     run.guesses = mem_array(struct guess, 2 * half + 1);

@@ -11,7 +11,7 @@
 static const int marks[] = {0, 5, 10, 20, 40, 80, 150, 300};
 enum { MARKS = sizeof(marks) / sizeof(marks[0]) };
 
-struct run {
+struct online_run {
     const struct measured *table;
     struct results *results;
     int seed;
@@ -22,7 +22,7 @@ struct run {
     struct pairs *pairs;
 };
 
-static void list_cells(struct run *run)
+static void list_cells(struct online_run *run)
 {
     const struct measured *t = run->table;
     size_t room = (size_t)t->jobs * (size_t)t->jobs * (size_t)t->gpus;
@@ -40,7 +40,7 @@ static void list_cells(struct run *run)
                 }
 }
 
-static void remember(struct run *run, struct cell cell, double value)
+static void remember(struct online_run *run, struct cell cell, double value)
 {
     for (size_t i = 0; i < run->count; i++)
         if (run->cells[i].job == cell.job && run->cells[i].gpu == cell.gpu &&
@@ -50,7 +50,7 @@ static void remember(struct run *run, struct cell cell, double value)
         }
 }
 
-static void score(struct run *run, const char *method, int mark, size_t i,
+static void score(struct online_run *run, const char *method, int mark, size_t i,
                   struct guess guess)
 {
     score_add(results_score(run->results, NULL, "all", method, mark), run->seed, guess,
@@ -61,7 +61,7 @@ static void score(struct run *run, const char *method, int mark, size_t i,
 }
 
 /* GPU and column means with remembered cells, and a fair time share. */
-static void score_baselines(struct run *run, int mark)
+static void score_baselines(struct online_run *run, int mark)
 {
     const struct measured *t = run->table;
     size_t columns = (size_t)t->gpus * (size_t)t->jobs;
@@ -95,7 +95,7 @@ static void score_baselines(struct run *run, int mark)
     free(column);
 }
 
-static void score_product(struct run *run, int mark)
+static void score_product(struct online_run *run, int mark)
 {
     struct pairs_guess *guesses = mem_array(struct pairs_guess, run->count + 1);
     double *mean = mem_array(double, run->count + 1);
@@ -114,7 +114,8 @@ static void score_product(struct run *run, int mark)
     free(mean);
 }
 
-static void play(struct run *run, bool product, const struct arrival_stream *stream)
+static void play(struct online_run *run, bool product,
+                 const struct arrival_stream *stream)
 {
     size_t at = 0;
 
@@ -135,7 +136,7 @@ static void play(struct run *run, bool product, const struct arrival_stream *str
 static void run_stream(const struct measured *table, bool product, uint64_t seed,
                        int number, struct results *results)
 {
-    struct run run = {.table = table, .results = results, .seed = number};
+    struct online_run run = {.table = table, .results = results, .seed = number};
     struct arrival_stream *stream;
     struct rng rng;
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct builder {
+struct inner_fold {
     vec_of(struct statnet_row) rows;
     vec_of(int) group;
 };
@@ -20,7 +20,7 @@ int rehearsal_group(const struct fold *fold, int job)
     return (fold->split == FOLD_FAMILY && family >= 0 ? family : job) % REHEARSAL_GROUPS;
 }
 
-static void add_rows(struct builder *b, struct fold_net *net, const struct fold *inner,
+static void add_rows(struct inner_fold *b, struct fold_net *net, const struct fold *inner,
                      int job, const size_t *known, size_t count, size_t shown,
                      bool effect)
 {
@@ -44,7 +44,8 @@ static void add_rows(struct builder *b, struct fold_net *net, const struct fold 
     free(seen);
 }
 
-static void add_job(struct builder *b, const struct fold *fold, int at, struct rng *rng)
+static void add_job(struct inner_fold *b, const struct fold *fold, int at,
+                    struct rng *rng)
 {
     static const size_t counts[] = {0, 1, 3, 10};
     int job = fold->train[at];
@@ -70,7 +71,7 @@ static void add_job(struct builder *b, const struct fold *fold, int at, struct r
 
 void rehearsal_init(struct rehearsal *r, const struct fold *fold)
 {
-    struct builder b = {0};
+    struct inner_fold b = {0};
     struct rng rng;
 
     rng_stream(&rng, fold->seed, 500);

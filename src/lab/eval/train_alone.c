@@ -28,7 +28,7 @@
 #define NOISE_SD      0.03
 #define BUSY_NOISE_SD 0.05
 
-struct builder {
+struct alone_builder {
     vec_of(struct statnet_row) rows;
     const struct world *world;
     const struct measured *table;
@@ -36,7 +36,7 @@ struct builder {
     struct rng *rng;
 };
 
-static void tell_jobs(struct builder *b)
+static void tell_jobs(struct alone_builder *b)
 {
     bool untold = rng_uniform(b->rng) < UNTOLD;
     double off[64];
@@ -50,7 +50,8 @@ static void tell_jobs(struct builder *b)
     }
 }
 
-static void show(struct builder *b, struct rates *rates, int job, int gpu, bool metered)
+static void show(struct alone_builder *b, struct rates *rates, int job, int gpu,
+                 bool metered)
 {
     double busy = (double)*world_busy(b->world, gpu, b->table->class_of[job]);
 
@@ -61,7 +62,7 @@ static void show(struct builder *b, struct rates *rates, int job, int gpu, bool 
                                : NAN);
 }
 
-static struct rates *load(struct builder *b, const struct fold *fold)
+static struct rates *load(struct alone_builder *b, const struct fold *fold)
 {
     const struct measured *t = b->table;
     double there = rng_uniform(b->rng) < FULL ? 1 : rng_range(b->rng, 0.1, 0.8);
@@ -83,7 +84,7 @@ static struct rates *load(struct builder *b, const struct fold *fold)
 }
 
 /* Some types of a job are measured, the others become rows; then all is taken back. */
-static void add_draw(struct builder *b, struct rates *rates, int job)
+static void add_draw(struct alone_builder *b, struct rates *rates, int job)
 {
     const struct measured *t = b->table;
     size_t types[WORLD_MAX_GPUS], count = 0, shown;
@@ -109,7 +110,7 @@ static void add_draw(struct builder *b, struct rates *rates, int job)
         rates_observe(rates, job, (int)types[i], NAN);
 }
 
-static void from_world(struct builder *b)
+static void from_world(struct alone_builder *b)
 {
     for (int f = 0; f < FOLDS_A_WORLD; f++) {
         size_t count;
@@ -128,7 +129,7 @@ static void from_world(struct builder *b)
 
 void train_alone_init(struct train_data *data, int worlds, uint64_t seed)
 {
-    struct builder b = {0};
+    struct alone_builder b = {0};
     struct rng rng;
 
     b.rng = &rng;

@@ -20,7 +20,7 @@
 /* What users tell of the work is off by this much, as log sd over three. */
 #define TOLD_SD 0.13
 
-struct builder {
+struct pairs_builder {
     vec_of(struct statnet_row) rows;
     vec_of(struct seq_row) tokens;
     struct gp *kernel; /* NULL: no tokens */
@@ -40,8 +40,8 @@ static struct stats *empty_stats(const struct measured *t)
     return stats;
 }
 
-static void add_row(struct builder *b, const struct stats *stats, struct stats_row *row,
-                    struct cell cell)
+static void add_row(struct pairs_builder *b, const struct stats *stats,
+                    struct stats_row *row, struct cell cell)
 {
     struct statnet_row r;
     double truth = measured_pair(b->table, cell.job, cell.gpu, cell.other);
@@ -71,7 +71,7 @@ static bool appears(const struct arrival_stream *s, size_t count, int job)
     return false;
 }
 
-static void from_stream(struct builder *b)
+static void from_stream(struct pairs_builder *b)
 {
     static const int cuts[] = {5, 10, 20, 40, 80, 150, 300};
     const struct measured *t = b->table;
@@ -99,7 +99,7 @@ static void from_stream(struct builder *b)
     arrival_stream_destroy(s);
 }
 
-static void show_pairs(struct builder *b, const struct fold *fold, int job,
+static void show_pairs(struct pairs_builder *b, const struct fold *fold, int job,
                        struct stats *stats)
 {
     static const size_t counts[] = {0, 1, 1, 2, 3, 5, 10};
@@ -119,7 +119,7 @@ static void show_pairs(struct builder *b, const struct fold *fold, int job,
     free(known);
 }
 
-static void from_catalogue(struct builder *b)
+static void from_catalogue(struct pairs_builder *b)
 {
     const struct measured *t = b->table;
     size_t count;
@@ -175,7 +175,7 @@ static void blur_work(struct measured *t, struct rng *rng)
 void train_data_init(struct train_data *data, int worlds, bool initial, bool tokens,
                      uint64_t seed)
 {
-    struct builder b = {.initial = initial};
+    struct pairs_builder b = {.initial = initial};
     struct rng rng;
 
     b.rng = &rng;

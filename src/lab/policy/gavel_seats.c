@@ -60,14 +60,14 @@ static void settle_credits(struct gavel *g, const struct optimize_input *in,
     }
 }
 
-struct ranked {
+struct ranked_seat {
     int column;
     double urgency;
 };
 
 static int by_urgency(const void *a, const void *b)
 {
-    const struct ranked *x = a, *y = b;
+    const struct ranked_seat *x = a, *y = b;
 
     if (x->urgency != y->urgency)
         return x->urgency > y->urgency ? -1 : 1;
@@ -88,18 +88,18 @@ static double urgency_of(struct gavel *g, const struct optimize_input *in,
 
 static void rank_columns(struct gavel *g, const struct optimize_input *in)
 {
-    vec_of(struct ranked) ranked = {0};
+    vec_of(struct ranked_seat) ranked = {0};
 
     for (size_t c = 0; c < g->columns.count; c++) {
         double urgency = urgency_of(g, in, &g->columns.items[c]);
 
         if (urgency > -INFINITY)
-            vec_push(&ranked, (struct ranked){(int)c, urgency});
+            vec_push(&ranked, (struct ranked_seat){(int)c, urgency});
     }
     if (ranked.count > 1)
         qsort(ranked.items, ranked.count, sizeof(*ranked.items), by_urgency);
     vec_clear(&g->order);
-    vec_each (struct ranked, r, &ranked)
+    vec_each (struct ranked_seat, r, &ranked)
         vec_push(&g->order, r->column);
     vec_free(&ranked);
 }

@@ -18,14 +18,14 @@
 static const char learning_y[] = "mean error of first estimates, %";
 
 /* One load's curve: told apart by dashes and by marks. */
-struct curve {
+struct learning_curve {
     int number;
     const char *label;
     double days[BINS], percent[BINS]; /* percent NaN: a gap */
 };
 
-static void draw_curve(struct str *out, const struct curve *c, const struct scale *x,
-                       const struct scale *y)
+static void draw_curve(struct str *out, const struct learning_curve *c,
+                       const struct scale *x, const struct scale *y)
 {
     struct str tip = {0};
     bool open = false;
@@ -57,7 +57,7 @@ static void draw_curve(struct str *out, const struct curve *c, const struct scal
     str_fini(&tip);
 }
 
-static void draw_key(struct str *out, const struct curve *c)
+static void draw_key(struct str *out, const struct learning_curve *c)
 {
     double y = LINES_BOTTOM + 42 + KEY * c->number;
     char cls[24];
@@ -74,12 +74,12 @@ static void draw_key(struct str *out, const struct curve *c)
 void chart_learning(struct str *out, int id, const char *title,
                     const struct facts_load *const *loads, int count)
 {
-    struct curve curves[CHART_MAX_LINES];
+    struct learning_curve curves[CHART_MAX_LINES];
     double x_most = 0, y_most = 0;
     struct scale x, y;
 
     for (int s = 0; s < count; s++) {
-        struct curve *c = &curves[s];
+        struct learning_curve *c = &curves[s];
 
         c->number = s;
         c->label = loads[s]->label;

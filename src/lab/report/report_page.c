@@ -312,7 +312,7 @@ static bool holds(struct page *p, enum condition condition)
     return values[condition];
 }
 
-static const struct slot {
+static const struct template_slot {
     const char *name;
     void (*fill)(struct page *p);
     const struct chart_rows *chart;
@@ -353,7 +353,7 @@ static const struct slot {
     {"command", .fill = fill_command},
 };
 
-static const struct slot *find_slot(const char *name, size_t length)
+static const struct template_slot *find_slot(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
         if (strlen(slots[i].name) == length && !strncmp(slots[i].name, name, length))
@@ -366,7 +366,7 @@ static const char *fill_slot(struct page *p, const char *at)
 {
     const char *name = at + 2 + (strchr("#^/", at[2]) != NULL);
     const char *end = strstr(name, "}}");
-    const struct slot *slot = find_slot(name, (size_t)(end - name));
+    const struct template_slot *slot = find_slot(name, (size_t)(end - name));
     char close[64];
 
     if (at[2] == '#' || at[2] == '^') {

@@ -15,7 +15,7 @@ struct job_tally {
     double margin; /* the same with the job's own factors */
 };
 
-struct tally {
+struct solution_tally {
     const struct problem *p;
     const struct solution *s;
     struct job_tally *jobs; /* (jobs) */
@@ -63,8 +63,8 @@ static bool was_on(const struct problem *p, int job, int device)
     return false;
 }
 
-static int count_member(struct tally *t, const struct solution_device *d, int side,
-                        const struct company *company, struct err *err)
+static int count_member(struct solution_tally *t, const struct solution_device *d,
+                        int side, const struct company *company, struct err *err)
 {
     const struct problem *p = t->p;
     int job = d->jobs[side];
@@ -104,8 +104,8 @@ static int check_members(const struct problem *p, const struct solution_device *
     return 0;
 }
 
-static int check_physical(struct tally *t, const struct solution_device *d, int type,
-                          struct err *err)
+static int check_physical(struct solution_tally *t, const struct solution_device *d,
+                          int type, struct err *err)
 {
     const struct problem *p = t->p;
 
@@ -123,7 +123,8 @@ static int check_physical(struct tally *t, const struct solution_device *d, int 
     return 0;
 }
 
-static int count_device(struct tally *t, const struct solution_device *d, struct err *err)
+static int count_device(struct solution_tally *t, const struct solution_device *d,
+                        struct err *err)
 {
     const struct problem *p = t->p;
     struct company company;
@@ -149,7 +150,7 @@ static int count_device(struct tally *t, const struct solution_device *d, struct
     return 0;
 }
 
-static int count_job(struct tally *t, int j, struct err *err)
+static int count_job(struct solution_tally *t, int j, struct err *err)
 {
     const struct problem *p = t->p;
     const struct problem_job *job = &p->jobs[j];
@@ -182,7 +183,7 @@ static int count_job(struct tally *t, int j, struct err *err)
     return 0;
 }
 
-static int count_nodes(struct tally *t, struct err *err)
+static int count_nodes(struct solution_tally *t, struct err *err)
 {
     const struct problem *p = t->p;
 
@@ -210,7 +211,7 @@ static bool close_to(double a, double b)
     return fabs(a - b) <= 1e-4 * (fabs(a) + fabs(b)) + 1e-2;
 }
 
-static int check_figures(struct tally *t, struct err *err)
+static int check_figures(struct solution_tally *t, struct err *err)
 {
     const struct solution *s = t->s;
 
@@ -231,7 +232,7 @@ static int check_figures(struct tally *t, struct err *err)
 
 int check_solution(const struct problem *p, const struct solution *s, struct err *err)
 {
-    struct tally t = {.p = p, .s = s};
+    struct solution_tally t = {.p = p, .s = s};
     int rc = -1;
 
     t.jobs = mem_array(struct job_tally, (size_t)p->job_count);

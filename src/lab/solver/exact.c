@@ -73,14 +73,14 @@ static void adopt(struct exact *e)
     e->other = swap;
 }
 
-struct ranked {
+struct ranked_place {
     double reduced;
     int column;
 };
 
 static int least_first(const void *a, const void *b)
 {
-    const struct ranked *x = a, *y = b;
+    const struct ranked_place *x = a, *y = b;
 
     if (x->reduced != y->reduced)
         return x->reduced < y->reduced ? -1 : 1;
@@ -92,19 +92,19 @@ static void list_partners(struct exact *e)
 {
     const struct work *w = e->s->w;
     struct polish_hints *hints = &e->hints;
-    struct ranked *order;
+    struct ranked_place *order;
     size_t mark, count = 0;
 
     hints->partners = arena_array(w->arena, int, w->tasks *POLISH_PARTNERS);
     hints->count = arena_array(w->arena, int, w->tasks + 1);
     memset(hints->count, 0, (size_t)w->tasks * sizeof(int));
     mark = arena_mark(w->arena);
-    order = arena_array(w->arena, struct ranked, e->m.count + 1);
+    order = arena_array(w->arena, struct ranked_place, e->m.count + 1);
     for (int c = 0; c < e->m.count; c++) {
         const struct master_column *col = &e->m.columns[c];
 
         if (col->type >= 0 && col->task[1] >= 0)
-            order[count++] = (struct ranked){
+            order[count++] = (struct ranked_place){
                 master_reduced(&e->m, col->type, col->task[0], col->task[1]), c};
     }
     qsort(order, count, sizeof(*order), least_first);

@@ -3,23 +3,23 @@
 
 #include <stdlib.h>
 
-struct slot {
+struct expand_slot {
     float rate;
     int device, side;
 };
 
-struct expansion {
+struct plan_expansion {
     const struct prices_plan *plan;
     struct search *s;
     int device_count;
-    int *type;          /* (devices) */
-    int (*task)[2];     /* (devices) -1: nobody yet */
-    struct slot *slots; /* (two a device) by group */
-    int *at;            /* (groups + 1) where each group's slots start */
+    int *type;                 /* (devices) */
+    int (*task)[2];            /* (devices) -1: nobody yet */
+    struct expand_slot *slots; /* (two a device) by group */
+    int *at;                   /* (groups + 1) where each group's slots start */
 };
 
 /* Devices of the plan, and every group's slots on them. */
-static void lay_out(struct expansion *x)
+static void lay_out(struct plan_expansion *x)
 {
     const struct prices_plan *plan = x->plan;
     int *next = arena_array(x->s->w->arena, int, plan->group_count + 1);
@@ -43,7 +43,7 @@ static void lay_out(struct expansion *x)
                 x->task[x->device_count][e] = -1;
                 if (place->group[e] >= 0)
                     x->slots[next[place->group[e]]++] =
-                        (struct slot){place->rate[e], x->device_count, e};
+                        (struct expand_slot){place->rate[e], x->device_count, e};
             }
         }
     }
@@ -51,7 +51,7 @@ static void lay_out(struct expansion *x)
 
 static int best_first(const void *a, const void *b)
 {
-    const struct slot *x = a, *y = b;
+    const struct expand_slot *x = a, *y = b;
 
     if (x->rate != y->rate)
         return x->rate > y->rate ? -1 : 1;
@@ -62,9 +62,9 @@ static int best_first(const void *a, const void *b)
 
 /* Best slots to the most demanding; a task that the best one left does not serve, none
  * will. */
-static void hand_out(struct expansion *x, int group)
+static void hand_out(struct plan_expansion *x, int group)
 {
-    struct slot *slot = x->slots + x->at[group];
+    struct expand_slot *slot = x->slots + x->at[group];
     int slots = x->at[group + 1] - x->at[group], used = 0;
 
     qsort(slot, (size_t)slots, sizeof(*slot), best_first);
@@ -97,14 +97,14 @@ void expand_run(const struct prices_plan *plan, struct search *s)
 {
     struct arena *arena = s->w->arena;
     size_t mark = arena_mark(arena);
-    struct expansion x = {.plan = plan, .s = s};
+    struct plan_expansion x = {.plan = plan, .s = s};
     size_t devices = 0;
 
     for (int p = 0; p < plan->place_count; p++)
         devices += (size_t)plan->places[p].count;
     x.type = arena_array(arena, int, devices);
     x.task = arena_take(arena, devices, sizeof(*x.task));
-    x.slots = arena_array(arena, struct slot, 2 * devices);
+    x.slots = arena_array(arena, struct expand_slot, 2 * devices);
     x.at = arena_array(arena, int, plan->group_count + 1);
     lay_out(&x);
     for (int g = 0; g < plan->group_count; g++)

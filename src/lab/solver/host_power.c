@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct ranked {
+struct ranked_node {
     double cost; /* a device */
     int node;
     int devices;
@@ -13,7 +13,7 @@ struct ranked {
 
 static int cheapest_first(const void *a, const void *b)
 {
-    const struct ranked *x = a, *y = b;
+    const struct ranked_node *x = a, *y = b;
 
     if (x->cost != y->cost)
         return x->cost < y->cost ? -1 : 1;
@@ -34,7 +34,7 @@ static double node_watts(const struct problem *p, int n, int type, int devices)
            devices * p->types[type].idle_watts;
 }
 
-static int rank_nodes(const struct problem *p, int type, struct ranked *ranked)
+static int rank_nodes(const struct problem *p, int type, struct ranked_node *ranked)
 {
     int count = 0;
 
@@ -47,14 +47,14 @@ static int rank_nodes(const struct problem *p, int type, struct ranked *ranked)
         if (devices == 0)
             continue;
         ranked[count++] =
-            (struct ranked){node_watts(p, n, type, devices) / devices, n, devices};
+            (struct ranked_node){node_watts(p, n, type, devices) / devices, n, devices};
     }
     qsort(ranked, (size_t)count, sizeof(*ranked), cheapest_first);
     return count;
 }
 
 static void build_type(double *extra, const struct work *w, int type,
-                       const struct ranked *ranked, int count)
+                       const struct ranked_node *ranked, int count)
 {
     const struct problem *p = w->p;
     double idle = p->types[type].idle_watts;
@@ -77,7 +77,7 @@ static void build_type(double *extra, const struct work *w, int type,
 void stairs_build(struct stairs *s, const struct work *w)
 {
     const struct problem *p = w->p;
-    struct ranked *ranked;
+    struct ranked_node *ranked;
     size_t mark;
 
     memset(s, 0, sizeof(*s));
@@ -86,7 +86,7 @@ void stairs_build(struct stairs *s, const struct work *w)
     for (int t = 0; t < w->types; t++)
         s->extra[t] = arena_array(w->arena, double, w->devices[t] + 1);
     mark = arena_mark(w->arena);
-    ranked = arena_array(w->arena, struct ranked, p->node_count);
+    ranked = arena_array(w->arena, struct ranked_node, p->node_count);
     for (int t = 0; t < w->types; t++) {
         int count = rank_nodes(p, t, ranked);
 

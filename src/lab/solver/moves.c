@@ -1,7 +1,7 @@
 /* moves.c - the best way to spread the tasks of two records over two devices, search.h */
 #include "lab/solver/solver_search.h"
 
-struct seats {
+struct move_seats {
     double cost[PROBLEM_MAX_TYPES + 1]; /* of a set on each type; last: unserved */
 };
 
@@ -14,7 +14,7 @@ struct evaluation {
     struct search_move *move;
 };
 
-static void cost_of_set(const struct search *s, int i, int j, struct seats *seats)
+static void cost_of_set(const struct search *s, int i, int j, struct move_seats *seats)
 {
     const struct work *w = s->w;
 
@@ -68,7 +68,7 @@ static void keep(struct search_move *m, double delta, int types, int a, int b,
 /* All types for the sets x and y. */
 static void try_sets(struct evaluation *e, const int *x, const int *y)
 {
-    struct seats on_a, on_b;
+    struct move_seats on_a, on_b;
     int types = e->types;
 
     /* Most sets cannot save anything on any type: seen without looking at types. */

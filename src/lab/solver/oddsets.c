@@ -12,7 +12,7 @@
 #define VIOLATED 0.02
 #define MOST     31 /* members; larger sets are hardly ever the reason */
 
-struct graph {
+struct support_graph {
     int tasks;
     const struct oddsets_edge *edges;
     int count;
@@ -26,20 +26,20 @@ struct graph {
     bool go_on;
 };
 
-static int find(struct graph *g, int i)
+static int find(struct support_graph *g, int i)
 {
     while (g->root[i] != i)
         i = g->root[i] = g->root[g->root[i]];
     return i;
 }
 
-static void report(struct graph *g, const int *members, int count)
+static void report(struct support_graph *g, const int *members, int count)
 {
     g->reported++;
     g->go_on = g->found(g->ctx, members, count);
 }
 
-static void components(struct graph *g, double threshold)
+static void components(struct support_graph *g, double threshold)
 {
     for (int i = 0; i < g->tasks; i++) {
         g->root[i] = i;
@@ -73,7 +73,7 @@ static void components(struct graph *g, double threshold)
     }
 }
 
-static double value_of(const struct graph *g, int a, int b)
+static double value_of(const struct support_graph *g, int a, int b)
 {
     for (int e = 0; e < g->count; e++)
         if ((g->edges[e].a == a && g->edges[e].b == b) ||
@@ -83,7 +83,7 @@ static double value_of(const struct graph *g, int a, int b)
 }
 
 /* Two edges that meet and what closes them. */
-static void triangles(struct graph *g)
+static void triangles(struct support_graph *g)
 {
     for (int e = 0; e < g->count && g->go_on; e++)
         for (int f = e + 1; f < g->count && g->go_on; f++) {
@@ -105,12 +105,12 @@ int oddsets_find(int tasks, const struct oddsets_edge *edges, int count,
                  oddsets_found *found, void *ctx)
 {
     static const double thresholds[] = {0.01, 0.15, 0.3, 0.4};
-    struct graph g = {.tasks = tasks,
-                      .edges = edges,
-                      .count = count,
-                      .found = found,
-                      .ctx = ctx,
-                      .go_on = true};
+    struct support_graph g = {.tasks = tasks,
+                              .edges = edges,
+                              .count = count,
+                              .found = found,
+                              .ctx = ctx,
+                              .go_on = true};
 
     g.root = mem_array(int, (size_t)tasks + 1);
     g.size = mem_array(int, (size_t)tasks + 1);

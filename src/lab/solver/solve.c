@@ -45,7 +45,7 @@ struct solver {
     struct solver *inner; /* for problems solved on the way; NULL until there is one */
 };
 
-struct run {
+struct solver_pass {
     struct solver *solver;
     const struct problem *p;
     struct solve_options options;
@@ -89,7 +89,7 @@ const double *solver_price(const struct solver *solver)
 }
 
 /* Where jobs of a class differ the bound by classes is loose. */
-static void bound_each_task(struct run *r)
+static void bound_each_task(struct solver_pass *r)
 {
     size_t mark = arena_mark(r->solver->arena);
     double *worth = arena_array(r->solver->arena, double, r->w.tasks + 1);
@@ -103,7 +103,7 @@ static void bound_each_task(struct run *r)
 }
 
 /* Prices and, from them, the bound. */
-static bool find_prices(struct run *r)
+static bool find_prices(struct solver_pass *r)
 {
     bool lp = !r->options.no_lp && prices_size(&r->w) <= MAX_LP_COLUMNS &&
               prices_from_classes(&r->w, r->solver->lp, &r->plan);
@@ -117,7 +117,7 @@ static bool find_prices(struct run *r)
     return lp;
 }
 
-static void match(struct run *r, struct graph *g, bool from_lp)
+static void match(struct solver_pass *r, struct graph *g, bool from_lp)
 {
     int rounds = from_lp ? (r->w.tasks <= ONE_ROUND ? 1 : 2) : 3;
 
@@ -129,7 +129,7 @@ static void match(struct run *r, struct graph *g, bool from_lp)
     }
 }
 
-static double gap_on_types(const struct run *r, const struct search *s)
+static double gap_on_types(const struct solver_pass *r, const struct search *s)
 {
     double bound = r->bound - bound_constant(&r->w);
 
@@ -138,7 +138,7 @@ static double gap_on_types(const struct run *r, const struct search *s)
 
 /* Where the matching does not fit the devices there are, the LP's counts are the better
  * start. */
-static void choose_start(struct run *r)
+static void choose_start(struct solver_pass *r)
 {
     struct search other;
 
@@ -153,7 +153,7 @@ static void choose_start(struct run *r)
         r->s = other;
 }
 
-static void descend(struct run *r)
+static void descend(struct solver_pass *r)
 {
     int passes = r->w.tasks <= 2000 ? 2 : 1;
     long moves = 1;
@@ -172,7 +172,7 @@ static void descend(struct run *r)
 }
 
 /* By prices of classes, matching and local search. */
-static void solve_large(struct run *r)
+static void solve_large(struct solver_pass *r)
 {
     bool lp = find_prices(r);
     struct graph g;
@@ -191,7 +191,7 @@ static void solve_large(struct run *r)
 }
 
 /* By the places of single tasks. */
-static void solve_small(struct run *r)
+static void solve_small(struct solver_pass *r)
 {
     struct work *w = &r->w;
     double on_types;
@@ -217,7 +217,7 @@ static void solve_small(struct run *r)
 }
 
 /* The problem as it is, whatever its levers. */
-static void run_plain(struct run *r, struct solution *out)
+static void run_plain(struct solver_pass *r, struct solution *out)
 {
     struct arena *arena = r->solver->arena;
 
@@ -242,8 +242,8 @@ static void run_plain(struct run *r, struct solution *out)
 /* For levers.h: in memory of its own, what the first run found is still needed. */
 static void solve_other(void *self, const struct problem *p, struct solution *out)
 {
-    struct run *r = self;
-    struct run other = {.p = p, .options = r->options};
+    struct solver_pass *r = self;
+    struct solver_pass other = {.p = p, .options = r->options};
 
     if (!r->solver->inner)
         r->solver->inner = solver_create(r->solver->seed);
@@ -251,7 +251,7 @@ static void solve_other(void *self, const struct problem *p, struct solution *ou
     run_plain(&other, out);
 }
 
-static void hold_against_fewer_levers(struct run *r, struct solution *out)
+static void hold_against_fewer_levers(struct solver_pass *r, struct solution *out)
 {
     struct levers levers = {.p = r->p,
                             .arena = r->solver->arena,
@@ -267,7 +267,7 @@ static void hold_against_fewer_levers(struct run *r, struct solution *out)
 void solver_run(struct solver *solver, const struct problem *p,
                 const struct solve_options *options, struct solution *out)
 {
-    struct run r = {.solver = solver, .p = p};
+    struct solver_pass r = {.solver = solver, .p = p};
 
     if (options)
         r.options = *options;

@@ -23,7 +23,7 @@
 #define MAX_LP_COLUMNS 8000 /* beyond, prices stay as they are */
 
 /* Worth of the tasks of one class at the load, by need: what a newcomer is worth. */
-struct curve {
+struct worth_curve {
     int first, count;
 };
 
@@ -40,10 +40,10 @@ struct update {
     struct work w;
     struct stairs stairs;
     struct search s;
-    int *first_task;      /* (jobs_most) -1: not here */
-    double *worth;        /* (room of w) */
-    struct point *points; /* (tasks at the load) by class, then need */
-    struct curve *curves; /* (classes) */
+    int *first_task;            /* (jobs_most) -1: not here */
+    double *worth;              /* (room of w) */
+    struct point *points;       /* (tasks at the load) by class, then need */
+    struct worth_curve *curves; /* (classes) */
     int jobs_most;
     long moves;
     struct lp *lp; /* NULL until prices were found anew */
@@ -91,7 +91,7 @@ static void load_curves(struct update *u)
             u->points[tasks++] = (struct point){u->w.cls[i], u->w.need[i], u->worth[i]};
     qsort(u->points, (size_t)tasks, sizeof(*u->points), by_class_need);
     for (int i = 0; i < tasks; i++) {
-        struct curve *c = &u->curves[u->points[i].cls];
+        struct worth_curve *c = &u->curves[u->points[i].cls];
 
         if (c->count++ == 0)
             c->first = i;
@@ -102,7 +102,7 @@ static void load_curves(struct update *u)
  * needs still more, which may be too little: a few looks too many, none too few. */
 static double guess_worth(const struct update *u, int i)
 {
-    const struct curve *c = &u->curves[u->w.cls[i]];
+    const struct worth_curve *c = &u->curves[u->w.cls[i]];
     int low = 0, high = c->count;
 
     if (c->count == 0)
@@ -178,7 +178,7 @@ void update_load(struct update *u, const struct problem *p, const struct solutio
     }
     memcpy(u->worth, worth, (size_t)u->w.tasks * sizeof(double));
     u->points = arena_array(u->arena, struct point, u->w.room + 1);
-    u->curves = arena_array(u->arena, struct curve, u->w.classes);
+    u->curves = arena_array(u->arena, struct worth_curve, u->w.classes);
     u->jobs_most = jobs_most;
     stairs_build(&u->stairs, &u->w);
     search_init(&u->s, &u->w, &u->stairs, u->seed);

@@ -43,11 +43,12 @@ int descriptors_from_name(struct job_descriptor *descriptor, const char *name,
     return 0;
 }
 
-struct columns {
+struct descriptor_columns {
     int family, kind, gmac, params, memory;
 };
 
-static int find_columns(struct columns *at, const struct csv *csv, struct err *err)
+static int find_columns(struct descriptor_columns *at, const struct csv *csv,
+                        struct err *err)
 {
     if (csv_need(csv, "family", &at->family, err) < 0)
         return -1;
@@ -68,7 +69,7 @@ static int read_figure(const struct csv *csv, int column, double max, double *va
     return csv_double(csv, column, 0, max, value, err);
 }
 
-static int read_family(const struct csv *csv, const struct columns *at,
+static int read_family(const struct csv *csv, const struct descriptor_columns *at,
                        struct job_descriptor *row, struct err *err)
 {
     const char *kind = csv_field(csv, at->kind);
@@ -108,7 +109,7 @@ static void apply(struct world *w, const struct job_descriptor *row)
 static int read_all(struct world *world, struct csv *csv, struct err *err)
 {
     vec_of(struct job_descriptor) rows = {0};
-    struct columns at;
+    struct descriptor_columns at;
     int more = -1;
 
     if (find_columns(&at, csv, err) < 0)

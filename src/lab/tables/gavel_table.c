@@ -19,7 +19,7 @@
 
 enum { SEEN_ALONE = 1, SEEN_SPREAD = 2 };
 
-struct reader {
+struct gavel_reader {
     const struct json_doc *doc;
     struct intern *types;   /* catalogue keys, in order of first sight */
     struct intern *classes; /* table keys "('job', 1)", in order of first sight */
@@ -29,7 +29,7 @@ struct reader {
 };
 
 /* "FILE: k80 -> ('A3C', 1) -> null: sentence"; NULL ends the path early. */
-static int refuse(const struct reader *r, enum err_code code, const char *type,
+static int refuse(const struct gavel_reader *r, enum err_code code, const char *type,
                   const char *key, const char *other, const char *sentence)
 {
     return err_set(r->err, code, "%s: %.40s%s%.100s%s%.100s: %s", json_doc_name(r->doc),
@@ -75,7 +75,7 @@ static const struct gpu_sheet *type_card(const char *type, bool *spread)
 /* ---- first pass: which types and classes there are ----------------------------------
  */
 
-static int collect_keys(struct reader *r, const char *type,
+static int collect_keys(struct gavel_reader *r, const char *type,
                         const struct json_value *table)
 {
     struct json_iter it = {.object = table};
@@ -98,8 +98,8 @@ static int collect_keys(struct reader *r, const char *type,
     return 0;
 }
 
-static int note_type(struct reader *r, const char *type, const struct gpu_sheet *card,
-                     bool spread)
+static int note_type(struct gavel_reader *r, const char *type,
+                     const struct gpu_sheet *card, bool spread)
 {
     int g = intern_id(r->types, card->name);
     unsigned kind = spread ? SEEN_SPREAD : SEEN_ALONE;
@@ -113,7 +113,7 @@ static int note_type(struct reader *r, const char *type, const struct gpu_sheet 
     return 0;
 }
 
-static int collect(struct reader *r)
+static int collect(struct gavel_reader *r)
 {
     struct json_iter it = {.object = json_doc_root(r->doc)};
 
@@ -143,7 +143,7 @@ static int collect(struct reader *r)
 /* ---- second pass: classes and rates alone -------------------------------------------
  */
 
-static int fill_classes(struct reader *r)
+static int fill_classes(struct gavel_reader *r)
 {
     struct world *w = r->world;
 
@@ -166,7 +166,7 @@ static bool is_rate(const struct json_value *value, double *rate)
     return json_value_number(value, rate) && *rate >= 0 && *rate <= MAX_RATE;
 }
 
-static int fill_alone(struct reader *r, const char *type, int g, bool spread,
+static int fill_alone(struct gavel_reader *r, const char *type, int g, bool spread,
                       const struct json_value *table)
 {
     struct json_iter it = {.object = table};
@@ -184,7 +184,7 @@ static int fill_alone(struct reader *r, const char *type, int g, bool spread,
 }
 
 /* A scale of 1 cannot be spread, whatever the table repeats there. */
-static void settle_spread(const struct reader *r)
+static void settle_spread(const struct gavel_reader *r)
 {
     for (int g = 0; g < r->world->gpu_count; g++)
         for (int c = 0; c < r->world->class_count; c++)
@@ -218,7 +218,7 @@ static float relative(const struct world *w, int g, int c, double rate, bool ran
     return alone > 0 && rate > 0 ? (float)fmin(1, rate / alone) : NAN;
 }
 
-static int fill_pair(struct reader *r, const char *type, int g, const char *key,
+static int fill_pair(struct gavel_reader *r, const char *type, int g, const char *key,
                      const char *other, const struct json_value *value)
 {
     const struct json_value *table = json_value_get(json_doc_root(r->doc), type);
@@ -244,7 +244,7 @@ static int fill_pair(struct reader *r, const char *type, int g, const char *key,
     return 0;
 }
 
-static int fill_pairs(struct reader *r, const char *type, int g,
+static int fill_pairs(struct gavel_reader *r, const char *type, int g,
                       const struct json_value *table)
 {
     struct json_iter row = {.object = table};
@@ -263,7 +263,7 @@ static int fill_pairs(struct reader *r, const char *type, int g,
 /* ---- all of it ----------------------------------------------------------------------
  */
 
-static int fill(struct reader *r)
+static int fill(struct gavel_reader *r)
 {
     struct json_iter it = {.object = json_doc_root(r->doc)};
     bool spread;
@@ -285,7 +285,7 @@ static int fill(struct reader *r)
     return 0;
 }
 
-static int build(struct reader *r, uint64_t seed)
+static int build(struct gavel_reader *r, uint64_t seed)
 {
     size_t cells;
 
@@ -310,7 +310,7 @@ static int build(struct reader *r, uint64_t seed)
 static int read_doc(struct world **world, struct json_doc *doc, uint64_t seed,
                     struct err *err)
 {
-    struct reader r = {
+    struct gavel_reader r = {
         .doc = doc, .types = intern_create(), .classes = intern_create(), .err = err};
     int rc = build(&r, seed);
 

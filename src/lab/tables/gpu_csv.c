@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-struct columns {
+struct sheet_columns {
     int name, title, fp32, fp16, bandwidth, memory, sms, tdp, idle, cap_min, year, source;
 };
 
-static int find_columns(struct columns *at, const struct csv *csv, struct err *err)
+static int find_columns(struct sheet_columns *at, const struct csv *csv, struct err *err)
 {
     at->title = csv_column(csv, "title");
     at->fp16 = csv_column(csv, "fp16_tflops");
@@ -40,7 +40,7 @@ static int read_figure(const struct csv *csv, int column, double unknown, double
     return csv_double(csv, column, 0, 1e9, value, err);
 }
 
-static int read_names(const struct csv *csv, const struct columns *at,
+static int read_names(const struct csv *csv, const struct sheet_columns *at,
                       struct gpu_sheet *s, struct err *err)
 {
     const char *title = csv_field(csv, at->title), *source = csv_field(csv, at->source);
@@ -54,8 +54,8 @@ static int read_names(const struct csv *csv, const struct columns *at,
     return 0;
 }
 
-static int read_card(const struct csv *csv, const struct columns *at, struct gpu_sheet *s,
-                     struct err *err)
+static int read_card(const struct csv *csv, const struct sheet_columns *at,
+                     struct gpu_sheet *s, struct err *err)
 {
     struct err why = {0};
 
@@ -81,7 +81,7 @@ static int read_all(struct gpu_sheet **sheets, size_t *count, struct csv *csv,
                     struct err *err)
 {
     vec_of(struct gpu_sheet) all = {0};
-    struct columns at;
+    struct sheet_columns at;
     struct gpu_sheet card;
     int more = -1;
 

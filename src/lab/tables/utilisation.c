@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct family {
+struct family_level {
     double level;     /* logit of the utilisation at the mean batch on a mid-range card */
     double per_batch; /* more of it for twice the batch */
     double per_speed; /* less of it for e times the FP32 rate */
@@ -17,7 +17,7 @@ struct family {
     int count;
 };
 
-static void draw_family(struct family *f, const char *name, uint64_t seed)
+static void draw_family(struct family_level *f, const char *name, uint64_t seed)
 {
     struct rng rng;
 
@@ -45,7 +45,7 @@ static double scaling(const struct world *w, int g, int c)
     return each > 0 && alone > 0 ? fmin(1, fmax(0.3, alone / each)) : 1;
 }
 
-static double draw_cell(const struct world *w, const struct family *f, int g, int c,
+static double draw_cell(const struct world *w, const struct family_level *f, int g, int c,
                         uint64_t seed)
 {
     const struct world_class *cls = &w->classes[c];
@@ -61,10 +61,12 @@ static double draw_cell(const struct world *w, const struct family *f, int g, in
 void utilisation_draw(struct world *w, uint64_t seed)
 {
     struct intern *names = intern_create();
-    struct family *families = mem_array(struct family, (size_t)w->class_count);
+    struct family_level *families =
+        mem_array(struct family_level, (size_t)w->class_count);
 
     for (int c = 0; c < w->class_count; c++) {
-        struct family *f = &families[intern_id(names, w->classes[c].descriptor.family)];
+        struct family_level *f =
+            &families[intern_id(names, w->classes[c].descriptor.family)];
 
         f->log_batch += log_batch(&w->classes[c]);
         f->count++;

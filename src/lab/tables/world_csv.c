@@ -24,11 +24,11 @@
 #define MAX_BATCH 100000000
 #define MAX_WATTS 10000
 
-struct columns {
+struct rate_columns {
     int gpu, job, rate, family, batch, scale, corunner, corunner_rate, watts, spread_rate;
 };
 
-struct row {
+struct rate_row {
     size_t line;
     int gpu, cls;
     int corunner;                                  /* -1: alone */
@@ -42,24 +42,24 @@ enum told {
     TOLD_ALL,     /* a row gave them */
 };
 
-struct reader {
+struct world_reader {
     struct csv *csv;
     const char *name;
     const struct gpu_sheet *sheets;
     size_t sheet_count;
-    struct columns at;
+    struct rate_columns at;
     vec_of(struct gpu_sheet) gpus;
     struct intern *keys; /* "scale name" of classes */
     vec_of(struct world_class) classes;
     vec_of(enum told) told; /* (classes) */
-    vec_of(struct row) rows;
+    vec_of(struct rate_row) rows;
     struct map *seen; /* cell -> line */
     struct err *err;
 };
 
-static int find_columns(struct reader *r)
+static int find_columns(struct world_reader *r)
 {
-    struct columns *at = &r->at;
+    struct rate_columns *at = &r->at;
 
     if (csv_need(r->csv, "gpu", &at->gpu, r->err) < 0 ||
         csv_need(r->csv, "job", &at->job, r->err) < 0 ||
@@ -78,7 +78,7 @@ static int find_columns(struct reader *r)
 /* ---- names to numbers ---------------------------------------------------------------
  */
 
-static int find_gpu(struct reader *r, int *gpu)
+static int find_gpu(struct world_reader *r, int *gpu)
 {
     const char *name = csv_field(r->csv, r->at.gpu);
     const struct gpu_sheet *card = NULL;
@@ -107,7 +107,7 @@ static int find_gpu(struct reader *r, int *gpu)
     return 0;
 }
 
-static int find_class(struct reader *r, const char *name, int scale, int *cls)
+static int find_class(struct world_reader *r, const char *name, int scale, int *cls)
 {
     char key[WORLD_NAME_SIZE + 16];
     struct world_class c = {.scale = scale};
@@ -129,7 +129,7 @@ static int find_class(struct reader *r, const char *name, int scale, int *cls)
 }
 
 /* Family and batch from their columns, else from the name. */
-static int describe(struct reader *r, struct job_descriptor *d, const char *name)
+static int describe(struct world_reader *r, struct job_descriptor *d, const char *name)
 {
     const char *family = csv_field(r->csv, r->at.family);
     struct err why = {0};
@@ -148,7 +148,7 @@ static int describe(struct reader *r, struct job_descriptor *d, const char *name
 }
 
 /* Rows of one class need not repeat family and batch, but must not contradict. */
-static int note_class(struct reader *r, int cls)
+static int note_class(struct world_reader *r, int cls)
 {
     bool given = *csv_field(r->csv, r->at.family) || *csv_field(r->csv, r->at.batch);
     enum told *told = &r->told.items[cls];
@@ -172,7 +172,7 @@ static int note_class(struct reader *r, int cls)
 /* ---- rows ---------------------------------------------------------------------------
  */
 
-static int read_optional(struct reader *r, int column, double min, double max,
+static int read_optional(struct world_reader *r, int column, double min, double max,
                          float *value)
 {
     double found;
@@ -186,7 +186,7 @@ static int read_optional(struct reader *r, int column, double min, double max,
     return 0;
 }
 
-static int refuse_repeat(struct reader *r, const struct row *row)
+static int refuse_repeat(struct world_reader *r, const struct rate_row *row)
 {
     uint64_t key = ((uint64_t)row->gpu * WORLD_MAX_CLASSES + (uint64_t)row->cls) *
                        (WORLD_MAX_CLASSES + 1) +
@@ -200,13 +200,13 @@ static int refuse_repeat(struct reader *r, const struct row *row)
     return 0;
 }
 
-static int read_row(struct reader *r, struct row *row)
+static int read_row(struct world_reader *r, struct rate_row *row)
 {
     const char *corunner = csv_field(r->csv, r->at.corunner);
     double rate;
     int scale = 1;
 
-    *row = (struct row){.line = csv_line(r->csv), .corunner = -1};
+    *row = (struct rate_row){.line = csv_line(r->csv), .corunner = -1};
     if (*csv_field(r->csv, r->at.scale) &&
         csv_int(r->csv, r->at.scale, 1, MAX_SCALE, &scale, r->err) < 0)
         return -1;
@@ -229,14 +229,14 @@ static int read_row(struct reader *r, struct row *row)
     return 0;
 }
 
-static int read_rows(struct reader *r)
+static int read_rows(struct world_reader *r)
 {
     int more;
 
     if (find_columns(r) < 0)
         return -1;
     while ((more = csv_next(r->csv, r->err)) > 0) {
-        struct row row;
+        struct rate_row row;
 
         if (read_row(r, &row) < 0)
             return -1;
@@ -248,7 +248,7 @@ static int read_rows(struct reader *r)
 /* ---- the world ----------------------------------------------------------------------
  */
 
-static void fill_alone(struct world *w, const struct row *row)
+static void fill_alone(struct world *w, const struct rate_row *row)
 {
     bool spread = w->classes[row->cls].scale > 1 && !isnan(row->spread_rate);
 
@@ -271,7 +271,7 @@ static bool put_side(const struct world *w, int g, int cls, int other, float rat
     return true;
 }
 
-static int fill_pair(struct reader *r, struct world *w, const struct row *row)
+static int fill_pair(struct world_reader *r, struct world *w, const struct rate_row *row)
 {
     int g = row->gpu, a = row->cls, b = row->corunner;
     bool failed = row->rate == 0;
@@ -290,7 +290,7 @@ static int fill_pair(struct reader *r, struct world *w, const struct row *row)
     return 0;
 }
 
-static int fill(struct reader *r, struct world *w)
+static int fill(struct world_reader *r, struct world *w)
 {
     size_t pairs = (size_t)w->gpu_count * (size_t)w->class_count * (size_t)w->class_count;
 
@@ -306,10 +306,10 @@ static int fill(struct reader *r, struct world *w)
     }
     for (size_t i = 0; i < pairs; i++)
         w->beside[i] = NAN;
-    vec_each (struct row, row, &r->rows)
+    vec_each (struct rate_row, row, &r->rows)
         if (row->corunner < 0)
             fill_alone(w, row);
-    vec_each (struct row, row, &r->rows)
+    vec_each (struct rate_row, row, &r->rows)
         if (row->corunner >= 0 && fill_pair(r, w, row) < 0)
             return -1;
     return 0;
@@ -329,7 +329,7 @@ static void fill_busy(struct world *w, uint64_t seed)
     }
 }
 
-static int build(struct reader *r, struct world **world, uint64_t seed)
+static int build(struct world_reader *r, struct world **world, uint64_t seed)
 {
     struct world *w;
 
@@ -352,7 +352,7 @@ static int build(struct reader *r, struct world **world, uint64_t seed)
 }
 
 /* Fills in the rest of *r and frees all it holds. */
-static int read_table(struct reader *r, struct world **world, uint64_t seed)
+static int read_table(struct world_reader *r, struct world **world, uint64_t seed)
 {
     int rc;
 
@@ -372,7 +372,7 @@ static int read_table(struct reader *r, struct world **world, uint64_t seed)
 int world_csv_load(struct world **world, const char *path, const char *sheets_path,
                    uint64_t seed, struct err *err)
 {
-    struct reader r = {.name = path, .err = err};
+    struct world_reader r = {.name = path, .err = err};
     struct gpu_sheet *sheets = NULL;
     int rc = -1;
 

@@ -32,7 +32,7 @@ static const char *const titles[COLUMN_COUNT] = {
     "JobID",    "Submit",  "AllocTRES", "Elapsed",  "ElapsedRaw", "Start", "End",
     "Eligible", "ReqTRES", "NNodes",    "NodeList", "State",      "User",  "JobName"};
 
-struct reading {
+struct jobs_reading {
     vec_of(struct slurm_job) list;
     struct slurm_jobs found; /* its counts */
     const struct slurm_nodes *nodes;
@@ -53,7 +53,7 @@ static uint64_t hash_text(const char *text)
     return hash;
 }
 
-static int check_header(const struct reading *r)
+static int check_header(const struct jobs_reading *r)
 {
     for (int c = JOB_ID; c <= ALLOC_TRES; c++)
         if (r->at[c] < 0)
@@ -70,7 +70,7 @@ static int check_header(const struct reading *r)
     return 0;
 }
 
-static int read_header(struct reading *r, char *line)
+static int read_header(struct jobs_reading *r, char *line)
 {
     char *title;
 
@@ -84,7 +84,7 @@ static int read_header(struct reading *r, char *line)
     return check_header(r);
 }
 
-static int split(struct reading *r, char *line)
+static int split(struct jobs_reading *r, char *line)
 {
     int fields = 0;
     char *field;
@@ -108,7 +108,7 @@ static bool is_told(const char *time)
     return *time && strcasecmp(time, "Unknown") != 0 && strcasecmp(time, "None") != 0;
 }
 
-static int read_time(const struct reading *r, enum column c, double *seconds)
+static int read_time(const struct jobs_reading *r, enum column c, double *seconds)
 {
     if (slurm_time(r->field[c], seconds))
         return 0;
@@ -117,7 +117,7 @@ static int read_time(const struct reading *r, enum column c, double *seconds)
 }
 
 /* Time it ran; 0: it did not. */
-static int read_duration(const struct reading *r, double *seconds)
+static int read_duration(const struct jobs_reading *r, double *seconds)
 {
     double start_s, end_s;
 
@@ -144,7 +144,7 @@ static int read_duration(const struct reading *r, double *seconds)
     return 0;
 }
 
-static int read_times(const struct reading *r, struct slurm_job *job)
+static int read_times(const struct jobs_reading *r, struct slurm_job *job)
 {
     struct arrival *a = &job->arrival;
 
@@ -182,7 +182,7 @@ static bool take_first(void *ctx, const char *host)
 }
 
 /* Of the first node a job was on, if that has but one type. */
-static const struct gpu_sheet *card_of_node(const struct reading *r)
+static const struct gpu_sheet *card_of_node(const struct jobs_reading *r)
 {
     char host[SLURM_HOST_SIZE];
     const struct slurm_node *node;
@@ -193,7 +193,7 @@ static const struct gpu_sheet *card_of_node(const struct reading *r)
     return node && node->kinds == 1 ? node->card[0] : NULL;
 }
 
-static int read_gpus(struct reading *r, struct arrival *a)
+static int read_gpus(struct jobs_reading *r, struct arrival *a)
 {
     const struct gpu_sheet *card = NULL;
     struct slurm_gres g, asked;
@@ -229,7 +229,7 @@ static int read_gpus(struct reading *r, struct arrival *a)
     return 0;
 }
 
-static int read_nodes(const struct reading *r, struct arrival *a)
+static int read_nodes(const struct jobs_reading *r, struct arrival *a)
 {
     a->nodes = 1;
     if (!*r->field[NNODES])
@@ -242,7 +242,7 @@ static int read_nodes(const struct reading *r, struct arrival *a)
 }
 
 /* Users get small numbers; what a user gives the same name is the same model. */
-static void set_identity(struct reading *r, struct arrival *a)
+static void set_identity(struct jobs_reading *r, struct arrival *a)
 {
     uint64_t user = hash_text(r->field[USER]);
     size_t owner;
@@ -258,7 +258,7 @@ static void set_identity(struct reading *r, struct arrival *a)
 
 /* 12, 12_3, 12_[4-9], 12+1 are jobs, 12.batch and 12_3.0 steps of them.  1: a job, 0: a
  * step, -1: neither. */
-static int read_id(const struct reading *r)
+static int read_id(const struct jobs_reading *r)
 {
     const char *id = r->field[JOB_ID];
 
@@ -267,7 +267,7 @@ static int read_id(const struct reading *r)
     return err_set(r->err, ERR_FORMAT, "JobID is \"%.40s\", want a number", id);
 }
 
-static int read_line(struct reading *r, char *line)
+static int read_line(struct jobs_reading *r, char *line)
 {
     struct slurm_job job;
     int is_job;
@@ -300,7 +300,7 @@ static int read_line(struct reading *r, char *line)
     return 0;
 }
 
-static int read_lines(struct reading *r, struct slurm_lines *lines)
+static int read_lines(struct jobs_reading *r, struct slurm_lines *lines)
 {
     int more;
     char *line;
@@ -325,7 +325,7 @@ static int read_lines(struct reading *r, struct slurm_lines *lines)
 static int read_text(struct slurm_jobs *jobs, char *text, const char *name,
                      const struct slurm_nodes *nodes, const char *names, struct err *err)
 {
-    struct reading r = {
+    struct jobs_reading r = {
         .nodes = nodes, .names = names, .owners = map_create(), .err = err};
     struct slurm_lines lines;
     int rc;

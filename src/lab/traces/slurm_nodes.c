@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
-struct reading {
+struct nodes_reading {
     vec_of(struct slurm_node) list;
     struct map *by_name;
     const char *names;
@@ -48,7 +48,7 @@ static bool same_gpus(const struct slurm_node *a, const struct slurm_node *b)
 
 static bool add_node(void *ctx, const char *host)
 {
-    struct reading *r = ctx;
+    struct nodes_reading *r = ctx;
     const struct slurm_node *known = find(r->list.items, r->by_name, host);
     struct slurm_node node = r->like;
 
@@ -84,7 +84,7 @@ static int add_kind(struct slurm_node *node, const struct gpu_sheet *card, int c
 }
 
 /* All nodes of a list have these GPUs. */
-static int add_nodes(struct reading *r, const char *hosts, const char *gres)
+static int add_nodes(struct nodes_reading *r, const char *hosts, const char *gres)
 {
     const struct gpu_sheet *card;
     struct slurm_gres g;
@@ -145,7 +145,7 @@ static bool read_header(const char *line, int *host, int *gres)
     return *host >= 0;
 }
 
-static int read_sinfo_line(struct reading *r, char *line, int host, int gres)
+static int read_sinfo_line(struct nodes_reading *r, char *line, int host, int gres)
 {
     const char *hosts = NULL, *gpus = NULL;
     char *word;
@@ -163,7 +163,7 @@ static int read_sinfo_line(struct reading *r, char *line, int host, int gres)
     return add_nodes(r, hosts, gpus);
 }
 
-static int read_sinfo(struct reading *r, struct slurm_lines *lines, char *line)
+static int read_sinfo(struct nodes_reading *r, struct slurm_lines *lines, char *line)
 {
     int host, gres, more = 1;
 
@@ -185,11 +185,11 @@ static int read_sinfo(struct reading *r, struct slurm_lines *lines, char *line)
 }
 
 /* A record is complete when the next begins, or none does. */
-struct record {
+struct node_record {
     const char *host, *gres;
 };
 
-static int end_record(struct reading *r, struct record *record)
+static int end_record(struct nodes_reading *r, struct node_record *record)
 {
     int rc = 0;
 
@@ -198,13 +198,13 @@ static int end_record(struct reading *r, struct record *record)
                      record->host);
     else if (record->host)
         rc = add_nodes(r, record->host, record->gres);
-    *record = (struct record){0};
+    *record = (struct node_record){0};
     return rc;
 }
 
-static int read_scontrol(struct reading *r, struct slurm_lines *lines, char *line)
+static int read_scontrol(struct nodes_reading *r, struct slurm_lines *lines, char *line)
 {
-    struct record record = {0};
+    struct node_record record = {0};
     int more = 1;
     char *word;
 
@@ -223,7 +223,7 @@ static int read_scontrol(struct reading *r, struct slurm_lines *lines, char *lin
     return more;
 }
 
-static int check(const struct reading *r, const char *name)
+static int check(const struct nodes_reading *r, const char *name)
 {
     bool gpus = false;
 
@@ -241,7 +241,7 @@ static int check(const struct reading *r, const char *name)
 static int read_text(struct slurm_nodes *nodes, char *text, const char *name,
                      const char *names, struct err *err)
 {
-    struct reading r = {.by_name = map_create(), .names = names, .err = err};
+    struct nodes_reading r = {.by_name = map_create(), .names = names, .err = err};
     struct slurm_lines lines;
     char *line;
     int rc;

@@ -167,7 +167,7 @@ bool slurm_elapsed(const char *text, double *seconds)
     return true;
 }
 
-struct expansion {
+struct host_expansion {
     const char *list;
     size_t count, max;
     bool (*visit)(void *ctx, const char *host);
@@ -176,15 +176,15 @@ struct expansion {
     struct err *err;
 };
 
-static int no_list(const struct expansion *e)
+static int no_list(const struct host_expansion *e)
 {
     return err_set(e->err, ERR_FORMAT, "\"%.60s\" is no list of hosts", e->list);
 }
 
-static int expand(struct expansion *e, const char *head, const char *rest);
+static int expand(struct host_expansion *e, const char *head, const char *rest);
 
 /* Every number of "01-04,7" between the head and what is behind the bracket. */
-static int expand_ranges(struct expansion *e, const char *head, const char *ranges,
+static int expand_ranges(struct host_expansion *e, const char *head, const char *ranges,
                          const char *behind)
 {
     char host[SLURM_HOST_SIZE];
@@ -221,7 +221,7 @@ static int expand_ranges(struct expansion *e, const char *head, const char *rang
 }
 
 /* One item of the list, whose beginning is decided. */
-static int expand(struct expansion *e, const char *head, const char *rest)
+static int expand(struct host_expansion *e, const char *head, const char *rest)
 {
     size_t plain = strcspn(rest, "[,"), used = strlen(head);
     char host[SLURM_HOST_SIZE];
@@ -251,7 +251,7 @@ static int expand(struct expansion *e, const char *head, const char *rest)
 int slurm_hosts(const char *list, size_t max, bool (*visit)(void *ctx, const char *host),
                 void *ctx, struct err *err)
 {
-    struct expansion e = {
+    struct host_expansion e = {
         .list = list, .max = max, .visit = visit, .ctx = ctx, .err = err};
     int depth = 0;
 

@@ -11,11 +11,11 @@
 #define STEPS_MAX    1e12
 #define ARRIVAL_MAX  (10 * 365.25 * 86400)
 
-struct columns {
+struct trace_columns {
     int type, steps, arrival, scale, priority, slo;
 };
 
-static int find_columns(const struct csv *csv, struct columns *c, struct err *err)
+static int find_columns(const struct csv *csv, struct trace_columns *c, struct err *err)
 {
     if (csv_need(csv, "job_type", &c->type, err) < 0 ||
         csv_need(csv, "total_steps", &c->steps, err) < 0 ||
@@ -54,7 +54,7 @@ static void set_requirement(struct request *r, double slo, struct rng *rng)
     }
 }
 
-static int read_row(const struct csv *csv, const struct columns *c,
+static int read_row(const struct csv *csv, const struct trace_columns *c,
                     const struct world *world, int reference_gpu, struct rng *rng,
                     struct request *out, struct err *err)
 {
@@ -117,7 +117,7 @@ static int read_jobs(struct workload **workload, struct csv *csv, const char *na
 {
     vec_of(struct request) list = {0};
     int reference_gpu = request_reference_gpu(world), more, rc = -1;
-    struct columns columns;
+    struct trace_columns columns;
     struct rng rng;
 
     rng_stream(&rng, seed, STREAM_TRACE);
