@@ -228,6 +228,13 @@ static const struct schema_field policy_fields[] = {
 const struct schema api_policy_update = {
     .name = "PolicyUpdate", .fields = policy_fields, .one_at_least = true};
 
+static const struct schema_field sim_advance_fields[] = {
+    {.name = "to_s", .type = SCHEMA_NUMBER, .required = true, .max = API_MAX_TIME_S},
+    {0},
+};
+const struct schema api_sim_advance = {.name = "SimAdvance",
+                                       .fields = sim_advance_fields};
+
 #define QUOTA(n, high)                                                                   \
     {                                                                                    \
         .name = (n), .type = SCHEMA_INTEGER, .nullable = true, .max = (high)             \
@@ -260,15 +267,7 @@ static const struct schema_field token_fields[] = {
 const struct schema api_token_request = {.name = "TokenRequest", .fields = token_fields};
 
 const struct schema *const api_schemas[] = {
-    &api_job_request,
-    &api_job_update,
-    &api_quote_request,
-    &api_reason,
-    &api_node_power,
-    &api_device_power,
-    &api_measurements,
-    &api_policy_update,
-    &api_quota,
-    &api_token_request,
-    NULL,
+    &api_job_request, &api_job_update,   &api_quote_request, &api_reason,
+    &api_node_power,  &api_device_power, &api_measurements,  &api_policy_update,
+    &api_sim_advance, &api_quota,        &api_token_request, NULL,
 };

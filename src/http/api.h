@@ -67,6 +67,8 @@
     X(show_policy, GET, "/v1/policy", VIEWER, NULL, NULL, false, false)                  \
     X(update_policy, PATCH, "/v1/policy", OPERATOR, NULL, &api_policy_update, false,     \
       true)                                                                              \
+    X(advance_sim, POST, "/v1/sim/advance", OPERATOR, NULL, &api_sim_advance, false,     \
+      true)                                                                              \
     X(list_quotas, GET, "/v1/quotas", VIEWER, NULL, NULL, false, false)                  \
     X(set_quota, PUT, "/v1/quotas/{user}", OPERATOR, NULL, &api_quota, false, true)      \
     X(list_tokens, GET, "/v1/tokens", OPERATOR, NULL, NULL, false, false)                \
@@ -92,6 +94,7 @@ extern const struct schema api_node_power;    /* NodePower */
 extern const struct schema api_device_power;  /* DevicePower */
 extern const struct schema api_measurements;  /* Measurements */
 extern const struct schema api_policy_update; /* PolicyUpdate */
+extern const struct schema api_sim_advance;   /* SimAdvance */
 extern const struct schema api_quota;         /* QuotaUpdate */
 extern const struct schema api_token_request; /* TokenRequest */
 

@@ -38,6 +38,8 @@ double restart_clock_s(struct service *s)
         parse_double(text, &stored);
         free(text);
     }
+    if (s->config.sim.start_s > 0)
+        return fmax(stored, s->config.sim.start_s);
     return fmax(stored, (double)time(NULL));
 }
 

@@ -13,6 +13,7 @@
 #include "service/planning_thread.h"
 #include "service/forecast.h"
 #include "service/quotas.h"
+#include "service/sim_clock.h"
 #include "store/store_settings.h"
 
 #include <math.h>
@@ -32,12 +33,31 @@ static double gap_s(const struct service *s)
     return s->failing ? FAILING_GAP_S : s->config.planner.gap_s;
 }
 
+/* Rounds follow the wall's clock, or the one an operator moves. */
+static double clock_s(const struct service *s)
+{
+    return sim_clock_stepped(s) ? service_now_s(s) : clock_wall_s();
+}
+
+double rounds_next_s(const struct service *s)
+{
+    return s->round_began_s + (s->round_wanted ? gap_s(s) : s->config.planner.every_s);
+}
+
 static void set_timer(struct service *s)
 {
-    double since_s = clock_wall_s() - s->round_wall_s;
-    double wait_s = (s->round_wanted ? gap_s(s) : s->config.planner.every_s) - since_s;
+    double wait_s = rounds_next_s(s) - clock_s(s);
 
-    reactor_timer_after(s->round_timer, fmax(wait_s, 0.001));
+    if (sim_clock_stepped(s) && wait_s > 0)
+        reactor_timer_cancel(s->round_timer);
+    else
+        reactor_timer_after(s->round_timer, fmax(wait_s, 0.001));
+}
+
+void rounds_clock_moved(struct service *s)
+{
+    if (!s->round_running)
+        set_timer(s);
 }
 
 void rounds_poke(struct service *s)
@@ -293,7 +313,7 @@ void rounds_due(void *ctx)
 
     if (s->round_running || s->draining)
         return;
-    s->round_wall_s = clock_wall_s();
+    s->round_began_s = clock_s(s);
     if (s->failing) { /* nothing may start: see whether the store writes again */
         lifecycle_retry(s);
         try_store(s);

@@ -8,6 +8,10 @@
  */
 void rounds_poke(struct service *s);
 
+/* With a stepped clock: when the next one is due, and that time has moved. */
+double rounds_next_s(const struct service *s);
+void rounds_clock_moved(struct service *s);
+
 /* For the timer. */
 void rounds_due(void *service);
 

@@ -22,6 +22,7 @@
 #include "service/restart.h"
 #include "service/rounds.h"
 #include "service/service_private.h"
+#include "service/sim_clock.h"
 #include "store/admin.h"
 
 #include <math.h>
@@ -121,6 +122,7 @@ static int make_sim(struct service *s, struct err *err)
     options.restore_s = c->restore_s;
     options.noise_sd = c->noise;
     options.seed = c->seed;
+    options.clock = (enum sim_clock)c->clock;
     options.start_s = restart_clock_s(s);
     return sim_engine_create(&s->engine, &options,
                              (struct engine_sink){engine_events_event, s}, err);
@@ -233,12 +235,14 @@ static void tick(void *ctx)
     double wall_s = clock_wall_s();
 
     audit_flush(s);
-    planning_thread_idle(s->mind);
+    if (!sim_clock_stepped(s))
+        planning_thread_idle(s->mind);
     if (planning_thread_stats(s->mind).exchanged != s->exchanged_seen) {
         s->exchanged_seen = planning_thread_stats(s->mind).exchanged;
         service_learned(s);
     }
-    replica_jobs_tick(s);
+    if (!sim_clock_stepped(s))
+        replica_jobs_tick(s);
     sign_of_life(s);
     reactor_did(s->reactor, "tick");
     if (wall_s - s->progress_wall_s > PROGRESS_S && !s->failing) {
@@ -291,6 +295,7 @@ static void on_end(void *ctx)
     daemon_process_notify("STOPPING=1");
     s->draining = true;
     sse_hub_close(s->hub, "the daemon ends");
+    sim_clock_end(s);
     server_drain(s->server, DRAIN_S, drained, s);
 }
 

@@ -18,6 +18,8 @@
 #define AT(member)        offsetof(struct service_config, member)
 #define IN(group, member) offsetof(struct service_##group##_config, member)
 
+/* As in enum sim_clock. */
+static const char *const sim_clocks[] = {"wall", "stepped", NULL};
 static const char *const engines[] = {"sim", "local", NULL};
 static const char *const roles[] = {"nobody", "viewer", "user", "operator", NULL};
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
@@ -172,6 +174,10 @@ static const struct config_key sim_keys[] = {
     CONFIG_NUMBER(DOUBLE, "noise", IN(sim, noise), 0, 1, "0.03",
                   "of measured rates, as standard deviation of the logarithm"),
     CONFIG_KEY(U64, "seed", IN(sim, seed), "1", "of the synthetic world"),
+    CONFIG_ONE_OF("clock", IN(sim, clock), sim_clocks, "wall",
+                  "wall: goes by itself; stepped: as far as POST /v1/sim/advance says"),
+    CONFIG_NUMBER(DOUBLE, "start", IN(sim, start_s), 0, 1e11, "0",
+                  "seconds since 1970 when a new world begins; 0 is now"),
     {0},
 };
 

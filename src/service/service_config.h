@@ -62,6 +62,8 @@ struct service_sim_config {
     double restore_s;
     double noise;
     uint64_t seed;
+    int clock;      /* enum sim_clock */
+    double start_s; /* of a world that is new; 0: now */
 };
 
 struct service_log_config {

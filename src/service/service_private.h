@@ -25,6 +25,7 @@ struct memory;
 struct prediction_cache;
 struct daemon_metrics;
 struct forecast;
+struct clock_stepper;
 
 struct token {
     uint64_t id;
@@ -81,11 +82,13 @@ struct service {
     struct intern *classes;            /* kinds of jobs seen, see job_parse.c */
     struct reactor_timer *round_timer, *tick_timer, *keep_timer, *checkpoint_timer;
     struct reactor_signal *signals[3];
-    double ended_s;         /* the clock when the engine went */
-    double started_s;       /* on the daemon's clock */
-    double round_wall_s;    /* when the last round began */
-    double progress_wall_s; /* when progress was last stored */
-    double watchdog_wall_s; /* when systemd was last told */
+    double ended_s;              /* the clock when the engine went */
+    double started_s;            /* on the daemon's clock */
+    double round_began_s;        /* the last round, on the clock of rounds.c */
+    long unstored;               /* transactions on their way to disk */
+    struct clock_stepper *clock; /* NULL: nobody has moved the time yet */
+    double progress_wall_s;      /* when progress was last stored */
+    double watchdog_wall_s;      /* when systemd was last told */
     uint64_t rounds;
     uint64_t newest_event;
     uint64_t stale_plans;

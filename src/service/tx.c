@@ -108,6 +108,7 @@ static void finish(struct tx *tx, const struct err *err)
 
 static void committed(void *ctx, const struct store_completion *completion)
 {
+    ((struct tx *)ctx)->service->unstored--;
     finish(ctx, &completion->err);
 }
 
@@ -118,8 +119,10 @@ void tx_commit(struct tx *tx, tx_done *done, void *ctx)
     tx->done = done;
     tx->ctx = ctx;
     if (store_commit(tx->service->store, tx->batch, STORE_DURABLE, committed, tx, &err) ==
-        0)
+        0) {
+        tx->service->unstored++;
         return;
+    }
     store_batch_destroy(tx->batch);
     finish(tx, &err);
 }

@@ -491,6 +491,15 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
     echo "GET /v1/events" >> "$BATS_FILE_TMPDIR/asked"
 }
 
+@test "a stepped clock goes as far as it is told" {
+    sed -i 's/^sim:.*/sim: {clock: stepped, start: 1000}/' "$CORGID_DIR/c.yaml"
+    corgid_start
+    ask POST /v1/sim/advance '{"to_s": 1234}'
+    answered 200 '.now_s == 1234 and .there'
+    ask GET /v1/version
+    answered 200 '.now_s == 1234'
+}
+
 @test "every route of the document has a case above" {
     # Only when all of them ran: one alone asks for a few.
     [ -z "${BATS_TEST_FILTER:-}" ] || skip "some cases were left out"

@@ -297,6 +297,7 @@ static const struct {
                         "s\":10,\"rate\":41.5,"
                         "\"source\":\"heartbeat\",\"confidence\":1}]}"},
     {&api_policy_update, "{\"share\":2,\"confidence\":0.8}"},
+    {&api_sim_advance, "{\"to_s\":12.5}"},
     {&api_quota, "{\"max_jobs\":10,\"max_gpus\":null}"},
     {&api_token_request, "{\"user\":\"ada\",\"role\":\"user\",\"expires_in_s\":null}"},
 };
@@ -349,6 +350,8 @@ CASE(malformed_bodies_are_refused_by_both)
         {&api_measurements, "{\"job\":7,\"samples\":[{\"at_s\":1,\"window_s\":0}]}"},
         {&api_measurements, "{\"job\":7,\"samples\":[{\"at_s\":1}]}"},
         {&api_policy_update, "{\"share\":3}"},
+        {&api_sim_advance, "{}"},
+        {&api_sim_advance, "{\"to_s\":-1}"},
         {&api_policy_update, "{\"confidence\":1}"},
         {&api_quota, "{\"max_jobs\":\"many\"}"},
         {&api_token_request, "{\"user\":\"ada\"}"},
