@@ -118,13 +118,15 @@ static inline void fixture_end(void *self, const struct job *job)
     ((struct fixture_model *)self)->ended++;
 }
 
-static inline void fixture_predict(void *self, const struct combination *where,
+static inline void fixture_predict(const void *self, struct prediction_cache *cache,
+                                   const struct combination *where,
                                    struct prediction *out)
 {
     const struct fixture_model *m = self;
     double cap_speed = where->cap_watts > 0 ? 0.5 : 1;
     double rate = m->rate[where->type] * pow(m->beside, where->count - 1) * cap_speed;
 
+    (void)cache;
     for (int i = 0; i < where->count; i++)
         out->rate[i] = estimate_from_log(log(rate), m->sd_log, m->source, 0);
     out->watts = estimate_from_log(log(m->watts[where->type]), 0.01, m->source, 0);

@@ -10,6 +10,7 @@
 #include "loop/place/place.h"
 #include "loop/record/record.h"
 #include "loop/loop_private.h"
+#include "model/prediction_cache.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct loop *loop_create_take(const struct loop_options *options, struct cluster
     loop->settings = options->settings;
     loop->cluster = cluster;
     loop->model = model;
+    loop->model.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
     loop->planner =
         (struct planner){.ops = planner, .self = planner->create(options->seed)};
     loop->jobs = jobs_create();
@@ -41,6 +43,7 @@ void loop_destroy(struct loop *loop)
     if (!loop)
         return;
     loop->planner.ops->destroy(loop->planner.self);
+    prediction_cache_destroy(loop->model.cache);
     loop->model.ops->destroy(loop->model.self);
     jobs_destroy(loop->jobs);
     cluster_destroy(loop->cluster);

@@ -30,33 +30,10 @@ struct beside {
     struct tally tally;
 };
 
-struct kept_alone {
-    struct class_guess guess;
-    uint64_t version, news;
-};
-
-struct kept_watts {
-    struct watts_guess guess;
-    uint64_t news;
-    bool valid;
-};
-
-struct row {                     /* answers for one class beside all others */
-    struct pairs_guess *guesses; /* (capacity, types) */
-    double *core_sd;             /* (capacity, types) */
-    int width, capacity;         /* classes answered for */
-    double told_widths; /* cells of this class when widths were made; -1: never */
-    double news;        /* since it was made, of this class */
-    uint64_t all_news, adapted;
-};
-
 struct class_state {
     int here;
-    double told; /* cells of pairs it is part of */
-    uint64_t version;
+    struct class_marks marks;
     double fits_best; /* chance of fitting alone on the type where it is best */
-    bool fits_known;  /* the chance is up to date */
-    struct row row;
 };
 
 struct classes {
@@ -69,25 +46,18 @@ struct classes {
     struct footprint *footprint;
     struct watts *watts;
     vec_of(struct class_state) states;
-    vec_of(struct tally) alone;      /* (classes, types) */
-    vec_of(struct kept_alone) kept;  /* (classes, types) */
-    vec_of(struct kept_watts) drawn; /* (classes, types) */
-    struct map *beside_index;        /* cell -> beside */
+    vec_of(struct tally) alone; /* (classes, types) */
+    vec_of(double) drawn;       /* (classes, types) watts when last told as news */
+    struct map *beside_index;   /* cell -> beside */
     vec_of(struct beside) beside;
     struct map *gang_index; /* class, type, devices, spread -> gangs */
     vec_of(struct gang) gangs;
-    uint64_t alone_news, alone_cells, watts_news, watts_cells, pair_news, adapted;
+    struct classes_news news;
 };
 
-/* Room for one more class in what is kept here; the parts get it from their users. */
-void classes_push(struct classes *classes);
-
-uint64_t classes_cell_key(struct cell cell);
-uint64_t classes_gang_key(const struct class_gang *gang);
-
-static inline struct tally *classes_tally(struct classes *c, int cls, int type)
+static size_t cell_of(const struct classes *c, int cls, int type)
 {
-    return &c->alone.items[(size_t)cls * (size_t)c->type_count + (size_t)type];
+    return (size_t)cls * (size_t)c->type_count + (size_t)type;
 }
 
 /* Jobs a class remembers: newer ones push older ones out. */
@@ -97,6 +67,8 @@ static inline struct tally *classes_tally(struct classes *c, int cls, int type)
 #define MOVED_LOG    0.01
 
 #define RELATIVE_MIN 0.02
+
+static void renew_fit(struct classes *c, int cls);
 
 struct classes *classes_create(const struct gpu_sheet *types, int type_count,
                                uint64_t seed, size_t memory)
@@ -129,10 +101,6 @@ void classes_destroy(struct classes *c)
 {
     if (!c)
         return;
-    vec_each (struct class_state, s, &c->states) {
-        free(s->row.guesses);
-        free(s->row.core_sd);
-    }
     rates_destroy(c->rates);
     pairs_destroy(c->pairs);
     footprint_destroy(c->footprint);
@@ -142,21 +110,39 @@ void classes_destroy(struct classes *c)
     vec_free(&c->gangs);
     vec_free(&c->states);
     vec_free(&c->alone);
-    vec_free(&c->kept);
     vec_free(&c->drawn);
     vec_free(&c->beside);
     free(c->types);
     free(c);
 }
 
-void classes_push(struct classes *c)
+/* Room for one more class in what is kept here; the parts get it from their users. */
+static void push_class(struct classes *c)
 {
     for (int t = 0; t < c->type_count; t++) {
         vec_push(&c->alone, (struct tally){.pushed = NAN});
-        vec_push(&c->kept, (struct kept_alone){0});
-        vec_push(&c->drawn, (struct kept_watts){0});
+        vec_push(&c->drawn, NAN);
     }
-    vec_push(&c->states, (struct class_state){.version = 1});
+    vec_push(&c->states,
+             (struct class_state){.marks = {.version = 1, .watts_version = 1}});
+}
+
+int classes_type_count(const struct classes *c)
+{
+    return c->type_count;
+}
+
+struct class_marks classes_marks(const struct classes *c, int cls)
+{
+    return c->states.items[cls].marks;
+}
+
+struct classes_news classes_news(const struct classes *c)
+{
+    struct classes_news news = c->news;
+
+    news.pair_cells = c->beside.count;
+    return news;
 }
 
 size_t classes_count(const struct classes *c)
@@ -172,7 +158,8 @@ int classes_add(struct classes *c, const struct job *job, int family)
     pairs_add_job(c->pairs, &trait);
     footprint_add(c->footprint, &job->descriptor, job->memory_gb);
     watts_add_job(c->watts, 0);
-    classes_push(c);
+    push_class(c);
+    renew_fit(c, (int)c->states.count - 1);
     return (int)c->states.count - 1;
 }
 
@@ -182,11 +169,6 @@ void classes_arrive(struct classes *c, int cls, int more)
 
     s->here += more;
     pairs_set_idle(c->pairs, cls, s->here <= 0);
-}
-
-uint64_t classes_version(const struct classes *c, int cls)
-{
-    return c->states.items[cls].version;
 }
 
 size_t classes_pairs(const struct classes *c)
@@ -225,7 +207,7 @@ static void learn_carry(struct classes *c, int cls, int type, double value)
 void classes_tell_alone(struct classes *c, int cls, int type,
                         const struct class_news *news, bool inferred)
 {
-    struct tally *t = classes_tally(c, cls, type);
+    struct tally *t = &c->alone.items[cell_of(c, cls, type)];
     bool first = isnan(t->pushed);
 
     if (inferred && t->jobs > 0 && !t->inferred)
@@ -239,12 +221,12 @@ void classes_tell_alone(struct classes *c, int cls, int type,
     if (first && !inferred)
         learn_carry(c, cls, type, t->mean);
     rates_observe(c->rates, cls, type, t->mean);
-    c->alone_cells += first;
-    c->alone_news++;
-    c->states.items[cls].version++;
+    c->news.alone_cells += first;
+    c->news.alone++;
+    c->states.items[cls].marks.version++;
 }
 
-uint64_t classes_cell_key(struct cell cell)
+static uint64_t cell_key(struct cell cell)
 {
     return (uint64_t)cell.job << 40 | (uint64_t)cell.gpu << 32 | (uint64_t)cell.other;
 }
@@ -253,7 +235,7 @@ void classes_tell_beside(struct classes *c, int cls, int type, int other,
                          const struct class_news *news)
 {
     struct cell cell = {cls, type, other};
-    uint64_t key = classes_cell_key(cell);
+    uint64_t key = cell_key(cell);
     struct tally *t;
     size_t at;
 
@@ -261,8 +243,8 @@ void classes_tell_beside(struct classes *c, int cls, int type, int other,
         at = c->beside.count;
         vec_push(&c->beside, (struct beside){cell, {.pushed = NAN}});
         map_put(c->beside_index, key, at);
-        c->states.items[cls].told++;
-        c->states.items[other].told++;
+        c->states.items[cls].marks.pair_cells++;
+        c->states.items[other].marks.pair_cells++;
     }
     t = &c->beside.items[at].tally;
     if (!tally_take(t, news))
@@ -270,12 +252,12 @@ void classes_tell_beside(struct classes *c, int cls, int type, int other,
     t->pushed = t->mean;
     pairs_put(c->pairs, cell, fmin(fmax(t->mean, log(RELATIVE_MIN)), 0),
               t->var / t->jobs);
-    c->states.items[cls].row.news++;
-    c->states.items[other].row.news++;
-    c->pair_news++;
+    c->states.items[cls].marks.pair_news++;
+    c->states.items[other].marks.pair_news++;
+    c->news.pairs++;
 }
 
-uint64_t classes_gang_key(const struct class_gang *g)
+static uint64_t gang_key(const struct class_gang *g)
 {
     return (uint64_t)g->cls << 32 | (uint64_t)g->type << 16 | (uint64_t)g->devices << 1 |
            g->spread;
@@ -286,13 +268,13 @@ void classes_tell_gang(struct classes *c, const struct class_gang *gang,
 {
     size_t at;
 
-    if (!map_get(c->gang_index, classes_gang_key(gang), &at)) {
+    if (!map_get(c->gang_index, gang_key(gang), &at)) {
         at = c->gangs.count;
         vec_push(&c->gangs, (struct gang){*gang, {.pushed = NAN}});
-        map_put(c->gang_index, classes_gang_key(gang), at);
+        map_put(c->gang_index, gang_key(gang), at);
     }
     tally_take(&c->gangs.items[at].tally, news);
-    c->states.items[gang->cls].version++;
+    c->states.items[gang->cls].marks.version++;
 }
 
 bool classes_gang(const struct classes *c, const struct class_gang *gang,
@@ -301,7 +283,7 @@ bool classes_gang(const struct classes *c, const struct class_gang *gang,
     const struct tally *t;
     size_t at;
 
-    if (c->gangs.count == 0 || !map_get(c->gang_index, classes_gang_key(gang), &at))
+    if (c->gangs.count == 0 || !map_get(c->gang_index, gang_key(gang), &at))
         return false;
     t = &c->gangs.items[at].tally;
     *guess = (struct class_guess){t->mean, t->var / t->jobs, true, (int)t->jobs};
@@ -311,39 +293,35 @@ bool classes_gang(const struct classes *c, const struct class_gang *gang,
 void classes_rebase(struct classes *c, int cls, double by)
 {
     for (int t = 0; t < c->type_count; t++) {
-        struct tally *tally = classes_tally(c, cls, t);
+        struct tally *tally = &c->alone.items[cell_of(c, cls, t)];
 
         if (tally->jobs <= 0)
             continue;
         tally->mean += by;
         tally->pushed = tally->mean;
         rates_observe(c->rates, cls, t, tally->mean);
-        c->alone_news++;
+        c->news.alone++;
     }
     vec_each (struct gang, g, &c->gangs)
         if (g->gang.cls == cls)
             g->tally.mean += by;
-    c->states.items[cls].version++;
+    c->states.items[cls].marks.version++;
 }
 
 void classes_tell_watts(struct classes *c, int cls, int type, double device_watts,
                         bool full_load)
 {
-    struct watts_guess before = watts_predict(c->watts, cls, type);
-    struct kept_watts *kept =
-        &c->drawn.items[(size_t)cls * (size_t)c->type_count + (size_t)type];
+    double *told = &c->drawn.items[cell_of(c, cls, type)], now;
 
     watts_observe(c->watts, cls, type, device_watts);
+    now = watts_predict(c->watts, cls, type).watts;
     if (full_load)
-        rates_observe_busy(
-            c->rates, cls, type,
-            power_busy(&c->types[type], watts_predict(c->watts, cls, type).watts));
-    if (fabs(log(watts_predict(c->watts, cls, type).watts / before.watts)) < MOVED_LOG &&
-        kept->valid)
+        rates_observe_busy(c->rates, cls, type, power_busy(&c->types[type], now));
+    if (fabs(log(now / *told)) < MOVED_LOG)
         return;
-    c->watts_news++;
-    for (int t = 0; t < c->type_count; t++)
-        c->drawn.items[(size_t)cls * (size_t)c->type_count + (size_t)t].valid = false;
+    *told = now;
+    c->news.watts++;
+    c->states.items[cls].marks.watts_version++;
 }
 
 void classes_tell_memory(struct classes *c, int type, const int *members, int count,
@@ -356,7 +334,12 @@ void classes_tell_memory(struct classes *c, int type, const int *members, int co
     else
         footprint_ran(c->footprint, memory_gb, members, (size_t)count);
     for (int i = 0; i < count; i++)
-        c->states.items[members[i]].fits_known = false;
+        renew_fit(c, members[i]);
+}
+
+void classes_settle(struct classes *c)
+{
+    pairs_settle(c->pairs);
 }
 
 void classes_set_initial(struct classes *c)
@@ -368,10 +351,10 @@ void classes_set_initial(struct classes *c)
 void classes_adapt(struct classes *c)
 {
     pairs_adapt(c->pairs, c->seed);
-    c->adapted++;
+    c->news.lessons++;
 }
 
-struct pairs *classes_pairs_dup(struct classes *c)
+struct pairs *classes_pairs_dup(const struct classes *c)
 {
     return pairs_dup(c->pairs);
 }
@@ -379,20 +362,10 @@ struct pairs *classes_pairs_dup(struct classes *c)
 void classes_pairs_take(struct classes *c, struct pairs *learned)
 {
     pairs_take(c->pairs, learned);
-    c->adapted++;
+    c->news.lessons++;
 }
 
-/* ---- answers --------------------------------------------------------------------------
- */
-
-/* An answer from other cells holds until this share of all cells is news. */
-#define NEWS_SHARE 0.125
-
-/* The same for a row of pairs, of the cells that were told of it. */
-#define ROW_NEWS_SHARE 0.2
-
-/* Widths cost most and only shrink: made again when the row knows so many times more. */
-#define WIDTHS_GROWTH 1.5
+/* ---- answers ----------------------------------------------------------------------- */
 
 /* Below this chance of fitting anywhere a footprint is too large for the cluster. */
 #define FITS_HOPE 0.02
@@ -400,11 +373,18 @@ void classes_pairs_take(struct classes *c, struct pairs *learned)
 /* sd of RATES_* bases as calibrated on synthetic worlds: the models' own are narrow. */
 static const double basis_factor[RATES_BASIS_COUNT] = {1, 1.25, 1.25, 1.5, 1};
 
-static struct class_guess guess_alone(struct classes *c, int cls, int type)
+static struct class_guess guess_from(const struct rates_guess *g)
 {
-    const struct tally *t = classes_tally(c, cls, type);
-    struct rates_guess g = rates_predict(c->rates, cls, type);
-    double sd = g.sd * basis_factor[g.basis];
+    double sd = g->sd * basis_factor[g->basis];
+
+    return (struct class_guess){
+        .mean = g->mean, .var = sd * sd, .observations = g->observations};
+}
+
+struct class_guess classes_alone(const struct classes *c, int cls, int type)
+{
+    const struct tally *t = &c->alone.items[cell_of(c, cls, type)];
+    struct rates_guess g;
 
     if (t->jobs > 0)
         return (struct class_guess){
@@ -413,103 +393,22 @@ static struct class_guess guess_alone(struct classes *c, int cls, int type)
             .measured = !t->inferred,
             .observations = (int)t->jobs,
         };
-    return (struct class_guess){
-        .mean = g.mean, .var = sd * sd, .observations = g.observations};
+    g = rates_predict(c->rates, cls, type);
+    return guess_from(&g);
 }
 
-struct class_guess classes_alone(struct classes *c, int cls, int type)
+struct class_guess classes_alone_guest(const struct classes *c,
+                                       const struct class_guests *guests, int cls,
+                                       int type)
 {
-    struct kept_alone *kept =
-        &c->kept.items[(size_t)cls * (size_t)c->type_count + (size_t)type];
-    struct class_state *s = &c->states.items[cls];
-    bool old = (double)(c->alone_news - kept->news) > NEWS_SHARE * (double)c->alone_cells;
+    const struct job_trait *trait = &guests->traits[cls - (int)c->states.count];
+    struct rates_guess g = rates_predict_guest(c->rates, trait, type);
 
-    if (kept->version == s->version && (!old || kept->guess.measured))
-        return kept->guess;
-    kept->guess = guess_alone(c, cls, type);
-    if (kept->version == s->version) /* others moved it: what rests on it is old too */
-        s->version++;
-    kept->version = s->version;
-    kept->news = c->alone_news;
-    return kept->guess;
+    return guess_from(&g);
 }
 
-static void widen_row(struct row *row, int types, int wanted)
+struct class_guess classes_guess_of(const struct pairs_guess *g)
 {
-    size_t old = (size_t)row->capacity * (size_t)types, new;
-
-    if (wanted <= row->capacity)
-        return;
-    while (row->capacity < wanted)
-        row->capacity = row->capacity ? 2 * row->capacity : 32;
-    new = (size_t)row->capacity *(size_t)types;
-    row->guesses = mem_resize(row->guesses, old, new, sizeof(*row->guesses));
-    row->core_sd = mem_resize(row->core_sd, old, new, sizeof(*row->core_sd));
-}
-
-/* Make answers for the classes from `first` on, widths only where asked for. */
-static void fill_row(struct classes *c, int cls, int first, bool widths)
-{
-    struct row *row = &c->states.items[cls].row;
-    size_t types = (size_t)c->type_count;
-    size_t count = c->states.count - (size_t)first;
-    int *others = mem_array(int, count + 1);
-    struct pairs_guess *guesses = mem_array(struct pairs_guess, types * count + 1);
-    double *sd = mem_array(double, types *count + 1);
-
-    widen_row(row, c->type_count, (int)c->states.count);
-    for (size_t i = 0; i < count; i++) {
-        others[i] = first + (int)i;
-        for (size_t t = 0; t < types; t++)
-            sd[t * count + i] = row->core_sd[((size_t)first + i) * types + t];
-    }
-    pairs_renew_row(c->pairs, cls, others, count, widths, sd, guesses);
-    for (size_t i = 0; i < count; i++)
-        for (size_t t = 0; t < types; t++) {
-            row->guesses[((size_t)first + i) * types + t] = guesses[t * count + i];
-            row->core_sd[((size_t)first + i) * types + t] = sd[t * count + i];
-        }
-    row->width = (int)c->states.count;
-    free(others);
-    free(guesses);
-    free(sd);
-}
-
-static void renew_row(struct classes *c, int cls)
-{
-    struct class_state *s = &c->states.items[cls];
-    struct row *row = &s->row;
-    bool widths = row->width == 0 || row->adapted != c->adapted ||
-                  s->told + 1 > WIDTHS_GROWTH * (row->told_widths + 1);
-
-    if (row->width < (int)c->states.count && row->width > 0)
-        fill_row(c, cls, row->width, true);
-    fill_row(c, cls, 0, widths);
-    if (widths)
-        row->told_widths = s->told;
-    row->news = 0;
-    row->all_news = c->pair_news;
-    row->adapted = c->adapted;
-}
-
-static bool row_is_old(const struct classes *c, const struct class_state *s)
-{
-    return s->row.width == 0 || s->row.adapted != c->adapted ||
-           s->row.news > ROW_NEWS_SHARE * s->told ||
-           (double)(c->pair_news - s->row.all_news) >
-               NEWS_SHARE * (double)c->beside.count;
-}
-
-struct class_guess classes_beside(struct classes *c, int cls, int type, int other)
-{
-    struct class_state *s = &c->states.items[cls];
-    const struct pairs_guess *g;
-
-    if (row_is_old(c, s))
-        renew_row(c, cls);
-    else if (other >= s->row.width)
-        fill_row(c, cls, s->row.width, true);
-    g = &s->row.guesses[other * c->type_count + type];
     return (struct class_guess){
         .mean = g->mean,
         .var = g->sd * g->sd,
@@ -518,47 +417,62 @@ struct class_guess classes_beside(struct classes *c, int cls, int type, int othe
     };
 }
 
-struct watts_guess classes_watts(struct classes *c, int cls, int type)
+struct class_guess classes_beside(const struct classes *c,
+                                  const struct class_guests *guests, int cls, int type,
+                                  int other)
 {
-    struct kept_watts *kept =
-        &c->drawn.items[(size_t)cls * (size_t)c->type_count + (size_t)type];
+    struct gp_guests jobs = {guests->traits, guests->count};
+    struct pairs_guess g =
+        pairs_predict_guest(c->pairs, &jobs, (struct cell){cls, type, other});
 
-    if (!kept->valid ||
-        (double)(c->watts_news - kept->news) > NEWS_SHARE * (double)c->states.count) {
-        kept->guess = watts_predict(c->watts, cls, type);
-        kept->news = c->watts_news;
-        kept->valid = true;
-    }
-    return kept->guess;
+    return classes_guess_of(&g);
 }
 
-/* The best chance the class has on any type of the cluster, alone; 0 when it has failed
- * on one: what is believed of its size is no guess then. */
-static double fits_somewhere(struct classes *c, int cls)
+void classes_beside_row(const struct classes *c, int cls, const int *others, size_t count,
+                        bool widths, double *core_sd, struct pairs_guess *out)
 {
-    struct class_state *s = &c->states.items[cls];
+    pairs_renew_row(c->pairs, cls, others, count, widths, core_sd, out);
+}
 
-    if (s->fits_known)
-        return s->fits_best;
-    s->fits_best = 0;
-    s->fits_known = true;
-    for (int t = 0; t < c->type_count && !footprint_failed_alone(c->footprint, cls); t++)
-        s->fits_best = fmax(s->fits_best, footprint_fits(c->footprint, t,
-                                                         c->types[t].memory_gb, &cls, 1));
-    return s->fits_best;
+struct watts_guess classes_watts(const struct classes *c, int cls, int type)
+{
+    return cls < (int)c->states.count ? watts_predict(c->watts, cls, type)
+                                      : watts_predict_guest(c->watts, type);
+}
+
+/* The best chance a class has on any type of the cluster, alone. */
+static double best_fit(const struct classes *c, int cls,
+                       const struct footprint_item *sizes)
+{
+    double best = 0;
+
+    for (int t = 0; t < c->type_count; t++)
+        best = fmax(
+            best, footprint_fits(c->footprint, t, c->types[t].memory_gb, &cls, 1, sizes));
+    return best;
+}
+
+/* 0 when it has failed on one: what is believed of its size is no guess then. */
+static void renew_fit(struct classes *c, int cls)
+{
+    c->states.items[cls].fits_best =
+        footprint_failed_alone(c->footprint, cls) ? 0 : best_fit(c, cls, NULL);
 }
 
 /* Who submits a job expects it to fit somewhere, and a footprint worked out from a
  * descriptor is a guess: unless it is far too large, or has been seen to fail, the job is
  * taken to fit on the type where it most likely does.  Refusing it would teach nothing.
  */
-double classes_fit(struct classes *c, int type, const int *members, int count)
+double classes_fit(const struct classes *c, const struct class_guests *guests, int type,
+                   const int *members, int count)
 {
     double fits = footprint_fits(c->footprint, type, c->types[type].memory_gb, members,
-                                 (size_t)count);
+                                 (size_t)count, guests->sizes);
 
     for (int i = 0; i < count; i++) {
-        double somewhere = fits_somewhere(c, members[i]);
+        double somewhere = members[i] < (int)c->states.count
+                               ? c->states.items[members[i]].fits_best
+                               : best_fit(c, members[i], guests->sizes);
 
         if (somewhere >= FITS_HOPE)
             fits /= somewhere;
@@ -662,15 +576,15 @@ static void get_alone(struct classes *c, struct bytes_in *in)
     size_t count = bytes_count(in, PAIRS_MAX_JOBS, 40 * types);
 
     for (size_t i = 0; i < count; i++) {
-        classes_push(c);
+        push_class(c);
         for (size_t t = 0; t < types; t++) {
-            struct tally *tally = classes_tally(c, (int)i, (int)t);
+            struct tally *tally = &c->alone.items[cell_of(c, (int)i, (int)t)];
 
             *tally = get_tally(in);
-            c->alone_cells += !isnan(tally->pushed);
+            c->news.alone_cells += !isnan(tally->pushed);
         }
     }
-    c->alone_news = c->alone_cells;
+    c->news.alone = c->news.alone_cells;
 }
 
 static void get_beside(struct classes *c, struct bytes_in *in)
@@ -687,10 +601,10 @@ static void get_beside(struct classes *c, struct bytes_in *in)
         b.tally = get_tally(in);
         if (in->bad)
             return;
-        map_put(c->beside_index, classes_cell_key(b.cell), i);
+        map_put(c->beside_index, cell_key(b.cell), i);
         vec_push(&c->beside, b);
-        c->states.items[b.cell.job].told++;
-        c->states.items[b.cell.other].told++;
+        c->states.items[b.cell.job].marks.pair_cells++;
+        c->states.items[b.cell.other].marks.pair_cells++;
     }
 }
 
@@ -704,7 +618,7 @@ static void get_gangs(struct classes *c, struct bytes_in *in)
         g.gang.devices = bytes_int(in, 1, DEVICES_MAX);
         g.gang.spread = bytes_int(in, 0, 1);
         g.tally = get_tally(in);
-        map_put(c->gang_index, classes_gang_key(&g.gang), c->gangs.count);
+        map_put(c->gang_index, gang_key(&g.gang), c->gangs.count);
         vec_push(&c->gangs, g);
     }
 }
@@ -735,4 +649,6 @@ void classes_read(struct classes *c, struct bytes_in *in)
     get_gangs(c, in);
     if (!in->bad && !agree(c))
         in->bad = true;
+    for (size_t i = 0; i < c->states.count && !in->bad; i++)
+        renew_fit(c, (int)i);
 }

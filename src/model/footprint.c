@@ -20,11 +20,6 @@
 #define FAILED_PROBABILITY 0.0
 #define FAILURES_MAX       4096
 
-struct item {
-    double gb;
-    bool told; /* by the user, a descriptor or an outcome */
-};
-
 struct failure {
     int type;
     size_t count;
@@ -32,7 +27,7 @@ struct failure {
 };
 
 struct footprint {
-    vec_of(struct item) items;
+    vec_of(struct footprint_item) items;
     vec_of(struct failure) failures;
 };
 
@@ -50,18 +45,23 @@ void footprint_destroy(struct footprint *f)
     free(f);
 }
 
-int footprint_add(struct footprint *f, const struct job_descriptor *d, double told_gb)
+struct footprint_item footprint_of(const struct job_descriptor *d, double told_gb)
 {
     double batch = d->batch > 0 ? d->batch : 1;
     bool described = d->params_millions > 0 || d->memory_mb_per_sample > 0;
-    struct item item = {UNTOLD_GB, told_gb > 0 || described};
+    struct footprint_item item = {UNTOLD_GB, told_gb > 0 || described};
 
     if (told_gb > 0)
         item.gb = told_gb;
     else if (described)
         item.gb = CONTEXT_GB + GB_PER_MILLION * d->params_millions +
                   d->memory_mb_per_sample * batch / 1000;
-    vec_push(&f->items, item);
+    return item;
+}
+
+int footprint_add(struct footprint *f, const struct job_descriptor *d, double told_gb)
+{
+    vec_push(&f->items, footprint_of(d, told_gb));
     return (int)f->items.count - 1;
 }
 
@@ -97,7 +97,8 @@ static bool contains(const int *classes, size_t count, const struct failure *fai
 }
 
 double footprint_fits(const struct footprint *f, int type, double memory_gb,
-                      const int *classes, size_t count)
+                      const int *classes, size_t count,
+                      const struct footprint_item *guests)
 {
     int members[MEMBERS_MAX];
     size_t used = sorted(classes, count, members);
@@ -107,7 +108,9 @@ double footprint_fits(const struct footprint *f, int type, double memory_gb,
         if (failure->type == type && contains(members, used, failure))
             return FAILED_PROBABILITY;
     for (size_t i = 0; i < count; i++) {
-        const struct item *item = &f->items.items[classes[i]];
+        size_t cls = (size_t)classes[i], known = f->items.count;
+        const struct footprint_item *item =
+            cls < known ? &f->items.items[cls] : &guests[cls - known];
 
         sum += item->gb;
         slack += item->gb * (item->told ? SLACK_SHARE_TOLD : SLACK_SHARE_UNTOLD) / 2;
@@ -219,7 +222,7 @@ void footprint_read(struct footprint *f, struct bytes_in *in)
     int told, members;
 
     while ((told = bytes_int(in, 0, 2)) > 0) {
-        struct item item = {bytes_real(in), told == 2};
+        struct footprint_item item = {bytes_real(in), told == 2};
 
         vec_push(&f->items, item);
     }

@@ -17,15 +17,26 @@ struct footprint;
 struct footprint *footprint_create(void);
 void footprint_destroy(struct footprint *footprint); /* NULL is fine */
 
-/* told_gb 0: unknown.  Classes count from 0. */
+struct footprint_item {
+    double gb;
+    bool told; /* by the user, a descriptor or an outcome */
+};
+
+/* What is believed before anything ran; told_gb 0: unknown. */
+struct footprint_item footprint_of(const struct job_descriptor *descriptor,
+                                   double told_gb);
+
+/* Classes count from 0. */
 int footprint_add(struct footprint *footprint, const struct job_descriptor *descriptor,
                   double told_gb);
 
 double footprint_gb(const struct footprint *footprint, int cls);
 
-/* Probability that these classes fit together on a card of this type. */
+/* Probability that these classes fit together on a card of this type.  guests: classes
+ * that were never added count on from the last; NULL: none. */
 double footprint_fits(const struct footprint *footprint, int type, double memory_gb,
-                      const int *classes, size_t count);
+                      const int *classes, size_t count,
+                      const struct footprint_item *guests);
 
 /* Has the class by itself been seen to fail on some card? */
 bool footprint_failed_alone(const struct footprint *footprint, int cls);

@@ -35,113 +35,112 @@ struct gp {
 
 struct gp *gp_create(const struct kernel_params *params, bool relative)
 {
-    struct gp *core = mem_new(struct gp);
+    struct gp *gp = mem_new(struct gp);
 
     gemm_setup();
-    core->params = *params;
-    core->relative = relative;
-    kernel_prepare(&core->kernel, params);
-    return core;
+    gp->params = *params;
+    gp->relative = relative;
+    kernel_prepare(&gp->kernel, params);
+    return gp;
 }
 
-void gp_destroy(struct gp *core)
+void gp_destroy(struct gp *gp)
 {
-    if (!core)
+    if (!gp)
         return;
-    free(core->jobs);
-    free(core->alike);
-    free(core->gpus);
-    free(core->cells);
-    free(core->values);
-    free(core->extra);
-    free(core->factor);
-    free(core->white);
-    free(core->weight);
-    free(core);
+    free(gp->jobs);
+    free(gp->alike);
+    free(gp->gpus);
+    free(gp->cells);
+    free(gp->values);
+    free(gp->extra);
+    free(gp->factor);
+    free(gp->white);
+    free(gp->weight);
+    free(gp);
 }
 
-struct gp *gp_dup(const struct gp *core)
+struct gp *gp_dup(const struct gp *gp)
 {
-    struct gp *copy = mem_dup(core, 1, sizeof(*core));
-    size_t jobs = (size_t)core->job_capacity;
-    size_t n = core->capacity;
+    struct gp *copy = mem_dup(gp, 1, sizeof(*gp));
+    size_t jobs = (size_t)gp->job_capacity;
+    size_t n = gp->capacity;
 
-    copy->jobs = mem_dup(core->jobs, jobs, sizeof(*copy->jobs));
-    copy->alike = mem_dup(core->alike, jobs * jobs, sizeof(double));
-    copy->gpus = mem_dup(core->gpus, (size_t)core->gpu_count, sizeof(*copy->gpus));
-    copy->cells = mem_dup(core->cells, n, sizeof(*copy->cells));
-    copy->values = mem_dup(core->values, n, sizeof(double));
-    copy->extra = mem_dup(core->extra, n, sizeof(double));
-    copy->factor = mem_dup(core->factor, n * n, sizeof(double));
-    copy->white = mem_dup(core->white, n, sizeof(double));
-    copy->weight = mem_dup(core->weight, n, sizeof(double));
+    copy->jobs = mem_dup(gp->jobs, jobs, sizeof(*copy->jobs));
+    copy->alike = mem_dup(gp->alike, jobs * jobs, sizeof(double));
+    copy->gpus = mem_dup(gp->gpus, (size_t)gp->gpu_count, sizeof(*copy->gpus));
+    copy->cells = mem_dup(gp->cells, n, sizeof(*copy->cells));
+    copy->values = mem_dup(gp->values, n, sizeof(double));
+    copy->extra = mem_dup(gp->extra, n, sizeof(double));
+    copy->factor = mem_dup(gp->factor, n * n, sizeof(double));
+    copy->white = mem_dup(gp->white, n, sizeof(double));
+    copy->weight = mem_dup(gp->weight, n, sizeof(double));
     return copy;
 }
 
-static void fill_alike(struct gp *core, int job)
+static void fill_alike(struct gp *gp, int job)
 {
-    size_t stride = (size_t)core->job_capacity;
+    size_t stride = (size_t)gp->job_capacity;
 
     for (int i = 0; i <= job; i++) {
-        double k =
-            kernel_alike(&core->kernel, &core->jobs[job], &core->jobs[i], i == job);
+        double k = kernel_alike(&gp->kernel, &gp->jobs[job], &gp->jobs[i], i == job);
 
-        core->alike[(size_t)job * stride + (size_t)i] = k;
-        core->alike[(size_t)i * stride + (size_t)job] = k;
+        gp->alike[(size_t)job * stride + (size_t)i] = k;
+        gp->alike[(size_t)i * stride + (size_t)job] = k;
     }
 }
 
-static void grow_jobs(struct gp *core)
+static void grow_jobs(struct gp *gp)
 {
-    size_t old = (size_t)core->job_capacity;
+    size_t old = (size_t)gp->job_capacity;
     size_t new = old ? old * 2 : 32;
     double *alike = mem_array(double, new *new);
 
     for (size_t i = 0; i < old; i++)
-        memcpy(alike + i * new, core->alike + i * old, old * sizeof(double));
-    free(core->alike);
-    core->alike = alike;
-    core->jobs = mem_resize(core->jobs, old, new, sizeof(*core->jobs));
-    core->job_capacity = (int)new;
+        memcpy(alike + i * new, gp->alike + i * old, old * sizeof(double));
+    free(gp->alike);
+    gp->alike = alike;
+    gp->jobs = mem_resize(gp->jobs, old, new, sizeof(*gp->jobs));
+    gp->job_capacity = (int)new;
 }
 
-int gp_add_job(struct gp *core, const struct job_trait *job)
+int gp_add_job(struct gp *gp, const struct job_trait *job)
 {
-    if (core->job_count == core->job_capacity)
-        grow_jobs(core);
-    core->jobs[core->job_count] = *job;
-    fill_alike(core, core->job_count);
-    return core->job_count++;
+    if (gp->job_count == gp->job_capacity)
+        grow_jobs(gp);
+    gp->jobs[gp->job_count] = *job;
+    fill_alike(gp, gp->job_count);
+    return gp->job_count++;
 }
 
-int gp_add_gpu(struct gp *core, const struct gpu_trait *gpu)
+int gp_add_gpu(struct gp *gp, const struct gpu_trait *gpu)
 {
-    size_t count = (size_t)core->gpu_count;
+    size_t count = (size_t)gp->gpu_count;
 
-    core->gpus = mem_resize(core->gpus, count, count + 1, sizeof(*core->gpus));
-    core->gpus[count] = *gpu;
-    return core->gpu_count++;
+    gp->gpus = mem_resize(gp->gpus, count, count + 1, sizeof(*gp->gpus));
+    gp->gpus[count] = *gpu;
+    return gp->gpu_count++;
 }
 
-int gp_job_count(const struct gp *core)
+int gp_job_count(const struct gp *gp)
 {
-    return core->job_count;
+    return gp->job_count;
 }
 
-int gp_gpu_count(const struct gp *core)
+int gp_gpu_count(const struct gp *gp)
 {
-    return core->gpu_count;
+    return gp->gpu_count;
 }
 
-struct kernel_space gp_space(const struct gp *core)
+struct kernel_space gp_space(const struct gp *gp)
 {
-    return (struct kernel_space){core->jobs, core->gpus, core->alike,
-                                 (size_t)core->job_capacity, core->relative};
+    return (struct kernel_space){gp->jobs, gp->gpus, gp->alike, (size_t)gp->job_capacity,
+                                 gp->relative};
 }
 
-static void reserve(struct gp *core, size_t wanted)
+static void reserve(struct gp *gp, size_t wanted)
 {
-    size_t old = core->capacity, new = old ? old : 64;
+    size_t old = gp->capacity, new = old ? old : 64;
     double *factor;
 
     while (new < wanted)
@@ -149,92 +148,90 @@ static void reserve(struct gp *core, size_t wanted)
     if (new == old)
         return;
     factor = mem_array(double, new *new);
-    for (size_t i = 0; i < core->count; i++)
-        memcpy(factor + i * new, core->factor + i * old, (i + 1) * sizeof(double));
-    free(core->factor);
-    core->factor = factor;
-    core->cells = mem_resize(core->cells, old, new, sizeof(*core->cells));
-    core->values = mem_resize(core->values, old, new, sizeof(double));
-    core->extra = mem_resize(core->extra, old, new, sizeof(double));
-    core->white = mem_resize(core->white, old, new, sizeof(double));
-    core->weight = mem_resize(core->weight, old, new, sizeof(double));
-    core->capacity = new;
+    for (size_t i = 0; i < gp->count; i++)
+        memcpy(factor + i * new, gp->factor + i * old, (i + 1) * sizeof(double));
+    free(gp->factor);
+    gp->factor = factor;
+    gp->cells = mem_resize(gp->cells, old, new, sizeof(*gp->cells));
+    gp->values = mem_resize(gp->values, old, new, sizeof(double));
+    gp->extra = mem_resize(gp->extra, old, new, sizeof(double));
+    gp->white = mem_resize(gp->white, old, new, sizeof(double));
+    gp->weight = mem_resize(gp->weight, old, new, sizeof(double));
+    gp->capacity = new;
 }
 
-static void solve_weights(struct gp *core)
+static void solve_weights(struct gp *gp)
 {
-    memcpy(core->weight, core->white, core->count * sizeof(double));
-    dense_solve_lower_t(core->factor, core->count, core->capacity, core->weight, 1);
+    memcpy(gp->weight, gp->white, gp->count * sizeof(double));
+    dense_solve_lower_t(gp->factor, gp->count, gp->capacity, gp->weight, 1);
 }
 
-static void solve_values(struct gp *core)
+static void solve_values(struct gp *gp)
 {
-    struct kernel_space space = gp_space(core);
+    struct kernel_space space = gp_space(gp);
 
-    for (size_t i = 0; i < core->count; i++)
-        core->white[i] =
-            core->values[i] - kernel_mean(&core->kernel, &space, core->cells[i]);
-    dense_solve_lower(core->factor, core->count, core->capacity, core->white, 1);
-    solve_weights(core);
+    for (size_t i = 0; i < gp->count; i++)
+        gp->white[i] = gp->values[i] - kernel_mean(&gp->kernel, &space, gp->cells[i]);
+    dense_solve_lower(gp->factor, gp->count, gp->capacity, gp->white, 1);
+    solve_weights(gp);
 }
 
-static void fill_covariance(struct gp *core, double jitter)
+static void fill_covariance(struct gp *gp, double jitter)
 {
-    struct kernel_space space = gp_space(core);
+    struct kernel_space space = gp_space(gp);
 
-    for (size_t i = 0; i < core->count; i++) {
-        double *row = core->factor + i * core->capacity;
+    for (size_t i = 0; i < gp->count; i++) {
+        double *row = gp->factor + i * gp->capacity;
 
         for (size_t j = 0; j <= i; j++)
-            row[j] = kernel_value(&core->kernel, &space, core->cells[i], core->cells[j]);
-        row[i] += kernel_noise(&core->kernel, core->cells[i]) + core->extra[i] + jitter;
+            row[j] = kernel_value(&gp->kernel, &space, gp->cells[i], gp->cells[j]);
+        row[i] += kernel_noise(&gp->kernel, gp->cells[i]) + gp->extra[i] + jitter;
     }
 }
 
 /* The factor of observations that have nothing to do with each other. */
-static void fill_unrelated(struct gp *core)
+static void fill_unrelated(struct gp *gp)
 {
-    for (size_t i = 0; i < core->count; i++) {
-        double *row = core->factor + i * core->capacity;
+    for (size_t i = 0; i < gp->count; i++) {
+        double *row = gp->factor + i * gp->capacity;
 
         memset(row, 0, i * sizeof(*row));
         row[i] = 1;
     }
 }
 
-static void factorize(struct gp *core)
+static void factorize(struct gp *gp)
 {
     double jitter = 0;
 
-    if (core->count == 0)
+    if (gp->count == 0)
         return;
-    fill_covariance(core, jitter);
-    while (dense_cholesky(core->factor, core->count, core->capacity) < 0) {
+    fill_covariance(gp, jitter);
+    while (dense_cholesky(gp->factor, gp->count, gp->capacity) < 0) {
         jitter = jitter > 0 ? jitter * 10 : JITTER_VAR;
         if (jitter > JITTER_MOST) {
-            fill_unrelated(core);
+            fill_unrelated(gp);
             break;
         }
-        fill_covariance(core, jitter);
+        fill_covariance(gp, jitter);
     }
-    solve_values(core);
+    solve_values(gp);
 }
 
-size_t gp_observe(struct gp *core, struct cell cell, double value, double extra_var)
+size_t gp_observe(struct gp *gp, struct cell cell, double value, double extra_var)
 {
-    struct kernel_space space = gp_space(core);
-    size_t n = core->count;
+    struct kernel_space space = gp_space(gp);
+    size_t n = gp->count;
     double *row, own, jitter = 0;
 
-    assert(cell.job < core->job_count && cell.gpu < core->gpu_count &&
-           cell.other < core->job_count);
-    reserve(core, n + 1);
-    row = core->factor + n * core->capacity;
-    own = kernel_value(&core->kernel, &space, cell, cell) +
-          kernel_noise(&core->kernel, cell);
+    assert(cell.job < gp->job_count && cell.gpu < gp->gpu_count &&
+           cell.other < gp->job_count);
+    reserve(gp, n + 1);
+    row = gp->factor + n * gp->capacity;
+    own = kernel_value(&gp->kernel, &space, cell, cell) + kernel_noise(&gp->kernel, cell);
     do {
         for (size_t i = 0; i < n; i++)
-            row[i] = kernel_value(&core->kernel, &space, cell, core->cells[i]);
+            row[i] = kernel_value(&gp->kernel, &space, cell, gp->cells[i]);
         row[n] = own + extra_var + jitter;
         jitter = jitter > 0 ? jitter * 10 : JITTER_VAR;
         if (jitter > JITTER_MOST) {
@@ -242,120 +239,119 @@ size_t gp_observe(struct gp *core, struct cell cell, double value, double extra_
             row[n] = 1;
             break;
         }
-    } while (dense_cholesky_append(core->factor, n, core->capacity, row) < 0);
-    core->cells[n] = cell;
-    core->values[n] = value;
-    core->extra[n] = extra_var;
-    core->white[n] = (value - kernel_mean(&core->kernel, &space, cell) -
-                      dense_dot(row, core->white, n)) /
-                     row[n];
-    core->count++;
-    solve_weights(core);
+    } while (dense_cholesky_append(gp->factor, n, gp->capacity, row) < 0);
+    gp->cells[n] = cell;
+    gp->values[n] = value;
+    gp->extra[n] = extra_var;
+    gp->white[n] =
+        (value - kernel_mean(&gp->kernel, &space, cell) - dense_dot(row, gp->white, n)) /
+        row[n];
+    gp->count++;
+    solve_weights(gp);
     return n;
 }
 
-void gp_load(struct gp *core, const struct cell *cells, const double *values,
-             size_t count)
+void gp_load(struct gp *gp, const struct cell *cells, const double *values, size_t count)
 {
-    size_t n = core->count;
+    size_t n = gp->count;
 
     if (count == 0)
         return;
-    reserve(core, n + count);
-    memcpy(core->cells + n, cells, count * sizeof(*cells));
-    memcpy(core->values + n, values, count * sizeof(*values));
-    memset(core->extra + n, 0, count * sizeof(double));
-    core->count += count;
-    factorize(core);
+    reserve(gp, n + count);
+    memcpy(gp->cells + n, cells, count * sizeof(*cells));
+    memcpy(gp->values + n, values, count * sizeof(*values));
+    memset(gp->extra + n, 0, count * sizeof(double));
+    gp->count += count;
+    factorize(gp);
 }
 
-void gp_revise(struct gp *core, size_t index, double value)
+void gp_revise(struct gp *gp, size_t index, double value)
 {
-    assert(index < core->count);
-    core->values[index] = value;
-    solve_values(core);
+    assert(index < gp->count);
+    gp->values[index] = value;
+    solve_values(gp);
 }
 
-void gp_revise_all(struct gp *core, const double *values, const double *extra_var)
+void gp_revise_all(struct gp *gp, const double *values, const double *extra_var)
 {
-    memcpy(core->values, values, core->count * sizeof(double));
+    memcpy(gp->values, values, gp->count * sizeof(double));
     if (!extra_var) {
-        solve_values(core);
+        solve_values(gp);
         return;
     }
-    memcpy(core->extra, extra_var, core->count * sizeof(double));
-    factorize(core);
+    memcpy(gp->extra, extra_var, gp->count * sizeof(double));
+    factorize(gp);
 }
 
-void gp_pop(struct gp *core)
+void gp_pop(struct gp *gp)
 {
-    assert(core->count > 0);
-    if (--core->count == 0)
+    assert(gp->count > 0);
+    if (--gp->count == 0)
         return;
-    solve_weights(core); /* rows before the last do not know of it */
+    solve_weights(gp); /* rows before the last do not know of it */
 }
 
-void gp_retain(struct gp *core, const bool *keep)
+void gp_retain(struct gp *gp, const bool *keep)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < core->count; i++) {
+    for (size_t i = 0; i < gp->count; i++) {
         if (!keep[i])
             continue;
-        core->cells[kept] = core->cells[i];
-        core->values[kept] = core->values[i];
-        core->extra[kept] = core->extra[i];
+        gp->cells[kept] = gp->cells[i];
+        gp->values[kept] = gp->values[i];
+        gp->extra[kept] = gp->extra[i];
         kept++;
     }
-    core->count = kept;
-    factorize(core);
+    gp->count = kept;
+    factorize(gp);
 }
 
-void gp_set_params(struct gp *core, const struct kernel_params *params)
+void gp_set_params(struct gp *gp, const struct kernel_params *params)
 {
-    core->params = *params;
-    kernel_prepare(&core->kernel, params);
-    for (int i = 0; i < core->job_count; i++)
-        fill_alike(core, i);
-    factorize(core);
+    gp->params = *params;
+    kernel_prepare(&gp->kernel, params);
+    for (int i = 0; i < gp->job_count; i++)
+        fill_alike(gp, i);
+    factorize(gp);
 }
 
-size_t gp_count(const struct gp *core)
+size_t gp_count(const struct gp *gp)
 {
-    return core->count;
+    return gp->count;
 }
 
-struct cell gp_cell(const struct gp *core, size_t index)
+struct cell gp_cell(const struct gp *gp, size_t index)
 {
-    return core->cells[index];
+    return gp->cells[index];
 }
 
-double gp_observed(const struct gp *core, size_t index)
+double gp_observed(const struct gp *gp, size_t index)
 {
-    return core->values[index];
+    return gp->values[index];
 }
 
-double gp_extra_var(const struct gp *core, size_t index)
+double gp_extra_var(const struct gp *gp, size_t index)
 {
-    return core->extra[index];
+    return gp->extra[index];
 }
 
-const struct kernel_params *gp_params(const struct gp *core)
+const struct kernel_params *gp_params(const struct gp *gp)
 {
-    return &core->params;
+    return &gp->params;
 }
 
-const struct kernel *gp_kernel(const struct gp *core)
+const struct kernel *gp_kernel(const struct gp *gp)
 {
-    return &core->kernel;
+    return &gp->kernel;
 }
 
-double gp_log_root(const struct gp *core)
+double gp_log_root(const struct gp *gp)
 {
     double sum = 0;
 
-    for (size_t i = 0; i < core->count; i++)
-        sum += log(core->factor[i * core->capacity + i]);
+    for (size_t i = 0; i < gp->count; i++)
+        sum += log(gp->factor[i * gp->capacity + i]);
     return sum;
 }
 
@@ -366,43 +362,43 @@ double gp_log_root(const struct gp *core)
 #define VAR_MIN 1e-8
 
 /* out (observations, cells) */
-static void cross_covariance(const struct gp *core, const struct cell *cells,
-                             size_t count, double *out)
+static void cross_covariance(const struct gp *gp, const struct cell *cells, size_t count,
+                             double *out)
 {
-    struct kernel_space space = gp_space(core);
+    struct kernel_space space = gp_space(gp);
 
-    for (size_t i = 0; i < core->count; i++)
+    for (size_t i = 0; i < gp->count; i++)
         for (size_t q = 0; q < count; q++)
             out[i * count + q] =
-                kernel_value(&core->kernel, &space, core->cells[i], cells[q]);
+                kernel_value(&gp->kernel, &space, gp->cells[i], cells[q]);
 }
 
-static void means_from(const struct gp *core, const struct cell *cells, size_t count,
+static void means_from(const struct gp *gp, const struct cell *cells, size_t count,
                        const double *cross, double *mean)
 {
-    struct kernel_space space = gp_space(core);
+    struct kernel_space space = gp_space(gp);
 
     for (size_t q = 0; q < count; q++)
-        mean[q] = kernel_mean(&core->kernel, &space, cells[q]);
-    for (size_t i = 0; i < core->count; i++)
+        mean[q] = kernel_mean(&gp->kernel, &space, cells[q]);
+    for (size_t i = 0; i < gp->count; i++)
         for (size_t q = 0; q < count; q++)
-            mean[q] += core->weight[i] * cross[i * count + q];
+            mean[q] += gp->weight[i] * cross[i * count + q];
 }
 
-void gp_predict(const struct gp *core, const struct cell *cells, size_t count,
-                double *mean, double *var)
+void gp_predict(const struct gp *gp, const struct cell *cells, size_t count, double *mean,
+                double *var)
 {
-    struct kernel_space space = gp_space(core);
-    double *cross = mem_array(double, core->count *count + 1);
+    struct kernel_space space = gp_space(gp);
+    double *cross = mem_array(double, gp->count *count + 1);
 
-    cross_covariance(core, cells, count, cross);
-    means_from(core, cells, count, cross, mean);
+    cross_covariance(gp, cells, count, cross);
+    means_from(gp, cells, count, cross, mean);
     if (var) {
-        dense_solve_lower(core->factor, core->count, core->capacity, cross, count);
+        dense_solve_lower(gp->factor, gp->count, gp->capacity, cross, count);
         for (size_t q = 0; q < count; q++)
-            var[q] = kernel_value(&core->kernel, &space, cells[q], cells[q]) +
-                     kernel_noise(&core->kernel, cells[q]);
-        for (size_t i = 0; i < core->count; i++)
+            var[q] = kernel_value(&gp->kernel, &space, cells[q], cells[q]) +
+                     kernel_noise(&gp->kernel, cells[q]);
+        for (size_t i = 0; i < gp->count; i++)
             for (size_t q = 0; q < count; q++)
                 var[q] -= cross[i * count + q] * cross[i * count + q];
         for (size_t q = 0; q < count; q++)
@@ -412,33 +408,74 @@ void gp_predict(const struct gp *core, const struct cell *cells, size_t count,
     free(cross);
 }
 
-void gp_posterior(const struct gp *core, const struct cell *cells, size_t count,
-                  double *mean, double *cov)
+/* How alike a job is to all jobs up to `count`, guests included. */
+static double *alike_to_all(const struct gp *gp, const struct gp_guests *guests, int job)
 {
-    struct kernel_space space = gp_space(core);
-    double *cross = mem_array(double, core->count *count + 1);
+    int known = gp->job_count, count = known + guests->count;
+    double *row = mem_array(double, (size_t)count);
+    const struct job_trait *trait =
+        job < known ? &gp->jobs[job] : &guests->traits[job - known];
 
-    cross_covariance(core, cells, count, cross);
-    means_from(core, cells, count, cross, mean);
-    dense_solve_lower(core->factor, core->count, core->capacity, cross, count);
-    for (size_t p = 0; p < count; p++) {
-        for (size_t q = 0; q < count; q++)
-            cov[p * count + q] = kernel_value(&core->kernel, &space, cells[p], cells[q]);
-        cov[p * count + p] += kernel_noise(&core->kernel, cells[p]);
+    for (int i = 0; i < known; i++)
+        row[i] = job < known
+                     ? gp->alike[(size_t)job * (size_t)gp->job_capacity + (size_t)i]
+                     : kernel_alike(&gp->kernel, trait, &gp->jobs[i], 0);
+    for (int i = known; i < count; i++)
+        row[i] = kernel_alike(&gp->kernel, trait, &guests->traits[i - known], i == job);
+    return row;
+}
+
+void gp_predict_guest(const struct gp *gp, const struct gp_guests *guests,
+                      struct cell cell, double *mean, double *var)
+{
+    double *row = alike_to_all(gp, guests, cell.job);
+    double *other = alike_to_all(gp, guests, cell.other);
+    double *cross = mem_array(double, gp->count + 1);
+
+    assert(gp->relative && cell.other >= 0);
+    *mean = gp->kernel.m0;
+    for (size_t i = 0; i < gp->count; i++) {
+        cross[i] = kernel_pair_value(&gp->kernel, cell, gp->cells[i], row, other);
+        *mean += gp->weight[i] * cross[i];
     }
-    dense_transpose_multiply(-1, cross, count, cross, count, core->count, 1, cov);
+    *var = kernel_pair_value(&gp->kernel, cell, cell, row, other) +
+           kernel_noise(&gp->kernel, cell);
+    dense_solve_lower(gp->factor, gp->count, gp->capacity, cross, 1);
+    for (size_t i = 0; i < gp->count; i++)
+        *var -= cross[i] * cross[i];
+    *var = *var < VAR_MIN ? VAR_MIN : *var;
+    free(row);
+    free(other);
     free(cross);
 }
 
-void gp_precision(const struct gp *core, double *precision)
+void gp_posterior(const struct gp *gp, const struct cell *cells, size_t count,
+                  double *mean, double *cov)
 {
-    dense_inverse(core->factor, core->count, core->capacity, precision);
+    struct kernel_space space = gp_space(gp);
+    double *cross = mem_array(double, gp->count *count + 1);
+
+    cross_covariance(gp, cells, count, cross);
+    means_from(gp, cells, count, cross, mean);
+    dense_solve_lower(gp->factor, gp->count, gp->capacity, cross, count);
+    for (size_t p = 0; p < count; p++) {
+        for (size_t q = 0; q < count; q++)
+            cov[p * count + q] = kernel_value(&gp->kernel, &space, cells[p], cells[q]);
+        cov[p * count + p] += kernel_noise(&gp->kernel, cells[p]);
+    }
+    dense_transpose_multiply(-1, cross, count, cross, count, gp->count, 1, cov);
+    free(cross);
 }
 
-int gp_leave_out(const struct gp *core, const double *precision, const size_t *which,
+void gp_precision(const struct gp *gp, double *precision)
+{
+    dense_inverse(gp->factor, gp->count, gp->capacity, precision);
+}
+
+int gp_leave_out(const struct gp *gp, const double *precision, const size_t *which,
                  size_t count, double *mean, double *cov)
 {
-    size_t n = core->count;
+    size_t n = gp->count;
     double *block = mem_array(double, count *count + 1);
     int rc = -1;
 
@@ -452,8 +489,8 @@ int gp_leave_out(const struct gp *core, const double *precision, const size_t *w
         double moved = 0;
 
         for (size_t b = 0; b < count; b++)
-            moved += cov[a * count + b] * core->weight[which[b]];
-        mean[a] = core->values[which[a]] - moved;
+            moved += cov[a * count + b] * gp->weight[which[b]];
+        mean[a] = gp->values[which[a]] - moved;
     }
     rc = 0;
 done:
@@ -501,21 +538,21 @@ void gp_condition(const double *mean, const double *cov, size_t count, const siz
  */
 
 /* Add observation o to the sums of every GPU: level (gpus), sums (gpus, jobs). */
-static void add_observation(const struct gp *core, int job, size_t o, double *level,
+static void add_observation(const struct gp *gp, int job, size_t o, double *level,
                             double *sums)
 {
-    const struct kernel *k = &core->kernel;
-    struct kernel_space space = gp_space(core);
-    struct cell seen = core->cells[o];
-    const double *row = core->alike + (size_t)job * space.stride;
-    double weight = core->weight[o];
+    const struct kernel *k = &gp->kernel;
+    struct kernel_space space = gp_space(gp);
+    struct cell seen = gp->cells[o];
+    const double *row = gp->alike + (size_t)job * space.stride;
+    double weight = gp->weight[o];
 
-    for (int g = 0; g < core->gpu_count; g++) {
+    for (int g = 0; g < gp->gpu_count; g++) {
         bool same = seen.gpu == g;
-        double *sum = sums + (size_t)g * (size_t)core->job_count;
+        double *sum = sums + (size_t)g * (size_t)gp->job_count;
         double spread, share;
 
-        if (!core->relative) {
+        if (!gp->relative) {
             struct cell alone = {job, g, -1}, other = {seen.job, seen.gpu, -1};
 
             level[g] += weight * kernel_value(k, &space, alone, other);
@@ -532,21 +569,21 @@ static void add_observation(const struct gp *core, int job, size_t o, double *le
     }
 }
 
-void gp_predict_row(const struct gp *core, int job, const int *others, size_t count,
+void gp_predict_row(const struct gp *gp, int job, const int *others, size_t count,
                     double *out)
 {
-    struct kernel_space space = gp_space(core);
-    size_t jobs = (size_t)core->job_count, gpus = (size_t)core->gpu_count;
+    struct kernel_space space = gp_space(gp);
+    size_t jobs = (size_t)gp->job_count, gpus = (size_t)gp->gpu_count;
     double *level = mem_array(double, gpus + 1);
     double *sums = mem_array(double, gpus *jobs + 1);
     double *all = mem_array(double, gpus *jobs + 1);
 
     for (size_t g = 0; g < gpus; g++)
-        level[g] = kernel_mean(&core->kernel, &space, (struct cell){job, (int)g, 0});
-    for (size_t o = 0; o < core->count; o++)
-        add_observation(core, job, o, level, sums);
+        level[g] = kernel_mean(&gp->kernel, &space, (struct cell){job, (int)g, 0});
+    for (size_t o = 0; o < gp->count; o++)
+        add_observation(gp, job, o, level, sums);
     /* The whole job table, in place: gathering the asked columns costs more. */
-    dense_multiply_symmetric(sums, core->alike, space.stride, gpus, jobs, all);
+    dense_multiply_symmetric(sums, gp->alike, space.stride, gpus, jobs, all);
     for (size_t g = 0; g < gpus; g++)
         for (size_t q = 0; q < count; q++)
             out[g * count + q] = all[g * jobs + (size_t)others[q]] + level[g];

@@ -34,31 +34,24 @@ void job_effects_destroy(struct job_effects *b)
 {
     if (!b)
         return;
-    vec_each (struct job_own, own, &b->items)
-        free(own->factors);
     map_destroy(b->index);
     vec_free(&b->items);
     vec_free(&b->unused);
     free(b);
 }
 
-void job_effects_begin(struct job_effects *b, uint64_t job, int cls)
+void job_effects_begin(struct job_effects *b, uint64_t job, int cls, uint64_t version)
 {
-    struct job_factor *factors;
     size_t at = b->items.count;
 
     if (map_get(b->index, job, &at))
         return;
-    if (b->unused.count > 0) {
+    if (b->unused.count > 0)
         at = b->unused.items[--b->unused.count];
-        factors = b->items.items[at].factors;
-        memset(factors, 0, (size_t)b->type_count * sizeof(*factors));
-    } else {
-        factors = mem_array(struct job_factor, (size_t)b->type_count + 1);
+    else
         vec_push(&b->items, (struct job_own){0});
-    }
-    b->items.items[at] = (struct job_own){
-        .job = job, .here = true, .cls = cls, .factors = factors, .version = 1};
+    b->items.items[at] =
+        (struct job_own){.job = job, .here = true, .cls = cls, .version = version};
     map_put(b->index, job, at);
 }
 
@@ -102,7 +95,7 @@ uint64_t job_effects_key(int type, const int *others, int neighbours, bool sprea
     return neighbours > 0 ? rng_mix(key, sum) : key;
 }
 
-struct job_place *job_effects_place(struct job_own *own, uint64_t key)
+const struct job_place *job_effects_place(const struct job_own *own, uint64_t key)
 {
     for (int i = 0; i < own->count; i++)
         if (own->places[i].key == key)
@@ -112,10 +105,11 @@ struct job_place *job_effects_place(struct job_own *own, uint64_t key)
 
 struct job_place *job_effects_place_take(struct job_own *own, uint64_t key)
 {
-    struct job_place *place = job_effects_place(own, key);
+    struct job_place *place;
 
-    if (place)
-        return place;
+    for (int i = 0; i < own->count; i++)
+        if (own->places[i].key == key)
+            return &own->places[i];
     if (own->count < JOB_EFFECTS_MAX_PLACES) {
         place = &own->places[own->count++];
     } else {
@@ -299,7 +293,7 @@ void job_effects_read(struct job_effects *b, int class_count, struct bytes_in *i
         int cls = bytes_int(in, 0, class_count - 1);
         struct job_own *own;
 
-        job_effects_begin(b, job, cls);
+        job_effects_begin(b, job, cls, 1);
         own = job_effects_find(b, job);
         own->count = bytes_int(in, 0, JOB_EFFECTS_MAX_PLACES);
         for (int i = 0; i < own->count; i++)

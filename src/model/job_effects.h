@@ -44,8 +44,7 @@ struct job_own {
     int cls;
     int count;
     struct job_place places[JOB_EFFECTS_MAX_PLACES];
-    struct job_factor *factors; /* (types) */
-    uint64_t version;           /* counts windows */
+    uint64_t version; /* another one after every window, never one it had before */
 };
 
 struct job_effects;
@@ -53,8 +52,8 @@ struct job_effects;
 struct job_effects *job_effects_create(int type_count);
 void job_effects_destroy(struct job_effects *book); /* NULL is fine */
 
-/* A job of a class begins or ends. */
-void job_effects_begin(struct job_effects *book, uint64_t job, int cls);
+/* A job of a class begins or ends; version: where its own starts. */
+void job_effects_begin(struct job_effects *book, uint64_t job, int cls, uint64_t version);
 void job_effects_end(struct job_effects *book, uint64_t job);
 
 /* Borrowed until the next job begins; NULL when it never began. */
@@ -66,8 +65,8 @@ void job_effects_rebase(struct job_effects *book, int cls, double by);
 /* The key of a place: the classes beside it in any order. */
 uint64_t job_effects_key(int type, const int *others, int neighbours, bool spread);
 
-struct job_place *job_effects_place(struct job_own *own,
-                                    uint64_t key); /* NULL: never was there */
+const struct job_place *job_effects_place(const struct job_own *own,
+                                          uint64_t key); /* NULL: never was there */
 
 /* The place, new if need be: then the one not seen for longest gives way. */
 struct job_place *job_effects_place_take(struct job_own *own, uint64_t key);

@@ -118,24 +118,28 @@ double kernel_noise(const struct kernel *kernel, struct cell cell)
     return kernel->noise * spread * spread;
 }
 
+double kernel_pair_value(const struct kernel *kernel, struct cell a, struct cell b,
+                         const double *row, const double *other)
+{
+    int same_gpu = a.gpu == b.gpu;
+    double jj = row[b.job], kk = other[b.other];
+    double cross = row[b.other] + other[b.job];
+
+    return kernel->vm * (same_gpu ? 1 : kernel->share_m) +
+           kernel->spread[a.gpu] * kernel->spread[b.gpu] *
+               ((same_gpu ? 1 : kernel->share_g) *
+                    (kernel->va * jj + kernel->vb * kk + kernel->vab * cross) +
+                kernel->vc * (same_gpu ? 1 : kernel->share_c) * jj * kk);
+}
+
 double kernel_value(const struct kernel *kernel, const struct kernel_space *space,
                     struct cell a, struct cell b)
 {
     const double *row = space->alike + (size_t)a.job * space->stride;
-    double jj = row[b.job];
-    double value = space->relative ? 0 : alone_value(kernel, space, a, b, jj);
-    int same_gpu = a.gpu == b.gpu;
+    double value = space->relative ? 0 : alone_value(kernel, space, a, b, row[b.job]);
 
-    if (a.other >= 0 && b.other >= 0) {
-        const double *other = space->alike + (size_t)a.other * space->stride;
-        double kk = other[b.other];
-        double cross = row[b.other] + other[b.job];
-
-        value += kernel->vm * (same_gpu ? 1 : kernel->share_m);
-        value += kernel->spread[a.gpu] * kernel->spread[b.gpu] *
-                 ((same_gpu ? 1 : kernel->share_g) *
-                      (kernel->va * jj + kernel->vb * kk + kernel->vab * cross) +
-                  kernel->vc * (same_gpu ? 1 : kernel->share_c) * jj * kk);
-    }
+    if (a.other >= 0 && b.other >= 0)
+        value += kernel_pair_value(kernel, a, b, row,
+                                   space->alike + (size_t)a.other * space->stride);
     return value;
 }

@@ -108,4 +108,8 @@ double kernel_noise(const struct kernel *kernel, struct cell cell);
 double kernel_value(const struct kernel *kernel, const struct kernel_space *space,
                     struct cell a, struct cell b);
 
+/* The part of two pairs alone, from how alike a.job and a.other are to every job. */
+double kernel_pair_value(const struct kernel *kernel, struct cell a, struct cell b,
+                         const double *row, const double *other);
+
 #endif

@@ -2,6 +2,7 @@
 #include "model/learned.h"
 
 #include "base/rng.h"
+#include "model/features.h"
 #include "model/learned_private.h"
 
 #include <math.h>
@@ -66,14 +67,21 @@ static int family_of(struct learned *l, const struct job_descriptor *d)
     return intern_id(l->families, d->family);
 }
 
-static int class_of(struct learned *l, const struct job *job)
+static struct learned_class told_of(const struct job *job)
 {
     const struct job_descriptor *d = &job->descriptor;
     bool service = job->kind == JOB_INFERENCE;
-    struct learned_class new = {.name = hash_job(job, service),
-                                .params_millions = d->params_millions,
-                                .service = service,
-                                .twin = -1};
+
+    return (struct learned_class){.name = hash_job(job, service),
+                                  .family = d->family[0] ? hash_text(d->family, 5) : 0,
+                                  .params_millions = d->params_millions,
+                                  .service = service,
+                                  .twin = -1};
+}
+
+static int class_of(struct learned *l, const struct job *job)
+{
+    struct learned_class new = told_of(job);
     size_t at;
     int cls;
 
@@ -84,10 +92,8 @@ static int class_of(struct learned *l, const struct job *job)
     if (l->kept.count >= LEARNED_CLASSES || classes_pairs(l->classes) >= LEARNED_CELLS)
         learned_compact(l);
     new.used = l->came;
-    cls = classes_add(l->classes, job, family_of(l, d));
-    if (d->family[0])
-        new.family = hash_text(d->family, 5);
-    if (map_get(l->names, hash_job(job, !service), &at)) {
+    cls = classes_add(l->classes, job, family_of(l, &job->descriptor));
+    if (map_get(l->names, hash_job(job, !new.service), &at)) {
         new.twin = (int)at;
         l->kept.items[at].twin = cls;
     }
@@ -96,7 +102,7 @@ static int class_of(struct learned *l, const struct job *job)
     return cls;
 }
 
-static void learned_begin(void *self, const struct job *job)
+void learned_begin(void *self, const struct job *job)
 {
     struct learned *l = self;
     int cls;
@@ -105,7 +111,7 @@ static void learned_begin(void *self, const struct job *job)
         return;
     l->came++;
     cls = class_of(l, job);
-    job_effects_begin(l->own, job->id, cls);
+    job_effects_begin(l->own, job->id, cls, ++l->version);
     classes_arrive(l->classes, cls, 1);
 }
 
@@ -117,6 +123,7 @@ static void learned_end(void *self, const struct job *job)
 
     if (!own)
         return;
+    l->version++;
     classes_arrive(l->classes, own->cls, -1);
     job_effects_end(l->own, job->id);
 }
@@ -133,36 +140,86 @@ static void add_neighbour(struct learned_member *m, int cls, int who)
     m->who[at] = who;
 }
 
-void learned_members(struct learned *l, const struct combination *where,
+/* The family number a guest would get: that of a family nobody told of yet is the next,
+ * and the same for all guests of it. */
+static int guest_family(const struct learned *l, const struct learned_question *asked,
+                        const struct job_descriptor *d, uint64_t family)
+{
+    int number = d->family[0] ? intern_find(l->families, d->family) : -1;
+    int next = intern_count(l->families);
+
+    if (number >= 0 || !d->family[0] || next >= LEARNED_FAMILIES)
+        return number;
+    for (int i = 0; i < asked->guests.count; i++) {
+        if (asked->guests_told[i].family == family)
+            return asked->guests.traits[i].family;
+        next += asked->guests.traits[i].family >= next;
+    }
+    return next;
+}
+
+/* The class of a job that may never have begun. */
+static int class_asked(const struct learned *l, const struct job *job,
+                       struct learned_question *asked)
+{
+    struct learned_class told = told_of(job);
+    struct class_guests *guests = &asked->guests;
+    int known = (int)l->kept.count;
+    size_t at;
+
+    if (map_get(l->names, told.name, &at))
+        return (int)at;
+    for (int i = 0; i < guests->count; i++)
+        if (asked->guests_told[i].name == told.name)
+            return known + i;
+    guests->traits[guests->count] = features_of_job(
+        &job->descriptor, guest_family(l, asked, &job->descriptor, told.family));
+    guests->sizes[guests->count] = footprint_of(&job->descriptor, job->memory_gb);
+    asked->guests_told[guests->count] = told;
+    return known + guests->count++;
+}
+
+void learned_members(const struct learned *l, struct prediction_cache *cache,
+                     const struct combination *where, struct learned_question *asked,
                      struct learned_member *members)
 {
-    for (int i = 0; i < where->count; i++)
-        learned_begin(l, where->members[i].job);
+    int known = (int)l->kept.count;
+
+    asked->model = l;
+    asked->cache = cache;
+    asked->guests.count = asked->pair_count = 0;
+    if (cache)
+        prediction_cache_sync(cache, l->classes, l->generation);
     for (int i = 0; i < where->count; i++) {
         const struct member *m = &where->members[i];
-        struct job_own *own = job_effects_find(l->own, m->job->id);
+        const struct job_own *own = job_effects_find(l->own, m->job->id);
 
         members[i] = (struct learned_member){
+            .asked = asked,
             .job = m->job,
             .own = own,
-            .cls = own->cls,
+            .cls = own ? own->cls : class_asked(l, m->job, asked),
             .type = where->type,
             .devices = m->job->devices > 1 ? m->job->devices : 1,
             .spread = m->nodes > 1,
             .demand = m->demand,
         };
+        members[i].told = members[i].cls < known
+                              ? &l->kept.items[members[i].cls]
+                              : &asked->guests_told[members[i].cls - known];
     }
     for (int i = 0; i < where->count; i++)
         for (int k = 0; k < where->count; k++)
             if (k != i)
                 add_neighbour(&members[i], members[k].cls, k);
-    learned_fill_busy(l, members, where->count);
+    learned_fill_busy(members, where->count);
 }
 
 void learned_adapt(void *self)
 {
     struct learned *l = self;
 
+    l->version++;
     classes_adapt(l->classes);
     l->adapted_at = classes_pairs(l->classes);
 }
@@ -181,6 +238,7 @@ static void learned_destroy(void *self)
     if (!l)
         return;
     free(l->types);
+    prediction_cache_destroy(l->absorbing);
     classes_destroy(l->classes);
     gangs_destroy(l->scale);
     job_effects_destroy(l->own);
@@ -218,6 +276,7 @@ struct model learned_create(const struct gpu_sheet *types, int type_count,
         classes_set_initial(l->classes);
     l->scale = gangs_create(types, type_count);
     l->own = job_effects_create(type_count);
+    l->absorbing = prediction_cache_create(PREDICTION_CACHE_CELLS);
     l->families = intern_create();
     l->names = map_create();
     l->noise[0] = pooled_start(NOISE_SD * NOISE_SD, SPREAD_SAMPLES);
@@ -226,5 +285,5 @@ struct model learned_create(const struct gpu_sheet *types, int type_count,
     l->beside = pooled_start(BESIDE_SD * BESIDE_SD, SPREAD_SAMPLES);
     l->service =
         (struct learned_shift){log(SERVICE_FASTER), SERVICE_WEIGHT, log(SERVICE_FASTER)};
-    return (struct model){&learned_ops, l};
+    return (struct model){&learned_ops, l, NULL};
 }

@@ -38,7 +38,7 @@ static bool push_window(struct learned *l, struct job_place *place, double value
 /* A job's first word on a cell others of its class spoke of: how far do they differ? */
 static void learn_spread(struct learned *l, const struct learned_member *m, double value)
 {
-    struct class_guess cls = classes_alone(l->classes, m->cls, m->type);
+    struct class_guess cls = prediction_cache_alone(l->absorbing, m->cls, m->type);
     double off = value - cls.mean, n = cls.observations;
 
     if (!cls.measured)
@@ -46,7 +46,7 @@ static void learn_spread(struct learned *l, const struct learned_member *m, doub
     pooled_add(&l->alone, fmax(off * off * n / (n + 1) - pooled_var(&l->noise[0]), 0));
     for (int i = 0; i < m->own->count; i++) {
         const struct job_place *p = &m->own->places[i];
-        struct class_guess there = classes_alone(l->classes, m->cls, p->type);
+        struct class_guess there = prediction_cache_alone(l->absorbing, m->cls, p->type);
 
         if (p->neighbours > 0 || p->type == m->type || !there.measured ||
             there.observations < 2 || isnan(p->told))
@@ -65,7 +65,7 @@ static void learn_shift(struct learned *l, const struct learned_member *m, doubl
 
     if (cls->twin < 0)
         return;
-    twin = classes_alone(l->classes, cls->twin, m->type);
+    twin = prediction_cache_alone(l->absorbing, cls->twin, m->type);
     if (!twin.measured)
         return;
     /* Both are told without the shift: what is left between them is an error of it. */
@@ -92,7 +92,7 @@ static void follow_shift(struct learned *l)
 static void tell_alone(struct learned *l, const struct learned_member *m,
                        struct job_place *place, bool changed)
 {
-    double unused, value = place->drift.mean - learned_shift(l, m, &unused);
+    double unused, value = place->drift.mean - learned_shift(m, &unused);
     struct class_news news = {place->told, value, pooled_var(&l->alone), changed};
 
     if (isnan(place->told)) {
@@ -109,8 +109,8 @@ static void tell_gang(struct learned *l, const struct learned_member *m,
 {
     const struct learned_class *cls = &l->kept.items[m->cls];
     struct class_gang gang = {m->cls, m->type, m->devices, m->spread};
-    struct class_guess one = classes_alone(l->classes, m->cls, m->type);
-    double unused, value = place->drift.mean - learned_shift(l, m, &unused);
+    struct class_guess one = prediction_cache_alone(l->absorbing, m->cls, m->type);
+    double unused, value = place->drift.mean - learned_shift(m, &unused);
     double spread = pooled_var(&l->alone);
     struct class_news news = {place->told, value, spread, changed};
     bool first = isnan(place->told);
@@ -122,7 +122,7 @@ static void tell_gang(struct learned *l, const struct learned_member *m,
 
         gangs_observe(l->scale, &at, value - one.mean, one.var + spread);
     } else if (!one.measured) {
-        struct gangs_guess gain = learned_gain(l, m);
+        struct gangs_guess gain = learned_gain(m);
 
         news.now -= gain.mean;
         if (!first)
@@ -146,7 +146,7 @@ static struct learned_belief alone_for_pairs(struct learned *l,
         return (struct learned_belief){.mean = place->drift.mean,
                                        .var = job_effects_window_var(place, &noise),
                                        .measured = true};
-    b = learned_alone(l, m);
+    b = learned_alone(m);
     b.var += pooled_var(&l->alone);
     return b;
 }
@@ -155,17 +155,16 @@ static void tell_beside(struct learned *l, const struct learned_member *m,
                         struct job_place *place, bool changed)
 {
     struct learned_belief alone = alone_for_pairs(l, m);
-    struct class_guess cls = classes_beside(l->classes, m->cls, m->type, m->others[0]);
+    struct class_guess cls = learned_beside_one(m, m->others[0]);
     struct class_news news = {.before = place->told, .changed = changed};
     double unused, grows;
 
     if (alone.var > LEARNED_ALONE_SD_MAX * LEARNED_ALONE_SD_MAX) {
-        struct class_guess now = learned_beside(l, m);
-        struct gangs_guess gain = learned_gain(l, m);
+        struct class_guess now = learned_beside(m);
+        struct gangs_guess gain = learned_gain(m);
 
         news.before = NAN; /* what was told of this place is a relative speed */
-        news.now =
-            place->drift.mean - now.mean - gain.mean - learned_shift(l, m, &unused);
+        news.now = place->drift.mean - now.mean - gain.mean - learned_shift(m, &unused);
         news.var = pooled_var(&l->alone) + now.var + gain.var;
         classes_tell_alone(l->classes, m->cls, m->type, &news, true);
         return;
@@ -187,6 +186,7 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
                         const struct learned_member *members)
 {
     const struct learned_member *m = &members[seen->subject];
+    struct job_own *own = job_effects_find(l->own, m->job->id);
     double relative[LOOP_MAX_SHARE], speed;
     struct job_place *place;
     struct estimate watts;
@@ -195,22 +195,22 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
     if (!(seen->rate > 0) || !isfinite(seen->rate))
         return;
     /* What a cap took is given back as it is taken when asked: by the same busy share. */
-    learned_relative(l, members, seen->where.count, relative);
-    learned_watts(l, members, relative, &seen->where, &watts, &speed);
+    learned_relative(members, seen->where.count, relative);
+    learned_watts(members, relative, &seen->where, &watts, &speed);
     place = job_effects_place_take(
-        m->own, job_effects_key(m->type, m->others, m->neighbours, m->spread));
+        own, job_effects_key(m->type, m->others, m->neighbours, m->spread));
     place->type = m->type;
     place->spread = m->spread;
     place->neighbours = m->neighbours;
     if (place->drift.times > 0)
-        drift_shift(&place->drift, learned_eased(l, m, place));
+        drift_shift(&place->drift, learned_eased(m, place));
     for (int i = 0; i < m->neighbours; i++) {
         place->others[i] = m->others[i];
         place->busy[i] = m->busy[i];
     }
     changed = push_window(l, place, log(seen->rate) - speed, seen->at_s);
     l->counts.changes += changed;
-    m->own->version++;
+    own->version = l->version;
     if (m->neighbours == 0) {
         l->counts.rates++;
         if (m->devices > 1)
@@ -241,7 +241,7 @@ static void absorb_watts(struct learned *l, const struct observation *seen,
         watts = power_draw_watts(sheet, fmin(power_busy(sheet, watts) / load, 1));
     }
     if (m->devices > 1) {
-        double share = exp(learned_gain(l, m).mean) / m->devices;
+        double share = exp(learned_gain(m).mean) / m->devices;
 
         watts = power_draw_watts(sheet, fmin(power_busy(sheet, watts) / share, 1));
     }
@@ -252,10 +252,14 @@ void learned_absorb(void *self, const struct observation *seen)
 {
     struct learned *l = self;
     const struct combination *where = &seen->where;
+    struct learned_question asked;
     struct learned_member members[LOOP_MAX_SHARE];
     int classes[LOOP_MAX_SHARE];
 
-    learned_members(l, where, members);
+    for (int i = 0; i < where->count; i++)
+        learned_begin(l, where->members[i].job);
+    l->version++;
+    learned_members(l, l->absorbing, where, &asked, members);
     for (int i = 0; i < where->count; i++)
         classes[i] = members[i].cls;
     classes_tell_memory(l->classes, where->type, classes, where->count,
@@ -267,6 +271,7 @@ void learned_absorb(void *self, const struct observation *seen)
     absorb_watts(l, seen, &members[seen->subject]);
     absorb_rate(l, seen, members);
     follow_shift(l);
+    classes_settle(l->classes);
     if (l->options.adapt_every > 0 && !l->options.initial_only && learned_lesson_due(l))
         learned_adapt(l);
 }

@@ -200,6 +200,7 @@ static void replace(struct learned *l, struct learned *by)
     struct learned old = *l;
 
     *l = *by;
+    l->version = l->generation = old.version + 1;
     *by = old;
     learned_model_ops()->destroy(by);
 }
@@ -317,6 +318,7 @@ void learned_lesson_take(void *self, struct learned_lesson *lesson)
 {
     struct learned *l = self;
 
+    l->version++;
     classes_pairs_take(l->classes, lesson->pairs);
     free(lesson);
 }

@@ -24,43 +24,80 @@ struct window_noise learned_noise(const struct learned *l, bool shared)
                                  fmax(l->wander / (l->wander_s + WANDER_PRIOR_S), 0)};
 }
 
-double learned_shift(const struct learned *l, const struct learned_member *m, double *var)
+static struct class_guess alone_on(const struct learned_member *m, int type)
 {
-    bool service = l->kept.items[m->cls].service;
+    const struct learned_question *q = m->asked;
+
+    if (m->cls >= (int)q->model->kept.count)
+        return classes_alone_guest(q->model->classes, &q->guests, m->cls, type);
+    return q->cache ? prediction_cache_alone(q->cache, m->cls, type)
+                    : classes_alone(q->model->classes, m->cls, type);
+}
+
+struct class_guess learned_beside_one(const struct learned_member *m, int other)
+{
+    struct learned_question *q = m->asked;
+    int known = (int)q->model->kept.count;
+    struct class_guess guess;
+
+    if (q->cache && m->cls < known && other < known)
+        return prediction_cache_beside(q->cache, m->cls, m->type, other);
+    for (int i = 0; i < q->pair_count; i++)
+        if (q->pairs[i].cls == m->cls && q->pairs[i].type == m->type &&
+            q->pairs[i].other == other)
+            return q->pairs[i].guess;
+    guess = classes_beside(q->model->classes, &q->guests, m->cls, m->type, other);
+    if (q->pair_count < LEARNED_ASKED_MAX)
+        q->pairs[q->pair_count++] = (struct learned_asked){m->cls, m->type, other, guess};
+    return guess;
+}
+
+static struct watts_guess draw_of(const struct learned_member *m)
+{
+    const struct learned_question *q = m->asked;
+
+    if (q->cache && m->cls < (int)q->model->kept.count)
+        return prediction_cache_watts(q->cache, m->cls, m->type);
+    return classes_watts(q->model->classes, m->cls, m->type);
+}
+
+double learned_shift(const struct learned_member *m, double *var)
+{
+    const struct learned *l = m->asked->model;
+    bool service = m->told->service;
 
     *var = service ? SHIFT_SD * SHIFT_SD * (1 + 1 / (l->service.weight + 1)) : 0;
     return service ? l->service.used : 0;
 }
 
-struct gangs_guess learned_gain(struct learned *l, const struct learned_member *m)
+struct gangs_guess learned_gain(const struct learned_member *m)
 {
-    const struct learned_class *cls = &l->kept.items[m->cls];
     struct gangs_case at = {
-        .cls = cls->name,
-        .family = cls->family,
+        .cls = m->told->name,
+        .family = m->told->family,
         .type = m->type,
         .devices = m->devices,
         .spread = m->spread,
-        .params_millions = cls->params_millions,
+        .params_millions = m->told->params_millions,
     };
 
     if (m->devices <= 1)
         return (struct gangs_guess){0};
-    at.log_rate = classes_alone(l->classes, m->cls, m->type).mean;
-    return gangs_predict(l->scale, &at);
+    at.log_rate = alone_on(m, m->type).mean;
+    return gangs_predict(m->asked->model->scale, &at);
 }
 
-struct learned_belief learned_alone(struct learned *l, const struct learned_member *m)
+struct learned_belief learned_alone(const struct learned_member *m)
 {
     struct class_gang gang = {m->cls, m->type, m->devices, m->spread};
-    double shift_var, shift = learned_shift(l, m, &shift_var);
+    double shift_var, shift = learned_shift(m, &shift_var);
     struct class_guess g;
     struct gangs_guess gain;
 
-    if (m->devices > 1 && classes_gang(l->classes, &gang, &g))
+    if (m->devices > 1 && classes_gang(m->asked->model->classes, &gang, &g))
         return (struct learned_belief){g.mean + shift, g.var, true, g.observations};
-    g = classes_alone(l->classes, m->cls, m->type);
-    gain = learned_gain(l, m);
+    g = alone_on(m, m->type);
+    gain = learned_gain(m);
     return (struct learned_belief){
         .mean = g.mean + gain.mean + shift,
         .var = g.var + gain.var + (g.measured ? 0 : shift_var),
@@ -70,13 +107,12 @@ struct learned_belief learned_alone(struct learned *l, const struct learned_memb
 }
 
 /* Log slow-downs beside several add up. */
-static struct class_guess beside(struct learned *l, const struct learned_member *m,
-                                 bool all_busy)
+static struct class_guess beside(const struct learned_member *m, bool all_busy)
 {
     struct class_guess sum = {.measured = m->neighbours == 1};
 
     for (int i = 0; i < m->neighbours; i++) {
-        struct class_guess g = classes_beside(l->classes, m->cls, m->type, m->others[i]);
+        struct class_guess g = learned_beside_one(m, m->others[i]);
         double busy = all_busy ? 1 : m->busy[i];
         double mean = learned_relative_at(g.mean, busy);
         double felt =
@@ -91,21 +127,20 @@ static struct class_guess beside(struct learned *l, const struct learned_member 
     return sum;
 }
 
-struct class_guess learned_beside(struct learned *l, const struct learned_member *m)
+struct class_guess learned_beside(const struct learned_member *m)
 {
-    return beside(l, m, false);
+    return beside(m, false);
 }
 
-struct class_guess learned_beside_busy(struct learned *l, const struct learned_member *m)
+struct class_guess learned_beside_busy(const struct learned_member *m)
 {
-    return beside(l, m, true);
+    return beside(m, true);
 }
 
-void learned_relative(struct learned *l, const struct learned_member *members, int count,
-                      double *relative)
+void learned_relative(const struct learned_member *members, int count, double *relative)
 {
     for (int i = 0; i < count; i++)
-        relative[i] = count > 1 ? learned_beside(l, &members[i]).mean : 0;
+        relative[i] = count > 1 ? learned_beside(&members[i]).mean : 0;
 }
 
 /* ---- what sets a job apart --------------------------------------------------------- */
@@ -120,9 +155,10 @@ static double rho(const struct learned *l)
 }
 
 /* What one place says of the job's factor alone on its type. */
-static void add_evidence(struct learned *l, const struct learned_member *asked,
+static void add_evidence(const struct learned_member *asked,
                          const struct job_place *place, struct job_evidence *evidence)
 {
+    const struct learned *l = asked->asked->model;
     struct learned_member there = *asked;
     struct window_noise noise = learned_noise(l, place->neighbours > 0);
     struct learned_belief alone;
@@ -135,12 +171,12 @@ static void add_evidence(struct learned *l, const struct learned_member *asked,
         there.others[i] = place->others[i];
         there.busy[i] = place->busy[i];
     }
-    alone = learned_alone(l, &there);
+    alone = learned_alone(&there);
     off = place->drift.mean - alone.mean;
     if (!alone.measured)
         var += alone.var;
     if (place->neighbours > 0) {
-        struct class_guess g = learned_beside(l, &there);
+        struct class_guess g = learned_beside(&there);
 
         off -= g.mean;
         var += g.var + place->neighbours * pooled_var(&l->beside);
@@ -149,52 +185,64 @@ static void add_evidence(struct learned *l, const struct learned_member *asked,
     evidence[place->type].weighted += off / var;
 }
 
-static struct job_factor factor_of(struct learned *l, const struct learned_member *m)
+static struct job_factor make_factor(const struct learned_member *m)
 {
+    const struct learned *l = m->asked->model;
     struct job_evidence evidence[WORLD_MAX_GPUS] = {{0}};
-    struct job_own *own = m->own;
-    struct job_factor *kept = &own->factors[m->type];
-    uint64_t version = own->version + classes_version(l->classes, m->cls);
 
-    if (own->count == 0 || l->options.initial_only)
-        return (struct job_factor){.var = pooled_var(&l->alone)};
-    if (kept->version == version)
-        return *kept;
-    for (int i = 0; i < own->count; i++)
-        add_evidence(l, m, &own->places[i], evidence);
-    *kept = job_effects_combine(evidence, l->type_count, m->type, pooled_var(&l->alone),
-                                rho(l));
-    kept->version = own->version + classes_version(l->classes, m->cls);
-    return *kept;
+    for (int i = 0; i < m->own->count; i++)
+        add_evidence(m, &m->own->places[i], evidence);
+    return job_effects_combine(evidence, l->type_count, m->type, pooled_var(&l->alone),
+                               rho(l));
 }
 
-double learned_own_rate(struct learned *l, const struct learned_member *m)
+static struct job_factor factor_of(const struct learned_member *m)
 {
-    return learned_alone(l, m).mean + factor_of(l, m).mean;
+    const struct learned *l = m->asked->model;
+    struct prediction_cache *cache = m->asked->cache;
+    struct job_factor made, *kept;
+
+    if (!m->own || m->own->count == 0 || l->options.initial_only)
+        return (struct job_factor){.var = pooled_var(&l->alone)};
+    if (!cache)
+        return make_factor(m);
+    kept = prediction_cache_factor(cache, m->job->id, m->type);
+    if (kept->version == m->own->version + prediction_cache_version(cache, m->cls))
+        return *kept;
+    made = make_factor(m);
+    /* Making it may have moved what the cache knows of the class. */
+    made.version = m->own->version + prediction_cache_version(cache, m->cls);
+    return *kept = made;
+}
+
+double learned_own_rate(const struct learned_member *m)
+{
+    return learned_alone(m).mean + factor_of(m).mean;
 }
 
 /* ---- answers ---------------------------------------------------------------------- */
 
-static struct learned_belief believe(struct learned *l, const struct learned_member *m,
+static struct learned_belief believe(const struct learned_member *m,
                                      const struct class_guess *beside)
 {
+    const struct learned *l = m->asked->model;
     struct window_noise noise = learned_noise(l, m->neighbours > 0);
     const struct job_place *place = NULL;
     struct learned_belief b;
     struct job_factor factor;
 
-    if (m->own->count > 0)
+    if (m->own && m->own->count > 0)
         place = job_effects_place(
             m->own, job_effects_key(m->type, m->others, m->neighbours, m->spread));
     if (place)
         return (struct learned_belief){
-            .mean = place->drift.mean + learned_eased(l, m, place),
+            .mean = place->drift.mean + learned_eased(m, place),
             .var = job_effects_window_var(place, &noise),
             .measured = true,
             .observations = (int)ceil(place->drift.times),
         };
-    b = learned_alone(l, m);
-    factor = factor_of(l, m);
+    b = learned_alone(m);
+    factor = factor_of(m);
     b.mean += factor.mean;
     b.var += factor.var + noise.var;
     b.measured = false;
@@ -223,18 +271,17 @@ static struct estimate estimate_of(const struct learned_belief *b, double speed,
 }
 
 /* Share of each device a member keeps busy: what waits for the others of a gang idles. */
-static double busy_of(struct learned *l, const struct learned_member *m,
-                      const struct watts_guess *g)
+static double busy_of(const struct learned_member *m, const struct watts_guess *g)
 {
-    double busy = power_busy(&l->types[m->type], g->watts);
+    double busy = power_busy(&m->asked->model->types[m->type], g->watts);
 
-    return m->devices > 1 ? busy * exp(learned_gain(l, m).mean) / m->devices : busy;
+    return m->devices > 1 ? busy * exp(learned_gain(m).mean) / m->devices : busy;
 }
 
-void learned_watts(struct learned *l, const struct learned_member *members,
-                   const double *relative, const struct combination *where,
-                   struct estimate *out, double *speed)
+void learned_watts(const struct learned_member *members, const double *relative,
+                   const struct combination *where, struct estimate *out, double *speed)
 {
+    const struct learned *l = members[0].asked->model;
     const struct gpu_sheet *sheet = &l->types[where->type];
     double busy = 0, var = 0, factor;
     struct power_capped capped;
@@ -242,13 +289,13 @@ void learned_watts(struct learned *l, const struct learned_member *members,
     bool measured = where->count == 1;
 
     for (int i = 0; i < where->count; i++) {
-        struct watts_guess g = classes_watts(l->classes, members[i].cls, where->type);
+        struct watts_guess g = draw_of(&members[i]);
         double load = 1;
 
         if (members[i].demand > 0)
             load = learned_at_work(members[i].demand,
-                                   exp(learned_own_rate(l, &members[i]) + relative[i]));
-        busy += busy_of(l, &members[i], &g) * exp(relative[i]) * load;
+                                   exp(learned_own_rate(&members[i]) + relative[i]));
+        busy += busy_of(&members[i], &g) * exp(relative[i]) * load;
         var += g.sd_log * g.sd_log / where->count;
         seen += g.observations;
         measured = measured && g.sd_log < 0.1;
@@ -268,9 +315,11 @@ void learned_watts(struct learned *l, const struct learned_member *members,
     out->low = fmin(out->low, out->value);
 }
 
-void learned_predict(void *self, const struct combination *where, struct prediction *out)
+void learned_predict(const void *self, struct prediction_cache *cache,
+                     const struct combination *where, struct prediction *out)
 {
-    struct learned *l = self;
+    const struct learned *l = self;
+    struct learned_question asked;
     size_t total = l->counts.rates + l->counts.pairs;
     struct learned_member members[LOOP_MAX_SHARE];
     struct learned_belief beliefs[LOOP_MAX_SHARE];
@@ -278,22 +327,23 @@ void learned_predict(void *self, const struct combination *where, struct predict
     int classes[LOOP_MAX_SHARE];
 
     assert(where->count >= 1 && where->count <= LOOP_MAX_SHARE);
-    learned_members(l, where, members);
+    learned_members(l, cache, where, &asked, members);
     for (int i = 0; i < where->count; i++) {
         struct class_guess beside = {0};
 
         if (where->count > 1)
-            beside = learned_beside(l, &members[i]);
-        beliefs[i] = believe(l, &members[i], &beside);
+            beside = learned_beside(&members[i]);
+        beliefs[i] = believe(&members[i], &beside);
         relative[i] = beside.mean;
         classes[i] = members[i].cls;
     }
-    learned_watts(l, members, relative, where, &out->watts, &speed);
+    learned_watts(members, relative, where, &out->watts, &speed);
     for (int i = 0; i < where->count; i++) {
         out->rate[i] = estimate_of(&beliefs[i], speed, total);
         queueing_useful_estimate(members[i].job, &out->rate[i]);
     }
-    out->fits = classes_fit(l->classes, where->type, classes, where->count);
+    out->fits =
+        classes_fit(l->classes, &asked.guests, where->type, classes, where->count);
 }
 
 /* ---- neighbours that work part of the time --------------------------------------------
@@ -323,13 +373,12 @@ double learned_relative_full(double at, double busy, double *gain)
 }
 
 /* What the member can do there at most, everybody at work. */
-static double least_rate(struct learned *l, const struct learned_member *m)
+static double least_rate(const struct learned_member *m)
 {
-    return exp(learned_own_rate(l, m) + learned_beside_busy(l, m).mean);
+    return exp(learned_own_rate(m) + learned_beside_busy(m).mean);
 }
 
-double learned_eased(struct learned *l, const struct learned_member *m,
-                     const struct job_place *place)
+double learned_eased(const struct learned_member *m, const struct job_place *place)
 {
     struct learned_member then = *m;
 
@@ -337,16 +386,16 @@ double learned_eased(struct learned *l, const struct learned_member *m,
         return 0;
     for (int i = 0; i < m->neighbours; i++)
         then.busy[i] = place->busy[i];
-    return learned_beside(l, m).mean - learned_beside(l, &then).mean;
+    return learned_beside(m).mean - learned_beside(&then).mean;
 }
 
-void learned_fill_busy(struct learned *l, struct learned_member *members, int count)
+void learned_fill_busy(struct learned_member *members, int count)
 {
     double load[LOOP_MAX_SHARE];
 
     for (int k = 0; k < count; k++)
         load[k] = members[k].demand > 0 && count > 1
-                      ? learned_at_work(members[k].demand, least_rate(l, &members[k]))
+                      ? learned_at_work(members[k].demand, least_rate(&members[k]))
                       : 1;
     for (int i = 0; i < count; i++)
         for (int k = 0; k < members[i].neighbours; k++)

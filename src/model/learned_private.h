@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "model/classes.h"
 #include "model/learned.h"
+#include "model/prediction_cache.h"
 #include "model/job_effects.h"
 #include "model/running.h"
 #include "model/gangs.h"
@@ -49,6 +50,10 @@ struct learned {
     struct learned_counts counts;
     size_t adapted_at;
     uint64_t stamp, came;
+    /* What absorb() asks with: nobody else does, so that questions leave no trace. */
+    struct prediction_cache *absorbing;
+    uint64_t version;    /* counts up with everything that changes the model */
+    uint64_t generation; /* the version since which classes have their numbers */
 };
 
 /* Families told apart; jobs of more are taken for families of their own. */
@@ -62,10 +67,29 @@ void learned_compact(struct learned *learned);
 
 const struct model_ops *learned_model_ops(void);
 
+#define LEARNED_ASKED_MAX 16
+
+/* A question: the model as it is read, and classes that were never begun. */
+struct learned_question {
+    const struct learned *model;
+    struct prediction_cache *cache; /* of the reader; NULL: none */
+    struct class_guests guests;
+    struct learned_class guests_told[LOOP_MAX_SHARE];
+    /* Without a cache: pairs this very question has asked for, as the next step of an
+     * answer asks for the same again. */
+    struct learned_asked {
+        int cls, type, other;
+        struct class_guess guess;
+    } pairs[LEARNED_ASKED_MAX];
+    int pair_count;
+};
+
 /* A job among those of a combination: everything asked of it is asked through this. */
 struct learned_member {
+    struct learned_question *asked;
     const struct job *job;
-    struct job_own *own;
+    const struct job_own *own;        /* NULL: nothing was measured of it */
+    const struct learned_class *told; /* of its class */
     int cls, type, devices;
     bool spread;
     int neighbours;
@@ -75,9 +99,12 @@ struct learned_member {
     double demand;                   /* see struct member */
 };
 
-/* Begin whoever has not begun, and look them all up; borrowed until a job begins. */
-void learned_members(struct learned *learned, const struct combination *where,
+/* Who they are; the question and the members belong together and point at each other. */
+void learned_members(const struct learned *learned, struct prediction_cache *cache,
+                     const struct combination *where, struct learned_question *asked,
                      struct learned_member *members);
+
+void learned_begin(void *self, const struct job *job);
 
 struct learned_belief {
     double mean, var;
@@ -89,48 +116,43 @@ struct window_noise learned_noise(const struct learned *learned, bool shared);
 
 /* Of the class: ln rate of its devices alone, ln relative speed beside the others, as
  * busy as they are and if they worked all the time. */
-struct learned_belief learned_alone(struct learned *learned,
-                                    const struct learned_member *m);
-struct class_guess learned_beside(struct learned *learned,
-                                  const struct learned_member *m);
-struct class_guess learned_beside_busy(struct learned *learned,
-                                       const struct learned_member *m);
+struct learned_belief learned_alone(const struct learned_member *m);
+struct class_guess learned_beside(const struct learned_member *m);
+/* Beside one of them if that worked all the time. */
+struct class_guess learned_beside_one(const struct learned_member *m, int other);
+struct class_guess learned_beside_busy(const struct learned_member *m);
 
-/* learned_load.c: services work only part of the time.  The share of it at this rate; */
+/* Services work only part of the time.  The share of it at this rate; */
 double learned_at_work(double demand, double rate);
 /* a relative speed beside who works all the time, made one beside who works `busy` of
  * it, and back (*gain: how an error of the log grows by it); */
 double learned_relative_at(double full, double busy);
 double learned_relative_full(double at, double busy, double *gain);
 /* and what is filled in once all members of a device are known. */
-void learned_fill_busy(struct learned *learned, struct learned_member *members,
-                       int count);
+void learned_fill_busy(struct learned_member *members, int count);
 
 /* ln of what the member does now over what it did in this place, whose neighbours were
  * busier or less so. */
-double learned_eased(struct learned *learned, const struct learned_member *m,
-                     const struct job_place *place);
+double learned_eased(const struct learned_member *m, const struct job_place *place);
 
 /* What is believed of the member's own rate alone, its class and itself together. */
-double learned_own_rate(struct learned *learned, const struct learned_member *m);
+double learned_own_rate(const struct learned_member *m);
 
 /* ln gain of the member's devices over one of them. */
-struct gangs_guess learned_gain(struct learned *learned, const struct learned_member *m);
+struct gangs_guess learned_gain(const struct learned_member *m);
 
 /* ln of what serving is faster by; 0 for training. */
-double learned_shift(const struct learned *learned, const struct learned_member *m,
-                     double *var);
+double learned_shift(const struct learned_member *m, double *var);
 
 /* ln relative speeds of the members of one device. */
-void learned_relative(struct learned *learned, const struct learned_member *members,
-                      int count, double *relative);
+void learned_relative(const struct learned_member *members, int count, double *relative);
 
 /* Of a device: watts, and *speed the ln of what the cap leaves of the rate. */
-void learned_watts(struct learned *learned, const struct learned_member *members,
-                   const double *relative, const struct combination *where,
-                   struct estimate *out, double *speed);
+void learned_watts(const struct learned_member *members, const double *relative,
+                   const struct combination *where, struct estimate *out, double *speed);
 
-void learned_predict(void *self, const struct combination *where, struct prediction *out);
+void learned_predict(const void *self, struct prediction_cache *cache,
+                     const struct combination *where, struct prediction *out);
 void learned_absorb(void *self, const struct observation *seen);
 
 #endif

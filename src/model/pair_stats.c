@@ -34,8 +34,9 @@ struct stats {
 
 struct stats_row {
     const struct stats *stats;
+    struct gp_guests guests;
     int job;
-    size_t jobs;
+    size_t jobs; /* guests included */
     double gpu_mean[WORLD_MAX_GPUS];
     double gpu_count[WORLD_MAX_GPUS];
     struct sums *suffers; /* (jobs, gpus) residuals of each job's own speed */
@@ -113,18 +114,27 @@ double stats_seen(const struct stats *s, size_t index, struct cell *cell)
     return s->seen.items[index].value;
 }
 
-/* The newest job of a job's family, itself when it has none; go on with kin. */
-static int newest_kin(const struct stats *s, int job)
+static const struct job_trait *trait_of(const struct stats_row *row, int job)
 {
-    int family = s->jobs.items[job].family;
+    int known = (int)row->stats->jobs.count;
 
-    return family >= 0 ? s->newest.items[family] : job;
+    return job < known ? &row->stats->jobs.items[job] : &row->guests.traits[job - known];
+}
+
+/* The newest job of a job's family, -1 when it has none; go on with kin. */
+static int newest_kin(const struct stats_row *row, int job)
+{
+    int family = trait_of(row, job)->family;
+
+    return family >= 0 && family < (int)row->stats->newest.count
+               ? row->stats->newest.items[family]
+               : -1;
 }
 
 /* Jobs of one family count by nearness of batch; others not at all. */
-static double kinship(const struct stats *s, int a, int b)
+static double kinship(const struct stats_row *row, int a, int b)
 {
-    const struct job_trait *x = &s->jobs.items[a], *y = &s->jobs.items[b];
+    const struct job_trait *x = trait_of(row, a), *y = trait_of(row, b);
 
     if (a == b)
         return 1;
@@ -156,18 +166,18 @@ static void add(struct sums *to, double value, double weight)
 }
 
 /* Of a job's family without itself: of (jobs, stride), the column `at` of it. */
-static struct sums of_kin(const struct stats *stats, const struct sums *of, size_t stride,
-                          size_t at, int job)
+static struct sums of_kin(const struct stats_row *row, const struct sums *of,
+                          size_t stride, size_t at, int job)
 {
     struct sums all = {0, 0};
 
-    for (int j = newest_kin(stats, job); j >= 0; j = stats->kin.items[j]) {
+    for (int j = newest_kin(row, job); j >= 0; j = row->stats->kin.items[j]) {
         const struct sums *s = &of[(size_t)j * stride + at];
         double kin;
 
         if (j == job || s->n <= 0)
             continue;
-        kin = kinship(stats, job, j);
+        kin = kinship(row, job, j);
         all.sum += kin * s->sum;
         all.n += kin * s->n;
     }
@@ -177,8 +187,7 @@ static struct sums of_kin(const struct stats *stats, const struct sums *of, size
 /* What does not depend on the co-runner, or not on the GPU, once for the whole row. */
 static void sum_up(struct stats_row *row)
 {
-    const struct stats *s = row->stats;
-    size_t gpus = (size_t)s->gpus;
+    size_t gpus = (size_t)row->stats->gpus;
 
     for (size_t j = 0; j < row->jobs; j++)
         for (size_t g = 0; g < gpus; g++) {
@@ -191,16 +200,20 @@ static void sum_up(struct stats_row *row)
             row->presses_all[j].n += beside->n;
         }
     for (size_t g = 0; g < gpus; g++)
-        row->kin_suffers[g] = of_kin(s, row->suffers, gpus, g, row->job);
-    row->kin_suffers_all = of_kin(s, row->suffers_all, 1, 0, row->job);
+        row->kin_suffers[g] = of_kin(row, row->suffers, gpus, g, row->job);
+    row->kin_suffers_all = of_kin(row, row->suffers_all, 1, 0, row->job);
 }
 
-struct stats_row *stats_row_create(const struct stats *s, int job)
+struct stats_row *stats_row_create(const struct stats *s, int job,
+                                   const struct gp_guests *guests)
 {
     struct stats_row *row = mem_new(struct stats_row);
-    size_t jobs = s->jobs.count, cells = jobs * (size_t)s->gpus + 1;
+    size_t jobs = s->jobs.count + (guests ? (size_t)guests->count : 0);
+    size_t cells = jobs * (size_t)s->gpus + 1;
 
     row->stats = s;
+    if (guests)
+        row->guests = *guests;
     row->job = job;
     row->jobs = jobs;
     row->suffers = mem_array(struct sums, cells);
@@ -220,7 +233,7 @@ struct stats_row *stats_row_create(const struct stats *s, int job)
         size_t g = (size_t)o->cell.gpu, a = (size_t)o->cell.job,
                k = (size_t)o->cell.other;
         double residual = o->value - row->gpu_mean[g];
-        double kin = kinship(s, job, o->cell.job);
+        double kin = kinship(row, job, o->cell.job);
 
         add(&row->suffers[a * (size_t)s->gpus + g], residual, 1);
         add(&row->presses[k * (size_t)s->gpus + g], residual, 1);
@@ -233,6 +246,11 @@ struct stats_row *stats_row_create(const struct stats *s, int job)
     }
     sum_up(row);
     return row;
+}
+
+bool stats_row_measured(const struct stats_row *row)
+{
+    return row->suffers_all[row->job].n > 0;
 }
 
 void stats_row_destroy(struct stats_row *row)
@@ -289,8 +307,7 @@ static void add_kin(struct stats_row *row, int other, int kin_job, double kin)
 
 static void make_ready(struct stats_row *row, int other)
 {
-    const struct stats *stats = row->stats;
-    size_t gpus = (size_t)stats->gpus, k = (size_t)other;
+    size_t gpus = (size_t)row->stats->gpus, k = (size_t)other;
     struct sums all = {0, 0};
 
     for (size_t g = 0; g < gpus; g++) {
@@ -298,13 +315,13 @@ static void make_ready(struct stats_row *row, int other)
         row->cells_all[k].sum += row->cells[g * row->jobs + k].sum;
         row->cells_all[k].n += row->cells[g * row->jobs + k].n;
     }
-    for (int j = newest_kin(stats, other); j >= 0; j = stats->kin.items[j]) {
+    for (int j = newest_kin(row, other); j >= 0; j = row->stats->kin.items[j]) {
         double kin;
 
         /* What was seen of a pair of families was seen beside one of the second. */
         if (j == other || row->presses_all[j].n <= 0)
             continue;
-        kin = kinship(stats, other, j);
+        kin = kinship(row, other, j);
         all.sum += kin * row->presses_all[j].sum;
         all.n += kin * row->presses_all[j].n;
         add_kin(row, other, j, kin);
@@ -315,8 +332,7 @@ static void make_ready(struct stats_row *row, int other)
 
 static void job_features(const struct stats_row *row, int other, float *x)
 {
-    const struct job_trait *j = &row->stats->jobs.items[row->job];
-    const struct job_trait *k = &row->stats->jobs.items[other];
+    const struct job_trait *j = trait_of(row, row->job), *k = trait_of(row, other);
 
     x[0] = (float)(j->omega - OMEGA_CENTRE);
     x[1] = (float)(k->omega - OMEGA_CENTRE);

@@ -6,7 +6,7 @@
 #ifndef CORGI_MODEL_PAIR_STATS_H
 #define CORGI_MODEL_PAIR_STATS_H
 
-#include "model/kernel.h"
+#include "model/gp.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,10 +30,14 @@ size_t stats_count(const struct stats *stats);
 double stats_seen(const struct stats *stats, size_t index, struct cell *cell);
 
 /* Everything about cells of one job, for many co-runners; good until the next
- * observation. */
+ * observation.  guests: jobs never added, see gp.h; NULL: none. */
 struct stats_row;
-struct stats_row *stats_row_create(const struct stats *stats, int job);
+struct stats_row *stats_row_create(const struct stats *stats, int job,
+                                   const struct gp_guests *guests);
 void stats_row_destroy(struct stats_row *row); /* NULL is fine */
+
+/* Was the job itself measured beside anyone? */
+bool stats_row_measured(const struct stats_row *row);
 
 /* What is known of a cell besides its features. */
 struct stats_cell {

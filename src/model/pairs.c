@@ -8,6 +8,7 @@
 #include "model/pairs_private.h"
 #include "nn/weights.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,9 +73,8 @@ void pairs_set_initial(struct pairs *p, bool alone)
     p->initial_only = alone;
 }
 
-const struct gp *pairs_core(struct pairs *p)
+const struct gp *pairs_core(const struct pairs *p)
 {
-    pairs_settle(p);
     return p->core;
 }
 
@@ -111,7 +111,7 @@ bool pairs_observe(struct pairs *p, struct cell cell, double value, double extra
     bool changed = false;
     size_t at;
 
-    p->version++;
+    p->stats_stale = true;
     if (map_get(p->index, pairs_key(cell), &at)) {
         changed = drift_push(&p->memory[at].drift, value);
         p->stale = true;
@@ -126,7 +126,7 @@ void pairs_put(struct pairs *p, struct cell cell, double value, double extra_var
 {
     size_t at;
 
-    p->version++;
+    p->stats_stale = true;
     if (map_get(p->index, pairs_key(cell), &at)) {
         p->memory[at].drift.mean = value;
         p->memory[at].drift.times++;
@@ -143,59 +143,60 @@ void pairs_settle(struct pairs *p)
     size_t n = gp_count(p->core);
     double *values;
 
-    if (!p->stale)
+    if (!p->stale && !p->stats_stale)
         return;
     values = mem_array(double, n + 1);
     for (size_t i = 0; i < n; i++)
         values[i] = p->memory[i].drift.mean;
-    gp_revise_all(p->core, values, NULL);
-    free(values);
-    p->stale = false;
-}
-
-const struct stats *pairs_stats(struct pairs *p)
-{
-    if (p->stats_version == p->version)
-        return p->stats;
-    pairs_settle(p);
+    if (p->stale)
+        gp_revise_all(p->core, values, NULL);
     stats_rewind(p->stats, 0);
-    for (size_t i = 0; i < gp_count(p->core); i++)
-        stats_observe(p->stats, gp_cell(p->core, i), gp_observed(p->core, i));
-    p->stats_version = p->version;
-    return p->stats;
+    for (size_t i = 0; i < n; i++)
+        stats_observe(p->stats, gp_cell(p->core, i), values[i]);
+    free(values);
+    p->stale = p->stats_stale = false;
 }
 
-/* What network and trees say of cells: P1 while nothing of their job was measured. */
-static void ask_network(struct pairs *p, const struct cell *cells, size_t count,
-                        const struct gbt *trees, struct blend_said *out)
+/* P1 answers for a job of which nothing was measured, P2 for the others: `count` rows of
+ * one job. */
+static void ask_network_of(const struct pairs *p, bool measured,
+                           const struct statnet_row *rows, size_t count,
+                           struct statnet_guess *net)
 {
-    const struct stats *stats = pairs_stats(p);
+    statnet_predict(measured && !p->initial_only ? p->refined : p->initial, rows, count,
+                    net);
+}
+
+/* What network and trees say of cells, those of one job beside each other. */
+static void ask_network(const struct pairs *p, const struct gp_guests *guests,
+                        const struct cell *cells, size_t count, const struct gbt *trees,
+                        struct blend_said *out)
+{
     struct statnet_row *rows = mem_array(struct statnet_row, count + 1);
     struct statnet_guess *net = mem_array(struct statnet_guess, count + 1);
-    struct stats_row *row = NULL;
-    int job = -1;
-    bool measured = false;
+    size_t first = 0, next;
 
-    for (size_t i = 0; i < count; i++) {
-        if (cells[i].job != job) {
-            stats_row_destroy(row);
-            job = cells[i].job;
-            row = stats_row_create(stats, job);
+    for (; first < count; first = next) {
+        struct stats_row *row = stats_row_create(p->stats, cells[first].job, guests);
+
+        for (next = first; next < count && cells[next].job == cells[first].job; next++) {
+            struct statnet_row *r = &rows[next];
+
+            r->base =
+                (float)stats_features(row, cells[next].gpu, cells[next].other, true, r->x)
+                    .base;
+            if (p->initial_only)
+                r->base = stats_blind(r->x, r->base);
         }
-        rows[i].base =
-            (float)stats_features(row, cells[i].gpu, cells[i].other, true, rows[i].x)
-                .base;
-        if (p->initial_only)
-            rows[i].base = stats_blind(rows[i].x, rows[i].base);
-        measured = measured || rows[i].x[5] > 0;
+        ask_network_of(p, stats_row_measured(row), rows + first, next - first,
+                       net + first);
+        stats_row_destroy(row);
     }
-    statnet_predict(measured ? p->refined : p->initial, rows, count, net);
     for (size_t i = 0; i < count; i++) {
         out[i].net = (struct blend_belief){net[i].mean, net[i].sd};
         out[i].trees =
             trees ? (double)rows[i].base + gbt_predict(trees, rows[i].x) : net[i].mean;
     }
-    stats_row_destroy(row);
     free(rows);
     free(net);
 }
@@ -231,13 +232,14 @@ static struct pairs_guess guess_of(const struct pairs *p, struct cell cell,
     };
 }
 
-static void answer(struct pairs *p, const struct cell *cells, size_t count,
-                   const double *core_mean, const double *core_sd,
-                   struct pairs_guess *out)
+static void answer(const struct pairs *p, const struct gp_guests *guests,
+                   const struct cell *cells, size_t count, const double *core_mean,
+                   const double *core_sd, struct pairs_guess *out)
 {
     struct blend_said *said = mem_array(struct blend_said, count + 1);
 
-    ask_network(p, cells, count, p->trees, said);
+    assert(!p->stale && !p->stats_stale);
+    ask_network(p, guests, cells, count, p->trees, said);
     for (size_t i = 0; i < count; i++) {
         said[i].core = (struct blend_belief){core_mean[i], core_sd[i]};
         out[i] = guess_of(p, cells[i], &said[i]);
@@ -245,18 +247,33 @@ static void answer(struct pairs *p, const struct cell *cells, size_t count,
     free(said);
 }
 
-void pairs_predict(struct pairs *p, const struct cell *cells, size_t count,
+void pairs_predict(const struct pairs *p, const struct cell *cells, size_t count,
                    struct pairs_guess *out)
 {
     double *mean = mem_array(double, count + 1), *sd = mem_array(double, count + 1);
 
-    pairs_settle(p);
     gp_predict(p->core, cells, count, mean, sd);
     for (size_t i = 0; i < count; i++)
         sd[i] = sqrt(sd[i]);
-    answer(p, cells, count, mean, sd, out);
+    answer(p, NULL, cells, count, mean, sd, out);
     free(mean);
     free(sd);
+}
+
+struct pairs_guess pairs_predict_guest(const struct pairs *p,
+                                       const struct gp_guests *guests, struct cell cell)
+{
+    int known = gp_job_count(p->core);
+    struct pairs_guess guess;
+    double mean, var;
+
+    if (cell.job < known && cell.other < known)
+        gp_predict(p->core, &cell, 1, &mean, &var);
+    else
+        gp_predict_guest(p->core, guests, cell, &mean, &var);
+    var = sqrt(var);
+    answer(p, guests, &cell, 1, &mean, &var, &guess);
+    return guess;
 }
 
 static struct cell *cells_of_row(const struct pairs *p, int job, const int *others,
@@ -271,16 +288,15 @@ static struct cell *cells_of_row(const struct pairs *p, int job, const int *othe
     return cells;
 }
 
-void pairs_predict_row(struct pairs *p, int job, const int *others, size_t count,
+void pairs_predict_row(const struct pairs *p, int job, const int *others, size_t count,
                        double *out)
 {
     size_t total = (size_t)gp_gpu_count(p->core) * count;
     struct cell *cells = cells_of_row(p, job, others, count);
     struct blend_said *said = mem_array(struct blend_said, total + 1);
 
-    pairs_settle(p);
     gp_predict_row(p->core, job, others, count, out);
-    ask_network(p, cells, total, NULL, said);
+    ask_network(p, NULL, cells, total, NULL, said);
     for (size_t i = 0; i < total; i++) {
         said[i].core.mean = out[i];
         out[i] = fmin(blend_mix(&said[i], &p->weights).mean, 0);
@@ -289,14 +305,13 @@ void pairs_predict_row(struct pairs *p, int job, const int *others, size_t count
     free(said);
 }
 
-void pairs_renew_row(struct pairs *p, int job, const int *others, size_t count,
+void pairs_renew_row(const struct pairs *p, int job, const int *others, size_t count,
                      bool widths, double *core_sd, struct pairs_guess *out)
 {
     size_t total = (size_t)gp_gpu_count(p->core) * count;
     struct cell *cells = cells_of_row(p, job, others, count);
     double *mean = mem_array(double, total + 1);
 
-    pairs_settle(p);
     if (widths) {
         gp_predict(p->core, cells, total, mean, core_sd);
         for (size_t i = 0; i < total; i++)
@@ -304,7 +319,7 @@ void pairs_renew_row(struct pairs *p, int job, const int *others, size_t count,
     } else {
         gp_predict_row(p->core, job, others, count, mean);
     }
-    answer(p, cells, total, mean, core_sd, out);
+    answer(p, NULL, cells, total, mean, core_sd, out);
     free(cells);
     free(mean);
 }
@@ -522,15 +537,15 @@ void pairs_read(struct pairs *p, struct bytes_in *in)
         gbt_destroy(p->trees);
         p->trees = gbt_read(in, STATS_FEATURES);
     }
-    p->version++;
+    p->stats_stale = true;
+    if (!in->bad)
+        pairs_settle(p);
 }
 
-struct pairs *pairs_dup(struct pairs *p)
+struct pairs *pairs_dup(const struct pairs *p)
 {
-    struct pairs *copy;
+    struct pairs *copy = mem_dup(p, 1, sizeof(*p));
 
-    pairs_settle(p);
-    copy = mem_dup(p, 1, sizeof(*p));
     copy->core = gp_dup(p->core);
     copy->stats = stats_dup(p->stats);
     copy->initial = statnet_dup(p->initial);
@@ -556,7 +571,6 @@ void pairs_take(struct pairs *p, struct pairs *learned)
     learned->trees = trees;
     p->weights = learned->weights;
     p->width = learned->width;
-    p->stale = true;
-    p->version++;
+    pairs_revise_noise(p);
     pairs_destroy(learned);
 }

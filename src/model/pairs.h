@@ -54,20 +54,28 @@ void pairs_adapt(struct pairs *pairs, uint64_t seed);
 /* Shares of network and trees in the blend. */
 struct blend_weights pairs_weights(const struct pairs *pairs);
 
-void pairs_predict(struct pairs *pairs, const struct cell *cells, size_t count,
+/* What was absorbed counts from here on: to be called once after some observations and
+ * before the next question.  Questions change nothing. */
+void pairs_settle(struct pairs *pairs);
+
+void pairs_predict(const struct pairs *pairs, const struct cell *cells, size_t count,
                    struct pairs_guess *out);
+
+/* Of one cell with jobs that were never added, see gp.h. */
+struct pairs_guess pairs_predict_guest(const struct pairs *pairs,
+                                       const struct gp_guests *guests, struct cell cell);
 
 /* Means only, of one job on every GPU beside each of others: out (gpus, count).  For
  * finding a shortlist: cheaper than pairs_predict(), without the trees. */
-void pairs_predict_row(struct pairs *pairs, int job, const int *others, size_t count,
-                       double *out);
+void pairs_predict_row(const struct pairs *pairs, int job, const int *others,
+                       size_t count, double *out);
 
 /* Everything of the same row, out (gpus, count).  core_sd (gpus, count) keeps the core's
  * own sd between calls: made again only when widths says so, which costs most. */
-void pairs_renew_row(struct pairs *pairs, int job, const int *others, size_t count,
+void pairs_renew_row(const struct pairs *pairs, int job, const int *others, size_t count,
                      bool widths, double *core_sd, struct pairs_guess *out);
 
-const struct gp *pairs_core(struct pairs *pairs); /* borrowed */
+const struct gp *pairs_core(const struct pairs *pairs); /* borrowed */
 
 /* ------------------------------------------------------------------------------------ */
 
@@ -84,7 +92,7 @@ void pairs_read(struct pairs *pairs, struct bytes_in *in);
 /* A copy that a worker may change (pairs_adapt) while the other goes on absorbing, and
  * taking back what was learned: parameters, network, trees, weight and width.  Ends the
  * copy. */
-struct pairs *pairs_dup(struct pairs *pairs);
+struct pairs *pairs_dup(const struct pairs *pairs);
 void pairs_take(struct pairs *pairs, struct pairs *learned);
 
 #endif

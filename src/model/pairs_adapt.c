@@ -64,11 +64,9 @@ static void leave_out_core(const struct gp *core, struct held *h)
 
 static void leave_out_rows(struct pairs *p, struct held *h)
 {
-    const struct stats *stats = pairs_stats(p);
-
     for (size_t i = 0; i < h->count; i++) {
         struct cell cell = gp_cell(p->core, i);
-        struct stats_row *row = stats_row_create(stats, cell.job);
+        struct stats_row *row = stats_row_create(p->stats, cell.job, NULL);
 
         h->rows[i].base =
             (float)stats_features(row, cell.gpu, cell.other, true, h->rows[i].x).base;
@@ -188,8 +186,7 @@ static bool make_groups(const struct gp *core, struct held *h)
     return true;
 }
 
-/* What adds to the noise of a cell shrinks as more of it is seen. */
-static void revise_noise(struct pairs *p)
+void pairs_revise_noise(struct pairs *p)
 {
     size_t n = gp_count(p->core);
     double *values = mem_array(double, n + 1), *extra = mem_array(double, n + 1);
@@ -201,6 +198,8 @@ static void revise_noise(struct pairs *p)
     if (n > 0)
         gp_revise_all(p->core, values, extra);
     p->stale = false;
+    p->stats_stale = true;
+    pairs_settle(p);
     free(values);
     free(extra);
 }
@@ -210,7 +209,7 @@ void pairs_adapt(struct pairs *p, uint64_t seed)
     size_t n = gp_count(p->core);
     struct held h;
 
-    revise_noise(p);
+    pairs_revise_noise(p);
     if (n >= FIT_FROM) {
         struct kernel_fit_options how = {.steps = FIT_STEPS,
                                          .rate = 0.04,

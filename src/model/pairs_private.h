@@ -20,7 +20,6 @@ struct pairs {
     struct kernel_params start; /* shipped, what fitting is pulled to */
     struct gp *core;
     struct stats *stats;
-    size_t stats_version, version;     /* statistics are made again when they differ */
     struct statnet *initial, *refined; /* P1, P2 */
     struct gbt *trees;                 /* of this cluster; NULL: too little seen */
     struct map *index;                 /* cell -> observation of the core */
@@ -28,21 +27,18 @@ struct pairs {
     size_t limit;                      /* observations kept, at most PAIRS_MAX */
     vec_of(bool) idle;                 /* (jobs) none of it is here now */
     bool initial_only;                 /* see pairs_set_initial() */
-    bool stale;                        /* the core's values are not those in memory */
+    bool stale, stats_stale;           /* core, statistics are not what is in memory */
     uint64_t stamp;
     struct blend_weights weights;
     double width; /* half a 90 % interval in units of sd */
 };
-
-/* Give the core the values in memory. */
-void pairs_settle(struct pairs *pairs);
 
 /* Forget the observations that tell least beside the others. */
 void pairs_make_room(struct pairs *pairs);
 
 uint64_t pairs_key(struct cell cell);
 
-/* Statistics of what the core has observed now. */
-const struct stats *pairs_stats(struct pairs *pairs);
+/* What adds to the noise of a cell shrinks as more of it is seen: tell the core. */
+void pairs_revise_noise(struct pairs *pairs);
 
 #endif

@@ -48,6 +48,7 @@ struct rates *rates_create(const struct kernel_params *params)
     struct kernel_params wide = widened(params);
 
     r->core = gp_create(&wide, false);
+    r->net = statnet_shipped("alone");
     r->weight = TRANSFER_WEIGHT;
     return r;
 }
@@ -190,7 +191,7 @@ static struct ratios_view view_of(const struct rates *r)
 {
     struct kernel_space space = gp_space(r->core);
 
-    return (struct ratios_view){space.jobs, space.gpus, r->jobs, r->gpus, r->seen};
+    return (struct ratios_view){space.jobs, space.gpus, r->jobs, r->gpus, r->seen, NULL};
 }
 
 /* Types the job was measured on. */
@@ -248,8 +249,9 @@ bool rates_transfer_row(const struct rates *r, int job, int gpu, struct statnet_
     return transfer_features(&view, r->busy, job, gpu, &base, row);
 }
 
-static struct rates_guess carried_over(struct rates *r, const struct ratios_view *view,
-                                       int job, int gpu, int count)
+static struct rates_guess carried_over(const struct rates *r,
+                                       const struct ratios_view *view, int job, int gpu,
+                                       int count)
 {
     struct transfer_base base = transfer_base(r, view, job, gpu, count);
     double apart = (base.closed - base.core) / 2;
@@ -262,8 +264,6 @@ static struct rates_guess carried_over(struct rates *r, const struct ratios_view
         (struct rates_belief){base.mean, hypot(base.core_sd, apart)};
     guess.corrected = transfer_features(view, r->busy, job, gpu, &base, &row);
     if (guess.corrected) {
-        if (!r->net)
-            r->net = statnet_shipped("alone");
         statnet_predict(r->net, &row, 1, &said);
         guess.net = (struct rates_belief){said.mean, said.sd};
     }
@@ -271,29 +271,44 @@ static struct rates_guess carried_over(struct rates *r, const struct ratios_view
     return guess;
 }
 
-struct rates_guess rates_predict(struct rates *r, int job, int gpu)
+/* A job never measured: the level of its family, else that of everybody. */
+static struct rates_guess from_others(const struct ratios_view *view, int job, int gpu)
 {
-    struct ratios_view view = view_of(r);
     struct rates_guess guess = {.basis = RATES_NOTHING};
-    int count = count_seen(r, job);
 
-    if (!isnan(rates_seen(r, job, gpu))) {
-        guess = (struct rates_guess){.mean = rates_seen(r, job, gpu),
-                                     .sd = sqrt(gp_kernel(r->core)->noise),
-                                     .basis = RATES_MEASURED,
-                                     .observations = 1};
-        goto done;
-    }
-    if (count > 0)
-        return carried_over(r, &view, job, gpu, count);
-    guess.observations = ratios_family_level(&view, job, gpu, &guess.mean, &guess.sd);
+    guess.observations = ratios_family_level(view, job, gpu, &guess.mean, &guess.sd);
     if (guess.observations > 0)
         guess.basis = RATES_FAMILY;
     else
-        ratios_typical_level(&view, job, gpu, &guess.mean, &guess.sd);
-done:
+        ratios_typical_level(view, job, gpu, &guess.mean, &guess.sd);
     guess.plain = guess.net = (struct rates_belief){guess.mean, guess.sd};
     return guess;
+}
+
+struct rates_guess rates_predict(const struct rates *r, int job, int gpu)
+{
+    struct ratios_view view = view_of(r);
+    struct rates_belief seen = {rates_seen(r, job, gpu), sqrt(gp_kernel(r->core)->noise)};
+    int count = count_seen(r, job);
+
+    if (!isnan(seen.mean))
+        return (struct rates_guess){.mean = seen.mean,
+                                    .sd = seen.sd,
+                                    .plain = seen,
+                                    .net = seen,
+                                    .basis = RATES_MEASURED,
+                                    .observations = 1};
+    return count > 0 ? carried_over(r, &view, job, gpu, count)
+                     : from_others(&view, job, gpu);
+}
+
+struct rates_guess rates_predict_guest(const struct rates *r,
+                                       const struct job_trait *guest, int gpu)
+{
+    struct ratios_view view = view_of(r);
+
+    view.guest = guest;
+    return from_others(&view, RATIOS_GUEST, gpu);
 }
 
 void rates_write(const struct rates *r, struct bytes_out *out)

@@ -77,7 +77,10 @@ void rates_set_closed(struct rates *rates, bool alone);
 void rates_write(const struct rates *rates, struct bytes_out *out);
 void rates_read(struct rates *rates, struct bytes_in *in);
 
-struct rates_guess rates_predict(struct rates *rates, int job, int gpu);
+struct rates_guess rates_predict(const struct rates *rates, int job, int gpu);
+/* The same of a job that was never added: what it would be then. */
+struct rates_guess rates_predict_guest(const struct rates *rates,
+                                       const struct job_trait *guest, int gpu);
 
 int rates_job_count(const struct rates *rates);
 

@@ -47,15 +47,22 @@ static double median(double *items, size_t count)
     return count % 2 ? items[count / 2] : (items[count / 2 - 1] + items[count / 2]) / 2;
 }
 
+static const struct job_trait *trait_of(const struct ratios_view *v, int job)
+{
+    return job == RATIOS_GUEST ? v->guest : &v->jobs[job];
+}
+
 static int siblings(const struct ratios_view *v, int a, int b)
 {
-    return a != b && v->jobs[a].family >= 0 && v->jobs[a].family == v->jobs[b].family;
+    int family = trait_of(v, a)->family;
+
+    return a != b && family >= 0 && family == trait_of(v, b)->family;
 }
 
 /* Near batches count for much more: a quarter for each doubling. */
 static double nearness(const struct ratios_view *v, int a, int b)
 {
-    return exp2(-4 * fabs(v->jobs[a].beta - v->jobs[b].beta));
+    return exp2(-4 * fabs(trait_of(v, a)->beta - trait_of(v, b)->beta));
 }
 
 struct weighted {
@@ -128,7 +135,7 @@ static double fit_fixed_share(const struct ratios_view *v, int job, int gpu, dou
     double weight = 0, sum = 0, square = 0;
 
     for (int j = 0; j < v->job_count; j++) {
-        double larger = exp2(2 * (v->jobs[j].beta - v->jobs[job].beta));
+        double larger = exp2(2 * (v->jobs[j].beta - trait_of(v, job)->beta));
         double at_job = seen(v, j, gpu) + log(fixed + (1 - fixed) * larger);
         double near = nearness(v, j, job);
 
@@ -152,7 +159,7 @@ int ratios_family_level(const struct ratios_view *v, int job, int gpu, double *m
     for (int j = 0; j < v->job_count; j++) {
         if (!siblings(v, j, job) || isnan(seen(v, j, gpu)))
             continue;
-        nearest = fmin(nearest, fabs(v->jobs[j].beta - v->jobs[job].beta));
+        nearest = fmin(nearest, fabs(v->jobs[j].beta - trait_of(v, job)->beta));
         count++;
     }
     if (count == 0)
@@ -182,9 +189,9 @@ void ratios_typical_level(const struct ratios_view *v, int job, int gpu, double 
                 share[count++] = seen(v, j, g) + WORK_SLOPE * v->jobs[j].omega -
                                  v->gpus[g].speed - log(1e13);
     if (count > 0)
-        *mean = peak - WORK_SLOPE * v->jobs[job].omega + median(share, count);
+        *mean = peak - WORK_SLOPE * trait_of(v, job)->omega + median(share, count);
     else
-        *mean = peak - 3 * v->jobs[job].omega + log(TYPICAL_SHARE);
+        *mean = peak - 3 * trait_of(v, job)->omega + log(TYPICAL_SHARE);
     *sd = TYPICAL_LOG_SD;
     free(share);
 }

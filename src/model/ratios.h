@@ -11,7 +11,9 @@ struct ratios_view {
     const struct gpu_trait *gpus;
     int job_count, gpu_count;
     const double *seen; /* (jobs, WORLD_MAX_GPUS) ln rates, NaN where never measured */
+    const struct job_trait *guest; /* a job that was never added, asked for by this: */
 };
+#define RATIOS_GUEST (-1) /* as the job of a level */
 
 /* ln of the ratio of a job's rates on two types: of its family with near batches first,
  * else the median over all jobs measured on both, else the data sheets'. */

@@ -126,6 +126,12 @@ struct watts_guess watts_predict(const struct watts *w, int job, int gpu)
     return (struct watts_guess){watts_of(sheet, row->prior), TYPICAL_LOG_SD, 0};
 }
 
+struct watts_guess watts_predict_guest(const struct watts *w, int gpu)
+{
+    return (struct watts_guess){watts_of(&w->sheets[gpu], log(TYPICAL_SHARE)),
+                                TYPICAL_LOG_SD, 0};
+}
+
 void watts_write(const struct watts *w, struct bytes_out *out)
 {
     for (size_t j = 0; j < w->rows.count; j++) {

@@ -26,6 +26,8 @@ int watts_add_gpu(struct watts *watts, const struct gpu_sheet *sheet);
 
 void watts_observe(struct watts *watts, int job, int gpu, double device_watts);
 struct watts_guess watts_predict(const struct watts *watts, int job, int gpu);
+/* Of a job that was never added and of which nothing is believed. */
+struct watts_guess watts_predict_guest(const struct watts *watts, int gpu);
 
 /* For checkpoints; reading needs the GPU types added and no job yet. */
 void watts_write(const struct watts *watts, struct bytes_out *out);

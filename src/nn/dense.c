@@ -66,7 +66,10 @@ int dense_cholesky_append(const double *l, size_t n, size_t stride, double *row)
 void dense_solve_lower(const double *l, size_t n, size_t stride, double *b,
                        size_t columns)
 {
-    if (n > 0 && columns > 0)
+    if (n > 0 && columns == 1) /* dtrsm copies the triangle first */
+        cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)n, l,
+                    (int)stride, b, 1);
+    else if (n > 0 && columns > 0)
         cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit,
                     (int)n, (int)columns, 1.0, l, (int)stride, b, (int)columns);
 }
@@ -74,7 +77,10 @@ void dense_solve_lower(const double *l, size_t n, size_t stride, double *b,
 void dense_solve_lower_t(const double *l, size_t n, size_t stride, double *b,
                          size_t columns)
 {
-    if (n > 0 && columns > 0)
+    if (n > 0 && columns == 1)
+        cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)n, l,
+                    (int)stride, b, 1);
+    else if (n > 0 && columns > 0)
         cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit,
                     (int)n, (int)columns, 1.0, l, (int)stride, b, (int)columns);
 }

@@ -28,8 +28,6 @@ static struct energy_part part_of(struct service *s, const struct record *r, int
     double idle = loop_cluster(s->loop)->types[type].idle_watts;
     struct prediction p = predict_alone(service_model(s), record_job(r), type);
 
-    if (r->phase == PHASE_ENDED) /* asking has made the model know it again */
-        service_model(s)->ops->end(service_model(s)->self, record_job(r));
     return (struct energy_part){.job = r->id,
                                 .here = true,
                                 .added_watts = fmax(p.watts.value - idle, 1),

@@ -97,7 +97,6 @@ static int learn(struct service *s, const struct engine_events_sample *x, struct
     }
     memory_add(s->memory, &seen);
     planning_thread_learn(s->mind, &seen);
-    service_learned(s);
     return loop_measure(s->loop, &x->measurement, err);
 }
 

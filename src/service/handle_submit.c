@@ -324,7 +324,6 @@ static void apply_update(struct service *s, struct record *record, struct parsed
         was.required_rate = job.need.rate;
     was.job = job;
     loop_restore(s->loop, &was, NULL);
-    service_learned(s);
 }
 
 void handle_update_job(void *ctx, struct request *r)

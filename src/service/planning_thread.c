@@ -7,8 +7,8 @@
 #include "base/vec.h"
 #include "http/workers.h"
 #include "loop/loop_admin.h"
-#include "loop/estimate/prediction_cache.h"
 #include "model/learned.h"
+#include "model/prediction_cache.h"
 #include "loop/optimize/planner_private.h"
 
 #include <stdlib.h>
@@ -39,7 +39,6 @@ struct planning_thread {
     struct planning_thread_options options;
     struct planner planner;        /* the thread's while a task runs */
     struct model model;            /* likewise */
-    struct prediction_cache *memo; /* likewise */
     vec_of(struct seen *) lessons; /* for the next task */
     vec_of(struct job) ended;      /* likewise */
     size_t pairs;                  /* observations of pairs after the last task */
@@ -64,7 +63,7 @@ planning_thread_create(struct reactor *reactor, struct loop *loop,
     m->planner =
         (struct planner){&corgi_planner_ops, corgi_planner_ops.create(options->seed)};
     m->model = learned_create(c->types, c->type_count, &how);
-    m->memo = prediction_cache_create();
+    m->model.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
     m->adapted_s = clock_wall_s();
     m->workers = workers_create(reactor, "mind", 1, 4, err);
     if (!m->workers) {
@@ -86,8 +85,8 @@ void planning_thread_destroy(struct planning_thread *m)
         return;
     workers_destroy(m->workers);
     m->planner.ops->destroy(m->planner.self);
+    prediction_cache_destroy(m->model.cache);
     m->model.ops->destroy(m->model.self);
-    prediction_cache_destroy(m->memo);
     drop_lessons(m->lessons.items, m->lessons.count);
     vec_free(&m->lessons);
     vec_free(&m->ended);
@@ -123,22 +122,16 @@ static void work(void *ctx)
     double began_s = clock_wall_s();
 
     t->timing.waited_s = began_s - t->asked_s;
-    if (t->lessons.count > 0)
-        prediction_cache_forget(m->memo);
     for (size_t i = 0; i < t->lessons.count; i++)
         m->model.ops->absorb(m->model.self, &t->lessons.items[i]->observation);
     vec_each (struct job, job, &t->ended)
         m->model.ops->end(m->model.self, job);
-    if (t->draft) {
-        struct model remembering = prediction_cache_of(m->memo, &m->model);
-
-        round_snapshot_solve(t->draft, &m->planner, &remembering);
-    }
+    if (t->draft)
+        round_snapshot_solve(t->draft, &m->planner, &m->model);
     t->timing.solve_s = clock_wall_s() - began_s;
     if (t->adapt) {
         began_s = clock_wall_s();
         learned_adapt(m->model.self);
-        prediction_cache_forget(m->memo);
         t->adapt_s = clock_wall_s() - began_s;
     }
     t->pairs = learned_count(m->model.self).pairs;

@@ -198,7 +198,6 @@ static void offer_gpus(struct search *f, struct quote *q)
 
     other.id = ASKED_ID - 1;
     for (int tries = 0; tries < 3; tries++) {
-        service_model(f->s)->ops->end(service_model(f->s)->self, &other); /* ask anew */
         other.devices = step > 0 ? other.devices * 2 : other.devices / 2;
         if (other.devices < 1 || other.devices > LOOP_MAX_GANG)
             return;
@@ -334,12 +333,9 @@ void quote_make(struct service *s, const struct job *job, struct quote *q)
                         .end_s = NAN};
     f.needed = q->needed = requirement_rate_now(&fresh, now_s);
     f.ahead = forecast_ahead(s, job);
-    model->ops->begin(model->self, &asked);
     admit_decide(&asked, loop_cluster(s->loop), model, settings, &answer);
     decide(&f, q, &answer, now_s);
     set_energy(q, job);
-    if (asked.id == ASKED_ID)
-        model->ops->end(model->self, &asked);
 }
 
 static bool can_be_kept(const struct quote *q)

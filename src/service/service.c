@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "engine/sim/sim_engine.h"
 #include "loop/cluster.h"
-#include "loop/estimate/prediction_cache.h"
 #include "model/learned.h"
 #include "loop/optimize/planner_private.h"
 #include "service/audit_log.h"
@@ -54,12 +53,7 @@ double service_now_s(const struct service *s)
 
 struct model *service_model(struct service *s)
 {
-    return &s->remembering;
-}
-
-void service_learned(struct service *s)
-{
-    prediction_cache_forget(s->memo);
+    return loop_model(s->loop);
 }
 
 int service_device_named(const struct service *s, const char *name)
@@ -184,8 +178,6 @@ static int make_loop(struct service *s, struct err *err)
         return -1;
     model = learned_create(cluster->types, cluster->type_count, &learned);
     s->loop = loop_create_take(&how, cluster, model, &corgi_planner_ops);
-    s->memo = prediction_cache_create();
-    s->remembering = prediction_cache_of(s->memo, loop_model(s->loop));
     s->memory = memory_create(loop_cluster(s->loop));
     s->mind = planning_thread_create(s->reactor, s->loop, &mind, err);
     name_devices(s);
@@ -239,7 +231,6 @@ static void tick(void *ctx)
         planning_thread_idle(s->mind);
     if (planning_thread_stats(s->mind).exchanged != s->exchanged_seen) {
         s->exchanged_seen = planning_thread_stats(s->mind).exchanged;
-        service_learned(s);
     }
     if (!sim_clock_stepped(s))
         replica_jobs_tick(s);
@@ -478,7 +469,6 @@ void service_destroy(struct service *s)
     daemon_metrics_destroy(s->figures);
     metrics_destroy(s->metrics);
     memory_destroy(s->memory);
-    prediction_cache_destroy(s->memo);
     loop_destroy(s->loop);
     records_destroy(s->records);
     forecast_destroy(s->forecast);

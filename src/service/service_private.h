@@ -22,7 +22,6 @@
 
 struct planning_thread;
 struct memory;
-struct prediction_cache;
 struct daemon_metrics;
 struct forecast;
 struct clock_stepper;
@@ -70,8 +69,6 @@ struct service {
     struct loop *loop;
     struct planning_thread *mind;
     struct memory *memory;
-    struct prediction_cache *memo; /* answers of the loop's model, until it learns */
-    struct model remembering;
     struct records *records;
     struct forecast *forecast;
     struct device_more *devices; /* (cluster devices) */
@@ -110,7 +107,6 @@ double service_now_s(const struct service *s);
 
 /* What is believed: the loop's model, each question asked once until it has learned. */
 struct model *service_model(struct service *s);
-void service_learned(struct service *s);
 
 int service_device_named(const struct service *s, const char *name); /* -1: none */
 int service_node_named(const struct service *s, const char *name);   /* -1: none */

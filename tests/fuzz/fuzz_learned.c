@@ -19,7 +19,7 @@ static double ask(struct model *m)
     struct combination where = {.count = 1, .members = {{&job, 1}}};
     struct prediction out;
 
-    m->ops->predict(m->self, &where, &out);
+    m->ops->predict(m->self, NULL, &where, &out);
     m->ops->end(m->self, &job);
     return out.rate[0].value;
 }

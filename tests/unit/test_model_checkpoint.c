@@ -96,7 +96,7 @@ static struct prediction ask(struct model *m, const struct job *a, const struct 
         .type = type, .count = b ? 2 : 1, .members = {{a, 1}, {b, 1}}};
     struct prediction out = {0};
 
-    m->ops->predict(m->self, &where, &out);
+    m->ops->predict(m->self, NULL, &where, &out);
     return out;
 }
 

@@ -53,7 +53,7 @@ static void the_place_not_seen_for_longest_gives_way(void **state)
     struct job_own *own;
 
     (void)state;
-    job_effects_begin(book, 7, 0);
+    job_effects_begin(book, 7, 0, 1);
     own = job_effects_find(book, 7);
     for (uint64_t i = 0; i < JOB_EFFECTS_MAX_PLACES; i++)
         job_effects_place_take(own, 100 + i)->stamp = i + 1;
@@ -72,17 +72,16 @@ static void a_job_that_ends_leaves_nothing_to_the_next(void **state)
     struct job_own *own;
 
     (void)state;
-    job_effects_begin(book, 7, 3);
+    job_effects_begin(book, 7, 3, 1);
     own = job_effects_find(book, 7);
     job_effects_place_take(own, 1);
-    own->factors[1] = (struct job_factor){1, 1, 9};
     job_effects_end(book, 7);
     assert_null(job_effects_find(book, 7));
-    job_effects_begin(book, 8, 4);
+    job_effects_begin(book, 8, 4, 5);
     own = job_effects_find(book, 8);
     assert_int_equal(own->count, 0);
     assert_int_equal(own->cls, 4);
-    assert_int_equal(own->factors[1].version, 0);
+    assert_int_equal(own->version, 5);
     job_effects_destroy(book);
 }
 

@@ -50,7 +50,7 @@ static struct prediction ask(struct model *m, int type, const struct job *a,
         .type = type, .count = b ? 2 : 1, .members = {{a, 1}, {b, 1}}};
     struct prediction out;
 
-    m->ops->predict(m->self, &where, &out);
+    m->ops->predict(m->self, NULL, &where, &out);
     return out;
 }
 
@@ -227,13 +227,13 @@ static void devices_and_caps_count(void **state)
 
     (void)state;
     four.devices = 4;
-    m.ops->predict(m.self, &where, &near_by);
+    m.ops->predict(m.self, NULL, &where, &near_by);
     where.members[0].nodes = 4;
-    m.ops->predict(m.self, &where, &spread);
+    m.ops->predict(m.self, NULL, &where, &spread);
     assert_true(near_by.rate[0].value > 2 * ask(&m, 2, &one, NULL).rate[0].value);
     assert_true(spread.rate[0].value < near_by.rate[0].value);
     where.cap_watts = 100;
-    m.ops->predict(m.self, &where, &capped);
+    m.ops->predict(m.self, NULL, &where, &capped);
     assert_true(capped.watts.value <= 100.001);
     assert_true(capped.rate[0].value <= spread.rate[0].value);
     destroy(&m);
@@ -262,7 +262,7 @@ static void a_pair_measured_under_a_cap_is_answered_with_the_measurement(void **
     }
     for (int i = 0; i < 5; i++)
         m.ops->absorb(m.self, &seen);
-    m.ops->predict(m.self, &seen.where, &p);
+    m.ops->predict(m.self, NULL, &seen.where, &p);
     assert_true(fabs(log(p.rate[0].value / 4)) < 0.01);
     destroy(&m);
 }
@@ -379,7 +379,7 @@ static double ask_gang(struct model *m, const struct job *job, int type, int nod
     struct combination where = {.type = type, .count = 1, .members = {{job, nodes}}};
     struct prediction out;
 
-    m->ops->predict(m->self, &where, &out);
+    m->ops->predict(m->self, NULL, &where, &out);
     sane(&out.rate[0]);
     return out.rate[0].value;
 }

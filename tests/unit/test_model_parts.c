@@ -26,9 +26,9 @@ static void told_footprints_decide_what_fits(void **state)
     both[0] = footprint_add(f, &none, 6);
     both[1] = footprint_add(f, &none, 7);
     assert_float_equal(footprint_gb(f, both[0]), 6, 1e-9);
-    assert_true(footprint_fits(f, 0, 16, both, 2) > 0.9);
-    assert_true(footprint_fits(f, 0, 12, both, 2) < 0.2);
-    assert_true(footprint_fits(f, 0, 12, both, 1) > 0.9);
+    assert_true(footprint_fits(f, 0, 16, both, 2, NULL) > 0.9);
+    assert_true(footprint_fits(f, 0, 12, both, 2, NULL) < 0.2);
+    assert_true(footprint_fits(f, 0, 12, both, 1, NULL) > 0.9);
     footprint_destroy(f);
 }
 
@@ -56,17 +56,17 @@ static void what_ran_fits_and_what_failed_does_not(void **state)
     int pair[2] = {b, a}, same[2] = {a, b}, more[3] = {a, b, b};
 
     (void)state;
-    assert_true(footprint_fits(f, 1, 12, pair, 2) < 0.3);
+    assert_true(footprint_fits(f, 1, 12, pair, 2, NULL) < 0.3);
     footprint_ran(f, 12, pair, 2); /* told too much */
-    assert_true(footprint_fits(f, 1, 12, pair, 2) >= 0.5);
+    assert_true(footprint_fits(f, 1, 12, pair, 2, NULL) >= 0.5);
     assert_true(footprint_gb(f, a) < 10);
     footprint_failed(f, 2, 24, &a, 1);
-    assert_true(footprint_fits(f, 2, 24, &a, 1) == 0);
-    assert_true(footprint_fits(f, 2, 24, same, 2) == 0); /* more needs more */
-    assert_true(footprint_fits(f, 2, 24, more, 3) == 0);
-    assert_true(footprint_fits(f, 2, 24, &b, 1) > 0.5);
+    assert_true(footprint_fits(f, 2, 24, &a, 1, NULL) == 0);
+    assert_true(footprint_fits(f, 2, 24, same, 2, NULL) == 0); /* more needs more */
+    assert_true(footprint_fits(f, 2, 24, more, 3, NULL) == 0);
+    assert_true(footprint_fits(f, 2, 24, &b, 1, NULL) > 0.5);
     assert_true(footprint_gb(f, a) > 24); /* and it is believed elsewhere */
-    assert_true(footprint_fits(f, 1, 16, &a, 1) < 0.1);
+    assert_true(footprint_fits(f, 1, 16, &a, 1, NULL) < 0.1);
     footprint_destroy(f);
 }
 
@@ -283,11 +283,11 @@ static void features_without_the_cell_do_not_know_it(void **state)
 
     (void)state;
     stats_observe(s, (struct cell){1, 1, 2}, -0.5);
-    row = stats_row_create(s, 0);
+    row = stats_row_create(s, 0, NULL);
     stats_features(row, 0, 2, true, before);
     stats_row_destroy(row);
     stats_observe(s, cell, -1.5);
-    row = stats_row_create(s, 0);
+    row = stats_row_create(s, 0, NULL);
     known = stats_features(row, 0, 2, true, hidden);
     stats_features(row, 0, 2, false, open);
     stats_row_destroy(row);
@@ -307,10 +307,10 @@ static void families_speak_for_one_another(void **state)
 
     (void)state;
     stats_observe(s, (struct cell){1, 0, 2}, -2); /* job 1 is of job 0's family */
-    row = stats_row_create(s, 0);
+    row = stats_row_create(s, 0, NULL);
     stats_features(row, 0, 2, false, kin);
     stats_row_destroy(row);
-    row = stats_row_create(s, 2);
+    row = stats_row_create(s, 2, NULL);
     stats_features(row, 0, 2, false, alien);
     stats_row_destroy(row);
     assert_true(kin[15] > 0 && kin[14] < 0);
@@ -325,12 +325,12 @@ static void blind_features_know_nothing_of_the_job_itself(void **state)
     struct stats_row *row;
 
     (void)state;
-    row = stats_row_create(s, 0);
+    row = stats_row_create(s, 0, NULL);
     base_before = (float)stats_features(row, 0, 1, true, before).base;
     stats_row_destroy(row);
     stats_observe(s, (struct cell){0, 0, 2}, -0.598);
     stats_observe(s, (struct cell){2, 0, 0}, -0.598);
-    row = stats_row_create(s, 0);
+    row = stats_row_create(s, 0, NULL);
     base_after = (float)stats_features(row, 0, 1, true, after).base;
     stats_row_destroy(row);
     assert_true(after[3] > 0 && after[5] > 0);
@@ -353,10 +353,10 @@ static void features_do_not_depend_on_the_order_of_questions(void **state)
     (void)state;
     stats_observe(s, (struct cell){0, 1, 1}, -1);
     stats_observe(s, (struct cell){2, 0, 0}, -0.2);
-    row = stats_row_create(s, 2);
+    row = stats_row_create(s, 2, NULL);
     stats_features(row, 0, 1, true, first);
     stats_row_destroy(row);
-    row = stats_row_create(s, 2);
+    row = stats_row_create(s, 2, NULL);
     stats_features(row, 1, 0, true, unused);
     stats_features(row, 1, 1, true, unused);
     stats_features(row, 0, 1, true, later);

@@ -61,10 +61,11 @@ static void an_estimate_without_width_is_its_value(void **state)
 
 static struct prediction nonsense;
 
-static void predict_nonsense(void *self, const struct combination *where,
-                             struct prediction *out)
+static void predict_nonsense(const void *self, struct prediction_cache *cache,
+                             const struct combination *where, struct prediction *out)
 {
     (void)self;
+    (void)cache;
     (void)where;
     *out = nonsense;
 }

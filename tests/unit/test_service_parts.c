@@ -1,7 +1,6 @@
 /* test_service_parts.c - records, memory of observations, remembered answers, config */
 #include "loop_fixture.h"
 
-#include "loop/estimate/prediction_cache.h"
 #include "service/service_config.h"
 #include "service/observation_store.h"
 #include "service/job_records.h"
@@ -210,65 +209,6 @@ static void memory_comes_back_from_a_checkpoint(void **state)
     cluster_destroy(c);
 }
 
-/* ---- remembered answers ---------------------------------------------------------------
- */
-
-struct counting {
-    int asked;
-};
-
-static void count_ask(void *self, const struct combination *where, struct prediction *out)
-{
-    ((struct counting *)self)->asked++;
-    *out = (struct prediction){.fits = where->count};
-}
-
-static void no_job(void *self, const struct job *job)
-{
-    (void)self;
-    (void)job;
-}
-
-static void no_absorb(void *self, const struct observation *seen)
-{
-    (void)self;
-    (void)seen;
-}
-
-static void alike_jobs_are_asked_about_once(void **state)
-{
-    static const struct model_ops ops = {.name = "counting",
-                                         .begin = no_job,
-                                         .end = no_job,
-                                         .predict = count_ask,
-                                         .absorb = no_absorb};
-    struct counting counting = {0};
-    struct model inner = {&ops, &counting}, outer;
-    struct prediction_cache *memo = prediction_cache_create();
-    struct job a = fixture_job(1, 1), b = fixture_job(2, 1), c = fixture_job(3, 1);
-    struct combination where = {.type = SLOW, .count = 1};
-    struct prediction p;
-
-    (void)state;
-    c.descriptor.family[0] = '\0'; /* like no other */
-    outer = prediction_cache_of(memo, &inner);
-    where.members[0] = (struct member){&a, 1, 0};
-    outer.ops->predict(outer.self, &where, &p);
-    where.members[0].job = &b;
-    outer.ops->predict(outer.self, &where, &p);
-    assert_int_equal(counting.asked, 1);
-    where.members[0].job = &c;
-    outer.ops->predict(outer.self, &where, &p);
-    where.type = FAST;
-    where.members[0].job = &b;
-    outer.ops->predict(outer.self, &where, &p);
-    assert_int_equal(counting.asked, 3);
-    prediction_cache_forget(memo);
-    outer.ops->predict(outer.self, &where, &p);
-    assert_int_equal(counting.asked, 4);
-    prediction_cache_destroy(memo);
-}
-
 /* ---- config ---------------------------------------------------------------------------
  */
 
@@ -305,7 +245,6 @@ int main(void)
         cmocka_unit_test(memory_keeps_a_cell_once_and_follows_it),
         cmocka_unit_test(memory_is_bounded_and_forgets_the_oldest),
         cmocka_unit_test(memory_comes_back_from_a_checkpoint),
-        cmocka_unit_test(alike_jobs_are_asked_about_once),
         cmocka_unit_test(the_defaults_are_what_the_document_says),
     };
 

@@ -94,6 +94,7 @@ static void setup(struct estimate_bench *b, const struct bench_estimate_options 
     }
     while (pairs_count(b->pairs) < wanted)
         observe(b);
+    pairs_settle(b->pairs);
 }
 
 /* One new job on every type beside every other job. */
@@ -119,7 +120,7 @@ static struct timing refine_time(struct estimate_bench *b)
     for (int r = 0; r < RUNS; r++) {
         stopwatch_start(&watch);
         observe(b);
-        pairs_core(b->pairs); /* until it is ready for the next question */
+        pairs_settle(b->pairs); /* until it is ready for the next question */
         stopwatch_stop(&watch);
     }
     return stopwatch_read(&watch);

@@ -64,11 +64,11 @@ void fold_net_destroy(struct fold_net *f)
 static void fill_rows(struct fold_net *f, int job, bool effect)
 {
     size_t half = fold_half(f->fold), n = (size_t)f->fold->train_count;
-    struct stats_row *row = effect ? NULL : stats_row_create(f->stats, job);
+    struct stats_row *row = effect ? NULL : stats_row_create(f->stats, job, NULL);
 
     for (size_t k = 0; k < n; k++) {
         if (effect)
-            row = stats_row_create(f->stats, f->fold->train[k]);
+            row = stats_row_create(f->stats, f->fold->train[k], NULL);
         for (size_t at = k; at < half; at += n) {
             struct cell c = fold_cell(f->fold, job, at + (effect ? half : 0));
 

@@ -102,7 +102,7 @@ static double median_ratio(const struct isolated_baseline *b, const struct rates
                            int job, int gpu)
 {
     const struct measured *t = b->fold->table;
-    struct ratios_view view = {t->told_trait, t->gpu, t->jobs, t->gpus, b->seen};
+    struct ratios_view view = {t->told_trait, t->gpu, t->jobs, t->gpus, b->seen, NULL};
     double sum = 0, count = 0;
 
     for (int g = 0; g < t->gpus; g++)

@@ -88,7 +88,7 @@ static void from_stream(struct pairs_builder *b)
 
         if (b->initial && appears(s, count, job))
             continue;
-        row = stats_row_create(stats, job);
+        row = stats_row_create(stats, job, NULL);
         for (int i = 0; i < ROWS_A_JOB; i++)
             add_row(b, stats, row,
                     (struct cell){job, (int)rng_below(b->rng, (size_t)t->gpus),
@@ -143,7 +143,7 @@ static void from_catalogue(struct pairs_builder *b)
 
         if (!b->initial)
             show_pairs(b, fold, job, stats);
-        row = stats_row_create(stats, job);
+        row = stats_row_create(stats, job, NULL);
         for (int i = 0; i < CELLS_A_FOLD; i++)
             add_row(b, stats, row,
                     fold_cell(fold, job, rng_below(b->rng, fold_half(fold))));
@@ -151,7 +151,7 @@ static void from_catalogue(struct pairs_builder *b)
         for (int i = 0; i < CELLS_A_FOLD / ROWS_A_JOB; i++) {
             int other = fold->train[rng_below(b->rng, (size_t)fold->train_count)];
 
-            row = stats_row_create(stats, other);
+            row = stats_row_create(stats, other, NULL);
             for (int g = 0; g < t->gpus; g++)
                 add_row(b, stats, row, (struct cell){other, g, job});
             stats_row_destroy(row);

@@ -192,8 +192,8 @@ static double predict_fits(const struct datasheet *m, const struct combination *
     return prior_fits(&m->prior, where);
 }
 
-static void datasheet_predict(void *self, const struct combination *where,
-                              struct prediction *out)
+static void datasheet_predict(const void *self, struct prediction_cache *cache,
+                              const struct combination *where, struct prediction *out)
 {
     static const double watts_sd[] = {0.4, 0.3, 0.08};
     const struct datasheet *m = self;
@@ -202,6 +202,7 @@ static void datasheet_predict(void *self, const struct combination *where,
     struct mean_answer watts = mean_book_ask(m->watts, keys, count, watts_sd);
     double cap_speed = prior_cap_speed(&m->prior, where);
 
+    (void)cache;
     for (int i = 0; i < where->count; i++) {
         predict_rate(m, where, i, cap_speed, &out->rate[i]);
         queueing_useful_estimate(where->members[i].job, &out->rate[i]);

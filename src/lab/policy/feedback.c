@@ -93,8 +93,8 @@ static struct log_rate ask_rate(const struct feedback *m, const struct combinati
     return r;
 }
 
-static void feedback_predict(void *self, const struct combination *where,
-                             struct prediction *out)
+static void feedback_predict(const void *self, struct prediction_cache *cache,
+                             const struct combination *where, struct prediction *out)
 {
     const struct feedback *m = self;
     uint64_t device = device_key(where);
@@ -102,6 +102,7 @@ static void feedback_predict(void *self, const struct combination *where,
     double cap_log = log(prior_cap_speed(&m->prior, where));
     size_t failures;
 
+    (void)cache;
     for (int i = 0; i < where->count; i++) {
         struct log_rate r = ask_rate(m, where, i);
 

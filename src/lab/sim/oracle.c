@@ -10,13 +10,14 @@ struct oracle {
     const struct engine *engine;
 };
 
-static void oracle_predict(void *self, const struct combination *where,
-                           struct prediction *out)
+static void oracle_predict(const void *self, struct prediction_cache *cache,
+                           const struct combination *where, struct prediction *out)
 {
     const struct oracle *oracle = self;
     struct truth_member members[LOOP_MAX_SHARE];
     struct truth_outcome outcome;
 
+    (void)cache;
     for (int i = 0; i < where->count; i++) {
         struct sim_inspect_job job;
 

@@ -255,17 +255,17 @@ void check_before_round(struct sim *sim)
     sim->check->before = cluster_dup(loop_cluster(sim->loop));
 }
 
-static void predict_nothing(void *self, const struct combination *where,
-                            struct prediction *out)
+static void predict_nothing(const void *self, struct prediction_cache *cache,
+                            const struct combination *where, struct prediction *out)
 {
     (void)self;
+    (void)cache;
     (void)where;
     *out = (struct prediction){.fits = 1};
 }
 
 /* What the audit refuses follows from plan, cluster and settings.  It asks the model for
- * figures that nobody reads here, and asking a model that learns warms its memory, which
- * moves its estimates: so it asks this one. */
+ * figures that nobody reads here: so it asks this one. */
 static const struct model_ops no_model_ops = {.name = "none", .predict = predict_nothing};
 
 int check_plan(struct sim *sim, struct err *err)

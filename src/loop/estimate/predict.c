@@ -25,17 +25,19 @@ static void make_sane(struct estimate *e)
     e->high = isfinite(e->high) ? clamp(e->high, e->value, most) : most;
 }
 
-void predict(struct model *model, const struct combination *where, struct prediction *out)
+void predict(const struct model *model, const struct combination *where,
+             struct prediction *out)
 {
     assert(where->count >= 1 && where->count <= LOOP_MAX_SHARE);
-    model->ops->predict(model->self, where, out);
+    model->ops->predict(model->self, model->cache, where, out);
     for (int i = 0; i < where->count; i++)
         make_sane(&out->rate[i]);
     make_sane(&out->watts);
     out->fits = isfinite(out->fits) ? clamp(out->fits, 0, 1) : 0;
 }
 
-struct prediction predict_alone(struct model *model, const struct job *job, int type)
+struct prediction predict_alone(const struct model *model, const struct job *job,
+                                int type)
 {
     double demand = job->kind == JOB_INFERENCE ? job->need.rate : 0;
     struct combination where = {.type = type,
@@ -47,8 +49,8 @@ struct prediction predict_alone(struct model *model, const struct job *job, int 
     return out;
 }
 
-struct prediction predict_alone_now(struct model *model, const struct job_status *status,
-                                    int type)
+struct prediction predict_alone_now(const struct model *model,
+                                    const struct job_status *status, int type)
 {
     struct combination where = {
         .type = type,

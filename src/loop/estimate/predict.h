@@ -13,14 +13,15 @@
 
 /* Predict a combination.  Rates and watts come back positive and finite with
  * low <= value <= high, fits within 0..1. */
-void predict(struct model *model, const struct combination *where,
+void predict(const struct model *model, const struct combination *where,
              struct prediction *out);
 
 /* One job alone on one type without a cap, on one node; a service with all the requests
  * it may be asked for, or with those it is asked for now. */
-struct prediction predict_alone(struct model *model, const struct job *job, int type);
-struct prediction predict_alone_now(struct model *model, const struct job_status *status,
-                                    int type);
+struct prediction predict_alone(const struct model *model, const struct job *job,
+                                int type);
+struct prediction predict_alone_now(const struct model *model,
+                                    const struct job_status *status, int type);
 
 /* The value that is exceeded with this probability, reading the 90 % interval as that of
  * a log-normal; confidence 0.5 gives the value itself. */
