@@ -24,7 +24,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "base/value.h"
+#include "base/parse.h"
 
 #include <stdbool.h>
 #include <stddef.h>

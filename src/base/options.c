@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 #include "base/suggest.h"
-#include "base/value.h"
+#include "base/parse.h"
 #include "base/vec.h"
 
 #include <assert.h>

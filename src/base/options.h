@@ -22,7 +22,7 @@
 #define CORGI_BASE_OPTIONS_H
 
 #include "base/err.h"
-#include "base/value.h"
+#include "base/parse.h"
 
 #include <stdbool.h>
 #include <stddef.h>

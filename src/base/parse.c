@@ -1,4 +1,5 @@
-/* parse.c - numbers from text, all of it or nothing */
+/* parse.c - numbers and other values from text, all of it or nothing; options.c and
+ * config.c read their values by rules */
 #include "base/parse.h"
 
 #include <ctype.h>
@@ -6,6 +7,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -120,4 +122,112 @@ bool parse_watts(const char *text, double *watts)
         {"", 1}, {"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
 
     return with_unit(text, units, watts);
+}
+
+/* ---- values by a rule -------------------------------------------------------------- */
+
+#define MAX_SECONDS 1e10
+#define MAX_WATTS   1e9
+
+static bool in_range(const struct value_rule *rule, double value)
+{
+    if (rule->min != 0 || rule->max != 0)
+        return value >= rule->min && value <= rule->max;
+    if (rule->type == VALUE_SECONDS)
+        return value >= 0 && value <= MAX_SECONDS;
+    if (rule->type == VALUE_WATTS)
+        return value >= 0 && value <= MAX_WATTS;
+    return true;
+}
+
+static bool parse_choice(const struct value_rule *rule, const char *text, int *target)
+{
+    for (int i = 0; rule->choices[i]; i++) {
+        if (!strcmp(rule->choices[i], text)) {
+            *target = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_real(const struct value_rule *rule, const char *text, double *target)
+{
+    double value;
+    bool read = rule->type == VALUE_SECONDS ? parse_seconds(text, &value)
+                : rule->type == VALUE_WATTS ? parse_watts(text, &value)
+                                            : parse_double(text, &value);
+
+    if (!read || !in_range(rule, value))
+        return false;
+    *target = value;
+    return true;
+}
+
+static bool parse_whole(const struct value_rule *rule, const char *text, void *target)
+{
+    uint64_t large;
+    int number;
+
+    if (rule->type == VALUE_U64) {
+        if (!parse_u64(text, &large) || !in_range(rule, (double)large))
+            return false;
+        *(uint64_t *)target = large;
+    } else {
+        if (!parse_int(text, &number) || !in_range(rule, number))
+            return false;
+        *(int *)target = number;
+    }
+    return true;
+}
+
+bool value_parse(const struct value_rule *rule, const char *text, void *target)
+{
+    switch (rule->type) {
+    case VALUE_BOOL:
+        return parse_bool(text, target);
+    case VALUE_TEXT:
+        if (*text)
+            *(const char **)target = text;
+        return *text != '\0';
+    case VALUE_INT:
+    case VALUE_U64:
+        return parse_whole(rule, text, target);
+    case VALUE_DOUBLE:
+    case VALUE_SECONDS:
+    case VALUE_WATTS:
+        return parse_real(rule, text, target);
+    case VALUE_CHOICE:
+        return parse_choice(rule, text, target);
+    case VALUE_TYPE_COUNT:
+        break;
+    }
+    return false;
+}
+
+void value_describe(const struct value_rule *rule, struct str *out)
+{
+    static const char *const what[VALUE_TYPE_COUNT] = {
+        [VALUE_BOOL] = "true or false",
+        [VALUE_TEXT] = "a text that is not empty",
+        [VALUE_INT] = "a whole number",
+        [VALUE_U64] = "a whole number that is not negative",
+        [VALUE_DOUBLE] = "a number",
+        [VALUE_SECONDS] = "a time such as 90s, 10m or 2h",
+        [VALUE_WATTS] = "a power such as 250W or 20kW",
+        [VALUE_CHOICE] = "one of ",
+    };
+
+    str_add(out, what[rule->type]);
+    if (rule->type == VALUE_CHOICE) {
+        for (const char *const *choice = rule->choices; *choice; choice++)
+            str_addf(out, "%s%s", choice == rule->choices ? "" : ", ", *choice);
+        return;
+    }
+    if (rule->min == 0 && rule->max == 0)
+        return;
+    if (isinf(rule->max))
+        str_addf(out, " of at least %.15g", rule->min);
+    else
+        str_addf(out, " from %.15g to %.15g", rule->min, rule->max);
 }

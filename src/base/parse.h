@@ -5,6 +5,8 @@
 #ifndef CORGI_BASE_PARSE_H
 #define CORGI_BASE_PARSE_H
 
+#include "base/str.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,5 +19,33 @@ bool parse_bool(const char *text, bool *value); /* true/false, yes/no, on/off */
  */
 bool parse_seconds(const char *text, double *seconds);
 bool parse_watts(const char *text, double *watts);
+
+/* ---- values by a rule -------------------------------------------------------------- */
+
+/* One typed value, for command lines and config files alike: a rule says what a text must
+ * be, and the same rule words the refusal. */
+enum value_type {
+    VALUE_BOOL,    /* bool: true/false, yes/no, on/off */
+    VALUE_TEXT,    /* const char *, borrowed; never empty */
+    VALUE_INT,     /* int */
+    VALUE_U64,     /* uint64_t */
+    VALUE_DOUBLE,  /* double, finite */
+    VALUE_SECONDS, /* double: 90, 90s, 10m, 2h, 5d */
+    VALUE_WATTS,   /* double: 250, 250W, 20kW */
+    VALUE_CHOICE,  /* int: index into choices */
+    VALUE_TYPE_COUNT
+};
+
+struct value_rule {
+    enum value_type type;
+    double min, max; /* both 0: any number; times from 0 to 300 years, powers to 1 GW */
+    const char *const *choices; /* ends with NULL */
+};
+
+/* False when the text is not such a value; the target then stays as it was. */
+bool value_parse(const struct value_rule *rule, const char *text, void *target);
+
+/* What the rule asks for: "a whole number from 1 to 10". */
+void value_describe(const struct value_rule *rule, struct str *out);
 
 #endif

@@ -3,7 +3,6 @@
 #include "store/access.h"
 
 #include "store/batch.h"
-#include "store/names.h"
 #include "store/reader_private.h"
 
 #include <string.h>
@@ -44,8 +43,8 @@ static int visit_token(void *ctx, struct db_query *q)
     const struct token_walk *walk = ctx;
     size_t count;
     const void *digest = db_blob(q, 1, &count);
-    struct store_token token = {
-        .id = db_u64(q, 0), .role = (enum store_role)names_find(roles, db_text(q, 2))};
+    struct store_token token = {.id = db_u64(q, 0),
+                                .role = (enum store_role)db_word(roles, db_text(q, 2))};
 
     DB_ROW(q, 3, DB_TO(token.user), DB_TO(token.uid), DB_TO(token.gid), DB_TO(token.note),
            DB_TO(token.created_s), DB_TO(token.expires_s), DB_TO(token.revoked_s));

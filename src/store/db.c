@@ -423,6 +423,14 @@ void db_row(const struct db_query *q, int first, const struct db_target *targets
     }
 }
 
+int db_word(const char *const *words, const char *word)
+{
+    for (int i = 0; word && words[i]; i++)
+        if (strcmp(words[i], word) == 0)
+            return i;
+    return 0;
+}
+
 /* ---- whole files ------------------------------------------------------------------- */
 
 int db_log_pages(const struct db *db)

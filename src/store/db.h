@@ -132,6 +132,10 @@ struct db_target {
 void db_row(const struct db_query *q, int first, const struct db_target *targets,
             size_t count);
 
+/* Index of a word in a list that ends with NULL; 0, the first, when it is not there (the
+ * tables let no other word in). */
+int db_word(const char *const *words, const char *word);
+
 /* Pages in the write-ahead log after the last commit of this connection. */
 int db_log_pages(const struct db *db);
 

@@ -3,8 +3,8 @@
 #include "store/history.h"
 
 #include "store/batch.h"
-#include "store/names.h"
 #include "store/reader_private.h"
+#include "store/store_jobs.h"
 
 /* ---- transitions ------------------------------------------------------------------- */
 
@@ -14,8 +14,8 @@ void store_add_transition(struct store_batch *batch, const struct store_transiti
                     "INSERT INTO transitions (job, at_s, from_state, to_state, what,"
                     " reason, attempt, devices) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     NULL);
-    BATCH(batch, DB(t->job), DB(t->at_s), DB(t->first ? NULL : names_state(t->from)),
-          DB(names_state(t->to)), DB(t->what), DB(t->reason), DB(t->attempt),
+    BATCH(batch, DB(t->job), DB(t->at_s), DB(t->first ? NULL : store_state_name(t->from)),
+          DB(store_state_name(t->to)), DB(t->what), DB(t->reason), DB(t->attempt),
           DB(t->devices));
 }
 
@@ -30,8 +30,8 @@ static int visit_transition(void *ctx, struct db_query *q)
     DB_ROW(q, 0, DB_TO(t.job), DB_TO(t.at_s), DB_TO(from), DB_TO(to), DB_TO(t.what),
            DB_TO(t.reason), DB_TO(t.attempt), DB_TO(t.devices));
     t.first = !from;
-    t.from = names_state_of(from);
-    t.to = names_state_of(to);
+    t.from = store_state_named(from);
+    t.to = store_state_named(to);
     return walk->row(walk->ctx, &t);
 }
 

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/batch.h"
-#include "store/digest.h"
 #include "store/reader_private.h"
 
 #include <stdlib.h>

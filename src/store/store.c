@@ -10,9 +10,11 @@
 #include "store/migrations.h"
 #include "store/store_private.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <openssl/evp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -358,4 +360,14 @@ void store_stats(struct store *store, struct store_stats *stats)
     writer_stats(store->writer, stats);
     stats->database_bytes = size_of(store->path, "");
     stats->wal_bytes = size_of(store->path, "-wal");
+}
+
+void store_digest(const void *bytes, size_t count,
+                  unsigned char digest[STORE_DIGEST_BYTES])
+{
+    unsigned length = 0;
+    int done = EVP_Digest(bytes, count, digest, &length, EVP_sha256(), NULL);
+
+    assert(done && length == STORE_DIGEST_BYTES);
+    (void)done;
 }

@@ -136,4 +136,12 @@ struct store_stats {
 
 void store_stats(struct store *store, struct store_stats *stats);
 
+/* ---- digests ----------------------------------------------------------------------- */
+
+#define STORE_DIGEST_BYTES 32
+
+/* SHA-256, for request bodies, tokens and checkpoints. */
+void store_digest(const void *bytes, size_t count,
+                  unsigned char digest[STORE_DIGEST_BYTES]);
+
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/str.h"
 #include "store/db.h"
-#include "store/digest.h"
 #include "store/migrations.h"
 
 #include <string.h>

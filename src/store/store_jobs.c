@@ -6,13 +6,37 @@
 #include "base/str.h"
 #include "loop/requirement.h"
 #include "store/batch.h"
-#include "store/names.h"
 #include "store/reader_private.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* The words that stand in the tables for our enums. */
+static const char *const state_words[] = {"waiting", "running",   "done",
+                                          "failed",  "cancelled", NULL};
+static const char *const kinds[] = {"training", "inference", NULL};
+
 static const char missing[] = "there is no such job in the store";
+
+const char *store_state_name(enum job_state state)
+{
+    assert(state <= JOB_CANCELLED);
+    return state_words[state];
+}
+
+enum job_state store_state_named(const char *name)
+{
+    return (enum job_state)db_word(state_words, name);
+}
+
+static enum need_kind need_named(const char *name)
+{
+    for (int kind = NEED_BEST_EFFORT; name && kind <= NEED_DEADLINE; kind++)
+        if (strcmp(requirement_kind_name((enum need_kind)kind), name) == 0)
+            return (enum need_kind)kind;
+    return NEED_BEST_EFFORT;
+}
 
 /* 36 */
 #define JOB_REQUEST_COLUMNS                                                              \
@@ -37,7 +61,7 @@ static void add_request(struct store_batch *batch, const struct store_request *r
     const struct requirement *need = &job->need;
 
     BATCH(batch, DB(job->name), DB(job->owner), DB(r->user ? r->user : ""), DB(r->uid),
-          DB(r->gid), DB(names_kind(job->kind)));
+          DB(r->gid), DB(kinds[job->kind]));
     BATCH(batch, DB(d->family), DB(model_kind_name(d->model)), DB(d->batch),
           DB(d->gmac_per_sample), DB(d->params_millions), DB(d->memory_mb_per_sample));
     BATCH(batch, DB(requirement_kind_name(need->kind)), DB(need->rate),
@@ -56,10 +80,10 @@ static void add_request(struct store_batch *batch, const struct store_request *r
 /* In the order of JOB_PROGRESS_COLUMNS. */
 static void add_progress(struct store_batch *batch, const struct store_progress *p)
 {
-    BATCH(batch, DB(names_state(p->state)), DB(p->held), DB(p->attempt), DB(p->started_s),
-          DB(p->placed_s), DB(p->ended_s), DB(p->steps_done), DB(p->required_rate),
-          DB(p->moves), DB(p->restarts), DB(p->exit_status), DB(p->signal),
-          DB(p->devices ? p->devices : ""), DB(p->reason), DB(p->extra));
+    BATCH(batch, DB(store_state_name(p->state)), DB(p->held), DB(p->attempt),
+          DB(p->started_s), DB(p->placed_s), DB(p->ended_s), DB(p->steps_done),
+          DB(p->required_rate), DB(p->moves), DB(p->restarts), DB(p->exit_status),
+          DB(p->signal), DB(p->devices ? p->devices : ""), DB(p->reason), DB(p->extra));
 }
 
 void store_put_job(struct store_batch *batch, const struct store_request *request,
@@ -227,9 +251,9 @@ static void read_request(struct db_query *q, struct store_request *r)
            DB_TO(r->extra));
     str_copy(job->name, sizeof(job->name), name);
     str_copy(d->family, sizeof(d->family), family);
-    job->kind = names_kind_of(kind);
+    job->kind = (enum job_kind)db_word(kinds, kind);
     d->model = model_kind_find(model);
-    job->need.kind = names_need_of(need);
+    job->need.kind = need_named(need);
 }
 
 static void read_progress(struct db_query *q, int first, struct store_progress *p)
@@ -241,7 +265,7 @@ static void read_progress(struct db_query *q, int first, struct store_progress *
            DB_TO(p->required_rate), DB_TO(p->moves), DB_TO(p->restarts),
            DB_TO(p->exit_status), DB_TO(p->signal), DB_TO(p->devices), DB_TO(p->reason),
            DB_TO(p->extra));
-    p->state = names_state_of(state);
+    p->state = store_state_named(state);
 }
 
 READER_WALK(job);
@@ -289,7 +313,7 @@ static void add_states(struct str *sql, unsigned states)
     for (int state = JOB_WAITING; state <= JOB_CANCELLED; state++) {
         if (!(states & 1u << state))
             continue;
-        str_addf(sql, "%s'%s'", separator, names_state((enum job_state)state));
+        str_addf(sql, "%s'%s'", separator, store_state_name((enum job_state)state));
         separator = ", ";
     }
     str_add(sql, ")");

@@ -7,7 +7,6 @@
 #define CORGI_STORE_STORE_JOBS_H
 
 #include "loop/types.h"
-#include "store/digest.h"
 #include "store/reader.h"
 #include "store/store.h"
 
@@ -96,5 +95,9 @@ int store_find_job(struct store_reader *reader, const char *user, const char *ke
 
 struct store_job *store_job_dup(const struct store_job *job);
 void store_job_destroy(struct store_job *job); /* NULL is fine */
+
+/* The words that stand in the tables: waiting, running, done, failed, cancelled. */
+const char *store_state_name(enum job_state state);
+enum job_state store_state_named(const char *name);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "store/batch.h"
-#include "store/names.h"
 #include "store/reader_private.h"
 
 void store_put_setting(struct store_batch *batch, const char *name, const char *text)
@@ -84,8 +83,8 @@ static int visit_operator(void *ctx, struct db_query *q)
 
     DB_ROW(q, 0, DB_TO(scope), DB_TO(word.name), DB_TO(word.drained), DB_TO(power),
            DB_TO(word.cap_watts), DB_TO(word.reason), DB_TO(word.user), DB_TO(word.at_s));
-    word.scope = (enum store_scope)names_find(scopes, scope);
-    word.power = (enum store_power_wish)names_find(wishes, power);
+    word.scope = (enum store_scope)db_word(scopes, scope);
+    word.power = (enum store_power_wish)db_word(wishes, power);
     return walk->row(walk->ctx, &word);
 }
 

@@ -1,5 +1,5 @@
 /* test_value.c - typed values from text */
-#include "base/value.h"
+#include "base/parse.h"
 #include "support/test.h"
 
 #include <math.h>
