@@ -162,7 +162,7 @@ static void mark_below(const struct process_table *table, bool *mark)
     }
 }
 
-/* What is in a session of a marked process, too; true when that marked something. */
+/* Mark all in a session of a marked process; true when that marked something. */
 static bool mark_sessions(const struct process_table *table, bool *mark,
                           pid_t not_session)
 {

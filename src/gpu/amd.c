@@ -3,7 +3,7 @@
  * gpu_devices.c opens it and its watchdog calls it.  class/drm/cardN/device holds
  * identity, memory and utilisation, its hwmon folder power, temperature and the power
  * limit (all in micro-units), class/kfd the processes. */
-#include "gpu/gpu_devices.h"
+#include "gpu/gpu_backend.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

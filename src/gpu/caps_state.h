@@ -7,7 +7,7 @@
 #ifndef CORGI_GPU_CAPS_STATE_H
 #define CORGI_GPU_CAPS_STATE_H
 
-#include "gpu/gpu_devices.h"
+#include "gpu/gpu_backend.h"
 
 #define CAPS_STATE_MAX_BYTES ((size_t)256 << 10)
 #define CAPS_STATE_MAX_WATTS 100000.0

@@ -4,7 +4,7 @@
  * processor, so it gets a data sheet of a usual server's by its number of threads, and
  * the utilisation from /proc/stat.  The error bar covers that we do not know the
  * processor. */
-#include "gpu/gpu_devices.h"
+#include "gpu/gpu_backend.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

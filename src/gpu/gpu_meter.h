@@ -9,7 +9,7 @@
 #ifndef CORGI_GPU_GPU_METER_H
 #define CORGI_GPU_GPU_METER_H
 
-#include "gpu/gpu_devices.h"
+#include "gpu/gpu_backend.h"
 
 /* Beyond this between two samples, power readings say nothing of what was between them.
  * An energy counter bridges any gap in which it was not reset. */

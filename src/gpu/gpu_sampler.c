@@ -206,7 +206,7 @@ bool gpu_sampler_take(struct gpu_sampler *sampler, struct gpu_reading *reading)
         sampler->next = (reading->device + 1) % GPU_MAX_DEVICES;
         found = true;
     }
-    /* All taken: quiet until the next period.  What is noted after this writes again. */
+    /* All taken: quiet until the next period.  A later note writes again. */
     if (!found && read(sampler->fd, &count, sizeof(count)) < 0)
         count = 0;
     pthread_mutex_unlock(&sampler->mutex);

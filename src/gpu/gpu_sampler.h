@@ -7,6 +7,7 @@
 #ifndef CORGI_GPU_GPU_SAMPLER_H
 #define CORGI_GPU_GPU_SAMPLER_H
 
+#include "gpu/gpu_devices.h"
 #include "gpu/gpu_meter.h"
 
 struct gpu_sampler;

@@ -1,10 +1,10 @@
 /* gpu_shares.h - joules of each job on a shared device
  *
- * A device has one meter and several jobs.  Who drew what shows when the company changes:
- * intervals with different sets of jobs (and different activity of each) differ in power,
- * and a least-squares fit with idle as a term of its own tells the watts of each job and
- * how sure that is.  Each interval's energy is then divided by the fit, so that the
- * shares of all jobs and of idle always add up to exactly what the meter said.
+ * A device has one meter and several jobs.  The draw of each shows when the company
+ * changes: intervals with different sets of jobs (and different activity of each) differ
+ * in power, and a least-squares fit with idle as a term of its own tells the watts of
+ * each job and how sure that is.  Each interval's energy is then divided by the fit, so
+ * that the shares of all jobs and of idle always add up to exactly what the meter said.
  *
  * Not thread-safe. */
 #ifndef CORGI_GPU_GPU_SHARES_H

@@ -7,7 +7,7 @@
 #ifndef CORGI_GPU_GPU_WATCHDOG_H
 #define CORGI_GPU_GPU_WATCHDOG_H
 
-#include "gpu/gpu_devices.h"
+#include "gpu/gpu_backend.h"
 
 /* The backend is the watchdog's from now on.  Any thread may call the result; destroying
  * it leaves a stuck thread and what it uses behind, to be freed if it ever returns. */

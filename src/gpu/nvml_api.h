@@ -7,7 +7,7 @@
 #define CORGI_GPU_NVML_API_H
 
 #include "base/err.h"
-#include "gpu/gpu_devices.h"
+#include "gpu/gpu_backend.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,7 +45,7 @@ enum { NVML_FIELD_POWER_AVERAGE = 185, NVML_FIELD_POWER_INSTANT = 186 };
 enum { NVML_SENSOR_GPU = 0 }; /* of temperature() */
 enum { NVML_MIG_ON = 1 };     /* of mig_mode() */
 
-/* What a field's value is. */
+/* Types of a field's value. */
 enum {
     NVML_VALUE_DOUBLE = 0,
     NVML_VALUE_UINT = 1,

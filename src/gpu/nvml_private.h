@@ -26,7 +26,7 @@ struct nvml {
     struct nvml_entry entries[GPU_MAX_DEVICES];
 };
 
-/* What to ask for a device; GPU_LOST with a sentence while there is no handle. */
+/* The handle to ask for a device; GPU_LOST with a sentence while there is no handle. */
 enum gpu_status nvml_entry_handle(struct nvml *nvml, int device,
                                   struct nvml_handle **handle, struct err *err);
 /* Remember a loss for the next listing. */

@@ -3,7 +3,7 @@
  * gpu_devices.c opens it and its watchdog calls it.  A package and the memory beside it
  * are two counters of one device.  Since 2020 the files are for root alone
  * (CVE-2020-8694): then the packages are listed as denied, with what to do about it. */
-#include "gpu/gpu_devices.h"
+#include "gpu/gpu_backend.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -3,7 +3,7 @@
  * gpu_devices.c opens it and its watchdog calls it.  Beside sysfs it adds the energy
  * counter of the Instinct cards; alone, in a container that hides sysfs, it does the rest
  * too. Declarations are ours, from its documentation; it is never unloaded. */
-#include "gpu/gpu_devices.h"
+#include "gpu/gpu_backend.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -6,7 +6,7 @@
 #ifndef CORGI_GPU_SYSFS_H
 #define CORGI_GPU_SYSFS_H
 
-#include "gpu/gpu_devices.h"
+#include "gpu/gpu_backend.h"
 
 #include <stddef.h>
 

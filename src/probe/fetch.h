@@ -42,7 +42,7 @@ struct fetch *fetch_create(const struct fetch_url *url,
                            void *ctx);
 void fetch_destroy(struct fetch *fetch); /* NULL is fine */
 
-/* Begin: GET, or POST of a body of that content type.  What was running is dropped. */
+/* Begin: GET, or POST of a body of that content type.  A running exchange is dropped. */
 enum fetch_state fetch_start(struct fetch *fetch, const char *post,
                              const char *content_type, double now_s);
 /* Go on as far as possible without waiting; DONE and FAILED are told once. */

@@ -27,7 +27,7 @@
 #define BEAT_PAUSE_S 0.02
 
 struct job_meter {
-    const struct run_job_options *options;
+    const struct job_meter_options *options;
     char *socket_dir; /* ours to remove; NULL: the caller's */
     char *socket_path;
     int poller;
@@ -80,7 +80,8 @@ static void open_heartbeat(struct job_meter *meter)
         unsetenv("CORGI_HEARTBEAT");
 }
 
-struct job_meter *job_meter_create(const struct run_job_options *options, struct err *err)
+struct job_meter *job_meter_create(const struct job_meter_options *options,
+                                   struct err *err)
 {
     struct fetch_url url;
     struct job_meter *meter;
@@ -120,7 +121,7 @@ void job_meter_destroy(struct job_meter *meter)
 
 void job_meter_start(struct job_meter *meter, int poller, double now_s)
 {
-    const struct run_job_options *options = meter->options;
+    const struct job_meter_options *options = meter->options;
 
     meter->poller = poller;
     meter->activity = activity_create(options->window_s, now_s);

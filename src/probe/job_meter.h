@@ -7,17 +7,26 @@
 
 #include "base/err.h"
 #include "probe/probe_report.h"
-#include "probe/run_job.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct job_meter_options {
+    uint64_t job;
+    int attempt;
+    double window_s;
+    const char *dir;             /* for the socket; NULL: a temporary one */
+    const char *metrics_url;     /* NULL: none */
+    const char *metrics_counter; /* NULL: known ones */
+    const char *progress;        /* NULL: none */
+};
+
 struct job_meter;
 
 /* The options are borrowed.  The socket's path is put into CORGI_HEARTBEAT of this
  * process, for the job to inherit. */
-struct job_meter *job_meter_create(const struct run_job_options *options,
+struct job_meter *job_meter_create(const struct job_meter_options *options,
                                    struct err *err);
 void job_meter_destroy(struct job_meter *meter); /* NULL is fine */
 

@@ -190,7 +190,7 @@ bool scan_evaluates(const char *text, const char *end)
     return has_any(text, end, evaluation, COUNT(evaluation));
 }
 
-/* What a bar's label tells about the kind of work: "validation", "loading". */
+/* The kind of work that a bar's label tells: "validation", "loading". */
 static enum match_role role_of(const char *text, const char *end)
 {
     static const char *const preparation[] = {

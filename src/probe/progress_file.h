@@ -19,7 +19,7 @@ struct progress_file {
     off_t size;
 };
 
-/* What the file held before the job began is not the job's. */
+/* A count that was in the file before the job began is not the job's. */
 void progress_file_init(struct progress_file *file, const char *path);
 
 /* True when it was written anew and says something; age_s is how long ago. */

@@ -110,8 +110,8 @@ static void report_started(struct probe *probe)
 {
     struct probe_report report;
 
-    probe_report_init(&report, PROBE_STARTED, probe->options->job);
-    report.attempt = probe->options->attempt;
+    probe_report_init(&report, PROBE_STARTED, probe->options->meter.job);
+    report.attempt = probe->options->meter.attempt;
     report.at_s = probe->status.started_s;
     send_report(probe, &report);
 }
@@ -140,9 +140,9 @@ static void write_file(const struct probe *probe, const char *name,
     struct err err = {0};
     char *path;
 
-    if (!probe->options->dir)
+    if (!probe->options->meter.dir)
         return;
-    path = file_join(probe->options->dir, name);
+    path = file_join(probe->options->meter.dir, name);
     if (file_write(path, line->text, line->length, &err) < 0)
         streams_say(&probe->streams, err.text);
     free(path);
@@ -212,7 +212,7 @@ static void send_due_reports(struct probe *probe, double now_s, bool last)
             send_report(probe, &report);
 }
 
-/* What is left behind by a job has no rate. */
+/* Processes that a job left behind have no rate. */
 static double rate_due_s(const struct probe *probe)
 {
     return probe->supervisor.ended ? INFINITY : job_meter_due_s(probe->meter);
@@ -227,7 +227,7 @@ static void tick(struct probe *probe, double now_s)
         send_due_reports(probe, now_s, false);
     if (now_s >= probe->oom_look_s && !probe->supervisor.ended) {
         oom_watch_look(&probe->oom);
-        probe->oom_look_s = now_s + probe->options->window_s;
+        probe->oom_look_s = now_s + probe->options->meter.window_s;
     }
     poller_set(probe->poller, &probe->post, sender_fd(probe->sender),
                sender_events(probe->sender));
@@ -276,12 +276,12 @@ static int open_all(struct probe *probe, const sigset_t *signals, struct err *er
 {
     const struct run_job_options *options = probe->options;
 
-    if (options->dir && file_make_dirs(options->dir, err) < 0)
+    if (options->meter.dir && file_make_dirs(options->meter.dir, err) < 0)
         return -1;
     probe->sender = sender_create(options->report, err);
     if (!probe->sender)
         return err_prefix(err, "--report");
-    probe->meter = job_meter_create(options, err);
+    probe->meter = job_meter_create(&options->meter, err);
     if (!probe->meter)
         return err_prefix(err, "--metrics-url");
     probe->poller = poller_open(err);
@@ -319,8 +319,8 @@ int run_job(const struct run_job_options *options, struct err *err)
     block_signals(&signals, &mask);
     probe.signals.ctx = probe.first.ctx = probe.post.ctx = &probe;
     streams_init(&probe.streams);
-    probe_status_init(&probe.status, options->job);
-    probe.status.attempt = options->attempt;
+    probe_status_init(&probe.status, options->meter.job);
+    probe.status.attempt = options->meter.attempt;
     if (open_all(&probe, &signals, err) < 0)
         goto done;
     if (start_job(&probe, &mask) == 0) {

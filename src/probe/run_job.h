@@ -4,21 +4,16 @@
 #define CORGI_PROBE_RUN_JOB_H
 
 #include "base/err.h"
+#include "probe/job_meter.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct run_job_options {
-    uint64_t job;
-    int attempt;
-    const char *dir;    /* for pid, status and heartbeat; NULL: no files */
-    const char *report; /* "unix:PATH" or "http://..."; NULL: nobody */
-    const char *metrics_url;
-    const char *metrics_counter;
-    const char *progress;
+    struct job_meter_options meter; /* dir is for pid and status, too */
+    const char *report;             /* "unix:PATH" or "http://..."; NULL: nobody */
     const char *output;
     double output_bytes; /* most of it on disk; 0: no limit */
-    double window_s;
     double grace_s;
     bool service; /* demand is reported as well */
     char *const *argv;

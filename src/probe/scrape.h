@@ -2,8 +2,8 @@
  *
  * A counter that the job names, or one of those known servers have (vLLM, Triton, ...),
  * is read every few seconds; the rate is the difference over time, a counter that begins
- * again included.  What is asked of the server (its demand) is what it has answered,
- * refused and still holds, as far as the page tells.
+ * again included.  The demand on the server is the number of requests that it
+ * has answered, refused and still holds, as far as the page tells.
  *
  *     # TYPE vllm:request_success_total counter
  *     vllm:request_success_total{model="m",finished_reason="stop"} 12.0

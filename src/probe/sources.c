@@ -336,7 +336,7 @@ static bool may_use(const struct sources *sources, enum probe_source source, dou
            now_s - sources->started_s >= ACTIVITY_AFTER_WINDOWS * sources->window_s;
 }
 
-/* What counts from 0 with the job; a server's counter may have run before. */
+/* A first attempt counts from 0; only a server's counter may have run before it. */
 static bool ask(struct sources *sources, enum probe_source source, double now_s,
                 struct tracks_rate *rate)
 {

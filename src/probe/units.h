@@ -35,7 +35,7 @@ struct unit_rate {
     bool inverse;
 };
 
-/* What stands right behind a number: "it/s", " ms/step", "k tokens per second", "fps".
+/* The words right behind a number: "it/s", " ms/step", "k tokens per second", "fps".
  * any_unit: take words that are not in the table as items, bytes and bits excepted.
  * Returns how many bytes it is, 0 when it is no rate. */
 size_t units_suffix(const char *text, size_t length, bool any_unit,

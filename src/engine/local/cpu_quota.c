@@ -143,7 +143,7 @@ static void limit(struct cpu_quota *a, const char *path, int group, double cores
         log_warn("engine_quota_not_set", LOG_STR("group", path), LOG_ERR(&err));
 }
 
-/* What a device has for the jobs that are on it alone. */
+/* Cores of a device that are left for the jobs on no other device. */
 static double left_for_singles(const struct cpu_quota *a, int device)
 {
     int jobs = cpu_quota_jobs_on(a, device), gangs = gangs_on(a, device);

@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* So long a job that has left may get what it lacks; then its account is closed. */
+/* A job that has left may get what it lacks for so long; then its account is closed. */
 #define CLOSE_AFTER_S 60.0
 #define BLUR_S        0.3
 #define MOST_GUESTS   40 /* of which so many are kept: fewer than a fit takes */
@@ -127,7 +127,7 @@ static const struct guest *longest_gone(const struct energy_booking *d)
     return oldest;
 }
 
-/* What was told of them stays told. */
+/* Forget jobs that left long ago; their joules stay told. */
 static void close_accounts(struct energy_booking *d, double now_s)
 {
     const struct guest *oldest;
@@ -141,7 +141,7 @@ static void close_accounts(struct energy_booking *d, double now_s)
     }
 }
 
-/* What somebody lacks of its share; never negative. */
+/* Joules that a job, or idle, lacks of its share; never negative. */
 static double lack(const struct energy_booking *d, const struct guest *g,
                    const struct gpu_share *share)
 {

@@ -21,7 +21,7 @@ void energy_booking_destroy(struct energy_booking *booking); /* NULL is fine */
 void energy_booking_join(struct energy_booking *booking, uint64_t job, double now_s);
 void energy_booking_leave(struct energy_booking *booking, uint64_t job, double now_s);
 
-/* What share of the device a job was seen to use; NaN: not known. */
+/* The share of the device that a job was seen to use; NaN: not known. */
 typedef double energy_booking_activity(void *ctx, uint64_t job);
 
 void energy_booking_add(struct energy_booking *booking,

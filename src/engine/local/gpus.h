@@ -1,7 +1,7 @@
 /* gpus.h - the GPUs of this machine as the engine uses them
  *
- * Telemetry runs on a thread of its own, since drivers hang.  What is read here is what
- * it saw last. */
+ * Telemetry runs on a thread of its own, since drivers hang.  The figures here are
+ * those it saw last. */
 #ifndef CORGI_ENGINE_LOCAL_GPUS_H
 #define CORGI_ENGINE_LOCAL_GPUS_H
 

@@ -1,7 +1,7 @@
 /* job_env.h - the environment of a job: clean, then ours, then what its user asked for
  *
- * Nothing of the daemon's own environment gets in.  What tells a job which devices it has
- * and what lets the engine find its processes cannot be overwritten. */
+ * Nothing of the daemon's own environment gets in.  The variables that name a job's
+ * devices, and those by which the engine finds its processes, cannot be overwritten. */
 #ifndef CORGI_ENGINE_LOCAL_JOB_ENV_H
 #define CORGI_ENGINE_LOCAL_JOB_ENV_H
 
@@ -21,8 +21,8 @@ struct job_env {
 void job_env_set(struct job_env *env, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The user's, NULL-terminated or NULL.  What only the engine may say is passed over: it
- * is often there by accident, from the shell a job was submitted in. */
+/* The user's, NULL-terminated or NULL.  Names that only the engine may set are passed
+ * over: they are often there by accident, from the shell a job was submitted in. */
 int job_env_add(struct job_env *env, const char *const *entries, struct err *err);
 
 void job_env_fini(struct job_env *env);

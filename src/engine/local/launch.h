@@ -1,7 +1,7 @@
 /* launch.h - starting a program as another user, with nothing of ours left in it
  *
  * Between fork and exec only calls that are safe there: everything is prepared before.
- * What fails in the child comes back through a pipe, which closes when the program has
+ * A failure in the child comes back through a pipe, which closes when the program has
  * been started; nothing here waits for it, for a working directory may be on a server
  * that hangs. */
 #ifndef CORGI_ENGINE_LOCAL_LAUNCH_H

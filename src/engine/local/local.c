@@ -174,7 +174,7 @@ static void tell_power(void *ctx, const struct engine_event *event)
     local_tell(ctx, *event, NULL);
 }
 
-/* What is due by now, and when the next thing is. */
+/* Do all that is due by now; returns when the next thing is. */
 static double advance(struct local_engine *e, double now)
 {
     double next;

@@ -20,7 +20,7 @@ struct local_device {
     struct gpu_sheet sheet;
 };
 
-/* What happened, kept until dispatch() may tell it. */
+/* An event that waits for dispatch() to tell it. */
 struct queued_event {
     struct engine_event event;
     char *text;                  /* the event's, ours */

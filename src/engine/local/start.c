@@ -29,7 +29,7 @@
 #define MAX_ARGUMENTS 8192
 #define MAX_ARG_BYTES (1U << 20)
 
-/* Who a job runs as; the strings are in `buffer`. */
+/* The user of a job; the strings are in `buffer`. */
 struct job_user {
     struct passwd entry;
     char buffer[16384];

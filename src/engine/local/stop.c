@@ -233,7 +233,7 @@ static void from_probe(struct attempt_ending *d, const struct attempt *a)
                "job was killed");
 }
 
-/* What the engine itself did or saw goes before what the probe could see of it. */
+/* The engine's own deeds and counts go before what the probe could see of them. */
 static void correct(struct local_engine *e, struct attempt_ending *d,
                     const struct attempt *a)
 {
