@@ -3,6 +3,7 @@
 #include "support/test.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -72,6 +73,24 @@ CASE(tells_missing_from_unreadable)
     assert_non_null(strstr(err.text, path));
     assert_int_equal(file_read(dir, 10, &read, &count, &err), -1);
     assert_int_equal(err.code, ERR_SYSTEM);
+    free(path);
+}
+
+CASE(the_beginning_is_as_much_as_fits)
+{
+    char *path = file_join(dir, "head"), text[8] = "-------";
+
+    assert_int_equal(file_write(path, "0123456789", 10, NULL), 0);
+    assert_int_equal(file_head(path, text, sizeof(text)), 7);
+    assert_string_equal(text, "0123456");
+    assert_int_equal(file_write(path, "", 0, NULL), 0);
+    assert_int_equal(file_head(path, text, sizeof(text)), 0);
+    assert_string_equal(text, "");
+    assert_int_equal(file_head(dir, text, sizeof(text)), -1);
+    assert_int_equal(errno, EISDIR);
+    unlink(path);
+    assert_int_equal(file_head(path, text, sizeof(text)), -1);
+    assert_int_equal(errno, ENOENT);
     free(path);
 }
 
@@ -166,6 +185,7 @@ int main(void)
         cmocka_unit_test(reads_back_what_was_written),
         cmocka_unit_test(refuses_a_file_beyond_the_limit),
         cmocka_unit_test(tells_missing_from_unreadable),
+        cmocka_unit_test(the_beginning_is_as_much_as_fits),
         cmocka_unit_test(an_aborted_write_leaves_the_old_file),
         cmocka_unit_test(a_full_disk_is_an_error_at_the_last_byte),
         cmocka_unit_test(devices_are_written_not_replaced),

@@ -106,6 +106,27 @@ static void the_lists_of_children_agree(void **state)
     end(child, below);
 }
 
+static void the_table_below_a_process_is_without_it(void **state)
+{
+    struct process_table table = {0};
+    pid_t below, child = family(&below);
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(process_table_below(&table, child, &err), 0);
+    assert_int_equal(table.all.count, 1);
+    assert_int_equal(table.all.items[0].id.pid, below);
+    assert_int_equal(table.all.items[0].parent, child);
+    assert_int_equal(process_table_below(&table, getpid(), &err), 0);
+    assert_non_null(process_table_find(&table, child));
+    assert_non_null(process_table_find(&table, below));
+    assert_null(process_table_find(&table, getpid()));
+    assert_int_equal(process_table_below(&table, below, &err), 0);
+    assert_int_equal(table.all.count, 0);
+    process_table_fini(&table);
+    end(child, below);
+}
+
 static void another_process_with_the_number_is_not_signalled(void **state)
 {
     struct process one;
@@ -157,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tree_is_collected_and_remembered),
         cmocka_unit_test(the_lists_of_children_agree),
+        cmocka_unit_test(the_table_below_a_process_is_without_it),
         cmocka_unit_test(another_process_with_the_number_is_not_signalled),
         cmocka_unit_test(the_environment_of_a_process_is_read),
     };
