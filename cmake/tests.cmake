@@ -13,7 +13,7 @@ if(DEFINED ENV{CORGI_DATA})
 else()
     set(corgi_data "${CMAKE_SOURCE_DIR}/../shared/data")
 endif()
-set(corgi_test_env "CORGI_DATA=${corgi_data};CORGI_BIN=${CMAKE_BINARY_DIR}/bin;CORGI_FAKE=${corgi_fake_dir}")
+set(corgi_test_env "CORGI_DATA=${corgi_data};CORGI_OWN_DATA=${CMAKE_SOURCE_DIR}/tests/data/measured-like;CORGI_BIN=${CMAKE_BINARY_DIR}/bin;CORGI_FAKE=${corgi_fake_dir}")
 
 # A scenario that starts or forks real processes waits for these with limits: the label
 # `processes` lets ./test try it a second time, as it does with end-to-end tests.
@@ -92,3 +92,7 @@ foreach(label e2e browser)
         endif()
     endforeach()
 endforeach()
+# Writes the tables of tests/data anew when somebody asks for it.
+add_executable(make_measured_like EXCLUDE_FROM_ALL
+    ${CMAKE_SOURCE_DIR}/tests/support/make_measured_like.c)
+target_link_libraries(make_measured_like PRIVATE corgi_lab)

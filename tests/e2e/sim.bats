@@ -6,7 +6,7 @@ bats_require_minimum_version 1.5.0
 setup() {
     corgi="$CORGI_BIN/corgi"
     dir=$(mktemp -d)
-    gavel="$CORGI_DATA/gavel"
+    tables="$CORGI_OWN_DATA"
     quick=(sim --days 0.2 --seeds 1 --policy fifo)
 }
 
@@ -38,10 +38,6 @@ assert_books_balance() { # file
 with_small_disk() { # kilobytes, command...
     run bash -c 'trap "" XFSZ; ulimit -f "$1"; shift; exec "$@"' _ "$@"
     echo "$status $output"
-}
-
-need_gavel() {
-    [ -r "$gavel/simulation_throughputs.json" ] || skip "Gavel's tables are not in CORGI_DATA"
 }
 
 @test "the same seed gives the same bytes, another seed others" {
@@ -273,18 +269,16 @@ need_gavel() {
 }
 
 @test "throughputs cut short are refused, and a GPU they lack is named" {
-    need_gavel
-    head -c 500000 "$gavel/simulation_throughputs.json" > "$dir/cut.json"
+    head -c 50000 "$tables/throughputs.json" > "$dir/cut.json"
     assert_refused 1 "$dir/cut.json" "$corgi" sim --throughputs "$dir/cut.json"
     printf 'nodes:\n  - gpu: h100\n' > "$dir/c.yaml"
     assert_refused 1 "has no rates for GPU 'h100" "$corgi" sim --cluster "$dir/c.yaml" \
-        --throughputs "$gavel/simulation_throughputs.json"
+        --throughputs "$tables/throughputs.json"
 }
 
-@test "Gavel's short trace on Gavel's rates under every policy" {
-    need_gavel
-    "$corgi" sim --throughputs "$gavel/simulation_throughputs.json" \
-        --trace "$gavel/traces/physical_small_test.csv" --policy all --json > "$dir/a.json"
+@test "a short trace on rates from a table under every policy" {
+    "$corgi" sim --throughputs "$tables/throughputs.json" \
+        --trace "$tables/short_trace.csv" --policy all --json > "$dir/a.json"
     assert_books_balance "$dir/a.json"
     jq -e '.rates == "measured" and .workload == "trace" and
         all(.rows[]; .finished == 20 and .load == null and .failed == 0) and

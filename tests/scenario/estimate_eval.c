@@ -1,9 +1,11 @@
-/* estimate_eval.c - the protocols on synthetic tables of all shapes, and on Gavel's */
+/* estimate_eval.c - the protocols on synthetic tables of all shapes, and on measured ones
+ */
 #include "base/mem.h"
 #include "lab/eval/colocated.h"
 #include "lab/eval/eval.h"
 #include "lab/eval/isolated.h"
 #include "lab/eval/eval_online.h"
+#include "fixture/measured.h"
 #include "world/generate.h"
 
 #include <math.h>
@@ -99,9 +101,13 @@ static double mare_of(const char *json, const char *start, const char *method)
     return NAN;
 }
 
-static char *evaluate(const char *protocol, const char *arch, struct err *err)
+/* The caller frees; NULL: the set is not here. */
+static char *evaluate(const struct measured_set *set, const char *protocol,
+                      const char *arch)
 {
-    char table[512], told[512], *text = NULL;
+    char *table = measured_path(set, set->throughputs);
+    char *told = measured_path(set, set->descriptors), *text = NULL;
+    struct err err = {0};
     size_t size;
     FILE *out = open_memstream(&text, &size);
     struct eval_options options = {.throughputs = table,
@@ -111,33 +117,33 @@ static char *evaluate(const char *protocol, const char *arch, struct err *err)
                                    .seed = 1,
                                    .seeds = 1,
                                    .json = true};
-    int rc;
+    int rc = table && told ? eval_main(&options, out, &err) : 1;
 
-    snprintf(table, sizeof(table), "%s/gavel/simulation_throughputs.json",
-             getenv("CORGI_DATA"));
-    snprintf(told, sizeof(told), "%s/gavel/descriptors.csv", getenv("CORGI_DATA"));
-    rc = eval_main(&options, out, err);
     fclose(out);
+    if (rc < 0)
+        fail_msg("%s", err.text);
+    free(table);
+    free(told);
     if (rc == 0)
         return text;
     free(text);
     return NULL;
 }
 
-static void stream_on_gavels_table_beats_column_means_by_far(void **state)
+static void a_stream_of_arrivals_beats_column_means_by_far(void **state)
 {
-    struct err err = {0};
-    char *json;
+    static const struct {
+        double at_80, at_300, column_mean; /* errors in percent */
+    } claims[] = {{17, 12, 18}, {17, 8.5, 12}};
+    int c = *state == &measured_gavel;
+    char *json = evaluate(*state, "online", "blend");
 
-    (void)state;
-    if (!getenv("CORGI_DATA"))
-        skip();
-    json = evaluate("online", "blend", &err);
     if (!json)
-        skip(); /* the tables are not here */
-    assert_true(mare_of(json, "\"arrivals\": 300", "blend") < 8.5);
-    assert_true(mare_of(json, "\"arrivals\": 80", "blend") < 17);
-    assert_true(mare_of(json, "\"arrivals\": 300", "baseline:column-mean") > 12);
+        skip();
+    assert_true(mare_of(json, "\"arrivals\": 80", "blend") < claims[c].at_80);
+    assert_true(mare_of(json, "\"arrivals\": 300", "blend") < claims[c].at_300);
+    assert_true(mare_of(json, "\"arrivals\": 300", "baseline:column-mean") >
+                claims[c].column_mean);
     free(json);
 }
 
@@ -160,7 +166,8 @@ int main(void)
         cmocka_unit_test(tables_with_two_five_and_eight_gpu_types_work),
         cmocka_unit_test(one_job_one_gpu_and_empty_tables_work),
         cmocka_unit_test(all_pairs_missing_work),
-        cmocka_unit_test(stream_on_gavels_table_beats_column_means_by_far),
+        MEASURED_TEST(a_stream_of_arrivals_beats_column_means_by_far, measured_own),
+        MEASURED_TEST(a_stream_of_arrivals_beats_column_means_by_far, measured_gavel),
         cmocka_unit_test(a_missing_table_is_refused_with_its_name),
     };
 

@@ -1,49 +1,21 @@
-/* sim_gavel.c - the same on Gavel's measured tables and traces; skipped without them */
+/* sim_gavel.c - the same on measured tables and traces; Gavel's are skipped where they
+ * are not */
 #include "lab/sim/sweep.h"
-
-#include "base/file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "fixture/measured.h"
 #include "fixture/sim.h"
 
-#include <unistd.h>
-
-static char *throughputs, *small_trace, *large_trace;
-
-static int find_data(void **state)
+/* Skips the test where the set is not here. */
+static struct sweep run(const struct measured_set *set, const char *trace_file,
+                        const char *policies)
 {
-    const char *data = getenv("CORGI_DATA");
-
-    (void)state;
-    throughputs = file_join(data ? data : "", "gavel/simulation_throughputs.json");
-    small_trace = file_join(data ? data : "", "gavel/traces/physical_small_test.csv");
-    large_trace = file_join(data ? data : "", "gavel/traces/philly_vc_6214e9_seed0.csv");
-    return 0;
-}
-
-static int forget_data(void **state)
-{
-    (void)state;
-    free(throughputs);
-    free(small_trace);
-    free(large_trace);
-    return 0;
-}
-
-static void need(const char *path)
-{
-    if (access(path, R_OK) == 0)
-        return;
-    print_message("skipped: %s is not there, set CORGI_DATA\n", path);
-    skip();
-}
-
-static struct sweep run(const char *trace, const char *policies)
-{
+    char *throughputs = measured_path(set, set->throughputs);
+    char *trace = measured_path(set, trace_file);
     struct sweep_options o = {.scenario = {.workload = "standard",
                                            .throughputs = throughputs,
                                            .trace = trace,
@@ -55,6 +27,12 @@ static struct sweep run(const char *trace, const char *policies)
     struct sweep sweep = {0};
     struct err err = {0};
 
+    if (!throughputs || !trace) {
+        print_message("skipped: %s tables are not here, set CORGI_DATA\n", set->name);
+        free(throughputs);
+        free(trace);
+        skip();
+    }
     o.sim.node_mtbf_s = 60 * 86400.0;
     o.sim.check = true;
     assert_int_equal(policy_parse_list(policies, o.policies, &o.policy_count, &err), 0);
@@ -62,17 +40,16 @@ static struct sweep run(const char *trace, const char *policies)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < sweep.row_count; i++)
         assert_books_balance(&sweep.rows[i].runs[0]);
+    free(throughputs);
+    free(trace);
     return sweep;
 }
 
 static void every_policy_finishes_a_short_trace_with_the_same_work(void **state)
 {
-    struct sweep sweep;
+    const struct measured_set *set = *state;
+    struct sweep sweep = run(set, set->short_trace, "all");
 
-    (void)state;
-    need(throughputs);
-    need(small_trace);
-    sweep = run(small_trace, "all");
     for (size_t i = 0; i < sweep.row_count; i++) {
         const struct sim_result *r = &sweep.rows[i].runs[0];
 
@@ -84,29 +61,30 @@ static void every_policy_finishes_a_short_trace_with_the_same_work(void **state)
     sweep_fini(&sweep);
 }
 
-static void a_year_of_a_large_cluster_is_accounted_for(void **state)
+static void a_long_trace_is_accounted_for(void **state)
 {
-    const struct sim_result *r;
-    struct sweep sweep;
+    const struct measured_set *set = *state;
+    struct sweep sweep = run(set, set->long_trace, "fifo");
+    const struct sim_result *r = &sweep.rows[0].runs[0];
+    bool own = set == &measured_own;
 
-    (void)state;
-    need(throughputs);
-    need(large_trace);
-    sweep = run(large_trace, "fifo");
-    r = &sweep.rows[0].runs[0];
-    assert_int_equal(r->jobs, 2000);
-    assert_int_equal(r->finished + r->refused, 2000); /* nothing hangs, nothing is lost */
-    assert_true(r->refused < 40);                     /* on 16 GPUs: not measured */
-    assert_true(r->work_h > 1e5);
+    assert_int_equal(r->jobs, own ? 250 : 2000);
+    assert_int_equal(r->finished + r->refused, r->jobs); /* nothing hangs or is lost */
+    assert_true(r->refused <= (own ? 0 : 40));           /* on 16 GPUs: not measured */
+    assert_true(r->work_h > (own ? 500 : 1e5));
     sweep_fini(&sweep);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_policy_finishes_a_short_trace_with_the_same_work),
-        cmocka_unit_test(a_year_of_a_large_cluster_is_accounted_for),
+        MEASURED_TEST(every_policy_finishes_a_short_trace_with_the_same_work,
+                      measured_own),
+        MEASURED_TEST(a_long_trace_is_accounted_for, measured_own),
+        MEASURED_TEST(every_policy_finishes_a_short_trace_with_the_same_work,
+                      measured_gavel),
+        MEASURED_TEST(a_long_trace_is_accounted_for, measured_gavel),
     };
 
-    return cmocka_run_group_tests(tests, find_data, forget_data);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,7 +190,7 @@ static void print_run(const struct bench_run *r, FILE *out)
 {
     fprintf(out, "%-8s %7d %5d %7d %10.4f %14.1f ", r->solver, r->jobs, r->types,
             r->devices, r->cpu_s, r->objective);
-    if (isnan(r->gap))
+    if (!isfinite(r->gap))
         fprintf(out, "%9s ", "-");
     else
         fprintf(out, "%8.3f%% ", 100 * r->gap);
@@ -199,7 +199,7 @@ static void print_run(const struct bench_run *r, FILE *out)
     else
         fprintf(out, "%8d", r->unserved);
     if (!isnan(r->times_corgi))
-        fprintf(out, " %8.0fx%s", r->times_corgi, r->proven ? "" : " (time limit)");
+        fprintf(out, " %8.0fx%s", r->times_corgi, r->ended ? "" : " (time limit)");
     fputc('\n', out);
 }
 

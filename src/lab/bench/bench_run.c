@@ -49,6 +49,8 @@ static void describe(struct bench_run *run, const struct problem *p)
     for (int t = 0; t < p->type_count; t++)
         run->devices += p->types[t].devices;
     run->times_corgi = NAN;
+    run->proven = run->ended && isfinite(run->bound) && isfinite(run->gap) &&
+                  run->gap <= BENCH_PROVEN_GAP;
 }
 
 int bench_run_corgi(struct solver *solver, const struct problem *p,
@@ -76,7 +78,7 @@ int bench_run_corgi(struct solver *solver, const struct problem *p,
                               .bound = s.bound,
                               .gap = s.gap,
                               .unserved = s.unserved,
-                              .proven = true};
+                              .ended = true};
     describe(run, p);
     rc = check_solution(p, &s, err);
     solution_fini(&s);
@@ -101,7 +103,7 @@ int bench_run_reference(const char *name, const struct problem *p,
                                   .bound = r.bound,
                                   .gap = r.has_plan && !isnan(r.bound) ? s.gap : NAN,
                                   .unserved = r.has_plan ? s.unserved : -1,
-                                  .proven = r.proven};
+                                  .ended = r.proven};
         describe(run, p);
         /* The paper's form may keep a need to a millionth: its plans are not checked. */
         if (r.has_plan && strcmp(name, "paper") != 0)

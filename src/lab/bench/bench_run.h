@@ -6,13 +6,17 @@
 #include "lab/bench/instance.h"
 #include "lab/solver/solve.h"
 
+/* What is claimed of a plan that counts as proven. */
+#define BENCH_PROVEN_GAP 0.005
+
 struct bench_run {
     const char *solver;
     int jobs, types, devices;
     double cpu_s, wall_s;
     double objective, bound, gap; /* NaN: none */
     int unserved;                 /* -1: no plan */
-    bool proven;                  /* a reference that came to its end */
+    bool ended;                   /* no time limit cut it short */
+    bool proven;                  /* to be within BENCH_PROVEN_GAP of the best plan */
     double times_corgi;           /* its time by ours on the same instance; NaN */
 };
 

@@ -190,6 +190,13 @@ static void solve_large(struct solver_pass *r)
     descend(r);
 }
 
+static double bound_of_gangs(struct solver_pass *r)
+{
+    for (int i = 0; i < r->w.tasks && r->s.worth; i++)
+        r->w.pi[i] = (float)r->s.worth[i];
+    return gangs_bound(&r->w, NULL);
+}
+
 /* By the places of single tasks. */
 static void solve_small(struct solver_pass *r)
 {
@@ -208,8 +215,10 @@ static void solve_small(struct solver_pass *r)
     }
     search_unpark(&r->s);
     exact_run(&r->s, r->solver->lp, r->proven, &on_types);
-    if (!w->gangs || r->p->node_count == 0) /* needs of gangs were tightened */
+    if (!w->gangs || r->p->node_count == 0)
         r->bound = fmax(r->bound, on_types + bound_constant(w));
+    else /* that one is of needs that were tightened: another from its duals */
+        r->bound = bound_of_gangs(r);
     if (r->s.worth)
         return;
     r->bound = gangs_bound(w, r->proven); /* no LP */
