@@ -49,7 +49,7 @@ struct job_status *jobs_add(struct jobs *jobs, const struct job *job)
     return status;
 }
 
-struct job_status *jobs_get(struct jobs *jobs, uint64_t id)
+struct job_status *jobs_get(const struct jobs *jobs, uint64_t id)
 {
     size_t value;
 

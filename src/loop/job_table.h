@@ -14,7 +14,7 @@ void jobs_destroy(struct jobs *jobs); /* NULL is fine */
  * is dropped. */
 struct job_status *jobs_add(struct jobs *jobs, const struct job *job);
 
-struct job_status *jobs_get(struct jobs *jobs, uint64_t id); /* NULL when unknown */
+struct job_status *jobs_get(const struct jobs *jobs, uint64_t id); /* NULL when unknown */
 
 /* The job has ended: it leaves the active list and its memory is given back. */
 void jobs_drop(struct jobs *jobs, uint64_t id);

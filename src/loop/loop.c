@@ -1,15 +1,18 @@
-/* loop.c - see loop.h */
+/* loop.c - what is asked of the loop and what it is told; see loop.h
+ *
+ * Engines' events, users' requests and probes' windows come in here; rounds are in
+ * round.c, an operator's words and restarts in loop_admin.c. */
 #include "loop/loop.h"
 
 #include "base/mem.h"
+#include "base/rng.h"
+#include "loop/admit/admit_check.h"
+#include "loop/estimate/predict.h"
 #include "loop/cluster.h"
-#include "loop/loop_admin.h"
-#include "loop/optimize/plan.h"
-#include "loop/requirement.h"
-#include "loop/recent_rate.h"
-#include "loop/place/place.h"
-#include "loop/record/record.h"
 #include "loop/loop_private.h"
+#include "loop/optimize/plan.h"
+#include "loop/recent_rate.h"
+#include "loop/requirement.h"
 #include "model/prediction_cache.h"
 
 #include <math.h>
@@ -17,6 +20,11 @@
 
 /* Demand may grow by this much before the next round without a broken promise. */
 #define DEMAND_HEADROOM 1.25
+/* Ids of jobs that are only asked about have this bit: no job ever has. */
+#define ASKED_BIT    (1ull << 63)
+
+#define EVERY_S      300.0
+#define MOST_WAITING 512
 
 struct loop *loop_create_take(const struct loop_options *options, struct cluster *cluster,
                               struct model model, const struct planner_ops *planner)
@@ -27,11 +35,17 @@ struct loop *loop_create_take(const struct loop_options *options, struct cluster
     loop->cluster = cluster;
     loop->model = model;
     loop->model.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
-    loop->planner =
-        (struct planner){.ops = planner, .self = planner->create(options->seed)};
+    loop->planned = loop->model;
+    loop->planned.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
+    loop->planner = (struct planner){planner, planner->create(options->seed)};
+    loop->quoting = (struct planner){planner, planner->create(options->seed)};
     loop->jobs = jobs_create();
+    loop->gap_s = options->round_gap_s;
+    loop->every_s = options->round_every_s > 0 ? options->round_every_s : EVERY_S;
+    loop->most_waiting = options->most_waiting ? options->most_waiting : MOST_WAITING;
+    loop->due_s = loop->every_s;
+    loop->last_round_s = loop->stirred_s = -INFINITY;
     loop->device_changed_s = mem_array(double, (size_t)cluster->device_count);
-    loop->uncapped_until_s = mem_array(double, (size_t)cluster->device_count);
     loop->fixed_cap_watts = mem_array(double, (size_t)cluster->device_count);
     for (int d = 0; d < cluster->device_count; d++)
         loop->fixed_cap_watts[d] = NAN;
@@ -43,115 +57,150 @@ void loop_destroy(struct loop *loop)
     if (!loop)
         return;
     loop->planner.ops->destroy(loop->planner.self);
+    loop->quoting.ops->destroy(loop->quoting.self);
     prediction_cache_destroy(loop->model.cache);
+    prediction_cache_destroy(loop->planned.cache);
     loop->model.ops->destroy(loop->model.self);
     jobs_destroy(loop->jobs);
     cluster_destroy(loop->cluster);
     plan_fini(&loop->plan);
+    for (size_t i = 0; i < loop->deferred.count; i++)
+        free(loop->deferred.items[i]);
+    vec_free(&loop->deferred);
     vec_free(&loop->actions);
+    vec_free(&loop->decisions);
     vec_free(&loop->ready);
     free(loop->device_changed_s);
-    free(loop->uncapped_until_s);
     free(loop->fixed_cap_watts);
     free(loop);
 }
 
-int loop_submit(struct loop *loop, const struct job *job, struct admission *answer,
-                struct err *err)
+/* ---- when the next round is due ------------------------------------------------------
+ */
+
+void loop_news(struct loop *loop, double now_s)
 {
-    if (jobs_get(loop->jobs, job->id))
-        return err_set(err, ERR_EXISTS, "job %llu exists already",
-                       (unsigned long long)job->id);
-    if (admit_check(job, loop->cluster, err) < 0)
-        return -1;
-    loop->model.ops->begin(loop->model.self, job);
-    admit_decide(job, loop->cluster, &loop->model, &loop->settings, answer);
-    if (answer->verdict == ADMIT_REFUSED)
+    loop->due_s = fmin(loop->due_s, fmax(now_s, loop->last_round_s + loop->gap_s));
+    loop->stirred_s = now_s;
+}
+
+void loop_stir(struct loop *loop, double now_s)
+{
+    loop->due_s = fmin(loop->due_s, now_s + loop->every_s);
+}
+
+double loop_round_due_s(const struct loop *loop)
+{
+    return loop->due_s;
+}
+
+void loop_want_round(struct loop *loop, double now_s)
+{
+    loop_news(loop, now_s);
+}
+
+/* ---- what the model is told -----------------------------------------------------------
+ */
+
+static void tell(struct loop *loop, enum deferred_kind kind, const struct job *job,
+                 const struct observation *seen)
+{
+    switch (kind) {
+    case DEFERRED_BEGIN:
+        loop->model.ops->begin(loop->model.self, job);
+        break;
+    case DEFERRED_END:
         loop->model.ops->end(loop->model.self, job);
-    else
-        jobs_add(loop->jobs, job);
-    return 0;
-}
-
-int loop_find(struct loop *loop, uint64_t id, struct job_status **status, struct err *err)
-{
-    *status = jobs_get(loop->jobs, id);
-    if (!*status)
-        return err_set(err, ERR_NOT_FOUND, "there is no job %llu",
-                       (unsigned long long)id);
-    return 0;
-}
-
-void loop_leave_devices(struct loop *loop, struct job_status *status, double now_s)
-{
-    for (int i = 0; i < status->device_count; i++) {
-        cluster_leave(loop->cluster, status->devices[i], status->job.id, now_s);
-        loop->device_changed_s[status->devices[i]] = now_s;
+        break;
+    case DEFERRED_ABSORB:
+        loop->model.ops->absorb(loop->model.self, seen);
+        break;
     }
-    status->device_count = 0;
 }
 
-int loop_end_job(struct loop *loop, uint64_t id, double now_s, struct err *err)
+void loop_tell_model(struct loop *loop, enum deferred_kind kind, const struct job *job,
+                     const struct observation *seen)
 {
-    struct job_status *status;
+    struct deferred *d;
 
-    if (loop_find(loop, id, &status, err) < 0)
+    if (!loop->round_out) {
+        tell(loop, kind, job, seen);
+        return;
+    }
+    d = mem_new(struct deferred);
+    d->kind = kind;
+    if (job)
+        d->jobs[0] = *job;
+    if (seen) {
+        d->seen = *seen;
+        for (int i = 0; i < seen->where.count; i++) {
+            d->jobs[i] = *seen->where.members[i].job;
+            d->seen.where.members[i].job = &d->jobs[i];
+        }
+    }
+    vec_push(&loop->deferred, d);
+}
+
+void loop_tell_deferred(struct loop *loop)
+{
+    for (size_t i = 0; i < loop->deferred.count; i++) {
+        struct deferred *d = loop->deferred.items[i];
+
+        tell(loop, d->kind, &d->jobs[0], &d->seen);
+        free(d);
+    }
+    vec_clear(&loop->deferred);
+}
+
+/* ---- asking
+ * ---------------------------------------------------------------------------- */
+
+/* The same question has the same id: what planners remember of it stays true. */
+static uint64_t asked_id(const struct job *job)
+{
+    const unsigned char *bytes = (const unsigned char *)&job->descriptor;
+    uint64_t hash = rng_mix((uint64_t)job->owner, (uint64_t)job->devices);
+
+    for (size_t i = 0; i < sizeof(job->descriptor); i++)
+        hash = rng_mix(hash, bytes[i]);
+    for (const char *c = job->name; *c; c++)
+        hash = rng_mix(hash, (uint64_t)(unsigned char)*c);
+    hash = rng_mix(hash, (uint64_t)(job->memory_gb * 1e6));
+    return hash | ASKED_BIT;
+}
+
+int loop_quote(const struct loop *loop, const struct job *job, int max_replicas,
+               double now_s, struct quote *quote, struct err *err)
+{
+    struct quote_ground ground = {.planner = &loop->quoting, .terms = &loop->plan.terms};
+    const struct job_status **jobs;
+    const struct job_status *const *active;
+    struct job asked = *job;
+    size_t count, shown = 0;
+
+    asked.submitted_s = fmin(asked.submitted_s, now_s);
+    if (admit_check(&asked, loop->cluster, err) < 0)
         return -1;
-    loop_leave_devices(loop, status, now_s);
-    loop->model.ops->end(loop->model.self, &status->job);
-    jobs_drop(loop->jobs, id);
+    active = jobs_active(loop->jobs, &count);
+    jobs = mem_array(const struct job_status *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        if (active[i]->job.id != job->id &&
+            (!active[i]->held || active[i]->state == JOB_RUNNING))
+            jobs[shown++] = active[i];
+    if (asked.id == 0)
+        asked.id = asked_id(&asked);
+    ground.now = (struct optimize_input){.now_s = now_s,
+                                         .cluster = loop->cluster,
+                                         .job_count = shown,
+                                         .jobs = jobs,
+                                         .model = loop_model(loop),
+                                         .settings = &loop->settings};
+    quote_make(&ground, &asked, max_replicas, quote);
+    free(jobs);
     return 0;
 }
 
-int loop_requeue(struct loop *loop, uint64_t id, double now_s, struct err *err)
-{
-    struct job_status *status;
-
-    if (loop_find(loop, id, &status, err) < 0)
-        return -1;
-    loop_leave_devices(loop, status, now_s);
-    status->state = JOB_WAITING;
-    status->restarts++;
-    return 0;
-}
-
-int loop_set_demand(struct loop *loop, uint64_t id, double rate, struct err *err)
-{
-    struct job_status *status;
-
-    if (!isfinite(rate) || rate < 0)
-        return err_set(err, ERR_INVALID, "a demand cannot be %g requests/s", rate);
-    if (loop_find(loop, id, &status, err) < 0)
-        return -1;
-    status->demand = fmin(status->job.need.rate, rate);
-    status->required_rate = fmin(status->job.need.rate, rate * DEMAND_HEADROOM);
-    return 0;
-}
-
-int loop_set_progress(struct loop *loop, uint64_t id, double steps_done, struct err *err)
-{
-    struct job_status *status;
-
-    if (!isfinite(steps_done) || steps_done < 0)
-        return err_set(err, ERR_INVALID, "progress cannot be %g steps", steps_done);
-    if (loop_find(loop, id, &status, err) < 0)
-        return -1;
-    status->steps_done = steps_done;
-    return 0;
-}
-
-int loop_measure(struct loop *loop, const struct measurement *m, struct err *err)
-{
-    struct observation seen;
-
-    if (loop_observe(loop, m, &seen, err) < 0)
-        return -1;
-    refine_absorb(&loop->model, &seen, &loop->score);
-    recent_rate_note(jobs_get(loop->jobs, m->job), loop->cluster, m);
-    return 0;
-}
-
-bool loop_falls_short(struct loop *loop, uint64_t id, double now_s)
+bool loop_falls_short(const struct loop *loop, uint64_t id, double now_s)
 {
     const struct job_status *status = jobs_get(loop->jobs, id);
 
@@ -160,125 +209,16 @@ bool loop_falls_short(struct loop *loop, uint64_t id, double now_s)
            status->pace.rate < requirement_rate_kept(status, now_s);
 }
 
-void loop_node_is_awake(struct loop *loop, int n, double now_s)
+struct decision_reference loop_reference(const struct loop *loop, uint64_t id,
+                                         double now_s)
 {
-    struct node *node = &loop->cluster->nodes[n];
+    const struct decision_ground ground = {.now_s = now_s,
+                                           .cluster = loop->cluster,
+                                           .jobs = loop->jobs,
+                                           .model = loop_model(loop),
+                                           .settings = &loop->settings};
 
-    if (node->state != NODE_WAKING)
-        return;
-    node->state = NODE_AWAKE;
-    node->since_s = now_s;
-    if (cluster_node_jobs(loop->cluster, n) == 0)
-        node->idle_since_s = now_s;
-}
-
-void loop_node_failed(struct loop *loop, int n, double now_s)
-{
-    struct node *node = &loop->cluster->nodes[n];
-
-    node->state = NODE_DOWN;
-    node->since_s = now_s;
-    for (int i = 0; i < node->device_count; i++) {
-        struct device *d = &loop->cluster->devices[node->first_device + i];
-
-        while (d->job_count > 0)
-            loop_requeue(loop, d->jobs[0], now_s, NULL);
-    }
-}
-
-void loop_node_repaired(struct loop *loop, int n, double now_s)
-{
-    struct node *node = &loop->cluster->nodes[n];
-
-    node->state = NODE_AWAKE;
-    node->since_s = node->idle_since_s = now_s;
-}
-
-static void note_changes(struct loop *loop, double now_s)
-{
-    vec_each (struct action, action, &loop->actions) {
-        if (action->kind == ACTION_CAP)
-            loop->device_changed_s[action->device] = now_s;
-        for (int i = 0; i < action->device_count; i++)
-            loop->device_changed_s[action->devices[i]] = now_s;
-    }
-}
-
-/* Devices a job is about to leave change too, and only the plan knows them. */
-static void note_departures(struct loop *loop, double now_s)
-{
-    for (size_t i = 0; i < loop->plan.seat_count; i++) {
-        const struct seat *seat = &loop->plan.seats[i];
-        const struct job_status *status = jobs_get(loop->jobs, seat->job);
-
-        for (int k = 0; k < status->device_count; k++) {
-            bool stays = false;
-
-            for (int m = 0; m < seat->device_count && !stays; m++)
-                stays = loop->plan.devices[seat->first + m] == status->devices[k];
-            if (!stays)
-                loop->device_changed_s[status->devices[k]] = now_s;
-        }
-    }
-}
-
-struct optimize_input loop_input(struct loop *loop, double now_s)
-{
-    size_t count;
-    const struct job_status *const *active = jobs_active(loop->jobs, &count);
-
-    vec_clear(&loop->ready);
-    for (size_t i = 0; i < count; i++)
-        if (!active[i]->held || active[i]->state == JOB_RUNNING)
-            vec_push(&loop->ready, active[i]);
-    return loop_input_of_ready(loop, now_s);
-}
-
-struct optimize_input loop_input_of_ready(struct loop *loop, double now_s)
-{
-    return (struct optimize_input){
-        .now_s = now_s,
-        .cluster = loop->cluster,
-        .job_count = loop->ready.count,
-        .jobs = loop->ready.items,
-        .model = &loop->model,
-        .settings = &loop->settings,
-    };
-}
-
-/* A word of the operator goes before the guard's, the guard's before the plan's. */
-static void overrule_caps(struct loop *loop, double now_s)
-{
-    for (int d = 0; d < loop->cluster->device_count; d++) {
-        if (now_s < loop->uncapped_until_s[d])
-            loop->plan.cap_watts[d] = 0;
-        if (!isnan(loop->fixed_cap_watts[d]))
-            loop->plan.cap_watts[d] = loop->fixed_cap_watts[d];
-    }
-}
-
-int loop_carry_out(struct loop *loop, const struct optimize_input *in,
-                   const struct action **actions, size_t *count, struct err *err)
-{
-    overrule_caps(loop, in->now_s);
-    if (place_check(in, &loop->plan, err) < 0)
-        return err_prefix(err, "planner %s", loop->planner.ops->name);
-    note_departures(loop, in->now_s);
-    vec_clear(&loop->actions);
-    place_apply(in, &loop->plan, loop->jobs, loop->cluster, &loop->actions);
-    note_changes(loop, in->now_s);
-    *actions = loop->actions.items;
-    *count = loop->actions.count;
-    return 0;
-}
-
-int loop_round(struct loop *loop, double now_s, const struct action **actions,
-               size_t *count, struct err *err)
-{
-    struct optimize_input in = loop_input(loop, now_s);
-
-    loop->planner.ops->plan(loop->planner.self, &in, &loop->plan);
-    return loop_carry_out(loop, &in, actions, count, err);
+    return decision_reference(&ground, jobs_get(loop->jobs, id));
 }
 
 const struct cluster *loop_cluster(const struct loop *loop)
@@ -286,7 +226,12 @@ const struct cluster *loop_cluster(const struct loop *loop)
     return loop->cluster;
 }
 
-const struct job_status *loop_job(struct loop *loop, uint64_t id)
+const struct optimize_settings *loop_settings(const struct loop *loop)
+{
+    return &loop->settings;
+}
+
+const struct job_status *loop_job(const struct loop *loop, uint64_t id)
 {
     return jobs_get(loop->jobs, id);
 }
@@ -306,7 +251,223 @@ const struct plan *loop_plan(const struct loop *loop)
     return &loop->plan;
 }
 
-struct model *loop_model(struct loop *loop)
+struct model *loop_model(const struct loop *loop)
 {
-    return &loop->model;
+    return (struct model *)(uintptr_t)&loop->model;
+}
+
+const long *loop_refused(const struct loop *loop)
+{
+    return loop->refused;
+}
+
+/* ---- jobs
+ * ------------------------------------------------------------------------------ */
+
+int loop_find(struct loop *loop, uint64_t id, struct job_status **status, struct err *err)
+{
+    *status = jobs_get(loop->jobs, id);
+    if (!*status)
+        return err_set(err, ERR_NOT_FOUND, "there is no job %llu",
+                       (unsigned long long)id);
+    return 0;
+}
+
+int loop_submit(struct loop *loop, const struct job *job, double now_s, struct err *err)
+{
+    if (jobs_get(loop->jobs, job->id))
+        return err_set(err, ERR_EXISTS, "job %llu exists already",
+                       (unsigned long long)job->id);
+    if (admit_check(job, loop->cluster, err) < 0)
+        return -1;
+    loop_tell_model(loop, DEFERRED_BEGIN, job, NULL);
+    jobs_add(loop->jobs, job);
+    loop_news(loop, now_s);
+    return 0;
+}
+
+int loop_change(struct loop *loop, const struct job *job, double now_s, struct err *err)
+{
+    struct job_status *status;
+
+    if (loop_find(loop, job->id, &status, err) < 0 ||
+        admit_check(job, loop->cluster, err) < 0)
+        return -1;
+    if (status->job.need.kind != job->need.kind ||
+        status->job.need.rate != job->need.rate)
+        status->required_rate = job->need.rate;
+    loop_tell_model(loop, DEFERRED_END, &status->job, NULL);
+    status->job = *job;
+    loop_tell_model(loop, DEFERRED_BEGIN, job, NULL);
+    loop_news(loop, now_s);
+    return 0;
+}
+
+void loop_leave_devices(struct loop *loop, struct job_status *status, double now_s)
+{
+    for (int i = 0; i < status->device_count; i++) {
+        cluster_leave(loop->cluster, status->devices[i], status->job.id, now_s);
+        loop->device_changed_s[status->devices[i]] = now_s;
+    }
+    status->device_count = 0;
+}
+
+int loop_end_job(struct loop *loop, uint64_t id, double now_s, struct err *err)
+{
+    struct job_status *status;
+
+    if (loop_find(loop, id, &status, err) < 0)
+        return -1;
+    loop_leave_devices(loop, status, now_s);
+    loop_tell_model(loop, DEFERRED_END, &status->job, NULL);
+    jobs_drop(loop->jobs, id);
+    loop_news(loop, now_s);
+    return 0;
+}
+
+int loop_requeue(struct loop *loop, uint64_t id, double now_s, struct err *err)
+{
+    struct job_status *status;
+
+    if (loop_find(loop, id, &status, err) < 0)
+        return -1;
+    loop_leave_devices(loop, status, now_s);
+    status->state = JOB_WAITING;
+    status->restarts++;
+    loop_news(loop, now_s);
+    return 0;
+}
+
+int loop_set_demand(struct loop *loop, uint64_t id, double rate, double now_s,
+                    struct err *err)
+{
+    struct job_status *status;
+
+    if (!isfinite(rate) || rate < 0)
+        return err_set(err, ERR_INVALID, "a demand cannot be %g requests/s", rate);
+    if (loop_find(loop, id, &status, err) < 0)
+        return -1;
+    status->demand = fmin(status->job.need.rate, rate);
+    status->required_rate = fmin(status->job.need.rate, rate * DEMAND_HEADROOM);
+    loop_stir(loop, now_s);
+    if (loop_falls_short(loop, id, now_s))
+        loop_news(loop, now_s);
+    return 0;
+}
+
+int loop_set_progress(struct loop *loop, uint64_t id, double steps_done, struct err *err)
+{
+    struct job_status *status;
+
+    if (!isfinite(steps_done) || steps_done < 0)
+        return err_set(err, ERR_INVALID, "progress cannot be %g steps", steps_done);
+    if (loop_find(loop, id, &status, err) < 0)
+        return -1;
+    status->steps_done = steps_done;
+    return 0;
+}
+
+/* ---- measurements
+ * ---------------------------------------------------------------------- */
+
+/* Since when the devices of the job have had the jobs and the cap they have. */
+static double stable_since_s(const struct loop *loop, const struct job_status *status)
+{
+    double since_s = status->placed_s;
+
+    for (int i = 0; i < status->device_count; i++)
+        since_s = fmax(since_s, loop->device_changed_s[status->devices[i]]);
+    return since_s;
+}
+
+int loop_measure(struct loop *loop, const struct measurement *m,
+                 struct loop_observed *observed, struct err *err)
+{
+    struct loop_observed ignored, *o = observed ? observed : &ignored;
+    struct job_status *status = jobs_get(loop->jobs, m->job);
+    long sights = loop->score.first_sights;
+
+    *o = (struct loop_observed){0};
+    o->refusal = record_observe(m, loop->jobs, loop->cluster,
+                                status ? stable_since_s(loop, status) : 0, &o->seen, err);
+    if (o->refusal != RECORD_TAKEN) {
+        loop->refused[o->refusal]++;
+        return -1;
+    }
+    if (!m->out_of_memory) {
+        o->abs_log_error =
+            refine_note(&loop->model, &o->seen, &loop->score, &o->expected);
+        o->first_sight = loop->score.first_sights > sights;
+        recent_rate_note(status, loop->cluster, m);
+    }
+    loop_tell_model(loop, DEFERRED_ABSORB, NULL, &o->seen);
+    o->falls_short = loop_falls_short(loop, m->job, m->at_s);
+    if (o->falls_short)
+        loop_news(loop, m->at_s);
+    else
+        status->mend_told = 0;
+    loop_stir(loop, m->at_s);
+    return 0;
+}
+
+/* ---- nodes and devices
+ * ----------------------------------------------------------------- */
+
+void loop_node_is_awake(struct loop *loop, int n, double now_s)
+{
+    struct node *node = &loop->cluster->nodes[n];
+
+    if (node->state != NODE_WAKING)
+        return;
+    node->state = NODE_AWAKE;
+    node->since_s = now_s;
+    if (cluster_node_jobs(loop->cluster, n) == 0)
+        node->idle_since_s = now_s;
+    loop_news(loop, now_s);
+}
+
+void loop_device_failed(struct loop *loop, int device, double now_s)
+{
+    struct device *d = &loop->cluster->devices[device];
+
+    while (d->job_count > 0)
+        loop_requeue(loop, d->jobs[0], now_s, NULL);
+    d->failed = true;
+    loop_news(loop, now_s);
+}
+
+void loop_device_repaired(struct loop *loop, int device, double now_s)
+{
+    loop->cluster->devices[device].failed = false;
+    loop->device_changed_s[device] = now_s;
+    loop_news(loop, now_s);
+}
+
+void loop_node_failed(struct loop *loop, int n, double now_s)
+{
+    struct node *node = &loop->cluster->nodes[n];
+
+    node->state = NODE_DOWN;
+    node->since_s = now_s;
+    for (int i = 0; i < node->device_count; i++) {
+        struct device *d = &loop->cluster->devices[node->first_device + i];
+
+        while (d->job_count > 0)
+            loop_requeue(loop, d->jobs[0], now_s, NULL);
+    }
+    loop_news(loop, now_s);
+}
+
+void loop_node_repaired(struct loop *loop, int n, double now_s)
+{
+    loop_set_node(loop, n, NODE_AWAKE, now_s);
+    loop_news(loop, now_s);
+}
+
+void loop_set_node(struct loop *loop, int n, enum node_state state, double now_s)
+{
+    struct node *node = &loop->cluster->nodes[n];
+
+    node->state = state;
+    node->since_s = node->idle_since_s = now_s;
 }

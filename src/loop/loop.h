@@ -1,14 +1,22 @@
-/* loop.h - the loop: admit, estimate, optimize, place, (engine), record, refine
+/* loop.h - the doors of the loop: ask, tell, decide, keep
  *
- * Pure: no I/O, no clock, no randomness of its own.  An engine tells it what happens and
- * carries out the actions of each round; the same calls give the same actions.  One
- * thread. */
+ *     admit → estimate → optimize → place → (engine) → record → refine → estimate …
+ *
+ * Everything Corgi decides is decided behind these calls.  The daemon makes them between
+ * its store and its engine, `corgi sim` between its heap of events and the simulated
+ * engine, a test with two jobs and two devices.  The loop is pure: no I/O, no clock and
+ * no randomness of its own; the same calls give the same actions.
+ *
+ * One thread owns a loop.  Only round_plan() may run on another one: it touches nothing
+ * but the round it is given and reads the model, which does not learn in the meantime. */
 #ifndef CORGI_LOOP_LOOP_H
 #define CORGI_LOOP_LOOP_H
 
 #include "base/err.h"
-#include "loop/admit/admit.h"
+#include "loop/admit/quote.h"
+#include "loop/place/decision.h"
 #include "loop/planner.h"
+#include "loop/record/record.h"
 #include "loop/refine/refine.h"
 
 struct loop;
@@ -16,6 +24,9 @@ struct loop;
 struct loop_options {
     struct optimize_settings settings;
     uint64_t seed;
+    double round_gap_s;   /* rounds are not closer together than this */
+    double round_every_s; /* what changes slowly is looked at this often; 0: 300 s */
+    size_t most_waiting;  /* waiting jobs a round looks at; 0: 512 */
 };
 
 /* Takes the cluster and the model; the planner is made from its ops. */
@@ -23,13 +34,43 @@ struct loop *loop_create_take(const struct loop_options *options, struct cluster
                               struct model model, const struct planner_ops *planner);
 void loop_destroy(struct loop *loop); /* NULL is fine */
 
-/* ---- what the engine and the users tell
- * ------------------------------------------------ */
+/* ---- asking: const, any number of times, leaves no trace -----------------------------
+ */
 
-/* ERR_INVALID: malformed, ERR_EXISTS: the id is taken; nothing has changed then.
- * Otherwise *answer says what became of it; a refused job is forgotten at once. */
-int loop_submit(struct loop *loop, const struct job *job, struct admission *answer,
-                struct err *err);
+/* What could be promised of the job now: where the planner would put it, what that gives
+ * and when; a counter-offer; a refusal.  The job's id may be 0, or that of a job that
+ * waits or runs and is to be changed.  ERR_INVALID: malformed, *quote is untouched. */
+int loop_quote(const struct loop *loop, const struct job *job, int max_replicas,
+               double now_s, struct quote *quote, struct err *err);
+
+/* Does it do less than it must, by its last windows?  A reason for a round at once. */
+bool loop_falls_short(const struct loop *loop, uint64_t job, double now_s);
+
+/* How a job that runs would do had it been placed the usual way; see decision.h. */
+struct decision_reference loop_reference(const struct loop *loop, uint64_t job,
+                                         double now_s);
+
+const struct cluster *loop_cluster(const struct loop *loop);
+const struct optimize_settings *loop_settings(const struct loop *loop);
+const struct job_status *loop_job(const struct loop *loop, uint64_t job); /* NULL: none */
+const struct job_status *const *loop_jobs(const struct loop *loop, size_t *count);
+const struct refine_score *loop_score(const struct loop *loop);
+const struct plan *loop_plan(const struct loop *loop); /* of the last round */
+struct model *loop_model(const struct loop *loop);
+
+/* Windows that taught nothing so far, by reason (enum record_refusal). */
+const long *loop_refused(const struct loop *loop);
+
+/* ---- telling: what users, engines and probes say --------------------------------------
+ */
+
+/* The job enters the queue; who tells has asked for a quote before and has made what was
+ * promised durable.  ERR_INVALID: malformed, ERR_EXISTS: the id is taken. */
+int loop_submit(struct loop *loop, const struct job *job, double now_s, struct err *err);
+
+/* The job is another one from now on: what it needs, may use, is called.  Its devices and
+ * its past stay. */
+int loop_change(struct loop *loop, const struct job *job, double now_s, struct err *err);
 
 /* The job has ended by itself or was cancelled; its seats are free. */
 int loop_end_job(struct loop *loop, uint64_t job, double now_s, struct err *err);
@@ -39,42 +80,109 @@ int loop_requeue(struct loop *loop, uint64_t job, double now_s, struct err *err)
 
 /* The measured demand of a service, requests/s.  What must be kept free for it follows:
  * the demand with some headroom, at most what was asked for at submission. */
-int loop_set_demand(struct loop *loop, uint64_t job, double rate, struct err *err);
+int loop_set_demand(struct loop *loop, uint64_t job, double rate, double now_s,
+                    struct err *err);
 
-/* A window of measurement; refine learns from it.  ERR_INVALID, ERR_NOT_FOUND: ignored.
- */
-int loop_measure(struct loop *loop, const struct measurement *m, struct err *err);
-
-/* Does it do less than it must, by its last windows?  A reason for a round at once. */
-bool loop_falls_short(struct loop *loop, uint64_t job, double now_s);
-
-/* How far a training job is, for deadlines. */
+/* How far a training job is, for deadlines and for the time it still takes. */
 int loop_set_progress(struct loop *loop, uint64_t job, double steps_done,
                       struct err *err);
 
+/* A window of measurement.  0: it was learned from, *observed (unless NULL) says what was
+ * seen and what had been expected; its pointers are borrowed until the next call.  -1: it
+ * teaches nothing, observed->refusal says why, and the refusal is counted. */
+struct loop_observed {
+    struct observation seen;
+    struct prediction expected; /* before it was learned */
+    bool first_sight;           /* this combination was never measured before */
+    double abs_log_error;       /* of the expected rate */
+    bool falls_short;           /* the job does less than it must: a round is due */
+    enum record_refusal refusal;
+};
+int loop_measure(struct loop *loop, const struct measurement *m,
+                 struct loop_observed *observed, struct err *err);
+
 void loop_node_is_awake(struct loop *loop, int node, double now_s);
 
-/* A node is gone: its jobs wait again.  Or it is back, awake and empty. */
+/* A node or a device is gone: its jobs wait again.  Or it is back, awake and empty. */
 void loop_node_failed(struct loop *loop, int node, double now_s);
 void loop_node_repaired(struct loop *loop, int node, double now_s);
+void loop_device_failed(struct loop *loop, int device, double now_s);
+void loop_device_repaired(struct loop *loop, int device, double now_s);
 
-/* ---- one round
- * ------------------------------------------------------------------------- */
+/* The engine could not do what an action said: the cap in force, the node's state. */
+int loop_set_cap(struct loop *loop, int device, double watts, double now_s,
+                 struct err *err);
+void loop_set_node(struct loop *loop, int node, enum node_state state, double now_s);
 
-/* Plan and place.  The actions are borrowed until the next round.  A plan that breaks a
- * rule is a defect of its planner: err says which, nothing changes. */
-int loop_round(struct loop *loop, double now_s, const struct action **actions,
-               size_t *count, struct err *err);
+/* ---- telling: an operator's words
+ * ------------------------------------------------------ */
 
-/* ---- what it knows
- * --------------------------------------------------------------------- */
+/* A held job gets no seat.  One that runs is put back into the queue first, which is the
+ * caller's business (loop_requeue). */
+int loop_hold(struct loop *loop, uint64_t job, bool held, double now_s, struct err *err);
 
-const struct cluster *loop_cluster(const struct loop *loop);
-const struct job_status *loop_job(struct loop *loop,
-                                  uint64_t job); /* NULL when unknown */
-const struct job_status *const *loop_jobs(const struct loop *loop, size_t *count);
-const struct refine_score *loop_score(const struct loop *loop);
-const struct plan *loop_plan(const struct loop *loop); /* of the last round */
-struct model *loop_model(struct loop *loop);
+/* Nothing new starts on a drained device; what runs there stays. */
+int loop_drain(struct loop *loop, int device, bool drained, double now_s,
+               struct err *err);
+
+/* Plans keep to this power limit.  0 watts: no limit at all; NaN: the planner decides
+ * again.  Errors as loop_set_cap(). */
+int loop_fix_cap(struct loop *loop, int device, double watts, double now_s,
+                 struct err *err);
+
+/* Whether a node may be put to sleep. */
+void loop_allow_sleep(struct loop *loop, int node, bool allowed, double now_s);
+
+void loop_set_settings(struct loop *loop, const struct optimize_settings *settings,
+                       double now_s);
+
+/* ---- deciding: snapshot, plan on any thread, apply
+ * -------------------------------------- */
+
+/* When the next round is due; INFINITY: when something has happened. */
+double loop_round_due_s(const struct loop *loop);
+
+/* Something happened of which the loop cannot know: a round at once. */
+void loop_want_round(struct loop *loop, double now_s);
+
+/* A copy of what the planner reads: all that run and the head of the queue.  Until
+ * loop_round_end() or round_destroy() the loop gives no other round, and what it is told
+ * to learn is kept until then. */
+struct round;
+struct round *loop_round_begin(struct loop *loop, double now_s);
+
+/* The long step, with another model than the loop's if one is given. */
+void round_plan(struct round *round, struct model *model);
+
+/* What a round came to, borrowed until the next one. */
+struct round_result {
+    const struct action *actions;
+    size_t action_count;
+    const struct decision *decisions; /* the ledger: each action about a job, each job
+                                         that falls short, with reasons */
+    size_t decision_count;
+};
+
+/* Ends the round.  What happened meanwhile is respected: jobs that came wait, jobs that
+ * ended are left out.  A plan that no longer fits, or breaks a rule, is refused whole:
+ * -1, nothing changes, and the next round is due at once. */
+int loop_round_end(struct loop *loop, struct round *round, double now_s,
+                   struct round_result *result, struct err *err);
+void round_destroy(struct loop *loop, struct round *round); /* without applying it */
+
+/* All three steps. */
+int loop_round(struct loop *loop, double now_s, struct round_result *result,
+               struct err *err);
+
+/* ---- after a restart
+ * -------------------------------------------------------------------- */
+
+/* A job as it was: it waits, or runs on its devices.  ERR_INVALID when the cluster has no
+ * such seats (any more): nothing has changed. */
+int loop_restore(struct loop *loop, const struct job_status *was, struct err *err);
+
+/* Exchange the model for another that has learned the same and more; the old one is the
+ * caller's. */
+struct model loop_swap_model(struct loop *loop, struct model model);
 
 #endif

@@ -1,47 +1,19 @@
-/* loop_admin.c - see loop_admin.h */
-#include "loop/loop_admin.h"
-
+/* loop_admin.c - an operator's words, and what a restart brings back; see loop.h */
+#include "loop/admit/admit_check.h"
 #include "loop/cluster.h"
-#include "loop/record/record.h"
 #include "loop/loop_private.h"
+#include "model/prediction_cache.h"
 
 #include <math.h>
-#include <string.h>
 
-int loop_hold(struct loop *loop, uint64_t id, bool held, struct err *err)
+int loop_hold(struct loop *loop, uint64_t id, bool held, double now_s, struct err *err)
 {
     struct job_status *status;
 
     if (loop_find(loop, id, &status, err) < 0)
         return -1;
     status->held = held;
-    return 0;
-}
-
-int loop_set_need(struct loop *loop, uint64_t id, const struct requirement *need,
-                  struct err *err)
-{
-    struct job_status *status;
-    struct job changed;
-
-    if (loop_find(loop, id, &status, err) < 0)
-        return -1;
-    changed = status->job;
-    changed.need = *need;
-    if (admit_check(&changed, loop->cluster, err) < 0)
-        return -1;
-    status->job.need = *need;
-    status->required_rate = need->rate;
-    return 0;
-}
-
-int loop_set_priority(struct loop *loop, uint64_t id, int priority, struct err *err)
-{
-    struct job_status *status;
-
-    if (loop_find(loop, id, &status, err) < 0)
-        return -1;
-    status->job.priority = priority;
+    loop_news(loop, now_s);
     return 0;
 }
 
@@ -52,32 +24,13 @@ static int check_device(const struct loop *loop, int device, struct err *err)
     return err_set(err, ERR_NOT_FOUND, "there is no device %d", device);
 }
 
-int loop_drain(struct loop *loop, int device, bool drained, struct err *err)
+int loop_drain(struct loop *loop, int device, bool drained, double now_s, struct err *err)
 {
     if (check_device(loop, device, err) < 0)
         return -1;
     loop->cluster->devices[device].drained = drained;
+    loop_news(loop, now_s);
     return 0;
-}
-
-void loop_device_failed(struct loop *loop, int device, double now_s)
-{
-    struct device *d = &loop->cluster->devices[device];
-
-    while (d->job_count > 0)
-        loop_requeue(loop, d->jobs[0], now_s, NULL);
-    d->failed = true;
-}
-
-void loop_device_repaired(struct loop *loop, int device, double now_s)
-{
-    loop->cluster->devices[device].failed = false;
-    loop->device_changed_s[device] = now_s;
-}
-
-void loop_uncap(struct loop *loop, int device, double until_s)
-{
-    loop->uncapped_until_s[device] = fmax(loop->uncapped_until_s[device], until_s);
 }
 
 int loop_set_cap(struct loop *loop, int device, double watts, double now_s,
@@ -103,22 +56,21 @@ int loop_fix_cap(struct loop *loop, int device, double watts, double now_s,
     if (loop_set_cap(loop, device, isnan(watts) ? 0 : watts, now_s, err) < 0)
         return -1;
     loop->fixed_cap_watts[device] = watts;
+    loop_news(loop, now_s);
     return 0;
 }
 
-void loop_allow_sleep(struct loop *loop, int node, bool allowed)
+void loop_allow_sleep(struct loop *loop, int node, bool allowed, double now_s)
 {
     loop->cluster->nodes[node].may_sleep = allowed;
+    loop_news(loop, now_s);
 }
 
-void loop_set_settings(struct loop *loop, const struct optimize_settings *settings)
+void loop_set_settings(struct loop *loop, const struct optimize_settings *settings,
+                       double now_s)
 {
     loop->settings = *settings;
-}
-
-const struct optimize_settings *loop_settings(const struct loop *loop)
-{
-    return &loop->settings;
+    loop_news(loop, now_s);
 }
 
 static int check_seats(const struct loop *loop, const struct job_status *was,
@@ -156,42 +108,27 @@ int loop_restore(struct loop *loop, const struct job_status *was, struct err *er
         return -1;
     if (was->state == JOB_RUNNING && check_seats(loop, was, err) < 0)
         return -1;
-    loop->model.ops->begin(loop->model.self, &was->job);
+    loop_tell_model(loop, DEFERRED_BEGIN, &was->job, NULL);
     status = jobs_add(loop->jobs, &was->job);
     *status = *was;
     if (was->state != JOB_RUNNING)
         status->device_count = 0;
     for (int i = 0; i < status->device_count; i++)
         cluster_seat(loop->cluster, status->devices[i], was->job.id);
+    loop->due_s = -INFINITY;
     return 0;
-}
-
-void loop_restore_node(struct loop *loop, int n, enum node_state state, double now_s)
-{
-    struct node *node = &loop->cluster->nodes[n];
-
-    node->state = state;
-    node->since_s = node->idle_since_s = now_s;
-}
-
-int loop_observe(struct loop *loop, const struct measurement *m, struct observation *seen,
-                 struct err *err)
-{
-    struct job_status *status;
-    double stable_since_s;
-
-    if (loop_find(loop, m->job, &status, err) < 0)
-        return -1;
-    stable_since_s = status->placed_s;
-    for (int i = 0; i < status->device_count; i++)
-        stable_since_s = fmax(stable_since_s, loop->device_changed_s[status->devices[i]]);
-    return record_observe(m, loop->jobs, loop->cluster, stable_since_s, seen, err);
 }
 
 struct model loop_swap_model(struct loop *loop, struct model model)
 {
     struct model old = loop->model;
 
-    loop->model = model;
+    loop->model.ops = loop->planned.ops = model.ops;
+    loop->model.self = loop->planned.self = model.self;
+    prediction_cache_destroy(loop->model.cache);
+    prediction_cache_destroy(loop->planned.cache);
+    loop->model.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
+    loop->planned.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
+    old.cache = NULL;
     return old;
 }

@@ -1,38 +1,61 @@
-/* loop_private.h - the inside of struct loop, for round.c, control.c and draft.c only */
+/* loop_private.h - the inside of struct loop, for loop.c, loop_admin.c and round.c only
+ */
 #ifndef CORGI_LOOP_LOOP_PRIVATE_H
 #define CORGI_LOOP_LOOP_PRIVATE_H
 
+#include "base/vec.h"
 #include "loop/job_table.h"
-#include "loop/place/place.h"
 #include "loop/loop.h"
+#include "loop/place/place.h"
+
+/* What the model is told when the round that reads it is over. */
+enum deferred_kind { DEFERRED_BEGIN, DEFERRED_END, DEFERRED_ABSORB };
+
+struct deferred {
+    enum deferred_kind kind;
+    struct observation seen;         /* its members point into jobs */
+    struct job jobs[LOOP_MAX_SHARE]; /* the first is whom BEGIN and END are about */
+};
 
 struct loop {
     struct optimize_settings settings;
     struct cluster *cluster;
     struct model model;
-    struct planner planner;
+    struct planner planner; /* a round's while one is out */
+    struct planner quoting; /* the same planner for quotes: only its scratch is written */
+    struct model planned;   /* the model as a round reads it, with a cache of its own */
     struct jobs *jobs;
     struct plan plan;
     place_actions actions;
+    vec_of(struct decision) decisions;
     vec_of(const struct job_status *) ready; /* what the planner is shown */
+    vec_of(struct deferred *) deferred;
     struct refine_score score;
+    long refused[RECORD_REFUSALS];
     double *device_changed_s; /* (devices) when jobs or cap of a device last changed */
     double *fixed_cap_watts;  /* (devices) an operator's word; NaN: none */
-    double *uncapped_until_s; /* (devices) no cap is set before this */
+    bool round_out;
+    double gap_s, every_s;
+    double due_s; /* of the next round */
+    double last_round_s;
+    double stirred_s; /* when something last happened or was done */
+    size_t most_waiting;
 };
 
 int loop_find(struct loop *loop, uint64_t id, struct job_status **status,
               struct err *err);
 void loop_leave_devices(struct loop *loop, struct job_status *status, double now_s);
 
-/* The present as a planner sees it: jobs that are held and wait are left out.  Borrowed
- * until the next call or change. */
-struct optimize_input loop_input(struct loop *loop, double now_s);
-/* Likewise, of the jobs loop->ready has. */
-struct optimize_input loop_input_of_ready(struct loop *loop, double now_s);
+/* The model is told, now or when the round that is out has ended. */
+void loop_tell_model(struct loop *loop, enum deferred_kind kind, const struct job *job,
+                     const struct observation *seen);
+void loop_tell_deferred(struct loop *loop);
 
-/* Check loop->plan against the input and turn it into actions. */
-int loop_carry_out(struct loop *loop, const struct optimize_input *in,
-                   const struct action **actions, size_t *count, struct err *err);
+/* Something happened: a round now.  Something may follow from it: a round in a while. */
+void loop_news(struct loop *loop, double now_s);
+void loop_stir(struct loop *loop, double now_s);
+
+/* The present as a planner sees it, of the jobs loop->ready has. */
+struct optimize_input loop_input_of_ready(const struct loop *loop, double now_s);
 
 #endif

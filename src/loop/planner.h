@@ -34,12 +34,27 @@ struct optimize_input {
     const struct optimize_settings *settings;
 };
 
+/* Where the last job of an input would be placed if a round were held now. */
+struct place_offer {
+    bool placed;                 /* it would start at once */
+    enum unplaced_reason reason; /* why not */
+    int device_count;            /* of the place; also of a free one that is too slow for
+                                    it (UNPLACED_RATE); 0: there is none */
+    int devices[LOOP_MAX_GANG];
+    int ahead;      /* jobs that wait and go before it */
+    double start_s; /* when it is expected to start; NaN: not known */
+};
+
 struct planner_ops {
     const char *name;
     void *(*create)(uint64_t seed);
     /* Fill *plan: a seat for every job in input order, caps and node states.  Never
      * fails: what cannot be placed waits with a reason. */
     void (*plan)(void *self, const struct optimize_input *in, struct plan *plan);
+    /* Where the last job of the input would go, on the terms of the last plan.  Writes
+     * nothing in self that a plan depends on.  NULL: this planner names no places. */
+    void (*offer)(void *self, const struct optimize_input *in,
+                  const struct plan_terms *terms, struct place_offer *offer);
     void (*destroy)(void *self);
 };
 

@@ -2,6 +2,7 @@
 #include "loop/recent_rate.h"
 
 #include "base/rng.h"
+#include "loop/requirement.h"
 #include "model/queueing.h"
 
 #include <math.h>
@@ -24,6 +25,19 @@ static uint64_t company_of(const struct job_status *status, const struct cluster
     return others;
 }
 
+/* Of a service that asked for a latency only what it does within that counts.  What was
+ * measured of the latency itself says more than what follows from a rate. */
+static double useful_rate(const struct job_status *status, const struct measurement *m)
+{
+    double limit_s = status->job.need.latency_s;
+
+    if (!(limit_s > 0) || !(m->latency_s > 0))
+        return queueing_useful(&status->job, m->rate);
+    if (m->latency_s <= limit_s)
+        return m->rate;
+    return fmin(m->rate, requirement_demand(status)) * limit_s / m->latency_s;
+}
+
 void recent_rate_note(struct job_status *status, const struct cluster *cluster,
                       const struct measurement *m)
 {
@@ -38,11 +52,11 @@ void recent_rate_note(struct job_status *status, const struct cluster *cluster,
         *p = (struct recent_rate){.company = company, .cap_watts = cap_watts};
     p->windows++;
     weight = 1.0 / p->windows > NEWEST_WEIGHT ? 1.0 / p->windows : NEWEST_WEIGHT;
-    /* Of a service that asked for a latency only what it does within that counts. */
-    p->rate += weight * (queueing_useful(&status->job, m->rate) - p->rate);
+    p->rate += weight * (useful_rate(status, m) - p->rate);
     if (isfinite(m->device_watts))
         p->watts += (p->watts > 0 ? weight : 1) * (m->device_watts - p->watts);
     p->at_s = m->at_s;
+    p->latency_s = m->latency_s;
 }
 
 bool recent_rate_known(const struct job_status *status, const struct cluster *cluster)

@@ -41,6 +41,15 @@ double requirement_demand(const struct job_status *status)
     return fmax(status->demand, DEMAND_LEAST);
 }
 
+double requirement_confidence(const struct optimize_settings *settings,
+                              const struct job *job)
+{
+    bool can_leave = settings->moves && settings->trial_confidence > 0;
+
+    return fmax(can_leave ? settings->trial_confidence : settings->confidence,
+                job->need.confidence);
+}
+
 const char *requirement_kind_name(enum need_kind kind)
 {
     static const char *const names[] = {"best_effort", "rate", "service", "deadline"};

@@ -2,7 +2,7 @@
 #ifndef CORGI_LOOP_REQUIREMENT_H
 #define CORGI_LOOP_REQUIREMENT_H
 
-#include "loop/types.h"
+#include "loop/planner.h"
 
 /* The rate the job must have now: 0 for best effort, the demand of a service, what is
  * left of the steps over what is left of the time for a deadline.  A deadline that has
@@ -16,6 +16,12 @@ double requirement_rate_kept(const struct job_status *status, double now_s);
 /* Requests/s a service is asked for now, as far as is known; 0 for whoever works all the
  * time. */
 double requirement_demand(const struct job_status *status);
+
+/* The probability a place must keep the requirement with, to be given to the job: what it
+ * asks for itself, at least the cluster's.  Where the job can be moved again what is
+ * measured decides soon, so that a lower one does.  The same for plans and quotes. */
+double requirement_confidence(const struct optimize_settings *settings,
+                              const struct job *job);
 
 const char *requirement_kind_name(enum need_kind kind);
 

@@ -30,6 +30,7 @@ struct recent_rate {
     double watts; /* of its first device, likewise; 0: not measured */
     double cap_watts;
     double at_s;      /* end of the newest */
+    double latency_s; /* of the newest, of a service; 0: not measured */
     int windows;      /* 0: not measured */
     uint64_t company; /* hash of devices and neighbours */
 };
@@ -47,6 +48,7 @@ struct job_status {
     int moves;
     int restarts;
     bool held;        /* by its owner or an operator: waits, whatever is free */
+    int mend_told;    /* 1 + what was last done for it as it fell short; 0: nothing */
     int device_count; /* 0 while it waits */
     int devices[LOOP_MAX_GANG];
 };
@@ -119,6 +121,28 @@ struct plan_learning {
     double earned_joules; /* saved where it was better, over the time the job stays */
 };
 
+/* What a plan went by, for quotes until the next one. */
+struct plan_terms {
+    bool known;         /* there was a plan */
+    double price_watts; /* of a unit of progress */
+    bool bold;          /* places may be tried for what they may turn out to be */
+};
+
+/* What was done for a job that does less than it must. */
+enum plan_help {
+    HELP_MOVED,     /* it goes to a better place */
+    HELP_NEIGHBOUR, /* a job beside it goes elsewhere */
+    HELP_UNCAPPED,  /* the power limit of its device is lifted */
+    HELP_NOTHING,   /* no better place is free: it keeps what it has */
+    HELP_FIXED,     /* it may not be moved: it keeps what it has */
+};
+
+struct plan_mend {
+    uint64_t job;
+    enum plan_help help;
+    double rate, needed; /* measured, and what it must have */
+};
+
 struct plan {
     size_t seat_count;
     size_t seat_capacity;
@@ -131,6 +155,9 @@ struct plan {
     double cost_watts;  /* objective as predicted */
     double bound_watts; /* proven lower bound; NaN when not known */
     struct plan_learning learning;
+    struct plan_terms terms;
+    size_t mend_count, mend_capacity;
+    struct plan_mend *mends; /* (mend_count) whoever falls short */
 };
 
 /* ---- actions for the engine ----------------------------------------------------------
@@ -166,6 +193,8 @@ struct measurement {
     double rate;         /* steps/s or requests/s the job could do */
     double device_watts; /* mean of one of its devices; NaN: not measured */
     bool out_of_memory;  /* the job failed for lack of memory; rate means nothing */
+    double doubt;        /* of the source in its own rate: 0 none, 1 a mere guess */
+    double latency_s;    /* of a service, 99th percentile of its answers; 0: not told */
 };
 
 #endif

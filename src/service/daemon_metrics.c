@@ -20,7 +20,7 @@ struct daemon_metrics {
     struct metric *nodes, *submissions, *submission_s, *requests, *request_s;
     struct metric *rounds, *decision_s, *actions, *stale, *adapted;
     struct metric *error, *covered, *observations, *error_recent, *coverage_recent;
-    struct metric *guard, *broken, *promised_s, *kept_s;
+    struct metric *refused, *guard, *broken, *promised_s, *kept_s;
     struct metric *commit_s, *store_rows, *store_bytes, *store_failing, *store_waiting;
     struct metric *turn_s, *work_s;
     struct metric *streams, *stream_bytes, *connections, *rate_limited;
@@ -84,6 +84,8 @@ static void make_loop(struct daemon_metrics *f, struct metrics *m)
     f->coverage_recent =
         metrics_gauge(m, "corgi_prediction_coverage_ratio",
                       "Running share of measurements inside the interval.", NULL);
+    f->refused = metrics_counter(m, "corgi_measurements_refused_total",
+                                 "Windows that taught nothing, by reason.", "reason");
     f->guard = metrics_counter(m, "corgi_guard_actions_total", "Acts on broken promises.",
                                "action");
     f->broken = metrics_gauge(m, "corgi_promises_broken",
@@ -156,6 +158,11 @@ void daemon_metrics_prediction(struct service *s, const struct estimate *expecte
                    METRIC_LABELS(source));
     metric_add(s->figures->covered, rate >= expected->low && rate <= expected->high,
                METRIC_LABELS(source));
+}
+
+void daemon_metrics_refused(struct service *s, const char *reason)
+{
+    metric_add(s->figures->refused, 1, METRIC_LABELS(reason));
 }
 
 void daemon_metrics_guard(struct service *s, const char *action)

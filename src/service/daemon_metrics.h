@@ -14,6 +14,7 @@ void daemon_metrics_action(struct service *s, enum action_kind kind);
 void daemon_metrics_round(struct service *s, const struct planning_thread_timing *timing);
 void daemon_metrics_prediction(struct service *s, const struct estimate *expected,
                                double rate);
+void daemon_metrics_refused(struct service *s, const char *reason);
 void daemon_metrics_guard(struct service *s, const char *action);
 void daemon_metrics_submission(struct service *s, const char *verdict, double seconds);
 void daemon_metrics_answer(struct service *s, const struct server_audit *entry);

@@ -26,7 +26,7 @@ static bool is_leaving(const struct record *r, int device)
 static struct energy_part part_of(struct service *s, const struct record *r, int type)
 {
     double idle = loop_cluster(s->loop)->types[type].idle_watts;
-    struct prediction p = predict_alone(service_model(s), record_job(r), type);
+    struct prediction p = predict_alone(loop_model(s->loop), record_job(r), type);
 
     return (struct energy_part){.job = r->id,
                                 .here = true,

@@ -19,7 +19,6 @@
 #include <string.h>
 
 #define MEMORY_FAILURES_MAX 8
-#define CONFIDENCE_LEAST    0.5 /* less sure sources are kept, not learned from */
 
 /* ---- measurements ----------------------------------------------------------------- */
 
@@ -75,29 +74,31 @@ static void follow_demand(struct service *s, struct record *r, double demand)
 
     r->demand = demand;
     r->demand_at_s = service_now_s(s);
-    loop_set_demand(s->loop, r->id, demand, NULL);
+    loop_set_demand(s->loop, r->id, demand, service_now_s(s), NULL);
     replica_jobs_measured(s, r);
     if (!isfinite(before) || fabs(demand - before) > 0.2 * fmax(before, 1e-9))
         rounds_poke(s);
 }
 
-/* Both models learn, unless the source is unsure of itself. */
+/* The loop observes once, and says what it saw and what it had expected. */
 static int learn(struct service *s, const struct engine_events_sample *x, struct err *err)
 {
-    struct observation seen;
-    struct prediction expected;
+    struct measurement m = x->measurement;
+    struct loop_observed seen;
 
-    if (x->confidence < CONFIDENCE_LEAST)
-        return err_set(err, ERR_INVALID, "the source is not sure enough to learn from");
-    if (loop_observe(s->loop, &x->measurement, &seen, err) < 0)
+    m.doubt = 1 - x->confidence;
+    m.latency_s = x->latency_s;
+    if (loop_measure(s->loop, &m, &seen, err) < 0) {
+        daemon_metrics_refused(s, record_refusal_name(seen.refusal));
         return -1;
-    if (!seen.out_of_memory) {
-        predict(loop_model(s->loop), &seen.where, &expected);
-        daemon_metrics_prediction(s, &expected.rate[seen.subject], seen.rate);
     }
-    memory_add(s->memory, &seen);
-    planning_thread_learn(s->mind, &seen);
-    return loop_measure(s->loop, &x->measurement, err);
+    if (!m.out_of_memory)
+        daemon_metrics_prediction(s, &seen.expected.rate[seen.seen.subject],
+                                  seen.seen.rate);
+    memory_add(s->memory, &seen.seen);
+    planning_thread_learn(s->mind, &seen.seen);
+    rounds_follow(s);
+    return 0;
 }
 
 static void set_progress(struct service *s, struct record *r, double steps)

@@ -71,7 +71,7 @@ void handle_update_policy(void *ctx, struct request *r)
     if (!handlers_writable(s, r))
         return;
     take_policy(request_body(r), &settings);
-    loop_set_settings(s->loop, &settings);
+    loop_set_settings(s->loop, &settings, service_now_s(s));
     s->policy_changed_s = service_now_s(s);
     str_copy(s->policy_changed_by, sizeof(s->policy_changed_by),
              request_identity(r)->name);

@@ -211,7 +211,7 @@ static void set_drained(struct service *s, int node, bool drained)
 
     s->nodes[node].drained = drained;
     for (int i = 0; i < n->device_count; i++)
-        loop_drain(s->loop, n->first_device + i, drained, NULL);
+        loop_drain(s->loop, n->first_device + i, drained, service_now_s(s), NULL);
 }
 
 void handle_drain_node(void *ctx, struct request *r)
@@ -234,7 +234,7 @@ void handle_resume_node(void *ctx, struct request *r)
         return;
     set_drained(s, node, false);
     s->nodes[node].power = STORE_POWER_AUTO;
-    loop_allow_sleep(s->loop, node, true);
+    loop_allow_sleep(s->loop, node, true, service_now_s(s));
     if (loop_cluster(s->loop)->nodes[node].state == NODE_DOWN)
         loop_node_repaired(s->loop, node, service_now_s(s));
     finish_node(s, r, node, "resume");
@@ -247,7 +247,7 @@ void handle_drain_device(void *ctx, struct request *r)
 
     if (!handlers_writable(s, r) || (device = find_device(s, r)) < 0)
         return;
-    loop_drain(s->loop, device, true, NULL);
+    loop_drain(s->loop, device, true, service_now_s(s), NULL);
     finish_device(s, r, device, "drain");
 }
 
@@ -258,7 +258,7 @@ void handle_resume_device(void *ctx, struct request *r)
 
     if (!handlers_writable(s, r) || (device = find_device(s, r)) < 0)
         return;
-    loop_drain(s->loop, device, false, NULL);
+    loop_drain(s->loop, device, false, service_now_s(s), NULL);
     if (loop_cluster(s->loop)->devices[device].failed)
         loop_device_repaired(s->loop, device, service_now_s(s));
     finish_device(s, r, device, "resume");
@@ -275,12 +275,12 @@ static bool wake(struct service *s, struct request *r, int node)
             request_fail(r, NULL, &err);
             return false;
         }
-        loop_restore_node(s->loop, node, NODE_WAKING, service_now_s(s));
+        loop_set_node(s->loop, node, NODE_WAKING, service_now_s(s));
     }
     if (s->nodes[node].power == STORE_POWER_OFF)
         set_drained(s, node, false);
     s->nodes[node].power = STORE_POWER_ON;
-    loop_allow_sleep(s->loop, node, false);
+    loop_allow_sleep(s->loop, node, false, service_now_s(s));
     return true;
 }
 
@@ -300,7 +300,7 @@ static bool put_to_sleep(struct service *s, struct request *r, int node)
             request_fail(r, NULL, &err);
             return false;
         }
-        loop_restore_node(s->loop, node, NODE_ASLEEP, service_now_s(s));
+        loop_set_node(s->loop, node, NODE_ASLEEP, service_now_s(s));
     }
     set_drained(s, node, true); /* else the next plan wakes it again */
     s->nodes[node].power = STORE_POWER_OFF;

@@ -110,7 +110,7 @@ static void set_held(struct service *s, struct request *r, struct record *record
 
     records_set_held(s->records, record, held);
     records_set_over_quota(s->records, record, false);
-    loop_hold(s->loop, record->id, held, NULL);
+    loop_hold(s->loop, record->id, held, service_now_s(s), NULL);
     if (held)
         lifecycle_explain(record, "held", "%s", reason ? reason : "held");
     else

@@ -52,8 +52,8 @@ static void write_cell(struct matrix *m, const struct cell_ask *ask)
     if (other)
         where.members[where.count++] = (struct member){
             .job = &other->job, .nodes = 1, .demand = requirement_demand(other)};
-    predict(service_model(s), &where, &p);
-    confidence = fmax(loop_settings(s->loop)->confidence, status->job.need.confidence);
+    predict(loop_model(s->loop), &where, &p);
+    confidence = requirement_confidence(loop_settings(s->loop), &status->job);
     json_out_begin_object(out);
     json_out_key_int(out, "job", (int64_t)ask->job);
     json_out_key_string(out, "name", status->job.name);
@@ -231,7 +231,7 @@ static bool may_see_job(struct service *s, const struct auth_identity *who, uint
     return allowed;
 }
 
-static void decision_json(struct decisions_list *l, const struct store_decision *d)
+static void row_json(struct decisions_list *l, const struct store_decision *d)
 {
     const struct record *r = records_get(l->s->records, d->job);
 
@@ -289,7 +289,7 @@ static int decision_row(void *ctx, const struct store_decision *d)
         !may_see_job(l->s, l->who, d->job))
         return 0;
     l->count++;
-    decision_json(l, d);
+    row_json(l, d);
     return 0;
 }
 

@@ -6,9 +6,7 @@
 #include "service/daemon_metrics.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
-#include "service/forecast.h"
 #include "service/quotas.h"
-#include "service/quote.h"
 #include "service/rounds.h"
 #include "service/views.h"
 
@@ -20,6 +18,18 @@
 #define KEY_HEADER "Idempotency-Key"
 #define KEY_MAX    64
 
+/* The job has passed job_parse(), so that asking cannot fail. */
+static void make_quote(struct service *s, const struct job *job, int max_replicas,
+                       struct quote *q)
+{
+    struct err err = {0};
+
+    if (loop_quote(s->loop, job, max_replicas, service_now_s(s), q, &err) < 0) {
+        *q = (struct quote){.verdict = QUOTE_REFUSED, .type = -1, .node = -1};
+        str_copy(q->reason, sizeof(q->reason), err.text);
+    }
+}
+
 /* ---- answers ---------------------------------------------------------------------- */
 
 static void quote_text(const struct service *s, const struct quote *q, struct str *out)
@@ -27,7 +37,7 @@ static void quote_text(const struct service *s, const struct quote *q, struct st
     struct json_out json;
 
     json_out_init(&json, out, false);
-    quote_json(&json, s, q);
+    quote_json(&json, loop_cluster(s->loop), q);
 }
 
 static void answer_submission(struct service *s, struct request *r, int status,
@@ -86,7 +96,7 @@ static void answer_refusal(struct service *s, struct request *r, const struct qu
     if (q->verdict == QUOTE_COUNTER)
         json_out_key_string(&out, "field", "need.rate");
     json_out_key(&out, "quote");
-    quote_json(&out, s, q);
+    quote_json(&out, loop_cluster(s->loop), q);
     json_out_end(&out);
     json_out_end(&out);
     daemon_metrics_submission(s, quote_verdict_name(q->verdict), request_age_s(r));
@@ -169,10 +179,8 @@ static void stored(void *ctx, const struct err *err)
     if (err->code == ERR_NONE)
         lifecycle_enter(s, record);
     answer_waiters(s, record, sub->verdict, err);
-    if (err->code != ERR_NONE) {
+    if (err->code != ERR_NONE)
         records_drop(s->records, record);
-        forecast_forget(s);
-    }
     free(sub);
 }
 
@@ -291,7 +299,7 @@ void handle_submit_job(void *ctx, struct request *r)
         request_fail(r, NULL, &err);
         goto done;
     }
-    quote_service(s, &parsed.job.request.job, parsed.replicas.max, &q);
+    make_quote(s, &parsed.job.request.job, parsed.replicas.max, &q);
     job_parse_set_replicas(&parsed, q.replicas);
     if (q.verdict == QUOTE_REFUSED ||
         (q.verdict == QUOTE_COUNTER && !parsed.accept_counter)) {
@@ -312,18 +320,12 @@ done:
 
 static void apply_update(struct service *s, struct record *record, struct parsed_job *p)
 {
-    struct job_status was = *loop_job(s->loop, record->id);
     struct job job;
 
     records_set_request(s->records, record, &p->job.request);
     record->stored->request.job.types_allowed = p->job.request.job.types_allowed;
     job = record_share(record);
-    /* Out and in again with the same state: the loop's copy of the job is its own. */
-    loop_end_job(s->loop, record->id, service_now_s(s), NULL);
-    if (was.job.need.kind != job.need.kind || was.job.need.rate != job.need.rate)
-        was.required_rate = job.need.rate;
-    was.job = job;
-    loop_restore(s->loop, &was, NULL);
+    loop_change(s->loop, &job, service_now_s(s), NULL);
 }
 
 void handle_update_job(void *ctx, struct request *r)
@@ -345,7 +347,7 @@ void handle_update_job(void *ctx, struct request *r)
         answer_wrong(r, field, &err);
         goto done;
     }
-    quote_service(s, &parsed.job.request.job, record->max_replicas, &q);
+    make_quote(s, &parsed.job.request.job, record->max_replicas, &q);
     parsed.replicas = (struct record_replicas){.scale_to_zero = record->scale_to_zero,
                                                .max = record->max_replicas,
                                                .of = record->replica_of,
@@ -395,12 +397,12 @@ static int add_what_if(struct service *s, struct request *r,
         request_fail(r, path, &err);
         goto done;
     }
-    quote_service(s, &changed.job.request.job, changed.replicas.max, &q);
+    make_quote(s, &changed.job.request.job, changed.replicas.max, &q);
     json_out_begin_object(out);
     json_out_key(out, "change");
     job_parse_copy(out, change);
     json_out_key(out, "quote");
-    quote_json(out, s, &q);
+    quote_json(out, loop_cluster(s->loop), &q);
     json_out_end(out);
     rc = 0;
 done:
@@ -426,11 +428,11 @@ void handle_quote(void *ctx, struct request *r)
         answer_wrong(r, path, &err);
         goto done;
     }
-    quote_service(s, &parsed.job.request.job, parsed.replicas.max, &q);
+    make_quote(s, &parsed.job.request.job, parsed.replicas.max, &q);
     json_out_init(&out, &text, false);
     json_out_begin_object(&out);
     json_out_key(&out, "quote");
-    quote_json(&out, s, &q);
+    quote_json(&out, loop_cluster(s->loop), &q);
     json_out_key(&out, "what_if");
     json_out_begin_array(&out);
     for (size_t i = 0; i < json_value_count(changes); i++)

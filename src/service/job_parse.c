@@ -4,7 +4,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "http/schema.h"
-#include "loop/admit/admit.h"
+#include "loop/admit/admit_check.h"
 
 #include <ctype.h>
 #include <math.h>

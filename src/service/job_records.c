@@ -321,8 +321,7 @@ struct record *records_add(struct records *r, const struct store_job *job)
     record->reference_watts = record->reference_rate = record->began_s = NAN;
     record->scaling = replicas_new();
     read_replicas(record);
-    record->watch =
-        (struct promise_watch){.below_since_s = NAN, .acted_s = NAN, .checked_s = NAN};
+    record->watch = (struct promise_watch){.below_since_s = NAN, .checked_s = NAN};
     record->priority = job->request.job.priority;
     record->user = intern_id(r->users, job->request.user);
     tally(r, record, 1);

@@ -24,9 +24,7 @@ enum phase {
 
 struct promise_watch {
     double below_since_s; /* NaN: the promise is kept */
-    double acted_s;       /* NaN: never */
     double checked_s;     /* time under a promise is counted up to here; NaN: not begun */
-    int stage;            /* what was tried last */
 };
 
 /* Lists look at the first of these in every record: they stand close together.  Those of

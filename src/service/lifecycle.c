@@ -71,21 +71,18 @@ static bool is_alive(const struct service *s, uint64_t job)
 
 void lifecycle_enter(struct service *s, struct record *r)
 {
-    struct job_status status = {.job = record_share(r),
-                                .state = JOB_WAITING,
-                                .started_s = NAN,
-                                .placed_s = NAN,
-                                .demand = NAN,
-                                .held = r->held};
+    struct job job = record_share(r);
+    double now_s = service_now_s(s);
     struct err err = {0};
 
-    status.required_rate = status.job.need.rate;
     records_set_phase(s->records, r, PHASE_WAITING);
-    if (loop_restore(s->loop, &status, &err) < 0) /* checked before: our own mistake */
+    if (loop_submit(s->loop, &job, now_s, &err) < 0) /* checked before: our own mistake */
         lifecycle_end(s, NULL, r, JOB_FAILED,
                       &(struct why){.code = "not_started", .text = err.text});
     else if (r->replica_of && !is_alive(s, r->replica_of))
         lifecycle_end(s, NULL, r, JOB_CANCELLED, &without_service);
+    else if (r->held)
+        loop_hold(s->loop, r->id, true, now_s, NULL);
     rounds_poke(s);
 }
 

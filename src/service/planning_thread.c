@@ -6,10 +6,8 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "http/workers.h"
-#include "loop/loop_admin.h"
 #include "model/learned.h"
 #include "model/prediction_cache.h"
-#include "loop/optimize/planner_private.h"
 
 #include <stdlib.h>
 
@@ -23,7 +21,7 @@ struct task { /* what the thread has in hand; the daemon's thread does not touch
     struct planning_thread *mind;
     vec_of(struct seen *) lessons;
     vec_of(struct job) ended;
-    struct round_snapshot *draft;
+    struct round *round;
     bool adapt;
     double asked_s;
     struct planning_thread_timing timing;
@@ -37,8 +35,7 @@ struct planning_thread {
     struct workers *workers;
     struct loop *loop;
     struct planning_thread_options options;
-    struct planner planner;        /* the thread's while a task runs */
-    struct model model;            /* likewise */
+    struct model model;            /* the thread's while a task runs */
     vec_of(struct seen *) lessons; /* for the next task */
     vec_of(struct job) ended;      /* likewise */
     size_t pairs;                  /* observations of pairs after the last task */
@@ -60,8 +57,6 @@ planning_thread_create(struct reactor *reactor, struct loop *loop,
 
     m->loop = loop;
     m->options = *options;
-    m->planner =
-        (struct planner){&corgi_planner_ops, corgi_planner_ops.create(options->seed)};
     m->model = learned_create(c->types, c->type_count, &how);
     m->model.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
     m->adapted_s = clock_wall_s();
@@ -84,7 +79,6 @@ void planning_thread_destroy(struct planning_thread *m)
     if (!m)
         return;
     workers_destroy(m->workers);
-    m->planner.ops->destroy(m->planner.self);
     prediction_cache_destroy(m->model.cache);
     m->model.ops->destroy(m->model.self);
     drop_lessons(m->lessons.items, m->lessons.count);
@@ -126,8 +120,8 @@ static void work(void *ctx)
         m->model.ops->absorb(m->model.self, &t->lessons.items[i]->observation);
     vec_each (struct job, job, &t->ended)
         m->model.ops->end(m->model.self, job);
-    if (t->draft)
-        round_snapshot_solve(t->draft, &m->planner, &m->model);
+    if (t->round)
+        round_plan(t->round, &m->model);
     t->timing.solve_s = clock_wall_s() - began_s;
     if (t->adapt) {
         began_s = clock_wall_s();
@@ -196,9 +190,9 @@ static void worked(void *ctx)
         m->swap_due = !m->twin_behind;
         m->twin_behind = !m->twin_behind;
     }
-    if (t->draft) {
+    if (t->round) {
         m->planning = false;
-        t->done(t->ctx, t->draft, &t->timing);
+        t->done(t->ctx, t->round, &t->timing);
     }
     try_to_change_places(m);
     free(t);
@@ -223,12 +217,12 @@ static int hand_over(struct planning_thread *m, struct task *t, struct err *err)
     return 0;
 }
 
-int planning_thread_plan(struct planning_thread *m, struct round_snapshot *draft,
+int planning_thread_plan(struct planning_thread *m, struct round *round,
                          planning_thread_done *done, void *ctx, struct err *err)
 {
     struct task *t = mem_new(struct task);
 
-    t->draft = draft;
+    t->round = round;
     t->done = done;
     t->ctx = ctx;
     if (hand_over(m, t, err) < 0)

@@ -8,7 +8,7 @@
 #define CORGI_SERVICE_PLANNING_THREAD_H
 
 #include "http/reactor.h"
-#include "loop/round_snapshot.h"
+#include "loop/loop.h"
 #include "service/observation_store.h"
 
 struct planning_thread;
@@ -34,14 +34,14 @@ void planning_thread_end(struct planning_thread *mind, const struct job *job);
 /* At the start: teach the thread's model, on the caller's thread. */
 void planning_thread_recall(struct planning_thread *mind, const struct memory *memory);
 
-/* Solve the draft, then done(ctx) on the reactor's thread.  One at a time. */
+/* Solve the round, then done(ctx) on the reactor's thread.  One at a time. */
 struct planning_thread_timing {
     double solve_s;
     double waited_s; /* for the thread */
 };
-typedef void planning_thread_done(void *ctx, struct round_snapshot *draft,
+typedef void planning_thread_done(void *ctx, struct round *round,
                                   const struct planning_thread_timing *timing);
-int planning_thread_plan(struct planning_thread *mind, struct round_snapshot *draft,
+int planning_thread_plan(struct planning_thread *mind, struct round *round,
                          planning_thread_done *done, void *ctx, struct err *err);
 
 /* Adapt when it is due and the thread is idle. */

@@ -1,18 +1,14 @@
-/* promise_guard.h - when what is measured breaks what was promised
- *
- * A rate below the promise for longer than the window is acted on, with the least first:
- * the power cap is lifted; a new plan is made, which knows the measurement by now; the
- * neighbour goes back to the queue; the job itself does.  Each act is recorded with its
- * reason; after the last there is nothing left but to say so. */
+/* promise_guard.h - is a promise kept?  The accounts of it: time under a promise, time of
+ * that in which it was kept.  Who falls short is helped by the planner. */
 #ifndef CORGI_SERVICE_PROMISE_GUARD_H
 #define CORGI_SERVICE_PROMISE_GUARD_H
 
 #include "service/service_private.h"
 
-/* After a measurement of the job. */
+/* A window of the job was measured. */
 void guard_check(struct service *s, struct record *r);
 
-/* Is it below its promise right now? */
+/* Is its promise broken at the moment? */
 bool guard_is_broken(const struct record *r);
 
 #endif

@@ -62,7 +62,7 @@ static void hide(struct service *s, struct record *r, bool over)
     if (r->over_quota == over)
         return;
     records_set_over_quota(s->records, r, over);
-    loop_hold(s->loop, r->id, r->held || over, NULL);
+    loop_hold(s->loop, r->id, r->held || over, service_now_s(s), NULL);
     if (over)
         lifecycle_explain(r, "quota", "waits: %s has as much running as allowed",
                           record_user(r));

@@ -172,7 +172,7 @@ static void go_to_zero(struct service *s, struct record *service, const char *re
     service->demand = NAN;
     lifecycle_requeue(s, tx, service,
                       &(struct why){.code = RECORD_AT_ZERO, .text = reason});
-    loop_hold(s->loop, service->id, true, NULL);
+    loop_hold(s->loop, service->id, true, service_now_s(s), NULL);
     tx_commit(tx, NULL, NULL);
 }
 
@@ -181,7 +181,7 @@ static void wake(struct service *s, struct record *service, const char *reason)
     struct tx *tx = tx_begin(s);
 
     records_set_held(s->records, service, false);
-    loop_hold(s->loop, service->id, false, NULL);
+    loop_hold(s->loop, service->id, false, service_now_s(s), NULL);
     lifecycle_explain(service, "", "%s", reason);
     tx_job(tx, service, &(struct tx_step){.what = "released", .from = JOB_WAITING});
     decisions_note(s, tx, service, "scale", NULL, reason);

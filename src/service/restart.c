@@ -268,7 +268,7 @@ static int take_word(void *ctx, const struct store_operator *word)
         if (d < 0)
             return 0;
         if (word->drained)
-            loop_drain(s->loop, d, true, NULL);
+            loop_drain(s->loop, d, true, service_now_s(s), NULL);
         if (word->cap_watts > 0 &&
             loop_fix_cap(s->loop, d, word->cap_watts, service_now_s(s), NULL) == 0)
             s->devices[d].wish_watts = word->cap_watts;
@@ -282,9 +282,10 @@ static int take_word(void *ctx, const struct store_operator *word)
         s->nodes[n].power = (int)word->power;
         str_copy(s->nodes[n].reason, sizeof(s->nodes[n].reason), reason);
         for (int i = 0; i < c->nodes[n].device_count && word->drained; i++)
-            loop_drain(s->loop, c->nodes[n].first_device + i, true, NULL);
+            loop_drain(s->loop, c->nodes[n].first_device + i, true, service_now_s(s),
+                       NULL);
         if (word->power == STORE_POWER_ON)
-            loop_allow_sleep(s->loop, n, false);
+            loop_allow_sleep(s->loop, n, false, service_now_s(s));
     }
     return 0;
 }

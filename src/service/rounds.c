@@ -5,13 +5,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "loop/cluster.h"
-#include "loop/round_snapshot.h"
 #include "loop/place/place.h"
 #include "service/daemon_metrics.h"
 #include "service/decisions.h"
 #include "service/lifecycle.h"
 #include "service/planning_thread.h"
-#include "service/forecast.h"
 #include "service/quotas.h"
 #include "service/sim_clock.h"
 #include "store/store_settings.h"
@@ -24,8 +22,6 @@
 /* While the store cannot write, nothing new starts; a round is tried this often. */
 #define FAILING_GAP_S   2.0
 
-#define CHOICE_LEAST    16
-
 #define EXPLAIN_AT_ONCE 512
 
 static double gap_s(const struct service *s)
@@ -33,40 +29,40 @@ static double gap_s(const struct service *s)
     return s->failing ? FAILING_GAP_S : s->config.planner.gap_s;
 }
 
-/* Rounds follow the wall's clock, or the one an operator moves. */
-static double clock_s(const struct service *s)
-{
-    return sim_clock_stepped(s) ? service_now_s(s) : clock_wall_s();
-}
-
 double rounds_next_s(const struct service *s)
 {
-    return s->round_began_s + (s->round_wanted ? gap_s(s) : s->config.planner.every_s);
+    return loop_round_due_s(s->loop);
 }
 
+/* The loop knows when a round is due; rounds keep their distance on the wall's clock,
+ * unless an operator moves the time. */
 static void set_timer(struct service *s)
 {
-    double wait_s = rounds_next_s(s) - clock_s(s);
+    double due_s = (rounds_next_s(s) - service_now_s(s)) / service_clock_rate(s);
+    double since_s = clock_wall_s() - s->round_wall_s;
+    double wait_s = fmax(due_s, gap_s(s) - since_s);
 
-    if (sim_clock_stepped(s) && wait_s > 0)
+    if (sim_clock_stepped(s) && due_s > 0)
         reactor_timer_cancel(s->round_timer);
+    else if (sim_clock_stepped(s))
+        reactor_timer_after(s->round_timer, 0.001);
     else
-        reactor_timer_after(s->round_timer, fmax(wait_s, 0.001));
+        reactor_timer_after(s->round_timer,
+                            fmax(0.001, fmin(wait_s, s->config.planner.every_s)));
 }
 
-void rounds_clock_moved(struct service *s)
+void rounds_follow(struct service *s)
 {
-    if (!s->round_running)
+    if (!s->round_running && !s->draining && !s->starting)
         set_timer(s);
 }
 
 void rounds_poke(struct service *s)
 {
-    if (s->round_wanted || s->draining || s->starting)
+    if (s->draining || s->starting)
         return;
-    s->round_wanted = true;
-    if (!s->round_running)
-        set_timer(s);
+    loop_want_round(s->loop, service_now_s(s));
+    rounds_follow(s);
 }
 
 /* ---- carrying out ----------------------------------------------------------------- */
@@ -107,33 +103,20 @@ static void do_node(struct service *s, struct tx *tx, const struct action *a)
     if (rc < 0) {
         failed(wake ? "wake" : "sleep", a->node, &err);
         /* The loop believes it: put that right. */
-        loop_restore_node(s->loop, a->node, NODE_AWAKE, service_now_s(s));
+        loop_set_node(s->loop, a->node, NODE_AWAKE, service_now_s(s));
         return;
     }
     node_event(s, tx, a->node, wake ? "wake" : "sleep");
 }
 
-static void do_cap(struct service *s, struct tx *tx, const struct action *a)
+static void do_cap(struct service *s, const struct action *a)
 {
-    const struct device *d = &loop_cluster(s->loop)->devices[a->device];
-    const struct record *r =
-        d->job_count > 0 ? records_get(s->records, d->jobs[0]) : NULL;
     struct err err = {0};
-    char reason[120];
 
-    if (s->engine.ops->cap(s->engine.self, a->device, a->cap_watts, &err) < 0) {
-        failed("cap", a->device, &err);
-        loop_set_cap(s->loop, a->device, 0, service_now_s(s), NULL);
+    if (s->engine.ops->cap(s->engine.self, a->device, a->cap_watts, &err) == 0)
         return;
-    }
-    if (!r)
-        return;
-    if (a->cap_watts > 0)
-        snprintf(reason, sizeof(reason),
-                 "power limit of %.0f W: all needs there are still met", a->cap_watts);
-    else
-        snprintf(reason, sizeof(reason), "power limit lifted");
-    decisions_note(s, tx, r, "cap", s->devices[a->device].name, reason);
+    failed("cap", a->device, &err);
+    loop_set_cap(s->loop, a->device, 0, service_now_s(s), NULL);
 }
 
 static void do_stop(struct service *s, struct tx *tx, const struct action *a)
@@ -146,20 +129,14 @@ static void do_stop(struct service *s, struct tx *tx, const struct action *a)
     r->expected_end_s = r->rate = r->watts = NAN;
     lifecycle_explain(r, "policy", "stopped to make room; it goes on later");
     tx_job(tx, r, &(struct tx_step){.what = "stopped", .from = JOB_RUNNING});
-    decisions_note(s, tx, r, "stop", NULL, r->reason);
 }
 
 static void do_place(struct service *s, struct tx *tx, const struct action *a,
                      struct placed *placed)
 {
     struct record *r = records_get(s->records, a->job);
-    bool moved = a->kind == ACTION_MOVE;
 
-    lifecycle_place(s, tx, r, moved);
-    decisions_placed(
-        s, tx, r, moved ? "move" : "start",
-        moved ? "costs less, or keeps a promise, even with the work a move loses"
-              : "the least cost that keeps what was promised");
+    lifecycle_place(s, tx, r, a->kind == ACTION_MOVE);
     vec_push(&placed->jobs, r->id);
     vec_push(&placed->attempts, r->attempt);
 }
@@ -177,13 +154,15 @@ static void stored(void *ctx, const struct err *err)
     free(p);
 }
 
-static void carry_out(struct service *s, const struct action *actions, size_t count)
+static void carry_out(struct service *s, const struct round_result *result)
 {
     struct placed *placed = mem_new(struct placed);
     struct tx *tx = tx_begin(s);
 
     placed->service = s;
-    for (const struct action *a = actions; a < actions + count; a++) {
+    for (size_t i = 0; i < result->action_count; i++) {
+        const struct action *a = &result->actions[i];
+
         daemon_metrics_action(s, a->kind);
         /* Whoever leaves is told before the rows are written: it only makes room. */
         if (a->kind == ACTION_MOVE || a->kind == ACTION_STOP)
@@ -194,7 +173,7 @@ static void carry_out(struct service *s, const struct action *actions, size_t co
             do_node(s, tx, a);
             break;
         case ACTION_CAP:
-            do_cap(s, tx, a);
+            do_cap(s, a);
             break;
         case ACTION_STOP:
             do_stop(s, tx, a);
@@ -205,6 +184,8 @@ static void carry_out(struct service *s, const struct action *actions, size_t co
             break;
         }
     }
+    for (size_t i = 0; i < result->decision_count; i++)
+        decisions_take(s, tx, &result->decisions[i]);
     tx_commit(tx, stored, placed);
 }
 
@@ -252,32 +233,28 @@ static void explain_waiting(struct service *s)
 
 /* ---- a round ---------------------------------------------------------------------- */
 
-static void planned(void *ctx, struct round_snapshot *draft,
+static void planned(void *ctx, struct round *round,
                     const struct planning_thread_timing *timing)
 {
     struct service *s = ctx;
-    const struct action *actions;
-    size_t count;
+    struct round_result result;
     struct err err = {0};
 
     s->round_running = false;
     daemon_metrics_round(s, timing);
     if (s->draining) {
-        round_snapshot_destroy(draft);
+        round_destroy(s->loop, round);
         return;
     }
-    if (round_snapshot_apply(draft, s->loop, service_now_s(s), &actions, &count, &err) <
-        0) {
-        /* Something it counted on has gone meanwhile: plan again. */
+    if (loop_round_end(s->loop, round, service_now_s(s), &result, &err) < 0) {
+        /* Something it counted on has gone meanwhile: the loop plans again. */
         s->stale_plans++;
-        s->round_wanted = true;
         log_debug("plan_stale", LOG_ERR(&err));
     } else {
-        if (count > 0)
-            carry_out(s, actions, count);
+        if (result.action_count > 0 || result.decision_count > 0)
+            carry_out(s, &result);
         explain_waiting(s);
     }
-    round_snapshot_destroy(draft);
     set_timer(s);
     reactor_did(s->reactor, "plan_out");
 }
@@ -290,49 +267,36 @@ static void try_store(struct service *s)
     tx_commit(tx, NULL, NULL);
 }
 
-/* Jobs beyond the seats there are make the solver weigh what cannot be: of those that
- * wait it gets as many as could start, and some to choose among. */
-static size_t worth_a_look(const struct service *s)
-{
-    const struct cluster *c = loop_cluster(s->loop);
-    int share = loop_settings(s->loop)->share_max;
-    size_t seats = 0, most = (size_t)s->config.planner.most_waiting, wanted;
-
-    for (int d = 0; d < c->device_count; d++)
-        if (cluster_device_usable(c, d) && c->devices[d].job_count < share)
-            seats += (size_t)(share - c->devices[d].job_count);
-    wanted = seats + seats / 4 + CHOICE_LEAST;
-    return wanted < most ? wanted : most;
-}
-
 void rounds_due(void *ctx)
 {
     struct service *s = ctx;
-    struct round_snapshot *draft;
+    struct round *round;
     struct err err = {0};
 
     if (s->round_running || s->draining)
         return;
-    s->round_began_s = clock_s(s);
-    if (s->failing) { /* nothing may start: see whether the store writes again */
-        lifecycle_retry(s);
-        try_store(s);
-        s->round_wanted = true;
+    if (!s->failing && loop_round_due_s(s->loop) > service_now_s(s)) {
         set_timer(s);
         return;
     }
-    s->round_wanted = false;
+    s->round_wall_s = clock_wall_s();
+    if (s->failing) { /* nothing may start: see whether the store writes again */
+        lifecycle_retry(s);
+        try_store(s);
+        loop_want_round(s->loop, service_now_s(s));
+        set_timer(s);
+        return;
+    }
     s->rounds++;
     quotas_apply(s);
-    forecast_forget(s);
-    draft = round_snapshot_create(s->loop, service_now_s(s), worth_a_look(s));
+    round = loop_round_begin(s->loop, service_now_s(s));
     s->round_running = true;
     reactor_did(s->reactor, "plan_in");
-    if (planning_thread_plan(s->mind, draft, planned, s, &err) == 0)
+    if (planning_thread_plan(s->mind, round, planned, s, &err) == 0)
         return;
     log_warn("round_refused", LOG_ERR(&err));
     s->round_running = false;
-    round_snapshot_destroy(draft);
-    s->round_wanted = true;
+    round_destroy(s->loop, round);
+    loop_want_round(s->loop, service_now_s(s));
     set_timer(s);
 }

@@ -8,9 +8,12 @@
  */
 void rounds_poke(struct service *s);
 
-/* With a stepped clock: when the next one is due, and that time has moved. */
+/* The loop was told something, or the time was moved: its next round may be due earlier.
+ */
+void rounds_follow(struct service *s);
+
+/* When the next round is due, on the daemon's clock. */
 double rounds_next_s(const struct service *s);
-void rounds_clock_moved(struct service *s);
 
 /* For the timer. */
 void rounds_due(void *service);

@@ -16,7 +16,6 @@
 #include "service/daemon_process.h"
 #include "service/engine_events.h"
 #include "service/lifecycle.h"
-#include "service/forecast.h"
 #include "service/replica_jobs.h"
 #include "service/restart.h"
 #include "service/rounds.h"
@@ -51,9 +50,11 @@ double service_now_s(const struct service *s)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-struct model *service_model(struct service *s)
+double service_clock_rate(const struct service *s)
 {
-    return loop_model(s->loop);
+    bool by_itself = s->config.engine == SERVICE_ENGINE_SIM && !sim_clock_stepped(s);
+
+    return by_itself ? s->config.sim.speed : 1;
 }
 
 int service_device_named(const struct service *s, const char *name)
@@ -167,7 +168,12 @@ static void name_devices(struct service *s)
 
 static int make_loop(struct service *s, struct err *err)
 {
-    struct loop_options how = {.settings = s->config.policy, .seed = 1};
+    double rate = service_clock_rate(s);
+    struct loop_options how = {.settings = s->config.policy,
+                               .seed = 1,
+                               .round_gap_s = s->config.planner.gap_s * rate,
+                               .round_every_s = s->config.planner.every_s * rate,
+                               .most_waiting = (size_t)s->config.planner.most_waiting};
     struct learned_options learned = {.seed = 1};
     struct planning_thread_options mind = {.seed = 1,
                                            .adapt_every = s->config.planner.adapt_every};
@@ -227,13 +233,11 @@ static void tick(void *ctx)
     double wall_s = clock_wall_s();
 
     audit_flush(s);
-    if (!sim_clock_stepped(s))
+    if (!sim_clock_stepped(s)) {
         planning_thread_idle(s->mind);
-    if (planning_thread_stats(s->mind).exchanged != s->exchanged_seen) {
-        s->exchanged_seen = planning_thread_stats(s->mind).exchanged;
-    }
-    if (!sim_clock_stepped(s))
         replica_jobs_tick(s);
+    }
+    rounds_follow(s);
     sign_of_life(s);
     reactor_did(s->reactor, "tick");
     if (wall_s - s->progress_wall_s > PROGRESS_S && !s->failing) {
@@ -310,7 +314,7 @@ static void take_config(struct service *s, struct service_config *fresh)
     c->quota = fresh->quota;
     c->keep = fresh->keep;
     c->log = fresh->log;
-    loop_set_settings(s->loop, &c->policy);
+    loop_set_settings(s->loop, &c->policy, service_now_s(s));
     set_log(&c->log);
     reactor_timer_every(s->checkpoint_timer, c->planner.checkpoint_s);
 }
@@ -370,7 +374,6 @@ struct service *service_create_take(struct service_config *config, const char *p
     s->state = s->config.state ? mem_strdup(s->config.state) : service_default_state();
     s->journal = file_join(s->state, JOURNAL_FILE);
     s->records = records_create();
-    s->forecast = forecast_create();
     s->classes = intern_create();
     set_log(&s->config.log);
     daemon_process_nice(s->config.nice);
@@ -471,7 +474,6 @@ void service_destroy(struct service *s)
     memory_destroy(s->memory);
     loop_destroy(s->loop);
     records_destroy(s->records);
-    forecast_destroy(s->forecast);
     audit_fini(s);
     intern_destroy(s->classes);
     reactor_destroy(s->reactor);

@@ -125,13 +125,9 @@ static const struct config_key planner_keys[] = {
 };
 
 static const struct config_key guard_keys[] = {
-    CONFIG_KEY(BOOL, "on", IN(guard, on), "true", "act when a promise is broken"),
-    CONFIG_NUMBER(SECONDS, "window", IN(guard, window_s), 0, 86400, "2m",
-                  "a rate below the promise for longer than this is a broken promise"),
     CONFIG_NUMBER(DOUBLE, "tolerance", IN(guard, tolerance), 0, 0.5, "0.05",
-                  "share a rate may fall short: noise of measuring"),
-    CONFIG_NUMBER(SECONDS, "cooldown", IN(guard, cooldown_s), 0, 86400, "5m",
-                  "between two acts for the same job"),
+                  "share a rate may fall short before a promise counts as broken: noise "
+                  "of measuring"),
     {0},
 };
 

@@ -42,8 +42,7 @@ struct service_planner_config {
 };
 
 struct service_guard_config {
-    bool on;
-    double window_s, tolerance, cooldown_s;
+    double tolerance;
 };
 
 struct service_quota_config {

@@ -14,7 +14,7 @@
 #include "http/server.h"
 #include "http/sse.h"
 #include "loop/admit/user_quotas.h"
-#include "loop/loop_admin.h"
+#include "loop/loop.h"
 #include "service/service_config.h"
 #include "service/job_records.h"
 #include "store/access.h"
@@ -23,7 +23,6 @@
 struct planning_thread;
 struct memory;
 struct daemon_metrics;
-struct forecast;
 struct clock_stepper;
 
 struct token {
@@ -70,7 +69,6 @@ struct service {
     struct planning_thread *mind;
     struct memory *memory;
     struct records *records;
-    struct forecast *forecast;
     struct device_more *devices; /* (cluster devices) */
     struct node_more *nodes;     /* (cluster nodes) */
     vec_of(struct user_quota) quotas;
@@ -81,7 +79,7 @@ struct service {
     struct reactor_signal *signals[3];
     double ended_s;              /* the clock when the engine went */
     double started_s;            /* on the daemon's clock */
-    double round_began_s;        /* the last round, on the clock of rounds.c */
+    double round_wall_s;         /* when the last round began, on the wall's clock */
     long unstored;               /* transactions on their way to disk */
     struct clock_stepper *clock; /* NULL: nobody has moved the time yet */
     double progress_wall_s;      /* when progress was last stored */
@@ -89,9 +87,8 @@ struct service {
     uint64_t rounds;
     uint64_t newest_event;
     uint64_t stale_plans;
-    uint64_t exchanged_seen; /* exchanges of models that answers know of */
-    size_t explained;        /* jobs that were told why they wait, over and over */
-    bool round_wanted, round_running;
+    size_t explained; /* jobs that were told why they wait, over and over */
+    bool round_running;
     bool services_moved; /* demand of a service was measured since the last tick */
     bool starting, draining, failing;
     int exit_status;
@@ -105,8 +102,8 @@ struct service {
 /* The daemon's clock: seconds since the epoch, or the simulated world's time. */
 double service_now_s(const struct service *s);
 
-/* What is believed: the loop's model, each question asked once until it has learned. */
-struct model *service_model(struct service *s);
+/* How fast that clock goes: seconds of it in a second of the wall's. */
+double service_clock_rate(const struct service *s);
 
 int service_device_named(const struct service *s, const char *name); /* -1: none */
 int service_node_named(const struct service *s, const char *name);   /* -1: none */

@@ -77,7 +77,7 @@ static void look(void *ctx)
     if (quiet) {
         next_s = fmin(c->to_s, fmin(sim_engine_next_s(&s->engine), rounds_next_s(s)));
         s->engine.ops->dispatch(s->engine.self, next_s);
-        rounds_clock_moved(s);
+        rounds_follow(s);
     }
     reactor_timer_after(c->timer, quiet ? 0 : LOOK_S);
 }

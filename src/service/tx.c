@@ -3,7 +3,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "service/forecast.h"
 #include "service/views.h"
 #include "store/store_events.h"
 
@@ -268,8 +267,6 @@ void tx_job_was(struct tx *tx, struct record *r, const struct job_status *status
                                         .attempt = r->attempt,
                                         .devices = progress.devices});
     add_event(tx, r, status, step);
-    if (!step->first)
-        forecast_forget(tx->service);
     vec_push(&tx->jobs, r->id);
     r->dirty = false;
     str_fini(&devices);

@@ -10,7 +10,7 @@ submit() { api POST /v1/jobs "$1" | field job.id; }
 
 @test "a submitted job runs and is done, and its history tells how" {
     corgid_start
-    id=$(submit '{"name": "first", "total_steps": 5000}')
+    id=$(submit '{"name": "first", "total_steps": 1000}')
     wait_state "$id" "done"
     run api GET "/v1/jobs/$id/history"
     [[ $output == *'"kind":"submitted"'*'"kind":"started"'*'"kind":"done"'* ]]
@@ -242,7 +242,6 @@ while "STOPPING=1" not in heard:
 
 @test "a promise that breaks is noticed and acted on" {
     CORGID_SPEED=120 corgid_folder
-    echo 'guard: {window: 30s, cooldown: 30s}' >> "$CORGID_DIR/c.yaml"
     corgid_start
     body='{"name": "slow", "total_steps": 1e9, "need": {"kind": "rate", "rate": 0.5},
            "environment": {"CORGI_SIM_SPEED": "0.001", "CORGI_SIM_SPEED_AFTER": "300"}}'

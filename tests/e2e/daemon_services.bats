@@ -111,9 +111,6 @@ assert abs(a["quote"]["promised_rate"] - a["job"]["need"]["rate"]) < 1e-6 * a["j
 }
 
 @test "answers that come too late are noticed, and helped by another replica or the guard" {
-    cat >> "$CORGID_DIR/c.yaml" <<'CONF'
-guard: {window: 1m, cooldown: 1m}
-CONF
     corgid_start
     ask='"kind": "inference", "descriptor": {"family": "web"}'
     capacity=$(api POST /v1/quotes "{\"job\": {$ask, \"need\": {\"kind\": \"service\",

@@ -49,13 +49,15 @@ static inline void fake_engine_fini(struct fake_engine *e)
     loop_destroy(e->loop);
 }
 
-static inline struct admission fake_submit(struct fake_engine *e, struct job job)
+static inline struct quote fake_submit(struct fake_engine *e, struct job job)
 {
-    struct admission answer;
+    struct quote answer;
     struct err err = {0};
 
     job.submitted_s = e->now_s;
-    if (loop_submit(e->loop, &job, &answer, &err) < 0)
+    if (loop_quote(e->loop, &job, 1, e->now_s, &answer, &err) < 0 ||
+        (answer.verdict != QUOTE_REFUSED &&
+         loop_submit(e->loop, &job, e->now_s, &err) < 0))
         fail_msg("%s", err.text);
     return answer;
 }
@@ -93,7 +95,7 @@ static inline bool fake_run_job(struct fake_engine *e, const struct job_status *
                             .rate = rate * exp(FAKE_NOISE * rng_normal(&e->rng)),
                             .device_watts = NAN};
 
-    e->refused_windows += loop_measure(e->loop, &m, NULL) < 0;
+    e->refused_windows += loop_measure(e->loop, &m, NULL, NULL) < 0;
     loop_set_progress(e->loop, job->job.id, steps, NULL);
     return steps < job->job.total_steps;
 }
@@ -129,19 +131,18 @@ static inline void fake_execute(struct fake_engine *e, const struct action *a)
 static inline void fake_step(struct fake_engine *e)
 {
     const struct cluster *c = loop_cluster(e->loop);
-    const struct action *actions;
+    struct round_result result;
     struct err err = {0};
-    size_t count;
 
     e->now_s += FAKE_STEP_S;
     fake_run_jobs(e);
     for (int n = 0; n < c->node_count; n++)
         if (c->nodes[n].state == NODE_WAKING && e->now_s >= e->ready_s[n])
             loop_node_is_awake(e->loop, n, e->now_s);
-    if (loop_round(e->loop, e->now_s, &actions, &count, &err) < 0)
+    if (loop_round(e->loop, e->now_s, &result, &err) < 0)
         fail_msg("%s", err.text);
-    for (size_t i = 0; i < count; i++)
-        fake_execute(e, &actions[i]);
+    for (size_t i = 0; i < result.action_count; i++)
+        fake_execute(e, &result.actions[i]);
 }
 
 static inline void fake_steps(struct fake_engine *e, int count)

@@ -1,15 +1,14 @@
-/* test_loop_control.c - holds, drains, new requirements, restarts, and drafts of rounds
+/* test_loop_control.c - holds, drains, new requirements, restarts, rounds in three steps
  */
 #include "loop_fixture.h"
 
-#include "loop/loop_admin.h"
-#include "loop/round_snapshot.h"
 #include "loop/planner.h"
 #include "loop/loop.h"
 
 struct scene {
     struct fixture_model table;
     struct loop *loop;
+    struct round_result result;
     const struct action *actions;
     size_t count;
 };
@@ -25,17 +24,17 @@ static void scene_init(struct scene *s)
 
 static void submit(struct scene *s, struct job job)
 {
-    struct admission answer;
-
-    assert_int_equal(loop_submit(s->loop, &job, &answer, NULL), 0);
+    assert_int_equal(loop_submit(s->loop, &job, 0, NULL), 0);
 }
 
 static void play_round(struct scene *s, double now_s)
 {
     struct err err = {0};
 
-    if (loop_round(s->loop, now_s, &s->actions, &s->count, &err) < 0)
+    if (loop_round(s->loop, now_s, &s->result, &err) < 0)
         fail_msg("%s", err.text);
+    s->actions = s->result.actions;
+    s->count = s->result.action_count;
 }
 
 static void a_held_job_waits_until_it_is_released(void **state)
@@ -45,13 +44,13 @@ static void a_held_job_waits_until_it_is_released(void **state)
     (void)state;
     scene_init(&s);
     submit(&s, fixture_rate_job(1, 5));
-    assert_int_equal(loop_hold(s.loop, 1, true, NULL), 0);
+    assert_int_equal(loop_hold(s.loop, 1, true, 5, NULL), 0);
     play_round(&s, 10);
     assert_int_equal(s.count, 0);
-    assert_int_equal(loop_hold(s.loop, 1, false, NULL), 0);
+    assert_int_equal(loop_hold(s.loop, 1, false, 5, NULL), 0);
     play_round(&s, 20);
     assert_int_equal(s.count, 1);
-    assert_int_equal(loop_hold(s.loop, 9, true, NULL), -1);
+    assert_int_equal(loop_hold(s.loop, 9, true, 5, NULL), -1);
     loop_destroy(s.loop);
 }
 
@@ -62,13 +61,13 @@ static void drained_devices_get_nothing_new(void **state)
     (void)state;
     scene_init(&s);
     for (int d = 0; d < 8; d++)
-        assert_int_equal(loop_drain(s.loop, d, d != 6, NULL), 0);
+        assert_int_equal(loop_drain(s.loop, d, d != 6, 5, NULL), 0);
     submit(&s, fixture_rate_job(1, 5));
     play_round(&s, 10);
     assert_int_equal(s.count, 1);
     assert_int_equal(s.actions[0].devices[0], 6);
-    assert_int_equal(loop_drain(s.loop, 8, true, NULL), -1);
-    assert_int_equal(loop_drain(s.loop, -1, true, NULL), -1);
+    assert_int_equal(loop_drain(s.loop, 8, true, 5, NULL), -1);
+    assert_int_equal(loop_drain(s.loop, -1, true, 5, NULL), -1);
     loop_destroy(s.loop);
 }
 
@@ -94,16 +93,15 @@ static void a_failed_device_puts_its_jobs_back(void **state)
 
 static void a_new_requirement_is_checked_first(void **state)
 {
-    struct requirement wrong = {.kind = NEED_RATE, .rate = -1};
-    struct requirement fine = {.kind = NEED_RATE, .rate = 30};
+    struct job wrong = fixture_rate_job(1, -1), fine = fixture_rate_job(1, 30);
     struct scene s;
 
     (void)state;
     scene_init(&s);
     submit(&s, fixture_rate_job(1, 5));
-    assert_int_equal(loop_set_need(s.loop, 1, &wrong, NULL), -1);
+    assert_int_equal(loop_change(s.loop, &wrong, 1, NULL), -1);
     assert_close(loop_job(s.loop, 1)->job.need.rate, 5, 0);
-    assert_int_equal(loop_set_need(s.loop, 1, &fine, NULL), 0);
+    assert_int_equal(loop_change(s.loop, &fine, 1, NULL), 0);
     assert_close(loop_job(s.loop, 1)->required_rate, 30, 0);
     loop_destroy(s.loop);
 }
@@ -133,7 +131,7 @@ static void a_running_job_is_restored_where_it_was(void **state)
     loop_destroy(s.loop);
 }
 
-static void caps_are_checked_and_can_be_kept_off(void **state)
+static void caps_are_checked(void **state)
 {
     struct scene s;
 
@@ -142,124 +140,101 @@ static void caps_are_checked_and_can_be_kept_off(void **state)
     assert_int_equal(loop_set_cap(s.loop, 0, 70, 1, NULL), 0);
     assert_int_equal(loop_set_cap(s.loop, 0, 10, 1, NULL), -1);
     assert_int_equal(loop_set_cap(s.loop, 2, 300, 1, NULL), -1); /* type without caps */
-    loop_uncap(s.loop, 0, 100);
-    play_round(&s, 50);
-    assert_close(loop_cluster(s.loop)->devices[0].cap_watts, 0, 0);
+    assert_close(loop_cluster(s.loop)->devices[0].cap_watts, 70, 0);
     loop_destroy(s.loop);
 }
 
-/* ---- drafts ----------------------------------------------------------------------- */
+/* ---- a round in three steps -------------------------------------------------------- */
 
-struct second { /* a planner and a model of a worker */
-    struct fixture_model table;
-    struct model model;
-    struct planner planner;
-};
-
-static void second_init(struct second *w)
+static int end_round(struct scene *s, struct round *r, double now_s)
 {
-    w->table = fixture_model_make();
-    w->model = fixture_model_of(&w->table);
-    w->planner = (struct planner){&corgi_planner_ops, corgi_planner_ops.create(1)};
+    int rc = loop_round_end(s->loop, r, now_s, &s->result, NULL);
+
+    s->actions = s->result.actions;
+    s->count = s->result.action_count;
+    return rc;
 }
 
-static int apply(struct scene *s, struct round_snapshot *d, double now_s)
-{
-    return round_snapshot_apply(d, s->loop, now_s, &s->actions, &s->count, NULL);
-}
-
-static void a_draft_gives_what_a_round_gives(void **state)
+static void what_happens_while_a_round_is_planned_is_respected(void **state)
 {
     struct scene s;
-    struct second w;
-    struct round_snapshot *d;
+    struct round *r;
 
     (void)state;
     scene_init(&s);
-    second_init(&w);
-    submit(&s, fixture_rate_job(1, 5));
-    submit(&s, fixture_rate_job(2, 30));
-    d = round_snapshot_create(s.loop, 10, 100);
-    assert_int_equal(round_snapshot_waiting(d), 2);
-    round_snapshot_solve(d, &w.planner, &w.model);
-    assert_int_equal(apply(&s, d, 11), 0);
-    assert_int_equal(s.count, 2);
-    assert_int_equal(loop_job(s.loop, 2)->state, JOB_RUNNING);
-    round_snapshot_destroy(d);
-    w.planner.ops->destroy(w.planner.self);
-    loop_destroy(s.loop);
-}
-
-static void what_happens_meanwhile_is_respected(void **state)
-{
-    struct scene s;
-    struct second w;
-    struct round_snapshot *d;
-
-    (void)state;
-    scene_init(&s);
-    second_init(&w);
     submit(&s, fixture_rate_job(1, 5));
     submit(&s, fixture_rate_job(2, 5));
     submit(&s, fixture_rate_job(3, 5));
-    d = round_snapshot_create(s.loop, 10, 100);
-    round_snapshot_solve(d, &w.planner, &w.model);
+    r = loop_round_begin(s.loop, 10);
+    round_plan(r, NULL);
     loop_end_job(s.loop, 1, 11, NULL);
-    loop_hold(s.loop, 2, true, NULL);
+    loop_hold(s.loop, 2, true, 11, NULL);
     submit(&s, fixture_rate_job(4, 5));
-    assert_int_equal(apply(&s, d, 12), 0);
+    assert_int_equal(end_round(&s, r, 12), 0);
     assert_int_equal(s.count, 1);
     assert_int_equal(s.actions[0].job, 3);
     assert_int_equal(loop_job(s.loop, 4)->state, JOB_WAITING);
-    round_snapshot_destroy(d);
-    w.planner.ops->destroy(w.planner.self);
     loop_destroy(s.loop);
 }
 
-static void a_draft_whose_device_is_gone_is_refused(void **state)
+static void the_model_learns_when_the_round_that_reads_it_is_over(void **state)
 {
+    struct measurement m = {
+        .job = 1, .at_s = 100, .window_s = 60, .rate = 7, .device_watts = NAN};
+    struct loop_observed seen;
     struct scene s;
-    struct second w;
-    struct round_snapshot *d;
+    struct round *r;
 
     (void)state;
     scene_init(&s);
-    second_init(&w);
     submit(&s, fixture_rate_job(1, 5));
-    d = round_snapshot_create(s.loop, 10, 100);
-    round_snapshot_solve(d, &w.planner, &w.model);
+    play_round(&s, 10);
+    r = loop_round_begin(s.loop, 100);
+    assert_int_equal(loop_measure(s.loop, &m, &seen, NULL), 0);
+    assert_true(seen.seen.rate == 7 && seen.refusal == RECORD_TAKEN);
+    assert_int_equal(s.table.absorbed, 0);
+    loop_end_job(s.loop, 1, 101, NULL); /* what was seen of it stays true */
+    assert_int_equal(s.table.ended, 0);
+    round_destroy(s.loop, r);
+    assert_int_equal(s.table.absorbed, 1);
+    assert_int_equal(s.table.ended, 1);
+    assert_true(s.table.last.rate == 7);
+    loop_destroy(s.loop);
+}
+
+static void a_plan_whose_device_is_gone_is_refused(void **state)
+{
+    struct scene s;
+    struct round *r;
+
+    (void)state;
+    scene_init(&s);
+    submit(&s, fixture_rate_job(1, 5));
+    r = loop_round_begin(s.loop, 10);
+    round_plan(r, NULL);
     for (int i = 0; i < 8; i++)
-        loop_drain(s.loop, i, true, NULL);
-    assert_int_equal(apply(&s, d, 12), -1);
+        loop_drain(s.loop, i, true, 11, NULL);
+    assert_int_equal(end_round(&s, r, 12), -1);
     assert_int_equal(loop_job(s.loop, 1)->state, JOB_WAITING);
-    round_snapshot_destroy(d);
-    w.planner.ops->destroy(w.planner.self);
+    assert_true(loop_round_due_s(s.loop) <= 12); /* it is tried again at once */
     loop_destroy(s.loop);
 }
 
-static void a_draft_takes_the_first_of_the_highest_priority(void **state)
+static void a_round_is_due_when_something_happened(void **state)
 {
     struct scene s;
-    struct second w;
-    struct round_snapshot *d;
-    struct job urgent = fixture_rate_job(3, 5);
 
     (void)state;
     scene_init(&s);
-    second_init(&w);
-    urgent.priority = 2;
     submit(&s, fixture_rate_job(1, 5));
-    submit(&s, fixture_rate_job(2, 5));
-    submit(&s, urgent);
-    d = round_snapshot_create(s.loop, 10, 2);
-    assert_int_equal(round_snapshot_waiting(d), 2);
-    round_snapshot_solve(d, &w.planner, &w.model);
-    assert_int_equal(apply(&s, d, 12), 0);
-    assert_int_equal(loop_job(s.loop, 1)->state, JOB_RUNNING);
-    assert_int_equal(loop_job(s.loop, 2)->state, JOB_WAITING);
-    assert_int_equal(loop_job(s.loop, 3)->state, JOB_RUNNING);
-    round_snapshot_destroy(d);
-    w.planner.ops->destroy(w.planner.self);
+    assert_true(loop_round_due_s(s.loop) <= 0);
+    play_round(&s, 10);
+    assert_close(loop_round_due_s(s.loop), 310, 1e-9); /* what it did may lead further */
+    for (double at_s = 310; at_s < 3000; at_s += 300)
+        play_round(&s, at_s);
+    assert_true(isinf(loop_round_due_s(s.loop))); /* nothing happens any more */
+    loop_end_job(s.loop, 1, 5000, NULL);
+    assert_close(loop_round_due_s(s.loop), 5000, 1e-9);
     loop_destroy(s.loop);
 }
 
@@ -271,11 +246,11 @@ int main(void)
         cmocka_unit_test(a_failed_device_puts_its_jobs_back),
         cmocka_unit_test(a_new_requirement_is_checked_first),
         cmocka_unit_test(a_running_job_is_restored_where_it_was),
-        cmocka_unit_test(caps_are_checked_and_can_be_kept_off),
-        cmocka_unit_test(a_draft_gives_what_a_round_gives),
-        cmocka_unit_test(what_happens_meanwhile_is_respected),
-        cmocka_unit_test(a_draft_whose_device_is_gone_is_refused),
-        cmocka_unit_test(a_draft_takes_the_first_of_the_highest_priority),
+        cmocka_unit_test(caps_are_checked),
+        cmocka_unit_test(what_happens_while_a_round_is_planned_is_respected),
+        cmocka_unit_test(the_model_learns_when_the_round_that_reads_it_is_over),
+        cmocka_unit_test(a_plan_whose_device_is_gone_is_refused),
+        cmocka_unit_test(a_round_is_due_when_something_happened),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

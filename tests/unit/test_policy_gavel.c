@@ -8,18 +8,18 @@
 
 #include "fixture/policy.h"
 
-static struct round r;
+static struct policy_round r;
 
 static int tear_down(void **state)
 {
     (void)state;
-    round_fini(&r);
+    policy_round_fini(&r);
     return 0;
 }
 
 static struct job_status *service(double rate)
 {
-    struct job_status *s = round_job(&r, rate);
+    struct job_status *s = policy_round_job(&r, rate);
 
     s->job.kind = JOB_INFERENCE;
     s->job.need.kind = NEED_SERVICE;
@@ -33,11 +33,11 @@ static void cost_weighs_price_against_progress(void **state)
     struct job_status *training, *easy, *hard;
 
     (void)state;
-    round_init(&r, "gavel-cost", 1, 1, 4);
-    training = round_job(&r, 5);
+    policy_round_init(&r, "gavel-cost", 1, 1, 4);
+    training = policy_round_job(&r, 5);
     easy = service(5);
     hard = service(20);
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, training), FIXTURE_V100);
     assert_int_equal(round_type(&r, easy), FIXTURE_K80);
     assert_int_equal(round_type(&r, hard), FIXTURE_V100);
@@ -48,13 +48,13 @@ static void cost_moves_who_falls_short_and_nobody_else(void **state)
     struct job_status *first, *second;
 
     (void)state;
-    round_init(&r, "gavel-cost", 1, 1, 4);
+    policy_round_init(&r, "gavel-cost", 1, 1, 4);
     first = service(5);
     second = service(2);
-    round_plan(&r);
+    policy_round_plan(&r);
     r.now_s += 1000;
     r.beliefs.rate[FIXTURE_K80] = 3;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, first), FIXTURE_V100);
     assert_int_equal(round_type(&r, second), FIXTURE_K80);
     assert_int_equal(second->moves, 0);
@@ -65,18 +65,18 @@ static void packing_shares_where_both_keep_their_rate(void **state)
     struct job_status *a, *b;
 
     (void)state;
-    round_init(&r, "gavel-cost-packed", 0, 1, 2);
+    policy_round_init(&r, "gavel-cost-packed", 0, 1, 2);
     r.beliefs.beside = 0.9;
-    a = round_job(&r, 20);
-    b = round_job(&r, 20);
-    round_plan(&r);
+    a = policy_round_job(&r, 20);
+    b = policy_round_job(&r, 20);
+    policy_round_plan(&r);
     assert_int_equal(a->devices[0], b->devices[0]);
-    round_fini(&r);
-    round_init(&r, "gavel-cost-packed", 0, 1, 2);
+    policy_round_fini(&r);
+    policy_round_init(&r, "gavel-cost-packed", 0, 1, 2);
     r.beliefs.beside = 0.9;
-    a = round_job(&r, 20);
-    b = round_job(&r, 38); /* 36 together */
-    round_plan(&r);
+    a = policy_round_job(&r, 20);
+    b = policy_round_job(&r, 38); /* 36 together */
+    policy_round_plan(&r);
     assert_int_not_equal(a->devices[0], b->devices[0]);
 }
 
@@ -86,11 +86,11 @@ static void fairness_takes_turns_on_the_fast_device(void **state)
     int fast[2] = {0};
 
     (void)state;
-    round_init(&r, "gavel-maxmin", 1, 1, 1);
-    round_job(&r, 5);
-    round_job(&r, 5);
+    policy_round_init(&r, "gavel-maxmin", 1, 1, 1);
+    policy_round_job(&r, 5);
+    policy_round_job(&r, 5);
     for (int i = 0; i < 200; i++) {
-        round_plan(&r);
+        policy_round_plan(&r);
         assert_int_not_equal(r.jobs[0].devices[0], r.jobs[1].devices[0]);
         for (int k = 0; k < 2; k++)
             fast[k] += round_type(&r, &r.jobs[k]) == FIXTURE_V100;
@@ -107,11 +107,11 @@ static void fairness_lets_nobody_starve(void **state)
     int got[5] = {0};
 
     (void)state;
-    round_init(&r, "gavel-maxmin", 0, 1, 2);
+    policy_round_init(&r, "gavel-maxmin", 0, 1, 2);
     for (int k = 0; k < 5; k++)
-        round_job(&r, 5);
+        policy_round_job(&r, 5);
     for (int i = 0; i < 300; i++) {
-        round_plan(&r);
+        policy_round_plan(&r);
         for (int k = 0; k < 5; k++)
             got[k] += r.jobs[k].device_count;
         r.now_s += GAVEL_ROUND_S;
@@ -123,14 +123,14 @@ static void fairness_lets_nobody_starve(void **state)
 static void between_rounds_everything_stays(void **state)
 {
     (void)state;
-    round_init(&r, "gavel-maxmin", 1, 1, 1);
-    round_job(&r, 5);
-    round_job(&r, 5);
-    round_plan(&r);
-    round_plan(&r); /* who waits and who runs has changed: once more */
+    policy_round_init(&r, "gavel-maxmin", 1, 1, 1);
+    policy_round_job(&r, 5);
+    policy_round_job(&r, 5);
+    policy_round_plan(&r);
+    policy_round_plan(&r); /* who waits and who runs has changed: once more */
     for (int i = 0; i < 5; i++) {
         r.now_s += 60;
-        round_plan(&r);
+        policy_round_plan(&r);
     }
     assert_int_equal(r.jobs[0].moves + r.jobs[1].moves, 0);
 }
@@ -140,15 +140,15 @@ static void a_job_that_may_not_move_stays(void **state)
     struct job_status *first;
 
     (void)state;
-    round_init(&r, "gavel-maxmin-packed", 1, 1, 1);
-    first = round_job(&r, 5);
+    policy_round_init(&r, "gavel-maxmin-packed", 1, 1, 1);
+    first = policy_round_job(&r, 5);
     first->job.may_move = false;
-    round_plan(&r);
+    policy_round_plan(&r);
     for (int k = 0; k < 3; k++)
-        round_job(&r, 5);
+        policy_round_job(&r, 5);
     for (int i = 0; i < 50; i++) {
         r.now_s += GAVEL_ROUND_S;
-        round_plan(&r);
+        policy_round_plan(&r);
         assert_int_equal(round_type(&r, first), FIXTURE_V100);
     }
     assert_int_equal(first->moves, 0);
@@ -159,11 +159,11 @@ static void a_gang_gets_all_its_devices_of_one_type(void **state)
     struct job_status *gang;
 
     (void)state;
-    round_init(&r, "gavel-cost-packed", 1, 1, 4);
-    round_job(&r, 5);
-    gang = round_job(&r, 5);
+    policy_round_init(&r, "gavel-cost-packed", 1, 1, 4);
+    policy_round_job(&r, 5);
+    gang = policy_round_job(&r, 5);
     gang->job.devices = 3;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(gang->device_count, 3);
     for (int k = 0; k < 3; k++)
         assert_int_equal(r.cluster->devices[gang->devices[k]].type, FIXTURE_V100);
@@ -172,7 +172,7 @@ static void a_gang_gets_all_its_devices_of_one_type(void **state)
 static void dearer_cards_cost_more(void **state)
 {
     (void)state;
-    round_init(&r, "gavel-cost", 1, 1, 1);
+    policy_round_init(&r, "gavel-cost", 1, 1, 1);
     assert_true(gavel_price(gpu_find("k80")) < gavel_price(gpu_find("v100")));
     assert_true(gavel_price(gpu_find("v100")) < gavel_price(gpu_find("h100")));
 }

@@ -8,12 +8,12 @@
 
 #include "fixture/policy.h"
 
-static struct round r;
+static struct policy_round r;
 
 static int tear_down(void **state)
 {
     (void)state;
-    round_fini(&r);
+    policy_round_fini(&r);
     return 0;
 }
 
@@ -22,10 +22,10 @@ static void slowest_ok_takes_the_slowest_type_that_suffices(void **state)
     struct job_status *easy, *hard;
 
     (void)state;
-    round_init(&r, "slowest-ok", 1, 1, 4);
-    easy = round_job(&r, 8);
-    hard = round_job(&r, 20);
-    round_plan(&r);
+    policy_round_init(&r, "slowest-ok", 1, 1, 4);
+    easy = policy_round_job(&r, 8);
+    hard = policy_round_job(&r, 20);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, easy), FIXTURE_K80);
     assert_int_equal(round_type(&r, hard), FIXTURE_V100);
 }
@@ -35,14 +35,14 @@ static void slowest_ok_waits_for_its_grace_time_and_no_longer(void **state)
     struct job_status *first, *second;
 
     (void)state;
-    round_init(&r, "slowest-ok", 1, 1, 1);
-    first = round_job(&r, 20);
-    second = round_job(&r, 20);
-    round_plan(&r);
+    policy_round_init(&r, "slowest-ok", 1, 1, 1);
+    first = policy_round_job(&r, 20);
+    second = policy_round_job(&r, 20);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, first), FIXTURE_V100);
     assert_int_equal(round_type(&r, second), -1);
     r.now_s += r.settings.grace_s;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, second), FIXTURE_K80);
 }
 
@@ -51,14 +51,14 @@ static void slowest_ok_moves_a_job_measured_to_fall_short(void **state)
     struct job_status *job;
 
     (void)state;
-    round_init(&r, "slowest-ok", 1, 1, 2);
-    job = round_job(&r, 8);
-    round_plan(&r);
+    policy_round_init(&r, "slowest-ok", 1, 1, 2);
+    job = policy_round_job(&r, 8);
+    policy_round_plan(&r);
     r.beliefs.rate[FIXTURE_K80] = 5;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, job), FIXTURE_K80); /* not settled yet */
     r.now_s += 700;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, job), FIXTURE_V100);
     assert_int_equal(job->moves, 1);
 }
@@ -68,10 +68,10 @@ static void a_wide_interval_needs_a_faster_type(void **state)
     struct job_status *job;
 
     (void)state;
-    round_init(&r, "slowest-ok", 1, 1, 2);
+    policy_round_init(&r, "slowest-ok", 1, 1, 2);
     r.beliefs.sd = 0.5;
-    job = round_job(&r, 9);
-    round_plan(&r);
+    job = policy_round_job(&r, 9);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, job), FIXTURE_V100);
 }
 
@@ -81,12 +81,12 @@ static void least_energy_weighs_watts_against_time(void **state)
     struct job_status *training, *service;
 
     (void)state;
-    round_init(&r, "least-energy", 1, 1, 4);
-    training = round_job(&r, 5);
-    service = round_job(&r, 5);
+    policy_round_init(&r, "least-energy", 1, 1, 4);
+    training = policy_round_job(&r, 5);
+    service = policy_round_job(&r, 5);
     service->job.kind = JOB_INFERENCE;
     service->job.need.kind = NEED_SERVICE;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, training), FIXTURE_V100);
     /* A service lasts as long anywhere: the lower draw wins. */
     assert_int_equal(round_type(&r, service), FIXTURE_K80);
@@ -97,12 +97,12 @@ static void least_energy_fills_nodes_in_use_when_nodes_may_sleep(void **state)
     struct job_status *jobs[4];
 
     (void)state;
-    round_init(&r, "least-energy", 0, 2, 2);
+    policy_round_init(&r, "least-energy", 0, 2, 2);
     for (int i = 0; i < 4; i++)
-        jobs[i] = round_job(&r, 5);
-    round_plan(&r);
-    assert_int_equal(round_node(&r, jobs[0]), round_node(&r, jobs[1]));
-    assert_int_not_equal(round_node(&r, jobs[0]), round_node(&r, jobs[2]));
+        jobs[i] = policy_round_job(&r, 5);
+    policy_round_plan(&r);
+    assert_int_equal(policy_round_node(&r, jobs[0]), policy_round_node(&r, jobs[1]));
+    assert_int_not_equal(policy_round_node(&r, jobs[0]), policy_round_node(&r, jobs[2]));
     for (int d = 0; d < 4; d++)
         assert_int_equal(r.cluster->devices[d].job_count, 1);
 }
@@ -112,12 +112,12 @@ static void least_energy_keeps_requirements_first(void **state)
     struct job_status *service;
 
     (void)state;
-    round_init(&r, "least-energy", 1, 1, 4);
-    service = round_job(&r, 20);
+    policy_round_init(&r, "least-energy", 1, 1, 4);
+    service = policy_round_job(&r, 20);
     service->job.kind = JOB_INFERENCE;
     service->job.need.kind = NEED_SERVICE;
     service->required_rate = 1; /* its peak counts, not the demand of the moment */
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, service), FIXTURE_V100);
 }
 
@@ -126,17 +126,17 @@ static void slurm_like_names_a_type_once(void **state)
     struct job_status *narrow, *wide, *behind;
 
     (void)state;
-    round_init(&r, "slurm-like", 1, 1, 1);
-    narrow = round_job(&r, 9.5); /* a tenth more than that no K80 gives */
-    wide = round_job(&r, 30);
-    behind = round_job(&r, 5);
-    round_plan(&r);
+    policy_round_init(&r, "slurm-like", 1, 1, 1);
+    narrow = policy_round_job(&r, 9.5); /* a tenth more than that no K80 gives */
+    wide = policy_round_job(&r, 30);
+    behind = policy_round_job(&r, 5);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, narrow), FIXTURE_V100);
     assert_int_equal(round_type(&r, wide), -1);            /* waits for its type ... */
     assert_int_equal(round_type(&r, behind), FIXTURE_K80); /* ... others pass it */
     r.beliefs.rate[FIXTURE_K80] = 100;
     r.now_s += 7200;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, wide), -1);
 }
 
@@ -145,13 +145,13 @@ static bool packed(double busy)
 {
     const struct gpu_sheet *v100;
 
-    round_init(&r, "pack-util", 0, 1, 2);
+    policy_round_init(&r, "pack-util", 0, 1, 2);
     v100 = &r.cluster->types[FIXTURE_V100];
     r.beliefs.watts[FIXTURE_V100] =
         v100->idle_watts + busy * (v100->tdp_watts - v100->idle_watts);
-    round_job(&r, 5);
-    round_job(&r, 5);
-    round_plan(&r);
+    policy_round_job(&r, 5);
+    policy_round_job(&r, 5);
+    policy_round_plan(&r);
     return r.jobs[0].devices[0] == r.jobs[1].devices[0];
 }
 
@@ -159,7 +159,7 @@ static void pack_util_shares_only_what_adds_up(void **state)
 {
     (void)state;
     assert_true(packed(0.4));
-    round_fini(&r);
+    policy_round_fini(&r);
     assert_false(packed(0.6));
 }
 
@@ -168,12 +168,12 @@ static void round_robin_goes_from_node_to_node(void **state)
     struct job_status *jobs[6];
 
     (void)state;
-    round_init(&r, "round-robin", 2, 1, 2);
+    policy_round_init(&r, "round-robin", 2, 1, 2);
     for (int i = 0; i < 6; i++)
-        jobs[i] = round_job(&r, 5);
-    round_plan(&r);
+        jobs[i] = policy_round_job(&r, 5);
+    policy_round_plan(&r);
     for (int i = 0; i < 6; i++)
-        assert_int_equal(round_node(&r, jobs[i]), i % 3);
+        assert_int_equal(policy_round_node(&r, jobs[i]), i % 3);
 }
 
 static void random_uses_every_device_and_depends_on_the_seed_alone(void **state)
@@ -183,11 +183,11 @@ static void random_uses_every_device_and_depends_on_the_seed_alone(void **state)
     (void)state;
     for (int run = 0; run < 2; run++) {
         if (run > 0)
-            round_fini(&r);
-        round_init(&r, "random", 1, 1, 4);
+            policy_round_fini(&r);
+        policy_round_init(&r, "random", 1, 1, 4);
         for (int i = 0; i < 8; i++)
-            round_job(&r, 5);
-        round_plan(&r);
+            policy_round_job(&r, 5);
+        policy_round_plan(&r);
         for (int i = 0; i < 8; i++) {
             assert_int_equal(r.cluster->devices[i].job_count, 1);
             if (run == 0)
@@ -202,11 +202,11 @@ static void fifo_holds_everyone_behind_a_blocked_head(void **state)
     struct job_status *small;
 
     (void)state;
-    round_init(&r, "fifo", 1, 0, 2);
-    round_job(&r, 5);
-    round_job(&r, 5)->job.devices = 2;
-    small = round_job(&r, 5);
-    round_plan(&r);
+    policy_round_init(&r, "fifo", 1, 0, 2);
+    policy_round_job(&r, 5);
+    policy_round_job(&r, 5)->job.devices = 2;
+    small = policy_round_job(&r, 5);
+    policy_round_plan(&r);
     assert_int_equal(small->device_count, 0);
     assert_int_equal(r.plan.seats[2].reason, UNPLACED_POLICY);
 }
@@ -216,16 +216,16 @@ static void backfill_ends_for_a_gang_that_has_waited_an_hour(void **state)
     struct job_status *gang, *small;
 
     (void)state;
-    round_init(&r, "slowest-ok", 1, 0, 2);
-    round_job(&r, 5);
-    gang = round_job(&r, 5);
+    policy_round_init(&r, "slowest-ok", 1, 0, 2);
+    policy_round_job(&r, 5);
+    gang = policy_round_job(&r, 5);
     gang->job.devices = 2;
     r.now_s += 4000;
-    small = round_job(&r, 5);
-    round_plan(&r);
+    small = policy_round_job(&r, 5);
+    policy_round_plan(&r);
     assert_int_equal(small->device_count, 0);
     r.now_s -= 3000;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(small->device_count, 1);
 }
 

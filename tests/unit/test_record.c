@@ -16,8 +16,9 @@ static void assert_refused(struct fixture *f, struct measurement m, double stabl
     struct observation seen = {.rate = -42};
     struct err err = {0};
 
-    assert_int_equal(record_observe(&m, f->jobs, f->cluster, stable_since_s, &seen, &err),
-                     -1);
+    assert_int_not_equal(
+        record_observe(&m, f->jobs, f->cluster, stable_since_s, &seen, &err),
+        RECORD_TAKEN);
     assert_int_equal(err.code, code);
     assert_true(err.text[0]);
     assert_true(seen.rate == -42);

@@ -5,6 +5,17 @@
 
 static struct job subject;
 
+/* As loop_measure() does: score, then learn. */
+static void refine_absorb(struct model *model, const struct observation *seen,
+                          struct refine_score *score)
+{
+    struct prediction expected;
+
+    if (!seen->out_of_memory)
+        refine_note(model, seen, score, &expected);
+    model->ops->absorb(model->self, seen);
+}
+
 static struct observation seen_at(double rate)
 {
     subject = fixture_job(1, 1);

@@ -227,7 +227,7 @@ static void the_defaults_are_what_the_document_says(void **state)
     assert_int_equal(defaults.engine, SERVICE_ENGINE_SIM);
     assert_int_equal(defaults.policy.share_max, read.policy.share_max);
     assert_close(defaults.sim.speed, read.sim.speed, 0);
-    assert_close(defaults.guard.window_s, 120, 0);
+    assert_close(defaults.guard.tolerance, 0.05, 0);
     service_config_override(&defaults, "/x/s", NULL);
     assert_string_equal(defaults.listen.socket, "/x/s");
     service_config_fini(&defaults);

@@ -9,12 +9,12 @@
 #include "fixture/policy.h"
 #include "loop/recent_rate.h"
 
-static struct round r;
+static struct policy_round r;
 
 static int tear_down(void **state)
 {
     (void)state;
-    round_fini(&r);
+    policy_round_fini(&r);
     return 0;
 }
 
@@ -36,10 +36,10 @@ static void two_share_where_both_keep_their_need(void **state)
     struct job_status *a, *b;
 
     (void)state;
-    round_init(&r, "corgi", 0, 2, 1);
-    a = round_job(&r, 20);
-    b = round_job(&r, 20);
-    round_plan(&r);
+    policy_round_init(&r, "corgi", 0, 2, 1);
+    a = policy_round_job(&r, 20);
+    b = policy_round_job(&r, 20);
+    policy_round_plan(&r);
     assert_int_equal(a->devices[0], b->devices[0]); /* the other node sleeps on */
 }
 
@@ -48,10 +48,10 @@ static void nobody_shares_below_his_need(void **state)
     struct job_status *a, *b;
 
     (void)state;
-    round_init(&r, "corgi", 0, 2, 1);
-    a = round_job(&r, 30); /* 24 beside another */
-    b = round_job(&r, 5);
-    round_plan(&r);
+    policy_round_init(&r, "corgi", 0, 2, 1);
+    a = policy_round_job(&r, 30); /* 24 beside another */
+    b = policy_round_job(&r, 5);
+    policy_round_plan(&r);
     assert_int_equal(a->device_count, 1);
     assert_int_equal(b->device_count, 1);
     assert_int_not_equal(a->devices[0], b->devices[0]);
@@ -63,14 +63,14 @@ static void who_is_measured_to_fall_short_is_moved(void **state)
 
     (void)state;
     r.count = 0;
-    round_init(&r, "corgi", 1, 1, 1);
+    policy_round_init(&r, "corgi", 1, 1, 1);
     r.beliefs.rate[1] = 11; /* hardly faster: the cheap card is taken */
-    a = round_job(&r, 9);
-    round_plan(&r);
+    a = policy_round_job(&r, 9);
+    policy_round_plan(&r);
     assert_int_equal(type_of(a), 0);
     r.now_s += 120;
     measure(a, 6);
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(type_of(a), 1);
     assert_int_equal(a->moves, 1);
 }
@@ -80,13 +80,13 @@ static void one_noisy_window_moves_nobody(void **state)
     struct job_status *a;
 
     (void)state;
-    round_init(&r, "corgi", 1, 1, 1);
+    policy_round_init(&r, "corgi", 1, 1, 1);
     r.beliefs.rate[1] = 11;
-    a = round_job(&r, 9);
-    round_plan(&r);
+    a = policy_round_job(&r, 9);
+    policy_round_plan(&r);
     r.now_s += 120;
     measure(a, 8.9);
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(a->moves, 0);
 }
 
@@ -95,14 +95,14 @@ static void a_small_gain_is_not_worth_a_pause(void **state)
     struct job_status *a;
 
     (void)state;
-    round_init(&r, "corgi", 0, 2, 1);
+    policy_round_init(&r, "corgi", 0, 2, 1);
     r.beliefs.rate[1] = 40;
-    a = round_job(&r, 5);
-    round_plan(&r);
+    a = policy_round_job(&r, 5);
+    policy_round_plan(&r);
     for (int i = 0; i < 10; i++) {
         r.now_s += 600;
         measure(a, 40);
-        round_plan(&r);
+        policy_round_plan(&r);
     }
     assert_int_equal(a->moves, 0);
 }
@@ -112,17 +112,17 @@ static void caps_wait_for_the_first_window(void **state)
     struct job_status *a;
 
     (void)state;
-    round_init(&r, "corgi", 0, 1, 1);
+    policy_round_init(&r, "corgi", 0, 1, 1);
     r.beliefs.watts[1] = 290;
-    a = round_job(&r, 5);
+    a = policy_round_job(&r, 5);
     a->job.kind = JOB_INFERENCE; /* progress beyond its need is worth nothing */
     a->job.need.kind = NEED_SERVICE;
     a->job.duration_s = 1e6;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_true(r.plan.cap_watts[a->devices[0]] <= 0);
     measure(a, 40);
     r.now_s += 300;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_true(r.plan.cap_watts[a->devices[0]] > 0);
 }
 
@@ -131,11 +131,11 @@ static void larger_priorities_are_seated_first(void **state)
     struct job_status *a, *b;
 
     (void)state;
-    round_init(&r, "corgi", 0, 1, 1);
-    a = round_job(&r, 30);
-    b = round_job(&r, 30);
+    policy_round_init(&r, "corgi", 0, 1, 1);
+    a = policy_round_job(&r, 30);
+    b = policy_round_job(&r, 30);
     b->job.priority = 1;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(a->device_count, 0);
     assert_int_equal(b->device_count, 1);
 }
@@ -145,13 +145,13 @@ static void a_pace_of_other_company_does_not_count(void **state)
     struct job_status *a, *b;
 
     (void)state;
-    round_init(&r, "corgi", 0, 1, 1);
-    a = round_job(&r, 5);
-    round_plan(&r);
+    policy_round_init(&r, "corgi", 0, 1, 1);
+    a = policy_round_job(&r, 5);
+    policy_round_plan(&r);
     measure(a, 40);
     assert_true(recent_rate_known(a, r.cluster));
-    b = round_job(&r, 5);
-    round_plan(&r);
+    b = policy_round_job(&r, 5);
+    policy_round_plan(&r);
     assert_int_equal(b->devices[0], a->devices[0]);
     assert_false(recent_rate_known(a, r.cluster));
     measure(a, 20);
@@ -163,7 +163,7 @@ static void a_pace_of_other_company_does_not_count(void **state)
 
 static struct job_status *gang(double rate, int devices)
 {
-    struct job_status *s = round_job(&r, rate);
+    struct job_status *s = policy_round_job(&r, rate);
 
     s->job.devices = devices;
     return s;
@@ -174,14 +174,14 @@ static void a_gang_that_falls_short_goes_elsewhere_whole(void **state)
     struct job_status *a;
 
     (void)state;
-    round_init(&r, "corgi", 1, 1, 2);
+    policy_round_init(&r, "corgi", 1, 1, 2);
     r.beliefs.rate[1] = 11;
     a = gang(9, 2);
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(type_of(a), 0);
     r.now_s += 120;
     measure(a, 6);
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(a->device_count, 2);
     assert_int_equal(type_of(a), 1);
     assert_int_equal(r.cluster->devices[a->devices[1]].type, 1);
@@ -193,16 +193,16 @@ static void a_gang_stays_where_nothing_else_is_free(void **state)
     struct job_status *a, *b;
 
     (void)state;
-    round_init(&r, "corgi", 1, 1, 2);
+    policy_round_init(&r, "corgi", 1, 1, 2);
     r.beliefs.rate[1] = 11;
     a = gang(9, 2);
-    round_plan(&r);
-    b = round_job(&r, 10.5); /* needs the other type */
-    round_plan(&r);
+    policy_round_plan(&r);
+    b = policy_round_job(&r, 10.5); /* needs the other type */
+    policy_round_plan(&r);
     assert_int_equal(type_of(b), 1);
     r.now_s += 120;
     measure(a, 6);
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(type_of(a), 0);
     assert_int_equal(a->moves, 0);
 }
@@ -212,13 +212,13 @@ static void a_gang_that_nothing_helps_does_not_wander(void **state)
     struct job_status *a;
 
     (void)state;
-    round_init(&r, "corgi", 0, 2, 2);
+    policy_round_init(&r, "corgi", 0, 2, 2);
     a = gang(30, 2); /* believed to do 40 */
-    round_plan(&r);
+    policy_round_plan(&r);
     for (int i = 0; i < 20; i++) {
         r.now_s += 600;
         measure(a, 20);
-        round_plan(&r);
+        policy_round_plan(&r);
     }
     assert_int_equal(a->moves, 0);
 }
@@ -228,14 +228,14 @@ static void a_gang_that_may_not_move_stays(void **state)
     struct job_status *a;
 
     (void)state;
-    round_init(&r, "corgi", 1, 1, 2);
+    policy_round_init(&r, "corgi", 1, 1, 2);
     r.beliefs.rate[1] = 11;
     a = gang(9, 2);
     a->job.may_move = false;
-    round_plan(&r);
+    policy_round_plan(&r);
     r.now_s += 120;
     measure(a, 6);
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(type_of(a), 0);
 }
 
@@ -278,20 +278,20 @@ static void under_a_power_limit_fewer_start(void **state)
     double all_watts;
 
     (void)state;
-    round_init(&r, "corgi", 0, 4, 1);
+    policy_round_init(&r, "corgi", 0, 4, 1);
     for (int i = 0; i < 4; i++)
-        round_job(&r, 38); /* each needs a device of its own without a cap */
-    round_plan(&r);
+        policy_round_job(&r, 38); /* each needs a device of its own without a cap */
+    policy_round_plan(&r);
     without = running();
     all_watts = planned_watts();
-    round_fini(&r);
+    policy_round_fini(&r);
     assert_int_equal(without, 4);
 
-    round_init(&r, "corgi", 0, 4, 1);
+    policy_round_init(&r, "corgi", 0, 4, 1);
     r.settings.power_limit_watts = 0.6 * all_watts;
     for (int i = 0; i < 4; i++)
-        round_job(&r, 38);
-    round_plan(&r);
+        policy_round_job(&r, 38);
+    policy_round_plan(&r);
     assert_in_range(running(), 1, 3);
     assert_true(planned_watts() <= r.settings.power_limit_watts);
     assert_int_equal(r.plan.seats[3].reason, UNPLACED_POLICY);
@@ -305,14 +305,14 @@ static void a_lower_power_limit_caps_before_it_stops(void **state)
     double before;
 
     (void)state;
-    round_init(&r, "corgi", 0, 2, 1);
+    policy_round_init(&r, "corgi", 0, 2, 1);
     r.beliefs.watts[1] = 280;
-    round_job(&r, 15)->job.may_share = false;
-    round_job(&r, 15)->job.may_share = false;
-    round_plan(&r);
+    policy_round_job(&r, 15)->job.may_share = false;
+    policy_round_job(&r, 15)->job.may_share = false;
+    policy_round_plan(&r);
     before = planned_watts();
     r.settings.power_limit_watts = before - 20;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(running(), 2);
     assert_true(planned_watts() <= r.settings.power_limit_watts);
     assert_true(r.plan.cap_watts[0] > 0 || r.plan.cap_watts[1] > 0);
@@ -323,17 +323,17 @@ static void the_least_important_is_stopped_for_a_power_limit(void **state)
     struct job_status *a, *b, *c;
 
     (void)state;
-    round_init(&r, "corgi", 0, 3, 1);
-    a = round_job(&r, 38);
-    b = round_job(&r, 38);
-    c = round_job(&r, 38);
+    policy_round_init(&r, "corgi", 0, 3, 1);
+    a = policy_round_job(&r, 38);
+    b = policy_round_job(&r, 38);
+    c = policy_round_job(&r, 38);
     b->job.priority = -1;
     c->job.may_move = false; /* would lose its work */
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(running(), 3);
     r.settings.power_limit_watts = planned_watts() * 0.7;
     r.settings.caps = false;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(a->device_count, 1);
     assert_int_equal(b->device_count, 0);
     assert_int_equal(c->device_count, 1);
@@ -347,19 +347,19 @@ static void a_power_limit_goes_by_measured_watts(void **state)
     double limit;
 
     (void)state;
-    round_init(&r, "corgi", 0, 2, 1);
+    policy_round_init(&r, "corgi", 0, 2, 1);
     r.beliefs.watts[1] = 150;
-    round_job(&r, 15)->job.may_share = false;
-    round_job(&r, 15)->job.may_share = false;
+    policy_round_job(&r, 15)->job.may_share = false;
+    policy_round_job(&r, 15)->job.may_share = false;
     r.settings.caps = false;
-    round_plan(&r);
+    policy_round_plan(&r);
     limit = r.settings.power_limit_watts = planned_watts() + 100;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(running(), 2); /* believed to draw less than that */
     for (size_t i = 0; i < r.count; i++)
         recent_rate_note(&r.jobs[i], r.cluster, &m);
     r.now_s += 60;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(running(), 1); /* 140 W more each than believed */
     assert_true(planned_watts() + 140 <= limit);
 }
@@ -370,16 +370,16 @@ static void what_a_power_limit_let_start_is_not_stopped_by_jitter(void **state)
     int before;
 
     (void)state;
-    round_init(&r, "corgi", 0, 4, 1);
+    policy_round_init(&r, "corgi", 0, 4, 1);
     r.settings.power_limit_watts = 1500;
     for (int i = 0; i < 4; i++)
-        round_job(&r, 38);
-    round_plan(&r);
+        policy_round_job(&r, 38);
+    policy_round_plan(&r);
     before = running();
     for (int i = 0; i < 20; i++) {
         r.now_s += 30;
         r.beliefs.watts[1] = i % 2 ? 202 : 198;
-        round_plan(&r);
+        policy_round_plan(&r);
         assert_int_equal(running(), before);
     }
 }
@@ -391,19 +391,19 @@ static void caps_switched_off_later_are_off(void **state)
     struct job_status *a;
 
     (void)state;
-    round_init(&r, "corgi", 0, 1, 1);
+    policy_round_init(&r, "corgi", 0, 1, 1);
     r.beliefs.watts[1] = 290;
-    a = round_job(&r, 5);
+    a = policy_round_job(&r, 5);
     a->job.kind = JOB_INFERENCE;
     a->job.need.kind = NEED_SERVICE;
     a->job.duration_s = 1e6;
-    round_plan(&r);
+    policy_round_plan(&r);
     measure(a, 40);
     r.now_s += 300;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_true(r.plan.cap_watts[a->devices[0]] > 0);
     r.settings.caps = false;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_true(r.plan.cap_watts[a->devices[0]] <= 0);
 }
 
@@ -413,14 +413,14 @@ static void coming_and_going_moves_nobody_who_is_well(void **state)
     struct job_status *stays[3];
 
     (void)state;
-    round_init(&r, "corgi", 2, 2, 2);
+    policy_round_init(&r, "corgi", 2, 2, 2);
     for (int i = 0; i < 3; i++)
-        stays[i] = round_job(&r, 8);
+        stays[i] = policy_round_job(&r, 8);
     for (int hour = 0; hour < 40; hour++) {
-        struct job_status *guest = round_job(&r, 6);
+        struct job_status *guest = policy_round_job(&r, 6);
 
         r.now_s += 60;
-        round_plan(&r);
+        policy_round_plan(&r);
         for (size_t i = 0; i < r.count; i++)
             if (r.jobs[i].device_count > 0)
                 measure(&r.jobs[i], r.beliefs.rate[type_of(&r.jobs[i])]);
@@ -438,20 +438,20 @@ static int moves_once_there_is_room(double steps_left_of_b)
 {
     struct job_status *a, *b;
 
-    round_init(&r, "corgi", 0, 2, 1);
+    policy_round_init(&r, "corgi", 0, 2, 1);
     r.settings.sleep = false;
-    a = round_job(&r, 5);
-    b = round_job(&r, 5);
+    a = policy_round_job(&r, 5);
+    b = policy_round_job(&r, 5);
     b->job.total_steps = 1e6;
     b->steps_done = 1e6 - steps_left_of_b;
     r.cluster->devices[1].drained = true;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(a->devices[0], b->devices[0]);
     r.cluster->devices[1].drained = false;
     r.now_s += 1200;
     measure(a, 24);
     measure(b, 24);
-    round_plan(&r);
+    policy_round_plan(&r);
     return a->moves + b->moves;
 }
 
@@ -459,7 +459,7 @@ static void nobody_flees_from_a_neighbour_who_is_about_to_end(void **state)
 {
     (void)state;
     assert_int_equal(moves_once_there_is_room(1e6), 1);
-    round_fini(&r);
+    policy_round_fini(&r);
     assert_int_equal(moves_once_there_is_room(40 * 300), 0);
 }
 

@@ -12,12 +12,12 @@
 
 #define VAGUE 0.8 /* sd of the log: hoped for is 2.8 times the guess */
 
-static struct round r;
+static struct policy_round r;
 
 static int tear_down(void **state)
 {
     (void)state;
-    round_fini(&r);
+    policy_round_fini(&r);
     return 0;
 }
 
@@ -34,13 +34,13 @@ static struct job_status *plan_vague_job(double explore)
 {
     struct job_status *a;
 
-    round_init(&r, "corgi", 2, 2, 1);
+    policy_round_init(&r, "corgi", 2, 2, 1);
     r.settings.explore = explore;
     r.beliefs.sd = VAGUE;
     r.beliefs.rate[0] = 14;
-    a = round_job(&r, 2);
+    a = policy_round_job(&r, 2);
     a->job.may_share = false;
-    round_plan(&r);
+    policy_round_plan(&r);
     return a;
 }
 
@@ -67,9 +67,9 @@ static void what_is_known_is_no_trial(void **state)
     struct job_status *a;
 
     (void)state;
-    round_init(&r, "corgi", 2, 2, 1);
-    a = round_job(&r, 2);
-    round_plan(&r);
+    policy_round_init(&r, "corgi", 2, 2, 1);
+    a = policy_round_job(&r, 2);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, a), 1);
     assert_int_equal(r.plan.learning.trials, 0);
 }
@@ -82,9 +82,9 @@ static void a_spent_budget_ends_trials(void **state)
     plan_vague_job(1e-9); /* nothing is spent yet, so one is tried */
     assert_int_equal(r.plan.learning.trials, 1);
     r.now_s += 60;
-    b = round_job(&r, 2);
+    b = policy_round_job(&r, 2);
     b->job.may_share = false;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, b), 1);
     assert_int_equal(r.plan.learning.trials, 1);
 }
@@ -96,7 +96,7 @@ static void a_trial_that_does_well_has_earned(void **state)
     (void)state;
     r.now_s += 120;
     measure(a, 39);
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(r.plan.learning.settled, 1);
     assert_int_equal(r.plan.learning.better, 1);
     assert_true(r.plan.learning.earned_joules > 0);
@@ -110,7 +110,7 @@ static void a_trial_that_disappoints_has_cost(void **state)
     (void)state;
     r.now_s += 120;
     measure(a, 4);
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(r.plan.learning.settled, 1);
     assert_int_equal(r.plan.learning.better, 0);
     assert_true(r.plan.learning.spent_joules > 0);
@@ -122,19 +122,19 @@ static struct job_status *plan_sufferer(double explore, double need, double step
 {
     struct job_status *a;
 
-    round_init(&r, "corgi", 1, 1, 1);
+    policy_round_init(&r, "corgi", 1, 1, 1);
     r.settings.explore = explore;
     r.beliefs = (struct round_beliefs){
         .rate = {10, 12}, .watts = {100, 200}, .beside = 0.6, .sd = VAGUE};
-    a = round_job(&r, need);
+    a = policy_round_job(&r, need);
     a->job.total_steps = steps;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, a), 1);
     for (int i = 0; i < 2; i++) {
         r.now_s += 60;
         measure(a, 12);
     }
-    round_plan(&r);
+    policy_round_plan(&r);
     return a;
 }
 
@@ -178,16 +178,16 @@ static int moves_of_likes(void)
     struct job_status *jobs[6];
     int before = 0, moves = 0;
 
-    round_init(&r, "corgi", 1, 0, 4);
+    policy_round_init(&r, "corgi", 1, 0, 4);
     r.settings.explore = 0.02;
     r.beliefs.sd = 2;
     for (int i = 0; i < 6; i++) {
-        jobs[i] = round_job(&r, 0.01);
-        round_plan(&r);
+        jobs[i] = policy_round_job(&r, 0.01);
+        policy_round_plan(&r);
     }
     for (int k = 0; k < 36; k++) {
         r.now_s += 600;
-        round_plan(&r);
+        policy_round_plan(&r);
         if (k == 5) /* whoever came first may have been seated otherwise */
             for (int i = 0; i < 6; i++)
                 before += jobs[i]->moves;
@@ -208,19 +208,19 @@ static void who_was_not_measured_yet_is_left_alone(void **state)
     struct job_status *a;
 
     (void)state;
-    round_init(&r, "corgi", 1, 1, 1);
-    a = round_job(&r, 2);
+    policy_round_init(&r, "corgi", 1, 1, 1);
+    a = policy_round_job(&r, 2);
     a->job.types_allowed = 1;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(round_type(&r, a), 0);
     a->job.types_allowed = 0; /* the V100 would be better by far */
     r.beliefs.rate[1] = 100;
     r.now_s += 1200;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(a->moves, 0);
     measure(a, 10);
     r.now_s += 400;
-    round_plan(&r);
+    policy_round_plan(&r);
     assert_int_equal(a->moves, 1);
 }
 
@@ -228,16 +228,16 @@ static double price_after_a_day(double progress_watts)
 {
     struct job_status *a;
 
-    round_init(&r, "corgi", 0, 1, 1);
+    policy_round_init(&r, "corgi", 0, 1, 1);
     r.settings.progress_watts = progress_watts;
     r.settings.caps = false;
-    a = round_job(&r, 5);
-    round_plan(&r);
+    a = policy_round_job(&r, 5);
+    policy_round_plan(&r);
     r.now_s += 60;
     measure(a, 80); /* twice what it was believed to do at best */
-    round_plan(&r);
+    policy_round_plan(&r);
     r.now_s += 86400;
-    round_plan(&r);
+    policy_round_plan(&r);
     return ((const struct planner_state *)r.planner)->price;
 }
 

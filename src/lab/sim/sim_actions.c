@@ -138,7 +138,7 @@ static void on_measured(struct sim *sim, const struct sim_job *job,
     long first_sights = loop_score(sim->loop)->first_sights;
 
     set_progress(sim, job, e->steps);
-    if (loop_measure(sim->loop, &e->measurement, NULL) < 0)
+    if (loop_measure(sim->loop, &e->measurement, NULL, NULL) < 0)
         return;
     if (loop_score(sim->loop)->first_sights > first_sights)
         note_sight(sim, loop_score(sim->loop)->first_newest);
@@ -149,7 +149,7 @@ static void on_measured(struct sim *sim, const struct sim_job *job,
 
 static void on_demand(struct sim *sim, const struct engine_event *e)
 {
-    loop_set_demand(sim->loop, e->job, e->measurement.rate, NULL);
+    loop_set_demand(sim->loop, e->job, e->measurement.rate, sim->now_s, NULL);
     if (loop_falls_short(sim->loop, e->job, sim->now_s))
         sim_news(sim);
     sim_want_round(sim, sim->now_s + sim->options->round_s);
@@ -182,7 +182,7 @@ static void out_of_memory(struct sim *sim, struct sim_job *job)
         .out_of_memory = true,
     };
 
-    loop_measure(sim->loop, &m, NULL);
+    loop_measure(sim->loop, &m, NULL, NULL);
     if (++job->memory_failures > MEMORY_FAILURES_MAX)
         end_job(sim, job, SIM_FAILED);
     else

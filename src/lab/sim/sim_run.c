@@ -181,7 +181,8 @@ static void refuse(struct sim *sim, struct sim_job *job)
 
 static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
 {
-    struct admission answer;
+    const struct job *asked = &job->request->job;
+    struct quote quote;
 
     sim->arrived++;
     if (sim->arrived == sim->setup->workload->count)
@@ -192,10 +193,12 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
         return 0;
     }
     sim_engine_expect(&sim->engine, job->request);
-    if (loop_submit(sim->loop, &job->request->job, &answer, err) < 0)
-        return err_prefix(err, "request %llu", (unsigned long long)job->request->job.id);
-    if (answer.verdict == ADMIT_REFUSED)
+    if (loop_quote(sim->loop, asked, 1, sim->now_s, &quote, err) < 0)
+        return err_prefix(err, "request %llu", (unsigned long long)asked->id);
+    if (quote.verdict == QUOTE_REFUSED)
         refuse(sim, job);
+    else if (loop_submit(sim->loop, asked, sim->now_s, err) < 0)
+        return err_prefix(err, "request %llu", (unsigned long long)asked->id);
     sim_news(sim);
     return 0;
 }
@@ -218,24 +221,23 @@ static bool all_over(const struct sim *sim)
 
 static int run_round(struct sim *sim, struct err *err)
 {
-    const struct action *actions;
-    size_t count;
+    struct round_result result;
     double began_s;
 
     check_before_round(sim);
     began_s = clock_wall_s();
     sim->round_due = false;
-    if (loop_round(sim->loop, sim->now_s, &actions, &count, err) < 0)
+    if (loop_round(sim->loop, sim->now_s, &result, err) < 0)
         return -1;
     vec_push(&sim->decision_ms, (clock_wall_s() - began_s) * 1e3);
     sim->rounds++;
     if (check_plan(sim, err) < 0)
         return -1;
-    sim_execute(sim, actions, count);
+    sim_execute(sim, result.actions, result.action_count);
     /* What was just done may let a node sleep or a wait run out of grace: look again. */
-    if (count > 0 || sim->quiet_rounds < QUIET_ROUNDS)
+    if (result.action_count > 0 || sim->quiet_rounds < QUIET_ROUNDS)
         sim_want_round(sim, sim->now_s + sim->options->round_s);
-    sim->quiet_rounds = count > 0 ? 0 : sim->quiet_rounds + 1;
+    sim->quiet_rounds = result.action_count > 0 ? 0 : sim->quiet_rounds + 1;
     return check_state(sim, err);
 }
 

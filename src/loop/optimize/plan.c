@@ -34,6 +34,7 @@ void plan_reset(struct plan *plan, const struct optimize_input *in)
         plan->awake[n] = in->cluster->nodes[n].state != NODE_ASLEEP;
     plan->cost_watts = 0;
     plan->bound_watts = NAN;
+    plan->mend_count = 0;
 }
 
 void plan_fini(struct plan *plan)
@@ -42,6 +43,7 @@ void plan_fini(struct plan *plan)
     free(plan->devices);
     free(plan->cap_watts);
     free(plan->awake);
+    free(plan->mends);
     *plan = (struct plan){0};
 }
 
@@ -62,6 +64,18 @@ void plan_seat(struct plan *plan, size_t seat, const int *devices, int count)
     plan->seats[seat].device_count = count;
     plan->seats[seat].reason = UNPLACED_NONE;
     plan->used = needed;
+}
+
+void plan_note_mend(struct plan *plan, const struct plan_mend *mend)
+{
+    if (plan->mend_count == plan->mend_capacity) {
+        size_t wanted = 2 * plan->mend_capacity + 8;
+
+        plan->mends =
+            mem_resize(plan->mends, plan->mend_capacity, wanted, sizeof(*plan->mends));
+        plan->mend_capacity = wanted;
+    }
+    plan->mends[plan->mend_count++] = *mend;
 }
 
 void plan_keep(struct plan *plan, const struct optimize_input *in, size_t seat)

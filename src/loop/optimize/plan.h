@@ -13,6 +13,9 @@ void plan_fini(struct plan *plan);
 void plan_seat(struct plan *plan, size_t seat, const int *devices, int count);
 void plan_keep(struct plan *plan, const struct optimize_input *in, size_t seat);
 
+/* Say what was done for a job that falls short. */
+void plan_note_mend(struct plan *plan, const struct plan_mend *mend);
+
 /* The usual rule for sleep: wake what has a seat; let a node sleep when it has had no job
  * for idle_s and none is planned for it. */
 void plan_sleep_idle(struct plan *plan, const struct optimize_input *in, double idle_s);

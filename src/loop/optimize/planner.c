@@ -35,6 +35,8 @@ static void planner_destroy(void *self)
     vec_free(&s->seats);
     vec_free(&s->shown_jobs);
     vec_free(&s->trials);
+    vec_free(&s->ends);
+    plan_fini(&s->offered);
     free(s);
 }
 
@@ -81,13 +83,63 @@ static void write_caps(struct planner_state *s, struct plan *plan)
     }
 }
 
+/* Jobs that share a device with the job now and leave it by this plan. */
+static bool neighbour_leaves(const struct planner_state *s, const struct planner_job *j)
+{
+    const struct device *dev = &s->in->cluster->devices[j->status->devices[0]];
+
+    for (size_t i = 0; i < s->jobs.count; i++) {
+        const struct planner_job *other = &s->jobs.items[i];
+
+        if (other != j && other->moved &&
+            (dev->jobs[0] == other->status->job.id ||
+             (dev->job_count > 1 && dev->jobs[1] == other->status->job.id)))
+            return true;
+    }
+    return false;
+}
+
+static enum plan_help help_of(const struct planner_state *s, const struct plan *plan,
+                              const struct planner_job *j)
+{
+    int device = j->status->devices[0];
+    double cap = s->in->cluster->devices[device].cap_watts;
+
+    if (j->moved)
+        return HELP_MOVED;
+    if (neighbour_leaves(s, j))
+        return HELP_NEIGHBOUR;
+    if (cap > 0 && (plan->cap_watts[device] <= 0 || plan->cap_watts[device] > cap))
+        return HELP_UNCAPPED;
+    return s->in->settings->moves && j->status->job.may_move ? HELP_NOTHING : HELP_FIXED;
+}
+
+/* Say what was done for each job that falls short; most often nobody does. */
+static void write_mends(const struct planner_state *s, struct plan *plan)
+{
+    vec_each (struct planner_job, j, &s->jobs) {
+        if (j->suffers)
+            plan_note_mend(plan, &(struct plan_mend){.job = j->status->job.id,
+                                                     .help = help_of(s, plan, j),
+                                                     .rate = j->status->pace.rate,
+                                                     .needed = j->keep});
+    }
+}
+
+/* Seats for those who wait, then limits of power, for devices and for all of it. */
+static void seat_waiting(struct planner_state *s, struct plan *plan)
+{
+    write_running(s, plan);
+    planner_place_waiting(s, plan);
+    write_caps(s, plan);
+    planner_keep_limit(s, plan);
+}
+
 static void planner_plan(void *self, const struct optimize_input *in, struct plan *plan)
 {
     struct planner_state *s = self;
 
     s->settings = *in->settings;
-    if (s->settings.moves)
-        s->settings.confidence = s->settings.trial_confidence;
     plan_reset(plan, in);
     planner_load(s, in);
     planner_set_price(s);
@@ -99,19 +151,44 @@ static void planner_plan(void *self, const struct optimize_input *in, struct pla
         planner_improve(s);
         s->improved_s = in->now_s;
     }
-    write_running(s, plan);
-    planner_place_waiting(s, plan);
-    write_caps(s, plan);
-    planner_keep_limit(s, plan);
+    seat_waiting(s, plan);
+    write_mends(s, plan);
     /* Under a limit on power a node without jobs is not kept awake for the next. */
     plan_sleep_idle(plan, in,
                     in->settings->power_limit_watts > 0 ? 0 : IDLE_BEFORE_SLEEP_S);
     plan->learning = s->learning;
+    plan->terms = (struct plan_terms){
+        .known = true, .price_watts = s->price, .bold = planner_is_bold(s)};
+}
+
+/* The part of a round that decides where the last job of the input goes. */
+static void planner_offer(void *self, const struct optimize_input *in,
+                          const struct plan_terms *terms, struct place_offer *offer)
+{
+    struct planner_state *s = self;
+    const struct seat *seat;
+
+    s->settings = *in->settings;
+    s->terms = terms;
+    plan_reset(&s->offered, in);
+    planner_load(s, in);
+    planner_take_terms(s);
+    seat_waiting(s, &s->offered);
+    seat = &s->offered.seats[in->job_count - 1];
+    *offer = (struct place_offer){
+        .placed = seat->device_count > 0, .reason = seat->reason, .start_s = in->now_s};
+    offer->device_count = seat->device_count;
+    for (int k = 0; k < seat->device_count; k++)
+        offer->devices[k] = s->offered.devices[seat->first + k];
+    if (!offer->placed)
+        planner_offer_later(s, in, offer);
+    s->terms = NULL;
 }
 
 const struct planner_ops corgi_planner_ops = {
-    .name = "steady",
+    .name = "corgi",
     .create = planner_create,
     .plan = planner_plan,
+    .offer = planner_offer,
     .destroy = planner_destroy,
 };

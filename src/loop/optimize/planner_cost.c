@@ -1,4 +1,4 @@
-/* planner_cost.c - what a device with its jobs costs; see steady.h */
+/* planner_cost.c - what a device with its jobs costs; see planner_private.h */
 #include "loop/optimize/planner_private.h"
 
 #include "world/power.h"

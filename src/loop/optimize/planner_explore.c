@@ -1,4 +1,5 @@
-/* planner_explore.c - places taken for what they may turn out to be; see steady.h
+/* planner_explore.c - places taken for what they may turn out to be; see
+ * planner_private.h
  *
  * A best guess that is never tried is never corrected: the plan settles on what it knows.
  * So a job that needs a place anyway is placed as if uncertain rates were nearer to what
@@ -27,21 +28,23 @@ static const struct planner_view moving = {.alone = 0, .pair = 0.3};
 /* Differences of less are none. */
 #define DEARER_LEAST 1.0
 
-static bool within_budget(const struct planner_state *s)
+bool planner_is_bold(const struct planner_state *s)
 {
     double energy = s->used_joules + LENT_S * s->watts_now;
 
+    if (s->terms)
+        return s->terms->bold;
     return s->settings.explore > 0 && s->guessed_joules <= s->settings.explore * energy;
 }
 
 struct planner_view planner_view_placing(const struct planner_state *s)
 {
-    return within_budget(s) ? placing : (struct planner_view){0};
+    return planner_is_bold(s) ? placing : (struct planner_view){0};
 }
 
 struct planner_view planner_view_moving(const struct planner_state *s)
 {
-    return within_budget(s) ? moving : (struct planner_view){0};
+    return planner_is_bold(s) ? moving : (struct planner_view){0};
 }
 
 void planner_look(struct planner_state *s, struct planner_view view)

@@ -1,4 +1,4 @@
-/* planner_gangs.c - gangs that fall short go elsewhere; see steady.h
+/* planner_gangs.c - gangs that fall short go elsewhere; see planner_private.h
  *
  * A gang is alone on its devices, so no neighbour and, after the cap was lifted, nothing
  * but other devices can help it.  It is moved as a whole, to devices that are free. */

@@ -1,4 +1,4 @@
-/* planner_improve.c - moves that pay; see steady.h */
+/* planner_improve.c - moves that pay; see planner_private.h */
 #include "loop/optimize/planner_private.h"
 
 #include <math.h>
@@ -120,17 +120,39 @@ static bool still_short(struct planner_state *s, int job)
            0.1 * PLANNER_SHORT_WATTS;
 }
 
-/* Help those who do less than they must: whoever shares the device moves if that is
- * cheaper. */
+/* No better place was found for the job: its neighbour goes, if both do better then. */
+static void send_neighbour_away(struct planner_state *s, int job)
+{
+    int device = s->jobs.items[job].device;
+    const int *m = planner_members(s, device);
+    int other = m[0] == job ? m[1] : m[0], to;
+    double now, cost;
+
+    if (other < 0 || !s->jobs.items[other].movable || s->jobs.items[other].moved ||
+        s->jobs.items[other].status->job.priority >
+            s->jobs.items[job].status->job.priority)
+        return;
+    now = cost = planner_place_cost(s, other);
+    planner_detach(s, other);
+    to = best_place(s, other, device, false, &cost);
+    planner_attach(s, other, device);
+    if (to >= 0 && now - cost > 0.1 * PLANNER_SHORT_WATTS)
+        move(s, other, to);
+}
+
+/* Help those who do less than they must.  Whoever finds no better place keeps what it
+ * has: a job is never stopped for want of a better place. */
 void planner_mend(struct planner_state *s)
 {
     for (int i = 0; i < (int)s->jobs.count; i++) {
         const struct planner_job *j = &s->jobs.items[i];
 
-        if (!j->suffers || !j->movable || j->moved || j->device < 0)
+        if (!j->suffers || j->moved || j->device < 0 || j->status->job.devices > 1)
             continue;
-        if (still_short(s, i))
+        if (j->movable && still_short(s, i))
             relocate(s, i, true);
+        if (!j->moved && still_short(s, i))
+            send_neighbour_away(s, i);
     }
 }
 

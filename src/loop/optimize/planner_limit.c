@@ -1,4 +1,5 @@
-/* planner_limit.c - the power of the whole cluster stays below a limit; see steady.h
+/* planner_limit.c - the power of the whole cluster stays below a limit; see
+ * planner_private.h
  *
  * What is drawn, as measured where it was, else as believed, hosts and sleeping nodes
  * included, is brought below the limit by what hurts least: deeper caps where all

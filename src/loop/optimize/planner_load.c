@@ -1,4 +1,4 @@
-/* planner_load.c - the state of a round; see steady.h */
+/* planner_load.c - the state of a round; see planner_private.h */
 #include "loop/optimize/planner_private.h"
 
 #include "loop/requirement.h"

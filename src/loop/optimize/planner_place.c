@@ -1,4 +1,5 @@
-/* planner_place.c - seats for those who wait; see steady.h */
+/* planner_place.c - seats for those who wait, and offers to those who ask; called by
+ * planner.c when what runs has been looked at */
 #include "loop/optimize/planner_private.h"
 
 #include <math.h>
@@ -185,7 +186,7 @@ static void note_if_trial(struct planner_state *s, int job, int device)
     struct seats guess;
     double taken;
 
-    if (bold.alone <= 0 && bold.pair <= 0)
+    if ((bold.alone <= 0 && bold.pair <= 0) || s->terms)
         return;
     planner_look(s, (struct planner_view){0});
     taken = planner_add_cost(s, job, device, FIRST_SHARE);
@@ -265,4 +266,94 @@ void planner_place_waiting(struct planner_state *s, struct plan *plan)
                                           : (struct planner_view){0});
     for (size_t i = 0; i < s->order.count && tries > 0; i++)
         tries -= !place(s, plan, s->order.items[i]);
+}
+
+/* ---- offers -------------------------------------------------------------------------
+ */
+
+static int by_end(const void *a, const void *b)
+{
+    const struct planner_end *x = a, *y = b;
+
+    return (x->at_s > y->at_s) - (x->at_s < y->at_s);
+}
+
+static bool runs_for_known_time(const struct job *job)
+{
+    return job->kind == JOB_TRAINING ? job->total_steps > 0 : job->duration_s > 0;
+}
+
+/* Rate it has now, as measured or as believed; what is left takes so long. */
+static double ends_in_s(const struct planner_state *s, const struct planner_job *j)
+{
+    const struct job_status *status = j->status;
+    const struct job *job = &status->job;
+    int type = s->in->cluster->devices[status->devices[0]].type;
+    double rate = j->paced ? status->pace.rate
+                           : prediction_table_alone_on(s->kinds, j->kind, type)->expected;
+
+    if (!runs_for_known_time(job))
+        return INFINITY;
+    if (job->kind == JOB_INFERENCE)
+        return j->left_s;
+    return fmax(0, job->total_steps - status->steps_done) / fmax(rate, 1e-9);
+}
+
+/* When devices that would keep the job's requirement are expected to be left, sorted. */
+static void list_ends(struct planner_state *s, int job)
+{
+    const struct planner_job *j = &s->jobs.items[job];
+
+    vec_clear(&s->ends);
+    for (size_t i = 0; i < s->jobs.count; i++) {
+        const struct planner_job *other = &s->jobs.items[i];
+        int device = other->status->device_count > 0 ? other->status->devices[0] : -1;
+
+        if (device < 0 || !planner_allowed(s, job, device) ||
+            prediction_table_alone_on(s->kinds, j->kind,
+                                      s->in->cluster->devices[device].type)
+                    ->rate < j->need)
+            continue;
+        vec_push(&s->ends, (struct planner_end){s->in->now_s + ends_in_s(s, other),
+                                                other->status->device_count});
+    }
+    if (s->ends.count > 0)
+        qsort(s->ends.items, s->ends.count, sizeof(*s->ends.items), by_end);
+}
+
+void planner_offer_later(struct planner_state *s, const struct optimize_input *in,
+                         struct place_offer *offer)
+{
+    const struct job_status *asked = in->jobs[in->job_count - 1];
+    struct seats seats = {.cost = 0};
+    int job = -1, wanted = asked->job.devices;
+
+    offer->start_s = NAN;
+    for (size_t i = 0; i < in->job_count - 1; i++) {
+        const struct job_status *other = in->jobs[i];
+
+        if (other->state != JOB_WAITING || other->job.priority < asked->job.priority ||
+            s->offered.seats[i].device_count > 0)
+            continue;
+        offer->ahead++;
+        wanted += other->job.devices;
+    }
+    for (size_t i = 0; i < s->jobs.count; i++)
+        if (s->jobs.items[i].status == asked)
+            job = (int)i;
+    if (job < 0)
+        return; /* so many wait before it that no round looks at it yet */
+    if (offer->reason == UNPLACED_RATE &&
+        (asked->job.devices > 1 ? find_gang : find_single)(s, job, &seats)) {
+        offer->device_count = asked->job.devices;
+        memcpy(offer->devices, seats.devices, sizeof(seats.devices));
+    }
+    list_ends(s, job);
+    vec_each (struct planner_end, end, &s->ends) {
+        wanted -= end->devices;
+        if (wanted <= 0) {
+            offer->start_s = isfinite(end->at_s) ? end->at_s : NAN;
+            return;
+        }
+    }
 }

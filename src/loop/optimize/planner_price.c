@@ -1,4 +1,4 @@
-/* planner_price.c - what progress is worth; see steady.h
+/* planner_price.c - what progress is worth; see planner_private.h
  *
  * Work is given, energy is to be the least: the ratio of the two is what counts.  The
  * plan that minimises watts - price x progress also minimises watts / progress when the
@@ -71,6 +71,14 @@ static void add_node(struct planner_state *s, int node, struct draw *sum)
         sum->training += watts * training / jobs;
 }
 
+static void set_worth(struct planner_state *s)
+{
+    vec_each (struct planner_job, job, &s->jobs)
+        job->worth = job->status->job.kind == JOB_INFERENCE
+                         ? 0
+                         : s->price * job->status->job.devices;
+}
+
 void planner_set_price(struct planner_state *s)
 {
     double passed_s = s->in->now_s - s->priced_s;
@@ -90,8 +98,11 @@ void planner_set_price(struct planner_state *s)
             (1 - exp(-passed_s / SMOOTH_S)) * (sum.training / sum.units - s->price);
     s->watts_now = sum.watts;
     s->priced_s = s->in->now_s;
-    vec_each (struct planner_job, job, &s->jobs)
-        job->worth = job->status->job.kind == JOB_INFERENCE
-                         ? 0
-                         : s->price * job->status->job.devices;
+    set_worth(s);
+}
+
+void planner_take_terms(struct planner_state *s)
+{
+    s->price = s->terms->known ? s->terms->price_watts : s->settings.progress_watts;
+    set_worth(s);
 }

@@ -69,6 +69,12 @@ struct planner_view {
     double alone, pair;
 };
 
+/* Devices that a job which runs is expected to leave. */
+struct planner_end {
+    double at_s;
+    int devices;
+};
+
 /* A place taken for what it may turn out to be, until it is measured. */
 struct planner_trial {
     uint64_t job;
@@ -106,6 +112,9 @@ struct planner_state {
     vec_of(int) order;
     vec_of(struct planner_gang) gangs; /* moved in this round */
     vec_of(int) started;               /* jobs that got a seat in this round */
+    const struct plan_terms *terms;    /* of an offer that is being made; NULL: a round */
+    struct plan offered;               /* scratch of offers */
+    vec_of(struct planner_end) ends;   /* likewise */
 };
 
 static inline int *planner_members(const struct planner_state *s, int device)
@@ -146,8 +155,13 @@ double planner_place_cost(struct planner_state *s, int job);
 /* planner_price.c: what the cluster draws, and what progress is worth. */
 void planner_set_price(struct planner_state *s);
 
+/* The price and the worth of jobs by the terms of the last plan, for an offer. */
+void planner_take_terms(struct planner_state *s);
+
 /* planner_explore.c: places are judged by this view from now on. */
 void planner_look(struct planner_state *s, struct planner_view view);
+/* May places be tried for what they may turn out to be? */
+bool planner_is_bold(const struct planner_state *s);
 struct planner_view planner_view_placing(const struct planner_state *s);
 struct planner_view planner_view_moving(const struct planner_state *s);
 /* The job has been given this device, at best guess dearer than another. */
@@ -164,6 +178,11 @@ void planner_place_waiting(struct planner_state *s, struct plan *plan);
 /* The cheapest free devices for all of a gang: their cost; PLANNER_NEVER: there are none.
  */
 double planner_find_gang(struct planner_state *s, int job, int *devices);
+
+/* Of an offer without a place: a free place that is too slow, who goes before, and when
+ * the job is expected to start. */
+void planner_offer_later(struct planner_state *s, const struct optimize_input *in,
+                         struct place_offer *offer);
 
 /* planner_gangs.c: gangs that fall short go elsewhere. */
 void planner_mend_gangs(struct planner_state *s);

@@ -113,7 +113,7 @@ static int take_slot(struct prediction_table *k, uint64_t key)
 static double confidence_of(const struct prediction_table *k,
                             const struct job_status *job)
 {
-    return fmax(k->in->settings->confidence, job->job.need.confidence);
+    return requirement_confidence(k->in->settings, &job->job);
 }
 
 static struct prediction ask(struct prediction_table *k, const struct job_status *a,

@@ -1,4 +1,5 @@
-/* record.c - see record.h */
+/* record.c - a measurement becomes an observation: loop_measure() brings what an engine
+ * or a probe told, refine/ gets what was seen, in its context */
 #include "loop/record/record.h"
 
 #include "loop/cluster.h"
@@ -63,26 +64,42 @@ static int fill_combination(const struct job_status *status, struct jobs *jobs,
     return subject;
 }
 
-int record_observe(const struct measurement *m, struct jobs *jobs,
-                   const struct cluster *cluster, double stable_since_s,
-                   struct observation *seen, struct err *err)
+const char *record_refusal_name(enum record_refusal refusal)
+{
+    static const char *const names[] = {"taken", "not_running", "numbers", "straddles",
+                                        "doubted"};
+
+    return names[refusal];
+}
+
+enum record_refusal record_observe(const struct measurement *m, struct jobs *jobs,
+                                   const struct cluster *cluster, double stable_since_s,
+                                   struct observation *seen, struct err *err)
 {
     const struct job_status *status = jobs_get(jobs, m->job);
     struct observation out = {.at_s = m->at_s};
 
-    if (!status || status->state != JOB_RUNNING)
-        return err_set(err, ERR_NOT_FOUND, "job %llu is not running",
-                       (unsigned long long)m->job);
+    if (!status || status->state != JOB_RUNNING) {
+        err_set(err, ERR_NOT_FOUND, "job %llu is not running",
+                (unsigned long long)m->job);
+        return RECORD_NOT_RUNNING;
+    }
     if (check_numbers(m, err) < 0)
-        return -1;
-    if (!m->out_of_memory && m->at_s - m->window_s < stable_since_s - 1e-6)
-        return err_set(err, ERR_INVALID,
-                       "the window began before the job's devices last changed");
+        return RECORD_NUMBERS;
+    if (m->doubt > RECORD_DOUBT_MOST) {
+        err_set(err, ERR_INVALID, "the source is not sure enough to learn from");
+        return RECORD_DOUBTED;
+    }
+    if (!m->out_of_memory && m->at_s - m->window_s < stable_since_s - 1e-6) {
+        err_set(err, ERR_INVALID,
+                "the window began before the job's devices last changed");
+        return RECORD_STRADDLES;
+    }
     out.subject = fill_combination(status, jobs, cluster, &out.where);
     out.rate = m->rate;
     out.rate_sd_log = NOISE_FLOOR + NOISE_OF_A_MINUTE / sqrt(m->window_s / 60);
     out.device_watts = m->device_watts;
     out.out_of_memory = m->out_of_memory;
     *seen = out;
-    return 0;
+    return RECORD_TAKEN;
 }

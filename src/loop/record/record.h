@@ -9,11 +9,26 @@
 #include "base/err.h"
 #include "loop/job_table.h"
 
+/* A source that doubts its rate more than this teaches nothing: the probe tells a rate it
+ * has read off two printed steps with a doubt of two thirds. */
+#define RECORD_DOUBT_MOST 0.7
+
+/* Why a window teaches nothing. */
+enum record_refusal {
+    RECORD_TAKEN,
+    RECORD_NOT_RUNNING, /* no such job runs */
+    RECORD_NUMBERS,     /* a number that cannot be */
+    RECORD_STRADDLES,   /* the window began before its devices last changed */
+    RECORD_DOUBTED,     /* the source is not sure enough of it */
+    RECORD_REFUSALS,
+};
+const char *record_refusal_name(enum record_refusal refusal);
+
 /* Fill *seen from a measurement of a running job.  stable_since_s: when the devices of
- * the job last changed their jobs or cap.  ERR_NOT_FOUND: no such running job;
- * ERR_INVALID: the number or the window cannot be used. */
-int record_observe(const struct measurement *m, struct jobs *jobs,
-                   const struct cluster *cluster, double stable_since_s,
-                   struct observation *seen, struct err *err);
+ * the job last changed their jobs or cap.  Says what is wrong with a window that cannot
+ * be used: ERR_NOT_FOUND for a job that does not run, else ERR_INVALID. */
+enum record_refusal record_observe(const struct measurement *m, struct jobs *jobs,
+                                   const struct cluster *cluster, double stable_since_s,
+                                   struct observation *seen, struct err *err);
 
 #endif

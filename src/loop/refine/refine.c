@@ -16,27 +16,23 @@ static void follow(double *mean, long count, double value)
     *mean += (value - *mean) / weight;
 }
 
-void refine_absorb(struct model *model, const struct observation *seen,
-                   struct refine_score *score)
+double refine_note(struct model *model, const struct observation *seen,
+                   struct refine_score *score, struct prediction *expected)
 {
-    if (!seen->out_of_memory) {
-        struct prediction expected;
-        const struct estimate *rate = &expected.rate[seen->subject];
-        double measured =
-            queueing_useful(seen->where.members[seen->subject].job, seen->rate);
-        double error;
+    const struct estimate *rate = &expected->rate[seen->subject];
+    double measured = queueing_useful(seen->where.members[seen->subject].job, seen->rate);
+    double error;
 
-        predict(model, &seen->where, &expected);
-        error = fabs(log(fmax(measured, 1e-12) / rate->value));
-        score->observations++;
-        follow(&score->abs_log_error, score->observations, error);
-        follow(&score->coverage, score->observations,
-               measured >= rate->low && measured <= rate->high);
-        if (rate->source != ESTIMATE_MEASURED) {
-            score->first_sights++;
-            score->first_newest = error;
-            follow(&score->first_abs_log_error, score->first_sights, error);
-        }
+    predict(model, &seen->where, expected);
+    error = fabs(log(fmax(measured, 1e-12) / rate->value));
+    score->observations++;
+    follow(&score->abs_log_error, score->observations, error);
+    follow(&score->coverage, score->observations,
+           measured >= rate->low && measured <= rate->high);
+    if (rate->source != ESTIMATE_MEASURED) {
+        score->first_sights++;
+        score->first_newest = error;
+        follow(&score->first_abs_log_error, score->first_sights, error);
     }
-    model->ops->absorb(model->self, seen);
+    return error;
 }

@@ -18,8 +18,9 @@ struct refine_score {
     double first_newest;        /* |log(observed / predicted)| of the newest of those */
 };
 
-/* Score the model's prediction, then let it absorb the observation. */
-void refine_absorb(struct model *model, const struct observation *seen,
-                   struct refine_score *score);
+/* Score what the model expects of an observation it has yet to absorb: *expected is its
+ * prediction; returned is |log(observed / predicted)| of the rate. */
+double refine_note(struct model *model, const struct observation *seen,
+                   struct refine_score *score, struct prediction *expected);
 
 #endif

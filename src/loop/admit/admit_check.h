@@ -1,0 +1,12 @@
+/* admit_check.h - is a request well formed? */
+#ifndef CORGI_LOOP_ADMIT_ADMIT_CHECK_H
+#define CORGI_LOOP_ADMIT_ADMIT_CHECK_H
+
+#include "base/err.h"
+#include "loop/types.h"
+
+/* Refuses a malformed request: numbers that are not finite, out of range or contradict
+ * each other.  err names the field. */
+int admit_check(const struct job *job, const struct cluster *cluster, struct err *err);
+
+#endif

@@ -1,0 +1,481 @@
+/* quote.c - loop_quote() calls it with the present and the planner; the daemon and the
+ * simulator get the same answer, and promise nothing else */
+#include "loop/admit/quote.h"
+
+#include "base/str.h"
+#include "loop/estimate/predict.h"
+#include "loop/cluster.h"
+#include "loop/requirement.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a type of GPU would do for the job, alone. */
+struct option {
+    int type; /* -1: none */
+    struct estimate rate, watts;
+    double sure; /* rate at the confidence of the promise */
+};
+
+struct search {
+    const struct quote_ground *ground;
+    const struct job *job;
+    double needed, confidence;
+    bool any_type; /* some allowed type has enough devices */
+    struct option best;
+};
+
+static int devices_of_type(const struct cluster *cluster, int type)
+{
+    int count = 0;
+
+    for (int d = 0; d < cluster->device_count; d++)
+        count += cluster->devices[d].type == type && !cluster->devices[d].failed;
+    return count;
+}
+
+static bool type_allowed(const struct job *job, int type)
+{
+    return !job->types_allowed || job->types_allowed >> type & 1;
+}
+
+/* Least power among the types that keep the requirement; the surest rate if none does. */
+static bool better(const struct option *a, double needed, const struct option *b)
+{
+    bool a_meets = a->sure >= needed, b_meets = b->sure >= needed;
+
+    if (b->type < 0)
+        return true;
+    if (a_meets != b_meets)
+        return a_meets;
+    if (a_meets)
+        return a->watts.value < b->watts.value;
+    return a->sure > b->sure;
+}
+
+/* Could the job run here at all, and what could be promised of it at best? */
+static void survey(struct search *f)
+{
+    const struct cluster *c = f->ground->now.cluster;
+
+    f->best = (struct option){.type = -1};
+    f->any_type = false;
+    for (int t = 0; t < c->type_count; t++) {
+        struct option option = {.type = t};
+        struct prediction p;
+
+        if (!type_allowed(f->job, t) || devices_of_type(c, t) < f->job->devices)
+            continue;
+        f->any_type = true;
+        p = predict_alone(f->ground->now.model, f->job, t);
+        if (p.fits < PREDICT_FITS_LEAST)
+            continue; /* no planner would try it there: better said now than never */
+        option.rate = p.rate[0];
+        option.watts = p.watts;
+        option.sure = estimate_at_confidence(&p.rate[0], f->confidence);
+        if (better(&option, f->needed, &f->best))
+            f->best = option;
+    }
+}
+
+/* The planner's own answer, with the job as the last to have come. */
+static bool ask_planner(const struct search *f, const struct job *job,
+                        struct place_offer *offer)
+{
+    const struct planner *planner = f->ground->planner;
+    struct job_status fresh = {.job = *job,
+                               .state = JOB_WAITING,
+                               .required_rate = job->need.rate,
+                               .demand = NAN,
+                               .started_s = NAN,
+                               .placed_s = NAN};
+    struct optimize_input in = f->ground->now;
+    const struct job_status **jobs;
+
+    if (!planner->ops->offer)
+        return false;
+    fresh.job.submitted_s = in.now_s;
+    jobs = (const struct job_status **)(uintptr_t)in.jobs; /* has room for one more */
+    jobs[in.job_count++] = &fresh;
+    planner->ops->offer(planner->self, &in, f->ground->terms, offer);
+    return true;
+}
+
+/* ---- the place ----------------------------------------------------------------------
+ */
+
+static const struct job_status *status_of(const struct optimize_input *in, uint64_t id)
+{
+    for (size_t i = 0; i < in->job_count; i++)
+        if (in->jobs[i]->job.id == id)
+            return in->jobs[i];
+    return NULL;
+}
+
+/* What is believed of the job on the first device of a place, beside whoever is there;
+ * its watts are what the device draws more than without it. */
+static void look_at_place(const struct search *f, const struct job *job,
+                          const struct place_offer *offer, struct quote *q)
+{
+    const struct optimize_input *in = &f->ground->now;
+    const struct device *d = &in->cluster->devices[offer->devices[0]];
+    struct combination where = {.type = d->type};
+    struct prediction with, without;
+
+    for (int k = 0; k < d->job_count && where.count < LOOP_MAX_SHARE - 1; k++) {
+        const struct job_status *other = status_of(in, d->jobs[k]);
+
+        if (!other)
+            continue;
+        q->neighbour = other->job.id;
+        where.members[where.count++] = (struct member){
+            .job = &other->job, .nodes = 1, .demand = requirement_demand(other)};
+    }
+    if (where.count > 0)
+        predict(in->model, &where, &without);
+    where.members[where.count++] = (struct member){
+        .job = job,
+        .nodes = cluster_nodes_spanned(in->cluster, offer->devices, offer->device_count),
+        .demand = job->kind == JOB_INFERENCE ? job->need.rate : 0};
+    predict(in->model, &where, &with);
+    q->type = d->type;
+    q->node = d->node;
+    q->rate = with.rate[where.count - 1];
+    q->watts = with.watts;
+    if (where.count == 1)
+        return;
+    q->watts.value = fmax(0, with.watts.value - without.watts.value);
+    q->watts.low = fmin(q->watts.value, fmax(0, with.watts.low - without.watts.value));
+    q->watts.high = fmax(q->watts.value, with.watts.high - without.watts.value);
+}
+
+static double wake_s(const struct cluster *c, const struct place_offer *offer)
+{
+    double wait_s = 0;
+
+    for (int k = 0; k < offer->device_count; k++) {
+        const struct node *n = &c->nodes[c->devices[offer->devices[k]].node];
+
+        if (n->state != NODE_AWAKE)
+            wait_s = fmax(wait_s, n->wake_s);
+    }
+    return wait_s;
+}
+
+static void take_place(const struct search *f, const struct place_offer *offer,
+                       struct quote *q)
+{
+    double wait_s = wake_s(f->ground->now.cluster, offer);
+
+    q->verdict = QUOTE_ACCEPTED;
+    q->device_count = offer->device_count;
+    memcpy(q->devices, offer->devices, sizeof(q->devices));
+    look_at_place(f, f->job, offer, q);
+    q->start_s = offer->start_s + wait_s;
+    snprintf(q->reason, sizeof(q->reason), "can start %s",
+             wait_s > 0         ? "as soon as its node is awake"
+             : q->neighbour > 0 ? "now, beside another job"
+                                : "now");
+}
+
+/* ---- offers -------------------------------------------------------------------------
+ */
+
+static struct quote_offer *add_offer(struct quote *q, const char *kind)
+{
+    struct quote_offer *o;
+
+    if (q->offer_count == QUOTE_MAX_OFFERS)
+        return NULL;
+    o = &q->offers[q->offer_count++];
+    *o = (struct quote_offer){
+        .kind = kind, .rate = NAN, .start_s = NAN, .joules = NAN, .type = -1};
+    return o;
+}
+
+static void offer_lower(const struct search *f, struct quote *q, double rate, int type,
+                        const char *when)
+{
+    struct quote_offer *o = rate > 0 ? add_offer(q, "lower_rate") : NULL;
+
+    if (!o)
+        return;
+    o->rate = rate;
+    o->type = type;
+    snprintf(o->text, sizeof(o->text), "%.4g/s on a %s%s", rate,
+             f->ground->now.cluster->types[type].name, when);
+}
+
+/* The same need on another number of GPUs: more when none is fast enough, fewer when not
+ * so many are free. */
+static void offer_gpus(const struct search *f, struct quote *q)
+{
+    struct job other = *f->job;
+    bool more = q->verdict == QUOTE_COUNTER;
+
+    for (int tries = 0; tries < 3; tries++) {
+        struct place_offer place;
+        struct quote there = {0};
+        struct quote_offer *o;
+
+        other.devices = more ? other.devices * 2 : other.devices / 2;
+        other.id++; /* another question */
+        if (other.devices < 1 || other.devices > LOOP_MAX_GANG)
+            return;
+        if (!ask_planner(f, &other, &place) || !place.placed)
+            continue;
+        look_at_place(f, &other, &place, &there);
+        if (estimate_at_confidence(&there.rate, f->confidence) < f->needed)
+            continue;
+        o = add_offer(q, "other_gpus");
+        if (!o)
+            return;
+        o->gpus = other.devices;
+        o->type = there.type;
+        o->rate = there.rate.value;
+        snprintf(o->text, sizeof(o->text), "the same rate on %d GPUs of type %s",
+                 other.devices, f->ground->now.cluster->types[there.type].name);
+        return;
+    }
+}
+
+static void offer_later(struct quote *q, double now_s)
+{
+    struct quote_offer *o = isfinite(q->start_s) ? add_offer(q, "later") : NULL;
+
+    if (!o)
+        return;
+    o->start_s = q->start_s;
+    o->rate = q->rate.value;
+    snprintf(o->text, sizeof(o->text), "the same rate in about %.0f minutes",
+             fmax(1, ceil((q->start_s - now_s) / 60)));
+}
+
+/* ---- verdicts -----------------------------------------------------------------------
+ */
+
+static void refuse(const struct search *f, struct quote *q)
+{
+    q->verdict = QUOTE_REFUSED;
+    snprintf(q->reason, sizeof(q->reason),
+             f->any_type ? "it does not fit into the memory of any allowed GPU type"
+                         : "no allowed GPU type has %d devices here; ask for fewer",
+             f->job->devices);
+}
+
+static void counter(const struct search *f, struct quote *q)
+{
+    q->verdict = QUOTE_COUNTER;
+    q->promised_rate = f->best.sure;
+    q->start_s = f->ground->now.now_s;
+    snprintf(q->reason, sizeof(q->reason),
+             "%.4g/s cannot be promised on any type; %.4g/s can", f->needed,
+             f->best.sure);
+    offer_lower(f, q, f->best.sure, f->best.type, "");
+    offer_gpus(f, q);
+}
+
+static void queue_it(const struct search *f, const struct place_offer *offer,
+                     struct quote *q)
+{
+    static const char *const why[] = {
+        [UNPLACED_NONE] = "",
+        [UNPLACED_CAPACITY] = "all devices it could use are taken",
+        [UNPLACED_RATE] = "no free device keeps the requirement",
+        [UNPLACED_MEMORY] = "it fits into the memory of nothing that is free",
+        [UNPLACED_POLICY] = "the limit on power leaves no room for it",
+    };
+    struct quote slow = {0};
+
+    q->verdict = QUOTE_QUEUED;
+    q->start_s = offer->start_s;
+    if (offer->ahead > 0)
+        snprintf(q->reason, sizeof(q->reason), "waits for a device; %d jobs are ahead",
+                 offer->ahead);
+    else
+        snprintf(q->reason, sizeof(q->reason), "waits: %s", why[offer->reason]);
+    offer_later(q, f->ground->now.now_s);
+    if (offer->device_count > 0) {
+        look_at_place(f, f->job, offer, &slow);
+        offer_lower(f, q, estimate_at_confidence(&slow.rate, f->confidence), slow.type,
+                    ", now");
+    }
+    if (f->job->devices > 1)
+        offer_gpus(f, q);
+}
+
+static void set_energy(struct quote *q, const struct job *job)
+{
+    double watts = q->watts.value * job->devices;
+    double seconds = NAN, least = NAN, most = NAN;
+
+    q->joules = q->joules_low = q->joules_high = q->joules_per_step = NAN;
+    if (q->type < 0)
+        return;
+    q->joules_per_step = watts / q->rate.value;
+    if (job->kind == JOB_INFERENCE && job->duration_s > 0)
+        seconds = least = most = job->duration_s;
+    if (job->kind == JOB_TRAINING && job->total_steps > 0) {
+        seconds = job->total_steps / q->rate.value;
+        least = job->total_steps / q->rate.high;
+        most = job->total_steps / q->rate.low;
+    }
+    q->joules = watts * seconds;
+    q->joules_low = q->watts.low * job->devices * least;
+    q->joules_high = q->watts.high * job->devices * most;
+    q->end_s = q->start_s + seconds;
+}
+
+static void quote_one(const struct quote_ground *ground, const struct job *job,
+                      struct quote *q)
+{
+    const struct job_status fresh = {.job = *job, .required_rate = job->need.rate};
+    struct search f = {.ground = ground, .job = job};
+    struct place_offer offer = {.reason = UNPLACED_CAPACITY, .start_s = NAN};
+
+    f.needed = requirement_rate_now(&fresh, ground->now.now_s);
+    f.confidence = requirement_confidence(ground->now.settings, job);
+    *q = (struct quote){.replicas = 1,
+                        .needed = f.needed,
+                        .promised_rate = f.needed > 0 ? f.needed : NAN,
+                        .confidence = f.confidence,
+                        .node = -1,
+                        .start_s = NAN,
+                        .end_s = NAN};
+    survey(&f);
+    q->type = f.best.type;
+    q->rate = f.best.rate;
+    q->watts = f.best.watts;
+    if (f.best.type < 0) {
+        q->promised_rate = NAN;
+        refuse(&f, q);
+    } else if (f.best.sure < f.needed) {
+        counter(&f, q);
+    } else if (ask_planner(&f, job, &offer) && offer.placed) {
+        take_place(&f, &offer, q);
+    } else {
+        queue_it(&f, &offer, q);
+    }
+    set_energy(q, job);
+}
+
+static bool can_be_kept(const struct quote *q)
+{
+    return q->verdict == QUOTE_ACCEPTED || q->verdict == QUOTE_QUEUED;
+}
+
+void quote_make(const struct quote_ground *ground, const struct job *job,
+                int max_replicas, struct quote *q)
+{
+    bool service = job->kind == JOB_INFERENCE && job->need.kind == NEED_SERVICE;
+    struct quote shares;
+
+    quote_one(ground, job, q);
+    for (int n = 2; n <= max_replicas && service && !can_be_kept(q); n++) {
+        struct job share = *job;
+
+        share.need.rate /= n;
+        quote_one(ground, &share, &shares);
+        if (!can_be_kept(&shares))
+            continue;
+        *q = shares;
+        q->replicas = n;
+        q->needed *= n;
+        q->promised_rate *= n;
+        q->joules *= n;
+        q->joules_low *= n;
+        q->joules_high *= n;
+    }
+}
+
+/* ---- JSON ---------------------------------------------------------------------------
+ */
+
+const char *quote_verdict_name(enum quote_verdict verdict)
+{
+    static const char *const names[] = {"accepted", "queued", "counter", "refused"};
+
+    return names[verdict];
+}
+
+static void offers_json(struct json_out *out, const struct cluster *c,
+                        const struct quote *q)
+{
+    json_out_key(out, "counter_offers");
+    json_out_begin_array(out);
+    for (int i = 0; i < q->offer_count; i++) {
+        const struct quote_offer *o = &q->offers[i];
+
+        json_out_begin_object(out);
+        json_out_key_string(out, "kind", o->kind);
+        json_out_key_string(out, "text", o->text);
+        json_out_key_number(out, "rate", o->rate);
+        json_out_key_number(out, "start_s", o->start_s);
+        json_out_key_number(out, "gpus", o->gpus > 0 ? o->gpus : NAN);
+        json_out_key_string(out, "type", o->type >= 0 ? c->types[o->type].name : NULL);
+        json_out_key_number(out, "joules", o->joules);
+        json_out_end(out);
+    }
+    json_out_end(out);
+}
+
+static void estimate_json(struct json_out *out, const char *key, const struct estimate *e)
+{
+    json_out_key(out, key);
+    if (!e) {
+        json_out_null(out);
+        return;
+    }
+    json_out_begin_object(out);
+    json_out_key_number(out, "value", e->value);
+    json_out_key_number(out, "low", e->low);
+    json_out_key_number(out, "high", e->high);
+    json_out_key_string(out, "source", estimate_source_name(e->source));
+    json_out_key_int(out, "observations", e->observations);
+    json_out_end(out);
+}
+
+static void joules_json(struct json_out *out, const struct quote *q)
+{
+    json_out_key(out, "joules");
+    if (!isfinite(q->joules)) {
+        json_out_null(out);
+        return;
+    }
+    json_out_begin_object(out);
+    json_out_key_number(out, "value", q->joules);
+    json_out_key_number(out, "low", q->joules_low);
+    json_out_key_number(out, "high", q->joules_high);
+    json_out_end(out);
+}
+
+void quote_json(struct json_out *out, const struct cluster *c, const struct quote *q)
+{
+    bool placed = q->type >= 0;
+
+    json_out_begin_object(out);
+    json_out_key_string(out, "verdict", quote_verdict_name(q->verdict));
+    json_out_key_string(out, "reason", q->reason);
+    json_out_key_number(out, "promised_rate", q->promised_rate);
+    json_out_key_number(out, "confidence", q->confidence);
+    json_out_key_int(out, "replicas", q->replicas > 0 ? q->replicas : 1);
+    estimate_json(out, "rate", placed ? &q->rate : NULL);
+    estimate_json(out, "watts", placed ? &q->watts : NULL);
+    joules_json(out, q);
+    json_out_key_number(out, "joules_per_step", q->joules_per_step);
+    json_out_key_string(out, "type", placed ? c->types[q->type].name : NULL);
+    json_out_key_string(out, "node", q->node >= 0 ? c->nodes[q->node].name : NULL);
+    json_out_key(out, "neighbour");
+    if (q->neighbour) {
+        json_out_begin_object(out);
+        json_out_key_int(out, "job", (int64_t)q->neighbour);
+        json_out_end(out);
+    } else {
+        json_out_null(out);
+    }
+    json_out_key_number(out, "start_s", q->start_s);
+    json_out_key_number(out, "end_s", q->end_s);
+    offers_json(out, c, q);
+    json_out_end(out);
+}

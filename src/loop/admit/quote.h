@@ -1,0 +1,66 @@
+/* quote.h - the stage that answers a request: what can be promised, where, from when on
+ *
+ * The planner is asked where it would put the job now; what the model says of that place
+ * is the quote, at the confidence the planner itself works with.  A request that no type
+ * of GPU is believed to keep gets a counter-offer, one that can never run is refused with
+ * the reason.  Asking changes nothing: neither the model nor what is planned next. */
+#ifndef CORGI_LOOP_ADMIT_QUOTE_H
+#define CORGI_LOOP_ADMIT_QUOTE_H
+
+#include "base/json_out.h"
+#include "loop/planner.h"
+
+enum quote_verdict {
+    QUOTE_ACCEPTED, /* has a place now */
+    QUOTE_QUEUED,   /* can be kept, but not yet: it waits */
+    QUOTE_COUNTER,  /* cannot be kept on any type; promised_rate is what can */
+    QUOTE_REFUSED,  /* it can never run here */
+};
+
+#define QUOTE_MAX_OFFERS 4
+
+struct quote_offer {
+    const char *kind; /* lower_rate, later, other_gpus */
+    char text[160];
+    double rate, start_s, joules; /* NaN: not part of it */
+    int gpus;                     /* 0: likewise */
+    int type;                     /* -1: likewise */
+};
+
+struct quote {
+    enum quote_verdict verdict;
+    char reason[208];
+    int replicas;                /* of a service: that share the rate */
+    double needed;               /* rate asked for, now */
+    double promised_rate;        /* NaN: none */
+    double confidence;           /* of the promise: the one the planner places with */
+    struct estimate rate, watts; /* watts of its share of each device */
+    double joules, joules_low, joules_high; /* NaN: length not known */
+    double joules_per_step;
+    int type;                   /* -1: none */
+    int node;                   /* -1: none */
+    uint64_t neighbour;         /* 0: alone */
+    int device_count;           /* 0: no place now */
+    int devices[LOOP_MAX_GANG]; /* where the planner would put it */
+    double start_s, end_s;      /* NaN: not known */
+    int offer_count;
+    struct quote_offer offers[QUOTE_MAX_OFFERS];
+};
+
+/* What a quote is made of. */
+struct quote_ground {
+    struct optimize_input now; /* the present; jobs has room for one more */
+    const struct planner *planner;
+    const struct plan_terms *terms; /* as of the last plan */
+};
+
+/* The job is well formed (admit_check.h).  A service may be split into as few equal
+ * shares as can be promised, max_replicas at most. */
+void quote_make(const struct quote_ground *ground, const struct job *job,
+                int max_replicas, struct quote *quote);
+
+void quote_json(struct json_out *out, const struct cluster *cluster,
+                const struct quote *quote);
+const char *quote_verdict_name(enum quote_verdict verdict);
+
+#endif

@@ -1,0 +1,351 @@
+/* round.c - one round: a snapshot, the plan, what still holds of it; see loop.h
+ *
+ * loop_round_begin() copies what the planner reads, round_plan() may run on another
+ * thread, loop_round_end() checks the plan against the present (place/), changes the
+ * loop's picture and hands the actions to the caller, for its engine, with the decisions
+ * behind them, for its ledger. */
+#include "base/map.h"
+#include "base/mem.h"
+#include "loop/cluster.h"
+#include "loop/loop_private.h"
+#include "loop/optimize/plan.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of those that wait a round gets as many as could start, and some to choose among. */
+#define CHOICE_LEAST 16
+/* So long after anything happened only news calls the next round: idle times before sleep
+ * and the grace time of a wait are shorter than that. */
+#define QUIET_S 1200.0
+
+struct round {
+    double now_s;
+    struct optimize_settings settings;
+    struct cluster *cluster;
+    size_t count;
+    struct job_status *jobs;          /* (count) copies, in order of admission */
+    const struct job_status **listed; /* (count) pointers to them */
+    struct planner *planner;          /* the loop's, this round's until it ends */
+    struct model *model;              /* the loop's */
+    struct plan plan;
+};
+
+struct waiting {
+    const struct job_status *status;
+    size_t at; /* place in the order of admission */
+};
+
+static int by_priority(const void *a, const void *b)
+{
+    const struct waiting *x = a, *y = b;
+
+    if (x->status->job.priority != y->status->job.priority)
+        return x->status->job.priority > y->status->job.priority ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Which of the input's jobs go into the copy: chosen (job_count); how many of them wait
+ * and how many run. */
+static size_t choose(const struct optimize_input *in, size_t most, bool *chosen,
+                     size_t *running)
+{
+    struct waiting *waiting = mem_array(struct waiting, in->job_count + 1);
+    size_t count = 0;
+
+    for (size_t i = 0; i < in->job_count; i++) {
+        if (in->jobs[i]->state == JOB_RUNNING)
+            chosen[i] = true;
+        else
+            waiting[count++] = (struct waiting){in->jobs[i], i};
+    }
+    *running = in->job_count - count;
+    if (count > most) {
+        qsort(waiting, count, sizeof(*waiting), by_priority);
+        count = most;
+    }
+    for (size_t i = 0; i < count; i++)
+        chosen[waiting[i].at] = true;
+    free(waiting);
+    return count;
+}
+
+/* Jobs beyond the seats there are make the planner weigh what cannot be. */
+static size_t worth_a_look(const struct loop *loop)
+{
+    const struct cluster *c = loop->cluster;
+    int share = loop->settings.share_max;
+    size_t seats = 0, wanted;
+
+    for (int d = 0; d < c->device_count; d++)
+        if (cluster_device_usable(c, d) && c->devices[d].job_count < share)
+            seats += (size_t)(share - c->devices[d].job_count);
+    wanted = seats + seats / 4 + CHOICE_LEAST;
+    return wanted < loop->most_waiting ? wanted : loop->most_waiting;
+}
+
+/* Jobs that are held and wait are not shown. */
+static struct optimize_input present(struct loop *loop, double now_s)
+{
+    size_t count;
+    const struct job_status *const *active = jobs_active(loop->jobs, &count);
+
+    vec_clear(&loop->ready);
+    for (size_t i = 0; i < count; i++)
+        if (!active[i]->held || active[i]->state == JOB_RUNNING)
+            vec_push(&loop->ready, active[i]);
+    return loop_input_of_ready(loop, now_s);
+}
+
+struct optimize_input loop_input_of_ready(const struct loop *loop, double now_s)
+{
+    return (struct optimize_input){
+        .now_s = now_s,
+        .cluster = loop->cluster,
+        .job_count = loop->ready.count,
+        .jobs = loop->ready.items,
+        .model = loop_model(loop),
+        .settings = &loop->settings,
+    };
+}
+
+struct round *loop_round_begin(struct loop *loop, double now_s)
+{
+    struct optimize_input in = present(loop, now_s);
+    struct round *r = mem_new(struct round);
+    bool *chosen = mem_array(bool, in.job_count + 1);
+    size_t running, waiting;
+
+    assert(!loop->round_out);
+    loop->round_out = true;
+    loop->due_s = INFINITY; /* news that come while it is planned set it again */
+    loop->last_round_s = now_s;
+    r->now_s = now_s;
+    r->settings = loop->settings;
+    r->planner = &loop->planner;
+    r->model = &loop->planned;
+    r->cluster = cluster_dup(loop->cluster);
+    waiting = choose(&in, worth_a_look(loop), chosen, &running);
+    r->jobs = mem_array(struct job_status, waiting + running + 1);
+    r->listed = mem_array(const struct job_status *, waiting + running + 1);
+    for (size_t i = 0; i < in.job_count; i++) {
+        if (!chosen[i])
+            continue;
+        r->jobs[r->count] = *in.jobs[i];
+        r->listed[r->count] = &r->jobs[r->count];
+        r->count++;
+    }
+    free(chosen);
+    return r;
+}
+
+void round_destroy(struct loop *loop, struct round *r)
+{
+    if (!r)
+        return;
+    loop->round_out = false;
+    loop_tell_deferred(loop);
+    cluster_destroy(r->cluster);
+    plan_fini(&r->plan);
+    free(r->jobs);
+    free(r->listed);
+    free(r);
+}
+
+void round_plan(struct round *r, struct model *model)
+{
+    const struct optimize_input in = {
+        .now_s = r->now_s,
+        .cluster = r->cluster,
+        .job_count = r->count,
+        .jobs = r->listed,
+        .model = model ? model : r->model,
+        .settings = &r->settings,
+    };
+
+    r->planner->ops->plan(r->planner->self, &in, &r->plan);
+}
+
+/* ---- what still holds ----------------------------------------------------------------
+ */
+
+/* A job the copy knows keeps the draft's seat; one it does not know stays as it is. */
+static void take_seat(const struct round *d, const struct optimize_input *in, size_t i,
+                      const struct map *seats, struct plan *plan)
+{
+    size_t at;
+
+    if (!map_get(seats, in->jobs[i]->job.id, &at)) {
+        if (in->jobs[i]->state == JOB_RUNNING)
+            plan_keep(plan, in, i);
+        return;
+    }
+    if (d->plan.seats[at].device_count > 0)
+        plan_seat(plan, i, d->plan.devices + d->plan.seats[at].first,
+                  d->plan.seats[at].device_count);
+    plan->seats[i].reason = d->plan.seats[at].reason;
+    plan->seats[i].rate = d->plan.seats[at].rate;
+    plan->seats[i].watts = d->plan.seats[at].watts;
+}
+
+/* What the draft knows, as it is now, and whoever runs besides; not all that wait, which
+ * may be a hundred thousand. */
+static struct optimize_input input_of(const struct round *d, struct loop *loop,
+                                      double now_s)
+{
+    const struct cluster *c = loop->cluster;
+    struct map *listed = map_create();
+    size_t known;
+
+    vec_clear(&loop->ready);
+    for (size_t i = 0; i < d->count; i++) {
+        const struct job_status *status = jobs_get(loop->jobs, d->jobs[i].job.id);
+
+        if (!status || (status->held && status->state != JOB_RUNNING))
+            continue;
+        vec_push(&loop->ready, status);
+        map_put(listed, status->job.id, i);
+    }
+    for (int n = 0; n < c->device_count; n++)
+        for (int k = 0; k < c->devices[n].job_count; k++) {
+            uint64_t id = c->devices[n].jobs[k];
+
+            if (map_get(listed, id, &known))
+                continue;
+            vec_push(&loop->ready, jobs_get(loop->jobs, id));
+            map_put(listed, id, 0);
+        }
+    map_destroy(listed);
+    return loop_input_of_ready(loop, now_s);
+}
+
+/* The plan of the round as one of the present. */
+static struct optimize_input take_plan(struct loop *loop, const struct round *r,
+                                       double now_s)
+{
+    struct optimize_input in = input_of(r, loop, now_s);
+    struct plan *plan = &loop->plan;
+    struct map *seats = map_create();
+
+    for (size_t i = 0; i < r->plan.seat_count; i++)
+        map_put(seats, r->plan.seats[i].job, i);
+    plan_reset(plan, &in);
+    for (size_t i = 0; i < in.job_count; i++)
+        take_seat(r, &in, i, seats, plan);
+    map_destroy(seats);
+    memcpy(plan->cap_watts, r->plan.cap_watts,
+           (size_t)in.cluster->device_count * sizeof(*plan->cap_watts));
+    memcpy(plan->awake, r->plan.awake,
+           (size_t)in.cluster->node_count * sizeof(*plan->awake));
+    plan->cost_watts = r->plan.cost_watts;
+    plan->bound_watts = r->plan.bound_watts;
+    plan->learning = r->plan.learning;
+    plan->terms = r->plan.terms;
+    for (size_t i = 0; i < r->plan.mend_count; i++)
+        plan_note_mend(plan, &r->plan.mends[i]);
+    for (int d = 0; d < in.cluster->device_count; d++) /* an operator's word first */
+        if (!isnan(loop->fixed_cap_watts[d]))
+            plan->cap_watts[d] = loop->fixed_cap_watts[d];
+    return in;
+}
+
+static void note_changes(struct loop *loop, double now_s)
+{
+    vec_each (struct action, action, &loop->actions) {
+        if (action->kind == ACTION_CAP)
+            loop->device_changed_s[action->device] = now_s;
+        for (int i = 0; i < action->device_count; i++)
+            loop->device_changed_s[action->devices[i]] = now_s;
+    }
+}
+
+/* Devices a job is about to leave change too, and only the plan knows them. */
+static void note_departures(struct loop *loop, double now_s)
+{
+    for (size_t i = 0; i < loop->plan.seat_count; i++) {
+        const struct seat *seat = &loop->plan.seats[i];
+        const struct job_status *status = jobs_get(loop->jobs, seat->job);
+
+        for (int k = 0; k < status->device_count; k++) {
+            bool stays = false;
+
+            for (int m = 0; m < seat->device_count && !stays; m++)
+                stays = loop->plan.devices[seat->first + m] == status->devices[k];
+            if (!stays)
+                loop->device_changed_s[status->devices[k]] = now_s;
+        }
+    }
+}
+
+/* ---- the ledger -----------------------------------------------------------------------
+ */
+
+static void write_ledger(struct loop *loop, double now_s)
+{
+    const struct decision_ground ground = {.now_s = now_s,
+                                           .cluster = loop->cluster,
+                                           .jobs = loop->jobs,
+                                           .model = loop_model(loop),
+                                           .settings = &loop->settings};
+    struct decision d;
+
+    vec_clear(&loop->decisions);
+    for (size_t i = 0; i < loop->plan.mend_count; i++) {
+        const struct plan_mend *mend = &loop->plan.mends[i];
+        struct job_status *status = jobs_get(loop->jobs, mend->job);
+
+        /* That nothing can be done is told once, not in every round. */
+        if (!status || status->mend_told == 1 + (int)mend->help)
+            continue;
+        status->mend_told = 1 + (int)mend->help;
+        decision_of_mend(&ground, mend, &d);
+        vec_push(&loop->decisions, d);
+    }
+    vec_each (struct action, action, &loop->actions)
+        if (decision_of_action(&ground, action, &d))
+            vec_push(&loop->decisions, d);
+}
+
+/* What was just done may let a node sleep or a wait run out of grace: look again. */
+static void set_next_round(struct loop *loop, double now_s)
+{
+    if (loop->actions.count > 0)
+        loop->stirred_s = now_s;
+    if (now_s - loop->stirred_s < QUIET_S)
+        loop_stir(loop, now_s);
+}
+
+int loop_round_end(struct loop *loop, struct round *r, double now_s,
+                   struct round_result *result, struct err *err)
+{
+    struct optimize_input in = take_plan(loop, r, now_s);
+
+    if (place_check(&in, &loop->plan, err) < 0) {
+        round_destroy(loop, r);
+        loop_news(loop, now_s);
+        return err_prefix(err, "planner %s", loop->planner.ops->name);
+    }
+    note_departures(loop, now_s);
+    vec_clear(&loop->actions);
+    place_apply(&in, &loop->plan, loop->jobs, loop->cluster, &loop->actions);
+    note_changes(loop, now_s);
+    round_destroy(loop, r);
+    write_ledger(loop, now_s);
+    set_next_round(loop, now_s);
+    *result = (struct round_result){.actions = loop->actions.items,
+                                    .action_count = loop->actions.count,
+                                    .decisions = loop->decisions.items,
+                                    .decision_count = loop->decisions.count};
+    return 0;
+}
+
+int loop_round(struct loop *loop, double now_s, struct round_result *result,
+               struct err *err)
+{
+    struct round *r = loop_round_begin(loop, now_s);
+
+    round_plan(r, NULL);
+    return loop_round_end(loop, r, now_s, result, err);
+}
