@@ -53,6 +53,24 @@ void table_column(struct table *t, const char *title, enum table_align align)
     vec_push(&t->columns, (struct table_column){mem_strdup(title), align});
 }
 
+void table_columns(struct table *t, const char *titles)
+{
+    char title[80];
+
+    for (;; titles++) {
+        bool right = *titles == '>';
+        size_t length;
+
+        titles += right;
+        length = strcspn(titles, "|");
+        snprintf(title, sizeof(title), "%.*s", (int)length, titles);
+        table_column(t, title, right ? TABLE_RIGHT : TABLE_LEFT);
+        titles += length;
+        if (!*titles)
+            return;
+    }
+}
+
 void table_row(struct table *t)
 {
     for (size_t i = 0; i < t->columns.count; i++)

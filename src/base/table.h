@@ -27,6 +27,8 @@ struct table *table_create(void);
 void table_destroy(struct table *t); /* NULL is fine */
 
 void table_column(struct table *t, const char *title, enum table_align align);
+/* The same for several, with | between; behind a '>' it is right-aligned. */
+void table_columns(struct table *t, const char *titles);
 void table_row(struct table *t); /* after the last column; what is not filled is empty */
 void table_cell(struct table *t, const char *text);
 void table_cellf(struct table *t, const char *format, ...)

@@ -250,24 +250,10 @@ static int print_table(const struct device_row *rows, int count, const char *rem
     struct table *t = table_create();
     int rc;
 
-    table_column(t, "#", TABLE_RIGHT);
-    table_column(t, "device", TABLE_LEFT);
-    table_column(t, "type", TABLE_LEFT);
-    table_column(t, "driver", TABLE_LEFT);
-    table_column(t, "status", TABLE_LEFT);
-    table_column(t, "W", TABLE_RIGHT);
-    table_column(t, "by", TABLE_LEFT);
-    if (watching) {
-        table_column(t, "J", TABLE_RIGHT);
-        table_column(t, "±", TABLE_RIGHT);
-    }
-    table_column(t, "limit W", TABLE_RIGHT);
-    table_column(t, "busy", TABLE_RIGHT);
-    table_column(t, "memory", TABLE_RIGHT);
-    table_column(t, "°C", TABLE_RIGHT);
-    table_column(t, "throttled by", TABLE_LEFT);
-    table_column(t, "processes", TABLE_RIGHT);
-    table_column(t, "UUID", TABLE_LEFT);
+    table_columns(t, ">#|device|type|driver|status|>W|by");
+    if (watching)
+        table_columns(t, ">J|>±");
+    table_columns(t, ">limit W|>busy|>memory|>°C|throttled by|>processes|UUID");
     for (int i = 0; i < count; i++)
         table_line(t, i, &rows[i], watching);
     rc = table_print(t, stdout, err);

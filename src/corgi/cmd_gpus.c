@@ -49,15 +49,11 @@ static void print_json(const struct gpu_sheet *gpus, size_t count)
 
 static int print_table(const struct gpu_sheet *gpus, size_t count, struct err *err)
 {
-    static const char *const titles[] = {"year",       "FP32 TF", "FP16 TF", "GB/s", "GB",
-                                         "SMs or CUs", "TDP W",   "idle W",  "cap W"};
     struct table *t = table_create();
     int rc;
 
-    table_column(t, "name", TABLE_LEFT);
-    table_column(t, "card", TABLE_LEFT);
-    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
-        table_column(t, titles[i], TABLE_RIGHT);
+    table_columns(t, "name|card|>year|>FP32 TF|>FP16 TF|>GB/s|>GB|>SMs or CUs|>TDP W|"
+                     ">idle W|>cap W");
     for (const struct gpu_sheet *g = gpus; g < gpus + count; g++) {
         table_row(t);
         table_cell(t, g->name);

@@ -55,17 +55,12 @@ static int add_changes(struct json_out *out, const struct job_args *args, struct
 
     json_out_key(out, "what_if");
     json_out_begin_array(out);
-    for (int i = 0; list && *list; i++) {
-        size_t length = strcspn(list, ",");
-
+    for (int i = 0; job_next_word(&list, word, sizeof(word)); i++) {
         if (i == MAX_CHANGES)
             return err_set(err, ERR_USAGE, "option --what-if takes at most %d changes",
                            MAX_CHANGES);
-        snprintf(word, sizeof(word), "%.*s", (int)length, list);
         if (add_change(out, &args->job, word, err) < 0)
             return -1;
-        list += length;
-        list += *list == ',';
     }
     json_out_end(out);
     return 0;
@@ -108,14 +103,9 @@ static int print_table(const struct job_args *args, const struct json_value *roo
     int rc;
 
     view_row(v, json_value_get(root, "quote"), "as asked");
-    for (size_t i = 0; i < json_value_count(more) && list && *list; i++) {
-        size_t length = strcspn(list, ",");
-
-        snprintf(word, sizeof(word), "%.*s", (int)length, list);
+    for (size_t i = 0;
+         i < json_value_count(more) && job_next_word(&list, word, sizeof(word)); i++)
         view_row(v, json_value_get(json_value_item(more, i), "quote"), word);
-        list += length;
-        list += *list == ',';
-    }
     rc = view_print(v, args->daemon.parsable, err);
     view_destroy(v);
     return rc;

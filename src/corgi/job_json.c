@@ -39,6 +39,25 @@ static int read_deadline(const char *text, double *since_1970_s, struct err *err
                    text);
 }
 
+/* What was given: 0 stands for "not given". */
+static void add_given(struct json_out *out, const char *key, double number)
+{
+    if (number > 0)
+        json_out_key_number(out, key, number);
+}
+
+static void add_given_int(struct json_out *out, const char *key, int number)
+{
+    if (number)
+        json_out_key_int(out, key, number);
+}
+
+static void add_given_text(struct json_out *out, const char *key, const char *text)
+{
+    if (text)
+        json_out_key_string(out, key, text);
+}
+
 static int add_need(const struct job_options *o, struct json_out *out, struct err *err)
 {
     double deadline_s = 0;
@@ -50,8 +69,7 @@ static int add_need(const struct job_options *o, struct json_out *out, struct er
     if (o->requests > 0) {
         json_out_key_string(out, "kind", "service");
         json_out_key_number(out, "rate", o->requests);
-        if (o->latency_s > 0)
-            json_out_key_number(out, "latency_s", o->latency_s);
+        add_given(out, "latency_s", o->latency_s);
     } else if (o->min_rate > 0) {
         json_out_key_string(out, "kind", "rate");
         json_out_key_number(out, "rate", o->min_rate);
@@ -62,8 +80,7 @@ static int add_need(const struct job_options *o, struct json_out *out, struct er
     } else {
         json_out_key_string(out, "kind", "best_effort");
     }
-    if (o->confidence > 0)
-        json_out_key_number(out, "confidence", o->confidence);
+    add_given(out, "confidence", o->confidence);
     json_out_end(out);
     return 0;
 }
@@ -72,19 +89,27 @@ static void add_descriptor(const struct job_options *o, struct json_out *out)
 {
     json_out_key(out, "descriptor");
     json_out_begin_object(out);
-    if (o->family)
-        json_out_key_string(out, "family", o->family);
+    add_given_text(out, "family", o->family);
     if (o->model)
         json_out_key_string(out, "model", job_models[o->model]);
-    if (o->batch)
-        json_out_key_int(out, "batch", o->batch);
-    if (o->gmac > 0)
-        json_out_key_number(out, "gmac_per_sample", o->gmac);
-    if (o->params > 0)
-        json_out_key_number(out, "params_millions", o->params);
-    if (o->sample_mb > 0)
-        json_out_key_number(out, "memory_mb_per_sample", o->sample_mb);
+    add_given_int(out, "batch", o->batch);
+    add_given(out, "gmac_per_sample", o->gmac);
+    add_given(out, "params_millions", o->params);
+    add_given(out, "memory_mb_per_sample", o->sample_mb);
     json_out_end(out);
+}
+
+bool job_next_word(const char **list, char *word, size_t size)
+{
+    size_t length;
+
+    if (!*list || !**list)
+        return false;
+    length = strcspn(*list, ",");
+    snprintf(word, size, "%.*s", (int)length, *list);
+    *list += length;
+    *list += **list == ',';
+    return true;
 }
 
 static void add_list(struct json_out *out, const char *key, const char *list)
@@ -93,15 +118,9 @@ static void add_list(struct json_out *out, const char *key, const char *list)
 
     json_out_key(out, key);
     json_out_begin_array(out);
-    while (*list) {
-        size_t length = strcspn(list, ",");
-
-        snprintf(word, sizeof(word), "%.*s", (int)length, list);
+    while (job_next_word(&list, word, sizeof(word)))
         if (*word)
             json_out_string(out, word);
-        list += length;
-        list += *list == ',';
-    }
     json_out_end(out);
 }
 
@@ -109,14 +128,10 @@ static void add_shape(const struct job_options *o, struct json_out *out)
 {
     json_out_key_string(out, "kind", job_kinds[o->kind]);
     json_out_key_int(out, "gpus", o->gpus);
-    if (o->steps > 0)
-        json_out_key_number(out, "total_steps", o->steps);
-    if (o->duration_s > 0)
-        json_out_key_number(out, "duration_s", o->duration_s);
-    if (o->memory_gb > 0)
-        json_out_key_number(out, "memory_gb", o->memory_gb);
-    if (o->priority)
-        json_out_key_int(out, "priority", o->priority);
+    add_given(out, "total_steps", o->steps);
+    add_given(out, "duration_s", o->duration_s);
+    add_given(out, "memory_gb", o->memory_gb);
+    add_given_int(out, "priority", o->priority);
     if (o->types)
         add_list(out, "types", o->types);
     if (o->exclusive)
@@ -129,8 +144,7 @@ static void add_shape(const struct job_options *o, struct json_out *out)
         json_out_key_string(out, "on_counter", "accept");
     if (o->scale_to_zero)
         json_out_key_bool(out, "scale_to_zero", true);
-    if (o->max_replicas)
-        json_out_key_int(out, "max_replicas", o->max_replicas);
+    add_given_int(out, "max_replicas", o->max_replicas);
 }
 
 /* "NAME=VALUE" into the object; a secret of our own stays here. */
@@ -234,14 +248,10 @@ static int add_run(const struct job_options *o, const struct job_command *comman
     free(here);
     add_path(out, "output", o->output);
     add_path(out, "progress_file", o->progress_file);
-    if (o->metrics_url)
-        json_out_key_string(out, "metrics_url", o->metrics_url);
-    if (o->metrics_counter)
-        json_out_key_string(out, "metrics_counter", o->metrics_counter);
-    if (o->grace_s > 0)
-        json_out_key_number(out, "stop_grace_s", o->grace_s);
-    if (o->checkpoint_signal)
-        json_out_key_int(out, "checkpoint_signal", o->checkpoint_signal);
+    add_given_text(out, "metrics_url", o->metrics_url);
+    add_given_text(out, "metrics_counter", o->metrics_counter);
+    add_given(out, "stop_grace_s", o->grace_s);
+    add_given_int(out, "checkpoint_signal", o->checkpoint_signal);
     return add_environment(o, out, err);
 }
 

@@ -60,6 +60,9 @@ struct job_command {
     void *held;       /* what args and words point into */
 };
 
+/* The next of some words with commas between, cut to the buffer; false at the end. */
+bool job_next_word(const char **list, char *word, size_t size);
+
 /* The JobRequest of the API. */
 int job_options_json(const struct job_command *command, struct json_out *out,
                      struct err *err);
