@@ -48,12 +48,6 @@ static void mark_state(struct view *v, const char *state)
         view_mark(v, TABLE_DIM);
 }
 
-static void add_node(struct view *v, const struct json_value *device, const void *ctx)
-{
-    (void)device;
-    view_cell(v, view_text(ctx, "name"));
-}
-
 static void add_node_state(struct view *v, const struct json_value *device,
                            const void *ctx)
 {
@@ -86,7 +80,7 @@ static void add_reason(struct view *v, const struct json_value *device, const vo
 }
 
 static const struct view_column columns[] = {
-    {"NODE", .add = add_node},
+    {"NODE", .key = "^name"},
     {"STATE", .add = add_node_state},
     {"GPU", .key = "name"},
     {"TYPE", .key = "type"},

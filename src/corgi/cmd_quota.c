@@ -5,7 +5,6 @@
 #include "corgi/daemon.h"
 #include "corgi/view.h"
 
-#include <math.h>
 #include <stdio.h>
 
 struct quota_args {
@@ -78,42 +77,11 @@ static int run_set(struct command_call *call)
     return 0;
 }
 
-static void add_use(struct view *v, const struct json_value *quota, const char *used,
-                    const char *limit)
-{
-    double most = view_number(quota, limit);
-    char a[VIEW_SIZE];
-
-    view_rate(a, view_number(quota, used));
-    if (isfinite(most))
-        view_cellf(v, "%s/%.0f", a, most);
-    else
-        view_cellf(v, "%s/-", a);
-}
-
-static void add_jobs(struct view *v, const struct json_value *quota, const void *ctx)
-{
-    (void)ctx;
-    add_use(v, quota, "jobs", "max_jobs");
-}
-
-static void add_running(struct view *v, const struct json_value *quota, const void *ctx)
-{
-    (void)ctx;
-    add_use(v, quota, "running", "max_running");
-}
-
-static void add_gpus(struct view *v, const struct json_value *quota, const void *ctx)
-{
-    (void)ctx;
-    add_use(v, quota, "gpus", "max_gpus");
-}
-
 static const struct view_column columns[] = {
     {"USER", .key = "user"},
-    {">JOBS/MAX", .add = add_jobs},
-    {">RUNNING/MAX", .add = add_running},
-    {">GPUS/MAX", .add = add_gpus},
+    {">JOBS/MAX", .key = "jobs", .as = VIEW_USE, .limit = "max_jobs"},
+    {">RUNNING/MAX", .key = "running", .as = VIEW_USE, .limit = "max_running"},
+    {">GPUS/MAX", .key = "gpus", .as = VIEW_USE, .limit = "max_gpus"},
     {0},
 };
 

@@ -20,13 +20,6 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* The row is a place that was passed over; ctx is the decision. */
-static void add_decision(struct view *v, const struct json_value *place, const void *ctx)
-{
-    (void)place;
-    view_cellf(v, "%.0f", view_number(ctx, "id"));
-}
-
 static void add_beside(struct view *v, const struct json_value *place, const void *ctx)
 {
     double beside = view_number(place, "beside");
@@ -38,8 +31,9 @@ static void add_beside(struct view *v, const struct json_value *place, const voi
         view_cell(v, "alone");
 }
 
+/* The row is a place that was passed over; ctx is the decision. */
 static const struct view_column columns[] = {
-    {">DECISION", .add = add_decision},
+    {">DECISION", .key = "^id", .as = VIEW_COUNT},
     {"TYPE", .key = "type"},
     {"NODE", .key = "node"},
     {"BESIDE", .add = add_beside},

@@ -68,13 +68,17 @@ void view_mark(struct view *v, enum table_colour colour)
     v->cells.items[v->cells.count - 1].colour = colour;
 }
 
-/* "rate.value": the member value of the member rate; *name gets its own name. */
-static const struct json_value *owner_of(const struct json_value *row, const char *key,
-                                         const char **name)
+/* The object that has the member of this key; *name gets the member's own name. */
+static const struct json_value *owner_of(const struct json_value *row, const void *ctx,
+                                         const char *key, const char **name)
 {
     const char *dot = strchr(key, '.');
     char outer[32];
 
+    if (*key == '^') {
+        *name = key + 1;
+        return ctx;
+    }
     *name = dot ? dot + 1 : key;
     if (!dot)
         return row;
@@ -83,12 +87,12 @@ static const struct json_value *owner_of(const struct json_value *row, const cha
 }
 
 static void add_member(struct view *v, const struct view_column *column,
-                       const struct json_value *row)
+                       const struct json_value *row, const void *ctx)
 {
     const char *name;
-    const struct json_value *owner = owner_of(row, column->key, &name);
+    const struct json_value *owner = owner_of(row, ctx, column->key, &name);
     double number = view_number(owner, name);
-    char a[VIEW_SIZE];
+    char a[VIEW_SIZE], b[VIEW_SIZE];
 
     switch (column->as) {
     case VIEW_TEXT:
@@ -118,6 +122,11 @@ static void add_member(struct view *v, const struct view_column *column,
                      : view_flag(owner, name) ? "yes"
                                               : "no");
         break;
+    case VIEW_USE:
+        snprintf(b, sizeof(b), "%.0f", view_number(row, column->limit));
+        view_cellf(v, "%s/%s", view_rate(a, number),
+                   isfinite(view_number(row, column->limit)) ? b : "-");
+        break;
     }
 }
 
@@ -128,7 +137,7 @@ void view_row(struct view *v, const struct json_value *row, const void *ctx)
         if (column->add)
             column->add(v, row, ctx);
         else
-            add_member(v, column, row);
+            add_member(v, column, row, ctx);
     }
 }
 

@@ -33,11 +33,14 @@ enum view_as {
     VIEW_TIME,   /* 2026-03-01T09:00:00 */
     VIEW_SHARE,  /* 0.8: 80% */
     VIEW_YES_NO,
+    VIEW_USE, /* 3/8, of a limit; 3/- without one */
 };
 
 struct view_column {
     const char *title; /* behind a '>' it is right-aligned; NULL ends the table */
-    const char *key;   /* a member of the row; "rate.value" is one of the member rate */
+    const char *key;   /* a member of the row; "rate.value" is one of the member rate, and
+                          "^name" one of the object that ctx is */
+    const char *limit; /* of VIEW_USE: the member with the limit */
     enum view_as as;
     /* Instead of a key: adds the cell with view_cell() or view_cellf(). */
     void (*add)(struct view *v, const struct json_value *row, const void *ctx);
