@@ -1,4 +1,5 @@
-/* feedback.c - see feedback.h */
+/* feedback.c - the model of the policy feedback-only: sim_run.c gives it to Corgi's
+ * planner in place of the one that learns; the levers are Corgi's */
 #include "lab/policy/feedback.h"
 
 #include "base/map.h"

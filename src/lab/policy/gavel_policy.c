@@ -1,4 +1,8 @@
-/* gavel_policy.c - the planners of the Gavel policies; see gavel_policy.h */
+/* gavel_policy.c - the planners of the Gavel policies: a round builds columns
+ * (gavel_columns.c), solves for shares (gavel_solve.c) and seats jobs (gavel_seats.c)
+ *
+ * Told rates, alone and in pairs; moves every round; shares only when packed; no caps;
+ * idle nodes sleep. */
 #include "lab/policy/gavel_policy.h"
 
 #include "base/rng.h"

@@ -1,4 +1,5 @@
-/* policy.c - the table of policies, see policy.h */
+/* policy.c - the table of policies: sweep.c runs each under the model and with the levers
+ * that its line says */
 #include "lab/policy/policy.h"
 
 #include "base/str.h"

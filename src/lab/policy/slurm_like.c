@@ -2,7 +2,8 @@
  *
  * A user who knows what to expect names the slowest type that gives a tenth more than
  * needed and is surely enough, the fastest when none does, and never changes it.  A
- * blocked head of the queue does not hold up jobs that ask for another type. */
+ * blocked head of the queue does not hold up jobs that ask for another type.  Told rates
+ * when a job comes; no sharing, no moves, no caps; idle nodes sleep. */
 #include "base/map.h"
 #include "base/mem.h"
 #include "loop/estimate/predict.h"

@@ -123,7 +123,7 @@ double bound_tasks_from(const struct work *w, const float *pi, double *proven)
     size_t mark = arena_mark(w->arena);
     size_t cells = (size_t)w->classes * (size_t)w->variants + 1;
     struct tasks_bound b = {.w = w};
-    double total = bound_constant(w);
+    double total;
 
     b.pi = arena_array(w->arena, double, w->tasks + 1);
     b.alone = arena_array(w->arena, double, w->tasks + 1);
@@ -135,13 +135,7 @@ double bound_tasks_from(const struct work *w, const float *pi, double *proven)
     find_alone(&b);
     lower_all(&b);
     raise_all(&b);
-    for (int i = 0; i < w->tasks; i++) {
-        total += b.pi[i];
-        if (proven)
-            proven[i] = b.pi[i];
-    }
-    for (int t = 0; t < w->types; t++)
-        total -= w->price[t] * w->devices[t];
+    total = bound_total(w, b.pi, proven);
     arena_release(w->arena, mark);
     return total;
 }

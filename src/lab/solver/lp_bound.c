@@ -302,8 +302,9 @@ static void raise_all(struct bound *b)
             b->pi[i] = w->penalty[i];
 }
 
-static double base_watts(const struct problem *p)
+double bound_constant(const struct work *w)
 {
+    const struct problem *p = w->p;
     double watts = 0;
 
     for (int n = 0; n < p->node_count; n++) {
@@ -320,29 +321,32 @@ static double base_watts(const struct problem *p)
     return watts;
 }
 
-double bound_constant(const struct work *w)
+double bound_total(const struct work *w, const double *pi, double *proven)
 {
-    return base_watts(w->p);
+    double total = bound_constant(w);
+
+    for (int i = 0; i < w->tasks; i++) {
+        total += pi[i];
+        if (proven)
+            proven[i] = pi[i];
+    }
+    for (int t = 0; t < w->types; t++)
+        total -= w->price[t] * w->devices[t];
+    return total;
 }
 
 double bound_from(const struct work *w, const float *pi, double *proven)
 {
     size_t mark = arena_mark(w->arena);
     struct bound b;
-    double total = bound_constant(w);
+    double total;
 
     bound_init(&b, w);
     for (int i = 0; i < w->tasks; i++)
         b.pi[i] = pi[i];
     lower_all(&b);
     raise_all(&b);
-    for (int i = 0; i < w->tasks; i++) {
-        total += b.pi[i];
-        if (proven)
-            proven[i] = b.pi[i];
-    }
-    for (int t = 0; t < w->types; t++)
-        total -= w->price[t] * w->devices[t];
+    total = bound_total(w, b.pi, proven);
     arena_release(w->arena, mark);
     return total;
 }

@@ -16,7 +16,11 @@
 double bound_from(const struct work *w, const float *pi, double *proven);
 
 /* What comes on top of the cost on types: watts that no plan can avoid (hosts that may
- * not sleep, sleep of the others), less what a weight on watts puts on the limit. */
+ * not sleep, sleep of the others). */
 double bound_constant(const struct work *w);
+
+/* The bound that values of tasks give when no place is worth more than it costs: their
+ * sum, less what the devices are worth at the prices.  proven as above. */
+double bound_total(const struct work *w, const double *pi, double *proven);
 
 #endif
