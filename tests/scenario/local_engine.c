@@ -3,17 +3,14 @@
 
 #include "base/file.h"
 #include "base/process.h"
+#include "support/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <cmocka.h>
 
 static int set_up(void **state)
 {
@@ -156,7 +153,7 @@ static bool is_gone(pid_t pid)
 /* ---- ends ----------------------------------------------------------------------------
  */
 
-static void a_job_that_ends_well_is_done(void **state)
+CASE(a_job_that_ends_well_is_done)
 {
     struct bench *b = bench_of(state);
     const struct bench_event *e = run(b, 1, "echo hello; echo there >&2");
@@ -173,7 +170,7 @@ static void a_job_that_ends_well_is_done(void **state)
     free(output);
 }
 
-static void an_exit_status_is_told(void **state)
+CASE(an_exit_status_is_told)
 {
     const struct bench_event *e = run(bench_of(state), 2, "exit 37");
 
@@ -183,7 +180,7 @@ static void an_exit_status_is_told(void **state)
     assert_non_null(strstr(e->text, "37"));
 }
 
-static void a_signal_is_told(void **state)
+CASE(a_signal_is_told)
 {
     const struct bench_event *e = run(bench_of(state), 3, "kill -SEGV $$");
 
@@ -191,7 +188,7 @@ static void a_signal_is_told(void **state)
     assert_int_equal(e->event.signal, SIGSEGV);
 }
 
-static void a_job_killed_from_outside_is_failed_not_lost(void **state)
+CASE(a_job_killed_from_outside_is_failed_not_lost)
 {
     const struct bench_event *e = run(bench_of(state), 4, "kill -KILL $$");
 
@@ -199,7 +196,7 @@ static void a_job_killed_from_outside_is_failed_not_lost(void **state)
     assert_int_equal(e->event.signal, SIGKILL);
 }
 
-static void a_command_that_is_not_there_was_not_started(void **state)
+CASE(a_command_that_is_not_there_was_not_started)
 {
     struct bench *b = bench_of(state);
     const struct bench_event *e;
@@ -215,7 +212,7 @@ static void a_command_that_is_not_there_was_not_started(void **state)
     assert_int_equal(bench_count(b, ENGINE_STARTED, 5), 0);
 }
 
-static void a_missing_working_directory_is_named(void **state)
+CASE(a_missing_working_directory_is_named)
 {
     struct bench *b = bench_of(state);
     const struct bench_event *e;
@@ -228,7 +225,7 @@ static void a_missing_working_directory_is_named(void **state)
     assert_non_null(strstr(e->text, "working directory"));
 }
 
-static void binary_output_arrives_untouched(void **state)
+CASE(binary_output_arrives_untouched)
 {
     struct bench *b = bench_of(state);
     const struct bench_event *e =
@@ -242,7 +239,7 @@ static void binary_output_arrives_untouched(void **state)
     free(output);
 }
 
-static void many_that_end_at_once_are_all_told_once(void **state)
+CASE(many_that_end_at_once_are_all_told_once)
 {
     struct bench *b = bench_of(state);
     struct bench_job jobs[20];
@@ -266,7 +263,7 @@ static void many_that_end_at_once_are_all_told_once(void **state)
 /* ---- what a job is given -------------------------------------------------------------
  */
 
-static void the_environment_is_clean_and_says_which_device(void **state)
+CASE(the_environment_is_clean_and_says_which_device)
 {
     static const char *const env[] = {"MINE=yes", "CORGI_JOB_ID=999",
                                       "CUDA_VISIBLE_DEVICES=7", NULL};
@@ -296,7 +293,7 @@ static void the_environment_is_clean_and_says_which_device(void **state)
     unsetenv("SECRET_OF_THE_DAEMON");
 }
 
-static void another_user_needs_root(void **state)
+CASE(another_user_needs_root)
 {
     struct bench *b = bench_of(state);
     struct bench_job j;
@@ -325,7 +322,7 @@ static void another_user_needs_root(void **state)
     }
 }
 
-static void wrong_jobs_are_refused_with_a_sentence(void **state)
+CASE(wrong_jobs_are_refused_with_a_sentence)
 {
     struct bench *b = bench_of(state);
     struct bench_job j;
@@ -350,7 +347,7 @@ static void wrong_jobs_are_refused_with_a_sentence(void **state)
     assert_int_equal(b->events.count, 0);
 }
 
-static void a_job_is_there_only_once(void **state)
+CASE(a_job_is_there_only_once)
 {
     struct bench *b = bench_of(state);
     struct bench_job j;
@@ -373,7 +370,7 @@ static void a_job_is_there_only_once(void **state)
 /* ---- stopping ------------------------------------------------------------------------
  */
 
-static void a_job_that_ignores_sigterm_is_killed_with_all_it_started(void **state)
+CASE(a_job_that_ignores_sigterm_is_killed_with_all_it_started)
 {
     struct bench *b = bench_of(state);
     const struct bench_event *e;
@@ -404,7 +401,7 @@ static void a_job_that_ignores_sigterm_is_killed_with_all_it_started(void **stat
     assert_int_equal(marked_processes(b), 0);
 }
 
-static void a_move_sends_the_checkpoint_signal_first(void **state)
+CASE(a_move_sends_the_checkpoint_signal_first)
 {
     struct bench *b = bench_of(state);
     struct bench_job j;
@@ -428,7 +425,7 @@ static void a_move_sends_the_checkpoint_signal_first(void **state)
     free(output);
 }
 
-static void a_daemon_left_behind_does_not_outlive_its_job(void **state)
+CASE(a_daemon_left_behind_does_not_outlive_its_job)
 {
     struct bench *b = bench_of(state);
     char command[300];
@@ -467,7 +464,7 @@ static pid_t probe_of(struct bench *b, uint64_t job)
     return pid;
 }
 
-static void a_probe_killed_leaves_no_orphan(void **state)
+CASE(a_probe_killed_leaves_no_orphan)
 {
     struct bench *b = bench_of(state);
     const struct bench_event *e;
@@ -536,7 +533,7 @@ static void reopen(struct bench *b)
         fail_msg("%s", err.text);
 }
 
-static void a_second_engine_adopts_what_the_first_left(void **state)
+CASE(a_second_engine_adopts_what_the_first_left)
 {
     struct bench *b = bench_of(state);
     struct bench_job j;
@@ -564,7 +561,7 @@ static void a_second_engine_adopts_what_the_first_left(void **state)
     assert_int_equal(marked_processes(b), 0);
 }
 
-static void an_end_while_nobody_looked_is_told(void **state)
+CASE(an_end_while_nobody_looked_is_told)
 {
     struct bench *b = bench_of(state);
     struct bench_job j;
@@ -587,7 +584,7 @@ static void an_end_while_nobody_looked_is_told(void **state)
     assert_true(bench_find(b, ENGINE_STARTED, 17) < bench_find(b, ENGINE_ENDED, 17));
 }
 
-static void what_was_not_named_is_stopped(void **state)
+CASE(what_was_not_named_is_stopped)
 {
     struct bench *b = bench_of(state);
     struct bench_job j;
@@ -610,7 +607,7 @@ static void what_was_not_named_is_stopped(void **state)
 }
 
 /* Which device it was on is not known, so its processor time is nobody's energy. */
-static void what_was_not_named_gets_no_energy(void **state)
+CASE(what_was_not_named_gets_no_energy)
 {
     struct bench *b = bench_of(state);
     struct bench_job j;
@@ -632,7 +629,7 @@ static void what_was_not_named_gets_no_energy(void **state)
             assert_int_not_equal(e->shares[i].job, 18);
 }
 
-static void too_many_types_of_devices_are_refused(void **state)
+CASE(too_many_types_of_devices_are_refused)
 {
     struct bench *b = bench_of(state);
     struct cpus_spec cpus[CLUSTER_MAX_TYPES + 1];
@@ -662,7 +659,7 @@ static void too_many_types_of_devices_are_refused(void **state)
     cluster_destroy(cluster);
 }
 
-static void engine_probe_and_job_all_killed_is_lost(void **state)
+CASE(engine_probe_and_job_all_killed_is_lost)
 {
     struct bench *b = bench_of(state);
     struct bench_job j;
@@ -685,7 +682,7 @@ static void engine_probe_and_job_all_killed_is_lost(void **state)
     assert_int_equal(marked_processes(b), 0);
 }
 
-static void an_attempt_nobody_made_is_not_found(void **state)
+CASE(an_attempt_nobody_made_is_not_found)
 {
     struct bench *b = bench_of(state);
     struct bench_job j;
@@ -696,7 +693,7 @@ static void an_attempt_nobody_made_is_not_found(void **state)
     assert_int_equal(err.code, ERR_NOT_FOUND);
 }
 
-static void only_one_engine_uses_a_state_folder(void **state)
+CASE(only_one_engine_uses_a_state_folder)
 {
     struct bench *b = bench_of(state);
     struct bench other = *b;

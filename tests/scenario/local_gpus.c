@@ -6,13 +6,10 @@
 
 #include "base/file.h"
 #include "fixture/fake_nvml.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 static struct fake_nvml fake;
 
@@ -104,13 +101,12 @@ static char *output_of(struct bench *b, uint64_t job)
     return bytes;
 }
 
-static void gpus_come_first_then_cpus(void **state)
+CASE(gpus_come_first_then_cpus)
 {
     struct bench *b = opened(false);
     struct cluster *c = NULL;
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(b->engine.ops->cluster(b->engine.self, &c, &err), 0);
     assert_int_equal(c->device_count, 4);
     assert_int_equal(c->type_count, 3);
@@ -147,13 +143,12 @@ static void await_watts(struct bench *b, int device, double low, double high)
     }
 }
 
-static void a_job_sees_its_gpu_and_its_power_is_measured(void **state)
+CASE(a_job_sees_its_gpu_and_its_power_is_measured)
 {
     struct bench *b = opened(false);
     struct bench_job j, beside;
     char *first, *second;
 
-    (void)state;
     start(b, bench_shell(&j, 1, 1, "env; exec sleep 60"));
     assert_non_null(bench_await(b, ENGINE_STARTED, 1));
     start(b, bench_shell(&beside, 2, 1, "env"));
@@ -214,14 +209,13 @@ static void stop(struct bench *b, uint64_t job)
 
 /* The first draws 40 W, the second with two more sessions 80 W: alone, together, alone.
  */
-static void a_shared_gpus_energy_is_divided_by_who_comes_and_goes(void **state)
+CASE(a_shared_gpus_energy_is_divided_by_who_comes_and_goes)
 {
     struct bench *b = opened_with(shared_script, false);
     struct bench_job small, large;
     struct told t, other;
     double began, joined, left, ended;
 
-    (void)state;
     began = clock_wall_s();
     start(b, bench_shell(&small, 1, 0, "exec sleep 60"));
     assert_non_null(bench_await(b, ENGINE_STARTED, 1));
@@ -255,12 +249,11 @@ static void a_shared_gpus_energy_is_divided_by_who_comes_and_goes(void **state)
     closed(b);
 }
 
-static void a_lost_gpu_is_told_and_told_again_when_back(void **state)
+CASE(a_lost_gpu_is_told_and_told_again_when_back)
 {
     struct bench *b = opened(false);
     const struct bench_event *e;
 
-    (void)state;
     e = bench_await(b, ENGINE_DEVICE_LOST, 0);
     assert_non_null(e);
     assert_int_equal(e->event.device, 2);
@@ -280,13 +273,12 @@ static double limit_of(struct gpu *gpu)
     return limit.watts;
 }
 
-static void caps_need_consent_and_are_put_back(void **state)
+CASE(caps_need_consent_and_are_put_back)
 {
     struct bench *b = opened(false);
     struct gpu *other;
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(b->engine.ops->cap(b->engine.self, 0, 200, &err), -1);
     assert_int_equal(err.code, ERR_UNSUPPORTED);
     closed(b);
@@ -304,14 +296,13 @@ static void caps_need_consent_and_are_put_back(void **state)
     closed(b);
 }
 
-static void a_cap_on_a_cpu_device_is_a_smaller_quota(void **state)
+CASE(a_cap_on_a_cpu_device_is_a_smaller_quota)
 {
     struct bench *b = opened(true);
     struct cluster *c = NULL;
     const struct gpu_sheet *sheet;
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(b->engine.ops->cluster(b->engine.self, &c, &err), 0);
     sheet = &c->types[c->devices[3].type];
     assert_true(sheet->cap_min_watts > sheet->idle_watts);

@@ -5,15 +5,12 @@
 #include "support/local_bench.h"
 
 #include "base/process.h"
+#include "support/test.h"
 
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #define SPIN     "while :; do :; done"
 #define WINDOW_S 3.0
@@ -136,26 +133,23 @@ static void check_quotas(bool no_cgroups)
     closed(b);
 }
 
-static void quotas_hold_with_what_the_machine_allows(void **state)
+CASE(quotas_hold_with_what_the_machine_allows)
 {
-    (void)state;
     check_quotas(false);
 }
 
-static void quotas_hold_without_cgroups(void **state)
+CASE(quotas_hold_without_cgroups)
 {
-    (void)state;
     check_quotas(true);
 }
 
 /* Short processes one after the other, in a session of their own each. */
-static void a_tree_that_changes_all_the_time_is_held_by_signals(void **state)
+CASE(a_tree_that_changes_all_the_time_is_held_by_signals)
 {
     struct bench *b = opened(&(struct start){.no_cgroups = true});
     struct bench_job j;
     double cores[1];
 
-    (void)state;
     start(b, bench_shell(&j, 1, 2,
                          "while :; do setsid -w sh -c 'i=0; while [ $i -lt 3000 ]; do "
                          "i=$((i+1)); done'; done"));
@@ -166,14 +160,13 @@ static void a_tree_that_changes_all_the_time_is_held_by_signals(void **state)
     closed(b);
 }
 
-static void a_gang_has_a_part_of_each_of_its_devices(void **state)
+CASE(a_gang_has_a_part_of_each_of_its_devices)
 {
     static const int devices[] = {1, 2};
     struct bench *b = opened(&(struct start){0});
     struct bench_job gang, beside;
     double cores[2];
 
-    (void)state;
     bench_shell(&gang, 1, 1, SPIN)->devices = devices;
     gang.engine.device_count = 2;
     start(b, &gang.engine);
@@ -186,12 +179,11 @@ static void a_gang_has_a_part_of_each_of_its_devices(void **state)
     closed(b);
 }
 
-static void a_stopped_device_lets_its_job_die(void **state)
+CASE(a_stopped_device_lets_its_job_die)
 {
     struct bench *b = opened(&(struct start){.no_cgroups = true});
     struct bench_job j;
 
-    (void)state;
     bench_shell(&j, 1, 2, "trap '' TERM; " SPIN)->stop_grace_s = 0.3;
     start(b, &j.engine);
     assert_non_null(bench_await(b, ENGINE_STARTED, 1));
@@ -201,13 +193,12 @@ static void a_stopped_device_lets_its_job_die(void **state)
     closed(b);
 }
 
-static void the_largest_job_goes_when_memory_is_out(void **state)
+CASE(the_largest_job_goes_when_memory_is_out)
 {
     struct bench *b = opened(&(struct start){.memory_gb = 0.15});
     struct bench_job small, large;
     const struct bench_event *e;
 
-    (void)state;
     start(b, bench_shell(&small, 1, 0, "exec sleep 60"));
     /* tail keeps all of a line until it ends. */
     start(b, bench_shell(&large, 2, 0, "tail -n 1 /dev/zero; exec sleep 60"));
@@ -231,13 +222,12 @@ static double disk_bytes(const struct bench *b)
     return (double)info.st_blocks * 512;
 }
 
-static void output_without_end_does_not_fill_the_disk(void **state)
+CASE(output_without_end_does_not_fill_the_disk)
 {
     struct bench *b = opened(&(struct start){.output_bytes = 4e6});
     struct bench_job j;
     const struct bench_event *e;
 
-    (void)state;
     start(b,
           bench_shell(&j, 1, 0,
                       "echo first line; for i in 1 2 3 4 5 6 7 8; do head -c 12500000 "
@@ -252,14 +242,13 @@ static void output_without_end_does_not_fill_the_disk(void **state)
     closed(b);
 }
 
-static void power_is_told_for_each_device_and_called_a_model(void **state)
+CASE(power_is_told_for_each_device_and_called_a_model)
 {
     struct bench *b = opened(&(struct start){0});
     struct bench_job j;
     double joules[4] = {0};
     bool metered = false;
 
-    (void)state;
     start(b, bench_shell(&j, 1, 1, SPIN));
     assert_non_null(bench_await(b, ENGINE_STARTED, 1));
     bench_work(b, 3);
@@ -279,13 +268,12 @@ static void power_is_told_for_each_device_and_called_a_model(void **state)
     closed(b);
 }
 
-static void the_cluster_has_devices_of_three_types(void **state)
+CASE(the_cluster_has_devices_of_three_types)
 {
     struct bench *b = opened(&(struct start){0});
     struct cluster *c = NULL;
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(b->engine.ops->cluster(b->engine.self, &c, &err), 0);
     assert_int_equal(c->node_count, 1);
     assert_int_equal(c->device_count, 4);

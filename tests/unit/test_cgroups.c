@@ -7,16 +7,13 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 struct place {
     char dir[64];
@@ -104,7 +101,7 @@ static void make_v2(const struct place *p)
 
 #define SERVICE "cg/system.slice/corgid.service/corgi-x"
 
-static void v2_limits_by_cpu_max(void **state)
+CASE(v2_limits_by_cpu_max)
 {
     const struct place *p = *state;
     struct cgroups *g;
@@ -125,7 +122,7 @@ static void v2_limits_by_cpu_max(void **state)
     cgroups_close(g);
 }
 
-static void v2_kills_only_where_somebody_is(void **state)
+CASE(v2_kills_only_where_somebody_is)
 {
     const struct place *p = *state;
     struct cgroups *g;
@@ -145,7 +142,7 @@ static void v2_kills_only_where_somebody_is(void **state)
     cgroups_close(g);
 }
 
-static void v2_tells_time_and_memory_kills(void **state)
+CASE(v2_tells_time_and_memory_kills)
 {
     const struct place *p = *state;
     struct cgroups *g;
@@ -172,7 +169,7 @@ static void v2_tells_time_and_memory_kills(void **state)
 }
 
 /* v1 controllers, mounted from below their root as in a container. */
-static void v1_limits_by_quota_and_period(void **state)
+CASE(v1_limits_by_quota_and_period)
 {
     const struct place *p = *state;
     struct cgroups *g;
@@ -202,7 +199,7 @@ static void v1_limits_by_quota_and_period(void **state)
     cgroups_close(g);
 }
 
-static void nothing_is_used_where_nothing_may_be(void **state)
+CASE(nothing_is_used_where_nothing_may_be)
 {
     const struct place *p = *state;
     struct cgroups *g = opened(p, true);

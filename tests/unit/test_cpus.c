@@ -1,18 +1,14 @@
 /* test_cpus.c - sets of cores as devices, and the config that names them */
 #include "engine/local/cpus.h"
 #include "engine/local/local_config.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
-static void lists_of_cores_are_read(void **state)
+CASE(lists_of_cores_are_read)
 {
     cpu_set_t cores;
 
-    (void)state;
     assert_true(cpus_parse_cores("0-3,8", &cores));
     assert_int_equal(CPU_COUNT(&cores), 5);
     assert_true(CPU_ISSET(8, &cores) && !CPU_ISSET(4, &cores));
@@ -20,14 +16,13 @@ static void lists_of_cores_are_read(void **state)
     assert_int_equal(CPU_COUNT(&cores), 3);
 }
 
-static void what_is_no_list_is_refused(void **state)
+CASE(what_is_no_list_is_refused)
 {
     static const char *const wrong[] = {"",        "a",  "0,",  ",0",    "3-1",
                                         "0-",      "-1", "0 1", "99999", "1;2",
                                         "0-99999", "+1", "0--1"};
     cpu_set_t cores, before;
 
-    (void)state;
     CPU_ZERO(&cores);
     CPU_SET(7, &cores);
     before = cores;
@@ -48,12 +43,11 @@ static struct cpus_device device(const char *type, double quota)
     return d;
 }
 
-static void a_sheet_is_scaled_by_the_quota(void **state)
+CASE(a_sheet_is_scaled_by_the_quota)
 {
     struct cpus_device fast = device("fast", 1), slow = device("slow", 0.25);
     struct err err = {0};
 
-    (void)state;
     assert_true(fast.sheet.fp32_tflops == 4 * slow.sheet.fp32_tflops);
     assert_true(fast.sheet.bandwidth_gbs == 4 * slow.sheet.bandwidth_gbs);
     assert_true(fast.sheet.tdp_watts == 4 * slow.sheet.tdp_watts);
@@ -64,7 +58,7 @@ static void a_sheet_is_scaled_by_the_quota(void **state)
         fail_msg("%s", err.text);
 }
 
-static void wrong_devices_are_refused_by_name(void **state)
+CASE(wrong_devices_are_refused_by_name)
 {
     const struct cpus_spec wrong[] = {
         {.type = "a b", .cores = "0", .quota = 1},
@@ -78,7 +72,6 @@ static void wrong_devices_are_refused_by_name(void **state)
     };
     struct cpus_device d;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct err err = {0};
 
@@ -88,12 +81,11 @@ static void wrong_devices_are_refused_by_name(void **state)
     }
 }
 
-static void equal_names_must_be_equal(void **state)
+CASE(equal_names_must_be_equal)
 {
     struct cpus_device a = device("x", 1), b = device("x", 0.5);
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(cpus_same_type(&a, &a, &err), 0);
     assert_int_equal(cpus_same_type(&a, &b, &err), -1);
 }
@@ -109,13 +101,12 @@ static const char config_text[] = "gpus: false\n"
                                   "    quota: 0.25\n"
                                   "    memory_gb: 2\n";
 
-static void a_config_becomes_options(void **state)
+CASE(a_config_becomes_options)
 {
     struct local_config config;
     struct local_engine_options o;
     struct err err = {0};
 
-    (void)state;
     if (config_parse(local_config_keys, &config, sizeof(config), "test", config_text,
                      strlen(config_text), &err) < 0)
         fail_msg("%s", err.text);
@@ -129,7 +120,7 @@ static void a_config_becomes_options(void **state)
     config_fini(local_config_keys, &config);
 }
 
-static void a_wrong_quota_or_list_in_the_config_is_named(void **state)
+CASE(a_wrong_quota_or_list_in_the_config_is_named)
 {
     static const char *const wrong[] = {
         "cpus: [{type: a, cores: '0', quota: 0}]\n",
@@ -138,7 +129,6 @@ static void a_wrong_quota_or_list_in_the_config_is_named(void **state)
         "window: 0s\n",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct local_config config;
         struct err err = {0};

@@ -1,12 +1,9 @@
 /* test_energy_booking.c - whose joules, told bit by bit */
 #include "engine/local/energy_booking.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #define JOBS 200
 
@@ -51,13 +48,11 @@ static void hear(struct energy_booking *d, struct book *b)
 }
 
 /* The first draws 50 W, the second 150 W, idle 50 W. */
-static void
-two_that_were_always_together_come_to_their_shares_when_one_pauses(void **state)
+CASE(two_that_were_always_together_come_to_their_shares_when_one_pauses)
 {
     struct energy_booking *d = energy_booking_create(NULL);
     struct book b = {0};
 
-    (void)state;
     for (int i = 0; i < 20; i++)
         second(d, &b, 50);
     energy_booking_join(d, 1, b.now_s);
@@ -89,13 +84,12 @@ two_that_were_always_together_come_to_their_shares_when_one_pauses(void **state)
     energy_booking_destroy(d);
 }
 
-static void jobs_that_come_and_go_for_hours_never_get_more_than_there_is(void **state)
+CASE(jobs_that_come_and_go_for_hours_never_get_more_than_there_is)
 {
     struct energy_booking *d = energy_booking_create(NULL);
     struct book b = {0};
     double all = 0, truth = 0;
 
-    (void)state;
     for (int i = 0; i < 60; i++) /* else nobody could tell what idle draws */
         second(d, &b, 40);
     for (int job = 1; job <= JOBS; job++) {
@@ -123,12 +117,11 @@ static void jobs_that_come_and_go_for_hours_never_get_more_than_there_is(void **
     energy_booking_destroy(d);
 }
 
-static void a_job_that_comes_back_goes_on_with_its_account(void **state)
+CASE(a_job_that_comes_back_goes_on_with_its_account)
 {
     struct energy_booking *d = energy_booking_create(NULL);
     struct book b = {0};
 
-    (void)state;
     for (int round = 0; round < 5; round++) {
         energy_booking_join(d, 3, b.now_s);
         for (int i = 0; i < 20; i++)
@@ -144,13 +137,12 @@ static void a_job_that_comes_back_goes_on_with_its_account(void **state)
 }
 
 /* Its share is known when it leaves: what the device draws later is idle's. */
-static void a_job_that_lacks_nothing_gets_nothing(void **state)
+CASE(a_job_that_lacks_nothing_gets_nothing)
 {
     struct energy_booking *d = energy_booking_create(NULL);
     struct book b = {0};
     double before;
 
-    (void)state;
     for (int i = 0; i < 60; i++)
         second(d, &b, 40);
     energy_booking_join(d, 1, b.now_s);
@@ -172,12 +164,11 @@ static void a_job_that_lacks_nothing_gets_nothing(void **state)
 }
 
 /* Forty hundredths of a second across two readings: most of neither. */
-static void a_job_shorter_than_a_reading_gets_its_joules(void **state)
+CASE(a_job_shorter_than_a_reading_gets_its_joules)
 {
     struct energy_booking *d = energy_booking_create(NULL);
     struct book b = {0};
 
-    (void)state;
     for (int i = 0; i < 60; i++)
         second(d, &b, 40);
     energy_booking_join(d, 5, b.now_s + 0.8);

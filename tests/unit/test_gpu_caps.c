@@ -8,16 +8,12 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #define V100 "gpu name=\"Tesla V100-SXM2-16GB\" limit=300 min=150 max=300\npower 0 280\n"
 
@@ -64,13 +60,12 @@ static double limit_of(struct gpu *gpu, int device)
     return limit.watts;
 }
 
-static void nothing_without_consent(void **state)
+CASE(nothing_without_consent)
 {
     struct err err = {0};
     struct gpu_caps *caps;
     struct gpu *gpu;
 
-    (void)state;
     begin(V100);
     gpu = fake_nvml_open(&fake, 2);
     caps = open_caps(gpu, false);
@@ -83,13 +78,12 @@ static void nothing_without_consent(void **state)
     finish();
 }
 
-static void closing_puts_the_limit_back(void **state)
+CASE(closing_puts_the_limit_back)
 {
     struct err err = {0};
     struct gpu_caps *caps;
     struct gpu *gpu;
 
-    (void)state;
     begin(V100 V100);
     gpu = fake_nvml_open(&fake, 2);
     caps = open_caps(gpu, true);
@@ -168,12 +162,11 @@ static void kill_holder(pid_t pid)
     assert_true(WIFSIGNALED(status));
 }
 
-static void next_start_restores_what_a_killed_process_left(void **state)
+CASE(next_start_restores_what_a_killed_process_left)
 {
     struct gpu_caps *caps;
     struct gpu *gpu;
 
-    (void)state;
     begin(V100);
     kill_holder(start_holder(3));
     gpu = fake_nvml_open(&fake, 2);
@@ -187,14 +180,13 @@ static void next_start_restores_what_a_killed_process_left(void **state)
     finish();
 }
 
-static void living_process_keeps_its_limits(void **state)
+CASE(living_process_keeps_its_limits)
 {
     struct gpu_caps_options options = {.state_file = state_file, .consent = true};
     struct err err = {0};
     struct gpu *gpu;
     pid_t holder;
 
-    (void)state;
     begin(V100);
     holder = start_holder(1);
     gpu = fake_nvml_open(&fake, 2);
@@ -206,13 +198,12 @@ static void living_process_keeps_its_limits(void **state)
     finish();
 }
 
-static void limit_somebody_else_set_is_left(void **state)
+CASE(limit_somebody_else_set_is_left)
 {
     struct err err = {0};
     struct gpu_caps *caps;
     struct gpu *gpu;
 
-    (void)state;
     begin(V100);
     kill_holder(start_holder(1));
     gpu = fake_nvml_open(&fake, 2);
@@ -231,14 +222,13 @@ static void limit_somebody_else_set_is_left(void **state)
 
 /* The file is written before the limit: a crash in between leaves a limit to set that
  * never was, and one in force from before. */
-static void crash_between_file_and_device_is_covered(void **state)
+CASE(crash_between_file_and_device_is_covered)
 {
     struct caps_state written = {.count = 1};
     struct err err = {0};
     struct gpu_caps *caps;
     struct gpu *gpu;
 
-    (void)state;
     begin(V100);
     gpu = fake_nvml_open(&fake, 2);
     assert_int_equal(gpu_set_limit(gpu, 0, 200, &err), GPU_OK);
@@ -255,12 +245,11 @@ static void crash_between_file_and_device_is_covered(void **state)
     finish();
 }
 
-static void lost_device_is_restored_when_it_is_back(void **state)
+CASE(lost_device_is_restored_when_it_is_back)
 {
     struct gpu_caps *caps;
     struct gpu *gpu;
 
-    (void)state;
     begin(V100 "unplug 1000 2000\n");
     kill_holder(start_holder(1));
     gpu = fake_nvml_open(&fake, 2);
@@ -276,7 +265,7 @@ static void lost_device_is_restored_when_it_is_back(void **state)
     finish();
 }
 
-static void state_of_another_boot_is_dropped(void **state)
+CASE(state_of_another_boot_is_dropped)
 {
     static const char text[] = "{\"boot\":\"another\",\"devices\":[{\"uuid\":\"GPU-x\","
                                "\"original_watts\":300,\"set_watts\":[200]}]}";
@@ -284,7 +273,6 @@ static void state_of_another_boot_is_dropped(void **state)
     struct gpu_caps *caps;
     struct gpu *gpu;
 
-    (void)state;
     begin(V100);
     gpu = fake_nvml_open(&fake, 2);
     assert_int_equal(file_write(state_file, text, strlen(text), &err), 0);
@@ -295,7 +283,7 @@ static void state_of_another_boot_is_dropped(void **state)
     finish();
 }
 
-static void broken_state_is_refused(void **state)
+CASE(broken_state_is_refused)
 {
     static const char *const texts[] = {
         "",
@@ -310,7 +298,6 @@ static void broken_state_is_refused(void **state)
     struct caps_state parsed;
     struct err err;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         err = (struct err){0};
         assert_int_equal(

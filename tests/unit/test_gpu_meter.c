@@ -1,12 +1,8 @@
 /* test_gpu_meter.c - joules of intervals: counters, power, wraps, jumps, gaps */
 #include "gpu/gpu_meter.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 static const struct gpu_sheet sheet = {.tdp_watts = 300, .idle_watts = 40};
 
@@ -31,12 +27,11 @@ static bool add(struct gpu_meter *meter, double at_s, double watts, double joule
     return gpu_meter_add(meter, &s, interval);
 }
 
-static void counter_goes_before_power(void **state)
+CASE(counter_goes_before_power)
 {
     struct gpu_meter meter;
     struct gpu_interval interval;
 
-    (void)state;
     gpu_meter_init(&meter, &sheet);
     assert_false(add(&meter, 10, 100, 5000, &interval));
     assert_true(add(&meter, 12, 300, 5150, &interval));
@@ -45,12 +40,11 @@ static void counter_goes_before_power(void **state)
     assert_true(interval.error_joules > 0 && interval.error_joules < 30);
 }
 
-static void power_is_integrated_by_trapezoids(void **state)
+CASE(power_is_integrated_by_trapezoids)
 {
     struct gpu_meter meter;
     struct gpu_interval interval;
 
-    (void)state;
     gpu_meter_init(&meter, &sheet);
     add(&meter, 0, 100, NAN, &interval);
     assert_true(add(&meter, 4, 200, NAN, &interval));
@@ -62,12 +56,11 @@ static void power_is_integrated_by_trapezoids(void **state)
     assert_float_equal(interval.error_joules, 0.05 * 800, 1e-6);
 }
 
-static void counter_that_falls_back_is_not_believed(void **state)
+CASE(counter_that_falls_back_is_not_believed)
 {
     struct gpu_meter meter;
     struct gpu_interval interval;
 
-    (void)state;
     gpu_meter_init(&meter, &sheet);
     add(&meter, 0, 100, 90000, &interval);
     assert_true(add(&meter, 2, 100, 40, &interval)); /* the driver was loaded again */
@@ -80,12 +73,11 @@ static void counter_that_falls_back_is_not_believed(void **state)
     assert_int_equal(meter.rejected, 1);
 }
 
-static void jump_beyond_what_a_card_draws_is_not_believed(void **state)
+CASE(jump_beyond_what_a_card_draws_is_not_believed)
 {
     struct gpu_meter meter;
     struct gpu_interval interval;
 
-    (void)state;
     gpu_meter_init(&meter, &sheet);
     add(&meter, 0, 100, 0, &interval);
     assert_true(add(&meter, 1, 100, 4294967, &interval));
@@ -99,12 +91,11 @@ static void jump_beyond_what_a_card_draws_is_not_believed(void **state)
     assert_float_equal(meter.total_joules, 0, 1e-9);
 }
 
-static void frozen_counter_gives_way_to_power(void **state)
+CASE(frozen_counter_gives_way_to_power)
 {
     struct gpu_meter meter;
     struct gpu_interval interval;
 
-    (void)state;
     gpu_meter_init(&meter, &sheet);
     add(&meter, 0, 100, 777, &interval);
     assert_true(add(&meter, 20, 100, 777, &interval));
@@ -112,12 +103,11 @@ static void frozen_counter_gives_way_to_power(void **state)
     assert_float_equal(interval.joules, 2000, 1e-9);
 }
 
-static void gap_is_not_invented(void **state)
+CASE(gap_is_not_invented)
 {
     struct gpu_meter meter;
     struct gpu_interval interval;
 
-    (void)state;
     gpu_meter_init(&meter, &sheet);
     add(&meter, 0, 100, NAN, &interval);
     assert_false(add(&meter, 500, 100, NAN, &interval));
@@ -131,12 +121,11 @@ static void gap_is_not_invented(void **state)
     assert_float_equal(meter.total_joules, 60000, 1e-9);
 }
 
-static void time_that_does_not_pass_ends_nothing(void **state)
+CASE(time_that_does_not_pass_ends_nothing)
 {
     struct gpu_meter meter;
     struct gpu_interval interval;
 
-    (void)state;
     gpu_meter_init(&meter, NULL);
     add(&meter, 5, 100, 0, &interval);
     assert_false(add(&meter, 5, 100, 10, &interval));
@@ -146,13 +135,12 @@ static void time_that_does_not_pass_ends_nothing(void **state)
     assert_float_equal(interval.joules, 200, 1e-9);
 }
 
-static void modelled_joules_are_told_apart(void **state)
+CASE(modelled_joules_are_told_apart)
 {
     struct gpu_meter meter;
     struct gpu_interval interval;
     struct gpu_sample s = sample_at(0, 100, NAN);
 
-    (void)state;
     gpu_meter_init(&meter, &sheet);
     gpu_meter_add(&meter, &s, &interval);
     s.at_s = 1;
@@ -162,12 +150,11 @@ static void modelled_joules_are_told_apart(void **state)
     assert_float_equal(meter.model_joules, 100, 1e-9);
 }
 
-static void bias_adds_up_and_noise_in_squares(void **state)
+CASE(bias_adds_up_and_noise_in_squares)
 {
     struct gpu_meter meter;
     struct gpu_interval interval;
 
-    (void)state;
     gpu_meter_init(&meter, &sheet);
     for (int i = 0; i <= 100; i++)
         add(&meter, i, 100, 100.0 * i, &interval);
@@ -176,11 +163,10 @@ static void bias_adds_up_and_noise_in_squares(void **state)
     assert_float_equal(gpu_meter_error(&meter), 500, 5);
 }
 
-static void wrapping_counter_counts_on(void **state)
+CASE(wrapping_counter_counts_on)
 {
     struct gpu_counter counter = {.range = 1000};
 
-    (void)state;
     gpu_counter_add(&counter, 900, 0, 500);
     gpu_counter_add(&counter, 950, 1, 500);
     gpu_counter_add(&counter, 100, 2, 500); /* 150 more, over the top */

@@ -1,13 +1,9 @@
 /* test_gpu_nvml.c - NVIDIA devices as the fake library pretends them */
 #include "fixture/fake_nvml.h"
 #include "gpu/gpu_meter.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 static struct fake_nvml fake;
 
@@ -38,7 +34,7 @@ static struct gpu_sample read_ok(struct gpu *gpu, int device)
     return sample;
 }
 
-static void eight_devices_of_four_generations(void **state)
+CASE(eight_devices_of_four_generations)
 {
     static const char script[] =
         "driver fake-550.1\n"
@@ -54,7 +50,6 @@ static void eight_devices_of_four_generations(void **state)
         "k80", "k80", "p100-16", "p100-16", "v100-sxm2-16", "a100-40", "a40", "h100-sxm"};
     struct gpu *gpu = open_with(script);
 
-    (void)state;
     assert_int_equal(gpu_count(gpu), 8);
     for (int i = 0; i < 8; i++) {
         const struct gpu_device *d = gpu_device(gpu, i);
@@ -73,14 +68,13 @@ static void eight_devices_of_four_generations(void **state)
     close_all(gpu);
 }
 
-static void sample_tells_what_the_device_tells(void **state)
+CASE(sample_tells_what_the_device_tells)
 {
     struct gpu *gpu = open_with("gpu name=\"Tesla V100-SXM2-16GB\" limit=300 max=300\n"
                                 "power 0 60\npower 10 200\nutil 10 95\nthrottle 10 36\n"
                                 "process 4242 2000 60\nprocess 4343 1000 20\n");
     struct gpu_sample s = read_ok(gpu, 0);
 
-    (void)state;
     assert_float_equal(s.watts, 60, 0.01);
     assert_int_equal(s.method, GPU_METHOD_INSTANT);
     assert_float_equal(s.watts_error, 3, 0.01);
@@ -101,7 +95,7 @@ static void sample_tells_what_the_device_tells(void **state)
     close_all(gpu);
 }
 
-static void sentinels_never_show(void **state)
+CASE(sentinels_never_show)
 {
     struct gpu *gpu = open_with("gpu name=\"Tesla V100-SXM2-16GB\"\n"
                                 "sentinel nvmlDeviceGetPowerUsage\n"
@@ -115,7 +109,6 @@ static void sentinels_never_show(void **state)
                                 "process 77 100 10\n");
     struct gpu_sample s = read_ok(gpu, 0);
 
-    (void)state;
     assert_true(isnan(s.energy_joules));
     assert_true(isnan(s.utilisation));
     assert_true(isnan(s.temperature_c));
@@ -132,28 +125,26 @@ static void sentinels_never_show(void **state)
     close_all(gpu);
 }
 
-static void error_of_one_call_costs_only_its_figure(void **state)
+CASE(error_of_one_call_costs_only_its_figure)
 {
     struct gpu *gpu = open_with("gpu name=\"Tesla V100-SXM2-16GB\"\npower 0 90\n"
                                 "error nvmlDeviceGetTemperature 3\n"
                                 "error nvmlDeviceGetUtilizationRates 999\n");
     struct gpu_sample s = read_ok(gpu, 0);
 
-    (void)state;
     assert_true(isnan(s.temperature_c));
     assert_true(isnan(s.utilisation));
     assert_float_equal(s.watts, 90, 0.01);
     close_all(gpu);
 }
 
-static void unplugged_device_is_lost_and_comes_back(void **state)
+CASE(unplugged_device_is_lost_and_comes_back)
 {
     struct gpu *gpu = open_with("gpu name=\"Tesla V100-SXM2-16GB\"\nunplug 10 20\n"
                                 "gpu name=\"Tesla V100-SXM2-16GB\"\n");
     struct gpu_sample sample;
     struct err err = {0};
 
-    (void)state;
     read_ok(gpu, 0);
     fake_nvml_time(&fake, 12);
     assert_int_equal(gpu_read(gpu, 0, &sample, &err), GPU_LOST);
@@ -168,14 +159,13 @@ static void unplugged_device_is_lost_and_comes_back(void **state)
     close_all(gpu);
 }
 
-static void driver_that_is_reloaded_is_found_again(void **state)
+CASE(driver_that_is_reloaded_is_found_again)
 {
     struct gpu *gpu = open_with("reload 10 20\ngpu name=\"Tesla V100-SXM2-16GB\"\n"
                                 "gpu name=\"Tesla V100-SXM2-16GB\"\n");
     struct gpu_sample sample;
     struct err err = {0};
 
-    (void)state;
     fake_nvml_time(&fake, 12);
     assert_int_equal(gpu_read(gpu, 0, &sample, &err), GPU_LOST);
     assert_int_equal(gpu_rescan(gpu), 2);
@@ -187,7 +177,7 @@ static void driver_that_is_reloaded_is_found_again(void **state)
     close_all(gpu);
 }
 
-static void counter_that_jumps_is_metered_by_power(void **state)
+CASE(counter_that_jumps_is_metered_by_power)
 {
     struct gpu *gpu = open_with("gpu name=\"Tesla V100-SXM2-16GB\"\npower 0 100\n"
                                 "jump 2 -150\njump 4 9000000\n");
@@ -195,7 +185,6 @@ static void counter_that_jumps_is_metered_by_power(void **state)
     struct gpu_interval interval;
     unsigned rejected = 0;
 
-    (void)state;
     gpu_meter_init(&meter, gpu_device(gpu, 0)->sheet);
     for (int second = 20; second < 26; second++) {
         struct gpu_sample s;
@@ -211,14 +200,13 @@ static void counter_that_jumps_is_metered_by_power(void **state)
     close_all(gpu);
 }
 
-static void mig_instances_are_devices(void **state)
+CASE(mig_instances_are_devices)
 {
     struct gpu *gpu =
         open_with("gpu name=\"NVIDIA A100-SXM4-40GB\" arch=7 memory=40960\nmig 3 4864\n"
                   "gpu name=\"Tesla V100-SXM2-16GB\"\n");
     struct gpu_sample s;
 
-    (void)state;
     assert_int_equal(gpu_count(gpu), 5);
     assert_true(gpu_device(gpu, 0)->partitioned);
     for (int i = 1; i <= 3; i++) {
@@ -237,7 +225,7 @@ static void mig_instances_are_devices(void **state)
     close_all(gpu);
 }
 
-static void limits_hold_within_their_range(void **state)
+CASE(limits_hold_within_their_range)
 {
     struct gpu *gpu = open_with(
         "gpu name=\"Tesla V100-SXM2-16GB\" limit=300 min=150 max=300\npower 0 280\n"
@@ -246,7 +234,6 @@ static void limits_hold_within_their_range(void **state)
     struct gpu_sample s;
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(gpu_limit(gpu, 0, &limit, &err), GPU_OK);
     assert_float_equal(limit.watts, 300, 0.01);
     assert_float_equal(limit.min_watts, 150, 0.01);
@@ -265,25 +252,23 @@ static void limits_hold_within_their_range(void **state)
     close_all(gpu);
 }
 
-static void missing_library_is_no_error(void **state)
+CASE(missing_library_is_no_error)
 {
     struct gpu_options options = {.backends = GPU_BACKEND_NVML,
                                   .nvml_library = "libcorgi-there-is-none.so.1"};
     struct err err = {0};
     struct gpu *gpu = gpu_open(&options, &err);
 
-    (void)state;
     assert_non_null(gpu);
     assert_int_equal(gpu_count(gpu), 0);
     assert_non_null(strstr(gpu_remarks(gpu), "nvml: no NVIDIA driver here"));
     gpu_close(gpu);
 }
 
-static void library_without_a_driver_is_no_error(void **state)
+CASE(library_without_a_driver_is_no_error)
 {
     struct gpu *gpu;
 
-    (void)state;
     fake_nvml_begin(&fake, "");
     unsetenv("CORGI_FAKE_NVML");
     gpu = fake_nvml_open(&fake, 2);

@@ -6,17 +6,14 @@
  * library's documentation and public bindings in other languages give it: where each
  * member lies, what each number means, how each function is called. */
 #include "gpu/nvml_api.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define AT(type, member) (int)offsetof(struct type, member)
 
-static void structs_lie_as_the_library_writes_them(void **state)
+CASE(structs_lie_as_the_library_writes_them)
 {
     const struct {
         const char *what;
@@ -61,14 +58,13 @@ static void structs_lie_as_the_library_writes_them(void **state)
         {"nvmlDevice_t", sizeof(struct nvml_handle *), 8},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
         if (figures[i].ours != figures[i].theirs)
             fail_msg("%s: ours %d, theirs %d", figures[i].what, figures[i].ours,
                      figures[i].theirs);
 }
 
-static void numbers_mean_what_the_library_means(void **state)
+CASE(numbers_mean_what_the_library_means)
 {
     const struct {
         const char *what;
@@ -114,7 +110,6 @@ static void numbers_mean_what_the_library_means(void **state)
         {"NVML_VALUE_TYPE_SIGNED_INT", NVML_VALUE_INT, 5},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
         if (figures[i].ours != figures[i].theirs)
             fail_msg("%s: ours %lld, theirs %lld", figures[i].what, figures[i].ours,
@@ -122,7 +117,7 @@ static void numbers_mean_what_the_library_means(void **state)
 }
 
 /* In any order; a name with a version behind it is another function than without. */
-static void functions_are_asked_for_by_their_names(void **state)
+CASE(functions_are_asked_for_by_their_names)
 {
     static const char *const theirs[] = {
         "nvmlInit_v2",
@@ -159,7 +154,6 @@ static void functions_are_asked_for_by_their_names(void **state)
     };
     size_t asked = 0;
 
-    (void)state;
     for (const struct nvml_symbol *s = nvml_symbols; s->names[0]; s++)
         for (size_t v = 0; v < 3 && s->names[v]; v++, asked++) {
             const char *name = s->names[v];

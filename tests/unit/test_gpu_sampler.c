@@ -3,14 +3,10 @@
 #include "gpu/gpu_sampler.h"
 
 #include "base/log.h"
+#include "support/test.h"
 
 #include <math.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 static struct fake_nvml fake;
 
@@ -29,14 +25,13 @@ static struct gpu_reading next_of(struct gpu_sampler *sampler, int device)
     }
 }
 
-static void intervals_add_up_to_the_counter(void **state)
+CASE(intervals_add_up_to_the_counter)
 {
     struct err err = {0};
     struct gpu_sampler *sampler;
     struct gpu *gpu;
     double sum = 0, last = 0, first_joules = 0, last_joules = 0;
 
-    (void)state;
     fake_nvml_begin(&fake, "gpu name=\"Tesla V100-SXM2-16GB\"\npower 0 200\n"
                            "gpu name=\"Tesla K80\" energy=no\npower 0 90\n");
     gpu = fake_nvml_open(&fake, 2);
@@ -66,14 +61,13 @@ static void intervals_add_up_to_the_counter(void **state)
     fake_nvml_end(&fake);
 }
 
-static void loss_and_return_are_told_once(void **state)
+CASE(loss_and_return_are_told_once)
 {
     struct err err = {0};
     struct gpu_sampler *sampler;
     struct gpu_reading r;
     struct gpu *gpu;
 
-    (void)state;
     fake_nvml_begin(&fake, "gpu name=\"Tesla V100-SXM2-16GB\"\nunplug 100 200\ngpu\n");
     gpu = fake_nvml_open(&fake, 2);
     fake_nvml_time(&fake, 0);
@@ -93,13 +87,12 @@ static void loss_and_return_are_told_once(void **state)
     fake_nvml_end(&fake);
 }
 
-static void period_must_be_sensible(void **state)
+CASE(period_must_be_sensible)
 {
     struct gpu_options options = {.backends = GPU_BACKEND_AMD, .sysfs = "/nowhere"};
     struct err err = {0};
     struct gpu *gpu = gpu_open(&options, &err);
 
-    (void)state;
     assert_null(gpu_sampler_start(gpu, 0, &err));
     assert_null(gpu_sampler_start(gpu, NAN, &err));
     assert_int_equal(err.code, ERR_INVALID);

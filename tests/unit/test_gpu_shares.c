@@ -2,14 +2,10 @@
 #include "gpu/gpu_shares.h"
 
 #include "base/rng.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct gpu_sheet sheet = {.tdp_watts = 300, .idle_watts = 40};
 
@@ -146,13 +142,12 @@ static struct gpu_share share_of(const struct gpu_shares *shares, uint64_t job)
 static const struct truth quiet = {
     .idle = 45, .watts = {80, 150, 30, 60}, .together = 1, .noise = 0};
 
-static void job_alone_gets_what_is_above_idle(void **state)
+CASE(job_alone_gets_what_is_above_idle)
 {
     static const struct stage stages[] = {{0, 100}, {1, 100}, {0, 100}};
     struct run run;
     struct gpu_share share;
 
-    (void)state;
     run_init(&run, 1, &sheet);
     play(&run, &quiet, stages, 3, false);
     share = share_of(run.shares, 1);
@@ -164,12 +159,11 @@ static void job_alone_gets_what_is_above_idle(void **state)
     gpu_shares_destroy(run.shares);
 }
 
-static void coming_and_going_tells_jobs_apart(void **state)
+CASE(coming_and_going_tells_jobs_apart)
 {
     static const struct stage stages[] = {{0, 30}, {1, 60}, {3, 200}, {2, 60}, {0, 10}};
     struct run run;
 
-    (void)state;
     run_init(&run, 2, &sheet);
     play(&run, &quiet, stages, 5, false);
     for (uint64_t job = 1; job <= 2; job++) {
@@ -185,12 +179,11 @@ static void coming_and_going_tells_jobs_apart(void **state)
 }
 
 /* Different pairs alone would do: nobody ever runs by itself. */
-static void changing_company_is_enough(void **state)
+CASE(changing_company_is_enough)
 {
     static const struct stage stages[] = {{3, 200}, {6, 200}, {5, 200}, {0, 20}};
     struct run run;
 
-    (void)state;
     run_init(&run, 3, &sheet);
     play(&run, &quiet, stages, 4, false);
     for (uint64_t job = 1; job <= 3; job++) {
@@ -206,13 +199,12 @@ static void changing_company_is_enough(void **state)
 
 /* Two jobs that are always together cannot be told apart, and the error bar says so;
  * their activity divides them. */
-static void always_together_is_unsure(void **state)
+CASE(always_together_is_unsure)
 {
     static const struct stage stages[] = {{0, 50}, {3, 200}};
     struct run run;
     struct gpu_share one, two;
 
-    (void)state;
     run_init(&run, 4, &sheet);
     play(&run, &quiet, stages, 2, false);
     one = share_of(run.shares, 1);
@@ -266,13 +258,12 @@ static struct score score_of(const struct truth *truth)
 }
 
 /* Every set of jobs draws a tenth less than its sum: that is learnt. */
-static void error_bars_hold_under_noise(void **state)
+CASE(error_bars_hold_under_noise)
 {
     static const struct truth truth = {
         .idle = 52, .watts = {80, 110, 40, 60}, .together = 0.9, .noise = 15};
     struct score score = score_of(&truth);
 
-    (void)state;
     assert_true(score.inside >= 0.95);
     assert_true(score.bar < 0.2);
     assert_true(score.off < 0.06);
@@ -280,7 +271,7 @@ static void error_bars_hold_under_noise(void **state)
 
 /* Each set draws up to a fifth less, another part each: that cannot be learnt, and the
  * error bars cover it. */
-static void error_bars_hold_where_power_does_not_add_up(void **state)
+CASE(error_bars_hold_where_power_does_not_add_up)
 {
     static const struct truth truth = {.idle = 52,
                                        .watts = {80, 110, 40, 60},
@@ -289,20 +280,18 @@ static void error_bars_hold_where_power_does_not_add_up(void **state)
                                        .noise = 15};
     struct score score = score_of(&truth);
 
-    (void)state;
     assert_true(score.inside >= 0.95);
     assert_true(score.bar < 0.2);
     assert_true(score.off < 0.15);
 }
 
-static void forgotten_jobs_leave_the_sum_whole(void **state)
+CASE(forgotten_jobs_leave_the_sum_whole)
 {
     static const struct stage before[] = {{0, 20}, {1, 60}, {3, 100}, {2, 60}};
     static const struct stage after[] = {{6, 100}, {4, 50}};
     struct run run;
     struct gpu_share two;
 
-    (void)state;
     run_init(&run, 5, &sheet);
     play(&run, &quiet, before, 4, false);
     two = share_of(run.shares, 2);
@@ -319,14 +308,13 @@ static void forgotten_jobs_leave_the_sum_whole(void **state)
 }
 
 /* Hundreds of jobs pass through a device; the fit stays small and nothing is lost. */
-static void many_jobs_come_and_go(void **state)
+CASE(many_jobs_come_and_go)
 {
     struct gpu_shares *shares = open_shares(&sheet);
     struct gpu_share share;
     struct rng rng;
     double at = 0;
 
-    (void)state;
     rng_init(&rng, 9);
     for (uint64_t i = 1; i <= 300; i++) {
         struct gpu_presence present[3] = {
@@ -347,7 +335,7 @@ static void many_jobs_come_and_go(void **state)
     gpu_shares_destroy(shares);
 }
 
-static void refuses_what_cannot_be(void **state)
+CASE(refuses_what_cannot_be)
 {
     struct gpu_shares *shares = open_shares(NULL);
     struct gpu_interval interval = {.from_s = 0, .to_s = 1, .joules = 10};
@@ -356,7 +344,6 @@ static void refuses_what_cannot_be(void **state)
     struct gpu_presence many[GPU_SHARES_MAX_TOGETHER + 1];
     struct err err = {0};
 
-    (void)state;
     for (size_t i = 0; i <= GPU_SHARES_MAX_TOGETHER; i++)
         many[i] = (struct gpu_presence){i + 1, NAN};
     bad.joules = -1;

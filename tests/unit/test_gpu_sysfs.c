@@ -8,18 +8,14 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char root[64];
 
@@ -105,13 +101,12 @@ static void put_card(void)
     put("class/kfd/kfd/proc/4713/vram_9", "5\n");
 }
 
-static void amd_card_is_read_from_its_files(void **state)
+CASE(amd_card_is_read_from_its_files)
 {
     const struct gpu_device *device;
     struct gpu_sample s;
     struct gpu *gpu;
 
-    (void)state;
     put_card();
     gpu = open_root(GPU_BACKEND_AMD);
     assert_int_equal(gpu_count(gpu), 1);
@@ -133,12 +128,11 @@ static void amd_card_is_read_from_its_files(void **state)
     gpu_close(gpu);
 }
 
-static void newer_amd_card_tells_the_moment(void **state)
+CASE(newer_amd_card_tells_the_moment)
 {
     struct gpu_sample s;
     struct gpu *gpu;
 
-    (void)state;
     put_card();
     assert_int_equal(chdir(root), 0);
     assert_int_equal(unlink(MON "power1_average"), 0);
@@ -159,7 +153,7 @@ static void newer_amd_card_tells_the_moment(void **state)
 }
 
 /* The library adds its energy counter to what the files tell; the rest stays theirs. */
-static void rocm_library_adds_energy(void **state)
+CASE(rocm_library_adds_energy)
 {
     struct gpu_options options = {.backends = GPU_BACKEND_AMD, .sysfs = root};
     struct gpu_sample before, after;
@@ -167,7 +161,6 @@ static void rocm_library_adds_energy(void **state)
     char library[512];
     struct gpu *gpu;
 
-    (void)state;
     put_card();
     fake_find(library, sizeof(library), "librocm_smi64.so.7");
     options.rocm_library = library;
@@ -183,7 +176,7 @@ static void rocm_library_adds_energy(void **state)
 }
 
 /* Where sysfs shows no card the library does all of it. */
-static void rocm_library_alone_is_enough(void **state)
+CASE(rocm_library_alone_is_enough)
 {
     struct gpu_options options = {.backends = GPU_BACKEND_AMD, .sysfs = root};
     struct gpu_limit limit;
@@ -192,7 +185,6 @@ static void rocm_library_alone_is_enough(void **state)
     char library[512];
     struct gpu *gpu;
 
-    (void)state;
     fake_find(library, sizeof(library), "librocm_smi64.so.7");
     options.rocm_library = library;
     gpu = gpu_open(&options, &err);
@@ -209,14 +201,13 @@ static void rocm_library_alone_is_enough(void **state)
     gpu_close(gpu);
 }
 
-static void amd_limit_is_written_within_the_range(void **state)
+CASE(amd_limit_is_written_within_the_range)
 {
     struct gpu_limit limit;
     struct err err = {0};
     double microwatts;
     struct gpu *gpu;
 
-    (void)state;
     put_card();
     gpu = open_root(GPU_BACKEND_AMD);
     assert_int_equal(gpu_limit(gpu, 0, &limit, &err), GPU_OK);
@@ -233,14 +224,13 @@ static void amd_limit_is_written_within_the_range(void **state)
     gpu_close(gpu);
 }
 
-static void amd_card_that_vanishes_is_lost(void **state)
+CASE(amd_card_that_vanishes_is_lost)
 {
     char command[160];
     struct gpu_sample sample;
     struct err err = {0};
     struct gpu *gpu;
 
-    (void)state;
     put_card();
     gpu = open_root(GPU_BACKEND_AMD);
     read_ok(gpu, 0);
@@ -269,12 +259,11 @@ static void put_packages(void)
     put("class/powercap/intel-rapl:1/energy_uj", "7\n");
 }
 
-static void package_wraps_and_counts_its_memory(void **state)
+CASE(package_wraps_and_counts_its_memory)
 {
     struct gpu_sample before, after;
     struct gpu *gpu;
 
-    (void)state;
     put_packages();
     gpu = open_root(GPU_BACKEND_RAPL | GPU_BACKEND_NONE);
     assert_int_equal(gpu_count(gpu),
@@ -290,14 +279,13 @@ static void package_wraps_and_counts_its_memory(void **state)
     gpu_close(gpu);
 }
 
-static void package_that_jumps_is_not_believed(void **state)
+CASE(package_that_jumps_is_not_believed)
 {
     struct gpu_meter meter;
     struct gpu_interval interval;
     struct gpu_sample s;
     struct gpu *gpu;
 
-    (void)state;
     put_packages();
     gpu = open_root(GPU_BACKEND_RAPL);
     gpu_meter_init(&meter, NULL);
@@ -314,7 +302,7 @@ static void package_that_jumps_is_not_believed(void **state)
     gpu_close(gpu);
 }
 
-static void denied_counter_is_said_clearly(void **state)
+CASE(denied_counter_is_said_clearly)
 {
     bool as_root = geteuid() == 0;
     char *file;
@@ -322,7 +310,6 @@ static void denied_counter_is_said_clearly(void **state)
     struct err err = {0};
     struct gpu *gpu;
 
-    (void)state;
     put_packages();
     put("stat", "cpu  100 0 100 800 0 0 0 0 0 0\n");
     put("cpuinfo", "processor : 0\nmodel name : Fake CPU 3000\n");
@@ -345,12 +332,11 @@ static void denied_counter_is_said_clearly(void **state)
     free(file);
 }
 
-static void model_says_that_it_is_one(void **state)
+CASE(model_says_that_it_is_one)
 {
     struct gpu_sample busy, idle;
     struct gpu *gpu;
 
-    (void)state;
     put("stat", "cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1 2 3\n");
     gpu = open_root(GPU_BACKEND_RAPL | GPU_BACKEND_NONE);
     assert_int_equal(gpu_count(gpu), 1);
@@ -368,11 +354,10 @@ static void model_says_that_it_is_one(void **state)
     gpu_close(gpu);
 }
 
-static void numbers_are_read_strictly(void **state)
+CASE(numbers_are_read_strictly)
 {
     double value = -7;
 
-    (void)state;
     assert_true(sysfs_parse_number("0x1002", &value));
     assert_float_equal(value, 0x1002, 0);
     assert_true(sysfs_parse_number("-40000", &value));

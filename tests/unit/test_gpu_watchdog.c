@@ -2,13 +2,9 @@
 #include "fixture/fake_nvml.h"
 
 #include "base/log.h"
+#include "support/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 static struct fake_nvml fake;
 
@@ -36,13 +32,12 @@ static enum gpu_status read_until_not_hung(struct gpu *gpu, int device)
     return status;
 }
 
-static void hung_device_is_left_alone_and_recovers(void **state)
+CASE(hung_device_is_left_alone_and_recovers)
 {
     struct gpu *gpu = open_with("gpu\nhang nvmlDeviceGetTemperature 10 20\ngpu\n", 2);
     struct gpu_sample sample;
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(gpu_read(gpu, 0, &sample, &err), GPU_OK);
     fake_nvml_time(&fake, 11);
     assert_int_equal(gpu_read(gpu, 0, &sample, &err), GPU_HUNG);
@@ -61,13 +56,12 @@ static void hung_device_is_left_alone_and_recovers(void **state)
     fake_nvml_end(&fake);
 }
 
-static void closing_does_not_wait_for_a_hung_driver(void **state)
+CASE(closing_does_not_wait_for_a_hung_driver)
 {
     struct gpu *gpu = open_with("gpu\nhang nvmlDeviceGetTemperature 10 20\n", 0.2);
     struct gpu_sample sample;
     struct err err = {0};
 
-    (void)state;
     fake_nvml_time(&fake, 11);
     assert_int_equal(gpu_read(gpu, 0, &sample, &err), GPU_HUNG);
     gpu_close(gpu);            /* returns: the test would hang here */
@@ -76,13 +70,12 @@ static void closing_does_not_wait_for_a_hung_driver(void **state)
     fake_nvml_end(&fake);
 }
 
-static void driver_that_hangs_at_once_leaves_an_empty_machine(void **state)
+CASE(driver_that_hangs_at_once_leaves_an_empty_machine)
 {
     struct gpu_options options = {.backends = GPU_BACKEND_NVML, .list_deadline_s = 0.2};
     struct err err = {0};
     struct gpu *gpu;
 
-    (void)state;
     fake_nvml_begin(&fake, "gpu\nhang nvmlDeviceGetName 0 20\n");
     options.nvml_library = fake.library;
     gpu = gpu_open(&options, &err);
@@ -110,13 +103,12 @@ static void *read_many(void *arg)
     return (void *)fine;
 }
 
-static void threads_may_ask_at_the_same_time(void **state)
+CASE(threads_may_ask_at_the_same_time)
 {
     struct gpu *gpu = open_with("gpu\ngpu\n", 20);
     pthread_t threads[4];
     void *fine;
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, read_many, gpu), 0);
     gpu_rescan(gpu);

@@ -1,19 +1,15 @@
 /* test_job_env.c - the environment of a job */
 #include "engine/local/job_env.h"
+#include "support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
-static void later_values_replace_earlier_ones(void **state)
+CASE(later_values_replace_earlier_ones)
 {
     static const char *const mine[] = {"PATH=/mine", "EMPTY=", NULL};
     struct job_env env = {0};
     struct err err = {0};
 
-    (void)state;
     job_env_set(&env, "PATH", "%s", "/bin");
     job_env_set(&env, "HOME", "/home/%s", "x");
     assert_int_equal(job_env_add(&env, mine, &err), 0);
@@ -25,7 +21,7 @@ static void later_values_replace_earlier_ones(void **state)
     job_env_fini(&env);
 }
 
-static void what_only_the_engine_may_say_is_passed_over(void **state)
+CASE(what_only_the_engine_may_say_is_passed_over)
 {
     static const char *const theirs[] = {
         "CORGI_JOB_ID=1",         "CUDA_VISIBLE_DEVICES=0",      "CORGI_ANYTHING=1",
@@ -33,18 +29,16 @@ static void what_only_the_engine_may_say_is_passed_over(void **state)
     struct job_env env = {0};
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(job_env_add(&env, theirs, &err), 0);
     assert_int_equal(env.count, 1);
     assert_string_equal(env.items[0], "CUDA_VISIBLE_DEVICES_X=kept");
     job_env_fini(&env);
 }
 
-static void what_is_no_entry_is_refused_and_nothing_is_taken(void **state)
+CASE(what_is_no_entry_is_refused_and_nothing_is_taken)
 {
     static const char *const wrong[] = {"NOVALUE", "=x", "A B=1", "1A=2", "\tA=1", ""};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         const char *const list[] = {"GOOD=1", wrong[i], NULL};
         struct job_env env = {0};

@@ -4,15 +4,12 @@
 #include "probe/fetch.h"
 #include "probe/lines.h"
 #include "probe/sender.h"
+#include "support/test.h"
 
 #include <netinet/in.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <cmocka.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -23,7 +20,7 @@ static void join(void *ctx, double at_s, const char *text, size_t length)
     str_add(ctx, ";");
 }
 
-static void bytes_come_out_as_the_lines_a_terminal_shows(void **state)
+CASE(bytes_come_out_as_the_lines_a_terminal_shows)
 {
     static const struct {
         const char *bytes, *lines;
@@ -40,7 +37,6 @@ static void bytes_come_out_as_the_lines_a_terminal_shows(void **state)
         {"caf\xc3\xa9 \xe2\x96\x88\n", "caf\xc3\xa9 \xe2\x96\x88;"},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct str whole = {0}, pieces = {0};
         struct lines lines;
@@ -59,12 +55,11 @@ static void bytes_come_out_as_the_lines_a_terminal_shows(void **state)
     }
 }
 
-static void long_lines_are_cut_not_lost(void **state)
+CASE(long_lines_are_cut_not_lost)
 {
     struct str out = {0};
     struct lines lines;
 
-    (void)state;
     lines_init(&lines, join, &out);
     for (int i = 0; i < 100000; i++)
         lines_feed(&lines, 0, "x", 1);
@@ -84,11 +79,10 @@ static struct probe_status told(struct ending ending, const char *tail)
     return status;
 }
 
-static void exits_and_signals_are_told_as_a_shell_would(void **state)
+CASE(exits_and_signals_are_told_as_a_shell_would)
 {
     struct probe_status s;
 
-    (void)state;
     s = told((struct ending){.wait_status = W_EXITCODE(0, 0)}, "fine\n");
     assert_true(s.exit_status == 0 && s.signal == 0 && !s.oom);
     assert_string_equal(s.text, "");
@@ -110,7 +104,7 @@ static void exits_and_signals_are_told_as_a_shell_would(void **state)
     assert_non_null(strstr(s.text, "2 processes it left behind"));
 }
 
-static void out_of_memory_is_recognised(void **state)
+CASE(out_of_memory_is_recognised)
 {
     static const char *const said[] = {
         "Traceback ...\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 "
@@ -126,7 +120,6 @@ static void out_of_memory_is_recognised(void **state)
                                         "memory 3.1GiB", "we are not out of memory"};
     struct probe_status s;
 
-    (void)state;
     for (size_t i = 0; i < COUNT(said); i++) {
         s = told((struct ending){.wait_status = W_EXITCODE(1, 0)}, said[i]);
         if (!s.oom)
@@ -148,7 +141,7 @@ static void out_of_memory_is_recognised(void **state)
     assert_false(s.oom); /* that kill was ours */
 }
 
-static void urls_are_addresses_only(void **state)
+CASE(urls_are_addresses_only)
 {
     static const char *const bad[] = {"",
                                       "https://127.0.0.1/",
@@ -163,7 +156,6 @@ static void urls_are_addresses_only(void **state)
                                       "http://127.0.0.1:80x/"};
     struct fetch_url url;
 
-    (void)state;
     for (size_t i = 0; i < COUNT(bad); i++)
         if (fetch_url_parse(&url, bad[i], NULL) == 0)
             fail_msg("%s was taken", bad[i]);
@@ -175,13 +167,12 @@ static void urls_are_addresses_only(void **state)
     assert_string_equal(url.path, "/");
 }
 
-static void targets_of_reports_are_checked(void **state)
+CASE(targets_of_reports_are_checked)
 {
     static const char *const bad[] = {"", "file", "unix:", "http://somewhere/", "tcp:x"};
     struct err err = {0};
     struct sender *sender;
 
-    (void)state;
     for (size_t i = 0; i < COUNT(bad); i++)
         assert_null(sender_create(bad[i], &err));
     sender = sender_create(NULL, &err);

@@ -13,17 +13,14 @@
 #include "base/str.h"
 #include "probe/lines.h"
 #include "probe/sources.h"
+#include "support/test.h"
 
 #include <dirent.h>
 #include <libgen.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define MIN_RATES     60
 #define MIN_UNRELATED 20
@@ -142,14 +139,13 @@ static int check(const char *path, bool *unrelated)
     return right ? 0 : 1;
 }
 
-static void every_sample_gives_its_rate_and_unrelated_logs_none(void **state)
+CASE(every_sample_gives_its_rate_and_unrelated_logs_none)
 {
     char *dir = logs_dir(), *path;
     struct dirent **names;
     int wrong = 0, rates = 0, none = 0, count = scandir(dir, &names, NULL, alphasort);
     bool unrelated;
 
-    (void)state;
     assert_true(count > 0);
     for (int i = 0; i < count; i++) {
         path = file_join(dir, names[i]->d_name);

@@ -1,17 +1,14 @@
 /* test_probe_output_limit.c - output that stays small on disk */
 #include "probe/output_limit.h"
+#include "support/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define CHUNK 32768
 
@@ -64,7 +61,7 @@ static long check_tail(int fd, off_t from)
     return last;
 }
 
-static void the_limit_holds_at_every_moment(void **state)
+CASE(the_limit_holds_at_every_moment)
 {
     char path[] = "/tmp/corgi-bound-XXXXXX", text[200] = "";
     const long bytes = 50L << 20;
@@ -72,7 +69,6 @@ static void the_limit_holds_at_every_moment(void **state)
     struct output_limit bound;
     const char *told;
 
-    (void)state;
     output_limit_open(&bound, path, 2097152);
     assert_true(write_lines(fd, &bound, bytes) <= 2097152);
     assert_true(bound.dropped_bytes + size_of(fd) == (double)bytes);
@@ -90,13 +86,12 @@ static void the_limit_holds_at_every_moment(void **state)
     unlink(path);
 }
 
-static void less_than_the_limit_is_left_alone(void **state)
+CASE(less_than_the_limit_is_left_alone)
 {
     char path[] = "/tmp/corgi-bound-XXXXXX";
     int fd = opened(path);
     struct output_limit bound;
 
-    (void)state;
     output_limit_open(&bound, path, 4e6);
     write_lines(fd, &bound, 3L << 20);
     assert_true(bound.dropped_bytes == 0);
@@ -106,13 +101,12 @@ static void less_than_the_limit_is_left_alone(void **state)
     unlink(path);
 }
 
-static void no_limit_no_file_and_links_are_not_bounded(void **state)
+CASE(no_limit_no_file_and_links_are_not_bounded)
 {
     char path[] = "/tmp/corgi-bound-XXXXXX", link[64];
     int fd = opened(path);
     struct output_limit bound;
 
-    (void)state;
     snprintf(link, sizeof(link), "%s.link", path);
     assert_int_equal(symlink(path, link), 0);
     output_limit_open(&bound, path, 0);

@@ -1,23 +1,19 @@
 /* test_probe_report.c - what one side writes the other reads */
 #include "probe/fields.h"
 #include "probe/probe_report.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static void a_report_reads_back_as_it_was(void **state)
+CASE(a_report_reads_back_as_it_was)
 {
     struct probe_report in, out;
     struct err err = {0};
     struct str line = {0};
 
-    (void)state;
     probe_report_init(&in, PROBE_RATE, UINT64_MAX);
     in.attempt = 3;
     in.at_s = 1767225600.123456;
@@ -38,13 +34,12 @@ static void a_report_reads_back_as_it_was(void **state)
     str_fini(&line);
 }
 
-static void what_was_not_known_stays_not_known(void **state)
+CASE(what_was_not_known_stays_not_known)
 {
     struct probe_report in, out;
     struct err err = {0};
     struct str line = {0};
 
-    (void)state;
     probe_report_init(&in, PROBE_STARTED, 7);
     in.at_s = 5;
     probe_report_format(&in, &line);
@@ -55,13 +50,12 @@ static void what_was_not_known_stays_not_known(void **state)
     str_fini(&line);
 }
 
-static void a_status_reads_back_as_it_was(void **state)
+CASE(a_status_reads_back_as_it_was)
 {
     struct probe_status in, out;
     struct err err = {0};
     struct str line = {0};
 
-    (void)state;
     probe_status_init(&in, 12);
     in.attempt = 2;
     in.exit_status = 137;
@@ -80,7 +74,7 @@ static void a_status_reads_back_as_it_was(void **state)
     str_fini(&line);
 }
 
-static void bad_lines_are_refused_and_change_nothing(void **state)
+CASE(bad_lines_are_refused_and_change_nothing)
 {
     static const char *const bad[] = {
         "",
@@ -102,7 +96,6 @@ static void bad_lines_are_refused_and_change_nothing(void **state)
         "corgi=1 kind=rate job=1 at=5 a_key_that_is_much_too_long_to_be_one=1",
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct probe_report report = {.job = 99};
         struct err err = {0};
@@ -113,34 +106,31 @@ static void bad_lines_are_refused_and_change_nothing(void **state)
     }
 }
 
-static void unknown_keys_are_passed_over(void **state)
+CASE(unknown_keys_are_passed_over)
 {
     static const char line[] =
         "corgi=1 colour=\"dark blue\" kind=ended job=1 at=5 exit=0";
     struct probe_report report;
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(probe_report_parse(&report, line, strlen(line), &err), 0);
     assert_int_equal(report.exit_status, 0);
 }
 
-static void reading_stops_at_the_given_length(void **state)
+CASE(reading_stops_at_the_given_length)
 {
     static const char line[] = "corgi=1 kind=rate job=1 at=57";
     struct probe_report report;
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(probe_report_parse(&report, line, strlen(line) - 1, &err), 0);
     assert_true(report.at_s == 5);
 }
 
-static void long_texts_are_cut_between_characters(void **state)
+CASE(long_texts_are_cut_between_characters)
 {
     struct str line = {0};
 
-    (void)state;
     fields_add_text(&line, "text", "ab\xc3\xa9", 3);
     assert_string_equal(line.text, " text=\"ab\"");
     str_clear(&line);

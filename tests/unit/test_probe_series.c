@@ -1,11 +1,8 @@
 /* test_probe_series.c - rates from counts and stated rates, however they arrive */
 #include "probe/rate_series.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #define WINDOW 10.0
 
@@ -30,31 +27,28 @@ static double rate_at(const struct rate_series *s, double now_s)
     return rate_series_rate(s, now_s, WINDOW, &r) ? r.rate : NAN;
 }
 
-static void one_count_is_no_rate(void **state)
+CASE(one_count_is_no_rate)
 {
     struct rate_series s = fresh();
 
-    (void)state;
     assert_true(isnan(rate_at(&s, 5)));
     rate_series_count(&s, 1, 100, NAN);
     assert_true(isnan(rate_at(&s, 5)));
 }
 
-static void a_steady_count_gives_its_rate(void **state)
+CASE(a_steady_count_gives_its_rate)
 {
     struct rate_series s = fresh();
 
-    (void)state;
     for (int i = 0; i < 1000; i++)
         rate_series_count(&s, i * 0.02, i, NAN);
     assert_near(rate_at(&s, 20), 50);
 }
 
-static void the_rate_is_that_of_the_window_not_of_the_run(void **state)
+CASE(the_rate_is_that_of_the_window_not_of_the_run)
 {
     struct rate_series s = fresh();
 
-    (void)state;
     for (int i = 0; i < 100; i++)
         rate_series_count(&s, i, i * 10, NAN);
     for (int i = 0; i < 20; i++)
@@ -63,22 +57,20 @@ static void the_rate_is_that_of_the_window_not_of_the_run(void **state)
     assert_near(rate_series_overall(&s), (1000 + 570) / 119.0);
 }
 
-static void bursts_longer_than_the_window_apart_give_the_mean(void **state)
+CASE(bursts_longer_than_the_window_apart_give_the_mean)
 {
     struct rate_series s = fresh();
 
-    (void)state;
     for (int burst = 1; burst <= 6; burst++)
         for (int j = 0; j < 100; j++)
             rate_series_count(&s, burst * 25 + j * 1e-4, (burst - 1) * 100 + j + 1, NAN);
     assert_near(rate_at(&s, 155), 4);
 }
 
-static void a_count_that_stands_still_pulls_the_rate_down(void **state)
+CASE(a_count_that_stands_still_pulls_the_rate_down)
 {
     struct rate_series s = fresh();
 
-    (void)state;
     for (int i = 0; i <= 100; i++)
         rate_series_count(&s, i * 0.1, i, NAN);
     assert_near(rate_at(&s, 10.5), 10);
@@ -86,22 +78,20 @@ static void a_count_that_stands_still_pulls_the_rate_down(void **state)
     assert_true(rate_at(&s, 400) < 0.1);
 }
 
-static void slow_counts_are_not_rounded_to_the_window(void **state)
+CASE(slow_counts_are_not_rounded_to_the_window)
 {
     struct rate_series s = fresh();
 
-    (void)state;
     for (int i = 0; i <= 200; i++) /* one step in 8 s, said every second */
         rate_series_count(&s, i, i / 8, NAN);
     for (double now = 195; now < 205; now += 1)
         assert_near(rate_at(&s, now), 0.125);
 }
 
-static void a_count_that_begins_again_goes_on(void **state)
+CASE(a_count_that_begins_again_goes_on)
 {
     struct rate_series s = fresh();
 
-    (void)state;
     for (int epoch = 0; epoch < 3; epoch++)
         for (int i = 1; i <= 50; i++)
             rate_series_count(&s, epoch * 5 + i * 0.1, i, 50);
@@ -111,11 +101,10 @@ static void a_count_that_begins_again_goes_on(void **state)
     assert_true(rate_series_done(&s, true) == 153);
 }
 
-static void late_counts_of_others_are_left_out(void **state)
+CASE(late_counts_of_others_are_left_out)
 {
     struct rate_series s = fresh();
 
-    (void)state;
     for (int i = 1; i <= 200; i++) {
         rate_series_count(&s, i * 0.1, i * 2, NAN);
         rate_series_count(&s, i * 0.1 + 0.01, i * 2 - 1, NAN);
@@ -125,21 +114,19 @@ static void late_counts_of_others_are_left_out(void **state)
     assert_true(rate_series_done(&s, false) == 398);
 }
 
-static void stated_rates_answer_with_their_median(void **state)
+CASE(stated_rates_answer_with_their_median)
 {
     struct rate_series s = fresh();
 
-    (void)state;
     for (int i = 0; i < 9; i++)
         rate_series_state(&s, i, i == 4 ? 1000 : 10 + i * 0.01);
     assert_near(rate_at(&s, 9), 10.04);
 }
 
-static void what_is_no_number_is_left_out(void **state)
+CASE(what_is_no_number_is_left_out)
 {
     struct rate_series s = fresh();
 
-    (void)state;
     rate_series_count(&s, 1, NAN, NAN);
     rate_series_count(&s, 1, -5, NAN);
     rate_series_count(&s, 1, INFINITY, NAN);

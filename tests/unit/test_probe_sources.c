@@ -5,16 +5,13 @@
 #include "probe/progress_file.h"
 #include "probe/scrape.h"
 #include "probe/sources.h"
+#include "support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -32,12 +29,11 @@ static void tell(struct sources *sources, enum probe_source source, double at_s,
     tracks_hit(sources_tracks(sources, source), at_s, &hit);
 }
 
-static void the_best_source_that_speaks_is_heard(void **state)
+CASE(the_best_source_that_speaks_is_heard)
 {
     struct sources *s = sources_create(10, 1, 0);
     struct sources_rate r;
 
-    (void)state;
     assert_false(sources_rate(s, 1, true, &r));
     for (int i = 0; i <= 20; i++)
         tell(s, PROBE_PROGRESS, i, "step", -1, i * 3, NAN);
@@ -52,12 +48,11 @@ static void the_best_source_that_speaks_is_heard(void **state)
     sources_destroy(s);
 }
 
-static void a_worse_source_takes_over_only_after_long_silence(void **state)
+CASE(a_worse_source_takes_over_only_after_long_silence)
 {
     struct sources *s = sources_create(10, 1, 0);
     struct sources_rate r;
 
-    (void)state;
     for (int i = 0; i <= 100; i++) {
         tell(s, PROBE_LOG, i, "step", -1, i * 5, NAN);
         if (i <= 20)
@@ -70,12 +65,11 @@ static void a_worse_source_takes_over_only_after_long_silence(void **state)
     sources_destroy(s);
 }
 
-static void activity_counts_only_for_jobs_that_never_spoke(void **state)
+CASE(activity_counts_only_for_jobs_that_never_spoke)
 {
     struct sources *s = sources_create(10, 1, 0);
     struct sources_rate r;
 
-    (void)state;
     for (int i = 0; i <= 20; i++)
         tell(s, PROBE_ACTIVITY, i, "item", -1, i * 0.9, NAN);
     assert_false(sources_rate(s, 20, true, &r));
@@ -91,12 +85,11 @@ static void activity_counts_only_for_jobs_that_never_spoke(void **state)
     sources_destroy(s);
 }
 
-static void a_stated_rate_is_news_once(void **state)
+CASE(a_stated_rate_is_news_once)
 {
     struct sources *s = sources_create(10, 1, 0);
     struct sources_rate r;
 
-    (void)state;
     tell(s, PROBE_HEARTBEAT, 1, "step", -1, NAN, 12.5);
     assert_true(sources_rate(s, 2, true, &r) && r.rate == 12.5);
     assert_false(sources_rate(s, 12, true, &r));
@@ -104,12 +97,11 @@ static void a_stated_rate_is_news_once(void **state)
     sources_destroy(s);
 }
 
-static void ranks_step_together_and_add_their_items(void **state)
+CASE(ranks_step_together_and_add_their_items)
 {
     struct sources *steps = sources_create(10, 1, 0), *items = sources_create(10, 1, 0);
     struct sources_rate r;
 
-    (void)state;
     for (int i = 0; i <= 20; i++) {
         for (int rank = 0; rank < 4; rank++) {
             tell(steps, PROBE_HEARTBEAT, i, "step", rank, i * 3, NAN);
@@ -124,26 +116,24 @@ static void ranks_step_together_and_add_their_items(void **state)
     sources_destroy(items);
 }
 
-static void a_later_attempt_counts_what_it_adds(void **state)
+CASE(a_later_attempt_counts_what_it_adds)
 {
     struct sources *s = sources_create(10, 2, 0);
     struct sources_rate r;
 
-    (void)state;
     for (int i = 0; i <= 20; i++)
         tell(s, PROBE_HEARTBEAT, i, "step", -1, 5000 + i * 3, NAN);
     assert_true(sources_rate(s, 20, true, &r) && r.steps == 60);
     sources_destroy(s);
 }
 
-static void heartbeats_are_read_strictly(void **state)
+CASE(heartbeats_are_read_strictly)
 {
     static const char *const bad[] = {
         "",           "hello",     "rate=",    "rate=-1",         "rate=nan", "rank=1",
         "steps=1e99", "unit=step", "rate=1 x", "steps=1 rank=-1", "rate=1e30"};
     struct heartbeat beat;
 
-    (void)state;
     for (size_t i = 0; i < COUNT(bad); i++)
         assert_int_equal(heartbeat_parse(&beat, bad[i], strlen(bad[i]), NULL), -1);
     assert_int_equal(heartbeat_parse(&beat, "steps=12 rank=3 unit=tokens\n", 28, NULL),
@@ -155,7 +145,7 @@ static void heartbeats_are_read_strictly(void **state)
     assert_string_equal(beat.unit->name, "step");
 }
 
-static void progress_files_may_be_numbers_pairs_or_json(void **state)
+CASE(progress_files_may_be_numbers_pairs_or_json)
 {
     static const struct {
         const char *text;
@@ -174,7 +164,6 @@ static void progress_files_may_be_numbers_pairs_or_json(void **state)
                                       "v2 alpha"};
     struct match_hit hit;
 
-    (void)state;
     for (size_t i = 0; i < COUNT(good); i++) {
         assert_true(progress_file_parse(good[i].text, strlen(good[i].text), &hit));
         assert_true(hit.count == good[i].count);
@@ -184,7 +173,7 @@ static void progress_files_may_be_numbers_pairs_or_json(void **state)
             fail_msg("%s was taken for a count", bad[i]);
 }
 
-static void what_a_progress_file_held_before_is_not_the_jobs(void **state)
+CASE(what_a_progress_file_held_before_is_not_the_jobs)
 {
     char path[] = "/tmp/corgi-progress-XXXXXX";
     struct progress_file file;
@@ -192,7 +181,6 @@ static void what_a_progress_file_held_before_is_not_the_jobs(void **state)
     struct err err = {0};
     double age_s;
 
-    (void)state;
     close(mkstemp(path));
     assert_int_equal(file_write(path, "500\n", 4, &err), 0);
     progress_file_init(&file, path);
@@ -211,7 +199,7 @@ static void feed(struct prom *prom, const char *text, size_t piece)
     prom_end(prom);
 }
 
-static void series_of_a_page_are_summed(void **state)
+CASE(series_of_a_page_are_summed)
 {
     static const char text[] = "# TYPE http_requests_total counter\n"
                                "http_requests_total{path=\"a} 9\",q=\"\\\"\"} 10\n"
@@ -225,7 +213,6 @@ static void series_of_a_page_are_summed(void **state)
                                         "nothing", "http_requests"};
     static struct prom prom;
 
-    (void)state;
     for (size_t piece = 1; piece < 40; piece += 7) {
         prom_init(&prom, names, 5);
         feed(&prom, text, piece);
@@ -253,7 +240,7 @@ static enum http_answer_state read_answer(const char *text, size_t piece, char *
     return state == HTTP_ANSWER_MORE ? http_answer_eof(&answer) : state;
 }
 
-static void answers_end_by_length_chunks_or_connection(void **state)
+CASE(answers_end_by_length_chunks_or_connection)
 {
     static const char *const good[] = {
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello and more",
@@ -271,7 +258,6 @@ static void answers_end_by_length_chunks_or_connection(void **state)
     };
     char body[2000];
 
-    (void)state;
     for (size_t i = 0; i < COUNT(good); i++) {
         for (size_t piece = 1; piece < 30; piece += 4) {
             assert_int_equal(read_answer(good[i], piece, body), HTTP_ANSWER_DONE);

@@ -1,18 +1,15 @@
 /* test_process.c - real processes, found and signalled */
 #include "base/process.h"
+#include "support/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 /* A child in a session of its own with a child in yet another; both wait.  *below is the
  * lower one. */
@@ -60,7 +57,7 @@ static bool holds(const struct process_ids *ids, pid_t pid)
     return false;
 }
 
-static void a_tree_is_collected_and_remembered(void **state)
+CASE(a_tree_is_collected_and_remembered)
 {
     struct process_table procs = {0};
     struct process_ids members = {0};
@@ -68,7 +65,6 @@ static void a_tree_is_collected_and_remembered(void **state)
     struct err err;
     pid_t below, child = family(&below);
 
-    (void)state;
     assert_true(process_read(child, &one));
     vec_push(&members, one.id);
     assert_int_equal(process_table_read(&procs, &err), 0);
@@ -89,12 +85,11 @@ static void a_tree_is_collected_and_remembered(void **state)
     process_table_fini(&procs);
 }
 
-static void the_lists_of_children_agree(void **state)
+CASE(the_lists_of_children_agree)
 {
     struct process_children list = {0};
     pid_t below, child = family(&below);
 
-    (void)state;
     process_children_add(child, &list);
     assert_int_equal(list.count, 1);
     assert_int_equal(list.items[0], below);
@@ -106,13 +101,12 @@ static void the_lists_of_children_agree(void **state)
     end(child, below);
 }
 
-static void the_table_below_a_process_is_without_it(void **state)
+CASE(the_table_below_a_process_is_without_it)
 {
     struct process_table table = {0};
     pid_t below, child = family(&below);
     struct err err = {0};
 
-    (void)state;
     assert_int_equal(process_table_below(&table, child, &err), 0);
     assert_int_equal(table.all.count, 1);
     assert_int_equal(table.all.items[0].id.pid, below);
@@ -127,12 +121,11 @@ static void the_table_below_a_process_is_without_it(void **state)
     end(child, below);
 }
 
-static void another_process_with_the_number_is_not_signalled(void **state)
+CASE(another_process_with_the_number_is_not_signalled)
 {
     struct process one;
     pid_t below, child = family(&below);
 
-    (void)state;
     assert_true(process_read(child, &one));
     assert_true(process_alive(one.id));
     one.id.start++;
@@ -146,14 +139,13 @@ static void another_process_with_the_number_is_not_signalled(void **state)
     assert_false(process_alive((struct process_id){.pid = -1}));
 }
 
-static void the_environment_of_a_process_is_read(void **state)
+CASE(the_environment_of_a_process_is_read)
 {
     static const char *const both[] = {"CORGI_A=1", "CORGI_B=two"};
     static const char *const wrong[] = {"CORGI_A=1", "CORGI_B=tw"};
     char value[16];
     pid_t child = fork();
 
-    (void)state;
     if (child == 0) {
         char *const argv[] = {(char[]){"sleep"}, (char[]){"60"}, NULL};
         char *const env[] = {(char[]){"CORGI_A=1"}, (char[]){"CORGI_B=two"}, NULL};
