@@ -167,6 +167,8 @@ static bool is_gone(const struct track *track, const struct rate_series *series,
            fmax(3 * window_s, 3 * series->longest_gap_s);
 }
 
+/* A daemon learns from one half on: a count that went up often enough gets there, an
+ * evaluation never does. */
 static double confidence_of(const struct track *track, bool counted)
 {
     if (track->role == MATCH_EVALUATION)
@@ -175,7 +177,7 @@ static double confidence_of(const struct track *track, bool counted)
         return 1;
     if (track->stated)
         return counted ? 0.85 : 0.75;
-    return track->trust == MATCH_SURE ? 0.7 : 0.5;
+    return track->trust == MATCH_SURE ? 0.7 : 0.6;
 }
 
 /* Steps are done by all ranks together, items by each on its own. */

@@ -48,6 +48,33 @@ CASE(the_best_source_that_speaks_is_heard)
     sources_destroy(s);
 }
 
+/* Nothing but "step 17/250": from the fifth count on it is good enough to learn from. */
+CASE(a_plain_count_is_learned_from_and_an_evaluation_is_not)
+{
+    struct sources *plain = sources_create(10, 1, 0), *eval = sources_create(10, 1, 0);
+    struct sources_rate r;
+    char line[64];
+
+    for (int i = 1; i <= 30; i++) {
+        int length = snprintf(line, sizeof(line), "step %d/250", i);
+
+        tracks_line(sources_tracks(plain, PROBE_LOG), i, line, (size_t)length);
+        length = snprintf(line, sizeof(line),
+                          "Validation: %d%%|##| %d/50 [00:%02d<00:09, "
+                          "1.00it/s]",
+                          2 * i, i, i);
+        tracks_line(sources_tracks(eval, PROBE_LOG), i, line, (size_t)length);
+        if (i == 5)
+            assert_true(sources_rate(plain, i, true, &r) && r.confidence >= 0.5);
+    }
+    assert_true(sources_rate(plain, 30, true, &r));
+    assert_true(fabs(r.rate - 1) < 0.01 && r.confidence > 0.55 && r.confidence < 0.6);
+    assert_true(sources_rate(eval, 30, true, &r));
+    assert_true(r.confidence < 0.5);
+    sources_destroy(plain);
+    sources_destroy(eval);
+}
+
 CASE(a_worse_source_takes_over_only_after_long_silence)
 {
     struct sources *s = sources_create(10, 1, 0);
@@ -272,6 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_best_source_that_speaks_is_heard),
+        cmocka_unit_test(a_plain_count_is_learned_from_and_an_evaluation_is_not),
         cmocka_unit_test(a_worse_source_takes_over_only_after_long_silence),
         cmocka_unit_test(activity_counts_only_for_jobs_that_never_spoke),
         cmocka_unit_test(a_stated_rate_is_news_once),
