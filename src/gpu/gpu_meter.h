@@ -50,13 +50,10 @@ bool gpu_meter_add(struct gpu_meter *meter, const struct gpu_sample *sample,
 /* One standard error of the total. */
 double gpu_meter_error(const struct gpu_meter *meter);
 
-/* ---- a hardware counter that wraps, as a running sum ----------------------------------
- */
-
-/* RAPL counts microjoules up to a range and begins again; a package at full load does so
- * every few minutes to hours.  A step that no processor could have made in that time is
- * not believed, and then the sum begins at zero again, so that a caller who takes
- * differences notices. */
+/* A hardware counter that wraps, as a running sum.  RAPL counts microjoules up to a range
+ * and begins again; a package at full load does so every few minutes to hours.  A step
+ * that no processor could have made in that time is not believed, and then the sum begins
+ * at zero again, so that a caller who takes differences notices. */
 struct gpu_counter {
     double range; /* counts before it wraps; 0: it does not */
     double raw;

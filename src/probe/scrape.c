@@ -12,20 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-void prom_init(struct prom *prom, const char *const *names, int count)
+void scrape_page_init(struct scrape_page *page, const char *const *names, int count)
 {
-    assert(count <= PROM_MAX_NAMES);
-    memcpy(prom->names, names, (size_t)count * sizeof(names[0]));
-    prom->count = count;
-    prom_begin(prom);
+    assert(count <= SCRAPE_PAGE_MAX_NAMES);
+    memcpy(page->names, names, (size_t)count * sizeof(names[0]));
+    page->count = count;
+    scrape_page_begin(page);
 }
 
-void prom_begin(struct prom *prom)
+void scrape_page_begin(struct scrape_page *page)
 {
-    for (int i = 0; i < prom->count; i++)
-        prom->sums[i] = NAN;
-    prom->length = 0;
-    prom->cut = false;
+    for (int i = 0; i < page->count; i++)
+        page->sums[i] = NAN;
+    page->length = 0;
+    page->cut = false;
 }
 
 static bool is_name_byte(char c)
@@ -91,44 +91,44 @@ static bool is_named(const char *wanted, const char *name, size_t length)
     return length == plain || (length == plain + 6 && !memcmp(name + plain, "_total", 6));
 }
 
-static void take_line(struct prom *prom)
+static void take_line(struct scrape_page *page)
 {
     size_t name_length;
     double value;
 
-    if (prom->cut || prom->length == 0 || prom->line[0] == '#' ||
-        !read_sample(prom->line, prom->length, &name_length, &value))
+    if (page->cut || page->length == 0 || page->line[0] == '#' ||
+        !read_sample(page->line, page->length, &name_length, &value))
         return;
-    for (int i = 0; i < prom->count; i++)
-        if (is_named(prom->names[i], prom->line, name_length))
-            prom->sums[i] = isnan(prom->sums[i]) ? value : prom->sums[i] + value;
+    for (int i = 0; i < page->count; i++)
+        if (is_named(page->names[i], page->line, name_length))
+            page->sums[i] = isnan(page->sums[i]) ? value : page->sums[i] + value;
 }
 
-void prom_feed(struct prom *prom, const char *bytes, size_t count)
+void scrape_page_feed(struct scrape_page *page, const char *bytes, size_t count)
 {
     while (count > 0) {
         const char *newline = memchr(bytes, '\n', count);
         size_t piece = newline ? (size_t)(newline - bytes) : count;
 
-        if (piece > PROM_MAX_LINE - prom->length)
-            prom->cut = true;
-        if (!prom->cut) {
-            memcpy(prom->line + prom->length, bytes, piece);
-            prom->length += piece;
+        if (piece > SCRAPE_PAGE_MAX_LINE - page->length)
+            page->cut = true;
+        if (!page->cut) {
+            memcpy(page->line + page->length, bytes, piece);
+            page->length += piece;
         }
         if (!newline)
             return;
-        prom_end(prom);
+        scrape_page_end(page);
         bytes += piece + 1;
         count -= piece + 1;
     }
 }
 
-void prom_end(struct prom *prom)
+void scrape_page_end(struct scrape_page *page)
 {
-    take_line(prom);
-    prom->length = 0;
-    prom->cut = false;
+    take_line(page);
+    page->length = 0;
+    page->cut = false;
 }
 
 /* The names a kind of server uses.  The first kind with its counter on the page is it. */
@@ -173,7 +173,7 @@ struct scrape {
     bool running;
     struct metrics_server named; /* the job's own */
     const struct metrics_server *server;
-    struct prom prom;
+    struct scrape_page page;
     struct steady_counter done, refused;
     struct tracks *rate, *demand;
 };
@@ -185,7 +185,7 @@ static void ask_for_all(struct scrape *scrape)
 
     for (size_t i = 0; i < SERVER_COUNT; i++)
         names[i] = servers[i].done;
-    prom_init(&scrape->prom, names, (int)SERVER_COUNT);
+    scrape_page_init(&scrape->page, names, (int)SERVER_COUNT);
 }
 
 static void ask_for(struct scrape *scrape, const struct metrics_server *server)
@@ -197,7 +197,7 @@ static void ask_for(struct scrape *scrape, const struct metrics_server *server)
     for (int i = 0; i < 2; i++)
         if (server->held[i])
             names[2 + i] = server->held[i];
-    prom_init(&scrape->prom, names, 4);
+    scrape_page_init(&scrape->page, names, 4);
     scrape->server = server;
 }
 
@@ -205,7 +205,7 @@ static void take_body(void *ctx, const char *bytes, size_t count)
 {
     struct scrape *scrape = ctx;
 
-    prom_feed(&scrape->prom, bytes, count);
+    scrape_page_feed(&scrape->page, bytes, count);
 }
 
 struct scrape *scrape_create(const struct fetch_url *url, const char *counter,
@@ -257,10 +257,10 @@ static void add(struct tracks *tracks, const char *unit, double now_s, double co
 
 static void take_page(struct scrape *scrape, double now_s)
 {
-    const double *sums = scrape->prom.sums;
+    const double *sums = scrape->page.sums;
     double held = 0;
 
-    prom_end(&scrape->prom);
+    scrape_page_end(&scrape->page);
     if (!scrape->server) {
         for (size_t i = 0; i < SERVER_COUNT; i++) {
             if (!isnan(sums[i])) {
@@ -291,7 +291,7 @@ void scrape_go(struct scrape *scrape, double now_s)
         if (now_s < scrape->due_s)
             return;
         scrape->due_s = now_s + scrape->every_s;
-        prom_begin(&scrape->prom);
+        scrape_page_begin(&scrape->page);
         scrape->running = fetch_start(scrape->fetch, NULL, NULL, now_s) == FETCH_RUNNING;
         return;
     }

@@ -31,26 +31,24 @@ uint32_t scrape_events(const struct scrape *scrape);
 struct tracks *scrape_rate(struct scrape *scrape);   /* borrowed */
 struct tracks *scrape_demand(struct scrape *scrape); /* borrowed */
 
-/* ---- the page -------------------------------------------------------------------------
- */
-
 /* Sums of named series out of the text format, over all label sets.  A page is read in
  * pieces of any size; lines that are too long or cannot be read are passed over. */
-#define PROM_MAX_NAMES 16
-#define PROM_MAX_LINE  4096
+#define SCRAPE_PAGE_MAX_NAMES 16
+#define SCRAPE_PAGE_MAX_LINE  4096
 
-struct prom {
-    const char *names[PROM_MAX_NAMES]; /* borrowed; also found with _total behind it */
-    double sums[PROM_MAX_NAMES];       /* NaN: not on the page */
+struct scrape_page {
+    /* Borrowed; a name is also found with _total behind it. */
+    const char *names[SCRAPE_PAGE_MAX_NAMES];
+    double sums[SCRAPE_PAGE_MAX_NAMES]; /* NaN: not on the page */
     int count;
     size_t length;
     bool cut; /* the line at hand is too long */
-    char line[PROM_MAX_LINE];
+    char line[SCRAPE_PAGE_MAX_LINE];
 };
 
-void prom_init(struct prom *prom, const char *const *names, int count);
-void prom_begin(struct prom *prom); /* another page: the sums begin again */
-void prom_feed(struct prom *prom, const char *bytes, size_t count);
-void prom_end(struct prom *prom); /* the last line may lack its newline */
+void scrape_page_init(struct scrape_page *page, const char *const *names, int count);
+void scrape_page_begin(struct scrape_page *page); /* another page: the sums begin again */
+void scrape_page_feed(struct scrape_page *page, const char *bytes, size_t count);
+void scrape_page_end(struct scrape_page *page); /* the last line may lack its newline */
 
 #endif

@@ -16,9 +16,7 @@
 
 #include <stdbool.h>
 
-/* ---- the tracks of one source --------------------------------------------------------
- */
-
+/* What one source tells. */
 struct tracks;
 
 struct tracks_rate {
@@ -43,9 +41,6 @@ void tracks_hit(struct tracks *tracks, double at_s, const struct match_hit *hit)
  * all of it is this run's. */
 bool tracks_rate(struct tracks *tracks, double now_s, bool from_zero,
                  struct tracks_rate *rate);
-
-/* ---- all sources ----------------------------------------------------------------------
- */
 
 struct sources;
 

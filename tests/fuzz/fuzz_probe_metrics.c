@@ -9,7 +9,7 @@
 
 static void take_body(void *ctx, const char *bytes, size_t count)
 {
-    prom_feed(ctx, bytes, count);
+    scrape_page_feed(ctx, bytes, count);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -17,12 +17,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char *const names[] = {"http_requests_total",
                                         "vllm:num_requests_running",
                                         "nv_inference_request_success"};
-    static struct prom prom;
-    struct http_answer answer = {.body = take_body, .ctx = &prom};
+    static struct scrape_page page;
+    struct http_answer answer = {.body = take_body, .ctx = &page};
     enum http_answer_state state = HTTP_ANSWER_MORE;
     size_t at = 0;
 
-    prom_init(&prom, names, 3);
+    scrape_page_init(&page, names, 3);
     http_answer_begin(&answer, (size_t)1 << 20);
     while (at < size && state == HTTP_ANSWER_MORE) {
         size_t piece = 1 + (data[at] % 97);
@@ -33,13 +33,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (state == HTTP_ANSWER_MORE)
         http_answer_eof(&answer);
-    prom_end(&prom);
+    scrape_page_end(&page);
     /* And the page alone, without an answer around it. */
-    prom_begin(&prom);
-    prom_feed(&prom, (const char *)data, size);
-    prom_end(&prom);
+    scrape_page_begin(&page);
+    scrape_page_feed(&page, (const char *)data, size);
+    scrape_page_end(&page);
     for (int i = 0; i < 3; i++)
-        if (isinf(prom.sums[i]) && size < 1000)
+        if (isinf(page.sums[i]) && size < 1000)
             abort();
     return 0;
 }

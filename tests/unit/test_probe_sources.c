@@ -219,11 +219,12 @@ CASE(what_a_progress_file_held_before_is_not_the_jobs)
     unlink(path);
 }
 
-static void feed(struct prom *prom, const char *text, size_t piece)
+static void feed(struct scrape_page *prom, const char *text, size_t piece)
 {
     for (size_t at = 0; at < strlen(text); at += piece)
-        prom_feed(prom, text + at, piece < strlen(text) - at ? piece : strlen(text) - at);
-    prom_end(prom);
+        scrape_page_feed(prom, text + at,
+                         piece < strlen(text) - at ? piece : strlen(text) - at);
+    scrape_page_end(prom);
 }
 
 CASE(series_of_a_page_are_summed)
@@ -238,10 +239,10 @@ CASE(series_of_a_page_are_summed)
                                "nothing NaN";
     static const char *const names[] = {"http_requests_total", "queue_depth", "absent",
                                         "nothing", "http_requests"};
-    static struct prom prom;
+    static struct scrape_page prom;
 
     for (size_t piece = 1; piece < 40; piece += 7) {
-        prom_init(&prom, names, 5);
+        scrape_page_init(&prom, names, 5);
         feed(&prom, text, piece);
         assert_true(prom.sums[0] == 15 && prom.sums[1] == 3.5);
         assert_true(isnan(prom.sums[2]) && isnan(prom.sums[3]));
