@@ -20,11 +20,9 @@
 
 /* Demand may grow by this much before the next round without a broken promise. */
 #define DEMAND_HEADROOM 1.25
-/* Ids of jobs that are only asked about have this bit: no job ever has. */
-#define ASKED_BIT    (1ull << 63)
 
-#define EVERY_S      300.0
-#define MOST_WAITING 512
+#define EVERY_S         300.0
+#define MOST_WAITING    512
 
 struct loop *loop_create_take(const struct loop_options *options, struct cluster *cluster,
                               struct model model, const struct planner_ops *planner)
@@ -166,7 +164,7 @@ static uint64_t asked_id(const struct job *job)
     for (const char *c = job->name; *c; c++)
         hash = rng_mix(hash, (uint64_t)(unsigned char)*c);
     hash = rng_mix(hash, (uint64_t)(job->memory_gb * 1e6));
-    return hash | ASKED_BIT;
+    return hash | QUOTE_ASKED;
 }
 
 int loop_quote(const struct loop *loop, const struct job *job, int max_replicas,

@@ -21,8 +21,11 @@ static void oracle_predict(const void *self, struct prediction_cache *cache,
     for (int i = 0; i < where->count; i++) {
         struct sim_inspect_job job;
 
-        sim_inspect_job(oracle->engine, where->members[i].job->id,
-                        sim_engine_now_s(oracle->engine), &job);
+        if (!sim_inspect_job(oracle->engine, where->members[i].job->id,
+                             sim_engine_now_s(oracle->engine), &job)) {
+            *out = (struct prediction){0}; /* a job that is only asked about */
+            return;
+        }
         members[i] = (struct truth_member){.request = job.request,
                                            .nodes = where->members[i].nodes,
                                            .demand = job.demand};

@@ -220,7 +220,7 @@ static void offer_gpus(const struct search *f, struct quote *q)
         struct quote_offer *o;
 
         other.devices = more ? other.devices * 2 : other.devices / 2;
-        other.id++; /* another question */
+        other.id = (f->job->id ^ (uint64_t)other.devices << 40) | QUOTE_ASKED;
         if (other.devices < 1 || other.devices > LOOP_MAX_GANG)
             return;
         if (!ask_planner(f, &other, &place) || !place.placed)

@@ -19,6 +19,9 @@ enum quote_verdict {
 
 #define QUOTE_MAX_OFFERS 4
 
+/* Ids of jobs that are only asked about have this bit: no job ever has. */
+#define QUOTE_ASKED (1ull << 63)
+
 struct quote_offer {
     const char *kind; /* lower_rate, later, other_gpus */
     char text[160];
