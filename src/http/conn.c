@@ -1,4 +1,5 @@
-/* conn.c - one connection: requests in, answers out, one after the other
+/* conn.c - one connection: requests in, answers out, one after the other; the last one
+ * may be without an end (streaming_reply.h)
  *
  * A phase lasts no longer than its limit.  Handlers answer from inside conn_advance() or
  * much later; either way the next request, if it has been sent already, is read from the
@@ -102,7 +103,7 @@ static void write_head(struct conn *c, int status, const char *content_type,
     str_fini(&head);
 }
 
-void conn_finish(struct conn *c)
+static void conn_finish(struct conn *c)
 {
     set_phase(c, CONN_CLOSING, c->server->config.limits.write_s + LINGER_S);
     c->close_after = true;
@@ -137,15 +138,6 @@ void conn_answer(struct conn *c, int status, const char *content_type,
     set_phase(c, CONN_HEAD, c->server->config.limits.idle_s);
     if (more)
         socket_stream_kick(c->stream);
-}
-
-void conn_push(struct conn *c, const char *content_type, const struct str *headers)
-{
-    c->close_after = true;
-    write_head(c, 200, content_type, headers, "");
-    c->request = NULL;
-    set_phase(c, CONN_PUSH, 0);
-    c->server->stats.streams++;
 }
 
 /* ---- requests ---------------------------------------------------------------------- */
@@ -408,4 +400,52 @@ void conn_accept(struct server *s, const struct listener *l, int fd, const char 
     s->conns = c;
     s->stats.connections++;
     s->stats.accepted++;
+}
+
+/* ---- answers without an end -------------------------------------------------------- */
+
+/* What the kernel keeps of a client that does not read. */
+#define KERNEL_BYTES 65536
+
+struct streaming_reply *streaming_reply_begin(struct request *r, const char *content_type,
+                                              const struct streaming_reply_events *told,
+                                              void *ctx)
+{
+    struct conn *c = r->conn;
+
+    if (!c || c->ended || r->head.method == HTTP_HEAD) {
+        request_answer_bytes(r, 200, content_type, "", 0);
+        return NULL;
+    }
+    request_count(r, 200);
+    c->push = (struct streaming_reply){.conn = c, .events = told, .ctx = ctx};
+    socket_stream_small_buffer(c->stream, KERNEL_BYTES);
+    c->close_after = true;
+    write_head(c, 200, content_type, &r->headers, "");
+    c->request = NULL;
+    set_phase(c, CONN_PUSH, 0);
+    c->server->stats.streams++;
+    request_destroy(r);
+    return &c->push;
+}
+
+void streaming_reply_write(struct streaming_reply *p, const void *bytes, size_t count)
+{
+    socket_stream_write(p->conn->stream, bytes, count);
+}
+
+size_t streaming_reply_unwritten(const struct streaming_reply *p)
+{
+    return socket_stream_unwritten(p->conn->stream);
+}
+
+void streaming_reply_patience(struct streaming_reply *p, double seconds)
+{
+    socket_stream_patience(p->conn->stream, seconds);
+}
+
+void streaming_reply_end(struct streaming_reply *p)
+{
+    p->events = NULL;
+    conn_finish(p->conn);
 }

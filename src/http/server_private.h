@@ -1,6 +1,4 @@
-/* server_private.h - what the files of the server share: server.c, conn.c,
- * request_checks.c, request.c
- */
+/* server_private.h - what server.c, conn.c, request_checks.c and request.c share */
 #ifndef CORGI_HTTP_SERVER_PRIVATE_H
 #define CORGI_HTTP_SERVER_PRIVATE_H
 
@@ -60,6 +58,12 @@ enum conn_phase {
     CONN_CLOSING, /* the last bytes go out, then what still comes in is dropped */
 };
 
+struct streaming_reply {
+    struct conn *conn;
+    const struct streaming_reply_events *events;
+    void *ctx;
+};
+
 struct conn {
     struct server *server;
     struct conn *next, **link;
@@ -110,8 +114,6 @@ bool conn_idle(const struct conn *c);
 /* The answer of its request, with a head of its own; ends the request's hold on it. */
 void conn_answer(struct conn *c, int status, const char *content_type,
                  const struct str *headers, const void *bytes, size_t count);
-void conn_push(struct conn *c, const char *content_type, const struct str *headers);
-void conn_finish(struct conn *c); /* flush, then close */
 
 /* request_checks.c: may this request go to its handler?  Otherwise it has been refused.
  */

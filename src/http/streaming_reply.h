@@ -1,4 +1,6 @@
-/* streaming_reply.h - an answer that does not end: bytes go out as they come up */
+/* streaming_reply.h - an answer that does not end: bytes go out as they come up
+ *
+ * conn.c does it; sse.c sends events with it. */
 #ifndef CORGI_HTTP_STREAMING_REPLY_H
 #define CORGI_HTTP_STREAMING_REPLY_H
 
@@ -8,15 +10,12 @@
 
 struct streaming_reply_events {
     void (*written)(void *ctx); /* all bytes have left */
-    void (*gone)(void *ctx);    /* the client, and with it the push */
+    void (*gone)(void *ctx);    /* the client has, and the reply with it */
 };
 
-struct streaming_reply {
-    const struct streaming_reply_events *events;
-    void *ctx;
-};
+struct streaming_reply;
 
-/* Answer a request with 200 and no length.  NULL when there is nobody to push to, the
+/* Answer a request with 200 and no length.  NULL when there is nobody to send to, the
  * client being gone or having asked for the head alone; the request is answered anyway.
  */
 struct streaming_reply *streaming_reply_begin(struct request *r, const char *content_type,
