@@ -244,6 +244,7 @@ static void take(struct service *s, struct request *r, struct parsed_job *p,
     struct record *record;
 
     p->job.request.job.id = store_take_id(s->store, STORE_JOB_ID);
+    job_parse_know_class(s->classes, &p->job.request.job);
     record = records_add(s->records, &p->job);
     records_set_held(s->records, record, p->job.progress.held);
     quote_text(s, q, &quote);
@@ -272,10 +273,21 @@ static bool key_of(struct request *r, const char **key)
     return false;
 }
 
+static struct job_parse_context parse_context(const struct service *s)
+{
+    return (struct job_parse_context){.cluster = loop_cluster(s->loop),
+                                      .classes = s->classes,
+                                      .classes_max = s->config.limits.classes,
+                                      .command_needed =
+                                          s->config.engine != SERVICE_ENGINE_SIM,
+                                      .now_s = service_now_s(s)};
+}
+
 void handle_submit_job(void *ctx, struct request *r)
 {
     struct service *s = ctx;
     const struct auth_identity *who = request_identity(r);
+    struct job_parse_context context = parse_context(s);
     struct parsed_job parsed = {0};
     char field[SCHEMA_PATH_SIZE];
     struct quote q;
@@ -291,7 +303,7 @@ void handle_submit_job(void *ctx, struct request *r)
         if (used_before(s, r, key, digest))
             return;
     }
-    if (job_parse(s, who, request_body(r), &parsed, field, &err) < 0) {
+    if (job_parse(&context, who, request_body(r), &parsed, field, &err) < 0) {
         answer_wrong(r, field, &err);
         goto done;
     }
@@ -332,6 +344,7 @@ void handle_update_job(void *ctx, struct request *r)
 {
     struct service *s = ctx;
     struct record *record = handlers_record(s, r);
+    struct job_parse_context context = parse_context(s);
     struct parsed_job parsed = {0};
     char field[SCHEMA_PATH_SIZE];
     struct str quote = {0}, text = {0};
@@ -343,7 +356,7 @@ void handle_update_job(void *ctx, struct request *r)
     if (!record)
         return;
     parsed.job.request = record->stored->request;
-    if (job_parse_change(s, request_body(r), &parsed, field, &err) < 0) {
+    if (job_parse_change(&context, request_body(r), &parsed, field, &err) < 0) {
         answer_wrong(r, field, &err);
         goto done;
     }
@@ -385,13 +398,14 @@ static int add_what_if(struct service *s, struct request *r,
                        const struct json_value *change, size_t index,
                        const struct parsed_job *base, struct json_out *out)
 {
+    struct job_parse_context context = parse_context(s);
     struct parsed_job changed = {.job = base->job, .replicas = base->replicas};
     char field[SCHEMA_PATH_SIZE], path[SCHEMA_PATH_SIZE + 48];
     struct err err = {0};
     struct quote q;
     int rc = -1;
 
-    if (job_parse_change(s, change, &changed, field, &err) < 0) {
+    if (job_parse_change(&context, change, &changed, field, &err) < 0) {
         snprintf(path, sizeof(path), "what_if[%zu]%s%s", index, field[0] ? "." : "",
                  field);
         request_fail(r, path, &err);
@@ -415,6 +429,7 @@ void handle_quote(void *ctx, struct request *r)
     struct service *s = ctx;
     const struct json_value *body = request_body(r);
     const struct json_value *changes = json_value_get(body, "what_if");
+    struct job_parse_context context = parse_context(s);
     struct parsed_job parsed = {0};
     char field[SCHEMA_PATH_SIZE], path[SCHEMA_PATH_SIZE + 16];
     struct str text = {0};
@@ -422,8 +437,8 @@ void handle_quote(void *ctx, struct request *r)
     struct err err = {0};
     struct quote q;
 
-    if (job_parse(s, request_identity(r), json_value_get(body, "job"), &parsed, field,
-                  &err) < 0) {
+    if (job_parse(&context, request_identity(r), json_value_get(body, "job"), &parsed,
+                  field, &err) < 0) {
         snprintf(path, sizeof(path), "job%s%s", field[0] ? "." : "", field);
         answer_wrong(r, path, &err);
         goto done;

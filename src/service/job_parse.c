@@ -1,4 +1,7 @@
-/* job_parse.c - see job_parse.h */
+/* job_parse.c - see job_parse.h
+ *
+ * handle_submit.c calls it with the body of a submission, a quote or a change; the job
+ * goes on to the loop's quote and into the store. */
 #include "service/job_parse.h"
 
 #include "base/intern.h"
@@ -56,7 +59,7 @@ static int type_named(const struct cluster *c, const char *name)
     return -1;
 }
 
-uint64_t job_parse_types(const struct service *s, const char *names)
+uint64_t job_parse_types(const struct cluster *cluster, const char *names)
 {
     uint64_t bits = 0;
 
@@ -68,7 +71,7 @@ uint64_t job_parse_types(const struct service *s, const char *names)
         if (length < sizeof(name)) {
             memcpy(name, names, length);
             name[length] = '\0';
-            type = type_named(loop_cluster(s->loop), name);
+            type = type_named(cluster, name);
             if (type >= 0)
                 bits |= (uint64_t)1 << type;
         }
@@ -77,11 +80,10 @@ uint64_t job_parse_types(const struct service *s, const char *names)
     return bits;
 }
 
-static int parse_types(struct service *s, const struct json_value *list,
+static int parse_types(const struct cluster *c, const struct json_value *list,
                        struct parsed_job *out, char field[SCHEMA_PATH_SIZE],
                        struct err *err)
 {
-    const struct cluster *c = loop_cluster(s->loop);
     struct store_request *q = &out->job.request;
     struct str names = {0};
 
@@ -105,8 +107,8 @@ static int parse_types(struct service *s, const struct json_value *list,
     return 0;
 }
 
-static int parse_need(const struct service *s, const struct json_value *need,
-                      struct job *job, char field[SCHEMA_PATH_SIZE], struct err *err)
+static int parse_need(double now_s, const struct json_value *need, struct job *job,
+                      char field[SCHEMA_PATH_SIZE], struct err *err)
 {
     static const char *const kinds[] = {"best_effort", "rate", "service", "deadline"};
     struct requirement n = {.rate = number(need, "rate", 0),
@@ -129,8 +131,8 @@ static int parse_need(const struct service *s, const struct json_value *need,
             return wrong(field, "need.deadline_s", err, ERR_INVALID,
                          "a deadline needs either deadline_s or within_s");
         if (within_s > 0)
-            n.deadline_s = service_now_s(s) + within_s;
-        if (n.deadline_s <= service_now_s(s))
+            n.deadline_s = now_s + within_s;
+        if (n.deadline_s <= now_s)
             return wrong(field, "need.deadline_s", err, ERR_INVALID,
                          "the deadline is not in the future");
         if (!(job->total_steps > 0))
@@ -197,23 +199,32 @@ static void parse_descriptor(const struct json_value *told, struct job_descripto
         str_copy(d->family, sizeof(d->family), family);
 }
 
-/* The estimator's memory grows with the square of the kinds it tells apart: whoever
- * invents new ones without end gets the common kind. */
-static void bound_classes(struct service *s, struct job *job)
+static void class_key(const struct job *job, char key[200])
 {
-    struct job_descriptor *d = &job->descriptor;
-    char key[200];
+    const struct job_descriptor *d = &job->descriptor;
 
-    snprintf(key, sizeof(key), "%s/%d/%d/%.4g/%.4g/%.4g/%d/%d", d->family, (int)d->model,
+    snprintf(key, 200, "%s/%d/%d/%.4g/%.4g/%.4g/%d/%d", d->family, (int)d->model,
              d->batch, d->gmac_per_sample, d->params_millions, d->memory_mb_per_sample,
              job->devices, (int)job->kind);
-    if (intern_find(s->classes, key) >= 0)
-        return;
-    if (intern_count(s->classes) < s->config.limits.classes) {
-        intern_id(s->classes, key);
-        return;
-    }
-    *d = (struct job_descriptor){.family = "other"};
+}
+
+/* The estimator's memory grows with the square of the kinds it tells apart: whoever
+ * invents new ones without end gets the common kind. */
+static void bound_classes(const struct job_parse_context *c, struct job *job)
+{
+    char key[200];
+
+    class_key(job, key);
+    if (intern_find(c->classes, key) < 0 && intern_count(c->classes) >= c->classes_max)
+        job->descriptor = (struct job_descriptor){.family = "other"};
+}
+
+void job_parse_know_class(struct intern *classes, const struct job *job)
+{
+    char key[200];
+
+    class_key(job, key);
+    intern_id(classes, key);
 }
 
 /* ---- what is run ----------------------------------------------------------------------
@@ -239,13 +250,13 @@ static int parse_environment(const struct json_value *map, struct parsed_job *ou
     return 0;
 }
 
-static int parse_command(struct service *s, const struct json_value *body,
+static int parse_command(bool needed, const struct json_value *body,
                          struct parsed_job *out, char field[SCHEMA_PATH_SIZE],
                          struct err *err)
 {
     const struct json_value *words = json_value_get(body, "command");
 
-    if (!words && s->config.engine != SERVICE_ENGINE_SIM)
+    if (!words && needed)
         return wrong(field, "command", err, ERR_INVALID,
                      "a command is needed: what shall run?");
     for (size_t i = 0; i < json_value_count(words); i++)
@@ -337,7 +348,7 @@ static int parse_replicas(const struct json_value *body, struct parsed_job *out,
     return 0;
 }
 
-int job_parse(struct service *s, const struct auth_identity *who,
+int job_parse(const struct job_parse_context *c, const struct auth_identity *who,
               const struct json_value *body, struct parsed_job *out,
               char field[SCHEMA_PATH_SIZE], struct err *err)
 {
@@ -349,7 +360,7 @@ int job_parse(struct service *s, const struct auth_identity *who,
     q->job = (struct job){.devices = 1,
                           .may_share = true,
                           .may_move = true,
-                          .submitted_s = service_now_s(s),
+                          .submitted_s = c->now_s,
                           .owner = (int)who->uid};
     q->user = who->name;
     q->uid = who->uid;
@@ -361,24 +372,24 @@ int job_parse(struct service *s, const struct auth_identity *who,
                                                 .placed_s = NAN,
                                                 .ended_s = NAN};
     parse_numbers(body, &q->job);
-    if (parse_command(s, body, out, field, err) < 0 ||
+    if (parse_command(c->command_needed, body, out, field, err) < 0 ||
         parse_paths(who, body, out, field, err) < 0)
         return -1;
     name_job(out, text(body, "name"));
     parse_descriptor(json_value_get(body, "descriptor"), &q->job.descriptor);
     guess_family(out, who->name);
-    bound_classes(s, &q->job);
-    if (parse_types(s, json_value_get(body, "types"), out, field, err) < 0)
+    bound_classes(c, &q->job);
+    if (parse_types(c->cluster, json_value_get(body, "types"), out, field, err) < 0)
         return -1;
     if (json_value_get(body, "need") &&
-        parse_need(s, json_value_get(body, "need"), &q->job, field, err) < 0)
+        parse_need(c->now_s, json_value_get(body, "need"), &q->job, field, err) < 0)
         return -1;
     if (parse_replicas(body, out, field, err) < 0)
         return -1;
-    return admit_check(&q->job, loop_cluster(s->loop), err);
+    return admit_check(&q->job, c->cluster, err);
 }
 
-int job_parse_change(struct service *s, const struct json_value *change,
+int job_parse_change(const struct job_parse_context *c, const struct json_value *change,
                      struct parsed_job *out, char field[SCHEMA_PATH_SIZE],
                      struct err *err)
 {
@@ -390,12 +401,12 @@ int job_parse_change(struct service *s, const struct json_value *change,
     if (name)
         str_copy(job->name, sizeof(job->name), name);
     if (json_value_get(change, "types") &&
-        parse_types(s, json_value_get(change, "types"), out, field, err) < 0)
+        parse_types(c->cluster, json_value_get(change, "types"), out, field, err) < 0)
         return -1;
     if (json_value_get(change, "need") &&
-        parse_need(s, json_value_get(change, "need"), job, field, err) < 0)
+        parse_need(c->now_s, json_value_get(change, "need"), job, field, err) < 0)
         return -1;
-    return admit_check(job, loop_cluster(s->loop), err);
+    return admit_check(job, c->cluster, err);
 }
 
 void job_parse_fini(struct parsed_job *p)

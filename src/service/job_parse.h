@@ -5,8 +5,12 @@
 #ifndef CORGI_SERVICE_JOB_PARSE_H
 #define CORGI_SERVICE_JOB_PARSE_H
 
+#include "base/json_out.h"
+#include "http/auth.h"
 #include "http/schema.h"
-#include "service/service_private.h"
+#include "service/job_records.h"
+
+struct intern;
 
 struct parsed_job {
     struct store_job job; /* strings are in `texts`, or borrowed from body and identity */
@@ -16,20 +20,32 @@ struct parsed_job {
     struct record_replicas replicas;
 };
 
+/* What a request is read against. */
+struct job_parse_context {
+    const struct cluster *cluster;
+    const struct intern *classes; /* kinds of jobs known so far */
+    int classes_max;              /* the estimator tells apart */
+    bool command_needed;          /* the engine runs real programs */
+    double now_s;
+};
+
 /* 0, or -1 with the sentence and the field it is about ("" for none).  End it with
  * job_parse_fini() in any case. */
-int job_parse(struct service *s, const struct auth_identity *who,
+int job_parse(const struct job_parse_context *context, const struct auth_identity *who,
               const struct json_value *body, struct parsed_job *out,
               char field[SCHEMA_PATH_SIZE], struct err *err);
 void job_parse_fini(struct parsed_job *parsed);
+
+/* The kind of a job that was taken is known from now on. */
+void job_parse_know_class(struct intern *classes, const struct job *job);
 
 /* Write what is known of replicas into the request. */
 void job_parse_set_replicas(struct parsed_job *parsed, int shares);
 
 /* Lay the members of an update, or of a what-if, over a job. */
-int job_parse_change(struct service *s, const struct json_value *change,
-                     struct parsed_job *out, char field[SCHEMA_PATH_SIZE],
-                     struct err *err);
+int job_parse_change(const struct job_parse_context *context,
+                     const struct json_value *change, struct parsed_job *out,
+                     char field[SCHEMA_PATH_SIZE], struct err *err);
 
 /* A digest of a body that does not depend on blanks. */
 void job_parse_digest(const struct json_value *body,
@@ -40,6 +56,6 @@ void job_parse_copy(struct json_out *out, const struct json_value *value);
 
 /* The bits of allowed types from their names, with commas between; types the cluster does
  * not have (any more) are passed over; names NULL or "": 0. */
-uint64_t job_parse_types(const struct service *s, const char *names);
+uint64_t job_parse_types(const struct cluster *cluster, const char *names);
 
 #endif

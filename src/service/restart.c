@@ -110,7 +110,9 @@ struct record *restart_record(struct service *s, const struct store_job *stored)
     const struct store_progress *p = &stored->progress;
     struct record *r = records_add(s->records, stored);
 
-    r->stored->request.job.types_allowed = job_parse_types(s, stored->request.types);
+    r->stored->request.job.types_allowed =
+        job_parse_types(loop_cluster(s->loop), stored->request.types);
+    job_parse_know_class(s->classes, record_job(r));
     records_set_phase(s->records, r, PHASE_WAITING);
     records_set_held(s->records, r, p->held);
     r->attempt = p->attempt;
