@@ -88,7 +88,7 @@ static int at_scale(const struct world *w, int base, int devices, double *factor
 /* "50@0,400@600": steps in order; what cannot be read ends the list. */
 static void read_demand(struct run *run, const char *text)
 {
-    struct demand_step step;
+    struct request_step step;
     int used;
 
     run->demand_steps = 0;
@@ -134,8 +134,9 @@ static void heed_environment(struct sim_engine *e, struct run *run,
 
 void sim_engine_give(struct sim_engine *e, struct run *run, const struct request *request)
 {
-    (void)e;
     run->request = *request;
+    if (request->service)
+        serve_for(e, run, request->service);
     run->given = run->known = true;
     run->total = request->job.kind == JOB_TRAINING ? request->steps : 0;
 }

@@ -19,11 +19,6 @@ enum run_state {
     RUN_ENDED,   /* known until a daemon has heard of it */
 };
 
-/* From this long after the submission on, so many requests/s are asked of a service. */
-struct demand_step {
-    double after_s, rate;
-};
-
 /* A job of the world. */
 struct run {
     struct request request;
@@ -49,7 +44,7 @@ struct run {
     double speed, speed_after_s;
     uint64_t service; /* whose requests it shares with the other replicas; its own id */
     int demand_steps; /* 0: requests come as in the world */
-    struct demand_step demand_step[SIM_ENGINE_DEMAND_STEPS];
+    struct request_step demand_step[SIM_ENGINE_DEMAND_STEPS];
     struct rng noise;
     enum engine_end end;
     uint64_t stamp[EVENT_OF_JOB]; /* of the valid event of each kind; 0: none */

@@ -98,7 +98,10 @@ void sim_reports_demand(struct sim_engine *e, struct run *run)
 {
     bool moved = move_demand(e, run);
 
-    if ((moved || !e->options.thin) && (run->state == RUN_ACTIVE || is_missed(e, run)))
+    /* How many replicas there are is decided by every report, as real probes make them.
+     */
+    if ((moved || !e->options.thin || request_scales(&run->request)) &&
+        (run->state == RUN_ACTIVE || is_missed(e, run)))
         tell_demand(e, run, run->demand);
     sim_world_at(e, run, EVENT_DEMAND, aligned(e, e->now_s + e->options.demand_s));
 }

@@ -55,7 +55,17 @@ void request_describe(struct request *r, const struct world *world, int cls,
     r->job.need.rate = share * rate;
 }
 
-double request_demand(const struct request *r, double at_s)
+static double stepped(const struct request *r, double at_s)
+{
+    double rate = 0;
+
+    for (int i = 0; i < r->demand_steps; i++)
+        if (at_s - r->job.submitted_s >= r->demand[i].after_s)
+            rate = r->demand[i].rate;
+    return rate;
+}
+
+static double waved(const struct request *r, double at_s)
 {
     double day = 0.65 + 0.35 * sin(2 * M_PI * at_s / DAY_S + r->phase);
     double beat =
@@ -63,4 +73,9 @@ double request_demand(const struct request *r, double at_s)
                  : 1 + 0.15 * sin(2 * M_PI * at_s / 5400 + 3 * r->phase);
 
     return r->peak_rate * fmin(1, fmax(0.02, day * beat));
+}
+
+double request_demand(const struct request *r, double at_s)
+{
+    return r->demand_steps > 0 ? stepped(r, at_s) : waved(r, at_s);
 }

@@ -37,8 +37,10 @@ static struct quarter whole_run(struct sim *sim)
     struct quarter all = {.seconds = sim->now_s,
                           .energy_j = meter_peek(sim->meter, sim->now_s).total_j};
 
-    for (size_t i = 0; i < sim->arrived; i++) {
-        struct sim_job job = sim->jobs[i]; /* a copy: booking would move roundings */
+    for (size_t i = 0; i < sim->arrived + sim->replicas.count; i++) {
+        /* A copy: booking would move roundings. */
+        struct sim_job job =
+            i < sim->arrived ? sim->jobs[i] : *sim_replica_job(sim, i - sim->arrived);
 
         if (job.end == SIM_RUNNING || job.end == SIM_WAITING)
             sim_book_job(sim, &job);

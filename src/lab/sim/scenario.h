@@ -56,6 +56,7 @@ struct scenario_builtin {
     bool new_family;      /* one comes half way that nobody has seen before */
     const char *late_gpu; /* nodes of this type join half way */
     double drift;         /* rates rise and fall by this share */
+    int max_replicas;     /* of services on one GPU */
 };
 
 const struct scenario_builtin *scenario_builtin_find(const char *name); /* NULL: none */

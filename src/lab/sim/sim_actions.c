@@ -67,7 +67,7 @@ static void start(struct sim *sim, struct sim_job *job, const struct action *a)
                                    sim->now_s, ready_s(sim, a));
 }
 
-static void leave(struct sim *sim, struct sim_job *job)
+void sim_leave(struct sim *sim, struct sim_job *job)
 {
     recording_leave(sim->recording, job->recorded, sim->now_s);
     job->recorded = 0;
@@ -82,7 +82,7 @@ static void stop(struct sim *sim, struct sim_job *job)
                                NULL));
     if (sim_inspect_job(&sim->engine, job->request->job.id, sim->now_s, &now))
         job->steps_before = now.done;
-    leave(sim, job);
+    sim_leave(sim, job);
     job->result.moves++; /* it will go on elsewhere, or here after others */
 }
 
@@ -155,19 +155,20 @@ static void on_demand(struct sim *sim, const struct engine_event *e)
     sim_want_round(sim, sim->now_s + sim->options->round_s);
 }
 
-static void end_job(struct sim *sim, struct sim_job *job, enum sim_end end)
+void sim_end_job(struct sim *sim, struct sim_job *job, enum sim_end end)
 {
+    sim_replicas_end(sim, job, end == SIM_FAILED);
     loop_end_job(sim->loop, job->request->job.id, sim->now_s, NULL);
-    leave(sim, job);
+    sim_leave(sim, job);
     job->end = end;
-    sim->ended++;
+    sim->ended += job->request->service == 0;
     sim_news(sim);
 }
 
 static void requeue(struct sim *sim, struct sim_job *job)
 {
     loop_requeue(sim->loop, job->request->job.id, sim->now_s, NULL);
-    leave(sim, job);
+    sim_leave(sim, job);
     job->result.restarts++;
     sim_news(sim);
 }
@@ -184,7 +185,7 @@ static void out_of_memory(struct sim *sim, struct sim_job *job)
 
     loop_measure(sim->loop, &m, NULL, NULL);
     if (++job->memory_failures > MEMORY_FAILURES_MAX)
-        end_job(sim, job, SIM_FAILED);
+        sim_end_job(sim, job, SIM_FAILED);
     else
         requeue(sim, job);
 }
@@ -201,10 +202,10 @@ static void on_ended(struct sim *sim, struct sim_job *job, const struct engine_e
         out_of_memory(sim, job);
         break;
     case ENGINE_END_DONE:
-        end_job(sim, job, SIM_FINISHED);
+        sim_end_job(sim, job, SIM_FINISHED);
         break;
     case ENGINE_END_FAILED:
-        end_job(sim, job, SIM_FAILED);
+        sim_end_job(sim, job, SIM_FAILED);
         break;
     default:
         requeue(sim, job);
@@ -219,9 +220,11 @@ void sim_hear(void *ctx, const struct engine_event *e)
     switch (e->kind) {
     case ENGINE_MEASURED:
         on_measured(sim, job, e);
+        sim_replicas_seen(sim, job, e);
         break;
     case ENGINE_DEMAND:
         on_demand(sim, e);
+        sim_replicas_seen(sim, job, e);
         break;
     case ENGINE_ENDED:
         on_ended(sim, job, e);

@@ -10,6 +10,10 @@
 #include "engine/sim/sim_inspect.h"
 #include "lab/sim/sim_check.h"
 #include "lab/sim/sim_run.h"
+#include "loop/replicas/replicas.h"
+
+struct sim_service;
+struct sim_replica;
 
 struct sim_job {
     const struct request *request;
@@ -21,6 +25,8 @@ struct sim_job {
     double updated_s; /* work and judgement are booked up to here */
     double done;      /* steps or requests booked */
     double work_h, useful_h;
+    struct sim_service *service; /* that may scale; NULL: it is of none */
+    struct replica seen;         /* last measured of such a one */
     struct sim_job_result result;
 };
 
@@ -35,6 +41,9 @@ struct sim {
     struct check *check;             /* NULL: nobody checks */
     struct quarters quarters;
     struct sim_job *jobs; /* (workload.count) request id - 1 is the index */
+    vec_of(struct sim_service *) services; /* that may scale, see sim_replicas.c */
+    vec_of(struct sim_service *) moved;    /* of which something was measured */
+    vec_of(struct sim_replica *) replicas; /* ids go on behind the workload's */
     size_t arrived, ended;
     double now_s;
     bool round_due;
@@ -44,9 +53,14 @@ struct sim {
     long rounds;
 };
 
+/* sim_replicas.c: the job of the index'th replica. */
+struct sim_job *sim_replica_job(struct sim *sim, size_t index);
+
 static inline struct sim_job *sim_job_of(struct sim *sim, uint64_t id)
 {
-    return &sim->jobs[id - 1];
+    size_t count = sim->setup->workload->count;
+
+    return id <= count ? &sim->jobs[id - 1] : sim_replica_job(sim, id - 1 - count);
 }
 
 /* sim_run.c: a simulation by hand, for tests.  sim_moment() goes to the next time
@@ -67,6 +81,22 @@ void sim_want_round(struct sim *sim, double at_s);
  * calls of the loop. */
 void sim_execute(struct sim *sim, const struct action *actions, size_t count);
 void sim_hear(void *sim, const struct engine_event *event);
+
+/* It has no devices any more; and the job is over. */
+void sim_leave(struct sim *sim, struct sim_job *job);
+void sim_end_job(struct sim *sim, struct sim_job *job, enum sim_end end);
+
+/* sim_replicas.c: services whose replicas follow their demand.  A job arrives that may be
+ * split into so many shares; something was measured of a job; what follows from that,
+ * once a moment; a job is about to end; the books are closed. */
+void sim_replicas_arrive(struct sim *sim, struct sim_job *job, int shares);
+void sim_replicas_seen(struct sim *sim, struct sim_job *job,
+                       const struct engine_event *event);
+int sim_replicas_follow(struct sim *sim, struct err *err);
+void sim_replicas_end(struct sim *sim, struct sim_job *job, bool failed);
+void sim_replicas_close(struct sim *sim);
+int sim_replicas_running(struct sim *sim, uint64_t service);
+void sim_replicas_fini(struct sim *sim);
 
 /* run_score.c: book a job's work and judge its requirement up to now, as it is now. */
 void sim_book_job(struct sim *sim, struct sim_job *job);

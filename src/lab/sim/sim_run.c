@@ -168,6 +168,7 @@ void sim_fini(struct sim *sim)
     if (sim->engine.self)
         sim->engine.ops->destroy(sim->engine.self);
     vec_free(&sim->decision_ms);
+    sim_replicas_fini(sim);
     free(sim->jobs);
 }
 
@@ -192,6 +193,7 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
         refuse(sim, job);
         return 0;
     }
+    sim_replicas_arrive(sim, job, 1);
     sim_engine_expect(&sim->engine, job->request);
     if (loop_quote(sim->loop, asked, 1, sim->now_s, &quote, err) < 0)
         return err_prefix(err, "request %llu", (unsigned long long)asked->id);
@@ -262,6 +264,8 @@ static int live(struct sim *sim, struct err *err)
            w->requests[sim->arrived].job.submitted_s <= sim->now_s)
         if (arrive(sim, &sim->jobs[sim->arrived], err) < 0)
             return -1;
+    if (sim_replicas_follow(sim, err) < 0)
+        return -1;
     if (sim->next_round_s <= sim->now_s) {
         sim->next_round_s = INFINITY;
         sim->round_due = true;

@@ -109,6 +109,7 @@ static void draw_request(struct request *r, const struct workload_options *o,
         r->job.need.kind = NEED_SERVICE;
         r->peak_rate = r->job.need.rate;
         r->job.duration_s = work_s;
+        r->max_replicas = r->job.devices == 1 ? o->max_replicas : 0;
     }
 }
 

@@ -26,6 +26,7 @@ struct workload_options {
     double days;      /* of arrivals */
     double inference; /* share of requests that are services */
     double several_gpus; /* share of requests on 2, 4 or 8 GPUs */
+    int max_replicas;    /* of a service on one GPU; 0: one */
     bool diurnal;        /* arrivals follow the day, else Poisson at a constant rate */
     bool tight;          /* requirements of 0.5 to 0.9 of the reference rate */
     bool new_family;     /* one family is kept back until half of the days are over, then
