@@ -7,7 +7,7 @@
 #include "lab/sim/sim_private.h"
 
 #include "engine/sim/sim_engine.h"
-#include "loop/loop_admin.h"
+#include "loop/loop.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ static int add(struct sim *sim, struct sim_service *s, int number, struct err *e
     s->jobs[s->count++] = &r->job;
     sim_engine_expect(&sim->engine, &r->request);
     sim_news(sim);
-    return loop_submit(sim->loop, job, &(struct admission){0}, err);
+    return loop_submit(sim->loop, job, sim->now_s, err);
 }
 
 /* ---- leaving ----------------------------------------------------------------------- */
@@ -167,7 +167,7 @@ static void go_to_zero(struct sim *sim, struct sim_service *s)
     own->seen = nothing_seen(1);
     sim->engine.ops->stop(sim->engine.self, s->id, ENGINE_STOP_MOVE, NULL);
     loop_requeue(sim->loop, s->id, sim->now_s, NULL);
-    loop_hold(sim->loop, s->id, true, NULL);
+    loop_hold(sim->loop, s->id, true, sim->now_s, NULL);
     sim_leave(sim, own);
     sim_news(sim);
 }
@@ -200,7 +200,7 @@ static int carry_out(struct sim *sim, struct sim_service *s, struct replica *rep
 {
     if (s->at_zero) {
         s->at_zero = false;
-        loop_hold(sim->loop, s->id, false, NULL);
+        loop_hold(sim->loop, s->id, false, sim->now_s, NULL);
         sim_news(sim);
     } else if (wanted == 0) {
         go_to_zero(sim, s);

@@ -193,13 +193,16 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
         refuse(sim, job);
         return 0;
     }
-    sim_replicas_arrive(sim, job, 1);
     sim_engine_expect(&sim->engine, job->request);
-    if (loop_quote(sim->loop, asked, 1, sim->now_s, &quote, err) < 0)
+    if (loop_quote(sim->loop, asked, job->request->max_replicas, sim->now_s, &quote,
+                   err) < 0)
         return err_prefix(err, "request %llu", (unsigned long long)asked->id);
-    if (quote.verdict == QUOTE_REFUSED)
+    if (quote.verdict == QUOTE_REFUSED) {
         refuse(sim, job);
-    else if (loop_submit(sim->loop, asked, sim->now_s, err) < 0)
+        return 0;
+    }
+    sim_replicas_arrive(sim, job, quote.replicas);
+    if (loop_submit(sim->loop, &job->request->job, sim->now_s, err) < 0)
         return err_prefix(err, "request %llu", (unsigned long long)asked->id);
     sim_news(sim);
     return 0;
