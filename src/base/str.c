@@ -105,6 +105,22 @@ bool str_ends(const char *text, const char *suffix)
     return length >= end && strcmp(text + length - end, suffix) == 0;
 }
 
+bool str_in_list(const char *list, char between, const char *word)
+{
+    const char separators[] = {between, '\0'};
+    size_t length = strlen(word);
+
+    while (*list) {
+        size_t this = strcspn(list, separators);
+
+        if (this == length && !memcmp(list, word, length))
+            return true;
+        list += this;
+        list += *list == between;
+    }
+    return false;
+}
+
 bool str_copy(char *to, size_t size, const char *from)
 {
     size_t length = strlen(from);

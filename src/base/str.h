@@ -30,6 +30,9 @@ char *str_take(struct str *s);             /* the caller frees; s is empty again
 bool str_starts(const char *text, const char *prefix);
 bool str_ends(const char *text, const char *suffix);
 
+/* Is the word one of the list, which has this character between its words? */
+bool str_in_list(const char *list, char between, const char *word);
+
 /* Copy as much as fits, always terminated; false when it was cut. */
 bool str_copy(char *to, size_t size, const char *from);
 

@@ -113,21 +113,6 @@ static bool may(struct request *r)
                           auth_role_name(r->identity.role), auth_role_name(least));
 }
 
-/* Is the word one of those with blanks between? */
-static bool in_words(const char *words, const char *word)
-{
-    size_t length = strlen(word);
-
-    for (; words && *words; words += strspn(words, " ")) {
-        size_t this = strcspn(words, " ");
-
-        if (this == length && !memcmp(words, word, length))
-            return true;
-        words += this;
-    }
-    return false;
-}
-
 static bool read_query(struct request *r)
 {
     const char *known = r->match.route->query;
@@ -138,7 +123,7 @@ static bool read_query(struct request *r)
     for (size_t i = 0; i < r->query.count; i++) {
         const char *name = r->query.pairs[i].name;
 
-        if (!in_words(known, name))
+        if (!known || !str_in_list(known, ' ', name))
             return request_refuse(r, 400, "invalid", name,
                                   "the query has an unknown parameter '%.60s'%s%s", name,
                                   known ? "; known are: " : "", known ? known : "");

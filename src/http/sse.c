@@ -104,21 +104,6 @@ static void format_event(struct str *out, const struct sse_event *event)
     str_add(out, "\n");
 }
 
-static bool in_list(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-
-    while (*list) {
-        size_t this = strcspn(list, ",");
-
-        if (this == length && !memcmp(list, word, length))
-            return true;
-        list += this;
-        list += *list == ',';
-    }
-    return false;
-}
-
 static bool wants(const struct sse_client *c, const struct sse_event *event)
 {
     if (c->job && event->job != c->job)
@@ -126,7 +111,7 @@ static bool wants(const struct sse_client *c, const struct sse_event *event)
     if (c->owner != SSE_EVERYBODY && event->owner != SSE_EVERYBODY &&
         event->owner != c->owner)
         return false;
-    return !c->types || in_list(c->types, event->type);
+    return !c->types || str_in_list(c->types, ',', event->type);
 }
 
 /* ---- catching up ------------------------------------------------------------------- */

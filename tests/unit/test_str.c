@@ -62,6 +62,15 @@ CASE(starts_and_ends_look_at_the_whole_affix)
     assert_false(str_ends("a.csv.gz", ".csv"));
 }
 
+CASE(a_list_has_whole_words_only)
+{
+    assert_true(str_in_list("job,node", ',', "job"));
+    assert_true(str_in_list("job,node", ',', "node"));
+    assert_false(str_in_list("jobs,node", ',', "job"));
+    assert_false(str_in_list("job,node", ' ', "job"));
+    assert_false(str_in_list("", ',', "job"));
+}
+
 CASE(copy_says_when_it_cut_and_always_terminates)
 {
     char to[5];
@@ -84,6 +93,7 @@ int main(void)
         cmocka_unit_test(adds_text_bytes_and_formats_in_order),
         cmocka_unit_test(take_hands_the_text_over_and_leaves_nothing),
         cmocka_unit_test(starts_and_ends_look_at_the_whole_affix),
+        cmocka_unit_test(a_list_has_whole_words_only),
         cmocka_unit_test(copy_says_when_it_cut_and_always_terminates),
     };
 
