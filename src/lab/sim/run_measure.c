@@ -126,3 +126,34 @@ double measure_end_s(const struct sim_result *r)
 {
     return r->end_s;
 }
+
+static double share_of(double part, long of)
+{
+    return of > 0 ? part / (double)of : NAN;
+}
+
+double measure_quoted_places(const struct sim_result *r)
+{
+    return share_of((double)r->quotes.at_place, r->quotes.started_at_once);
+}
+
+double measure_quoted_rate_error(const struct sim_result *r)
+{
+    return 100 * (exp(share_of(r->quotes.rate_log_error, r->quotes.measured)) - 1);
+}
+
+double measure_quoted_coverage(const struct sim_result *r)
+{
+    return share_of((double)r->quotes.covered, r->quotes.measured);
+}
+
+double measure_quoted_energy_error(const struct sim_result *r)
+{
+    return 100 * (exp(share_of(r->quotes.energy_log_error, r->quotes.energies)) - 1);
+}
+
+double measure_quoted_start_error(const struct sim_result *r)
+{
+    return r->quotes.start_wait_s > 0 ? r->quotes.start_error_s / r->quotes.start_wait_s
+                                      : NAN;
+}

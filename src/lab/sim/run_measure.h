@@ -30,6 +30,12 @@ double measure_estimate_error(const struct sim_result *r);
 double measure_estimate_coverage(const struct sim_result *r);
 double measure_decision_p50(const struct sim_result *r);
 double measure_decision_p99(const struct sim_result *r);
+/* Quotes against what came, see quote_score.h; NaN: none to compare. */
+double measure_quoted_places(const struct sim_result *r);       /* share, 0..1 */
+double measure_quoted_rate_error(const struct sim_result *r);   /* percent */
+double measure_quoted_coverage(const struct sim_result *r);     /* share, 0..1 */
+double measure_quoted_energy_error(const struct sim_result *r); /* percent */
+double measure_quoted_start_error(const struct sim_result *r);  /* share of the wait */
 double measure_end_s(const struct sim_result *r);
 
 #endif

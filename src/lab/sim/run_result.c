@@ -40,6 +40,11 @@ static const struct {
     {"trials_better_share", measure_trials_better, false, false},
     {"trials_spent_kwh", measure_learning_spent_kwh, false, false},
     {"trials_earned_kwh", measure_learning_earned_kwh, false, false},
+    {"quoted_place_share", measure_quoted_places, false, false},
+    {"quoted_rate_error_percent", measure_quoted_rate_error, false, false},
+    {"quoted_rate_coverage90", measure_quoted_coverage, false, false},
+    {"quoted_energy_error_percent", measure_quoted_energy_error, false, false},
+    {"quoted_start_error_share", measure_quoted_start_error, false, false},
     {"end_s", measure_end_s, false, false},
 };
 

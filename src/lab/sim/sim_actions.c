@@ -60,6 +60,7 @@ static void start(struct sim *sim, struct sim_job *job, const struct action *a)
                                        .devices = a->devices};
 
     must(sim->engine.ops->start(sim->engine.self, &attempt, NULL));
+    quote_score_started(&sim->quotes, &job->quoted, a, sim->now_s);
     job->end = SIM_RUNNING;
     if (isnan(job->result.wait_s))
         job->result.wait_s = sim->now_s - told->submitted_s;
@@ -132,17 +133,18 @@ static void note_sight(struct sim *sim, double abs_log_error)
     quarters_sight(&sim->quarters, abs_log_error);
 }
 
-static void on_measured(struct sim *sim, const struct sim_job *job,
+static void on_measured(struct sim *sim, struct sim_job *job,
                         const struct engine_event *e)
 {
-    long first_sights = loop_score(sim->loop)->first_sights;
+    struct loop_observed seen;
 
     set_progress(sim, job, e->steps);
-    if (loop_measure(sim->loop, &e->measurement, NULL, NULL) < 0)
+    if (loop_measure(sim->loop, &e->measurement, &seen, NULL) < 0)
         return;
-    if (loop_score(sim->loop)->first_sights > first_sights)
-        note_sight(sim, loop_score(sim->loop)->first_newest);
-    if (loop_falls_short(sim->loop, e->job, sim->now_s))
+    quote_score_measured(&sim->quotes, &job->quoted, &seen);
+    if (seen.first_sight)
+        note_sight(sim, seen.abs_log_error);
+    if (seen.falls_short)
         sim_news(sim);
     sim_want_round(sim, sim->now_s + sim->options->round_s);
 }

@@ -27,6 +27,7 @@ struct sim_job {
     double work_h, useful_h;
     struct sim_service *service; /* that may scale; NULL: it is of none */
     struct replica seen;         /* last measured of such a one */
+    struct quote_kept quoted;
     struct sim_job_result result;
 };
 
@@ -40,6 +41,7 @@ struct sim {
     struct sim_recording *recording; /* NULL: nobody records */
     struct check *check;             /* NULL: nobody checks */
     struct quarters quarters;
+    struct quote_score quotes;
     struct sim_job *jobs; /* (workload.count) request id - 1 is the index */
     vec_of(struct sim_service *) services; /* that may scale, see sim_replicas.c */
     vec_of(struct sim_service *) moved;    /* of which something was measured */

@@ -197,6 +197,7 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
     if (loop_quote(sim->loop, asked, job->request->max_replicas, sim->now_s, &quote,
                    err) < 0)
         return err_prefix(err, "request %llu", (unsigned long long)asked->id);
+    quote_score_asked(&sim->quotes, &job->quoted, &quote, sim->now_s);
     if (quote.verdict == QUOTE_REFUSED) {
         refuse(sim, job);
         return 0;

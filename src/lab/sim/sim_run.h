@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "loop/loop.h"
+#include "lab/sim/quote_score.h"
 #include "lab/sim/sim_meter.h"
 #include "lab/sim/quarter_stats.h"
 #include "lab/sim/sim_recording.h"
@@ -63,6 +64,7 @@ struct sim_result {
     struct refine_score estimates;
     struct plan_learning learning; /* what the planner tried in order to learn */
     struct quarter quarters[QUARTERS_PARTS];
+    struct quote_score quotes;
     struct sim_job_result *job_results; /* (jobs) */
     struct sim_recording *recording;    /* NULL: not asked for */
 };
