@@ -56,6 +56,7 @@ void loop_destroy(struct loop *loop)
         return;
     loop->planner.ops->destroy(loop->planner.self);
     loop->quoting.ops->destroy(loop->quoting.self);
+    lesson_destroy(loop->studied);
     prediction_cache_destroy(loop->model.cache);
     prediction_cache_destroy(loop->planned.cache);
     loop->model.ops->destroy(loop->model.self);
@@ -148,6 +149,9 @@ void loop_tell_deferred(struct loop *loop)
         free(d);
     }
     vec_clear(&loop->deferred);
+    if (loop->studied)
+        lesson_take(&loop->model, loop->studied);
+    loop->studied = NULL;
 }
 
 /* ---- asking

@@ -17,6 +17,7 @@
 #include "loop/place/decision.h"
 #include "loop/planner.h"
 #include "loop/record/record.h"
+#include "loop/refine/lesson.h"
 #include "loop/refine/refine.h"
 
 struct loop;
@@ -151,8 +152,8 @@ void loop_want_round(struct loop *loop, double now_s);
 struct round;
 struct round *loop_round_begin(struct loop *loop, double now_s);
 
-/* The long step, with another model than the loop's if one is given. */
-void round_plan(struct round *round, struct model *model);
+/* The long step, on any thread: reads the model, which learns nothing meanwhile. */
+void round_plan(struct round *round);
 
 /* What a round came to, borrowed until the next one. */
 struct round_result {
@@ -181,8 +182,22 @@ int loop_round(struct loop *loop, double now_s, struct round_result *result,
  * such seats (any more): nothing has changed. */
 int loop_restore(struct loop *loop, const struct job_status *was, struct err *err);
 
-/* Exchange the model for another that has learned the same and more; the old one is the
- * caller's. */
-struct model loop_swap_model(struct loop *loop, struct model model);
+/* ---- keeping what was learned --------------------------------------------------------
+ */
+
+/* A lesson (refine/lesson.h) when one is due, NULL otherwise; and what came of it, which
+ * counts once no round is out.  The last does all of it at once. */
+struct lesson *loop_lesson_begin(struct loop *loop, double now_s);
+void loop_lesson_take(struct loop *loop, struct lesson *lesson);
+void loop_learn_due(struct loop *loop, double now_s);
+
+/* Everything that was learned as bytes; the caller frees them.  Loading refuses, and
+ * changes nothing, what is damaged, of another version or of other GPU types. */
+int loop_save(const struct loop *loop, unsigned char **bytes, size_t *count,
+              struct err *err);
+int loop_load(struct loop *loop, const void *bytes, size_t count, struct err *err);
+
+/* After loading and restoring: what was kept of jobs that are not here any more goes. */
+void loop_forget_absent(struct loop *loop);
 
 #endif

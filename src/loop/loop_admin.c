@@ -118,17 +118,3 @@ int loop_restore(struct loop *loop, const struct job_status *was, struct err *er
     loop->due_s = -INFINITY;
     return 0;
 }
-
-struct model loop_swap_model(struct loop *loop, struct model model)
-{
-    struct model old = loop->model;
-
-    loop->model.ops = loop->planned.ops = model.ops;
-    loop->model.self = loop->planned.self = model.self;
-    prediction_cache_destroy(loop->model.cache);
-    prediction_cache_destroy(loop->planned.cache);
-    loop->model.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
-    loop->planned.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
-    old.cache = NULL;
-    return old;
-}

@@ -30,6 +30,7 @@ struct loop {
     vec_of(struct decision) decisions;
     vec_of(const struct job_status *) ready; /* what the planner is shown */
     vec_of(struct deferred *) deferred;
+    struct lesson *studied; /* taken when no round reads the model; NULL: none */
     struct refine_score score;
     long refused[RECORD_REFUSALS];
     double *device_changed_s; /* (devices) when jobs or cap of a device last changed */

@@ -154,14 +154,14 @@ void round_destroy(struct loop *loop, struct round *r)
     free(r);
 }
 
-void round_plan(struct round *r, struct model *model)
+void round_plan(struct round *r)
 {
     const struct optimize_input in = {
         .now_s = r->now_s,
         .cluster = r->cluster,
         .job_count = r->count,
         .jobs = r->listed,
-        .model = model ? model : r->model,
+        .model = r->model,
         .settings = &r->settings,
     };
 
@@ -346,6 +346,6 @@ int loop_round(struct loop *loop, double now_s, struct round_result *result,
 {
     struct round *r = loop_round_begin(loop, now_s);
 
-    round_plan(r, NULL);
+    round_plan(r);
     return loop_round_end(loop, r, now_s, result, err);
 }

@@ -348,12 +348,6 @@ void classes_set_initial(struct classes *c)
     pairs_set_initial(c->pairs, true);
 }
 
-void classes_adapt(struct classes *c)
-{
-    pairs_adapt(c->pairs, c->seed);
-    c->news.lessons++;
-}
-
 struct pairs *classes_pairs_dup(const struct classes *c)
 {
     return pairs_dup(c->pairs);

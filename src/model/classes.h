@@ -112,8 +112,6 @@ void classes_settle(struct classes *classes);
 /* See learned_options.initial_only. */
 void classes_set_initial(struct classes *classes);
 
-void classes_adapt(struct classes *classes);
-
 /* What takes long on a copy: a worker adapts the pairs, the loop takes them back. */
 struct pairs *classes_pairs_dup(const struct classes *classes);
 void classes_pairs_take(struct classes *classes, struct pairs *learned);

@@ -128,6 +128,18 @@ static void learned_end(void *self, const struct job *job)
     job_effects_end(l->own, job->id);
 }
 
+void learned_retain(void *self, bool (*here)(void *ctx, uint64_t job), void *ctx)
+{
+    struct learned *l = self;
+    const struct job_own *own = job_effects_next(l->own, NULL), *next;
+
+    for (; own; own = next) {
+        next = job_effects_next(l->own, own);
+        if (!here(ctx, own->job))
+            learned_end(l, &(struct job){.id = own->job});
+    }
+}
+
 static void add_neighbour(struct learned_member *m, int cls, int who)
 {
     int at = m->neighbours++;
@@ -213,15 +225,6 @@ void learned_members(const struct learned *l, struct prediction_cache *cache,
             if (k != i)
                 add_neighbour(&members[i], members[k].cls, k);
     learned_fill_busy(members, where->count);
-}
-
-void learned_adapt(void *self)
-{
-    struct learned *l = self;
-
-    l->version++;
-    classes_adapt(l->classes);
-    l->adapted_at = classes_pairs(l->classes);
 }
 
 struct learned_counts learned_count(const void *self)

@@ -11,10 +11,6 @@
 
 struct learned_options {
     uint64_t seed;
-    /* Adapt parameters, networks and intervals inside absorb, after so many new cells
-     * and then whenever their number has doubled; 0: the caller does it with
-     * learned_adapt(), away from the loop's thread. */
-    int adapt_every;
     size_t memory; /* cells of pairs kept; 0: LEARNED_MEMORY */
     /* First estimates alone, for comparisons: P1 and closed forms over the catalogue.
      * What was measured is known, and nothing is concluded from it for other places of
@@ -22,8 +18,7 @@ struct learned_options {
     bool initial_only;
 };
 
-#define LEARNED_MEMORY      512
-#define LEARNED_ADAPT_EVERY 50
+#define LEARNED_MEMORY 512
 
 /* Classes kept; of more those without jobs that were not used for longest are forgotten.
  */
@@ -34,16 +29,21 @@ struct learned_options {
 struct model learned_create(const struct gpu_sheet *types, int type_count,
                             const struct learned_options *options);
 
-void learned_adapt(void *self);
-
-/* The same on a worker: the loop's thread makes a lesson (a copy of what it needs) when
- * one is due, a worker studies it, the loop's thread takes it, or destroys it. */
+/* What takes long (parameters, networks, trees, widths): the owner of the model makes a
+ * lesson, a copy of what it needs; any thread studies it; the owner takes it, or destroys
+ * it.  What was absorbed meanwhile counts.  loop/refine says when one is due. */
 struct learned_lesson;
-bool learned_lesson_due(const void *self);
-struct learned_lesson *learned_lesson_create(void *self);
+struct learned_lesson *learned_lesson_create(void *self, double now_s);
 void learned_lesson_study(struct learned_lesson *lesson);
 void learned_lesson_take(void *self, struct learned_lesson *lesson); /* ends it */
 void learned_lesson_destroy(struct learned_lesson *lesson);          /* NULL is fine */
+
+struct learned_progress {
+    size_t cells;      /* pairs of classes on a type that were ever measured, */
+    size_t cells_then; /* the same when the last lesson began, */
+    double then_s;     /* and when that was; 0: never */
+};
+struct learned_progress learned_progress(const void *self);
 
 /* Everything that was learned as bytes, for checkpoints; the caller frees them. */
 void learned_save(const void *self, unsigned char **bytes, size_t *count);
@@ -52,10 +52,16 @@ void learned_save(const void *self, unsigned char **bytes, size_t *count);
  * altered, of another version, or of a cluster with other GPU types. */
 int learned_load(void *self, const void *bytes, size_t count, struct err *err);
 
+/* Jobs that were here when it was saved and for which here() says no have left. */
+void learned_retain(void *self, bool (*here)(void *ctx, uint64_t job), void *ctx);
+
 /* Observations absorbed so far, and sudden changes noticed. */
 struct learned_counts {
     size_t rates, pairs, changes, failures;
 };
 struct learned_counts learned_count(const void *self);
+
+/* A model of this kind?  For those who have any model. */
+const struct model_ops *learned_model_ops(void);
 
 #endif

@@ -272,6 +272,4 @@ void learned_absorb(void *self, const struct observation *seen)
     absorb_rate(l, seen, members);
     follow_shift(l);
     classes_settle(l->classes);
-    if (l->options.adapt_every > 0 && !l->options.initial_only && learned_lesson_due(l))
-        learned_adapt(l);
 }

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION  3
+#define VERSION  4
 #define MAGIC    "CORGILRN"
 #define OVERHEAD 32
 
@@ -54,9 +54,9 @@ static void put_kept(const struct learned *l, struct bytes_out *out)
 
 static void put_all(const struct learned *l, struct bytes_out *out)
 {
-    const double reals[] = {l->service.mean,  l->service.weight, l->service.used,
-                            l->wander,        l->wander_s,       l->products,
-                            l->product_weight};
+    const double reals[] = {l->service.mean,   l->service.weight, l->service.used,
+                            l->wander,         l->wander_s,       l->products,
+                            l->product_weight, l->adapted_s};
     const uint64_t counts[] = {l->counts.rates,
                                l->counts.pairs,
                                l->counts.changes,
@@ -143,9 +143,9 @@ static void count_jobs(struct learned *l)
 
 static void get_all(struct learned *l, struct bytes_in *in)
 {
-    double *const reals[] = {&l->service.mean,  &l->service.weight, &l->service.used,
-                             &l->wander,        &l->wander_s,       &l->products,
-                             &l->product_weight};
+    double *const reals[] = {&l->service.mean,   &l->service.weight, &l->service.used,
+                             &l->wander,         &l->wander_s,       &l->products,
+                             &l->product_weight, &l->adapted_s};
     uint64_t counts[7];
 
     get_kept(l, in);
@@ -291,14 +291,14 @@ void learned_compact(struct learned *l)
     free(renumber);
 }
 
-/* ---- learning away from the loop --------------------------------------------------- */
+/* ---- lessons ----------------------------------------------------------------------- */
 
 struct learned_lesson {
     struct pairs *pairs;
     uint64_t seed;
 };
 
-struct learned_lesson *learned_lesson_create(void *self)
+struct learned_lesson *learned_lesson_create(void *self, double now_s)
 {
     struct learned *l = self;
     struct learned_lesson *lesson = mem_new(struct learned_lesson);
@@ -306,6 +306,7 @@ struct learned_lesson *learned_lesson_create(void *self)
     lesson->pairs = classes_pairs_dup(l->classes);
     lesson->seed = l->options.seed;
     l->adapted_at = classes_pairs(l->classes);
+    l->adapted_s = now_s;
     return lesson;
 }
 
@@ -331,12 +332,12 @@ void learned_lesson_destroy(struct learned_lesson *lesson)
     free(lesson);
 }
 
-bool learned_lesson_due(const void *self)
+struct learned_progress learned_progress(const void *self)
 {
     const struct learned *l = self;
-    size_t cells = classes_pairs(l->classes), every = (size_t)LEARNED_ADAPT_EVERY;
 
-    if (l->options.adapt_every > 0)
-        every = (size_t)l->options.adapt_every;
-    return cells >= l->adapted_at + every && cells >= 2 * l->adapted_at;
+    if (l->options.initial_only) /* nothing is fitted */
+        return (struct learned_progress){0};
+    return (struct learned_progress){classes_pairs(l->classes), l->adapted_at,
+                                     l->adapted_s};
 }

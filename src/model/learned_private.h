@@ -48,7 +48,8 @@ struct learned {
     double wander, wander_s;         /* variance beyond noise, and the time it took */
     double products, product_weight; /* of factors of one job on two types */
     struct learned_counts counts;
-    size_t adapted_at;
+    size_t adapted_at; /* cells of pairs at the last lesson, */
+    double adapted_s;  /* and when that was, on the loop's clock */
     uint64_t stamp, came;
     /* What absorb() asks with: nobody else does, so that questions leave no trace. */
     struct prediction_cache *absorbing;
@@ -64,8 +65,6 @@ struct learned {
 
 /* Forget a quarter of the classes. */
 void learned_compact(struct learned *learned);
-
-const struct model_ops *learned_model_ops(void);
 
 #define LEARNED_ASKED_MAX 16
 

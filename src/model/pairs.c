@@ -429,7 +429,10 @@ static void put_observations(const struct pairs *p, struct bytes_out *out)
         bytes_put_u64(out, (uint64_t)bytes_class(out, cell.other));
         bytes_put_real(out, m->drift.mean);
         bytes_put_real(out, m->drift.times);
+        bytes_put_real(out, m->drift.odd);
+        bytes_put_u64(out, (uint64_t)m->drift.odd_count);
         bytes_put_real(out, m->extra_var);
+        bytes_put_real(out, gp_extra_var(p->core, i)); /* until the next lesson */
         bytes_put_u64(out, m->stamp);
     }
 }
@@ -478,7 +481,7 @@ static void get_jobs(struct pairs *p, struct bytes_in *in)
 
 static void get_observations(struct pairs *p, struct bytes_in *in)
 {
-    size_t n = bytes_count(in, PAIRS_MAX, 56);
+    size_t n = bytes_count(in, PAIRS_MAX, 80);
     int jobs = gp_job_count(p->core), gpus = gp_gpu_count(p->core);
     struct cell *cells = mem_array(struct cell, n + 1);
     double *values = mem_array(double, n + 1), *extra = mem_array(double, n + 1);
@@ -491,7 +494,10 @@ static void get_observations(struct pairs *p, struct bytes_in *in)
         cells[i].other = bytes_int(in, 0, jobs - 1);
         values[i] = m->drift.mean = bytes_log(in);
         m->drift.times = bytes_real(in);
-        extra[i] = m->extra_var = fmax(bytes_real(in), 0);
+        m->drift.odd = bytes_real(in);
+        m->drift.odd_count = bytes_int(in, 0, 1000);
+        m->extra_var = fmax(bytes_real(in), 0);
+        extra[i] = fmax(bytes_real(in), 0);
         m->stamp = bytes_u64(in);
         map_put(p->index, pairs_key(cells[i]), i);
     }

@@ -41,6 +41,20 @@ static bool same_pair(struct cell a, struct cell b)
                               (a.job == b.other && a.other == b.job));
 }
 
+struct blend_belief pairs_leave_out(const struct gp *core, const double *precision,
+                                    size_t i)
+{
+    size_t group[2] = {i, i}, size = 1;
+    double mean[2], cov[4];
+
+    for (size_t j = 0; j < gp_count(core) && size < 2; j++)
+        if (j != i && same_pair(gp_cell(core, i), gp_cell(core, j)))
+            group[size++] = j;
+    if (gp_leave_out(core, precision, group, size, mean, cov) < 0)
+        return (struct blend_belief){gp_observed(core, i), 1};
+    return (struct blend_belief){mean[0], sqrt(cov[0])};
+}
+
 static void leave_out_core(const struct gp *core, struct held *h)
 {
     size_t n = gp_count(core);
@@ -48,16 +62,8 @@ static void leave_out_core(const struct gp *core, struct held *h)
 
     gp_precision(core, precision);
     for (size_t i = 0; i < n; i++) {
-        size_t group[2] = {i, i}, size = 1;
-        double mean[2], cov[4];
-
-        for (size_t j = 0; j < n && size < 2; j++)
-            if (j != i && same_pair(gp_cell(core, i), gp_cell(core, j)))
-                group[size++] = j;
         h->cases[i].truth = gp_observed(core, i);
-        h->cases[i].said.core = (struct blend_belief){h->cases[i].truth, 1};
-        if (gp_leave_out(core, precision, group, size, mean, cov) == 0)
-            h->cases[i].said.core = (struct blend_belief){mean[0], sqrt(cov[0])};
+        h->cases[i].said.core = pairs_leave_out(core, precision, i);
     }
     free(precision);
 }

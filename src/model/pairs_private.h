@@ -38,6 +38,10 @@ void pairs_make_room(struct pairs *pairs);
 
 uint64_t pairs_key(struct cell cell);
 
+/* What the core says of an observation without it and without its other direction. */
+struct blend_belief pairs_leave_out(const struct gp *core, const double *precision,
+                                    size_t index);
+
 /* What adds to the noise of a cell shrinks as more of it is seen: tell the core. */
 void pairs_revise_noise(struct pairs *pairs);
 

@@ -2,6 +2,7 @@
 #include "model/rates.h"
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "model/gp.h"
 #include "model/transfer.h"
 #include "model/ratios.h"
@@ -324,15 +325,48 @@ void rates_write(const struct rates *r, struct bytes_out *out)
         bytes_put_real(out, space.jobs[j].beta);
         bytes_put_real(out, space.jobs[j].omega);
         bytes_put_u64(out, space.jobs[j].untold != 0);
-        for (int g = 0; g < r->gpus; g++)
+        for (int g = 0; g < r->gpus; g++) {
+            size_t at = r->index[(size_t)j * WORLD_MAX_GPUS + (size_t)g];
+
             bytes_put_real(out, rates_seen(r, j, g));
+            bytes_put_u64(out, isnan(rates_seen(r, j, g)) ? NOT_IN_CORE : at);
+        }
         bytes_put_reals(out, r->busy + (size_t)j * WORLD_MAX_GPUS, (size_t)r->gpus);
     }
     bytes_put_u64(out, 0);
 }
 
+struct rate_read {
+    uint64_t order; /* in the core; NOT_IN_CORE: seen, and forgotten there */
+    int job, gpu;
+    double log_rate;
+};
+
+static int by_order(const void *a, const void *b)
+{
+    const struct rate_read *x = a, *y = b;
+
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* The core forgets the oldest first: they come back in the order they came in. */
+static void observe_again(struct rates *r, struct rate_read *items, size_t count)
+{
+    if (count > 0)
+        qsort(items, count, sizeof(*items), by_order);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = (size_t)items[i].job * WORLD_MAX_GPUS + (size_t)items[i].gpu;
+
+        r->index[at] = NOT_IN_CORE;
+        if (items[i].order != NOT_IN_CORE && gp_count(r->core) < CORE_MAX)
+            append(r, items[i].job, items[i].gpu, items[i].log_rate);
+        r->seen[at] = items[i].log_rate;
+    }
+}
+
 void rates_read(struct rates *r, struct bytes_in *in)
 {
+    vec_of(struct rate_read) all = {0};
     struct kernel_params params;
 
     for (int i = 0; i < KERNEL_PARAM_COUNT; i++)
@@ -349,13 +383,16 @@ void rates_read(struct rates *r, struct bytes_in *in)
         job = rates_add_job(r, &trait);
         for (int g = 0; g < r->gpus; g++) {
             double seen = bytes_real_or_nan(in);
+            uint64_t order = bytes_u64(in);
 
             if (!in->bad && fabs(seen) < BYTES_LOG_MOST)
-                rates_observe(r, job, g, seen);
+                vec_push(&all, (struct rate_read){order, job, g, seen});
         }
         for (int g = 0; g < r->gpus; g++)
             rates_observe_busy(r, job, g, bytes_real_or_nan(in));
     }
+    observe_again(r, all.items, all.count);
+    vec_free(&all);
 }
 
 int rates_job_count(const struct rates *r)

@@ -145,7 +145,7 @@ void daemon_metrics_action(struct service *s, enum action_kind kind)
 void daemon_metrics_round(struct service *s, const struct planning_thread_timing *timing)
 {
     metric_add(s->figures->rounds, 1, METRIC_NO_LABELS);
-    metric_observe(s->figures->decision_s, timing->solve_s, METRIC_NO_LABELS);
+    metric_observe(s->figures->decision_s, timing->work_s, METRIC_NO_LABELS);
 }
 
 void daemon_metrics_prediction(struct service *s, const struct estimate *expected,
@@ -246,8 +246,7 @@ static void collect_loop(struct daemon_metrics *f, struct service *s)
     const struct refine_score *score = loop_score(s->loop);
 
     metric_set_total(f->stale, (double)s->stale_plans, METRIC_NO_LABELS);
-    metric_set_total(f->adapted, (double)planning_thread_stats(s->mind).adapted,
-                     METRIC_NO_LABELS);
+    metric_set_total(f->adapted, (double)s->lessons, METRIC_NO_LABELS);
     metric_set_total(f->observations, (double)score->observations, METRIC_NO_LABELS);
     metric_set(f->error_recent, score->abs_log_error, METRIC_NO_LABELS);
     metric_set(f->coverage_recent, score->coverage, METRIC_NO_LABELS);

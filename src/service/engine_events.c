@@ -95,8 +95,6 @@ static int learn(struct service *s, const struct engine_events_sample *x, struct
     if (!m.out_of_memory)
         daemon_metrics_prediction(s, &seen.expected.rate[seen.seen.subject],
                                   seen.seen.rate);
-    memory_add(s->memory, &seen.seen);
-    planning_thread_learn(s->mind, &seen.seen);
     rounds_follow(s);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "loop/estimate/predict.h"
 #include "loop/requirement.h"
+#include "model/prediction_cache.h"
 #include "service/engine_events.h"
 #include "service/replica_jobs.h"
 #include "service/views.h"
@@ -33,6 +34,7 @@ struct matrix {
     size_t at;
     bool truncated;
     struct handlers_answer answer;
+    struct model reader; /* with a cache of its own: what is believed now, not kept */
 };
 
 static void write_cell(struct matrix *m, const struct cell_ask *ask)
@@ -52,7 +54,7 @@ static void write_cell(struct matrix *m, const struct cell_ask *ask)
     if (other)
         where.members[where.count++] = (struct member){
             .job = &other->job, .nodes = 1, .demand = requirement_demand(other)};
-    predict(loop_model(s->loop), &where, &p);
+    predict(&m->reader, &where, &p);
     confidence = requirement_confidence(loop_settings(s->loop), &status->job);
     json_out_begin_object(out);
     json_out_key_int(out, "job", (int64_t)ask->job);
@@ -91,6 +93,7 @@ static void slice(void *ctx)
     json_out_key_bool(&m->answer.out, "truncated", m->truncated);
     handlers_answer(&m->answer, 200);
     vec_free(&m->asks);
+    prediction_cache_destroy(m->reader.cache);
     free(m);
 }
 
@@ -197,6 +200,8 @@ void handle_estimates(void *ctx, struct request *r)
     m = mem_new(struct matrix);
     m->s = s;
     m->who = *request_identity(r);
+    m->reader = *loop_model(s->loop);
+    m->reader.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
     collect(m, &w);
     handlers_begin(&m->answer, r, "cells");
     slice(m);

@@ -3,7 +3,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "service/planning_thread.h"
 #include "service/rounds.h"
 
 #include <math.h>
@@ -162,8 +161,6 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
         lifecycle_stop(s, r, ENGINE_STOP_CANCEL);
     if (status)
         loop_end_job(s->loop, r->id, service_now_s(s), NULL);
-    if (s->mind)
-        planning_thread_end(s->mind, &final.job);
     r->final = mem_dup(&final, 1, sizeof(final));
     records_set_phase(s->records, r, PHASE_ENDED);
     r->ended_s = service_now_s(s);

@@ -13,11 +13,11 @@
 #include "service/handlers.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
-#include "service/planning_thread.h"
 #include "service/quotas.h"
 #include "store/store_energy.h"
 #include "store/store_events.h"
 #include "store/models.h"
+#include "store/telemetry.h"
 #include "store/store_settings.h"
 
 #include <math.h>
@@ -26,7 +26,9 @@
 #include <string.h>
 #include <time.h>
 
-#define MODEL_NAME    "observations"
+/* Since version 2 the bytes of loop_save(), which know their own version. */
+#define MODEL_NAME    "learned"
+#define MODEL_VERSION 2
 #define CLOCK_SETTING "clock"
 
 double restart_clock_s(struct service *s)
@@ -317,23 +319,83 @@ static int take_token(void *ctx, const struct store_token *t)
 
 /* ---- what was learned ------------------------------------------------------------- */
 
-static void recall(struct service *s)
+/* Everything as it was at the last checkpoint; returns when that was, NaN: never. */
+static double recall(struct service *s)
 {
     struct store_model model;
     struct err err = {0};
 
     if (store_load_model(s->reader, MODEL_NAME, &model, &err) < 0) {
         if (err.code != ERR_NOT_FOUND)
-            log_warn("memory_lost", LOG_ERR(&err));
-        return;
+            log_warn("learned_lost", LOG_ERR(&err));
+        return NAN;
     }
-    if (model.version != MEMORY_VERSION ||
-        memory_load(s->memory, model.bytes, model.count, &err) < 0)
-        log_warn("memory_lost", LOG_ERR(&err));
+    if (model.version != MODEL_VERSION)
+        err_set(&err, ERR_UNSUPPORTED, "the checkpoint is of another version of Corgi");
+    else
+        loop_load(s->loop, model.bytes, model.count, &err);
     free(model.bytes);
-    memory_teach(s->memory, loop_model(s->loop));
-    planning_thread_recall(s->mind, s->memory);
-    log_info("memory_recalled", LOG_U64("cells", memory_count(s->memory)));
+    if (err.code != ERR_NONE) {
+        log_warn("learned_lost", LOG_ERR(&err));
+        return NAN;
+    }
+    log_info("learned_recalled", LOG_NUM("at_s", model.at_s),
+             LOG_U64("bytes", model.count));
+    return model.at_s;
+}
+
+struct replay {
+    double since_s;
+    vec_of(struct measurement) windows;
+};
+
+static int take_window(void *ctx, const struct store_measurement *m)
+{
+    struct replay *replay = ctx;
+
+    if (m->windows <= 1 && m->at_s > replay->since_s)
+        vec_push(&replay->windows, ((struct measurement){
+                                       .job = m->job,
+                                       .at_s = m->at_s,
+                                       .window_s = m->window_s,
+                                       .rate = m->rate,
+                                       .device_watts = m->watts,
+                                       .out_of_memory = m->out_of_memory,
+                                       .doubt = 1 - m->confidence,
+                                       .latency_s = m->latency_s,
+                                   }));
+    return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct measurement *x = a, *y = b;
+
+    return (x->at_s > y->at_s) - (x->at_s < y->at_s);
+}
+
+/* What jobs that still run measured after the checkpoint, by the same door as ever: the
+ * loop refuses windows from before the jobs stood as they do. */
+static void replay(struct service *s, double since_s)
+{
+    struct replay replay = {.since_s = since_s};
+    size_t count, learned = 0;
+    const struct job_status *const *jobs = loop_jobs(s->loop, &count);
+    struct err err = {0};
+
+    for (size_t i = 0; i < count; i++)
+        if (jobs[i]->state == JOB_RUNNING &&
+            store_read_measurements(s->reader, jobs[i]->job.id, since_s, 0, 0,
+                                    take_window, &replay, &err) < 0)
+            log_warn("windows_lost", LOG_U64("job", jobs[i]->job.id), LOG_ERR(&err));
+    if (replay.windows.count > 0)
+        qsort(replay.windows.items, replay.windows.count, sizeof(struct measurement),
+              by_time);
+    vec_each (const struct measurement, m, &replay.windows)
+        learned += loop_measure(s->loop, m, NULL, NULL) == 0;
+    log_info("windows_replayed", LOG_U64("learned", learned),
+             LOG_U64("stored", replay.windows.count));
+    vec_free(&replay.windows);
 }
 
 static int take_total(void *ctx, const struct store_energy_sum *sum)
@@ -357,6 +419,7 @@ int restart_rebuild(struct service *s, struct err *err)
     struct store_energy_filter everything = {0};
     struct rebuild rebuild = {.s = s};
     uint64_t oldest;
+    double learned_s;
     int rc = -1;
 
     if (store_read_settings(s->reader, take_setting, s, err) < 0 ||
@@ -364,12 +427,15 @@ int restart_rebuild(struct service *s, struct err *err)
         store_read_tokens(s->reader, take_token, s, err) < 0 ||
         store_read_event_span(s->reader, &oldest, &s->newest_event, err) < 0)
         return -1;
-    recall(s);
+    learned_s = recall(s);
     if (store_read_live_jobs(s->reader, take_job, &rebuild, err) < 0 ||
         store_read_energy(s->reader, STORE_ENERGY_TOTAL, &everything, take_total, s,
                           err) < 0)
         goto done;
     reconcile(&rebuild);
+    loop_forget_absent(s->loop);
+    if (!isnan(learned_s))
+        replay(s, learned_s);
     s->done = count_in(s, JOB_DONE);
     s->failed = count_in(s, JOB_FAILED);
     s->cancelled = count_in(s, JOB_CANCELLED);
@@ -385,7 +451,8 @@ done:
 void restart_checkpoint(struct service *s)
 {
     struct store_batch *batch = store_batch_create();
-    struct str bytes = {0};
+    unsigned char *bytes = NULL;
+    size_t count;
     struct err err = {0};
     char text[32];
 
@@ -393,9 +460,9 @@ void restart_checkpoint(struct service *s)
     store_put_setting(batch, CLOCK_SETTING, text);
     if (store_commit(s->store, batch, STORE_RELAXED, NULL, NULL, &err) < 0)
         store_batch_destroy(batch);
-    memory_save(s->memory, &bytes);
-    if (store_save_model(s->store, MODEL_NAME, MEMORY_VERSION, service_now_s(s),
-                         str_text(&bytes), bytes.length, NULL, NULL, &err) < 0)
+    if (loop_save(s->loop, &bytes, &count, &err) < 0 ||
+        store_save_model(s->store, MODEL_NAME, MODEL_VERSION, service_now_s(s), bytes,
+                         count, NULL, NULL, &err) < 0)
         log_warn("checkpoint_failed", LOG_ERR(&err));
-    str_fini(&bytes);
+    free(bytes);
 }

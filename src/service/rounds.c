@@ -267,11 +267,59 @@ static void try_store(struct service *s)
     tx_commit(tx, NULL, NULL);
 }
 
+static void begin_round(struct service *s)
+{
+    struct round *round = loop_round_begin(s->loop, service_now_s(s));
+    struct err err = {0};
+
+    s->round_running = true;
+    reactor_did(s->reactor, "plan_in");
+    if (planning_thread_plan(s->planning, round, planned, s, &err) == 0)
+        return;
+    log_warn("round_refused", LOG_ERR(&err));
+    s->round_running = false;
+    round_destroy(s->loop, round);
+    loop_want_round(s->loop, service_now_s(s));
+    set_timer(s);
+}
+
+static void studied(void *ctx, struct lesson *lesson,
+                    const struct planning_thread_timing *timing)
+{
+    struct service *s = ctx;
+
+    s->round_running = false;
+    if (s->draining) {
+        lesson_destroy(lesson);
+        return;
+    }
+    loop_lesson_take(s->loop, lesson);
+    s->lessons++;
+    log_info("model_adapted", LOG_NUM("seconds", timing->work_s));
+    begin_round(s);
+}
+
+/* What is due to be learned is learned before the plan that rests on it, as in the
+ * simulator: false when there is none, or the thread does not take it. */
+static bool begin_lesson(struct service *s)
+{
+    struct lesson *lesson = loop_lesson_begin(s->loop, service_now_s(s));
+    struct err err = {0};
+
+    if (!lesson)
+        return false;
+    if (planning_thread_study(s->planning, lesson, studied, s, &err) < 0) {
+        log_warn("lesson_refused", LOG_ERR(&err));
+        lesson_destroy(lesson);
+        return false;
+    }
+    s->round_running = true;
+    return true;
+}
+
 void rounds_due(void *ctx)
 {
     struct service *s = ctx;
-    struct round *round;
-    struct err err = {0};
 
     if (s->round_running || s->draining)
         return;
@@ -289,14 +337,6 @@ void rounds_due(void *ctx)
     }
     s->rounds++;
     quotas_apply(s);
-    round = loop_round_begin(s->loop, service_now_s(s));
-    s->round_running = true;
-    reactor_did(s->reactor, "plan_in");
-    if (planning_thread_plan(s->mind, round, planned, s, &err) == 0)
-        return;
-    log_warn("round_refused", LOG_ERR(&err));
-    s->round_running = false;
-    round_destroy(s->loop, round);
-    loop_want_round(s->loop, service_now_s(s));
-    set_timer(s);
+    if (!begin_lesson(s))
+        begin_round(s);
 }

@@ -175,8 +175,6 @@ static int make_loop(struct service *s, struct err *err)
                                .round_every_s = s->config.planner.every_s * rate,
                                .most_waiting = (size_t)s->config.planner.most_waiting};
     struct learned_options learned = {.seed = 1};
-    struct planning_thread_options mind = {.seed = 1,
-                                           .adapt_every = s->config.planner.adapt_every};
     struct cluster *cluster;
     struct model model;
 
@@ -184,10 +182,9 @@ static int make_loop(struct service *s, struct err *err)
         return -1;
     model = learned_create(cluster->types, cluster->type_count, &learned);
     s->loop = loop_create_take(&how, cluster, model, &corgi_planner_ops);
-    s->memory = memory_create(loop_cluster(s->loop));
-    s->mind = planning_thread_create(s->reactor, s->loop, &mind, err);
+    s->planning = planning_thread_create(s->reactor, err);
     name_devices(s);
-    return s->mind ? 0 : -1;
+    return s->planning ? 0 : -1;
 }
 
 /* ---- timers and signals ----------------------------------------------------------- */
@@ -233,10 +230,8 @@ static void tick(void *ctx)
     double wall_s = clock_wall_s();
 
     audit_flush(s);
-    if (!sim_clock_stepped(s)) {
-        planning_thread_idle(s->mind);
+    if (!sim_clock_stepped(s))
         replica_jobs_tick(s);
-    }
     rounds_follow(s);
     sign_of_life(s);
     reactor_did(s->reactor, "tick");
@@ -416,7 +411,7 @@ int service_run(struct service *s, struct err *err)
 /* The last words: what was learned and how far jobs are. */
 static void say_goodbye(struct service *s)
 {
-    if (!s->store || !s->memory || !s->mind || s->starting)
+    if (!s->store || !s->planning || s->starting)
         return;
     store_progress(s);
     restart_checkpoint(s);
@@ -446,8 +441,8 @@ static void end_threads(struct service *s)
 {
     stop_timers(s);
     reactor_watch_destroy(s->engine_watch);
-    planning_thread_destroy(s->mind); /* its last plan is dropped */
-    s->mind = NULL;
+    planning_thread_destroy(s->planning); /* its last plan is dropped */
+    s->planning = NULL;
     if (s->store)
         store_flush(s->store);
     hear_the_rest(s);
@@ -471,7 +466,6 @@ void service_destroy(struct service *s)
     store_reader_close(s->reader);
     daemon_metrics_destroy(s->figures);
     metrics_destroy(s->metrics);
-    memory_destroy(s->memory);
     loop_destroy(s->loop);
     records_destroy(s->records);
     audit_fini(s);

@@ -4,8 +4,8 @@
  *     status = service_run(service, &err);
  *     service_destroy(service);
  *
- * One thread owns the state and waits in service_run(); the store writes and the mind
- * plans on threads of their own. */
+ * One thread owns the state and waits in service_run(); the store writes and the planning
+ * thread plans on threads of their own. */
 #ifndef CORGI_SERVICE_SERVICE_H
 #define CORGI_SERVICE_SERVICE_H
 

@@ -117,8 +117,6 @@ static const struct config_key planner_keys[] = {
     CONFIG_NUMBER(
         INT, "most_waiting", IN(planner, most_waiting), 1, 10000, "128",
         "jobs of the queue a round looks at; the others could not start anyway"),
-    CONFIG_NUMBER(INT, "adapt_every", IN(planner, adapt_every), 10, 100000, "100",
-                  "measurements beside others until networks and intervals are adapted"),
     CONFIG_NUMBER(SECONDS, "checkpoint", IN(planner, checkpoint_s), 1, 86400, "2m",
                   "what was learned is stored this often"),
     {0},

@@ -37,7 +37,6 @@ struct service_limit_config {
 struct service_planner_config {
     double gap_s, every_s; /* of the wall */
     int most_waiting;
-    int adapt_every;
     double checkpoint_s;
 };
 

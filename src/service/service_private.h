@@ -1,7 +1,7 @@
 /* service_private.h - the inside of the daemon, for the files of this folder only
  *
  * All of it belongs to the reactor's thread.  Two other threads work for it: the store's
- * writer, and the mind's (planning and adapting); both get copies and post back. */
+ * writer, and the planning thread (the middle of rounds, lessons); both post back. */
 #ifndef CORGI_SERVICE_SERVICE_PRIVATE_H
 #define CORGI_SERVICE_SERVICE_PRIVATE_H
 
@@ -21,7 +21,6 @@
 #include "store/store.h"
 
 struct planning_thread;
-struct memory;
 struct daemon_metrics;
 struct clock_stepper;
 
@@ -66,8 +65,8 @@ struct service {
     struct engine engine;
     struct reactor_watch *engine_watch;
     struct loop *loop;
-    struct planning_thread *mind;
-    struct memory *memory;
+    struct planning_thread *planning;
+    uint64_t lessons; /* taken since the start */
     struct records *records;
     struct device_more *devices; /* (cluster devices) */
     struct node_more *nodes;     /* (cluster nodes) */

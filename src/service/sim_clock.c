@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "engine/sim/sim_engine.h"
 #include "service/handlers.h"
-#include "service/planning_thread.h"
 #include "service/replica_jobs.h"
 #include "service/rounds.h"
 
@@ -54,10 +53,8 @@ static bool settled(struct service *s)
     double now_s = service_now_s(s);
 
     replica_jobs_tick(s);
-    planning_thread_idle(s->mind);
     return sim_engine_next_s(&s->engine) > now_s && !s->round_running &&
-           rounds_next_s(s) > now_s && s->unstored == 0 &&
-           !planning_thread_stats(s->mind).adapting;
+           rounds_next_s(s) > now_s && s->unstored == 0;
 }
 
 static void look(void *ctx)

@@ -166,7 +166,7 @@ static void what_happens_while_a_round_is_planned_is_respected(void **state)
     submit(&s, fixture_rate_job(2, 5));
     submit(&s, fixture_rate_job(3, 5));
     r = loop_round_begin(s.loop, 10);
-    round_plan(r, NULL);
+    round_plan(r);
     loop_end_job(s.loop, 1, 11, NULL);
     loop_hold(s.loop, 2, true, 11, NULL);
     submit(&s, fixture_rate_job(4, 5));
@@ -211,7 +211,7 @@ static void a_plan_whose_device_is_gone_is_refused(void **state)
     scene_init(&s);
     submit(&s, fixture_rate_job(1, 5));
     r = loop_round_begin(s.loop, 10);
-    round_plan(r, NULL);
+    round_plan(r);
     for (int i = 0; i < 8; i++)
         loop_drain(s.loop, i, true, 11, NULL);
     assert_int_equal(end_round(&s, r, 12), -1);

@@ -1,5 +1,6 @@
 /* test_model_asking.c - asking the learned model changes nothing, on any thread */
 #include "model/learned.h"
+#include "fixture/lesson.h"
 #include "model/prediction_cache.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -74,7 +75,7 @@ static int setup(void **state)
     for (int i = 0; i < 200; i++)
         absorb(f, &f->jobs[i % JOBS], &f->jobs[(i / JOBS + i + 1) % JOBS], i % TYPES,
                5.0 * (i % 3 + 1) / (1 + i % JOBS) * (0.4 + 0.05 * (i % 7)));
-    learned_adapt(f->model.self);
+    fixture_lesson(f->model.self);
     *state = f;
     return 0;
 }
@@ -241,7 +242,7 @@ static void a_cache_follows_what_is_absorbed(void **state)
         now = ask(&f->model, &f->jobs[2], NULL, 1);
         same(&kept, &now, 1, 1e-9);
     }
-    learned_adapt(f->model.self);
+    fixture_lesson(f->model.self);
     kept = ask(&reader, &f->jobs[0], &f->jobs[7], 1);
     now = ask(&f->model, &f->jobs[0], &f->jobs[7], 1);
     same(&kept, &now, 2, 0.02);

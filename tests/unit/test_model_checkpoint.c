@@ -1,5 +1,6 @@
 /* test_model_checkpoint.c - what the learned model knows as bytes, and on a worker */
 #include "model/learned.h"
+#include "fixture/lesson.h"
 #include "model/pairs.h"
 #include "nn/crc.h"
 #include "base/mem.h"
@@ -139,7 +140,7 @@ static void a_model_read_back_answers_as_before(void **state)
     unsigned char *bytes, *again;
     size_t count, more;
 
-    learned_adapt(f->model.self); /* networks, trees and widths of its own */
+    fixture_lesson(f->model.self); /* networks, trees and widths of its own */
     learned_save(f->model.self, &bytes, &count);
     assert_int_equal(learned_load(other.self, bytes, count, NULL), 0);
     learned_save(other.self, &again, &more);
@@ -150,6 +151,77 @@ static void a_model_read_back_answers_as_before(void **state)
     absorb(f, &f->jobs[0], NULL, 1, 3); /* and both go on */
     free(bytes);
     free(again);
+    other.ops->destroy(other.self);
+}
+
+/* Described jobs and not, services and gangs, more cells than the core of rates holds. */
+static struct job one_of_many(int i)
+{
+    struct job job = {.id = 1000 + (uint64_t)i,
+                      .devices = i % 11 == 5 ? 4 : 1,
+                      .owner = i % 3,
+                      .kind = i % 5 == 2 ? JOB_INFERENCE : JOB_TRAINING};
+
+    job.descriptor.batch = 8 << (i % 6);
+    if (i % 4 != 3) {
+        snprintf(job.descriptor.family, sizeof(job.descriptor.family), "m%d", i / 6);
+        job.descriptor.gmac_per_sample = 1 + i % 7;
+        job.descriptor.params_millions = 5 + i % 40;
+    }
+    snprintf(job.name, sizeof(job.name), "train%d.sh", i % 50);
+    return job;
+}
+
+static void see_many(struct fixture *f, int i, int other, int type)
+{
+    struct job a = one_of_many(i), b = one_of_many(other);
+    double rate =
+        (type + 1.5) * (3 + i % 13) / 3.0 * (other == i ? 1 : 0.45 + i % 5 * 0.1);
+    struct observation seen = {
+        .where = {.type = type,
+                  .count = other == i ? 1 : 2,
+                  .members = {{&a, 1, a.kind == JOB_INFERENCE ? rate / 2 : 0},
+                              {&b, 1, b.kind == JOB_INFERENCE ? 2 : 0}}},
+        .rate = rate * exp(0.05 * rng_normal(&f->rng)),
+        .device_watts = other == i ? 90 + i % 60 : NAN,
+        .at_s = 100 + 7 * i + type,
+    };
+
+    f->model.ops->absorb(f->model.self, &seen);
+}
+
+static void a_restart_changes_no_belief(void **state)
+{
+    enum { MANY = 180 }; /* 540 cells alone, more than the core holds */
+    struct fixture *f = *state;
+    struct model other = create(3);
+    unsigned char *bytes;
+    size_t count;
+
+    for (int i = 0; i < 4 * MANY; i++) {
+        int j = i % MANY;
+
+        see_many(f, j, j, i % 3);
+        see_many(f, j, (j * 7 + i / MANY + 1) % MANY, (i + 1) % 3);
+        if (i == 2 * MANY)
+            fixture_lesson(f->model.self);
+    }
+    learned_save(f->model.self, &bytes, &count);
+    assert_int_equal(learned_load(other.self, bytes, count, NULL), 0);
+    for (int i = 0; i < MANY; i += 3)
+        for (int t = 0; t < 3; t++) {
+            struct job a = one_of_many(i), b = one_of_many((i + 3) % MANY);
+            struct prediction before = ask(&f->model, &a, NULL, t),
+                              after = ask(&other, &a, NULL, t);
+
+            same(&before.rate[0], &after.rate[0]);
+            same(&before.watts, &after.watts);
+            before = ask(&f->model, &a, &b, t);
+            after = ask(&other, &a, &b, t);
+            same(&before.rate[0], &after.rate[0]);
+            same(&before.rate[1], &after.rate[1]);
+        }
+    free(bytes);
     other.ops->destroy(other.self);
 }
 
@@ -243,9 +315,7 @@ static void a_lesson_is_studied_while_the_loop_goes_on(void **state)
     struct job late = f->jobs[0];
     pthread_t worker;
 
-    assert_true(learned_lesson_due(f->model.self));
-    lesson = learned_lesson_create(f->model.self);
-    assert_false(learned_lesson_due(f->model.self));
+    lesson = learned_lesson_create(f->model.self, 0);
     assert_int_equal(pthread_create(&worker, NULL, study, lesson), 0);
     late.id = 500;
     late.descriptor.batch = 999; /* a class the lesson knows nothing of */
@@ -268,6 +338,7 @@ static void a_lesson_gives_what_adapting_in_place_gives(void **state)
     struct fixture *f = *state;
     struct learned_lesson *lesson;
     struct model other = create(3);
+    struct prediction p, q;
     unsigned char *bytes;
     size_t count;
 
@@ -275,12 +346,19 @@ static void a_lesson_gives_what_adapting_in_place_gives(void **state)
     /* Both from bytes: answers that were kept are gone in both. */
     assert_int_equal(learned_load(other.self, bytes, count, NULL), 0);
     assert_int_equal(learned_load(f->model.self, bytes, count, NULL), 0);
-    lesson = learned_lesson_create(f->model.self);
+    lesson = learned_lesson_create(f->model.self, 0);
+    absorb(f, &f->jobs[1], &f->jobs[2], 0, 1.5); /* meanwhile, and it counts */
     learned_lesson_study(lesson);
     learned_lesson_take(f->model.self, lesson);
-    learned_adapt(other.self);
-    compare(f, &other);
-    learned_lesson_destroy(learned_lesson_create(other.self));
+    fixture_lesson(other.self);
+    p = ask(&f->model, &f->jobs[1], &f->jobs[2], 0);
+    assert_int_equal(p.rate[0].source, ESTIMATE_MEASURED);
+    for (int j = 3; j + 1 < JOBS; j++) {
+        p = ask(&f->model, &f->jobs[j], &f->jobs[j + 1], 1);
+        q = ask(&other, &f->jobs[j], &f->jobs[j + 1], 1);
+        assert_float_equal(p.rate[0].value / q.rate[0].value, 1, 0.05);
+    }
+    learned_lesson_destroy(learned_lesson_create(other.self, 0));
     free(bytes);
     other.ops->destroy(other.self);
 }
@@ -321,6 +399,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         CASE(a_model_read_back_answers_as_before),
+        CASE(a_restart_changes_no_belief),
         cmocka_unit_test(an_empty_model_can_be_saved),
         CASE(cut_or_altered_bytes_change_nothing),
         CASE(nonsense_with_a_good_checksum_is_survived),

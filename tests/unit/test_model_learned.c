@@ -1,5 +1,6 @@
 /* test_model_learned.c - the learned model as the loop uses it */
 #include "model/learned.h"
+#include "fixture/lesson.h"
 #include "world/gpu_sheet.h"
 
 #include <math.h>
@@ -356,7 +357,7 @@ static void adapting_after_many_pairs_keeps_predictions_sane(void **state)
 
         m.ops->absorb(m.self, &seen);
     }
-    learned_adapt(m.self);
+    fixture_lesson(m.self);
     for (int j = 0; j < 10; j++) {
         struct prediction p = ask(&m, j % 3, &jobs[j], &jobs[(j + 3) % 10]);
 

@@ -1,5 +1,6 @@
 /* test_model_rates.c - rates alone: ratios, family levels, the core's share */
 #include "model/rates.h"
+#include "model/ratios.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -83,6 +84,61 @@ static void what_is_taken_back_is_forgotten(void **state)
     rates_destroy(r);
 }
 
+/* Any of them, not only the newest: what is left answers as if it had never been. */
+static void one_that_is_taken_back_leaves_the_others(void **state)
+{
+    struct rates *with = create(), *without = create();
+    int jobs[4];
+
+    (void)state;
+    for (int j = 0; j < 4; j++) {
+        jobs[j] = rates_add_job(with, &(struct job_trait){j / 2, 2 + j, 7, 0});
+        rates_add_job(without, &(struct job_trait){j / 2, 2 + j, 7, 0});
+    }
+    for (int j = 0; j < 4; j++)
+        for (int g = 0; g < 2; g++) {
+            rates_observe(with, jobs[j], g, 1 + 0.3 * j + g);
+            if (j != 1 || g != 0)
+                rates_observe(without, jobs[j], g, 1 + 0.3 * j + g);
+        }
+    rates_observe(with, jobs[1], 0, NAN);
+    assert_true(isnan(rates_seen(with, jobs[1], 0)));
+    for (int round = 0; round < 2; round++) {
+        for (int j = 0; j < 4; j++)
+            for (int g = 0; g < 3; g++) {
+                struct rates_guess a = rates_predict(with, jobs[j], g),
+                                   b = rates_predict(without, jobs[j], g);
+
+                assert_float_equal(a.mean, b.mean, 1e-9);
+                assert_float_equal(a.sd, b.sd, 1e-9);
+                assert_int_equal(a.basis, b.basis);
+            }
+        /* Corrected afterwards: each finds its own place among what is left. */
+        rates_observe(with, jobs[3], 1, 4);
+        rates_observe(without, jobs[3], 1, 4);
+    }
+    rates_destroy(with);
+    rates_destroy(without);
+}
+
+static void a_familys_ratio_is_that_of_the_family(void **state)
+{
+    const struct job_trait jobs[] = {
+        {0, 3, 8, 1}, {0, 3, 8, 1}, {1, 3, 8, 1}, {1, 3, 8, 1}, {1, 3, 8, 1}};
+    const struct gpu_trait gpus[] = {{0, 0}, {1, 0}};
+    double seen[5][WORLD_MAX_GPUS];
+    struct ratios_view view = {jobs, gpus, 5, 2, &seen[0][0], NULL};
+
+    (void)state;
+    for (int j = 0; j < 5; j++)
+        for (int g = 0; g < WORLD_MAX_GPUS; g++)
+            seen[j][g] = g > 1 ? NAN : j + g * (j == 1 ? 0.5 : 2.0);
+    seen[0][1] = NAN;
+    assert_float_equal(ratios_between(&view, 0, 0, 1), 0.5, 1e-9);
+    seen[1][1] = NAN; /* nobody of its family any more: the others */
+    assert_float_equal(ratios_between(&view, 0, 0, 1), 2.0, 1e-9);
+}
+
 static void a_job_nobody_knows_gets_a_wide_guess(void **state)
 {
     struct rates *r = create();
@@ -101,6 +157,8 @@ int main(void)
         cmocka_unit_test(a_family_that_takes_a_fixed_and_a_growing_time_is_extrapolated),
         cmocka_unit_test(one_measurement_is_carried_by_the_familys_ratio),
         cmocka_unit_test(what_is_taken_back_is_forgotten),
+        cmocka_unit_test(one_that_is_taken_back_leaves_the_others),
+        cmocka_unit_test(a_familys_ratio_is_that_of_the_family),
         cmocka_unit_test(a_job_nobody_knows_gets_a_wide_guess),
     };
 

@@ -2,7 +2,6 @@
 #include "loop_fixture.h"
 
 #include "service/service_config.h"
-#include "service/observation_store.h"
 #include "service/job_records.h"
 
 #include <stdio.h>
@@ -133,82 +132,6 @@ static void records_count_what_waits_and_what_has_devices(void **state)
     records_destroy(r);
 }
 
-/* ---- memory -------------------------------------------------------------------------
- */
-
-static void see(struct memory *m, const char *family, int type, double rate, double at_s)
-{
-    struct job job = fixture_job(1, 1);
-    struct observation o = {.where = {.type = type, .count = 1},
-                            .at_s = at_s,
-                            .rate = rate,
-                            .device_watts = 70};
-
-    str_copy(job.descriptor.family, sizeof(job.descriptor.family), family);
-    o.where.members[0] = (struct member){&job, 1, 0};
-    memory_add(m, &o);
-}
-
-static void memory_keeps_a_cell_once_and_follows_it(void **state)
-{
-    struct cluster *c = fixture_cluster();
-    struct memory *m = memory_create(c);
-    struct fixture_model table = fixture_model_make();
-    struct model model = fixture_model_of(&table);
-
-    (void)state;
-    see(m, "a", SLOW, 10, 1);
-    see(m, "a", SLOW, 11, 2);
-    see(m, "a", FAST, 40, 3);
-    see(m, "b", SLOW, 9, 4);
-    assert_int_equal(memory_count(m), 3);
-    memory_teach(m, &model);
-    assert_int_equal(table.absorbed, 3);
-    memory_destroy(m);
-    cluster_destroy(c);
-}
-
-static void memory_is_bounded_and_forgets_the_oldest(void **state)
-{
-    struct cluster *c = fixture_cluster();
-    struct memory *m = memory_create(c);
-    char name[32];
-
-    (void)state;
-    for (int i = 0; i < MEMORY_CELLS + 50; i++) {
-        snprintf(name, sizeof(name), "f%d", i);
-        see(m, name, SLOW, 10, i);
-    }
-    assert_int_equal(memory_count(m), MEMORY_CELLS);
-    memory_destroy(m);
-    cluster_destroy(c);
-}
-
-static void memory_comes_back_from_a_checkpoint(void **state)
-{
-    struct cluster *c = fixture_cluster();
-    struct memory *m = memory_create(c), *again = memory_create(c);
-    struct str text = {0}, second = {0};
-    struct err err = {0};
-
-    (void)state;
-    see(m, "a", SLOW, 10, 1);
-    see(m, "b \"quoted\"", FAST, 40, 3);
-    memory_save(m, &text);
-    assert_int_equal(memory_load(again, text.text, text.length, &err), 0);
-    assert_int_equal(memory_count(again), 2);
-    memory_save(again, &second);
-    assert_string_equal(text.text, second.text);
-    assert_int_equal(memory_load(again, "{", 1, &err), -1);
-    assert_int_equal(memory_load(again, "[{\"type\":\"gone\"},3]", 19, &err), 0);
-    assert_int_equal(memory_count(again), 2);
-    str_fini(&text);
-    str_fini(&second);
-    memory_destroy(m);
-    memory_destroy(again);
-    cluster_destroy(c);
-}
-
 /* ---- config ---------------------------------------------------------------------------
  */
 
@@ -242,9 +165,6 @@ int main(void)
         cmocka_unit_test(records_stay_in_order_when_an_old_job_comes_back),
         cmocka_unit_test(records_count_what_waits_and_what_has_devices),
         cmocka_unit_test(use_counts_what_has_devices),
-        cmocka_unit_test(memory_keeps_a_cell_once_and_follows_it),
-        cmocka_unit_test(memory_is_bounded_and_forgets_the_oldest),
-        cmocka_unit_test(memory_comes_back_from_a_checkpoint),
         cmocka_unit_test(the_defaults_are_what_the_document_says),
     };
 

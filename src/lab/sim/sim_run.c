@@ -41,15 +41,10 @@ struct sim_options sim_default_options(void)
     };
 }
 
-/* Networks and intervals are fitted again after so many new cells, then at each doubling.
- */
-#define ADAPT_EVERY 50
-
 static struct model learned_model(const struct sim *sim, const struct cluster *cluster)
 {
     const struct learned_options how = {
         .seed = sim->options->seed,
-        .adapt_every = ADAPT_EVERY,
         .initial_only = sim->setup->model == SIM_MODEL_INITIAL,
     };
 
@@ -231,6 +226,7 @@ static int run_round(struct sim *sim, struct err *err)
     double began_s;
 
     check_before_round(sim);
+    loop_learn_due(sim->loop, sim->now_s);
     began_s = clock_wall_s();
     sim->round_due = false;
     if (loop_round(sim->loop, sim->now_s, &result, err) < 0)
