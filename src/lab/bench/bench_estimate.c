@@ -1,4 +1,5 @@
-/* bench_estimate.c - see bench_estimate.h */
+/* bench_estimate.c - `corgi bench estimate`: cmd_bench.c calls it, the times go to its
+ * table */
 #include "lab/bench/bench_estimate.h"
 
 #include "base/clock.h"

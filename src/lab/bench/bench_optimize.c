@@ -1,4 +1,5 @@
-/* bench_optimize.c - see bench_optimize.h */
+/* bench_optimize.c - `corgi bench optimize`: cmd_bench.c calls it; sizes and solvers
+ * in turn, then the table or the JSON */
 #include "lab/bench/bench_optimize.h"
 
 #include "base/json_out.h"

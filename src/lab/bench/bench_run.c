@@ -1,4 +1,5 @@
-/* bench_run.c - see bench_run.h */
+/* bench_run.c - one measurement of `corgi bench optimize`: a solver on an instance, or
+ * events on its plan, each plan checked */
 #include "lab/bench/bench_run.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
-/* bench_small.c - see bench_small.h */
+/* bench_small.c - `corgi bench optimize --small`: our plans beside exact ones on many
+ * small instances */
 #include "lab/bench/bench_small.h"
 
 #include "base/json_out.h"

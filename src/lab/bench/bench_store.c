@@ -1,4 +1,5 @@
-/* bench_store.c - see bench_store.h */
+/* bench_store.c - `corgi bench store`: cmd_bench.c calls it, store_load.c is what it
+ * runs */
 #include "lab/bench/bench_store.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
-/* instance.c - see instance.h */
+/* instance.c - problems drawn from a world: the bench and the solver's tests solve
+ * them */
 #include "lab/bench/instance.h"
 
 #include "base/mem.h"

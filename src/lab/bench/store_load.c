@@ -1,4 +1,4 @@
-/* store_load.c - see store_load.h */
+/* store_load.c - clients that submit to a store: bench_store.c runs it */
 #include "lab/bench/store_load.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
-/* torch.c - see torch.h */
+/* torch.c - times of the same network under PyTorch: bench_estimate.c asks where it is
+ * installed */
 #include "lab/bench/torch.h"
 
 #include "base/json.h"

@@ -1,4 +1,4 @@
-/* sim_args.c - see sim_args.h */
+/* sim_args.c - the options of `corgi sim`: cmd_sim.c reads them into a sweep's */
 #include "lab/commands/sim_args.h"
 
 #include "lab/traces/arrivals.h"

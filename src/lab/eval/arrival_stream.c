@@ -1,4 +1,5 @@
-/* arrival_stream.c - see arrival_stream.h */
+/* arrival_stream.c - jobs in the order they arrive: eval_online.c plays the stream,
+ * train_data.c learns from such */
 #include "lab/eval/arrival_stream.h"
 
 #include "base/mem.h"

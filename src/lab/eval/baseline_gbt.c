@@ -1,6 +1,6 @@
 /* baseline_gbt.c - boosted trees on the statistics the networks see
  *
- * Trained inside the catalogue on the same game as is played outside (rehearsal.h). */
+ * Trained inside the catalogue on the same game as is played outside (inner_folds.h). */
 #include "lab/eval/estimator_method.h"
 
 #include "base/mem.h"

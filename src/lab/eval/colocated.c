@@ -1,4 +1,5 @@
-/* colocated.c - see colocated.h */
+/* colocated.c - the protocol of pairs: eval.c runs it fold by fold and gets errors a
+ * method */
 #include "lab/eval/colocated.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* curve.c - see curve.h */
+/* curve.c - the online protocol as a picture: eval.c writes it for --curve */
 #include "lab/eval/curve.h"
 
 #include "base/err.h"

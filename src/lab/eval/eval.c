@@ -1,4 +1,4 @@
-/* eval.c - see eval.h */
+/* eval.c - `corgi eval`: cmd_eval.c calls it; table, protocol, methods, results */
 #include "lab/eval/eval.h"
 
 #include "base/str.h"

@@ -1,4 +1,5 @@
-/* eval_online.c - see eval_online.h */
+/* eval_online.c - the online protocol: eval.c runs it; measurements come one by one,
+ * errors are taken on the way */
 #include "lab/eval/eval_online.h"
 
 #include "base/mem.h"

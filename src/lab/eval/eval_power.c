@@ -1,4 +1,4 @@
-/* eval_power.c - see eval_power.h */
+/* eval_power.c - the protocol of watts: eval.c runs it on a file of measured draws */
 #include "lab/eval/eval_power.h"
 
 #include "base/csv.h"

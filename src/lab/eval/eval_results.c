@@ -1,4 +1,4 @@
-/* eval_results.c - see eval_results.h */
+/* eval_results.c - what the protocols found: eval.c prints it as a table or JSON */
 #include "lab/eval/eval_results.h"
 
 #include "base/json_out.h"

@@ -1,4 +1,5 @@
-/* eval_score.c - see eval_score.h */
+/* eval_score.c - errors of estimates: the protocols add each, eval_results.c shows the
+ * sums */
 #include "lab/eval/eval_score.h"
 
 #include "base/vec.h"

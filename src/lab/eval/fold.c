@@ -1,4 +1,5 @@
-/* fold.c - see fold.h */
+/* fold.c - a table cut into what is known and what is asked: the protocols go from
+ * fold to fold */
 #include "lab/eval/fold.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* fold_core.c - see fold_core.h */
+/* fold_core.c - the Gaussian process on a fold: eval_product.c asks it */
 #include "lab/eval/fold_core.h"
 
 #include "base/mem.h"

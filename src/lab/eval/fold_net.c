@@ -1,4 +1,4 @@
-/* fold_net.c - see fold_net.h */
+/* fold_net.c - a network on a fold: eval_product.c asks it for what it would predict */
 #include "lab/eval/fold_net.h"
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
-/* inner_folds.c - see inner_folds.h */
+/* inner_folds.c - folds inside a fold's catalogue: eval_product.c and baseline_gbt.c
+ * train on them */
 #include "lab/eval/inner_folds.h"
 
 #include "base/mem.h"

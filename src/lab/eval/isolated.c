@@ -1,4 +1,4 @@
-/* isolated.c - see isolated.h */
+/* isolated.c - the protocol of rates alone: eval.c runs it fold by fold */
 #include "lab/eval/isolated.h"
 
 #include "base/mem.h"

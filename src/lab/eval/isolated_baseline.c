@@ -1,4 +1,4 @@
-/* isolated_baseline.c - see isolated_baseline.h */
+/* isolated_baseline.c - simple guesses of rates alone, which isolated.c compares with */
 #include "lab/eval/isolated_baseline.h"
 
 #include "base/mem.h"

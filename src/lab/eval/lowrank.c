@@ -1,4 +1,4 @@
-/* lowrank.c - see lowrank.h */
+/* lowrank.c - a table completed from a few factors: one of the baselines */
 #include "lab/eval/lowrank.h"
 
 #include "base/mem.h"

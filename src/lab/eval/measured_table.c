@@ -1,4 +1,5 @@
-/* measured_table.c - see measured_table.h */
+/* measured_table.c - a world as rows of measurements: eval.c makes it, all protocols
+ * read it */
 #include "lab/eval/measured_table.h"
 
 #include "base/intern.h"

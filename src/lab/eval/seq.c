@@ -1,4 +1,5 @@
-/* seq.c - see seq.h */
+/* seq.c - sequence networks: train.c trains them, fold_net.c asks them for `corgi
+ * eval` */
 #include "lab/eval/seq.h"
 
 #include "base/mem.h"

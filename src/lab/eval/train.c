@@ -1,4 +1,4 @@
-/* train.c - see train.h */
+/* train.c - `corgi train`: cmd_train.c calls it and gets a file of weights */
 #include "lab/eval/train.h"
 
 #include "base/mem.h"

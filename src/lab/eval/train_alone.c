@@ -1,4 +1,4 @@
-/* train_alone.c - see train_alone.h */
+/* train_alone.c - training rows of rates alone from synthetic worlds, for train.c */
 #include "lab/eval/train_alone.h"
 
 #include "base/mem.h"

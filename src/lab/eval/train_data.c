@@ -1,4 +1,4 @@
-/* train_data.c - see train_data.h */
+/* train_data.c - training rows of pairs from synthetic worlds, for train.c */
 #include "lab/eval/train_data.h"
 
 #include "base/mem.h"

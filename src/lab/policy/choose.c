@@ -1,4 +1,5 @@
-/* choose.c - see choose.h */
+/* choose.c - the devices of one job: in_order.c and gavel_seats.c call it with a
+ * policy's score */
 #include "lab/policy/choose.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* gavel_columns.c - jobs and pairs of jobs on types, as believed; see gavel.h */
+/* gavel_columns.c - jobs and pairs of jobs on types, as believed; see gavel_policy.h */
 #include "lab/policy/gavel_policy.h"
 
 #include "base/rng.h"

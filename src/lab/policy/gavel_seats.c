@@ -1,4 +1,4 @@
-/* gavel_seats.c - shares of time become seats, round by round; see gavel.h */
+/* gavel_seats.c - shares of time become seats, round by round; see gavel_policy.h */
 #include "lab/policy/gavel_policy.h"
 
 #include "loop/optimize/plan.h"

@@ -1,4 +1,4 @@
-/* gavel_solve.c - the linear programs of the Gavel policies; see gavel.h */
+/* gavel_solve.c - the linear programs of the Gavel policies; see gavel_policy.h */
 #include "lab/policy/gavel_policy.h"
 
 #include <math.h>

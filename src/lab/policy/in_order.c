@@ -1,4 +1,5 @@
-/* in_order.c - see in_order.h */
+/* in_order.c - the round of policies that serve the queue in order: score_policies.c
+ * and slurm_like.c bring the score */
 #include "lab/policy/in_order.h"
 
 #include "base/mem.h"

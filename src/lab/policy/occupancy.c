@@ -1,4 +1,5 @@
-/* occupancy.c - see occupancy.h */
+/* occupancy.c - who is on which device in a round: in_order.c and the Gavel policies
+ * keep it up to date while they seat */
 #include "lab/policy/occupancy.h"
 
 #include "base/mem.h"

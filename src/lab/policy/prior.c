@@ -1,4 +1,4 @@
-/* prior.c - see prior.h */
+/* prior.c - first guesses without networks: datasheet.c and feedback.c correct them */
 #include "lab/policy/prior.h"
 
 #include "world/power.h"

@@ -1,4 +1,5 @@
-/* arena.c - see arena.h
+/* arena.c - memory of a solve: every stage of solve.c takes from here, and the next
+ * solve takes the same memory again
  *
  * Blocks form a stack.  A mark is the number of bytes in use over all blocks, counting
  * what is left unused at the end of earlier blocks. */

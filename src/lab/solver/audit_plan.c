@@ -1,4 +1,5 @@
-/* audit_plan.c - see audit_plan.h */
+/* audit_plan.c - any planner's plan judged without the planner: sim_check.c calls it
+ * in `corgi sim --check`, tests call it on plans they spoil */
 #include "lab/solver/audit_plan.h"
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
-/* bound_tasks.c - see bound_tasks.h */
+/* bound_tasks.c - the bound where jobs of a class differ: solve.c takes it when it is
+ * above that of lp_bound.c */
 #include "lab/solver/bound_tasks.h"
 
 #include "lab/solver/lp_bound.h"

@@ -1,6 +1,7 @@
 /* bound_tasks.h - the bound task by task, where tasks of a class differ
  *
- * bound.h takes the least disturbing task of a class for all of it, which costs several
+ * lp_bound.h takes the least disturbing task of a class for all of it, which costs
+ several
  * percent where every job has factors of its own.  Here every pair of tasks is looked at:
  * worth is lowered task by task to what the others allow, then raised as far as they do.
  The work grows with the square of the tasks. */

@@ -1,4 +1,5 @@
-/* candidates.c - see candidates.h */
+/* candidates.c - partners worth a look: solve.c fills the graph with them before
+ * matching.c pairs tasks */
 #include "lab/solver/candidates.h"
 
 #include "base/rng.h"

@@ -1,4 +1,5 @@
-/* chains.c - see chains.h */
+/* chains.c - moves over several devices in a row: exact.c runs them on small
+ * placements */
 #include "lab/solver/chains.h"
 
 #include "lab/solver/chains_private.h"

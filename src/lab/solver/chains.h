@@ -24,7 +24,7 @@ struct chains_lists {
     int *count;                  /* (tasks) */
 };
 
-/* From s's worth and prices, which must hold (bound.h); slack: no dearer than this.  In
+/* From s's worth and prices, which must hold (lp_bound.h); slack: no dearer than this. In
  * the arena of the work, which must be tabulated. */
 void chains_list(struct chains_lists *lists, const struct search *s, double slack);
 

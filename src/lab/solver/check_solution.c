@@ -1,4 +1,5 @@
-/* check_solution.c - see check_solution.h */
+/* check_solution.c - the judge of a solution: the bench and the tests call it on what
+ * any solver returns, and it shares no code with these */
 #include "lab/solver/check_solution.h"
 
 #include "base/mem.h"

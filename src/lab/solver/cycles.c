@@ -1,4 +1,5 @@
-/* cycles.c - see cycles.h */
+/* cycles.c - improvements of a matching round a circle: matching.c calls it when its
+ * auction ends */
 #include "lab/solver/cycles.h"
 
 #include <stdlib.h>

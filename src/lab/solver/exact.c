@@ -1,4 +1,5 @@
-/* exact.c - see exact.h */
+/* exact.c - small problems by their LP: solve.c calls it with a placement and gets a
+ * better one, with the worth of each task */
 #include "lab/solver/exact.h"
 
 #include "lab/solver/chains.h"

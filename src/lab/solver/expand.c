@@ -1,4 +1,5 @@
-/* expand.c - see expand.h */
+/* expand.c - from counts of classes to tasks on devices: solve.c tries it as another
+ * start for the search */
 #include "lab/solver/expand.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* finish_plan.c - see finish_plan.h */
+/* finish_plan.c - the last step of a solve: solve.c and update.c hand a placement on
+ * types over and get a solution with its figures */
 #include "lab/solver/finish_plan.h"
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
-/* gather.c - see gather.h */
+/* gather.c - gangs brought together: solver_nodes.c calls it when devices have been
+ * given out */
 #include "lab/solver/gather.h"
 
 #include "lab/solver/finish_plan.h"

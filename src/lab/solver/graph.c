@@ -1,4 +1,5 @@
-/* graph.c - see graph.h */
+/* graph.c - tasks and their possible partners: candidates.c fills it, matching.c pairs
+ * in it, seating.c reads the pairs */
 #include "lab/solver/graph.h"
 
 #include <string.h>

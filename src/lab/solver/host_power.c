@@ -1,4 +1,5 @@
-/* host_power.c - see host_power.h */
+/* host_power.c - the table of what the next device of a type costs: solve.c builds it,
+ * the search adds it to every move */
 #include "lab/solver/host_power.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* levers.c - see levers.h */
+/* levers.c - the plan held against those of smaller problems: the last step of
+ * solver_run() */
 #include "lab/solver/levers.h"
 
 #include "lab/solver/lp_bound.h"

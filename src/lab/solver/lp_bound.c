@@ -1,4 +1,5 @@
-/* lp_bound.c - see lp_bound.h */
+/* lp_bound.c - from prices of classes to a bound: solve.c calls it when the prices are
+ * known */
 #include "lab/solver/lp_bound.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* master.c - see master.h */
+/* master.c - the LP over places of single tasks: exact.c solves it, reference_exact.c
+ * takes its duals */
 #include "lab/solver/master.h"
 
 #include "lab/solver/oddsets.h"

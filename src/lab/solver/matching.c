@@ -1,4 +1,5 @@
-/* matching.c - see matching.h */
+/* matching.c - the auction that pairs tasks: solve.c runs it on the graph, seating.c
+ * takes the pairs */
 #include "lab/solver/matching.h"
 
 #include "lab/solver/cycles.h"

@@ -1,4 +1,5 @@
-/* moves.c - the best way to spread the tasks of two records over two devices, search.h */
+/* moves.c - the best way to spread the tasks of two records over two devices,
+ * solver_search.h */
 #include "lab/solver/solver_search.h"
 
 struct move_seats {

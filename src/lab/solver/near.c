@@ -1,4 +1,5 @@
-/* near.c - see near.h */
+/* near.c - an index of partners by need and cost: the search and update.c ask it for
+ * the best move of a record */
 #include "lab/solver/near.h"
 
 #include "lab/solver/partners.h"

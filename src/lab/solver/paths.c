@@ -1,4 +1,5 @@
-/* paths.c - see paths.h */
+/* paths.c - tasks passed on from device to device: chains.c calls it where a chain is
+ * stuck */
 #include "lab/solver/paths.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* polish.c - see polish.h */
+/* polish.c - small placements torn open and closed again: exact.c calls it with the
+ * LP's worths */
 #include "lab/solver/polish.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* prices.c - the class-threshold LP, see prices.h */
+/* prices.c - the class-threshold LP: solve.c gets prices of types and worths of tasks
+ * from it */
 #include "lab/solver/prices.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
-/* problem.c - memory of problems and solutions, see problem.h */
+/* problem.c - memory of problems and solutions; instance.c fills a problem, solve.c a
+ * solution */
 #include "lab/solver/problem.h"
 
 #include "base/mem.h"

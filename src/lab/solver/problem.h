@@ -1,7 +1,7 @@
-/* problem.h - what the optimizer is asked and what it answers, as plain structs
+/* problem.h - what the solver is asked and what it answers, as plain structs
  *
- * The adapter (planner.h) fills a problem from jobs, cluster and estimates; the reference
- * solvers and the checker read the same one.
+ * instance.h draws problems from a world; the solver, the reference solvers and the
+ * checker read the same one.
  *
  * Rates and watts are tables over classes of jobs; a job adds its own speed, drag and
  * need.  A device costs its watts minus the worth of the progress its jobs make; cost
@@ -9,7 +9,7 @@
  *
  * A power cap is a variant of its type.  A job of a class with several devices becomes as
  * many tasks, each on a device of its own; the job runs at the rate of its slowest task.
- * A reservation is a type of its own that only some jobs may use. */
+ */
 #ifndef CORGI_LAB_SOLVER_PROBLEM_H
 #define CORGI_LAB_SOLVER_PROBLEM_H
 

@@ -1,4 +1,5 @@
-/* sample.c - see sample.h */
+/* sample.c - prices without an LP: solve.c samples them where the LP would be too
+ * large */
 #include "lab/solver/sample.h"
 
 #include "lab/solver/candidates.h"

@@ -1,4 +1,5 @@
-/* seating.c - see seating.h */
+/* seating.c - pairs and single tasks to types: solve.c runs it after the matching, the
+ * search goes on from there */
 #include "lab/solver/seating.h"
 
 #include <stdlib.h>

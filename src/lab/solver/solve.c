@@ -1,4 +1,5 @@
-/* solve.c - see solve.h */
+/* solve.c - the stages in order: the bench and the references call solver_run() with a
+ * problem and get a plan and its bound */
 #include "lab/solver/solve.h"
 
 #include "base/mem.h"

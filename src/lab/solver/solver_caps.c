@@ -1,4 +1,5 @@
-/* solver_caps.c - see solver_caps.h */
+/* solver_caps.c - caps that can never be the cheapest: solve.c drops them before
+ * anything else */
 #include "lab/solver/solver_caps.h"
 
 /* Is cell a of no use beside b?  Of two equal ones the earlier stays. */

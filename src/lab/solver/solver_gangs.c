@@ -1,4 +1,5 @@
-/* solver_gangs.c - see solver_gangs.h */
+/* solver_gangs.c - gangs in the course of a solve: tightened before the search,
+ * settled after it */
 #include "lab/solver/solver_gangs.h"
 
 #include "lab/solver/lp_bound.h"

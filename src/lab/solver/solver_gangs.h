@@ -8,8 +8,8 @@
 #include "lab/solver/solver_search.h"
 
 /* A gang spread over nodes may run slower.  Where a job can still meet its need that way,
- * ask for it from the start; the others must come onto one node (nodes.h).  After the
- * bound: this only makes needs larger. */
+ * ask for it from the start; the others must come onto one node (solver_nodes.h).  After
+ * the bound: this only makes needs larger. */
 void gangs_tighten(struct work *w);
 
 /* bound_from() with needs as they were before tightening. */

@@ -34,7 +34,7 @@ struct search {
     double cost;
     struct rng rng;
     long evaluations;
-    /* What tasks are worth at the prices (bound.h); NULL: not known.  With it, records
+    /* What tasks are worth at the prices (lp_bound.h); NULL: not known.  With it, records
      * that cost no more than they are worth need not be looked at: no move can save. */
     const double *worth;      /* (tasks) */
     struct near_index *index; /* near.h; NULL: none */

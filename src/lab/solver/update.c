@@ -1,4 +1,5 @@
-/* update.c - see update.h */
+/* update.c - events on a running plan: bench_run.c --churn tells them one by one and
+ * asks for cost and moves */
 #include "lab/solver/update.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* work.c - see work.h */
+/* work.c - the problem as flat tables: solve.c builds it first, all stages read it */
 #include "lab/solver/work.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* work.h - a problem made ready for the stages: tasks, thresholds and priced cells
  *
  * Every stage of the pipeline works on tasks (one device's share of a job) and on types
- * as a whole; which physical device it is comes last (nodes.h).  What a task may not use
- * has an infinite threshold there, so inner loops test one comparison. */
+ * as a whole; which physical device it is comes last (solver_nodes.h).  What a task may
+ * not use has an infinite threshold there, so inner loops test one comparison. */
 #ifndef CORGI_LAB_SOLVER_WORK_H
 #define CORGI_LAB_SOLVER_WORK_H
 

@@ -1,4 +1,5 @@
-/* descriptors.c - see descriptors.h */
+/* descriptors.c - what is told of families: eval.c adds it to a world that a table
+ * gave */
 #include "lab/tables/descriptors.h"
 
 #include "base/csv.h"

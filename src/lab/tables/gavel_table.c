@@ -1,4 +1,4 @@
-/* gavel_table.c - see gavel_table.h */
+/* gavel_table.c - Gavel's JSON to a world: scenario.c, eval.c and the bench load it */
 #include "lab/tables/gavel_table.h"
 
 #include "base/intern.h"

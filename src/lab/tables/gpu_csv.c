@@ -1,4 +1,4 @@
-/* gpu_csv.c - see gpu_csv.h */
+/* gpu_csv.c - cards the catalogue lacks: world_csv.c asks for them by name */
 #include "lab/tables/gpu_csv.h"
 
 #include "base/csv.h"

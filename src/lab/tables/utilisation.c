@@ -1,4 +1,5 @@
-/* utilisation.c - see utilisation.h */
+/* utilisation.c - how busy a job keeps a card where no table tells: the readers of
+ * tables draw it */
 #include "lab/tables/utilisation.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
-/* arrivals.c - see arrivals.h */
+/* arrivals.c - a list of arrivals as requests: scenario.c loads a public trace through
+ * here */
 #include "lab/traces/arrivals.h"
 
 #include "base/rng.h"

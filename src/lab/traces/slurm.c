@@ -1,4 +1,5 @@
-/* slurm.c - see slurm.h */
+/* slurm.c - an operator's own jobs and nodes as arrivals and a cluster: scenario.c
+ * loads them for `corgi sim` */
 #include "lab/traces/slurm.h"
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
-/* slurm_gres.c - see slurm_gres.h */
+/* slurm_gres.c - GPU counts and types in Slurm's words: slurm_jobs.c and slurm_nodes.c
+ * read them here */
 #include "lab/traces/slurm_gres.h"
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
-/* slurm_guess.c - see slurm_guess.h */
+/* slurm_guess.c - a cluster file from Slurm's nodes, or from the jobs when there are
+ * none: slurm.c loads what it writes */
 #include "lab/traces/slurm_guess.h"
 
 #include "base/vec.h"

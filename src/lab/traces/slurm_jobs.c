@@ -1,4 +1,4 @@
-/* slurm_jobs.c - see slurm_jobs.h */
+/* slurm_jobs.c - `sacct` read line by line: slurm.c makes arrivals of it */
 #include "lab/traces/slurm_jobs.h"
 
 #include "base/parse.h"

@@ -1,4 +1,5 @@
-/* slurm_nodes.c - see slurm_nodes.h */
+/* slurm_nodes.c - `sinfo` or `scontrol` read line by line: slurm.c makes a cluster of
+ * it */
 #include "lab/traces/slurm_nodes.h"
 
 #include "base/rng.h"

@@ -1,4 +1,4 @@
-/* slurm_text.c - see slurm_text.h */
+/* slurm_text.c - lines, times and host lists, for slurm_jobs.c and slurm_nodes.c */
 #include "lab/traces/slurm_text.h"
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* trace.c - see trace.h */
+/* trace.c - our own list of jobs: scenario.c loads it for --trace */
 #include "lab/traces/trace.h"
 
 #include "base/csv.h"

@@ -1,4 +1,4 @@
-/* trace_alibaba.c - see trace_alibaba.h */
+/* trace_alibaba.c - Alibaba's list of pods, a row at a time for arrivals.c */
 #include "lab/traces/trace_alibaba.h"
 
 #include <stdio.h>

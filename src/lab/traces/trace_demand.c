@@ -1,4 +1,5 @@
-/* trace_demand.c - see trace_demand.h */
+/* trace_demand.c - requests a minute as the shape of services' load: scenario.c
+ * applies it to a workload */
 #include "lab/traces/trace_demand.h"
 
 #include "base/csv.h"

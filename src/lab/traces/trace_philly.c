@@ -1,4 +1,4 @@
-/* trace_philly.c - see trace_philly.h */
+/* trace_philly.c - Philly's list of jobs, a row at a time for arrivals.c */
 #include "lab/traces/trace_philly.h"
 
 enum { AT, DURATION, GPUS };

@@ -1,4 +1,5 @@
-/* workload.c - see workload.h */
+/* workload.c - requests drawn from a seed: scenario.c plays them where there is no
+ * trace */
 #include "lab/traces/workload.h"
 
 #include "base/mem.h"
