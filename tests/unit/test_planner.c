@@ -1,4 +1,5 @@
-/* test_steady.c - a running placement is improved where that pays, and else left alone */
+/* test_planner.c - a running placement is improved where that pays, and else left alone
+ */
 #include "loop/optimize/planner_private.h"
 
 #include <setjmp.h>
@@ -43,7 +44,7 @@ static void two_share_where_both_keep_their_need(void **state)
     assert_int_equal(a->devices[0], b->devices[0]); /* the other node sleeps on */
 }
 
-static void nobody_shares_below_his_need(void **state)
+static void nobody_shares_below_what_they_need(void **state)
 {
     struct job_status *a, *b;
 
@@ -73,6 +74,131 @@ static void who_is_measured_to_fall_short_is_moved(void **state)
     policy_round_plan(&r);
     assert_int_equal(type_of(a), 1);
     assert_int_equal(a->moves, 1);
+}
+
+/* ---- who falls short, and what is done about it --------------------------------------
+ */
+
+static void assert_mended(const struct job_status *s, enum plan_help help)
+{
+    assert_int_equal(r.plan.mend_count, 1);
+    assert_int_equal(r.plan.mends[0].job, s->job.id);
+    assert_int_equal(r.plan.mends[0].help, help);
+    assert_true(r.plan.mends[0].rate < r.plan.mends[0].needed);
+}
+
+static void the_plan_says_what_was_done_for_a_job_that_falls_short(void **state)
+{
+    struct job_status *a;
+
+    (void)state;
+    policy_round_init(&r, "corgi", 1, 1, 1);
+    r.beliefs.rate[1] = 11;
+    a = policy_round_job(&r, 9);
+    policy_round_plan(&r);
+    assert_int_equal(r.plan.mend_count, 0);
+    r.now_s += 120;
+    measure(a, 6);
+    policy_round_plan(&r);
+    assert_mended(a, HELP_MOVED);
+}
+
+static void a_job_keeps_what_it_has_where_nothing_better_is_free(void **state)
+{
+    struct job_status *a;
+
+    (void)state;
+    policy_round_init(&r, "corgi", 1, 0, 1);
+    a = policy_round_job(&r, 9);
+    policy_round_plan(&r);
+    for (int i = 0; i < 5; i++) {
+        r.now_s += 120;
+        measure(a, 3);
+        policy_round_plan(&r);
+        assert_mended(a, HELP_NOTHING);
+        assert_int_equal(a->state, JOB_RUNNING);
+        assert_int_equal(a->device_count, 1);
+    }
+    assert_int_equal(a->moves, 0);
+}
+
+static void a_job_that_may_not_move_keeps_what_it_has(void **state)
+{
+    struct job_status *a;
+
+    (void)state;
+    policy_round_init(&r, "corgi", 1, 1, 1);
+    r.beliefs.rate[1] = 11;
+    a = policy_round_job(&r, 9);
+    a->job.may_move = false;
+    policy_round_plan(&r);
+    r.now_s += 120;
+    measure(a, 3);
+    policy_round_plan(&r);
+    assert_mended(a, HELP_FIXED);
+    assert_int_equal(a->device_count, 1);
+}
+
+static void the_neighbour_goes_when_the_job_itself_may_not(void **state)
+{
+    struct job_status *a, *b;
+
+    (void)state;
+    policy_round_init(&r, "corgi", 0, 2, 1);
+    r.cluster->devices[1].drained = true; /* they have to share */
+    a = policy_round_job(&r, 20);
+    b = policy_round_job(&r, 5);
+    a->job.may_move = false;
+    policy_round_plan(&r);
+    assert_int_equal(a->devices[0], b->devices[0]);
+    r.cluster->devices[1].drained = false;
+    r.now_s += 120;
+    measure(a, 12);
+    measure(b, 24);
+    policy_round_plan(&r);
+    assert_mended(a, HELP_NEIGHBOUR);
+    assert_int_equal(a->moves, 0);
+    assert_int_equal(b->moves, 1);
+    assert_int_not_equal(a->devices[0], b->devices[0]);
+}
+
+static void a_more_important_neighbour_is_not_sent_away(void **state)
+{
+    struct job_status *a, *b;
+
+    (void)state;
+    policy_round_init(&r, "corgi", 0, 2, 1);
+    r.cluster->devices[1].drained = true;
+    a = policy_round_job(&r, 20);
+    b = policy_round_job(&r, 5);
+    a->job.may_move = false;
+    b->job.priority = 1;
+    policy_round_plan(&r);
+    r.cluster->devices[1].drained = false;
+    r.now_s += 120;
+    measure(a, 12);
+    measure(b, 24);
+    policy_round_plan(&r);
+    assert_mended(a, HELP_FIXED);
+    assert_int_equal(b->moves, 0);
+}
+
+static void a_power_limit_that_breaks_a_promise_is_lifted(void **state)
+{
+    struct job_status *a;
+
+    (void)state;
+    policy_round_init(&r, "corgi", 0, 1, 1);
+    r.beliefs.watts[1] = 290;
+    a = policy_round_job(&r, 30);
+    policy_round_plan(&r);
+    r.cluster->devices[a->devices[0]].cap_watts = 200;
+    r.now_s += 120;
+    measure(a, 20);
+    policy_round_plan(&r);
+    assert_mended(a, HELP_UNCAPPED);
+    assert_true(r.plan.cap_watts[a->devices[0]] <= 0 ||
+                r.plan.cap_watts[a->devices[0]] > 200);
 }
 
 static void one_noisy_window_moves_nobody(void **state)
@@ -469,8 +595,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         planner_test(two_share_where_both_keep_their_need),
-        planner_test(nobody_shares_below_his_need),
+        planner_test(nobody_shares_below_what_they_need),
         planner_test(who_is_measured_to_fall_short_is_moved),
+        planner_test(the_plan_says_what_was_done_for_a_job_that_falls_short),
+        planner_test(a_job_keeps_what_it_has_where_nothing_better_is_free),
+        planner_test(a_job_that_may_not_move_keeps_what_it_has),
+        planner_test(the_neighbour_goes_when_the_job_itself_may_not),
+        planner_test(a_more_important_neighbour_is_not_sent_away),
+        planner_test(a_power_limit_that_breaks_a_promise_is_lifted),
         planner_test(one_noisy_window_moves_nobody),
         planner_test(a_small_gain_is_not_worth_a_pause),
         planner_test(caps_wait_for_the_first_window),

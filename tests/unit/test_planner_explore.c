@@ -1,4 +1,4 @@
-/* test_steady_explore.c - uncertain places are tried within a budget, progress has the
+/* test_planner_explore.c - uncertain places are tried within a budget, progress has the
  * price it takes */
 #include "loop/optimize/planner_private.h"
 
