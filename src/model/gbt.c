@@ -17,7 +17,7 @@
 #define TREES     100 /* of gbt_from_rows() */
 #define TREES_MAX 1000
 
-struct node {
+struct tree_node {
     int column; /* -1: a leaf */
     float cut;  /* at most: left, node 2 i + 1; else right, 2 i + 2 */
     double value;
@@ -27,8 +27,8 @@ struct gbt {
     size_t columns;
     int trees;
     double start;
-    struct node *nodes; /* (trees, NODES) */
-    float *cuts;        /* (columns, BINS - 1) */
+    struct tree_node *nodes; /* (trees, NODES) */
+    float *cuts;             /* (columns, BINS - 1) */
 };
 
 struct build {
@@ -113,16 +113,16 @@ static bool best_split(const struct build *b, int node, double sum, double count
 
 /* Every path as long as the longest, so that asking needs no branch: a leaf further up
  * hands its value down. */
-static void complete(struct node *tree)
+static void complete(struct tree_node *tree)
 {
     for (int i = 0; 2 * i + 2 < NODES; i++)
         if (tree[i].column < 0) {
             tree[i].column = 0;
-            tree[2 * i + 1] = tree[2 * i + 2] = (struct node){-1, 0, tree[i].value};
+            tree[2 * i + 1] = tree[2 * i + 2] = (struct tree_node){-1, 0, tree[i].value};
         }
 }
 
-static void grow(struct build *b, struct node *tree)
+static void grow(struct build *b, struct tree_node *tree)
 {
     size_t columns = b->gbt->columns;
 
@@ -164,7 +164,7 @@ struct gbt *gbt_train(const float *x, const float *y, size_t rows, size_t column
 
     g->columns = columns;
     g->trees = rows > 0 ? trees : 0;
-    g->nodes = mem_array(struct node, (size_t)trees * NODES + 1);
+    g->nodes = mem_array(struct tree_node, (size_t)trees * NODES + 1);
     g->cuts = mem_array(float, columns *(BINS - 1) + 1);
     for (size_t r = 0; r < rows; r++)
         g->start += (double)y[r] / (double)rows;
@@ -196,7 +196,7 @@ double gbt_predict(const struct gbt *g, const float *x)
     double sum = g->start;
 
     for (int t = 0; t < g->trees; t++) {
-        const struct node *tree = g->nodes + (size_t)t * NODES;
+        const struct tree_node *tree = g->nodes + (size_t)t * NODES;
         int i = 0;
 
         for (int depth = 0; depth < DEPTH; depth++)
@@ -254,7 +254,7 @@ struct gbt *gbt_read(struct bytes_in *in, size_t columns)
     g->columns = columns;
     g->trees = (int)bytes_count(in, TREES_MAX, 24 * NODES);
     g->start = bytes_real(in);
-    g->nodes = mem_array(struct node, (size_t)g->trees * NODES + 1);
+    g->nodes = mem_array(struct tree_node, (size_t)g->trees * NODES + 1);
     g->cuts = mem_array(float, columns *(BINS - 1) + 1);
     for (int i = 0; i < g->trees * NODES; i++) {
         bool inner = 2 * (i % NODES) + 2 < NODES;

@@ -7,12 +7,6 @@
 /* Work is centred here, about 10 GFLOP a step, so that level and slope do not fight. */
 #define OMEGA_CENTRE 8.0
 
-static const char *const names[] = {
-#define KERNEL_NAME(name, start) #name,
-    KERNEL_PARAMS(KERNEL_NAME)
-#undef KERNEL_NAME
-};
-
 void kernel_default(struct kernel_params *params)
 {
     static const double start[KERNEL_FIXED_COUNT] = {
@@ -23,11 +17,6 @@ void kernel_default(struct kernel_params *params)
 
     memset(params, 0, sizeof(*params));
     memcpy(params->v, start, sizeof(start));
-}
-
-const char *kernel_param_name(enum kernel_param which)
-{
-    return names[which];
 }
 
 static double sigmoid(double x)

@@ -95,7 +95,6 @@ struct kernel {
 };
 
 void kernel_default(struct kernel_params *params);
-const char *kernel_param_name(enum kernel_param which); /* one of the fixed ones */
 void kernel_prepare(struct kernel *kernel, const struct kernel_params *params);
 
 /* How alike two jobs are, 0..1; same says they are the same job. */

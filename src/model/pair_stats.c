@@ -15,7 +15,7 @@
 #define BETA_CENTRE  3.0
 #define CLIP         4.0f
 
-struct sums {
+struct pair_sums {
     double sum, n;
 };
 
@@ -39,21 +39,21 @@ struct stats_row {
     size_t jobs; /* guests included */
     double gpu_mean[WORLD_MAX_GPUS];
     double gpu_count[WORLD_MAX_GPUS];
-    struct sums *suffers; /* (jobs, gpus) residuals of each job's own speed */
-    struct sums *presses; /* (jobs, gpus) residuals beside each job */
-    struct sums *suffers_all, *presses_all;  /* (jobs) over all GPUs */
-    struct sums kin_suffers[WORLD_MAX_GPUS]; /* of this job's family on each GPU */
-    struct sums kin_suffers_all;
-    struct sums *cells;  /* (gpus, jobs) of this job's cells */
-    struct sums *mirror; /* (gpus, jobs) of the others beside this job */
-    struct sums *family; /* (gpus, jobs) cells of this job's family, by nearness */
+    struct pair_sums *suffers; /* (jobs, gpus) residuals of each job's own speed */
+    struct pair_sums *presses; /* (jobs, gpus) residuals beside each job */
+    struct pair_sums *suffers_all, *presses_all;  /* (jobs) over all GPUs */
+    struct pair_sums kin_suffers[WORLD_MAX_GPUS]; /* of this job's family on each GPU */
+    struct pair_sums kin_suffers_all;
+    struct pair_sums *cells;  /* (gpus, jobs) of this job's cells */
+    struct pair_sums *mirror; /* (gpus, jobs) of the others beside this job */
+    struct pair_sums *family; /* (gpus, jobs) cells of this job's family, by nearness */
     /* Of co-runners, made when one is first asked for: the same on every GPU or a walk
      * over its family that serves all of them. */
-    bool *ready;              /* (jobs) */
-    struct sums *kin_presses; /* (jobs, gpus) beside its family */
-    struct sums *kin_pair;    /* (jobs, gpus) this job's family beside its family */
-    struct sums *cells_all;   /* (jobs) this job beside it, over all GPUs */
-    float *kin_presses_all;   /* (jobs) shrunk mean over all GPUs */
+    bool *ready;                   /* (jobs) */
+    struct pair_sums *kin_presses; /* (jobs, gpus) beside its family */
+    struct pair_sums *kin_pair;    /* (jobs, gpus) this job's family beside its family */
+    struct pair_sums *cells_all;   /* (jobs) this job beside it, over all GPUs */
+    float *kin_presses_all;        /* (jobs) shrunk mean over all GPUs */
 };
 
 struct stats *stats_create(void)
@@ -159,20 +159,20 @@ static void gpu_means(struct stats_row *row)
             (sum[g] + PRIOR_COUNT * all / count) / (row->gpu_count[g] + PRIOR_COUNT);
 }
 
-static void add(struct sums *to, double value, double weight)
+static void add(struct pair_sums *to, double value, double weight)
 {
     to->sum += weight * value;
     to->n += weight;
 }
 
 /* Of a job's family without itself: of (jobs, stride), the column `at` of it. */
-static struct sums of_kin(const struct stats_row *row, const struct sums *of,
-                          size_t stride, size_t at, int job)
+static struct pair_sums of_kin(const struct stats_row *row, const struct pair_sums *of,
+                               size_t stride, size_t at, int job)
 {
-    struct sums all = {0, 0};
+    struct pair_sums all = {0, 0};
 
     for (int j = newest_kin(row, job); j >= 0; j = row->stats->kin.items[j]) {
-        const struct sums *s = &of[(size_t)j * stride + at];
+        const struct pair_sums *s = &of[(size_t)j * stride + at];
         double kin;
 
         if (j == job || s->n <= 0)
@@ -191,8 +191,8 @@ static void sum_up(struct stats_row *row)
 
     for (size_t j = 0; j < row->jobs; j++)
         for (size_t g = 0; g < gpus; g++) {
-            const struct sums *own = &row->suffers[j * gpus + g];
-            const struct sums *beside = &row->presses[j * gpus + g];
+            const struct pair_sums *own = &row->suffers[j * gpus + g];
+            const struct pair_sums *beside = &row->presses[j * gpus + g];
 
             row->suffers_all[j].sum += own->sum;
             row->suffers_all[j].n += own->n;
@@ -216,17 +216,17 @@ struct stats_row *stats_row_create(const struct stats *s, int job,
         row->guests = *guests;
     row->job = job;
     row->jobs = jobs;
-    row->suffers = mem_array(struct sums, cells);
-    row->presses = mem_array(struct sums, cells);
-    row->suffers_all = mem_array(struct sums, jobs + 1);
-    row->presses_all = mem_array(struct sums, jobs + 1);
-    row->cells = mem_array(struct sums, cells);
-    row->mirror = mem_array(struct sums, cells);
-    row->family = mem_array(struct sums, cells);
+    row->suffers = mem_array(struct pair_sums, cells);
+    row->presses = mem_array(struct pair_sums, cells);
+    row->suffers_all = mem_array(struct pair_sums, jobs + 1);
+    row->presses_all = mem_array(struct pair_sums, jobs + 1);
+    row->cells = mem_array(struct pair_sums, cells);
+    row->mirror = mem_array(struct pair_sums, cells);
+    row->family = mem_array(struct pair_sums, cells);
     row->ready = mem_array(bool, jobs + 1);
-    row->kin_presses = mem_array(struct sums, cells);
-    row->kin_pair = mem_array(struct sums, cells);
-    row->cells_all = mem_array(struct sums, jobs + 1);
+    row->kin_presses = mem_array(struct pair_sums, cells);
+    row->kin_pair = mem_array(struct pair_sums, cells);
+    row->cells_all = mem_array(struct pair_sums, jobs + 1);
     row->kin_presses_all = mem_array(float, jobs + 1);
     gpu_means(row);
     vec_each (const struct seen, o, &s->seen) {
@@ -272,17 +272,17 @@ void stats_row_destroy(struct stats_row *row)
     free(row);
 }
 
-static struct sums without(struct sums s, struct sums own)
+static struct pair_sums without(struct pair_sums s, struct pair_sums own)
 {
-    return (struct sums){s.sum - own.sum, s.n - own.n};
+    return (struct pair_sums){s.sum - own.sum, s.n - own.n};
 }
 
-static float mean_of(struct sums s, double shrink)
+static float mean_of(struct pair_sums s, double shrink)
 {
     return s.n > 0 ? (float)(4 * s.sum / (s.n + shrink)) : 0; /* as below */
 }
 
-static float count_of(struct sums s)
+static float count_of(struct pair_sums s)
 {
     return s.n > 0 ? logf(1 + (float)s.n) / 3 : 0; /* most are 0, and logs cost */
 }
@@ -291,12 +291,12 @@ static float count_of(struct sums s)
 static void add_kin(struct stats_row *row, int other, int kin_job, double kin)
 {
     size_t gpus = (size_t)row->stats->gpus;
-    const struct sums *presses = row->presses + (size_t)kin_job * gpus;
-    struct sums *column = row->kin_presses + (size_t)other * gpus;
-    struct sums *pair = row->kin_pair + (size_t)other * gpus;
+    const struct pair_sums *presses = row->presses + (size_t)kin_job * gpus;
+    struct pair_sums *column = row->kin_presses + (size_t)other * gpus;
+    struct pair_sums *pair = row->kin_pair + (size_t)other * gpus;
 
     for (size_t g = 0; g < gpus; g++) {
-        const struct sums *family = &row->family[g * row->jobs + (size_t)kin_job];
+        const struct pair_sums *family = &row->family[g * row->jobs + (size_t)kin_job];
 
         column[g].sum += kin * presses[g].sum;
         column[g].n += kin * presses[g].n;
@@ -308,7 +308,7 @@ static void add_kin(struct stats_row *row, int other, int kin_job, double kin)
 static void make_ready(struct stats_row *row, int other)
 {
     size_t gpus = (size_t)row->stats->gpus, k = (size_t)other;
-    struct sums all = {0, 0};
+    struct pair_sums all = {0, 0};
 
     for (size_t g = 0; g < gpus; g++) {
         row->kin_pair[k * gpus + g] = row->family[g * row->jobs + k];
@@ -345,15 +345,15 @@ struct stats_cell stats_features(struct stats_row *row, int gpu, int other,
 {
     size_t gpus = (size_t)row->stats->gpus, g = (size_t)gpu;
     size_t at_j = (size_t)row->job * gpus + g, at_k = (size_t)other * gpus + g;
-    struct sums own = row->cells[g * row->jobs + (size_t)other];
-    struct sums hidden = without_own ? own : (struct sums){0, 0};
-    struct sums row_here = without(row->suffers[at_j], hidden);
-    struct sums row_all = without(row->suffers_all[row->job], hidden);
-    struct sums column = without(row->presses[at_k], hidden);
-    struct sums column_all = without(row->presses_all[other], hidden);
-    struct sums kin_row = row->kin_suffers[g];
-    struct sums mirror = row->mirror[g * row->jobs + (size_t)other];
-    struct sums kin_column, pair, elsewhere = {0, 0};
+    struct pair_sums own = row->cells[g * row->jobs + (size_t)other];
+    struct pair_sums hidden = without_own ? own : (struct pair_sums){0, 0};
+    struct pair_sums row_here = without(row->suffers[at_j], hidden);
+    struct pair_sums row_all = without(row->suffers_all[row->job], hidden);
+    struct pair_sums column = without(row->presses[at_k], hidden);
+    struct pair_sums column_all = without(row->presses_all[other], hidden);
+    struct pair_sums kin_row = row->kin_suffers[g];
+    struct pair_sums mirror = row->mirror[g * row->jobs + (size_t)other];
+    struct pair_sums kin_column, pair, elsewhere = {0, 0};
 
     if (!row->ready[other])
         make_ready(row, other);
@@ -362,7 +362,7 @@ struct stats_cell stats_features(struct stats_row *row, int gpu, int other,
     if (row->cells_all[other].n > own.n)
         elsewhere = without(row->cells_all[other], own);
     x[0] = (float)(4 * (row->gpu_mean[g] - PRIOR_MEAN));
-    x[1] = count_of((struct sums){0, row->gpu_count[g]});
+    x[1] = count_of((struct pair_sums){0, row->gpu_count[g]});
     x[2] = mean_of(row_here, 1);
     x[3] = count_of(row_here);
     x[4] = mean_of(row_all, 1);

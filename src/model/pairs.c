@@ -83,11 +83,6 @@ size_t pairs_count(const struct pairs *p)
     return gp_count(p->core);
 }
 
-struct blend_weights pairs_weights(const struct pairs *p)
-{
-    return p->weights;
-}
-
 uint64_t pairs_key(struct cell cell)
 {
     return (uint64_t)cell.job << 40 | (uint64_t)cell.gpu << 32 | (uint64_t)cell.other;

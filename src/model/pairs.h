@@ -51,9 +51,6 @@ size_t pairs_count(const struct pairs *pairs);
 
 void pairs_adapt(struct pairs *pairs, uint64_t seed);
 
-/* Shares of network and trees in the blend. */
-struct blend_weights pairs_weights(const struct pairs *pairs);
-
 /* What was absorbed counts from here on: to be called once after some observations and
  * before the next question.  Questions change nothing. */
 void pairs_settle(struct pairs *pairs);

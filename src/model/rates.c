@@ -156,11 +156,6 @@ void rates_observe_busy(struct rates *r, int job, int gpu, double busy)
         isnan(busy) ? NAN : fmin(fmax(busy, 0), 1);
 }
 
-double rates_weight(const struct rates *r)
-{
-    return r->weight;
-}
-
 void rates_set_weight(struct rates *r, double weight)
 {
     r->weight = fmin(fmax(weight, 0), 1);

@@ -55,7 +55,6 @@ double rates_seen(const struct rates *rates, int job, int gpu); /* NaN: never */
 void rates_observe_busy(struct rates *rates, int job, int gpu, double busy);
 
 /* Weight of the network where rates are carried over, 0..1. */
-double rates_weight(const struct rates *rates);
 void rates_set_weight(struct rates *rates, double weight);
 
 /* A guess again with another weight. */

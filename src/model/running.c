@@ -99,7 +99,7 @@ void pooled_read(struct pooled *p, struct bytes_in *in)
  */
 #define WEIGHT_MAX 30.0
 
-struct level {
+struct mean_level {
     uint64_t key;
     double mean;
     double weight;
@@ -108,7 +108,7 @@ struct level {
 
 struct mean_book {
     struct map *index; /* key -> levels */
-    vec_of(struct level) levels;
+    vec_of(struct mean_level) levels;
 };
 
 struct mean_book *mean_book_create(void)
@@ -133,12 +133,12 @@ void mean_book_add(struct mean_book *book, const uint64_t *keys, int count,
 {
     assert(count <= MEAN_MAX_LEVELS && isfinite(residual) && weight > 0);
     for (int i = 0; i < count; i++) {
-        struct level *level;
+        struct mean_level *level;
         size_t at;
 
         if (!map_get(book->index, keys[i], &at)) {
             at = book->levels.count;
-            vec_push(&book->levels, (struct level){.key = keys[i]});
+            vec_push(&book->levels, (struct mean_level){.key = keys[i]});
             map_put(book->index, keys[i], at);
         }
         level = &book->levels.items[at];
@@ -154,7 +154,7 @@ struct mean_answer mean_book_ask(const struct mean_book *book, const uint64_t *k
     struct mean_answer answer = {.sd = level_sd[0], .deepest = -1};
 
     for (int i = 0; i < count; i++) {
-        const struct level *level;
+        const struct mean_level *level;
         double spread = level_sd[i + 1], precision;
         size_t at;
 
@@ -182,7 +182,7 @@ size_t mean_book_count(const struct mean_book *book)
 void mean_book_write(const struct mean_book *book, struct bytes_out *out)
 {
     bytes_put_u64(out, book->levels.count);
-    vec_each (const struct level, level, &book->levels) {
+    vec_each (const struct mean_level, level, &book->levels) {
         bytes_put_u64(out, level->key);
         bytes_put_real(out, level->mean);
         bytes_put_real(out, level->weight);
@@ -195,7 +195,7 @@ void mean_book_read(struct mean_book *book, struct bytes_in *in)
     size_t count = bytes_count(in, SIZE_MAX / 32, 32);
 
     for (size_t i = 0; i < count; i++) {
-        struct level level = {.key = bytes_u64(in)};
+        struct mean_level level = {.key = bytes_u64(in)};
 
         level.mean = bytes_real(in);
         level.weight = fmax(bytes_real(in), 0);

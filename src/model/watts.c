@@ -20,13 +20,13 @@
 /* The line between two types starts at slope 1 and counts as so much evidence. */
 #define SLOPE_PRIOR 1.0
 
-struct row {
+struct watts_row {
     double prior;                /* ln share */
     double seen[WORLD_MAX_GPUS]; /* ln share, NaN: never */
 };
 
 struct watts {
-    vec_of(struct row) rows;
+    vec_of(struct watts_row) rows;
     struct gpu_sheet sheets[WORLD_MAX_GPUS];
     int gpus;
 };
@@ -46,7 +46,7 @@ void watts_destroy(struct watts *w)
 
 int watts_add_job(struct watts *w, double busy)
 {
-    struct row row = {.prior = log(busy > 0 ? busy : TYPICAL_SHARE)};
+    struct watts_row row = {.prior = log(busy > 0 ? busy : TYPICAL_SHARE)};
 
     for (int g = 0; g < WORLD_MAX_GPUS; g++)
         row.seen[g] = NAN;
@@ -87,7 +87,7 @@ static double carry(const struct watts *w, int job, int from, int to)
     double x0 = w->rows.items[job].seen[from];
     double n = 0, sx = 0, sy = 0, sxx = SLOPE_PRIOR, sxy = SLOPE_PRIOR, mx, my;
 
-    vec_each (const struct row, r, &w->rows) {
+    vec_each (const struct watts_row, r, &w->rows) {
         if (r == &w->rows.items[job] || isnan(r->seen[from]) || isnan(r->seen[to]))
             continue;
         n++;
@@ -98,7 +98,7 @@ static double carry(const struct watts *w, int job, int from, int to)
         return x0;
     mx = sx / n;
     my = sy / n;
-    vec_each (const struct row, r, &w->rows) {
+    vec_each (const struct watts_row, r, &w->rows) {
         if (r == &w->rows.items[job] || isnan(r->seen[from]) || isnan(r->seen[to]))
             continue;
         sxx += (r->seen[from] - mx) * (r->seen[from] - mx);
@@ -109,7 +109,7 @@ static double carry(const struct watts *w, int job, int from, int to)
 
 struct watts_guess watts_predict(const struct watts *w, int job, int gpu)
 {
-    const struct row *row = &w->rows.items[job];
+    const struct watts_row *row = &w->rows.items[job];
     const struct gpu_sheet *sheet = &w->sheets[gpu];
     double sum = 0;
     int count = 0;

@@ -116,14 +116,14 @@ enum { LANES = 4, PARTS = 2, WIDE = LANES * PARTS, TILE = 6 };
 typedef double vector
     __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double))));
 
-struct across { /* one column of WIDE rows */
+struct dense_column { /* one column of WIDE rows */
     vector part[PARTS];
 };
 
 /* TILE columns of the product: a (n), rows of the matrix, out (TILE). */
 static inline __attribute__((always_inline)) void
-multiply_tile(const struct across *restrict a, const double *restrict rows, size_t stride,
-              size_t n, int tile, struct across *restrict out)
+multiply_tile(const struct dense_column *restrict a, const double *restrict rows,
+              size_t stride, size_t n, int tile, struct dense_column *restrict out)
 {
     vector sum[TILE][PARTS] = {{{0}}};
 
@@ -136,8 +136,8 @@ multiply_tile(const struct across *restrict a, const double *restrict rows, size
             out[t].part[p] = sum[t][p];
 }
 
-CLONES static void multiply_wide(const struct across *a, const double *matrix,
-                                 size_t stride, size_t n, struct across *out)
+CLONES static void multiply_wide(const struct dense_column *a, const double *matrix,
+                                 size_t stride, size_t n, struct dense_column *out)
 {
     size_t j = 0;
 
@@ -150,12 +150,12 @@ CLONES static void multiply_wide(const struct across *a, const double *matrix,
 void dense_multiply_symmetric(const double *a, const double *matrix, size_t stride,
                               size_t m, size_t n, double *c)
 {
-    struct across *wide, *out;
+    struct dense_column *wide, *out;
 
     if (m == 0 || n == 0)
         return;
-    wide = mem_array(struct across, n);
-    out = mem_array(struct across, n);
+    wide = mem_array(struct dense_column, n);
+    out = mem_array(struct dense_column, n);
     for (size_t first = 0; first < m; first += WIDE) {
         size_t count = m - first < WIDE ? m - first : WIDE;
 

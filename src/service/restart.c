@@ -344,14 +344,14 @@ static double recall(struct service *s)
     return model.at_s;
 }
 
-struct replay {
+struct window_replay {
     double since_s;
     vec_of(struct measurement) windows;
 };
 
 static int take_window(void *ctx, const struct store_measurement *m)
 {
-    struct replay *replay = ctx;
+    struct window_replay *replay = ctx;
 
     if (m->windows <= 1 && m->at_s > replay->since_s)
         vec_push(&replay->windows, ((struct measurement){
@@ -378,7 +378,7 @@ static int by_time(const void *a, const void *b)
  * loop refuses windows from before the jobs stood as they do. */
 static void replay(struct service *s, double since_s)
 {
-    struct replay replay = {.since_s = since_s};
+    struct window_replay replay = {.since_s = since_s};
     size_t count, learned = 0;
     const struct job_status *const *jobs = loop_jobs(s->loop, &count);
     struct err err = {0};

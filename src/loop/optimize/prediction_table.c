@@ -39,7 +39,7 @@ struct prediction_table {
     size_t job_of[PREDICTION_TABLE_MOST]; /* (kinds) representative, index in the input */
     int *kind_of;                         /* (jobs) */
     size_t room;
-    long round, asked;
+    long round;
     int turn; /* slot whose pairs are asked again this round */
 };
 
@@ -126,7 +126,6 @@ static struct prediction ask(struct prediction_table *k, const struct job_status
     if (b)
         where.members[1] = (struct member){&b->job, 1, requirement_demand(b)};
     predict(k->in->model, &where, &p);
-    k->asked++;
     return p;
 }
 
@@ -240,11 +239,6 @@ void prediction_table_load(struct prediction_table *k, const struct optimize_inp
     forget(k, k->turn);
 }
 
-int prediction_table_count(const struct prediction_table *k)
-{
-    return k->count;
-}
-
 int prediction_table_of(const struct prediction_table *k, size_t job)
 {
     return k->kind_of[job];
@@ -301,28 +295,4 @@ struct table_pair prediction_table_pair_on(struct prediction_table *k, int a, in
         pair->rate[0] = pair->rate[1] = 0;
     k->known[at] = true;
     return turned(*pair, first != a);
-}
-
-bool prediction_table_group_on(struct prediction_table *k, const int *members, int count,
-                               int type, float *rate, float *watts)
-{
-    struct combination where = {.type = type, .count = count};
-    struct prediction p;
-
-    for (int e = 0; e < count; e++)
-        where.members[e] =
-            (struct member){&prediction_table_job(k, members[e])->job, 1,
-                            requirement_demand(prediction_table_job(k, members[e]))};
-    predict(k->in->model, &where, &p);
-    k->asked++;
-    for (int e = 0; e < count; e++)
-        rate[e] = (float)estimate_at_confidence(
-            &p.rate[e], confidence_of(k, prediction_table_job(k, members[e])));
-    *watts = (float)p.watts.value;
-    return p.fits >= PREDICT_FITS_LEAST;
-}
-
-long prediction_table_asked(const struct prediction_table *k)
-{
-    return k->asked;
 }

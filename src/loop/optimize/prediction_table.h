@@ -38,7 +38,6 @@ void prediction_table_destroy(struct prediction_table *kinds); /* NULL is fine *
 void prediction_table_load(struct prediction_table *kinds,
                            const struct optimize_input *in);
 
-int prediction_table_count(const struct prediction_table *kinds);
 int prediction_table_of(const struct prediction_table *kinds,
                         size_t job); /* index in the input */
 const struct job_status *prediction_table_job(const struct prediction_table *kinds,
@@ -50,14 +49,7 @@ const struct table_alone *prediction_table_alone_on(const struct prediction_tabl
 struct table_pair prediction_table_pair_on(struct prediction_table *kinds, int a, int b,
                                            int type);
 
-/* Three or four together, asked each time; false: memory hardly suffices. */
-bool prediction_table_group_on(struct prediction_table *kinds, const int *members,
-                               int count, int type, float *rate, float *watts);
-
 /* Factor on the rate when a gang of this kind spans nodes; 1 with one device. */
 double prediction_table_spread(const struct prediction_table *kinds, int kind);
-
-/* Questions put to the model so far, for tests. */
-long prediction_table_asked(const struct prediction_table *kinds);
 
 #endif
