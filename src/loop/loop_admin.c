@@ -123,12 +123,14 @@ struct model loop_swap_model(struct loop *loop, struct model model)
 {
     struct model old = loop->model;
 
-    loop->model.ops = loop->planned.ops = model.ops;
-    loop->model.self = loop->planned.self = model.self;
+    loop->model.ops = loop->planned.ops = loop->asked.ops = model.ops;
+    loop->model.self = loop->planned.self = loop->asked.self = model.self;
     prediction_cache_destroy(loop->model.cache);
     prediction_cache_destroy(loop->planned.cache);
+    prediction_cache_destroy(loop->asked.cache);
     loop->model.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
     loop->planned.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
+    loop->asked.cache = prediction_cache_create(PREDICTION_CACHE_CELLS);
     old.cache = NULL;
     return old;
 }
