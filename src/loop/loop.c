@@ -35,6 +35,8 @@ struct loop *loop_create_take(const struct loop_options *options, struct cluster
     loop->model.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
     loop->planned = loop->model;
     loop->planned.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
+    loop->asked = loop->model;
+    loop->asked.cache = prediction_cache_create(PREDICTION_CACHE_CELLS);
     loop->planner = (struct planner){planner, planner->create(options->seed)};
     loop->quoting = (struct planner){planner, planner->create(options->seed)};
     loop->jobs = jobs_create();
@@ -59,6 +61,7 @@ void loop_destroy(struct loop *loop)
     lesson_destroy(loop->studied);
     prediction_cache_destroy(loop->model.cache);
     prediction_cache_destroy(loop->planned.cache);
+    prediction_cache_destroy(loop->asked.cache);
     loop->model.ops->destroy(loop->model.self);
     jobs_destroy(loop->jobs);
     cluster_destroy(loop->cluster);
@@ -195,7 +198,7 @@ int loop_quote(const struct loop *loop, const struct job *job, int max_replicas,
                                          .cluster = loop->cluster,
                                          .job_count = shown,
                                          .jobs = jobs,
-                                         .model = loop_model(loop),
+                                         .model = loop_own_model(loop),
                                          .settings = &loop->settings};
     quote_make(&ground, &asked, max_replicas, quote);
     free(jobs);
@@ -255,7 +258,7 @@ const struct plan *loop_plan(const struct loop *loop)
 
 struct model *loop_model(const struct loop *loop)
 {
-    return (struct model *)(uintptr_t)&loop->model;
+    return (struct model *)(uintptr_t)&loop->asked;
 }
 
 const long *loop_refused(const struct loop *loop)

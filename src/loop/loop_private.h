@@ -24,6 +24,7 @@ struct loop {
     struct planner planner; /* a round's while one is out */
     struct planner quoting; /* the same planner for quotes: only its scratch is written */
     struct model planned;   /* the model as a round reads it, with a cache of its own */
+    struct model asked;     /* as others read it: what they ask leaves no trace in ours */
     struct jobs *jobs;
     struct plan plan;
     place_actions actions;
@@ -58,5 +59,11 @@ void loop_stir(struct loop *loop, double now_s);
 
 /* The present as a planner sees it, of the jobs loop->ready has. */
 struct optimize_input loop_input_of_ready(const struct loop *loop, double now_s);
+
+/* The model as the loop itself reads it: quotes, decisions, what was expected. */
+static inline struct model *loop_own_model(const struct loop *loop)
+{
+    return (struct model *)(uintptr_t)&loop->model;
+}
 
 #endif

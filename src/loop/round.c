@@ -106,7 +106,7 @@ struct optimize_input loop_input_of_ready(const struct loop *loop, double now_s)
         .cluster = loop->cluster,
         .job_count = loop->ready.count,
         .jobs = loop->ready.items,
-        .model = loop_model(loop),
+        .model = loop_own_model(loop),
         .settings = &loop->settings,
     };
 }
@@ -287,7 +287,7 @@ static void write_ledger(struct loop *loop, double now_s)
     const struct decision_ground ground = {.now_s = now_s,
                                            .cluster = loop->cluster,
                                            .jobs = loop->jobs,
-                                           .model = loop_model(loop),
+                                           .model = loop_own_model(loop),
                                            .settings = &loop->settings};
     struct decision d;
 

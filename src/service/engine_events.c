@@ -2,7 +2,7 @@
 #include "service/engine_events.h"
 
 #include "base/log.h"
-#include "loop/estimate/predict.h"
+#include "engine/conduct.h"
 #include "loop/cluster.h"
 #include "service/energy_books.h"
 #include "service/daemon_metrics.h"
@@ -17,8 +17,6 @@
 
 #include <math.h>
 #include <string.h>
-
-#define MEMORY_FAILURES_MAX 8
 
 /* ---- measurements ----------------------------------------------------------------- */
 
@@ -70,52 +68,56 @@ static void tell_sample(struct service *s, const struct record *r,
 
 static void follow_demand(struct service *s, struct record *r, double demand)
 {
-    double before = r->demand;
-
     r->demand = demand;
     r->demand_at_s = service_now_s(s);
-    loop_set_demand(s->loop, r->id, demand, service_now_s(s), NULL);
+    conduct_demand(s->loop, r->id, demand, service_now_s(s));
     replica_jobs_measured(s, r);
-    if (!isfinite(before) || fabs(demand - before) > 0.2 * fmax(before, 1e-9))
-        rounds_poke(s);
+    rounds_follow(s);
 }
 
-/* The loop observes once, and says what it saw and what it had expected. */
-static int learn(struct service *s, const struct engine_events_sample *x, struct err *err)
+/* The loop has observed once, and says what it saw and what it had expected. */
+static void note_observed(struct service *s, const struct loop_observed *seen)
 {
-    struct measurement m = x->measurement;
-    struct loop_observed seen;
+    if (!seen->seen.out_of_memory)
+        daemon_metrics_prediction(s, &seen->expected.rate[seen->seen.subject],
+                                  seen->seen.rate);
+    rounds_follow(s);
+}
 
-    m.doubt = 1 - x->confidence;
-    m.latency_s = x->latency_s;
-    if (loop_measure(s->loop, &m, &seen, err) < 0) {
+static int learn(struct service *s, const struct record *r,
+                 const struct engine_events_sample *x, struct err *err)
+{
+    struct conduct_window window = {.measurement = x->measurement,
+                                    .steps = x->steps,
+                                    .steps_before = r->steps_before};
+    struct loop_observed seen = {0};
+
+    window.measurement.doubt = 1 - x->confidence;
+    window.measurement.latency_s = x->latency_s;
+    if (conduct_measured(s->loop, &window, &seen, err) < 0) {
         daemon_metrics_refused(s, record_refusal_name(seen.refusal));
         return -1;
     }
-    if (!m.out_of_memory)
-        daemon_metrics_prediction(s, &seen.expected.rate[seen.seen.subject],
-                                  seen.seen.rate);
-    rounds_follow(s);
+    if (x->measurement.rate > 0)
+        note_observed(s, &seen);
     return 0;
 }
 
-static void set_progress(struct service *s, struct record *r, double steps)
+/* When it will be done, as far as it is. */
+static void expect_end(struct service *s, struct record *r)
 {
     const struct job_status *status = loop_job(s->loop, r->id);
-    double done = r->steps_before + steps, left;
 
-    if (!isfinite(steps) || !status)
-        return;
-    loop_set_progress(s->loop, r->id, done, NULL);
-    left = status->job.total_steps - done;
-    if (status->job.total_steps > 0 && r->rate > 0)
-        r->expected_end_s = service_now_s(s) + fmax(0, left) / r->rate;
+    if (status && status->job.total_steps > 0 && r->rate > 0)
+        r->expected_end_s =
+            service_now_s(s) +
+            fmax(0, status->job.total_steps - status->steps_done) / r->rate;
 }
 
 int engine_events_measured(struct service *s, struct record *r,
                            const struct engine_events_sample *x, struct err *err)
 {
-    int rc = 0;
+    int rc;
 
     if (r->attempt != x->attempt || r->phase != PHASE_RUNNING)
         return err_set(err, ERR_NOT_FOUND, "attempt %d of job %llu does not run",
@@ -127,9 +129,9 @@ int engine_events_measured(struct service *s, struct record *r,
     if (x->measurement.rate > 0) {
         r->rate = x->measurement.rate;
         r->rate_at_s = x->measurement.at_s;
-        rc = learn(s, x, err);
     }
-    set_progress(s, r, x->steps);
+    rc = learn(s, r, x, err);
+    expect_end(s, r);
     store_sample(s, r, x);
     tell_sample(s, r, x);
     if (x->measurement.rate > 0 || x->latency_s > 0)
@@ -176,29 +178,9 @@ static void on_started(struct service *s, const struct engine_event *e)
         return;
     records_set_phase(s->records, r, PHASE_RUNNING);
     r->began_s = e->at_s;
-    r->start_failures = 0;
+    r->tries.start_failures = 0;
     if (!isfinite(r->reference_watts)) /* adopted: it was placed before a restart */
         decisions_reference(s, r);
-}
-
-static void out_of_memory(struct service *s, struct record *r,
-                          const struct engine_event *e)
-{
-    struct engine_events_sample x = {.measurement = {.job = r->id,
-                                                     .at_s = service_now_s(s),
-                                                     .window_s = 1,
-                                                     .device_watts = NAN,
-                                                     .out_of_memory = true},
-                                     .confidence = 1};
-    struct why why = {.code = "out_of_memory",
-                      .text = e->text ? e->text : "the device had too little memory"};
-
-    learn(s, &x, NULL);
-    records_set_phase(s->records, r, PHASE_LAUNCHING);
-    if (++r->memory_failures >= MEMORY_FAILURES_MAX)
-        lifecycle_end(s, NULL, r, JOB_FAILED, &why);
-    else
-        lifecycle_requeue(s, NULL, r, &why);
 }
 
 /* Status or signal, and what the engine says of it: only it has seen the job.  Its text
@@ -230,46 +212,45 @@ static void own_failure(struct service *s, struct record *r, const struct engine
                   &(struct why){.code = e->signal > 0 ? "signal" : "exit", .text = text});
 }
 
-static void not_started(struct service *s, struct record *r, const struct engine_event *e)
+static struct why why_again(const struct engine_event *e)
 {
-    struct why why = {.code = "not_started",
-                      .text = e->text ? e->text : "it could not be started"};
-
-    if (++r->start_failures >= 3)
-        lifecycle_end(s, NULL, r, JOB_FAILED, &why);
-    else
-        lifecycle_requeue(s, NULL, r, &why);
+    switch (e->end) {
+    case ENGINE_END_OUT_OF_MEMORY:
+        return (struct why){.code = "out_of_memory",
+                            .text =
+                                e->text ? e->text : "the device had too little memory"};
+    case ENGINE_END_NOT_STARTED:
+        return (struct why){.code = "not_started",
+                            .text = e->text ? e->text : "it could not be started"};
+    case ENGINE_END_STOPPED:
+        return (struct why){.code = "lost", .text = "the engine stopped it"};
+    default:
+        return (struct why){.code = "lost",
+                            .text = e->text ? e->text : "it ended while nobody looked"};
+    }
 }
 
 /* The engine has nothing of this attempt any more. */
 static void ended(struct service *s, struct record *r, const struct engine_event *e)
 {
-    set_progress(s, r, e->steps);
+    struct loop_observed seen = {0};
+    struct why why = why_again(e);
+    enum conduct_fate fate;
+
+    conduct_progress(s->loop, r->id, r->steps_before, e->steps);
+    fate = conduct_ended(s->loop, r->id, e->end, &r->tries, service_now_s(s), &seen);
+    if (seen.seen.out_of_memory)
+        note_observed(s, &seen);
     records_set_phase(s->records, r, PHASE_LAUNCHING);
-    switch (e->end) {
-    case ENGINE_END_DONE:
+    if (fate == CONDUCT_AGAIN) {
+        lifecycle_requeue(s, NULL, r, &why);
+    } else if (fate == CONDUCT_DONE) {
         r->exit_status = 0;
         lifecycle_end(s, NULL, r, JOB_DONE, &(struct why){.code = "", .text = e->text});
-        break;
-    case ENGINE_END_FAILED:
+    } else if (e->end == ENGINE_END_FAILED) {
         own_failure(s, r, e);
-        break;
-    case ENGINE_END_OUT_OF_MEMORY:
-        out_of_memory(s, r, e);
-        break;
-    case ENGINE_END_NOT_STARTED:
-        not_started(s, r, e);
-        break;
-    case ENGINE_END_STOPPED:
-        lifecycle_requeue(s, NULL, r,
-                          &(struct why){.code = "lost", .text = "the engine stopped it"});
-        break;
-    case ENGINE_END_LOST:
-        lifecycle_requeue(
-            s, NULL, r,
-            &(struct why){.code = "lost",
-                          .text = e->text ? e->text : "it ended while nobody looked"});
-        break;
+    } else {
+        lifecycle_end(s, NULL, r, JOB_FAILED, &why);
     }
 }
 
@@ -305,6 +286,11 @@ static void on_ended(struct service *s, const struct engine_event *e)
     if (!r)
         return;
     if (e->attempt == r->leaving_attempt) {
+        const struct job_status *status = loop_job(s->loop, r->id);
+
+        conduct_progress(s->loop, r->id, r->leaving_steps_before, e->steps);
+        if (status)
+            r->steps_before = status->steps_done;
         lifecycle_left(s, r);
         /* It was done before it could be stopped: then it is done. */
         if (e->end == ENGINE_END_DONE && !r->final) {
@@ -362,20 +348,14 @@ static void on_node(struct service *s, const struct engine_event *e)
 {
     const struct cluster *c = loop_cluster(s->loop);
     const struct node *node = &c->nodes[e->node];
-    double now_s = service_now_s(s);
+    static const char *const words[] = {[ENGINE_NODE_AWAKE] = "awake",
+                                        [ENGINE_NODE_UP] = "up",
+                                        [ENGINE_NODE_DOWN] = "down"};
 
-    if (e->kind == ENGINE_NODE_AWAKE) {
-        loop_node_is_awake(s->loop, e->node, now_s);
-        cluster_event(s, "node", node->name, "awake", NULL);
-    } else if (e->kind == ENGINE_NODE_UP) {
-        loop_node_repaired(s->loop, e->node, now_s);
-        cluster_event(s, "node", node->name, "up", NULL);
-    } else {
-        for (int i = 0; i < node->device_count; i++)
-            lose_jobs(s, node->first_device + i, e->text);
-        loop_node_failed(s->loop, e->node, now_s);
-        cluster_event(s, "node", node->name, "down", e->text);
-    }
+    for (int i = 0; e->kind == ENGINE_NODE_DOWN && i < node->device_count; i++)
+        lose_jobs(s, node->first_device + i, e->text);
+    conduct_node(s->loop, e, service_now_s(s));
+    cluster_event(s, "node", node->name, words[e->kind], e->text);
 }
 
 static void on_device(struct service *s, const struct engine_event *e)

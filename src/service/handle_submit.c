@@ -3,11 +3,13 @@
 #include "service/handlers.h"
 
 #include "base/mem.h"
+#include "loop/ledger.h"
 #include "service/daemon_metrics.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
 #include "service/quotas.h"
 #include "service/rounds.h"
+#include "service/sim_clock.h"
 #include "service/views.h"
 
 #include <math.h>
@@ -312,6 +314,12 @@ void handle_submit_job(void *ctx, struct request *r)
         goto done;
     }
     make_quote(s, &parsed.job.request.job, parsed.replicas.max, &q);
+    if (sim_clock_stepped(s)) {
+        struct str line = {0};
+
+        ledger_quote(&line, context.now_s, context.cluster, &q);
+        sim_clock_ledger(s, &line);
+    }
     job_parse_set_replicas(&parsed, q.replicas);
     if (q.verdict == QUOTE_REFUSED ||
         (q.verdict == QUOTE_COUNTER && !parsed.accept_counter)) {

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "base/vec.h"
+#include "engine/conduct.h"
 #include "http/request.h"
 #include "loop/replicas/replicas.h"
 #include "store/store_jobs.h"
@@ -52,8 +53,9 @@ struct record {
     int leaving_attempt; /* that was told to stop and has not ended yet; 0: none */
     int leaving_count;
     int leaving_devices[LOOP_MAX_GANG];
-    int memory_failures, start_failures;
-    double steps_before; /* done by earlier attempts */
+    struct conduct_tries tries;
+    double leaving_steps_before; /* steps_before of the attempt that is leaving */
+    double steps_before;         /* done by earlier attempts */
     double ended_s;
     int exit_status, signal;
     char reason[208];

@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A job that could not be started, or ran out of memory, so often is given up. */
-#define START_FAILURES_MAX 3
-
 static const struct why without_service = {.code = "policy",
                                            .text = "the service it belongs to has ended"};
 
@@ -102,6 +99,7 @@ void lifecycle_stop(struct service *s, struct record *r, enum engine_stop how)
     if (r->phase < PHASE_STARTING || r->phase > PHASE_RUNNING || !s->engine.ops)
         return;
     r->leaving_attempt = r->attempt;
+    r->leaving_steps_before = r->steps_before;
     r->leaving_count = r->engine_count;
     for (int i = 0; i < r->engine_count; i++) {
         r->leaving_devices[i] = r->engine_devices[i];
@@ -251,7 +249,8 @@ static void not_started(struct service *s, struct record *r, const struct err *e
     log_warn("start_failed", LOG_U64("job", r->id), LOG_ERR(err));
     records_set_phase(s->records, r,
                       PHASE_LAUNCHING); /* the engine has nothing of it to stop */
-    if (++r->start_failures >= START_FAILURES_MAX)
+    if (conduct_ended(s->loop, r->id, ENGINE_END_NOT_STARTED, &r->tries, service_now_s(s),
+                      NULL) == CONDUCT_FAILED)
         lifecycle_end(s, NULL, r, JOB_FAILED, &why);
     else
         lifecycle_requeue(s, NULL, r, &why);

@@ -74,7 +74,7 @@ static void read_extra(struct record *r, const char *extra)
     json_value_number(json_value_get(root, "promised_rate"), &r->promised_rate);
     json_value_number(json_value_get(root, "confidence"), &r->confidence);
     if (json_value_number(json_value_get(root, "memory_failures"), &n))
-        r->memory_failures = (int)n;
+        r->tries.memory_failures = (int)n;
     code = json_value_string(json_value_get(root, "reason_code"));
     if (code)
         str_copy(r->reason_code, sizeof(r->reason_code), code);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "loop/cluster.h"
+#include "loop/ledger.h"
 #include "loop/place/place.h"
 #include "service/daemon_metrics.h"
 #include "service/decisions.h"
@@ -93,30 +94,17 @@ static void failed(const char *what, int subject, const struct err *err)
              LOG_ERR(err));
 }
 
-static void do_node(struct service *s, struct tx *tx, const struct action *a)
+static void do_order(struct service *s, struct tx *tx, const struct action *a)
 {
-    struct err err = {0};
-    bool wake = a->kind == ACTION_WAKE;
-    int rc = wake ? s->engine.ops->wake(s->engine.self, a->node, &err)
-                  : s->engine.ops->sleep(s->engine.self, a->node, &err);
-
-    if (rc < 0) {
-        failed(wake ? "wake" : "sleep", a->node, &err);
-        /* The loop believes it: put that right. */
-        loop_set_node(s->loop, a->node, NODE_AWAKE, service_now_s(s));
-        return;
-    }
-    node_event(s, tx, a->node, wake ? "wake" : "sleep");
-}
-
-static void do_cap(struct service *s, const struct action *a)
-{
+    const char *what = a->kind == ACTION_WAKE    ? "wake"
+                       : a->kind == ACTION_SLEEP ? "sleep"
+                                                 : "cap";
     struct err err = {0};
 
-    if (s->engine.ops->cap(s->engine.self, a->device, a->cap_watts, &err) == 0)
-        return;
-    failed("cap", a->device, &err);
-    loop_set_cap(s->loop, a->device, 0, service_now_s(s), NULL);
+    if (conduct_order(s->loop, &s->engine, a, service_now_s(s), &err) < 0)
+        failed(what, a->kind == ACTION_CAP ? a->device : a->node, &err);
+    else if (a->kind != ACTION_CAP)
+        node_event(s, tx, a->node, what);
 }
 
 static void do_stop(struct service *s, struct tx *tx, const struct action *a)
@@ -170,10 +158,8 @@ static void carry_out(struct service *s, const struct round_result *result)
         switch (a->kind) {
         case ACTION_WAKE:
         case ACTION_SLEEP:
-            do_node(s, tx, a);
-            break;
         case ACTION_CAP:
-            do_cap(s, a);
+            do_order(s, tx, a);
             break;
         case ACTION_STOP:
             do_stop(s, tx, a);
@@ -233,6 +219,16 @@ static void explain_waiting(struct service *s)
 
 /* ---- a round ---------------------------------------------------------------------- */
 
+static void note_round(struct service *s, const struct round_result *result)
+{
+    struct str line = {0};
+
+    if (!sim_clock_stepped(s))
+        return;
+    ledger_round(&line, service_now_s(s), loop_cluster(s->loop), result);
+    sim_clock_ledger(s, &line);
+}
+
 static void planned(void *ctx, struct round *round,
                     const struct planning_thread_timing *timing)
 {
@@ -251,8 +247,10 @@ static void planned(void *ctx, struct round *round,
         s->stale_plans++;
         log_debug("plan_stale", LOG_ERR(&err));
     } else {
-        if (result.action_count > 0 || result.decision_count > 0)
+        if (result.action_count > 0 || result.decision_count > 0) {
+            note_round(s, &result);
             carry_out(s, &result);
+        }
         explain_waiting(s);
     }
     set_timer(s);

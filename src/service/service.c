@@ -52,9 +52,7 @@ double service_now_s(const struct service *s)
 
 double service_clock_rate(const struct service *s)
 {
-    bool by_itself = s->config.engine == SERVICE_ENGINE_SIM && !sim_clock_stepped(s);
-
-    return by_itself ? s->config.sim.speed : 1;
+    return service_config_clock_rate(&s->config);
 }
 
 int service_device_named(const struct service *s, const char *name)
@@ -103,21 +101,9 @@ static int open_store(struct service *s, struct err *err)
 
 static int make_sim(struct service *s, struct err *err)
 {
-    const struct service_sim_config *c = &s->config.sim;
-    /* On the wall's clock a job is measured every two seconds, power every five. */
-    struct sim_engine_options options = sim_engine_defaults();
+    struct sim_engine_options options = service_config_sim(&s->config);
 
-    options.cluster = c->cluster;
-    options.cluster_file = c->cluster_file;
     options.journal = s->journal;
-    options.speed = c->speed;
-    options.measure_s = c->measure_s > 0 ? c->measure_s : fmax(10, 2 * c->speed);
-    options.demand_s = options.measure_s;
-    options.power_s = c->power_s > 0 ? c->power_s : fmax(10, 5 * c->speed);
-    options.restore_s = c->restore_s;
-    options.noise_sd = c->noise;
-    options.seed = c->seed;
-    options.clock = (enum sim_clock)c->clock;
     options.start_s = restart_clock_s(s);
     return sim_engine_create(&s->engine, &options,
                              (struct engine_sink){engine_events_event, s}, err);
@@ -168,12 +154,7 @@ static void name_devices(struct service *s)
 
 static int make_loop(struct service *s, struct err *err)
 {
-    double rate = service_clock_rate(s);
-    struct loop_options how = {.settings = s->config.policy,
-                               .seed = 1,
-                               .round_gap_s = s->config.planner.gap_s * rate,
-                               .round_every_s = s->config.planner.every_s * rate,
-                               .most_waiting = (size_t)s->config.planner.most_waiting};
+    struct loop_options how = service_config_loop(&s->config);
     struct learned_options learned = {.seed = 1};
     struct cluster *cluster;
     struct model model;

@@ -10,6 +10,7 @@
 #include "http/api.h"
 #include "loop/loop_settings.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,4 +291,42 @@ char *service_default_state(void)
     if (state)
         return file_join(state, "corgi");
     return home ? file_join(home, ".local/state/corgi") : mem_strdup("/tmp/corgi-state");
+}
+
+double service_config_clock_rate(const struct service_config *c)
+{
+    return c->engine == SERVICE_ENGINE_SIM && c->sim.clock == SIM_CLOCK_WALL
+               ? c->sim.speed
+               : 1;
+}
+
+/* On the wall's clock a job is measured every two seconds, power every five. */
+struct sim_engine_options service_config_sim(const struct service_config *config)
+{
+    const struct service_sim_config *c = &config->sim;
+    struct sim_engine_options options = sim_engine_defaults();
+
+    options.cluster = c->cluster;
+    options.cluster_file = c->cluster_file;
+    options.speed = c->speed;
+    options.measure_s = c->measure_s > 0 ? c->measure_s : fmax(10, 2 * c->speed);
+    options.demand_s = options.measure_s;
+    options.power_s = c->power_s > 0 ? c->power_s : fmax(10, 5 * c->speed);
+    options.restore_s = c->restore_s;
+    options.noise_sd = c->noise;
+    options.seed = c->seed;
+    options.clock = (enum sim_clock)c->clock;
+    options.start_s = c->start_s;
+    return options;
+}
+
+struct loop_options service_config_loop(const struct service_config *c)
+{
+    double rate = service_config_clock_rate(c);
+
+    return (struct loop_options){.settings = c->policy,
+                                 .seed = 1,
+                                 .round_gap_s = c->planner.gap_s * rate,
+                                 .round_every_s = c->planner.every_s * rate,
+                                 .most_waiting = (size_t)c->planner.most_waiting};
 }

@@ -4,6 +4,8 @@
 #ifndef CORGI_SERVICE_SERVICE_CONFIG_H
 #define CORGI_SERVICE_SERVICE_CONFIG_H
 
+#include "engine/sim/sim_engine.h"
+#include "loop/loop.h"
 #include "base/config.h"
 #include "engine/local/local_config.h"
 #include "loop/planner.h"
@@ -95,6 +97,14 @@ int service_config_load(struct service_config *config, const char *path, struct 
 void service_config_override(struct service_config *config, const char *socket,
                              const char *state);
 void service_config_fini(struct service_config *config);
+
+/* What the simulated engine and the loop are made with; `corgi sim --daemon` makes the
+ * same of it. */
+struct sim_engine_options service_config_sim(const struct service_config *config);
+struct loop_options service_config_loop(const struct service_config *config);
+
+/* Seconds of the daemon's clock in one of the wall's. */
+double service_config_clock_rate(const struct service_config *config);
 
 /* Where things are when nobody says so: the system's folders for root, else those of the
  * user.  The caller frees. */

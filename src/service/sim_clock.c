@@ -11,6 +11,7 @@
 #include "service/handlers.h"
 #include "service/replica_jobs.h"
 #include "service/rounds.h"
+#include "service/tx.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,6 +32,14 @@ bool sim_clock_stepped(const struct service *s)
 {
     return s->config.engine == SERVICE_ENGINE_SIM &&
            s->config.sim.clock == SIM_CLOCK_STEPPED;
+}
+
+void sim_clock_ledger(struct service *s, struct str *line)
+{
+    struct tx *tx = tx_begin(s);
+
+    tx_event(tx, "ledger", NULL, line);
+    tx_commit(tx, NULL, NULL);
 }
 
 static void answer(struct service *s, bool settled)

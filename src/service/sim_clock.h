@@ -12,6 +12,9 @@
 /* Is the daemon's time moved by hand?  What is timed then follows service_now_s(). */
 bool sim_clock_stepped(const struct service *s);
 
+/* Store a line of loop/ledger.h, which is taken; without a stepped clock nobody asks. */
+void sim_clock_ledger(struct service *s, struct str *line);
+
 /* An operator is told that the daemon ends; before the server goes. */
 void sim_clock_end(struct service *s);
 

@@ -188,7 +188,7 @@ static void add_extra(const struct record *r, struct str *out)
     json_out_key_number(&json, "promised_rate", r->promised_rate);
     json_out_key_number(&json, "confidence", r->confidence);
     json_out_key_string(&json, "reason_code", r->reason_code);
-    json_out_key_int(&json, "memory_failures", r->memory_failures);
+    json_out_key_int(&json, "memory_failures", r->tries.memory_failures);
     json_out_key_number(&json, "joules", r->joules);
     json_out_key_number(&json, "joules_error", r->joules_error);
     json_out_key_number(&json, "saved_joules", r->saved_joules);

@@ -45,6 +45,22 @@ static void probes_look_when_all_else_of_the_moment_has_happened(void **state)
     events_destroy(events);
 }
 
+/* Two who ask for the same in another order get the same. */
+static void who_asked_first_does_not_matter(void **state)
+{
+    struct events *events = events_create();
+    struct event e;
+
+    (void)state;
+    for (uint64_t subject = 9; subject > 0; subject--)
+        events_push(events, (struct event){.kind = EVENT_READY, .subject = subject});
+    for (uint64_t subject = 1; subject <= 9; subject++) {
+        assert_true(events_pop(events, &e));
+        assert_int_equal(e.subject, subject);
+    }
+    events_destroy(events);
+}
+
 /* Few distinct times, many events, pushed and popped in turns. */
 static void equal_times_keep_the_order_they_were_put_in(void **state)
 {
@@ -102,6 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(earlier_times_come_first),
         cmocka_unit_test(probes_look_when_all_else_of_the_moment_has_happened),
+        cmocka_unit_test(who_asked_first_does_not_matter),
         cmocka_unit_test(equal_times_keep_the_order_they_were_put_in),
         cmocka_unit_test(peek_leaves_the_event_there),
     };

@@ -358,7 +358,7 @@ static void the_world_stands_still_until_it_is_told_to_go_on(void **state)
 static double first_report(uint64_t seed, bool other_first)
 {
     struct sim_engine_options options = sim_engine_defaults();
-    struct job job = some_job(7, 1e9), other = some_job(8, 1e9);
+    struct job job = some_job(7, 1e9), other = some_job(3, 1e9);
     struct engine_job start = attempt_of(&job, 1, &(int){40});
     struct engine_job before = attempt_of(&other, 1, &(int){0});
     struct heard h = {0};

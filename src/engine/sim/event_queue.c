@@ -29,8 +29,10 @@ static bool before(const struct event *a, const struct event *b)
 {
     if (a->at_s != b->at_s)
         return a->at_s < b->at_s;
-    if ((a->kind == EVENT_MEASURE) != (b->kind == EVENT_MEASURE))
-        return b->kind == EVENT_MEASURE;
+    if (a->kind != b->kind)
+        return a->kind < b->kind;
+    if (a->subject != b->subject)
+        return a->subject < b->subject;
     return a->sequence < b->sequence;
 }
 

@@ -47,8 +47,8 @@ struct run {
     struct request_step demand_step[SIM_ENGINE_DEMAND_STEPS];
     struct rng noise;
     enum engine_end end;
-    uint64_t stamp[EVENT_OF_JOB]; /* of the valid event of each kind; 0: none */
-    int device_count;             /* it sits on these while it starts or runs */
+    uint64_t stamp[EVENT_KINDS]; /* of its valid event of each kind; 0: none */
+    int device_count;            /* it sits on these while it starts or runs */
     int devices[LOOP_MAX_GANG];
 };
 

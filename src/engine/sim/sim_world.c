@@ -38,7 +38,7 @@ static bool is_stale(const struct sim_engine *e, const struct event *event)
 
     if (event->kind == EVENT_AWAKE)
         return event->stamp != e->awake_stamp[event->subject];
-    if (event->kind > EVENT_OF_JOB)
+    if (event->kind < EVENT_FINISH || event->kind > EVENT_MEASURE)
         return false;
     run = sim_engine_find(e, event->subject);
     return !run || run->stamp[event->kind] != event->stamp;

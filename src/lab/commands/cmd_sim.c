@@ -9,6 +9,7 @@
 #include "lab/sim/goals.h"
 #include "lab/report/report_page.h"
 #include "lab/sim/run_result.h"
+#include "lab/sim/sim_told.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -241,6 +242,8 @@ static int check_use(const struct sim_args *args, struct err *err)
     if (args->trace && args->load)
         return err_set(err, ERR_USAGE,
                        "--load is for generated requests, not for a --trace");
+    if (args->requests || args->daemon || args->ledger)
+        return err_set(err, ERR_USAGE, "--requests, --daemon and --ledger go together");
     if (lists > 1)
         return err_set(err, ERR_USAGE,
                        "--trace, --arrivals and --from-slurm exclude each other");
@@ -268,6 +271,27 @@ static int simulate(const struct sim_args *args, const struct sweep_options *o,
     return rc;
 }
 
+/* Requests as a daemon gets them: what it would answer, plan and decide. */
+static int play_requests(const struct sim_args *args, struct err *err)
+{
+    struct sim_told told;
+    FILE *ledger;
+    int rc;
+
+    if (told_load(&told, args->daemon, args->requests, err) < 0)
+        return -1;
+    ledger = fopen(args->ledger, "w");
+    if (!ledger) {
+        told_fini(&told);
+        return err_sys(err, "cannot write %s", args->ledger);
+    }
+    rc = told_run(&told, args->until_s, ledger, err);
+    if (fclose(ledger) != 0 && rc == 0)
+        rc = err_sys(err, "cannot write %s", args->ledger);
+    told_fini(&told);
+    return rc;
+}
+
 static int run(struct command_call *call)
 {
     const struct sim_args *args = call->args;
@@ -280,6 +304,8 @@ static int run(struct command_call *call)
     struct err err = {0};
     int rc = -1;
 
+    if (args->requests && args->daemon && args->ledger)
+        return play_requests(args, &err) < 0 ? command_failed(call, &err) : 0;
     if (check_use(args, &err) < 0 || fill_options(args, &slurm, &o, &err) < 0)
         return command_wrong_use(call, "%s", err.text);
     if ((!args->slurm_jobs || slurm_load(&slurm, &from, &err) == 0) &&

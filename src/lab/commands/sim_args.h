@@ -11,6 +11,9 @@ struct sim_args {
     const char *cluster;
     const char *config;
     const char *trace;
+    const char *requests;
+    const char *daemon;
+    const char *ledger;
     const char *workload;
     const char *throughputs;
     const char *arrivals;

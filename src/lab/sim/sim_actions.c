@@ -4,14 +4,11 @@
  * engine's events, which become calls of the loop. */
 #include "lab/sim/sim_private.h"
 
+#include "engine/conduct.h"
 #include "loop/cluster.h"
 
 #include <assert.h>
 #include <math.h>
-
-/* A job that ran out of memory this often is given up: nowhere it was tried did it fit.
- */
-#define MEMORY_FAILURES_MAX 50
 
 /* ---- actions ---------------------------------------------------------------------- */
 
@@ -47,6 +44,14 @@ static double ready_s(const struct sim *sim, const struct action *a)
     return at_s;
 }
 
+static const char *const *env_of(const struct sim *sim, const struct sim_job *job)
+{
+    static const char *const nothing[] = {NULL};
+
+    return sim->setup->told ? sim->setup->told->requests[job - sim->jobs].parsed.env.items
+                            : nothing;
+}
+
 static void start(struct sim *sim, struct sim_job *job, const struct action *a)
 {
     static const char *const nothing[] = {NULL};
@@ -55,12 +60,13 @@ static void start(struct sim *sim, struct sim_job *job, const struct action *a)
                                        .attempt = ++job->attempt,
                                        .directory = "/",
                                        .argv = nothing,
-                                       .env = nothing,
+                                       .env = env_of(sim, job),
                                        .device_count = a->device_count,
                                        .devices = a->devices};
 
     must(sim->engine.ops->start(sim->engine.self, &attempt, NULL));
     quote_score_started(&sim->quotes, &job->quoted, a, sim->now_s);
+    job->steps_before = loop_job(sim->loop, told->id)->steps_done;
     job->end = SIM_RUNNING;
     if (isnan(job->result.wait_s))
         job->result.wait_s = sim->now_s - told->submitted_s;
@@ -77,32 +83,23 @@ void sim_leave(struct sim *sim, struct sim_job *job)
 
 static void stop(struct sim *sim, struct sim_job *job)
 {
-    struct sim_inspect_job now;
-
     must(sim->engine.ops->stop(sim->engine.self, job->request->job.id, ENGINE_STOP_MOVE,
                                NULL));
-    if (sim_inspect_job(&sim->engine, job->request->job.id, sim->now_s, &now))
-        job->steps_before = now.done;
+    job->stopped_before = job->steps_before;
     sim_leave(sim, job);
     job->result.moves++; /* it will go on elsewhere, or here after others */
 }
 
 void sim_execute(struct sim *sim, const struct action *actions, size_t count)
 {
-    const struct engine *engine = &sim->engine;
-
     for (const struct action *a = actions; a < actions + count; a++) {
         struct sim_job *job = a->job ? sim_job_of(sim, a->job) : NULL;
 
         switch (a->kind) {
         case ACTION_WAKE:
-            must(engine->ops->wake(engine->self, a->node, NULL));
-            break;
         case ACTION_SLEEP:
-            must(engine->ops->sleep(engine->self, a->node, NULL));
-            break;
         case ACTION_CAP:
-            must(engine->ops->cap(engine->self, a->device, a->cap_watts, NULL));
+            must(conduct_order(sim->loop, &sim->engine, a, sim->now_s, NULL));
             break;
         case ACTION_STOP:
             stop(sim, job);
@@ -120,13 +117,6 @@ void sim_execute(struct sim *sim, const struct action *actions, size_t count)
 
 /* ---- events ----------------------------------------------------------------------- */
 
-static void set_progress(struct sim *sim, const struct sim_job *job, double steps)
-{
-    if (job->request->job.kind == JOB_TRAINING && isfinite(steps))
-        loop_set_progress(sim->loop, job->request->job.id, job->steps_before + steps,
-                          NULL);
-}
-
 static void note_sight(struct sim *sim, double abs_log_error)
 {
     recording_sight(sim->recording, sim->now_s, abs_log_error);
@@ -136,25 +126,20 @@ static void note_sight(struct sim *sim, double abs_log_error)
 static void on_measured(struct sim *sim, struct sim_job *job,
                         const struct engine_event *e)
 {
+    struct conduct_window window = {.measurement = e->measurement,
+                                    .steps = e->steps,
+                                    .steps_before = job->steps_before};
     struct loop_observed seen;
 
-    set_progress(sim, job, e->steps);
-    if (loop_measure(sim->loop, &e->measurement, &seen, NULL) < 0)
+    if (e->attempt != job->attempt || job->end != SIM_RUNNING)
+        return;
+    window.measurement.doubt = 1 - e->confidence;
+    window.measurement.latency_s = e->latency_s;
+    if (conduct_measured(sim->loop, &window, &seen, NULL) < 0)
         return;
     quote_score_measured(&sim->quotes, &job->quoted, &seen);
     if (seen.first_sight)
         note_sight(sim, seen.abs_log_error);
-    if (seen.falls_short)
-        sim_news(sim);
-    sim_want_round(sim, sim->now_s + sim->options->round_s);
-}
-
-static void on_demand(struct sim *sim, const struct engine_event *e)
-{
-    loop_set_demand(sim->loop, e->job, e->measurement.rate, sim->now_s, NULL);
-    if (loop_falls_short(sim->loop, e->job, sim->now_s))
-        sim_news(sim);
-    sim_want_round(sim, sim->now_s + sim->options->round_s);
 }
 
 void sim_end_job(struct sim *sim, struct sim_job *job, enum sim_end end)
@@ -164,54 +149,29 @@ void sim_end_job(struct sim *sim, struct sim_job *job, enum sim_end end)
     sim_leave(sim, job);
     job->end = end;
     sim->ended += job->request->service == 0;
-    sim_news(sim);
-}
-
-static void requeue(struct sim *sim, struct sim_job *job)
-{
-    loop_requeue(sim->loop, job->request->job.id, sim->now_s, NULL);
-    sim_leave(sim, job);
-    job->result.restarts++;
-    sim_news(sim);
-}
-
-static void out_of_memory(struct sim *sim, struct sim_job *job)
-{
-    const struct measurement m = {
-        .job = job->request->job.id,
-        .at_s = sim->now_s,
-        .window_s = 1,
-        .device_watts = NAN,
-        .out_of_memory = true,
-    };
-
-    loop_measure(sim->loop, &m, NULL, NULL);
-    if (++job->memory_failures > MEMORY_FAILURES_MAX)
-        sim_end_job(sim, job, SIM_FAILED);
-    else
-        requeue(sim, job);
 }
 
 static void on_ended(struct sim *sim, struct sim_job *job, const struct engine_event *e)
 {
-    if (e->attempt != job->attempt || job->end != SIM_RUNNING)
-        return; /* stopped: the loop said so */
-    set_progress(sim, job, e->steps);
-    if (isfinite(e->steps))
-        job->steps_before += e->steps;
-    switch (e->end) {
-    case ENGINE_END_OUT_OF_MEMORY:
-        out_of_memory(sim, job);
-        break;
-    case ENGINE_END_DONE:
-        sim_end_job(sim, job, SIM_FINISHED);
-        break;
-    case ENGINE_END_FAILED:
-        sim_end_job(sim, job, SIM_FAILED);
-        break;
-    default:
-        requeue(sim, job);
+    uint64_t id = job->request->job.id;
+    const struct job_status *status = loop_job(sim->loop, id);
+    enum conduct_fate fate;
+
+    if (e->end == ENGINE_END_STOPPED && status) { /* the loop said so */
+        conduct_progress(sim->loop, id, job->stopped_before, e->steps);
+        job->steps_before = status->steps_done;
     }
+    if (e->attempt != job->attempt || job->end != SIM_RUNNING)
+        return;
+    conduct_progress(sim->loop, id, job->steps_before, e->steps);
+    fate = conduct_ended(sim->loop, id, e->end, &job->tries, sim->now_s, NULL);
+    if (fate != CONDUCT_AGAIN) {
+        sim_end_job(sim, job, fate == CONDUCT_DONE ? SIM_FINISHED : SIM_FAILED);
+        return;
+    }
+    loop_requeue(sim->loop, id, sim->now_s, NULL);
+    sim_leave(sim, job);
+    job->result.restarts++;
 }
 
 void sim_hear(void *ctx, const struct engine_event *e)
@@ -225,23 +185,17 @@ void sim_hear(void *ctx, const struct engine_event *e)
         sim_replicas_seen(sim, job, e);
         break;
     case ENGINE_DEMAND:
-        on_demand(sim, e);
+        if (job->end == SIM_RUNNING)
+            conduct_demand(sim->loop, e->job, e->measurement.rate, sim->now_s);
         sim_replicas_seen(sim, job, e);
         break;
     case ENGINE_ENDED:
         on_ended(sim, job, e);
         break;
     case ENGINE_NODE_AWAKE:
-        loop_node_is_awake(sim->loop, e->node, sim->now_s);
-        sim_news(sim);
-        break;
     case ENGINE_NODE_DOWN:
-        loop_node_failed(sim->loop, e->node, sim->now_s);
-        sim_news(sim);
-        break;
     case ENGINE_NODE_UP:
-        loop_node_repaired(sim->loop, e->node, sim->now_s);
-        sim_news(sim);
+        conduct_node(sim->loop, e, sim->now_s);
         break;
     default: /* STARTED, POWER: nothing follows */
         break;

@@ -7,9 +7,11 @@
 #define CORGI_LAB_SIM_SIM_PRIVATE_H
 
 #include "base/vec.h"
+#include "engine/conduct.h"
 #include "engine/sim/sim_inspect.h"
 #include "lab/sim/sim_check.h"
 #include "lab/sim/sim_run.h"
+#include "lab/sim/sim_told.h"
 #include "loop/replicas/replicas.h"
 
 struct sim_service;
@@ -17,10 +19,11 @@ struct sim_replica;
 
 struct sim_job {
     const struct request *request;
-    enum sim_end end;    /* so far: SIM_WAITING before it arrives */
-    int attempt;         /* of the engine */
-    double steps_before; /* done in earlier attempts, as the engine told */
-    int memory_failures;
+    enum sim_end end;      /* so far: SIM_WAITING before it arrives */
+    int attempt;           /* of the engine */
+    double steps_before;   /* done in earlier attempts, as the engine told */
+    double stopped_before; /* the same of the attempt that was stopped last */
+    struct conduct_tries tries;
     size_t recorded;  /* its stay in the recording; 0: none */
     double updated_s; /* work and judgement are booked up to here */
     double done;      /* steps or requests booked */
@@ -48,9 +51,6 @@ struct sim {
     vec_of(struct sim_replica *) replicas; /* ids go on behind the workload's */
     size_t arrived, ended;
     double now_s;
-    bool round_due;
-    int quiet_rounds;    /* held in a row without an action */
-    double next_round_s; /* of the timer; INFINITY: it rests */
     vec_of(double) decision_ms;
     long rounds;
 };
@@ -60,8 +60,11 @@ struct sim_job *sim_replica_job(struct sim *sim, size_t index);
 
 static inline struct sim_job *sim_job_of(struct sim *sim, uint64_t id)
 {
+    const struct sim_told *told = sim->setup->told;
     size_t count = sim->setup->workload->count;
 
+    if (told)
+        return &sim->jobs[told->index[id - 1]];
     return id <= count ? &sim->jobs[id - 1] : sim_replica_job(sim, id - 1 - count);
 }
 
@@ -72,12 +75,6 @@ int sim_init(struct sim *sim, const struct sim_options *options,
              const struct sim_setup *setup, struct err *err);
 void sim_fini(struct sim *sim);
 bool sim_moment(struct sim *sim, double until_s, int *rc, struct err *err);
-
-/* Something happened that calls for a round now. */
-void sim_news(struct sim *sim);
-/* Have a round not later than this; rounds on the timer are never closer together than
- * round_s, and none is held when nothing could have changed. */
-void sim_want_round(struct sim *sim, double at_s);
 
 /* sim_actions.c: what a round decided becomes calls of the engine, what the engine tells
  * calls of the loop. */

@@ -96,7 +96,7 @@ static int add(struct sim *sim, struct sim_service *s, int number, struct err *e
     vec_push(&sim->replicas, r);
     s->jobs[s->count++] = &r->job;
     sim_engine_expect(&sim->engine, &r->request);
-    sim_news(sim);
+    loop_want_round(sim->loop, sim->now_s);
     return loop_submit(sim->loop, job, sim->now_s, err);
 }
 
@@ -128,7 +128,7 @@ static void drop(struct sim *sim, struct sim_job *job)
     loop_end_job(sim->loop, id, sim->now_s, NULL);
     sim_leave(sim, job);
     job->end = SIM_FINISHED;
-    sim_news(sim);
+    loop_want_round(sim->loop, sim->now_s);
 }
 
 void sim_replicas_end(struct sim *sim, struct sim_job *job, bool failed)
@@ -169,7 +169,7 @@ static void go_to_zero(struct sim *sim, struct sim_service *s)
     loop_requeue(sim->loop, s->id, sim->now_s, NULL);
     loop_hold(sim->loop, s->id, true, sim->now_s, NULL);
     sim_leave(sim, own);
-    sim_news(sim);
+    loop_want_round(sim->loop, sim->now_s);
 }
 
 /* ---- following --------------------------------------------------------------------- */
@@ -201,7 +201,7 @@ static int carry_out(struct sim *sim, struct sim_service *s, struct replica *rep
     if (s->at_zero) {
         s->at_zero = false;
         loop_hold(sim->loop, s->id, false, sim->now_s, NULL);
-        sim_news(sim);
+        loop_want_round(sim->loop, sim->now_s);
     } else if (wanted == 0) {
         go_to_zero(sim, s);
     } else {

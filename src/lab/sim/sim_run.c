@@ -14,16 +14,14 @@
 #include "loop/loop_settings.h"
 #include "lab/sim/run_score.h"
 #include "lab/sim/sim_private.h"
+#include "lab/sim/sim_told.h"
+#include "loop/ledger.h"
 
 #include <math.h>
 
 /* No workload of ours lasts this long; a planner that starves a job must not hang the
  * run. */
 #define GIVE_UP_S (20 * 365.25 * 86400)
-
-/* So many rounds of the timer without an action, and only news calls the next one: idle
- * times before sleep and the grace time of a wait are shorter than that. */
-#define QUIET_ROUNDS 4
 
 struct sim_options sim_default_options(void)
 {
@@ -53,6 +51,9 @@ static struct model learned_model(const struct sim *sim, const struct cluster *c
 
 static struct model make_model(struct sim *sim, const struct cluster *cluster)
 {
+    if (sim->setup->told)
+        return learned_create(cluster->types, cluster->type_count,
+                              &(struct learned_options){.seed = 1});
     switch (sim->setup->model) {
     case SIM_MODEL_ORACLE:
         return sim_oracle_create(&sim->engine);
@@ -90,16 +91,15 @@ static void node_changed(void *ctx, int node)
                    sim_inspect_cluster(&sim->engine)->nodes[node].state, sim->now_s);
 }
 
-static int make_engine(struct sim *sim, struct err *err)
+/* The engine of a workload: all that is known of it is told. */
+static struct sim_engine_options own_world(const struct sim *sim)
 {
     const struct sim_options *o = sim->options;
     const struct sim_setup *setup = sim->setup;
-    const struct sim_engine_options options = {
+    return (struct sim_engine_options){
         .drawn = setup->cluster,
         .world = setup->world,
         .gpu_of_type = setup->gpu_of_type,
-        .watch = &sim->watch,
-        .clock = SIM_CLOCK_STEPPED,
         .seed = o->seed,
         .alone_sd = o->alone_sd,
         .beside_sd = o->beside_sd,
@@ -117,7 +117,15 @@ static int make_engine(struct sim *sim, struct err *err)
         .window_s = o->tick_s,
         .align_s = o->tick_s,
     };
+}
 
+static int make_engine(struct sim *sim, struct err *err)
+{
+    struct sim_engine_options options =
+        sim->setup->told ? service_config_sim(&sim->setup->told->config) : own_world(sim);
+
+    options.watch = &sim->watch;
+    options.clock = SIM_CLOCK_STEPPED;
     sim->watch = (struct sim_watch){
         .ctx = sim, .job = job_changes, .device = device_changed, .node = node_changed};
     return sim_engine_create(&sim->engine, &options, (struct engine_sink){sim_hear, sim},
@@ -128,9 +136,13 @@ int sim_init(struct sim *sim, const struct sim_options *options,
              const struct sim_setup *setup, struct err *err)
 {
     const struct workload *w = setup->workload;
-    const struct loop_options loop_options = {.settings = options->settings,
-                                              .seed = options->seed};
+    struct loop_options loop_options = {.settings = options->settings,
+                                        .seed = options->seed,
+                                        .round_every_s = options->round_s};
     struct cluster *cluster;
+
+    if (setup->told)
+        loop_options = service_config_loop(&setup->told->config);
 
     *sim = (struct sim){.options = options, .setup = setup};
     if (make_engine(sim, err) < 0 ||
@@ -138,7 +150,8 @@ int sim_init(struct sim *sim, const struct sim_options *options,
         return -1;
     sim->loop = loop_create_take(&loop_options, cluster, make_model(sim, cluster),
                                  setup->planner);
-    sim->meter = meter_create(sim_inspect_cluster(&sim->engine), 0);
+    sim->now_s = sim_engine_now_s(&sim->engine);
+    sim->meter = meter_create(sim_inspect_cluster(&sim->engine), sim->now_s);
     if (options->record_sights || options->record_places)
         sim->recording = recording_create(cluster, options->record_places);
     sim->jobs = mem_array(struct sim_job, w->count);
@@ -147,10 +160,11 @@ int sim_init(struct sim *sim, const struct sim_options *options,
         sim->jobs[i].end = SIM_WAITING;
         sim->jobs[i].result.wait_s = NAN;
     }
+    if (setup->told) /* as a daemon does when it comes up */
+        loop_want_round(sim->loop, sim->now_s);
     quarters_init(&sim->quarters, w);
     if (options->check)
         sim->check = check_create(w->count, setup->cluster->device_count);
-    sim->next_round_s = options->round_s;
     return 0;
 }
 
@@ -175,6 +189,50 @@ static void refuse(struct sim *sim, struct sim_job *job)
     sim->ended++;
 }
 
+static void write_line(struct sim *sim, struct str *line)
+{
+    fprintf(sim->setup->told->ledger, "%s\n", str_text(line));
+    str_fini(line);
+}
+
+/* As the daemon takes it: read, quoted, and submitted unless that says no. */
+static int arrive_told(struct sim *sim, struct sim_job *job, struct err *err)
+{
+    struct sim_told *told = sim->setup->told;
+    size_t at = (size_t)(job - sim->jobs);
+    struct parsed_job *parsed = &told->requests[at].parsed;
+    struct job *asked = &told->workload->requests[at].job;
+    const struct job_parse_context context = {.cluster = loop_cluster(sim->loop),
+                                              .classes = told->classes,
+                                              .classes_max = told->config.limits.classes,
+                                              .now_s = sim->now_s};
+    char field[SCHEMA_PATH_SIZE];
+    struct quote quote;
+    struct str line = {0};
+
+    if (job_parse(&context, &told->who,
+                  json_value_get(json_doc_root(told->requests[at].doc), "job"), parsed,
+                  field, NULL) < 0) {
+        job->end = SIM_REFUSED;
+        sim->ended++;
+        return 0;
+    }
+    *asked = parsed->job.request.job;
+    if (loop_quote(sim->loop, asked, parsed->replicas.max, sim->now_s, &quote, err) < 0)
+        return -1;
+    ledger_quote(&line, sim->now_s, context.cluster, &quote);
+    write_line(sim, &line);
+    if (quote.verdict == QUOTE_REFUSED || quote.verdict == QUOTE_COUNTER) {
+        job->end = SIM_REFUSED;
+        sim->ended++;
+        return 0;
+    }
+    job_parse_know_class(told->classes, asked);
+    told->index[told->accepted++] = at;
+    asked->id = told->accepted;
+    return loop_submit(sim->loop, asked, sim->now_s, err);
+}
+
 static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
 {
     const struct job *asked = &job->request->job;
@@ -184,6 +242,8 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
     if (sim->arrived == sim->setup->workload->count)
         meter_free_empty_nodes(sim->meter, sim->now_s);
     job->updated_s = sim->now_s;
+    if (sim->setup->told)
+        return arrive_told(sim, job, err);
     if (job->request->cls < 0) {
         refuse(sim, job);
         return 0;
@@ -200,19 +260,7 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
     sim_replicas_arrive(sim, job, quote.replicas);
     if (loop_submit(sim->loop, &job->request->job, sim->now_s, err) < 0)
         return err_prefix(err, "request %llu", (unsigned long long)asked->id);
-    sim_news(sim);
     return 0;
-}
-
-void sim_news(struct sim *sim)
-{
-    sim->round_due = true;
-    sim->quiet_rounds = 0;
-}
-
-void sim_want_round(struct sim *sim, double at_s)
-{
-    sim->next_round_s = fmin(sim->next_round_s, at_s);
 }
 
 static bool all_over(const struct sim *sim)
@@ -228,18 +276,19 @@ static int run_round(struct sim *sim, struct err *err)
     check_before_round(sim);
     loop_learn_due(sim->loop, sim->now_s);
     began_s = clock_wall_s();
-    sim->round_due = false;
     if (loop_round(sim->loop, sim->now_s, &result, err) < 0)
         return -1;
     vec_push(&sim->decision_ms, (clock_wall_s() - began_s) * 1e3);
     sim->rounds++;
     if (check_plan(sim, err) < 0)
         return -1;
+    if (sim->setup->told && result.action_count + result.decision_count > 0) {
+        struct str line = {0};
+
+        ledger_round(&line, sim->now_s, loop_cluster(sim->loop), &result);
+        write_line(sim, &line);
+    }
     sim_execute(sim, result.actions, result.action_count);
-    /* What was just done may let a node sleep or a wait run out of grace: look again. */
-    if (result.action_count > 0 || sim->quiet_rounds < QUIET_ROUNDS)
-        sim_want_round(sim, sim->now_s + sim->options->round_s);
-    sim->quiet_rounds = result.action_count > 0 ? 0 : sim->quiet_rounds + 1;
     return check_state(sim, err);
 }
 
@@ -247,32 +296,42 @@ static int run_round(struct sim *sim, struct err *err)
 static double next_s(const struct sim *sim)
 {
     const struct workload *w = sim->setup->workload;
-    double at_s = fmin(sim_engine_next_s(&sim->engine), sim->next_round_s);
+    double at_s = sim_engine_next_s(&sim->engine);
 
+    if (!all_over(sim)) /* then there is nothing left to plan */
+        at_s = fmin(at_s, fmax(sim->now_s, loop_round_due_s(sim->loop)));
     return sim->arrived < w->count
                ? fmin(at_s, fmax(sim->now_s, w->requests[sim->arrived].job.submitted_s))
                : at_s;
 }
 
-/* Everything that happens at one moment comes first, then one round over all of it. */
-static int live(struct sim *sim, struct err *err)
+static int submit_arrivals(struct sim *sim, struct err *err)
 {
     const struct workload *w = sim->setup->workload;
 
-    sim->engine.ops->dispatch(sim->engine.self, sim->now_s);
     while (sim->arrived < w->count &&
            w->requests[sim->arrived].job.submitted_s <= sim->now_s)
         if (arrive(sim, &sim->jobs[sim->arrived], err) < 0)
             return -1;
-    if (sim_replicas_follow(sim, err) < 0)
+    return 0;
+}
+
+/* Everything that happens at one moment comes first, then one round over all of it.  A
+ * daemon whose time is moved by hand has settled before it is asked for the next thing.
+ */
+static int live(struct sim *sim, struct err *err)
+{
+    bool told = sim->setup->told != NULL;
+
+    sim->engine.ops->dispatch(sim->engine.self, sim->now_s);
+    if ((!told && submit_arrivals(sim, err) < 0) || sim_replicas_follow(sim, err) < 0 ||
+        check_state(sim, err) < 0)
         return -1;
-    if (sim->next_round_s <= sim->now_s) {
-        sim->next_round_s = INFINITY;
-        sim->round_due = true;
-    }
-    if (check_state(sim, err) < 0)
-        return -1;
-    return sim->round_due && !all_over(sim) ? run_round(sim, err) : 0;
+    if (loop_round_due_s(sim->loop) <= sim->now_s && !all_over(sim))
+        return run_round(sim, err);
+    if (told && sim_engine_next_s(&sim->engine) > sim->now_s)
+        return submit_arrivals(sim, err);
+    return 0;
 }
 
 bool sim_moment(struct sim *sim, double until_s, int *rc, struct err *err)

@@ -15,6 +15,8 @@
 #include "engine/sim/truth.h"
 #include "lab/traces/workload.h"
 
+struct sim_told;
+
 struct sim_options {
     struct optimize_settings settings;
     uint64_t seed;
@@ -90,6 +92,8 @@ struct sim_setup {
     int late_type;                     /* nodes of this type join at late_s, if that is
                                           not 0 */
     double late_s;
+    struct sim_told *told; /* requests as users tell them, see sim_told.h; then workload
+                              is its own and the rest of this is not used.  NULL: none */
 };
 
 /* Called now and then with the share of requests that have ended; may be NULL. */

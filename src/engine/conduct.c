@@ -1,0 +1,102 @@
+/* conduct.c - service/engine_events.c, lifecycle.c and rounds.c, and
+ * lab/sim/sim_actions.c call it with what an engine told, or with what it is to do; the
+ * loop gets the result */
+#include "engine/conduct.h"
+
+#include <math.h>
+
+/* A demand that moved by this share calls for a round at once. */
+#define DEMAND_MOVED 0.2
+
+void conduct_progress(struct loop *loop, uint64_t job, double steps_before, double steps)
+{
+    if (isfinite(steps))
+        loop_set_progress(loop, job, steps_before + steps, NULL);
+}
+
+int conduct_measured(struct loop *loop, const struct conduct_window *w,
+                     struct loop_observed *observed, struct err *err)
+{
+    int rc = 0;
+
+    if (w->measurement.rate > 0)
+        rc = loop_measure(loop, &w->measurement, observed, err);
+    conduct_progress(loop, w->measurement.job, w->steps_before, w->steps);
+    return rc;
+}
+
+void conduct_demand(struct loop *loop, uint64_t job, double rate, double now_s)
+{
+    const struct job_status *status = loop_job(loop, job);
+    double before = status ? status->demand : NAN;
+
+    if (loop_set_demand(loop, job, rate, now_s, NULL) < 0)
+        return;
+    if (!isfinite(before) ||
+        fabs(status->demand - before) > DEMAND_MOVED * fmax(before, 1e-9))
+        loop_want_round(loop, now_s);
+}
+
+static void tell_memory(struct loop *loop, uint64_t job, double now_s,
+                        struct loop_observed *observed)
+{
+    const struct measurement m = {.job = job,
+                                  .at_s = now_s,
+                                  .window_s = 1,
+                                  .device_watts = NAN,
+                                  .out_of_memory = true};
+
+    loop_measure(loop, &m, observed, NULL);
+}
+
+enum conduct_fate conduct_ended(struct loop *loop, uint64_t job, enum engine_end end,
+                                struct conduct_tries *tries, double now_s,
+                                struct loop_observed *observed)
+{
+    switch (end) {
+    case ENGINE_END_DONE:
+        return CONDUCT_DONE;
+    case ENGINE_END_FAILED:
+        return CONDUCT_FAILED;
+    case ENGINE_END_OUT_OF_MEMORY:
+        tell_memory(loop, job, now_s, observed);
+        return ++tries->memory_failures >= CONDUCT_MEMORY_FAILURES ? CONDUCT_FAILED
+                                                                   : CONDUCT_AGAIN;
+    case ENGINE_END_NOT_STARTED:
+        return ++tries->start_failures >= CONDUCT_START_FAILURES ? CONDUCT_FAILED
+                                                                 : CONDUCT_AGAIN;
+    case ENGINE_END_STOPPED:
+    case ENGINE_END_LOST:
+        break;
+    }
+    return CONDUCT_AGAIN;
+}
+
+void conduct_node(struct loop *loop, const struct engine_event *event, double now_s)
+{
+    if (event->kind == ENGINE_NODE_AWAKE)
+        loop_node_is_awake(loop, event->node, now_s);
+    else if (event->kind == ENGINE_NODE_UP)
+        loop_node_repaired(loop, event->node, now_s);
+    else
+        loop_node_failed(loop, event->node, now_s);
+}
+
+int conduct_order(struct loop *loop, const struct engine *engine,
+                  const struct action *action, double now_s, struct err *err)
+{
+    int rc;
+
+    if (action->kind == ACTION_CAP) {
+        rc = engine->ops->cap(engine->self, action->device, action->cap_watts, err);
+        if (rc < 0)
+            loop_set_cap(loop, action->device, 0, now_s, NULL);
+        return rc;
+    }
+    rc = action->kind == ACTION_WAKE
+             ? engine->ops->wake(engine->self, action->node, err)
+             : engine->ops->sleep(engine->self, action->node, err);
+    if (rc < 0)
+        loop_set_node(loop, action->node, NODE_AWAKE, now_s);
+    return rc;
+}
