@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "world/power.h"
-#include "world/synth.h"
+#include "world/synth_private.h"
 
 #include <math.h>
 #include <stdio.h>

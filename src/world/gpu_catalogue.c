@@ -11,7 +11,7 @@
  * seen to show for such a card without a process, and a cluster's own readings go before
  * them. AMD's driver takes almost any limit: there the lowest is set to a third of the
  * TDP. */
-#include "world/gpu_catalogue.h"
+#include "world/gpu_catalogue_private.h"
 
 #define CARD(key, full, fp32, fp16, gbs, gb, units, tdp, idle, cap, since, from)         \
     {                                                                                    \

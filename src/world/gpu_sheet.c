@@ -1,7 +1,7 @@
 /* gpu_sheet.c - looking up and checking data sheets, see gpu_sheet.h */
 #include "world/gpu_sheet.h"
 
-#include "world/gpu_catalogue.h"
+#include "world/gpu_catalogue_private.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* synth_gpu.c - cards of a synthetic world, see synth.h */
-#include "world/synth.h"
+/* synth_gpu.c - cards of a synthetic world, see synth_private.h */
+#include "world/synth_private.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* synth_job.c - job families of a synthetic world, see synth.h */
-#include "world/synth.h"
+/* synth_job.c - job families of a synthetic world, see synth_private.h */
+#include "world/synth_private.h"
 
 #include "base/mem.h"
 #include "base/vec.h"

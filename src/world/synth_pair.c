@@ -1,8 +1,8 @@
-/* synth_pair.c - two jobs on one card, see synth.h
+/* synth_pair.c - two jobs on one card, see synth_private.h
  *
  * Each job's device time grows by how much of the time the other is active, and the other
  * is active for longer when it is slowed itself: a damped iteration settles the two. */
-#include "world/synth.h"
+#include "world/synth_private.h"
 
 #include <math.h>
 

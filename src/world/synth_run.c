@@ -1,5 +1,5 @@
-/* synth_run.c - a roofline of one job on one card, see synth.h */
-#include "world/synth.h"
+/* synth_run.c - a roofline of one job on one card, see synth_private.h */
+#include "world/synth_private.h"
 
 #include <math.h>
 

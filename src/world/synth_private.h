@@ -1,9 +1,9 @@
-/* synth.h - the parts of the synthetic world; generate.c puts them together
+/* synth_private.h - the parts of the synthetic world; generate.c puts them together
  *
  * Each part draws from the one generator it is handed, in a fixed order.  Times are
  * seconds a step. */
-#ifndef CORGI_WORLD_SYNTH_H
-#define CORGI_WORLD_SYNTH_H
+#ifndef CORGI_WORLD_SYNTH_PRIVATE_H
+#define CORGI_WORLD_SYNTH_PRIVATE_H
 
 #include "base/rng.h"
 #include "world/generate.h"

@@ -1,6 +1,6 @@
-/* gpu_catalogue.h - the rows gpu.c looks up; everyone else asks gpu.h */
-#ifndef CORGI_WORLD_GPU_CATALOGUE_H
-#define CORGI_WORLD_GPU_CATALOGUE_H
+/* gpu_catalogue_private.h - the rows gpu.c looks up; everyone else asks gpu.h */
+#ifndef CORGI_WORLD_GPU_CATALOGUE_PRIVATE_H
+#define CORGI_WORLD_GPU_CATALOGUE_PRIVATE_H
 
 #include "world/gpu_sheet.h"
 
