@@ -388,7 +388,7 @@ static double stable_since_s(const struct loop *loop, const struct job_status *s
 int loop_measure(struct loop *loop, const struct measurement *m,
                  struct loop_observed *observed, struct err *err)
 {
-    struct loop_observed ignored, *o = observed ? observed : &ignored;
+    struct loop_observed ignored = {0}, *o = observed ? observed : &ignored;
     struct job_status *status = jobs_get(loop->jobs, m->job);
     long sights = loop->score.first_sights;
 

@@ -24,8 +24,8 @@ READER_WALK(transition);
 static int visit_transition(void *ctx, struct db_query *q)
 {
     const struct transition_walk *walk = ctx;
-    const char *from, *to;
-    struct store_transition t;
+    const char *from = NULL, *to = NULL;
+    struct store_transition t = {0};
 
     DB_ROW(q, 0, DB_TO(t.job), DB_TO(t.at_s), DB_TO(from), DB_TO(to), DB_TO(t.what),
            DB_TO(t.reason), DB_TO(t.attempt), DB_TO(t.devices));
@@ -68,7 +68,7 @@ READER_WALK(decision);
 static int visit_decision(void *ctx, struct db_query *q)
 {
     const struct decision_walk *walk = ctx;
-    struct store_decision d;
+    struct store_decision d = {0};
 
     DB_ROW(q, 0, DB_TO(d.id), DB_TO(d.job), DB_TO(d.at_s), DB_TO(d.round), DB_TO(d.what),
            DB_TO(d.devices), DB_TO(d.rate), DB_TO(d.watts), DB_TO(d.joules),
@@ -121,7 +121,7 @@ READER_WALK(quote);
 static int visit_quote(void *ctx, struct db_query *q)
 {
     const struct quote_walk *walk = ctx;
-    struct store_quote quote;
+    struct store_quote quote = {0};
 
     DB_ROW(q, 0, DB_TO(quote.id), DB_TO(quote.job), DB_TO(quote.user), DB_TO(quote.at_s),
            DB_TO(quote.verdict), DB_TO(quote.rate), DB_TO(quote.confidence),

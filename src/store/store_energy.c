@@ -68,7 +68,7 @@ struct sum_walk {
 static int visit_sum(void *ctx, struct db_query *q)
 {
     const struct sum_walk *walk = ctx;
-    struct store_energy_sum sum;
+    struct store_energy_sum sum = {0};
 
     DB_ROW(q, 0, DB_TO(sum.start_s), DB_TO(sum.span_s), DB_TO(sum.job), DB_TO(sum.user),
            DB_TO(sum.device), DB_TO(sum.joules), DB_TO(sum.error_joules),

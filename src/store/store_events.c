@@ -20,7 +20,7 @@ READER_WALK(event);
 static int visit_event(void *ctx, struct db_query *q)
 {
     const struct event_walk *walk = ctx;
-    struct store_event event;
+    struct store_event event = {0};
 
     DB_ROW(q, 0, DB_TO(event.id), DB_TO(event.at_s), DB_TO(event.kind), DB_TO(event.job),
            DB_TO(event.user), DB_TO(event.data));

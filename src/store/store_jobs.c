@@ -258,7 +258,7 @@ static void read_request(struct db_query *q, struct store_request *r)
 
 static void read_progress(struct db_query *q, int first, struct store_progress *p)
 {
-    const char *state;
+    const char *state = NULL;
 
     DB_ROW(q, first, DB_TO(state), DB_TO(p->held), DB_TO(p->attempt), DB_TO(p->started_s),
            DB_TO(p->placed_s), DB_TO(p->ended_s), DB_TO(p->steps_done),

@@ -78,8 +78,8 @@ READER_WALK(operator);
 static int visit_operator(void *ctx, struct db_query *q)
 {
     const struct operator_walk *walk = ctx;
-    struct store_operator word;
-    const char *scope, *power;
+    struct store_operator word = {0};
+    const char *scope = NULL, *power = NULL;
 
     DB_ROW(q, 0, DB_TO(scope), DB_TO(word.name), DB_TO(word.drained), DB_TO(power),
            DB_TO(word.cap_watts), DB_TO(word.reason), DB_TO(word.user), DB_TO(word.at_s));

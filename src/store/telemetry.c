@@ -30,7 +30,7 @@ READER_WALK(measurement);
 static int visit_measurement(void *ctx, struct db_query *q)
 {
     const struct measurement_walk *walk = ctx;
-    struct store_measurement m;
+    struct store_measurement m = {0};
 
     DB_ROW(q, 0, DB_TO(m.job), DB_TO(m.attempt), DB_TO(m.device), DB_TO(m.at_s),
            DB_TO(m.window_s), DB_TO(m.rate), DB_TO(m.watts), DB_TO(m.steps),

@@ -36,7 +36,7 @@ now() { api GET /v1/version | field now_s; }
     id=$(api POST /v1/jobs '{"name": "short", "total_steps": 100,
         "descriptor": {"family": "synthetic-1", "batch": 8}}' | field job.id)
     advance 1000600
-    [ "$(api GET "/v1/jobs/$id" | field state)" = done ]
+    [ "$(api GET "/v1/jobs/$id" | field state)" = "done" ]
 }
 
 @test "time does not go back, and only an operator moves it" {

@@ -30,7 +30,7 @@ for line in sys.stdin:
 }
 
 same_bytes() { # SEED COUNT END
-    cd "$CORGID_DIR"
+    cd "$CORGID_DIR" || return
     one_loop make "$1" "$2" 1000000 > requests
     "$CORGI_BIN/corgi" sim --requests requests --daemon c.yaml --ledger sim.ledger --until "$3s"
     corgid_start

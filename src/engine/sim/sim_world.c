@@ -98,7 +98,7 @@ static int members_of(const struct sim_engine *e, int device, const struct run *
     for (int i = 0; i < d->job_count; i++) {
         struct run *run = sim_engine_find(e, d->jobs[i]);
 
-        if (run->state != RUN_ACTIVE && run != besides)
+        if (!run || (run->state != RUN_ACTIVE && run != besides))
             continue;
         runs[count] = run;
         members[count++] = (struct truth_member){
