@@ -404,7 +404,7 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
 
 @test "estimates are filtered by job, type and neighbour, and cut at the limit" {
     start_unmeasured
-    one=$(submit '{"name": "one", "total_steps": 1e9, "types": ["k80"]}')
+    one=$(submit '{"name": "one", "total_steps": 1e9, "types": ["p100-16"]}')
     two=$(submit '{"name": "two", "total_steps": 1e9, "types": ["v100-16"],
         "need": {"kind": "rate", "rate": 1e-6}}')
     wait_state "$one" running

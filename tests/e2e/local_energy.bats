@@ -95,9 +95,12 @@ write_shared_script() {
 @test "jobs that are over before their device is read are booked on their user" {
     write_shared_script
     start_daemon "$dir"
+    # Cards are read every second, and the fake card draws what it is read with: one reading
+    # falls into each job, the next comes when the job is over.
+    v100=$(daemon_get "$dir" /v1/devices | jq -r '[.devices[] | select(.type | test("v100"))] | .[0].type')
     sleep 2 # what idle draws is seen
     for n in 1 2; do
-        submit_job "$dir" "short-$n" '"memory_gb":1' "sleep 0.5" > /dev/null
+        submit_job "$dir" "short-$n" '"memory_gb":1,"types":["'"$v100"'"]' "sleep 1.3" > /dev/null
     done
     await_idle "$dir" 60
     sleep 2.5 # the last reading
