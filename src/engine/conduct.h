@@ -11,9 +11,9 @@
 #include "loop/loop.h"
 
 /* A job that could not be started so often in a row is given up, and one that ran out of
- * memory so often: nowhere it was tried did it fit. */
+ * memory so often: what it fits beside is learned by trying. */
 #define CONDUCT_START_FAILURES  3
-#define CONDUCT_MEMORY_FAILURES 8
+#define CONDUCT_MEMORY_FAILURES 64
 
 struct conduct_tries {
     int start_failures;
