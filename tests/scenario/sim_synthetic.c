@@ -104,10 +104,11 @@ static void every_policy_does_the_same_work(void **state)
         if (sim_run(&options, &setup, NULL, NULL, &r, &err) < 0)
             fail_msg("%s: %s", all[p].name, err.text);
         if (r.finished != count)
-            fail_msg("%s: of %zu jobs %zu finished, %zu run, %zu wait, %zu were refused, %zu "
-                     "failed",
-                     all[p].name, count, r.finished, r.running, r.waiting, r.refused,
-                     r.failed);
+            fail_msg(
+                "%s: of %zu jobs %zu finished, %zu run, %zu wait, %zu were refused, %zu "
+                "failed",
+                all[p].name, count, r.finished, r.running, r.waiting, r.refused,
+                r.failed);
         assert_near(r.work_h, wanted_h, 1e-6 * wanted_h);
         assert_true(r.useful_h <= r.work_h * (1 + 1e-9));
         sim_result_fini(&r);
