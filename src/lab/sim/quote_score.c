@@ -24,8 +24,7 @@ void quote_score_asked(struct quote_score *score, struct quote_kept *kept,
     ++*counts[q->verdict];
 }
 
-/* All devices of a type on one node that are empty are one place: the planner takes any.
- */
+/* Just the devices that were named, in any order. */
 static bool same_place(const struct quote_kept *kept, const struct action *a)
 {
     if (kept->device_count != a->device_count)
