@@ -22,7 +22,7 @@ static struct world *small_world(void)
     return w;
 }
 
-static bool is_sane(const struct request *r, const struct world *world)
+static bool is_sane(const struct sim_request *r, const struct world *world)
 {
     return r->cls < world->class_count && r->base >= 0 && isfinite(r->steps) &&
            r->steps > 0 && isfinite(r->job.submitted_s) && r->job.submitted_s >= 0 &&

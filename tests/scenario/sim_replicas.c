@@ -23,7 +23,7 @@ static struct sim_setup setup;
 
 static int set_up(void **state)
 {
-    struct request *service;
+    struct sim_request *service;
 
     (void)state;
     world = fixture_world();

@@ -85,7 +85,7 @@ static void every_policy_does_the_same_work(void **state)
             .load = 0.7, .days = 1, .several_gpus = 0.1, .diurnal = true, .seed = 5},
         s.world, devices);
     for (count = 0; count < s.workload->count; count++) {
-        const struct request *r = &s.workload->requests[count];
+        const struct sim_request *r = &s.workload->requests[count];
 
         wanted_h += r->steps / r->reference_rate / 3600 * r->job.devices;
     }

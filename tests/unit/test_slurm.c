@@ -328,7 +328,7 @@ static void a_job_needs_the_rate_it_had(void **state)
     w = arrivals_workload(&list, &use, world);
     assert_int_equal(w->requests[0].cls, w->requests[1].cls); /* alike */
     for (int i = 0; i < 2; i++) {
-        const struct request *r = &w->requests[i];
+        const struct sim_request *r = &w->requests[i];
         int gpu = FIXTURE_K80;
         struct truth t = {.world = world, .gpu_of_type = &gpu, .alone_sd = 0.15};
 

@@ -10,11 +10,11 @@
 
 static struct world *world;
 static struct truth exact, hidden;
-static struct request light, heavy, service, pair;
+static struct sim_request light, heavy, service, pair;
 
-static struct request request_of(int cls, uint64_t seed)
+static struct sim_request request_of(int cls, uint64_t seed)
 {
-    struct request r = {.hidden = seed};
+    struct sim_request r = {.hidden = seed};
 
     request_describe(&r, world, cls, FIXTURE_V100, 0.5);
     return r;
@@ -54,7 +54,7 @@ static struct truth_outcome outcome_of(const struct truth *truth, double cap_wat
 
 #define NOBODY ((struct truth_member){0})
 
-static struct truth_member runs(const struct request *r)
+static struct truth_member runs(const struct sim_request *r)
 {
     return (struct truth_member){.request = r, .nodes = 1};
 }
@@ -70,7 +70,7 @@ static void without_hidden_factors_the_tables_hold(void **state)
 
 static void hidden_factors_are_a_job_s_own_and_never_change(void **state)
 {
-    struct request twin = light, other = light;
+    struct sim_request twin = light, other = light;
     double first = truth_alone(&hidden, &light, FIXTURE_V100, 1);
     struct truth_outcome beside = outcome_of(&hidden, 0, runs(&light), runs(&heavy));
 
@@ -94,7 +94,7 @@ static void hidden_factors_spread_as_asked(void **state)
 
     (void)state;
     for (int i = 0; i < count; i++) {
-        struct request r = request_of(FIXTURE_LIGHT, (uint64_t)i);
+        struct sim_request r = request_of(FIXTURE_LIGHT, (uint64_t)i);
         double log_factor = log(truth_alone(&hidden, &r, FIXTURE_V100, 1) / 40);
 
         sum += log_factor;
@@ -136,7 +136,7 @@ static void relative_speed_never_passes_one(void **state)
     (void)state;
     *world_beside(world, FIXTURE_V100, FIXTURE_LIGHT, FIXTURE_HEAVY) = 0.99f;
     for (uint64_t i = 0; i < 200; i++) {
-        struct request r = request_of(FIXTURE_LIGHT, i);
+        struct sim_request r = request_of(FIXTURE_LIGHT, i);
         struct truth_outcome out = outcome_of(&hidden, 0, runs(&r), runs(&heavy));
 
         assert_true(out.rate[0] <= truth_alone(&hidden, &r, FIXTURE_V100, 1));

@@ -49,7 +49,7 @@ static double in_window(double seconds)
 }
 
 /* Device-seconds of a request on a device drawn at random, as the header defines load. */
-static double device_seconds(const struct request *r)
+static double device_seconds(const struct sim_request *r)
 {
     double slow = r->steps / *world_alone(world, FIXTURE_K80, r->cls);
     double fast = r->steps / *world_alone(world, FIXTURE_V100, r->cls);
@@ -93,7 +93,7 @@ static void requests_come_in_order_with_ids_from_one(void **state)
     (void)state;
     assert_true(w->count > 500);
     for (size_t i = 0; i < w->count; i++) {
-        const struct request *r = &w->requests[i];
+        const struct sim_request *r = &w->requests[i];
 
         assert_int_equal(r->job.id, i + 1);
         assert_true(i == 0 || r->job.submitted_s >= r[-1].job.submitted_s);
@@ -221,7 +221,7 @@ static void the_limit_cuts_the_list(void **state)
 
 static void a_service_s_demand_moves_within_its_peak(void **state)
 {
-    const struct request r = {.peak_rate = 50, .phase = 1};
+    const struct sim_request r = {.peak_rate = 50, .phase = 1};
     double least = INFINITY, most = 0;
 
     (void)state;

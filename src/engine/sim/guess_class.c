@@ -132,7 +132,8 @@ static void heed_environment(struct sim_engine *e, struct run *run,
     run->exit_status &= 0xff;
 }
 
-void sim_engine_give(struct sim_engine *e, struct run *run, const struct request *request)
+void sim_engine_give(struct sim_engine *e, struct run *run,
+                     const struct sim_request *request)
 {
     run->request = *request;
     if (request->service)
@@ -145,7 +146,7 @@ void sim_engine_describe(struct sim_engine *e, struct run *run,
                          const struct engine_job *job)
 {
     const struct world *world = e->truth.world;
-    struct request *r = &run->request;
+    struct sim_request *r = &run->request;
     int reference = request_reference_gpu(world);
     int base = base_class(world, job->job);
     struct rng rng;

@@ -331,7 +331,7 @@ static int check_devices(const struct sim_engine *e, const struct engine_job *jo
     return 0;
 }
 
-void sim_engine_expect(const struct engine *engine, const struct request *request)
+void sim_engine_expect(const struct engine *engine, const struct sim_request *request)
 {
     struct sim_engine *e = engine->self;
 

@@ -73,7 +73,7 @@ double sim_engine_next_s(const struct engine *engine);
 /* What the job really is, before its first start: a workload knows more than its user
  * told.  Without this call the engine derives it from its seed, the job's id and what the
  * user told, so that two engines of one seed agree. */
-void sim_engine_expect(const struct engine *engine, const struct request *request);
+void sim_engine_expect(const struct engine *engine, const struct sim_request *request);
 
 /* The synthetic world of a cluster's types, one for each (seed, stream); the caller owns
  * it. */

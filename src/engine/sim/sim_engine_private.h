@@ -21,7 +21,7 @@ enum run_state {
 
 /* A job of the world. */
 struct run {
-    struct request request;
+    struct sim_request request;
     bool given; /* the request came from sim_engine_expect() */
     bool known; /* the request is filled: a daemon named the job since the engine began */
     double factor; /* on the rate of the request's class: devices beyond its scale */
@@ -107,7 +107,7 @@ struct engine_event *sim_engine_tell(struct sim_engine *e, enum engine_event_kin
 void sim_engine_describe(struct sim_engine *e, struct run *run,
                          const struct engine_job *job);
 void sim_engine_give(struct sim_engine *e, struct run *run,
-                     const struct request *request);
+                     const struct sim_request *request);
 
 /* sim_world.c */
 void sim_world_begin(struct sim_engine *e); /* the first events of the world */

@@ -19,10 +19,10 @@ struct sim_watch {
 };
 
 struct sim_inspect_job {
-    const struct request *request; /* borrowed until the job ends */
-    bool seated;                   /* has devices: runs, or waits for a node or its
-                                      checkpoint */
-    bool active;                   /* runs now */
+    const struct sim_request *request; /* borrowed until the job ends */
+    bool seated;                       /* has devices: runs, or waits for a node or its
+                                          checkpoint */
+    bool active;                       /* runs now */
     double ready_s; /* when it runs or ran, seated; INFINITY: not before something else */
     double rate;    /* steps/s or requests/s it can do now */
     double demand;  /* requests/s asked for now; 0: training */

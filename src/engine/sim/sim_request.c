@@ -33,7 +33,7 @@ int request_reference_gpu(const struct world *world)
     return best;
 }
 
-void request_describe(struct request *r, const struct world *world, int cls,
+void request_describe(struct sim_request *r, const struct world *world, int cls,
                       int reference_gpu, double share)
 {
     const struct world_class *c = &world->classes[cls];
@@ -55,7 +55,7 @@ void request_describe(struct request *r, const struct world *world, int cls,
     r->job.need.rate = share * rate;
 }
 
-static double stepped(const struct request *r, double at_s)
+static double stepped(const struct sim_request *r, double at_s)
 {
     double rate = 0;
 
@@ -65,7 +65,7 @@ static double stepped(const struct request *r, double at_s)
     return rate;
 }
 
-static double waved(const struct request *r, double at_s)
+static double waved(const struct sim_request *r, double at_s)
 {
     double day = 0.65 + 0.35 * sin(2 * M_PI * at_s / DAY_S + r->phase);
     double beat =
@@ -75,7 +75,7 @@ static double waved(const struct request *r, double at_s)
     return r->peak_rate * fmin(1, fmax(0.02, day * beat));
 }
 
-double request_demand(const struct request *r, double at_s)
+double request_demand(const struct sim_request *r, double at_s)
 {
     return r->demand_steps > 0 ? stepped(r, at_s) : waved(r, at_s);
 }

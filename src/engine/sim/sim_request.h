@@ -13,7 +13,7 @@ struct request_step {
     double after_s, rate;
 };
 
-struct request {
+struct sim_request {
     struct job job;
     int cls; /* class in the world, at the job's number of devices; -1: the world knows no
                 rate on so many, so the request is rejected whatever the policy, and no
@@ -36,17 +36,17 @@ struct request {
 
 /* The demand of a service at a time: a day's wave with a faster beat on it, or with the
  * shape of a trace; or steps. */
-double request_demand(const struct request *request, double at_s);
+double request_demand(const struct sim_request *request, double at_s);
 
 /* May its number of replicas change? */
-static inline bool request_scales(const struct request *request)
+static inline bool request_scales(const struct sim_request *request)
 {
     return request->max_replicas > 1 || request->scale_to_zero;
 }
 
 /* Fill what follows from the class: names, description, reference rate.  The requirement
  * becomes `share` of the reference rate. */
-void request_describe(struct request *request, const struct world *world, int cls,
+void request_describe(struct sim_request *request, const struct world *world, int cls,
                       int reference_gpu, double share);
 
 /* The GPU of the world that is the fastest on average: work is measured by it. */

@@ -31,7 +31,8 @@ static double drifted(const struct truth *t, int cls, int gpu)
                (sin(2 * M_PI * t->drift_at_s / DRIFT_PERIOD_S + phase) - sin(phase)));
 }
 
-double truth_alone(const struct truth *t, const struct request *r, int type, int nodes)
+double truth_alone(const struct truth *t, const struct sim_request *r, int type,
+                   int nodes)
 {
     int gpu = t->gpu_of_type[type];
     double rate = nodes > 1 ? *world_spread(t->world, gpu, r->cls)
@@ -45,8 +46,8 @@ double truth_alone(const struct truth *t, const struct request *r, int type, int
 
 /* Relative speed of one request beside another at full load, in (0, 1]; 0: does not run.
  */
-static double relative(const struct truth *t, const struct request *r,
-                       const struct request *other, int type)
+static double relative(const struct truth *t, const struct sim_request *r,
+                       const struct sim_request *other, int type)
 {
     int gpu = t->gpu_of_type[type];
     double speed;

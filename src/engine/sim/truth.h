@@ -17,7 +17,7 @@ struct truth {
 };
 
 struct truth_member {
-    const struct request *request;
+    const struct sim_request *request;
     int nodes;     /* nodes its devices span */
     double demand; /* requests/s asked for now; 0 for training: all it can do */
 };
@@ -30,7 +30,7 @@ struct truth_outcome {
 };
 
 /* Rate of a request alone on a type, uncapped; 0: does not run there. */
-double truth_alone(const struct truth *truth, const struct request *request, int type,
+double truth_alone(const struct truth *truth, const struct sim_request *request, int type,
                    int nodes);
 
 void truth_outcome(const struct truth *truth, int type, double cap_watts,

@@ -83,7 +83,7 @@ static void take_back(struct sim_job *job, double work_h)
 
 void sim_book_job(struct sim *sim, struct sim_job *job)
 {
-    const struct request *request = job->request;
+    const struct sim_request *request = job->request;
     struct sim_inspect_job now = {0};
     double judged_s, work_h;
     bool met;

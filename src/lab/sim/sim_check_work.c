@@ -39,7 +39,7 @@ static int follow_restart(struct sim *sim, const struct sim_job *job,
 static int look_at_finished(const struct sim *sim, const struct sim_job *job,
                             const struct check_job *seen, struct err *err)
 {
-    const struct request *request = job->request;
+    const struct sim_request *request = job->request;
     double submitted_h =
         request->steps / request->reference_rate / 3600 * request->job.devices;
 

@@ -18,7 +18,7 @@ struct sim_service;
 struct sim_replica;
 
 struct sim_job {
-    const struct request *request;
+    const struct sim_request *request;
     enum sim_end end;      /* so far: SIM_WAITING before it arrives */
     int attempt;           /* of the engine */
     double steps_before;   /* done in earlier attempts, as the engine told */

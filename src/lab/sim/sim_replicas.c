@@ -15,7 +15,7 @@
 /* A service that may scale. */
 struct sim_service {
     uint64_t id;
-    struct request request; /* a copy: its job asks for one replica's share */
+    struct sim_request request; /* a copy: its job asks for one replica's share */
     struct replicas_state state;
     bool at_zero, moved;
     double asked; /* requests/s that reach it while it is at zero */
@@ -25,7 +25,7 @@ struct sim_service {
 
 struct sim_replica {
     struct sim_job job;
-    struct request request;
+    struct sim_request request;
 };
 
 static bool is_alive(const struct sim_job *job)

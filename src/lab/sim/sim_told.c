@@ -34,7 +34,7 @@ static int read_line(struct sim_told *told, const char *path, char *line, struct
     told->requests =
         mem_resize(told->requests, w->count, w->count + 1, sizeof(*told->requests));
     w->requests[w->count] =
-        (struct request){.job = {.submitted_s = at_s}, .reference_rate = 1};
+        (struct sim_request){.job = {.submitted_s = at_s}, .reference_rate = 1};
     told->requests[w->count] = (struct told_request){.doc = doc};
     w->last_arrival_s = at_s;
     w->count++;

@@ -157,7 +157,7 @@ static uint64_t types_named(const struct cluster *cluster, const char *gpus,
     return types;
 }
 
-static void set_kind(struct request *r, enum arrival_class class, double inference,
+static void set_kind(struct sim_request *r, enum arrival_class class, double inference,
                      struct rng *rng)
 {
     bool service = rng_uniform(rng) < inference;
@@ -173,7 +173,7 @@ static void set_kind(struct request *r, enum arrival_class class, double inferen
 /* What it is to do, in seconds: the same device-seconds on the number of GPUs that was
  * found for it. */
 static double seconds_of(const struct arrival *a, const struct arrivals_use *use,
-                         const struct request *r)
+                         const struct sim_request *r)
 {
     double work_s = a->duration_s * a->devices / r->job.devices;
 
@@ -182,13 +182,13 @@ static double seconds_of(const struct arrival *a, const struct arrivals_use *use
     return fmax(work_s, DURATION_MIN_S);
 }
 
-static struct request make_request(const struct arrival *a,
-                                   const struct arrivals_use *use,
-                                   const struct world *world, int reference_gpu,
-                                   struct rng *rng)
+static struct sim_request make_request(const struct arrival *a,
+                                       const struct arrivals_use *use,
+                                       const struct world *world, int reference_gpu,
+                                       struct rng *rng)
 {
     static const double shares[] = {0.15, 0.3, 0.5, 0.7};
-    struct request r = {0};
+    struct sim_request r = {0};
     double drawn, work_s;
     int cls = draw_class(world, a->devices, -1, rng);
 
@@ -210,13 +210,13 @@ static struct request make_request(const struct arrival *a,
 
 /* A job whose place is known: it has its hidden factors from the start, and so the very
  * rate it would have there again. */
-static struct request make_as_it_ran(const struct arrival *a,
-                                     const struct arrivals_use *use,
-                                     const struct world *world, int reference_gpu,
-                                     struct rng *rng)
+static struct sim_request make_as_it_ran(const struct arrival *a,
+                                         const struct arrivals_use *use,
+                                         const struct world *world, int reference_gpu,
+                                         struct rng *rng)
 {
     int gpu = world_find_gpu(world, a->ran_on);
-    struct request r = {.job = {.kind = JOB_TRAINING}, .hidden = rng_u64(rng)};
+    struct sim_request r = {.job = {.kind = JOB_TRAINING}, .hidden = rng_u64(rng)};
     struct truth truth = {.world = world, .gpu_of_type = &gpu, .alone_sd = use->alone_sd};
     struct rng own;
     double rate;
@@ -247,7 +247,7 @@ static size_t first_of(const struct arrivals *a, const struct arrivals_use *use,
 }
 
 /* Stretch or squeeze the arrivals into the days. */
-static void fit_times(struct request *requests, size_t count, double days)
+static void fit_times(struct sim_request *requests, size_t count, double days)
 {
     double first_s = requests[0].job.submitted_s;
     double span_s = fmax(1, requests[count - 1].job.submitted_s - first_s);
@@ -262,7 +262,7 @@ struct workload *arrivals_workload(const struct arrivals *a,
                                    const struct world *world)
 {
     struct workload *w = mem_new(struct workload);
-    vec_of(struct request) list = {0};
+    vec_of(struct sim_request) list = {0};
     size_t most = use->limit ? use->limit : WORKLOAD_MAX_REQUESTS, first;
     double wanted_s = use->load * use->days * DAY_S * use->cluster->device_count;
     struct rng rng;
@@ -275,9 +275,9 @@ struct workload *arrivals_workload(const struct arrivals *a,
         const struct arrival *from = &a->items[(first + i) % a->count];
         size_t turns = (first + i) / a->count;
         double turn_s = (double)turns * a->items[a->count - 1].at_s;
-        struct request r = (from->class == ARRIVAL_AS_IT_RAN
-                                ? make_as_it_ran
-                                : make_request)(from, use, world, w->reference_gpu, &rng);
+        struct sim_request r =
+            (from->class == ARRIVAL_AS_IT_RAN ? make_as_it_ran : make_request)(
+                from, use, world, w->reference_gpu, &rng);
 
         if (use->load > 0 ? wanted_s <= 0 : i == a->count)
             break;

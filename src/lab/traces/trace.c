@@ -40,7 +40,7 @@ static int find_class(const struct csv *csv, const char *name, int scale,
         "unknown job type '%s'; give the table that has it with --throughputs", name);
 }
 
-static void set_requirement(struct request *r, double slo, struct rng *rng)
+static void set_requirement(struct sim_request *r, double slo, struct rng *rng)
 {
     static const double shares[] = {0.15, 0.3, 0.5, 0.7};
     double share = shares[rng_below(rng, 4)];
@@ -56,9 +56,9 @@ static void set_requirement(struct request *r, double slo, struct rng *rng)
 
 static int read_row(const struct csv *csv, const struct trace_columns *c,
                     const struct world *world, int reference_gpu, struct rng *rng,
-                    struct request *out, struct err *err)
+                    struct sim_request *out, struct err *err)
 {
-    struct request r = {.job = {.kind = JOB_TRAINING}};
+    struct sim_request r = {.job = {.kind = JOB_TRAINING}};
     int scale, cls, priority = 0;
     double slo = -1;
 
@@ -91,14 +91,15 @@ static int read_row(const struct csv *csv, const struct trace_columns *c,
 
 static int by_arrival(const void *a, const void *b)
 {
-    const struct request *x = a, *y = b;
+    const struct sim_request *x = a, *y = b;
 
     if (x->job.submitted_s != y->job.submitted_s)
         return x->job.submitted_s < y->job.submitted_s ? -1 : 1;
     return x->job.id < y->job.id ? -1 : 1; /* the file's order */
 }
 
-static struct workload *finish(struct request *requests, size_t count, int reference_gpu)
+static struct workload *finish(struct sim_request *requests, size_t count,
+                               int reference_gpu)
 {
     struct workload *w = mem_new(struct workload);
 
@@ -115,7 +116,7 @@ static struct workload *finish(struct request *requests, size_t count, int refer
 static int read_jobs(struct workload **workload, struct csv *csv, const char *name,
                      const struct world *world, uint64_t seed, struct err *err)
 {
-    vec_of(struct request) list = {0};
+    vec_of(struct sim_request) list = {0};
     int reference_gpu = request_reference_gpu(world), more, rc = -1;
     struct trace_columns columns;
     struct rng rng;
@@ -124,7 +125,7 @@ static int read_jobs(struct workload **workload, struct csv *csv, const char *na
     if (find_columns(csv, &columns, err) < 0)
         goto done;
     while ((more = csv_next(csv, err)) > 0) {
-        struct request r;
+        struct sim_request r;
 
         if (read_row(csv, &columns, world, reference_gpu, &rng, &r, err) < 0)
             goto done;

@@ -83,7 +83,7 @@ void trace_demand_apply_take(struct workload *w, float *shape, size_t minutes)
     free(w->shape);
     w->shape = shape;
     for (size_t i = 0; i < w->count; i++) {
-        struct request *r = &w->requests[i];
+        struct sim_request *r = &w->requests[i];
 
         r->shape = shape;
         r->shape_minutes = minutes;

@@ -89,7 +89,7 @@ static double draw_work_s(struct rng *rng)
     return fmin(60 * pow(10, exponent), WORK_CAP_S);
 }
 
-static void draw_request(struct request *r, const struct workload_options *o,
+static void draw_request(struct sim_request *r, const struct workload_options *o,
                          const struct world *world, int reference_gpu,
                          const struct newcomer *newcomer, double at_s, struct rng *rng)
 {
@@ -97,7 +97,7 @@ static void draw_request(struct request *r, const struct workload_options *o,
     double share = shares[o->tight][rng_below(rng, 4)];
     double work_s = draw_work_s(rng);
 
-    *r = (struct request){0};
+    *r = (struct sim_request){0};
     r->job.kind = rng_uniform(rng) < o->inference ? JOB_INFERENCE : JOB_TRAINING;
     request_describe(r, world, draw_class(world, o->several_gpus, newcomer, at_s, rng),
                      reference_gpu, share);
@@ -135,7 +135,7 @@ static double seconds_in_window(double seconds)
 }
 
 /* Device-seconds a request takes when it runs alone on a device drawn at random. */
-static double device_seconds(const struct request *r, const struct world *world,
+static double device_seconds(const struct sim_request *r, const struct world *world,
                              const int *type_devices)
 {
     double sum = 0;
@@ -154,7 +154,7 @@ static double device_seconds(const struct request *r, const struct world *world,
     return devices ? r->job.devices * sum / devices : 0;
 }
 
-double workload_device_seconds(const struct request *r, const struct world *world,
+double workload_device_seconds(const struct sim_request *r, const struct world *world,
                                const struct cluster *cluster)
 {
     int *devices = mem_array(int, (size_t)world->gpu_count);
@@ -181,7 +181,7 @@ static double mean_device_seconds(const struct workload_options *o,
 
     rng_stream(&rng, o->seed, STREAM_SAMPLE);
     for (int i = 0; i < SAMPLE_SIZE; i++) {
-        struct request r;
+        struct sim_request r;
 
         draw_request(&r, o, world, reference_gpu, &none, 0, &rng);
         sum += device_seconds(&r, world, type_devices);
@@ -213,7 +213,7 @@ struct workload *workload_generate(const struct workload_options *o,
 {
     struct workload *w = mem_new(struct workload);
     const struct newcomer newcomer = choose_newcomer(o, world);
-    vec_of(struct request) list = {0};
+    vec_of(struct sim_request) list = {0};
     struct rng jobs, times;
     double devices = 0, mean_gap_s, at_s = 0;
 
@@ -225,7 +225,7 @@ struct workload *workload_generate(const struct workload_options *o,
     rng_stream(&jobs, o->seed, STREAM_JOBS);
     rng_stream(&times, o->seed, STREAM_TIMES);
     while (list.count < WORKLOAD_MAX_REQUESTS && (!o->limit || list.count < o->limit)) {
-        struct request r;
+        struct sim_request r;
 
         at_s = next_arrival(o, at_s, mean_gap_s, &times);
         if (at_s > o->days * DAY_S)

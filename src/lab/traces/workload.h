@@ -13,7 +13,7 @@
 
 struct workload {
     size_t count;
-    struct request *requests; /* by arrival */
+    struct sim_request *requests; /* by arrival */
     double last_arrival_s;
     float *shape;      /* of the demand of services, see trace_demand.h; NULL: none */
     int reference_gpu; /* index into the world's GPUs: the fastest on average */
@@ -42,7 +42,7 @@ void workload_destroy(struct workload *workload); /* NULL is fine */
 
 /* Device-seconds of a request alone on a device of the cluster drawn at random, as far as
  * they fall into the days that define load. */
-double workload_device_seconds(const struct request *request, const struct world *world,
-                               const struct cluster *cluster);
+double workload_device_seconds(const struct sim_request *request,
+                               const struct world *world, const struct cluster *cluster);
 
 #endif
