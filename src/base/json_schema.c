@@ -1,5 +1,6 @@
-/* schema.c - request_checks.c has each JSON body checked here before a handler sees it */
-#include "http/schema.h"
+/* json_schema.c - http/request.c has each JSON body checked here before a handler sees it
+ */
+#include "base/json_schema.h"
 
 #include "base/str.h"
 #include "base/suggest.h"
@@ -15,11 +16,10 @@ struct schema_place {
     struct err *err;
 };
 
-static int refuse(const struct schema_place *p, enum err_code code, const char *format,
-                  ...) __attribute__((format(printf, 3, 4)));
+static int refuse(const struct schema_place *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static int refuse(const struct schema_place *p, enum err_code code, const char *format,
-                  ...)
+static int refuse(const struct schema_place *p, const char *format, ...)
 {
     char text[300];
     va_list args;
@@ -27,7 +27,7 @@ static int refuse(const struct schema_place *p, enum err_code code, const char *
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    return err_set(p->err, code, "%s %s", *p->path ? p->path : "the body", text);
+    return err_set(p->err, ERR_INVALID, "%s %s", *p->path ? p->path : "the body", text);
 }
 
 static size_t enter(struct schema_place *p, const char *name)
@@ -39,30 +39,18 @@ static size_t enter(struct schema_place *p, const char *name)
     return before;
 }
 
-static size_t enter_item(struct schema_place *p, size_t index)
-{
-    size_t before = strlen(p->path);
-
-    snprintf(p->path + before, sizeof(p->path) - before, "[%zu]", index);
-    return before;
-}
-
 static int check_number(const struct schema_field *f, const struct json_value *value,
                         const struct schema_place *p)
 {
-    bool whole = f->type == SCHEMA_INTEGER;
-    double number;
+    double number = 0;
 
-    if (!json_value_number(value, &number))
-        return refuse(p, ERR_INVALID, "is %s, want a %s", json_value_kind_name(value),
-                      whole ? "whole number" : "number");
-    if (whole && number != floor(number))
-        return refuse(p, ERR_INVALID, "is %g, want a whole number", number);
+    json_value_number(value, &number);
+    if (f->type == SCHEMA_INTEGER && number != floor(number))
+        return refuse(p, "is %g, want a whole number", number);
     if (f->above_min && !(number > f->min))
-        return refuse(p, ERR_INVALID, "is %g, want more than %g", number, f->min);
+        return refuse(p, "is %g, want more than %g", number, f->min);
     if (!(number >= f->min && number <= f->max))
-        return refuse(p, ERR_INVALID, "is %.15g, want %.15g to %.15g", number, f->min,
-                      f->max);
+        return refuse(p, "is %.15g, want %.15g to %.15g", number, f->min, f->max);
     return 0;
 }
 
@@ -71,13 +59,12 @@ static int check_choice(const struct schema_field *f, const char *text,
 {
     struct str known = {0};
 
-    for (int i = 0; f->choices[i]; i++) {
+    for (int i = 0; f->choices[i]; i++)
         if (!strcmp(text, f->choices[i]))
             return 0;
-    }
     for (int i = 0; f->choices[i]; i++)
         str_addf(&known, "%s%s", i ? ", " : "", f->choices[i]);
-    refuse(p, ERR_INVALID, "is '%.40s', want one of %s", text, str_text(&known));
+    refuse(p, "is '%.40s', want one of %s", text, str_text(&known));
     str_fini(&known);
     return -1;
 }
@@ -86,19 +73,15 @@ static int check_string(const struct schema_field *f, const struct json_value *v
                         const struct schema_place *p)
 {
     const char *text = json_value_string(value);
-    size_t length;
+    size_t length = strlen(text);
 
-    if (!text)
-        return refuse(p, ERR_INVALID, "is %s, want a string",
-                      json_value_kind_name(value));
-    length = strlen(text);
     if ((double)length < f->min)
-        return refuse(p, ERR_INVALID, "is empty");
+        return refuse(p, "is empty");
     if ((double)length > f->max)
-        return refuse(p, ERR_INVALID, "is longer than %g bytes", f->max);
+        return refuse(p, "is longer than %g bytes", f->max);
     for (const char *c = text; *c && !f->text; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            return refuse(p, ERR_INVALID, "contains a control character");
+            return refuse(p, "contains a control character");
     return f->choices ? check_choice(f, text, p) : 0;
 }
 
@@ -108,41 +91,16 @@ static int check_value(const struct schema_field *f, const struct json_value *va
 static int check_array(const struct schema_field *f, const struct json_value *value,
                        struct schema_place *p)
 {
-    size_t count = json_value_count(value);
+    size_t count = json_value_count(value), before = strlen(p->path);
 
-    if (json_value_kind(value) != JSON_KIND_ARRAY)
-        return refuse(p, ERR_INVALID, "is %s, want an array",
-                      json_value_kind_name(value));
     if ((double)count < f->min || (double)count > f->max)
-        return refuse(p, ERR_INVALID, "has %zu items, want %g to %g", count, f->min,
-                      f->max);
+        return refuse(p, "has %zu items, want %g to %g", count, f->min, f->max);
     for (size_t i = 0; i < count; i++) {
-        size_t before = enter_item(p, i);
-
+        snprintf(p->path + before, sizeof(p->path) - before, "[%zu]", i);
         if (check_value(f->item, json_value_item(value, i), p) < 0)
             return -1;
-        p->path[before] = '\0';
     }
-    return 0;
-}
-
-static int check_map(const struct schema_field *f, const struct json_value *value,
-                     struct schema_place *p)
-{
-    struct json_iter it = {.object = value};
-
-    if (json_value_kind(value) != JSON_KIND_OBJECT)
-        return refuse(p, ERR_INVALID, "is %s, want an object",
-                      json_value_kind_name(value));
-    if ((double)json_value_count(value) > f->max)
-        return refuse(p, ERR_INVALID, "has more than %g members", f->max);
-    while (json_iter_next(&it)) {
-        size_t before = enter(p, it.key);
-
-        if (check_value(f->item, it.value, p) < 0)
-            return -1;
-        p->path[before] = '\0';
-    }
+    p->path[before] = '\0';
     return 0;
 }
 
@@ -165,28 +123,18 @@ static int refuse_unknown(const struct schema *schema, const char *name,
         suggest_try(&nearest, f->name);
     enter(p, name);
     if (nearest.best)
-        return refuse(p, ERR_INVALID, "is not known (did you mean '%s'?)", nearest.best);
-    return refuse(p, ERR_INVALID, "is not known");
+        return refuse(p, "is not known (did you mean '%s'?)", nearest.best);
+    return refuse(p, "is not known");
 }
 
-static int check_object(const struct schema *schema, const struct json_value *value,
-                        struct schema_place *p)
+/* The members of an object by their schema, or of a map, each as `item` says. */
+static int check_members(const struct schema *schema, const struct schema_field *item,
+                         const struct json_value *value, struct schema_place *p)
 {
     struct json_iter it = {.object = value};
 
-    if (json_value_kind(value) != JSON_KIND_OBJECT)
-        return refuse(p, ERR_INVALID, "is %s, want an object",
-                      json_value_kind_name(value));
-    for (const struct schema_field *f = schema->fields; f->name; f++) {
-        if (f->required && !json_value_get(value, f->name)) {
-            enter(p, f->name);
-            return refuse(p, ERR_INVALID, "is missing");
-        }
-    }
-    if (schema->one_at_least && json_value_count(value) == 0)
-        return refuse(p, ERR_INVALID, "is empty: name at least one thing to change");
     while (json_iter_next(&it)) {
-        const struct schema_field *f = field_named(schema, it.key);
+        const struct schema_field *f = schema ? field_named(schema, it.key) : item;
         size_t before;
 
         if (!f)
@@ -199,19 +147,45 @@ static int check_object(const struct schema *schema, const struct json_value *va
     return 0;
 }
 
+static int check_object(const struct schema *schema, const struct json_value *value,
+                        struct schema_place *p)
+{
+    for (const struct schema_field *f = schema->fields; f->name; f++) {
+        if (f->required && !json_value_get(value, f->name)) {
+            enter(p, f->name);
+            return refuse(p, "is missing");
+        }
+    }
+    if (schema->one_at_least && json_value_count(value) == 0)
+        return refuse(p, "is empty: name at least one thing to change");
+    return check_members(schema, NULL, value, p);
+}
+
 static int check_value(const struct schema_field *f, const struct json_value *value,
                        struct schema_place *p)
 {
-    bool flag;
+    static const struct {
+        enum json_kind kind;
+        const char *name;
+    } wanted[] = {
+        [SCHEMA_BOOL] = {JSON_KIND_BOOL, "true or false"},
+        [SCHEMA_NUMBER] = {JSON_KIND_NUMBER, "a number"},
+        [SCHEMA_INTEGER] = {JSON_KIND_NUMBER, "a whole number"},
+        [SCHEMA_STRING] = {JSON_KIND_STRING, "a string"},
+        [SCHEMA_OBJECT] = {JSON_KIND_OBJECT, "an object"},
+        [SCHEMA_ARRAY] = {JSON_KIND_ARRAY, "an array"},
+        [SCHEMA_MAP] = {JSON_KIND_OBJECT, "an object"},
+    };
+    enum json_kind kind = json_value_kind(value);
 
-    if (f->nullable && json_value_kind(value) == JSON_KIND_NULL)
+    if (f->nullable && kind == JSON_KIND_NULL)
         return 0;
+    if (kind != wanted[f->type].kind)
+        return refuse(p, "is %s, want %s", json_value_kind_name(value),
+                      wanted[f->type].name);
     switch (f->type) {
     case SCHEMA_BOOL:
-        if (json_value_bool(value, &flag))
-            return 0;
-        return refuse(p, ERR_INVALID, "is %s, want true or false",
-                      json_value_kind_name(value));
+        return 0;
     case SCHEMA_NUMBER:
     case SCHEMA_INTEGER:
         return check_number(f, value, p);
@@ -222,19 +196,20 @@ static int check_value(const struct schema_field *f, const struct json_value *va
     case SCHEMA_ARRAY:
         return check_array(f, value, p);
     case SCHEMA_MAP:
-        return check_map(f, value, p);
+        if ((double)json_value_count(value) > f->max)
+            return refuse(p, "has more than %g members", f->max);
+        return check_members(NULL, f->item, value, p);
     }
-    return refuse(p, ERR_INVALID, "has no known type");
+    return refuse(p, "has no known type");
 }
 
 int schema_check(const struct schema *schema, const struct json_value *body,
                  char field[SCHEMA_PATH_SIZE], struct err *err)
 {
+    const struct schema_field whole = {.type = SCHEMA_OBJECT, .schema = schema};
     struct schema_place p = {.err = err};
+    int rc = check_value(&whole, body, &p);
 
-    *field = '\0';
-    if (check_object(schema, body, &p) == 0)
-        return 0;
     memcpy(field, p.path, sizeof(p.path));
-    return -1;
+    return rc;
 }

@@ -1,11 +1,11 @@
-/* schema.h - what a JSON body must look like, as a table
+/* json_schema.h - what a JSON object from outside must look like, as a table
  *
  * The server checks a body against its route's schema before the handler sees it, so a
  * handler finds every required member there, of its type and in its range, and no member
  * it does not know.  What depends on state (does that GPU type exist?) is the handler's.
  * docs/openapi.yaml says the same; a test compares the two. */
-#ifndef CORGI_HTTP_SCHEMA_H
-#define CORGI_HTTP_SCHEMA_H
+#ifndef CORGI_BASE_JSON_SCHEMA_H
+#define CORGI_BASE_JSON_SCHEMA_H
 
 #include "base/err.h"
 #include "base/json.h"

@@ -14,8 +14,8 @@
 
 #include "http/auth.h"
 #include "http/head.h"
-#include "http/route.h"
-#include "http/schema.h"
+#include "http/request.h"
+#include "base/json_schema.h"
 
 /* operation, method, pattern, least role, query names, body, body optional, audit */
 #define API_ROUTES(X)                                                                    \

@@ -1,4 +1,4 @@
-/* auth.h - who is asking, and what they may do
+/* auth.h - who is asking, what they may do, and how often
  *
  * On the Unix socket the kernel tells the user; elsewhere a bearer token does.  Tokens
  * look like corgi-ID-SECRET: ID is public and finds the record, of the rest only the
@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Each may do what those before it may. */
@@ -86,5 +87,19 @@ void auth_account(const struct auth_rules *rules, struct auth_identity *identity
  * False: it is wrong, expired or of no known kind.  now_s since 1970. */
 bool auth_bearer(const struct auth_rules *rules, const char *header, double now_s,
                  struct auth_identity *identity);
+
+/* ---- how often --------------------------------------------------------------------- */
+
+struct auth_rate;
+
+/* A bucket each: per_s tokens a second flow into it, and it holds `burst`.  At most
+ * `most` buckets are kept; full ones are forgotten first. */
+struct auth_rate *auth_rate_create(double per_s, double burst, int most);
+void auth_rate_destroy(struct auth_rate *rate); /* NULL is fine */
+
+/* Take that many tokens of whoever the key stands for; false when there are too few, and
+ * *wait_s is how long until there are enough. */
+bool auth_rate_take(struct auth_rate *rate, uint64_t key, double tokens, double now_s,
+                    double *wait_s);
 
 #endif

@@ -148,8 +148,8 @@ static void send_refusal(struct conn *c)
 
     c->server->stats.refused++;
     request_count(r, r->refused);
-    conn_answer(c, r->refused, r->refusal ? "application/json" : NULL, &r->headers,
-                r->refusal ? r->refusal : "", r->refusal ? strlen(r->refusal) : 0);
+    conn_answer(c, r->refused, r->refusal.length ? "application/json" : NULL, &r->headers,
+                r->refusal.text, r->refusal.length);
     request_destroy(r);
 }
 

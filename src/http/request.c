@@ -1,20 +1,34 @@
-/* request.c - a request from conn.c to its handler in service/, and the answer back */
+/* request.c - conn.c makes a request of each head it has read and has it checked here;
+ * the route's handler in service/ gets what passes and answers here, and conn.c sends it
+ *
+ * The checks, in this order: is there such a route, who asks, may they, not too often,
+ * does the query make sense, is the body of the right kind and size; and when it has
+ * come: is it what the route's schema says. */
 #include "http/request.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/json_out.h"
+#include "base/json_schema.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/rng.h"
 #include "http/server_private.h"
 
 #include <assert.h>
+#include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define JSON_TYPE "application/json"
+
+/* A wrong token costs as much as that many requests, which slows down guessing. */
+#define WRONG_TOKEN_COST 10
 
 struct request *request_create(struct conn *c, const char *head, size_t count)
 {
@@ -46,10 +60,10 @@ void request_destroy(struct request *r)
             r->next->link = r->link;
         r->server->stats.in_flight--;
     }
-    json_doc_destroy(r->body);
+    json_doc_destroy(r->document);
     free(r->head_text);
     free(r->path);
-    free(r->refusal);
+    str_fini(&r->refusal);
     str_fini(&r->headers);
     free(r);
 }
@@ -76,75 +90,137 @@ void request_count(struct request *r, int status)
         r->server->config.audit(r->ctx, &entry);
 }
 
-/* ---- what was asked ---------------------------------------------------------------- */
+/* ---- routes ------------------------------------------------------------------------ */
 
-const struct route *request_route(const struct request *r)
+/* A path as its segments, each of them decoded. */
+struct segments {
+    int count;
+    char *text[ROUTE_MAX_SEGMENTS];
+};
+
+/* False when it is malformed; a path with more segments than any pattern has one count
+ * too many and fits none. */
+static bool split(char *path, struct segments *segments)
 {
-    return r->match.route;
-}
+    segments->count = 0;
+    if (*path != '/')
+        return false;
+    while (path) {
+        char *text = path + 1;
 
-enum http_method request_method(const struct request *r)
-{
-    return r->head.method;
-}
-
-const char *request_path(const struct request *r)
-{
-    return r->path;
-}
-
-const struct auth_identity *request_identity(const struct request *r)
-{
-    return &r->identity;
-}
-
-const char *request_param(const struct request *r, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (int i = 0; i < r->match.param_count; i++)
-        if (!strncmp(r->match.names[i], name, length) && r->match.names[i][length] == '}')
-            return r->match.values[i];
-    assert(!"the route has no such parameter");
-    return "";
-}
-
-int request_param_id(struct request *r, const char *name, uint64_t *id)
-{
-    uint64_t number;
-
-    if (parse_u64(request_param(r, name), &number) && number > 0) {
-        *id = number;
-        return 0;
+        path = strchr(text, '/');
+        if (path)
+            *path = '\0';
+        if (!uri_decode(text) || !strcmp(text, ".") || !strcmp(text, ".."))
+            return false;
+        if (segments->count < ROUTE_MAX_SEGMENTS)
+            segments->text[segments->count] = text;
+        segments->count++;
     }
-    request_answer_error(r, 404, "not_found", name, "'%.60s' is not the number of one",
-                         request_param(r, name));
-    return -1;
+    return true;
 }
 
-const char *request_query(const struct request *r, const char *name)
+/* Compare with a pattern and note its parameters; words gets a bit for every segment that
+ * is a word, the first the highest, so that larger is more to the point. */
+static bool fits(const char *pattern, const struct segments *segments,
+                 struct route_match *match, unsigned *words)
 {
-    return uri_query_get(&r->query, name);
+    int i;
+
+    match->param_count = 0;
+    *words = 0;
+    for (i = 0; *pattern == '/'; i++) {
+        const char *word = pattern + 1;
+        size_t length = strcspn(word, "/");
+
+        pattern = word + length;
+        if (i >= segments->count || i >= ROUTE_MAX_SEGMENTS)
+            return false;
+        if (*word == '{') {
+            if (!*segments->text[i])
+                return false;
+            match->names[match->param_count] = word + 1;
+            match->values[match->param_count++] = segments->text[i];
+        } else if (strlen(segments->text[i]) == length &&
+                   !memcmp(segments->text[i], word, length)) {
+            *words |= 1u << (ROUTE_MAX_SEGMENTS - i);
+        } else {
+            return false;
+        }
+    }
+    return i == segments->count;
 }
 
-const char *request_header(const struct request *r, const char *name)
+bool route_find(const struct route *routes, enum http_method method, char *path,
+                struct route_match *match)
 {
-    return head_field(&r->head, name);
+    enum http_method wanted = method == HTTP_HEAD ? HTTP_GET : method;
+    struct segments segments;
+    unsigned best = 0;
+
+    *match = (struct route_match){0};
+    if (!split(path, &segments))
+        return false;
+    for (const struct route *route = routes; route->operation; route++) {
+        struct route_match found = {0};
+        unsigned words;
+
+        if (!fits(route->pattern, &segments, &found, &words))
+            continue;
+        if (words > best || !match->allow) {
+            found.allow = 0;
+            *match = found;
+            best = words;
+        } else if (words < best) {
+            continue;
+        }
+        match->allow |= 1u << route->method;
+        if (route->method == wanted) {
+            found.allow = match->allow;
+            found.route = route;
+            *match = found;
+        }
+    }
+    if (match->allow & 1u << HTTP_GET)
+        match->allow |= 1u << HTTP_HEAD;
+    if (match->allow)
+        match->allow |= 1u << HTTP_OPTIONS;
+    return true;
 }
 
-const struct json_value *request_body(const struct request *r)
+static int check_one(const struct route *route, struct err *err)
 {
-    return r->body ? json_doc_root(r->body) : NULL;
+    int params = 0, segments = 0;
+
+    for (const char *c = route->pattern; *c; c++) {
+        params += *c == '{';
+        segments += *c == '/';
+    }
+    if (route->pattern[0] != '/' || params > ROUTE_MAX_PARAMS ||
+        segments > ROUTE_MAX_SEGMENTS)
+        return err_set(err, ERR_INVALID, "route %s: pattern %s", route->operation,
+                       route->pattern);
+    if (!route->handle)
+        return err_set(err, ERR_INVALID, "route %s has no handler", route->operation);
+    if (route->body && (route->method == HTTP_GET || route->method == HTTP_DELETE))
+        return err_set(err, ERR_INVALID, "route %s: %s has no body", route->operation,
+                       http_method_name(route->method));
+    return 0;
 }
 
-bool request_gone(const struct request *r)
+int route_check(const struct route *routes, struct err *err)
 {
-    return !r->conn || r->conn->ended;
-}
-
-double request_age_s(const struct request *r)
-{
-    return clock_wall_s() - r->began_s;
+    for (const struct route *route = routes; route->operation; route++) {
+        if (check_one(route, err) < 0)
+            return -1;
+        for (const struct route *other = routes; other < route; other++)
+            if (!strcmp(other->operation, route->operation) ||
+                (other->method == route->method &&
+                 !strcmp(other->pattern, route->pattern)))
+                return err_set(err, ERR_EXISTS, "route %s is there twice",
+                               route->operation);
+    }
+    return 0;
 }
 
 /* ---- answers ----------------------------------------------------------------------- */
@@ -179,10 +255,12 @@ void request_answer_empty(struct request *r, int status)
 }
 
 static void error_json(struct str *out, const char *code, const char *field,
-                       const char *message)
+                       const char *format, va_list args)
 {
+    char message[sizeof(((struct err *)NULL)->text)];
     struct json_out json;
 
+    vsnprintf(message, sizeof(message), format, args);
     json_out_init(&json, out, false);
     json_out_begin_object(&json);
     json_out_key(&json, "error");
@@ -198,18 +276,16 @@ static void error_json(struct str *out, const char *code, const char *field,
 void request_answer_error(struct request *r, int status, const char *code,
                           const char *field, const char *format, ...)
 {
-    char message[sizeof(((struct err *)NULL)->text)];
     struct str json = {0};
     va_list args;
 
     va_start(args, format);
-    vsnprintf(message, sizeof(message), format, args);
+    error_json(&json, code, field, format, args);
     va_end(args);
-    error_json(&json, code, field, message);
     request_answer(r, status, &json);
 }
 
-static int status_of(enum err_code code)
+void request_fail(struct request *r, const char *field, const struct err *err)
 {
     static const int statuses[ERR_CODE_COUNT] = {
         [ERR_NONE] = 500,       [ERR_INVALID] = 400,     [ERR_FORMAT] = 400,
@@ -217,13 +293,7 @@ static int status_of(enum err_code code)
         [ERR_INFEASIBLE] = 422, [ERR_UNSUPPORTED] = 501, [ERR_USAGE] = 400,
         [ERR_SYSTEM] = 503,
     };
-
-    return statuses[code];
-}
-
-void request_fail(struct request *r, const char *field, const struct err *err)
-{
-    int status = status_of(err->code);
+    int status = statuses[err->code];
 
     if (status >= 500)
         log_error("request_failed", LOG_STR("method", http_method_name(r->head.method)),
@@ -234,19 +304,224 @@ void request_fail(struct request *r, const char *field, const struct err *err)
 bool request_refuse(struct request *r, int status, const char *code, const char *field,
                     const char *format, ...)
 {
-    char message[sizeof(((struct err *)NULL)->text)];
-    struct str json = {0};
     va_list args;
 
-    va_start(args, format);
-    vsnprintf(message, sizeof(message), format, args);
-    va_end(args);
     r->refused = status;
-    free(r->refusal);
-    r->refusal = NULL;
-    if (code) {
-        error_json(&json, code, field, message);
-        r->refusal = str_take(&json);
-    }
+    str_clear(&r->refusal);
+    va_start(args, format);
+    error_json(&r->refusal, code, field, format, args);
+    va_end(args);
     return false;
+}
+
+/* ---- checks ------------------------------------------------------------------------ */
+
+/* Only OPTIONS gets here: an answer without a body is all there is to say. */
+static bool nothing_more(struct request *r)
+{
+    r->refused = 204;
+    return false;
+}
+
+static bool wrong_method(struct request *r)
+{
+    struct str allow = {0};
+
+    for (int m = 0; m < HTTP_METHOD_COUNT; m++)
+        if (r->match.allow & 1u << m)
+            str_addf(&allow, "%s%s", allow.length ? ", " : "",
+                     http_method_name((enum http_method)m));
+    request_add_header(r, "Allow", str_text(&allow));
+    if (r->head.method == HTTP_OPTIONS)
+        nothing_more(r);
+    else
+        request_refuse(r, 405, "unsupported", NULL, "%s is not possible here; try %s",
+                       http_method_name(r->head.method), str_text(&allow));
+    str_fini(&allow);
+    return false;
+}
+
+static bool find_route(struct request *r)
+{
+    if (!strcmp(r->head.path, "*"))
+        return nothing_more(r);
+    if (!route_find(r->server->config.routes, r->head.method, r->head.path, &r->match))
+        return request_refuse(r, 400, "invalid", NULL,
+                              "the path is not properly encoded");
+    if (!r->match.allow)
+        return request_refuse(r, 404, "not_found", NULL, "there is no %.100s", r->path);
+    return r->match.route || wrong_method(r);
+}
+
+static uint64_t rate_key(const struct request *r)
+{
+    const char *port = strrchr(r->peer, ':');
+
+    if (r->identity.local)
+        return rng_mix(1, r->identity.uid);
+    if (*r->identity.token)
+        return rng_mix(2, hash_text(r->identity.token));
+    return rng_mix(
+        3, hash_bytes(r->peer, port ? (size_t)(port - r->peer) : strlen(r->peer)));
+}
+
+static bool not_too_often(struct request *r, double cost)
+{
+    double wait_s;
+    char seconds[24];
+
+    if (!r->server->rate || r->identity.role == AUTH_OPERATOR ||
+        auth_rate_take(r->server->rate, rate_key(r), cost, clock_wall_s(), &wait_s))
+        return true;
+    r->server->stats.rate_limited++;
+    snprintf(seconds, sizeof(seconds), "%.0f", ceil(wait_s));
+    request_add_header(r, "Retry-After", seconds);
+    return request_refuse(r, 429, "limit", NULL, "too many requests; try again in %s s",
+                          seconds);
+}
+
+static bool identify(struct request *r)
+{
+    const struct auth_rules *rules = &r->server->config.auth;
+    const char *shown = head_field(&r->head, "authorization");
+
+    /* A token counts on the Unix socket too: an operator may act as somebody less. */
+    if (r->conn->is_local && !shown) {
+        r->identity = r->conn->local;
+        return true;
+    }
+    if (auth_bearer(rules, shown, clock_epoch_s(), &r->identity))
+        return true;
+    if (r->match.route->role == AUTH_NOBODY)
+        return true;
+    if (!not_too_often(r, WRONG_TOKEN_COST))
+        return false;
+    request_add_header(r, "WWW-Authenticate", "Bearer");
+    return request_refuse(r, 401, "unauthorized", NULL,
+                          "the token is not valid; ask an operator for one");
+}
+
+static bool may(struct request *r)
+{
+    enum auth_role least = r->match.route->role;
+
+    if (r->identity.role >= least)
+        return true;
+    if (r->identity.role == AUTH_NOBODY && !r->identity.local) {
+        request_add_header(r, "WWW-Authenticate", "Bearer");
+        return request_refuse(r, 401, "unauthorized", NULL,
+                              "this needs a token; send it as Authorization: Bearer");
+    }
+    return request_refuse(r, 403, "forbidden", NULL, "%s is %s, and this needs %s",
+                          *r->identity.name ? r->identity.name : "the token",
+                          auth_role_name(r->identity.role), auth_role_name(least));
+}
+
+static bool read_query(struct request *r)
+{
+    const char *known = r->match.route->query;
+    struct err err = {0};
+
+    if (uri_query_parse(&r->query, r->head.query, &err) < 0)
+        return request_refuse(r, 400, err_code_name(err.code), NULL, "%s", err.text);
+    for (size_t i = 0; i < r->query.count; i++) {
+        const char *name = r->query.pairs[i].name;
+
+        if (!known || !str_in_list(known, ' ', name))
+            return request_refuse(r, 400, "invalid", name,
+                                  "the query has an unknown parameter '%.60s'%s%s", name,
+                                  known ? "; known are: " : "", known ? known : "");
+    }
+    return true;
+}
+
+static bool is_json(const char *content_type)
+{
+    static const char json[] = "application/json";
+
+    if (!content_type)
+        return true;
+    if (strncasecmp(content_type, json, strlen(json)) != 0)
+        return false;
+    content_type += strlen(json);
+    return !*content_type || *content_type == ';' ||
+           isspace((unsigned char)*content_type);
+}
+
+static bool body_fits(struct request *r)
+{
+    const struct route *route = r->match.route;
+    size_t most = r->server->config.limits.body_bytes;
+
+    if (r->head.length > most)
+        return request_refuse(r, 413, "limit", NULL, "the body is larger than %zu bytes",
+                              most);
+    if (r->head.length == 0) {
+        if (!route->body || route->body_optional)
+            return true;
+        return request_refuse(r, r->head.has_length ? 400 : 411, "invalid", NULL,
+                              "a JSON body is missing");
+    }
+    if (!route->body)
+        return request_refuse(r, 400, "invalid", NULL, "this takes no body");
+    if (!is_json(head_field(&r->head, "content-type")))
+        return request_refuse(r, 415, "unsupported", NULL,
+                              "send JSON with Content-Type: application/json");
+    return true;
+}
+
+bool request_check_head(struct request *r)
+{
+    return find_route(r) && identify(r) && not_too_often(r, 1) && may(r) &&
+           read_query(r) && body_fits(r);
+}
+
+bool request_check_body(struct request *r, const char *bytes, size_t count)
+{
+    const struct schema *schema = r->match.route->body;
+    char field[SCHEMA_PATH_SIZE];
+    struct err err = {0};
+
+    if (!schema)
+        return true;
+    if (json_doc_parse(&r->document, count ? bytes : "{}", count ? count : 2, "the body",
+                       &err) < 0)
+        return request_refuse(r, err.code == ERR_LIMIT ? 413 : 400,
+                              err_code_name(err.code), NULL, "%s", err.text);
+    r->body = json_doc_root(r->document);
+    if (schema_check(schema, r->body, field, &err) < 0)
+        return request_refuse(r, 400, err_code_name(err.code), *field ? field : NULL,
+                              "%s", err.text);
+    return true;
+}
+
+/* ---- what handlers ask for --------------------------------------------------------- */
+
+const char *request_param(const struct request *r, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (int i = 0; i < r->match.param_count; i++)
+        if (!strncmp(r->match.names[i], name, length) && r->match.names[i][length] == '}')
+            return r->match.values[i];
+    assert(!"the route has no such parameter");
+    return "";
+}
+
+int request_param_id(struct request *r, const char *name, uint64_t *id)
+{
+    uint64_t number;
+
+    if (parse_u64(request_param(r, name), &number) && number > 0) {
+        *id = number;
+        return 0;
+    }
+    request_answer_error(r, 404, "not_found", name, "'%.60s' is not the number of one",
+                         request_param(r, name));
+    return -1;
+}
+
+bool request_gone(const struct request *r)
+{
+    return !r->conn || r->conn->ended;
 }

@@ -1,4 +1,5 @@
-/* request.h - one request as its handler sees it, and the ways to answer it
+/* request.h - the table of routes, one request as its handler sees it, and the ways to
+ * answer it
  *
  * A request is answered exactly once, now or later, on the reactor's thread; answering
  * ends it, also when the client has gone meanwhile, and nothing of it may be touched
@@ -21,18 +22,78 @@
 #include "base/str.h"
 #include "http/auth.h"
 #include "http/head.h"
-#include "http/route.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct request;
+struct schema;
+
+/* ---- routes ------------------------------------------------------------------------ */
+
+#define ROUTE_MAX_PARAMS   4
+#define ROUTE_MAX_SEGMENTS 12
+
+/* Which request goes where, as data.  `/v1/jobs/{id}/cancel` binds id to any one
+ * non-empty segment.  A word beats a parameter where both fit. */
+struct route {
+    const char *operation;   /* as operationId in the OpenAPI file; NULL ends the table */
+    enum http_method method; /* HEAD comes with GET, OPTIONS with everything */
+    const char *pattern;
+    enum auth_role role;       /* least */
+    const char *query;         /* names allowed, blanks between: "state user"; or NULL */
+    const struct schema *body; /* NULL: takes none */
+    bool body_optional;        /* none at all counts as {} */
+    bool audit;                /* changes something: tell the audit hook */
+    /* Must answer the request, now or later. */
+    void (*handle)(void *ctx, struct request *request);
+};
+
+struct route_match {
+    const struct route *route; /* NULL: see allow */
+    unsigned allow;            /* bit m: method m exists on this path; 0: no such path */
+    int param_count;
+    const char *names[ROUTE_MAX_PARAMS]; /* into the pattern, ends at '}' */
+    char *values[ROUTE_MAX_PARAMS];      /* decoded, into the path given */
+};
+
+/* Find the route of a path, which is split and percent-decoded in place.  False: the path
+ * is malformed.  A method HEAD finds the route of GET. */
+bool route_find(const struct route *routes, enum http_method method, char *path,
+                struct route_match *match);
+
+/* Our own mistakes in a table: a pattern twice, no handler, a body without a method that
+ * has one. */
+int route_check(const struct route *routes, struct err *err);
 
 /* ---- what was asked ---------------------------------------------------------------- */
 
-const struct route *request_route(const struct request *r);
-enum http_method request_method(const struct request *r);
-const char *request_path(const struct request *r); /* as sent, without the query */
-const struct auth_identity *request_identity(const struct request *r);
+#define REQUEST_PEER_SIZE 64
+
+struct request {
+    /* What a handler reads, and does not change: */
+    struct auth_identity identity;
+    struct head head; /* head_field() finds a header */
+    struct route_match match;
+    struct uri_query query;        /* names of the route's table; uri_query_get() */
+    const struct json_value *body; /* has passed the route's schema; NULL: none */
+    char *path;                    /* as sent, without the query */
+    double began_s;                /* when it was read, as of clock_wall_s() */
+
+    /* The server's own: */
+    struct server *server; /* NULL: destroyed */
+    struct conn *conn;     /* NULL: the client has gone, or was told to */
+    struct request *next, **link;
+    void *ctx; /* of the hooks */
+    char *head_text;
+    struct json_doc *document;
+    char peer[REQUEST_PEER_SIZE];
+    struct str headers; /* of the answer */
+    bool handled;       /* a handler has it, so it is not the server's to destroy */
+    int refused;        /* before a handler had it: the status */
+    struct str refusal; /* and the JSON; empty: none */
+};
 
 /* A parameter of the route's pattern, decoded; asking for one it lacks is asserted. */
 const char *request_param(const struct request *r, const char *name);
@@ -41,20 +102,8 @@ const char *request_param(const struct request *r, const char *name);
  * is gone, and -1 is returned. */
 int request_param_id(struct request *r, const char *name, uint64_t *id);
 
-/* A query parameter, decoded; NULL: not given.  Only names in the route's table come
- * this far, each at most once. */
-const char *request_query(const struct request *r, const char *name);
-
-const char *request_header(const struct request *r, const char *name); /* NULL: none */
-
-/* The JSON body, which has passed the route's schema; NULL when the route has none. */
-const struct json_value *request_body(const struct request *r);
-
 /* True once the client has hung up: the answer will not be read. */
 bool request_gone(const struct request *r);
-
-/* Seconds since the request was read. */
-double request_age_s(const struct request *r);
 
 /* ---- answers ----------------------------------------------------------------------- */
 

@@ -80,7 +80,7 @@ static void forget_config(struct server *s)
     free_list(s->config.auth.operators);
     free_list(s->config.auth.operator_groups);
     free_list(s->config.auth.viewers);
-    rate_destroy(s->rate);
+    auth_rate_destroy(s->rate);
     s->rate = NULL;
     memset(s->accounts, 0, sizeof(s->accounts));
 }
@@ -95,7 +95,7 @@ static void use_config(struct server *s, const struct server_config *config)
     s->config.auth.viewers = copy_list(config->auth.viewers);
     complete(&s->config.limits);
     if (l->requests_per_s > 0)
-        s->rate = rate_create(l->requests_per_s, l->burst, RATE_BUCKETS);
+        s->rate = auth_rate_create(l->requests_per_s, l->burst, RATE_BUCKETS);
 }
 
 struct server *server_create(struct reactor *r, const struct server_config *config,
@@ -216,7 +216,7 @@ static void on_connection(void *ctx)
         struct sockaddr_storage address = {0};
         struct auth_identity who = {.uid = AUTH_NO_ID};
         socklen_t size = sizeof(address);
-        char peer[SERVER_PEER_SIZE];
+        char peer[REQUEST_PEER_SIZE];
         int fd = accept4(l->fd, (struct sockaddr *)&address, &size,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
 

@@ -14,7 +14,6 @@
 #include "http/auth.h"
 #include "http/reactor.h"
 #include "http/request.h"
-#include "http/route.h"
 
 #include <stddef.h>
 #include <stdint.h>

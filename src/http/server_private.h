@@ -1,4 +1,4 @@
-/* server_private.h - what server.c, conn.c, request_checks.c and request.c share */
+/* server_private.h - what server.c, conn.c and request.c share */
 #ifndef CORGI_HTTP_SERVER_PRIVATE_H
 #define CORGI_HTTP_SERVER_PRIVATE_H
 
@@ -7,11 +7,8 @@
 #include "http/head.h"
 #include "http/listen.h"
 #include "http/streaming_reply.h"
-#include "http/rate.h"
 #include "http/server.h"
 #include "http/socket_stream.h"
-
-#define SERVER_PEER_SIZE 64
 
 struct listener {
     struct server *server;
@@ -37,7 +34,7 @@ struct server {
     struct reactor *reactor;
     struct local_account accounts[SERVER_ACCOUNTS];
     struct server_config config; /* limits complete, lists our own */
-    struct rate *rate;           /* NULL: no limit */
+    struct auth_rate *rate;      /* NULL: no limit */
     vec_of(struct listener *) listeners;
     struct conn *conns;       /* list */
     struct request *requests; /* list of those not answered */
@@ -72,7 +69,7 @@ struct conn {
     enum conn_phase phase;
     struct auth_identity local; /* who, on a Unix socket */
     bool is_local;
-    char peer[SERVER_PEER_SIZE];
+    char peer[REQUEST_PEER_SIZE];
     struct str in;  /* read and not yet used */
     size_t in_seen; /* of these, looked at for the end of the head */
     size_t skip;    /* bytes of a body to drop */
@@ -85,27 +82,6 @@ struct conn {
     struct streaming_reply push;
 };
 
-struct request {
-    struct server *server; /* NULL: destroyed */
-    struct conn *conn;     /* NULL: the client has gone, or was told to */
-    struct request *next, **link;
-    char *head_text;
-    struct head head;
-    char *path; /* as sent */
-    struct route_match match;
-    struct uri_query query;
-    struct json_doc *body;
-    struct auth_identity identity;
-    char peer[SERVER_PEER_SIZE];
-    struct str headers; /* of the answer */
-    void *ctx;          /* of the hooks */
-    double began_s;
-    bool handled; /* a handler has it, so it is not the server's to destroy */
-    /* Refused before the body was read: */
-    int refused;
-    char *refusal; /* the JSON */
-};
-
 /* conn.c */
 void conn_accept(struct server *s, const struct listener *l, int fd, const char *peer,
                  const struct auth_identity *who);
@@ -115,15 +91,14 @@ bool conn_idle(const struct conn *c);
 void conn_answer(struct conn *c, int status, const char *content_type,
                  const struct str *headers, const void *bytes, size_t count);
 
-/* request_checks.c: may this request go to its handler?  Otherwise it has been refused.
- */
-bool request_check_head(struct request *r);
-bool request_check_body(struct request *r, const char *bytes, size_t count);
-
 /* request.c */
 struct request *request_create(struct conn *c, const char *head, size_t count);
 void request_destroy(struct request *r);
 void request_count(struct request *r, int status); /* tell the hooks */
+
+/* May this request go to its handler?  Otherwise it has been refused. */
+bool request_check_head(struct request *r);
+bool request_check_body(struct request *r, const char *bytes, size_t count);
 
 /* Note the refusal; it is sent once the body is out of the way.  Always false. */
 bool request_refuse(struct request *r, int status, const char *code, const char *field,

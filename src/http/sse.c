@@ -236,10 +236,10 @@ void sse_hub_close(struct sse_hub *hub, const char *reason)
 /* Where the client left off; false when it is no number. */
 static bool read_last_id(const struct request *request, uint64_t *last, bool *given)
 {
-    const char *text = request_header(request, "last-event-id");
+    const char *text = head_field(&request->head, "last-event-id");
 
     if (!text || !*text)
-        text = request_query(request, "last_event_id");
+        text = uri_query_get(&request->query, "last_event_id");
     *given = text && *text;
     return !*given || parse_u64(text, last);
 }

@@ -170,10 +170,10 @@ void daemon_metrics_guard(struct service *s, const char *action)
     metric_add(s->figures->guard, 1, METRIC_LABELS(action));
 }
 
-void daemon_metrics_submission(struct service *s, const char *verdict, double time_s)
+void daemon_metrics_submission(struct service *s, const char *verdict, double asked_s)
 {
     metric_add(s->figures->submissions, 1, METRIC_LABELS(verdict));
-    metric_observe(s->figures->submission_s, time_s, METRIC_NO_LABELS);
+    metric_observe(s->figures->submission_s, clock_wall_s() - asked_s, METRIC_NO_LABELS);
 }
 
 void daemon_metrics_answer(struct service *s, const struct server_audit *entry)

@@ -16,7 +16,7 @@ void daemon_metrics_prediction(struct service *s, const struct estimate *expecte
                                double rate);
 void daemon_metrics_refused(struct service *s, const char *reason);
 void daemon_metrics_guard(struct service *s, const char *action);
-void daemon_metrics_submission(struct service *s, const char *verdict, double seconds);
+void daemon_metrics_submission(struct service *s, const char *verdict, double asked_s);
 void daemon_metrics_answer(struct service *s, const struct server_audit *entry);
 
 #endif

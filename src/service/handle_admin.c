@@ -70,11 +70,10 @@ void handle_update_policy(void *ctx, struct request *r)
 
     if (!handlers_writable(s, r))
         return;
-    take_policy(request_body(r), &settings);
+    take_policy(r->body, &settings);
     loop_set_settings(s->loop, &settings, service_now_s(s));
     s->policy_changed_s = service_now_s(s);
-    str_copy(s->policy_changed_by, sizeof(s->policy_changed_by),
-             request_identity(r)->name);
+    str_copy(s->policy_changed_by, sizeof(s->policy_changed_by), r->identity.name);
     policy_text(s, &text);
     policy_text(s, &data);
     tx = tx_begin(s);
@@ -113,7 +112,7 @@ static void quota_json(struct json_out *out, const struct service *s, const char
 void handle_list_quotas(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    const struct auth_identity *who = request_identity(r);
+    const struct auth_identity *who = &r->identity;
     struct handlers_answer a;
 
     handlers_begin(&a, r, "quotas");
@@ -159,9 +158,9 @@ void handle_set_quota(void *ctx, struct request *r)
         return;
     }
     q = quotas_of(s, user);
-    take_limit(request_body(r), "max_jobs", &q.max_jobs);
-    take_limit(request_body(r), "max_running", &q.max_running);
-    take_limit(request_body(r), "max_gpus", &q.max_gpus);
+    take_limit(r->body, "max_jobs", &q.max_jobs);
+    take_limit(r->body, "max_running", &q.max_running);
+    take_limit(r->body, "max_gpus", &q.max_gpus);
     quotas_set(s, &q);
     tx = tx_begin(s);
     quotas_save(tx_batch(tx), &q);
@@ -277,7 +276,7 @@ void handle_make_token(void *ctx, struct request *r)
     if (!handlers_writable(s, r))
         return;
     n = mem_new(struct new_token);
-    if (make_token(s, request_body(r), &n->token, &made, &err) < 0) {
+    if (make_token(s, r->body, &n->token, &made, &err) < 0) {
         request_fail(r, "user", &err);
         free(n);
         return;

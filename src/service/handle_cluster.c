@@ -51,7 +51,7 @@ void handle_list_nodes(void *ctx, struct request *r)
     handlers_begin(&a, r, "nodes");
     for (int n = 0; n < c->node_count; n++)
         if (state < 0 || (int)c->nodes[n].state == state)
-            views_node(&a.out, s, n, request_identity(r));
+            views_node(&a.out, s, n, &r->identity);
     handlers_answer(&a, 200);
 }
 
@@ -61,7 +61,7 @@ static void node_text(struct service *s, const struct request *r, int node,
     struct json_out out;
 
     json_out_init(&out, text, false);
-    views_node(&out, s, node, request_identity(r));
+    views_node(&out, s, node, &r->identity);
 }
 
 static void device_text(struct service *s, const struct request *r, int device,
@@ -70,7 +70,7 @@ static void device_text(struct service *s, const struct request *r, int device,
     struct json_out out;
 
     json_out_init(&out, text, false);
-    views_device(&out, s, device, request_identity(r));
+    views_device(&out, s, device, &r->identity);
 }
 
 void handle_show_node(void *ctx, struct request *r)
@@ -105,7 +105,8 @@ void handle_list_devices(void *ctx, struct request *r)
     static const char *const states[] = {"free",   "busy",   "drained",
                                          "failed", "asleep", NULL};
     struct service *s = ctx;
-    const char *node = request_query(r, "node"), *type = request_query(r, "type");
+    const char *node = uri_query_get(&r->query, "node"),
+               *type = uri_query_get(&r->query, "type");
     struct handlers_answer a;
     int state = -1;
 
@@ -114,7 +115,7 @@ void handle_list_devices(void *ctx, struct request *r)
     handlers_begin(&a, r, "devices");
     for (int d = 0; d < loop_cluster(s->loop)->device_count; d++)
         if (device_fits(s, d, node, type, state))
-            views_device(&a.out, s, d, request_identity(r));
+            views_device(&a.out, s, d, &r->identity);
     handlers_answer(&a, 200);
 }
 
@@ -168,7 +169,7 @@ static void event(struct service *s, struct tx *tx, const struct request *r,
     json_out_begin_object(&out);
     json_out_key_string(&out, "name", name);
     json_out_key_string(&out, "what", what);
-    json_out_key_string(&out, "by", request_identity(r)->name);
+    json_out_key_string(&out, "by", r->identity.name);
     json_out_key_string(&out, "reason", handlers_reason(r));
     json_out_key_number(&out, "at_s", service_now_s(s));
     json_out_end(&out);
@@ -182,7 +183,7 @@ static void finish_node(struct service *s, struct request *r, int node, const ch
     struct str text = {0};
 
     str_copy(s->nodes[node].reason, sizeof(s->nodes[node].reason), reason ? reason : "");
-    put_node_word(s, tx, node, request_identity(r)->name);
+    put_node_word(s, tx, node, r->identity.name);
     event(s, tx, r, "node", loop_cluster(s->loop)->nodes[node].name, what);
     node_text(s, r, node, &text);
     handlers_commit(tx, r, 200, &text);
@@ -198,7 +199,7 @@ static void finish_device(struct service *s, struct request *r, int device,
 
     str_copy(s->devices[device].reason, sizeof(s->devices[device].reason),
              reason ? reason : "");
-    put_device_word(s, tx, device, request_identity(r)->name);
+    put_device_word(s, tx, device, r->identity.name);
     event(s, tx, r, "device", s->devices[device].name, what);
     device_text(s, r, device, &text);
     handlers_commit(tx, r, 200, &text);
@@ -316,7 +317,7 @@ void handle_power_node(void *ctx, struct request *r)
 
     if (!handlers_writable(s, r) || (node = find_node(s, r)) < 0)
         return;
-    state = json_value_string(json_value_get(request_body(r), "state"));
+    state = json_value_string(json_value_get(r->body, "state"));
     awake = strcmp(state, "awake") == 0;
     if (awake ? wake(s, r, node) : put_to_sleep(s, r, node))
         finish_node(s, r, node, awake ? "wake" : "sleep");
@@ -331,7 +332,7 @@ void handle_power_device(void *ctx, struct request *r)
 
     if (!handlers_writable(s, r) || (device = find_device(s, r)) < 0)
         return;
-    json_value_number(json_value_get(request_body(r), "cap_watts"), &watts);
+    json_value_number(json_value_get(r->body, "cap_watts"), &watts);
     if (watts == 0)
         watts = NAN;
     if (loop_fix_cap(s->loop, device, watts, service_now_s(s), &err) < 0) {

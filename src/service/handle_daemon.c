@@ -65,7 +65,7 @@ void handle_version(void *ctx, struct request *r)
 
 void handle_whoami(void *ctx, struct request *r)
 {
-    const struct auth_identity *who = request_identity(r);
+    const struct auth_identity *who = &r->identity;
     struct handlers_answer a;
 
     (void)ctx;
@@ -241,10 +241,10 @@ enum sse_replay handlers_replay(void *ctx, uint64_t after, struct sse_page *page
 void handle_events(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    const struct auth_identity *who = request_identity(r);
+    const struct auth_identity *who = &r->identity;
     struct sse_subscription wanted = {.owner = who->role == AUTH_USER ? who->uid
                                                                       : SSE_EVERYBODY,
-                                      .types = request_query(r, "types")};
+                                      .types = uri_query_get(&r->query, "types")};
     double job = 0;
 
     if (!handlers_number(r, "job", 1, 9007199254740991.0, &job))

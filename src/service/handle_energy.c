@@ -193,7 +193,7 @@ static bool parse_energy(struct service *s, struct request *r, struct sums *x,
 {
     static const char *const names[] = {"total", "job",  "user", "device",
                                         "node",  "type", NULL};
-    const struct auth_identity *who = request_identity(r);
+    const struct auth_identity *who = &r->identity;
     double job = 0;
     int by = 0;
 
@@ -206,8 +206,8 @@ static bool parse_energy(struct service *s, struct request *r, struct sums *x,
     x->s = s;
     x->by = (enum by)by;
     f->job = (uint64_t)job;
-    f->user = request_query(r, "user");
-    f->device = request_query(r, "device");
+    f->user = uri_query_get(&r->query, "user");
+    f->device = uri_query_get(&r->query, "device");
     if (who->role == AUTH_USER && f->user && strcmp(f->user, who->name) != 0) {
         request_answer_error(r, 403, "forbidden", "user",
                              "you may look at your own energy");

@@ -27,13 +27,13 @@ static void show_stored(struct service *s, struct request *r, uint64_t id)
         request_fail(r, NULL, &err);
         return;
     }
-    if (!service_may_see(request_identity(r), job->request.user)) {
+    if (!service_may_see(&r->identity, job->request.user)) {
         handlers_forbid(r, id);
     } else {
         quote = handlers_quote(s, id);
         json_out_init(&out, &text, false);
         views_stored(&out, s, job, quote,
-                     (struct views_how){.whole = true, .who = request_identity(r)});
+                     (struct views_how){.whole = true, .who = &r->identity});
         request_answer(r, 200, &text);
         free(quote);
     }
@@ -46,8 +46,7 @@ static void record_text(const struct service *s, const struct request *r,
     struct json_out out;
 
     json_out_init(&out, text, false);
-    views_record(&out, s, record,
-                 (struct views_how){.whole = true, .who = request_identity(r)});
+    views_record(&out, s, record, (struct views_how){.whole = true, .who = &r->identity});
 }
 
 void handle_show_job(void *ctx, struct request *r)
@@ -64,7 +63,7 @@ void handle_show_job(void *ctx, struct request *r)
         show_stored(s, r, id);
         return;
     }
-    if (!service_may_see(request_identity(r), record_user(record))) {
+    if (!service_may_see(&r->identity, record_user(record))) {
         handlers_forbid(r, id);
         return;
     }
@@ -98,7 +97,7 @@ void handle_cancel_job(void *ctx, struct request *r)
     lifecycle_end(s, tx, record, JOB_CANCELLED,
                   &(struct why){.code = "cancelled",
                                 .text = reason ? reason : "cancelled",
-                                .by = request_identity(r)->name});
+                                .by = r->identity.name});
     finish(s, r, tx, record);
 }
 
@@ -118,7 +117,7 @@ static void set_held(struct service *s, struct request *r, struct record *record
     tx_job(tx, record,
            &(struct tx_step){.what = held ? "held" : "released",
                              .from = JOB_WAITING,
-                             .by = request_identity(r)->name});
+                             .by = r->identity.name});
     finish(s, r, tx, record);
 }
 
@@ -177,9 +176,8 @@ static void revive(struct service *s, struct request *r, const struct store_job 
     lifecycle_explain(record, "", "%s", reason ? reason : "");
     tx = tx_begin(s);
     tx_job(tx, record,
-           &(struct tx_step){.what = "requeued",
-                             .from = job->progress.state,
-                             .by = request_identity(r)->name});
+           &(struct tx_step){
+               .what = "requeued", .from = job->progress.state, .by = r->identity.name});
     finish(s, r, tx, record);
 }
 
@@ -192,7 +190,7 @@ static void requeue_stored(struct service *s, struct request *r, uint64_t id)
         request_fail(r, NULL, &err);
         return;
     }
-    if (!service_may_touch(request_identity(r), job->request.user))
+    if (!service_may_touch(&r->identity, job->request.user))
         handlers_forbid(r, id);
     else if (job->progress.state == JOB_DONE)
         request_answer_error(r, 409, "exists", NULL, "job %llu is done; submit it again",
@@ -228,6 +226,6 @@ void handle_requeue_job(void *ctx, struct request *r)
     lifecycle_requeue(s, tx, record,
                       &(struct why){.code = "policy",
                                     .text = reason ? reason : "put back into the queue",
-                                    .by = request_identity(r)->name});
+                                    .by = r->identity.name});
     finish(s, r, tx, record);
 }

@@ -160,7 +160,8 @@ static void collect(struct matrix *m, const struct wanted *w)
 static bool parse_wanted(struct service *s, struct request *r, struct wanted *w)
 {
     const struct cluster *c = loop_cluster(s->loop);
-    const char *type = request_query(r, "type"), *beside = request_query(r, "beside");
+    const char *type = uri_query_get(&r->query, "type"),
+               *beside = uri_query_get(&r->query, "beside");
     double job = 0;
 
     *w = (struct wanted){.type = -1, .alone = true, .pairs = true};
@@ -199,7 +200,7 @@ void handle_estimates(void *ctx, struct request *r)
         return;
     m = mem_new(struct matrix);
     m->s = s;
-    m->who = *request_identity(r);
+    m->who = r->identity;
     m->reader = *loop_model(s->loop);
     m->reader.cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
     collect(m, &w);
@@ -335,7 +336,7 @@ static bool parse_ledger(struct request *r, struct decisions_list *l,
     f->job = (uint64_t)job;
     f->limit = l->limit + 1;
     l->kind = kind >= 0 ? kinds[kind] : NULL;
-    l->device = request_query(r, "device");
+    l->device = uri_query_get(&r->query, "device");
     if (l->device && parse_int(l->device, &index) && index >= 0 &&
         index < loop_cluster(l->s->loop)->device_count) {
         str_copy(device, size, l->s->devices[index].name);
@@ -348,7 +349,7 @@ void handle_list_decisions(void *ctx, struct request *r)
 {
     struct service *s = ctx;
     struct handlers_answer a;
-    struct decisions_list l = {.s = s, .who = request_identity(r), .out = &a.out};
+    struct decisions_list l = {.s = s, .who = &r->identity, .out = &a.out};
     struct store_decision_filter filter = {0};
     struct err err = {0};
     char device[LOOP_NAME_SIZE + 16];
@@ -369,8 +370,7 @@ void handle_show_decision(void *ctx, struct request *r)
     struct service *s = ctx;
     struct str text = {0};
     struct json_out out;
-    struct decisions_list l = {
-        .s = s, .who = request_identity(r), .out = &out, .limit = 1};
+    struct decisions_list l = {.s = s, .who = &r->identity, .out = &out, .limit = 1};
     struct store_decision_filter filter = {.limit = 1};
     struct err err = {0};
 
@@ -439,7 +439,7 @@ static void answer_at_zero(struct service *s, struct request *r, struct record *
 void handle_report_measurements(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    const struct json_value *body = request_body(r);
+    const struct json_value *body = r->body;
     const struct json_value *samples = json_value_get(body, "samples");
     uint64_t id = (uint64_t)number(body, "job", 0);
     struct record *record = records_get(s->records, id);
@@ -453,7 +453,7 @@ void handle_report_measurements(void *ctx, struct request *r)
                              (unsigned long long)id);
         return;
     }
-    if (!service_may_touch(request_identity(r), record_user(record))) {
+    if (!service_may_touch(&r->identity, record_user(record))) {
         request_answer_error(r, 403, "forbidden", "job", "job %llu is another user's",
                              (unsigned long long)id);
         return;

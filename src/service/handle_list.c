@@ -260,11 +260,11 @@ static bool parse_listing(struct request *r, struct listing *l)
 
     l->kind = -1;
     l->to_s = INFINITY;
-    l->user = request_query(r, "user");
-    l->name = request_query(r, "name");
-    l->type = request_query(r, "type");
-    l->node = request_query(r, "node");
-    if (!parse_states(request_query(r, "state"), &l->states)) {
+    l->user = uri_query_get(&r->query, "user");
+    l->name = uri_query_get(&r->query, "name");
+    l->type = uri_query_get(&r->query, "type");
+    l->node = uri_query_get(&r->query, "node");
+    if (!parse_states(uri_query_get(&r->query, "state"), &l->states)) {
         request_answer_error(r, 400, "invalid", "state",
                              "state takes waiting, held, running, done, failed, "
                              "cancelled and active, with commas between");
@@ -339,7 +339,7 @@ void handle_list_jobs(void *ctx, struct request *r)
     struct listing *l = mem_new(struct listing);
 
     l->s = ctx;
-    l->who = request_identity(r);
+    l->who = &r->identity;
     if (!parse_listing(r, l)) {
         end_listing(l);
         return;

@@ -51,7 +51,7 @@ static void answer_submission(struct service *s, struct request *r, int status,
     json_out_init(&out, &text, false);
     json_out_begin_object(&out);
     json_out_key(&out, "job");
-    views_record(&out, s, record, (struct views_how){.who = request_identity(r)});
+    views_record(&out, s, record, (struct views_how){.who = &r->identity});
     views_raw(&out, "quote", record->quote_json ? record->quote_json : "{}");
     json_out_end(&out);
     request_answer(r, status, &text);
@@ -77,7 +77,7 @@ static void answer_stored(struct service *s, struct request *r,
     json_out_init(&out, &text, false);
     json_out_begin_object(&out);
     json_out_key(&out, "job");
-    views_stored(&out, s, job, NULL, (struct views_how){.who = request_identity(r)});
+    views_stored(&out, s, job, NULL, (struct views_how){.who = &r->identity});
     views_raw(&out, "quote", quote ? quote : "{}");
     json_out_end(&out);
     free(quote);
@@ -101,7 +101,7 @@ static void answer_refusal(struct service *s, struct request *r, const struct qu
     quote_json(&out, loop_cluster(s->loop), q);
     json_out_end(&out);
     json_out_end(&out);
-    daemon_metrics_submission(s, quote_verdict_name(q->verdict), request_age_s(r));
+    daemon_metrics_submission(s, quote_verdict_name(q->verdict), r->began_s);
     request_answer(r, 422, &text);
 }
 
@@ -122,7 +122,7 @@ static void answer_other_body(struct request *r)
 static bool used_before(struct service *s, struct request *r, const char *key,
                         const unsigned char *digest)
 {
-    const char *user = request_identity(r)->name;
+    const char *user = r->identity.name;
     struct record *record = records_keyed(s->records, user, key);
     struct store_job *job;
 
@@ -160,13 +160,13 @@ static void answer_waiters(struct service *s, struct record *record, const char 
         struct request *r = record->waiters.items[i];
 
         if (err->code != ERR_NONE) {
-            daemon_metrics_submission(s, "not_stored", request_age_s(r));
+            daemon_metrics_submission(s, "not_stored", r->began_s);
             request_answer_error(r, err->code == ERR_EXISTS ? 409 : 503,
                                  err_code_name(err->code), NULL,
                                  "the job was not taken: %s", err->text);
             continue;
         }
-        daemon_metrics_submission(s, verdict, request_age_s(r));
+        daemon_metrics_submission(s, verdict, r->began_s);
         answer_submission(s, r, i == 0 ? 201 : 200, record);
     }
     vec_clear(&record->waiters);
@@ -267,7 +267,7 @@ static void take(struct service *s, struct request *r, struct parsed_job *p,
 
 static bool key_of(struct request *r, const char **key)
 {
-    *key = request_header(r, KEY_HEADER);
+    *key = head_field(&r->head, KEY_HEADER);
     if (!*key || (strlen(*key) >= 1 && strlen(*key) <= KEY_MAX))
         return true;
     request_answer_error(r, 400, "invalid", KEY_HEADER,
@@ -288,7 +288,7 @@ static struct job_parse_context parse_context(const struct service *s)
 void handle_submit_job(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    const struct auth_identity *who = request_identity(r);
+    const struct auth_identity *who = &r->identity;
     struct job_parse_context context = parse_context(s);
     struct parsed_job parsed = {0};
     char field[SCHEMA_PATH_SIZE];
@@ -301,11 +301,11 @@ void handle_submit_job(void *ctx, struct request *r)
     if (key) {
         unsigned char digest[STORE_DIGEST_BYTES];
 
-        job_parse_digest(request_body(r), digest);
+        job_parse_digest(r->body, digest);
         if (used_before(s, r, key, digest))
             return;
     }
-    if (job_parse(&context, who, request_body(r), &parsed, field, &err) < 0) {
+    if (job_parse(&context, who, r->body, &parsed, field, &err) < 0) {
         answer_wrong(r, field, &err);
         goto done;
     }
@@ -330,7 +330,7 @@ void handle_submit_job(void *ctx, struct request *r)
         lower_need(&parsed, &q);
     parsed.job.request.key = key;
     if (key)
-        job_parse_digest(request_body(r), parsed.job.request.digest);
+        job_parse_digest(r->body, parsed.job.request.digest);
     take(s, r, &parsed, &q);
 done:
     job_parse_fini(&parsed);
@@ -364,7 +364,7 @@ void handle_update_job(void *ctx, struct request *r)
     if (!record)
         return;
     parsed.job.request = record->stored->request;
-    if (job_parse_change(&context, request_body(r), &parsed, field, &err) < 0) {
+    if (job_parse_change(&context, r->body, &parsed, field, &err) < 0) {
         answer_wrong(r, field, &err);
         goto done;
     }
@@ -386,12 +386,12 @@ void handle_update_job(void *ctx, struct request *r)
     tx_job(tx, record,
            &(struct tx_step){.what = "updated",
                              .from = loop_job(s->loop, record->id)->state,
-                             .by = request_identity(r)->name});
+                             .by = r->identity.name});
     add_quote_row(s, tx, record, &q);
     json_out_init(&out, &text, false);
     json_out_begin_object(&out);
     json_out_key(&out, "job");
-    views_record(&out, s, record, (struct views_how){.who = request_identity(r)});
+    views_record(&out, s, record, (struct views_how){.who = &r->identity});
     views_raw(&out, "quote", record->quote_json);
     json_out_end(&out);
     handlers_commit(tx, r, 200, &text);
@@ -435,7 +435,7 @@ done:
 void handle_quote(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    const struct json_value *body = request_body(r);
+    const struct json_value *body = r->body;
     const struct json_value *changes = json_value_get(body, "what_if");
     struct job_parse_context context = parse_context(s);
     struct parsed_job parsed = {0};
@@ -445,8 +445,8 @@ void handle_quote(void *ctx, struct request *r)
     struct err err = {0};
     struct quote q;
 
-    if (job_parse(&context, request_identity(r), json_value_get(body, "job"), &parsed,
-                  field, &err) < 0) {
+    if (job_parse(&context, &r->identity, json_value_get(body, "job"), &parsed, field,
+                  &err) < 0) {
         snprintf(path, sizeof(path), "job%s%s", field[0] ? "." : "", field);
         answer_wrong(r, path, &err);
         goto done;

@@ -28,7 +28,7 @@ const struct route handlers_routes[] = {API_ROUTES(ROUTE){0}};
 bool handlers_number(struct request *r, const char *name, double min, double max,
                      double *value)
 {
-    const char *text = request_query(r, name);
+    const char *text = uri_query_get(&r->query, name);
     double number;
 
     if (!text)
@@ -44,7 +44,7 @@ bool handlers_number(struct request *r, const char *name, double min, double max
 
 bool handlers_limit(struct request *r, int *limit)
 {
-    const char *text = request_query(r, "limit");
+    const char *text = uri_query_get(&r->query, "limit");
 
     *limit = API_DEFAULT_PAGE;
     if (!text)
@@ -58,7 +58,7 @@ bool handlers_limit(struct request *r, int *limit)
 
 bool handlers_after(struct request *r, uint64_t *after)
 {
-    const char *text = request_query(r, "after");
+    const char *text = uri_query_get(&r->query, "after");
 
     *after = 0;
     if (!text)
@@ -73,7 +73,7 @@ bool handlers_after(struct request *r, uint64_t *after)
 bool handlers_choice(struct request *r, const char *name, const char *const *choices,
                      int *value)
 {
-    const char *text = request_query(r, name);
+    const char *text = uri_query_get(&r->query, name);
     struct str list = {0};
 
     if (!text)
@@ -170,7 +170,7 @@ static void answer_for_stored(struct service *s, struct request *r, uint64_t id)
         request_fail(r, NULL, &err);
         return;
     }
-    if (!service_may_touch(request_identity(r), job->request.user))
+    if (!service_may_touch(&r->identity, job->request.user))
         handlers_forbid(r, id);
     else
         request_answer_error(r, 409, "exists", NULL, "job %llu has ended already",
@@ -190,7 +190,7 @@ struct record *handlers_record(struct service *s, struct request *r)
         answer_for_stored(s, r, id);
         return NULL;
     }
-    if (service_may_touch(request_identity(r), record_user(record)))
+    if (service_may_touch(&r->identity, record_user(record)))
         return record;
     handlers_forbid(r, id);
     return NULL;
@@ -207,13 +207,13 @@ bool handlers_may_look(struct service *s, struct request *r, uint64_t *id)
         return false;
     record = records_get(s->records, *id);
     if (record && record->phase != PHASE_PENDING) {
-        allowed = service_may_see(request_identity(r), record_user(record));
+        allowed = service_may_see(&r->identity, record_user(record));
     } else {
         if (store_read_job(s->reader, *id, &job, &err) < 0) {
             request_fail(r, NULL, &err);
             return false;
         }
-        allowed = service_may_see(request_identity(r), job->request.user);
+        allowed = service_may_see(&r->identity, job->request.user);
         store_job_destroy(job);
     }
     if (!allowed)
@@ -223,7 +223,7 @@ bool handlers_may_look(struct service *s, struct request *r, uint64_t *id)
 
 const char *handlers_reason(const struct request *r)
 {
-    const char *reason = json_value_string(json_value_get(request_body(r), "reason"));
+    const char *reason = json_value_string(json_value_get(r->body, "reason"));
 
     return reason && *reason ? reason : NULL;
 }

@@ -6,7 +6,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
-#include "http/schema.h"
+#include "base/json_schema.h"
 #include "loop/admit/admit_check.h"
 
 #include <ctype.h>

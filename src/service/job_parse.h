@@ -7,7 +7,7 @@
 
 #include "base/json_out.h"
 #include "http/auth.h"
-#include "http/schema.h"
+#include "base/json_schema.h"
 #include "service/job_records.h"
 
 struct intern;

@@ -105,7 +105,7 @@ void handle_advance_sim(void *ctx, struct request *r)
         request_answer_error(r, 409, "exists", NULL, "somebody moves the time already");
         return;
     }
-    json_value_number(json_value_get(request_body(r), "to_s"), &to_s);
+    json_value_number(json_value_get(r->body, "to_s"), &to_s);
     if (to_s < service_now_s(s)) {
         request_answer_error(r, 400, "invalid", "to_s", "time does not go back");
         return;

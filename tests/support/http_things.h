@@ -8,7 +8,7 @@
 #include "support/http_case.h"
 
 #include "base/json.h"
-#include "http/schema.h"
+#include "base/json_schema.h"
 #include "http/workers.h"
 
 #include <stdatomic.h>
@@ -30,20 +30,20 @@ static const struct schema thing = {.name = "Thing", .fields = thing_fields};
 
 static inline void handle_show(void *ctx, struct request *r)
 {
-    const char *verbose = request_query(r, "verbose");
+    const char *verbose = uri_query_get(&r->query, "verbose");
     struct str json = {0};
 
     (void)ctx;
     handled++;
     str_addf(&json, "{\"id\":\"%s\",\"verbose\":\"%s\",\"role\":\"%s\",\"uid\":%d}",
              request_param(r, "id"), verbose ? verbose : "-",
-             auth_role_name(request_identity(r)->role), (int)request_identity(r)->uid);
+             auth_role_name(r->identity.role), (int)r->identity.uid);
     request_answer(r, 200, &json);
 }
 
 static inline void handle_make(void *ctx, struct request *r)
 {
-    const char *name = json_value_string(json_value_get(request_body(r), "name"));
+    const char *name = json_value_string(json_value_get(r->body, "name"));
     struct str json = {0};
 
     (void)ctx;

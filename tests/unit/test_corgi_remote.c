@@ -129,8 +129,8 @@ static bool take_flag(bool *flag)
 
 static void note(struct request *r)
 {
-    const char *key = request_header(r, "idempotency-key");
-    const struct json_value *body = request_body(r);
+    const char *key = head_field(&r->head, "idempotency-key");
+    const struct json_value *body = r->body;
     const struct json_value *job =
         json_value_get(body, "job") ? json_value_get(body, "job") : body;
     const struct json_value *words = json_value_get(job, "command");
@@ -138,7 +138,7 @@ static void note(struct request *r)
 
     json_value_number(json_value_get(json_value_get(job, "need"), "rate"), &rate);
     pthread_mutex_lock(&lock);
-    str_addf(&asked, "%s %s", http_method_name(request_method(r)), request_path(r));
+    str_addf(&asked, "%s %s", http_method_name(r->head.method), r->path);
     str_addf(&asked, " rate=%g command=", rate);
     for (size_t i = 0; i < json_value_count(words); i++)
         str_addf(&asked, "[%s]", json_value_string(json_value_item(words, i)));
@@ -150,10 +150,10 @@ static void note(struct request *r)
         str_add(&asked, " LEAKED");
     if (json_value_string(json_value_get(body, "reason")))
         str_addf(&asked, " reason=%s", json_value_string(json_value_get(body, "reason")));
-    if (request_query(r, "state"))
-        str_addf(&asked, " state=%s", request_query(r, "state"));
-    if (request_query(r, "user"))
-        str_addf(&asked, " user=%s", request_query(r, "user"));
+    if (uri_query_get(&r->query, "state"))
+        str_addf(&asked, " state=%s", uri_query_get(&r->query, "state"));
+    if (uri_query_get(&r->query, "user"))
+        str_addf(&asked, " user=%s", uri_query_get(&r->query, "user"));
     if (key) {
         str_addf(&asked, " %s", strcmp(key, last_key) ? "newkey" : "samekey");
         str_copy(last_key, sizeof(last_key), key);
@@ -164,12 +164,12 @@ static void note(struct request *r)
 
 static void answer_example(struct request *r)
 {
-    if (request_method(r) == HTTP_DELETE) {
+    if (r->head.method == HTTP_DELETE) {
         request_answer_empty(r, 204);
         return;
     }
     for (const struct example *e = examples; e->operation; e++) {
-        if (!strcmp(e->operation, request_route(r)->operation)) {
+        if (!strcmp(e->operation, r->match.route->operation)) {
             request_answer_bytes(r, !strcmp(e->operation, "submit_job") ? 201 : 200,
                                  "application/json", e->json, strlen(e->json));
             return;
@@ -203,7 +203,7 @@ static const struct streaming_reply_events nothing = {ignore, ignore};
 
 static void handle(void *ctx, struct request *r)
 {
-    const char *operation = request_route(r)->operation;
+    const char *operation = r->match.route->operation;
 
     (void)ctx;
     note(r);

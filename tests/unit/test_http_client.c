@@ -13,9 +13,10 @@ static void handle_echo(void *ctx, struct request *r)
 
     (void)ctx;
     str_addf(&json, "{\"id\":\"%s\",\"user\":\"%s\",\"key\":\"%s\"}",
-             request_param(r, "id"), request_identity(r)->name,
-             request_header(r, "idempotency-key") ? request_header(r, "idempotency-key")
-                                                  : "");
+             request_param(r, "id"), r->identity.name,
+             head_field(&r->head, "idempotency-key")
+                 ? head_field(&r->head, "idempotency-key")
+                 : "");
     request_answer(r, 200, &json);
 }
 

@@ -3,8 +3,7 @@
 #include "base/str.h"
 #include "http/auth.h"
 #include "http/head.h"
-#include "http/rate.h"
-#include "http/route.h"
+#include "http/request.h"
 #include "http/sse_parse.h"
 #include "support/test.h"
 
@@ -220,21 +219,21 @@ CASE(the_kernel_tells_who_is_there)
 
 CASE(buckets_fill_again_and_are_bounded)
 {
-    struct rate *rate = rate_create(2, 4, 3);
+    struct auth_rate *rate = auth_rate_create(2, 4, 3);
     double wait_s;
 
     for (int i = 0; i < 4; i++)
-        assert_true(rate_take(rate, 1, 1, 0, &wait_s));
-    assert_false(rate_take(rate, 1, 1, 0, &wait_s));
+        assert_true(auth_rate_take(rate, 1, 1, 0, &wait_s));
+    assert_false(auth_rate_take(rate, 1, 1, 0, &wait_s));
     assert_true(wait_s == 0.5);
-    assert_true(rate_take(rate, 2, 1, 0, &wait_s)); /* another one's */
-    assert_true(rate_take(rate, 1, 1, 0.5, &wait_s));
-    assert_false(rate_take(rate, 1, 1, 0.5, &wait_s));
+    assert_true(auth_rate_take(rate, 2, 1, 0, &wait_s)); /* another one's */
+    assert_true(auth_rate_take(rate, 1, 1, 0.5, &wait_s));
+    assert_false(auth_rate_take(rate, 1, 1, 0.5, &wait_s));
     for (uint64_t key = 10; key < 1000; key++)
-        assert_true(rate_take(rate, key, 1, 0.5, &wait_s));
+        assert_true(auth_rate_take(rate, key, 1, 0.5, &wait_s));
     /* Who was nearly out of tokens is remembered longest. */
-    assert_false(rate_take(rate, 1, 1, 0.5, &wait_s));
-    rate_destroy(rate);
+    assert_false(auth_rate_take(rate, 1, 1, 0.5, &wait_s));
+    auth_rate_destroy(rate);
 }
 
 int main(void)

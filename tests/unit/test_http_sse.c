@@ -46,11 +46,12 @@ static enum sse_replay replay(void *ctx, uint64_t after, struct sse_page *page)
 
 static void handle_events(void *ctx, struct request *r)
 {
-    const char *job = request_query(r, "job"), *owner = request_query(r, "owner");
+    const char *job = uri_query_get(&r->query, "job"),
+               *owner = uri_query_get(&r->query, "owner");
     const struct sse_subscription wanted = {.job = job ? (uint64_t)atoi(job) : 0,
                                             .owner = owner ? (uid_t)atoi(owner)
                                                            : SSE_EVERYBODY,
-                                            .types = request_query(r, "types")};
+                                            .types = uri_query_get(&r->query, "types")};
 
     (void)ctx;
     sse_hub_join(hub, r, &wanted, newest);
