@@ -63,6 +63,24 @@ const struct command *command_find(const struct command *root, int word_count,
     return command;
 }
 
+int command_visit(const struct command *command, const char *path,
+                  int (*each)(void *ctx, const struct command *command, const char *path),
+                  void *ctx)
+{
+    int rc = each(ctx, command, path);
+
+    for (int i = 0; rc == 0 && command->children && command->children[i]; i++) {
+        struct str child = {0};
+
+        if (command->children[i]->hidden)
+            continue;
+        str_addf(&child, "%s %s", path, command->children[i]->name);
+        rc = command_visit(command->children[i], str_text(&child), each, ctx);
+        str_fini(&child);
+    }
+    return rc;
+}
+
 int command_unknown(const struct command *group, const char *path, const char *word,
                     struct err *err)
 {
@@ -110,11 +128,8 @@ static int run_leaf(struct command_call *call, int argc, char **argv)
 
     call->args = mem_zeroed(1, command->args_size ? command->args_size : 1);
     options_defaults(command->options, call->args);
-    if (command->options_lead)
-        first =
-            options_parse_leading(command->options, call->args, argc, argv, &help, &err);
-    else
-        first = options_parse(command->options, call->args, argc, argv, &help, &err);
+    first = options_parse(command->options, command->options_lead, call->args, argc, argv,
+                          &help, &err);
     if (help) {
         status = print_help(command, call->path);
     } else if (first < 0 ||

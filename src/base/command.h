@@ -74,6 +74,13 @@ int command_failed(const struct command_call *call, const struct err *err);
 const struct command *command_find(const struct command *root, int word_count,
                                    char *const *words, int *used, struct str *path);
 
+/* Call each() for the command and for all below it that are not hidden, path "corgi
+ * bench" leading to "corgi bench optimize"; ends with what it returns when that is not 0.
+ */
+int command_visit(const struct command *command, const char *path,
+                  int (*each)(void *ctx, const struct command *command, const char *path),
+                  void *ctx);
+
 /* Fill err with "unknown command" and the nearest name; returns -1. */
 int command_unknown(const struct command *group, const char *path, const char *word,
                     struct err *err);

@@ -2,11 +2,13 @@
  * settings */
 #include "base/config.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "base/yaml.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -262,13 +264,17 @@ static int bind_mapping(const struct binding *b, const struct config_key *keys,
     return 0;
 }
 
-static int bind_root(const struct config_key *keys, void *config, size_t size,
-                     const char *name, const struct yaml_node *root, struct err *err)
+int config_parse(const struct config_key *keys, void *config, size_t size,
+                 const char *name, const char *text, size_t count, struct err *err)
 {
     const struct binding b = {name, err};
-    void *fresh = mem_zeroed(1, size);
+    struct yaml_node *root = NULL;
+    void *fresh;
     int rc = -1;
 
+    if (yaml_parse(&root, name, text, count, err) < 0)
+        return -1;
+    fresh = mem_zeroed(1, size);
     config_defaults(keys, fresh);
     if (root->kind == YAML_MAPPING)
         rc = bind_mapping(&b, keys, root, fresh);
@@ -280,18 +286,6 @@ static int bind_root(const struct config_key *keys, void *config, size_t size,
     else
         config_fini(keys, fresh);
     free(fresh);
-    return rc;
-}
-
-int config_parse(const struct config_key *keys, void *config, size_t size,
-                 const char *name, const char *text, size_t count, struct err *err)
-{
-    struct yaml_node *root = NULL;
-    int rc;
-
-    if (yaml_parse(&root, name, text, count, err) < 0)
-        return -1;
-    rc = bind_root(keys, config, size, name, root, err);
     yaml_destroy(root);
     return rc;
 }
@@ -299,12 +293,82 @@ int config_parse(const struct config_key *keys, void *config, size_t size,
 int config_read(const struct config_key *keys, void *config, size_t size,
                 const char *path, struct err *err)
 {
-    struct yaml_node *root = NULL;
+    char *text = NULL;
+    size_t count = 0;
     int rc;
 
-    if (yaml_read(&root, path, err) < 0)
+    if (file_read(path, YAML_MAX_BYTES, &text, &count, err) < 0)
         return -1;
-    rc = bind_root(keys, config, size, path, root, err);
-    yaml_destroy(root);
+    rc = config_parse(keys, config, size, path, text, count, err);
+    free(text);
     return rc;
+}
+
+/* ---- every key with its default, for `corgi config show` --------------------------- */
+
+/* Quotes where YAML would not read the text back as it is. */
+static void add_text(struct str *out, const char *text)
+{
+    bool plain = isalnum((unsigned char)*text) || *text == '/' || *text == '.';
+
+    for (const char *c = text; *c; c++)
+        plain = plain && (isalnum((unsigned char)*c) || strchr("/._-", *c));
+    if (plain) {
+        str_add(out, text);
+        return;
+    }
+    str_add(out, "'");
+    for (const char *c = text; *c; c++)
+        str_addf(out, "%s%c", *c == '\'' ? "'" : "", *c);
+    str_add(out, "'");
+}
+
+static void add_help(const struct config_key *key, struct str *out)
+{
+    str_addf(out, "# %s", key->help ? key->help : key->name);
+    if (key->type != CONFIG_BOOL && key->type != CONFIG_STRING && is_value(key)) {
+        str_add(out, "; ");
+        describe(key, out);
+    }
+    str_add(out, key->required ? "; required\n" : "\n");
+}
+
+/* Every line begins with the lead; a key without a value to show is commented out.  A
+ * list that must be there is shown with one item, so that the whole can be read back. */
+static void document(const struct config_key *keys, const char *lead, struct str *out)
+{
+    for (const struct config_key *key = keys; key->name; key++) {
+        struct str deeper = {0};
+
+        if (key->type == CONFIG_LINE)
+            continue;
+        str_add(out, lead);
+        add_help(key, out);
+        if (key->type == CONFIG_GROUP) {
+            str_addf(out, "%s%s:\n", lead, key->name);
+            str_addf(&deeper, "%s  ", lead);
+            document(key->keys, str_text(&deeper), out);
+        } else if (key->type == CONFIG_LIST) {
+            const char *mark = key->required ? "" : "# ";
+
+            str_addf(out, "%s%s%s:\n%s%s  -\n", lead, mark, key->name, lead, mark);
+            str_addf(&deeper, "%s%s    ", lead, mark);
+            document(key->keys, str_text(&deeper), out);
+        } else if (key->default_text) {
+            str_addf(out, "%s%s: ", lead, key->name);
+            if (key->type == CONFIG_INT || key->type == CONFIG_DOUBLE)
+                str_add(out, key->default_text); /* "-10" would be a text */
+            else
+                add_text(out, key->default_text);
+            str_add(out, "\n");
+        } else {
+            str_addf(out, "%s# %s:\n", lead, key->name);
+        }
+        str_fini(&deeper);
+    }
+}
+
+void config_document(const struct config_key *keys, struct str *out)
+{
+    document(keys, "", out);
 }

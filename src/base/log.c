@@ -4,6 +4,7 @@
  * settings are written once before threads start. */
 #include "base/log.h"
 
+#include "base/clock.h"
 #include "base/str.h"
 
 #include <inttypes.h>
@@ -20,7 +21,7 @@ static struct {
     enum log_level least;
     enum log_format format;
     double (*times_from)(void);
-} settings = {.least = LOG_LEVEL_INFO};
+} settings = {.least = LOG_LEVEL_INFO, .times_from = clock_epoch_s};
 
 static pthread_mutex_t out_lock = PTHREAD_MUTEX_INITIALIZER; /* guards writing to out */
 
@@ -32,28 +33,13 @@ void log_setup(FILE *out, enum log_level least, enum log_format format,
     settings.out = out;
     settings.least = least;
     settings.format = format;
-    settings.times_from = times_from;
-}
-
-bool log_wants(enum log_level level)
-{
-    return level >= settings.least;
-}
-
-static double now_s(void)
-{
-    struct timespec now;
-
-    if (settings.times_from)
-        return settings.times_from();
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    settings.times_from = times_from ? times_from : clock_epoch_s;
 }
 
 /* 2026-03-01T09:00:00.123Z */
 static void add_time(struct str *line)
 {
-    double since_1970_s = now_s();
+    double since_1970_s = settings.times_from();
     time_t whole = (time_t)floor(since_1970_s);
     int milli = (int)((since_1970_s - floor(since_1970_s)) * 1000);
     char text[32];
@@ -64,35 +50,15 @@ static void add_time(struct str *line)
     str_addf(line, "%s.%03dZ", text, milli);
 }
 
-/* The length of the UTF-8 sequence that begins here; 0 when it is none. */
-static size_t sequence_length(const unsigned char *c)
-{
-    size_t length = *c < 0x80                 ? 1
-                    : *c >= 0xc2 && *c < 0xe0 ? 2
-                    : *c >= 0xe0 && *c < 0xf0 ? 3
-                    : *c >= 0xf0 && *c < 0xf5 ? 4
-                                              : 0;
-
-    for (size_t i = 1; i < length; i++)
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-    /* Overlong forms, surrogates and what lies beyond Unicode. */
-    if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] >= 0xa0) ||
-        (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] >= 0x90))
-        return 0;
-    return length;
-}
-
 /* In quotes, as JSON wants it: no control characters, no broken UTF-8.  A value from
  * outside can therefore not forge a line or steer a terminal. */
 static void add_quoted(struct str *line, const char *text)
 {
-    const unsigned char *c = (const unsigned char *)text;
-    const unsigned char *end = c + strnlen(text, MAX_VALUE);
+    const char *c = text, *end = text + strnlen(text, MAX_VALUE);
 
     str_add(line, "\"");
     while (c < end) {
-        size_t length = sequence_length(c);
+        size_t length = str_utf8_length(c);
 
         if (length == 0)
             str_add(line, "\\ufffd");
@@ -100,10 +66,10 @@ static void add_quoted(struct str *line, const char *text)
             str_addf(line, "\\%c", *c);
         else if (*c == '\n')
             str_add(line, "\\n");
-        else if (*c < 0x20 || *c == 0x7f)
-            str_addf(line, "\\u%04x", *c);
+        else if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            str_addf(line, "\\u%04x", (unsigned)*c);
         else
-            str_add_bytes(line, (const char *)c, length);
+            str_add_bytes(line, c, length);
         c += length ? length : 1;
     }
     str_add(line, *c ? "...\"" : "\"");
@@ -168,7 +134,7 @@ void log_event(enum log_level level, const char *event, const struct log_field *
     FILE *out = settings.out ? settings.out : stderr;
     struct str line = {0};
 
-    if (!log_wants(level))
+    if (level < settings.least)
         return;
     make_line(&line, level, event, fields, count);
     pthread_mutex_lock(&out_lock);

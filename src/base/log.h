@@ -54,9 +54,6 @@ struct log_field {
 void log_setup(FILE *out, enum log_level least, enum log_format format,
                double (*times_from)(void));
 
-/* For guarding facts that are costly to collect. */
-bool log_wants(enum log_level level);
-
 void log_event(enum log_level level, const char *event, const struct log_field *fields,
                size_t count);
 

@@ -158,13 +158,12 @@ static int take_option(const struct option_spec *specs, int value, char **argv,
     return 0;
 }
 
-static int parse(const struct option_spec *specs, void *args, int argc, char **argv,
-                 bool leading, bool *help, struct err *err)
+int options_parse(const struct option_spec *specs, bool leading, void *args, int argc,
+                  char **argv, bool *help, struct err *err)
 {
     struct options_walk walk = {0};
     int value, rc = 0;
 
-    *help = false;
     walk_prepare(&walk, specs, leading);
     opterr = 0;
     optind = 0; /* glibc: start afresh */
@@ -175,16 +174,4 @@ static int parse(const struct option_spec *specs, void *args, int argc, char **a
     vec_free(&walk.longs);
     str_fini(&walk.letters);
     return rc < 0 ? -1 : optind;
-}
-
-int options_parse(const struct option_spec *specs, void *args, int argc, char **argv,
-                  bool *help, struct err *err)
-{
-    return parse(specs, args, argc, argv, false, help, err);
-}
-
-int options_parse_leading(const struct option_spec *specs, void *args, int argc,
-                          char **argv, bool *help, struct err *err)
-{
-    return parse(specs, args, argc, argv, true, help, err);
 }

@@ -64,14 +64,11 @@ struct option_spec {
 void options_defaults(const struct option_spec *specs, void *args);
 
 /* Read argv[1..] into args, which holds the defaults.  Options may stand among the
- * operands until "--"; the operands end up last in argv.  Returns the index of the first
- * operand, or -1 with ERR_USAGE.  At --help it stops and sets *help. */
-int options_parse(const struct option_spec *specs, void *args, int argc, char **argv,
-                  bool *help, struct err *err);
-
-/* The same, but options end at the first operand: what follows belongs to that one, as in
- * `corgi submit train.sh --epochs 3`. */
-int options_parse_leading(const struct option_spec *specs, void *args, int argc,
-                          char **argv, bool *help, struct err *err);
+ * operands until "--"; the operands end up last in argv.  When they lead they end at the
+ * first operand: what follows belongs to that one, as in `corgi submit train.sh --epochs
+ * 3`.  Returns the index of the first operand, or -1 with ERR_USAGE.  At --help it stops
+ * and sets *help. */
+int options_parse(const struct option_spec *specs, bool leading, void *args, int argc,
+                  char **argv, bool *help, struct err *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,28 @@ bool str_in_list(const char *list, char between, const char *word)
         list += *list == between;
     }
     return false;
+}
+
+size_t str_utf8_length(const char *text)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *s = (const unsigned char *)text;
+    size_t length = s[0] < 0x80             ? 1
+                    : (s[0] & 0xe0) == 0xc0 ? 2
+                    : (s[0] & 0xf0) == 0xe0 ? 3
+                    : (s[0] & 0xf8) == 0xf0 ? 4
+                                            : 0;
+    uint32_t point = length > 1 ? s[0] & (0xffu >> (length + 1)) : s[0];
+
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+        point = point << 6 | (s[i] & 0x3f);
+    }
+    if (length == 0 || point < least[length] || point > 0x10ffff ||
+        (point >= 0xd800 && point <= 0xdfff))
+        return 0;
+    return length;
 }
 
 bool str_copy(char *to, size_t size, const char *from)

@@ -33,6 +33,10 @@ bool str_ends(const char *text, const char *suffix);
 /* Is the word one of the list, which has this character between its words? */
 bool str_in_list(const char *list, char between, const char *word);
 
+/* Bytes of the UTF-8 character that begins here; 0 when it is malformed, overlong, a
+ * surrogate or past the last. */
+size_t str_utf8_length(const char *text);
+
 /* Copy as much as fits, always terminated; false when it was cut. */
 bool str_copy(char *to, size_t size, const char *from);
 

@@ -2,7 +2,6 @@
  * libyaml */
 #include "base/yaml.h"
 
-#include "base/file.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -229,19 +228,6 @@ int yaml_parse(struct yaml_node **root, const char *name, const char *text, size
         *root = node;
     else
         yaml_destroy(node);
-    return rc;
-}
-
-int yaml_read(struct yaml_node **root, const char *path, struct err *err)
-{
-    char *text = NULL;
-    size_t count = 0;
-    int rc;
-
-    if (file_read(path, YAML_MAX_BYTES, &text, &count, err) < 0)
-        return -1;
-    rc = yaml_parse(root, path, text, count, err);
-    free(text);
     return rc;
 }
 

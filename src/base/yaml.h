@@ -32,7 +32,6 @@ struct yaml_node {
  * mapping.  The caller ends *root with yaml_destroy(). */
 int yaml_parse(struct yaml_node **root, const char *name, const char *text, size_t count,
                struct err *err);
-int yaml_read(struct yaml_node **root, const char *path, struct err *err);
 void yaml_destroy(struct yaml_node *root); /* NULL is fine */
 
 /* A mapping's value; NULL when there is no such key. */

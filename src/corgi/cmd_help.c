@@ -1,9 +1,7 @@
-/* cmd_help.c - corgi help, corgi man and corgi completion: what the tables of commands
- * say
+/* cmd_help.c - corgi help, man, completion and version: what the tables of commands say
  *
- * base/command_help.c, command_man.c and command_bash.c make the texts.  The build makes
- * the man pages and the completion with the last two; people type `man corgi-sim`, so
- * corgi man is hidden. */
+ * base/command_texts.c makes the texts.  The build makes the man pages and the completion
+ * with these; people type `man corgi-sim`, so corgi man is hidden. */
 #include "corgi/commands.h"
 
 #include "base/file.h"
@@ -61,64 +59,44 @@ static const struct option_spec man_options[] = {
     {0},
 };
 
-/* "corgi sim" -> "DIR/corgi-sim.1" */
-static char *page_file(const char *dir, const char *path)
+struct man_pages {
+    const char *dir;
+    struct err err;
+};
+
+/* Of "corgi sim" to "DIR/corgi-sim.1". */
+static int write_page(void *ctx, const struct command *command, const char *path)
 {
-    struct str name = {0};
+    struct man_pages *pages = ctx;
+    struct str name = {0}, page = {0};
     char *file;
+    int rc;
 
     str_addf(&name, "%s.1", path);
     for (size_t i = 0; i < name.length; i++)
         if (name.text[i] == ' ')
             name.text[i] = '-';
-    file = file_join(dir, str_text(&name));
-    str_fini(&name);
-    return file;
-}
-
-static int write_page(const struct command *command, const char *dir, const char *path,
-                      struct err *err)
-{
-    struct str page = {0};
-    char *file = page_file(dir, path);
-    int rc;
-
+    file = file_join(pages->dir, str_text(&name));
     command_man_page(&page, command, path);
-    rc = file_write(file, str_text(&page), page.length, err);
+    rc = file_write(file, str_text(&page), page.length, &pages->err);
     free(file);
+    str_fini(&name);
     str_fini(&page);
-    return rc;
-}
-
-static int write_pages(const struct command *command, const char *dir, const char *path,
-                       struct err *err)
-{
-    int rc = write_page(command, dir, path, err);
-
-    for (int i = 0; rc == 0 && command->children && command->children[i]; i++) {
-        struct str child = {0};
-
-        if (command->children[i]->hidden)
-            continue;
-        str_addf(&child, "%s %s", path, command->children[i]->name);
-        rc = write_pages(command->children[i], dir, str_text(&child), err);
-        str_fini(&child);
-    }
     return rc;
 }
 
 static int run_man(struct command_call *call)
 {
     const struct man_args *args = call->args;
-    struct err err = {0};
+    struct man_pages pages = {.dir = args->out};
 
     if (!args->out)
         return print_about(call, command_man_page);
     if (call->operand_count)
         return command_wrong_use(call, "--out writes all pages and takes no command");
-    if (file_make_dirs(args->out, &err) < 0 ||
-        write_pages(call->root, args->out, call->root->name, &err) < 0)
-        return command_failed(call, &err);
+    if (file_make_dirs(args->out, &pages.err) < 0 ||
+        command_visit(call->root, call->root->name, write_page, &pages) < 0)
+        return command_failed(call, &pages.err);
     return 0;
 }
 
@@ -159,4 +137,18 @@ const struct command cmd_completion = {
     .operand_min = 1,
     .operand_max = 1,
     .run = run_completion,
+};
+
+/* ---- version ----------------------------------------------------------------------- */
+
+static int run_version(struct command_call *call)
+{
+    printf("%s %s\n", call->root->name, CORGI_VERSION);
+    return 0;
+}
+
+const struct command cmd_version = {
+    .name = "version",
+    .summary = "show the version",
+    .run = run_version,
 };

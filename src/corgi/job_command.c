@@ -30,8 +30,8 @@ static int read_header(struct job_args *args, const struct command_call *call,
     for (size_t i = 0; i < held->directives.count; i++) {
         const struct directive *d = &held->directives.items[i];
         bool help;
-        int first = options_parse(call->command->options, args, d->word_count, d->words,
-                                  &help, err);
+        int first = options_parse(call->command->options, false, args, d->word_count,
+                                  d->words, &help, err);
 
         if (first >= 0 && help)
             first = err_set(err, ERR_USAGE, "--help has no place in a script");
@@ -89,8 +89,8 @@ static int read_script(struct job_command *command, struct job_held *held,
     if (take_interpreter(held, script, text, err) == 0 &&
         directives_parse(&held->directives, MARK, text, length, script, err) == 0 &&
         read_header(&command->args, call, held, script, err) == 0 &&
-        options_parse_leading(call->command->options, &command->args, call->word_count,
-                              call->words, &help, err) >= 0)
+        options_parse(call->command->options, true, &command->args, call->word_count,
+                      call->words, &help, err) >= 0)
         rc = 0;
     free(text);
     return rc;

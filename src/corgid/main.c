@@ -13,23 +13,12 @@ struct corgid_args {
 };
 
 static const struct option_spec options[] = {
-    {.name = "config",
-     .letter = 'c',
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct corgid_args, config),
-     .help = "YAML; without it a simulated cluster of mixed GPUs"},
-    {.name = "socket",
-     .letter = 's',
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct corgid_args, socket),
-     .help = "Unix socket, over the config's"},
-    {.name = "state",
-     .type = OPTION_STRING,
-     .argument = "DIR",
-     .offset = offsetof(struct corgid_args, state),
-     .help = "folder of the store, over the config's"},
+    OPT(struct corgid_args, config, STRING, "config", 'c', "FILE",
+        "YAML; without it a simulated cluster of mixed GPUs"),
+    OPT(struct corgid_args, socket, STRING, "socket", 's', "FILE",
+        "Unix socket, over the config's"),
+    OPT(struct corgid_args, state, STRING, "state", 0, "DIR",
+        "folder of the store, over the config's"),
     {0},
 };
 

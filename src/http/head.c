@@ -2,6 +2,8 @@
  * path and request_checks.c its query; it does no I/O */
 #include "http/head.h"
 
+#include "base/str.h"
+
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
@@ -307,39 +309,14 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* Bytes of the UTF-8 character that begins here; 0 when it is malformed, overlong, a
- * surrogate or past the last. */
-static size_t utf8_length(const unsigned char *s)
-{
-    size_t length = s[0] < 0x80             ? 1
-                    : (s[0] & 0xe0) == 0xc0 ? 2
-                    : (s[0] & 0xf0) == 0xe0 ? 3
-                    : (s[0] & 0xf8) == 0xf0 ? 4
-                                            : 0;
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    uint32_t point = length > 1 ? s[0] & (0xffu >> (length + 1)) : s[0];
-
-    for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        point = point << 6 | (s[i] & 0x3f);
-    }
-    if (length == 0 || point < least[length] || point > 0x10ffff ||
-        (point >= 0xd800 && point <= 0xdfff))
-        return 0;
-    return length;
-}
-
 static bool is_text(const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text;
+    while (*text) {
+        size_t length = str_utf8_length(text);
 
-    while (*s) {
-        size_t length = utf8_length(s);
-
-        if (length == 0 || *s < 0x20 || *s == 0x7f)
+        if (length == 0 || (unsigned char)*text < 0x20 || *text == 0x7f)
             return false;
-        s += length;
+        text += length;
     }
     return true;
 }

@@ -4,18 +4,180 @@
  * descriptor in the probe's poller. */
 #include "probe/fetch.h"
 
-#include "base/http_answer.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+
+/* ---- the answer -------------------------------------------------------------------- */
+
+enum stage {
+    STAGE_STATUS,
+    STAGE_HEADERS,
+    STAGE_BODY,       /* `left` bytes, or to the end of the connection */
+    STAGE_CHUNK_SIZE, /* chunked from here on */
+    STAGE_CHUNK,
+    STAGE_CHUNK_END,
+    STAGE_TRAILERS,
+    STAGE_DONE,
+};
+
+void fetch_answer_begin(struct fetch_answer *answer, size_t max_bytes)
+{
+    answer->stage = STAGE_STATUS;
+    answer->chunked = answer->has_length = answer->bad = false;
+    answer->left = 0;
+    answer->budget = max_bytes;
+    answer->length = 0;
+}
+
+/* Only digits of the base; false when there is none or it is absurd. */
+static bool read_size(const char *text, int base, size_t *size)
+{
+    char *end;
+    unsigned long long value;
+
+    if (!isxdigit((unsigned char)*text))
+        return false;
+    value = strtoull(text, &end, base);
+    if (end == text || value > ((uint64_t)1 << 40))
+        return false;
+    *size = (size_t)value;
+    return true;
+}
+
+static void begin_body(struct fetch_answer *answer)
+{
+    if (answer->chunked)
+        answer->stage = STAGE_CHUNK_SIZE;
+    else if (answer->has_length && answer->left == 0)
+        answer->stage = STAGE_DONE;
+    else
+        answer->stage = STAGE_BODY;
+}
+
+static void take_header(struct fetch_answer *answer)
+{
+    const char *value = strchr(answer->line, ':');
+    size_t name;
+
+    if (answer->length == 0) {
+        begin_body(answer);
+        return;
+    }
+    if (!value)
+        return;
+    name = (size_t)(value - answer->line);
+    for (value++; *value == ' ' || *value == '\t';)
+        value++;
+    if (name == 14 && !strncasecmp(answer->line, "Content-Length", 14)) {
+        answer->has_length = read_size(value, 10, &answer->left);
+        answer->bad |= !answer->has_length;
+    } else if (name == 17 && !strncasecmp(answer->line, "Transfer-Encoding", 17)) {
+        answer->chunked = !strncasecmp(value, "chunked", 7);
+    }
+}
+
+static void take_line(struct fetch_answer *answer)
+{
+    switch ((enum stage)answer->stage) {
+    case STAGE_STATUS:
+        answer->bad |= strncmp(answer->line, "HTTP/1.", 7) || answer->length < 12 ||
+                       answer->line[9] != '2';
+        answer->stage = STAGE_HEADERS;
+        break;
+    case STAGE_HEADERS:
+        take_header(answer);
+        break;
+    case STAGE_CHUNK_SIZE:
+        answer->bad |= !read_size(answer->line, 16, &answer->left);
+        answer->stage = answer->left > 0 ? STAGE_CHUNK : STAGE_TRAILERS;
+        break;
+    case STAGE_CHUNK_END:
+        answer->bad |= answer->length > 0;
+        answer->stage = STAGE_CHUNK_SIZE;
+        break;
+    case STAGE_TRAILERS:
+        if (answer->length == 0)
+            answer->stage = STAGE_DONE;
+        break;
+    case STAGE_BODY:
+    case STAGE_CHUNK:
+    case STAGE_DONE:
+        break;
+    }
+}
+
+static void take_line_byte(struct fetch_answer *answer, char c)
+{
+    if (c != '\n') {
+        if (answer->length + 1 < sizeof(answer->line))
+            answer->line[answer->length++] = c;
+        return;
+    }
+    if (answer->length > 0 && answer->line[answer->length - 1] == '\r')
+        answer->length--;
+    answer->line[answer->length] = '\0';
+    take_line(answer);
+    answer->length = 0;
+}
+
+static size_t take_body(struct fetch_answer *answer, const char *bytes, size_t count)
+{
+    bool bounded = answer->stage == STAGE_CHUNK || answer->has_length;
+
+    if (bounded && count > answer->left)
+        count = answer->left;
+    if (answer->body)
+        answer->body(answer->ctx, bytes, count);
+    if (bounded) {
+        answer->left -= count;
+        if (answer->left == 0)
+            answer->stage = answer->stage == STAGE_CHUNK ? STAGE_CHUNK_END : STAGE_DONE;
+    }
+    return count;
+}
+
+enum fetch_state fetch_answer_feed(struct fetch_answer *answer, const char *bytes,
+                                   size_t count)
+{
+    if (count > answer->budget)
+        return FETCH_FAILED;
+    answer->budget -= count;
+    while (count > 0 && !answer->bad && answer->stage != STAGE_DONE) {
+        size_t taken = 1;
+
+        if (answer->stage == STAGE_BODY || answer->stage == STAGE_CHUNK)
+            taken = take_body(answer, bytes, count);
+        else
+            take_line_byte(answer, *bytes);
+        bytes += taken;
+        count -= taken;
+    }
+    if (answer->bad)
+        return FETCH_FAILED;
+    return answer->stage == STAGE_DONE ? FETCH_DONE : FETCH_RUNNING;
+}
+
+enum fetch_state fetch_answer_eof(struct fetch_answer *answer)
+{
+    bool open_end = answer->stage == STAGE_BODY && !answer->has_length;
+
+    return !answer->bad && (open_end || answer->stage == STAGE_DONE) ? FETCH_DONE
+                                                                     : FETCH_FAILED;
+}
+
+/* ---- the exchange ------------------------------------------------------------------ */
 
 struct fetch {
     struct fetch_url url;
@@ -24,7 +186,7 @@ struct fetch {
     double deadline_s;
     size_t sent;
     struct str request;
-    struct http_answer answer;
+    struct fetch_answer answer;
 };
 
 static int set_ipv4(struct fetch_url *url, const char *host, uint16_t port)
@@ -165,7 +327,7 @@ enum fetch_state fetch_start(struct fetch *fetch, const char *post,
         errno != EINPROGRESS)
         return finish(fetch, FETCH_FAILED);
     write_request(fetch, post, content_type);
-    http_answer_begin(&fetch->answer, FETCH_MAX_BYTES);
+    fetch_answer_begin(&fetch->answer, FETCH_MAX_BYTES);
     fetch->sent = 0;
     fetch->deadline_s = now_s + FETCH_TIMEOUT_S;
     return fetch->state = FETCH_RUNNING;
@@ -191,20 +353,14 @@ static enum fetch_state receive(struct fetch *fetch)
 
     for (;;) {
         ssize_t n = recv(fetch->fd, bytes, sizeof(bytes), 0);
+        enum fetch_state state;
 
         if (n < 0)
             return errno == EAGAIN || errno == EINTR ? FETCH_RUNNING : FETCH_FAILED;
-        switch (n == 0 ? http_answer_eof(&fetch->answer)
-                       : http_answer_feed(&fetch->answer, bytes, (size_t)n)) {
-        case HTTP_ANSWER_MORE:
-            if (n == 0)
-                return FETCH_FAILED;
-            continue;
-        case HTTP_ANSWER_DONE:
-            return FETCH_DONE;
-        case HTTP_ANSWER_BAD:
-            return FETCH_FAILED;
-        }
+        state = n == 0 ? fetch_answer_eof(&fetch->answer)
+                       : fetch_answer_feed(&fetch->answer, bytes, (size_t)n);
+        if (state != FETCH_RUNNING)
+            return state;
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -50,5 +51,29 @@ enum fetch_state fetch_go(struct fetch *fetch, double now_s);
 
 int fetch_fd(const struct fetch *fetch);          /* -1: nothing to watch */
 uint32_t fetch_events(const struct fetch *fetch); /* EPOLLIN or EPOLLOUT */
+
+/* ---- the answer -------------------------------------------------------------------- */
+
+/* An HTTP/1.x answer as it arrives.  Only what a scrape needs: a 2xx status, and a body
+ * that ends by its length, by chunks or with the connection. */
+
+#define FETCH_ANSWER_MAX_LINE 1024 /* of a header; what is longer is cut */
+
+struct fetch_answer {
+    void (*body)(void *ctx, const char *bytes, size_t count); /* NULL: not wanted */
+    void *ctx;
+    int stage; /* status line, headers, body, chunk size, chunk, its end, trailers */
+    bool chunked, has_length, bad;
+    size_t left;   /* of the body or of this chunk */
+    size_t budget; /* bytes that may still come */
+    size_t length; /* of the line so far */
+    char line[FETCH_ANSWER_MAX_LINE];
+};
+
+/* body and ctx stay as they are.  RUNNING while more must come, DONE when it is whole. */
+void fetch_answer_begin(struct fetch_answer *answer, size_t max_bytes);
+enum fetch_state fetch_answer_feed(struct fetch_answer *answer, const char *bytes,
+                                   size_t count);
+enum fetch_state fetch_answer_eof(struct fetch_answer *answer);
 
 #endif

@@ -2,7 +2,7 @@
 #include "fuzz/fuzz.h"
 
 #include "fixture/text_file.h"
-#include "base/csv.h"
+#include "lab/tables/csv.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* fuzz_probe_metrics.c - an HTTP answer with a Prometheus page, in pieces of any size */
 #include "fuzz/fuzz.h"
 
-#include "base/http_answer.h"
+#include "probe/fetch.h"
 #include "probe/scrape.h"
 
 #include <math.h>
@@ -18,21 +18,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                         "vllm:num_requests_running",
                                         "nv_inference_request_success"};
     static struct scrape_page page;
-    struct http_answer answer = {.body = take_body, .ctx = &page};
-    enum http_answer_state state = HTTP_ANSWER_MORE;
+    struct fetch_answer answer = {.body = take_body, .ctx = &page};
+    enum fetch_state state = FETCH_RUNNING;
     size_t at = 0;
 
     scrape_page_init(&page, names, 3);
-    http_answer_begin(&answer, (size_t)1 << 20);
-    while (at < size && state == HTTP_ANSWER_MORE) {
+    fetch_answer_begin(&answer, (size_t)1 << 20);
+    while (at < size && state == FETCH_RUNNING) {
         size_t piece = 1 + (data[at] % 97);
 
         piece = piece < size - at ? piece : size - at;
-        state = http_answer_feed(&answer, (const char *)data + at, piece);
+        state = fetch_answer_feed(&answer, (const char *)data + at, piece);
         at += piece;
     }
-    if (state == HTTP_ANSWER_MORE)
-        http_answer_eof(&answer);
+    if (state == FETCH_RUNNING)
+        fetch_answer_eof(&answer);
     scrape_page_end(&page);
     /* And the page alone, without an answer around it. */
     scrape_page_begin(&page);

@@ -4,6 +4,7 @@
 #ifndef CORGI_TESTS_SUPPORT_OPENAPI_H
 #define CORGI_TESTS_SUPPORT_OPENAPI_H
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -24,14 +25,18 @@ static inline struct yaml_node *openapi_load(void)
 {
     struct yaml_node *root = NULL;
     struct str path = {0};
+    char *text = NULL;
+    size_t length = 0;
     struct err err = {0};
     const char *end = strstr(__FILE__, "tests/support/");
 
     assert_non_null(end);
     str_add_bytes(&path, __FILE__, (size_t)(end - __FILE__));
     str_add(&path, "docs/openapi.yaml");
-    if (yaml_read(&root, str_text(&path), &err) < 0)
+    if (file_read(str_text(&path), YAML_MAX_BYTES, &text, &length, &err) < 0 ||
+        yaml_parse(&root, str_text(&path), text, length, &err) < 0)
         fail_msg("%s", err.text);
+    free(text);
     str_fini(&path);
     return root;
 }

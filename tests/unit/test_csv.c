@@ -1,5 +1,5 @@
 /* test_csv.c - rows as they come from spreadsheets, and rows nobody should send */
-#include "base/csv.h"
+#include "lab/tables/csv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -53,7 +53,7 @@ static int parse(struct args *args, char *a, char *b, char *c, char *d, char *e,
     *args = (struct args){0};
     err = (struct err){0};
     options_defaults(specs, args);
-    return options_parse(specs, args, argc, argv, &help, &err);
+    return options_parse(specs, false, args, argc, argv, &help, &err);
 }
 
 #define PARSE1(args, a)    parse((args), (char[]){a}, 0, 0, 0, 0, 0)

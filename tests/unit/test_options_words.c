@@ -1,5 +1,5 @@
 /* test_options_words.c - parsed options as they would be typed */
-#include "base/options_words.h"
+#include "lab/commands/sim_args.h"
 #include "support/test.h"
 
 #include <stdint.h>

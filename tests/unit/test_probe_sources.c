@@ -1,7 +1,7 @@
 /* test_probe_sources.c - which voice is heard; heartbeats, progress files, pages */
 #include "base/file.h"
+#include "probe/fetch.h"
 #include "probe/heartbeat.h"
-#include "base/http_answer.h"
 #include "probe/progress_file.h"
 #include "probe/scrape.h"
 #include "probe/sources.h"
@@ -255,17 +255,17 @@ static void keep_body(void *ctx, const char *bytes, size_t count)
     strncat(ctx, bytes, count);
 }
 
-static enum http_answer_state read_answer(const char *text, size_t piece, char *body)
+static enum fetch_state read_answer(const char *text, size_t piece, char *body)
 {
-    struct http_answer answer = {.body = keep_body, .ctx = body};
-    enum http_answer_state state = HTTP_ANSWER_MORE;
+    struct fetch_answer answer = {.body = keep_body, .ctx = body};
+    enum fetch_state state = FETCH_RUNNING;
 
     body[0] = '\0';
-    http_answer_begin(&answer, 1000);
-    for (size_t at = 0; at < strlen(text) && state == HTTP_ANSWER_MORE; at += piece)
-        state = http_answer_feed(&answer, text + at,
-                                 piece < strlen(text) - at ? piece : strlen(text) - at);
-    return state == HTTP_ANSWER_MORE ? http_answer_eof(&answer) : state;
+    fetch_answer_begin(&answer, 1000);
+    for (size_t at = 0; at < strlen(text) && state == FETCH_RUNNING; at += piece)
+        state = fetch_answer_feed(&answer, text + at,
+                                  piece < strlen(text) - at ? piece : strlen(text) - at);
+    return state == FETCH_RUNNING ? fetch_answer_eof(&answer) : state;
 }
 
 CASE(answers_end_by_length_chunks_or_connection)
@@ -288,12 +288,12 @@ CASE(answers_end_by_length_chunks_or_connection)
 
     for (size_t i = 0; i < COUNT(good); i++) {
         for (size_t piece = 1; piece < 30; piece += 4) {
-            assert_int_equal(read_answer(good[i], piece, body), HTTP_ANSWER_DONE);
+            assert_int_equal(read_answer(good[i], piece, body), FETCH_DONE);
             assert_string_equal(body, "hello");
         }
     }
     for (size_t i = 0; i < COUNT(bad); i++)
-        assert_int_equal(read_answer(bad[i], 7, body), HTTP_ANSWER_BAD);
+        assert_int_equal(read_answer(bad[i], 7, body), FETCH_FAILED);
 }
 
 int main(void)

@@ -1,10 +1,10 @@
 /* cmd_sim.c - corgi sim: what would happen on a cluster under each policy */
 #include "corgi/commands.h"
+#include "lab/commands/progress.h"
 #include "lab/commands/sim_args.h"
 
-#include "base/options_words.h"
+#include "base/clock.h"
 #include "base/parse.h"
-#include "base/progress.h"
 #include "loop/loop_settings.h"
 #include "lab/sim/goals.h"
 #include "lab/report/report_page.h"
@@ -138,7 +138,7 @@ static int read_settings(const struct sim_args *args, struct sweep_options *o,
 
 static void show_progress(void *ctx, double share)
 {
-    progress_update(ctx, share);
+    progress_update(ctx, share, clock_wall_s());
 }
 
 /* A line for what the columns do not show. */
@@ -258,11 +258,13 @@ static int check_use(const struct sim_args *args, struct err *err)
 static int simulate(const struct sim_args *args, const struct sweep_options *o,
                     struct err *err)
 {
-    struct progress *progress = progress_create("simulating", 1);
+    struct progress progress;
     struct sweep sweep = {0};
-    int rc = sweep_run(&sweep, o, show_progress, progress, err);
+    int rc;
 
-    progress_destroy(progress);
+    progress_init_stderr(&progress, "simulating");
+    rc = sweep_run(&sweep, o, show_progress, &progress, err);
+    progress_end(&progress);
     if (rc == 0 && args->out)
         rc = write_files(args, &sweep, o, err);
     if (rc == 0)

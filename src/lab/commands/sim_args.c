@@ -1,213 +1,189 @@
-/* sim_args.c - the options of `corgi sim`: cmd_sim.c reads them into a sweep's */
+/* sim_args.c - the options of `corgi sim`: cmd_sim.c reads them into a sweep's, and its
+ * results name the command with them as they would be typed */
 #include "lab/commands/sim_args.h"
 
+#include "base/json_out.h"
+#include "base/mem.h"
 #include "lab/traces/arrivals.h"
 
-#include <stddef.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* In the order of enum arrivals_format. */
 static const char *const formats[] = {"philly", "alibaba", NULL};
 
 const struct option_spec sim_options[] = {
-    {.name = "workload",
-     .letter = 'w',
-     .type = OPTION_STRING,
-     .argument = "NAME",
-     .default_text = "demo",
-     .offset = offsetof(struct sim_args, workload),
-     .help = "built-in cluster and requests: demo, standard, modern, or a variant of "
-             "standard (-tight, -drift, -newfamily, -newgpu, -nok80, -host40, -host400)"},
-    {.name = "cluster",
-     .letter = 'c',
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, cluster),
-     .help = "nodes and GPUs as YAML, or alibaba or another built-in name"},
-    {.name = "config",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, config),
-     .help = "settings of the loop as YAML; 'corgi config show' prints them"},
-    {.name = "trace",
-     .letter = 't',
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, trace),
-     .help = "requests as CSV, instead of generated ones"},
-    {.name = "requests",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, requests),
-     .help = "jobs as a daemon is asked for them, a line each: {\"at_s\": T, \"job\": "
-             "{...}}; played as the daemon of --daemon would"},
-    {.name = "daemon",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, daemon),
-     .help = "config of that daemon, with engine sim"},
-    {.name = "ledger",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, ledger),
-     .help =
-         "write quotes, plans and decisions on --requests there, a line of JSON each"},
-    {.name = "throughputs",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, throughputs),
-     .help = "measured rates as Gavel's JSON, instead of the synthetic world"},
-    {.name = "arrivals",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, arrivals),
-     .help = "when jobs came, how long and on how many GPUs, from a public trace; with "
-             "--load its bursts, else all of it"},
-    {.name = "arrivals-format",
-     .type = OPTION_CHOICE,
-     .argument = "NAME",
-     .choices = formats,
-     .default_text = "philly",
-     .offset = offsetof(struct sim_args, arrivals_format),
-     .help = "what that file is: philly or alibaba (a pod list)"},
-    {.name = "from-slurm",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, slurm_jobs),
-     .help =
-         "your own jobs as 'sacct -P' prints them; with --load their bursts, else all "
-         "of them"},
-    {.name = "slurm-nodes",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, slurm_nodes),
-     .help =
-         "the nodes they ran on, from 'sinfo -N -o \"%N %G\"' or 'scontrol show node' "
-         "[as many GPUs as were in use at once]"},
-    {.name = "slurm-types",
-     .type = OPTION_STRING,
-     .argument = "LIST",
-     .offset = offsetof(struct sim_args, slurm_types),
-     .help =
-         "what Slurm's GPU types are, for instance tesla=v100,gpu=l4, where gpu stands "
-         "for those without a type"},
-    {.name = "slurm-any-type",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct sim_args, slurm_any_type),
-     .help = "jobs that asked for a GPU type may run on others that meet their need"},
-    {.name = "demand",
-     .type = OPTION_STRING,
-     .argument = "FILE",
-     .offset = offsetof(struct sim_args, demand),
-     .help = "times of requests (CSV with arrival_s) that give services their load"},
-    {.name = "replace",
-     .type = OPTION_STRING,
-     .argument = "OUT=IN",
-     .offset = offsetof(struct sim_args, replace),
-     .help = "what if: other cards, for instance k80:8=l4:2, with commas between"},
-    {.name = "power-cap-total",
-     .type = OPTION_WATTS,
-     .argument = "WATTS",
-     .default_text = "0",
-     .offset = offsetof(struct sim_args, power_limit_watts),
-     .help = "limit on the draw of the whole cluster, for planners that keep one; 0 is "
-             "none"},
-    {.name = "policy",
-     .letter = 'p',
-     .type = OPTION_STRING,
-     .argument = "LIST",
-     .default_text = "corgi,fifo,fastest,pack-blind",
-     .offset = offsetof(struct sim_args, policy),
-     .help = "policies to compare, with commas between, or all"},
-    {.name = "load",
-     .letter = 'l',
-     .type = OPTION_STRING,
-     .argument = "LIST",
-     .offset = offsetof(struct sim_args, load),
-     .help = "offered loads in percent, with commas between [the workload's]"},
-    {.name = "seed",
-     .letter = 's',
-     .type = OPTION_U64,
-     .argument = "N",
-     .default_text = "1",
-     .offset = offsetof(struct sim_args, seed),
-     .help = "seed of everything drawn"},
-    {.name = "seeds",
-     .type = OPTION_INT,
-     .argument = "N",
-     .min = 0,
-     .max = 1000,
-     .default_text = "0",
-     .offset = offsetof(struct sim_args, seeds),
-     .help = "paired seeds a row; 0 is the workload's own number, 1 with a trace"},
-    {.name = "days",
-     .type = OPTION_DOUBLE,
-     .argument = "N",
-     .min = 0,
-     .max = 365,
-     .default_text = "0",
-     .offset = offsetof(struct sim_args, days),
-     .help = "days of arrivals; 0 is the workload's own"},
-    {.name = "limit",
-     .type = OPTION_INT,
-     .argument = "N",
-     .min = 0,
-     .max = WORKLOAD_MAX_REQUESTS,
-     .default_text = "0",
-     .offset = offsetof(struct sim_args, limit),
-     .help = "stop generating after so many requests; 0 is no limit"},
-    {.name = "until",
-     .type = OPTION_SECONDS,
-     .argument = "TIME",
-     .default_text = "0",
-     .offset = offsetof(struct sim_args, until_s),
-     .help = "stop the clock there; 0 is when all work is done"},
-    {.name = "share",
-     .type = OPTION_INT,
-     .argument = "N",
-     .min = 0,
-     .max = LOOP_MAX_SHARE,
-     .default_text = "0",
-     .offset = offsetof(struct sim_args, share),
-     .help = "most jobs on one GPU; 0 is what the config says"},
-    {.name = "sleep",
-     .type = OPTION_STRING,
-     .argument = "MODE",
-     .offset = offsetof(struct sim_args, sleep),
-     .help =
-         "whether idle nodes sleep, for every policy: on, off, or both in turn [what the "
-         "config says]"},
-    {.name = "mtbf",
-     .type = OPTION_SECONDS,
-     .argument = "TIME",
-     .default_text = "60d",
-     .offset = offsetof(struct sim_args, mtbf_s),
-     .help = "mean time between failures of a node; 0 is never"},
-    {.name = "threads",
-     .type = OPTION_INT,
-     .argument = "N",
-     .min = 0,
-     .max = 64,
-     .default_text = "0",
-     .offset = offsetof(struct sim_args, threads),
-     .help = "runs at the same time; 0 is one a core"},
-    {.name = "out",
-     .letter = 'o',
-     .type = OPTION_STRING,
-     .argument = "DIR",
-     .offset = offsetof(struct sim_args, out),
-     .help = "also write report.html, sim.json, rows.csv and jobs.csv there"},
-    {.name = "check",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct sim_args, check),
-     .help = "debug: look for broken rules at every event and end with the first one"},
-    {.name = "timings",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct sim_args, timings),
-     .help = "put decision times into the JSON, which then differs from run to run"},
-    {.name = "json",
-     .letter = 'j',
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct sim_args, json),
-     .help = "print JSON instead of a table"},
+    OPT(struct sim_args, workload, STRING, "workload", 'w', "NAME",
+        "built-in cluster and requests: demo, standard, modern, or a variant of "
+        "standard (-tight, -drift, -newfamily, -newgpu, -nok80, -host40, -host400)",
+        .default_text = "demo"),
+    OPT(struct sim_args, cluster, STRING, "cluster", 'c', "FILE",
+        "nodes and GPUs as YAML, or alibaba or another built-in name"),
+    OPT(struct sim_args, config, STRING, "config", 0, "FILE",
+        "settings of the loop as YAML; 'corgi config show' prints them"),
+    OPT(struct sim_args, trace, STRING, "trace", 't', "FILE",
+        "requests as CSV, instead of generated ones"),
+    OPT(struct sim_args, requests, STRING, "requests", 0, "FILE",
+        "jobs as a daemon is asked for them, a line each: {\"at_s\": T, \"job\": "
+        "{...}}; played as the daemon of --daemon would"),
+    OPT(struct sim_args, daemon, STRING, "daemon", 0, "FILE",
+        "config of that daemon, with engine sim"),
+    OPT(struct sim_args, ledger, STRING, "ledger", 0, "FILE",
+        "write quotes, plans and decisions on --requests there, a line of JSON each"),
+    OPT(struct sim_args, throughputs, STRING, "throughputs", 0, "FILE",
+        "measured rates as Gavel's JSON, instead of the synthetic world"),
+    OPT(struct sim_args, arrivals, STRING, "arrivals", 0, "FILE",
+        "when jobs came, how long and on how many GPUs, from a public trace; with "
+        "--load its bursts, else all of it"),
+    OPT(struct sim_args, arrivals_format, CHOICE, "arrivals-format", 0, "NAME",
+        "what that file is: philly or alibaba (a pod list)", .choices = formats,
+        .default_text = "philly"),
+    OPT(struct sim_args, slurm_jobs, STRING, "from-slurm", 0, "FILE",
+        "your own jobs as 'sacct -P' prints them; with --load their bursts, else all "
+        "of them"),
+    OPT(struct sim_args, slurm_nodes, STRING, "slurm-nodes", 0, "FILE",
+        "the nodes they ran on, from 'sinfo -N -o \"%N %G\"' or 'scontrol show node' "
+        "[as many GPUs as were in use at once]"),
+    OPT(struct sim_args, slurm_types, STRING, "slurm-types", 0, "LIST",
+        "what Slurm's GPU types are, for instance tesla=v100,gpu=l4, where gpu stands "
+        "for those without a type"),
+    OPT(struct sim_args, slurm_any_type, FLAG, "slurm-any-type", 0, NULL,
+        "jobs that asked for a GPU type may run on others that meet their need"),
+    OPT(struct sim_args, demand, STRING, "demand", 0, "FILE",
+        "times of requests (CSV with arrival_s) that give services their load"),
+    OPT(struct sim_args, replace, STRING, "replace", 0, "OUT=IN",
+        "what if: other cards, for instance k80:8=l4:2, with commas between"),
+    OPT(struct sim_args, power_limit_watts, WATTS, "power-cap-total", 0, "WATTS",
+        "limit on the draw of the whole cluster, for planners that keep one; 0 is "
+        "none",
+        .default_text = "0"),
+    OPT(struct sim_args, policy, STRING, "policy", 'p', "LIST",
+        "policies to compare, with commas between, or all",
+        .default_text = "corgi,fifo,fastest,pack-blind"),
+    OPT(struct sim_args, load, STRING, "load", 'l', "LIST",
+        "offered loads in percent, with commas between [the workload's]"),
+    OPT(struct sim_args, seed, U64, "seed", 's', "N", "seed of everything drawn",
+        .default_text = "1"),
+    OPT(struct sim_args, seeds, INT, "seeds", 0, "N",
+        "paired seeds a row; 0 is the workload's own number, 1 with a trace", .min = 0,
+        .max = 1000, .default_text = "0"),
+    OPT(struct sim_args, days, DOUBLE, "days", 0, "N",
+        "days of arrivals; 0 is the workload's own", .min = 0, .max = 365,
+        .default_text = "0"),
+    OPT(struct sim_args, limit, INT, "limit", 0, "N",
+        "stop generating after so many requests; 0 is no limit", .min = 0,
+        .max = WORKLOAD_MAX_REQUESTS, .default_text = "0"),
+    OPT(struct sim_args, until_s, SECONDS, "until", 0, "TIME",
+        "stop the clock there; 0 is when all work is done", .default_text = "0"),
+    OPT(struct sim_args, share, INT, "share", 0, "N",
+        "most jobs on one GPU; 0 is what the config says", .min = 0,
+        .max = LOOP_MAX_SHARE, .default_text = "0"),
+    OPT(struct sim_args, sleep, STRING, "sleep", 0, "MODE",
+        "whether idle nodes sleep, for every policy: on, off, or both in turn [what the "
+        "config says]"),
+    OPT(struct sim_args, mtbf_s, SECONDS, "mtbf", 0, "TIME",
+        "mean time between failures of a node; 0 is never", .default_text = "60d"),
+    OPT(struct sim_args, threads, INT, "threads", 0, "N",
+        "runs at the same time; 0 is one a core", .min = 0, .max = 64,
+        .default_text = "0"),
+    OPT(struct sim_args, out, STRING, "out", 'o', "DIR",
+        "also write report.html, sim.json, rows.csv and jobs.csv there"),
+    OPT(struct sim_args, check, FLAG, "check", 0, NULL,
+        "debug: look for broken rules at every event and end with the first one"),
+    OPT(struct sim_args, timings, FLAG, "timings", 0, NULL,
+        "put decision times into the JSON, which then differs from run to run"),
+    OPT(struct sim_args, json, FLAG, "json", 'j', NULL, "print JSON instead of a table"),
     {0},
 };
+
+/* ---- options as they would be typed ------------------------------------------------ */
+
+static void quote(struct str *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-+=.,:/@%";
+
+    if (*word && word[strspn(word, plain)] == '\0') {
+        str_add(out, word);
+        return;
+    }
+    str_add(out, "'");
+    for (; *word; word++) {
+        if (*word == '\'')
+            str_add(out, "'\\''");
+        else
+            str_add_bytes(out, word, 1);
+    }
+    str_add(out, "'");
+}
+
+static void add_value(const struct option_spec *spec, const void *at, struct str *out)
+{
+    struct json_out digits;
+    const char *text;
+    double number;
+    uint64_t whole;
+    int small;
+
+    switch (spec->type) {
+    case OPTION_FLAG:
+        str_add(out, *(const bool *)at ? "true" : "");
+        break;
+    case OPTION_STRING:
+        memcpy(&text, at, sizeof(text));
+        if (text)
+            quote(out, text);
+        break;
+    case OPTION_INT:
+        memcpy(&small, at, sizeof(small));
+        str_addf(out, "%d", small);
+        break;
+    case OPTION_U64:
+        memcpy(&whole, at, sizeof(whole));
+        str_addf(out, "%" PRIu64, whole);
+        break;
+    case OPTION_DOUBLE:
+    case OPTION_SECONDS:
+    case OPTION_WATTS:
+        memcpy(&number, at, sizeof(number));
+        json_out_init(&digits, out, false); /* the shortest that read back the same */
+        json_out_number(&digits, number);
+        break;
+    case OPTION_CHOICE:
+        memcpy(&small, at, sizeof(small));
+        str_add(out, spec->choices[small]);
+        break;
+    }
+}
+
+static bool listed(const char *const *names, const char *name)
+{
+    for (; *names; names++)
+        if (!strcmp(*names, name))
+            return true;
+    return false;
+}
+
+void options_words(const struct option_spec *specs, const void *args, size_t args_size,
+                   const char *const *except, struct str *out)
+{
+    char *defaults = mem_zeroed(1, args_size);
+
+    options_defaults(specs, defaults);
+    for (const struct option_spec *spec = specs; spec->name; spec++) {
+        struct str value = {0}, usual = {0};
+
+        add_value(spec, (const char *)args + spec->offset, &value);
+        add_value(spec, defaults + spec->offset, &usual);
+        if (!listed(except, spec->name) &&
+            strcmp(str_text(&value), str_text(&usual)) != 0) {
+            str_addf(out, " --%s", spec->name);
+            if (spec->type != OPTION_FLAG)
+                str_addf(out, " %s", str_text(&value));
+        }
+        str_fini(&value);
+        str_fini(&usual);
+    }
+    free(defaults);
+}

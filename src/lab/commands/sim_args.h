@@ -3,6 +3,7 @@
 #define CORGI_LAB_COMMANDS_SIM_ARGS_H
 
 #include "base/options.h"
+#include "base/str.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +44,11 @@ struct sim_args {
 };
 
 extern const struct option_spec sim_options[];
+
+/* Add " --name value" for every option that is not at its default, in the order of the
+ * table, save those named in `except` (ends with NULL).  Values are quoted for a shell
+ * where they need to be.  args_size: of the struct the options fill. */
+void options_words(const struct option_spec *specs, const void *args, size_t args_size,
+                   const char *const *except, struct str *out);
 
 #endif

@@ -1,10 +1,10 @@
 /* eval_power.c - the protocol of watts: eval.c runs it on a file of measured draws */
 #include "lab/eval/eval_power.h"
 
-#include "base/csv.h"
 #include "base/intern.h"
 #include "base/normal.h"
 #include "base/vec.h"
+#include "lab/tables/csv.h"
 #include "model/watts.h"
 #include "world/gpu_sheet.h"
 

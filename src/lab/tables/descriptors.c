@@ -2,10 +2,10 @@
  * gave */
 #include "lab/tables/descriptors.h"
 
-#include "base/csv.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "lab/tables/csv.h"
 
 #include <string.h>
 

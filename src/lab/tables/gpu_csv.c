@@ -1,9 +1,9 @@
 /* gpu_csv.c - cards the catalogue lacks: world_csv.c asks for them by name */
 #include "lab/tables/gpu_csv.h"
 
-#include "base/csv.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "lab/tables/csv.h"
 
 #include <string.h>
 

@@ -4,11 +4,11 @@
  * world is known and the rates alone are there for the pairs to be divided by. */
 #include "lab/tables/world_csv.h"
 
-#include "base/csv.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "lab/tables/csv.h"
 #include "lab/tables/descriptors.h"
 #include "lab/tables/gpu_csv.h"
 #include "world/power.h"

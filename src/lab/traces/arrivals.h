@@ -7,7 +7,7 @@
 #ifndef CORGI_LAB_TRACES_ARRIVALS_H
 #define CORGI_LAB_TRACES_ARRIVALS_H
 
-#include "base/csv.h"
+#include "lab/tables/csv.h"
 #include "lab/traces/workload.h"
 
 #define ARRIVALS_GPUS_SIZE   64

@@ -1,9 +1,9 @@
 /* trace.c - our own list of jobs: scenario.c loads it for --trace */
 #include "lab/traces/trace.h"
 
-#include "base/csv.h"
 #include "base/rng.h"
 #include "base/vec.h"
+#include "lab/tables/csv.h"
 
 #include <math.h>
 

@@ -2,10 +2,10 @@
  * applies it to a workload */
 #include "lab/traces/trace_demand.h"
 
-#include "base/csv.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/vec.h"
+#include "lab/tables/csv.h"
 #include "lab/sim/run_score.h"
 
 #include <math.h>

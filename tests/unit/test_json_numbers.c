@@ -1,6 +1,5 @@
-/* test_decimal.c - numbers as text: as printf() writes them, only sooner */
-#include "base/decimal.h"
-
+/* test_json_numbers.c - numbers in JSON: as printf() writes them, only sooner */
+#include "base/json_out.h"
 #include "base/rng.h"
 #include "support/test.h"
 
@@ -11,23 +10,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void by_printf(char *text, size_t size, double number)
+static void by_printf(char *expected, size_t size, double number)
 {
     for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, size, "%.*g", digits, number);
-        if (strtod(text, NULL) == number)
+        snprintf(expected, size, "%.*g", digits, number);
+        if (strtod(expected, NULL) == number)
             break;
     }
 }
 
+static struct str text;
+
+static const char *written(double number)
+{
+    struct json_out out;
+
+    str_clear(&text);
+    json_out_init(&out, &text, false);
+    json_out_number(&out, number);
+    return str_text(&text);
+}
+
 static void check(double number)
 {
-    char text[DECIMAL_SIZE], expected[DECIMAL_SIZE];
-    size_t length = decimal_double(text, number);
+    char expected[40];
 
     by_printf(expected, sizeof(expected), number);
-    assert_string_equal(text, expected);
-    assert_int_equal(length, strlen(expected));
+    assert_string_equal(written(number), isfinite(number) ? expected : "null");
 }
 
 static void check_around(double number)
@@ -42,12 +51,9 @@ CASE(writes_short_decimals_as_they_are_said)
 {
     static const char *const said[] = {"0.001", "12.5",       "0.0001", "99.999",
                                        "-0.25", "123456.789", "0.1",    "1760000000.125"};
-    char text[DECIMAL_SIZE];
 
-    for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
-        decimal_double(text, strtod(said[i], NULL));
-        assert_string_equal(text, said[i]);
-    }
+    for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+        assert_string_equal(written(strtod(said[i], NULL)), said[i]);
 }
 
 CASE(writes_the_edges_as_printf_does)
@@ -110,15 +116,21 @@ CASE(writes_whole_numbers_to_their_limits)
 {
     static const int64_t numbers[] = {0,         7,        -7, 10, -100, 1234567890123,
                                       INT64_MAX, INT64_MIN};
-    char text[DECIMAL_SIZE], expected[DECIMAL_SIZE];
+    char expected[40];
+    struct json_out out;
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         snprintf(expected, sizeof(expected), "%" PRId64, numbers[i]);
-        assert_int_equal(decimal_i64(text, numbers[i]), strlen(expected));
-        assert_string_equal(text, expected);
+        str_clear(&text);
+        json_out_init(&out, &text, false);
+        json_out_int(&out, numbers[i]);
+        assert_string_equal(str_text(&text), expected);
     }
-    decimal_u64(text, UINT64_MAX);
-    assert_string_equal(text, "18446744073709551615");
+    str_clear(&text);
+    json_out_init(&out, &text, false);
+    json_out_u64(&out, UINT64_MAX);
+    assert_string_equal(str_text(&text), "18446744073709551615");
+    str_fini(&text);
 }
 
 int main(void)

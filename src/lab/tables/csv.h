@@ -11,8 +11,8 @@
  * Fields may be quoted ("a ""b"", c"), lines may end in CRLF, empty lines are passed over
  * and a byte-order mark is dropped.  Every row must have as many fields as the header.
  * Errors name file and line. */
-#ifndef CORGI_BASE_CSV_H
-#define CORGI_BASE_CSV_H
+#ifndef CORGI_LAB_TABLES_CSV_H
+#define CORGI_LAB_TABLES_CSV_H
 
 #include "base/err.h"
 

@@ -1,5 +1,5 @@
 /* csv.c - tables of measurements and traces, row by row */
-#include "base/csv.h"
+#include "lab/tables/csv.h"
 
 #include "base/file.h"
 #include "base/mem.h"
