@@ -1,21 +1,21 @@
-/* planning_thread.c - see planning_thread.h
- *
- * service/rounds.c hands over a round or a lesson and gets it back on the reactor. */
+/* planning_thread.c - service/rounds.c hands over a round or a lesson and gets it back on
+ * the reactor's thread, to which the end of the work is posted */
 #include "service/planning_thread.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "http/workers.h"
+#include "base/thread.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#define TASKS_MOST 4
+/* A tenth of the share of a thread that is not nice. */
+#define PLANNING_NICE 10
 
-struct planning_thread {
-    struct workers *workers;
-};
-
-struct planning_task { /* one of the two; the reactor's thread does not touch it */
+struct planning_task { /* a round or a lesson */
     struct round *round;
     planning_thread_planned *planned;
     struct lesson *lesson;
@@ -25,29 +25,31 @@ struct planning_task { /* one of the two; the reactor's thread does not touch it
     struct planning_thread_timing timing;
 };
 
-struct planning_thread *planning_thread_create(struct reactor *reactor, struct err *err)
-{
-    struct planning_thread *thread = mem_new(struct planning_thread);
+struct planning_thread {
+    struct reactor *reactor;
+    pthread_t thread;
+    bool out;                  /* the reactor's thread alone: handed over, not yet back */
+    struct planning_task task; /* the thread's own while it is out */
+    pthread_mutex_t lock;      /* guards the rest */
+    pthread_cond_t some;
+    bool given, ending;
+};
 
-    thread->workers = workers_create(reactor, "planning", 1, TASKS_MOST, err);
-    if (thread->workers)
-        return thread;
-    free(thread);
-    return NULL;
+/* On the reactor's thread.  What is told may hand over the next task. */
+static void worked(void *ctx)
+{
+    struct planning_thread *thread = ctx;
+    const struct planning_task task = thread->task;
+
+    thread->out = false;
+    if (task.round)
+        task.planned(task.ctx, task.round, &task.timing);
+    else
+        task.studied(task.ctx, task.lesson, &task.timing);
 }
 
-void planning_thread_destroy(struct planning_thread *thread)
+static void work(struct planning_task *task)
 {
-    if (!thread)
-        return;
-    workers_destroy(thread->workers);
-    free(thread);
-}
-
-/* On the thread. */
-static void work(void *ctx)
-{
-    struct planning_task *task = ctx;
     double began_s = clock_wall_s();
 
     task->timing.waited_s = began_s - task->asked_s;
@@ -58,42 +60,91 @@ static void work(void *ctx)
     task->timing.work_s = clock_wall_s() - began_s;
 }
 
-/* On the reactor's thread. */
-static void worked(void *ctx)
+/* Planning can wait; those who ask the reactor cannot.  On Linux a nice value belongs to
+ * a thread.  Without it things are slower, not wrong. */
+static void yield_to_others(void)
 {
-    struct planning_task *task = ctx;
-
-    if (task->round)
-        task->planned(task->ctx, task->round, &task->timing);
-    else
-        task->studied(task->ctx, task->lesson, &task->timing);
-    free(task);
+    if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), PLANNING_NICE) < 0)
+        return;
 }
 
-static int hand_over(struct planning_thread *thread, const struct planning_task *what,
-                     struct err *err)
+static void *run(void *ctx)
 {
-    struct planning_task *task = mem_dup(what, 1, sizeof(*what));
+    struct planning_thread *thread = ctx;
+    bool ending = false;
 
-    task->asked_s = clock_wall_s();
-    if (workers_run(thread->workers, work, worked, task, err) == 0)
-        return 0;
-    free(task);
-    return -1;
+    pthread_setname_np(pthread_self(), "planning");
+    yield_to_others();
+    while (!ending) {
+        bool given;
+
+        pthread_mutex_lock(&thread->lock);
+        while (!thread->given && !thread->ending)
+            pthread_cond_wait(&thread->some, &thread->lock);
+        given = thread->given;
+        ending = thread->ending;
+        thread->given = false;
+        pthread_mutex_unlock(&thread->lock);
+        if (given && !ending)
+            work(&thread->task);
+        if (given)
+            reactor_post(thread->reactor, worked, thread);
+    }
+    return NULL;
 }
 
-int planning_thread_plan(struct planning_thread *thread, struct round *round,
-                         planning_thread_planned *done, void *ctx, struct err *err)
+struct planning_thread *planning_thread_create(struct reactor *reactor, struct err *err)
 {
-    struct planning_task task = {.round = round, .planned = done, .ctx = ctx};
+    struct planning_thread *thread = mem_new(struct planning_thread);
 
-    return hand_over(thread, &task, err);
+    thread->reactor = reactor;
+    pthread_mutex_init(&thread->lock, NULL);
+    pthread_cond_init(&thread->some, NULL);
+    if (thread_start(&thread->thread, run, thread) == 0)
+        return thread;
+    err_set(err, ERR_SYSTEM, "cannot start the threads of planning");
+    free(thread);
+    return NULL;
 }
 
-int planning_thread_study(struct planning_thread *thread, struct lesson *lesson,
-                          planning_thread_studied *done, void *ctx, struct err *err)
+void planning_thread_destroy(struct planning_thread *thread)
 {
-    struct planning_task task = {.lesson = lesson, .studied = done, .ctx = ctx};
+    if (!thread)
+        return;
+    pthread_mutex_lock(&thread->lock);
+    thread->ending = true;
+    pthread_cond_signal(&thread->some);
+    pthread_mutex_unlock(&thread->lock);
+    pthread_join(thread->thread, NULL);
+    while (thread->out) /* it is posted: the reactor is turned until it is told */
+        reactor_step(thread->reactor, 0.01);
+    pthread_mutex_destroy(&thread->lock);
+    pthread_cond_destroy(&thread->some);
+    free(thread);
+}
 
-    return hand_over(thread, &task, err);
+static void hand_over(struct planning_thread *thread, struct planning_task task)
+{
+    assert(!thread->out);
+    thread->out = true;
+    thread->task = task;
+    thread->task.asked_s = clock_wall_s();
+    pthread_mutex_lock(&thread->lock);
+    thread->given = true;
+    pthread_cond_signal(&thread->some);
+    pthread_mutex_unlock(&thread->lock);
+}
+
+void planning_thread_plan(struct planning_thread *thread, struct round *round,
+                          planning_thread_planned *done, void *ctx)
+{
+    hand_over(thread,
+              (struct planning_task){.round = round, .planned = done, .ctx = ctx});
+}
+
+void planning_thread_study(struct planning_thread *thread, struct lesson *lesson,
+                           planning_thread_studied *done, void *ctx)
+{
+    hand_over(thread,
+              (struct planning_task){.lesson = lesson, .studied = done, .ctx = ctx});
 }

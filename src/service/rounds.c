@@ -268,17 +268,10 @@ static void try_store(struct service *s)
 static void begin_round(struct service *s)
 {
     struct round *round = loop_round_begin(s->loop, service_now_s(s));
-    struct err err = {0};
 
     s->round_running = true;
     reactor_did(s->reactor, "plan_in");
-    if (planning_thread_plan(s->planning, round, planned, s, &err) == 0)
-        return;
-    log_warn("round_refused", LOG_ERR(&err));
-    s->round_running = false;
-    round_destroy(s->loop, round);
-    loop_want_round(s->loop, service_now_s(s));
-    set_timer(s);
+    planning_thread_plan(s->planning, round, planned, s);
 }
 
 static void studied(void *ctx, struct lesson *lesson,
@@ -298,20 +291,15 @@ static void studied(void *ctx, struct lesson *lesson,
 }
 
 /* What is due to be learned is learned before the plan that rests on it, as in the
- * simulator: false when there is none, or the thread does not take it. */
+ * simulator: false when there is none. */
 static bool begin_lesson(struct service *s)
 {
     struct lesson *lesson = loop_lesson_begin(s->loop, service_now_s(s));
-    struct err err = {0};
 
     if (!lesson)
         return false;
-    if (planning_thread_study(s->planning, lesson, studied, s, &err) < 0) {
-        log_warn("lesson_refused", LOG_ERR(&err));
-        lesson_destroy(lesson);
-        return false;
-    }
     s->round_running = true;
+    planning_thread_study(s->planning, lesson, studied, s);
     return true;
 }
 

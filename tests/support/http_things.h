@@ -1,6 +1,6 @@
 /* http_things.h - a server of things: routes of every kind, for tests of the server
  *
- * Its handlers count their calls; one answers late, from a worker, and one not before the
+ * Its handlers count their calls; one answers late, from a thread, and one not before the
  * test says so. */
 #ifndef CORGI_TESTS_SUPPORT_HTTP_THINGS_H
 #define CORGI_TESTS_SUPPORT_HTTP_THINGS_H
@@ -9,15 +9,15 @@
 
 #include "base/json.h"
 #include "base/json_schema.h"
-#include "http/workers.h"
 
 #include <stdatomic.h>
 #include <time.h>
 
 #define HOST "Host: x\r\n"
 
-static atomic_int handled; /* calls of any handler */
-static struct workers *workers;
+static atomic_int handled;               /* calls of any handler */
+static struct reactor *turning;          /* the server's */
+static atomic_int late;                  /* requests a thread of handle_slow() has */
 static _Atomic(struct request *) parked; /* by handle_park, not yet answered */
 static atomic_int parked_gone;
 
@@ -60,14 +60,6 @@ static inline void handle_touch(void *ctx, struct request *r)
     request_answer_empty(r, 204);
 }
 
-static inline void sleep_a_little(void *ctx)
-{
-    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
-
-    (void)ctx;
-    nanosleep(&pause, NULL);
-}
-
 static inline void answer_late(void *ctx)
 {
     struct request *r = ctx;
@@ -78,14 +70,30 @@ static inline void answer_late(void *ctx)
     request_answer(r, 200, &json);
 }
 
+static inline void answer_slow(void *ctx)
+{
+    answer_late(ctx);
+    late--;
+}
+
+static inline void *sleep_a_little(void *ctx)
+{
+    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+
+    nanosleep(&pause, NULL);
+    reactor_post(turning, answer_slow, ctx);
+    return NULL;
+}
+
 static inline void handle_slow(void *ctx, struct request *r)
 {
-    struct err err = {0};
+    pthread_t thread;
 
     (void)ctx;
     handled++;
-    if (workers_run(workers, sleep_a_little, answer_late, r, &err) < 0)
-        request_fail(r, NULL, &err);
+    late++;
+    assert_int_equal(pthread_create(&thread, NULL, sleep_a_little, r), 0);
+    pthread_detach(thread);
 }
 
 static inline void handle_park(void *ctx, struct request *r)
@@ -139,11 +147,8 @@ static const struct server_config plain = {.routes = routes,
 
 static inline void start(struct http_case *c, const struct server_config *config)
 {
-    struct err err = {0};
-
     http_case_make(c, config);
-    workers = workers_create(c->reactor, "test", 2, 100, &err);
-    assert_non_null(workers);
+    turning = c->reactor;
     handled = 0;
     http_case_start(c);
 }
@@ -151,8 +156,8 @@ static inline void start(struct http_case *c, const struct server_config *config
 static inline void finish(struct http_case *c)
 {
     http_case_stop(c);
-    workers_destroy(workers);
-    workers = NULL;
+    while (late > 0)
+        reactor_step(c->reactor, 0.01);
     http_case_end(c);
 }
 

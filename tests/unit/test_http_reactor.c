@@ -1,14 +1,12 @@
-/* test_http_reactor.c - the loop of the one thread, and the workers it gives work to */
+/* test_http_reactor.c - the loop of the one thread */
 #include "http/reactor.h"
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "http/workers.h"
 #include "support/test.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +17,7 @@ struct tally {
     struct reactor_timer *timer;
     struct reactor_watch *watch;
     int fd;
-    int fired, posted, signals, bytes, done;
-    atomic_int worked;
+    int fired, posted, signals, bytes;
 };
 
 static void on_fire(void *ctx)
@@ -98,40 +95,6 @@ CASE(the_loop_serves_threads_timers_signals_and_descriptors)
     reactor_destroy(t.reactor);
 }
 
-static void work(void *ctx)
-{
-    ((struct tally *)ctx)->worked++;
-}
-
-static void worked(void *ctx)
-{
-    ((struct tally *)ctx)->done++;
-}
-
-CASE(workers_finish_what_they_were_given)
-{
-    struct tally t = {0};
-    struct workers *w;
-    struct err err = {0};
-    int given = 0;
-
-    t.reactor = reactor_create(&err);
-    w = workers_create(t.reactor, "test", 3, 50, &err);
-    assert_non_null(w);
-    while (given < 200) {
-        if (workers_run(w, work, worked, &t, &err) == 0) {
-            given++;
-        } else {
-            assert_int_equal(err.code, ERR_LIMIT);
-            reactor_step(t.reactor, 0.01);
-        }
-    }
-    workers_destroy(w);
-    assert_int_equal(t.done, 200); /* all heard of, also those that were not begun */
-    assert_true(t.worked <= 200);
-    reactor_destroy(t.reactor);
-}
-
 /* ---- what turns are spent on ------------------------------------------------------- */
 
 struct spent {
@@ -197,7 +160,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_loop_serves_threads_timers_signals_and_descriptors),
-        cmocka_unit_test(workers_finish_what_they_were_given),
         cmocka_unit_test(a_turn_tells_what_took_the_most_of_it),
     };
 

@@ -1,9 +1,13 @@
-/* test_service_parts.c - records, memory of observations, remembered answers, config */
+/* test_service_parts.c - records, config, the planning thread */
 #include "loop_fixture.h"
 
-#include "service/service_config.h"
+#include "loop/loop.h"
+#include "loop/planner.h"
 #include "service/job_records.h"
+#include "service/planning_thread.h"
+#include "service/service_config.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 /* ---- records ------------------------------------------------------------------------
@@ -158,6 +162,62 @@ static void the_defaults_are_what_the_document_says(void **state)
     str_fini(&text);
 }
 
+/* ---- the planning thread ----------------------------------------------------------- */
+
+struct planning {
+    struct loop *loop;
+    struct planning_thread *thread;
+    pthread_t reactor_thread;
+    int wanted, told;
+    size_t actions;
+};
+
+static void planned(void *ctx, struct round *round,
+                    const struct planning_thread_timing *timing)
+{
+    struct planning *p = ctx;
+    struct round_result result = {0};
+    struct err err = {0};
+
+    assert_true(pthread_equal(pthread_self(), p->reactor_thread));
+    assert_true(timing->work_s >= 0 && timing->waited_s >= 0);
+    p->told++;
+    if (p->told > p->wanted) { /* the last one: nobody waits for it any more */
+        round_destroy(p->loop, round);
+        return;
+    }
+    assert_int_equal(loop_round_end(p->loop, round, 1, &result, &err), 0);
+    p->actions += result.action_count;
+    planning_thread_plan(p->thread, loop_round_begin(p->loop, 1), planned, p);
+}
+
+static void rounds_are_planned_on_a_thread_and_come_back(void **state)
+{
+    struct loop_options options = {.settings = fixture_settings(), .seed = 1};
+    struct fixture_model table = fixture_model_make();
+    struct job job = fixture_rate_job(1, 5);
+    struct err err = {0};
+    struct reactor *reactor = reactor_create(&err);
+    struct planning p = {.loop = loop_create_take(&options, fixture_cluster(),
+                                                  fixture_model_of(&table),
+                                                  &corgi_planner_ops),
+                         .thread = planning_thread_create(reactor, &err),
+                         .reactor_thread = pthread_self(),
+                         .wanted = 20};
+
+    (void)state;
+    assert_non_null(p.thread);
+    assert_int_equal(loop_submit(p.loop, &job, 0, &err), 0);
+    planning_thread_plan(p.thread, loop_round_begin(p.loop, 1), planned, &p);
+    while (p.told < p.wanted)
+        reactor_step(reactor, 1);
+    assert_int_equal(p.actions, 1);
+    planning_thread_destroy(p.thread); /* with one more round out: it is told of */
+    assert_int_equal(p.told, p.wanted + 1);
+    loop_destroy(p.loop);
+    reactor_destroy(reactor);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +226,7 @@ int main(void)
         cmocka_unit_test(records_count_what_waits_and_what_has_devices),
         cmocka_unit_test(use_counts_what_has_devices),
         cmocka_unit_test(the_defaults_are_what_the_document_says),
+        cmocka_unit_test(rounds_are_planned_on_a_thread_and_come_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
