@@ -170,13 +170,13 @@ void ending_last_line(const char *tail, size_t length, char *line, size_t size)
 }
 
 /* Texts end up in a report of limited size: the last line is cut, never the reason. */
-static void set_text(struct probe_status *status, const char *reason, const char *line)
+static void set_text(struct probe_report *status, const char *reason, const char *line)
 {
     snprintf(status->text, sizeof(status->text), "%.*s%s%.*s", PROBE_REPORT_MAX_TEXT / 2,
              reason, line[0] ? ": " : "", PROBE_REPORT_MAX_TEXT / 2 - 4, line);
 }
 
-static void tell_signal(const struct ending *ending, struct probe_status *status,
+static void tell_signal(const struct ending *ending, struct probe_report *status,
                         const char *said, const char *line)
 {
     int signal = WTERMSIG(ending->wait_status);
@@ -207,7 +207,7 @@ static void tell_signal(const struct ending *ending, struct probe_status *status
     set_text(status, reason, line);
 }
 
-static void tell_exit(const struct ending *ending, struct probe_status *status,
+static void tell_exit(const struct ending *ending, struct probe_report *status,
                       const char *said, const char *line)
 {
     int code = WEXITSTATUS(ending->wait_status);
@@ -230,7 +230,7 @@ static void tell_exit(const struct ending *ending, struct probe_status *status,
     set_text(status, reason, line);
 }
 
-static void add_text(struct probe_status *status, const char *more)
+static void add_text(struct probe_report *status, const char *more)
 {
     size_t length = strlen(status->text);
 
@@ -239,7 +239,7 @@ static void add_text(struct probe_status *status, const char *more)
                  length ? "; " : "", more);
 }
 
-void ending_tell(const struct ending *ending, struct probe_status *status)
+void ending_tell(const struct ending *ending, struct probe_report *status)
 {
     const char *said = oom_said(ending->tail, ending->tail_length);
     char line[PROBE_REPORT_MAX_TEXT], more[120];

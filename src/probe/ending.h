@@ -45,7 +45,7 @@ struct ending {
 };
 
 /* Fill exit, signal, oom and text. */
-void ending_tell(const struct ending *ending, struct probe_status *status);
+void ending_tell(const struct ending *ending, struct probe_report *status);
 
 /* The last line with something in it, cleaned; "" when there is none. */
 void ending_last_line(const char *tail, size_t length, char *line, size_t size);

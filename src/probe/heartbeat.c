@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 #include "base/str.h"
-#include "probe/fields.h"
+#include "probe/probe_report.h"
 
 #include <errno.h>
 #include <math.h>

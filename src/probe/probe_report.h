@@ -25,7 +25,7 @@ enum probe_report_kind {
     PROBE_STARTED,
     PROBE_RATE,
     PROBE_DEMAND, /* of a service: rate is what is asked of it */
-    PROBE_ENDED,
+    PROBE_ENDED,  /* the status file tells the same, and when the job was started */
     PROBE_KIND_COUNT
 };
 
@@ -41,13 +41,15 @@ enum probe_source {
 };
 
 struct probe_report {
+    int version; /* of the line: 1 */
     enum probe_report_kind kind;
     uint64_t job;
-    int attempt;     /* from 1 */
-    double at_s;     /* since the epoch */
-    double window_s; /* the time the rate was taken over; NaN: n/a */
-    double rate;     /* per second; NaN: n/a */
-    double steps;    /* done since this attempt began; NaN: not known */
+    int attempt;      /* from 1 */
+    double at_s;      /* since the epoch */
+    double started_s; /* status file: likewise; NaN: the command could not be started */
+    double window_s;  /* the time the rate was taken over; NaN: n/a */
+    double rate;      /* per second; NaN: n/a; ENDED: over the whole run */
+    double steps;     /* done since this attempt began; NaN: not known */
     enum probe_source source;
     double confidence; /* in the source, 0..1; NaN: n/a */
     int exit_status;   /* ENDED: 0..255, as a shell tells it: 128 + signal; -1: n/a */
@@ -56,36 +58,42 @@ struct probe_report {
     char text[PROBE_REPORT_MAX_TEXT]; /* a sentence for people; "": none */
 };
 
-struct probe_status {
-    uint64_t job;
-    int attempt;
-    int exit_status; /* as above */
-    int signal;
-    bool oom;
-    double started_s; /* since the epoch; NaN: the command could not be started */
-    double ended_s;
-    double steps; /* NaN: not known */
-    double rate;  /* over the whole run by the best source; NaN: not known */
-    char text[PROBE_REPORT_MAX_TEXT];
-};
-
 /* All "not known"; attempt 1. */
 void probe_report_init(struct probe_report *report, enum probe_report_kind kind,
                        uint64_t job);
-void probe_status_init(struct probe_status *status, uint64_t job);
 
-/* Add the line, without a newline (the status file's has one). */
+/* Add the line, without a newline (the status file's has one), or a JSON object with the
+ * same keys. */
 void probe_report_format(const struct probe_report *report, struct str *line);
-void probe_status_format(const struct probe_status *status, struct str *line);
+void probe_report_json(const struct probe_report *report, struct str *text);
+void probe_status_format(const struct probe_report *ended, struct str *line);
 
 /* Read a line of that many bytes (a NUL or a newline ends it too).  ERR_FORMAT says what
  * is wrong, ERR_UNSUPPORTED is another version; the output is then untouched. */
 int probe_report_parse(struct probe_report *report, const char *line, size_t length,
                        struct err *err);
-int probe_status_parse(struct probe_status *status, const char *line, size_t length,
+int probe_status_parse(struct probe_report *ended, const char *line, size_t length,
                        struct err *err);
 
-const char *probe_report_kind_name(enum probe_report_kind kind);
 const char *probe_source_name(enum probe_source source); /* "none" for none */
+
+/* One line of key=value pairs, read pair by pair:
+ *
+ *     struct fields f = {.at = line, .end = line + length};
+ *     while ((more = fields_next(&f)) > 0)
+ *         use(f.key, f.value);
+ *
+ * Pairs are apart by blanks; a value with blanks stands in double quotes, where \" and
+ * \\ stand for themselves.  Reports, status files and heartbeats are such lines.  Nothing
+ * is allocated and nothing beyond `end` is read. */
+struct fields {
+    const char *at, *end; /* what is left of the line */
+    char key[32];         /* of the present pair: small letters, digits, _ */
+    char value[512];      /* likewise, without its quotes */
+};
+
+/* 1: key and value hold the next pair; 0: the line is over (at its end, a newline or a
+ * NUL); -1: what comes is no such pair, and nothing behind it can be trusted. */
+int fields_next(struct fields *f);
 
 #endif

@@ -38,7 +38,7 @@ struct probe {
     struct supervisor supervisor;
     struct oom_watch oom;
     double oom_look_s;
-    struct probe_status status;
+    struct probe_report ended; /* what the last report and the status file tell */
 };
 
 /* Handed on to the job; the kernel's own (SEGV and the like) are not. */
@@ -112,25 +112,7 @@ static void report_started(struct probe *probe)
 
     probe_report_init(&report, PROBE_STARTED, probe->options->meter.job);
     report.attempt = probe->options->meter.attempt;
-    report.at_s = probe->status.started_s;
-    send_report(probe, &report);
-}
-
-static void report_ended(struct probe *probe)
-{
-    const struct probe_status *status = &probe->status;
-    struct probe_report report;
-
-    probe_report_init(&report, PROBE_ENDED, status->job);
-    report.attempt = status->attempt;
-    report.at_s = status->ended_s;
-    report.window_s = status->ended_s - status->started_s;
-    report.rate = status->rate;
-    report.steps = status->steps;
-    report.exit_status = status->exit_status;
-    report.signal = status->signal;
-    report.oom = status->oom;
-    str_copy(report.text, sizeof(report.text), status->text);
+    report.at_s = probe->ended.started_s;
     send_report(probe, &report);
 }
 
@@ -168,10 +150,10 @@ static void tell_end(struct probe *probe)
 {
     struct str line = {0};
 
-    probe_status_format(&probe->status, &line);
+    probe_status_format(&probe->ended, &line);
     write_file(probe, "status", &line);
     str_fini(&line);
-    report_ended(probe);
+    send_report(probe, &probe->ended);
     sender_finish(probe->sender, FINISH_S);
 }
 
@@ -191,13 +173,14 @@ static int start_job(struct probe *probe, const sigset_t *mask)
 
     if (supervisor_start(&probe->supervisor, &start, &exit_status, &err) < 0) {
         streams_say(&probe->streams, err.text);
-        probe->status.exit_status = exit_status;
-        probe->status.ended_s = clock_epoch_s();
-        str_copy(probe->status.text, sizeof(probe->status.text), err.text);
+        probe->ended.exit_status = exit_status;
+        probe->ended.signal = 0;
+        probe->ended.at_s = clock_epoch_s();
+        str_copy(probe->ended.text, sizeof(probe->ended.text), err.text);
         tell_end(probe);
         return -1;
     }
-    probe->status.started_s = clock_epoch_s();
+    probe->ended.started_s = clock_epoch_s();
     poller_set(probe->poller, &probe->first, probe->supervisor.pidfd, EPOLLIN);
     return 0;
 }
@@ -264,11 +247,12 @@ static void end_job(struct probe *probe)
     ending.dropped_bytes = probe->streams.limit.dropped_bytes;
     if (supervisor->kernel_kill)
         ending.kernel_oom = oom_watch_killed(&probe->oom);
-    probe->status.ended_s = clock_epoch_s();
-    ending_tell(&ending, &probe->status);
+    probe->ended.at_s = clock_epoch_s();
+    probe->ended.window_s = probe->ended.at_s - probe->ended.started_s;
+    ending_tell(&ending, &probe->ended);
     send_due_reports(probe, supervisor->ended_s, true);
-    job_meter_overall(probe->meter, supervisor->ended_s, &probe->status.steps,
-                      &probe->status.rate);
+    job_meter_overall(probe->meter, supervisor->ended_s, &probe->ended.steps,
+                      &probe->ended.rate);
     tell_end(probe);
 }
 
@@ -319,8 +303,8 @@ int run_job(const struct run_job_options *options, struct err *err)
     block_signals(&signals, &mask);
     probe.signals.ctx = probe.first.ctx = probe.post.ctx = &probe;
     streams_init(&probe.streams);
-    probe_status_init(&probe.status, options->meter.job);
-    probe.status.attempt = options->meter.attempt;
+    probe_report_init(&probe.ended, PROBE_ENDED, options->meter.job);
+    probe.ended.attempt = options->meter.attempt;
     if (open_all(&probe, &signals, err) < 0)
         goto done;
     if (start_job(&probe, &mask) == 0) {
@@ -332,7 +316,7 @@ int run_job(const struct run_job_options *options, struct err *err)
         follow_job(&probe);
         end_job(&probe);
     }
-    rc = probe.status.exit_status;
+    rc = probe.ended.exit_status;
 done:
     close_all(&probe);
     return rc;

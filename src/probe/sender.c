@@ -5,12 +5,10 @@
 #include "probe/sender.h"
 
 #include "base/clock.h"
-#include "base/json_out.h"
 #include "base/mem.h"
 #include "probe/fetch.h"
 
 #include <errno.h>
-#include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,39 +77,6 @@ void sender_destroy(struct sender *sender)
     free(sender);
 }
 
-/* The report as a JSON object, with the keys of its line. */
-static void write_json(const struct probe_report *report, struct str *text)
-{
-    struct json_out out;
-
-    json_out_init(&out, text, false);
-    json_out_begin_object(&out);
-    json_out_key_int(&out, "corgi", 1);
-    json_out_key_string(&out, "kind", probe_report_kind_name(report->kind));
-    json_out_key(&out, "job");
-    json_out_u64(&out, report->job);
-    json_out_key_int(&out, "attempt", report->attempt);
-    json_out_key_number(&out, "at", report->at_s);
-    if (isfinite(report->window_s))
-        json_out_key_number(&out, "window", report->window_s);
-    if (isfinite(report->rate))
-        json_out_key_number(&out, "rate", report->rate);
-    if (isfinite(report->steps))
-        json_out_key_number(&out, "steps", report->steps);
-    if (report->source != PROBE_NO_SOURCE)
-        json_out_key_string(&out, "source", probe_source_name(report->source));
-    if (isfinite(report->confidence))
-        json_out_key_number(&out, "confidence", report->confidence);
-    if (report->kind == PROBE_ENDED) {
-        json_out_key_int(&out, "exit", report->exit_status);
-        json_out_key_int(&out, "signal", report->signal);
-        json_out_key_bool(&out, "oom", report->oom);
-    }
-    if (report->text[0])
-        json_out_key_string(&out, "text", report->text);
-    json_out_end(&out);
-}
-
 static void drop(struct sender *sender, int index)
 {
     sender->count--;
@@ -162,7 +127,7 @@ static void post_next(struct sender *sender, double now_s)
 
     if (sender->count == 0)
         return;
-    write_json(&sender->waiting[0], &body);
+    probe_report_json(&sender->waiting[0], &body);
     sender->posting = fetch_start(sender->fetch, str_text(&body), "application/json",
                                   now_s) == FETCH_RUNNING;
     sender->failures += !sender->posting;

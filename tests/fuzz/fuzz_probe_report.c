@@ -25,7 +25,7 @@ static void check_report(const char *text, size_t size)
 
 static void check_status(const char *text, size_t size)
 {
-    struct probe_status first, second;
+    struct probe_report first, second;
     struct str line = {0};
 
     if (probe_status_parse(&first, text, size, NULL) < 0)

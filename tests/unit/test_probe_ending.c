@@ -68,11 +68,11 @@ CASE(long_lines_are_cut_not_lost)
     str_fini(&out);
 }
 
-static struct probe_status told(struct ending ending, const char *tail)
+static struct probe_report told(struct ending ending, const char *tail)
 {
-    struct probe_status status;
+    struct probe_report status;
 
-    probe_status_init(&status, 1);
+    probe_report_init(&status, PROBE_ENDED, 1);
     ending.tail = tail;
     ending.tail_length = strlen(tail);
     ending_tell(&ending, &status);
@@ -81,7 +81,7 @@ static struct probe_status told(struct ending ending, const char *tail)
 
 CASE(exits_and_signals_are_told_as_a_shell_would)
 {
-    struct probe_status s;
+    struct probe_report s;
 
     s = told((struct ending){.wait_status = W_EXITCODE(0, 0)}, "fine\n");
     assert_true(s.exit_status == 0 && s.signal == 0 && !s.oom);
@@ -118,7 +118,7 @@ CASE(out_of_memory_is_recognised)
     };
     static const char *const other[] = {"", "ValueError: x", "no MemoryError here",
                                         "memory 3.1GiB", "we are not out of memory"};
-    struct probe_status s;
+    struct probe_report s;
 
     for (size_t i = 0; i < COUNT(said); i++) {
         s = told((struct ending){.wait_status = W_EXITCODE(1, 0)}, said[i]);

@@ -118,10 +118,10 @@ static ssize_t read_plain(const struct attempt *a, const char *name, char *text,
     return n;
 }
 
-bool attempt_read_status(const struct attempt *a, struct probe_status *status)
+bool attempt_read_status(const struct attempt *a, struct probe_report *status)
 {
     char text[SMALL_FILE];
-    struct probe_status s;
+    struct probe_report s;
     struct err err;
     ssize_t n = read_plain(a, "status", text, sizeof(text));
 

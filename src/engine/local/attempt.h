@@ -79,7 +79,7 @@ void attempt_explain(struct attempt *attempt, const char *format, ...)
 
 /* Bounded, of the user's folder: no link is followed.  False when not there or not right.
  */
-bool attempt_read_status(const struct attempt *attempt, struct probe_status *status);
+bool attempt_read_status(const struct attempt *attempt, struct probe_report *status);
 bool attempt_read_pids(const struct attempt *attempt, struct process_id *probe,
                        struct process_id *child);
 /* The last line the probe wrote to its own messages, for when it failed. */

@@ -182,12 +182,12 @@ static void describe_exit(struct attempt_ending *d)
         say(d, "exit status %d", d->exit_status);
 }
 
-static void from_status(struct attempt_ending *d, const struct probe_status *s)
+static void from_status(struct attempt_ending *d, const struct probe_report *s)
 {
     d->exit_status = s->exit_status > 0 ? s->exit_status : 0;
     d->signal = s->signal > 0 ? s->signal : 0;
     d->steps = s->steps;
-    d->at_s = s->ended_s;
+    d->at_s = s->at_s;
     if (isnan(s->started_s)) {
         d->end = ENGINE_END_NOT_STARTED;
         say(d, "%s", s->text[0] ? s->text : "the command could not be started");
@@ -258,7 +258,7 @@ static void finish(struct local_engine *e, struct attempt *a)
 {
     struct attempt_ending d = {.steps = NAN, .at_s = NAN};
     struct engine_event event;
-    struct probe_status status;
+    struct probe_report status;
 
     if (attempt_read_status(a, &status))
         from_status(&d, &status);
