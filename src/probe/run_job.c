@@ -2,14 +2,13 @@
  *
  * corgi-probe's main() calls it with the options.  It starts the command (supervisor.c),
  * copies its output (streams.c), measures (job_meter.c), reports (sender.c), and when all
- * processes are gone tells how it ended (ending.c). */
+ * processes are gone tells how it ended (supervisor.c). */
 #include "probe/run_job.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/poller.h"
 #include "base/process.h"
-#include "probe/ending.h"
 #include "probe/job_meter.h"
 #include "probe/probe_report.h"
 #include "probe/sender.h"
@@ -36,8 +35,6 @@ struct probe {
     struct job_meter *meter;
     struct sender *sender;
     struct supervisor supervisor;
-    struct oom_watch oom;
-    double oom_look_s;
     struct probe_report ended; /* what the last report and the status file tell */
 };
 
@@ -167,6 +164,7 @@ static int start_job(struct probe *probe, const sigset_t *mask)
         .terminal = probe->streams.controlling,
         .mask = *mask,
         .grace_s = probe->options->grace_s,
+        .look_every_s = probe->options->meter.window_s,
     };
     struct err err = {0};
     int exit_status;
@@ -208,10 +206,6 @@ static void tick(struct probe *probe, double now_s)
     job_meter_tick(probe->meter, now_s);
     if (now_s >= rate_due_s(probe))
         send_due_reports(probe, now_s, false);
-    if (now_s >= probe->oom_look_s && !probe->supervisor.ended) {
-        oom_watch_look(&probe->oom);
-        probe->oom_look_s = now_s + probe->options->meter.window_s;
-    }
     poller_set(probe->poller, &probe->post, sender_fd(probe->sender),
                sender_events(probe->sender));
 }
@@ -232,27 +226,16 @@ static void follow_job(struct probe *probe)
 
 static void end_job(struct probe *probe)
 {
-    const struct supervisor *supervisor = &probe->supervisor;
-    char tail[RELAY_TAIL];
-    struct ending ending = {.wait_status = supervisor->wait_status,
-                            .asked = supervisor->asked,
-                            .killed = supervisor->killed,
-                            .grace_s = supervisor->grace_s,
-                            .left_behind = supervisor->left_behind,
-                            .tail = tail};
+    struct probe_report *ended = &probe->ended;
+    double ended_s = probe->supervisor.ended_s;
+    struct output_end output;
 
-    streams_drain(&probe->streams);
-    ending.tail_length = streams_tail(&probe->streams, tail, sizeof(tail));
-    ending.lost_bytes = streams_lost(&probe->streams, &ending.lost_errno);
-    ending.dropped_bytes = probe->streams.limit.dropped_bytes;
-    if (supervisor->kernel_kill)
-        ending.kernel_oom = oom_watch_killed(&probe->oom);
-    probe->ended.at_s = clock_epoch_s();
-    probe->ended.window_s = probe->ended.at_s - probe->ended.started_s;
-    ending_tell(&ending, &probe->ended);
-    send_due_reports(probe, supervisor->ended_s, true);
-    job_meter_overall(probe->meter, supervisor->ended_s, &probe->ended.steps,
-                      &probe->ended.rate);
+    streams_end(&probe->streams, &output);
+    ended->at_s = clock_epoch_s();
+    ended->window_s = ended->at_s - ended->started_s;
+    supervisor_tell_end(&probe->supervisor, &output, ended);
+    send_due_reports(probe, ended_s, true);
+    job_meter_overall(probe->meter, ended_s, &ended->steps, &ended->rate);
     tell_end(probe);
 }
 
@@ -309,7 +292,6 @@ int run_job(const struct run_job_options *options, struct err *err)
         goto done;
     if (start_job(&probe, &mask) == 0) {
         write_pids(&probe);
-        oom_watch_init(&probe.oom, probe.supervisor.pid);
         job_meter_start(probe.meter, probe.poller, clock_wall_s());
         streams_start(&probe.streams, probe.poller, job_meter_line, probe.meter);
         report_started(&probe);

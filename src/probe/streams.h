@@ -12,9 +12,24 @@
 #include "base/err.h"
 #include "base/poller.h"
 #include "probe/output_limit.h"
-#include "probe/relay.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <termios.h>
+
+#define OUTPUT_TAIL 8192
+
+/* The end of the output, which explains how the job ended. */
+struct output_end {
+    char tail[OUTPUT_TAIL]; /* of stderr, or of stdout when that has nothing */
+    size_t tail_length;
+    double dropped_bytes; /* because the file was to stay small */
+    uint64_t lost_bytes;  /* and why */
+    int lost_errno;
+};
+
+struct relay;
 
 struct streams {
     int child_in, child_out, child_err; /* the job's ends; -1: as the probe's own */
@@ -23,10 +38,9 @@ struct streams {
     bool raw;              /* the probe's terminal hands keys on as they come */
     struct termios before; /* its settings until then */
     struct poller_watch keys;
-    int poller;
-    int from[2], to[2];
-    struct relay *relays[2];
+    int poller;                /* -1: the job was not started yet */
     struct output_limit limit; /* of the file it goes to */
+    struct relay *relays[2];   /* (count) one for each pipe */
     int count;
 };
 
@@ -38,7 +52,7 @@ void streams_init(struct streams *streams);
 int streams_open(struct streams *streams, const char *output, double limit_bytes,
                  struct err *err);
 
-/* After the job was started: close its ends and copy. */
+/* After the job was started: close its ends and copy.  line() as in lines.h. */
 void streams_start(struct streams *streams, int poller,
                    void (*line)(void *, double, const char *, size_t), void *ctx);
 
@@ -47,14 +61,12 @@ void streams_resize(const struct streams *streams);
 
 double streams_due_s(const struct streams *streams);
 void streams_tick(struct streams *streams, double now_s);
-void streams_drain(struct streams *streams); /* all writers are gone */
 
 /* A line of the probe's own into the job's stderr, before it was started. */
 void streams_say(const struct streams *streams, const char *line);
 
-/* The end of stderr, or of stdout when that has nothing; how many bytes. */
-size_t streams_tail(const struct streams *streams, char *text, size_t size);
-uint64_t streams_lost(const struct streams *streams, int *error);
+/* All writers are gone: hand on what is still in the pipes, and tell how it ended. */
+void streams_end(struct streams *streams, struct output_end *end);
 
 void streams_fini(struct streams *streams);
 

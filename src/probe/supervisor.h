@@ -1,15 +1,20 @@
-/* supervisor.h - the job's processes from the first to the very last one
+/* supervisor.h - the job's processes from the first to the very last one, and their end
  *
  * The first process gets a session and process group of its own, with the signals as a
  * fresh process has them, and the kernel kills it when the probe dies.  Signals go on to
  * the job's process group.  After a SIGTERM the job has its grace, then everything below
  * the probe is killed, detached processes too.  When the first process ends by itself,
  * the processes it left behind may finish for a moment, are asked to stop, and are then
- * killed: a job is over when nothing of it runs. */
+ * killed: a job is over when nothing of it runs.
+ *
+ * Out of memory is the end that people ask for most.  The kernel's killer leaves a
+ * SIGKILL and a count (of the job's cgroup, or of the whole machine); programs that
+ * notice by themselves say so in their last lines. */
 #ifndef CORGI_PROBE_SUPERVISOR_H
 #define CORGI_PROBE_SUPERVISOR_H
 
 #include "base/err.h"
+#include "probe/probe_report.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -22,6 +27,7 @@ struct supervisor_start {
     bool terminal;    /* `out` or `in` is a terminal to be the session's own */
     sigset_t mask;    /* signals blocked when the probe was started */
     double grace_s;
+    double look_every_s; /* at the kernel's count of kills */
 };
 
 struct supervisor {
@@ -35,9 +41,14 @@ struct supervisor {
     int wait_status; /* of the first */
     double ended_s;  /* when the first ended */
     size_t left_behind;
-    double kill_at_s; /* infinity: no reason to */
-    double term_at_s; /* likewise: ask what was left behind to stop */
-    bool kernel_kill; /* any process of the job died of a SIGKILL that was not ours */
+    double kill_at_s;   /* infinity: no reason to */
+    double term_at_s;   /* likewise: ask what was left behind to stop */
+    bool kernel_kill;   /* any process of the job died of a SIGKILL that was not ours */
+    char oom_file[512]; /* of its cgroup, with a count of kills */
+    long cgroup_kills;  /* when it began; -1: not known */
+    long machine_kills; /* likewise, at the last look */
+    double look_every_s, look_at_s;
+    const char *kernel_oom; /* which limit the kernel killed for; NULL: none */
 };
 
 /* 0: the command runs.  -1: it could not be started; *exit_status is what a shell would
@@ -53,5 +64,11 @@ void supervisor_reap(struct supervisor *supervisor, double now_s);
 
 void supervisor_tick(struct supervisor *supervisor, double now_s);
 double supervisor_due_s(const struct supervisor *supervisor);
+
+struct output_end; /* of streams.h */
+
+/* All are gone: fill exit, signal, oom and text. */
+void supervisor_tell_end(const struct supervisor *supervisor,
+                         const struct output_end *output, struct probe_report *ended);
 
 #endif

@@ -1,9 +1,10 @@
 /* test_probe_ending.c - lines out of bytes, and how an end is told */
 #include "base/str.h"
-#include "probe/ending.h"
 #include "probe/fetch.h"
 #include "probe/lines.h"
 #include "probe/sender.h"
+#include "probe/streams.h"
+#include "probe/supervisor.h"
 #include "support/test.h"
 
 #include <netinet/in.h>
@@ -68,39 +69,40 @@ CASE(long_lines_are_cut_not_lost)
     str_fini(&out);
 }
 
-static struct probe_report told(struct ending ending, const char *tail)
+static struct probe_report told(struct supervisor job, const char *tail)
 {
-    struct probe_report status;
+    struct output_end output = {.tail_length = strlen(tail)};
+    struct probe_report ended;
 
-    probe_report_init(&status, PROBE_ENDED, 1);
-    ending.tail = tail;
-    ending.tail_length = strlen(tail);
-    ending_tell(&ending, &status);
-    return status;
+    memcpy(output.tail, tail, output.tail_length);
+    probe_report_init(&ended, PROBE_ENDED, 1);
+    supervisor_tell_end(&job, &output, &ended);
+    return ended;
 }
 
 CASE(exits_and_signals_are_told_as_a_shell_would)
 {
     struct probe_report s;
 
-    s = told((struct ending){.wait_status = W_EXITCODE(0, 0)}, "fine\n");
+    s = told((struct supervisor){.wait_status = W_EXITCODE(0, 0)}, "fine\n");
     assert_true(s.exit_status == 0 && s.signal == 0 && !s.oom);
     assert_string_equal(s.text, "");
-    s = told((struct ending){.wait_status = W_EXITCODE(3, 0)}, "x\nError: no data\n");
+    s = told((struct supervisor){.wait_status = W_EXITCODE(3, 0)}, "x\nError: no data\n");
     assert_int_equal(s.exit_status, 3);
     assert_string_equal(s.text, "exited with status 3: Error: no data");
-    s = told((struct ending){.wait_status = W_EXITCODE(0, SIGSEGV)}, "");
+    s = told((struct supervisor){.wait_status = W_EXITCODE(0, SIGSEGV)}, "");
     assert_true(s.exit_status == 139 && s.signal == SIGSEGV);
     assert_non_null(strstr(s.text, "signal 11"));
-    s = told((struct ending){.wait_status = W_EXITCODE(0, SIGTERM), .asked = true}, "x");
+    s = told((struct supervisor){.wait_status = W_EXITCODE(0, SIGTERM), .asked = true},
+             "x");
     assert_non_null(strstr(s.text, "stopped as asked"));
-    s = told((struct ending){.wait_status = W_EXITCODE(0, SIGKILL),
-                             .asked = true,
-                             .killed = true,
-                             .grace_s = 5},
+    s = told((struct supervisor){.wait_status = W_EXITCODE(0, SIGKILL),
+                                 .asked = true,
+                                 .killed = true,
+                                 .grace_s = 5},
              "");
     assert_non_null(strstr(s.text, "within 5 s"));
-    s = told((struct ending){.wait_status = 0, .left_behind = 2}, "");
+    s = told((struct supervisor){.wait_status = 0, .left_behind = 2}, "");
     assert_non_null(strstr(s.text, "2 processes it left behind"));
 }
 
@@ -121,22 +123,24 @@ CASE(out_of_memory_is_recognised)
     struct probe_report s;
 
     for (size_t i = 0; i < COUNT(said); i++) {
-        s = told((struct ending){.wait_status = W_EXITCODE(1, 0)}, said[i]);
+        s = told((struct supervisor){.wait_status = W_EXITCODE(1, 0)}, said[i]);
         if (!s.oom)
             fail_msg("not recognised: %s", said[i]);
-        s = told((struct ending){.wait_status = 0}, said[i]);
+        s = told((struct supervisor){.wait_status = 0}, said[i]);
         assert_false(s.oom); /* it went well in the end */
     }
-    for (size_t i = 0; i < COUNT(other); i++)
-        assert_null(oom_said(other[i], strlen(other[i])));
-    s = told((struct ending){.wait_status = W_EXITCODE(0, SIGKILL),
-                             .kernel_oom = "its limit was reached"},
+    for (size_t i = 0; i < COUNT(other); i++) {
+        s = told((struct supervisor){.wait_status = W_EXITCODE(1, 0)}, other[i]);
+        assert_false(s.oom);
+    }
+    s = told((struct supervisor){.wait_status = W_EXITCODE(0, SIGKILL),
+                                 .kernel_oom = "its limit was reached"},
              "");
     assert_true(s.oom);
-    s = told((struct ending){.wait_status = W_EXITCODE(0, SIGKILL),
-                             .asked = true,
-                             .killed = true,
-                             .kernel_oom = "its limit was reached"},
+    s = told((struct supervisor){.wait_status = W_EXITCODE(0, SIGKILL),
+                                 .asked = true,
+                                 .killed = true,
+                                 .kernel_oom = "its limit was reached"},
              "");
     assert_false(s.oom); /* that kill was ours */
 }
