@@ -1,15 +1,22 @@
-/* heartbeat.h - a job says itself how fast it is
+/* heartbeat.h - a job says itself how fast it is: to a socket or in a file
  *
  * The job finds the path of a datagram socket in CORGI_HEARTBEAT and sends one line a
  * datagram: `rate=12.5` or `steps=1234`, and if it likes `rank=`, `unit=` (step, sample,
- * token...) and, for a service, `demand=` (requests per second asked of it). */
+ * token...) and, for a service, `demand=` (requests per second asked of it).
+ *
+ * Or it keeps a file whose last line is a count ("1234", "1234/5000"), key=value pairs
+ * ("steps=1234") or a JSON object ({"step": 1234}).  The time of a count is when the file
+ * was written, so looking seldom costs no accuracy. */
 #ifndef CORGI_PROBE_HEARTBEAT_H
 #define CORGI_PROBE_HEARTBEAT_H
 
 #include "base/err.h"
-#include "probe/units.h"
+#include "probe/match.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
+#include <time.h>
 
 #define HEARTBEAT_MAX_BYTES 512
 
@@ -33,5 +40,20 @@ int heartbeat_open(const char *path, struct err *err);
 
 /* The next datagram that can be read as a heartbeat: 1; 0 when there is none left. */
 int heartbeat_receive(int fd, struct heartbeat *beat);
+
+struct progress_file {
+    const char *path; /* borrowed */
+    struct timespec written;
+    off_t size;
+};
+
+/* A count that was in the file before the job began is not the job's. */
+void progress_file_init(struct progress_file *file, const char *path);
+
+/* True when it was written anew and says something; age_s is how long ago. */
+bool progress_file_look(struct progress_file *file, struct match_hit *hit, double *age_s);
+
+/* The text of the whole file or of its end. */
+bool progress_file_parse(const char *text, size_t length, struct match_hit *hit);
 
 #endif

@@ -1,8 +1,8 @@
 /* job_meter.c - listens to a job and makes the reports of its rate, see job_meter.h
  *
  * run_job.c hands in lines of output and ticks; heartbeats, the metrics page, the
- * progress file and activity are looked after here.  All evidence goes into sources.c,
- * which answers with the rate when a report is due. */
+ * progress file and activity are looked after here.  All evidence goes into the tracks of
+ * its source; the best source that speaks gives the rate when a report is due. */
 #include "probe/job_meter.h"
 
 #include "base/clock.h"
@@ -11,9 +11,7 @@
 #include "base/poller.h"
 #include "probe/activity.h"
 #include "probe/heartbeat.h"
-#include "probe/progress_file.h"
 #include "probe/scrape.h"
-#include "probe/sources.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +19,100 @@
 #include <sys/epoll.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+/* A job may need a while before it says something; until then its processor time would be
+ * taken for its rate. */
+#define ACTIVITY_AFTER_WINDOWS 3
+
+static const double trust[PROBE_SOURCE_COUNT] = {
+    [PROBE_HEARTBEAT] = 0.98, [PROBE_PROMETHEUS] = 0.95, [PROBE_LOG] = 1,
+    [PROBE_PROGRESS] = 0.9,   [PROBE_ACTIVITY] = 0.15,
+};
+
+struct sources *sources_create(double window_s, int attempt, double now_s)
+{
+    struct sources *sources = mem_new(struct sources);
+
+    sources->window_s = window_s;
+    sources->started_s = now_s;
+    sources->from_zero = attempt <= 1;
+    sources->told_s = -1;
+    for (int i = PROBE_HEARTBEAT; i < PROBE_SOURCE_COUNT; i++)
+        sources->tracks[i] = tracks_create(window_s);
+    return sources;
+}
+
+void sources_destroy(struct sources *sources)
+{
+    if (!sources)
+        return;
+    for (int i = 0; i < PROBE_SOURCE_COUNT; i++)
+        tracks_destroy(sources->tracks[i]);
+    free(sources);
+}
+
+bool sources_wants_activity(const struct sources *sources)
+{
+    return sources->settled == PROBE_NO_SOURCE || sources->settled == PROBE_ACTIVITY;
+}
+
+static bool may_use(const struct sources *sources, enum probe_source source, double now_s)
+{
+    if (source != PROBE_ACTIVITY)
+        return true;
+    return sources_wants_activity(sources) &&
+           now_s - sources->started_s >= ACTIVITY_AFTER_WINDOWS * sources->window_s;
+}
+
+/* A first attempt counts from 0; only a server's counter may have run before it. */
+static bool ask(struct sources *sources, enum probe_source source, double now_s,
+                struct tracks_rate *rate)
+{
+    bool from_zero = sources->from_zero && source != PROBE_PROMETHEUS;
+
+    return may_use(sources, source, now_s) &&
+           tracks_rate(sources->tracks[source], now_s, from_zero, rate);
+}
+
+static enum probe_source choose(struct sources *sources, double now_s,
+                                struct tracks_rate *rate)
+{
+    for (int i = PROBE_HEARTBEAT; i < PROBE_SOURCE_COUNT; i++)
+        if (ask(sources, (enum probe_source)i, now_s, rate) && rate->live)
+            return (enum probe_source)i;
+    if (sources->settled != PROBE_NO_SOURCE &&
+        ask(sources, sources->settled, now_s, rate))
+        return sources->settled;
+    return PROBE_NO_SOURCE;
+}
+
+bool sources_rate(struct sources *sources, double now_s, bool fresh,
+                  struct sources_rate *rate)
+{
+    struct tracks_rate found;
+    enum probe_source source = choose(sources, now_s, &found);
+
+    if (source == PROBE_NO_SOURCE)
+        return false;
+    sources->settled = source;
+    /* A count that stands still is news too; a rate nobody repeats is not. */
+    if (fresh && !found.counted && found.last_at_s <= sources->told_s)
+        return false;
+    if (fresh)
+        sources->told_s = found.last_at_s;
+    *rate = (struct sources_rate){
+        .source = source,
+        .rate = found.rate,
+        .window_s = found.counted ? found.span_s
+                                  : fmin(sources->window_s, now_s - sources->started_s),
+        .steps = source == PROBE_ACTIVITY ? NAN : found.done,
+        .overall = found.overall,
+        .confidence = trust[source] * found.confidence,
+    };
+    return true;
+}
+
+/* ---- the meter --------------------------------------------------------------------- */
 
 /* A job that beats faster is read in parts: it only drops its own datagrams. */
 #define BEATS_A_TURN 256
@@ -94,8 +186,10 @@ struct job_meter *job_meter_create(const struct job_meter_options *options,
     meter->beats = (struct poller_watch){.fd = -1, .ready = on_beats, .ctx = meter};
     meter->page = (struct poller_watch){.fd = -1, .ready = on_page, .ctx = meter};
     open_heartbeat(meter);
+    meter->sources = sources_create(options->window_s, options->attempt, 0);
     if (options->metrics_url)
-        meter->scrape = scrape_create(&url, options->metrics_counter, options->window_s);
+        meter->scrape = scrape_create(&url, options->metrics_counter, options->window_s,
+                                      meter->sources->tracks[PROBE_PROMETHEUS]);
     if (options->progress)
         progress_file_init(&meter->progress, options->progress);
     return meter;
@@ -114,8 +208,8 @@ void job_meter_destroy(struct job_meter *meter)
     free(meter->socket_dir);
     free(meter->socket_path);
     activity_destroy(meter->activity);
-    sources_destroy(meter->sources);
     scrape_destroy(meter->scrape);
+    sources_destroy(meter->sources);
     free(meter);
 }
 
@@ -125,9 +219,7 @@ void job_meter_start(struct job_meter *meter, int poller, double now_s)
 
     meter->poller = poller;
     meter->activity = activity_create(options->window_s, now_s);
-    meter->sources = sources_create(options->window_s, options->attempt, now_s);
-    if (meter->scrape)
-        sources_use(meter->sources, PROBE_PROMETHEUS, scrape_rate(meter->scrape));
+    meter->sources->started_s = now_s;
     meter->next_report_s = now_s + options->window_s;
     meter->last_report_s = now_s;
     meter->look_at_s = now_s;
@@ -139,7 +231,7 @@ void job_meter_line(void *ctx, double at_s, const char *text, size_t length)
 {
     struct job_meter *meter = ctx;
 
-    tracks_line(sources_tracks(meter->sources, PROBE_LOG), at_s, text, length);
+    tracks_line(meter->sources->tracks[PROBE_LOG], at_s, text, length);
 }
 
 static void take_beat(struct job_meter *meter, const struct heartbeat *beat, double now_s)
@@ -154,7 +246,7 @@ static void take_beat(struct job_meter *meter, const struct heartbeat *beat, dou
         meter->demand_new = true;
     }
     if (!isnan(beat->rate) || !isnan(beat->steps))
-        tracks_hit(sources_tracks(meter->sources, PROBE_HEARTBEAT), now_s, &hit);
+        tracks_hit(meter->sources->tracks[PROBE_HEARTBEAT], now_s, &hit);
 }
 
 static void read_beats(struct job_meter *meter, double now_s)
@@ -202,7 +294,7 @@ static void look_at_progress(struct job_meter *meter, double now_s)
     double age_s;
 
     if (meter->options->progress && progress_file_look(&meter->progress, &hit, &age_s))
-        tracks_hit(sources_tracks(meter->sources, PROBE_PROGRESS), now_s - age_s, &hit);
+        tracks_hit(meter->sources->tracks[PROBE_PROGRESS], now_s - age_s, &hit);
 }
 
 static void look_at_activity(struct job_meter *meter, double now_s)
@@ -212,7 +304,7 @@ static void look_at_activity(struct job_meter *meter, double now_s)
     if (!sources_wants_activity(meter->sources))
         activity_rest(meter->activity);
     else if (activity_look(meter->activity, now_s, &hit.count))
-        tracks_hit(sources_tracks(meter->sources, PROBE_ACTIVITY), now_s, &hit);
+        tracks_hit(meter->sources->tracks[PROBE_ACTIVITY], now_s, &hit);
 }
 
 void job_meter_tick(struct job_meter *meter, double now_s)

@@ -1,12 +1,18 @@
 /* job_meter.h - everything that is listened to while a job runs, and what it amounts to
  *
- * Owns the heartbeat socket, the scraper, the progress file and the sources; gives the
- * reports of rate and demand when they are due. */
+ * Heartbeat, metrics, log, progress file and how busy the job is are sources: each may
+ * speak or not, and rates of two of them need not be of the same thing.  The best source
+ * that speaks is used; a worse one takes over only after a long silence.  Activity is
+ * used only for a job that never said anything.
+ *
+ * The meter owns the heartbeat socket, the scraper, the progress file and the sources,
+ * and gives the reports of rate and demand when they are due. */
 #ifndef CORGI_PROBE_JOB_METER_H
 #define CORGI_PROBE_JOB_METER_H
 
 #include "base/err.h"
 #include "probe/probe_report.h"
+#include "probe/tracks.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +52,38 @@ int job_meter_report(struct job_meter *meter, double now_s, bool last,
 /* Over the whole run. */
 void job_meter_overall(struct job_meter *meter, double now_s, double *steps,
                        double *rate);
+
+/* ---- which source is the rate ------------------------------------------------------ */
+
+struct sources {
+    double window_s;
+    double started_s;
+    bool from_zero;
+    enum probe_source settled; /* the one answered with */
+    double told_s;             /* newest evidence that was answered with */
+    struct tracks *tracks[PROBE_SOURCE_COUNT]; /* to put evidence in */
+};
+
+struct sources_rate {
+    enum probe_source source;
+    double rate;
+    double window_s;
+    double steps; /* since this attempt began; NaN: not counted */
+    double overall;
+    double confidence;
+};
+
+/* attempt: a first one counts from 0; a later one goes on from a checkpoint, so only what
+ * is added counts. */
+struct sources *sources_create(double window_s, int attempt, double now_s);
+void sources_destroy(struct sources *sources); /* NULL is fine */
+
+/* Has nothing better been heard so far?  Looking at all processes is not free. */
+bool sources_wants_activity(const struct sources *sources);
+
+/* The rate of now; false when there is none, or nothing new since the last time it was
+ * asked with `fresh`. */
+bool sources_rate(struct sources *sources, double now_s, bool fresh,
+                  struct sources_rate *rate);
 
 #endif

@@ -1,6 +1,6 @@
 /* match.c - one line of a job's output to its hits, see match.h
  *
- * sources.c hands in every line the job prints; the hits go into its tracks. */
+ * tracks.c hands in every line the job prints; the hits go into its tracks. */
 #include "probe/match.h"
 
 #include "probe/match_private.h"

@@ -1,7 +1,7 @@
 /* match.h - what one line of a job's output says about its progress
  *
  * Frameworks print rates ("12.5it/s", "80 ms/step", "samples/sec: 410") and counts ("step
- * 120/1000", "Epoch: [3][ 40/5005]").  A line gives any number of hits; sources.h follows
+ * 120/1000", "Epoch: [3][ 40/5005]").  A line gives any number of hits; tracks.h follows
  * them over time and finds the one that is the job's rate.  Nothing is kept from line to
  * line here. */
 #ifndef CORGI_PROBE_MATCH_H

@@ -1,7 +1,7 @@
 /* scrape.c - rate and demand of a server from its metrics page, see scrape.h
  *
- * job_meter.c drives it between the poller and its ticks; the counts go into tracks of
- * sources.c. */
+ * job_meter.c drives it between the poller and its ticks; the counts go into tracks.c.
+ */
 #include "probe/scrape.h"
 
 #include "base/mem.h"
@@ -209,14 +209,14 @@ static void take_body(void *ctx, const char *bytes, size_t count)
 }
 
 struct scrape *scrape_create(const struct fetch_url *url, const char *counter,
-                             double window_s)
+                             double window_s, struct tracks *rate)
 {
     struct scrape *scrape = mem_new(struct scrape);
 
     scrape->fetch = fetch_create(url, take_body, scrape);
     scrape->every_s = fmin(fmax(window_s / 5, 0.2), 15);
     scrape->done.last = scrape->refused.last = NAN;
-    scrape->rate = tracks_create(window_s);
+    scrape->rate = rate;
     scrape->demand = tracks_create(window_s);
     if (counter) {
         scrape->named = (struct metrics_server){.done = counter, .unit = "request"};
@@ -232,7 +232,6 @@ void scrape_destroy(struct scrape *scrape)
     if (!scrape)
         return;
     fetch_destroy(scrape->fetch);
-    tracks_destroy(scrape->rate);
     tracks_destroy(scrape->demand);
     free(scrape);
 }
@@ -314,11 +313,6 @@ int scrape_fd(const struct scrape *scrape)
 uint32_t scrape_events(const struct scrape *scrape)
 {
     return fetch_events(scrape->fetch);
-}
-
-struct tracks *scrape_rate(struct scrape *scrape)
-{
-    return scrape->rate;
 }
 
 struct tracks *scrape_demand(struct scrape *scrape)

@@ -12,13 +12,13 @@
 #define CORGI_PROBE_SCRAPE_H
 
 #include "probe/fetch.h"
-#include "probe/sources.h"
+#include "probe/tracks.h"
 
 struct scrape;
 
-/* counter: NULL for the known ones; borrowed. */
+/* counter: NULL for the known ones; borrowed, as are the tracks the rate goes into. */
 struct scrape *scrape_create(const struct fetch_url *url, const char *counter,
-                             double window_s);
+                             double window_s, struct tracks *rate);
 void scrape_destroy(struct scrape *scrape); /* NULL is fine */
 
 /* Begin when it is time, go on when it is running.  Call when scrape_fd() is ready and at
@@ -28,7 +28,6 @@ double scrape_due_s(const struct scrape *scrape);
 int scrape_fd(const struct scrape *scrape); /* -1: nothing to watch */
 uint32_t scrape_events(const struct scrape *scrape);
 
-struct tracks *scrape_rate(struct scrape *scrape);   /* borrowed */
 struct tracks *scrape_demand(struct scrape *scrape); /* borrowed */
 
 /* Sums of named series out of the text format, over all label sets.  A page is read in

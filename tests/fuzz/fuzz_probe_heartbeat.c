@@ -2,7 +2,6 @@
 #include "fuzz/fuzz.h"
 
 #include "probe/heartbeat.h"
-#include "probe/progress_file.h"
 
 #include <math.h>
 #include <stdlib.h>

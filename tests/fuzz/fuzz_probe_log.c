@@ -2,7 +2,7 @@
 #include "fuzz/fuzz.h"
 
 #include "probe/lines.h"
-#include "probe/sources.h"
+#include "probe/tracks.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "probe/lines.h"
-#include "probe/sources.h"
+#include "probe/tracks.h"
 #include "support/test.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* test_probe_series.c - rates from counts and stated rates, however they arrive */
-#include "probe/rate_series.h"
+#include "probe/tracks.h"
 #include "support/test.h"
 
 #include <math.h>

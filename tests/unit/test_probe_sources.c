@@ -2,9 +2,8 @@
 #include "base/file.h"
 #include "probe/fetch.h"
 #include "probe/heartbeat.h"
-#include "probe/progress_file.h"
+#include "probe/job_meter.h"
 #include "probe/scrape.h"
-#include "probe/sources.h"
 #include "support/test.h"
 
 #include <math.h>
@@ -26,7 +25,7 @@ static void tell(struct sources *sources, enum probe_source source, double at_s,
                             .total = NAN,
                             .epoch = NAN};
 
-    tracks_hit(sources_tracks(sources, source), at_s, &hit);
+    tracks_hit(sources->tracks[source], at_s, &hit);
 }
 
 CASE(the_best_source_that_speaks_is_heard)
@@ -58,12 +57,12 @@ CASE(a_plain_count_is_learned_from_and_an_evaluation_is_not)
     for (int i = 1; i <= 30; i++) {
         int length = snprintf(line, sizeof(line), "step %d/250", i);
 
-        tracks_line(sources_tracks(plain, PROBE_LOG), i, line, (size_t)length);
+        tracks_line(plain->tracks[PROBE_LOG], i, line, (size_t)length);
         length = snprintf(line, sizeof(line),
                           "Validation: %d%%|##| %d/50 [00:%02d<00:09, "
                           "1.00it/s]",
                           2 * i, i, i);
-        tracks_line(sources_tracks(eval, PROBE_LOG), i, line, (size_t)length);
+        tracks_line(eval->tracks[PROBE_LOG], i, line, (size_t)length);
         if (i == 5)
             assert_true(sources_rate(plain, i, true, &r) && r.confidence >= 0.5);
     }

@@ -1,15 +1,205 @@
-/* sources.c - which track of which source is the job's rate, see sources.h
+/* tracks.c - the rate of one source of a job: series, tracks of them, the best track
  *
- * job_meter.c puts in what was heard of a job, one set of tracks for each source, and
- * asks for the rate when a report is due. */
-#include "probe/sources.h"
+ * job_meter.c puts in what was heard, one set of tracks for each source, and asks for the
+ * rate when a report is due; scrape.c adds the counters of a metrics page. */
+#include "probe/tracks.h"
 
 #include "base/mem.h"
-#include "probe/rate_series.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A window holds about so many points. */
+#define POINTS_PER_WINDOW 30
+
+/* A count that goes back no further than this is late, however small it is. */
+#define LATE_STEPS 2
+
+void rate_series_init(struct rate_series *series, double window_s)
+{
+    memset(series, 0, sizeof(*series));
+    series->spacing_s = window_s / POINTS_PER_WINDOW;
+    series->last_raw = series->first_raw = NAN;
+    series->first_at_s = series->last_at_s = series->last_up_s = NAN;
+}
+
+static const struct rate_series_point *point(const struct rate_series_ring *ring,
+                                             int index)
+{
+    return &ring->points[(ring->first + index) % RATE_SERIES_POINTS];
+}
+
+/* The newest point moves on until it is far enough from the one before it. */
+static void push(struct rate_series_ring *ring, double at_s, double value,
+                 double spacing_s)
+{
+    if (ring->count >= 2 && at_s - point(ring, ring->count - 2)->at_s < spacing_s) {
+        ring->count--;
+    } else if (ring->count == RATE_SERIES_POINTS) {
+        ring->first = (ring->first + 1) % RATE_SERIES_POINTS;
+        ring->count--;
+    }
+    ring->points[(ring->first + ring->count++) % RATE_SERIES_POINTS] =
+        (struct rate_series_point){at_s, value};
+}
+
+/* False: this count is to be left out. */
+static bool take_raw(struct rate_series *series, double count, double total)
+{
+    double last = series->last_raw;
+
+    if (isnan(last)) {
+        series->first_raw = count;
+    } else if (count < last) {
+        bool wrapped = !isnan(total) && count < total && last > total / 2;
+
+        if (!wrapped && (count > last / 2 || last - count <= LATE_STEPS))
+            return false;
+        if (series->counts.count == 1) { /* "total steps 9375": it never was a count */
+            series->counts.count = 0;
+            series->first_raw = count;
+        } else {
+            series->offset += wrapped && last <= total ? total : last;
+        }
+    }
+    series->last_raw = count;
+    return true;
+}
+
+/* The longest of late: a longer one at once, shorter ones bring it down slowly. */
+static void note_gap(struct rate_series *series, double gap_s)
+{
+    if (gap_s > series->longest_gap_s)
+        series->longest_gap_s = gap_s;
+    else if (gap_s > series->spacing_s)
+        series->longest_gap_s += 0.1 * (gap_s - series->longest_gap_s);
+}
+
+void rate_series_count(struct rate_series *series, double at_s, double count,
+                       double total)
+{
+    double before = series->offset + series->last_raw;
+
+    if (!isfinite(count) || count < 0 || !take_raw(series, count, total))
+        return;
+    if (isnan(series->first_at_s))
+        series->first_at_s = at_s;
+    series->last_at_s = at_s;
+    /* Said again is no point: spans end where the count went up, so that slow counts are
+     * not rounded to the window. */
+    if (series->offset + count == before)
+        return;
+    if (!isnan(series->last_up_s))
+        note_gap(series, at_s - series->last_up_s);
+    series->last_up_s = at_s;
+    push(&series->counts, at_s, series->offset + count, series->spacing_s);
+}
+
+void rate_series_state(struct rate_series *series, double at_s, double rate)
+{
+    if (!isfinite(rate) || rate < 0)
+        return;
+    if (isnan(series->first_at_s))
+        series->first_at_s = at_s;
+    if (isnan(series->last_raw))
+        series->last_at_s = at_s;
+    push(&series->stated, at_s, rate, series->spacing_s);
+}
+
+/* The newest count that is a window old, else the oldest; always before the last. */
+static int reference(const struct rate_series_ring *ring, double from_s)
+{
+    int index = ring->count - 2;
+
+    while (index > 0 && point(ring, index)->at_s > from_s)
+        index--;
+    return index;
+}
+
+static bool counted_rate(const struct rate_series *series, double now_s, double window_s,
+                         struct rate_series_rate *rate)
+{
+    const struct rate_series_ring *ring = &series->counts;
+    const struct rate_series_point *last, *from;
+    double end_s, quiet_s;
+
+    if (ring->count < 2)
+        return false;
+    last = point(ring, ring->count - 1);
+    from = point(ring, reference(ring, now_s - window_s));
+    quiet_s = now_s - last->at_s;
+    end_s =
+        quiet_s > window_s && quiet_s > 3 * series->longest_gap_s ? now_s : last->at_s;
+    if (end_s - from->at_s < window_s / 4)
+        return false;
+    rate->span_s = end_s - from->at_s;
+    rate->rate = (last->value - from->value) / rate->span_s;
+    rate->counted = true;
+    rate->points = ring->count;
+    return true;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static bool stated_rate(const struct rate_series *series, double now_s, double window_s,
+                        struct rate_series_rate *rate)
+{
+    const struct rate_series_ring *ring = &series->stated;
+    double values[RATE_SERIES_POINTS];
+    int count = 0;
+
+    for (int i = ring->count - 1; i >= 0; i--) {
+        if (count > 0 && point(ring, i)->at_s < now_s - window_s)
+            break;
+        values[count++] = point(ring, i)->value;
+    }
+    if (count == 0)
+        return false;
+    qsort(values, (size_t)count, sizeof(values[0]), compare_doubles);
+    rate->rate =
+        count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+    rate->span_s = 0;
+    rate->counted = false;
+    rate->points = count;
+    return true;
+}
+
+bool rate_series_rate(const struct rate_series *series, double now_s, double window_s,
+                      struct rate_series_rate *rate)
+{
+    struct rate_series_rate stated = {0};
+    bool has_stated = stated_rate(series, now_s, window_s, &stated);
+
+    /* Two points may be the two ends of one burst; a stated rate knows better. */
+    if (counted_rate(series, now_s, window_s, rate) && (!has_stated || rate->points >= 3))
+        return true;
+    *rate = stated;
+    return has_stated;
+}
+
+double rate_series_done(const struct rate_series *series, bool from_zero)
+{
+    if (isnan(series->last_raw))
+        return NAN;
+    return series->offset + series->last_raw - (from_zero ? 0 : series->first_raw);
+}
+
+double rate_series_overall(const struct rate_series *series)
+{
+    double span_s = series->last_at_s - series->first_at_s;
+
+    if (isnan(series->last_raw) || !(span_s > 0))
+        return NAN;
+    return rate_series_done(series, false) / span_s;
+}
+
+/* ---- tracks ------------------------------------------------------------------------ */
 
 /* Labels come from the job: more of them than this is noise, and the stalest goes. */
 #define MAX_TRACKS 24
@@ -265,123 +455,5 @@ bool tracks_rate(struct tracks *tracks, double now_s, bool from_zero,
     tracks->settled = best;
     *rate = best_rate;
     rate->live = is_live(tracks, &tracks->items[best], now_s);
-    return true;
-}
-
-/* A job may need a while before it says something; until then its processor time would be
- * taken for its rate. */
-#define ACTIVITY_AFTER_WINDOWS 3
-
-static const double trust[PROBE_SOURCE_COUNT] = {
-    [PROBE_HEARTBEAT] = 0.98, [PROBE_PROMETHEUS] = 0.95, [PROBE_LOG] = 1,
-    [PROBE_PROGRESS] = 0.9,   [PROBE_ACTIVITY] = 0.15,
-};
-
-struct sources {
-    double window_s;
-    double started_s;
-    bool from_zero;
-    enum probe_source settled;
-    double told_s; /* newest evidence that was answered with */
-    struct tracks *tracks[PROBE_SOURCE_COUNT];
-    bool owned[PROBE_SOURCE_COUNT];
-};
-
-struct sources *sources_create(double window_s, int attempt, double now_s)
-{
-    struct sources *sources = mem_new(struct sources);
-
-    sources->window_s = window_s;
-    sources->started_s = now_s;
-    sources->from_zero = attempt <= 1;
-    sources->told_s = -1;
-    for (int i = PROBE_HEARTBEAT; i < PROBE_SOURCE_COUNT; i++) {
-        sources->tracks[i] = tracks_create(window_s);
-        sources->owned[i] = true;
-    }
-    return sources;
-}
-
-void sources_destroy(struct sources *sources)
-{
-    if (!sources)
-        return;
-    for (int i = 0; i < PROBE_SOURCE_COUNT; i++)
-        if (sources->owned[i])
-            tracks_destroy(sources->tracks[i]);
-    free(sources);
-}
-
-struct tracks *sources_tracks(struct sources *sources, enum probe_source source)
-{
-    return sources->tracks[source];
-}
-
-void sources_use(struct sources *sources, enum probe_source source, struct tracks *tracks)
-{
-    if (sources->owned[source])
-        tracks_destroy(sources->tracks[source]);
-    sources->tracks[source] = tracks;
-    sources->owned[source] = false;
-}
-
-bool sources_wants_activity(const struct sources *sources)
-{
-    return sources->settled == PROBE_NO_SOURCE || sources->settled == PROBE_ACTIVITY;
-}
-
-static bool may_use(const struct sources *sources, enum probe_source source, double now_s)
-{
-    if (source != PROBE_ACTIVITY)
-        return true;
-    return sources_wants_activity(sources) &&
-           now_s - sources->started_s >= ACTIVITY_AFTER_WINDOWS * sources->window_s;
-}
-
-/* A first attempt counts from 0; only a server's counter may have run before it. */
-static bool ask(struct sources *sources, enum probe_source source, double now_s,
-                struct tracks_rate *rate)
-{
-    bool from_zero = sources->from_zero && source != PROBE_PROMETHEUS;
-
-    return may_use(sources, source, now_s) &&
-           tracks_rate(sources->tracks[source], now_s, from_zero, rate);
-}
-
-static enum probe_source choose(struct sources *sources, double now_s,
-                                struct tracks_rate *rate)
-{
-    for (int i = PROBE_HEARTBEAT; i < PROBE_SOURCE_COUNT; i++)
-        if (ask(sources, (enum probe_source)i, now_s, rate) && rate->live)
-            return (enum probe_source)i;
-    if (sources->settled != PROBE_NO_SOURCE &&
-        ask(sources, sources->settled, now_s, rate))
-        return sources->settled;
-    return PROBE_NO_SOURCE;
-}
-
-bool sources_rate(struct sources *sources, double now_s, bool fresh,
-                  struct sources_rate *rate)
-{
-    struct tracks_rate found;
-    enum probe_source source = choose(sources, now_s, &found);
-
-    if (source == PROBE_NO_SOURCE)
-        return false;
-    sources->settled = source;
-    /* A count that stands still is news too; a rate nobody repeats is not. */
-    if (fresh && !found.counted && found.last_at_s <= sources->told_s)
-        return false;
-    if (fresh)
-        sources->told_s = found.last_at_s;
-    *rate = (struct sources_rate){
-        .source = source,
-        .rate = found.rate,
-        .window_s = found.counted ? found.span_s
-                                  : fmin(sources->window_s, now_s - sources->started_s),
-        .steps = source == PROBE_ACTIVITY ? NAN : found.done,
-        .overall = found.overall,
-        .confidence = trust[source] * found.confidence,
-    };
     return true;
 }
