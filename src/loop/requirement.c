@@ -50,6 +50,11 @@ double requirement_confidence(const struct optimize_settings *settings,
                 job->need.confidence);
 }
 
+bool requirement_allows_type(const struct job *job, int type)
+{
+    return !job->types_allowed || job->types_allowed >> type & 1;
+}
+
 const char *requirement_kind_name(enum need_kind kind)
 {
     static const char *const names[] = {"best_effort", "rate", "service", "deadline"};

@@ -23,6 +23,9 @@ double requirement_demand(const struct job_status *status);
 double requirement_confidence(const struct optimize_settings *settings,
                               const struct job *job);
 
+/* May the job run on devices of this type? */
+bool requirement_allows_type(const struct job *job, int type);
+
 const char *requirement_kind_name(enum need_kind kind);
 
 #endif

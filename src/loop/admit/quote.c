@@ -35,11 +35,6 @@ static int devices_of_type(const struct cluster *cluster, int type)
     return count;
 }
 
-static bool type_allowed(const struct job *job, int type)
-{
-    return !job->types_allowed || job->types_allowed >> type & 1;
-}
-
 /* Least power among the types that keep the requirement; the surest rate if none does. */
 static bool better(const struct option *a, double needed, const struct option *b)
 {
@@ -65,7 +60,8 @@ static void survey(struct search *f)
         struct option option = {.type = t};
         struct prediction p;
 
-        if (!type_allowed(f->job, t) || devices_of_type(c, t) < f->job->devices)
+        if (!requirement_allows_type(f->job, t) ||
+            devices_of_type(c, t) < f->job->devices)
             continue;
         f->any_type = true;
         p = predict_alone(f->ground->now.model, f->job, t);

@@ -1,4 +1,5 @@
-/* planner.c - the planner; see planner.h */
+/* planner.c - the steps of the planner: a round (round_plan) gets a whole plan from it,
+ * quotes (admit/quote.c) get the part that says where one more job would go */
 #include "loop/optimize/planner_private.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ static void *planner_create(uint64_t seed)
 {
     struct planner_state *s = mem_new(struct planner_state);
 
-    s->kinds = prediction_table_create();
+    s->table = prediction_table_create();
     s->improved_s = s->priced_s = -INFINITY;
     rng_stream(&s->rng, seed, STREAM_STEADY);
     return s;
@@ -23,7 +24,7 @@ static void planner_destroy(void *self)
 {
     struct planner_state *s = self;
 
-    prediction_table_destroy(s->kinds);
+    prediction_table_destroy(s->table);
     vec_free(&s->jobs);
     vec_free(&s->members);
     vec_free(&s->usable);
@@ -42,19 +43,17 @@ static void planner_destroy(void *self)
 
 static void write_running(struct planner_state *s, struct plan *plan)
 {
-    for (size_t i = 0; i < s->jobs.count; i++) {
-        const struct planner_job *j = &s->jobs.items[i];
-
+    vec_each (const struct planner_job, j, &s->jobs) {
         if (j->status->state != JOB_RUNNING)
             continue;
-        if (planner_gang_goes(s, (int)i))
-            plan_seat(plan, j->seat, planner_gang_goes(s, (int)i),
-                      j->status->job.devices);
-        else if (j->moved)
+        if (j->moved && j->status->job.devices == 1)
             plan_seat(plan, j->seat, &j->device, 1);
         else
             plan_seat(plan, j->seat, j->status->devices, j->status->device_count);
     }
+    vec_each (struct planner_seats, gang, &s->gangs)
+        plan_seat(plan, s->jobs.items[gang->job].seat, gang->devices,
+                  s->jobs.items[gang->job].status->job.devices);
 }
 
 /* Everybody on the device has been measured in this company. */
@@ -88,9 +87,7 @@ static bool neighbour_leaves(const struct planner_state *s, const struct planner
 {
     const struct device *dev = &s->in->cluster->devices[j->status->devices[0]];
 
-    for (size_t i = 0; i < s->jobs.count; i++) {
-        const struct planner_job *other = &s->jobs.items[i];
-
+    vec_each (const struct planner_job, other, &s->jobs) {
         if (other != j && other->moved &&
             (dev->jobs[0] == other->status->job.id ||
              (dev->job_count > 1 && dev->jobs[1] == other->status->job.id)))
@@ -117,7 +114,7 @@ static enum plan_help help_of(const struct planner_state *s, const struct plan *
 /* Say what was done for each job that falls short; most often nobody does. */
 static void write_mends(const struct planner_state *s, struct plan *plan)
 {
-    vec_each (struct planner_job, j, &s->jobs) {
+    vec_each (const struct planner_job, j, &s->jobs) {
         if (j->suffers)
             plan_note_mend(plan, &(struct plan_mend){.job = j->status->job.id,
                                                      .help = help_of(s, plan, j),
@@ -144,9 +141,8 @@ static void planner_plan(void *self, const struct optimize_input *in, struct pla
     planner_load(s, in);
     planner_set_price(s);
     planner_settle_trials(s);
-    planner_look(s, planner_view_moving(s));
+    planner_look_to_move(s);
     planner_mend(s);
-    planner_mend_gangs(s);
     if (in->settings->moves && in->now_s - s->improved_s >= IMPROVE_S) {
         planner_improve(s);
         s->improved_s = in->now_s;

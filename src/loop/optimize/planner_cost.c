@@ -1,7 +1,8 @@
-/* planner_cost.c - what a device with its jobs costs; see planner_private.h */
+/* planner_cost.c - what a device with its jobs costs: every step of a round that places,
+ * moves or caps asks here */
 #include "loop/optimize/planner_private.h"
 
-#include "world/power.h"
+#include "loop/requirement.h"
 
 #include <math.h>
 
@@ -99,8 +100,7 @@ static bool ask(struct planner_state *s, int type, int a, int b, struct fare *fa
     bool here = runs_here(s, type, a, b);
 
     if (b < 0) {
-        const struct table_alone *alone =
-            prediction_table_alone_on(s->kinds, x->kind, type);
+        const struct table_alone *alone = &x->kind->alone[type];
 
         fares[0] = (struct fare){a, alone->expected, alone->rate, here};
         *watts = alone->watts;
@@ -108,7 +108,7 @@ static bool ask(struct planner_state *s, int type, int a, int b, struct fare *fa
         return alone->fits >= PREDICT_FITS_LEAST || here;
     }
     struct table_pair pair =
-        prediction_table_pair_on(s->kinds, x->kind, s->jobs.items[b].kind, type);
+        prediction_table_pair_on(s->table, x->kind, s->jobs.items[b].kind, type);
 
     *watts = (double)pair.watts;
     for (int e = 0; e < 2; e++) {
@@ -179,7 +179,7 @@ static int slot_of(struct planner_state *s, int job)
 }
 
 /* Where the cost of the two is kept; NULL: nowhere. */
-static float *prediction_cache_of(struct planner_state *s, int type, int a, int b)
+static float *memo_of(struct planner_state *s, int type, int a, int b)
 {
     int x = slot_of(s, a), y = b < 0 ? x : slot_of(s, b);
     int low = x < y ? x : y, high = x < y ? y : x;
@@ -204,7 +204,7 @@ double planner_cost(struct planner_state *s, int type, int a, int b, double *cap
             *cap = 0;
         return 0;
     }
-    memo = prediction_cache_of(s, type, a, b);
+    memo = memo_of(s, type, a, b);
     if (memo && !cap && !isnan(*memo))
         return (double)*memo;
     cost = work_out(s, type, a, b, cap ? cap : &ignored);
@@ -231,10 +231,9 @@ static bool shares(const struct planner_state *s, int job)
 
 bool planner_allowed(const struct planner_state *s, int job, int device)
 {
-    uint64_t allowed = s->jobs.items[job].status->job.types_allowed;
-
     return s->usable.items[device] &&
-           (!allowed || allowed >> s->in->cluster->devices[device].type & 1);
+           requirement_allows_type(&s->jobs.items[job].status->job,
+                                   s->in->cluster->devices[device].type);
 }
 
 double planner_add_cost(struct planner_state *s, int job, int device, double share)

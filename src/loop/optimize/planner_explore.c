@@ -1,5 +1,5 @@
-/* planner_explore.c - places taken for what they may turn out to be; see
- * planner_private.h
+/* planner_explore.c - places taken for what they may turn out to be; planner.c asks
+ * before it moves and before it seats, and settles what was tried
  *
  * A best guess that is never tried is never corrected: the plan settles on what it knows.
  * So a job that needs a place anyway is placed as if uncertain rates were nearer to what
@@ -37,22 +37,24 @@ bool planner_is_bold(const struct planner_state *s)
     return s->settings.explore > 0 && s->guessed_joules <= s->settings.explore * energy;
 }
 
-struct planner_view planner_view_placing(const struct planner_state *s)
-{
-    return planner_is_bold(s) ? placing : (struct planner_view){0};
-}
-
-struct planner_view planner_view_moving(const struct planner_state *s)
-{
-    return planner_is_bold(s) ? moving : (struct planner_view){0};
-}
-
 void planner_look(struct planner_state *s, struct planner_view view)
 {
     s->view = view;
     s->slots = 0; /* what is remembered was seen otherwise */
     vec_each (struct planner_job, job, &s->jobs)
         job->slot = -1;
+}
+
+void planner_look_to_place(struct planner_state *s)
+{
+    /* A place that cannot be left again is no place to try. */
+    planner_look(s, s->settings.moves && planner_is_bold(s) ? placing
+                                                            : (struct planner_view){0});
+}
+
+void planner_look_to_move(struct planner_state *s)
+{
+    planner_look(s, planner_is_bold(s) ? moving : (struct planner_view){0});
 }
 
 void planner_note_trial(struct planner_state *s, int job, int device, double instead,
@@ -63,7 +65,7 @@ void planner_note_trial(struct planner_state *s, int job, int device, double ins
                                   .at_s = s->in->now_s,
                                   .instead = instead};
 
-    if (dearer < DEARER_LEAST || dearer > 0.1 * PLANNER_SHORT_WATTS)
+    if (dearer < DEARER_LEAST || dearer > PLANNER_KEEPS)
         return;
     s->guessed_joules += dearer * TRIAL_S;
     s->learning.trials++;
@@ -135,8 +137,7 @@ int planner_hopeful_place(const struct planner_state *s, int job)
         return -1;
     for (int d = 0; d < c->device_count; d++) {
         int type = c->devices[d].type;
-        const struct table_alone *alone =
-            prediction_table_alone_on(s->kinds, j->kind, type);
+        const struct table_alone *alone = &j->kind->alone[type];
 
         if (planner_members(s, d)[0] >= 0 || !planner_allowed(s, job, d) ||
             type == c->devices[j->device].type || alone->fits < PREDICT_FITS_LEAST)

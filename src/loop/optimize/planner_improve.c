@@ -1,4 +1,5 @@
-/* planner_improve.c - moves that pay; see planner_private.h */
+/* planner_improve.c - moves: for jobs that do less than they must, in each round of
+ * planner.c, and for less cost, now and then */
 #include "loop/optimize/planner_private.h"
 
 #include <math.h>
@@ -21,6 +22,8 @@
 #define DEVICES_A_LOOK 320
 /* Fewer jobs on a node than this: worth a thought whether they fit elsewhere. */
 #define EVACUATE_MOST 6
+/* After each move a gang is left alone longer: where nothing helps it must not wander. */
+#define PATIENCE_S 600.0
 
 /* Joules a move must save. */
 static double hurdle(const struct planner_state *s, const struct planner_job *j)
@@ -29,7 +32,7 @@ static double hurdle(const struct planner_state *s, const struct planner_job *j)
     double caution = 1 + 0.25 * j->status->moves;
 
     return caution * (service ? EARN_SERVICE : EARN_TRAINING) *
-           fmax(s->in->settings->move_s, 1) * PAUSE_WATTS;
+           fmax(s->settings.move_s, 1) * PAUSE_WATTS;
 }
 
 static double horizon(const struct planner_job *j)
@@ -37,8 +40,9 @@ static double horizon(const struct planner_job *j)
     return fmin(j->left_s, HORIZON_S);
 }
 
-/* What a neighbour costs ends when he does: a move away from one, or to another, pays no
- * longer than that.  Whoever would pay also without him is found when he has gone. */
+/* A neighbour's cost ends when the neighbour does, so a move away from a job, or next to
+ * one, pays only until that job ends.  A move that also pays without the neighbour is
+ * found in the first round after it has left. */
 static double beside_horizon(const struct planner_state *s, double h, int device,
                              int besides)
 {
@@ -57,8 +61,10 @@ static bool may_move(const struct planner_job *j)
 
 static void move(struct planner_state *s, int job, int device)
 {
-    planner_detach(s, job);
-    planner_attach(s, job, device);
+    int from = s->jobs.items[job].device;
+
+    planner_detach(s, job, &from, 1);
+    planner_attach(s, job, &device, 1);
     s->jobs.items[job].moved = true;
 }
 
@@ -91,10 +97,10 @@ static void relocate(struct planner_state *s, int job, bool mend)
     int from = j->device, to;
     double now = planner_place_cost(s, job), cost = now, h;
 
-    planner_detach(s, job);
+    planner_detach(s, job, &from, 1);
     to = best_place(s, job, from, false, &cost);
-    planner_attach(s, job, from);
-    if (mend && cost > 0.1 * PLANNER_SHORT_WATTS) {
+    planner_attach(s, job, &from, 1);
+    if (mend && cost > PLANNER_KEEPS) {
         int hopeful = planner_hopeful_place(s, job);
 
         if (hopeful >= 0) {
@@ -105,7 +111,7 @@ static void relocate(struct planner_state *s, int job, bool mend)
     if (to < 0)
         return;
     h = beside_horizon(s, beside_horizon(s, horizon(j), from, job), to, job);
-    if (mend ? now - cost > 0.1 * PLANNER_SHORT_WATTS
+    if (mend ? now - cost > PLANNER_KEEPS
              : (now - cost) * h > hurdle(s, j) && j->left_s > LEFT_LEAST_S)
         move(s, job, to);
 }
@@ -117,7 +123,7 @@ static bool still_short(struct planner_state *s, int job)
     const int *m = planner_members(s, j->device);
 
     return planner_cost(s, s->in->cluster->devices[j->device].type, m[0], m[1], NULL) >
-           0.1 * PLANNER_SHORT_WATTS;
+           PLANNER_KEEPS;
 }
 
 /* No better place was found for the job: its neighbour goes, if both do better then. */
@@ -133,11 +139,50 @@ static void send_neighbour_away(struct planner_state *s, int job)
             s->jobs.items[job].status->job.priority)
         return;
     now = cost = planner_place_cost(s, other);
-    planner_detach(s, other);
+    planner_detach(s, other, &device, 1);
     to = best_place(s, other, device, false, &cost);
-    planner_attach(s, other, device);
-    if (to >= 0 && now - cost > 0.1 * PLANNER_SHORT_WATTS)
+    planner_attach(s, other, &device, 1);
+    if (to >= 0 && now - cost > PLANNER_KEEPS)
         move(s, other, to);
+}
+
+/* ---- gangs --------------------------------------------------------------------------
+ *
+ * A gang is alone on its devices, so no neighbour and, after the cap was lifted, nothing
+ * but other devices can help it.  It is moved as a whole, to devices that are free. */
+
+static bool gang_may_go(const struct planner_state *s, const struct planner_job *j)
+{
+    return j->status->job.devices > 1 && j->suffers && s->settings.moves &&
+           j->status->job.may_move && j->device >= 0 &&
+           s->in->now_s - j->status->placed_s >= PATIENCE_S * j->status->moves;
+}
+
+/* As many devices of the same type on as many nodes do the same again. */
+static bool differs(const struct cluster *c, const int *a, const int *b, int count)
+{
+    return c->devices[a[0]].type != c->devices[b[0]].type ||
+           cluster_nodes_spanned(c, a, count) != cluster_nodes_spanned(c, b, count);
+}
+
+static void mend_gang(struct planner_state *s, int job)
+{
+    const struct job_status *status = s->jobs.items[job].status;
+    int type = s->in->cluster->devices[status->devices[0]].type;
+    int count = status->device_count;
+    struct planner_seats gang;
+
+    if (planner_cost(s, type, job, -1, NULL) <= PLANNER_KEEPS) /* another cap is enough */
+        return;
+    planner_detach(s, job, status->devices, count);
+    if (!planner_find_seats(s, job, &gang) || gang.cost > PLANNER_KEEPS ||
+        !differs(s->in->cluster, gang.devices, status->devices, count)) {
+        planner_attach(s, job, status->devices, count);
+        return;
+    }
+    planner_attach(s, job, gang.devices, status->job.devices);
+    s->jobs.items[job].moved = true;
+    vec_push(&s->gangs, gang);
 }
 
 /* Help those who do less than they must.  Whoever finds no better place keeps what it
@@ -154,7 +199,13 @@ void planner_mend(struct planner_state *s)
         if (!j->moved && still_short(s, i))
             send_neighbour_away(s, i);
     }
+    for (int i = 0; i < (int)s->jobs.count; i++)
+        if (gang_may_go(s, &s->jobs.items[i]))
+            mend_gang(s, i);
 }
+
+/* ---- for less cost ------------------------------------------------------------------
+ */
 
 static void shuffle_running(struct planner_state *s)
 {
@@ -200,10 +251,10 @@ static void try_swap(struct planner_state *s, int a, int b)
     after = cost_of(s, dx, b, a) + cost_of(s, dy, a, b);
     if ((before - after) * h <= hurdle(s, x) + hurdle(s, y))
         return;
-    planner_detach(s, a);
-    planner_detach(s, b);
-    planner_attach(s, a, dy);
-    planner_attach(s, b, dx);
+    planner_detach(s, a, &dx, 1);
+    planner_detach(s, b, &dy, 1);
+    planner_attach(s, a, &dy, 1);
+    planner_attach(s, b, &dx, 1);
     x->moved = y->moved = true;
 }
 
@@ -262,7 +313,7 @@ static void evacuate(struct planner_state *s, int node)
         from[i] = s->jobs.items[jobs[i]].device;
         hurdles += hurdle(s, &s->jobs.items[jobs[i]]);
         h = fmin(h, s->jobs.items[jobs[i]].left_s);
-        planner_detach(s, jobs[i]);
+        planner_detach(s, jobs[i], &from[i], 1);
     }
     for (; done < count; done++) {
         double cost = PLANNER_SHORT_WATTS;
@@ -270,16 +321,16 @@ static void evacuate(struct planner_state *s, int node)
         to[done] = best_place(s, jobs[done], from[done], true, &cost);
         if (to[done] < 0)
             break;
-        planner_attach(s, jobs[done], to[done]);
+        planner_attach(s, jobs[done], &to[done], 1);
         after += cost;
     }
     bool pays = done == count && (before - after) * h > hurdles;
 
     for (int i = 0; i < done && !pays; i++)
-        planner_detach(s, jobs[i]);
+        planner_detach(s, jobs[i], &to[i], 1);
     for (int i = 0; i < count; i++) {
         if (!pays)
-            planner_attach(s, jobs[i], from[i]);
+            planner_attach(s, jobs[i], &from[i], 1);
         else
             s->jobs.items[jobs[i]].moved = true;
     }
@@ -292,6 +343,6 @@ void planner_improve(struct planner_state *s)
         if (may_move(&s->jobs.items[s->order.items[i]]))
             relocate(s, s->order.items[i], false);
     try_swaps(s);
-    for (int n = 0; n < s->in->cluster->node_count && s->in->settings->sleep; n++)
+    for (int n = 0; n < s->in->cluster->node_count && s->settings.sleep; n++)
         evacuate(s, n);
 }

@@ -1,5 +1,5 @@
-/* planner_limit.c - the power of the whole cluster stays below a limit; see
- * planner_private.h
+/* planner_limit.c - the power of the whole cluster stays below a limit: the last step of
+ * planner.c, on a plan whose seats and caps are written
  *
  * What is drawn, as measured where it was, else as believed, hosts and sleeping nodes
  * included, is brought below the limit by what hurts least: deeper caps where all
@@ -113,14 +113,11 @@ static double deepen_one(struct planner_state *s, struct plan *plan, bool any)
 
 static void take_out(struct planner_state *s, struct plan *plan, int job)
 {
-    const struct seat *seat = &plan->seats[s->jobs.items[job].seat];
+    struct seat *seat = &plan->seats[s->jobs.items[job].seat];
 
-    for (int k = 0; k < seat->device_count; k++) {
-        s->jobs.items[job].device = plan->devices[seat->first + k];
-        planner_detach(s, job);
-    }
-    plan->seats[s->jobs.items[job].seat].device_count = 0;
-    plan->seats[s->jobs.items[job].seat].reason = UNPLACED_POLICY;
+    planner_detach(s, job, plan->devices + seat->first, seat->device_count);
+    seat->device_count = 0;
+    seat->reason = UNPLACED_POLICY;
 }
 
 /* The running job that is stopped first: of the lowest priority, best effort before

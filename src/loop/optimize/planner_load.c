@@ -1,4 +1,5 @@
-/* planner_load.c - the state of a round; see planner_private.h */
+/* planner_load.c - the state of a round or of an offer, from what the loop shows; the
+ * first step of planner.c */
 #include "loop/optimize/planner_private.h"
 
 #include "loop/requirement.h"
@@ -84,13 +85,13 @@ static void load_devices(struct planner_state *s)
         vec_push(&s->node_jobs, 0);
 }
 
-static double unit_of(const struct planner_state *s, int kind, uint64_t allowed)
+static double unit_of(const struct planner_state *s, const struct planner_job *j)
 {
     double unit = 0;
 
     for (int t = 0; t < s->in->cluster->type_count; t++)
-        if (!allowed || allowed >> t & 1)
-            unit = fmax(unit, prediction_table_alone_on(s->kinds, kind, t)->expected);
+        if (requirement_allows_type(&j->status->job, t))
+            unit = fmax(unit, j->kind->alone[t].expected);
     return unit;
 }
 
@@ -112,22 +113,20 @@ static bool crowded(const struct planner_state *s, const struct job_status *stat
            s->in->cluster->devices[status->devices[0]].job_count > 2;
 }
 
-static void load_job(struct planner_state *s, size_t i, size_t seat)
+static void load_job(struct planner_state *s, size_t i, const struct table_kind *kind)
 {
     const struct job_status *status = s->in->jobs[i];
-    double need = requirement_rate_now(status, s->in->now_s);
-    bool service = status->job.kind == JOB_INFERENCE;
     struct planner_job job = {.status = status,
-                              .seat = seat,
+                              .seat = s->seats.items[i],
                               .slot = -1,
-                              .kind = prediction_table_of(s->kinds, i),
+                              .kind = kind,
                               .device = -1};
 
-    job.unit = unit_of(s, job.kind, status->job.types_allowed);
-    job.need = need;
+    job.unit = unit_of(s, &job);
+    job.need = requirement_rate_now(status, s->in->now_s);
     job.keep = requirement_rate_kept(status, s->in->now_s);
-    if (service)
-        job.keep = fmin(need, SERVICE_KEEP * job.keep);
+    if (status->job.kind == JOB_INFERENCE)
+        job.keep = fmin(job.need, SERVICE_KEEP * job.keep);
     job.paced = status->state == JOB_RUNNING && recent_rate_known(status, s->in->cluster);
     job.left_s = time_left(status, job.unit, s->in->now_s);
     job.movable = s->in->settings->moves && status->job.may_move &&
@@ -141,25 +140,29 @@ static void load_job(struct planner_state *s, size_t i, size_t seat)
     vec_push(&s->jobs, job);
 }
 
-void planner_attach(struct planner_state *s, int job, int device)
+void planner_attach(struct planner_state *s, int job, const int *devices, int count)
 {
-    int *m = planner_members(s, device);
+    for (int k = 0; k < count; k++) {
+        int *m = planner_members(s, devices[k]);
 
-    m[m[0] >= 0] = job;
-    s->jobs.items[job].device = device;
-    s->node_jobs.items[s->in->cluster->devices[device].node]++;
+        m[m[0] >= 0] = job;
+        s->node_jobs.items[s->in->cluster->devices[devices[k]].node]++;
+    }
+    if (count > 0)
+        s->jobs.items[job].device = devices[0];
 }
 
-void planner_detach(struct planner_state *s, int job)
+void planner_detach(struct planner_state *s, int job, const int *devices, int count)
 {
-    int device = s->jobs.items[job].device;
-    int *m = planner_members(s, device);
+    for (int k = 0; k < count; k++) {
+        int *m = planner_members(s, devices[k]);
 
-    if (m[0] == job)
-        m[0] = m[1];
-    m[1] = -1;
+        if (m[0] == job)
+            m[0] = m[1];
+        m[1] = -1;
+        s->node_jobs.items[s->in->cluster->devices[devices[k]].node]--;
+    }
     s->jobs.items[job].device = -1;
-    s->node_jobs.items[s->in->cluster->devices[device].node]--;
 }
 
 /* Who runs, and the head of the queue: first by priority, then by admission. */
@@ -191,19 +194,20 @@ static void choose_shown(struct planner_state *s, const struct optimize_input *i
 
 void planner_load(struct planner_state *s, const struct optimize_input *in)
 {
+    const struct table_kind *const *kinds;
+
     choose_shown(s, in);
     s->in = in = &s->shown;
-    prediction_table_load(s->kinds, in);
+    kinds = prediction_table_load(s->table, in);
     load_types(s);
     load_devices(s);
     vec_clear(&s->jobs);
     vec_clear(&s->gangs);
     vec_clear(&s->started);
     for (size_t i = 0; i < in->job_count; i++)
-        load_job(s, i, s->seats.items[i]);
+        load_job(s, i, kinds[i]);
     for (size_t i = 0; i < in->job_count; i++)
-        for (int k = in->jobs[i]->device_count - 1; k >= 0; k--)
-            planner_attach(s, (int)i, in->jobs[i]->devices[k]);
+        planner_attach(s, (int)i, in->jobs[i]->devices, in->jobs[i]->device_count);
     s->slots = 0;
     s->view = (struct planner_view){0};
     vec_reserve(&s->memo,

@@ -2,6 +2,8 @@
  * planner.c when what runs has been looked at */
 #include "loop/optimize/planner_private.h"
 
+#include "loop/requirement.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +18,6 @@
  * keep theirs in the queue until the next round. */
 #define WAITING_TRIES 24
 
-struct seats {
-    int devices[LOOP_MAX_GANG];
-    double cost;
-};
-
 /* All empty devices of a type on nodes in the same state are alike. */
 static int alike_of(const struct planner_state *s, int device)
 {
@@ -31,11 +28,10 @@ static int alike_of(const struct planner_state *s, int device)
     return dev->type * 3 + mode;
 }
 
-static bool find_single(struct planner_state *s, int job, struct seats *best)
+static void find_single(struct planner_state *s, int job, struct planner_seats *best)
 {
     bool seen[3 * CLUSTER_MAX_TYPES] = {false};
 
-    best->cost = PLANNER_NEVER / 2;
     for (int d = 0; d < s->in->cluster->device_count; d++) {
         double cost;
 
@@ -52,7 +48,6 @@ static bool find_single(struct planner_state *s, int job, struct seats *best)
             best->devices[0] = d;
         }
     }
-    return best->cost < PLANNER_NEVER / 2;
 }
 
 static bool free_of_type(const struct planner_state *s, int device, int type)
@@ -94,11 +89,9 @@ static int next_node(const struct planner_state *s, int type, int wanted,
 }
 
 /* What it costs a gang to span nodes: progress, and maybe its requirement. */
-static double spread_cost(const struct planner_state *s, const struct planner_job *j,
-                          int type)
+static double spread_cost(const struct planner_job *j, int type)
 {
-    double spread = prediction_table_spread(s->kinds, j->kind);
-    double rate = prediction_table_alone_on(s->kinds, j->kind, type)->rate;
+    double spread = j->kind->spread, rate = j->kind->alone[type].rate;
     double cost = (1 - spread) * j->worth;
 
     if (rate >= j->need && spread * rate < j->need)
@@ -108,7 +101,7 @@ static double spread_cost(const struct planner_state *s, const struct planner_jo
 
 /* The devices of a gang on one type, on as few nodes as may be. */
 static bool gang_on_type(struct planner_state *s, int job, int type, bool *used,
-                         struct seats *out)
+                         struct planner_seats *out)
 {
     const struct cluster *c = s->in->cluster;
     const struct planner_job *j = &s->jobs.items[job];
@@ -135,45 +128,44 @@ static bool gang_on_type(struct planner_state *s, int job, int type, bool *used,
     }
     /* Its worth counts once, its power on each device. */
     out->cost +=
-        cost + (wanted - 1) * (prediction_table_alone_on(s->kinds, j->kind, type)->watts -
-                               s->types[type].idle_watts);
+        cost + (wanted - 1) * (j->kind->alone[type].watts - s->types[type].idle_watts);
     if (nodes > 1)
-        out->cost += spread_cost(s, j, type);
+        out->cost += spread_cost(j, type);
     return true;
 }
 
-static bool find_gang(struct planner_state *s, int job, struct seats *best)
+static void find_gang(struct planner_state *s, int job, struct planner_seats *best)
 {
-    best->cost = planner_find_gang(s, job, best->devices);
+    bool *used = mem_array(bool, (size_t)s->in->cluster->node_count);
+    struct planner_seats found = {.job = job};
+
+    for (int t = 0; t < s->in->cluster->type_count; t++)
+        if (requirement_allows_type(&s->jobs.items[job].status->job, t) &&
+            gang_on_type(s, job, t, used, &found) && found.cost < best->cost)
+            *best = found;
+    free(used);
+}
+
+bool planner_find_seats(struct planner_state *s, int job, struct planner_seats *best)
+{
+    *best = (struct planner_seats){.job = job, .cost = PLANNER_NEVER};
+    if (s->jobs.items[job].status->job.devices > 1)
+        find_gang(s, job, best);
+    else
+        find_single(s, job, best);
     return best->cost < PLANNER_NEVER / 2;
 }
 
-double planner_find_gang(struct planner_state *s, int job, int *devices)
-{
-    uint64_t allowed = s->jobs.items[job].status->job.types_allowed;
-    bool *used = mem_array(bool, (size_t)s->in->cluster->node_count);
-    struct seats found = {.cost = 0};
-    double best = PLANNER_NEVER;
-
-    for (int t = 0; t < s->in->cluster->type_count; t++)
-        if ((!allowed || allowed >> t & 1) && gang_on_type(s, job, t, used, &found) &&
-            found.cost < best) {
-            best = found.cost;
-            memcpy(devices, found.devices, sizeof(found.devices));
-        }
-    free(used);
-    return best;
-}
-
-/* Could it keep its requirement anywhere it may run if the cluster were empty? */
-static bool possible(const struct planner_state *s, int job)
+/* Alone on some type where it may run, does its memory suffice; and does it keep its
+ * requirement there? */
+static bool possible(const struct planner_state *s, int job, bool kept)
 {
     const struct planner_job *j = &s->jobs.items[job];
-    uint64_t allowed = j->status->job.types_allowed;
 
     for (int t = 0; t < s->in->cluster->type_count; t++)
-        if ((!allowed || allowed >> t & 1) &&
-            prediction_table_alone_on(s->kinds, j->kind, t)->rate >= j->need)
+        if (requirement_allows_type(&j->status->job, t) &&
+            (kept ? j->kind->alone[t].rate >= j->need
+                  : j->kind->alone[t].fits >= PREDICT_FITS_LEAST))
             return true;
     return false;
 }
@@ -183,14 +175,14 @@ static bool possible(const struct planner_state *s, int job)
 static void note_if_trial(struct planner_state *s, int job, int device)
 {
     struct planner_view bold = s->view;
-    struct seats guess;
+    struct planner_seats guess;
     double taken;
 
     if ((bold.alone <= 0 && bold.pair <= 0) || s->terms)
         return;
     planner_look(s, (struct planner_view){0});
     taken = planner_add_cost(s, job, device, FIRST_SHARE);
-    if (find_single(s, job, &guess) && guess.devices[0] != device) {
+    if (planner_find_seats(s, job, &guess) && guess.devices[0] != device) {
         double node = taken - planner_add_cost(s, job, device, 0);
 
         planner_note_trial(s, job, device, guess.cost - node, taken - guess.cost);
@@ -198,42 +190,29 @@ static void note_if_trial(struct planner_state *s, int job, int device)
     planner_look(s, bold);
 }
 
-/* Is there a type whose memory suffices for it alone? */
-static bool fits_anywhere(const struct planner_state *s, int job)
-{
-    const struct planner_job *j = &s->jobs.items[job];
-    uint64_t allowed = j->status->job.types_allowed;
-
-    for (int t = 0; t < s->in->cluster->type_count; t++)
-        if ((!allowed || allowed >> t & 1) &&
-            prediction_table_alone_on(s->kinds, j->kind, t)->fits >= PREDICT_FITS_LEAST)
-            return true;
-    return false;
-}
-
 static bool place(struct planner_state *s, struct plan *plan, int job)
 {
     const struct job_status *status = s->jobs.items[job].status;
+    size_t seat = s->jobs.items[job].seat;
     double waited_s = s->in->now_s - status->job.submitted_s;
-    struct seats seats = {.cost = 0};
+    struct planner_seats seats;
 
-    if (!(status->job.devices > 1 ? find_gang : find_single)(s, job, &seats)) {
-        if (!fits_anywhere(s, job))
-            plan->seats[s->jobs.items[job].seat].reason = UNPLACED_MEMORY;
+    if (!planner_find_seats(s, job, &seats)) {
+        if (!possible(s, job, false))
+            plan->seats[seat].reason = UNPLACED_MEMORY;
         return false;
     }
     /* Every place left breaks a promise.  Waiting is free up to the grace time if a
      * better place can come free; after that any progress is better than none. */
-    if (seats.cost > 0.1 * PLANNER_SHORT_WATTS &&
-        waited_s < GRACE_USED * s->in->settings->grace_s && possible(s, job)) {
-        plan->seats[s->jobs.items[job].seat].reason = UNPLACED_RATE;
+    if (seats.cost > PLANNER_KEEPS && waited_s < GRACE_USED * s->settings.grace_s &&
+        possible(s, job, true)) {
+        plan->seats[seat].reason = UNPLACED_RATE;
         return false;
     }
     if (status->job.devices == 1)
         note_if_trial(s, job, seats.devices[0]);
-    for (int k = status->job.devices - 1; k >= 0; k--)
-        planner_attach(s, job, seats.devices[k]);
-    plan_seat(plan, s->jobs.items[job].seat, seats.devices, status->job.devices);
+    planner_attach(s, job, seats.devices, status->job.devices);
+    plan_seat(plan, seat, seats.devices, status->job.devices);
     vec_push(&s->started, job);
     return true;
 }
@@ -262,8 +241,7 @@ void planner_place_waiting(struct planner_state *s, struct plan *plan)
 
     sort_waiting(s);
     if (s->order.count > 0)
-        planner_look(s, s->settings.moves ? planner_view_placing(s)
-                                          : (struct planner_view){0});
+        planner_look_to_place(s);
     for (size_t i = 0; i < s->order.count && tries > 0; i++)
         tries -= !place(s, plan, s->order.items[i]);
 }
@@ -289,8 +267,7 @@ static double ends_in_s(const struct planner_state *s, const struct planner_job 
     const struct job_status *status = j->status;
     const struct job *job = &status->job;
     int type = s->in->cluster->devices[status->devices[0]].type;
-    double rate = j->paced ? status->pace.rate
-                           : prediction_table_alone_on(s->kinds, j->kind, type)->expected;
+    double rate = j->paced ? status->pace.rate : j->kind->alone[type].expected;
 
     if (!runs_for_known_time(job))
         return INFINITY;
@@ -310,9 +287,7 @@ static void list_ends(struct planner_state *s, int job)
         int device = other->status->device_count > 0 ? other->status->devices[0] : -1;
 
         if (device < 0 || !planner_allowed(s, job, device) ||
-            prediction_table_alone_on(s->kinds, j->kind,
-                                      s->in->cluster->devices[device].type)
-                    ->rate < j->need)
+            j->kind->alone[s->in->cluster->devices[device].type].rate < j->need)
             continue;
         vec_push(&s->ends, (struct planner_end){s->in->now_s + ends_in_s(s, other),
                                                 other->status->device_count});
@@ -325,7 +300,7 @@ void planner_offer_later(struct planner_state *s, const struct optimize_input *i
                          struct place_offer *offer)
 {
     const struct job_status *asked = in->jobs[in->job_count - 1];
-    struct seats seats = {.cost = 0};
+    struct planner_seats seats;
     int job = -1, wanted = asked->job.devices;
 
     offer->start_s = NAN;
@@ -343,8 +318,7 @@ void planner_offer_later(struct planner_state *s, const struct optimize_input *i
             job = (int)i;
     if (job < 0)
         return; /* so many wait before it that no round looks at it yet */
-    if (offer->reason == UNPLACED_RATE &&
-        (asked->job.devices > 1 ? find_gang : find_single)(s, job, &seats)) {
+    if (offer->reason == UNPLACED_RATE && planner_find_seats(s, job, &seats)) {
         offer->device_count = asked->job.devices;
         memcpy(offer->devices, seats.devices, sizeof(seats.devices));
     }

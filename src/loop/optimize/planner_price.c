@@ -1,4 +1,5 @@
-/* planner_price.c - what progress is worth; see planner_private.h
+/* planner_price.c - what progress is worth: set by planner.c in each round, read by
+ * planner_cost.c
  *
  * Work is given, energy is to be the least: the ratio of the two is what counts.  The
  * plan that minimises watts - price x progress also minimises watts / progress when the
@@ -29,12 +30,11 @@ static double device_watts(struct planner_state *s, int device)
     double watts = s->types[dev->type].idle_watts;
 
     if (m[1] >= 0)
-        watts = (double)prediction_table_pair_on(s->kinds, s->jobs.items[m[0]].kind,
+        watts = (double)prediction_table_pair_on(s->table, s->jobs.items[m[0]].kind,
                                                  s->jobs.items[m[1]].kind, dev->type)
                     .watts;
     else if (m[0] >= 0)
-        watts = prediction_table_alone_on(s->kinds, s->jobs.items[m[0]].kind, dev->type)
-                    ->watts;
+        watts = s->jobs.items[m[0]].kind->alone[dev->type].watts;
     return dev->cap_watts > 0 ? fmin(watts, dev->cap_watts) : watts;
 }
 

@@ -27,13 +27,15 @@
 /* The cost of a requirement that does not hold, and of one missed altogether. */
 #define PLANNER_SHORT_WATTS 1e5
 #define PLANNER_NEVER       1e12 /* the cost of what cannot be */
+/* A place that costs more is not believed to keep all requirements. */
+#define PLANNER_KEEPS (0.1 * PLANNER_SHORT_WATTS)
 
 /* A job of the round's input. */
 struct planner_job {
     const struct job_status *status;
     size_t seat; /* in the plan: only the head of the queue is looked at */
     int slot;    /* in the memo; -1: none yet */
-    int kind;
+    const struct table_kind *kind;
     int device;    /* its first; -1: waits */
     double need;   /* rate it must have where it is new */
     double keep;   /* rate below which it is helped where it is */
@@ -48,10 +50,11 @@ struct planner_job {
     bool stopped;  /* in this round: back to the queue, to keep the power limit */
 };
 
-/* The new devices of a gang that is moved in this round. */
-struct planner_gang {
+/* Devices for a job, and what they cost. */
+struct planner_seats {
     int job;
     int devices[LOOP_MAX_GANG];
+    double cost; /* PLANNER_NEVER: there are none */
 };
 
 struct planner_type {
@@ -91,7 +94,7 @@ struct planner_state {
     vec_of(size_t) seats; /* (shown) where the plan has each */
     bool typed;           /* the types have been loaded, */
     bool typed_caps;      /* with power limits */
-    struct prediction_table *kinds;
+    struct prediction_table *table;
     struct rng rng;
     struct planner_type types[CLUSTER_MAX_TYPES];
     vec_of(struct planner_job) jobs;
@@ -110,11 +113,11 @@ struct planner_state {
     double used_joules;    /* since the first round */
     double guessed_joules; /* expected to be lost by trials so far */
     vec_of(int) order;
-    vec_of(struct planner_gang) gangs; /* moved in this round */
-    vec_of(int) started;               /* jobs that got a seat in this round */
-    const struct plan_terms *terms;    /* of an offer that is being made; NULL: a round */
-    struct plan offered;               /* scratch of offers */
-    vec_of(struct planner_end) ends;   /* likewise */
+    vec_of(struct planner_seats) gangs; /* moved in this round */
+    vec_of(int) started;                /* jobs that got a seat in this round */
+    const struct plan_terms *terms;  /* of an offer that is being made; NULL: a round */
+    struct plan offered;             /* scratch of offers */
+    vec_of(struct planner_end) ends; /* likewise */
 };
 
 static inline int *planner_members(const struct planner_state *s, int device)
@@ -124,9 +127,9 @@ static inline int *planner_members(const struct planner_state *s, int device)
 
 /* planner_load.c: the round's jobs, devices and prices. */
 void planner_load(struct planner_state *s, const struct optimize_input *in);
-void planner_attach(struct planner_state *s, int job, int device);
-void planner_detach(struct planner_state *s,
-                    int job); /* from its device; not for gangs */
+/* The job comes to these devices, or leaves them. */
+void planner_attach(struct planner_state *s, int job, const int *devices, int count);
+void planner_detach(struct planner_state *s, int job, const int *devices, int count);
 
 /* What a power limit, by its index, makes of this draw. */
 struct power_capped planner_under_cap(const struct planner_type *type, int cap,
@@ -160,10 +163,10 @@ void planner_take_terms(struct planner_state *s);
 
 /* planner_explore.c: places are judged by this view from now on. */
 void planner_look(struct planner_state *s, struct planner_view view);
-/* May places be tried for what they may turn out to be? */
+/* May places be tried for what they may turn out to be?  Then by these views. */
 bool planner_is_bold(const struct planner_state *s);
-struct planner_view planner_view_placing(const struct planner_state *s);
-struct planner_view planner_view_moving(const struct planner_state *s);
+void planner_look_to_place(struct planner_state *s);
+void planner_look_to_move(struct planner_state *s);
 /* The job has been given this device, at best guess dearer than another. */
 void planner_note_trial(struct planner_state *s, int job, int device, double instead,
                         double dearer);
@@ -175,25 +178,19 @@ int planner_hopeful_place(const struct planner_state *s, int job);
 
 /* planner_place.c: seats for who waits. */
 void planner_place_waiting(struct planner_state *s, struct plan *plan);
-/* The cheapest free devices for all of a gang: their cost; PLANNER_NEVER: there are none.
- */
-double planner_find_gang(struct planner_state *s, int job, int *devices);
+/* The cheapest free devices for a job; false: there are none. */
+bool planner_find_seats(struct planner_state *s, int job, struct planner_seats *best);
 
 /* Of an offer without a place: a free place that is too slow, who goes before, and when
  * the job is expected to start. */
 void planner_offer_later(struct planner_state *s, const struct optimize_input *in,
                          struct place_offer *offer);
 
-/* planner_gangs.c: gangs that fall short go elsewhere. */
-void planner_mend_gangs(struct planner_state *s);
-/* Where a gang goes in this round; NULL: it stays. */
-const int *planner_gang_goes(const struct planner_state *s, int job);
-
 /* planner_limit.c: the limit on the power of the whole cluster.  Of a plan whose seats
  * and caps are written: lowers caps, takes back starts, stops jobs. */
 void planner_keep_limit(struct planner_state *s, struct plan *plan);
 
-/* planner_improve.c: moves that pay. */
+/* planner_improve.c: moves that help who falls short, gangs included, and that pay. */
 void planner_mend(struct planner_state *s);
 void planner_improve(struct planner_state *s);
 

@@ -1,46 +1,32 @@
-/* prediction_table.c - see prediction_table.h */
+/* prediction_table.c - the planner loads it at the beginning of a round and of an offer,
+ * and reads costs from it; it asks the model through estimate/ */
 #include "loop/optimize/prediction_table.h"
 
 #include "base/map.h"
-#include "base/mem.h"
 #include "base/rng.h"
+#include "base/vec.h"
 #include "loop/estimate/predict.h"
 #include "loop/requirement.h"
 
-#include <assert.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define SLOTS                                                                            \
     (2 * PREDICTION_TABLE_MOST) /* kinds kept, those that left lately included */
-#define MAX_TYPES      64
-#define CHANGED        0.005 /* a rate alone that moved by this much is news */
-#define CHANGED_DEMAND 0.1   /* and so is a demand */
-
-struct slot {
-    uint64_t key;
-    long round;             /* last used in; 0: never */
-    double seen[MAX_TYPES]; /* rate alone when pairs were last forgotten, */
-    double demand;          /* and requests asked for */
-    struct table_alone alone[MAX_TYPES];
-    double spread;
-};
+#define CHANGED        0.005    /* a rate alone that moved by this much is news */
+#define CHANGED_DEMAND 0.1      /* and so is a demand */
 
 struct prediction_table {
     const struct optimize_input *in;
     int types;
-    struct slot slots[SLOTS];
-    struct map *by_key;       /* key -> slot */
-    struct table_pair *pairs; /* (types, SLOTS, SLOTS) upper half: lower slot first */
+    struct table_kind kinds[SLOTS];
+    struct map *by_key;       /* key -> index of the kind */
+    struct table_pair *pairs; /* (types, SLOTS, SLOTS) upper half: lower index first */
     bool *known;              /* the same */
-    int count;
-    int slot_of[PREDICTION_TABLE_MOST];   /* (kinds) */
-    size_t job_of[PREDICTION_TABLE_MOST]; /* (kinds) representative, index in the input */
-    int *kind_of;                         /* (jobs) */
-    size_t room;
+    int count;                /* kinds of this round, */
+    struct table_kind *last;  /* and the newest of them */
+    vec_of(const struct table_kind *) of; /* (jobs) */
     long round;
-    int turn; /* slot whose pairs are asked again this round */
+    int turn; /* kind whose pairs are asked again this round */
 };
 
 struct prediction_table *prediction_table_create(void)
@@ -58,62 +44,35 @@ void prediction_table_destroy(struct prediction_table *k)
     map_destroy(k->by_key);
     free(k->pairs);
     free(k->known);
-    free(k->kind_of);
+    vec_free(&k->of);
     free(k);
 }
 
-static size_t cell(const struct prediction_table *k, int a, int b, int type)
+static size_t cell(int a, int b, int type)
 {
     int low = a < b ? a : b, high = a < b ? b : a;
 
-    (void)k;
     return ((size_t)type * SLOTS + (size_t)low) * SLOTS + (size_t)high;
 }
 
-static void forget(struct prediction_table *k, int slot)
+static void forget(struct prediction_table *k, int kind)
 {
     for (int t = 0; t < k->types; t++)
         for (int other = 0; other < SLOTS; other++)
-            k->known[cell(k, slot, other, t)] = false;
+            k->known[cell(kind, other, t)] = false;
 }
 
 static uint64_t key_of(const struct job_status *s, bool each)
 {
     const struct job_descriptor *d = &s->job.descriptor;
-    uint64_t key = rng_mix(s->job.id, 1);
+    uint64_t key;
 
     if (each)
-        return key;
+        return rng_mix(s->job.id, 1);
     key = rng_mix((uint64_t)d->model, (uint64_t)d->batch);
     for (const char *c = d->family; *c; c++)
         key = rng_mix(key, (uint64_t)*c);
-    key = rng_mix(key, (uint64_t)s->job.devices * 2 + (s->job.kind == JOB_TRAINING));
-    return key;
-}
-
-/* A slot for the key: its own, or that of a kind not seen for longest. */
-static int take_slot(struct prediction_table *k, uint64_t key)
-{
-    size_t at;
-    int oldest = 0;
-
-    if (map_get(k->by_key, key, &at))
-        return (int)at;
-    for (int s = 1; s < SLOTS; s++)
-        if (k->slots[s].round < k->slots[oldest].round)
-            oldest = s;
-    if (k->slots[oldest].round > 0)
-        map_remove(k->by_key, k->slots[oldest].key);
-    k->slots[oldest] = (struct slot){.key = key};
-    map_put(k->by_key, key, (size_t)oldest);
-    forget(k, oldest);
-    return oldest;
-}
-
-static double confidence_of(const struct prediction_table *k,
-                            const struct job_status *job)
-{
-    return requirement_confidence(k->in->settings, &job->job);
+    return rng_mix(key, (uint64_t)s->job.devices * 2 + (s->job.kind == JOB_TRAINING));
 }
 
 static struct prediction ask(struct prediction_table *k, const struct job_status *a,
@@ -129,138 +88,127 @@ static struct prediction ask(struct prediction_table *k, const struct job_status
     return p;
 }
 
-static void ask_alone(struct prediction_table *k, int kind)
+static double sure_rate(const struct prediction_table *k, const struct job_status *job,
+                        const struct estimate *rate)
 {
-    struct slot *s = &k->slots[k->slot_of[kind]];
-    const struct job_status *job = prediction_table_job(k, kind);
-    double demand = requirement_demand(job);
-    bool news = !(fabs(demand - s->demand) <= CHANGED_DEMAND * s->demand);
+    return estimate_at_confidence(rate,
+                                  requirement_confidence(k->in->settings, &job->job));
+}
 
-    s->spread = 1;
+/* What the model says of the kind alone; its pairs are forgotten when that is news. */
+static void ask_alone(struct prediction_table *k, struct table_kind *kind)
+{
+    const struct job_status *job = kind->job;
+    double demand = requirement_demand(job);
+    bool news = !(fabs(demand - kind->demand) <= CHANGED_DEMAND * kind->demand);
+
+    kind->spread = 1;
     for (int t = 0; t < k->types; t++) {
         struct prediction p = ask(k, job, NULL, t, 1);
         double rate = p.rate[0].value;
 
-        s->alone[t] = (struct table_alone){
-            .rate = estimate_at_confidence(&p.rate[0], confidence_of(k, job)),
+        kind->alone[t] = (struct table_alone){
+            .rate = sure_rate(k, job, &p.rate[0]),
             .expected = rate,
             .hope = estimate_at_confidence(&p.rate[0], PREDICTION_TABLE_HOPE),
             .watts = p.watts.value,
             .fits = p.fits};
-        news = news || !(fabs(rate - s->seen[t]) <= CHANGED * s->seen[t]);
+        news = news || !(fabs(rate - kind->seen[t]) <= CHANGED * kind->seen[t]);
         if (job->job.devices > 1) {
             struct prediction apart = ask(k, job, NULL, t, 2);
 
-            s->spread = fmin(s->spread, apart.rate[0].value / rate);
+            kind->spread = fmin(kind->spread, apart.rate[0].value / rate);
         }
     }
     if (!news)
         return;
     for (int t = 0; t < k->types; t++)
-        s->seen[t] = s->alone[t].expected;
-    s->demand = demand;
-    forget(k, k->slot_of[kind]);
+        kind->seen[t] = kind->alone[t].expected;
+    kind->demand = demand;
+    forget(k, (int)(kind - k->kinds));
 }
 
-static void add_job(struct prediction_table *k, size_t j, bool each)
+/* The kind of this key: as it was kept, or in place of one not seen for longest. */
+static struct table_kind *find_kind(struct prediction_table *k, uint64_t key)
 {
-    int slot = take_slot(k, key_of(k->in->jobs[j], each));
+    struct table_kind *oldest = k->kinds;
+    size_t at;
 
-    if (k->slots[slot].round == k->round) { /* its kind is here already */
-        for (int kind = 0; kind < k->count; kind++)
-            if (k->slot_of[kind] == slot)
-                k->kind_of[j] = kind;
-        return;
-    }
-    if (k->count ==
-        PREDICTION_TABLE_MOST) { /* too many kinds: the last stands for the rest */
-        k->kind_of[j] = PREDICTION_TABLE_MOST - 1;
-        return;
-    }
-    k->slots[slot].round = k->round;
-    k->slot_of[k->count] = slot;
-    k->job_of[k->count] = j;
-    k->kind_of[j] = k->count++;
+    if (map_get(k->by_key, key, &at))
+        return &k->kinds[at];
+    for (struct table_kind *kind = k->kinds; kind < k->kinds + SLOTS; kind++)
+        if (kind->round < oldest->round)
+            oldest = kind;
+    map_remove(k->by_key, oldest->key);
+    *oldest = (struct table_kind){.key = key};
+    map_put(k->by_key, key, (size_t)(oldest - k->kinds));
+    return oldest;
+}
+
+static const struct table_kind *kind_of(struct prediction_table *k,
+                                        const struct job_status *job, bool each)
+{
+    struct table_kind *kind = find_kind(k, key_of(job, each));
+
+    if (kind->round == k->round) /* another job stands for it */
+        return kind;
+    if (k->count == PREDICTION_TABLE_MOST) /* too many: the last stands for the rest */
+        return k->last;
+    k->count++;
+    k->last = kind;
+    kind->round = k->round;
+    kind->job = job;
+    ask_alone(k, kind);
+    return kind;
 }
 
 /* Two that share now are being measured: what is believed of them changes first. */
 static void forget_present_pairs(struct prediction_table *k)
 {
-    if (k->in->job_count > PREDICTION_TABLE_MOST)
-        return; /* kinds of many jobs: no two in particular */
-    for (size_t j = 0; j < k->in->job_count; j++) {
-        const struct job_status *s = k->in->jobs[j];
+    const struct job_status *const *jobs = k->in->jobs;
 
-        if (s->device_count == 0)
-            continue;
+    for (size_t j = 0; j < k->in->job_count; j++)
         for (size_t i = 0; i < j; i++)
-            if (k->in->jobs[i]->device_count > 0 &&
-                k->in->jobs[i]->devices[0] == s->devices[0])
-                k->known[cell(k, k->slot_of[k->kind_of[i]], k->slot_of[k->kind_of[j]],
-                              k->in->cluster->devices[s->devices[0]].type)] = false;
-    }
+            if (jobs[i]->device_count > 0 && jobs[j]->device_count > 0 &&
+                jobs[i]->devices[0] == jobs[j]->devices[0])
+                k->known[cell((int)(k->of.items[i] - k->kinds),
+                              (int)(k->of.items[j] - k->kinds),
+                              k->in->cluster->devices[jobs[i]->devices[0]].type)] = false;
 }
 
-static void fit(struct prediction_table *k)
+static void fit_types(struct prediction_table *k, int types)
 {
-    const struct optimize_input *in = k->in;
+    size_t cells = (size_t)types * SLOTS * SLOTS;
 
-    assert(in->cluster->type_count <= MAX_TYPES);
-    if (k->types != in->cluster->type_count) {
-        size_t cells = (size_t)in->cluster->type_count * SLOTS * SLOTS;
-
-        free(k->pairs);
-        free(k->known);
-        k->types = in->cluster->type_count;
-        k->pairs = mem_array(struct table_pair, cells);
-        k->known = mem_array(bool, cells);
-    }
-    if (in->job_count > k->room) {
-        free(k->kind_of);
-        k->room = 2 * in->job_count;
-        k->kind_of = mem_array(int, k->room);
-    }
+    if (k->types == types)
+        return;
+    free(k->pairs);
+    free(k->known);
+    k->types = types;
+    k->pairs = mem_array(struct table_pair, cells);
+    k->known = mem_array(bool, cells);
 }
 
-void prediction_table_load(struct prediction_table *k, const struct optimize_input *in)
+const struct table_kind *const *prediction_table_load(struct prediction_table *k,
+                                                      const struct optimize_input *in)
 {
     bool each = in->job_count <= PREDICTION_TABLE_MOST;
 
     k->in = in;
     k->round++;
     k->count = 0;
-    fit(k);
+    fit_types(k, in->cluster->type_count);
+    vec_clear(&k->of);
     for (size_t j = 0; j < in->job_count; j++)
-        add_job(k, j, each);
-    for (int kind = 0; kind < k->count; kind++)
-        ask_alone(k, kind);
-    forget_present_pairs(k);
+        vec_push(&k->of, kind_of(k, in->jobs[j], each));
+    if (each) /* else kinds of many jobs: no two in particular */
+        forget_present_pairs(k);
     k->turn = (k->turn + 1) % SLOTS;
     forget(k, k->turn);
+    return k->of.items;
 }
 
-int prediction_table_of(const struct prediction_table *k, size_t job)
-{
-    return k->kind_of[job];
-}
-
-const struct job_status *prediction_table_job(const struct prediction_table *k, int kind)
-{
-    return k->in->jobs[k->job_of[kind]];
-}
-
-const struct table_alone *prediction_table_alone_on(const struct prediction_table *k,
-                                                    int kind, int type)
-{
-    return &k->slots[k->slot_of[kind]].alone[type];
-}
-
-double prediction_table_spread(const struct prediction_table *k, int kind)
-{
-    return k->slots[k->slot_of[kind]].spread;
-}
-
-/* The pair as seen from a: kept with the lower slot first. */
+/* The pair as seen from a: kept with the lower index first. */
 static struct table_pair turned(struct table_pair pair, bool swap)
 {
     struct table_pair other = {.rate = {pair.rate[1], pair.rate[0]},
@@ -271,28 +219,26 @@ static struct table_pair turned(struct table_pair pair, bool swap)
     return swap ? other : pair;
 }
 
-struct table_pair prediction_table_pair_on(struct prediction_table *k, int a, int b,
-                                           int type)
+struct table_pair prediction_table_pair_on(struct prediction_table *k,
+                                           const struct table_kind *a,
+                                           const struct table_kind *b, int type)
 {
-    int first = k->slot_of[a] <= k->slot_of[b] ? a : b, second = first == a ? b : a;
-    size_t at = cell(k, k->slot_of[a], k->slot_of[b], type);
+    const struct job_status *jobs[] = {a <= b ? a->job : b->job,
+                                       a <= b ? b->job : a->job};
+    size_t at = cell((int)(a - k->kinds), (int)(b - k->kinds), type);
     struct table_pair *pair = &k->pairs[at];
-    const struct job_status *x = prediction_table_job(k, first),
-                            *y = prediction_table_job(k, second);
     struct prediction p;
 
     if (k->known[at])
-        return turned(*pair, first != a);
-    p = ask(k, x, y, type, 1);
-    pair->rate[0] = (float)estimate_at_confidence(&p.rate[0], confidence_of(k, x));
-    pair->rate[1] = (float)estimate_at_confidence(&p.rate[1], confidence_of(k, y));
+        return turned(*pair, a > b);
+    p = ask(k, jobs[0], jobs[1], type, 1);
     for (int e = 0; e < 2; e++) {
+        pair->rate[e] =
+            p.fits < PREDICT_FITS_LEAST ? 0 : (float)sure_rate(k, jobs[e], &p.rate[e]);
         pair->expected[e] = (float)p.rate[e].value;
         pair->hope[e] = (float)estimate_at_confidence(&p.rate[e], PREDICTION_TABLE_HOPE);
     }
     pair->watts = (float)p.watts.value;
-    if (p.fits < PREDICT_FITS_LEAST)
-        pair->rate[0] = pair->rate[1] = 0;
     k->known[at] = true;
-    return turned(*pair, first != a);
+    return turned(*pair, a > b);
 }

@@ -8,6 +8,7 @@
 #ifndef CORGI_LOOP_OPTIMIZE_PREDICTION_TABLE_H
 #define CORGI_LOOP_OPTIMIZE_PREDICTION_TABLE_H
 
+#include "loop/cluster.h"
 #include "loop/planner.h"
 
 #define PREDICTION_TABLE_MOST 256
@@ -31,25 +32,28 @@ struct table_pair {
     float watts;
 };
 
+/* What is known of one kind without a cap; valid until the next round begins. */
+struct table_kind {
+    uint64_t key;
+    long round;                   /* last used in; 0: never */
+    const struct job_status *job; /* who stands for the kind */
+    struct table_alone alone[CLUSTER_MAX_TYPES];
+    double spread; /* factor on the rate when a gang spans nodes; 1 with one device */
+    double seen[CLUSTER_MAX_TYPES]; /* rate alone when pairs were last forgotten, */
+    double demand;                  /* and requests asked for */
+};
+
 struct prediction_table *prediction_table_create(void);
-void prediction_table_destroy(struct prediction_table *kinds); /* NULL is fine */
+void prediction_table_destroy(struct prediction_table *table); /* NULL is fine */
 
-/* Begin a round: sort the input's jobs into kinds and ask for what has changed. */
-void prediction_table_load(struct prediction_table *kinds,
-                           const struct optimize_input *in);
+/* Begin a round: sort the input's jobs into kinds and ask for what has changed.  Returned
+ * is the kind of each job, in the input's order, borrowed until the next round. */
+const struct table_kind *const *prediction_table_load(struct prediction_table *table,
+                                                      const struct optimize_input *in);
 
-int prediction_table_of(const struct prediction_table *kinds,
-                        size_t job); /* index in the input */
-const struct job_status *prediction_table_job(const struct prediction_table *kinds,
-                                              int kind);
-
-/* Without a cap.  The second is asked when first wanted. */
-const struct table_alone *prediction_table_alone_on(const struct prediction_table *kinds,
-                                                    int kind, int type);
-struct table_pair prediction_table_pair_on(struct prediction_table *kinds, int a, int b,
-                                           int type);
-
-/* Factor on the rate when a gang of this kind spans nodes; 1 with one device. */
-double prediction_table_spread(const struct prediction_table *kinds, int kind);
+/* Two that share a device; the model is asked when they are first wanted. */
+struct table_pair prediction_table_pair_on(struct prediction_table *table,
+                                           const struct table_kind *a,
+                                           const struct table_kind *b, int type);
 
 #endif

@@ -80,11 +80,6 @@ static int free_of_type(const struct cluster *c, int type)
     return count;
 }
 
-static bool type_allowed(const struct job *job, int type)
-{
-    return !job->types_allowed || job->types_allowed >> type & 1;
-}
-
 struct decision_reference decision_reference(const struct decision_ground *g,
                                              const struct job_status *status)
 {
@@ -94,7 +89,7 @@ struct decision_reference decision_reference(const struct decision_ground *g,
     for (int t = 0; t < g->cluster->type_count; t++) {
         struct prediction p;
 
-        if (!type_allowed(&status->job, t) ||
+        if (!requirement_allows_type(&status->job, t) ||
             (t != here && free_of_type(g->cluster, t) < status->job.devices))
             continue;
         p = predict_alone_now(g->model, status, t);
@@ -143,7 +138,7 @@ static void list_alternatives(const struct decision_ground *g,
     bool alone = d->job_count == 1 && d->cap_watts == 0;
 
     for (int t = 0; t < g->cluster->type_count; t++)
-        if (type_allowed(&status->job, t) && !(t == d->type && alone) &&
+        if (requirement_allows_type(&status->job, t) && !(t == d->type && alone) &&
             out->alternative_count < DECISION_ALTERNATIVES)
             alternative(g, status, here, t, &out->alternatives[out->alternative_count++]);
 }

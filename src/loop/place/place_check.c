@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "loop/cluster.h"
+#include "loop/requirement.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,8 +64,7 @@ static int check_seat(const struct optimize_input *in, const struct plan *plan, 
                 return err_set(err, ERR_INVALID, "job %llu got device %d twice", id, d);
         if (!sits_on(status, d) && !cluster_device_usable(in->cluster, d))
             return err_set(err, ERR_INVALID, "job %llu got unusable device %d", id, d);
-        if (status->job.types_allowed &&
-            !(status->job.types_allowed >> in->cluster->devices[d].type & 1))
+        if (!requirement_allows_type(&status->job, in->cluster->devices[d].type))
             return err_set(err, ERR_INVALID, "job %llu may not run on device %d", id, d);
         if (!plan->awake[in->cluster->devices[d].node])
             return err_set(err, ERR_INVALID, "job %llu sits on a node that shall sleep",
