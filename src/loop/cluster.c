@@ -1,4 +1,5 @@
-/* cluster.c - see cluster.h */
+/* cluster.c - the loop, the planners, the engines and the simulator read it; only the
+ * loop changes it */
 #include "loop/cluster.h"
 
 #include "base/mem.h"
@@ -106,6 +107,16 @@ int cluster_node_jobs(const struct cluster *c, int node)
     for (int i = 0; i < n->device_count; i++)
         jobs += c->devices[n->first_device + i].job_count;
     return jobs;
+}
+
+int cluster_devices_of_type(const struct cluster *c, int type, bool free)
+{
+    int count = 0;
+
+    for (int d = 0; d < c->device_count; d++)
+        count += c->devices[d].type == type && !c->devices[d].failed &&
+                 (!free || (c->devices[d].job_count == 0 && cluster_device_usable(c, d)));
+    return count;
 }
 
 double cluster_idle_watts(const struct cluster *c, int node)

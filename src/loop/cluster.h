@@ -36,6 +36,8 @@ bool cluster_device_usable(const struct cluster *cluster,
                            int device); /* may start a job */
 int cluster_node_jobs(const struct cluster *cluster,
                       int node); /* seats taken on a node */
+/* Devices of a type that have not failed, or that are free for a new job. */
+int cluster_devices_of_type(const struct cluster *cluster, int type, bool free);
 double cluster_idle_watts(const struct cluster *cluster, int node); /* of its devices */
 
 /* How many nodes these devices span. */

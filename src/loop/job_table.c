@@ -1,4 +1,5 @@
-/* job_table.c - see job_table.h
+/* job_table.c - the loop's doors add and drop jobs here, planners are shown them from
+ * here
  *
  * The active list is kept in order by sliding it together when a job leaves: a few
  * thousand pointers at most move, and planners can rely on the order. */
@@ -13,7 +14,8 @@
 
 struct jobs {
     vec_of(struct job_status *) active;
-    struct map *by_id; /* id -> pointer */
+    vec_of(const struct job_status *) shown; /* of the last jobs_shown() */
+    struct map *by_id;                       /* id -> pointer */
 };
 
 struct jobs *jobs_create(void)
@@ -31,6 +33,7 @@ void jobs_destroy(struct jobs *jobs)
     vec_each (struct job_status *, status, &jobs->active)
         free(*status);
     vec_free(&jobs->active);
+    vec_free(&jobs->shown);
     map_destroy(jobs->by_id);
     free(jobs);
 }
@@ -58,22 +61,14 @@ struct job_status *jobs_get(const struct jobs *jobs, uint64_t id)
     return (struct job_status *)(uintptr_t)value;
 }
 
-static size_t position_of(const struct jobs *jobs, const struct job_status *status)
-{
-    size_t i = 0;
-
-    while (jobs->active.items[i] != status)
-        i++;
-    return i;
-}
-
 void jobs_drop(struct jobs *jobs, uint64_t id)
 {
     struct job_status *status = jobs_get(jobs, id);
-    size_t at;
+    size_t at = 0;
 
     assert(status);
-    at = position_of(jobs, status);
+    while (jobs->active.items[at] != status)
+        at++;
     memmove(&jobs->active.items[at], &jobs->active.items[at + 1],
             (jobs->active.count - at - 1) * sizeof(jobs->active.items[0]));
     jobs->active.count--;
@@ -85,4 +80,16 @@ const struct job_status *const *jobs_active(const struct jobs *jobs, size_t *cou
 {
     *count = jobs->active.count;
     return (const struct job_status *const *)jobs->active.items;
+}
+
+const struct job_status **jobs_shown(struct jobs *jobs, uint64_t but, size_t *count)
+{
+    vec_clear(&jobs->shown);
+    vec_each (struct job_status *, status, &jobs->active)
+        if ((*status)->job.id != but &&
+            (!(*status)->held || (*status)->state == JOB_RUNNING))
+            vec_push(&jobs->shown, *status);
+    *count = jobs->shown.count;
+    vec_reserve(&jobs->shown, *count + 1);
+    return jobs->shown.items;
 }

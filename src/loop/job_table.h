@@ -22,4 +22,8 @@ void jobs_drop(struct jobs *jobs, uint64_t id);
 /* Waiting and running jobs in order of admission; borrowed until the next add or drop. */
 const struct job_status *const *jobs_active(const struct jobs *jobs, size_t *count);
 
+/* Those of them a planner is shown: not the held that wait, nor the job `but` (0: none is
+ * left out).  There is room for one more behind them; borrowed until the next call. */
+const struct job_status **jobs_shown(struct jobs *jobs, uint64_t but, size_t *count);
+
 #endif

@@ -3,28 +3,30 @@
  * The daemon begins a lesson when one is due, has its planning thread study it and takes
  * it; the simulator does all three at once.  The daemon saves and loads the bytes. */
 #include "loop/loop_private.h"
-#include "model/learned.h"
+#include "loop/refine/lesson.h"
 
-struct lesson *loop_lesson_begin(struct loop *loop, double now_s)
+struct learned_lesson *loop_lesson_begin(struct loop *loop, double now_s)
 {
-    return loop->studied ? NULL : lesson_begin(&loop->model, now_s);
+    if (loop->studied || !lesson_due(&loop->model, now_s))
+        return NULL;
+    return learned_lesson_create(loop->model.self, now_s);
 }
 
-void loop_lesson_take(struct loop *loop, struct lesson *lesson)
+void loop_lesson_take(struct loop *loop, struct learned_lesson *lesson)
 {
     if (loop->round_out)
         loop->studied = lesson;
     else
-        lesson_take(&loop->model, lesson);
+        learned_lesson_take(loop->model.self, lesson);
 }
 
 void loop_learn_due(struct loop *loop, double now_s)
 {
-    struct lesson *lesson = loop_lesson_begin(loop, now_s);
+    struct learned_lesson *lesson = loop_lesson_begin(loop, now_s);
 
     if (!lesson)
         return;
-    lesson_study(lesson);
+    learned_lesson_study(lesson);
     loop_lesson_take(loop, lesson);
 }
 

@@ -2,6 +2,8 @@
  * what the doors of the loop gave them */
 #include "loop/ledger.h"
 
+#include "loop/place/place.h"
+
 static void begin(struct json_out *out, struct str *line, double now_s)
 {
     json_out_init(out, line, false);
@@ -22,12 +24,8 @@ void ledger_quote(struct str *line, double now_s, const struct cluster *cluster,
 
 static void action_json(struct json_out *out, const struct action *a)
 {
-    static const char *const kinds[] = {
-        [ACTION_WAKE] = "wake",   [ACTION_SLEEP] = "sleep", [ACTION_CAP] = "cap",
-        [ACTION_START] = "start", [ACTION_MOVE] = "move",   [ACTION_STOP] = "stop"};
-
     json_out_begin_object(out);
-    json_out_key_string(out, "kind", kinds[a->kind]);
+    json_out_key_string(out, "kind", place_action_name(a->kind));
     if (a->job)
         json_out_key_int(out, "job", (int64_t)a->job);
     if (a->kind == ACTION_WAKE || a->kind == ACTION_SLEEP)

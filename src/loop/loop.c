@@ -58,7 +58,7 @@ void loop_destroy(struct loop *loop)
         return;
     loop->planner.ops->destroy(loop->planner.self);
     loop->quoting.ops->destroy(loop->quoting.self);
-    lesson_destroy(loop->studied);
+    learned_lesson_destroy(loop->studied);
     prediction_cache_destroy(loop->model.cache);
     prediction_cache_destroy(loop->planned.cache);
     prediction_cache_destroy(loop->asked.cache);
@@ -77,8 +77,7 @@ void loop_destroy(struct loop *loop)
     free(loop);
 }
 
-/* ---- when the next round is due ------------------------------------------------------
- */
+/* ---- when the next round is due ---- */
 
 void loop_news(struct loop *loop, double now_s)
 {
@@ -101,8 +100,7 @@ void loop_want_round(struct loop *loop, double now_s)
     loop_news(loop, now_s);
 }
 
-/* ---- what the model is told -----------------------------------------------------------
- */
+/* ---- what the model is told ---- */
 
 static void tell(struct loop *loop, enum deferred_kind kind, const struct job *job,
                  const struct observation *seen)
@@ -153,12 +151,11 @@ void loop_tell_deferred(struct loop *loop)
     }
     vec_clear(&loop->deferred);
     if (loop->studied)
-        lesson_take(&loop->model, loop->studied);
+        learned_lesson_take(loop->model.self, loop->studied);
     loop->studied = NULL;
 }
 
-/* ---- asking
- * ---------------------------------------------------------------------------- */
+/* ---- asking ---- */
 
 /* The same question has the same id: what planners remember of it stays true. */
 static uint64_t asked_id(const struct job *job)
@@ -178,30 +175,17 @@ int loop_quote(const struct loop *loop, const struct job *job, int max_replicas,
                double now_s, struct quote *quote, struct err *err)
 {
     struct quote_ground ground = {.planner = &loop->quoting, .terms = &loop->plan.terms};
-    const struct job_status **jobs;
-    const struct job_status *const *active;
     struct job asked = *job;
-    size_t count, shown = 0;
+    size_t count;
 
     asked.submitted_s = fmin(asked.submitted_s, now_s);
     if (admit_check(&asked, loop->cluster, err) < 0)
         return -1;
-    active = jobs_active(loop->jobs, &count);
-    jobs = mem_array(const struct job_status *, count + 1);
-    for (size_t i = 0; i < count; i++)
-        if (active[i]->job.id != job->id &&
-            (!active[i]->held || active[i]->state == JOB_RUNNING))
-            jobs[shown++] = active[i];
+    ground.jobs = jobs_shown(loop->jobs, job->id, &count);
+    ground.now = loop_input(loop, ground.jobs, count, now_s);
     if (asked.id == 0)
         asked.id = asked_id(&asked);
-    ground.now = (struct optimize_input){.now_s = now_s,
-                                         .cluster = loop->cluster,
-                                         .job_count = shown,
-                                         .jobs = jobs,
-                                         .model = loop_own_model(loop),
-                                         .settings = &loop->settings};
     quote_make(&ground, &asked, max_replicas, quote);
-    free(jobs);
     return 0;
 }
 
@@ -261,13 +245,7 @@ struct model *loop_model(const struct loop *loop)
     return (struct model *)(uintptr_t)&loop->asked;
 }
 
-const long *loop_refused(const struct loop *loop)
-{
-    return loop->refused;
-}
-
-/* ---- jobs
- * ------------------------------------------------------------------------------ */
+/* ---- jobs ---- */
 
 int loop_find(struct loop *loop, uint64_t id, struct job_status **status, struct err *err)
 {
@@ -372,8 +350,7 @@ int loop_set_progress(struct loop *loop, uint64_t id, double steps_done, struct 
     return 0;
 }
 
-/* ---- measurements
- * ---------------------------------------------------------------------- */
+/* ---- measurements ---- */
 
 /* Since when the devices of the job have had the jobs and the cap they have. */
 static double stable_since_s(const struct loop *loop, const struct job_status *status)
@@ -395,10 +372,8 @@ int loop_measure(struct loop *loop, const struct measurement *m,
     *o = (struct loop_observed){0};
     o->refusal = record_observe(m, loop->jobs, loop->cluster,
                                 status ? stable_since_s(loop, status) : 0, &o->seen, err);
-    if (o->refusal != RECORD_TAKEN) {
-        loop->refused[o->refusal]++;
+    if (o->refusal != RECORD_TAKEN)
         return -1;
-    }
     if (!m->out_of_memory) {
         o->abs_log_error =
             refine_note(&loop->model, &o->seen, &loop->score, &o->expected);
@@ -415,8 +390,7 @@ int loop_measure(struct loop *loop, const struct measurement *m,
     return 0;
 }
 
-/* ---- nodes and devices
- * ----------------------------------------------------------------- */
+/* ---- nodes and devices ---- */
 
 void loop_node_is_awake(struct loop *loop, int n, double now_s)
 {
@@ -431,13 +405,18 @@ void loop_node_is_awake(struct loop *loop, int n, double now_s)
     loop_news(loop, now_s);
 }
 
-void loop_device_failed(struct loop *loop, int device, double now_s)
+static void requeue_all(struct loop *loop, int device, double now_s)
 {
-    struct device *d = &loop->cluster->devices[device];
+    const struct device *d = &loop->cluster->devices[device];
 
     while (d->job_count > 0)
         loop_requeue(loop, d->jobs[0], now_s, NULL);
-    d->failed = true;
+}
+
+void loop_device_failed(struct loop *loop, int device, double now_s)
+{
+    requeue_all(loop, device, now_s);
+    loop->cluster->devices[device].failed = true;
     loop_news(loop, now_s);
 }
 
@@ -454,12 +433,8 @@ void loop_node_failed(struct loop *loop, int n, double now_s)
 
     node->state = NODE_DOWN;
     node->since_s = now_s;
-    for (int i = 0; i < node->device_count; i++) {
-        struct device *d = &loop->cluster->devices[node->first_device + i];
-
-        while (d->job_count > 0)
-            loop_requeue(loop, d->jobs[0], now_s, NULL);
-    }
+    for (int i = 0; i < node->device_count; i++)
+        requeue_all(loop, node->first_device + i, now_s);
     loop_news(loop, now_s);
 }
 

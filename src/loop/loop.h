@@ -17,8 +17,8 @@
 #include "loop/place/decision.h"
 #include "loop/planner.h"
 #include "loop/record/record.h"
-#include "loop/refine/lesson.h"
 #include "loop/refine/refine.h"
+#include "model/learned.h"
 
 struct loop;
 
@@ -35,8 +35,7 @@ struct loop *loop_create_take(const struct loop_options *options, struct cluster
                               struct model model, const struct planner_ops *planner);
 void loop_destroy(struct loop *loop); /* NULL is fine */
 
-/* ---- asking: const, any number of times, leaves no trace -----------------------------
- */
+/* ---- asking: const, any number of times, leaves no trace ---- */
 
 /* What could be promised of the job now: where the planner would put it, what that gives
  * and when; a counter-offer; a refusal.  The job's id may be 0, or that of a job that
@@ -59,11 +58,7 @@ const struct refine_score *loop_score(const struct loop *loop);
 const struct plan *loop_plan(const struct loop *loop); /* of the last round */
 struct model *loop_model(const struct loop *loop);
 
-/* Windows that taught nothing so far, by reason (enum record_refusal). */
-const long *loop_refused(const struct loop *loop);
-
-/* ---- telling: what users, engines and probes say --------------------------------------
- */
+/* ---- telling: what users, engines and probes say ---- */
 
 /* The job enters the queue; who tells has asked for a quote before and has made what was
  * promised durable.  ERR_INVALID: malformed, ERR_EXISTS: the id is taken. */
@@ -90,7 +85,7 @@ int loop_set_progress(struct loop *loop, uint64_t job, double steps_done,
 
 /* A window of measurement.  0: it was learned from, *observed (unless NULL) says what was
  * seen and what had been expected; its pointers are borrowed until the next call.  -1: it
- * teaches nothing, observed->refusal says why, and the refusal is counted. */
+ * teaches nothing, observed->refusal says why. */
 struct loop_observed {
     struct observation seen;
     struct prediction expected; /* before it was learned */
@@ -115,8 +110,7 @@ int loop_set_cap(struct loop *loop, int device, double watts, double now_s,
                  struct err *err);
 void loop_set_node(struct loop *loop, int node, enum node_state state, double now_s);
 
-/* ---- telling: an operator's words
- * ------------------------------------------------------ */
+/* ---- telling: an operator's words ---- */
 
 /* A held job gets no seat.  One that runs is put back into the queue first, which is the
  * caller's business (loop_requeue). */
@@ -137,8 +131,7 @@ void loop_allow_sleep(struct loop *loop, int node, bool allowed, double now_s);
 void loop_set_settings(struct loop *loop, const struct optimize_settings *settings,
                        double now_s);
 
-/* ---- deciding: snapshot, plan on any thread, apply
- * -------------------------------------- */
+/* ---- deciding: snapshot, plan on any thread, apply ---- */
 
 /* When the next round is due; INFINITY: when something has happened. */
 double loop_round_due_s(const struct loop *loop);
@@ -175,20 +168,18 @@ void round_destroy(struct loop *loop, struct round *round); /* without applying 
 int loop_round(struct loop *loop, double now_s, struct round_result *result,
                struct err *err);
 
-/* ---- after a restart
- * -------------------------------------------------------------------- */
+/* ---- after a restart ---- */
 
 /* A job as it was: it waits, or runs on its devices.  ERR_INVALID when the cluster has no
  * such seats (any more): nothing has changed. */
 int loop_restore(struct loop *loop, const struct job_status *was, struct err *err);
 
-/* ---- keeping what was learned --------------------------------------------------------
- */
+/* ---- keeping what was learned ---- */
 
-/* A lesson (refine/lesson.h) when one is due, NULL otherwise; and what came of it, which
- * counts once no round is out.  The last does all of it at once. */
-struct lesson *loop_lesson_begin(struct loop *loop, double now_s);
-void loop_lesson_take(struct loop *loop, struct lesson *lesson);
+/* A lesson (model/learned.h) when one is due (refine/lesson.h), NULL otherwise; and what
+ * came of it, which counts once no round is out.  The last does all of it at once. */
+struct learned_lesson *loop_lesson_begin(struct loop *loop, double now_s);
+void loop_lesson_take(struct loop *loop, struct learned_lesson *lesson);
 void loop_learn_due(struct loop *loop, double now_s);
 
 /* Everything that was learned as bytes; the caller frees them.  Loading refuses, and

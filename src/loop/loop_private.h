@@ -29,11 +29,10 @@ struct loop {
     struct plan plan;
     place_actions actions;
     vec_of(struct decision) decisions;
-    vec_of(const struct job_status *) ready; /* what the planner is shown */
+    vec_of(const struct job_status *) ready; /* those a round that ends is about */
     vec_of(struct deferred *) deferred;
-    struct lesson *studied; /* taken when no round reads the model; NULL: none */
+    struct learned_lesson *studied; /* taken when no round reads the model; NULL: none */
     struct refine_score score;
-    long refused[RECORD_REFUSALS];
     double *device_changed_s; /* (devices) when jobs or cap of a device last changed */
     double *fixed_cap_watts;  /* (devices) an operator's word; NaN: none */
     bool round_out;
@@ -57,8 +56,10 @@ void loop_tell_deferred(struct loop *loop);
 void loop_news(struct loop *loop, double now_s);
 void loop_stir(struct loop *loop, double now_s);
 
-/* The present as a planner sees it, of the jobs loop->ready has. */
-struct optimize_input loop_input_of_ready(const struct loop *loop, double now_s);
+/* The present as a planner sees it, of these jobs. */
+struct optimize_input loop_input(const struct loop *loop,
+                                 const struct job_status *const *jobs, size_t count,
+                                 double now_s);
 
 /* The model as the loop itself reads it: quotes, decisions, what was expected. */
 static inline struct model *loop_own_model(const struct loop *loop)

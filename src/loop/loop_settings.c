@@ -1,85 +1,38 @@
-/* loop_settings.c - see loop_settings.h */
+/* loop_settings.c - the daemon reads its config with it, the simulator its --config */
 #include "loop/loop_settings.h"
 
 #include <stddef.h>
 
+/* A key, the field it sets, its limits, what it is without a file, and what it means. */
+#define KEY(key, kind, field, least, most, otherwise, text)                              \
+    {                                                                                    \
+        .name = key, .type = kind, .min = least, .max = most, .default_text = otherwise, \
+        .offset = offsetof(struct optimize_settings, field), .help = text                \
+    }
+
 const struct config_key settings_keys[] = {
-    {.name = "share",
-     .type = CONFIG_INT,
-     .min = 1,
-     .max = LOOP_MAX_SHARE,
-     .default_text = "2",
-     .offset = offsetof(struct optimize_settings, share_max),
-     .help = "most jobs on one GPU"},
-    {.name = "sleep",
-     .type = CONFIG_BOOL,
-     .default_text = "true",
-     .offset = offsetof(struct optimize_settings, sleep),
-     .help = "nodes without jobs may sleep"},
-    {.name = "caps",
-     .type = CONFIG_BOOL,
-     .default_text = "true",
-     .offset = offsetof(struct optimize_settings, caps),
-     .help =
-         "power limits of GPUs may be planned; an engine sets them only with consent"},
-    {.name = "moves",
-     .type = CONFIG_BOOL,
-     .default_text = "true",
-     .offset = offsetof(struct optimize_settings, moves),
-     .help = "running jobs may be moved"},
-    {.name = "confidence",
-     .type = CONFIG_DOUBLE,
-     .min = 0.5,
-     .max = 0.999,
-     .default_text = "0.8",
-     .offset = offsetof(struct optimize_settings, confidence),
-     .help = "requirements hold with this probability; a job may ask for more"},
-    {.name = "trial",
-     .type = CONFIG_DOUBLE,
-     .min = 0.5,
-     .max = 0.999,
-     .default_text = "0.55",
-     .offset = offsetof(struct optimize_settings, trial_confidence),
-     .help = "where a job can be moved again, a new place is tried from this probability "
-             "on: what is measured there decides soon enough"},
-    {.name = "progress",
-     .type = CONFIG_WATTS,
-     .min = 0,
-     .max = 100000,
-     .default_text = "200W",
-     .offset = offsetof(struct optimize_settings, progress_watts),
-     .help =
-         "what a unit of training progress is worth, until the cluster shows how many "
-         "watts one takes: without it jobs linger"},
-    {.name = "explore",
-     .type = CONFIG_DOUBLE,
-     .min = 0,
-     .max = 0.5,
-     .default_text = "0.02",
-     .offset = offsetof(struct optimize_settings, explore),
-     .help = "share of the cluster's energy that may be spent on trying places to learn "
-             "how they do; 0 is none"},
-    {.name = "move_cost",
-     .type = CONFIG_SECONDS,
-     .min = 0,
-     .max = 86400,
-     .default_text = "45s",
-     .offset = offsetof(struct optimize_settings, move_s),
-     .help = "work a job loses when it is moved"},
-    {.name = "grace",
-     .type = CONFIG_SECONDS,
-     .min = 0,
-     .max = 86400,
-     .default_text = "10m",
-     .offset = offsetof(struct optimize_settings, grace_s),
-     .help = "a wait up to this breaks no promise"},
-    {.name = "power_limit",
-     .type = CONFIG_WATTS,
-     .min = 0,
-     .max = 1e9,
-     .default_text = "0W",
-     .offset = offsetof(struct optimize_settings, power_limit_watts),
-     .help = "of the whole cluster; 0 is none"},
+    KEY("share", CONFIG_INT, share_max, 1, LOOP_MAX_SHARE, "2", "most jobs on one GPU"),
+    KEY("sleep", CONFIG_BOOL, sleep, 0, 0, "true", "nodes without jobs may sleep"),
+    KEY("caps", CONFIG_BOOL, caps, 0, 0, "true",
+        "power limits of GPUs may be planned; an engine sets them only with consent"),
+    KEY("moves", CONFIG_BOOL, moves, 0, 0, "true", "running jobs may be moved"),
+    KEY("confidence", CONFIG_DOUBLE, confidence, 0.5, 0.999, "0.8",
+        "requirements hold with this probability; a job may ask for more"),
+    KEY("trial", CONFIG_DOUBLE, trial_confidence, 0.5, 0.999, "0.55",
+        "where a job can be moved again, a new place is tried from this probability "
+        "on: what is measured there decides soon enough"),
+    KEY("progress", CONFIG_WATTS, progress_watts, 0, 100000, "200W",
+        "what a unit of training progress is worth, until the cluster shows how many "
+        "watts one takes: without it jobs linger"),
+    KEY("explore", CONFIG_DOUBLE, explore, 0, 0.5, "0.02",
+        "share of the cluster's energy that may be spent on trying places to learn "
+        "how they do; 0 is none"),
+    KEY("move_cost", CONFIG_SECONDS, move_s, 0, 86400, "45s",
+        "work a job loses when it is moved"),
+    KEY("grace", CONFIG_SECONDS, grace_s, 0, 86400, "10m",
+        "a wait up to this breaks no promise"),
+    KEY("power_limit", CONFIG_WATTS, power_limit_watts, 0, 1e9, "0W",
+        "of the whole cluster; 0 is none"),
     {0},
 };
 

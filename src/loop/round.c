@@ -86,26 +86,15 @@ static size_t worth_a_look(const struct loop *loop)
     return wanted < loop->most_waiting ? wanted : loop->most_waiting;
 }
 
-/* Jobs that are held and wait are not shown. */
-static struct optimize_input present(struct loop *loop, double now_s)
-{
-    size_t count;
-    const struct job_status *const *active = jobs_active(loop->jobs, &count);
-
-    vec_clear(&loop->ready);
-    for (size_t i = 0; i < count; i++)
-        if (!active[i]->held || active[i]->state == JOB_RUNNING)
-            vec_push(&loop->ready, active[i]);
-    return loop_input_of_ready(loop, now_s);
-}
-
-struct optimize_input loop_input_of_ready(const struct loop *loop, double now_s)
+struct optimize_input loop_input(const struct loop *loop,
+                                 const struct job_status *const *jobs, size_t count,
+                                 double now_s)
 {
     return (struct optimize_input){
         .now_s = now_s,
         .cluster = loop->cluster,
-        .job_count = loop->ready.count,
-        .jobs = loop->ready.items,
+        .job_count = count,
+        .jobs = jobs,
         .model = loop_own_model(loop),
         .settings = &loop->settings,
     };
@@ -113,10 +102,11 @@ struct optimize_input loop_input_of_ready(const struct loop *loop, double now_s)
 
 struct round *loop_round_begin(struct loop *loop, double now_s)
 {
-    struct optimize_input in = present(loop, now_s);
+    size_t count, running, waiting;
+    const struct job_status *const *shown = jobs_shown(loop->jobs, 0, &count);
+    struct optimize_input in = loop_input(loop, shown, count, now_s);
     struct round *r = mem_new(struct round);
-    bool *chosen = mem_array(bool, in.job_count + 1);
-    size_t running, waiting;
+    bool *chosen = mem_array(bool, count + 1);
 
     assert(!loop->round_out);
     loop->round_out = true;
@@ -168,8 +158,7 @@ void round_plan(struct round *r)
     r->planner->ops->plan(r->planner->self, &in, &r->plan);
 }
 
-/* ---- what still holds ----------------------------------------------------------------
- */
+/* ---- what still holds ---- */
 
 /* A job the copy knows keeps the draft's seat; one it does not know stays as it is. */
 static void take_seat(const struct round *d, const struct optimize_input *in, size_t i,
@@ -218,7 +207,7 @@ static struct optimize_input input_of(const struct round *d, struct loop *loop,
             map_put(listed, id, 0);
         }
     map_destroy(listed);
-    return loop_input_of_ready(loop, now_s);
+    return loop_input(loop, loop->ready.items, loop->ready.count, now_s);
 }
 
 /* The plan of the round as one of the present. */
@@ -279,8 +268,7 @@ static void note_departures(struct loop *loop, double now_s)
     }
 }
 
-/* ---- the ledger -----------------------------------------------------------------------
- */
+/* ---- the ledger ---- */
 
 static void write_ledger(struct loop *loop, double now_s)
 {

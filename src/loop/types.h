@@ -53,8 +53,7 @@ struct job_status {
     int devices[LOOP_MAX_GANG];
 };
 
-/* ---- the cluster ---------------------------------------------------------------------
- */
+/* ---- the cluster ---- */
 
 enum node_state { NODE_AWAKE, NODE_ASLEEP, NODE_WAKING, NODE_DOWN };
 
@@ -91,8 +90,7 @@ struct cluster {
     struct device *devices;
 };
 
-/* ---- plans ---------------------------------------------------------------------------
- */
+/* ---- plans ---- */
 
 enum unplaced_reason {
     UNPLACED_NONE,     /* it has a place */
@@ -160,8 +158,7 @@ struct plan {
     struct plan_mend *mends; /* (mend_count) whoever falls short */
 };
 
-/* ---- actions for the engine ----------------------------------------------------------
- */
+/* ---- actions for the engine ---- */
 
 enum action_kind {
     ACTION_WAKE,  /* node */
@@ -182,8 +179,7 @@ struct action {
     int devices[LOOP_MAX_GANG];
 };
 
-/* ---- measurements --------------------------------------------------------------------
- */
+/* ---- measurements ---- */
 
 /* One window of one job, reported by a probe or by the simulator. */
 struct measurement {

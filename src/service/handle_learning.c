@@ -66,9 +66,9 @@ static void write_cell(struct matrix *m, const struct cell_ask *ask)
         views_neighbour(out, s, ask->beside, &m->who);
     json_out_end(out);
     json_out_key(out, "rate");
-    views_estimate(out, &p.rate[0]);
+    estimate_json(out, &p.rate[0]);
     json_out_key(out, "watts");
-    views_estimate(out, &p.watts);
+    estimate_json(out, &p.watts);
     json_out_key_number(out, "fits", p.fits);
     json_out_key_bool(out, "meets",
                       estimate_at_confidence(&p.rate[0], confidence) >=

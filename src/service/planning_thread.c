@@ -18,7 +18,7 @@
 struct planning_task { /* a round or a lesson */
     struct round *round;
     planning_thread_planned *planned;
-    struct lesson *lesson;
+    struct learned_lesson *lesson;
     planning_thread_studied *studied;
     void *ctx;
     double asked_s;
@@ -56,7 +56,7 @@ static void work(struct planning_task *task)
     if (task->round)
         round_plan(task->round);
     else
-        lesson_study(task->lesson);
+        learned_lesson_study(task->lesson);
     task->timing.work_s = clock_wall_s() - began_s;
 }
 
@@ -142,7 +142,7 @@ void planning_thread_plan(struct planning_thread *thread, struct round *round,
               (struct planning_task){.round = round, .planned = done, .ctx = ctx});
 }
 
-void planning_thread_study(struct planning_thread *thread, struct lesson *lesson,
+void planning_thread_study(struct planning_thread *thread, struct learned_lesson *lesson,
                            planning_thread_studied *done, void *ctx)
 {
     hand_over(thread,

@@ -30,9 +30,9 @@ void planning_thread_plan(struct planning_thread *thread, struct round *round,
                           planning_thread_planned *done, void *ctx);
 
 /* Study the lesson, likewise. */
-typedef void planning_thread_studied(void *ctx, struct lesson *lesson,
+typedef void planning_thread_studied(void *ctx, struct learned_lesson *lesson,
                                      const struct planning_thread_timing *timing);
-void planning_thread_study(struct planning_thread *thread, struct lesson *lesson,
+void planning_thread_study(struct planning_thread *thread, struct learned_lesson *lesson,
                            planning_thread_studied *done, void *ctx);
 
 #endif

@@ -274,14 +274,14 @@ static void begin_round(struct service *s)
     planning_thread_plan(s->planning, round, planned, s);
 }
 
-static void studied(void *ctx, struct lesson *lesson,
+static void studied(void *ctx, struct learned_lesson *lesson,
                     const struct planning_thread_timing *timing)
 {
     struct service *s = ctx;
 
     s->round_running = false;
     if (s->draining) {
-        lesson_destroy(lesson);
+        learned_lesson_destroy(lesson);
         return;
     }
     loop_lesson_take(s->loop, lesson);
@@ -294,7 +294,7 @@ static void studied(void *ctx, struct lesson *lesson,
  * simulator: false when there is none. */
 static bool begin_lesson(struct service *s)
 {
-    struct lesson *lesson = loop_lesson_begin(s->loop, service_now_s(s));
+    struct learned_lesson *lesson = loop_lesson_begin(s->loop, service_now_s(s));
 
     if (!lesson)
         return false;

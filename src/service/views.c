@@ -96,17 +96,6 @@ void views_neighbour(struct json_out *out, const struct service *s, uint64_t job
     json_out_end(out);
 }
 
-void views_estimate(struct json_out *out, const struct estimate *e)
-{
-    json_out_begin_object(out);
-    json_out_key_number(out, "value", e->value);
-    json_out_key_number(out, "low", e->low);
-    json_out_key_number(out, "high", e->high);
-    json_out_key_string(out, "source", estimate_source_name(e->source));
-    json_out_key_int(out, "observations", e->observations);
-    json_out_end(out);
-}
-
 /* ---- jobs ---------------------------------------------------------------------------
  */
 

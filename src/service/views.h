@@ -44,7 +44,6 @@ void views_node(struct json_out *out, const struct service *s, int node,
                 const struct auth_identity *who);
 void views_neighbour(struct json_out *out, const struct service *s, uint64_t job,
                      const struct auth_identity *who);
-void views_estimate(struct json_out *out, const struct estimate *estimate);
 
 /* A member that is null when the number is not finite. */
 void views_number(struct json_out *out, const char *key, double value);

@@ -50,11 +50,12 @@ static void see_until(struct model *m, size_t cells)
 
 static void lesson(struct model *m, double now_s)
 {
-    struct lesson *l = lesson_begin(m, now_s);
+    struct learned_lesson *l;
 
-    assert_non_null(l);
-    lesson_study(l);
-    lesson_take(m, l);
+    assert_true(lesson_due(m, now_s));
+    l = learned_lesson_create(m->self, now_s);
+    learned_lesson_study(l);
+    learned_lesson_take(m->self, l);
 }
 
 static void new_cells_make_a_lesson_due(void **state)
@@ -62,7 +63,7 @@ static void new_cells_make_a_lesson_due(void **state)
     struct model m = create(false);
 
     (void)state;
-    assert_null(lesson_begin(&m, 1000));
+    assert_false(lesson_due(&m, 1000));
     see_until(&m, 19);
     assert_false(lesson_due(&m, 1000));
     see_until(&m, 20);
@@ -102,14 +103,14 @@ static void the_same_cells_again_make_none(void **state)
 static void one_at_a_time(void **state)
 {
     struct model m = create(false);
-    struct lesson *l;
+    struct learned_lesson *l;
 
     (void)state;
     see_until(&m, 25);
-    l = lesson_begin(&m, 10);
+    assert_true(lesson_due(&m, 10));
+    l = learned_lesson_create(m.self, 10);
     assert_false(lesson_due(&m, 11));
-    lesson_destroy(l);
-    lesson_destroy(NULL);
+    learned_lesson_destroy(l);
     assert_false(lesson_due(&m, 1e6));
     m.ops->destroy(m.self);
 }

@@ -26,15 +26,6 @@ struct search {
     struct option best;
 };
 
-static int devices_of_type(const struct cluster *cluster, int type)
-{
-    int count = 0;
-
-    for (int d = 0; d < cluster->device_count; d++)
-        count += cluster->devices[d].type == type && !cluster->devices[d].failed;
-    return count;
-}
-
 /* Least power among the types that keep the requirement; the surest rate if none does. */
 static bool better(const struct option *a, double needed, const struct option *b)
 {
@@ -61,7 +52,7 @@ static void survey(struct search *f)
         struct prediction p;
 
         if (!requirement_allows_type(f->job, t) ||
-            devices_of_type(c, t) < f->job->devices)
+            cluster_devices_of_type(c, t, false) < f->job->devices)
             continue;
         f->any_type = true;
         p = predict_alone(f->ground->now.model, f->job, t);
@@ -87,19 +78,16 @@ static bool ask_planner(const struct search *f, const struct job *job,
                                .started_s = NAN,
                                .placed_s = NAN};
     struct optimize_input in = f->ground->now;
-    const struct job_status **jobs;
 
     if (!planner->ops->offer)
         return false;
     fresh.job.submitted_s = in.now_s;
-    jobs = (const struct job_status **)(uintptr_t)in.jobs; /* has room for one more */
-    jobs[in.job_count++] = &fresh;
+    f->ground->jobs[in.job_count++] = &fresh;
     planner->ops->offer(planner->self, &in, f->ground->terms, offer);
     return true;
 }
 
-/* ---- the place ----------------------------------------------------------------------
- */
+/* ---- the place ---- */
 
 static const struct job_status *status_of(const struct optimize_input *in, uint64_t id)
 {
@@ -175,8 +163,7 @@ static void take_place(const struct search *f, const struct place_offer *offer,
                                 : "now");
 }
 
-/* ---- offers -------------------------------------------------------------------------
- */
+/* ---- offers ---- */
 
 static struct quote_offer *add_offer(struct quote *q, const char *kind)
 {
@@ -185,8 +172,7 @@ static struct quote_offer *add_offer(struct quote *q, const char *kind)
     if (q->offer_count == QUOTE_MAX_OFFERS)
         return NULL;
     o = &q->offers[q->offer_count++];
-    *o = (struct quote_offer){
-        .kind = kind, .rate = NAN, .start_s = NAN, .joules = NAN, .type = -1};
+    *o = (struct quote_offer){.kind = kind, .rate = NAN, .start_s = NAN, .type = -1};
     return o;
 }
 
@@ -248,8 +234,7 @@ static void offer_later(struct quote *q, double now_s)
              fmax(1, ceil((q->start_s - now_s) / 60)));
 }
 
-/* ---- verdicts -----------------------------------------------------------------------
- */
+/* ---- verdicts ---- */
 
 static void refuse(const struct search *f, struct quote *q)
 {
@@ -385,8 +370,7 @@ void quote_make(const struct quote_ground *ground, const struct job *job,
     }
 }
 
-/* ---- JSON ---------------------------------------------------------------------------
- */
+/* ---- JSON ---- */
 
 const char *quote_verdict_name(enum quote_verdict verdict)
 {
@@ -410,25 +394,9 @@ static void offers_json(struct json_out *out, const struct cluster *c,
         json_out_key_number(out, "start_s", o->start_s);
         json_out_key_number(out, "gpus", o->gpus > 0 ? o->gpus : NAN);
         json_out_key_string(out, "type", o->type >= 0 ? c->types[o->type].name : NULL);
-        json_out_key_number(out, "joules", o->joules);
+        json_out_key_number(out, "joules", NAN); /* not known of an offer */
         json_out_end(out);
     }
-    json_out_end(out);
-}
-
-static void estimate_json(struct json_out *out, const char *key, const struct estimate *e)
-{
-    json_out_key(out, key);
-    if (!e) {
-        json_out_null(out);
-        return;
-    }
-    json_out_begin_object(out);
-    json_out_key_number(out, "value", e->value);
-    json_out_key_number(out, "low", e->low);
-    json_out_key_number(out, "high", e->high);
-    json_out_key_string(out, "source", estimate_source_name(e->source));
-    json_out_key_int(out, "observations", e->observations);
     json_out_end(out);
 }
 
@@ -456,8 +424,10 @@ void quote_json(struct json_out *out, const struct cluster *c, const struct quot
     json_out_key_number(out, "promised_rate", q->promised_rate);
     json_out_key_number(out, "confidence", q->confidence);
     json_out_key_int(out, "replicas", q->replicas > 0 ? q->replicas : 1);
-    estimate_json(out, "rate", placed ? &q->rate : NULL);
-    estimate_json(out, "watts", placed ? &q->watts : NULL);
+    json_out_key(out, "rate");
+    estimate_json(out, placed ? &q->rate : NULL);
+    json_out_key(out, "watts");
+    estimate_json(out, placed ? &q->watts : NULL);
     joules_json(out, q);
     json_out_key_number(out, "joules_per_step", q->joules_per_step);
     json_out_key_string(out, "type", placed ? c->types[q->type].name : NULL);

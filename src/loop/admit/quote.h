@@ -25,9 +25,9 @@ enum quote_verdict {
 struct quote_offer {
     const char *kind; /* lower_rate, later, other_gpus */
     char text[160];
-    double rate, start_s, joules; /* NaN: not part of it */
-    int gpus;                     /* 0: likewise */
-    int type;                     /* -1: likewise */
+    double rate, start_s; /* NaN: not part of it */
+    int gpus;             /* 0: likewise */
+    int type;             /* -1: likewise */
 };
 
 struct quote {
@@ -52,7 +52,8 @@ struct quote {
 
 /* What a quote is made of. */
 struct quote_ground {
-    struct optimize_input now; /* the present; jobs has room for one more */
+    struct optimize_input now;
+    const struct job_status **jobs; /* now.jobs, with room for one more behind them */
     const struct planner *planner;
     const struct plan_terms *terms; /* as of the last plan */
 };

@@ -1,4 +1,4 @@
-/* predict.c - see predict.h */
+/* predict.c - every stage asks the model here, and nowhere else */
 #include "loop/estimate/predict.h"
 
 #include "base/normal.h"
@@ -36,10 +36,9 @@ void predict(const struct model *model, const struct combination *where,
     out->fits = isfinite(out->fits) ? clamp(out->fits, 0, 1) : 0;
 }
 
-struct prediction predict_alone(const struct model *model, const struct job *job,
-                                int type)
+static struct prediction ask_alone(const struct model *model, const struct job *job,
+                                   double demand, int type)
 {
-    double demand = job->kind == JOB_INFERENCE ? job->need.rate : 0;
     struct combination where = {.type = type,
                                 .count = 1,
                                 .members = {{.job = job, .nodes = 1, .demand = demand}}};
@@ -49,17 +48,16 @@ struct prediction predict_alone(const struct model *model, const struct job *job
     return out;
 }
 
+struct prediction predict_alone(const struct model *model, const struct job *job,
+                                int type)
+{
+    return ask_alone(model, job, job->kind == JOB_INFERENCE ? job->need.rate : 0, type);
+}
+
 struct prediction predict_alone_now(const struct model *model,
                                     const struct job_status *status, int type)
 {
-    struct combination where = {
-        .type = type,
-        .count = 1,
-        .members = {{&status->job, 1, requirement_demand(status)}}};
-    struct prediction out;
-
-    predict(model, &where, &out);
-    return out;
+    return ask_alone(model, &status->job, requirement_demand(status), type);
 }
 
 double estimate_at_confidence(const struct estimate *e, double confidence)
@@ -92,4 +90,19 @@ const char *estimate_source_name(enum estimate_source source)
     static const char *const names[] = {"initial", "correlated", "measured"};
 
     return names[source];
+}
+
+void estimate_json(struct json_out *out, const struct estimate *e)
+{
+    if (!e) {
+        json_out_null(out);
+        return;
+    }
+    json_out_begin_object(out);
+    json_out_key_number(out, "value", e->value);
+    json_out_key_number(out, "low", e->low);
+    json_out_key_number(out, "high", e->high);
+    json_out_key_string(out, "source", estimate_source_name(e->source));
+    json_out_key_int(out, "observations", e->observations);
+    json_out_end(out);
 }

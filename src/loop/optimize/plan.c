@@ -1,4 +1,4 @@
-/* plan.c - see plan.h */
+/* plan.c - the planners build their plans with it, and round.c the plan of the present */
 #include "loop/optimize/plan.h"
 
 #include "base/mem.h"
@@ -9,18 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void *with_room(void *items, size_t *capacity, size_t needed, size_t size)
+{
+    if (needed > *capacity) {
+        items = mem_resize(items, *capacity, 2 * needed, size);
+        *capacity = 2 * needed;
+    }
+    return items;
+}
+
 void plan_reset(struct plan *plan, const struct optimize_input *in)
 {
     size_t devices = (size_t)in->cluster->device_count;
     size_t nodes = (size_t)in->cluster->node_count;
 
-    if (in->job_count > plan->seat_capacity) {
-        size_t wanted = in->job_count * 2;
-
-        plan->seats =
-            mem_resize(plan->seats, plan->seat_capacity, wanted, sizeof(*plan->seats));
-        plan->seat_capacity = wanted;
-    }
+    plan->seats =
+        with_room(plan->seats, &plan->seat_capacity, in->job_count, sizeof(*plan->seats));
     plan->cap_watts = mem_resize(plan->cap_watts, 0, devices, sizeof(*plan->cap_watts));
     plan->awake = mem_resize(plan->awake, 0, nodes, sizeof(*plan->awake));
     plan->seat_count = in->job_count;
@@ -52,13 +56,8 @@ void plan_seat(struct plan *plan, size_t seat, const int *devices, int count)
     size_t needed = plan->used + (size_t)count;
 
     assert(seat < plan->seat_count && count > 0 && count <= LOOP_MAX_GANG);
-    if (needed > plan->capacity) {
-        size_t wanted = needed * 2;
-
-        plan->devices =
-            mem_resize(plan->devices, plan->capacity, wanted, sizeof(*plan->devices));
-        plan->capacity = wanted;
-    }
+    plan->devices =
+        with_room(plan->devices, &plan->capacity, needed, sizeof(*plan->devices));
     memcpy(plan->devices + plan->used, devices, (size_t)count * sizeof(*devices));
     plan->seats[seat].first = (int)plan->used;
     plan->seats[seat].device_count = count;
@@ -68,13 +67,8 @@ void plan_seat(struct plan *plan, size_t seat, const int *devices, int count)
 
 void plan_note_mend(struct plan *plan, const struct plan_mend *mend)
 {
-    if (plan->mend_count == plan->mend_capacity) {
-        size_t wanted = 2 * plan->mend_capacity + 8;
-
-        plan->mends =
-            mem_resize(plan->mends, plan->mend_capacity, wanted, sizeof(*plan->mends));
-        plan->mend_capacity = wanted;
-    }
+    plan->mends = with_room(plan->mends, &plan->mend_capacity, plan->mend_count + 1,
+                            sizeof(*plan->mends));
     plan->mends[plan->mend_count++] = *mend;
 }
 

@@ -204,8 +204,7 @@ void planner_mend(struct planner_state *s)
             mend_gang(s, i);
 }
 
-/* ---- for less cost ------------------------------------------------------------------
- */
+/* ---- for less cost ---- */
 
 static void shuffle_running(struct planner_state *s)
 {

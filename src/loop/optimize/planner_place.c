@@ -246,8 +246,7 @@ void planner_place_waiting(struct planner_state *s, struct plan *plan)
         tries -= !place(s, plan, s->order.items[i]);
 }
 
-/* ---- offers -------------------------------------------------------------------------
- */
+/* ---- offers ---- */
 
 static int by_end(const void *a, const void *b)
 {

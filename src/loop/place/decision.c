@@ -70,16 +70,6 @@ static struct outlook outlook_here(const struct decision_ground *g,
     return o;
 }
 
-static int free_of_type(const struct cluster *c, int type)
-{
-    int count = 0;
-
-    for (int d = 0; d < c->device_count; d++)
-        count += c->devices[d].type == type && c->devices[d].job_count == 0 &&
-                 cluster_device_usable(c, d);
-    return count;
-}
-
 struct decision_reference decision_reference(const struct decision_ground *g,
                                              const struct job_status *status)
 {
@@ -90,7 +80,8 @@ struct decision_reference decision_reference(const struct decision_ground *g,
         struct prediction p;
 
         if (!requirement_allows_type(&status->job, t) ||
-            (t != here && free_of_type(g->cluster, t) < status->job.devices))
+            (t != here &&
+             cluster_devices_of_type(g->cluster, t, true) < status->job.devices))
             continue;
         p = predict_alone_now(g->model, status, t);
         if (p.fits < PREDICT_FITS_LEAST || p.rate[0].value <= best.rate)
@@ -110,7 +101,7 @@ static void alternative(const struct decision_ground *g, const struct job_status
     bool fits = p.fits >= PREDICT_FITS_LEAST;
     bool fast = fits && estimate_at_confidence(&p.rate[0], confidence) >=
                             requirement_rate_now(status, g->now_s);
-    bool is_free = free_of_type(g->cluster, type) >= status->job.devices;
+    bool is_free = cluster_devices_of_type(g->cluster, type, true) >= status->job.devices;
 
     *out = (struct decision_alternative){
         .type = type,

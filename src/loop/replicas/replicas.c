@@ -34,8 +34,7 @@ struct replicas_state replicas_new(void)
                                    .running_since_s = NAN};
 }
 
-/* ---- what the replicas say together -------------------------------------------------
- */
+/* ---- what the replicas say together ---- */
 
 int replicas_running(const struct replica *replicas, int count)
 {
@@ -121,8 +120,7 @@ static bool is_settled(struct replicas_state *state, const struct replicas_facts
     return settled;
 }
 
-/* ---- failures -----------------------------------------------------------------------
- */
+/* ---- failures ---- */
 
 static double pause_s(const struct replicas_state *state)
 {
@@ -144,8 +142,7 @@ static bool may_add(const struct replicas_state *state, double now_s)
     return state->failures == 0 || now_s - state->failed_s >= pause_s(state);
 }
 
-/* ---- the decision -------------------------------------------------------------------
- */
+/* ---- the decision ---- */
 
 /* True when it has lasted long enough; *since_s is NaN while it does not hold. */
 static bool lasts(bool holds, double *since_s, double now_s, double least_s)
