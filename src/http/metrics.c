@@ -2,13 +2,11 @@
  * writes them all out */
 #include "http/metrics.h"
 
-#include "base/hash.h"
-#include "base/map.h"
+#include "base/intern.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +15,6 @@
 enum kind { COUNTER, GAUGE, HISTOGRAM };
 
 struct metric_series {
-    char *labels;      /* as written: a="b",c="d"; "" for none */
     double value;      /* of a histogram: the sum */
     uint64_t *buckets; /* (bound_count + 1) each alone, not added up */
 };
@@ -25,24 +22,16 @@ struct metric_series {
 struct metric {
     struct metrics *owner;
     enum kind kind;
-    char *name;
-    char *help;
-    size_t label_count;
-    char *label_names[METRICS_MAX_LABELS];
+    const char *name, *help;
+    const char *labels; /* their names, blanks between; NULL: none */
     size_t bound_count;
-    double *bounds;
-    struct map *index; /* hash of labels -> series */
+    const double *bounds;
+    struct intern *texts; /* labels as written, a="b",c="d" -> series */
     vec_of(struct metric_series) series;
-};
-
-struct collector {
-    void (*collect)(void *ctx);
-    void *ctx;
 };
 
 struct metrics {
     vec_of(struct metric *) all;
-    vec_of(struct collector) collectors;
     struct metric *lost; /* series not kept */
     struct str labels;   /* of the series being looked for, kept to save allocations */
 };
@@ -51,27 +40,7 @@ struct metrics {
 
 static bool is_name(const char *text)
 {
-    if (!isalpha((unsigned char)*text) && *text != '_')
-        return false;
-    for (; *text; text++)
-        if (!isalnum((unsigned char)*text) && *text != '_')
-            return false;
-    return true;
-}
-
-static void split_labels(struct metric *metric, const char *labels)
-{
-    while (labels && *labels) {
-        size_t length = strcspn(labels, " ");
-        char *name = mem_array(char, length + 1);
-
-        memcpy(name, labels, length);
-        assert(metric->label_count < METRICS_MAX_LABELS && is_name(name) &&
-               strcmp(name, "le") != 0);
-        metric->label_names[metric->label_count++] = name;
-        labels += length;
-        labels += strspn(labels, " ");
-    }
+    return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz_ ")];
 }
 
 static struct metric *add_metric(struct metrics *m, enum kind kind, const char *name,
@@ -81,14 +50,15 @@ static struct metric *add_metric(struct metrics *m, enum kind kind, const char *
 
     assert(is_name(name) && (kind == COUNTER) == str_ends(name, "_total"));
     assert(!str_ends(name, "_ms") && !str_ends(name, "_kwh") && *help);
+    assert(!labels || (is_name(labels) && !str_in_list(labels, ' ', "le")));
     vec_each (struct metric *, other, &m->all)
         assert(strcmp((*other)->name, name) != 0);
     metric->owner = m;
     metric->kind = kind;
-    metric->name = mem_strdup(name);
-    metric->help = mem_strdup(help);
-    metric->index = map_create();
-    split_labels(metric, labels);
+    metric->name = name;
+    metric->help = help;
+    metric->labels = labels;
+    metric->texts = intern_create();
     vec_push(&m->all, metric);
     return metric;
 }
@@ -112,7 +82,7 @@ struct metric *metrics_histogram(struct metrics *m, const char *name, const char
 
     for (size_t i = 0; i < count; i++)
         assert(isfinite(bounds[i]) && (i == 0 || bounds[i] > bounds[i - 1]));
-    metric->bounds = mem_dup(bounds, count, sizeof(*bounds));
+    metric->bounds = bounds;
     metric->bound_count = count;
     return metric;
 }
@@ -131,21 +101,13 @@ void metrics_destroy(struct metrics *m)
 {
     if (!m)
         return;
-    vec_each (struct metric *, it, &m->all) {
-        struct metric *metric = *it;
-
-        metric_clear(metric);
-        for (size_t i = 0; i < metric->label_count; i++)
-            free(metric->label_names[i]);
-        free(metric->name);
-        free(metric->help);
-        free(metric->bounds);
-        map_destroy(metric->index);
-        vec_free(&metric->series);
-        free(metric);
+    vec_each (struct metric *, metric, &m->all) {
+        metric_clear(*metric);
+        intern_destroy((*metric)->texts);
+        vec_free(&(*metric)->series);
+        free(*metric);
     }
     vec_free(&m->all);
-    vec_free(&m->collectors);
     str_fini(&m->labels);
     free(m);
 }
@@ -166,37 +128,30 @@ static void add_escaped(struct str *out, const char *text, bool quotes)
     }
 }
 
-static const char *format_labels(struct metric *metric, const char *const *labels)
+static const char *format_labels(struct metric *metric, const char *const *values)
 {
     struct str *out = &metric->owner->labels;
+    const char *name = metric->labels;
 
     str_clear(out);
-    for (size_t i = 0; i < metric->label_count; i++) {
-        assert(labels && labels[i]);
-        str_addf(out, "%s%s=\"", i ? "," : "", metric->label_names[i]);
-        add_escaped(out, labels[i], true);
+    for (; name && *name; name += strspn(name, " "), values++) {
+        size_t length = strcspn(name, " ");
+
+        assert(values && *values);
+        str_addf(out, "%s%.*s=\"", out->length ? "," : "", (int)length, name);
+        add_escaped(out, *values, true);
         str_add(out, "\"");
+        name += length;
     }
-    assert(!labels || !labels[metric->label_count]);
+    assert(!values || !*values);
     return str_text(out);
 }
 
-/* Its place, or -1; *key is where it is or would be in the index. */
-static long find_series(const struct metric *metric, const char *text, uint64_t *key)
-{
-    size_t at;
-
-    for (*key = hash_text(text); map_get(metric->index, *key, &at); ++*key)
-        if (!strcmp(metric->series.items[at].labels, text))
-            return (long)at;
-    return -1;
-}
-
+/* NULL: there are too many already. */
 static struct metric_series *series_of(struct metric *metric, const char *const *labels)
 {
     const char *text = format_labels(metric, labels);
-    uint64_t key;
-    long at = find_series(metric, text, &key);
+    int at = intern_find(metric->texts, text);
     struct metric_series made = {0};
 
     if (at >= 0)
@@ -206,10 +161,9 @@ static struct metric_series *series_of(struct metric *metric, const char *const 
             metric_add(metric->owner->lost, 1, METRIC_LABELS(metric->name));
         return NULL;
     }
-    made.labels = mem_strdup(text);
     if (metric->kind == HISTOGRAM)
         made.buckets = mem_array(uint64_t, metric->bound_count + 1);
-    map_put(metric->index, key, metric->series.count);
+    intern_id(metric->texts, text);
     vec_push(&metric->series, made);
     return &metric->series.items[metric->series.count - 1];
 }
@@ -255,27 +209,13 @@ void metric_observe(struct metric *metric, double value, const char *const *labe
     s->value += value;
 }
 
-/* The index has chains of neighbouring keys, so it is made anew. */
-static void index_again(struct metric *metric)
-{
-    map_destroy(metric->index);
-    metric->index = map_create();
-    for (size_t i = 0; i < metric->series.count; i++) {
-        uint64_t key;
-
-        find_series(metric, metric->series.items[i].labels, &key);
-        map_put(metric->index, key, i);
-    }
-}
-
 void metric_clear(struct metric *metric)
 {
-    vec_each (struct metric_series, s, &metric->series) {
-        free(s->labels);
+    vec_each (struct metric_series, s, &metric->series)
         free(s->buckets);
-    }
     vec_clear(&metric->series);
-    index_again(metric);
+    intern_destroy(metric->texts);
+    metric->texts = intern_create();
 }
 
 /* ---- writing ----------------------------------------------------------------------- */
@@ -310,7 +250,7 @@ static void add_line(struct str *out, const struct metric *metric, const char *s
 }
 
 static void write_histogram(struct str *out, const struct metric *metric,
-                            const struct metric_series *s)
+                            const char *labels, const struct metric_series *s)
 {
     struct str bound = {0};
     uint64_t sum = 0;
@@ -321,10 +261,10 @@ static void write_histogram(struct str *out, const struct metric *metric,
         str_add(&bound, "le=\"");
         add_number(&bound, i < metric->bound_count ? metric->bounds[i] : INFINITY);
         str_add(&bound, "\"");
-        add_line(out, metric, "_bucket", s->labels, str_text(&bound), (double)sum);
+        add_line(out, metric, "_bucket", labels, str_text(&bound), (double)sum);
     }
-    add_line(out, metric, "_sum", s->labels, "", s->value);
-    add_line(out, metric, "_count", s->labels, "", (double)sum);
+    add_line(out, metric, "_sum", labels, "", s->value);
+    add_line(out, metric, "_count", labels, "", (double)sum);
     str_fini(&bound);
 }
 
@@ -337,23 +277,19 @@ static void write_metric(struct str *out, const struct metric *metric)
     str_addf(out, "# HELP %s ", metric->name);
     add_escaped(out, metric->help, false);
     str_addf(out, "\n# TYPE %s %s\n", metric->name, types[metric->kind]);
-    vec_each (struct metric_series, s, &metric->series) {
+    for (size_t i = 0; i < metric->series.count; i++) {
+        const struct metric_series *s = &metric->series.items[i];
+        const char *labels = intern_name(metric->texts, (int)i);
+
         if (metric->kind == HISTOGRAM)
-            write_histogram(out, metric, s);
+            write_histogram(out, metric, labels, s);
         else
-            add_line(out, metric, "", s->labels, "", s->value);
+            add_line(out, metric, "", labels, "", s->value);
     }
 }
 
-void metrics_collect(struct metrics *m, void (*collect)(void *ctx), void *ctx)
+void metrics_write(const struct metrics *m, struct str *out)
 {
-    vec_push(&m->collectors, (struct collector){.collect = collect, .ctx = ctx});
-}
-
-void metrics_write(struct metrics *m, struct str *out)
-{
-    vec_each (struct collector, c, &m->collectors)
-        c->collect(c->ctx);
     vec_each (struct metric *, metric, &m->all)
         write_metric(out, *metric);
 }

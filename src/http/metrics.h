@@ -30,7 +30,8 @@ struct metric;
 struct metrics *metrics_create(void);
 void metrics_destroy(struct metrics *m); /* NULL is fine */
 
-/* labels: names with blanks between; NULL: none.  The result is borrowed. */
+/* labels: names with blanks between; NULL: none.  Names, help and bounds are texts and
+ * numbers that last; the result is borrowed. */
 struct metric *metrics_counter(struct metrics *m, const char *name, const char *help,
                                const char *labels);
 struct metric *metrics_gauge(struct metrics *m, const char *name, const char *help,
@@ -48,9 +49,6 @@ void metric_set_total(struct metric *metric, double total, const char *const *la
 
 void metric_clear(struct metric *metric); /* all of them */
 
-/* Called before writing, to bring gauges up to date. */
-void metrics_collect(struct metrics *m, void (*collect)(void *ctx), void *ctx);
-
-void metrics_write(struct metrics *m, struct str *out);
+void metrics_write(const struct metrics *m, struct str *out);
 
 #endif

@@ -183,11 +183,17 @@ static void stop_waiting(evutil_socket_t fd, short what, void *ctx)
     (void)ctx;
 }
 
+struct timeval reactor_time(double seconds)
+{
+    time_t whole = (time_t)seconds;
+
+    return (struct timeval){.tv_sec = whole,
+                            .tv_usec = (suseconds_t)((seconds - (double)whole) * 1e6)};
+}
+
 void reactor_step(struct reactor *r, double wait_s)
 {
-    struct timeval limit = {.tv_sec = (time_t)wait_s,
-                            .tv_usec =
-                                (suseconds_t)((wait_s - (double)(time_t)wait_s) * 1e6)};
+    struct timeval limit = reactor_time(wait_s);
 
     if (wait_s > 0) {
         event_base_once(r->base, -1, EV_TIMEOUT, stop_waiting, NULL, &limit);
@@ -216,12 +222,8 @@ struct reactor_timer {
 
 static void timer_start(struct reactor_timer *t, double seconds)
 {
-    struct timeval after;
+    struct timeval after = reactor_time(seconds > 0 ? seconds : 0);
 
-    if (!(seconds > 0))
-        seconds = 0;
-    after.tv_sec = (time_t)seconds;
-    after.tv_usec = (suseconds_t)((seconds - (double)after.tv_sec) * 1e6);
     event_add(t->event, &after);
 }
 
@@ -283,10 +285,6 @@ struct reactor_watch {
     void *ctx;
 };
 
-struct reactor_signal {
-    struct reactor_watch watch;
-};
-
 static void watch_ready(evutil_socket_t fd, short what, void *ctx)
 {
     struct reactor_watch *w = ctx;
@@ -296,16 +294,39 @@ static void watch_ready(evutil_socket_t fd, short what, void *ctx)
     w->ready(w->ctx); /* may destroy it */
 }
 
-struct reactor_watch *reactor_watch_create(struct reactor *r, int fd,
-                                           void (*ready)(void *ctx), void *ctx)
+/* NULL: it is not a descriptor or a signal that can be waited for. */
+static struct reactor_watch *watch(struct reactor *r, int number, short what,
+                                   void (*ready)(void *ctx), void *ctx)
 {
     struct reactor_watch *w = mem_new(struct reactor_watch);
 
     w->ready = ready;
     w->ctx = ctx;
-    w->event = event_new(r->base, fd, EV_READ | EV_PERSIST, watch_ready, w);
-    if (!w->event || event_add(w->event, NULL) < 0)
-        abort(); /* not a descriptor: our own mistake */
+    w->event = event_new(r->base, number, what | EV_PERSIST, watch_ready, w);
+    if (w->event && event_add(w->event, NULL) == 0)
+        return w;
+    reactor_watch_destroy(w);
+    return NULL;
+}
+
+struct reactor_watch *reactor_watch_create(struct reactor *r, int fd,
+                                           void (*ready)(void *ctx), void *ctx)
+{
+    struct reactor_watch *w = watch(r, fd, EV_READ, ready, ctx);
+
+    if (!w)
+        abort(); /* our own mistake */
+    return w;
+}
+
+struct reactor_watch *reactor_watch_signal(struct reactor *r, int number,
+                                           void (*caught)(void *ctx), void *ctx,
+                                           struct err *err)
+{
+    struct reactor_watch *w = watch(r, number, EV_SIGNAL, caught, ctx);
+
+    if (!w)
+        err_sys(err, "cannot catch signal %d (%s)", number, strsignal(number));
     return w;
 }
 
@@ -313,33 +334,7 @@ void reactor_watch_destroy(struct reactor_watch *w)
 {
     if (!w)
         return;
-    event_free(w->event);
+    if (w->event)
+        event_free(w->event);
     free(w);
-}
-
-struct reactor_signal *reactor_signal_create(struct reactor *r, int number,
-                                             void (*caught)(void *ctx), void *ctx,
-                                             struct err *err)
-{
-    struct reactor_signal *s = mem_new(struct reactor_signal);
-
-    s->watch.ready = caught;
-    s->watch.ctx = ctx;
-    s->watch.event =
-        event_new(r->base, number, EV_SIGNAL | EV_PERSIST, watch_ready, &s->watch);
-    if (s->watch.event && event_add(s->watch.event, NULL) == 0)
-        return s;
-    err_sys(err, "cannot catch signal %d (%s)", number, strsignal(number));
-    if (s->watch.event)
-        event_free(s->watch.event);
-    free(s);
-    return NULL;
-}
-
-void reactor_signal_destroy(struct reactor_signal *s)
-{
-    if (!s)
-        return;
-    event_free(s->watch.event);
-    free(s);
 }

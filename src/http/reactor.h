@@ -10,6 +10,7 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <sys/time.h>
 
 struct reactor;
 
@@ -61,7 +62,7 @@ void reactor_timer_every(struct reactor_timer *t, double seconds);
 void reactor_timer_cancel(struct reactor_timer *t);
 void reactor_timer_destroy(struct reactor_timer *t); /* NULL is fine; in fire() too */
 
-/* ---- descriptors ------------------------------------------------------------------- */
+/* ---- descriptors and signals ------------------------------------------------------- */
 
 struct reactor_watch;
 
@@ -69,19 +70,17 @@ struct reactor_watch;
  * and must outlive the watch. */
 struct reactor_watch *reactor_watch_create(struct reactor *r, int fd,
                                            void (*ready)(void *ctx), void *ctx);
+
+/* Called when the signal was caught; one reactor a process may catch signals.  NULL:
+ * failed. */
+struct reactor_watch *reactor_watch_signal(struct reactor *r, int number,
+                                           void (*caught)(void *ctx), void *ctx,
+                                           struct err *err);
 void reactor_watch_destroy(struct reactor_watch *w); /* NULL is fine; in ready() too */
 
-/* ---- signals ----------------------------------------------------------------------- */
+/* ---- for conn.c, which knows libevent too ------------------------------------------ */
 
-struct reactor_signal;
-
-/* One reactor a process may catch signals. */
-struct reactor_signal *reactor_signal_create(struct reactor *r, int number,
-                                             void (*caught)(void *ctx), void *ctx,
-                                             struct err *err);
-void reactor_signal_destroy(struct reactor_signal *s); /* NULL is fine */
-
-/* For socket_stream.c alone, which knows libevent too. */
 struct event_base *reactor_base(struct reactor *r);
+struct timeval reactor_time(double seconds);
 
 #endif

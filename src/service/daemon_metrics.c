@@ -275,14 +275,13 @@ static void collect_daemon(struct daemon_metrics *f, struct service *s)
     metric_set_total(f->rate_limited, (double)server.rate_limited, METRIC_NO_LABELS);
 }
 
-static void collect(void *ctx)
+void daemon_metrics_write(struct service *s, struct str *out)
 {
-    struct daemon_metrics *f = ctx;
-
-    collect_jobs(f, f->service);
-    collect_cluster(f, f->service);
-    collect_loop(f, f->service);
-    collect_daemon(f, f->service);
+    collect_jobs(s->figures, s);
+    collect_cluster(s->figures, s);
+    collect_loop(s->figures, s);
+    collect_daemon(s->figures, s);
+    metrics_write(s->metrics, out);
 }
 
 /* ---- turns of the thread ---------------------------------------------------------- */
@@ -326,7 +325,6 @@ struct daemon_metrics *daemon_metrics_create(struct service *s)
     make_cluster(f, s->metrics);
     make_loop(f, s->metrics);
     make_daemon(f, s->metrics);
-    metrics_collect(s->metrics, collect, f);
     reactor_on_turn(s->reactor, &(struct reactor_watcher){did, turned, f});
     return f;
 }

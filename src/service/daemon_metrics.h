@@ -8,7 +8,8 @@
 struct daemon_metrics;
 
 struct daemon_metrics *daemon_metrics_create(struct service *s);
-void daemon_metrics_destroy(struct daemon_metrics *f); /* NULL is fine */
+void daemon_metrics_write(struct service *s, struct str *out); /* as they are now */
+void daemon_metrics_destroy(struct daemon_metrics *f);         /* NULL is fine */
 
 void daemon_metrics_action(struct service *s, enum action_kind kind);
 void daemon_metrics_round(struct service *s, const struct planning_thread_timing *timing);

@@ -2,6 +2,7 @@
 #include "service/handlers.h"
 
 #include "loop/cluster.h"
+#include "service/daemon_metrics.h"
 #include "service/promise_guard.h"
 #include "service/views.h"
 #include "store/store_events.h"
@@ -178,7 +179,7 @@ void handle_metrics(void *ctx, struct request *r)
     struct service *s = ctx;
     struct str text = {0};
 
-    metrics_write(s->metrics, &text);
+    daemon_metrics_write(s, &text);
     request_answer_bytes(r, 200, METRICS_CONTENT_TYPE, str_text(&text), text.length);
     str_fini(&text);
 }

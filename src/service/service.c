@@ -326,7 +326,7 @@ static int make_timers(struct service *s, struct err *err)
     s->keep_timer = reactor_timer_create(s->reactor, retain, s);
     s->checkpoint_timer = reactor_timer_create(s->reactor, checkpoint, s);
     for (int i = 0; i < 3; i++) {
-        s->signals[i] = reactor_signal_create(
+        s->signals[i] = reactor_watch_signal(
             s->reactor, numbers[i], numbers[i] == SIGHUP ? on_reload : on_end, s, err);
         if (!s->signals[i])
             return -1;
@@ -406,7 +406,7 @@ static void stop_timers(struct service *s)
     reactor_timer_destroy(s->keep_timer);
     reactor_timer_destroy(s->checkpoint_timer);
     for (int i = 0; i < 3; i++)
-        reactor_signal_destroy(s->signals[i]);
+        reactor_watch_destroy(s->signals[i]);
 }
 
 /* Run what other threads have posted. */

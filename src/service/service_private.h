@@ -75,7 +75,7 @@ struct service {
     vec_of(struct store_audit) audits; /* to be written; strings are its own */
     struct intern *classes;            /* kinds of jobs seen, see job_parse.c */
     struct reactor_timer *round_timer, *tick_timer, *keep_timer, *checkpoint_timer;
-    struct reactor_signal *signals[3];
+    struct reactor_watch *signals[3];
     double ended_s;              /* the clock when the engine went */
     double started_s;            /* on the daemon's clock */
     double round_wall_s;         /* when the last round began, on the wall's clock */

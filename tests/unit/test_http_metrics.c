@@ -99,21 +99,6 @@ CASE(series_can_be_cleared_and_are_limited)
     metrics_destroy(m);
 }
 
-static void set_to_seven(void *ctx)
-{
-    metric_set(ctx, 7, METRIC_NO_LABELS);
-}
-
-CASE(collectors_are_asked_before_writing)
-{
-    struct metrics *m = metrics_create();
-    struct metric *g = metrics_gauge(m, "corgi_queue_jobs", "Jobs waiting.", NULL);
-
-    metrics_collect(m, set_to_seven, g);
-    has(m, "corgi_queue_jobs 7\n");
-    metrics_destroy(m);
-}
-
 /* The judge is Prometheus' own tool, where it is installed. */
 CASE(promtool_accepts_it)
 {
@@ -153,7 +138,6 @@ int main(void)
         cmocka_unit_test(counters_and_gauges_are_written_with_their_labels),
         cmocka_unit_test(histograms_add_up),
         cmocka_unit_test(series_can_be_cleared_and_are_limited),
-        cmocka_unit_test(collectors_are_asked_before_writing),
         cmocka_unit_test(promtool_accepts_it),
     };
 
