@@ -53,12 +53,12 @@ foreach(library corgi_nn corgi_nn_double)
 endforeach()
 file(GLOB lab_nn_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/lab/nn/*.c)
 set_source_files_properties(${lab_nn_sources} PROPERTIES COMPILE_OPTIONS "${nn_options}")
-# The weights that ship are put into the binary by stat_network.c and seq_shipped.c.
+# The weights that ship are put into the binary by stat_network.c and seq.c.
 file(GLOB corgi_weights CONFIGURE_DEPENDS
     ${CMAKE_SOURCE_DIR}/src/model/weights/*.bin)
 set_source_files_properties(
     ${CMAKE_SOURCE_DIR}/src/model/stat_network.c
-    ${CMAKE_SOURCE_DIR}/src/lab/eval/seq_shipped.c
+    ${CMAKE_SOURCE_DIR}/src/lab/eval/seq.c
     PROPERTIES
     COMPILE_DEFINITIONS
         CORGI_WEIGHTS_DIR="${CMAKE_SOURCE_DIR}/src/model/weights"
@@ -70,7 +70,8 @@ set_source_files_properties(${CMAKE_SOURCE_DIR}/src/lab/report/report_page.c PRO
     OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/src/lab/report/report_template.html)
 # Inner loops of estimates; nothing here relies on the sign of zero or on traps.
 set_source_files_properties(
-    ${CMAKE_SOURCE_DIR}/src/model/pair_stats.c
+    ${CMAKE_SOURCE_DIR}/src/model/dense.c
     ${CMAKE_SOURCE_DIR}/src/model/gp.c
+    ${CMAKE_SOURCE_DIR}/src/model/pair_stats.c
     PROPERTIES COMPILE_OPTIONS
         "-O3;-fno-math-errno;-fno-trapping-math;-fno-signed-zeros")

@@ -5,8 +5,12 @@
 #include "clients/corgi_heartbeat.h"
 #include "example.h"
 
+#include "base/file.h"
 #include "base/mem.h"
-#include "nn/nn.h"
+#include "nn/adam.h"
+#include "nn/mlp.h"
+#include "nn/ops.h"
+#include "nn/weights.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -41,13 +45,14 @@ static void draw_batch(struct model *model)
 
 static double train_step(struct model *model)
 {
-    struct var *x, *loss;
+    struct var *x, *y, *loss;
 
     draw_batch(model);
     tape_reset(model->tape);
     x = tape_input(model->tape, BATCH, INPUTS, model->x);
-    loss = loss_mse(model->tape, mlp_forward(&model->net, model->tape, model->params, x),
-                    model->y, NULL);
+    y = mlp_forward(&model->net, model->tape, model->params, x);
+    /* With a width of 1 that stays: the mean absolute error. */
+    loss = ops_laplace(model->tape, y, tape_input(model->tape, BATCH, 1, NULL), model->y);
     tape_backward(model->tape, loss);
     adam_step(model->adam, model->params, (double)loss->value[0]);
     return (double)loss->value[0];
@@ -80,7 +85,7 @@ static void weights_path(struct str *path, const struct example_args *args)
 
 static void keep_weights(const struct model *model, const struct example *example)
 {
-    struct str path = {0};
+    struct str path = {0}, bytes = {0};
     struct err err = {0};
 
     if (!example->args->checkpoint)
@@ -88,8 +93,10 @@ static void keep_weights(const struct model *model, const struct example *exampl
     weights_path(&path, example->args);
     if (!example->stopped)
         unlink(str_text(&path));
-    else if (weights_save(model->params, str_text(&path), "", &err) < 0)
+    else if (weights_encode(model->params, "", &bytes, &err) < 0 ||
+             file_write(str_text(&path), bytes.text, bytes.length, &err) < 0)
         fprintf(stderr, "train: %s\n", err.text);
+    str_fini(&bytes);
     str_fini(&path);
 }
 
@@ -97,12 +104,16 @@ static void restore_weights(struct model *model, const struct example *example)
 {
     struct str path = {0};
     struct err err = {0};
+    char *bytes = NULL;
+    size_t count;
 
     if (example->first == 0 || !example->args->checkpoint)
         return;
     weights_path(&path, example->args);
-    if (weights_load(model->params, str_text(&path), NULL, &err) < 0)
+    if (file_read(str_text(&path), WEIGHTS_MAX_BYTES, &bytes, &count, &err) < 0 ||
+        weights_decode(model->params, bytes, count, &err) < 0)
         fprintf(stderr, "train: %s\n", err.text);
+    free(bytes);
     str_fini(&path);
 }
 

@@ -2,7 +2,7 @@
 #include "model/gp.h"
 
 #include "base/mem.h"
-#include "nn/dense.h"
+#include "model/dense.h"
 #include "nn/gemm.h"
 
 #include <assert.h>

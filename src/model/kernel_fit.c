@@ -6,7 +6,7 @@
 #include "model/kernel_fit.h"
 
 #include "base/mem.h"
-#include "nn/dense.h"
+#include "model/dense.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "model/learned_private.h"
 #include "model/pairs.h"
-#include "nn/crc.h"
+#include "nn/weights.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -215,7 +215,7 @@ void learned_save(const void *self, unsigned char **bytes, size_t *count)
     put_all(self, &out);
     for (int i = 0; i < 8; i++)
         out.items[16 + i] = (unsigned char)((uint64_t)(out.count + 8) >> (8 * i));
-    bytes_put_u64(&out, crc_of(out.items, out.count));
+    bytes_put_u64(&out, weights_crc(out.items, out.count));
     *bytes = out.items;
     *count = out.count;
 }
@@ -235,7 +235,7 @@ int learned_load(void *self, const void *bytes, size_t count, struct err *err)
     if (bytes_u64(&in) != count || count < OVERHEAD)
         return err_set(err, ERR_FORMAT, "what was learned is cut short");
     end = (struct bytes_in){(const unsigned char *)bytes + count - 8, 8, false};
-    if (bytes_u64(&end) != crc_of(bytes, count - 8))
+    if (bytes_u64(&end) != weights_crc(bytes, count - 8))
         return err_set(err, ERR_FORMAT,
                        "what was learned is damaged: its checksum fails");
     in.left -= 8;

@@ -438,7 +438,7 @@ static void put_network(const struct pairs *p, struct bytes_out *out)
     struct err err = {0};
 
     /* A network that is not finite is not worth keeping: the shipped one then stays. */
-    if (weights_encode(statnet_params(p->refined), "", &blob, &err) < 0)
+    if (weights_encode(p->refined->params, "", &blob, &err) < 0)
         str_clear(&blob);
     bytes_put_u64(out, blob.length);
     bytes_put(out, str_text(&blob), blob.length);
@@ -512,7 +512,7 @@ static void get_network(struct pairs *p, struct bytes_in *in)
 
     if (in->bad || size == 0)
         return;
-    if (weights_decode(statnet_params(p->refined), in->at, size, NULL, &err) < 0)
+    if (weights_decode(p->refined->params, in->at, size, &err) < 0)
         in->bad = true;
     in->at += size;
     in->left -= size;

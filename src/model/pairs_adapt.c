@@ -133,7 +133,7 @@ static void train(const struct held *h, int without, uint64_t seed, struct statn
                 at = rng_below(&rng, h->count);
             batch[i] = h->rows[at];
         }
-        statnet_train_step(trainer, batch, NULL, TRAIN_BATCH);
+        statnet_train_step(trainer, batch, TRAIN_BATCH);
     }
     statnet_trainer_destroy(trainer);
     statnet_repack(*net);

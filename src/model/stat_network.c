@@ -1,10 +1,12 @@
-/* stat_network.c - see stat_network.h */
+/* stat_network.c - P1 and P2: pairs.c and rates.c ask them about rows of statistics,
+ * pairs_adapt.c trains P2 on what this cluster showed */
 #include "model/stat_network.h"
 
 #include "base/embed.h"
 #include "base/mem.h"
-#include "base/str.h"
-#include "nn/nn.h"
+#include "nn/adam.h"
+#include "nn/infer.h"
+#include "nn/ops.h"
 #include "nn/weights.h"
 
 #include <assert.h>
@@ -12,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NAME_SIZE 8
 
 /* Rows answered at once: few enough to stay in the cache. */
 #define CHUNK 256
@@ -26,19 +26,10 @@
 
 static const int widths[] = {STATS_FEATURES, 48, 32, 2};
 
-struct statnet {
-    char name[NAME_SIZE];
-    struct params *params;
-    struct mlp mlp;
-    struct infer *infer;
-};
-
 struct statnet_trainer {
     struct statnet *net;
     struct tape *tape;
     struct adam *adam;
-    float *x, *base, *target; /* (capacity) */
-    size_t capacity;
 };
 
 struct statnet *statnet_create(const char *name, struct rng *rng)
@@ -46,7 +37,6 @@ struct statnet *statnet_create(const char *name, struct rng *rng)
     struct statnet *net = mem_new(struct statnet);
     nn_real *last;
 
-    str_copy(net->name, sizeof(net->name), name);
     net->params = params_create();
     mlp_init(&net->mlp, net->params, name, widths, 4, rng);
     /* Start close to the shrunk means. */
@@ -73,11 +63,6 @@ struct statnet *statnet_dup(const struct statnet *net)
     copy->params = params_dup(net->params);
     copy->infer = infer_create(&copy->mlp, copy->params);
     return copy;
-}
-
-struct params *statnet_params(struct statnet *net)
-{
-    return net->params;
 }
 
 void statnet_repack(struct statnet *net)
@@ -128,50 +113,32 @@ void statnet_trainer_destroy(struct statnet_trainer *t)
         return;
     tape_destroy(t->tape);
     adam_destroy(t->adam);
-    free(t->x);
-    free(t->base);
-    free(t->target);
     free(t);
 }
 
-static void fill(struct statnet_trainer *t, const struct statnet_row *rows, size_t count)
-{
-    if (count > t->capacity) {
-        free(t->x);
-        free(t->base);
-        free(t->target);
-        t->x = mem_array(float, count *STATS_FEATURES);
-        t->base = mem_array(float, count);
-        t->target = mem_array(float, count);
-        t->capacity = count;
-    }
-    for (size_t i = 0; i < count; i++) {
-        for (size_t f = 0; f < STATS_FEATURES; f++)
-            t->x[i * STATS_FEATURES + f] = rows[i].x[f];
-        t->base[i] = rows[i].base;
-        t->target[i] = rows[i].target;
-    }
-}
-
 double statnet_train_step(struct statnet_trainer *t, const struct statnet_row *rows,
-                          const float *weight, size_t count)
+                          size_t count)
 {
-    struct var *out, *mean, *width, *loss;
-    struct params *params = t->net->params;
+    struct var *x, *base, *out, *mean, *width, *loss;
+    struct tape *tape = t->tape;
+    nn_real *target;
 
-    fill(t, rows, count);
-    tape_reset(t->tape);
-    out = mlp_forward(&t->net->mlp, t->tape, params,
-                      tape_input(t->tape, (int)count, STATS_FEATURES, t->x));
-    mean = pointwise_add(
-        t->tape,
-        pointwise_affine(t->tape, shape_slice_cols(t->tape, out, 0, 1), MEAN_SCALE, 0),
-        tape_input(t->tape, (int)count, 1, t->base));
-    width =
-        pointwise_affine(t->tape, shape_slice_cols(t->tape, out, 1, 1), 1, WIDTH_SHIFT);
-    loss = loss_laplace(t->tape, mean, width, t->target, weight);
-    tape_backward(t->tape, loss);
-    adam_step(t->adam, params, (double)loss->value[0]);
+    tape_reset(tape);
+    x = tape_input(tape, (int)count, STATS_FEATURES, NULL);
+    base = tape_input(tape, (int)count, 1, NULL);
+    target = tape_reals(tape, count);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(x->value + i * STATS_FEATURES, rows[i].x, sizeof(rows[i].x));
+        base->value[i] = rows[i].base;
+        target[i] = rows[i].target;
+    }
+    out = mlp_forward(&t->net->mlp, tape, t->net->params, x);
+    mean = ops_add(tape, ops_affine(tape, ops_slice_cols(tape, out, 0, 1), MEAN_SCALE, 0),
+                   base);
+    width = ops_affine(tape, ops_slice_cols(tape, out, 1, 1), 1, WIDTH_SHIFT);
+    loss = ops_laplace(tape, mean, width, target);
+    tape_backward(tape, loss);
+    adam_step(t->adam, t->net->params, (double)loss->value[0]);
     return (double)loss->value[0];
 }
 
@@ -202,8 +169,8 @@ struct statnet *statnet_shipped(const char *name)
         at++;
     rng_init(&rng, 1);
     net = statnet_create(name, &rng);
-    if (weights_decode(statnet_params(net), shipped[at].bytes,
-                       (size_t)(shipped[at].end - shipped[at].bytes), NULL, &err) < 0) {
+    if (weights_decode(net->params, shipped[at].bytes,
+                       (size_t)(shipped[at].end - shipped[at].bytes), &err) < 0) {
         /* Our own build put them there: a broken binary, not a broken input. */
         fprintf(stderr, "weights of %s: %s\n", name, err.text);
         abort();

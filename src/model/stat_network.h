@@ -8,7 +8,13 @@
 #include "model/pair_stats.h"
 #include "nn/mlp.h"
 
-struct statnet;
+struct infer;
+
+struct statnet {
+    struct params *params; /* after a change of these: statnet_repack() */
+    struct mlp mlp;
+    struct infer *infer;
+};
 
 /* Random start; name ("p1", "p2") heads the parameters. */
 struct statnet *statnet_create(const char *name, struct rng *rng);
@@ -33,15 +39,14 @@ struct statnet_guess {
 void statnet_predict(const struct statnet *net, const struct statnet_row *rows,
                      size_t count, struct statnet_guess *out);
 
-/* For the trainer: one step on a batch; weight (count) or NULL.  Returns the loss. */
+/* For the trainer: one step on a batch.  Returns the loss. */
 struct statnet_trainer;
 struct statnet_trainer *statnet_trainer_create(struct statnet *net, double rate,
                                                int steps);
 void statnet_trainer_destroy(struct statnet_trainer *trainer); /* NULL is fine */
 double statnet_train_step(struct statnet_trainer *trainer, const struct statnet_row *rows,
-                          const float *weight, size_t count);
+                          size_t count);
 
-struct params *statnet_params(struct statnet *net); /* borrowed, for weights.h */
-void statnet_repack(struct statnet *net);           /* after its parameters changed */
+void statnet_repack(struct statnet *net);
 
 #endif

@@ -1,4 +1,5 @@
-/* adam.c - the optimizer, see adam.h */
+/* adam.c - the optimizer: the trainer in model/stat_network.c takes a step with it after
+ * each tape_backward() */
 #include "nn/adam.h"
 
 #include "base/mem.h"
@@ -7,41 +8,27 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
+
+#define BETA1   0.9   /* what stays of the first moment in a step, */
+#define BETA2   0.999 /* and of the second */
+#define EPSILON 1e-8
 
 struct adam {
     struct adam_options options;
     nn_real *mean;   /* (count) first moment */
     nn_real *square; /* (count) second moment */
     size_t count;
-    long steps, skipped;
+    long steps; /* taken */
 };
-
-static double or_default(double value, double otherwise)
-{
-    return value != 0 ? value : otherwise;
-}
-
-void adam_restart(struct adam *adam, struct adam_options options)
-{
-    options.learning_rate = or_default(options.learning_rate, 1e-3);
-    options.beta1 = or_default(options.beta1, 0.9);
-    options.beta2 = or_default(options.beta2, 0.999);
-    options.epsilon = or_default(options.epsilon, 1e-8);
-    adam->options = options;
-    adam->steps = 0;
-    memset(adam->mean, 0, adam->count * sizeof(*adam->mean));
-    memset(adam->square, 0, adam->count * sizeof(*adam->square));
-}
 
 struct adam *adam_create(const struct params *params, struct adam_options options)
 {
     struct adam *adam = mem_new(struct adam);
 
+    adam->options = options;
     adam->count = params->count;
     adam->mean = mem_array(nn_real, params->count);
     adam->square = mem_array(nn_real, params->count);
-    adam_restart(adam, options);
     return adam;
 }
 
@@ -54,26 +41,15 @@ void adam_destroy(struct adam *adam)
     free(adam);
 }
 
-long adam_steps(const struct adam *adam)
-{
-    return adam->steps;
-}
-
-long adam_skipped(const struct adam *adam)
-{
-    return adam->skipped;
-}
-
 double adam_rate(const struct adam *adam)
 {
     const struct adam_options *o = &adam->options;
-    double done, share;
+    double done;
 
     if (o->total_steps <= 0)
         return o->learning_rate;
     done = fmin(1, (double)adam->steps / (double)o->total_steps);
-    share = 0.5 * (1 + cos(M_PI * done));
-    return o->learning_rate * (o->final_share + (1 - o->final_share) * share);
+    return o->learning_rate * (0.5 * (1 + cos(M_PI * done)));
 }
 
 /* Squared length of the gradient; eight partial sums so that it runs in vectors.  A
@@ -98,13 +74,12 @@ CLONES static double squared_norm(const nn_real *grad, size_t count)
 CLONES static void move(const struct adam *adam, struct params *params, double rate,
                         nn_real scale)
 {
-    const struct adam_options *o = &adam->options;
-    nn_real b1 = (nn_real)o->beta1, b2 = (nn_real)o->beta2;
-    nn_real c1 = (nn_real)(1 - o->beta1), c2 = (nn_real)(1 - o->beta2);
-    double unbias2 = 1 - pow(o->beta2, (double)adam->steps);
-    nn_real step = (nn_real)(rate / (1 - pow(o->beta1, (double)adam->steps)));
+    nn_real b1 = (nn_real)BETA1, b2 = (nn_real)BETA2;
+    nn_real c1 = (nn_real)(1 - BETA1), c2 = (nn_real)(1 - BETA2);
+    double unbias2 = 1 - pow(BETA2, (double)adam->steps);
+    nn_real step = (nn_real)(rate / (1 - pow(BETA1, (double)adam->steps)));
     nn_real unbias = (nn_real)(1 / sqrt(unbias2));
-    nn_real epsilon = (nn_real)o->epsilon;
+    nn_real epsilon = (nn_real)EPSILON;
     nn_real *restrict mean = adam->mean, *restrict square = adam->square;
     nn_real *restrict value = params->value, *restrict grad = params->grad;
 
@@ -129,7 +104,6 @@ bool adam_step(struct adam *adam, struct params *params, double loss)
     assert(params->count == adam->count);
     if (!isfinite(loss) || !isfinite(norm)) {
         params_zero_grad(params);
-        adam->skipped++;
         return false;
     }
     if (adam->options.clip_norm > 0 && norm > adam->options.clip_norm)

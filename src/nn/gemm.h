@@ -5,7 +5,7 @@
 #ifndef CORGI_NN_GEMM_H
 #define CORGI_NN_GEMM_H
 
-#include "nn/real.h"
+#include "nn/params.h"
 
 /* Which of the two factors is stored transposed. */
 enum gemm_form {

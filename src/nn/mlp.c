@@ -1,8 +1,8 @@
-/* mlp.c - feed-forward network, see mlp.h */
+/* mlp.c - feed-forward network on a tape: the trainer in model/stat_network.c runs it,
+ * infer.c answers from the same parameters */
 #include "nn/mlp.h"
 
-#include "nn/linear.h"
-#include "nn/pointwise.h"
+#include "nn/ops.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@ void mlp_layer_init(struct mlp_layer *layer, struct params *params, const char *
 struct var *mlp_layer_forward(const struct mlp_layer *layer, struct tape *tape,
                               struct params *params, struct var *x)
 {
-    return linear_dense(tape, x, tape_param(tape, params, layer->weight),
-                        tape_param(tape, params, layer->bias));
+    return ops_dense(tape, x, tape_param(tape, params, layer->weight),
+                     tape_param(tape, params, layer->bias));
 }
 
 void mlp_init(struct mlp *mlp, struct params *params, const char *name, const int *widths,
@@ -52,7 +52,7 @@ struct var *mlp_forward(const struct mlp *mlp, struct tape *tape, struct params 
     for (int i = 0; i < mlp->layer_count; i++) {
         x = mlp_layer_forward(&mlp->layers[i], tape, params, x);
         if (i + 1 < mlp->layer_count)
-            x = pointwise_relu(tape, x);
+            x = ops_relu(tape, x);
     }
     return x;
 }

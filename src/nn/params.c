@@ -1,4 +1,5 @@
-/* params.c - named matrices in one flat array, see params.h */
+/* params.c - named matrices in one flat array: mlp.c adds them, tape.c and adam.c work on
+ * them, weights.c keeps them */
 #include "nn/params.h"
 
 #include "base/mem.h"
@@ -35,12 +36,6 @@ struct params *params_dup(const struct params *params)
     copy->grad = mem_array(nn_real, params->count);
     copy->count = params->count;
     return copy;
-}
-
-void params_copy(struct params *to, const struct params *from)
-{
-    assert(to->count == from->count && to->item_count == from->item_count);
-    memcpy(to->value, from->value, from->count * sizeof(*from->value));
 }
 
 int params_add(struct params *params, const char *name, int rows, int cols)

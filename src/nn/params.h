@@ -1,5 +1,9 @@
 /* params.h - the trained numbers of a network: named matrices in one flat array
  *
+ * The product computes in float.  The same sources built with NN_DOUBLE compute in
+ * double, which is how gradients are checked against finite differences; that build is a
+ * library of its own (corgi_nn_double) and only tests link it.
+ *
  * Blocks (mlp.h, gru.h, encoder.h) add what they need when they are set up; the
  * optimizer, the weights file and copies for another thread work on all of them at once.
  * Adding moves the arrays, so set up every block before the first tape_param().  Not
@@ -8,9 +12,23 @@
 #define CORGI_NN_PARAMS_H
 
 #include "base/rng.h"
-#include "nn/real.h"
 
 #include <stddef.h>
+
+#ifdef NN_DOUBLE
+typedef double nn_real;
+/* Objects of the two builds must not meet: the linker says so. */
+#define tape_create   tape_create_double
+#define params_create params_create_double
+#define nn_exp        __builtin_exp
+#define nn_fabs       __builtin_fabs
+#define nn_sqrt       __builtin_sqrt
+#else
+typedef float nn_real;
+#define nn_exp  __builtin_expf
+#define nn_fabs __builtin_fabsf
+#define nn_sqrt __builtin_sqrtf
+#endif
 
 #define PARAMS_NAME_SIZE 64
 
@@ -31,9 +49,6 @@ struct params {
 struct params *params_create(void);
 void params_destroy(struct params *params); /* NULL is fine */
 struct params *params_dup(const struct params *params);
-
-/* Copy values between sets of the same layout. */
-void params_copy(struct params *to, const struct params *from);
 
 /* Add a matrix of zeros; its id is for tape_param().  The name must be new. */
 int params_add(struct params *params, const char *name, int rows, int cols);

@@ -1,4 +1,5 @@
-/* tape.c - the arena and the list of variables, see tape.h */
+/* tape.c - the arena and the list of variables: ops.c records on it, the trainer in
+ * model/stat_network.c plays it backwards */
 #include "nn/tape.h"
 
 #include "base/mem.h"
@@ -81,11 +82,6 @@ void tape_record(struct tape *tape, bool record)
     tape->record = record;
 }
 
-size_t tape_bytes(const struct tape *tape)
-{
-    return tape->held;
-}
-
 static void *take(struct tape *tape, size_t bytes)
 {
     struct chunk *chunk = tape->chunks;
@@ -112,20 +108,9 @@ nn_real *tape_reals(struct tape *tape, size_t count)
 
 const nn_real *tape_copy(struct tape *tape, const nn_real *numbers, size_t count)
 {
-    nn_real *copy;
+    nn_real *copy = tape_reals(tape, count);
 
-    if (!numbers)
-        return NULL;
-    copy = tape_reals(tape, count);
     memcpy(copy, numbers, count * sizeof(*copy));
-    return copy;
-}
-
-const int *tape_copy_index(struct tape *tape, const int *index, size_t count)
-{
-    int *copy = take(tape, count * sizeof(*copy));
-
-    memcpy(copy, index, count * sizeof(*copy));
     return copy;
 }
 

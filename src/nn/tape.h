@@ -1,14 +1,13 @@
 /* tape.h - what was computed, so that gradients can be worked out backwards
  *
  * A tape holds the variables of one step: inputs, parameters and the result of every
- * operation, each with its gradient.  Operations live in linear.h, pointwise.h,
- * rowwise.h, shape.h and loss.h; every one computes at once, and tape_backward() then
- * walks them in reverse.  One step of training:
+ * operation (ops.h), each with its gradient.  Every one computes at once, and
+ * tape_backward() then walks them in reverse.  One step of training:
  *
  *     tape_reset(tape);
  *     struct var *x = tape_input(tape, batch, inputs, rows);
  *     struct var *y = mlp_forward(&net, tape, params, x);
- *     struct var *loss = loss_mse(tape, y, targets, NULL);
+ *     struct var *loss = ops_laplace(tape, y, widths, targets);
  *     tape_backward(tape, loss);
  *     adam_step(adam, params, loss->value[0]);
  *
@@ -20,7 +19,6 @@
 #define CORGI_NN_TAPE_H
 
 #include "nn/params.h"
-#include "nn/real.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,13 +36,10 @@ struct var {
     /* The operation's own from here on. */
     void (*backward)(const struct var *var); /* adds to the gradients of its inputs */
     struct var *in[TAPE_MAX_INPUTS];
-    struct var *previous;             /* recorded before this one */
-    const nn_real *constant, *weight; /* copies of arrays the operation was given */
-    const int *index;
-    nn_real *saved; /* of the forward pass, for the backward one */
+    struct var *previous;    /* recorded before this one */
+    const nn_real *constant; /* copy of an array the operation was given */
     nn_real scale;
-    int groups, first, stride;
-    bool transposed;
+    int first;
 };
 
 struct tape *tape_create(void);
@@ -65,16 +60,13 @@ struct var *tape_param(struct tape *tape, struct params *params, int id);
 /* Add the gradients of a (1, 1) loss to those of every parameter below it. */
 void tape_backward(struct tape *tape, struct var *loss);
 
-size_t tape_bytes(const struct tape *tape); /* memory held */
-
 /* For operations: a result (not cleared) with its gradient (cleared) when an input has
- * one and the tape records; memory until the reset; a copy of an array, NULL of NULL. */
+ * one and the tape records; memory until the reset; a copy of an array. */
 struct var *tape_result(struct tape *tape, int rows, int cols,
                         void (*backward)(const struct var *var), struct var *a,
                         struct var *b, struct var *c);
 nn_real *tape_reals(struct tape *tape, size_t count);
 const nn_real *tape_copy(struct tape *tape, const nn_real *numbers, size_t count);
-const int *tape_copy_index(struct tape *tape, const int *index, size_t count);
 
 static inline size_t var_count(const struct var *var)
 {

@@ -1,12 +1,12 @@
-/* weights.c - the bytes of a weights file, see weights.h; files are weights_file.c */
+/* weights.c - parameters to bytes and back: model/stat_network.c reads those inside the
+ * binary, model/pairs.c keeps a trained network in checkpoints, `corgi train` writes
+ * files */
 #include "nn/weights.h"
 
 #include "base/mem.h"
-#include "nn/crc.h"
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +15,25 @@
 #define SIZE_AT      12u /* where the size of the whole stands */
 #define HEADER_BYTES 20u
 #define CRC_BYTES    4u
+
+uint32_t weights_crc(const void *bytes, size_t count)
+{
+    /* What the low four bits of the register add, polynomial 0xedb88320 reflected. */
+    static const uint32_t nibble[16] = {
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+        0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+    };
+    const unsigned char *at = bytes;
+    uint32_t crc = 0xffffffff;
+
+    for (size_t i = 0; i < count; i++) {
+        crc ^= at[i];
+        crc = (crc >> 4) ^ nibble[crc & 15];
+        crc = (crc >> 4) ^ nibble[crc & 15];
+    }
+    return ~crc;
+}
 
 static void put(struct str *to, uint64_t value, int bytes)
 {
@@ -80,7 +99,7 @@ int weights_encode(const struct params *params, const char *text, struct str *by
     }
     for (unsigned i = 0; i < 8; i++)
         out.text[SIZE_AT + i] = (char)((out.length + CRC_BYTES) >> (8 * i) & 0xff);
-    put(&out, crc_of(out.text, out.length), CRC_BYTES);
+    put(&out, weights_crc(out.text, out.length), CRC_BYTES);
     str_fini(bytes);
     *bytes = out;
     return 0;
@@ -142,14 +161,16 @@ static int check_frame(const unsigned char *bytes, size_t count, struct err *err
     if (size < count)
         return err_set(err, ERR_FORMAT, "weights are followed by %zu foreign bytes",
                        count - (size_t)size);
-    if (crc_of(bytes, count - CRC_BYTES) != get(bytes + count - CRC_BYTES, CRC_BYTES))
+    if (weights_crc(bytes, count - CRC_BYTES) !=
+        get(bytes + count - CRC_BYTES, CRC_BYTES))
         return err_set(err, ERR_FORMAT, "weights were altered: the checksum differs");
     return 0;
 }
 
-/* The text stays where it is in the file; at and length say where. */
-static int take_text(struct reader *in, const char **at, size_t *length)
+/* The text is for people: nobody here reads it. */
+static int take_text(struct reader *in)
 {
+    const unsigned char *at;
     uint64_t count;
 
     if (take_number(in, 4, &count) < 0)
@@ -157,12 +178,11 @@ static int take_text(struct reader *in, const char **at, size_t *length)
     if (count > WEIGHTS_MAX_TEXT)
         return err_set(in->err, ERR_LIMIT, "the text of the weights is over %zu bytes",
                        WEIGHTS_MAX_TEXT);
-    *at = (const char *)take(in, count);
-    if (!*at)
+    at = take(in, count);
+    if (!at)
         return -1;
-    if (memchr(*at, '\0', count))
+    if (memchr(at, '\0', count))
         return err_set(in->err, ERR_FORMAT, "the text of the weights holds a zero byte");
-    *length = count;
     return 0;
 }
 
@@ -245,29 +265,22 @@ static int take_matrices(struct reader *in, const struct params *params, nn_real
 }
 
 int weights_decode(struct params *params, const void *bytes, size_t count,
-                   struct str *text, struct err *err)
+                   struct err *err)
 {
     struct reader in = {.at = bytes, .left = count, .err = err};
-    const char *text_at = NULL;
-    size_t text_length = 0;
     nn_real *value;
-    int rc = -1;
+    int rc;
 
     if (check_frame(bytes, count, err) < 0)
         return -1;
     in.at += HEADER_BYTES;
     in.left -= HEADER_BYTES + CRC_BYTES;
     value = mem_array(nn_real, params->count);
-    if (take_text(&in, &text_at, &text_length) < 0 ||
-        take_matrices(&in, params, value) < 0)
-        goto done;
-    memcpy(params->value, value, params->count * sizeof(*value));
-    if (text) {
-        str_clear(text);
-        str_add_bytes(text, text_at, text_length);
-    }
-    rc = 0;
-done:
+    rc = take_text(&in);
+    if (rc == 0)
+        rc = take_matrices(&in, params, value);
+    if (rc == 0)
+        memcpy(params->value, value, params->count * sizeof(*value));
     free(value);
     return rc;
 }

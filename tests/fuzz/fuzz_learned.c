@@ -5,7 +5,7 @@
  * answer; one that refused must answer as before. */
 #include "fuzz/fuzz.h"
 #include "model/learned.h"
-#include "nn/crc.h"
+#include "nn/weights.h"
 #include "world/gpu_sheet.h"
 
 #include <math.h>
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     memcpy(framed, "CORGILRN", 8);
     put(framed + 8, 2); /* the version of today */
     put(framed + 16, count);
-    put(framed + count - 8, crc_of(framed, count - 8));
+    put(framed + count - 8, weights_crc(framed, count - 8));
     load(framed, count);
     free(framed);
     return 0;

@@ -41,7 +41,7 @@ static void shipped_networks_beat_shrunk_means_on_new_worlds(void **state)
         struct statnet *net = statnet_shipped(names[i]);
         struct train_data data;
 
-        train_data_init(&data, 40, i == 0, false, 999);
+        train_data_init(&data, 40, i == 0, 999);
         assert_true(error_of(net, &data) < 0.85 * start_error(&data));
         train_data_fini(&data);
         statnet_destroy(net);
@@ -72,13 +72,12 @@ static void a_short_training_lowers_the_error(void **state)
     (void)state;
     rng_init(&rng, 5);
     net = statnet_create("p2", &rng);
-    train_data_init(&data, 20, false, false, 5);
+    train_data_init(&data, 20, false, 5);
     assert_true(data.count > 256);
     before = error_of(net, &data);
     trainer = statnet_trainer_create(net, 2e-3, 200);
     for (int t = 0; t < 200; t++)
-        statnet_train_step(trainer, data.rows + rng_below(&rng, data.count - 256), NULL,
-                           256);
+        statnet_train_step(trainer, data.rows + rng_below(&rng, data.count - 256), 256);
     statnet_repack(net);
     assert_true(error_of(net, &data) < 0.9 * before);
     statnet_trainer_destroy(trainer);

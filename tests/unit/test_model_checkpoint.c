@@ -2,7 +2,7 @@
 #include "model/learned.h"
 #include "fixture/lesson.h"
 #include "model/pairs.h"
-#include "nn/crc.h"
+#include "nn/weights.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "world/gpu_sheet.h"
@@ -275,7 +275,7 @@ static void nonsense_with_a_good_checksum_is_survived(void **state)
         uint32_t crc;
 
         bytes[at] = (unsigned char)rng_below(&f->rng, 256);
-        crc = crc_of(bytes, count - 8);
+        crc = weights_crc(bytes, count - 8);
         for (int k = 0; k < 8; k++)
             bytes[count - 8 + (size_t)k] = (unsigned char)(k < 4 ? crc >> (8 * k) : 0);
         learned_load(other.self, bytes, count, NULL);

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/gp.h"
-#include "nn/dense.h"
+#include "model/dense.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* test_nn_infer.c - the quick path says what the tape says */
 #include "base/mem.h"
-#include "nn/nn.h"
+#include "nn/infer.h"
 
 #include <math.h>
 #include <setjmp.h>

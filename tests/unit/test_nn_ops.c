@@ -1,11 +1,8 @@
 /* test_nn_ops.c - what the operations compute, by hand; gradients are elsewhere */
 #include "base/mem.h"
 #include "nn/gemm.h"
-#include "nn/nn.h"
-#include "lab/nn/encoder.h"
-#include "lab/nn/gru.h"
-#include "lab/nn/rowwise.h"
-#include "lab/nn/seqnet.h"
+#include "nn/ops.h"
+#include "lab/nn/token_ops.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -105,14 +102,12 @@ static void layers_multiply_and_add(void **state)
     const nn_real x[4] = {1, 2, 3, 4}, w[4] = {1, 0, 2, -1}, b[2] = {10, 20};
 
     (void)state;
-    holds(linear_dense(tape, input(2, 2, x), input(2, 2, w), input(1, 2, b)), 2, 2,
+    holds(ops_dense(tape, input(2, 2, x), input(2, 2, w), input(1, 2, b)), 2, 2,
           (double[]){15, 18, 21, 16});
-    holds(linear_bias(tape, input(2, 2, x), input(1, 2, b)), 2, 2,
-          (double[]){11, 22, 13, 24});
-    holds(linear_group_matmul(tape, input(2, 2, x), input(4, 1, x), 2), 2, 1,
+    holds(token_group_matmul(tape, input(2, 2, x), input(4, 1, x), 2, false, 1), 2, 1,
           (double[]){5, 25});
-    holds(linear_group_matmul_transposed(tape, input(2, 2, x), input(2, 2, w), 2, 2), 2,
-          1, (double[]){2, 4});
+    holds(token_group_matmul(tape, input(2, 2, x), input(2, 2, w), 2, true, 2), 2, 1,
+          (double[]){2, 4});
 }
 
 static void activations_and_sums_go_number_by_number(void **state)
@@ -120,17 +115,15 @@ static void activations_and_sums_go_number_by_number(void **state)
     const nn_real x[3] = {-2, 0, 3}, y[3] = {5, 7, -1};
 
     (void)state;
-    holds(pointwise_relu(tape, input(1, 3, x)), 1, 3, (double[]){0, 0, 3});
-    holds(pointwise_tanh(tape, input(1, 3, x)), 1, 3, (double[]){tanh(-2), 0, tanh(3)});
-    holds(pointwise_sigmoid(tape, input(1, 3, x)), 1, 3,
+    holds(ops_relu(tape, input(1, 3, x)), 1, 3, (double[]){0, 0, 3});
+    holds(token_tanh(tape, input(1, 3, x)), 1, 3, (double[]){tanh(-2), 0, tanh(3)});
+    holds(token_sigmoid(tape, input(1, 3, x)), 1, 3,
           (double[]){1 / (1 + exp(2)), 0.5, 1 / (1 + exp(-3))});
-    holds(pointwise_add(tape, input(1, 3, x), input(1, 3, y)), 1, 3, (double[]){3, 7, 2});
-    holds(pointwise_sub(tape, input(1, 3, x), input(1, 3, y)), 1, 3,
-          (double[]){-7, -7, 4});
-    holds(pointwise_mul(tape, input(1, 3, x), input(1, 3, y)), 1, 3,
-          (double[]){-10, 0, -3});
-    holds(pointwise_affine(tape, input(1, 3, x), 2, 1), 1, 3, (double[]){-3, 1, 7});
-    holds(pointwise_scale_rows(tape, input(3, 1, x), y), 3, 1, (double[]){-10, 0, -3});
+    holds(ops_add(tape, input(1, 3, x), input(1, 3, y)), 1, 3, (double[]){3, 7, 2});
+    holds(token_mul(tape, input(1, 3, x), input(1, 3, y)), 1, 3, (double[]){-10, 0, -3});
+    holds(ops_affine(tape, input(1, 3, x), 2, 1), 1, 3, (double[]){-3, 1, 7});
+    holds(token_between(tape, input(3, 1, x), input(3, 1, y), (nn_real[]){0, 1, 0.5f}), 3,
+          1, (double[]){-2, 7, 1});
 }
 
 static void activations_hold_at_the_ends(void **state)
@@ -138,22 +131,19 @@ static void activations_hold_at_the_ends(void **state)
     const nn_real x[2] = {-300, 300};
 
     (void)state;
-    holds(pointwise_tanh(tape, input(1, 2, x)), 1, 2, (double[]){-1, 1});
-    holds(pointwise_sigmoid(tape, input(1, 2, x)), 1, 2, (double[]){0, 1});
+    holds(token_tanh(tape, input(1, 2, x)), 1, 2, (double[]){-1, 1});
+    holds(token_sigmoid(tape, input(1, 2, x)), 1, 2, (double[]){0, 1});
 }
 
 static void rows_and_columns_are_picked_and_joined(void **state)
 {
     const nn_real x[8] = {0, 1, 10, 11, 20, 21, 30, 31};
-    const int index[3] = {3, 0, 3};
 
     (void)state;
-    holds(shape_gather_rows(tape, input(4, 2, x), index, 3), 3, 2,
-          (double[]){30, 31, 0, 1, 30, 31});
-    holds(shape_slice_rows(tape, input(4, 2, x), 1, 2, 2), 2, 2,
+    holds(token_slice_rows(tape, input(4, 2, x), 1, 2, 2), 2, 2,
           (double[]){10, 11, 30, 31});
-    holds(shape_slice_cols(tape, input(2, 4, x), 1, 2), 2, 2, (double[]){1, 10, 21, 30});
-    holds(shape_concat_cols(tape, input(2, 1, x), input(2, 2, x)), 2, 3,
+    holds(ops_slice_cols(tape, input(2, 4, x), 1, 2), 2, 2, (double[]){1, 10, 21, 30});
+    holds(token_concat_cols(tape, input(2, 1, x), input(2, 2, x)), 2, 3,
           (double[]){0, 0, 1, 1, 10, 11});
 }
 
@@ -163,26 +153,32 @@ static void rows_are_normalized_and_averaged(void **state)
     const nn_real mask[4] = {1, 0, 0, 0};
 
     (void)state;
-    holds(rowwise_layer_norm(tape, input(1, 2, x), input(1, 2, gain), input(1, 2, shift)),
+    holds(token_layer_norm(tape, input(1, 2, x), input(1, 2, gain), input(1, 2, shift)),
           1, 2, (double[]){-2 / sqrt(1 + 1e-5), 10 + 1 / sqrt(1 + 1e-5)});
-    holds(rowwise_masked_mean(tape, input(4, 1, x), mask, 2), 2, 1, (double[]){1, 0});
-    holds(rowwise_masked_mean(tape, input(4, 1, x), NULL, 2), 2, 1, (double[]){2, 7});
+    holds(token_masked_mean(tape, input(4, 1, x), mask, 2), 2, 1, (double[]){1, 0});
+    holds(token_masked_mean(tape, input(4, 1, x), NULL, 2), 2, 1, (double[]){2, 7});
 }
 
-static void losses_are_weighted_means(void **state)
+static void softmax_rows_sum_to_one_or_nothing(void **state)
 {
-    const nn_real x[2] = {1, 5}, y[2] = {2, 2}, weight[2] = {3, 1}, none[2] = {0, 0};
-    const nn_real log_b[2] = {(nn_real)log(2), 0};
+    const nn_real x[6] = {1000, 999, -1000, 3, 2, 1};
+    const nn_real first_only[6] = {1, 1, 1, 0, 0, 0};
+    double first = 1 / (1 + exp(-1));
 
     (void)state;
-    holds(loss_mse(tape, input(2, 1, x), y, NULL), 1, 1, (double[]){5});
-    holds(loss_mse(tape, input(2, 1, x), y, weight), 1, 1, (double[]){3});
-    holds(loss_mae(tape, input(2, 1, x), y, weight), 1, 1, (double[]){1.5});
-    holds(loss_laplace(tape, input(2, 1, x), input(2, 1, log_b), y, NULL), 1, 1,
+    holds(token_softmax(tape, input(2, 3, x), first_only, 2), 2, 3,
+          (double[]){first, 1 - first, 0, 0, 0, 0});
+    holds(token_softmax(tape, input(1, 2, x), NULL, 1), 1, 2,
+          (double[]){first, 1 - first});
+}
+
+static void loss_is_the_mean_likelihood(void **state)
+{
+    const nn_real x[2] = {1, 5}, y[2] = {2, 2}, log_b[2] = {(nn_real)log(2), 0};
+
+    (void)state;
+    holds(ops_laplace(tape, input(2, 1, x), input(2, 1, log_b), y), 1, 1,
           (double[]){(0.5 + log(2) + 3) / 2});
-    holds(loss_laplace(tape, input(2, 1, x), input(2, 1, log_b), y, weight), 1, 1,
-          (double[]){(3 * (0.5 + log(2)) + 3) / 4});
-    holds(loss_mse(tape, input(2, 1, x), y, none), 1, 1, (double[]){0});
 }
 
 static void starting_weights_have_the_spread_asked_for(void **state)
@@ -220,7 +216,8 @@ int main(void)
         on_tape(activations_hold_at_the_ends),
         on_tape(rows_and_columns_are_picked_and_joined),
         on_tape(rows_are_normalized_and_averaged),
-        on_tape(losses_are_weighted_means),
+        on_tape(softmax_rows_sum_to_one_or_nothing),
+        on_tape(loss_is_the_mean_likelihood),
         cmocka_unit_test(starting_weights_have_the_spread_asked_for),
     };
 

@@ -1,9 +1,7 @@
 /* test_nn_weights.c - weights survive a round trip, and nothing else is believed */
-#include "nn/crc.h"
 #include "nn/mlp.h"
 #include "nn/weights.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 static struct params *net(uint64_t seed, int hidden)
@@ -47,7 +43,7 @@ static int freed(void **state)
 
 static void reseal(struct str *bytes)
 {
-    uint32_t crc = crc_of(bytes->text, bytes->length - 4);
+    uint32_t crc = weights_crc(bytes->text, bytes->length - 4);
 
     for (int i = 0; i < 4; i++)
         bytes->text[bytes->length - 4 + (size_t)i] = (char)(crc >> (8 * i));
@@ -57,17 +53,13 @@ static void refused(const struct str *bytes, size_t count, enum err_code code,
                     const char *word)
 {
     struct params *params = net(2, 4), *before = params_dup(params);
-    struct str text = {0};
     struct err err = {0};
 
-    str_add(&text, "kept");
-    assert_int_equal(weights_decode(params, str_text(bytes), count, &text, &err), -1);
+    assert_int_equal(weights_decode(params, str_text(bytes), count, &err), -1);
     assert_int_equal(err.code, code);
     if (!strstr(err.text, word))
         fail_msg("\"%s\" does not say \"%s\"", err.text, word);
     assert_memory_equal(before->value, params->value, params->count * sizeof(nn_real));
-    assert_string_equal(str_text(&text), "kept");
-    str_fini(&text);
     params_destroy(before);
     params_destroy(params);
 }
@@ -75,22 +67,19 @@ static void refused(const struct str *bytes, size_t count, enum err_code code,
 static void checksum_is_the_usual_crc32(void **state)
 {
     (void)state;
-    assert_int_equal(crc_of("123456789", 9), 0xcbf43926);
+    assert_int_equal(weights_crc("123456789", 9), 0xcbf43926);
 }
 
-static void round_trip_keeps_every_number_and_the_text(void **state)
+static void round_trip_keeps_every_number(void **state)
 {
     struct params *to = net(2, 4), *from = net(1, 4);
-    struct str text = {0};
     struct err err = {0};
 
     assert_memory_not_equal(from->value, to->value, to->count * sizeof(nn_real));
     const struct str *bytes = *state;
-    assert_int_equal(weights_decode(to, bytes->text, bytes->length, &text, &err), 0);
+    assert_int_equal(weights_decode(to, bytes->text, bytes->length, &err), 0);
     assert_memory_equal(from->value, to->value, to->count * sizeof(nn_real));
-    assert_string_equal(str_text(&text), "trained on nothing");
-    assert_int_equal(weights_decode(to, bytes->text, bytes->length, NULL, &err), 0);
-    str_fini(&text);
+    assert_non_null(memmem(bytes->text, bytes->length, "trained on nothing", 18));
     params_destroy(to);
     params_destroy(from);
 }
@@ -111,8 +100,7 @@ static void every_altered_byte_is_refused(void **state)
         struct params *params = net(2, 4);
 
         bytes->text[i] = (char)(bytes->text[i] ^ 0x10);
-        assert_int_equal(weights_decode(params, bytes->text, bytes->length, NULL, NULL),
-                         -1);
+        assert_int_equal(weights_decode(params, bytes->text, bytes->length, NULL), -1);
         bytes->text[i] = (char)(bytes->text[i] ^ 0x10);
         params_destroy(params);
     }
@@ -202,60 +190,13 @@ static void numbers_that_are_not_finite_are_neither_written_nor_read(void **stat
     params_destroy(params);
 }
 
-static int files_in(const char *folder)
-{
-    DIR *dir = opendir(folder);
-    int count = 0;
-
-    assert_non_null(dir);
-    while (readdir(dir))
-        count++;
-    closedir(dir);
-    return count - 2;
-}
-
-static void file_is_replaced_whole_and_leaves_nothing_beside(void **state)
-{
-    char folder[] = "/tmp/corgi-weights-XXXXXX";
-    char path[64], missing[64];
-    struct params *a = net(1, 4), *b = net(2, 4);
-    struct str text = {0};
-    struct err err = {0};
-
-    (void)state;
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof(path), "%s/net.weights", folder);
-    snprintf(missing, sizeof(missing), "%s/no/net.weights", folder);
-    assert_int_equal(weights_save(b, path, "old", &err), 0);
-    assert_int_equal(weights_save(a, path, "new", &err), 0);
-    assert_int_equal(weights_load(b, path, &text, &err), 0);
-    assert_memory_equal(a->value, b->value, a->count * sizeof(nn_real));
-    assert_string_equal(str_text(&text), "new");
-    assert_int_equal(weights_save(a, missing, "", &err), -1);
-    assert_int_equal(err.code, ERR_SYSTEM);
-    a->value[0] = (nn_real)INFINITY;
-    assert_int_equal(weights_save(a, path, "", &err), -1);
-    assert_int_equal(weights_load(b, path, NULL, &err), 0);
-    assert_int_equal(truncate(path, 50), 0);
-    assert_int_equal(weights_load(b, path, NULL, &err), -1);
-    assert_non_null(strstr(err.text, path));
-    assert_int_equal(weights_load(b, folder, NULL, &err), -1);
-    assert_int_equal(files_in(folder), 1);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(weights_load(b, path, NULL, &err), -1);
-    assert_int_equal(rmdir(folder), 0);
-    str_fini(&text);
-    params_destroy(a);
-    params_destroy(b);
-}
-
 #define with_file(test) cmocka_unit_test_setup_teardown(test, encoded, freed)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checksum_is_the_usual_crc32),
-        with_file(round_trip_keeps_every_number_and_the_text),
+        with_file(round_trip_keeps_every_number),
         with_file(every_cut_is_refused),
         with_file(every_altered_byte_is_refused),
         with_file(other_versions_are_refused),
@@ -264,7 +205,6 @@ int main(void)
         with_file(absurd_lengths_are_refused_before_memory_is_asked_for),
         cmocka_unit_test(doubled_matrix_is_refused),
         with_file(numbers_that_are_not_finite_are_neither_written_nor_read),
-        cmocka_unit_test(file_is_replaced_whole_and_leaves_nothing_beside),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,7 +162,7 @@ static struct timing train_step_time(struct estimate_bench *b)
             rows[i].x[f] = (float)rng_normal(&b->rng);
     for (int r = 0; r < RUNS; r++) {
         stopwatch_start(&watch);
-        statnet_train_step(trainer, rows, NULL, BATCH);
+        statnet_train_step(trainer, rows, BATCH);
         stopwatch_stop(&watch);
     }
     statnet_trainer_destroy(trainer);

@@ -73,7 +73,7 @@ static void tune(struct statnet *net, const struct rehearsal *r, int without,
                 at = rng_below(&rng, r->count);
             batch[i] = r->rows[at];
         }
-        statnet_train_step(trainer, batch, NULL, TUNE_BATCH);
+        statnet_train_step(trainer, batch, TUNE_BATCH);
     }
     statnet_trainer_destroy(trainer);
     statnet_repack(net);

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "nn/dense.h"
+#include "model/dense.h"
 
 #include <math.h>
 #include <stdlib.h>

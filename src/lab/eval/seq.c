@@ -1,17 +1,18 @@
-/* seq.c - sequence networks: train.c trains them, fold_net.c asks them for `corgi
+/* seq.c - sequence networks with the weights that ship: fold_net.c asks them for `corgi
  * eval` */
 #include "lab/eval/seq.h"
 
+#include "base/embed.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "nn/nn.h"
+#include "nn/weights.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BATCH       192
-#define RATE        2e-3
 #define MEAN_SCALE  0.3f
 #define WIDTH_SHIFT (-1.5f)
 
@@ -20,8 +21,14 @@ struct seq {
     struct seqnet net;
 };
 
-struct seq *seq_create(enum seqnet_kind kind, uint64_t seed)
+EMBED(shipped_gru, CORGI_WEIGHTS_DIR "/p2-gru.bin");
+EMBED(shipped_transformer, CORGI_WEIGHTS_DIR "/p2-transformer.bin");
+
+struct seq *seq_shipped(enum seqnet_kind kind)
 {
+    bool gru = kind == SEQNET_GRU;
+    const unsigned char *bytes = gru ? shipped_gru : shipped_transformer;
+    const unsigned char *end = gru ? shipped_gru_end : shipped_transformer_end;
     struct seq *s = mem_new(struct seq);
     struct seqnet_shape shape = {.kind = kind,
                                  .token_inputs = SEQ_TOKEN,
@@ -31,11 +38,17 @@ struct seq *seq_create(enum seqnet_kind kind, uint64_t seed)
                                  .inner = 64,
                                  .head = 32,
                                  .outputs = 2};
+    struct err err = {0};
     struct rng rng;
 
-    rng_stream(&rng, seed, 70 + kind);
+    rng_init(&rng, 1);
     s->params = params_create();
     seqnet_init(&s->net, s->params, "p2", shape, &rng);
+    if (weights_decode(s->params, bytes, (size_t)(end - bytes), &err) < 0) {
+        /* Our own build put them there: a broken binary, not a broken input. */
+        fprintf(stderr, "weights of a compared network: %s\n", err.text);
+        abort();
+    }
     return s;
 }
 
@@ -45,11 +58,6 @@ void seq_destroy(struct seq *s)
         return;
     params_destroy(s->params);
     free(s);
-}
-
-struct params *seq_params(struct seq *s)
-{
-    return s->params;
 }
 
 struct gp *seq_kernel(const struct measured *table)
@@ -125,7 +133,7 @@ void seq_tokens(const struct gp *kernel, const struct stats *stats, struct cell 
 }
 
 struct batch {
-    float *tokens, *mask, *query, *base, *target; /* rows of BATCH */
+    float *tokens, *mask, *query; /* rows of BATCH */
 };
 
 static void batch_init(struct batch *b, size_t rows)
@@ -133,8 +141,6 @@ static void batch_init(struct batch *b, size_t rows)
     b->tokens = mem_array(float, rows *SEQ_LENGTH *SEQ_TOKEN);
     b->mask = mem_array(float, rows *SEQ_LENGTH);
     b->query = mem_array(float, rows *STATS_FEATURES);
-    b->base = mem_array(float, rows);
-    b->target = mem_array(float, rows);
 }
 
 static void batch_fini(struct batch *b)
@@ -142,8 +148,6 @@ static void batch_fini(struct batch *b)
     free(b->tokens);
     free(b->mask);
     free(b->query);
-    free(b->base);
-    free(b->target);
 }
 
 static void batch_put(struct batch *b, size_t at, const struct seq_row *row)
@@ -151,8 +155,6 @@ static void batch_put(struct batch *b, size_t at, const struct seq_row *row)
     memcpy(b->tokens + at * SEQ_LENGTH * SEQ_TOKEN, row->tokens, sizeof(row->tokens));
     memcpy(b->mask + at * SEQ_LENGTH, row->mask, sizeof(row->mask));
     memcpy(b->query + at * STATS_FEATURES, row->stat.x, sizeof(row->stat.x));
-    b->base[at] = row->stat.base;
-    b->target[at] = row->stat.target;
 }
 
 static struct var *forward(const struct seq *s, struct tape *tape, const struct batch *b,
@@ -164,39 +166,6 @@ static struct var *forward(const struct seq *s, struct tape *tape, const struct 
                                                 .tokens = b->tokens,
                                                 .mask = b->mask,
                                                 .query = b->query});
-}
-
-void seq_train(struct seq *s, const struct seq_row *rows, size_t count, int steps,
-               uint64_t seed)
-{
-    struct tape *tape = tape_create();
-    struct adam *adam = adam_create(
-        s->params, (struct adam_options){
-                       .learning_rate = RATE, .total_steps = steps, .clip_norm = 1});
-    struct batch b;
-    struct rng rng;
-
-    batch_init(&b, BATCH);
-    rng_stream(&rng, seed, 80);
-    for (int t = 0; t < steps && count > 0; t++) {
-        struct var *out, *mean, *width, *loss;
-
-        for (size_t i = 0; i < BATCH; i++)
-            batch_put(&b, i, &rows[rng_below(&rng, count)]);
-        tape_reset(tape);
-        out = forward(s, tape, &b, BATCH);
-        mean = pointwise_add(
-            tape,
-            pointwise_affine(tape, shape_slice_cols(tape, out, 0, 1), MEAN_SCALE, 0),
-            tape_input(tape, BATCH, 1, b.base));
-        width = pointwise_affine(tape, shape_slice_cols(tape, out, 1, 1), 1, WIDTH_SHIFT);
-        loss = loss_laplace(tape, mean, width, b.target, NULL);
-        tape_backward(tape, loss);
-        adam_step(adam, s->params, (double)loss->value[0]);
-    }
-    batch_fini(&b);
-    adam_destroy(adam);
-    tape_destroy(tape);
 }
 
 void seq_predict(const struct seq *s, const struct seq_row *rows, size_t count,

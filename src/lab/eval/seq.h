@@ -21,12 +21,9 @@ struct seq_row {
 
 struct seq;
 
-struct seq *seq_create(enum seqnet_kind kind, uint64_t seed);
-void seq_destroy(struct seq *seq); /* NULL is fine */
-
 /* As trained on the synthetic world.  The caller owns it. */
 struct seq *seq_shipped(enum seqnet_kind kind);
-struct params *seq_params(struct seq *seq); /* borrowed, for weights.h */
+void seq_destroy(struct seq *seq); /* NULL is fine */
 
 /* What tells how alike cells of a table are.  The caller ends it with gp_destroy(). */
 struct gp *seq_kernel(const struct measured *table);
@@ -35,8 +32,6 @@ struct gp *seq_kernel(const struct measured *table);
 void seq_tokens(const struct gp *kernel, const struct stats *stats, struct cell cell,
                 struct seq_row *row);
 
-void seq_train(struct seq *seq, const struct seq_row *rows, size_t count, int steps,
-               uint64_t seed);
 void seq_predict(const struct seq *seq, const struct seq_row *rows, size_t count,
                  struct statnet_guess *out);
 

@@ -1,6 +1,7 @@
 /* train.c - `corgi train`: cmd_train.c calls it and gets a file of weights */
 #include "lab/eval/train.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "lab/eval/train_alone.h"
 #include "nn/weights.h"
@@ -11,8 +12,6 @@
 
 #define WORLDS_DEFAULT 3000
 #define STEPS_DEFAULT  8000
-#define SEQ_WORLDS     500
-#define SEQ_STEPS      2000
 #define BATCH          512
 #define RATE           2e-3
 #define BAR_WIDTH      40
@@ -38,7 +37,7 @@ static void train(struct statnet *net, const struct train_data *data, const char
     for (int t = 0; t < steps; t++) {
         for (int i = 0; i < BATCH; i++)
             batch[i] = data->rows[rng_below(&rng, data->count)];
-        statnet_train_step(trainer, batch, NULL, BATCH);
+        statnet_train_step(trainer, batch, BATCH);
         if (o->progress && (t + 1) % (steps / 50 + 1) == 0)
             show(name, t + 1, steps);
     }
@@ -73,7 +72,18 @@ static void draw(struct train_data *data, enum lesson lesson, int worlds, uint64
     if (lesson == LESSON_ALONE)
         train_alone_init(data, worlds, seed);
     else
-        train_data_init(data, worlds, lesson == LESSON_P1, false, seed);
+        train_data_init(data, worlds, lesson == LESSON_P1, seed);
+}
+
+static int save(const struct statnet *net, const char *path, struct err *err)
+{
+    struct str bytes = {0};
+    int rc = weights_encode(net->params, "trained on the synthetic world", &bytes, err);
+
+    if (rc == 0)
+        rc = file_write(path, bytes.text, bytes.length, err);
+    str_fini(&bytes);
+    return rc;
 }
 
 static int train_one(const char *name, enum lesson lesson, const struct train_options *o,
@@ -94,37 +104,11 @@ static int train_one(const char *name, enum lesson lesson, const struct train_op
     report(net, name, &test, out);
     if (o->out) {
         snprintf(path, sizeof(path), "%s/%s.bin", o->out, name);
-        rc = weights_save(statnet_params(net), path, "trained on the synthetic world",
-                          err);
+        rc = save(net, path, err);
     }
     train_data_fini(&data);
     train_data_fini(&test);
     statnet_destroy(net);
-    return rc;
-}
-
-static int train_seqs(const struct train_options *o, struct err *err)
-{
-    static const char *const names[] = {"p2-gru", "p2-transformer"};
-    static const enum seqnet_kind kinds[] = {SEQNET_GRU, SEQNET_TRANSFORMER};
-    int worlds = o->worlds > 0 ? o->worlds / 8 + 1 : SEQ_WORLDS;
-    int steps = o->steps > 0 ? o->steps / 4 + 1 : SEQ_STEPS;
-    struct train_data data;
-    int rc = 0;
-
-    train_data_init(&data, worlds, false, true, o->seed);
-    for (int i = 0; rc == 0 && i < 2; i++) {
-        struct seq *seq = seq_create(kinds[i], o->seed);
-        char path[512];
-
-        seq_train(seq, data.tokens, data.count, steps, o->seed);
-        snprintf(path, sizeof(path), "%s/%s.bin", o->out ? o->out : "", names[i]);
-        if (o->out)
-            rc = weights_save(seq_params(seq), path, "trained on the synthetic world",
-                              err);
-        seq_destroy(seq);
-    }
-    train_data_fini(&data);
     return rc;
 }
 
@@ -136,5 +120,5 @@ int train_main(const struct train_options *options, FILE *out, struct err *err)
         train_one("p1", LESSON_P1, options, out, err) < 0 ||
         train_one("p2", LESSON_P2, options, out, err) < 0)
         return -1;
-    return options->compared ? train_seqs(options, err) : 0;
+    return 0;
 }

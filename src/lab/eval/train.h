@@ -14,7 +14,6 @@ struct train_options {
     int worlds;    /* 0: 3000 */
     int steps;     /* 0: 8000 */
     bool progress; /* a bar on stderr */
-    bool compared; /* also the GRU and the Transformer of the table of architectures */
 };
 
 /* Trains alone, p1 and p2, writes out/NAME.bin of each, prints held-out errors. */

@@ -22,8 +22,6 @@
 
 struct pairs_builder {
     vec_of(struct statnet_row) rows;
-    vec_of(struct seq_row) tokens;
-    struct gp *kernel; /* NULL: no tokens */
     const struct measured *table;
     struct rng *rng;
     bool initial;
@@ -40,8 +38,7 @@ static struct stats *empty_stats(const struct measured *t)
     return stats;
 }
 
-static void add_row(struct pairs_builder *b, const struct stats *stats,
-                    struct stats_row *row, struct cell cell)
+static void add_row(struct pairs_builder *b, struct stats_row *row, struct cell cell)
 {
     struct statnet_row r;
     double truth = measured_pair(b->table, cell.job, cell.gpu, cell.other);
@@ -55,12 +52,6 @@ static void add_row(struct pairs_builder *b, const struct stats *stats,
     r.base = (float)known.base;
     r.target = (float)truth;
     vec_push(&b->rows, r);
-    if (b->kernel) {
-        struct seq_row with = {.stat = r};
-
-        seq_tokens(b->kernel, stats, cell, &with);
-        vec_push(&b->tokens, with);
-    }
 }
 
 static bool appears(const struct arrival_stream *s, size_t count, int job)
@@ -90,7 +81,7 @@ static void from_stream(struct pairs_builder *b)
             continue;
         row = stats_row_create(stats, job, NULL);
         for (int i = 0; i < ROWS_A_JOB; i++)
-            add_row(b, stats, row,
+            add_row(b, row,
                     (struct cell){job, (int)rng_below(b->rng, (size_t)t->gpus),
                                   (int)rng_below(b->rng, (size_t)t->jobs)});
         stats_row_destroy(row);
@@ -145,15 +136,14 @@ static void from_catalogue(struct pairs_builder *b)
             show_pairs(b, fold, job, stats);
         row = stats_row_create(stats, job, NULL);
         for (int i = 0; i < CELLS_A_FOLD; i++)
-            add_row(b, stats, row,
-                    fold_cell(fold, job, rng_below(b->rng, fold_half(fold))));
+            add_row(b, row, fold_cell(fold, job, rng_below(b->rng, fold_half(fold))));
         stats_row_destroy(row);
         for (int i = 0; i < CELLS_A_FOLD / ROWS_A_JOB; i++) {
             int other = fold->train[rng_below(b->rng, (size_t)fold->train_count)];
 
             row = stats_row_create(stats, other, NULL);
             for (int g = 0; g < t->gpus; g++)
-                add_row(b, stats, row, (struct cell){other, g, job});
+                add_row(b, row, (struct cell){other, g, job});
             stats_row_destroy(row);
         }
     }
@@ -172,8 +162,7 @@ static void blur_work(struct measured *t, struct rng *rng)
         t->job[j].omega += off[t->job[j].family & 63];
 }
 
-void train_data_init(struct train_data *data, int worlds, bool initial, bool tokens,
-                     uint64_t seed)
+void train_data_init(struct train_data *data, int worlds, bool initial, uint64_t seed)
 {
     struct pairs_builder b = {.initial = initial};
     struct rng rng;
@@ -188,26 +177,21 @@ void train_data_init(struct train_data *data, int worlds, bool initial, bool tok
 
         b.table = table;
         blur_work(table, &rng);
-        b.kernel = tokens ? seq_kernel(table) : NULL;
         if (table->jobs >= JOBS_MIN && table->jobs <= JOBS_MAX) {
             from_stream(&b);
             from_catalogue(&b);
             from_catalogue(&b);
         }
-        gp_destroy(b.kernel);
         measured_destroy(table);
         world_destroy(world);
     }
     data->rows = b.rows.items;
-    data->tokens = b.tokens.items;
     data->count = b.rows.count;
 }
 
 void train_data_fini(struct train_data *data)
 {
     free(data->rows);
-    free(data->tokens);
     data->rows = NULL;
-    data->tokens = NULL;
     data->count = 0;
 }

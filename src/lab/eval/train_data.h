@@ -6,19 +6,16 @@
 #define CORGI_LAB_EVAL_TRAIN_DATA_H
 
 #include "base/rng.h"
-#include "lab/eval/seq.h"
 #include "model/stat_network.h"
 
 struct train_data {
     struct statnet_row *rows; /* (count) */
-    struct seq_row *tokens;   /* (count) the same with tokens; NULL: not asked for */
     size_t count;
 };
 
 /* initial: only rows of jobs of which nothing was measured (P1).  The caller ends it with
  * train_data_fini(). */
-void train_data_init(struct train_data *data, int worlds, bool initial, bool tokens,
-                     uint64_t seed);
+void train_data_init(struct train_data *data, int worlds, bool initial, uint64_t seed);
 void train_data_fini(struct train_data *data);
 
 #endif

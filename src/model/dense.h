@@ -1,9 +1,9 @@
 /* dense.h - the few dense operations a Gaussian process needs
  *
  * Row-major, double precision.  `stride` is the distance between rows, so that a matrix
- * can grow inside a larger allocation.  The only file of loop/ that calls BLAS. */
-#ifndef CORGI_NN_DENSE_H
-#define CORGI_NN_DENSE_H
+ * can grow inside a larger allocation.  Called by gp.c and kernel_fit.c. */
+#ifndef CORGI_MODEL_DENSE_H
+#define CORGI_MODEL_DENSE_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
-/* dense.c - blocked Cholesky and triangular solves on BLAS, see dense.h */
-#include "nn/dense.h"
+/* dense.c - blocked Cholesky and triangular solves on BLAS: the linear algebra of gp.c */
+#include "model/dense.h"
 
 #include "base/mem.h"
 #include "nn/clones.h"
