@@ -1,7 +1,7 @@
 /* gpu_caps.c - sets power limits and puts them back, see gpu_caps.h
  *
- * The local engine's gpus.c opens it with the operator's consent and sets the caps that
- * the planner wants; caps_state.c remembers the originals on disk. */
+ * The local engine's local_devices.c opens it with the operator's consent and sets the
+ * caps that the planner wants; caps_state.c remembers the originals on disk. */
 #include "gpu/gpu_caps.h"
 
 #include "base/log.h"

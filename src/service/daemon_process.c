@@ -123,7 +123,7 @@ void daemon_process_nice(int nice)
 }
 
 /* Shells give a process 1,024 descriptors: fewer than the connections that are allowed.
- * Jobs do not inherit it (engine/local/launch.c). */
+ * Jobs do not inherit it (engine/local/start.c). */
 void daemon_process_descriptors(int connections)
 {
     rlim_t wanted = (rlim_t)connections + DESCRIPTORS_BESIDE;

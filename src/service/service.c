@@ -112,10 +112,12 @@ static int make_sim(struct service *s, struct err *err)
 static int make_local(struct service *s, struct err *err)
 {
     char *state = file_join(s->state, LOCAL_FOLDER);
-    struct local_engine_options options = local_config_options(&s->config.local, state);
-    int rc = local_engine_create(&s->engine, &options,
-                                 (struct engine_sink){engine_events_event, s}, err);
+    struct local_engine_options options = s->config.local;
+    int rc;
 
+    options.state_dir = state;
+    rc = local_engine_create(&s->engine, &options,
+                             (struct engine_sink){engine_events_event, s}, err);
     free(state);
     return rc;
 }

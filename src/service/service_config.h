@@ -7,7 +7,7 @@
 #include "engine/sim/sim_engine.h"
 #include "loop/loop.h"
 #include "base/config.h"
-#include "engine/local/local_config.h"
+#include "engine/local/local.h"
 #include "loop/planner.h"
 
 enum service_engine { SERVICE_ENGINE_SIM, SERVICE_ENGINE_LOCAL };
@@ -84,7 +84,7 @@ struct service_config {
     struct service_quota_config quota;
     struct service_keep_config keep;
     struct service_sim_config sim;
-    struct local_config local;
+    struct local_engine_options local;
     struct service_log_config log;
 };
 

@@ -642,15 +642,15 @@ CASE(too_many_types_of_devices_are_refused)
         cpus[i] = (struct cpus_spec){.type = names[i], .cores = "0", .quota = 1};
     }
     for (int more = 0; more < 2; more++) {
-        assert_int_equal(local_engine_create(&b->engine,
-                                             &(struct local_engine_options){
-                                                 .state_dir = b->dir,
-                                                 .probe = b->probe,
-                                                 .cpus = cpus,
-                                                 .cpu_count = CLUSTER_MAX_TYPES + more,
-                                             },
-                                             (struct engine_sink){bench_hear, b}, &err),
-                         0);
+        assert_int_equal(
+            local_engine_create(&b->engine,
+                                &(struct local_engine_options){
+                                    .state_dir = b->dir,
+                                    .probe = b->probe,
+                                    .cpus = {cpus, CLUSTER_MAX_TYPES + (size_t)more},
+                                },
+                                (struct engine_sink){bench_hear, b}, &err),
+            0);
         assert_int_equal(b->engine.ops->cluster(b->engine.self, &cluster, &err), -more);
         bench_close(b);
     }

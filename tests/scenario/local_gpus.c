@@ -54,8 +54,10 @@ static struct bench *opened_with(const char *text, bool caps)
             &(struct local_engine_options){
                 .state_dir = b->dir,
                 .probe = b->probe,
-                .cpus = &cpu,
-                .cpu_count = 1,
+                .cpus = {&cpu, 1},
+                .cgroups = true,
+                .memory_cgroups = true,
+                .output_mb = 64,
                 .gpus = true,
                 .gpu = {.backends = GPU_BACKEND_NVML, .nvml_library = fake.library},
                 .caps = caps,

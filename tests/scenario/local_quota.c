@@ -18,7 +18,7 @@
 struct start {
     bool no_cgroups;
     double memory_gb;
-    double output_bytes;
+    int output_mb;
 };
 
 static struct bench *opened(const struct start *with)
@@ -29,7 +29,7 @@ static struct bench *opened(const struct start *with)
     bench_init(b);
     b->no_cgroups = with->no_cgroups;
     b->memory_gb = with->memory_gb;
-    b->output_bytes = with->output_bytes;
+    b->output_mb = with->output_mb;
     if (!bench_has_probe(b)) {
         bench_fini(b);
         free(b);
@@ -224,7 +224,7 @@ static double disk_bytes(const struct bench *b)
 
 CASE(output_without_end_does_not_fill_the_disk)
 {
-    struct bench *b = opened(&(struct start){.output_bytes = 4e6});
+    struct bench *b = opened(&(struct start){.output_mb = 4});
     struct bench_job j;
     const struct bench_event *e;
 

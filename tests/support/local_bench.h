@@ -30,7 +30,7 @@ struct bench {
     char dir[64];
     char probe[512];
     bool no_cgroups;
-    double output_bytes;
+    int output_mb;    /* 0: as the config has it */
     double memory_gb; /* of the first device */
     struct engine engine;
     vec_of(struct bench_event) events;
@@ -75,13 +75,11 @@ static inline int bench_open(struct bench *b, struct err *err)
                                    .state_dir = b->dir,
                                    .probe = b->probe,
                                    .node = "here",
-                                   .cpus = cpus,
-                                   .cpu_count = 4,
-                                   .no_cgroups = b->no_cgroups,
-                                   .no_memory_cgroups = true,
+                                   .cpus = {cpus, 4},
+                                   .cgroups = !b->no_cgroups,
                                    .window_s = 1,
                                    .power_every_s = 0.5,
-                                   .output_bytes = b->output_bytes,
+                                   .output_mb = b->output_mb ? b->output_mb : 64,
                                },
                                (struct engine_sink){bench_hear, b}, err);
 }

@@ -1,6 +1,6 @@
 /* test_cpus.c - sets of cores as devices, and the config that names them */
 #include "engine/local/cpus.h"
-#include "engine/local/local_config.h"
+#include "engine/local/local.h"
 #include "support/test.h"
 
 #include <string.h>
@@ -65,10 +65,7 @@ CASE(wrong_devices_are_refused_by_name)
         {.type = "", .cores = "0", .quota = 1},
         {.type = "this-name-is-much-longer-than-allowed", .cores = "0", .quota = 1},
         {.type = "x", .cores = "zero", .quota = 1},
-        {.type = "x", .cores = "0", .quota = 0},
-        {.type = "x", .cores = "0", .quota = 1.5},
         {.type = "x", .cores = "1023", .quota = 1},
-        {.type = "x", .cores = "0", .quota = 1, .memory_gb = -1},
     };
     struct cpus_device d;
 
@@ -103,38 +100,41 @@ static const char config_text[] = "gpus: false\n"
 
 CASE(a_config_becomes_options)
 {
-    struct local_config config;
     struct local_engine_options o;
+    const struct cpus_spec *cpus;
     struct err err = {0};
 
-    if (config_parse(local_config_keys, &config, sizeof(config), "test", config_text,
+    if (config_parse(local_config_keys, &o, sizeof(o), "test", config_text,
                      strlen(config_text), &err) < 0)
         fail_msg("%s", err.text);
-    o = local_config_options(&config, "/state");
-    assert_string_equal(o.state_dir, "/state");
-    assert_false(o.gpus || o.caps || o.no_cgroups);
-    assert_int_equal(o.cpu_count, 2);
-    assert_string_equal(o.cpus[1].type, "cpu-slow");
-    assert_true(o.cpus[0].quota == 1 && o.cpus[1].quota == 0.25);
-    assert_true(o.window_s == 5 && o.output_bytes == 10e6 && o.cpus[1].memory_gb == 2);
-    config_fini(local_config_keys, &config);
+    cpus = o.cpus.items;
+    assert_false(o.gpus || o.caps);
+    assert_true(o.cgroups && o.memory_cgroups);
+    assert_int_equal(o.cpus.count, 2);
+    assert_string_equal(cpus[1].type, "cpu-slow");
+    assert_true(cpus[0].quota == 1 && cpus[1].quota == 0.25);
+    assert_true(o.window_s == 5 && o.output_mb == 10 && cpus[1].memory_gb == 2);
+    config_fini(local_config_keys, &o);
 }
 
 CASE(a_wrong_quota_or_list_in_the_config_is_named)
 {
     static const char *const wrong[] = {
         "cpus: [{type: a, cores: '0', quota: 0}]\n",
+        "cpus: [{type: a, cores: '0', quota: 1.5}]\n",
+        "cpus: [{type: a, cores: '0', memory_gb: -1}]\n",
+        "cpus: [{type: a, cores: '0', idle_watts: -1W}]\n",
         "cpus: [{type: a, cores: 'all'}]\n",
         "cpus: [{cores: '0'}]\n",
         "window: 0s\n",
     };
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        struct local_config config;
+        struct local_engine_options o;
         struct err err = {0};
 
-        assert_int_equal(config_parse(local_config_keys, &config, sizeof(config), "test",
-                                      wrong[i], strlen(wrong[i]), &err),
+        assert_int_equal(config_parse(local_config_keys, &o, sizeof(o), "test", wrong[i],
+                                      strlen(wrong[i]), &err),
                          -1);
         assert_true(err.text[0] != '\0');
     }

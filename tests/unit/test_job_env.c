@@ -1,5 +1,5 @@
 /* test_job_env.c - the environment of a job */
-#include "engine/local/job_env.h"
+#include "engine/local/local_private.h"
 #include "support/test.h"
 
 #include <string.h>

@@ -75,8 +75,9 @@ static void take_up(struct local_engine *e, struct attempt *a)
     watch_for_start(e, a);
 }
 
-int adopt_job(struct local_engine *e, const struct engine_job *job, struct err *err)
+int adopt_job(void *engine, const struct engine_job *job, struct err *err)
 {
+    struct local_engine *e = engine;
     struct attempt *a;
 
     if (local_check_devices(e, job, err) < 0)
@@ -90,8 +91,7 @@ int adopt_job(struct local_engine *e, const struct engine_job *job, struct err *
         return err_set(err, ERR_NOT_FOUND, "nothing is known of attempt %d of job %llu",
                        job->attempt, (unsigned long long)job->job->id);
     }
-    if (cpu_quota_join(e->quota, a->job, a->number, a->devices, a->device_count, err) <
-        0) {
+    if (cpu_quota_join(e, a, err) < 0) {
         attempt_destroy(a);
         return -1;
     }
@@ -149,8 +149,9 @@ static void visit_process(struct local_engine *e, pid_t pid, const char *mark)
         take_nobody(e, job, number, "");
 }
 
-void adopt_end(struct local_engine *e)
+void adopt_end(void *engine)
 {
+    struct local_engine *e = engine;
     struct process_table now = {0};
     struct str mark = {0};
     struct err err;

@@ -1,12 +1,11 @@
-/* attempt.c - one start of one job: its record, its files, its marks, see attempt.h
+/* attempt.c - one start of one job: its record, its files, its marks
  *
  * start.c and adopt.c make attempts, watch_jobs.c and stop.c follow them to their end,
  * local.c keeps the list. */
-#include "engine/local/attempt.h"
+#include "engine/local/local_private.h"
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "engine/local/local_private.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -41,6 +40,7 @@ struct attempt *attempt_create_nobody(struct local_engine *e, uint64_t job, int 
 struct attempt *attempt_create(struct local_engine *e, const struct engine_job *job)
 {
     struct attempt *a = attempt_create_nobody(e, job->job->id, job->attempt);
+    char above[24] = "gang";
 
     a->nobody = false;
     a->uid = job->uid;
@@ -49,7 +49,10 @@ struct attempt *attempt_create(struct local_engine *e, const struct engine_job *
     a->checkpoint_signal = job->checkpoint_signal;
     a->device_count = job->device_count;
     memcpy(a->devices, job->devices, (size_t)job->device_count * sizeof(*job->devices));
-    cpu_quota_path(a->job, a->number, a->devices, a->device_count, a->group);
+    if (a->device_count == 1)
+        snprintf(above, sizeof(above), "device-%d", a->devices[0]);
+    snprintf(a->group, sizeof(a->group), "%s/job-%llu-%d", above,
+             (unsigned long long)a->job, a->number);
     return a;
 }
 

@@ -51,8 +51,8 @@ int cgroups_set_memory(struct cgroups *groups, const char *path, double bytes,
  * the caller closes them. */
 int cgroups_enter_fds(struct cgroups *groups, const char *path, int fds[CGROUPS_MAX],
                       size_t *count, struct err *err);
-/* Put a process into another group ("": our folder's "aside"). */
-void cgroups_put(struct cgroups *groups, const char *path, pid_t pid);
+/* Put a process into a group of ours that has no limits. */
+void cgroups_put_aside(struct cgroups *groups, pid_t pid);
 
 /* Kill all in the group and below; how many there were, 0 when it is empty or not there.
  * Call again until it is. */
@@ -64,7 +64,7 @@ bool cgroups_cpu_s(const struct cgroups *groups, const char *path, double *secon
 bool cgroups_oom_kills(const struct cgroups *groups, const char *path, uint64_t *kills);
 
 /* Call for each "device/job" group there is. */
-void cgroups_each(const struct cgroups *groups,
-                  void (*visit)(void *ctx, const char *path), void *ctx);
+void cgroups_each(struct cgroups *groups, void (*visit)(void *ctx, const char *path),
+                  void *ctx);
 
 #endif

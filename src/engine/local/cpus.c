@@ -136,13 +136,6 @@ int cpus_device_init(struct cpus_device *device, const struct cpus_spec *spec,
         return err_set(err, ERR_INVALID,
                        "CPU device %s: cores is '%.40s', want a list as in 0-3,8",
                        spec->type, spec->cores ? spec->cores : "");
-    if (!(spec->quota > 0 && spec->quota <= 1))
-        return err_set(err, ERR_INVALID,
-                       "CPU device %s: quota is %g, want more than 0 and at most 1",
-                       spec->type, spec->quota);
-    if (!(spec->memory_gb >= 0 && spec->core_watts >= 0 && spec->idle_watts >= 0))
-        return err_set(err, ERR_INVALID,
-                       "CPU device %s: memory and watts cannot be negative", spec->type);
     if (check_cores(spec, &d.cores, err) < 0)
         return -1;
     str_copy(d.type, sizeof(d.type), spec->type);

@@ -14,7 +14,7 @@
 
 #define CPUS_MAX_DEVICES 256
 
-/* As in the config.  Zero means: from the machine. */
+/* As in the config, which has checked the figures.  Zero means: from the machine. */
 struct cpus_spec {
     const char *type;  /* "cpu-fast"; devices of a name must be equal but for the cores */
     const char *cores; /* "0", "0-3,8" */

@@ -1,44 +1,24 @@
-/* device_power.c - joules of each device and of its jobs, see device_power.h
+/* device_power.c - watts and joules of the engine's devices, and whose they are
  *
- * watch_jobs.c tells processor time, local_devices.c the intervals of GPU meters, local.c
- * when it is time; one ENGINE_POWER event for each device goes to the daemon. */
-#include "engine/local/device_power.h"
+ * A GPU's joules come from telemetry (local_devices.c).  A CPU device has no meter of its
+ * own: where the machine has one for its packages (RAPL), the devices get their parts of
+ * it by processor time, which watch_jobs.c tells; elsewhere their data sheet and the time
+ * used make a model, and every event says so.  A GPU's joules are divided by what changes
+ * with its company (energy_booking.h), a CPU device's by the processor time of its jobs.
+ * local.c says when it is time; one ENGINE_POWER event for each device goes to the
+ * daemon. */
+#include "engine/local/local_private.h"
 
 #include "base/mem.h"
-#include "base/vec.h"
-#include "engine/local/local_private.h"
 #include "gpu/cpu_load.h"
 #include "world/power.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Seconds of two jobs may draw differently: instructions and memory do. */
 #define TIME_ERROR 0.1
-
-struct use { /* of a CPU device since the last tick */
-    uint64_t job;
-    double cpu_s;
-};
-
-struct device_meter {
-    struct device_power_spec device;
-    struct energy_booking
-        *booking; /* of a whole GPU; NULL: a CPU device, a MIG instance */
-    vec_of(struct use) uses;
-    double used_s; /* processor time since the last tick, of all */
-    double watts;  /* mean of the last interval */
-};
-
-struct device_power {
-    struct gpus *gpus;
-    int count;
-    struct device_meter *meters; /* (count) */
-    double last_s;               /* NaN before the first tick */
-    double machine_used_s; /* processor time of the whole machine at the last tick */
-};
 
 /* Processor time of all that ever ran here, not idle and not waiting for a disk. */
 static double machine_used_s(void)
@@ -49,158 +29,150 @@ static double machine_used_s(void)
                                                   : NAN;
 }
 
-struct device_power *
-device_power_create(struct gpus *gpus, const struct device_power_spec *devices, int count)
+void device_power_used(struct local_device *d, uint64_t job, double cpu_s)
 {
-    struct device_power *p = mem_new(struct device_power);
-
-    p->gpus = gpus;
-    p->count = count;
-    p->meters = mem_array(struct device_meter, (size_t)count);
-    for (int i = 0; i < count; i++) {
-        p->meters[i] = (struct device_meter){.device = devices[i], .watts = NAN};
-        if (devices[i].gpu >= 0 && !gpus_is_part(gpus, devices[i].gpu))
-            p->meters[i].booking = energy_booking_create(devices[i].sheet);
-    }
-    p->last_s = NAN;
-    return p;
-}
-
-void device_power_destroy(struct device_power *p)
-{
-    if (!p)
-        return;
-    for (int i = 0; i < p->count; i++) {
-        energy_booking_destroy(p->meters[i].booking);
-        vec_free(&p->meters[i].uses);
-    }
-    free(p->meters);
-    free(p);
-}
-
-void device_power_used(struct device_power *p, int device, uint64_t job, double cpu_s)
-{
-    struct device_meter *m = &p->meters[device];
-
-    m->used_s += cpu_s;
-    vec_each (struct use, u, &m->uses)
+    d->used_s += cpu_s;
+    vec_each (struct local_use, u, &d->uses)
         if (u->job == job) {
             u->cpu_s += cpu_s;
             return;
         }
-    vec_push(&m->uses, (struct use){job, cpu_s});
+    vec_push(&d->uses, (struct local_use){job, cpu_s});
 }
 
-void device_power_join(struct device_power *p, int device, uint64_t job, double now_s)
+static bool take(struct local_energy *sum, struct local_energy *energy)
 {
-    if (p->meters[device].booking)
-        energy_booking_join(p->meters[device].booking, job, now_s);
+    if (!(sum->seconds > 0))
+        return false;
+    *energy = *sum;
+    *sum = (struct local_energy){0};
+    return true;
 }
 
-void device_power_leave(struct device_power *p, int device, uint64_t job, double now_s)
+/* An instance has no meter: it is taken to draw its part of the whole.  The whole's
+ * energy is asked for by each of its parts, so it stays until the last has asked. */
+static bool of_part(struct local_engine *e, const struct local_device *part,
+                    struct local_energy *energy)
 {
-    if (p->meters[device].booking)
-        energy_booking_leave(p->meters[device].booking, job, now_s);
+    int parent = gpu_device(e->gpu, part->gpu)->parent;
+    struct local_energy *sum = &e->energy[parent];
+    const struct local_device *last = part;
+    double all_gb = 0;
+
+    for (int i = 0; i < e->device_count; i++)
+        if (e->devices[i].part &&
+            gpu_device(e->gpu, e->devices[i].gpu)->parent == parent) {
+            all_gb += e->devices[i].sheet.memory_gb;
+            last = &e->devices[i];
+        }
+    if (!(sum->seconds > 0) || !(all_gb > 0))
+        return false;
+    *energy = (struct local_energy){sum->joules * part->sheet.memory_gb / all_gb,
+                                    sum->seconds, true};
+    if (part == last)
+        *sum = (struct local_energy){0};
+    return true;
 }
 
-void device_power_metered(struct device_power *p, int device,
-                          const struct gpu_interval *interval,
-                          energy_booking_activity *activity, void *ctx)
+/* All processor packages together; false where there is no meter (RAPL). */
+static bool of_packages(struct local_engine *e, struct local_energy *all)
 {
-    if (p->meters[device].booking)
-        energy_booking_add(p->meters[device].booking, interval, activity, ctx);
+    struct local_energy one;
+
+    *all = (struct local_energy){0};
+    for (int i = 0; e->gpu && i < gpu_count(e->gpu) && i < GPU_MAX_DEVICES; i++) {
+        if (gpu_device(e->gpu, i)->kind != GPU_KIND_CPU || !take(&e->energy[i], &one))
+            continue;
+        all->joules += one.joules;
+        all->seconds = fmax(all->seconds, one.seconds);
+        all->modelled = all->modelled || one.modelled;
+    }
+    return all->seconds > 0;
 }
 
 /* By the data sheet and the part of the device's time that was used. */
-static void by_model(struct device_meter *m, double seconds, struct gpus_energy *energy)
+static struct local_energy by_model(const struct local_device *d, double seconds)
 {
-    double most_s = m->device.cores * seconds;
-    double busy = most_s > 0 ? fmin(m->used_s / most_s, 1) : 0;
+    double most_s = cpus_cores(&d->cpu) * seconds;
+    double busy = most_s > 0 ? fmin(d->used_s / most_s, 1) : 0;
 
-    energy->seconds = seconds;
-    energy->joules = power_draw_watts(m->device.sheet, busy) * seconds;
-    energy->modelled = true;
+    return (struct local_energy){power_draw_watts(&d->sheet, busy) * seconds, seconds,
+                                 true};
 }
 
 /* The package's energy by processor time.  What is not used by our devices is somebody
  * else's; an idle package is shared by no one. */
-static void by_package(const struct device_meter *m, const struct gpus_energy *package,
-                       double machine_s, struct gpus_energy *energy)
+static struct local_energy by_package(const struct local_device *d,
+                                      struct local_energy package, double machine_s)
 {
-    double part = machine_s > 0 ? fmin(m->used_s / machine_s, 1) : 0;
-
-    *energy = *package;
-    energy->joules *= part;
+    package.joules *= machine_s > 0 ? fmin(d->used_s / machine_s, 1) : 0;
+    return package;
 }
 
 /* A CPU device's jobs by their processor time: that is what the figure was made from. */
-static int by_time(const struct device_meter *m, const struct gpus_energy *energy,
+static int by_time(const struct local_device *d, const struct local_energy *energy,
                    struct engine_share **shares)
 {
-    double idle = m->device.sheet->idle_watts * energy->seconds;
+    double idle = d->sheet.idle_watts * energy->seconds;
     double dynamic = fmax(0, energy->joules - idle);
     int count = 0;
 
-    *shares = mem_array(struct engine_share, m->uses.count + 1);
-    vec_each (const struct use, u, &m->uses)
+    *shares = mem_array(struct engine_share, d->uses.count + 1);
+    vec_each (const struct local_use, u, &d->uses)
         if (u->cpu_s > 0)
             (*shares)[count++] = (struct engine_share){
                 .job = u->job,
-                .joules = dynamic * u->cpu_s / m->used_s,
-                .error_joules = TIME_ERROR * dynamic * u->cpu_s / m->used_s};
+                .joules = dynamic * u->cpu_s / d->used_s,
+                .error_joules = TIME_ERROR * dynamic * u->cpu_s / d->used_s};
     return count;
 }
 
-static void tell(struct device_meter *m, int device, const struct gpus_energy *energy,
-                 double now_s, const struct engine_sink *sink)
+static void tell(struct local_engine *e, int device, const struct local_energy *energy,
+                 double now_s)
 {
+    struct local_device *d = &e->devices[device];
     struct engine_event event = local_event(ENGINE_POWER);
     struct engine_share *shares = NULL;
 
-    if (m->booking)
+    if (d->booking)
         event.share_count =
-            energy_booking_tell(m->booking, now_s, energy->joules, &shares);
-    else if (m->device.gpu < 0)
-        event.share_count = by_time(m, energy, &shares);
+            energy_booking_tell(d->booking, now_s, energy->joules, &shares);
+    else if (d->gpu < 0)
+        event.share_count = by_time(d, energy, &shares);
     event.divided = shares != NULL;
     event.shares = shares;
-    m->watts = energy->seconds > 0 ? energy->joules / energy->seconds : NAN;
+    d->watts = energy->seconds > 0 ? energy->joules / energy->seconds : NAN;
     event.device = device;
-    event.watts = m->watts;
+    event.watts = d->watts;
     event.joules = energy->joules;
     event.modelled = energy->modelled;
-    sink->event(sink->ctx, &event);
+    local_tell(e, event, NULL);
     free(shares);
 }
 
-void device_power_tick(struct device_power *p, double now_s,
-                       const struct engine_sink *sink)
+void device_power_tell(struct local_engine *e, double now_s)
 {
-    double seconds = now_s - p->last_s, machine = machine_used_s();
-    struct gpus_energy package, energy;
-    bool metered = p->gpus && gpus_package_energy(p->gpus, &package);
-    bool first = isnan(p->last_s);
+    double seconds = now_s - e->power_s, machine_s = machine_used_s();
+    struct local_energy package, energy;
+    bool metered = of_packages(e, &package), first = isnan(e->power_s);
 
-    for (int i = 0; i < p->count; i++) {
-        struct device_meter *m = &p->meters[i];
+    for (int i = 0; i < e->device_count; i++) {
+        struct local_device *d = &e->devices[i];
         bool known = true;
 
-        if (m->device.gpu >= 0)
-            known = gpus_energy(p->gpus, m->device.gpu, &energy);
-        else if (metered && package.seconds > 0)
-            by_package(m, &package, machine - p->machine_used_s, &energy);
+        if (d->part)
+            known = of_part(e, d, &energy);
+        else if (d->gpu >= 0)
+            known = take(&e->energy[d->gpu], &energy);
+        else if (metered)
+            energy = by_package(d, package, machine_s - e->machine_used_s);
         else
-            by_model(m, seconds, &energy);
+            energy = by_model(d, seconds);
         if (known && !first)
-            tell(m, i, &energy, now_s, sink);
-        m->used_s = 0;
-        m->uses.count = 0;
+            tell(e, i, &energy, now_s);
+        d->used_s = 0;
+        vec_clear(&d->uses);
     }
-    p->last_s = now_s;
-    p->machine_used_s = machine;
-}
-
-double device_power_watts(const struct device_power *p, int device)
-{
-    return p->meters[device].watts;
+    e->power_s = now_s;
+    e->machine_used_s = machine_s;
 }

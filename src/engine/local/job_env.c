@@ -1,12 +1,10 @@
-/* job_env.c - the environment of a job, see job_env.h
+/* job_env.c - the environment of a job
  *
  * start.c fills one for each start; it goes through corgi-probe to the job. */
-#include "engine/local/job_env.h"
+#include "engine/local/local_private.h"
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec.h"
-#include "engine/local/local_private.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -122,8 +120,9 @@ static void add_devices(struct job_env *env, const struct local_engine *e,
         const struct local_device *d = &e->devices[a->devices[i]];
 
         str_addf(&numbers, "%s%d", i ? "," : "", a->devices[i]);
-        if (!d->cpu)
-            str_addf(&uuids, "%s%s", uuids.length ? "," : "", d->uuid);
+        if (d->gpu >= 0)
+            str_addf(&uuids, "%s%s", uuids.length ? "," : "",
+                     gpu_device(e->gpu, d->gpu)->uuid);
     }
     job_env_set(env, "CORGI_DEVICES", "%s", str_text(&numbers));
     /* On a CPU device a job must not see any GPU: the list is empty then. */
@@ -142,15 +141,15 @@ static void add_mps(struct job_env *env, const struct local_engine *e,
 {
     int most = 0;
 
-    if (!e->mps_directory || !may_share || e->devices[a->devices[0]].cpu)
+    if (!e->options.mps_directory || !may_share || e->devices[a->devices[0]].gpu < 0)
         return;
     for (int i = 0; i < a->device_count; i++) {
-        int jobs = cpu_quota_jobs_on(e->quota, a->devices[i]);
+        int jobs = cpu_quota_jobs_on(e, a->devices[i]);
 
         most = jobs > most ? jobs : most;
     }
-    job_env_set(env, "CUDA_MPS_PIPE_DIRECTORY", "%s/pipe", e->mps_directory);
-    job_env_set(env, "CUDA_MPS_LOG_DIRECTORY", "%s/log", e->mps_directory);
+    job_env_set(env, "CUDA_MPS_PIPE_DIRECTORY", "%s/pipe", e->options.mps_directory);
+    job_env_set(env, "CUDA_MPS_LOG_DIRECTORY", "%s/log", e->options.mps_directory);
     if (most > 1)
         job_env_set(env, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "%d",
                     e->options.mps_percentage > 0 ? e->options.mps_percentage
@@ -165,7 +164,7 @@ static void add_threads(struct job_env *env, const struct local_engine *e,
     int cores = 0;
 
     for (int i = 0; i < a->device_count; i++)
-        cores += e->cpus[a->devices[i]].core_count;
+        cores += e->devices[a->devices[i]].cpu.core_count;
     if (cores > 0)
         job_env_set(env, "OMP_NUM_THREADS", "%d", cores);
 }
@@ -176,7 +175,8 @@ int job_env_fill(struct job_env *env, const struct local_engine *e,
 {
     const char *lang = getenv("LANG");
 
-    job_env_set(env, "PATH", "%s", e->search_path ? e->search_path : USUAL_PATH);
+    job_env_set(env, "PATH", "%s",
+                e->options.search_path ? e->options.search_path : USUAL_PATH);
     job_env_set(env, "HOME", "%s", user->pw_dir);
     job_env_set(env, "USER", "%s", user->pw_name);
     job_env_set(env, "LOGNAME", "%s", user->pw_name);

@@ -1,7 +1,7 @@
 /* local.c - the local engine's operations and its one place of waiting, see local.h
  *
- * The daemon calls op_start() and op_stop() when a round is carried out, and
- * op_dispatch() when the engine's descriptor is readable.  The poller calls the other
+ * The daemon calls the operations when a round is carried out, and op_dispatch() when the
+ * engine's descriptor is readable.  The poller calls the other
  * parts of the engine; what they tell is queued and reaches the daemon's sink at the end
  * of a dispatch. */
 #include "engine/local/local.h"
@@ -29,9 +29,6 @@
 
 #define LOOK_EVERY_S  0.5  /* a look at all processes, while there are jobs */
 #define SWEEP_EVERY_S 0.02 /* while processes are being killed */
-#define WINDOW_S      10.0
-#define POWER_EVERY_S 5.0
-#define OUTPUT_BYTES  (64e6)
 
 int local_watch(struct local_engine *e, struct poller_watch *watch, int fd,
                 void (*ready)(void *ctx, uint32_t events), void *ctx, struct err *err)
@@ -125,7 +122,9 @@ void local_add_attempt(struct local_engine *e, struct attempt *a)
 {
     vec_push(&e->attempts, a);
     for (int i = 0; i < a->device_count && !a->nobody; i++)
-        device_power_join(e->power, a->devices[i], a->job, clock_wall_s());
+        if (e->devices[a->devices[i]].booking)
+            energy_booking_join(e->devices[a->devices[i]].booking, a->job,
+                                clock_wall_s());
     e->next_look_s = 0;
     local_kick(e);
 }
@@ -169,11 +168,6 @@ static void forget_over(struct local_engine *e)
     e->attempts.count = kept;
 }
 
-static void tell_power(void *ctx, const struct engine_event *event)
-{
-    local_tell(ctx, *event, NULL);
-}
-
 /* Do all that is due by now; returns when the next thing is. */
 static double advance(struct local_engine *e, double now)
 {
@@ -184,7 +178,7 @@ static double advance(struct local_engine *e, double now)
         e->next_look_s = now + LOOK_EVERY_S;
     }
     if (now >= e->next_power_s) {
-        device_power_tick(e->power, now, &(struct engine_sink){tell_power, e});
+        device_power_tell(e, now);
         e->next_power_s = now + e->options.power_every_s;
     }
     next = e->next_power_s;
@@ -230,16 +224,6 @@ static int op_fd(void *self)
     return e->poller;
 }
 
-static int op_cluster(void *self, struct cluster **cluster, struct err *err)
-{
-    return local_devices_cluster(self, cluster, err);
-}
-
-static int op_start(void *self, const struct engine_job *job, struct err *err)
-{
-    return start_job(self, job, err);
-}
-
 static int op_stop(void *self, uint64_t job, enum engine_stop how, struct err *err)
 {
     struct attempt *a = local_attempt_of(self, job);
@@ -250,11 +234,6 @@ static int op_stop(void *self, uint64_t job, enum engine_stop how, struct err *e
     stop_begin(a, how);
     local_kick(self);
     return 0;
-}
-
-static int op_cap(void *self, int device, double watts, struct err *err)
-{
-    return local_devices_cap(self, device, watts, err);
 }
 
 static int op_wake(void *self, int node, struct err *err)
@@ -273,16 +252,6 @@ static int op_sleep(void *self, int node, struct err *err)
                    "the daemon runs on this machine and cannot put it to sleep");
 }
 
-static int op_adopt(void *self, const struct engine_job *job, struct err *err)
-{
-    return adopt_job(self, job, err);
-}
-
-static void op_adopted(void *self)
-{
-    adopt_end(self);
-}
-
 static void close_fd(int fd)
 {
     if (fd >= 0)
@@ -293,7 +262,7 @@ static void op_destroy(void *self)
 {
     struct local_engine *e = self;
 
-    cpu_quota_destroy(e->quota);
+    cpu_quota_close(e);
     vec_each (struct attempt *, at, &e->attempts)
         attempt_destroy(*at);
     vec_free(&e->attempts);
@@ -310,29 +279,25 @@ static void op_destroy(void *self)
     close_fd(e->wake_fd);
     close_fd(e->poller);
     close_fd(e->lock_fd);
-    free(e->devices);
-    free(e->cpus);
     free(e->state_dir);
     free(e->probe);
     free(e->node);
-    free(e->search_path);
-    free(e->mps_directory);
     free(e->report_path);
     free(e);
 }
 
 static const struct engine_ops ops = {
     .name = "local",
-    .cluster = op_cluster,
+    .cluster = local_devices_cluster,
     .fd = op_fd,
     .dispatch = op_dispatch,
-    .start = op_start,
+    .start = start_job,
     .stop = op_stop,
-    .cap = op_cap,
+    .cap = local_devices_cap,
     .wake = op_wake,
     .sleep = op_sleep,
-    .adopt = op_adopt,
-    .adopted = op_adopted,
+    .adopt = adopt_job,
+    .adopted = adopt_end,
     .destroy = op_destroy,
 };
 
@@ -359,28 +324,15 @@ static char *host_name(void)
     return mem_strdup(name);
 }
 
-static double or_default(double value, double usual)
-{
-    return value > 0 ? value : usual;
-}
-
 static int take_options(struct local_engine *e, const struct local_engine_options *o,
                         struct err *err)
 {
     if (!o->state_dir || o->state_dir[0] != '/')
         return err_set(err, ERR_INVALID, "the engine's state folder must be absolute");
-    if (o->cpu_count < 0 || o->cpu_count > CPUS_MAX_DEVICES)
-        return err_set(err, ERR_LIMIT, "%d CPU devices, want at most %d", o->cpu_count,
-                       CPUS_MAX_DEVICES);
     e->options = *o;
     e->state_dir = mem_strdup(o->state_dir);
     e->probe = o->probe ? mem_strdup(o->probe) : beside_us();
     e->node = o->node ? mem_strdup(o->node) : host_name();
-    e->search_path = o->search_path ? mem_strdup(o->search_path) : NULL;
-    e->mps_directory = o->mps_directory ? mem_strdup(o->mps_directory) : NULL;
-    e->options.window_s = or_default(o->window_s, WINDOW_S);
-    e->options.power_every_s = or_default(o->power_every_s, POWER_EVERY_S);
-    e->options.output_bytes = or_default(o->output_bytes, OUTPUT_BYTES);
     if (access(e->probe, X_OK) != 0)
         return err_sys(err, "cannot run %s: give its path in the config", e->probe);
     return 0;
@@ -424,16 +376,15 @@ static int open_limits(struct local_engine *e, struct err *err)
     bool memory = false;
 
     for (int d = 0; d < e->device_count; d++)
-        memory = memory || e->cpus[d].memory_bytes > 0;
+        memory = memory || e->devices[d].cpu.memory_bytes > 0;
     /* Two engines on one machine differ in their state folders. */
     snprintf(name, sizeof(name), "corgi-%08x", (unsigned)hash_text(e->state_dir));
     e->groups = cgroups_open(&(struct cgroups_options){
         .name = name,
-        .memory = memory && !e->options.no_memory_cgroups,
-        .proc = e->options.no_cgroups ? "/nonexistent" : NULL,
+        .memory = memory && e->options.memory_cgroups,
+        .proc = e->options.cgroups ? NULL : "/nonexistent",
     });
-    e->quota = cpu_quota_create(e->cpus, e->device_count, e->groups, err);
-    return e->quota ? 0 : -1;
+    return cpu_quota_open(e, err);
 }
 
 int local_engine_create(struct engine *engine, const struct local_engine_options *options,
@@ -443,17 +394,18 @@ int local_engine_create(struct engine *engine, const struct local_engine_options
     char limits[200];
 
     e->sink = sink;
+    e->power_s = NAN;
     e->lock_fd = e->poller = e->report_fd = e->timer_fd = e->wake_fd = -1;
     if (take_options(e, options, err) < 0 || lock_state(e, err) < 0 ||
-        open_waiting(e, err) < 0 || local_devices_open(e, options, err) < 0 ||
+        open_waiting(e, err) < 0 || local_devices_open(e, err) < 0 ||
         open_limits(e, err) < 0) {
         op_destroy(e);
         return -1;
     }
     e->next_power_s = clock_wall_s();
     arm(e, e->next_power_s);
-    snprintf(limits, sizeof(limits), "quota by %s; cgroups: %s",
-             cpu_quota_method(e->quota), cgroups_text(e->groups));
+    snprintf(limits, sizeof(limits), "quota by %s; cgroups: %s", e->quota_by,
+             cgroups_text(e->groups));
     log_info("engine_ready", LOG_STR("engine", "local"),
              LOG_I64("devices", e->device_count), LOG_STR("limits", limits));
     *engine = (struct engine){.ops = &ops, .self = e};

@@ -1,33 +1,239 @@
 /* start.c - from a job to a probe that runs
  *
  * local.c calls start_job() with a job of the daemon: it gets a folder, a group with its
- * quota, an environment and a command line, and launch.c forks.  The launch tells by a
- * pipe how it went; the daemon hears ENGINE_STARTED when the probe says that the command
- * runs. */
-#include "engine/local/launch.h"
+ * quota, an environment and a command line, and a fork becomes corgi-probe as the job's
+ * user.  A pipe tells how that went; the daemon hears ENGINE_STARTED when the probe says
+ * that the command runs. */
 #include "engine/local/local_private.h"
 
 #include "base/file.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <math.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define MAX_GROUPS    256
 #define MAX_ARGUMENTS 8192
 #define MAX_ARG_BYTES (1U << 20)
+#define OPEN_FILES    1024        /* soft limit; programs may raise it to the hard one */
+#define STACK_BYTES   (8UL << 20) /* what systems give */
+#define OOM_PRIORITY  "300"       /* the kernel takes a job before the daemon */
+
+/* ---- the fork: nothing of ours is left in the program --------------------------------
+ *
+ * Between fork and exec only calls that are safe there: everything is prepared before.  A
+ * failure in the child comes back through a pipe, which closes when the program has been
+ * started. */
+
+struct launch {
+    const char *program;
+    char *const *argv;
+    char *const *env;
+    const char *directory;
+    const char *messages; /* file for stdout and stderr of the program, made by the user;
+                             stdin is empty */
+    bool change_user;     /* only root can */
+    uid_t uid;
+    gid_t gid;
+    const gid_t *groups; /* (group_count) with change_user */
+    size_t group_count;
+    const cpu_set_t *cores; /* NULL: all */
+    const int *enter_fds;   /* (enter_count) "0" is written to each, see cgroups.h */
+    size_t enter_count;
+};
+
+enum step {
+    STEP_SESSION,
+    STEP_GROUP,
+    STEP_CORES,
+    STEP_USER,
+    STEP_DIRECTORY,
+    STEP_MESSAGES,
+    STEP_EXEC,
+};
+
+static const char *const step_texts[] = {
+    [STEP_SESSION] = "cannot make a session of its own",
+    [STEP_GROUP] = "cannot enter its cgroup",
+    [STEP_CORES] = "cannot be bound to the cores of its device",
+    [STEP_USER] = "cannot become the user who submitted it",
+    [STEP_DIRECTORY] = "cannot enter its working directory",
+    [STEP_MESSAGES] = "cannot write to its folder in the engine's state",
+    [STEP_EXEC] = "cannot run corgi-probe",
+};
+
+struct launch_failure {
+    int step;
+    int error;
+};
+
+static _Noreturn void give_up(int fd, enum step step)
+{
+    struct launch_failure failure = {.step = step, .error = errno};
+    ssize_t n = write(fd, &failure, sizeof(failure));
+
+    _exit(n == (ssize_t)sizeof(failure) ? 126 : 125);
+}
+
+static void reset_signals(void)
+{
+    struct sigaction fresh = {.sa_handler = SIG_DFL};
+    sigset_t none;
+
+    for (int s = 1; s < NSIG; s++)
+        sigaction(s, &fresh, NULL); /* refused for some, which are as they must be */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The daemon may have raised its own, and its priority; a core file of a crashing job
+ * could fill the disk.
+ */
+static void reset_limits(void)
+{
+    struct rlimit limit;
+    int fd;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max < OPEN_FILES ? limit.rlim_max : OPEN_FILES;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (getpriority(PRIO_PROCESS, 0) < 0) /* the daemon's own is higher */
+        setpriority(PRIO_PROCESS, 0, 0);
+    if (getrlimit(RLIMIT_STACK, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max < STACK_BYTES ? limit.rlim_max : STACK_BYTES;
+        setrlimit(RLIMIT_STACK, &limit);
+    }
+    if (getrlimit(RLIMIT_CORE, &limit) == 0) {
+        limit.rlim_cur = 0;
+        setrlimit(RLIMIT_CORE, &limit);
+    }
+    fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t n = write(fd, OOM_PRIORITY, sizeof(OOM_PRIORITY) - 1);
+
+        (void)n; /* a wish, not a need */
+        close(fd);
+    }
+}
+
+static bool become_user(const struct launch *l)
+{
+    return !l->change_user || (setgroups(l->group_count, l->groups) == 0 &&
+                               setresgid(l->gid, l->gid, l->gid) == 0 &&
+                               setresuid(l->uid, l->uid, l->uid) == 0 &&
+                               getuid() == l->uid && geteuid() == l->uid);
+}
+
+static bool redirect(const struct launch *l)
+{
+    int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int out =
+        open(l->messages, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+    return in >= 0 && out >= 0 && dup2(in, STDIN_FILENO) >= 0 &&
+           dup2(out, STDOUT_FILENO) >= 0 && dup2(out, STDERR_FILENO) >= 0;
+}
+
+/* Everything from 3 on goes at exec, whoever opened it and however. */
+static void close_others_at_exec(void)
+{
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) == 0)
+        return;
+#endif
+    for (int fd = 3; fd < 65536; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+
+        if (flags >= 0)
+            fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+    }
+}
+
+static _Noreturn void child(const struct launch *l, int fd)
+{
+    if (setsid() < 0)
+        give_up(fd, STEP_SESSION);
+    for (size_t i = 0; i < l->enter_count; i++)
+        if (write(l->enter_fds[i], "0", 1) != 1)
+            give_up(fd, STEP_GROUP);
+    if (l->cores && sched_setaffinity(0, sizeof(*l->cores), l->cores) < 0)
+        give_up(fd, STEP_CORES);
+    reset_limits();
+    umask(022);
+    if (!become_user(l))
+        give_up(fd, STEP_USER);
+    if (chdir(l->directory) < 0)
+        give_up(fd, STEP_DIRECTORY);
+    if (!redirect(l))
+        give_up(fd, STEP_MESSAGES);
+    close_others_at_exec();
+    reset_signals();
+    execve(l->program, l->argv, l->env);
+    give_up(fd, STEP_EXEC);
+}
+
+/* The process, and a descriptor that tells how its start went: launch_result().  Nothing
+ * waits for that: a working directory may be on a server that hangs. */
+static int launch_start(const struct launch *l, pid_t *pid, int *pidfd, int *result_fd,
+                        struct err *err)
+{
+    sigset_t all, before;
+    int pipe_fds[2];
+    pid_t started;
+
+    if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+        return err_sys(err, "cannot make a pipe");
+    sigfillset(&all); /* no handler of the daemon may run in the child */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    started = fork();
+    if (started == 0)
+        child(l, pipe_fds[1]);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(pipe_fds[1]);
+    if (started < 0) {
+        close(pipe_fds[0]);
+        return err_sys(err, "cannot start a process");
+    }
+    *pidfd = (int)syscall(SYS_pidfd_open, started, 0);
+    if (*pidfd < 0) {
+        err_sys(err, "cannot watch a process");
+        kill(started, SIGKILL);
+        close(pipe_fds[0]);
+        return -1;
+    }
+    *pid = started;
+    *result_fd = pipe_fds[0];
+    return 0;
+}
+
+/* When result_fd is readable: 0 the program runs, -1 with the reason in err. */
+static int launch_result(int result_fd, const char *what, struct err *err)
+{
+    struct launch_failure failure;
+    ssize_t n = read(result_fd, &failure, sizeof(failure));
+
+    if (n != (ssize_t)sizeof(failure))
+        return 0;
+    errno = failure.error;
+    if (failure.step < 0 || failure.step > STEP_EXEC)
+        return err_sys(err, "%s cannot be started", what);
+    return err_sys(err, "%s %s", what, step_texts[failure.step]);
+}
+
+/* ---- the job
+ * --------------------------------------------------------------------------- */
 
 /* The user of a job; the strings are in `buffer`. */
 struct job_user {
@@ -112,7 +318,7 @@ static bool cores_of(const struct local_engine *e, const struct attempt *a,
 {
     CPU_ZERO(cores);
     for (int i = 0; i < a->device_count; i++)
-        CPU_OR(cores, cores, &e->cpus[a->devices[i]].cores);
+        CPU_OR(cores, cores, &e->devices[a->devices[i]].cpu.cores);
     return CPU_COUNT(cores) > 0;
 }
 
@@ -148,7 +354,7 @@ static void add_words(struct probe_words *w, const struct local_engine *e,
         add_word(w, "--output=%s", job->output);
     } else {
         add_word(w, "--output=%s/output", a->dir);
-        add_word(w, "--output-mb=%.15g", e->options.output_bytes / 1e6);
+        add_word(w, "--output-mb=%d", e->options.output_mb);
     }
     add_word(w, "--window=%g", e->options.window_s);
     add_word(w, "--grace=%g", a->grace_s);
@@ -232,8 +438,9 @@ static void on_result(void *ctx, uint32_t events)
     start_result(ctx);
 }
 
-int start_job(struct local_engine *e, const struct engine_job *job, struct err *err)
+int start_job(void *engine, const struct engine_job *job, struct err *err)
 {
+    struct local_engine *e = engine;
     struct job_user *u = mem_new(struct job_user);
     struct job_env env = {0};
     struct attempt *a = NULL;
@@ -248,8 +455,7 @@ int start_job(struct local_engine *e, const struct engine_job *job, struct err *
         goto done;
     }
     a = attempt_create(e, job);
-    if (make_folder(a, err) < 0 ||
-        cpu_quota_join(e->quota, a->job, a->number, a->devices, a->device_count, err) < 0)
+    if (make_folder(a, err) < 0 || cpu_quota_join(e, a, err) < 0)
         goto done;
     joined = true;
     if (job_env_fill(&env, e, a, job, &u->entry, err) < 0 ||
@@ -266,7 +472,7 @@ int start_job(struct local_engine *e, const struct engine_job *job, struct err *
     rc = 0;
 done:
     if (rc < 0 && joined)
-        cpu_quota_leave(e->quota, a->job, a->number);
+        cpu_quota_leave(e, a);
     attempt_destroy(a);
     job_env_fini(&env);
     free(u);
@@ -278,7 +484,7 @@ static void set_aside(struct local_engine *e, const struct attempt *a)
 {
     cpu_set_t all;
 
-    cgroups_put(e->groups, "", a->probe.pid);
+    cgroups_put_aside(e->groups, a->probe.pid);
     if (sched_getaffinity(0, sizeof(all), &all) == 0)
         sched_setaffinity(a->probe.pid, sizeof(all), &all);
 }
@@ -289,7 +495,7 @@ void start_tell(struct local_engine *e, struct attempt *a)
         return;
     a->told_start = true;
     set_aside(e, a);
-    cpu_quota_started(e->quota, a->job, a->number, a->probe.pid);
+    cpu_quota_started(e, a);
     stop_owed(a);
     if (!a->nobody)
         local_tell(e, local_event_of(ENGINE_STARTED, a), NULL);

@@ -269,8 +269,10 @@ static void finish(struct local_engine *e, struct attempt *a)
         start_tell(e, a); /* it was over before anybody said it began */
     watch_at_end(e, a);
     for (int i = 0; i < a->device_count && !a->nobody; i++)
-        device_power_leave(e->power, a->devices[i], a->job, clock_wall_s());
-    cpu_quota_leave(e->quota, a->job, a->number);
+        if (e->devices[a->devices[i]].booking)
+            energy_booking_leave(e->devices[a->devices[i]].booking, a->job,
+                                 clock_wall_s());
+    cpu_quota_leave(e, a);
     cgroups_remove(e->groups, a->group); /* of one that nobody had named */
     a->state = ATTEMPT_OVER;
     if (a->nobody)

@@ -40,7 +40,7 @@ static void tell_measured(struct local_engine *e, const struct attempt *a,
         .at_s = r->at_s,
         .window_s = r->window_s,
         .rate = r->rate,
-        .device_watts = demand ? NAN : device_power_watts(e->power, a->devices[0]),
+        .device_watts = demand ? NAN : e->devices[a->devices[0]].watts,
     };
     local_tell(e, event, NULL);
 }
@@ -166,10 +166,12 @@ static void share_cpu(struct local_engine *e, const struct attempt *a, double cp
     double all = 0;
 
     for (int i = 0; i < a->device_count && !a->nobody; i++)
-        all += cpus_cores(&e->cpus[a->devices[i]]);
-    for (int i = 0; i < a->device_count && all > 0; i++)
-        device_power_used(e->power, a->devices[i], a->job,
-                          cpu_s * cpus_cores(&e->cpus[a->devices[i]]) / all);
+        all += cpus_cores(&e->devices[a->devices[i]].cpu);
+    for (int i = 0; i < a->device_count && all > 0; i++) {
+        struct local_device *d = &e->devices[a->devices[i]];
+
+        device_power_used(d, a->job, cpu_s * cpus_cores(&d->cpu) / all);
+    }
 }
 
 static void count_cpu(struct local_engine *e, struct attempt *a, double by_members)
@@ -194,7 +196,7 @@ static double memory_of(const struct local_engine *e, const struct attempt *a)
     double bytes = 0;
 
     for (int i = 0; i < a->device_count; i++)
-        bytes += e->cpus[a->devices[i]].memory_bytes;
+        bytes += e->devices[a->devices[i]].cpu.memory_bytes;
     return bytes;
 }
 
@@ -211,7 +213,7 @@ static void kill_for_memory(struct local_engine *e, struct attempt *a, double us
  * has to go, as the kernel would choose. */
 static void watch_memory(struct local_engine *e, int device)
 {
-    double used = 0, limit = e->cpus[device].memory_bytes;
+    double used = 0, limit = e->devices[device].cpu.memory_bytes;
     struct attempt *largest = NULL;
 
     for (size_t i = 0; i < e->attempts.count; i++) {
@@ -266,6 +268,6 @@ void watch_processes(struct local_engine *e)
     for (size_t i = 0; i < e->attempts.count; i++)
         watch_gang(e, e->attempts.items[i]);
     for (int d = 0; d < e->device_count && !cgroups_limit_memory(e->groups); d++)
-        if (e->cpus[d].memory_bytes > 0)
+        if (e->devices[d].cpu.memory_bytes > 0)
             watch_memory(e, d);
 }
