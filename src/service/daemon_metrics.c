@@ -1,4 +1,5 @@
-/* daemon_metrics.c - see daemon_metrics.h */
+/* daemon_metrics.c - counted where it happens (rounds, engine events, submissions,
+ * answers), the rest read when /metrics is asked for */
 #include "service/daemon_metrics.h"
 
 #include "base/clock.h"
@@ -7,7 +8,6 @@
 #include "loop/cluster.h"
 #include "loop/requirement.h"
 #include "loop/place/place.h"
-#include "service/promise_guard.h"
 #include "service/views.h"
 
 #include <math.h>
@@ -142,10 +142,10 @@ void daemon_metrics_action(struct service *s, enum action_kind kind)
     metric_add(s->figures->actions, 1, METRIC_LABELS(place_action_name(kind)));
 }
 
-void daemon_metrics_round(struct service *s, const struct planning_thread_timing *timing)
+void daemon_metrics_round(struct service *s, double work_s)
 {
     metric_add(s->figures->rounds, 1, METRIC_NO_LABELS);
-    metric_observe(s->figures->decision_s, timing->work_s, METRIC_NO_LABELS);
+    metric_observe(s->figures->decision_s, work_s, METRIC_NO_LABELS);
 }
 
 void daemon_metrics_prediction(struct service *s, const struct estimate *expected,
@@ -202,7 +202,7 @@ static void collect_jobs(struct daemon_metrics *f, struct service *s)
         double needed;
         char id[24];
 
-        broken += guard_is_broken(r);
+        broken += isfinite(r->promise.below_since_s);
         needed = status ? requirement_rate_now(status, now_s) : 0;
         if (!(needed > 0) || !isfinite(r->rate))
             continue;

@@ -2,7 +2,6 @@
 #ifndef CORGI_SERVICE_DAEMON_METRICS_H
 #define CORGI_SERVICE_DAEMON_METRICS_H
 
-#include "service/planning_thread.h"
 #include "service/service_private.h"
 
 struct daemon_metrics;
@@ -12,7 +11,7 @@ void daemon_metrics_write(struct service *s, struct str *out); /* as they are no
 void daemon_metrics_destroy(struct daemon_metrics *f);         /* NULL is fine */
 
 void daemon_metrics_action(struct service *s, enum action_kind kind);
-void daemon_metrics_round(struct service *s, const struct planning_thread_timing *timing);
+void daemon_metrics_round(struct service *s, double work_s);
 void daemon_metrics_prediction(struct service *s, const struct estimate *expected,
                                double rate);
 void daemon_metrics_refused(struct service *s, const char *reason);

@@ -1,7 +1,7 @@
-/* daemon_process.c - see daemon_process.h
+/* daemon_process.c - the daemon as a process: systemd, pid file, priority, descriptors
  *
  * service.c calls these when it starts, lives and ends, listeners.c for its sockets. */
-#include "service/daemon_process.h"
+#include "service/service_private.h"
 
 #include "base/file.h"
 #include "base/log.h"

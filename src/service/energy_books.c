@@ -1,9 +1,10 @@
-/* energy_books.c - see energy_books.h
+/* energy_books.c - the joules of devices, hosts and jobs, booked as they are told: hosts
+ * and idle devices are nobody's
  *
  * engine_events.c hands over each reading of a device's power.  Who was on the device is
  * in the records, loop/record/energy_split says whose joules they are, and the sums go to
  * the store, to the records and to clients that follow. */
-#include "service/energy_books.h"
+#include "service/service_private.h"
 
 #include "base/mem.h"
 #include "loop/estimate/predict.h"

@@ -1,17 +1,16 @@
-/* engine_events.c - see engine_events.h */
-#include "service/engine_events.h"
+/* engine_events.c - what the engine and the probes tell
+ *
+ * service.c gives engine_events_event() to the engine, handle_learning.c hands over what
+ * jobs measure themselves.  The loop learns of it through engine/conduct, the store and
+ * the clients that follow hear of it, and lifecycle.c ends or requeues jobs. */
+#include "service/service_private.h"
 
 #include "base/log.h"
 #include "engine/conduct.h"
 #include "loop/cluster.h"
-#include "service/energy_books.h"
 #include "service/daemon_metrics.h"
-#include "service/decisions.h"
-#include "service/promise_guard.h"
 #include "service/lifecycle.h"
-#include "service/planning_thread.h"
 #include "service/replica_jobs.h"
-#include "service/rounds.h"
 #include "service/views.h"
 #include "store/telemetry.h"
 
@@ -57,11 +56,11 @@ static void tell_sample(struct service *s, const struct record *r,
     json_out_begin_object(&out);
     json_out_key_int(&out, "job", (int64_t)r->id);
     json_out_key_number(&out, "at_s", x->measurement.at_s);
-    views_number(&out, "rate", x->measurement.rate);
-    views_number(&out, "watts", x->measurement.device_watts);
-    views_number(&out, "demand_rate", x->demand);
-    views_number(&out, "latency_s", x->latency_s > 0 ? x->latency_s : NAN);
-    views_number(&out, "steps_done", r->steps_before + x->steps);
+    json_out_key_number(&out, "rate", x->measurement.rate);
+    json_out_key_number(&out, "watts", x->measurement.device_watts);
+    json_out_key_number(&out, "demand_rate", x->demand);
+    json_out_key_number(&out, "latency_s", x->latency_s > 0 ? x->latency_s : NAN);
+    json_out_key_number(&out, "steps_done", r->steps_before + x->steps);
     json_out_end(&out);
     tx_tell(s, "measurement", r, &data);
 }
@@ -72,7 +71,7 @@ static void follow_demand(struct service *s, struct record *r, double demand)
     r->demand_at_s = service_now_s(s);
     conduct_demand(s->loop, r->id, demand, service_now_s(s));
     replica_jobs_measured(s, r);
-    rounds_follow(s);
+    service_follow_rounds(s);
 }
 
 /* The loop has observed once, and says what it saw and what it had expected. */
@@ -81,7 +80,7 @@ static void note_observed(struct service *s, const struct loop_observed *seen)
     if (!seen->seen.out_of_memory)
         daemon_metrics_prediction(s, &seen->expected.rate[seen->seen.subject],
                                   seen->seen.rate);
-    rounds_follow(s);
+    service_follow_rounds(s);
 }
 
 static int learn(struct service *s, const struct record *r,
@@ -101,6 +100,22 @@ static int learn(struct service *s, const struct record *r,
     if (x->measurement.rate > 0)
         note_observed(s, &seen);
     return 0;
+}
+
+static void check_promise(struct service *s, struct record *r)
+{
+    const struct job_status *status = loop_job(s->loop, r->id);
+    struct promise_facts facts = {.promised_rate = r->promised_rate,
+                                  .rate = r->rate,
+                                  .latency_s = r->latency_s,
+                                  .tolerance = s->config.guard.tolerance};
+    struct promise_time time;
+
+    if (!status || status->state != JOB_RUNNING)
+        return;
+    time = promise_check(&r->promise, status, &facts, service_now_s(s));
+    s->promised_s += time.promised_s;
+    s->kept_s += time.kept_s;
 }
 
 /* When it will be done, as far as it is. */
@@ -135,7 +150,7 @@ int engine_events_measured(struct service *s, struct record *r,
     store_sample(s, r, x);
     tell_sample(s, r, x);
     if (x->measurement.rate > 0 || x->latency_s > 0)
-        guard_check(s, r);
+        check_promise(s, r);
     return rc;
 }
 
@@ -180,7 +195,7 @@ static void on_started(struct service *s, const struct engine_event *e)
     r->began_s = e->at_s;
     r->tries.start_failures = 0;
     if (!isfinite(r->reference_watts)) /* adopted: it was placed before a restart */
-        decisions_reference(s, r);
+        lifecycle_reference(s, r);
 }
 
 /* Status or signal, and what the engine says of it: only it has seen the job.  Its text
@@ -258,15 +273,10 @@ static void ended(struct service *s, struct record *r, const struct engine_event
 static void store_last_joules(struct service *s, const struct record *r)
 {
     struct store_batch *batch = store_batch_create();
-    struct str devices = {0}, extra = {0};
-    struct store_progress progress;
 
-    tx_progress(s, r, r->final, &progress, &devices, &extra);
-    store_update_progress(batch, r->id, &progress);
+    tx_put_progress(s, batch, r);
     if (store_commit(s->store, batch, STORE_DURABLE, NULL, NULL, NULL) < 0)
         store_batch_destroy(batch);
-    str_fini(&devices);
-    str_fini(&extra);
 }
 
 /* A cancelled job has its reason; how it went is added when it is known. */
@@ -316,21 +326,16 @@ static void cluster_event(struct service *s, const char *type, const char *name,
                           const char *what, const char *text)
 {
     struct tx *tx = tx_begin(s);
-    struct str data = {0};
-    struct json_out out;
+    struct json_out *out = tx_event(tx, type, NULL);
 
     log_info("cluster", LOG_STR("name", name), LOG_STR("what", what),
              LOG_STR("text", text));
-    json_out_init(&out, &data, false);
-    json_out_begin_object(&out);
-    json_out_key_string(&out, "name", name);
-    json_out_key_string(&out, "what", what);
-    json_out_key_string(&out, "reason", text);
-    json_out_key_number(&out, "at_s", service_now_s(s));
-    json_out_end(&out);
-    tx_event(tx, type, NULL, &data);
+    json_out_key_string(out, "name", name);
+    json_out_key_string(out, "what", what);
+    json_out_key_string(out, "reason", text);
+    json_out_key_number(out, "at_s", service_now_s(s));
     tx_commit(tx, NULL, NULL);
-    rounds_poke(s);
+    service_want_round(s);
 }
 
 /* Jobs on lost devices go back to the queue; the engine has lost them, or stops them. */

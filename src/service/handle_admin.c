@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 #include "service/quotas.h"
-#include "service/rounds.h"
 #include "service/tx.h"
 #include "service/views.h"
 
@@ -15,34 +14,31 @@
 
 /* ---- policy ----------------------------------------------------------------------- */
 
-static void policy_text(const struct service *s, struct str *text)
+static void policy_members(struct json_out *out, const struct service *s)
 {
     const struct optimize_settings *p = loop_settings(s->loop);
-    struct json_out out;
 
-    json_out_init(&out, text, false);
-    json_out_begin_object(&out);
-    json_out_key_int(&out, "share", p->share_max);
-    json_out_key_bool(&out, "sleep", p->sleep);
-    json_out_key_bool(&out, "caps", p->caps);
-    json_out_key_bool(&out, "moves", p->moves);
-    json_out_key_number(&out, "confidence", p->confidence);
-    json_out_key_number(&out, "progress_watts", p->progress_watts);
-    json_out_key_number(&out, "move_s", p->move_s);
-    json_out_key_number(&out, "grace_s", p->grace_s);
-    json_out_key_number(&out, "power_limit_watts", p->power_limit_watts);
-    views_number(&out, "changed_s", s->policy_changed_s);
-    json_out_key_string(&out, "changed_by",
+    json_out_key_int(out, "share", p->share_max);
+    json_out_key_bool(out, "sleep", p->sleep);
+    json_out_key_bool(out, "caps", p->caps);
+    json_out_key_bool(out, "moves", p->moves);
+    json_out_key_number(out, "confidence", p->confidence);
+    json_out_key_number(out, "progress_watts", p->progress_watts);
+    json_out_key_number(out, "move_s", p->move_s);
+    json_out_key_number(out, "grace_s", p->grace_s);
+    json_out_key_number(out, "power_limit_watts", p->power_limit_watts);
+    json_out_key_number(out, "changed_s", s->policy_changed_s);
+    json_out_key_string(out, "changed_by",
                         s->policy_changed_by[0] ? s->policy_changed_by : NULL);
-    json_out_end(&out);
 }
 
 void handle_show_policy(void *ctx, struct request *r)
 {
-    struct str text = {0};
+    struct handlers_answer a;
 
-    policy_text(ctx, &text);
-    request_answer(r, 200, &text);
+    handlers_begin(&a, r, NULL);
+    policy_members(&a.out, ctx);
+    handlers_answer(&a, 200);
 }
 
 static void take_policy(const struct json_value *v, struct optimize_settings *p)
@@ -65,7 +61,7 @@ void handle_update_policy(void *ctx, struct request *r)
 {
     struct service *s = ctx;
     struct optimize_settings settings = *loop_settings(s->loop);
-    struct str text = {0}, data = {0};
+    struct handlers_answer a;
     struct tx *tx;
 
     if (!handlers_writable(s, r))
@@ -74,12 +70,12 @@ void handle_update_policy(void *ctx, struct request *r)
     loop_set_settings(s->loop, &settings, service_now_s(s));
     s->policy_changed_s = service_now_s(s);
     str_copy(s->policy_changed_by, sizeof(s->policy_changed_by), r->identity.name);
-    policy_text(s, &text);
-    policy_text(s, &data);
+    handlers_begin(&a, r, NULL);
+    policy_members(&a.out, s);
     tx = tx_begin(s);
-    tx_event(tx, "policy", NULL, &data);
-    handlers_commit(tx, r, 200, &text);
-    rounds_poke(s);
+    policy_members(tx_event(tx, "policy", NULL), s);
+    handlers_commit(&a, tx, 200);
+    service_want_round(s);
 }
 
 /* ---- quotas ----------------------------------------------------------------------- */
@@ -93,12 +89,11 @@ static void limit_member(struct json_out *out, const char *key, int limit)
         json_out_null(out);
 }
 
-static void quota_json(struct json_out *out, const struct service *s, const char *user)
+static void quota_members(struct json_out *out, const struct service *s, const char *user)
 {
     struct user_quota q = quotas_of(s, user);
     struct records_use use = records_use(s->records, user);
 
-    json_out_begin_object(out);
     json_out_key_string(out, "user", user);
     limit_member(out, "max_jobs", q.max_jobs);
     limit_member(out, "max_running", q.max_running);
@@ -106,6 +101,12 @@ static void quota_json(struct json_out *out, const struct service *s, const char
     json_out_key_int(out, "jobs", use.jobs);
     json_out_key_int(out, "running", use.running);
     json_out_key_int(out, "gpus", use.gpus);
+}
+
+static void quota_json(struct json_out *out, const struct service *s, const char *user)
+{
+    json_out_begin_object(out);
+    quota_members(out, s, user);
     json_out_end(out);
 }
 
@@ -146,8 +147,7 @@ void handle_set_quota(void *ctx, struct request *r)
 {
     struct service *s = ctx;
     const char *user = request_param(r, "user");
-    struct str text = {0};
-    struct json_out out;
+    struct handlers_answer a;
     struct user_quota q;
     struct tx *tx;
 
@@ -164,17 +164,17 @@ void handle_set_quota(void *ctx, struct request *r)
     quotas_set(s, &q);
     tx = tx_begin(s);
     quotas_save(tx_batch(tx), &q);
-    json_out_init(&out, &text, false);
-    quota_json(&out, s, user);
-    handlers_commit(tx, r, 200, &text);
-    rounds_poke(s);
+    handlers_begin(&a, r, NULL);
+    quota_members(&a.out, s, user);
+    handlers_commit(&a, tx, 200);
+    service_want_round(s);
 }
 
 /* ---- tokens ----------------------------------------------------------------------- */
 
 static void expiry(struct json_out *out, double expires_s)
 {
-    views_number(out, "expires_s", expires_s > 0 ? expires_s : NAN);
+    json_out_key_number(out, "expires_s", expires_s > 0 ? expires_s : NAN);
 }
 
 void handle_list_tokens(void *ctx, struct request *r)

@@ -1,9 +1,13 @@
-/* handle_daemon.c - health, version, summary, metrics, events */
+/* handle_daemon.c - health, version, summary, metrics, events; the time when an operator
+ * moves it */
 #include "service/handlers.h"
 
+#include "base/clock.h"
+#include "base/mem.h"
+#include "engine/sim/sim_engine.h"
 #include "loop/cluster.h"
 #include "service/daemon_metrics.h"
-#include "service/promise_guard.h"
+#include "service/replica_jobs.h"
 #include "service/views.h"
 #include "store/store_events.h"
 
@@ -72,7 +76,7 @@ void handle_whoami(void *ctx, struct request *r)
     (void)ctx;
     handlers_begin(&a, r, NULL);
     json_out_key_string(&a.out, "user", who->name);
-    views_number(&a.out, "uid", who->uid == AUTH_NO_ID ? NAN : (double)who->uid);
+    json_out_key_number(&a.out, "uid", who->uid == AUTH_NO_ID ? NAN : (double)who->uid);
     json_out_key_string(&a.out, "role", auth_role_name(who->role));
     json_out_key_bool(&a.out, "local", who->local);
     json_out_key_string(&a.out, "token", who->token[0] ? who->token : NULL);
@@ -90,7 +94,7 @@ static void sum_jobs(const struct service *s, struct json_out *out)
 
     for (size_t i = 0; i < count; i++) {
         promised += isfinite(busy[i]->promised_rate);
-        broken += guard_is_broken(busy[i]);
+        broken += isfinite(busy[i]->promise.below_since_s);
     }
     json_out_key(out, "jobs");
     json_out_begin_object(out);
@@ -105,7 +109,8 @@ static void sum_jobs(const struct service *s, struct json_out *out)
     json_out_begin_object(out);
     json_out_key_int(out, "running", promised);
     json_out_key_int(out, "broken", broken);
-    views_number(out, "kept_share", s->promised_s > 0 ? s->kept_s / s->promised_s : NAN);
+    json_out_key_number(out, "kept_share",
+                        s->promised_s > 0 ? s->kept_s / s->promised_s : NAN);
     json_out_end(out);
 }
 
@@ -145,9 +150,7 @@ static double sum_nodes(const struct service *s, struct json_out *out)
         const struct node *node = &c->nodes[n];
 
         counts[node->state]++;
-        watts += node->state == NODE_ASLEEP ? node->sleep_watts
-                 : node->state == NODE_DOWN ? 0
-                                            : node->host_watts;
+        watts += views_host_watts(node);
     }
     for (int d = 0; d < c->device_count; d++)
         watts += isfinite(s->devices[d].watts) ? s->devices[d].watts : 0;
@@ -252,4 +255,111 @@ void handle_events(void *ctx, struct request *r)
         return;
     wanted.job = (uint64_t)job;
     sse_hub_join(s->hub, r, &wanted, s->newest_event);
+}
+
+/* ---- the time of a simulated world ---------------------------------------------------
+ *
+ * With `sim.clock: stepped` time stands still until POST /v1/sim/advance says how far to
+ * go.  The world then goes from event to event; at each one, all that follows from it is
+ * waited for (rounds, replicas, what is learned, writes to the store) before it goes on.
+ * So the same requests give the same decisions, however fast the machine is. */
+
+/* Threads of ours are looked at this often while they work. */
+#define LOOK_S 0.0005
+/* A long way is answered in parts, well within the server's limit for an answer. */
+#define PART_S 20.0
+
+struct clock_stepper {
+    struct request *request; /* NULL: nobody waits */
+    double to_s;
+    double asked_wall_s;
+    struct reactor_timer *timer;
+};
+
+static void answer_advance(struct service *s, bool quiet)
+{
+    struct handlers_answer a;
+
+    handlers_begin(&a, s->clock->request, NULL);
+    json_out_key_number(&a.out, "now_s", service_now_s(s));
+    json_out_key_bool(&a.out, "there", quiet && service_now_s(s) >= s->clock->to_s);
+    handlers_answer(&a, 200);
+    s->clock->request = NULL;
+}
+
+/* Has everything happened that follows from what has been? */
+static bool settled(struct service *s)
+{
+    double now_s = service_now_s(s);
+
+    replica_jobs_tick(s);
+    return sim_engine_next_s(&s->engine) > now_s && !s->round_running &&
+           loop_round_due_s(s->loop) > now_s && s->unstored == 0;
+}
+
+static void look(void *ctx)
+{
+    struct service *s = ctx;
+    struct clock_stepper *c = s->clock;
+    bool quiet = settled(s);
+    double next_s;
+
+    if (!c->request)
+        return;
+    if ((quiet && service_now_s(s) >= c->to_s) ||
+        clock_wall_s() - c->asked_wall_s > PART_S) {
+        answer_advance(s, quiet);
+        return;
+    }
+    if (quiet) {
+        next_s =
+            fmin(c->to_s, fmin(sim_engine_next_s(&s->engine), loop_round_due_s(s->loop)));
+        s->engine.ops->dispatch(s->engine.self, next_s);
+        service_follow_rounds(s);
+    }
+    reactor_timer_after(c->timer, quiet ? 0 : LOOK_S);
+}
+
+void handle_advance_sim(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    double to_s = 0;
+
+    if (!handlers_writable(s, r))
+        return;
+    if (!service_clock_stepped(s)) {
+        request_answer_error(r, 409, "exists", NULL,
+                             "time goes by itself here; with engine: sim and sim.clock: "
+                             "stepped it can be moved");
+        return;
+    }
+    if (s->clock && s->clock->request) {
+        request_answer_error(r, 409, "exists", NULL, "somebody moves the time already");
+        return;
+    }
+    json_value_number(json_value_get(r->body, "to_s"), &to_s);
+    if (to_s < service_now_s(s)) {
+        request_answer_error(r, 400, "invalid", "to_s", "time does not go back");
+        return;
+    }
+    if (!s->clock) {
+        s->clock = mem_new(struct clock_stepper);
+        s->clock->timer = reactor_timer_create(s->reactor, look, s);
+    }
+    s->clock->request = r;
+    s->clock->to_s = to_s;
+    s->clock->asked_wall_s = clock_wall_s();
+    reactor_timer_after(s->clock->timer, 0);
+}
+
+void handlers_end(struct service *s)
+{
+    if (!s->clock)
+        return;
+    if (s->clock->request)
+        request_answer_error(s->clock->request, 503, "busy", NULL,
+                             "the daemon is ending");
+    reactor_timer_destroy(s->clock->timer);
+    free(s->clock);
+    s->clock = NULL;
 }

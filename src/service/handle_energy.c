@@ -185,7 +185,7 @@ static void write_row(struct service *s, struct json_out *out, enum by by,
     json_out_key_number(out, "gpu_s", row->busy_s);
     json_out_key_number(out, "saved_joules", row->saved);
     if (by == BY_JOB)
-        views_number(out, "steps", status ? status->steps_done : NAN);
+        json_out_key_number(out, "steps", status ? status->steps_done : NAN);
 }
 
 static bool parse_energy(struct service *s, struct request *r, struct sums *x,

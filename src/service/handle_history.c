@@ -74,10 +74,10 @@ static void point(struct points *p, const struct store_measurement *m)
 {
     json_out_begin_object(p->out);
     json_out_key_number(p->out, "at_s", m->at_s);
-    views_number(p->out, "rate", m->rate);
-    views_number(p->out, "watts", m->watts);
-    views_number(p->out, "latency_s", m->latency_s);
-    views_number(p->out, "latency_high_s", m->latency_high_s);
+    json_out_key_number(p->out, "rate", m->rate);
+    json_out_key_number(p->out, "watts", m->watts);
+    json_out_key_number(p->out, "latency_s", m->latency_s);
+    json_out_key_number(p->out, "latency_high_s", m->latency_high_s);
     json_out_key_string(p->out, "source", m->source);
     json_out_end(p->out);
 }

@@ -4,8 +4,6 @@
 #include "base/mem.h"
 #include "service/lifecycle.h"
 #include "service/quotas.h"
-#include "service/restart.h"
-#include "service/rounds.h"
 #include "service/views.h"
 
 #include <math.h>
@@ -17,9 +15,8 @@
 
 static void show_stored(struct service *s, struct request *r, uint64_t id)
 {
+    struct handlers_answer a;
     struct store_job *job;
-    struct str text = {0};
-    struct json_out out;
     struct err err = {0};
     char *quote;
 
@@ -31,29 +28,28 @@ static void show_stored(struct service *s, struct request *r, uint64_t id)
         handlers_forbid(r, id);
     } else {
         quote = handlers_quote(s, id);
-        json_out_init(&out, &text, false);
-        views_stored(&out, s, job, quote,
+        handlers_value(&a, r);
+        views_stored(&a.out, s, job, quote,
                      (struct views_how){.whole = true, .who = &r->identity});
-        request_answer(r, 200, &text);
+        handlers_answer(&a, 200);
         free(quote);
     }
     store_job_destroy(job);
 }
 
-static void record_text(const struct service *s, const struct request *r,
-                        const struct record *record, struct str *text)
+static void write_record(struct handlers_answer *a, const struct service *s,
+                         struct request *r, const struct record *record)
 {
-    struct json_out out;
-
-    json_out_init(&out, text, false);
-    views_record(&out, s, record, (struct views_how){.whole = true, .who = &r->identity});
+    handlers_value(a, r);
+    views_record(&a->out, s, record,
+                 (struct views_how){.whole = true, .who = &r->identity});
 }
 
 void handle_show_job(void *ctx, struct request *r)
 {
     struct service *s = ctx;
     const struct record *record;
-    struct str text = {0};
+    struct handlers_answer a;
     uint64_t id;
 
     if (request_param_id(r, "id", &id) < 0)
@@ -67,8 +63,8 @@ void handle_show_job(void *ctx, struct request *r)
         handlers_forbid(r, id);
         return;
     }
-    record_text(s, r, record, &text);
-    request_answer(r, 200, &text);
+    write_record(&a, s, r, record);
+    handlers_answer(&a, 200);
 }
 
 /* ---- changes ---------------------------------------------------------------------- */
@@ -76,11 +72,11 @@ void handle_show_job(void *ctx, struct request *r)
 static void finish(struct service *s, struct request *r, struct tx *tx,
                    const struct record *record)
 {
-    struct str text = {0};
+    struct handlers_answer a;
 
-    record_text(s, r, record, &text);
-    handlers_commit(tx, r, 200, &text);
-    rounds_poke(s);
+    write_record(&a, s, r, record);
+    handlers_commit(&a, tx, 200);
+    service_want_round(s);
 }
 
 void handle_cancel_job(void *ctx, struct request *r)
@@ -111,9 +107,9 @@ static void set_held(struct service *s, struct request *r, struct record *record
     records_set_over_quota(s->records, record, false);
     loop_hold(s->loop, record->id, held, service_now_s(s), NULL);
     if (held)
-        lifecycle_explain(record, "held", "%s", reason ? reason : "held");
+        record_explain(record, "held", "%s", reason ? reason : "held");
     else
-        lifecycle_explain(record, "", "%s", reason ? reason : "");
+        record_explain(record, "", "%s", reason ? reason : "");
     tx_job(tx, record,
            &(struct tx_step){.what = held ? "held" : "released",
                              .from = JOB_WAITING,
@@ -173,7 +169,7 @@ static void revive(struct service *s, struct request *r, const struct store_job 
         request_fail(r, NULL, &err);
         return;
     }
-    lifecycle_explain(record, "", "%s", reason ? reason : "");
+    record_explain(record, "", "%s", reason ? reason : "");
     tx = tx_begin(s);
     tx_job(tx, record,
            &(struct tx_step){

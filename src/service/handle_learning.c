@@ -7,7 +7,6 @@
 #include "loop/estimate/predict.h"
 #include "loop/requirement.h"
 #include "model/prediction_cache.h"
-#include "service/engine_events.h"
 #include "service/replica_jobs.h"
 #include "service/views.h"
 #include "store/history.h"
@@ -261,10 +260,10 @@ static void row_json(struct decisions_list *l, const struct store_decision *d)
     } else {
         json_out_null(l->out);
     }
-    views_number(l->out, "watts", d->watts);
-    views_number(l->out, "joules", d->joules);
-    views_number(l->out, "measured_rate",
-                 r && isfinite(d->rate) && record_has_devices(r) ? r->rate : NAN);
+    json_out_key_number(l->out, "watts", d->watts);
+    json_out_key_number(l->out, "joules", d->joules);
+    json_out_key_number(l->out, "measured_rate",
+                        r && isfinite(d->rate) && record_has_devices(r) ? r->rate : NAN);
     json_out_key_bool(l->out, "explored", false);
     views_raw(l->out, "alternatives", d->alternatives ? d->alternatives : "[]");
     json_out_end(l->out);
@@ -368,24 +367,23 @@ void handle_list_decisions(void *ctx, struct request *r)
 void handle_show_decision(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    struct str text = {0};
-    struct json_out out;
-    struct decisions_list l = {.s = s, .who = &r->identity, .out = &out, .limit = 1};
+    struct handlers_answer a;
+    struct decisions_list l = {.s = s, .who = &r->identity, .out = &a.out, .limit = 1};
     struct store_decision_filter filter = {.limit = 1};
     struct err err = {0};
 
     if (request_param_id(r, "decision", &l.only) < 0)
         return;
     filter.before_id = l.only + 1;
-    json_out_init(&out, &text, false);
+    handlers_value(&a, r);
     if (store_read_decisions(s->reader, &filter, decision_row, &l, &err) < 0)
         request_fail(r, NULL, &err);
     else if (l.count == 0)
         request_answer_error(r, 404, "not_found", NULL, "there is no decision %llu",
                              (unsigned long long)l.only);
     else
-        request_answer(r, 200, &text);
-    str_fini(&text);
+        handlers_answer(&a, 200);
+    str_fini(&a.text);
 }
 
 /* ---- measurements in -------------------------------------------------------------- */

@@ -3,13 +3,10 @@
 #include "service/handlers.h"
 
 #include "base/mem.h"
-#include "loop/ledger.h"
 #include "service/daemon_metrics.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
 #include "service/quotas.h"
-#include "service/rounds.h"
-#include "service/sim_clock.h"
 #include "service/views.h"
 
 #include <math.h>
@@ -42,19 +39,22 @@ static void quote_text(const struct service *s, const struct quote *q, struct st
     quote_json(&json, loop_cluster(s->loop), q);
 }
 
+static void write_submission(struct handlers_answer *a, struct service *s,
+                             struct request *r, const struct record *record)
+{
+    handlers_begin(a, r, NULL);
+    json_out_key(&a->out, "job");
+    views_record(&a->out, s, record, (struct views_how){.who = &r->identity});
+    views_raw(&a->out, "quote", record->quote_json ? record->quote_json : "{}");
+}
+
 static void answer_submission(struct service *s, struct request *r, int status,
                               const struct record *record)
 {
-    struct str text = {0};
-    struct json_out out;
+    struct handlers_answer a;
 
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "job");
-    views_record(&out, s, record, (struct views_how){.who = &r->identity});
-    views_raw(&out, "quote", record->quote_json ? record->quote_json : "{}");
-    json_out_end(&out);
-    request_answer(r, status, &text);
+    write_submission(&a, s, r, record);
+    handlers_answer(&a, status);
 }
 
 static int keep_quote(void *ctx, const struct store_quote *quote)
@@ -69,40 +69,33 @@ static int keep_quote(void *ctx, const struct store_quote *quote)
 static void answer_stored(struct service *s, struct request *r,
                           const struct store_job *job)
 {
-    struct str text = {0};
-    struct json_out out;
+    struct handlers_answer a;
     char *quote = NULL;
 
     store_read_quotes(s->reader, job->request.job.id, keep_quote, &quote, NULL);
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "job");
-    views_stored(&out, s, job, NULL, (struct views_how){.who = &r->identity});
-    views_raw(&out, "quote", quote ? quote : "{}");
-    json_out_end(&out);
+    handlers_begin(&a, r, NULL);
+    json_out_key(&a.out, "job");
+    views_stored(&a.out, s, job, NULL, (struct views_how){.who = &r->identity});
+    views_raw(&a.out, "quote", quote ? quote : "{}");
     free(quote);
-    request_answer(r, 200, &text);
+    handlers_answer(&a, 200);
 }
 
 static void answer_refusal(struct service *s, struct request *r, const struct quote *q)
 {
-    struct str text = {0};
-    struct json_out out;
+    struct handlers_answer a;
 
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "error");
-    json_out_begin_object(&out);
-    json_out_key_string(&out, "code", "infeasible");
-    json_out_key_string(&out, "message", q->reason);
+    handlers_begin(&a, r, NULL);
+    json_out_key(&a.out, "error");
+    json_out_begin_object(&a.out);
+    json_out_key_string(&a.out, "code", "infeasible");
+    json_out_key_string(&a.out, "message", q->reason);
     if (q->verdict == QUOTE_COUNTER)
-        json_out_key_string(&out, "field", "need.rate");
-    json_out_key(&out, "quote");
-    quote_json(&out, loop_cluster(s->loop), q);
-    json_out_end(&out);
-    json_out_end(&out);
+        json_out_key_string(&a.out, "field", "need.rate");
+    json_out_key(&a.out, "quote");
+    quote_json(&a.out, loop_cluster(s->loop), q);
     daemon_metrics_submission(s, quote_verdict_name(q->verdict), r->began_s);
-    request_answer(r, 422, &text);
+    handlers_answer(&a, 422);
 }
 
 static void answer_wrong(struct request *r, const char *field, const struct err *err)
@@ -222,7 +215,7 @@ static void promise(struct record *record, const struct quote *q, char *json)
     record->expected_start_s = q->start_s;
     record->expected_end_s = q->end_s;
     if (q->verdict == QUOTE_QUEUED)
-        lifecycle_explain(record, "capacity", "%s", q->reason);
+        record_explain(record, "capacity", "%s", q->reason);
 }
 
 /* A counter-offer taken is the requirement from now on. */
@@ -241,8 +234,7 @@ static void take(struct service *s, struct request *r, struct parsed_job *p,
 {
     struct submission *sub = mem_new(struct submission);
     struct tx *tx = tx_begin(s);
-    struct str devices = {0}, extra = {0}, quote = {0};
-    struct store_progress progress;
+    struct str quote = {0};
     struct record *record;
 
     p->job.request.job.id = store_take_id(s->store, STORE_JOB_ID);
@@ -252,16 +244,12 @@ static void take(struct service *s, struct request *r, struct parsed_job *p,
     quote_text(s, q, &quote);
     promise(record, q, str_take(&quote));
     if (record->held)
-        lifecycle_explain(record, "held", "held from the start");
+        record_explain(record, "held", "held from the start");
     vec_push(&record->waiters, r);
     *sub = (struct submission){
         .service = s, .job = record->id, .verdict = quote_verdict_name(q->verdict)};
-    tx_progress(s, record, NULL, &progress, &devices, &extra);
-    store_put_job(tx_batch(tx), &record->stored->request, &progress);
     tx_job(tx, record, &(struct tx_step){.what = "submitted", .first = true});
     add_quote_row(s, tx, record, q);
-    str_fini(&devices);
-    str_fini(&extra);
     tx_commit(tx, stored, sub);
 }
 
@@ -314,12 +302,7 @@ void handle_submit_job(void *ctx, struct request *r)
         goto done;
     }
     make_quote(s, &parsed.job.request.job, parsed.replicas.max, &q);
-    if (sim_clock_stepped(s)) {
-        struct str line = {0};
-
-        ledger_quote(&line, context.now_s, context.cluster, &q);
-        sim_clock_ledger(s, &line);
-    }
+    tx_ledger_quote(s, &q);
     job_parse_set_replicas(&parsed, q.replicas);
     if (q.verdict == QUOTE_REFUSED ||
         (q.verdict == QUOTE_COUNTER && !parsed.accept_counter)) {
@@ -355,8 +338,8 @@ void handle_update_job(void *ctx, struct request *r)
     struct job_parse_context context = parse_context(s);
     struct parsed_job parsed = {0};
     char field[SCHEMA_PATH_SIZE];
-    struct str quote = {0}, text = {0};
-    struct json_out out;
+    struct handlers_answer a;
+    struct str quote = {0};
     struct err err = {0};
     struct quote q;
     struct tx *tx;
@@ -388,14 +371,9 @@ void handle_update_job(void *ctx, struct request *r)
                              .from = loop_job(s->loop, record->id)->state,
                              .by = r->identity.name});
     add_quote_row(s, tx, record, &q);
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "job");
-    views_record(&out, s, record, (struct views_how){.who = &r->identity});
-    views_raw(&out, "quote", record->quote_json);
-    json_out_end(&out);
-    handlers_commit(tx, r, 200, &text);
-    rounds_poke(s);
+    write_submission(&a, s, r, record);
+    handlers_commit(&a, tx, 200);
+    service_want_round(s);
 done:
     job_parse_fini(&parsed);
 }
@@ -440,8 +418,7 @@ void handle_quote(void *ctx, struct request *r)
     struct job_parse_context context = parse_context(s);
     struct parsed_job parsed = {0};
     char field[SCHEMA_PATH_SIZE], path[SCHEMA_PATH_SIZE + 16];
-    struct str text = {0};
-    struct json_out out;
+    struct handlers_answer a = {0};
     struct err err = {0};
     struct quote q;
 
@@ -452,19 +429,16 @@ void handle_quote(void *ctx, struct request *r)
         goto done;
     }
     make_quote(s, &parsed.job.request.job, parsed.replicas.max, &q);
-    json_out_init(&out, &text, false);
-    json_out_begin_object(&out);
-    json_out_key(&out, "quote");
-    quote_json(&out, loop_cluster(s->loop), &q);
-    json_out_key(&out, "what_if");
-    json_out_begin_array(&out);
+    handlers_begin(&a, r, NULL);
+    json_out_key(&a.out, "quote");
+    quote_json(&a.out, loop_cluster(s->loop), &q);
+    json_out_key(&a.out, "what_if");
+    json_out_begin_array(&a.out);
     for (size_t i = 0; i < json_value_count(changes); i++)
-        if (add_what_if(s, r, json_value_item(changes, i), i, &parsed, &out) < 0)
+        if (add_what_if(s, r, json_value_item(changes, i), i, &parsed, &a.out) < 0)
             goto done;
-    json_out_end(&out);
-    json_out_end(&out);
-    request_answer(r, 200, &text);
+    handlers_answer(&a, 200);
 done:
-    str_fini(&text);
+    str_fini(&a.text);
     job_parse_fini(&parsed);
 }

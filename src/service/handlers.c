@@ -104,10 +104,15 @@ bool handlers_writable(struct service *s, struct request *r)
     return false;
 }
 
-void handlers_begin(struct handlers_answer *a, struct request *r, const char *list)
+void handlers_value(struct handlers_answer *a, struct request *r)
 {
     *a = (struct handlers_answer){.request = r};
     json_out_init(&a->out, &a->text, false);
+}
+
+void handlers_begin(struct handlers_answer *a, struct request *r, const char *list)
+{
+    handlers_value(a, r);
     json_out_begin_object(&a->out);
     if (list) {
         json_out_key(&a->out, list);
@@ -124,10 +129,15 @@ void handlers_page(struct handlers_answer *a, bool more, uint64_t last)
     json_out_key_string(&a->out, "next", more ? next : NULL);
 }
 
-void handlers_answer(struct handlers_answer *a, int status)
+static void end_all(struct handlers_answer *a)
 {
     while (a->out.depth > 0)
         json_out_end(&a->out);
+}
+
+void handlers_answer(struct handlers_answer *a, int status)
+{
+    end_all(a);
     request_answer(a->request, status, &a->text);
 }
 
@@ -229,9 +239,8 @@ const char *handlers_reason(const struct request *r)
 }
 
 struct stored_answer {
-    struct request *request;
+    struct handlers_answer answer;
     int status;
-    struct str json;
 };
 
 static void stored(void *ctx, const struct err *err)
@@ -239,19 +248,19 @@ static void stored(void *ctx, const struct err *err)
     struct stored_answer *a = ctx;
 
     if (err->code == ERR_NONE)
-        request_answer(a->request, a->status, &a->json);
+        request_answer(a->answer.request, a->status, &a->answer.text);
     else
-        request_answer_error(a->request, 503, err_code_name(err->code), NULL,
+        request_answer_error(a->answer.request, 503, err_code_name(err->code), NULL,
                              "it could not be stored: %s", err->text);
-    str_fini(&a->json);
+    str_fini(&a->answer.text);
     free(a);
 }
 
-void handlers_commit(struct tx *tx, struct request *r, int status, struct str *json)
+void handlers_commit(struct handlers_answer *answer, struct tx *tx, int status)
 {
     struct stored_answer *a = mem_new(struct stored_answer);
 
-    *a = (struct stored_answer){.request = r, .status = status, .json = *json};
-    *json = (struct str){0};
+    end_all(answer);
+    *a = (struct stored_answer){*answer, status};
     tx_commit(tx, stored, a);
 }

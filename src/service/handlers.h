@@ -27,13 +27,14 @@ bool handlers_choice(struct request *r, const char *name, const char *const *cho
 
 /* ---- answers ---------------------------------------------------------------------- */
 
-/* An answer in the making: a JSON object, and with `list` its first member is an array
- * that is open. */
+/* An answer in the making: a JSON object that is open, and with `list` its first member
+ * is an array that is open too. */
 struct handlers_answer {
     struct request *request;
     struct str text;
     struct json_out out;
 };
+void handlers_value(struct handlers_answer *answer, struct request *r); /* any JSON */
 void handlers_begin(struct handlers_answer *answer, struct request *r, const char *list);
 /* End the array of a page: `next` is the last that was looked at, null on the last page.
  */
@@ -61,8 +62,11 @@ char *handlers_quote(struct service *s, uint64_t job);
 /* `reason` of the body; NULL when there is none. */
 const char *handlers_reason(const struct request *r);
 
-/* Answer with this JSON once the tx is stored, else with 503. */
+/* End whatever is open and answer with it once the tx is stored, else with 503. */
 struct tx;
-void handlers_commit(struct tx *tx, struct request *r, int status, struct str *json);
+void handlers_commit(struct handlers_answer *answer, struct tx *tx, int status);
+
+/* The daemon ends: whoever waits for the time to be moved is told so. */
+void handlers_end(struct service *s);
 
 #endif

@@ -14,6 +14,8 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +131,16 @@ static void read_replicas(struct record *r)
     r->replica_of = of > 0 ? (uint64_t)of : 0;
     r->replica = whole(root, "replica", 0);
     json_doc_destroy(doc);
+}
+
+void record_explain(struct record *r, const char *code, const char *format, ...)
+{
+    va_list args;
+
+    str_copy(r->reason_code, sizeof(r->reason_code), code ? code : "");
+    va_start(args, format);
+    vsnprintf(r->reason, sizeof(r->reason), format, args);
+    va_end(args);
 }
 
 struct job record_share(const struct record *r)
@@ -321,7 +333,7 @@ struct record *records_add(struct records *r, const struct store_job *job)
     record->reference_watts = record->reference_rate = record->began_s = NAN;
     record->scaling = replicas_new();
     read_replicas(record);
-    record->watch = (struct promise_watch){.below_since_s = NAN, .checked_s = NAN};
+    record->promise = PROMISE_NEW;
     record->priority = job->request.job.priority;
     record->user = intern_id(r->users, job->request.user);
     tally(r, record, 1);

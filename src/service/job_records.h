@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "engine/conduct.h"
 #include "http/request.h"
+#include "loop/record/promise.h"
 #include "loop/replicas/replicas.h"
 #include "store/store_jobs.h"
 
@@ -21,11 +22,6 @@ enum phase {
     PHASE_STARTING,   /* the engine was told */
     PHASE_RUNNING,    /* the engine said it runs */
     PHASE_ENDED,      /* until the store has its end */
-};
-
-struct promise_watch {
-    double below_since_s; /* NaN: the promise is kept */
-    double checked_s;     /* time under a promise is counted up to here; NaN: not begun */
 };
 
 /* Lists look at the first of these in every record: they stand close together.  Those of
@@ -75,7 +71,7 @@ struct record {
     double reference_watts; /* of a device, and rate, had it been placed the usual way: */
     double reference_rate;  /* see ledger.h; NaN: not known */
     double saved_joules;    /* against that */
-    struct promise_watch watch;
+    struct promise promise;
     struct job_status *final;         /* how it ended; NULL: it has not */
     vec_of(struct request *) waiters; /* answered when it is stored */
 };
@@ -153,6 +149,10 @@ int records_replicas(const struct records *records, const struct record *service
 
 /* ---- of one record ------------------------------------------------------------------
  */
+
+/* Why it stands as it does: a code as in the API, and a sentence. */
+void record_explain(struct record *record, const char *code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 static inline const struct job *record_job(const struct record *r)
 {

@@ -1,12 +1,11 @@
-/* lifecycle.c - see lifecycle.h */
+/* lifecycle.c - handlers, rounds, replicas and engine events say what becomes of a job;
+ * its rows go into a tx, and the engine is told to start or stop */
 #include "service/lifecycle.h"
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "service/rounds.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,19 +13,9 @@
 static const struct why without_service = {.code = "policy",
                                            .text = "the service it belongs to has ended"};
 
-void lifecycle_explain(struct record *r, const char *code, const char *format, ...)
-{
-    va_list args;
-
-    str_copy(r->reason_code, sizeof(r->reason_code), code ? code : "");
-    va_start(args, format);
-    vsnprintf(r->reason, sizeof(r->reason), format, args);
-    va_end(args);
-}
-
 static void explain_why(struct record *r, const struct why *why)
 {
-    lifecycle_explain(r, why->code, "%s", why->text ? why->text : "");
+    record_explain(r, why->code, "%s", why->text ? why->text : "");
 }
 
 void lifecycle_engine_job(struct record *r, const struct job_status *status,
@@ -79,7 +68,7 @@ void lifecycle_enter(struct service *s, struct record *r)
         lifecycle_end(s, NULL, r, JOB_CANCELLED, &without_service);
     else if (r->held)
         loop_hold(s->loop, r->id, true, now_s, NULL);
-    rounds_poke(s);
+    service_want_round(s);
 }
 
 /* ---- stopping --------------------------------------------------------------------- */
@@ -167,15 +156,15 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
     s->done += state == JOB_DONE;
     s->failed += state == JOB_FAILED;
     s->cancelled += state == JOB_CANCELLED;
-    tx_job_was(own, r, r->final,
-               &(struct tx_step){.what = what_of(state), .from = from, .by = why->by});
+    tx_job(own, r,
+           &(struct tx_step){.what = what_of(state), .from = from, .by = why->by});
     log_info("job_ended", LOG_U64("job", r->id), LOG_STR("state", what_of(state)),
              LOG_STR("reason", r->reason));
     end_replicas(s, own, r);
     note_failed_replica(s, r, state);
     if (!tx)
         tx_commit(own, NULL, NULL);
-    rounds_poke(s);
+    service_want_round(s);
 }
 
 void lifecycle_requeue(struct service *s, struct tx *tx, struct record *r,
@@ -191,14 +180,25 @@ void lifecycle_requeue(struct service *s, struct tx *tx, struct record *r,
     records_set_phase(s->records, r, PHASE_WAITING);
     r->steps_before = status->steps_done;
     r->rate = r->watts = r->predicted_rate = r->latency_s = NAN;
-    r->watch.below_since_s = r->watch.checked_s = NAN;
+    r->promise = PROMISE_NEW;
     r->expected_end_s = NAN;
     explain_why(r, why);
     tx_job(own, r, &(struct tx_step){.what = "requeued", .from = from, .by = why->by});
     log_info("job_requeued", LOG_U64("job", r->id), LOG_STR("reason", r->reason));
     if (!tx)
         tx_commit(own, NULL, NULL);
-    rounds_poke(s);
+    service_want_round(s);
+}
+
+void lifecycle_reference(struct service *s, struct record *r)
+{
+    const struct job_status *status = loop_job(s->loop, r->id);
+    struct decision_reference usual = {.rate = NAN, .watts = NAN};
+
+    if (status && status->device_count > 0)
+        usual = loop_reference(s->loop, r->id, service_now_s(s));
+    r->reference_watts = usual.watts;
+    r->reference_rate = usual.rate;
 }
 
 /* ---- the beginning ---------------------------------------------------------------- */
@@ -211,8 +211,8 @@ void lifecycle_place(struct service *s, struct tx *tx, struct record *r, bool mo
     records_set_phase(s->records, r, PHASE_COMMITTING);
     r->steps_before = status->steps_done;
     r->rate = r->watts = r->latency_s = NAN;
-    r->watch.below_since_s = r->watch.checked_s = NAN;
-    lifecycle_explain(r, "", "%s", "");
+    r->promise = PROMISE_NEW;
+    record_explain(r, "", "%s", "");
     tx_job(tx, r,
            &(struct tx_step){.what = moved ? "moved" : "started",
                              .from = moved ? JOB_RUNNING : JOB_WAITING});
@@ -231,7 +231,7 @@ void lifecycle_placed(struct service *s, uint64_t job, int attempt, bool stored)
     /* An attempt nobody could tell of after a crash must not be started. */
     loop_requeue(s->loop, job, service_now_s(s), NULL);
     records_set_phase(s->records, r, PHASE_WAITING);
-    lifecycle_explain(r, "policy", "waits: the daemon cannot write to its store");
+    record_explain(r, "policy", "waits: the daemon cannot write to its store");
 }
 
 static bool devices_are_free(const struct service *s, const struct job_status *status)

@@ -14,9 +14,6 @@ struct why {
     const char *by;
 };
 
-void lifecycle_explain(struct record *r, const char *code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 /* It is stored: into the queue with it. */
 void lifecycle_enter(struct service *s, struct record *r);
 
@@ -46,6 +43,10 @@ void lifecycle_left(struct service *s, struct record *r);
 /* The job as the engine needs it; borrowed from the record, which notes its devices. */
 void lifecycle_engine_job(struct record *r, const struct job_status *status,
                           struct engine_job *job);
+
+/* How it would run had it been placed the usual way (loop/place/decision.h), noted in the
+ * record: what is saved is told against that. */
+void lifecycle_reference(struct service *s, struct record *r);
 
 /* Write again what the store could not take. */
 void lifecycle_retry(struct service *s);

@@ -1,15 +1,103 @@
-/* listeners.c - see listeners.h */
-#include "service/listeners.h"
+/* listeners.c - where people come in: sockets, who they are, what they may, and the log
+ * of who changed what, or tried to
+ *
+ * service.c makes the server here before the state is there, opens it when it is, and
+ * has the audit log written every tick. */
+#include "service/service_private.h"
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "service/audit_log.h"
 #include "service/daemon_metrics.h"
-#include "service/daemon_process.h"
 #include "service/handlers.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* More than this in one tick is a flood of refusals: the log has a line for the rest. */
+#define AUDIT_MAX 5000
+
+/* ---- the audit log ------------------------------------------------------------------
+ */
+
+static const char *outcome(int status)
+{
+    if (status < 400)
+        return "done";
+    return status < 500 ? "refused" : "failed";
+}
+
+static void audit_note(void *ctx, const struct server_audit *e)
+{
+    struct service *s = ctx;
+    char detail[80], from[160];
+
+    if (s->audits.count >= AUDIT_MAX) {
+        log_warn("audit_dropped", LOG_STR("user", e->identity ? e->identity->name : ""),
+                 LOG_STR("path", e->path));
+        return;
+    }
+    snprintf(detail, sizeof(detail), "%s %d", e->method, e->status);
+    if (e->identity && e->identity->local)
+        snprintf(from, sizeof(from), "unix uid=%u pid=%ld", (unsigned)e->identity->uid,
+                 (long)e->identity->pid);
+    else
+        snprintf(from, sizeof(from), "%s", e->peer);
+    vec_push(&s->audits, (struct store_audit){
+                             .at_s = service_now_s(s),
+                             .user = e->identity && e->identity->name[0]
+                                         ? mem_strdup(e->identity->name)
+                                         : NULL,
+                             .from = mem_strdup(from),
+                             .action = mem_strdup(e->operation ? e->operation : "none"),
+                             .target = mem_strdup(e->path ? e->path : ""),
+                             .outcome = outcome(e->status),
+                             .detail = mem_strdup(detail),
+                         });
+}
+
+static void forget(struct service *s)
+{
+    vec_each (struct store_audit, a, &s->audits) {
+        free((char *)(uintptr_t)a->user);
+        free((char *)(uintptr_t)a->from);
+        free((char *)(uintptr_t)a->action);
+        free((char *)(uintptr_t)a->target);
+        free((char *)(uintptr_t)a->detail);
+    }
+    vec_clear(&s->audits);
+}
+
+void listeners_flush(struct service *s)
+{
+    struct store_batch *batch;
+    struct err err = {0};
+
+    if (s->audits.count == 0)
+        return;
+    batch = store_batch_create();
+    vec_each (struct store_audit, a, &s->audits)
+        store_add_audit(batch, a);
+    if (store_commit(s->store, batch, STORE_DURABLE, NULL, NULL, &err) < 0) {
+        log_error("audit_lost", LOG_U64("rows", s->audits.count), LOG_ERR(&err));
+        store_batch_destroy(batch);
+    }
+    forget(s);
+}
+
+void listeners_fini(struct service *s)
+{
+    forget(s);
+    vec_free(&s->audits);
+}
+
+static void answered(void *ctx, const struct server_audit *entry)
+{
+    daemon_metrics_answer(ctx, entry);
+}
+
+/* ---- the server ---------------------------------------------------------------------
+ */
 
 static bool find_token(void *ctx, const char *id, struct auth_token_record *record)
 {
@@ -59,7 +147,7 @@ static void fill_server_config(struct service *s, const struct service_config *c
                  .find_token = find_token,
                  .ctx = s},
         .audit = audit_note,
-        .answered = audit_answered};
+        .answered = answered};
 }
 
 static void free_lists(struct name_lists *lists)

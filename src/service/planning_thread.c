@@ -15,18 +15,10 @@
 /* A tenth of the share of a thread that is not nice. */
 #define PLANNING_NICE 10
 
-struct planning_task { /* a round or a lesson */
-    struct round *round;
-    planning_thread_planned *planned;
-    struct learned_lesson *lesson;
-    planning_thread_studied *studied;
-    void *ctx;
-    double asked_s;
-    struct planning_thread_timing timing;
-};
-
 struct planning_thread {
     struct reactor *reactor;
+    planning_thread_done *done;
+    void *ctx;
     pthread_t thread;
     bool out;                  /* the reactor's thread alone: handed over, not yet back */
     struct planning_task task; /* the thread's own while it is out */
@@ -42,22 +34,18 @@ static void worked(void *ctx)
     const struct planning_task task = thread->task;
 
     thread->out = false;
-    if (task.round)
-        task.planned(task.ctx, task.round, &task.timing);
-    else
-        task.studied(task.ctx, task.lesson, &task.timing);
+    thread->done(thread->ctx, &task);
 }
 
 static void work(struct planning_task *task)
 {
     double began_s = clock_wall_s();
 
-    task->timing.waited_s = began_s - task->asked_s;
     if (task->round)
         round_plan(task->round);
     else
         learned_lesson_study(task->lesson);
-    task->timing.work_s = clock_wall_s() - began_s;
+    task->work_s = clock_wall_s() - began_s;
 }
 
 /* Planning can wait; those who ask the reactor cannot.  On Linux a nice value belongs to
@@ -93,11 +81,15 @@ static void *run(void *ctx)
     return NULL;
 }
 
-struct planning_thread *planning_thread_create(struct reactor *reactor, struct err *err)
+struct planning_thread *planning_thread_create(struct reactor *reactor,
+                                               planning_thread_done *done, void *ctx,
+                                               struct err *err)
 {
     struct planning_thread *thread = mem_new(struct planning_thread);
 
     thread->reactor = reactor;
+    thread->done = done;
+    thread->ctx = ctx;
     pthread_mutex_init(&thread->lock, NULL);
     pthread_cond_init(&thread->some, NULL);
     if (thread_start(&thread->thread, run, thread) == 0)
@@ -123,28 +115,14 @@ void planning_thread_destroy(struct planning_thread *thread)
     free(thread);
 }
 
-static void hand_over(struct planning_thread *thread, struct planning_task task)
+void planning_thread_hand_over(struct planning_thread *thread, struct round *round,
+                               struct learned_lesson *lesson)
 {
     assert(!thread->out);
     thread->out = true;
-    thread->task = task;
-    thread->task.asked_s = clock_wall_s();
+    thread->task = (struct planning_task){.round = round, .lesson = lesson};
     pthread_mutex_lock(&thread->lock);
     thread->given = true;
     pthread_cond_signal(&thread->some);
     pthread_mutex_unlock(&thread->lock);
-}
-
-void planning_thread_plan(struct planning_thread *thread, struct round *round,
-                          planning_thread_planned *done, void *ctx)
-{
-    hand_over(thread,
-              (struct planning_task){.round = round, .planned = done, .ctx = ctx});
-}
-
-void planning_thread_study(struct planning_thread *thread, struct learned_lesson *lesson,
-                           planning_thread_studied *done, void *ctx)
-{
-    hand_over(thread,
-              (struct planning_task){.lesson = lesson, .studied = done, .ctx = ctx});
 }

@@ -64,8 +64,8 @@ static void hide(struct service *s, struct record *r, bool over)
     records_set_over_quota(s->records, r, over);
     loop_hold(s->loop, r->id, r->held || over, service_now_s(s), NULL);
     if (over)
-        lifecycle_explain(r, "quota", "waits: %s has as much running as allowed",
-                          record_user(r));
+        record_explain(r, "quota", "waits: %s has as much running as allowed",
+                       record_user(r));
 }
 
 static bool counts(const struct record *r)

@@ -7,9 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "service/decisions.h"
 #include "service/lifecycle.h"
-#include "service/rounds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,16 +78,10 @@ static void store_replica(struct service *s, struct record *r,
 {
     struct joining *j = mem_new(struct joining);
     struct tx *tx = tx_begin(s);
-    struct str devices = {0}, extra = {0};
-    struct store_progress progress;
 
     *j = (struct joining){s, r->id};
-    tx_progress(s, r, NULL, &progress, &devices, &extra);
-    store_put_job(tx_batch(tx), &r->stored->request, &progress);
     tx_job(tx, r, &(struct tx_step){.what = "submitted", .first = true});
-    decisions_note(s, tx, service, "scale", NULL, reason);
-    str_fini(&devices);
-    str_fini(&extra);
+    tx_scaled(tx, service, reason);
     tx_commit(tx, joined, j);
 }
 
@@ -151,7 +143,7 @@ static void end_beyond(struct service *s, struct tx *tx, const struct record *se
         records[last] = records[count - 1];
         replicas[last] = replicas[count - 1];
     }
-    decisions_note(s, tx, service, "scale", NULL, reason);
+    tx_scaled(tx, service, reason);
 }
 
 static void shrink(struct service *s, const struct record *service, int keep,
@@ -182,11 +174,11 @@ static void wake(struct service *s, struct record *service, const char *reason)
 
     records_set_held(s->records, service, false);
     loop_hold(s->loop, service->id, false, service_now_s(s), NULL);
-    lifecycle_explain(service, "", "%s", reason);
+    record_explain(service, "", "%s", reason);
     tx_job(tx, service, &(struct tx_step){.what = "released", .from = JOB_WAITING});
-    decisions_note(s, tx, service, "scale", NULL, reason);
+    tx_scaled(tx, service, reason);
     tx_commit(tx, NULL, NULL);
-    rounds_poke(s);
+    service_want_round(s);
 }
 
 /* ---- looking after a service ------------------------------------------------------- */

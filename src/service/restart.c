@@ -1,8 +1,12 @@
-/* restart.c - see restart.h
+/* restart.c - the state again from the store, and what became of it meanwhile
+ *
+ * Jobs come back as they were stored; the engine is asked for every attempt that should
+ * run, and where the two differ the job goes back to the queue, with a line in the log
+ * and in its history.
  *
  * service.c calls restart_rebuild() before anybody can connect, and restart_checkpoint()
  * now and then and at the end.  loop/admit/readmit says what becomes of each job. */
-#include "service/restart.h"
+#include "service/service_private.h"
 
 #include "base/intern.h"
 #include "base/log.h"

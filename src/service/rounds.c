@@ -1,18 +1,19 @@
-/* rounds.c - see rounds.h */
-#include "service/rounds.h"
+/* rounds.c - when the loop plans, and carrying out what it decided
+ *
+ * service_want_round() sets the timer that calls rounds_due().  The loop makes a
+ * snapshot, the planning thread plans, and what the loop makes of the plan is stored,
+ * then told to the engine by lifecycle.c. */
+#include "service/service_private.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "loop/cluster.h"
-#include "loop/ledger.h"
 #include "loop/place/place.h"
 #include "service/daemon_metrics.h"
-#include "service/decisions.h"
 #include "service/lifecycle.h"
 #include "service/planning_thread.h"
 #include "service/quotas.h"
-#include "service/sim_clock.h"
 #include "store/store_settings.h"
 
 #include <math.h>
@@ -20,51 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* While the store cannot write, nothing new starts; a round is tried this often. */
-#define FAILING_GAP_S   2.0
-
 #define EXPLAIN_AT_ONCE 512
-
-static double gap_s(const struct service *s)
-{
-    return s->failing ? FAILING_GAP_S : s->config.planner.gap_s;
-}
-
-double rounds_next_s(const struct service *s)
-{
-    return loop_round_due_s(s->loop);
-}
-
-/* The loop knows when a round is due; rounds keep their distance on the wall's clock,
- * unless an operator moves the time. */
-static void set_timer(struct service *s)
-{
-    double due_s = (rounds_next_s(s) - service_now_s(s)) / service_clock_rate(s);
-    double since_s = clock_wall_s() - s->round_wall_s;
-    double wait_s = fmax(due_s, gap_s(s) - since_s);
-
-    if (sim_clock_stepped(s) && due_s > 0)
-        reactor_timer_cancel(s->round_timer);
-    else if (sim_clock_stepped(s))
-        reactor_timer_after(s->round_timer, 0.001);
-    else
-        reactor_timer_after(s->round_timer,
-                            fmax(0.001, fmin(wait_s, s->config.planner.every_s)));
-}
-
-void rounds_follow(struct service *s)
-{
-    if (!s->round_running && !s->draining && !s->starting)
-        set_timer(s);
-}
-
-void rounds_poke(struct service *s)
-{
-    if (s->draining || s->starting)
-        return;
-    loop_want_round(s->loop, service_now_s(s));
-    rounds_follow(s);
-}
 
 /* ---- carrying out ----------------------------------------------------------------- */
 
@@ -76,16 +33,11 @@ struct placed { /* starts and moves of a round whose tx is on its way */
 
 static void node_event(struct service *s, struct tx *tx, int node, const char *what)
 {
-    struct str data = {0};
-    struct json_out out;
+    struct json_out *out = tx_event(tx, "node", NULL);
 
-    json_out_init(&out, &data, false);
-    json_out_begin_object(&out);
-    json_out_key_string(&out, "name", loop_cluster(s->loop)->nodes[node].name);
-    json_out_key_string(&out, "what", what);
-    json_out_key_number(&out, "at_s", service_now_s(s));
-    json_out_end(&out);
-    tx_event(tx, "node", NULL, &data);
+    json_out_key_string(out, "name", loop_cluster(s->loop)->nodes[node].name);
+    json_out_key_string(out, "what", what);
+    json_out_key_number(out, "at_s", service_now_s(s));
 }
 
 static void failed(const char *what, int subject, const struct err *err)
@@ -115,7 +67,7 @@ static void do_stop(struct service *s, struct tx *tx, const struct action *a)
     records_set_phase(s->records, r, PHASE_WAITING);
     r->steps_before = status->steps_done;
     r->expected_end_s = r->rate = r->watts = NAN;
-    lifecycle_explain(r, "policy", "stopped to make room; it goes on later");
+    record_explain(r, "policy", "stopped to make room; it goes on later");
     tx_job(tx, r, &(struct tx_step){.what = "stopped", .from = JOB_RUNNING});
 }
 
@@ -140,6 +92,21 @@ static void stored(void *ctx, const struct err *err)
     vec_free(&p->jobs);
     vec_free(&p->attempts);
     free(p);
+}
+
+static void take_decision(struct service *s, struct tx *tx, const struct decision *d)
+{
+    struct record *r = records_get(s->records, d->job);
+
+    if (!r)
+        return;
+    if (isfinite(d->watts)) { /* it got devices: what is expected of it there */
+        r->predicted_rate = d->rate;
+        r->watts = d->watts;
+        r->expected_end_s = d->at_s + d->joules / d->watts;
+        lifecycle_reference(s, r);
+    }
+    tx_decision(tx, r, d);
 }
 
 static void carry_out(struct service *s, const struct round_result *result)
@@ -171,7 +138,7 @@ static void carry_out(struct service *s, const struct round_result *result)
         }
     }
     for (size_t i = 0; i < result->decision_count; i++)
-        decisions_take(s, tx, &result->decisions[i]);
+        take_decision(s, tx, &result->decisions[i]);
     tx_commit(tx, stored, placed);
 }
 
@@ -188,7 +155,7 @@ static void explain(struct record *r, enum unplaced_reason reason)
 
     if (r->phase == PHASE_WAITING && !r->held && !r->over_quota &&
         strcmp(r->reason, texts[reason]) != 0)
-        lifecycle_explain(r, codes[reason], "%s", texts[reason]);
+        record_explain(r, codes[reason], "%s", texts[reason]);
 }
 
 /* The round had no look at these: there was no room for them.  They are many, so each
@@ -219,50 +186,29 @@ static void explain_waiting(struct service *s)
 
 /* ---- a round ---------------------------------------------------------------------- */
 
-static void note_round(struct service *s, const struct round_result *result)
+static void end_round(struct service *s, const struct planning_task *task)
 {
-    struct str line = {0};
-
-    if (!sim_clock_stepped(s))
-        return;
-    ledger_round(&line, service_now_s(s), loop_cluster(s->loop), result);
-    sim_clock_ledger(s, &line);
-}
-
-static void planned(void *ctx, struct round *round,
-                    const struct planning_thread_timing *timing)
-{
-    struct service *s = ctx;
     struct round_result result;
     struct err err = {0};
 
-    s->round_running = false;
-    daemon_metrics_round(s, timing);
+    daemon_metrics_round(s, task->work_s);
     if (s->draining) {
-        round_destroy(s->loop, round);
+        round_destroy(s->loop, task->round);
         return;
     }
-    if (loop_round_end(s->loop, round, service_now_s(s), &result, &err) < 0) {
+    if (loop_round_end(s->loop, task->round, service_now_s(s), &result, &err) < 0) {
         /* Something it counted on has gone meanwhile: the loop plans again. */
         s->stale_plans++;
         log_debug("plan_stale", LOG_ERR(&err));
     } else {
         if (result.action_count > 0 || result.decision_count > 0) {
-            note_round(s, &result);
+            tx_ledger_round(s, &result);
             carry_out(s, &result);
         }
         explain_waiting(s);
     }
-    set_timer(s);
+    service_follow_rounds(s);
     reactor_did(s->reactor, "plan_out");
-}
-
-static void try_store(struct service *s)
-{
-    struct tx *tx = tx_begin(s);
-
-    store_put_setting(tx_batch(tx), "written", "again");
-    tx_commit(tx, NULL, NULL);
 }
 
 static void begin_round(struct service *s)
@@ -271,23 +217,30 @@ static void begin_round(struct service *s)
 
     s->round_running = true;
     reactor_did(s->reactor, "plan_in");
-    planning_thread_plan(s->planning, round, planned, s);
+    planning_thread_hand_over(s->planning, round, NULL);
 }
 
-static void studied(void *ctx, struct learned_lesson *lesson,
-                    const struct planning_thread_timing *timing)
+static void end_lesson(struct service *s, const struct planning_task *task)
+{
+    if (s->draining) {
+        learned_lesson_destroy(task->lesson);
+        return;
+    }
+    loop_lesson_take(s->loop, task->lesson);
+    s->lessons++;
+    log_info("model_adapted", LOG_NUM("seconds", task->work_s));
+    begin_round(s);
+}
+
+void rounds_planned(void *ctx, const struct planning_task *task)
 {
     struct service *s = ctx;
 
     s->round_running = false;
-    if (s->draining) {
-        learned_lesson_destroy(lesson);
-        return;
-    }
-    loop_lesson_take(s->loop, lesson);
-    s->lessons++;
-    log_info("model_adapted", LOG_NUM("seconds", timing->work_s));
-    begin_round(s);
+    if (task->round)
+        end_round(s, task);
+    else
+        end_lesson(s, task);
 }
 
 /* What is due to be learned is learned before the plan that rests on it, as in the
@@ -299,8 +252,16 @@ static bool begin_lesson(struct service *s)
     if (!lesson)
         return false;
     s->round_running = true;
-    planning_thread_study(s->planning, lesson, studied, s);
+    planning_thread_hand_over(s->planning, NULL, lesson);
     return true;
+}
+
+static void try_store(struct service *s)
+{
+    struct tx *tx = tx_begin(s);
+
+    store_put_setting(tx_batch(tx), "written", "again");
+    tx_commit(tx, NULL, NULL);
 }
 
 void rounds_due(void *ctx)
@@ -310,15 +271,14 @@ void rounds_due(void *ctx)
     if (s->round_running || s->draining)
         return;
     if (!s->failing && loop_round_due_s(s->loop) > service_now_s(s)) {
-        set_timer(s);
+        service_follow_rounds(s);
         return;
     }
     s->round_wall_s = clock_wall_s();
     if (s->failing) { /* nothing may start: see whether the store writes again */
         lifecycle_retry(s);
         try_store(s);
-        loop_want_round(s->loop, service_now_s(s));
-        set_timer(s);
+        service_want_round(s);
         return;
     }
     s->rounds++;

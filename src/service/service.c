@@ -1,4 +1,5 @@
-/* service.c - see service.h */
+/* service.c - main.c of corgid makes, runs and ends the service; this puts its parts
+ * together, keeps the timers and hears the signals */
 #include "service/service.h"
 
 #include "base/clock.h"
@@ -10,17 +11,12 @@
 #include "loop/cluster.h"
 #include "model/learned.h"
 #include "loop/optimize/planner_private.h"
-#include "service/audit_log.h"
-#include "service/listeners.h"
 #include "service/daemon_metrics.h"
-#include "service/daemon_process.h"
-#include "service/engine_events.h"
 #include "service/lifecycle.h"
+#include "service/handlers.h"
+#include "service/planning_thread.h"
 #include "service/replica_jobs.h"
-#include "service/restart.h"
-#include "service/rounds.h"
 #include "service/service_private.h"
-#include "service/sim_clock.h"
 #include "store/admin.h"
 
 #include <math.h>
@@ -28,7 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define TICK_S       0.2
 #define RETAIN_S     600.0
@@ -37,52 +32,6 @@
 #define JOURNAL_FILE "sim-world.log"
 #define LOCAL_FOLDER "engine"
 #define PROGRESS_S   10.0 /* how far jobs are is stored this often, at the least */
-
-/* ---- asked from all over ---------------------------------------------------------- */
-
-double service_now_s(const struct service *s)
-{
-    struct timespec now;
-
-    if (s->config.engine == SERVICE_ENGINE_SIM)
-        return s->engine.self ? sim_engine_now_s(&s->engine) : s->ended_s;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-double service_clock_rate(const struct service *s)
-{
-    return service_config_clock_rate(&s->config);
-}
-
-int service_device_named(const struct service *s, const char *name)
-{
-    for (int d = 0; d < loop_cluster(s->loop)->device_count; d++)
-        if (strcmp(s->devices[d].name, name) == 0)
-            return d;
-    return -1;
-}
-
-int service_node_named(const struct service *s, const char *name)
-{
-    const struct cluster *c = loop_cluster(s->loop);
-
-    for (int n = 0; n < c->node_count; n++)
-        if (strcmp(c->nodes[n].name, name) == 0)
-            return n;
-    return -1;
-}
-
-bool service_may_touch(const struct auth_identity *who, const char *user)
-{
-    return who->role == AUTH_OPERATOR ||
-           (who->role == AUTH_USER && strcmp(who->name, user) == 0);
-}
-
-bool service_may_see(const struct auth_identity *who, const char *user)
-{
-    return who->role == AUTH_VIEWER || service_may_touch(who, user);
-}
 
 /* ---- making it -------------------------------------------------------------------- */
 
@@ -165,7 +114,7 @@ static int make_loop(struct service *s, struct err *err)
         return -1;
     model = learned_create(cluster->types, cluster->type_count, &learned);
     s->loop = loop_create_take(&how, cluster, model, &corgi_planner_ops);
-    s->planning = planning_thread_create(s->reactor, err);
+    s->planning = planning_thread_create(s->reactor, rounds_planned, s, err);
     name_devices(s);
     return s->planning ? 0 : -1;
 }
@@ -179,18 +128,9 @@ static void store_progress(struct service *s)
     struct record *const *busy = records_busy(s->records, &count);
     struct store_batch *batch = store_batch_create();
 
-    for (size_t i = 0; i < count; i++) {
-        const struct job_status *status = loop_job(s->loop, busy[i]->id);
-        struct str devices = {0}, extra = {0};
-        struct store_progress progress;
-
-        if (busy[i]->phase != PHASE_RUNNING || !status)
-            continue;
-        tx_progress(s, busy[i], status, &progress, &devices, &extra);
-        store_update_progress(batch, busy[i]->id, &progress);
-        str_fini(&devices);
-        str_fini(&extra);
-    }
+    for (size_t i = 0; i < count; i++)
+        if (busy[i]->phase == PHASE_RUNNING && loop_job(s->loop, busy[i]->id))
+            tx_put_progress(s, batch, busy[i]);
     /* Durable batches keep their order: a relaxed one could overtake a transition. */
     if (store_batch_rows(batch) == 0 ||
         store_commit(s->store, batch, STORE_DURABLE, NULL, NULL, NULL) < 0)
@@ -212,10 +152,10 @@ static void tick(void *ctx)
     struct service *s = ctx;
     double wall_s = clock_wall_s();
 
-    audit_flush(s);
-    if (!sim_clock_stepped(s))
+    listeners_flush(s);
+    if (!service_clock_stepped(s))
         replica_jobs_tick(s);
-    rounds_follow(s);
+    service_follow_rounds(s);
     sign_of_life(s);
     reactor_did(s->reactor, "tick");
     if (wall_s - s->progress_wall_s > PROGRESS_S && !s->failing) {
@@ -268,7 +208,7 @@ static void on_end(void *ctx)
     daemon_process_notify("STOPPING=1");
     s->draining = true;
     sse_hub_close(s->hub, "the daemon ends");
-    sim_clock_end(s);
+    handlers_end(s);
     server_drain(s->server, DRAIN_S, drained, s);
 }
 
@@ -314,7 +254,7 @@ static void on_reload(void *ctx)
     } else {
         take_config(s, &fresh);
         log_info("reloaded", LOG_STR("config", s->config_path));
-        rounds_poke(s);
+        service_want_round(s);
     }
     service_config_fini(&fresh);
 }
@@ -380,7 +320,7 @@ int service_run(struct service *s, struct err *err)
     reactor_timer_every(s->tick_timer, TICK_S);
     reactor_timer_every(s->keep_timer, RETAIN_S);
     reactor_timer_every(s->checkpoint_timer, s->config.planner.checkpoint_s);
-    rounds_poke(s);
+    service_want_round(s);
     log_info("ready", LOG_STR("version", CORGI_VERSION),
              LOG_STR("engine", s->engine.ops->name), LOG_STR("socket", s->socket),
              LOG_STR("store", store_path(s->store)),
@@ -398,7 +338,7 @@ static void say_goodbye(struct service *s)
         return;
     store_progress(s);
     restart_checkpoint(s);
-    audit_flush(s);
+    listeners_flush(s);
 }
 
 static void stop_timers(struct service *s)
@@ -451,7 +391,7 @@ void service_destroy(struct service *s)
     metrics_destroy(s->metrics);
     loop_destroy(s->loop);
     records_destroy(s->records);
-    audit_fini(s);
+    listeners_fini(s);
     intern_destroy(s->classes);
     reactor_destroy(s->reactor);
     if (s->config.pid_file)

@@ -20,9 +20,13 @@
 #include "store/access.h"
 #include "store/store.h"
 
+struct planning_task;
 struct planning_thread;
 struct daemon_metrics;
 struct clock_stepper;
+
+/* Of what a person says. */
+#define SERVICE_REASON_SIZE 208
 
 struct token {
     uint64_t id;
@@ -41,14 +45,14 @@ struct device_more {
     bool modelled;
     int leaving;       /* jobs told to leave that have not left yet */
     double wish_watts; /* an operator's cap; 0: none */
-    char reason[208];
+    char reason[SERVICE_REASON_SIZE];
 };
 
 struct node_more {
     bool drained;
     double host_s; /* the host's energy is booked up to here */
     int power;     /* enum store_power_wish of the operator */
-    char reason[208];
+    char reason[SERVICE_REASON_SIZE];
 };
 
 struct service {
@@ -101,8 +105,8 @@ struct service {
 /* The daemon's clock: seconds since the epoch, or the simulated world's time. */
 double service_now_s(const struct service *s);
 
-/* How fast that clock goes: seconds of it in a second of the wall's. */
-double service_clock_rate(const struct service *s);
+/* Is it moved by hand (POST /v1/sim/advance)? */
+bool service_clock_stepped(const struct service *s);
 
 int service_device_named(const struct service *s, const char *name); /* -1: none */
 int service_node_named(const struct service *s, const char *name);   /* -1: none */
@@ -110,5 +114,76 @@ int service_node_named(const struct service *s, const char *name);   /* -1: none
 /* May this identity see, or change, the job of this user? */
 bool service_may_see(const struct auth_identity *who, const char *user);
 bool service_may_touch(const struct auth_identity *who, const char *user);
+
+/* Something happened that may call for another plan: a round as soon as the gap allows.
+ */
+void service_want_round(struct service *s);
+
+/* The loop was told something, or the time was moved: its next round may be due earlier.
+ */
+void service_follow_rounds(struct service *s);
+
+/* ---- parts that one or two files call ------------------------------------------------
+ */
+
+/* rounds.c, for the timer and for the planning thread. */
+void rounds_due(void *service);
+void rounds_planned(void *service, const struct planning_task *task);
+
+/* engine_events.c, for engine_sink. */
+void engine_events_event(void *service, const struct engine_event *event);
+
+/* A window of measurement, from the engine or over HTTP.  -1: the loop cannot use it
+ * (it is stored all the same when it is of a job that runs). */
+struct engine_events_sample {
+    struct measurement measurement;
+    int attempt;
+    double steps;     /* NaN: not told */
+    double demand;    /* NaN: not told */
+    double latency_s; /* of a service, 99th percentile; not positive: not told */
+    const char *source;
+    double confidence;
+};
+int engine_events_measured(struct service *s, struct record *r,
+                           const struct engine_events_sample *sample, struct err *err);
+
+/* energy_books.c: ENGINE_POWER. */
+void energy_power(struct service *s, const struct engine_event *event);
+
+/* restart.c.  Before the loop is there: when the clock of a simulated world must at least
+ * be.  Then everything else. */
+double restart_clock_s(struct service *s);
+int restart_rebuild(struct service *s, struct err *err);
+/* A record of a stored job, in the queue; and the job as the loop shall take it back.
+ * More of the store goes into the record when no row of a job is open: the quote, the
+ * energy so far. */
+struct record *restart_record(struct service *s, const struct store_job *stored);
+struct job_status restart_status(const struct record *r,
+                                 const struct store_progress *progress);
+void restart_read_more(struct service *s, struct record *r);
+/* What was learned, and the clock, for the next start; done when stored. */
+void restart_checkpoint(struct service *s);
+
+/* listeners.c.  Server, streams and metrics, while nobody can connect yet; listen on what
+ * systemd gave, else on the Unix socket, and on TCP if configured; other limits, rules
+ * and certificates for the requests to come; write the audit log. */
+int listeners_make(struct service *s, struct err *err);
+int listeners_open(struct service *s, struct err *err);
+int listeners_reload(struct service *s, const struct service_config *fresh,
+                     struct err *err);
+void listeners_flush(struct service *s);
+void listeners_fini(struct service *s);
+
+/* daemon_process.c.  As sd_notify(3): "READY=1", "STOPPING=1", "WATCHDOG=1"; nothing
+ * happens when systemd did not start us. */
+void daemon_process_notify(const char *state);
+double daemon_process_watchdog_s(void); /* between signs of life; 0: none are wanted */
+int daemon_process_listen_fds(void);    /* from descriptor 3 on; 0: none */
+int daemon_process_write_pid(const char *path, struct err *err);
+void daemon_process_remove_pid(const char *path); /* only if it is ours */
+/* A nice value for this thread and those it will start, and descriptors for so many
+ * connections; what the daemon has no right to is logged. */
+void daemon_process_nice(int nice);
+void daemon_process_descriptors(int connections);
 
 #endif

@@ -1,8 +1,11 @@
-/* tx.c - see tx.h */
+/* tx.c - rounds, lifecycle, handlers and engine events put rows and events into a tx; the
+ * store's writer thread posts back when the disk has them, and clients hear of it */
 #include "service/tx.h"
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "loop/ledger.h"
+#include "service/daemon_metrics.h"
 #include "service/views.h"
 #include "store/store_events.h"
 
@@ -12,7 +15,7 @@
 
 struct telling {
     uint64_t id;
-    char type[16];
+    const char *type;
     char *data;
     uint64_t job;
     uid_t owner;
@@ -23,6 +26,9 @@ struct tx {
     struct store_batch *batch;
     vec_of(struct telling) tellings;
     vec_of(uint64_t) jobs; /* that count as stored, or as dirty, in the end */
+    bool open;             /* the last telling is still being written: */
+    struct str data;
+    struct json_out out;
     tx_done *done;
     void *ctx;
 };
@@ -41,32 +47,54 @@ struct store_batch *tx_batch(struct tx *tx)
     return tx->batch;
 }
 
-void tx_event(struct tx *tx, const char *type, const struct record *record,
-              struct str *data)
-{
-    struct telling t = {.id = store_take_id(tx->service->store, STORE_EVENT_ID),
-                        .job = record ? record->id : 0,
-                        .owner = record ? record->stored->request.uid : SSE_EVERYBODY};
-    struct store_event event = {.id = t.id,
-                                .at_s = service_now_s(tx->service),
-                                .kind = type,
-                                .job = t.job,
-                                .user = record ? record_user(record) : NULL};
+/* ---- events ------------------------------------------------------------------------ */
 
-    str_copy(t.type, sizeof(t.type), type);
-    t.data = str_take(data);
-    event.data = t.data;
-    store_add_event(tx->batch, &event);
-    vec_push(&tx->tellings, t);
+static struct telling telling_of(const char *type, const struct record *record)
+{
+    return (struct telling){.type = type,
+                            .job = record ? record->id : 0,
+                            .owner =
+                                record ? record->stored->request.uid : SSE_EVERYBODY};
 }
 
-static void free_tx(struct tx *tx)
+static void end_event(struct tx *tx)
 {
-    vec_each (struct telling, t, &tx->tellings)
-        free(t->data);
-    vec_free(&tx->tellings);
-    vec_free(&tx->jobs);
-    free(tx);
+    const struct record *record;
+    struct telling *t;
+
+    if (!tx->open)
+        return;
+    tx->open = false;
+    t = &tx->tellings.items[tx->tellings.count - 1];
+    while (tx->out.depth > 0)
+        json_out_end(&tx->out);
+    t->data = str_take(&tx->data);
+    record = t->job ? records_get(tx->service->records, t->job) : NULL;
+    store_add_event(tx->batch,
+                    &(struct store_event){.id = t->id,
+                                          .at_s = service_now_s(tx->service),
+                                          .kind = t->type,
+                                          .job = t->job,
+                                          .user = record ? record_user(record) : NULL,
+                                          .data = t->data});
+}
+
+static void begin_event(struct tx *tx, const char *type, const struct record *record)
+{
+    struct telling t = telling_of(type, record);
+
+    end_event(tx);
+    t.id = store_take_id(tx->service->store, STORE_EVENT_ID);
+    vec_push(&tx->tellings, t);
+    tx->open = true;
+    json_out_init(&tx->out, &tx->data, false);
+}
+
+struct json_out *tx_event(struct tx *tx, const char *type, const struct record *record)
+{
+    begin_event(tx, type, record);
+    json_out_begin_object(&tx->out);
+    return &tx->out;
 }
 
 static void tell(struct service *s, const struct telling *t)
@@ -80,29 +108,59 @@ static void tell(struct service *s, const struct telling *t)
         sse_hub_send(s->hub, &event);
 }
 
+void tx_tell(struct service *s, const char *type, const struct record *record,
+             struct str *data)
+{
+    struct telling t = telling_of(type, record);
+
+    t.data = data->text;
+    tell(s, &t);
+    str_fini(data);
+}
+
+/* ---- the end ----------------------------------------------------------------------- */
+
+static void free_tx(struct tx *tx)
+{
+    vec_each (struct telling, t, &tx->tellings)
+        free(t->data);
+    vec_free(&tx->tellings);
+    vec_free(&tx->jobs);
+    free(tx);
+}
+
+/* What the end of a transaction means for a job in it. */
+static void settle(struct service *s, struct record *record, bool stored)
+{
+    if (!stored)
+        record->dirty = true;
+    else if (record->phase == PHASE_ENDED && record->leaving_attempt > 0)
+        record->gone = true;
+    else if (record->phase == PHASE_ENDED && !record->dirty)
+        records_drop(s->records, record);
+}
+
 static void finish(struct tx *tx, const struct err *err)
 {
     struct service *s = tx->service;
     bool stored = err->code == ERR_NONE;
+    tx_done *done = tx->done;
+    void *ctx = tx->ctx;
 
     if (!stored)
         log_error("store_refused", LOG_ERR(err));
     s->failing = err->code == ERR_SYSTEM || (s->failing && !stored);
     for (size_t i = 0; i < tx->tellings.count && stored; i++)
         tell(s, &tx->tellings.items[i]);
-    if (tx->done)
-        tx->done(tx->ctx, err);
     vec_each (uint64_t, id, &tx->jobs) {
         struct record *record = records_get(s->records, *id);
 
-        if (record && !stored)
-            record->dirty = true;
-        else if (record && record->phase == PHASE_ENDED && record->leaving_attempt > 0)
-            record->gone = true;
-        else if (record && record->phase == PHASE_ENDED && !record->dirty)
-            records_drop(s->records, record);
+        if (record)
+            settle(s, record, stored);
     }
     free_tx(tx);
+    if (done)
+        done(ctx, err);
 }
 
 static void committed(void *ctx, const struct store_completion *completion)
@@ -115,6 +173,7 @@ void tx_commit(struct tx *tx, tx_done *done, void *ctx)
 {
     struct err err = {0};
 
+    end_event(tx);
     tx->done = done;
     tx->ctx = ctx;
     if (store_commit(tx->service->store, tx->batch, STORE_DURABLE, committed, tx, &err) ==
@@ -124,18 +183,6 @@ void tx_commit(struct tx *tx, tx_done *done, void *ctx)
     }
     store_batch_destroy(tx->batch);
     finish(tx, &err);
-}
-
-void tx_tell(struct service *s, const char *type, const struct record *record,
-             struct str *data)
-{
-    struct telling t = {.job = record ? record->id : 0,
-                        .owner = record ? record->stored->request.uid : SSE_EVERYBODY};
-
-    str_copy(t.type, sizeof(t.type), type);
-    t.data = str_take(data);
-    tell(s, &t);
-    free(t.data);
 }
 
 /* ---- completions from the writer thread ----------------------------------------------
@@ -171,11 +218,11 @@ void tx_post(void *ctx, const struct store_completion *list, size_t count)
 /* ---- a step in a job's life -----------------------------------------------------------
  */
 
-static void add_devices(const struct service *s, const struct job_status *status,
+static void add_devices(const struct service *s, const int *devices, int count,
                         struct str *out)
 {
-    for (int i = 0; status && i < status->device_count; i++)
-        str_addf(out, "%s%s", i ? "," : "", s->devices[status->devices[i]].name);
+    for (int i = 0; i < count; i++)
+        str_addf(out, "%s%s", i ? "," : "", s->devices[devices[i]].name);
 }
 
 static void add_extra(const struct record *r, struct str *out)
@@ -195,86 +242,229 @@ static void add_extra(const struct record *r, struct str *out)
     json_out_end(&json);
 }
 
-void tx_progress(const struct service *s, const struct record *r,
-                 const struct job_status *status, struct store_progress *p,
-                 struct str *devices, struct str *extra)
+/* The loop drops a job that has ended; the record has its last status. */
+static const struct job_status *status_of(const struct service *s, const struct record *r)
 {
-    add_devices(s, status, devices);
-    add_extra(r, extra);
-    *p = (struct store_progress){
-        .state = status ? status->state : JOB_WAITING,
+    return r->final ? r->final : loop_job(s->loop, r->id);
+}
+
+struct progress_row { /* and what its texts are in */
+    struct store_progress progress;
+    struct str devices, extra;
+};
+
+static const struct store_progress *
+fill_progress(const struct service *s, const struct record *r, struct progress_row *row)
+{
+    static const struct job_status waiting = {.started_s = NAN, .placed_s = NAN};
+    const struct job_status *known = status_of(s, r), *status = known ? known : &waiting;
+
+    add_devices(s, status->devices, status->device_count, &row->devices);
+    add_extra(r, &row->extra);
+    row->progress = (struct store_progress){
+        .state = status->state,
         .held = r->held,
         .attempt = r->attempt,
-        .started_s = status ? status->started_s : NAN,
-        .placed_s = status ? status->placed_s : NAN,
+        .started_s = status->started_s,
+        .placed_s = status->placed_s,
         .ended_s = r->ended_s,
-        .steps_done = status ? status->steps_done : 0,
-        .required_rate = status ? status->required_rate : record_job(r)->need.rate,
-        .moves = status ? status->moves : 0,
-        .restarts = status ? status->restarts : 0,
+        .steps_done = status->steps_done,
+        .required_rate = known ? known->required_rate : record_job(r)->need.rate,
+        .moves = status->moves,
+        .restarts = status->restarts,
         .exit_status = r->exit_status,
         .signal = r->signal,
-        .devices = devices->length ? devices->text : NULL,
+        .devices = row->devices.text,
         .reason = r->reason[0] ? r->reason : NULL,
-        .extra = extra->text,
+        .extra = row->extra.text,
     };
+    return &row->progress;
 }
 
-static void add_event(struct tx *tx, struct record *r, const struct job_status *status,
-                      const struct tx_step *step)
+static void free_progress(struct progress_row *row)
 {
-    struct str data = {0};
-    struct json_out json;
-
-    json_out_init(&json, &data, false);
-    json_out_begin_object(&json);
-    json_out_key_int(&json, "id", (int64_t)r->id);
-    json_out_key_string(&json, "name", record_job(r)->name);
-    json_out_key_string(&json, "user", record_user(r));
-    json_out_key_string(&json, "what", step->what);
-    json_out_key_string(&json, "state", views_state_name(status, r->held));
-    json_out_key_string(&json, "reason", r->reason[0] ? r->reason : NULL);
-    json_out_key_string(&json, "by", step->by);
-    json_out_key_int(&json, "attempt", r->attempt);
-    json_out_key_number(&json, "at_s", service_now_s(tx->service));
-    json_out_key(&json, "devices");
-    views_places(&json, tx->service, status);
-    json_out_end(&json);
-    tx_event(tx, "job", r, &data);
+    str_fini(&row->devices);
+    str_fini(&row->extra);
 }
 
-void tx_job_was(struct tx *tx, struct record *r, const struct job_status *status,
-                const struct tx_step *step)
+void tx_put_progress(const struct service *s, struct store_batch *batch,
+                     const struct record *r)
 {
-    struct str devices = {0}, extra = {0}, reason = {0};
-    struct store_progress progress;
+    struct progress_row row = {0};
 
-    tx_progress(tx->service, r, status, &progress, &devices, &extra);
-    if (!step->first)
-        store_update_progress(tx->batch, r->id, &progress);
-    if (step->by)
-        str_addf(&reason, "%s%sby %s", r->reason, r->reason[0] ? "; " : "", step->by);
+    store_update_progress(batch, r->id, fill_progress(s, r, &row));
+    free_progress(&row);
+}
+
+static void add_event(struct tx *tx, const struct record *r,
+                      const struct job_status *status, const struct tx_step *step)
+{
+    struct json_out *out = tx_event(tx, "job", r);
+
+    json_out_key_int(out, "id", (int64_t)r->id);
+    json_out_key_string(out, "name", record_job(r)->name);
+    json_out_key_string(out, "user", record_user(r));
+    json_out_key_string(out, "what", step->what);
+    json_out_key_string(out, "state", views_state_name(status, r->held));
+    json_out_key_string(out, "reason", r->reason[0] ? r->reason : NULL);
+    json_out_key_string(out, "by", step->by);
+    json_out_key_int(out, "attempt", r->attempt);
+    json_out_key_number(out, "at_s", service_now_s(tx->service));
+    json_out_key(out, "devices");
+    views_places(out, tx->service, status);
+}
+
+void tx_job(struct tx *tx, struct record *r, const struct tx_step *step)
+{
+    const struct job_status *status = status_of(tx->service, r);
+    struct progress_row row = {0};
+    const struct store_progress *progress = fill_progress(tx->service, r, &row);
+    struct str reason = {0};
+
+    if (step->first)
+        store_put_job(tx->batch, &r->stored->request, progress);
     else
-        str_add(&reason, r->reason);
+        store_update_progress(tx->batch, r->id, progress);
+    str_add(&reason, r->reason);
+    if (step->by)
+        str_addf(&reason, "%sby %s", r->reason[0] ? "; " : "", step->by);
     store_add_transition(tx->batch, &(struct store_transition){
                                         .job = r->id,
                                         .at_s = service_now_s(tx->service),
                                         .first = step->first,
                                         .from = step->from,
-                                        .to = status ? status->state : JOB_WAITING,
+                                        .to = progress->state,
                                         .what = step->what,
                                         .reason = reason.length ? reason.text : NULL,
                                         .attempt = r->attempt,
-                                        .devices = progress.devices});
+                                        .devices = progress->devices});
     add_event(tx, r, status, step);
     vec_push(&tx->jobs, r->id);
     r->dirty = false;
-    str_fini(&devices);
-    str_fini(&extra);
+    free_progress(&row);
     str_fini(&reason);
 }
 
-void tx_job(struct tx *tx, struct record *r, const struct tx_step *step)
+/* ---- decisions ------------------------------------------------------------------------
+ */
+
+static void add_decision(struct tx *tx, const struct record *r,
+                         const struct store_decision *d)
 {
-    tx_job_was(tx, r, r->final ? r->final : loop_job(tx->service->loop, r->id), step);
+    struct json_out *out = tx_event(tx, "decision", r);
+
+    store_add_decision(tx->batch, d);
+    json_out_key_int(out, "id", (int64_t)d->id);
+    json_out_key_int(out, "job", (int64_t)d->job);
+    json_out_key_number(out, "at_s", d->at_s);
+    json_out_key_string(out, "kind", d->what);
+    json_out_key_string(out, "reason", d->reason);
+    json_out_key_number(out, "rate", d->rate);
+    json_out_key_number(out, "watts", d->watts);
+    json_out_key_number(out, "joules", d->joules);
+    json_out_key(out, "devices");
+    views_places_named(out, tx->service, d->devices);
+}
+
+/* A promise is broken: rows and events of their own besides the decision. */
+static void add_guard(struct tx *tx, const struct record *r, const struct decision *d,
+                      const char *device)
+{
+    struct json_out *out = tx_event(tx, "guard", r);
+
+    store_add_guard(tx->batch, &(struct store_guard){
+                                   .job = r->id,
+                                   .at_s = d->at_s,
+                                   .kind = "rate",
+                                   .promised = d->needed,
+                                   .measured = d->rate,
+                                   .window_s = isfinite(r->promise.below_since_s)
+                                                   ? d->at_s - r->promise.below_since_s
+                                                   : 0,
+                                   .device = device,
+                                   .action = d->help,
+                                   .reason = d->reason});
+    json_out_key_int(out, "job", (int64_t)r->id);
+    json_out_key_number(out, "at_s", d->at_s);
+    json_out_key_string(out, "broken", "rate");
+    json_out_key_number(out, "promised", d->needed);
+    json_out_key_number(out, "measured", d->rate);
+    json_out_key_string(out, "action", d->help);
+    json_out_key_string(out, "reason", d->reason);
+    log_warn("promise_broken", LOG_U64("job", r->id), LOG_NUM("needed", d->needed),
+             LOG_NUM("measured", d->rate), LOG_STR("action", d->help));
+    daemon_metrics_guard(tx->service, d->help);
+}
+
+void tx_decision(struct tx *tx, const struct record *r, const struct decision *d)
+{
+    struct service *s = tx->service;
+    struct str devices = {0}, others = {0};
+    struct json_out out;
+    struct store_decision row = {.id = store_take_id(s->store, STORE_DECISION_ID),
+                                 .job = d->job,
+                                 .at_s = d->at_s,
+                                 .round = s->rounds,
+                                 .what = d->kind,
+                                 .rate = d->rate,
+                                 .watts = d->watts,
+                                 .joules = d->joules,
+                                 .reason = d->reason};
+
+    add_devices(s, d->devices, d->device_count, &devices);
+    if (d->alternative_count > 0) {
+        json_out_init(&out, &others, false);
+        decision_alternatives_json(&out, loop_cluster(s->loop), d);
+    }
+    row.devices = devices.text;
+    row.alternatives = others.text;
+    if (d->help)
+        add_guard(tx, r, d, devices.text);
+    add_decision(tx, r, &row);
+    str_fini(&devices);
+    str_fini(&others);
+}
+
+void tx_scaled(struct tx *tx, const struct record *service, const char *reason)
+{
+    struct service *s = tx->service;
+
+    add_decision(
+        tx, service,
+        &(struct store_decision){.id = store_take_id(s->store, STORE_DECISION_ID),
+                                 .job = service->id,
+                                 .at_s = service_now_s(s),
+                                 .round = s->rounds,
+                                 .what = "scale",
+                                 .rate = NAN,
+                                 .watts = NAN,
+                                 .joules = NAN,
+                                 .reason = reason});
+}
+
+/* ---- the ledger of a clock that is moved by hand --------------------------------------
+ */
+
+void tx_ledger_quote(struct service *s, const struct quote *quote)
+{
+    struct tx *tx;
+
+    if (!service_clock_stepped(s))
+        return;
+    tx = tx_begin(s);
+    begin_event(tx, "ledger", NULL);
+    ledger_quote(&tx->data, service_now_s(s), loop_cluster(s->loop), quote);
+    tx_commit(tx, NULL, NULL);
+}
+
+void tx_ledger_round(struct service *s, const struct round_result *result)
+{
+    struct tx *tx;
+
+    if (!service_clock_stepped(s))
+        return;
+    tx = tx_begin(s);
+    begin_event(tx, "ledger", NULL);
+    ledger_round(&tx->data, service_now_s(s), loop_cluster(s->loop), result);
+    tx_commit(tx, NULL, NULL);
 }

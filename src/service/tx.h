@@ -4,8 +4,8 @@
  * clients that follow when the disk has them: nobody hears of what a crash could undo.
  *
  *     struct tx *tx = tx_begin(s);
- *     store_update_progress(tx->batch, ...);
- *     tx_event(tx, "job", record, &json);
+ *     store_put_setting(tx_batch(tx), ...);
+ *     json_out_key_string(tx_event(tx, "node", NULL), "name", ...);
  *     tx_commit(tx, done, ctx);
  */
 #ifndef CORGI_SERVICE_TX_H
@@ -19,39 +19,45 @@ struct tx;
 struct tx *tx_begin(struct service *s);
 struct store_batch *tx_batch(struct tx *tx);
 
-/* An event of lasting interest; record NULL: of no job and for everyone.  The data, a
- * JSON object, is taken. */
-void tx_event(struct tx *tx, const char *type, const struct record *record,
-              struct str *data);
+/* An event of lasting interest; record NULL: of no job and for everyone.  The caller
+ * writes the members of its JSON object, which is open until the next event or the
+ * commit. */
+struct json_out *tx_event(struct tx *tx, const char *type, const struct record *record);
 
 /* A step in a job's life: its progress as it is now, the transition and the event. */
 struct tx_step {
     const char *what; /* one word: started, moved, ... */
     enum job_state from;
-    bool first;
+    bool first;     /* it is new: its request too */
     const char *by; /* user; NULL: the daemon */
 };
 void tx_job(struct tx *tx, struct record *record, const struct tx_step *step);
-/* The same when the loop has dropped the job already: its last status. */
-void tx_job_was(struct tx *tx, struct record *record, const struct job_status *status,
-                const struct tx_step *step);
+
+/* A decision of a round: its row and its event, and those of a broken promise; `corgi
+ * why` reads them back.  Or one about a service's replicas. */
+void tx_decision(struct tx *tx, const struct record *record,
+                 const struct decision *decision);
+void tx_scaled(struct tx *tx, const struct record *service, const char *reason);
 
 /* Durable.  done (may be NULL) hears of it with err.code ERR_NONE, or why it failed;
  * ends the tx. */
 typedef void tx_done(void *ctx, const struct err *err);
 void tx_commit(struct tx *tx, tx_done *done, void *ctx);
 
-/* A passing event: told now, not stored, not replayed. */
+/* A passing event: told now, not stored, not replayed.  The data is taken. */
 void tx_tell(struct service *s, const char *type, const struct record *record,
              struct str *data);
 
 /* For store_options.post. */
 void tx_post(void *ctx, const struct store_completion *list, size_t count);
 
-/* The progress of a record as the store keeps it; strings are borrowed from the record
- * and from scratch. */
-void tx_progress(const struct service *s, const struct record *record,
-                 const struct job_status *status, struct store_progress *progress,
-                 struct str *devices, struct str *extra);
+/* How far a job is, without more. */
+void tx_put_progress(const struct service *s, struct store_batch *batch,
+                     const struct record *record);
+
+/* Lines of loop/ledger.h, each stored at once; nothing happens unless the clock is moved
+ * by hand. */
+void tx_ledger_quote(struct service *s, const struct quote *quote);
+void tx_ledger_round(struct service *s, const struct round_result *result);
 
 #endif

@@ -13,11 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void views_number(struct json_out *out, const char *key, double value)
-{
-    json_out_key_number(out, key, value);
-}
-
 void views_raw(struct json_out *out, const char *key, const char *json)
 {
     json_out_key(out, key);
@@ -91,7 +86,7 @@ void views_neighbour(struct json_out *out, const struct service *s, uint64_t job
     if (r && who && service_may_see(who, record_user(r))) {
         json_out_key_string(out, "name", record_job(r)->name);
         json_out_key_string(out, "user", record_user(r));
-        views_number(out, "rate", r->rate);
+        json_out_key_number(out, "rate", r->rate);
     }
     json_out_end(out);
 }
@@ -204,7 +199,7 @@ static void identity(struct json_out *out, const struct store_request *q,
 
 static void ending(struct json_out *out, double ended_s, int exit_status, int sig)
 {
-    views_number(out, "ended_s", ended_s);
+    json_out_key_number(out, "ended_s", ended_s);
     json_out_key(out, "exit_status");
     if (exit_status >= 0)
         json_out_int(out, exit_status);
@@ -222,7 +217,7 @@ static void energy(struct json_out *out, double joules, double error, double sav
     json_out_key_number(out, "joules", joules);
     json_out_key_number(out, "joules_low", fmax(0, joules - error));
     json_out_key_number(out, "joules_high", joules + error);
-    views_number(out, "saved_joules", saved);
+    json_out_key_number(out, "saved_joules", saved);
 }
 
 struct views_energy views_energy(const struct service *s, const struct record *r)
@@ -277,18 +272,19 @@ static void running(struct json_out *out, const struct service *s, const struct 
     struct replica replicas[LOOP_MAX_GANG];
     int count = records_replicas(s->records, r, replicas, NULL);
 
-    views_number(out, "required_rate", required);
-    views_number(out, "promised_rate", r->promised_rate);
-    views_number(out, "rate", r->rate);
-    views_number(out, "rate_ratio", required > 0 ? r->rate / required : NAN);
-    views_number(out, "demand_rate", replicas_demand(replicas, count));
-    views_number(out, "latency_s", r->latency_s);
+    json_out_key_number(out, "required_rate", required);
+    json_out_key_number(out, "promised_rate", r->promised_rate);
+    json_out_key_number(out, "rate", r->rate);
+    json_out_key_number(out, "rate_ratio", required > 0 ? r->rate / required : NAN);
+    json_out_key_number(out, "demand_rate", replicas_demand(replicas, count));
+    json_out_key_number(out, "latency_s", r->latency_s);
     json_out_key_number(out, "steps_done", status ? status->steps_done : 0);
-    views_number(out, "started_s", status ? status->started_s : NAN);
-    views_number(out, "placed_s", status ? status->placed_s : NAN);
-    views_number(out, "expected_start_s",
-                 status && status->state == JOB_RUNNING ? NAN : r->expected_start_s);
-    views_number(out, "expected_end_s", r->expected_end_s);
+    json_out_key_number(out, "started_s", status ? status->started_s : NAN);
+    json_out_key_number(out, "placed_s", status ? status->placed_s : NAN);
+    json_out_key_number(out, "expected_start_s",
+                        status && status->state == JOB_RUNNING ? NAN
+                                                               : r->expected_start_s);
+    json_out_key_number(out, "expected_end_s", r->expected_end_s);
     json_out_key_int(out, "moves", status ? status->moves : 0);
     json_out_key_int(out, "restarts", status ? status->restarts : 0);
     json_out_key_int(out, "attempt", r->attempt);
@@ -301,7 +297,7 @@ static void running(struct json_out *out, const struct service *s, const struct 
     json_out_key(out, "devices");
     views_places(out, s, status);
     neighbours(out, s, status, who);
-    views_number(out, "watts", r->watts);
+    json_out_key_number(out, "watts", r->watts);
 }
 
 void views_record(struct json_out *out, const struct service *s, const struct record *r,
@@ -333,17 +329,17 @@ struct extra { /* of a stored job */
 static void stored_progress(struct json_out *out, const struct service *s,
                             const struct store_progress *p, const struct extra *extra)
 {
-    views_number(out, "required_rate", p->required_rate);
-    views_number(out, "promised_rate", extra->promised_rate);
-    views_number(out, "rate", NAN);
-    views_number(out, "rate_ratio", NAN);
-    views_number(out, "demand_rate", NAN);
-    views_number(out, "latency_s", NAN);
+    json_out_key_number(out, "required_rate", p->required_rate);
+    json_out_key_number(out, "promised_rate", extra->promised_rate);
+    json_out_key_number(out, "rate", NAN);
+    json_out_key_number(out, "rate_ratio", NAN);
+    json_out_key_number(out, "demand_rate", NAN);
+    json_out_key_number(out, "latency_s", NAN);
     json_out_key_number(out, "steps_done", p->steps_done);
-    views_number(out, "started_s", p->started_s);
-    views_number(out, "placed_s", p->placed_s);
-    views_number(out, "expected_start_s", NAN);
-    views_number(out, "expected_end_s", NAN);
+    json_out_key_number(out, "started_s", p->started_s);
+    json_out_key_number(out, "placed_s", p->placed_s);
+    json_out_key_number(out, "expected_start_s", NAN);
+    json_out_key_number(out, "expected_end_s", NAN);
     json_out_key_int(out, "moves", p->moves);
     json_out_key_int(out, "restarts", p->restarts);
     json_out_key_int(out, "attempt", p->attempt);
@@ -355,7 +351,7 @@ static void stored_progress(struct json_out *out, const struct service *s,
     json_out_null(out);
     json_out_key(out, "devices");
     views_places_named(out, s, p->devices);
-    views_number(out, "watts", NAN);
+    json_out_key_number(out, "watts", NAN);
 }
 
 void views_stored(struct json_out *out, const struct service *s,
@@ -395,7 +391,7 @@ void views_stored(struct json_out *out, const struct service *s,
 /* ---- devices and nodes ---------------------------------------------------------------
  */
 
-static const char *device_state(const struct cluster *c, int device)
+const char *views_device_state(const struct cluster *c, int device)
 {
     const struct device *d = &c->devices[device];
     enum node_state node = c->nodes[d->node].state;
@@ -421,7 +417,7 @@ void views_device(struct json_out *out, const struct service *s, int device,
     json_out_key_string(out, "name", more->name);
     json_out_key_string(out, "node", c->nodes[d->node].name);
     json_out_key_string(out, "type", c->types[d->type].name);
-    json_out_key_string(out, "state", device_state(c, device));
+    json_out_key_string(out, "state", views_device_state(c, device));
     json_out_key_string(out, "reason", more->reason[0] ? more->reason : NULL);
     json_out_key_number(out, "cap_watts", d->cap_watts > 0 ? d->cap_watts : NAN);
     json_out_key_number(out, "watts", more->watts);
@@ -436,7 +432,7 @@ void views_device(struct json_out *out, const struct service *s, int device,
     json_out_end(out);
 }
 
-static double host_watts(const struct node *node)
+double views_host_watts(const struct node *node)
 {
     if (node->state == NODE_DOWN)
         return 0;
@@ -449,7 +445,7 @@ void views_node(struct json_out *out, const struct service *s, int n,
     static const char *const states[] = {"awake", "asleep", "waking", "down"};
     const struct cluster *c = loop_cluster(s->loop);
     const struct node *node = &c->nodes[n];
-    double watts = host_watts(node);
+    double watts = views_host_watts(node);
 
     for (int i = 0; i < node->device_count; i++)
         if (isfinite(s->devices[node->first_device + i].watts))

@@ -38,15 +38,16 @@ struct views_energy {
 };
 struct views_energy views_energy(const struct service *s, const struct record *r);
 
+/* free, busy, drained, failed, asleep. */
+const char *views_device_state(const struct cluster *cluster, int device);
 void views_device(struct json_out *out, const struct service *s, int device,
                   const struct auth_identity *who);
 void views_node(struct json_out *out, const struct service *s, int node,
                 const struct auth_identity *who);
+double views_host_watts(const struct node *node);
 void views_neighbour(struct json_out *out, const struct service *s, uint64_t job,
                      const struct auth_identity *who);
 
-/* A member that is null when the number is not finite. */
-void views_number(struct json_out *out, const char *key, double value);
 /* A member whose text is JSON already; NULL: null. */
 void views_raw(struct json_out *out, const char *key, const char *json);
 

@@ -172,23 +172,22 @@ struct planning {
     size_t actions;
 };
 
-static void planned(void *ctx, struct round *round,
-                    const struct planning_thread_timing *timing)
+static void planned(void *ctx, const struct planning_task *task)
 {
     struct planning *p = ctx;
     struct round_result result = {0};
     struct err err = {0};
 
     assert_true(pthread_equal(pthread_self(), p->reactor_thread));
-    assert_true(timing->work_s >= 0 && timing->waited_s >= 0);
+    assert_true(task->work_s >= 0 && !task->lesson);
     p->told++;
     if (p->told > p->wanted) { /* the last one: nobody waits for it any more */
-        round_destroy(p->loop, round);
+        round_destroy(p->loop, task->round);
         return;
     }
-    assert_int_equal(loop_round_end(p->loop, round, 1, &result, &err), 0);
+    assert_int_equal(loop_round_end(p->loop, task->round, 1, &result, &err), 0);
     p->actions += result.action_count;
-    planning_thread_plan(p->thread, loop_round_begin(p->loop, 1), planned, p);
+    planning_thread_hand_over(p->thread, loop_round_begin(p->loop, 1), NULL);
 }
 
 static void rounds_are_planned_on_a_thread_and_come_back(void **state)
@@ -201,14 +200,14 @@ static void rounds_are_planned_on_a_thread_and_come_back(void **state)
     struct planning p = {.loop = loop_create_take(&options, fixture_cluster(),
                                                   fixture_model_of(&table),
                                                   &corgi_planner_ops),
-                         .thread = planning_thread_create(reactor, &err),
                          .reactor_thread = pthread_self(),
                          .wanted = 20};
 
     (void)state;
+    p.thread = planning_thread_create(reactor, planned, &p, &err);
     assert_non_null(p.thread);
     assert_int_equal(loop_submit(p.loop, &job, 0, &err), 0);
-    planning_thread_plan(p.thread, loop_round_begin(p.loop, 1), planned, &p);
+    planning_thread_hand_over(p.thread, loop_round_begin(p.loop, 1), NULL);
     while (p.told < p.wanted)
         reactor_step(reactor, 1);
     assert_int_equal(p.actions, 1);

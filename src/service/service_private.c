@@ -1,0 +1,89 @@
+/* service_private.c - what all files of this folder ask of the service: the time, names,
+ * who may do what, and a round
+ *
+ * Whoever changes something that may call for another plan wants a round here; the timer
+ * this sets calls rounds.c. */
+#include "service/service_private.h"
+
+#include "base/clock.h"
+#include "engine/sim/sim_engine.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+/* While the store cannot write, nothing new starts; a round is tried this often. */
+#define FAILING_GAP_S 2.0
+
+double service_now_s(const struct service *s)
+{
+    struct timespec now;
+
+    if (s->config.engine == SERVICE_ENGINE_SIM)
+        return s->engine.self ? sim_engine_now_s(&s->engine) : s->ended_s;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+bool service_clock_stepped(const struct service *s)
+{
+    return s->config.engine == SERVICE_ENGINE_SIM &&
+           s->config.sim.clock == SIM_CLOCK_STEPPED;
+}
+
+int service_device_named(const struct service *s, const char *name)
+{
+    for (int d = 0; d < loop_cluster(s->loop)->device_count; d++)
+        if (strcmp(s->devices[d].name, name) == 0)
+            return d;
+    return -1;
+}
+
+int service_node_named(const struct service *s, const char *name)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+
+    for (int n = 0; n < c->node_count; n++)
+        if (strcmp(c->nodes[n].name, name) == 0)
+            return n;
+    return -1;
+}
+
+bool service_may_touch(const struct auth_identity *who, const char *user)
+{
+    return who->role == AUTH_OPERATOR ||
+           (who->role == AUTH_USER && strcmp(who->name, user) == 0);
+}
+
+bool service_may_see(const struct auth_identity *who, const char *user)
+{
+    return who->role == AUTH_VIEWER || service_may_touch(who, user);
+}
+
+/* The loop knows when a round is due; rounds keep their distance on the wall's clock,
+ * unless an operator moves the time. */
+void service_follow_rounds(struct service *s)
+{
+    double due_s = (loop_round_due_s(s->loop) - service_now_s(s)) /
+                   service_config_clock_rate(&s->config);
+    double gap_s = s->failing ? FAILING_GAP_S : s->config.planner.gap_s;
+    double wait_s = fmax(due_s, gap_s - (clock_wall_s() - s->round_wall_s));
+
+    if (s->round_running || s->draining || s->starting)
+        return;
+    if (service_clock_stepped(s) && due_s > 0)
+        reactor_timer_cancel(s->round_timer);
+    else if (service_clock_stepped(s))
+        reactor_timer_after(s->round_timer, 0.001);
+    else
+        reactor_timer_after(s->round_timer,
+                            fmax(0.001, fmin(wait_s, s->config.planner.every_s)));
+}
+
+void service_want_round(struct service *s)
+{
+    if (s->draining || s->starting)
+        return;
+    loop_want_round(s->loop, service_now_s(s));
+    service_follow_rounds(s);
+}
