@@ -55,9 +55,5 @@ bool requirement_allows_type(const struct job *job, int type)
     return !job->types_allowed || job->types_allowed >> type & 1;
 }
 
-const char *requirement_kind_name(enum need_kind kind)
-{
-    static const char *const names[] = {"best_effort", "rate", "service", "deadline"};
-
-    return names[kind];
-}
+const char *const requirement_kind_names[] = {"best_effort", "rate", "service",
+                                              "deadline", NULL};

@@ -26,6 +26,6 @@ double requirement_confidence(const struct optimize_settings *settings,
 /* May the job run on devices of this type? */
 bool requirement_allows_type(const struct job *job, int type);
 
-const char *requirement_kind_name(enum need_kind kind);
+extern const char *const requirement_kind_names[]; /* of enum need_kind; ends with NULL */
 
 #endif

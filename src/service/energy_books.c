@@ -10,8 +10,7 @@
 #include "loop/estimate/predict.h"
 #include "loop/record/energy_split.h"
 #include "service/tx.h"
-#include "store/store_energy.h"
-#include "store/telemetry.h"
+#include "store/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -85,8 +84,7 @@ static void book_host(struct service *s, struct store_batch *batch, int device,
         return;
     more->host_s = at_s;
     s->total_joules += joules;
-    store_add_energy(batch,
-                     &(struct store_energy){.at_s = at_s,
+    store_put(batch, &(struct store_energy){.at_s = at_s,
                                             .device = node->name,
                                             .joules = joules,
                                             .error_joules = ENERGY_MODEL_ERROR * joules,
@@ -99,7 +97,7 @@ static void add_row(struct service *s, struct store_batch *batch,
     row.at_s = e->at_s;
     row.device = s->devices[e->device].name;
     row.modelled_joules = e->modelled ? row.joules : 0;
-    store_add_energy(batch, &row);
+    store_put(batch, &row);
 }
 
 static void book_job(struct service *s, struct store_batch *batch,
@@ -207,12 +205,12 @@ void energy_power(struct service *s, const struct engine_event *e)
     s->total_joules += e->joules;
     book(s, batch, e, window_s);
     book_host(s, batch, e->device, e->at_s);
-    store_add_power(batch, &(struct store_power){.device = more->name,
-                                                 .at_s = e->at_s,
-                                                 .window_s = window_s,
-                                                 .watts = e->watts,
-                                                 .joules = e->joules,
-                                                 .modelled = e->modelled});
+    store_put(batch, &(struct store_power){.device = more->name,
+                                           .at_s = e->at_s,
+                                           .window_s = window_s,
+                                           .watts = e->watts,
+                                           .joules = e->joules,
+                                           .modelled = e->modelled});
     if (store_commit(s->store, batch, STORE_RELAXED, NULL, NULL, NULL) < 0)
         store_batch_destroy(batch);
     tell(s, e);

@@ -12,7 +12,7 @@
 #include "service/lifecycle.h"
 #include "service/replica_jobs.h"
 #include "service/views.h"
-#include "store/telemetry.h"
+#include "store/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,22 +26,22 @@ static void store_sample(struct service *s, const struct record *r,
     struct store_batch *batch = store_batch_create();
     struct err err = {0};
 
-    store_add_measurement(batch, &(struct store_measurement){
-                                     .job = r->id,
-                                     .attempt = x->attempt,
-                                     .device = status && status->device_count > 0
-                                                   ? s->devices[status->devices[0]].name
-                                                   : NULL,
-                                     .at_s = x->measurement.at_s,
-                                     .window_s = x->measurement.window_s,
-                                     .rate = x->measurement.rate,
-                                     .watts = x->measurement.device_watts,
-                                     .steps = r->steps_before + x->steps,
-                                     .latency_s = x->latency_s,
-                                     .source = x->source,
-                                     .confidence = x->confidence,
-                                     .out_of_memory = x->measurement.out_of_memory,
-                                 });
+    store_put(batch, &(struct store_measurement){
+                         .job = r->id,
+                         .attempt = x->attempt,
+                         .device = status && status->device_count > 0
+                                       ? s->devices[status->devices[0]].name
+                                       : NULL,
+                         .at_s = x->measurement.at_s,
+                         .window_s = x->measurement.window_s,
+                         .rate = x->measurement.rate,
+                         .watts = x->measurement.device_watts,
+                         .steps = r->steps_before + x->steps,
+                         .latency_s = x->latency_s,
+                         .source = x->source,
+                         .confidence = x->confidence,
+                         .out_of_memory = x->measurement.out_of_memory,
+                     });
     if (store_commit(s->store, batch, STORE_RELAXED, NULL, NULL, &err) < 0)
         store_batch_destroy(batch); /* telemetry may be lost; the stats count it */
 }

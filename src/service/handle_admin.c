@@ -232,7 +232,7 @@ static void put_token(struct tx *tx, const struct token *t, const char *kept_not
     };
 
     memcpy(row.digest, t->record.digest, sizeof(row.digest));
-    store_put_token(tx_batch(tx), &row);
+    store_put(tx_batch(tx), &row);
 }
 
 static int make_token(struct service *s, const struct json_value *body, struct token *t,
@@ -322,7 +322,8 @@ void handle_revoke_token(void *ctx, struct request *r)
         if (strcmp(s->tokens.items[i].public_id, id) != 0)
             continue;
         tx = tx_begin(s);
-        store_revoke_token(tx_batch(tx), s->tokens.items[i].id, (double)time(NULL));
+        store_put(tx_batch(tx),
+                  &(struct store_revocation){s->tokens.items[i].id, (double)time(NULL)});
         s->tokens.items[i] = s->tokens.items[--s->tokens.count];
         tx_commit(tx, token_revoked, r);
         return;

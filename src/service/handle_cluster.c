@@ -5,7 +5,7 @@
 #include "loop/cluster.h"
 #include "service/tx.h"
 #include "service/views.h"
-#include "store/store_settings.h"
+#include "store/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -125,17 +125,16 @@ static void finish(struct service *s, struct request *r, struct target t,
     struct json_out *out;
 
     str_copy(reason, SERVICE_REASON_SIZE, said ? said : "");
-    store_put_operator(
-        tx_batch(tx),
-        &(struct store_operator){
-            .scope = node ? STORE_NODE : STORE_DEVICE,
-            .name = name,
-            .drained = node ? node->drained : c->devices[t.at].drained,
-            .power = node ? (enum store_power_wish)node->power : STORE_POWER_AUTO,
-            .cap_watts = device ? device->wish_watts : 0,
-            .reason = reason[0] ? reason : NULL,
-            .user = user,
-            .at_s = service_now_s(s)});
+    store_put(tx_batch(tx),
+              &(struct store_operator){
+                  .scope = node ? STORE_NODE : STORE_DEVICE,
+                  .name = name,
+                  .drained = node ? node->drained : c->devices[t.at].drained,
+                  .power = node ? (enum store_power_wish)node->power : STORE_POWER_AUTO,
+                  .cap_watts = device ? device->wish_watts : 0,
+                  .reason = reason[0] ? reason : NULL,
+                  .user = user,
+                  .at_s = service_now_s(s)});
     out = tx_event(tx, node ? "node" : "device", NULL);
     json_out_key_string(out, "name", name);
     json_out_key_string(out, "what", what);

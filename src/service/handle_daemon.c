@@ -9,7 +9,7 @@
 #include "service/daemon_metrics.h"
 #include "service/replica_jobs.h"
 #include "service/views.h"
-#include "store/store_events.h"
+#include "store/rows.h"
 
 #include <math.h>
 #include <pwd.h>
@@ -210,8 +210,9 @@ struct replay {
     uid_t owner;
 };
 
-static int replay_row(void *ctx, const struct store_event *e)
+static int replay_row(void *ctx, const void *row)
 {
+    const struct store_event *e = row;
     struct replay *p = ctx;
     const char *user = e->user ? e->user : "";
     struct sse_event event;
@@ -231,11 +232,12 @@ enum sse_replay handlers_replay(void *ctx, uint64_t after, struct sse_page *page
 {
     struct service *s = ctx;
     struct replay p = {.page = page};
+    struct store_filter filter = {.after_id = after, .limit = REPLAY_PAGE};
     uint64_t oldest, newest;
 
     if (store_read_event_span(s->reader, &oldest, &newest, NULL) < 0)
         return SSE_REPLAY_DONE;
-    if (store_read_events(s->reader, after, REPLAY_PAGE, replay_row, &p, NULL) < 0)
+    if (store_read(s->reader, STORE_EVENTS, &filter, replay_row, &p, NULL) < 0)
         return SSE_REPLAY_DONE;
     if (after + 1 < oldest)
         return SSE_REPLAY_LOST;

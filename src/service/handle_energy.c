@@ -4,7 +4,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "service/views.h"
-#include "store/store_energy.h"
+#include "store/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -54,8 +54,9 @@ static struct row *row_named(struct sums *x, const char *key)
     return &x->rows.items[id];
 }
 
-static int sum_row(void *ctx, const struct store_energy_sum *sum)
+static int sum_row(void *ctx, const void *stored)
 {
+    const struct store_energy_sum *sum = stored;
     struct sums *x = ctx;
     struct row *row;
     char key[LOOP_NAME_SIZE + 16] = "total";
@@ -80,7 +81,7 @@ static int sum_row(void *ctx, const struct store_energy_sum *sum)
 
 /* What runs is counted up to this moment: meters are read only now and then, and a young
  * job would not be seen at all. */
-static void add_running(struct sums *x, const struct store_energy_filter *f)
+static void add_running(struct sums *x, const struct store_filter *f)
 {
     size_t count;
     struct record *const *busy = records_busy(x->s->records, &count);
@@ -135,8 +136,9 @@ static void end_point(struct series *p)
     p->joules = 0;
 }
 
-static int point_row(void *ctx, const struct store_energy_sum *sum)
+static int point_row(void *ctx, const void *row)
 {
+    const struct store_energy_sum *sum = row;
     struct series *p = ctx;
     double bucket_s = floor(sum->start_s / p->step_s) * p->step_s;
 
@@ -149,8 +151,7 @@ static int point_row(void *ctx, const struct store_energy_sum *sum)
 }
 
 static void write_points(struct service *s, struct json_out *out, enum by by,
-                         const struct row *row, struct store_energy_filter filter,
-                         double step_s)
+                         const struct row *row, struct store_filter filter, double step_s)
 {
     struct series p = {.out = out, .step_s = fmax(step_s, 3600)};
 
@@ -163,7 +164,7 @@ static void write_points(struct service *s, struct json_out *out, enum by by,
     json_out_key(out, "points");
     json_out_begin_array(out);
     if (by <= BY_DEVICE)
-        store_read_energy(s->reader, STORE_ENERGY_BY_HOUR, &filter, point_row, &p, NULL);
+        store_read(s->reader, STORE_ENERGY_BY_HOUR, &filter, point_row, &p, NULL);
     end_point(&p);
     json_out_end(out);
 }
@@ -189,7 +190,7 @@ static void write_row(struct service *s, struct json_out *out, enum by by,
 }
 
 static bool parse_energy(struct service *s, struct request *r, struct sums *x,
-                         struct store_energy_filter *f, double *step_s, int *limit)
+                         struct store_filter *f, double *step_s, int *limit)
 {
     static const char *const names[] = {"total", "job",  "user", "device",
                                         "node",  "type", NULL};
@@ -221,11 +222,11 @@ static bool parse_energy(struct service *s, struct request *r, struct sums *x,
 void handle_energy(void *ctx, struct request *r)
 {
     static const char *const names[] = {"total", "job", "user", "device", "node", "type"};
-    static const enum store_energy_by how[] = {
+    static const enum store_table how[] = {
         STORE_ENERGY_TOTAL,     STORE_ENERGY_BY_JOB,    STORE_ENERGY_BY_USER,
         STORE_ENERGY_BY_DEVICE, STORE_ENERGY_BY_DEVICE, STORE_ENERGY_BY_DEVICE};
     struct service *s = ctx;
-    struct store_energy_filter filter = {0};
+    struct store_filter filter = {0};
     struct sums x = {0};
     struct handlers_answer a;
     struct err err = {0};
@@ -235,7 +236,7 @@ void handle_energy(void *ctx, struct request *r)
     if (!parse_energy(s, r, &x, &filter, &step_s, &limit))
         return;
     x.names = intern_create();
-    if (store_read_energy(s->reader, how[x.by], &filter, sum_row, &x, &err) < 0) {
+    if (store_read(s->reader, how[x.by], &filter, sum_row, &x, &err) < 0) {
         request_fail(r, NULL, &err);
         goto done;
     }

@@ -2,8 +2,7 @@
 #include "service/handlers.h"
 
 #include "service/views.h"
-#include "store/history.h"
-#include "store/telemetry.h"
+#include "store/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +15,9 @@ struct history {
     bool more;
 };
 
-static int history_row(void *ctx, const struct store_transition *t)
+static int history_row(void *ctx, const void *row)
 {
+    const struct store_transition *t = row;
     struct history *h = ctx;
 
     if (h->at++ < h->skip)
@@ -32,7 +32,9 @@ static int history_row(void *ctx, const struct store_transition *t)
     json_out_key_number(h->out, "at_s", t->at_s);
     json_out_key_string(h->out, "kind", t->what);
     json_out_key_string(h->out, "from",
-                        t->first ? NULL : views_job_state(t->from, false));
+                        t->from == STORE_NO_STATE
+                            ? NULL
+                            : views_job_state((enum job_state)t->from, false));
     json_out_key_string(h->out, "to", views_job_state(t->to, false));
     json_out_key_string(h->out, "text", t->reason);
     json_out_key_int(h->out, "attempt", t->attempt);
@@ -53,7 +55,8 @@ void handle_job_history(void *ctx, struct request *r)
         !handlers_may_look(s, r, &id))
         return;
     handlers_begin(&a, r, "events");
-    if (store_read_transitions(s->reader, id, history_row, &h, &err) < 0) {
+    if (store_read(s->reader, STORE_TRANSITIONS, &(struct store_filter){.job = id},
+                   history_row, &h, &err) < 0) {
         handlers_fail(&a, &err);
         return;
     }
@@ -103,8 +106,9 @@ static void flush_bucket(struct points *p)
     p->latency_high_s = NAN;
 }
 
-static int point_row(void *ctx, const struct store_measurement *m)
+static int point_row(void *ctx, const void *row)
 {
+    const struct store_measurement *m = row;
     struct points *p = ctx;
     double bucket_s;
 
@@ -138,19 +142,18 @@ void handle_job_measurements(void *ctx, struct request *r)
     struct service *s = ctx;
     struct handlers_answer a;
     struct points p = {.out = &a.out, .bucket_s = NAN, .latency_high_s = NAN};
-    double from_s = 0, to_s = 0;
+    struct store_filter filter = {0};
     struct err err = {0};
-    uint64_t id;
-    int limit;
 
-    if (!handlers_number(r, "from_s", 0, API_MAX_TIME_S, &from_s) ||
-        !handlers_number(r, "to_s", 0, API_MAX_TIME_S, &to_s) ||
-        !handlers_number(r, "step_s", 1, 1e9, &p.step_s) || !handlers_limit(r, &limit) ||
-        !handlers_may_look(s, r, &id))
+    if (!handlers_number(r, "from_s", 0, API_MAX_TIME_S, &filter.from_s) ||
+        !handlers_number(r, "to_s", 0, API_MAX_TIME_S, &filter.to_s) ||
+        !handlers_number(r, "step_s", 1, 1e9, &p.step_s) ||
+        !handlers_limit(r, &filter.limit) || !handlers_may_look(s, r, &filter.job))
         return;
     handlers_begin(&a, r, "points");
-    if (store_read_measurements(s->reader, id, from_s, to_s, p.step_s > 0 ? 10000 : limit,
-                                point_row, &p, &err) < 0) {
+    if (p.step_s > 0)
+        filter.limit = 10000;
+    if (store_read(s->reader, STORE_MEASUREMENTS, &filter, point_row, &p, &err) < 0) {
         handlers_fail(&a, &err);
         return;
     }

@@ -9,7 +9,7 @@
 #include "model/prediction_cache.h"
 #include "service/replica_jobs.h"
 #include "service/views.h"
-#include "store/history.h"
+#include "store/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -279,8 +279,9 @@ static bool names_device(const char *names, const char *device)
     return false;
 }
 
-static int decision_row(void *ctx, const struct store_decision *d)
+static int decision_row(void *ctx, const void *row)
 {
+    const struct store_decision *d = row;
     struct decisions_list *l = ctx;
 
     if (l->count == l->limit) {
@@ -300,13 +301,13 @@ static int decision_row(void *ctx, const struct store_decision *d)
 
 #define LEDGER_SCAN_MAX 5000
 
-static int read_ledger(struct decisions_list *l, struct store_decision_filter *filter,
+static int read_ledger(struct decisions_list *l, struct store_filter *filter,
                        struct err *err)
 {
     for (;;) {
         int before = l->scanned;
 
-        if (store_read_decisions(l->s->reader, filter, decision_row, l, err) < 0)
+        if (store_read(l->s->reader, STORE_DECISIONS, filter, decision_row, l, err) < 0)
             return -1;
         if (l->more || l->scanned - before < filter->limit)
             return 0;
@@ -319,7 +320,7 @@ static int read_ledger(struct decisions_list *l, struct store_decision_filter *f
 }
 
 static bool parse_ledger(struct request *r, struct decisions_list *l,
-                         struct store_decision_filter *f, char *device, size_t size)
+                         struct store_filter *f, char *device, size_t size)
 {
     static const char *const kinds[] = {"start", "move",  "stop",  "cap", "wake",
                                         "sleep", "guard", "scale", NULL};
@@ -349,7 +350,7 @@ void handle_list_decisions(void *ctx, struct request *r)
     struct service *s = ctx;
     struct handlers_answer a;
     struct decisions_list l = {.s = s, .who = &r->identity, .out = &a.out};
-    struct store_decision_filter filter = {0};
+    struct store_filter filter = {0};
     struct err err = {0};
     char device[LOOP_NAME_SIZE + 16];
 
@@ -369,14 +370,14 @@ void handle_show_decision(void *ctx, struct request *r)
     struct service *s = ctx;
     struct handlers_answer a;
     struct decisions_list l = {.s = s, .who = &r->identity, .out = &a.out, .limit = 1};
-    struct store_decision_filter filter = {.limit = 1};
+    struct store_filter filter = {.limit = 1};
     struct err err = {0};
 
     if (request_param_id(r, "decision", &l.only) < 0)
         return;
     filter.before_id = l.only + 1;
     handlers_value(&a, r);
-    if (store_read_decisions(s->reader, &filter, decision_row, &l, &err) < 0)
+    if (store_read(s->reader, STORE_DECISIONS, &filter, decision_row, &l, &err) < 0)
         request_fail(r, NULL, &err);
     else if (l.count == 0)
         request_answer_error(r, 404, "not_found", NULL, "there is no decision %llu",

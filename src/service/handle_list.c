@@ -210,8 +210,9 @@ static bool write_active(struct listing *l)
     return l->at == l->page.count;
 }
 
-static int list_row(void *ctx, const struct store_job *job)
+static int list_row(void *ctx, const void *row)
 {
+    const struct store_job *job = row;
     struct listing *l = ctx;
     const struct record *r = records_get(l->s->records, job->request.job.id);
 
@@ -239,14 +240,14 @@ static int list_row(void *ctx, const struct store_job *job)
 static int write_stored(struct listing *l, struct err *err)
 {
     int left = l->limit + 1 - l->count, before = l->scanned;
-    struct store_job_filter filter = {.user = l->user,
-                                      .name = l->name,
-                                      .submitted_from_s = l->from_s,
-                                      .submitted_to_s = isfinite(l->to_s) ? l->to_s : 0,
-                                      .before_id = l->last ? l->last : l->after,
-                                      .limit = left < SLICE ? left : SLICE};
+    struct store_filter filter = {.user = l->user,
+                                  .name = l->name,
+                                  .from_s = l->from_s,
+                                  .to_s = isfinite(l->to_s) ? l->to_s : 0,
+                                  .before_id = l->last ? l->last : l->after,
+                                  .limit = left < SLICE ? left : SLICE};
 
-    if (store_read_jobs(l->s->reader, &filter, list_row, l, err) < 0)
+    if (store_read(l->s->reader, STORE_JOBS, &filter, list_row, l, err) < 0)
         return -1;
     if (l->scanned >= SCAN_MAX)
         l->more = true;

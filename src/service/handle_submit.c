@@ -57,8 +57,9 @@ static void answer_submission(struct service *s, struct request *r, int status,
     handlers_answer(&a, status);
 }
 
-static int keep_quote(void *ctx, const struct store_quote *quote)
+static int keep_quote(void *ctx, const void *row)
 {
+    const struct store_quote *quote = row;
     char **text = ctx;
 
     if (!*text && quote->detail)
@@ -72,7 +73,9 @@ static void answer_stored(struct service *s, struct request *r,
     struct handlers_answer a;
     char *quote = NULL;
 
-    store_read_quotes(s->reader, job->request.job.id, keep_quote, &quote, NULL);
+    store_read(s->reader, STORE_QUOTES,
+               &(struct store_filter){.job = job->request.job.id}, keep_quote, &quote,
+               NULL);
     handlers_begin(&a, r, NULL);
     json_out_key(&a.out, "job");
     views_stored(&a.out, s, job, NULL, (struct views_how){.who = &r->identity});
@@ -186,24 +189,23 @@ static void add_quote_row(struct service *s, struct tx *tx, const struct record 
     char neighbour[24];
 
     snprintf(neighbour, sizeof(neighbour), "%llu", (unsigned long long)q->neighbour);
-    store_add_quote(tx_batch(tx),
-                    &(struct store_quote){
-                        .id = store_take_id(s->store, STORE_QUOTE_ID),
-                        .job = record->id,
-                        .user = record_user(record),
-                        .at_s = service_now_s(s),
-                        .verdict = quote_verdict_name(q->verdict),
-                        .rate = q->promised_rate,
-                        .confidence = q->confidence,
-                        .joules = q->joules,
-                        .joules_low = q->joules_low,
-                        .joules_high = q->joules_high,
-                        .start_s = q->start_s,
-                        .valid_until_s = NAN,
-                        .devices = q->node >= 0 ? c->nodes[q->node].name : NULL,
-                        .neighbour = q->neighbour ? neighbour : NULL,
-                        .detail = record->quote_json,
-                    });
+    store_put(tx_batch(tx), &(struct store_quote){
+                                .id = store_take_id(s->store, STORE_QUOTE_ID),
+                                .job = record->id,
+                                .user = record_user(record),
+                                .at_s = service_now_s(s),
+                                .verdict = quote_verdict_name(q->verdict),
+                                .rate = q->promised_rate,
+                                .confidence = q->confidence,
+                                .joules = q->joules,
+                                .joules_low = q->joules_low,
+                                .joules_high = q->joules_high,
+                                .start_s = q->start_s,
+                                .valid_until_s = NAN,
+                                .devices = q->node >= 0 ? c->nodes[q->node].name : NULL,
+                                .neighbour = q->neighbour ? neighbour : NULL,
+                                .detail = record->quote_json,
+                            });
 }
 
 static void promise(struct record *record, const struct quote *q, char *json)
@@ -365,7 +367,7 @@ void handle_update_job(void *ctx, struct request *r)
     quote_text(s, &q, &quote);
     promise(record, &q, str_take(&quote));
     tx = tx_begin(s);
-    store_update_request(tx_batch(tx), &record->stored->request);
+    store_put(tx_batch(tx), &record->stored->request);
     tx_job(tx, record,
            &(struct tx_step){.what = "updated",
                              .from = loop_job(s->loop, record->id)->state,

@@ -153,8 +153,9 @@ void handlers_forbid(struct request *r, uint64_t job)
                          (unsigned long long)job);
 }
 
-static int keep_quote(void *ctx, const struct store_quote *quote)
+static int keep_quote(void *ctx, const void *row)
 {
+    const struct store_quote *quote = row;
     char **text = ctx;
 
     free(*text);
@@ -166,7 +167,8 @@ char *handlers_quote(struct service *s, uint64_t job)
 {
     char *text = NULL;
 
-    store_read_quotes(s->reader, job, keep_quote, &text, NULL);
+    store_read(s->reader, STORE_QUOTES, &(struct store_filter){.job = job}, keep_quote,
+               &text, NULL);
     return text;
 }
 

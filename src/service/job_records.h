@@ -12,7 +12,7 @@
 #include "http/request.h"
 #include "loop/record/promise.h"
 #include "loop/replicas/replicas.h"
-#include "store/store_jobs.h"
+#include "store/rows.h"
 
 enum phase {
     PHASE_PENDING,    /* submitted, not yet safe on disk: nobody sees it */

@@ -77,7 +77,7 @@ void listeners_flush(struct service *s)
         return;
     batch = store_batch_create();
     vec_each (struct store_audit, a, &s->audits)
-        store_add_audit(batch, a);
+        store_put(batch, a);
     if (store_commit(s->store, batch, STORE_DURABLE, NULL, NULL, &err) < 0) {
         log_error("audit_lost", LOG_U64("rows", s->audits.count), LOG_ERR(&err));
         store_batch_destroy(batch);

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "service/lifecycle.h"
-#include "store/store_settings.h"
+#include "store/rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ void quotas_save(struct store_batch *batch, const struct user_quota *q)
 
     snprintf(name, sizeof(name), PREFIX "%s", q->user);
     snprintf(text, sizeof(text), "%d %d %d", q->max_jobs, q->max_running, q->max_gpus);
-    store_put_setting(batch, name, text);
+    store_put(batch, &(struct store_setting){name, text});
 }
 
 void quotas_load(struct service *s, const char *name, const char *text)

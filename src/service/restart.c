@@ -18,11 +18,7 @@
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
 #include "service/quotas.h"
-#include "store/store_energy.h"
-#include "store/store_events.h"
-#include "store/models.h"
-#include "store/telemetry.h"
-#include "store/store_settings.h"
+#include "store/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -35,15 +31,19 @@
 #define MODEL_VERSION 2
 #define CLOCK_SETTING "clock"
 
+static int take_clock(void *ctx, const void *row)
+{
+    const struct store_setting *clock = row;
+
+    return !parse_double(clock->text, ctx);
+}
+
 double restart_clock_s(struct service *s)
 {
+    struct store_filter filter = {.name = CLOCK_SETTING};
     double stored = 0;
-    char *text;
 
-    if (store_read_setting(s->reader, CLOCK_SETTING, &text, NULL) == 0) {
-        parse_double(text, &stored);
-        free(text);
-    }
+    store_read(s->reader, STORE_SETTINGS, &filter, take_clock, &stored, NULL);
     if (s->config.sim.start_s > 0)
         return fmax(stored, s->config.sim.start_s);
     return fmax(stored, (double)time(NULL));
@@ -141,8 +141,9 @@ struct job_status restart_status(const struct record *r, const struct store_prog
                                .held = r->held};
 }
 
-static int take_energy(void *ctx, const struct store_energy_sum *sum)
+static int take_energy(void *ctx, const void *row)
 {
+    const struct store_energy_sum *sum = row;
     struct record *r = ctx;
 
     r->joules = sum->joules;
@@ -154,12 +155,12 @@ static int take_energy(void *ctx, const struct store_energy_sum *sum)
 
 void restart_read_more(struct service *s, struct record *r)
 {
-    struct store_energy_filter filter = {.job = r->id};
+    struct store_filter filter = {.job = r->id};
 
     free(r->quote_json);
     r->quote_json = handlers_quote(s, r->id);
     if (r->attempt > 0)
-        store_read_energy(s->reader, STORE_ENERGY_BY_JOB, &filter, take_energy, r, NULL);
+        store_read(s->reader, STORE_ENERGY_BY_JOB, &filter, take_energy, r, NULL);
 }
 
 /* Into the loop with it: where it ran if it did, else into the queue. */
@@ -184,8 +185,9 @@ static void enter_loop(struct service *s, const struct record *r,
         log_warn("restore_failed", LOG_U64("job", r->id), LOG_ERR(&back->refused));
 }
 
-static int take_job(void *ctx, const struct store_job *stored)
+static int take_job(void *ctx, const void *row)
 {
+    const struct store_job *stored = row;
     struct rebuild *b = ctx;
     struct record *r = restart_record(b->s, stored);
     const struct store_progress *p = &stored->progress;
@@ -258,14 +260,17 @@ static void reconcile(struct rebuild *b)
 
 /* ---- operators, quotas, tokens ---------------------------------------------------- */
 
-static int take_setting(void *ctx, const char *name, const char *text)
+static int take_setting(void *ctx, const void *row)
 {
-    quotas_load(ctx, name, text);
+    const struct store_setting *setting = row;
+
+    quotas_load(ctx, setting->name, setting->text);
     return 0;
 }
 
-static int take_word(void *ctx, const struct store_operator *word)
+static int take_word(void *ctx, const void *row)
 {
+    const struct store_operator *word = row;
     struct service *s = ctx;
     const struct cluster *c = loop_cluster(s->loop);
     const char *reason = word->reason ? word->reason : "";
@@ -298,8 +303,9 @@ static int take_word(void *ctx, const struct store_operator *word)
     return 0;
 }
 
-static int take_token(void *ctx, const struct store_token *t)
+static int take_token(void *ctx, const void *row)
 {
+    const struct store_token *t = row;
     static const enum auth_role roles[] = {AUTH_VIEWER, AUTH_USER, AUTH_OPERATOR};
     struct service *s = ctx;
     struct token token = {.id = t->id, .created_s = t->created_s};
@@ -353,8 +359,9 @@ struct window_replay {
     vec_of(struct measurement) windows;
 };
 
-static int take_window(void *ctx, const struct store_measurement *m)
+static int take_window(void *ctx, const void *row)
 {
+    const struct store_measurement *m = row;
     struct window_replay *replay = ctx;
 
     if (m->windows <= 1 && m->at_s > replay->since_s)
@@ -389,8 +396,9 @@ static void replay(struct service *s, double since_s)
 
     for (size_t i = 0; i < count; i++)
         if (jobs[i]->state == JOB_RUNNING &&
-            store_read_measurements(s->reader, jobs[i]->job.id, since_s, 0, 0,
-                                    take_window, &replay, &err) < 0)
+            store_read(s->reader, STORE_MEASUREMENTS,
+                       &(struct store_filter){.job = jobs[i]->job.id, .from_s = since_s},
+                       take_window, &replay, &err) < 0)
             log_warn("windows_lost", LOG_U64("job", jobs[i]->job.id), LOG_ERR(&err));
     if (replay.windows.count > 0)
         qsort(replay.windows.items, replay.windows.count, sizeof(struct measurement),
@@ -402,39 +410,40 @@ static void replay(struct service *s, double since_s)
     vec_free(&replay.windows);
 }
 
-static int take_total(void *ctx, const struct store_energy_sum *sum)
+static int take_total(void *ctx, const void *row)
 {
-    ((struct service *)ctx)->total_joules = sum->joules;
-    ((struct service *)ctx)->saved_joules = sum->saved_joules;
+    const struct store_energy_sum *sum = row;
+    struct service *s = ctx;
+
+    s->total_joules = sum->joules;
+    s->saved_joules = sum->saved_joules;
     return 0;
 }
 
 static long count_in(struct service *s, enum job_state state)
 {
-    struct store_job_filter filter = {.states = 1u << state};
+    struct store_filter filter = {.states = 1u << state};
     uint64_t count = 0;
 
-    store_count_jobs(s->reader, &filter, &count, NULL);
+    store_count(s->reader, STORE_JOBS, &filter, &count, NULL);
     return (long)count;
 }
 
 int restart_rebuild(struct service *s, struct err *err)
 {
-    struct store_energy_filter everything = {0};
     struct rebuild rebuild = {.s = s};
     uint64_t oldest;
     double learned_s;
     int rc = -1;
 
-    if (store_read_settings(s->reader, take_setting, s, err) < 0 ||
-        store_read_operators(s->reader, take_word, s, err) < 0 ||
-        store_read_tokens(s->reader, take_token, s, err) < 0 ||
+    if (store_read(s->reader, STORE_SETTINGS, NULL, take_setting, s, err) < 0 ||
+        store_read(s->reader, STORE_OPERATORS, NULL, take_word, s, err) < 0 ||
+        store_read(s->reader, STORE_TOKENS, NULL, take_token, s, err) < 0 ||
         store_read_event_span(s->reader, &oldest, &s->newest_event, err) < 0)
         return -1;
     learned_s = recall(s);
-    if (store_read_live_jobs(s->reader, take_job, &rebuild, err) < 0 ||
-        store_read_energy(s->reader, STORE_ENERGY_TOTAL, &everything, take_total, s,
-                          err) < 0)
+    if (store_read(s->reader, STORE_LIVE_JOBS, NULL, take_job, &rebuild, err) < 0 ||
+        store_read(s->reader, STORE_ENERGY_TOTAL, NULL, take_total, s, err) < 0)
         goto done;
     reconcile(&rebuild);
     loop_forget_absent(s->loop);
@@ -461,7 +470,7 @@ void restart_checkpoint(struct service *s)
     char text[32];
 
     snprintf(text, sizeof(text), "%.3f", service_now_s(s));
-    store_put_setting(batch, CLOCK_SETTING, text);
+    store_put(batch, &(struct store_setting){CLOCK_SETTING, text});
     if (store_commit(s->store, batch, STORE_RELAXED, NULL, NULL, &err) < 0)
         store_batch_destroy(batch);
     if (loop_save(s->loop, &bytes, &count, &err) < 0 ||

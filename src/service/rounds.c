@@ -14,7 +14,7 @@
 #include "service/lifecycle.h"
 #include "service/planning_thread.h"
 #include "service/quotas.h"
-#include "store/store_settings.h"
+#include "store/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -260,7 +260,7 @@ static void try_store(struct service *s)
 {
     struct tx *tx = tx_begin(s);
 
-    store_put_setting(tx_batch(tx), "written", "again");
+    store_put(tx_batch(tx), &(struct store_setting){"written", "again"});
     tx_commit(tx, NULL, NULL);
 }
 

@@ -17,7 +17,7 @@
 #include "loop/loop.h"
 #include "service/service_config.h"
 #include "service/job_records.h"
-#include "store/access.h"
+#include "store/rows.h"
 #include "store/store.h"
 
 struct planning_task;

@@ -7,7 +7,7 @@
 #include "loop/ledger.h"
 #include "service/daemon_metrics.h"
 #include "service/views.h"
-#include "store/store_events.h"
+#include "store/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -70,13 +70,13 @@ static void end_event(struct tx *tx)
         json_out_end(&tx->out);
     t->data = str_take(&tx->data);
     record = t->job ? records_get(tx->service->records, t->job) : NULL;
-    store_add_event(tx->batch,
-                    &(struct store_event){.id = t->id,
-                                          .at_s = service_now_s(tx->service),
-                                          .kind = t->type,
-                                          .job = t->job,
-                                          .user = record ? record_user(record) : NULL,
-                                          .data = t->data});
+    store_put(tx->batch,
+              &(struct store_event){.id = t->id,
+                                    .at_s = service_now_s(tx->service),
+                                    .kind = t->type,
+                                    .job = t->job,
+                                    .user = record ? record_user(record) : NULL,
+                                    .data = t->data});
 }
 
 static void begin_event(struct tx *tx, const char *type, const struct record *record)
@@ -262,6 +262,7 @@ fill_progress(const struct service *s, const struct record *r, struct progress_r
     add_devices(s, status->devices, status->device_count, &row->devices);
     add_extra(r, &row->extra);
     row->progress = (struct store_progress){
+        .job = r->id,
         .state = status->state,
         .held = r->held,
         .attempt = r->attempt,
@@ -292,7 +293,7 @@ void tx_put_progress(const struct service *s, struct store_batch *batch,
 {
     struct progress_row row = {0};
 
-    store_update_progress(batch, r->id, fill_progress(s, r, &row));
+    store_put(batch, fill_progress(s, r, &row));
     free_progress(&row);
 }
 
@@ -322,22 +323,21 @@ void tx_job(struct tx *tx, struct record *r, const struct tx_step *step)
     struct str reason = {0};
 
     if (step->first)
-        store_put_job(tx->batch, &r->stored->request, progress);
+        store_put(tx->batch, &(struct store_job){r->stored->request, *progress});
     else
-        store_update_progress(tx->batch, r->id, progress);
+        store_put(tx->batch, progress);
     str_add(&reason, r->reason);
     if (step->by)
         str_addf(&reason, "%sby %s", r->reason[0] ? "; " : "", step->by);
-    store_add_transition(tx->batch, &(struct store_transition){
-                                        .job = r->id,
-                                        .at_s = service_now_s(tx->service),
-                                        .first = step->first,
-                                        .from = step->from,
-                                        .to = progress->state,
-                                        .what = step->what,
-                                        .reason = reason.length ? reason.text : NULL,
-                                        .attempt = r->attempt,
-                                        .devices = progress->devices});
+    store_put(tx->batch, &(struct store_transition){
+                             .job = r->id,
+                             .at_s = service_now_s(tx->service),
+                             .from = step->first ? STORE_NO_STATE : (int)step->from,
+                             .to = progress->state,
+                             .what = step->what,
+                             .reason = reason.length ? reason.text : NULL,
+                             .attempt = r->attempt,
+                             .devices = progress->devices});
     add_event(tx, r, status, step);
     vec_push(&tx->jobs, r->id);
     r->dirty = false;
@@ -353,7 +353,7 @@ static void add_decision(struct tx *tx, const struct record *r,
 {
     struct json_out *out = tx_event(tx, "decision", r);
 
-    store_add_decision(tx->batch, d);
+    store_put(tx->batch, d);
     json_out_key_int(out, "id", (int64_t)d->id);
     json_out_key_int(out, "job", (int64_t)d->job);
     json_out_key_number(out, "at_s", d->at_s);
@@ -372,18 +372,18 @@ static void add_guard(struct tx *tx, const struct record *r, const struct decisi
 {
     struct json_out *out = tx_event(tx, "guard", r);
 
-    store_add_guard(tx->batch, &(struct store_guard){
-                                   .job = r->id,
-                                   .at_s = d->at_s,
-                                   .kind = "rate",
-                                   .promised = d->needed,
-                                   .measured = d->rate,
-                                   .window_s = isfinite(r->promise.below_since_s)
-                                                   ? d->at_s - r->promise.below_since_s
-                                                   : 0,
-                                   .device = device,
-                                   .action = d->help,
-                                   .reason = d->reason});
+    store_put(tx->batch,
+              &(struct store_guard){.job = r->id,
+                                    .at_s = d->at_s,
+                                    .kind = "rate",
+                                    .promised = d->needed,
+                                    .measured = d->rate,
+                                    .window_s = isfinite(r->promise.below_since_s)
+                                                    ? d->at_s - r->promise.below_since_s
+                                                    : 0,
+                                    .device = device,
+                                    .action = d->help,
+                                    .reason = d->reason});
     json_out_key_int(out, "job", (int64_t)r->id);
     json_out_key_number(out, "at_s", d->at_s);
     json_out_key_string(out, "broken", "rate");

@@ -4,7 +4,7 @@
  * clients that follow when the disk has them: nobody hears of what a crash could undo.
  *
  *     struct tx *tx = tx_begin(s);
- *     store_put_setting(tx_batch(tx), ...);
+ *     store_put(tx_batch(tx), &row);
  *     json_out_key_string(tx_event(tx, "node", NULL), "name", ...);
  *     tx_commit(tx, done, ctx);
  */
@@ -12,7 +12,7 @@
 #define CORGI_SERVICE_TX_H
 
 #include "service/service_private.h"
-#include "store/history.h"
+#include "store/rows.h"
 
 struct tx;
 

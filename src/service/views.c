@@ -111,7 +111,7 @@ static void need(struct json_out *out, const struct requirement *n)
 {
     json_out_key(out, "need");
     json_out_begin_object(out);
-    json_out_key_string(out, "kind", requirement_kind_name(n->kind));
+    json_out_key_string(out, "kind", requirement_kind_names[n->kind]);
     if (n->rate > 0)
         json_out_key_number(out, "rate", n->rate);
     if (n->latency_s > 0)

@@ -1,16 +1,18 @@
-/* batch.c - what the files of the tables fill and the writer thread applies: statements
- * and copies of their values, all bytes of a batch in one buffer */
-#include "store/batch.h"
+/* batch.c - rows on their way to the disk: what service/ puts into a batch, and the
+ * writer thread applies
+ *
+ * A batch holds copies of the values of its rows, all bytes of them in one buffer. */
+#include "store/store_private.h"
 
 #include "base/str.h"
 #include "base/vec.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 struct statement {
-    const char *sql;
-    const char *missing;
+    const struct row_table *table;
     size_t first, count; /* in batch.values */
 };
 
@@ -48,61 +50,172 @@ size_t store_batch_bytes(const struct store_batch *batch)
 
 /* ---- filling ----------------------------------------------------------------------- */
 
-void batch_statement(struct store_batch *batch, const char *sql, const char *missing)
+/* Copy bytes; NULL: no value. */
+static struct db_value bytes_value(struct store_batch *batch, enum db_type type,
+                                   const void *bytes, size_t count)
 {
+    struct db_value value = {.type = DB_NULL};
+
+    if (bytes) {
+        value = (struct db_value){
+            .type = type, .number = (int64_t)batch->bytes.length, .count = count};
+        str_add_bytes(&batch->bytes, bytes, count);
+    }
+    return value;
+}
+
+static struct db_value text_value(struct store_batch *batch, const char *text)
+{
+    return bytes_value(batch, DB_TEXT, text, text ? strlen(text) : 0);
+}
+
+/* Each word with a NUL behind it, whatever its bytes. */
+static struct db_value words_value(struct store_batch *batch, const char *const *words)
+{
+    struct db_value value = bytes_value(batch, DB_BLOB, words, 0);
+
+    for (; words && *words; words++)
+        str_add_bytes(&batch->bytes, *words, strlen(*words) + 1);
+    if (value.type == DB_BLOB)
+        value.count = batch->bytes.length - (size_t)value.number;
+    return value;
+}
+
+static struct db_value u64_value(uint64_t number)
+{
+    assert(number <= INT64_MAX);
+    return db_value_int((int64_t)number);
+}
+
+static bool is_zero(const unsigned char *bytes, size_t count)
+{
+    return count == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0);
+}
+
+static struct db_value value_of(struct store_batch *batch, const struct row_column *c,
+                                const void *at)
+{
+    const struct row_bytes *bytes = at;
+    const char *text;
+    int word;
+
+    switch (c->kind) {
+    case ROW_BOOL:
+        return db_value_int(*(const bool *)at);
+    case ROW_INT:
+        return db_value_int(*(const int *)at);
+    case ROW_UNSIGNED:
+        return db_value_int(*(const unsigned *)at);
+    case ROW_U64:
+        return u64_value(*(const uint64_t *)at);
+    case ROW_ID:
+        return *(const uint64_t *)at > 0 ? u64_value(*(const uint64_t *)at)
+                                         : (struct db_value){.type = DB_NULL};
+    case ROW_REAL:
+        return db_value_real(*(const double *)at);
+    case ROW_POSITIVE:
+        return db_value_real(*(const double *)at > 0 ? *(const double *)at : NAN);
+    case ROW_TEXT:
+        text = *(const char *const *)at;
+        return text_value(batch, text ? text : c->otherwise);
+    case ROW_CHARS:
+        return text_value(batch, at);
+    case ROW_WORD:
+        memcpy(&word, at, sizeof(word));
+        return text_value(batch, word < 0 ? NULL : c->words[word]);
+    case ROW_WORDS:
+        return words_value(batch, *(const char *const *const *)at);
+    case ROW_DIGEST:
+        return bytes_value(batch, DB_BLOB, is_zero(at, c->size) ? NULL : at, c->size);
+    case ROW_BYTES:
+        return bytes_value(batch, DB_BLOB, bytes->bytes, bytes->count);
+    }
+    return (struct db_value){.type = DB_NULL};
+}
+
+void store_put_row(struct store_batch *batch, enum store_table table, const void *row)
+{
+    const struct row_table *t = &row_tables[table];
     struct statement statement = {
-        .sql = sql, .missing = missing, .first = batch->values.count};
+        .table = t, .first = batch->values.count, .count = row_put_count(t)};
+    size_t offset;
 
+    for (size_t i = 0; i < statement.count; i++) {
+        const struct row_column *c = row_column(t, i, &offset);
+
+        vec_push(&batch->values, value_of(batch, c, (const char *)row + offset));
+    }
     vec_push(&batch->statements, statement);
-}
-
-void batch_values(struct store_batch *batch, const struct db_value *values, size_t count)
-{
-    assert(batch->statements.count > 0);
-    batch->statements.items[batch->statements.count - 1].count += count;
-    for (size_t i = 0; i < count; i++) {
-        struct db_value value = values[i];
-
-        if (value.type == DB_TEXT || value.type == DB_BLOB) {
-            value.number = (int64_t)batch->bytes.length;
-            str_add_bytes(&batch->bytes, value.count > 0 ? value.bytes : "", value.count);
-        }
-        vec_push(&batch->values, value);
-    }
-}
-
-void batch_words(struct store_batch *batch, const char *const *words)
-{
-    struct str joined = {0};
-
-    if (!words) {
-        BATCH(batch, db_value_text(NULL));
-        return;
-    }
-    for (; *words; words++)
-        str_add_bytes(&joined, *words, strlen(*words) + 1);
-    BATCH(batch, db_value_blob(joined.text, joined.length));
-    str_fini(&joined);
 }
 
 /* ---- writing ----------------------------------------------------------------------- */
 
+static void add_list(struct str *sql, const struct row_table *t, size_t from, bool names)
+{
+    const char *separator = "(";
+    size_t offset;
+
+    for (size_t i = from; i < row_put_count(t); i++) {
+        str_add(sql, separator);
+        if (names)
+            str_add(sql, row_column(t, i, &offset)->name);
+        else
+            str_addf(sql, "?%zu", i + 1);
+        separator = ", ";
+    }
+    str_add(sql, ")");
+}
+
+/* What puts a row of the table; an update finds it by its first column, the id. */
+static void compose(struct str *sql, const struct row_table *t)
+{
+    if (t->put) {
+        str_add(sql, t->put);
+    } else if (t->verb && strcmp(t->verb, "UPDATE") == 0) {
+        str_addf(sql, "UPDATE %s SET ", t->name);
+        add_list(sql, t, 1, true);
+        str_add(sql, " = ");
+        add_list(sql, t, 1, false);
+        str_add(sql, " WHERE id = ?1");
+    } else {
+        str_addf(sql, "%s INTO %s ", t->verb ? t->verb : "INSERT", t->name);
+        add_list(sql, t, 0, true);
+        str_add(sql, " VALUES ");
+        add_list(sql, t, 0, false);
+    }
+}
+
+static struct db_query *query_of(struct db *db, const struct row_table *t,
+                                 struct err *err)
+{
+    struct db_query *q = db_known(db, (uintptr_t)t);
+    struct str sql = {0};
+
+    if (!q) {
+        compose(&sql, t);
+        q = db_prepare(db, (uintptr_t)t, str_text(&sql), err);
+        str_fini(&sql);
+    }
+    return q;
+}
+
 int batch_apply(const struct store_batch *batch, struct db *db, struct err *err)
 {
     vec_each (struct statement, statement, &batch->statements) {
-        struct db_value *values = &batch->values.items[statement->first];
-        struct db_query *q = db_query(db, statement->sql, err);
+        struct db_query *q = query_of(db, statement->table, err);
 
         if (!q)
             return -1;
-        for (size_t i = 0; i < statement->count; i++)
-            if (values[i].type == DB_TEXT || values[i].type == DB_BLOB)
-                values[i].bytes = str_text(&batch->bytes) + values[i].number;
-        db_bind(q, values, statement->count);
+        for (size_t i = 0; i < statement->count; i++) {
+            struct db_value value = batch->values.items[statement->first + i];
+
+            value.bytes = str_text(&batch->bytes) + value.number;
+            db_bind(q, (int)i + 1, &value);
+        }
         if (db_run(q, err) < 0)
             return -1;
-        if (statement->missing && db_changes(db) == 0)
-            return err_set(err, ERR_NOT_FOUND, "%s", statement->missing);
+        if (statement->table->missing && db_changes(db) == 0)
+            return err_set(err, ERR_NOT_FOUND, "%s", statement->table->missing);
     }
     return 0;
 }

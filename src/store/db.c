@@ -4,11 +4,11 @@
  * of the tables give it statements and values, and get rows. */
 #include "store/db.h"
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -20,15 +20,19 @@
 /* Readers wait this long while another process replays the log after a crash. */
 #define BUSY_WAIT_MS 5000
 
+/* As many queries stay prepared; more are asked with rare filters only. */
+#define MOST_KEPT 200
+
 struct db_query {
     struct db *db;
     sqlite3_stmt *statement;
+    bool kept;
 };
 
 struct db {
     sqlite3 *handle;
     char *path;
-    struct map *known; /* address of the text -> index into queries */
+    struct map *known; /* key of a text -> index into queries */
     vec_of(struct db_query *) queries;
     int log_pages;
 };
@@ -148,12 +152,18 @@ int db_open(struct db **opened, const char *path, enum db_mode mode, const char 
     return 0;
 }
 
+static void query_destroy(struct db_query *q)
+{
+    sqlite3_finalize(q->statement);
+    free(q);
+}
+
 void db_close(struct db *db)
 {
     if (!db)
         return;
     for (size_t i = 0; i < db->queries.count; i++)
-        db_query_destroy(db->queries.items[i]);
+        query_destroy(db->queries.items[i]);
     vec_free(&db->queries);
     map_destroy(db->known);
     sqlite3_close_v2(db->handle);
@@ -175,14 +185,14 @@ int db_exec(struct db *db, const char *sql, struct err *err)
 
 int db_number(struct db *db, const char *sql, int64_t *number, struct err *err)
 {
-    struct db_query *q = db_query_once(db, sql, err);
+    struct db_query *q = db_query(db, sql, err);
     int rc = q ? db_next(q, err) : -1;
 
     if (rc > 0)
         *number = db_int(q, 0);
     else if (rc == 0)
         rc = err_set(err, ERR_NOT_FOUND, "%s: no row for \"%s\"", db->path, sql);
-    db_query_destroy(q);
+    db_reset(q);
     return rc < 0 ? -1 : 0;
 }
 
@@ -204,7 +214,14 @@ int64_t db_changes(const struct db *db)
 
 /* ---- queries ----------------------------------------------------------------------- */
 
-struct db_query *db_query_once(struct db *db, const char *sql, struct err *err)
+struct db_query *db_known(struct db *db, uint64_t key)
+{
+    size_t index;
+
+    return map_get(db->known, key, &index) ? db->queries.items[index] : NULL;
+}
+
+struct db_query *db_prepare(struct db *db, uint64_t key, const char *sql, struct err *err)
 {
     struct db_query *q;
     sqlite3_stmt *statement = NULL;
@@ -217,48 +234,25 @@ struct db_query *db_query_once(struct db *db, const char *sql, struct err *err)
     q = mem_new(struct db_query);
     q->db = db;
     q->statement = statement;
-    return q;
-}
-
-struct db_query *db_query(struct db *db, const char *sql, struct err *err)
-{
-    struct db_query *q;
-    size_t index;
-
-    if (map_get(db->known, (uint64_t)(uintptr_t)sql, &index)) {
-        db_reset(db->queries.items[index]);
-        return db->queries.items[index];
-    }
-    q = db_query_once(db, sql, err);
-    if (q) {
-        map_put(db->known, (uint64_t)(uintptr_t)sql, db->queries.count);
+    q->kept = db->queries.count < MOST_KEPT;
+    if (q->kept) {
+        map_put(db->known, key, db->queries.count);
         vec_push(&db->queries, q);
     }
     return q;
 }
 
-void db_query_destroy(struct db_query *q)
+struct db_query *db_query(struct db *db, const char *sql, struct err *err)
 {
-    if (!q)
-        return;
-    sqlite3_finalize(q->statement);
-    free(q);
+    uint64_t key = hash_text(sql);
+    struct db_query *q = db_known(db, key);
+
+    return q ? q : db_prepare(db, key, sql, err);
 }
 
 struct db_value db_value_int(int64_t number)
 {
     return (struct db_value){.type = DB_INT, .number = number};
-}
-
-struct db_value db_value_u64(uint64_t number)
-{
-    assert(number <= INT64_MAX);
-    return db_value_int((int64_t)number);
-}
-
-struct db_value db_value_id(uint64_t number)
-{
-    return number > 0 ? db_value_u64(number) : (struct db_value){.type = DB_NULL};
 }
 
 struct db_value db_value_real(double real)
@@ -273,41 +267,39 @@ struct db_value db_value_text(const char *text)
                              .count = text ? strlen(text) : 0};
 }
 
-struct db_value db_value_blob(const void *bytes, size_t count)
-{
-    return (struct db_value){.type = DB_BLOB, .bytes = bytes, .count = count};
-}
-
-static void bind_value(sqlite3_stmt *statement, int index, const struct db_value *value)
+void db_bind(struct db_query *q, int parameter, const struct db_value *value)
 {
     switch (value->type) {
     case DB_INT:
-        sqlite3_bind_int64(statement, index, value->number);
+        sqlite3_bind_int64(q->statement, parameter, value->number);
         break;
     case DB_REAL:
-        sqlite3_bind_double(statement, index, value->real);
+        sqlite3_bind_double(q->statement, parameter, value->real);
         break;
     case DB_TEXT:
-        sqlite3_bind_text(statement, index, value->bytes, (int)value->count,
+        sqlite3_bind_text(q->statement, parameter, value->bytes, (int)value->count,
                           SQLITE_STATIC);
         break;
     case DB_BLOB:
         if (value->count == 0)
-            sqlite3_bind_zeroblob(statement, index, 0);
+            sqlite3_bind_zeroblob(q->statement, parameter, 0);
         else
-            sqlite3_bind_blob64(statement, index, value->bytes, value->count,
+            sqlite3_bind_blob64(q->statement, parameter, value->bytes, value->count,
                                 SQLITE_STATIC);
         break;
     case DB_NULL:
-        sqlite3_bind_null(statement, index);
+        sqlite3_bind_null(q->statement, parameter);
         break;
     }
 }
 
-void db_bind(struct db_query *q, const struct db_value *values, size_t count)
+void db_bind_named(struct db_query *q, const char *parameter,
+                   const struct db_value *value)
 {
-    for (size_t i = 0; q && i < count; i++)
-        bind_value(q->statement, (int)i + 1, &values[i]);
+    int index = sqlite3_bind_parameter_index(q->statement, parameter);
+
+    if (index > 0)
+        db_bind(q, index, value);
 }
 
 int db_next(struct db_query *q, struct err *err)
@@ -331,6 +323,10 @@ void db_reset(struct db_query *q)
 {
     if (!q)
         return;
+    if (!q->kept) {
+        query_destroy(q);
+        return;
+    }
     sqlite3_reset(q->statement);
     sqlite3_clear_bindings(q->statement);
 }
@@ -368,11 +364,6 @@ int64_t db_int(const struct db_query *q, int column)
     return sqlite3_column_int64(q->statement, column);
 }
 
-uint64_t db_u64(const struct db_query *q, int column)
-{
-    return (uint64_t)sqlite3_column_int64(q->statement, column);
-}
-
 double db_real(const struct db_query *q, int column)
 {
     return sqlite3_column_type(q->statement, column) == SQLITE_NULL
@@ -391,44 +382,6 @@ const void *db_blob(const struct db_query *q, int column, size_t *count)
 
     *count = (size_t)sqlite3_column_bytes(q->statement, column);
     return bytes;
-}
-
-void db_row(const struct db_query *q, int first, const struct db_target *targets,
-            size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        int column = first + (int)i;
-        void *to = targets[i].to;
-
-        switch (targets[i].type) {
-        case DB_TO_BOOL:
-            *(bool *)to = db_int(q, column) != 0;
-            break;
-        case DB_TO_INT:
-            *(int *)to = (int)db_int(q, column);
-            break;
-        case DB_TO_UNSIGNED:
-            *(unsigned *)to = (unsigned)db_int(q, column);
-            break;
-        case DB_TO_U64:
-            *(uint64_t *)to = db_u64(q, column);
-            break;
-        case DB_TO_REAL:
-            *(double *)to = db_real(q, column);
-            break;
-        case DB_TO_TEXT:
-            *(const char **)to = db_text(q, column);
-            break;
-        }
-    }
-}
-
-int db_word(const char *const *words, const char *word)
-{
-    for (int i = 0; word && words[i]; i++)
-        if (strcmp(words[i], word) == 0)
-            return i;
-    return 0;
 }
 
 /* ---- whole files ------------------------------------------------------------------- */

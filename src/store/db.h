@@ -1,11 +1,9 @@
 /* db.h - SQLite as the store uses it: a connection, its queries, typed columns
  *
- * The only file that knows SQLite is db.c.  A connection
- * belongs to one thread at a time.  Queries are prepared once a connection and found
- * again by the address of their text, which therefore must be constant.
+ * The only file that knows SQLite is db.c.  A connection belongs to one thread at a time.
  *
- *     struct db_query *q = db_query(db, "SELECT name FROM jobs WHERE id = ?1", err);
- *     db_bind_int(q, 1, id);
+ *     struct db_query *q = db_query(db, "SELECT name FROM jobs WHERE id = :id", err);
+ *     db_bind_named(q, ":id", &id);
  *     while ((rc = db_next(q, err)) > 0)
  *         puts(db_text(q, 0));
  *     db_reset(q);
@@ -41,11 +39,13 @@ int db_number(struct db *db, const char *sql, int64_t *number, struct err *err);
 bool db_in_transaction(const struct db *db);
 void db_rollback(struct db *db);
 
-/* Ready to bind; NULL with err when the text is wrong.  Belongs to the connection. */
+/* Ready to bind, prepared once a connection and found again by its text; NULL with err
+ * when the text is wrong.  db_reset() ends its use. */
 struct db_query *db_query(struct db *db, const char *sql, struct err *err);
-/* For text made on the spot; the caller ends it. */
-struct db_query *db_query_once(struct db *db, const char *sql, struct err *err);
-void db_query_destroy(struct db_query *q); /* NULL is fine; only of db_query_once() */
+/* The same for a text that is made only once, by a key: NULL when it is not known yet. */
+struct db_query *db_known(struct db *db, uint64_t key);
+struct db_query *db_prepare(struct db *db, uint64_t key, const char *sql,
+                            struct err *err);
 
 enum db_type { DB_NULL, DB_INT, DB_REAL, DB_TEXT, DB_BLOB };
 
@@ -59,30 +59,13 @@ struct db_value {
 };
 
 struct db_value db_value_int(int64_t number);
-struct db_value db_value_u64(uint64_t number);   /* an id: below 2^63 */
-struct db_value db_value_id(uint64_t number);    /* the same; 0 is SQL's NULL */
 struct db_value db_value_real(double real);      /* NaN is NULL */
 struct db_value db_value_text(const char *text); /* NULL is NULL */
-struct db_value db_value_blob(const void *bytes, size_t count);
 
-/* The value of a number, a bool or a text, whatever it is. */
-#define DB(x)                                                                            \
-    _Generic((x), bool                                                                   \
-             : db_value_int, int                                                         \
-             : db_value_int, unsigned                                                    \
-             : db_value_int, int64_t                                                     \
-             : db_value_int, uint64_t                                                    \
-             : db_value_u64, double                                                      \
-             : db_value_real, char *                                                     \
-             : db_value_text, const char *                                               \
-             : db_value_text)(x)
-
-/* Bind values to the parameters, from the first on: DB_BIND(q, DB(job), DB(from_s)).
- * Without a query, when db_query() has failed, it does nothing. */
-#define DB_BIND(q, ...)                                                                  \
-    db_bind(q, (const struct db_value[]){__VA_ARGS__},                                   \
-            sizeof((const struct db_value[]){__VA_ARGS__}) / sizeof(struct db_value))
-void db_bind(struct db_query *q, const struct db_value *values, size_t count);
+/* Parameters count from 1; one that the text does not have is passed over. */
+void db_bind(struct db_query *q, int parameter, const struct db_value *value);
+void db_bind_named(struct db_query *q, const char *parameter,
+                   const struct db_value *value);
 
 /* 1: a row, 0: no more, -1: err says what. */
 int db_next(struct db_query *q, struct err *err);
@@ -96,45 +79,9 @@ int db_column_count(const struct db_query *q);
 const char *db_column_name(const struct db_query *q, int column);
 enum db_type db_type(const struct db_query *q, int column);
 int64_t db_int(const struct db_query *q, int column);
-uint64_t db_u64(const struct db_query *q, int column);
 double db_real(const struct db_query *q, int column);      /* NULL: NaN */
 const char *db_text(const struct db_query *q, int column); /* NULL: NULL */
 const void *db_blob(const struct db_query *q, int column, size_t *count);
-
-/* Where a column goes: DB_TO(x) of a number, a bool or a text. */
-struct db_target {
-    enum {
-        DB_TO_BOOL,
-        DB_TO_INT,
-        DB_TO_UNSIGNED,
-        DB_TO_U64,
-        DB_TO_REAL,
-        DB_TO_TEXT
-    } type;
-    void *to;
-};
-
-#define DB_TO(x)                                                                         \
-    ((struct db_target){_Generic((x), bool                                               \
-                                 : DB_TO_BOOL, int                                       \
-                                 : DB_TO_INT, unsigned                                   \
-                                 : DB_TO_UNSIGNED, uint64_t                              \
-                                 : DB_TO_U64, double                                     \
-                                 : DB_TO_REAL, const char *                              \
-                                 : DB_TO_TEXT),                                          \
-                        &(x)})
-
-/* The columns of a row from `first` on: DB_ROW(q, 0, DB_TO(event.id), DB_TO(event.at_s)).
- */
-#define DB_ROW(q, first, ...)                                                            \
-    db_row(q, first, (const struct db_target[]){__VA_ARGS__},                            \
-           sizeof((const struct db_target[]){__VA_ARGS__}) / sizeof(struct db_target))
-void db_row(const struct db_query *q, int first, const struct db_target *targets,
-            size_t count);
-
-/* Index of a word in a list that ends with NULL; 0, the first, when it is not there (the
- * tables let no other word in). */
-int db_word(const char *const *words, const char *word);
 
 /* Pages in the write-ahead log after the last commit of this connection. */
 int db_log_pages(const struct db *db);

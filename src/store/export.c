@@ -220,7 +220,7 @@ static struct db_query *select_table(struct db *db, const char *table, struct er
         str_addf(&sql, "SELECT %s FROM %s ORDER BY %s",
                  exports[i].columns ? exports[i].columns : "*", exports[i].table,
                  exports[i].order);
-        q = db_query_once(db, str_text(&sql), err);
+        q = db_query(db, str_text(&sql), err);
     }
     str_fini(&sql);
     return q;
@@ -267,7 +267,6 @@ int store_export(const char *path, const struct store_export_options *options, F
         q = select_table(db, options->table, err);
     if (q)
         rc = write_rows(q, options, out, &written, err);
-    db_query_destroy(q);
     db_close(db);
     if (rc == 0)
         *rows = written;

@@ -1,11 +1,9 @@
 /* models.c - checkpoints of what was learned, in pieces: the writer commits submissions
  * in between, and the newest one that is whole is loaded */
-#include "store/models.h"
+#include "store/store_private.h"
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "store/batch.h"
-#include "store/reader_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,60 +13,14 @@
 
 /* ---- saving ------------------------------------------------------------------------ */
 
-struct saving {
-    struct store *store;
-    uint64_t id;
-    const char *name;
-    int version;
-    double at_s;
-    const unsigned char *bytes;
-    size_t count;
-};
-
-static struct store_batch *first_batch(const struct saving *s)
-{
-    struct store_batch *batch = store_batch_create();
-    unsigned char digest[STORE_DIGEST_BYTES];
-
-    store_digest(s->bytes, s->count, digest);
-    batch_statement(batch,
-                    "INSERT INTO models (id, name, version, at_s, bytes, digest, whole)"
-                    " VALUES (?, ?, ?, ?, ?, ?, 0)",
-                    NULL);
-    BATCH(batch, DB(s->id), DB(s->name), DB(s->version), DB(s->at_s),
-          DB((int64_t)s->count), db_value_blob(digest, sizeof(digest)));
-    return batch;
-}
-
-static struct store_batch *part_batch(const struct saving *s, size_t part)
-{
-    struct store_batch *batch = store_batch_create();
-    size_t from = part * PART_BYTES;
-    size_t left = s->count - from;
-
-    batch_statement(
-        batch, "INSERT INTO model_parts (model, part, bytes) VALUES (?, ?, ?)", NULL);
-    BATCH(batch, DB(s->id), DB((int64_t)part),
-          db_value_blob(s->bytes + from, left < PART_BYTES ? left : PART_BYTES));
-    return batch;
-}
-
-static struct store_batch *last_batch(const struct saving *s)
+/* One row as a batch of its own. */
+static int hand_over(struct store *store, enum store_table table, const void *row,
+                     store_done done, void *ctx, struct err *err)
 {
     struct store_batch *batch = store_batch_create();
 
-    batch_statement(batch,
-                    "UPDATE models SET whole = 1 WHERE id = ?1 AND bytes ="
-                    " (SELECT sum(length(bytes)) FROM model_parts WHERE model = ?1)",
-                    "a piece of the checkpoint could not be stored");
-    BATCH(batch, DB(s->id));
-    return batch;
-}
-
-static int hand_over(const struct saving *s, struct store_batch *batch, store_done done,
-                     void *ctx, struct err *err)
-{
-    if (store_commit(s->store, batch, STORE_RELAXED, done, ctx, err) == 0)
+    store_put_row(batch, table, row);
+    if (store_commit(store, batch, STORE_RELAXED, done, ctx, err) == 0)
         return 0;
     store_batch_destroy(batch);
     return -1;
@@ -78,97 +30,85 @@ int store_save_model(struct store *store, const char *name, int version, double 
                      const void *bytes, size_t count, store_done done, void *ctx,
                      struct err *err)
 {
-    struct saving s = {.store = store,
-                       .name = name,
-                       .version = version,
-                       .at_s = at_s,
-                       .bytes = bytes,
-                       .count = count};
+    struct model_row model = {
+        .name = name, .version = version, .at_s = at_s, .bytes = count};
+    struct model_part part = {.part = 0};
 
     if (count == 0 || count > STORE_MODEL_MAX_BYTES)
         return err_set(err, ERR_LIMIT,
                        "a checkpoint of %zu bytes cannot be stored (1 to %zu)", count,
                        STORE_MODEL_MAX_BYTES);
-    s.id = store_take_id(store, STORE_MODEL_ID);
-    if (hand_over(&s, first_batch(&s), NULL, NULL, err) < 0)
+    model.id = part.model = store_take_id(store, STORE_MODEL_ID);
+    store_digest(bytes, count, model.digest);
+    if (hand_over(store, STORE_MODELS, &model, NULL, NULL, err) < 0)
         return -1;
-    for (size_t part = 0; part * PART_BYTES < count; part++)
-        if (hand_over(&s, part_batch(&s, part), NULL, NULL, err) < 0)
+    for (size_t at = 0; at < count; at += PART_BYTES, part.part++) {
+        part.bytes.bytes = (const char *)bytes + at;
+        part.bytes.count = count - at < PART_BYTES ? count - at : PART_BYTES;
+        if (hand_over(store, STORE_MODEL_PARTS, &part, NULL, NULL, err) < 0)
             return -1;
-    return hand_over(&s, last_batch(&s), done, ctx, err);
+    }
+    return hand_over(store, STORE_WHOLE_MODELS, &model, done, ctx, err);
 }
 
 /* ---- loading ----------------------------------------------------------------------- */
 
-static int visit_part(void *ctx, struct db_query *q)
+static int add_part(void *ctx, const void *row)
 {
+    const struct model_part *part = row;
     struct str *text = ctx;
-    size_t count;
-    const char *bytes = db_blob(q, 0, &count);
 
-    if (count > STORE_MODEL_MAX_BYTES - text->length)
+    if (part->bytes.count > STORE_MODEL_MAX_BYTES - text->length)
         return 1;
-    str_add_bytes(text, bytes, count);
+    str_add_bytes(text, part->bytes.bytes, part->bytes.count);
     return 0;
 }
 
-/* The bytes of one checkpoint, if its digest agrees: 1, else 0, or -1. */
-static int load_parts(struct store_reader *reader, int64_t id,
-                      const unsigned char digest[STORE_DIGEST_BYTES], struct str *text,
-                      struct err *err)
+int model_read_parts(struct store_reader *reader, const struct model_row *model,
+                     struct str *text, struct err *err)
 {
+    struct store_filter filter = {.id = model->id};
     unsigned char found[STORE_DIGEST_BYTES];
-    struct db_query *q = db_query(
-        reader->db, "SELECT bytes FROM model_parts WHERE model = ?1 ORDER BY part", err);
 
-    DB_BIND(q, DB(id));
     str_clear(text);
-    if (reader_walk(q, visit_part, text, err) < 0)
+    if (store_read(reader, STORE_MODEL_PARTS, &filter, add_part, text, err) < 0)
         return -1;
     store_digest(str_text(text), text->length, found);
-    return memcmp(found, digest, sizeof(found)) == 0;
+    return memcmp(found, model->digest, sizeof(found)) == 0;
 }
 
 struct model_search {
     struct store_reader *reader;
     struct store_model model;
     struct str text;
-    bool found, failed;
+    int found; /* 1: yes, -1: err says why not */
     struct err err;
 };
 
-static int visit_model(void *ctx, struct db_query *q)
+static int try_model(void *ctx, const void *row)
 {
     struct model_search *search = ctx;
-    size_t count;
-    const unsigned char *digest = db_blob(q, 3, &count);
-    int rc =
-        load_parts(search->reader, db_int(q, 0), digest, &search->text, &search->err);
+    const struct model_row *model = row;
 
-    search->failed = rc < 0;
-    search->found = rc > 0;
-    if (rc == 0)
+    search->found = model_read_parts(search->reader, model, &search->text, &search->err);
+    if (search->found == 0)
         search->model.skipped++;
-    search->model.version = (int)db_int(q, 1);
-    search->model.at_s = db_real(q, 2);
-    return rc != 0;
+    search->model.version = model->version;
+    search->model.at_s = model->at_s;
+    return search->found != 0;
 }
 
 int store_load_model(struct store_reader *reader, const char *name,
                      struct store_model *model, struct err *err)
 {
     struct model_search search = {.reader = reader};
-    struct db_query *q = db_query(reader->db,
-                                  "SELECT id, version, at_s, digest FROM models"
-                                  " WHERE name = ?1 AND whole = 1 ORDER BY id DESC",
-                                  err);
+    struct store_filter filter = {.name = name};
     int rc = -1;
 
-    DB_BIND(q, DB(name));
-    if (reader_walk(q, visit_model, &search, err) >= 0) {
-        if (search.failed)
+    if (store_read(reader, STORE_MODELS, &filter, try_model, &search, err) >= 0) {
+        if (search.found < 0)
             *err = search.err;
-        else if (!search.found)
+        else if (search.found == 0)
             err_set(err, ERR_NOT_FOUND, "there is no checkpoint of %s%s", name,
                     search.model.skipped > 0 ? " that is not damaged" : "");
         else

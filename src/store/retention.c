@@ -36,12 +36,14 @@ void store_retention_defaults(struct store_retention *retention)
  * last one changed, or -1. */
 static int64_t run_all(struct db *db, const char *const *sql, double cut, struct err *err)
 {
+    struct db_value value = db_value_real(cut);
+
     for (; *sql; sql++) {
         struct db_query *q = db_query(db, *sql, err);
 
         if (!q)
             return -1;
-        DB_BIND(q, DB(cut));
+        db_bind(q, 1, &value);
         if (db_run(q, err) < 0)
             return -1;
     }
@@ -131,13 +133,7 @@ static const char *const fold_energy[] = {
     " modelled_joules, busy_s, saved_joules)"
     " SELECT start_s / 86400 * 86400, 86400, device, job, max(user), sum(joules),"
     " sum(error_joules), sum(modelled_joules), sum(busy_s), sum(saved_joules)" OLD_HOURS
-    " GROUP BY 1, device, job"
-    " ON CONFLICT (start_s, span_s, device, job) DO UPDATE SET"
-    " joules = joules + excluded.joules,"
-    " error_joules = error_joules + excluded.error_joules,"
-    " modelled_joules = modelled_joules + excluded.modelled_joules,"
-    " busy_s = busy_s + excluded.busy_s,"
-    " saved_joules = saved_joules + excluded.saved_joules",
+    " GROUP BY 1, device, job" ENERGY_ADDS_UP,
     "DELETE" OLD_HOURS,
     NULL,
 };
@@ -213,11 +209,12 @@ static int64_t old_models(struct retention_task *task, struct db *db, struct err
 {
     int keep = task->keep.models > 1 ? task->keep.models : 1;
     struct db_query *q = db_query(db, "SELECT EXISTS " OLD_MODEL, err);
+    struct db_value enough = db_value_int(keep);
     int64_t found = -1;
 
     if (!q)
         return -1;
-    DB_BIND(q, DB(keep));
+    db_bind(q, 1, &enough);
     if (db_next(q, err) > 0)
         found = db_int(q, 0);
     db_reset(q);

@@ -6,15 +6,14 @@
  * every fifth of a second without a sync: a crash may cost the last of them.
  *
  *     struct store_batch *batch = store_batch_create();
- *     store_put_job(batch, &job);
- *     store_add_transition(batch, &transition);
+ *     store_put(batch, &job);
+ *     store_put(batch, &transition);
  *     if (store_commit(store, batch, STORE_DURABLE, on_stored, request, err) < 0)
  *         ... ERR_BUSY: the batch is still ours ...
  *
  * Order holds among durable batches and among relaxed ones, not between the two.
- * Reading goes through connections of its own (reader.h) and never waits for writing.
- * Rows: store_jobs.h, history.h, store_events.h, telemetry.h, store_energy.h, access.h,
- * store_settings.h, models.h; upkeep: admin.h. */
+ * Reading goes through connections of its own and never waits for writing.  Rows, putting
+ * and reading them: rows.h; upkeep: admin.h. */
 #ifndef CORGI_STORE_STORE_H
 #define CORGI_STORE_STORE_H
 

@@ -5,8 +5,8 @@
 #include "store/admin.h"
 
 #include "base/str.h"
-#include "store/db.h"
 #include "store/migrations.h"
+#include "store/store_private.h"
 
 #include <string.h>
 
@@ -58,7 +58,7 @@ static const char *const invariants[] = {
 };
 
 struct store_checking {
-    struct db *db;
+    struct store_reader *reader;
     store_finding finding;
     void *ctx;
     int findings;
@@ -74,7 +74,7 @@ static void report(struct store_checking *check, const char *sentence)
 static int report_rows(struct store_checking *check, const char *sql, const char *prefix,
                        struct err *err)
 {
-    struct db_query *q = db_query_once(check->db, sql, err);
+    struct db_query *q = db_query(check->reader->db, sql, err);
     int rc;
 
     if (!q)
@@ -89,7 +89,7 @@ static int report_rows(struct store_checking *check, const char *sql, const char
         }
         str_fini(&text);
     }
-    db_query_destroy(q);
+    db_reset(q);
     return rc;
 }
 
@@ -111,54 +111,37 @@ static int check_references(struct store_checking *check, struct err *err)
 
 /* ---- checkpoints ------------------------------------------------------------------- */
 
-static int digest_of_parts(struct store_checking *check, int64_t model,
-                           unsigned char digest[STORE_DIGEST_BYTES], struct err *err)
-{
-    struct db_query *q = db_query(
-        check->db, "SELECT bytes FROM model_parts WHERE model = ?1 ORDER BY part", err);
-    struct str all = {0};
+struct model_check {
+    struct store_checking *check;
     int rc;
+    struct err *err;
+};
 
-    if (!q)
-        return -1;
-    DB_BIND(q, DB(model));
-    while ((rc = db_next(q, err)) > 0) {
-        size_t count;
-        const void *bytes = db_blob(q, 0, &count);
+static int check_model(void *ctx, const void *row)
+{
+    struct model_check *m = ctx;
+    const struct model_row *model = row;
+    struct str text = {0};
 
-        str_add_bytes(&all, bytes, count);
+    m->rc = model_read_parts(m->check->reader, model, &text, m->err);
+    if (m->rc == 0) {
+        str_clear(&text);
+        str_addf(&text, "checkpoint %llu of %s is damaged", (unsigned long long)model->id,
+                 model->name);
+        report(m->check, str_text(&text));
     }
-    db_reset(q);
-    store_digest(str_text(&all), all.length, digest);
-    str_fini(&all);
-    return rc;
+    str_fini(&text);
+    return m->rc < 0;
 }
 
 static int check_models(struct store_checking *check, struct err *err)
 {
-    struct db_query *q = db_query_once(
-        check->db, "SELECT id, name, digest FROM models WHERE whole = 1", err);
-    int rc;
+    struct model_check m = {.check = check, .err = err};
 
-    if (!q)
-        return -1;
-    while ((rc = db_next(q, err)) > 0) {
-        unsigned char digest[STORE_DIGEST_BYTES];
-        struct str text = {0};
-        size_t count;
-
-        rc = digest_of_parts(check, db_int(q, 0), digest, err);
-        if (rc < 0)
-            break;
-        if (memcmp(digest, db_blob(q, 2, &count), sizeof(digest)) != 0) {
-            str_addf(&text, "checkpoint %lld of %s is damaged", (long long)db_int(q, 0),
-                     db_text(q, 1));
-            report(check, str_text(&text));
-        }
-        str_fini(&text);
-    }
-    db_query_destroy(q);
-    return rc;
+    return store_read(check->reader, STORE_MODELS, NULL, check_model, &m, err) < 0 ||
+                   m.rc < 0
+               ? -1
+               : 0;
 }
 
 /* ---- all --------------------------------------------------------------------------- */
@@ -200,17 +183,15 @@ int store_check(const char *path, bool quick, store_finding finding, void *ctx,
     struct store_check_result found = {.schema = migrations_count};
     int rc;
 
-    if (db_open(&check.db, path, DB_READ, NULL, err) < 0)
+    if (store_reader_open(&check.reader, path, err) < 0)
         return -1;
     /* One moment for all: a daemon may be writing. */
-    rc = migrations_examine(check.db, err) < 0 || db_exec(check.db, "BEGIN", err) < 0 ||
-                 check_all(&check, quick, err) < 0
+    rc = db_exec(check.reader->db, "BEGIN", err) < 0 || check_all(&check, quick, err) < 0
              ? -1
              : 0;
     if (rc == 0 && check.findings == 0)
-        rc = count_rows(check.db, &found, err);
-    db_rollback(check.db);
-    db_close(check.db);
+        rc = count_rows(check.reader->db, &found, err);
+    store_reader_close(check.reader);
     if (rc == 0) {
         found.findings = check.findings;
         *result = found;

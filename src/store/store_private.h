@@ -1,9 +1,11 @@
-/* store_private.h - an open store from inside */
+/* store_private.h - the store from inside: how rows are described, who migrates, who
+ * writes */
 #ifndef CORGI_STORE_STORE_PRIVATE_H
 #define CORGI_STORE_STORE_PRIVATE_H
 
+#include "base/str.h"
 #include "store/db.h"
-#include "store/store.h"
+#include "store/rows.h"
 #include "store/writer.h"
 
 #include <stdatomic.h>
@@ -20,5 +22,118 @@ struct store {
 /* Keep the numbers in use, for when their rows are gone; on the thread that writes,
  * inside a transaction of the caller's. */
 int store_keep_sequences(struct store *store, struct err *err);
+
+struct store_reader {
+    struct db *db;
+};
+
+/* ---- rows: tables.c describes them, batch.c writes and reader.c reads them -----------
+ */
+
+enum row_kind {
+    ROW_BOOL,
+    ROW_INT,
+    ROW_UNSIGNED,
+    ROW_U64,      /* an id or a count: below 2^63 */
+    ROW_ID,       /* the same, 0 is NULL */
+    ROW_REAL,     /* NaN is NULL */
+    ROW_POSITIVE, /* what is not above 0 is NULL */
+    ROW_TEXT,
+    ROW_CHARS,  /* a text inside the struct */
+    ROW_WORD,   /* an enum, in the table the word for it; below 0: NULL */
+    ROW_WORDS,  /* a list that ends with NULL, in the table a blob */
+    ROW_DIGEST, /* bytes inside the struct, all zero: NULL */
+    ROW_BYTES,  /* struct row_bytes */
+};
+
+struct row_bytes {
+    const void *bytes;
+    size_t count;
+};
+
+struct row_column {
+    const char *name;
+    enum row_kind kind;
+    size_t offset, size;
+    const char *otherwise;    /* ROW_TEXT: what NULL is written as; NULL: as NULL */
+    const char *const *words; /* ROW_WORD: ends with NULL */
+};
+
+struct row_table {
+    const char *name;
+    size_t size; /* of the struct */
+    struct {
+        const struct row_column *columns;
+        size_t count;
+        size_t offset; /* of the part in the struct */
+    } parts[2];
+    size_t only_read;      /* the last columns, not for putting */
+    const char *verb;      /* INSERT OR REPLACE, UPDATE; NULL: INSERT */
+    const char *put;       /* instead of what verb and columns make */
+    const char *missing;   /* what to say (ERR_NOT_FOUND) when putting changes no row */
+    const char *select;    /* up to the terms of a filter; NULL: all columns */
+    const char *id, *time; /* what filters of ids and times compare; NULL: id, at_s */
+    const char *needs;     /* a term that always stands, as ":job" */
+    const char *tail;      /* behind the terms: order and groups */
+    int limit;             /* when none is asked for; 0: none */
+};
+
+extern const struct row_table row_tables[STORE_TABLE_COUNT];
+extern const char *const row_states[]; /* words of enum job_state; ends with NULL */
+
+static inline size_t row_count(const struct row_table *t)
+{
+    return t->parts[0].count + t->parts[1].count;
+}
+
+static inline size_t row_put_count(const struct row_table *t)
+{
+    return row_count(t) - t->only_read;
+}
+
+/* A column of a row, and where its value is in the row's struct. */
+static inline const struct row_column *row_column(const struct row_table *t, size_t i,
+                                                  size_t *offset)
+{
+    int part = i >= t->parts[0].count;
+    const struct row_column *c =
+        &t->parts[part].columns[part ? i - t->parts[0].count : i];
+
+    *offset = t->parts[part].offset + c->offset;
+    return c;
+}
+
+/* Checkpoints of models.c. */
+struct model_row {
+    uint64_t id;
+    const char *name;
+    int version;
+    double at_s;
+    uint64_t bytes;
+    unsigned char digest[STORE_DIGEST_BYTES];
+    bool whole;
+};
+
+struct model_part {
+    uint64_t model;
+    int part;
+    struct row_bytes bytes;
+};
+
+/* The bytes of a checkpoint: 1 if its digest agrees, 0 if it does not, or -1. */
+int model_read_parts(struct store_reader *reader, const struct model_row *model,
+                     struct str *text, struct err *err);
+
+/* What is put for an hour, or folded into a day, is added to what is there. */
+#define ENERGY_ADDS_UP                                                                   \
+    " ON CONFLICT (start_s, span_s, device, job) DO UPDATE SET"                          \
+    " joules = joules + excluded.joules,"                                                \
+    " error_joules = error_joules + excluded.error_joules,"                              \
+    " modelled_joules = modelled_joules + excluded.modelled_joules,"                     \
+    " busy_s = busy_s + excluded.busy_s,"                                                \
+    " saved_joules = saved_joules + excluded.saved_joules"
+
+/* Run all statements, inside a transaction that the caller undoes on failure. */
+int batch_apply(const struct store_batch *batch, struct db *db, struct err *err);
 
 #endif

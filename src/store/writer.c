@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "store/batch.h"
 #include "store/queue.h"
+#include "store/store_private.h"
 
 #include <errno.h>
 #include <string.h>

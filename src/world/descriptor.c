@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <strings.h>
 
-static const char *const names[MODEL_KIND_COUNT] = {
+const char *const model_kind_names[MODEL_KIND_COUNT + 1] = {
     [MODEL_UNKNOWN] = "unknown",
     [MODEL_CONV] = "conv",
     [MODEL_ATTENTION] = "attention",
@@ -29,13 +29,14 @@ static const struct {
 
 const char *model_kind_name(enum model_kind kind)
 {
-    return (unsigned)kind < MODEL_KIND_COUNT ? names[kind] : names[MODEL_UNKNOWN];
+    return (unsigned)kind < MODEL_KIND_COUNT ? model_kind_names[kind]
+                                             : model_kind_names[MODEL_UNKNOWN];
 }
 
 enum model_kind model_kind_find(const char *name)
 {
     for (int k = 0; k < MODEL_KIND_COUNT; k++)
-        if (!strcasecmp(name, names[k]))
+        if (!strcasecmp(name, model_kind_names[k]))
             return (enum model_kind)k;
     for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
         if (!strcasecmp(name, synonyms[i].word))

@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "http/client.h"
 #include "store/admin.h"
-#include "store/store_jobs.h"
+#include "store/rows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

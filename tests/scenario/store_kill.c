@@ -12,8 +12,7 @@
 #include "base/rng.h"
 #include "base/vec.h"
 #include "store/admin.h"
-#include "store/models.h"
-#include "store/telemetry.h"
+#include "store/rows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +61,7 @@ static void measure(uint64_t id)
     struct store_batch *batch = store_batch_create();
     struct err err = {0};
 
-    store_add_measurement(batch, &m);
+    store_put(batch, &m);
     if (store_commit(f.store, batch, STORE_RELAXED, NULL, NULL, &err) < 0)
         store_batch_destroy(batch);
 }

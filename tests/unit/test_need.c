@@ -56,10 +56,10 @@ static void a_deadline_met_or_past_asks_for_nothing(void **state)
 static void kinds_have_the_names_of_the_interface(void **state)
 {
     (void)state;
-    assert_string_equal(requirement_kind_name(NEED_BEST_EFFORT), "best_effort");
-    assert_string_equal(requirement_kind_name(NEED_RATE), "rate");
-    assert_string_equal(requirement_kind_name(NEED_SERVICE), "service");
-    assert_string_equal(requirement_kind_name(NEED_DEADLINE), "deadline");
+    assert_string_equal(requirement_kind_names[NEED_BEST_EFFORT], "best_effort");
+    assert_string_equal(requirement_kind_names[NEED_RATE], "rate");
+    assert_string_equal(requirement_kind_names[NEED_SERVICE], "service");
+    assert_string_equal(requirement_kind_names[NEED_DEADLINE], "deadline");
 }
 
 int main(void)

@@ -1,8 +1,7 @@
 /* test_store.c - opening, handing over, telling, closing */
 #include "fixture/store.h"
 
-#include "store/store_events.h"
-#include "store/telemetry.h"
+#include "store/rows.h"
 #include "support/test.h"
 
 #include <pthread.h>
@@ -269,7 +268,7 @@ CASE(closing_writes_all_that_waits)
     open_held(0);
     for (uint64_t id = 2; id <= 50; id++)
         submit_async(id);
-    store_add_measurement(batch, &m);
+    store_put(batch, &m);
     assert_int_equal(store_commit(f.store, batch, STORE_RELAXED, told, NULL, &f.err), 0);
     let_go();
     fixture_close(&f);
@@ -281,8 +280,10 @@ CASE(closing_writes_all_that_waits)
     store_job_destroy(job);
 }
 
-static int count_measurement(void *ctx, const struct store_measurement *m)
+static int count_measurement(void *ctx, const void *row)
 {
+    const struct store_measurement *m = row;
+
     *(int *)ctx += m->rate == 2;
     return 0;
 }
@@ -298,7 +299,7 @@ CASE(relaxed_batches_come_without_being_asked_for)
     for (int i = 0; i < 10; i++) {
         struct store_batch *batch = store_batch_create();
 
-        store_add_measurement(batch, &m);
+        store_put(batch, &m);
         assert_int_equal(store_commit(f.store, batch, STORE_RELAXED, NULL, NULL, &f.err),
                          0);
     }
@@ -308,9 +309,10 @@ CASE(relaxed_batches_come_without_being_asked_for)
     } while (stats.rows < 10);
     assert_true(stats.relaxed_commits >= 1);
     assert_int_equal(stats.commits, 0);
-    assert_int_equal(
-        store_read_measurements(f.reader, 1, 0, 0, 0, count_measurement, &seen, &f.err),
-        0);
+    assert_int_equal(store_read(f.reader, STORE_MEASUREMENTS,
+                                &(struct store_filter){.job = 1}, count_measurement,
+                                &seen, &f.err),
+                     10);
     assert_int_equal(seen, 10);
 }
 
@@ -334,7 +336,7 @@ static void *submit_many(void *arg)
 
 CASE(many_threads_lose_and_double_nothing)
 {
-    struct store_job_filter all = {0};
+    struct store_filter all = {0};
     pthread_t threads[THREADS];
     struct store_stats stats;
     uint64_t count = 0;
@@ -347,7 +349,7 @@ CASE(many_threads_lose_and_double_nothing)
         pthread_join(threads[i], &failed);
         assert_null(failed);
     }
-    assert_int_equal(store_count_jobs(f.reader, &all, &count, &f.err), 0);
+    assert_int_equal(store_count(f.reader, STORE_JOBS, &all, &count, &f.err), 0);
     assert_int_equal(count, THREADS * SUBMISSIONS);
     store_stats(f.store, &stats);
     assert_int_equal(stats.batches, THREADS * SUBMISSIONS);
@@ -379,7 +381,7 @@ static void die_in_use(void)
     if (fixture_open(&f) < 0)
         _exit(2);
     event.id = store_take_id(f.store, STORE_EVENT_ID);
-    store_add_event(batch, &event);
+    store_put(batch, &event);
     if (store_commit_wait(f.store, batch, &f.err) < 0)
         _exit(3);
     store_take_id(f.store, STORE_EVENT_ID);

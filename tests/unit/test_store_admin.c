@@ -2,10 +2,8 @@
 #include "fixture/store.h"
 
 #include "base/rng.h"
-#include "store/access.h"
+#include "store/rows.h"
 #include "store/admin.h"
-#include "store/store_events.h"
-#include "store/models.h"
 #include "support/test.h"
 
 #include <pthread.h>
@@ -251,7 +249,7 @@ CASE(tables_are_exported_as_csv)
     struct store_event event = {
         .id = 1, .at_s = 1.5, .kind = "a,\"b\"", .data = "{\"x\":[1,2]}"};
 
-    store_add_event(batch, &event);
+    store_put(batch, &event);
     commit(batch);
     export_table("events", STORE_CSV, false);
     assert_string_equal(text, "id,at_s,kind,job,user,data\n"
@@ -265,7 +263,7 @@ CASE(every_table_can_be_exported)
 
     make_some();
     store_digest("x", 1, token.digest);
-    store_put_token(batch, &token);
+    store_put(batch, &token);
     commit(batch);
     for (const char *const *table = store_tables(); *table; table++) {
         export_table(*table, STORE_JSON_LINES, true);

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "store/admin.h"
-#include "store/telemetry.h"
+#include "store/rows.h"
 #include "support/test.h"
 
 #include <fcntl.h>
@@ -161,17 +161,22 @@ static void tell(void *ctx, const struct store_completion *completion)
     atomic_fetch_add(&told, completion->err.code == ERR_NONE ? 1 : 1000);
 }
 
-static int count(void *ctx, const struct store_measurement *m)
+static int look(void *ctx, const void *row)
 {
-    (void)m;
-    ++*(int *)ctx;
+    (void)ctx;
+    (void)row;
     return 0;
+}
+
+static int stored_measurements(void)
+{
+    return store_read(f.reader, STORE_MEASUREMENTS, &(struct store_filter){.job = 1},
+                      look, NULL, &f.err);
 }
 
 CASE(telemetry_waits_for_the_disk)
 {
     struct store_measurement m = {.job = 1, .at_s = 5, .window_s = 1};
-    int seen = 0;
 
     atomic_store(&told, 0);
     open_faulty();
@@ -180,7 +185,7 @@ CASE(telemetry_waits_for_the_disk)
         struct store_batch *batch = store_batch_create();
 
         m.at_s = i;
-        store_add_measurement(batch, &m);
+        store_put(batch, &m);
         assert_int_equal(store_commit(f.store, batch, STORE_RELAXED, tell, NULL, &f.err),
                          0);
     }
@@ -189,9 +194,7 @@ CASE(telemetry_waits_for_the_disk)
     fault_set(FAULT_NONE, 0);
     store_flush(f.store);
     assert_int_equal(atomic_load(&told), 5);
-    assert_int_equal(store_read_measurements(f.reader, 1, 0, 0, 0, count, &seen, &f.err),
-                     0);
-    assert_int_equal(seen, 5);
+    assert_int_equal(stored_measurements(), 5);
 }
 
 /* The daemon says it is not ready, so nobody submits: it must find out by itself. */
@@ -219,7 +222,7 @@ CASE(closing_on_a_full_disk_ends)
     open_faulty();
     assert_int_equal(fixture_submit(&f, 1), 0);
     fault_set(FAULT_FULL, 0);
-    store_add_measurement(batch, &m);
+    store_put(batch, &m);
     assert_int_equal(store_commit(f.store, batch, STORE_RELAXED, tell, NULL, &f.err), 0);
     fixture_close(&f);
     assert_int_equal(atomic_load(&told), 1000);
@@ -231,15 +234,6 @@ CASE(closing_on_a_full_disk_ends)
 }
 
 /* ---- a power cut ------------------------------------------------------------------- */
-
-static int stored_measurements(void)
-{
-    int seen = 0;
-
-    assert_int_equal(store_read_measurements(f.reader, 1, 0, 0, 0, count, &seen, &f.err),
-                     0);
-    return seen;
-}
 
 /* In a child: acknowledged submissions and telemetry, then the process is gone. */
 static void write_and_die(int jobs)
@@ -254,7 +248,7 @@ static void write_and_die(int jobs)
         struct store_measurement m = {.job = 1, .at_s = i, .window_s = 1};
         struct store_batch *batch = store_batch_create();
 
-        store_add_measurement(batch, &m);
+        store_put(batch, &m);
         if (store_commit(f.store, batch, STORE_RELAXED, NULL, NULL, &f.err) < 0)
             _exit(4);
         store_flush(f.store);

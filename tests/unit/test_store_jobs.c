@@ -109,7 +109,8 @@ CASE(an_unknown_job_is_not_found)
     assert_int_equal(store_read_job(f.reader, 5, &job, &f.err), -1);
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
     assert_null(job);
-    store_update_progress(batch, 5, &p);
+    p.job = 5;
+    store_put(batch, &p);
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
 }
@@ -154,7 +155,7 @@ CASE(an_update_changes_the_request_only)
     assert_int_equal(fixture_move(&f, 1, JOB_WAITING, JOB_RUNNING, 1100), 0);
     r.job.need.rate = 55;
     r.job.priority = 9;
-    store_update_request(batch, &r);
+    store_put(batch, &r);
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);
     assert_int_equal(store_read_job(f.reader, 1, &job, &f.err), 0);
     assert_same_request(&job->request, &r);
@@ -173,7 +174,7 @@ CASE(a_batch_is_stored_whole_or_not_at_all)
     struct store_job *job = NULL;
 
     bad.job.need.rate = NAN; /* no number: the schema refuses it */
-    store_put_job(batch, &bad, &p);
+    store_put(batch, &(struct store_job){bad, p});
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
     assert_int_equal(f.err.code, ERR_INVALID);
     assert_non_null(strstr(f.err.text, "jobs.rate"));
@@ -186,7 +187,7 @@ CASE(history_without_its_job_is_refused)
     struct store_batch *batch = store_batch_create();
     struct store_transition t = {.job = 99, .to = JOB_DONE, .what = "done"};
 
-    store_add_transition(batch, &t);
+    store_put(batch, &t);
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
 }
@@ -199,8 +200,9 @@ struct ids {
     int stop_at;
 };
 
-static int collect(void *ctx, const struct store_job *job)
+static int collect(void *ctx, const void *row)
 {
+    const struct store_job *job = row;
     struct ids *ids = ctx;
 
     ids->list[ids->count++] = job->request.job.id;
@@ -233,19 +235,21 @@ CASE(live_jobs_are_those_that_did_not_end)
     struct ids ids = {0};
 
     make_six();
-    assert_int_equal(store_read_live_jobs(f.reader, collect, &ids, &f.err), 0);
+    assert_int_equal(store_read(f.reader, STORE_LIVE_JOBS, NULL, collect, &ids, &f.err),
+                     4);
     assert_ids(&ids, (uint64_t[]){3, 4, 5, 6}, 4);
 }
 
-static void check_filter(struct store_job_filter filter, const uint64_t *want, int count)
+static void check_filter(struct store_filter filter, const uint64_t *want, int count)
 {
     struct ids ids = {0};
     uint64_t counted = 99;
 
-    assert_int_equal(store_read_jobs(f.reader, &filter, collect, &ids, &f.err), 0);
+    assert_int_equal(store_read(f.reader, STORE_JOBS, &filter, collect, &ids, &f.err),
+                     count);
     assert_ids(&ids, want, count);
     filter.limit = 0;
-    assert_int_equal(store_count_jobs(f.reader, &filter, &counted, &f.err), 0);
+    assert_int_equal(store_count(f.reader, STORE_JOBS, &filter, &counted, &f.err), 0);
     assert_true(counted >= (uint64_t)count);
 }
 
@@ -254,37 +258,39 @@ CASE(filters_and_pages_newest_first)
     unsigned ended = 1u << JOB_DONE | 1u << JOB_FAILED | 1u << JOB_CANCELLED;
 
     make_six();
-    check_filter((struct store_job_filter){0}, (uint64_t[]){6, 5, 4, 3, 2, 1}, 6);
-    check_filter((struct store_job_filter){.limit = 2}, (uint64_t[]){6, 5}, 2);
-    check_filter((struct store_job_filter){.limit = 2, .before_id = 5},
-                 (uint64_t[]){4, 3}, 2);
-    check_filter((struct store_job_filter){.user = "ben"}, (uint64_t[]){6, 4, 2}, 3);
-    check_filter((struct store_job_filter){.states = ended}, (uint64_t[]){2, 1}, 2);
-    check_filter((struct store_job_filter){.user = "ann", .states = ended},
-                 (uint64_t[]){1}, 1);
-    check_filter((struct store_job_filter){.name = "job 4"}, (uint64_t[]){4}, 1);
-    check_filter((struct store_job_filter){.submitted_from_s = 1005}, (uint64_t[]){6, 5},
+    check_filter((struct store_filter){0}, (uint64_t[]){6, 5, 4, 3, 2, 1}, 6);
+    check_filter((struct store_filter){.limit = 2}, (uint64_t[]){6, 5}, 2);
+    check_filter((struct store_filter){.limit = 2, .before_id = 5}, (uint64_t[]){4, 3},
                  2);
-    check_filter((struct store_job_filter){.submitted_to_s = 1001}, (uint64_t[]){1}, 1);
-    check_filter((struct store_job_filter){.user = "x' OR 1=1 --"}, NULL, 0);
+    check_filter((struct store_filter){.user = "ben"}, (uint64_t[]){6, 4, 2}, 3);
+    check_filter((struct store_filter){.states = ended}, (uint64_t[]){2, 1}, 2);
+    check_filter((struct store_filter){.user = "ann", .states = ended}, (uint64_t[]){1},
+                 1);
+    check_filter((struct store_filter){.name = "job 4"}, (uint64_t[]){4}, 1);
+    check_filter((struct store_filter){.from_s = 1005}, (uint64_t[]){6, 5}, 2);
+    check_filter((struct store_filter){.to_s = 1001}, (uint64_t[]){1}, 1);
+    check_filter((struct store_filter){.user = "x' OR 1=1 --"}, NULL, 0);
 }
 
 CASE(a_reader_may_stop_early)
 {
     struct ids ids = {.stop_at = 2};
-    struct store_job_filter all = {0};
+    struct store_filter all = {0};
 
     make_six();
-    assert_int_equal(store_read_jobs(f.reader, &all, collect, &ids, &f.err), 0);
+    assert_int_equal(store_read(f.reader, STORE_JOBS, &all, collect, &ids, &f.err), 2);
     assert_int_equal(ids.count, 2);
 }
 
 /* ---- history ----------------------------------------------------------------------- */
 
-static int log_transition(void *ctx, const struct store_transition *t)
+static int log_transition(void *ctx, const void *row)
 {
-    snprintf((char *)ctx + strlen(ctx), 200, "%s%g %d>%d %s;", t->first ? "first " : "",
-             t->at_s, t->first ? -1 : (int)t->from, (int)t->to, t->what);
+    const struct store_transition *t = row;
+
+    snprintf((char *)ctx + strlen(ctx), 200, "%s%g %d>%d %s;",
+             t->from == STORE_NO_STATE ? "first " : "", t->at_s, t->from, (int)t->to,
+             t->what);
     return 0;
 }
 
@@ -294,13 +300,17 @@ CASE(transitions_keep_their_order)
 
     make_six();
     assert_int_equal(fixture_move(&f, 3, JOB_RUNNING, JOB_DONE, 1500), 0);
-    assert_int_equal(store_read_transitions(f.reader, 3, log_transition, text, &f.err),
-                     0);
+    assert_int_equal(store_read(f.reader, STORE_TRANSITIONS,
+                                &(struct store_filter){.job = 3}, log_transition, text,
+                                &f.err),
+                     3);
     assert_string_equal(text, "first 1003 -1>0 submitted;2000 0>1 moved;1500 1>2 moved;");
 }
 
-static int keep_decision(void *ctx, const struct store_decision *d)
+static int keep_decision(void *ctx, const void *row)
 {
+    const struct store_decision *d = row;
+
     snprintf((char *)ctx + strlen(ctx), 200, "%d:%d %s %s %s;", (int)d->id, (int)d->job,
              d->what, d->devices, d->alternatives);
     assert_true(isnan(d->rate));
@@ -319,25 +329,25 @@ CASE(the_ledger_tells_what_was_decided)
                                .rate = NAN,
                                .joules = 100,
                                .alternatives = "[{\"joules\":120}]"};
-    struct store_decision_filter filter = {.limit = 5};
+    struct store_filter filter = {.limit = 5};
     char text[600] = "";
 
     assert_int_equal(fixture_submit(&f, 1), 0);
     assert_int_equal(fixture_submit(&f, 2), 0);
-    store_add_decision(batch, &d);
+    store_put(batch, &d);
     d.id = 12;
     d.job = 2;
     d.at_s = 6;
-    store_add_decision(batch, &d);
+    store_put(batch, &d);
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);
-    assert_int_equal(store_read_decisions(f.reader, &filter, keep_decision, text, &f.err),
-                     0);
+    assert_int_equal(
+        store_read(f.reader, STORE_DECISIONS, &filter, keep_decision, text, &f.err), 2);
     assert_string_equal(text, "12:2 start node-1/0 [{\"joules\":120}];"
                               "11:1 start node-1/0 [{\"joules\":120}];");
     text[0] = '\0';
     filter.job = 1;
-    assert_int_equal(store_read_decisions(f.reader, &filter, keep_decision, text, &f.err),
-                     0);
+    assert_int_equal(
+        store_read(f.reader, STORE_DECISIONS, &filter, keep_decision, text, &f.err), 1);
     assert_string_equal(text, "11:1 start node-1/0 [{\"joules\":120}];");
 }
 
@@ -347,13 +357,15 @@ CASE(broken_json_is_refused)
     struct store_decision d = {.id = 1, .job = 1, .what = "x", .alternatives = "[oops"};
 
     assert_int_equal(fixture_submit(&f, 1), 0);
-    store_add_decision(batch, &d);
+    store_put(batch, &d);
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
     assert_int_equal(f.err.code, ERR_INVALID);
 }
 
-static int keep_quote(void *ctx, const struct store_quote *quote)
+static int keep_quote(void *ctx, const void *row)
 {
+    const struct store_quote *quote = row;
+
     *(struct store_quote *)ctx = *quote;
     assert_string_equal(quote->verdict, "accepted");
     assert_string_equal(quote->user, "ann");
@@ -377,12 +389,14 @@ CASE(a_quote_is_found_by_its_job_and_by_its_number)
     struct store_quote got = {0};
 
     assert_int_equal(fixture_submit(&f, 1), 0);
-    store_add_quote(batch, &quote);
+    store_put(batch, &quote);
     quote.id = 5;
     quote.job = 0; /* only asked */
-    store_add_quote(batch, &quote);
+    store_put(batch, &quote);
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);
-    assert_int_equal(store_read_quotes(f.reader, 1, keep_quote, &got, &f.err), 0);
+    assert_int_equal(store_read(f.reader, STORE_QUOTES, &(struct store_filter){.job = 1},
+                                keep_quote, &got, &f.err),
+                     1);
     assert_int_equal(got.id, 4);
     assert_true(got.rate == 42 && got.joules_low == 8 && isnan(got.joules_high));
     fixture_expect(&f, "quotes",
@@ -410,7 +424,7 @@ CASE(the_guard_is_remembered)
                                 .action = "lift_cap"};
 
     assert_int_equal(fixture_submit(&f, 1), 0);
-    store_add_guard(batch, &guard);
+    store_put(batch, &guard);
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);
     fixture_expect(&f, "guard_events",
                    "{\"id\":1,\"job\":1,\"at_s\":10,\"kind\":\"rate\",\"promised\":40,"

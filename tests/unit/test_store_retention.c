@@ -1,12 +1,8 @@
 /* test_store_retention.c - what is old is folded or goes, and nothing else */
 #include "fixture/store.h"
 
-#include "store/access.h"
+#include "store/rows.h"
 #include "store/admin.h"
-#include "store/store_energy.h"
-#include "store/store_events.h"
-#include "store/models.h"
-#include "store/telemetry.h"
 #include "support/test.h"
 
 #include <sqlite3.h>
@@ -79,8 +75,12 @@ static void commit(struct store_batch *batch)
     assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);
 }
 
-static int note_measurement(void *ctx, const struct store_measurement *m)
+static const struct store_filter of_one = {.job = 1};
+
+static int note_measurement(void *ctx, const void *row)
 {
+    const struct store_measurement *m = row;
+
     (void)ctx;
     snprintf(text + strlen(text), 200, "%g %gs %g[%g,%g] %gW %g %d;", m->at_s,
              m->window_s, m->rate, m->rate_low, m->rate_high, m->watts, m->steps,
@@ -88,8 +88,10 @@ static int note_measurement(void *ctx, const struct store_measurement *m)
     return 0;
 }
 
-static int note_latency(void *ctx, const struct store_measurement *m)
+static int note_latency(void *ctx, const void *row)
 {
+    const struct store_measurement *m = row;
+
     (void)ctx;
     snprintf(text + strlen(text), 200, "%g %g,%g %d;", m->at_s, m->latency_s,
              m->latency_high_s, (int)m->windows);
@@ -103,20 +105,19 @@ CASE(old_latencies_become_means_and_the_highest)
     struct store_batch *batch = store_batch_create();
 
     for (int i = 0; i < 4; i++)
-        store_add_measurement(batch,
-                              &(struct store_measurement){.job = 1,
-                                                          .at_s = 100 + i,
-                                                          .window_s = i == 3 ? 2 : 4,
-                                                          .rate = 1,
-                                                          .latency_s = latencies[i]});
+        store_put(batch, &(struct store_measurement){.job = 1,
+                                                     .at_s = 100 + i,
+                                                     .window_s = i == 3 ? 2 : 4,
+                                                     .rate = 1,
+                                                     .latency_s = latencies[i]});
     commit(batch);
     assert_int_equal(
-        store_read_measurements(f.reader, 1, 0, 0, 0, note_latency, NULL, &f.err), 0);
+        store_read(f.reader, STORE_MEASUREMENTS, &of_one, note_latency, NULL, &f.err), 4);
     assert_string_equal(text, "100 0.5,0.5 1;101 nan,nan 1;102 nan,nan 1;103 2,2 1;");
     retain((struct store_retention){.telemetry_s = DAY}, DAY + 3600);
     text[0] = '\0';
     assert_int_equal(
-        store_read_measurements(f.reader, 1, 0, 0, 0, note_latency, NULL, &f.err), 0);
+        store_read(f.reader, STORE_MEASUREMENTS, &of_one, note_latency, NULL, &f.err), 1);
     assert_string_equal(text, "3600 1,2 4;"); /* (0.5 * 4 + 2 * 2) / 6 */
 }
 
@@ -134,14 +135,15 @@ CASE(old_measurements_become_hours)
                                       .watts = i % 2 ? NAN : 50,
                                       .steps = i};
 
-        store_add_measurement(batch, &m);
+        store_put(batch, &m);
     }
     commit(batch);
     retain((struct store_retention){.telemetry_s = DAY}, DAY + 3600 + 1000);
     assert_int_equal(number(f.path, "SELECT count(*) FROM measurements"), 1600);
-    assert_int_equal(
-        store_read_measurements(f.reader, 1, 0, 4600, 0, note_measurement, NULL, &f.err),
-        0);
+    assert_int_equal(store_read(f.reader, STORE_MEASUREMENTS,
+                                &(struct store_filter){.job = 1, .to_s = 4600},
+                                note_measurement, NULL, &f.err),
+                     3);
     /* Mean rate (10*1 + 20*3) / 4; the first row of those left is raw. */
     assert_memory_equal(text,
                         "3600 4800s 17.5[10,20] 50W 2399 2400;"
@@ -150,7 +152,8 @@ CASE(old_measurements_become_hours)
     retain((struct store_retention){.telemetry_s = DAY}, DAY + 7200 + 1e5);
     text[0] = '\0';
     assert_int_equal(
-        store_read_measurements(f.reader, 1, 0, 0, 0, note_measurement, NULL, &f.err), 0);
+        store_read(f.reader, STORE_MEASUREMENTS, &of_one, note_measurement, NULL, &f.err),
+        2);
     assert_string_equal(text, "3600 4800s 17.5[10,20] 50W 2399 2400;"
                               "7200 5200s 17.5[10,20] 50W 4999 2600;");
     retain((struct store_retention){.telemetry_s = DAY, .hours_s = DAY}, DAY + 3600);
@@ -168,7 +171,7 @@ CASE(old_power_keeps_its_joules)
                                     .watts = 100,
                                     .joules = 200};
 
-        store_add_power(batch, &power);
+        store_put(batch, &power);
     }
     commit(batch);
     retain((struct store_retention){.telemetry_s = 1}, 1e6);
@@ -177,8 +180,10 @@ CASE(old_power_keeps_its_joules)
     assert_int_equal(number(f.path, "SELECT sum(joules) FROM power_hours"), 600000);
 }
 
-static int sum_energy(void *ctx, const struct store_energy_sum *sum)
+static int sum_energy(void *ctx, const void *row)
 {
+    const struct store_energy_sum *sum = row;
+
     *(double *)ctx += sum->joules;
     return 0;
 }
@@ -186,7 +191,6 @@ static int sum_energy(void *ctx, const struct store_energy_sum *sum)
 CASE(hours_of_energy_become_days_and_lose_nothing)
 {
     struct store_batch *batch = store_batch_create();
-    struct store_energy_filter of_one = {.job = 1};
     double sum = 0;
 
     for (int hour = 0; hour < 100; hour++) {
@@ -196,7 +200,7 @@ CASE(hours_of_energy_become_days_and_lose_nothing)
                                       .user = hour % 2 ? "ann" : NULL,
                                       .joules = 1};
 
-        store_add_energy(batch, &energy);
+        store_put(batch, &energy);
     }
     commit(batch);
     retain((struct store_retention){.hours_s = DAY}, 4 * DAY + 7000);
@@ -204,9 +208,9 @@ CASE(hours_of_energy_become_days_and_lose_nothing)
                      6);
     assert_int_equal(number(f.path, "SELECT count(*) FROM energy WHERE span_s = 3600"),
                      28);
-    assert_int_equal(store_read_energy(f.reader, STORE_ENERGY_BY_HOUR, &of_one,
-                                       sum_energy, &sum, &f.err),
-                     0);
+    assert_int_equal(
+        store_read(f.reader, STORE_ENERGY_BY_HOUR, &of_one, sum_energy, &sum, &f.err),
+        17);
     assert_true(sum == 50);
 }
 
@@ -215,11 +219,11 @@ CASE(a_late_hour_is_added_to_its_day)
     struct store_batch *batch = store_batch_create();
     struct store_energy energy = {.at_s = 10, .device = "a", .joules = 1};
 
-    store_add_energy(batch, &energy);
+    store_put(batch, &energy);
     commit(batch);
     retain((struct store_retention){.hours_s = DAY}, 9 * DAY);
     batch = store_batch_create();
-    store_add_energy(batch, &energy);
+    store_put(batch, &energy);
     commit(batch);
     retain((struct store_retention){.hours_s = DAY}, 9 * DAY);
     assert_int_equal(number(f.path, "SELECT count(*) FROM energy"), 1);
@@ -238,9 +242,9 @@ CASE(old_jobs_go_with_their_history_and_keep_their_numbers)
     for (uint64_t id = 1; id <= 60; id++)
         assert_int_equal(fixture_move(&f, id, JOB_WAITING, JOB_DONE, 2000), 0);
     assert_int_equal(fixture_move(&f, 61, JOB_WAITING, JOB_DONE, 5000), 0);
-    store_add_decision(batch, &decision);
-    store_add_quote(batch, &quote);
-    store_add_guard(batch, &guard);
+    store_put(batch, &decision);
+    store_put(batch, &quote);
+    store_put(batch, &guard);
     commit(batch);
     retain((struct store_retention){.jobs_s = 100}, 3000);
     assert_int_equal(number(f.path, "SELECT count(*) FROM jobs"), 1);
@@ -268,8 +272,8 @@ CASE(old_events_and_audit_go)
         struct store_event event = {.id = (uint64_t)i, .at_s = i, .kind = "x"};
         struct store_audit audit = {.at_s = i, .action = "x", .outcome = "done"};
 
-        store_add_event(batch, &event);
-        store_add_audit(batch, &audit);
+        store_put(batch, &event);
+        store_put(batch, &audit);
     }
     commit(batch);
     retain((struct store_retention){.events_s = 100, .audit_s = 1000}, 4600);
@@ -299,7 +303,7 @@ CASE(nothing_is_removed_without_an_age)
     struct store_batch *batch = store_batch_create();
     struct store_event event = {.id = 1, .kind = "x"};
 
-    store_add_event(batch, &event);
+    store_put(batch, &event);
     commit(batch);
     retain((struct store_retention){0}, 1e12);
     assert_int_equal(number(f.path, "SELECT count(*) FROM events"), 1);

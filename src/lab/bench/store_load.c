@@ -4,10 +4,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "store/store_events.h"
-#include "store/history.h"
-#include "store/store_jobs.h"
-#include "store/telemetry.h"
+#include "store/rows.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -62,7 +59,8 @@ static struct store_batch *submission(struct store *store)
     };
     struct store_progress p = {
         .started_s = NAN, .placed_s = NAN, .ended_s = NAN, .exit_status = -1};
-    struct store_transition t = {.job = r.job.id, .first = true, .what = "submitted"};
+    struct store_transition t = {
+        .job = r.job.id, .from = STORE_NO_STATE, .what = "submitted"};
     struct store_event e = {.id = store_take_id(store, STORE_EVENT_ID),
                             .kind = "job.submitted",
                             .job = r.job.id,
@@ -70,9 +68,9 @@ static struct store_batch *submission(struct store *store)
                             .data = "{\"state\":\"waiting\"}"};
 
     str_copy(r.job.name, sizeof(r.job.name), "bench");
-    store_put_job(batch, &r, &p);
-    store_add_transition(batch, &t);
-    store_add_event(batch, &e);
+    store_put(batch, &(struct store_job){r, p});
+    store_put(batch, &t);
+    store_put(batch, &e);
     return batch;
 }
 
@@ -119,7 +117,7 @@ static void *measure(void *arg)
         struct store_batch *batch = store_batch_create();
 
         sleep_until(due_s);
-        store_add_measurement(batch, &m);
+        store_put(batch, &m);
         if (store_commit(client->run->store, batch, STORE_RELAXED, NULL, NULL,
                          &client->err) < 0) {
             store_batch_destroy(batch);
@@ -129,26 +127,26 @@ static void *measure(void *arg)
     return NULL;
 }
 
-static int look(void *ctx, const struct store_job *job)
+static int look(void *ctx, const void *row)
 {
     (void)ctx;
-    (void)job;
+    (void)row;
     return 0;
 }
 
 static void *read_lists(void *arg)
 {
     struct load_client *client = arg;
-    struct store_job_filter filter = {.user = "bench", .limit = LIST_LENGTH};
+    struct store_filter filter = {.user = "bench", .limit = LIST_LENGTH};
     struct store_reader *reader;
     int rc = 0;
 
     if (store_reader_open(&reader, store_path(client->run->store), &client->err) < 0)
         return client;
-    while (rc == 0 && !atomic_load(&client->run->over)) {
+    while (rc >= 0 && !atomic_load(&client->run->over)) {
         double start_s = clock_wall_s();
 
-        rc = store_read_jobs(reader, &filter, look, NULL, &client->err);
+        rc = store_read(reader, STORE_JOBS, &filter, look, NULL, &client->err);
         vec_push(&client->times_s, clock_wall_s() - start_s);
         usleep(2000);
     }
