@@ -10,15 +10,13 @@
 #include "world/world.h"
 
 struct generate_options {
-    int gpu_count; /* types, 0: 3, at most WORLD_MAX_GPUS */
-    /* (gpu_count) fixed types, or NULL to draw them: half of the worlds have cards of the
-     * catalogue with figures off by a tenth, the others invented ones. */
-    const struct gpu_sheet *gpus;
+    int gpu_count;                /* types, 0: 3, at most WORLD_MAX_GPUS */
+    const struct gpu_sheet *gpus; /* (gpu_count) fixed types; NULL: `draw` fills them */
+    void (*draw)(struct gpu_sheet *sheets, int count, struct rng *rng);
     double sheet_jitter; /* log sd put on the true P and bandwidth of given sheets */
     int family_min, family_max; /* 0, 0: 4 to 10; cut to what a world may hold */
     double missing; /* share of pairs left NaN; measured tables have some (0.04) */
-    double noise_sd_min, noise_sd_max; /* of the log relative speed; 0, 0: .03 to .1 */
-    bool scales; /* two thirds of the families also on 2, 4 and 8 devices */
+    bool scales;    /* two thirds of the families also on 2, 4 and 8 devices */
 };
 
 /* Never fails: what is drawn is valid by construction (checked in tests by world_check).

@@ -38,7 +38,4 @@ const struct gpu_sheet *gpu_find(const char *name);
 /* Is this one of the sheet's names: key, title, or alias of the card of the same key? */
 bool gpu_named(const struct gpu_sheet *sheet, const char *name);
 
-/* Refuses a sheet with figures no card can have; err names the field. */
-int gpu_check(const struct gpu_sheet *sheet, struct err *err);
-
 #endif

@@ -43,15 +43,9 @@ struct world {
     float *watts;  /* (gpus, classes) measured draw alone; NaN: not measured */
 };
 
-/* May a world of this size be built?  err says which limit it passes. */
-int world_check_size(size_t gpu_count, size_t class_count, struct err *err);
-
 /* All tables allocated and zeroed, watts NaN; the caller fills them. */
 struct world *world_create(int gpu_count, int class_count);
 void world_destroy(struct world *world); /* NULL is fine */
-
-/* Refuses tables with negative, infinite or absurd values; err names the cell. */
-int world_check(const struct world *world, struct err *err);
 
 /* Index of (name, scale) or of a GPU type by name or alias; -1 when unknown. */
 int world_find_class(const struct world *world, const char *name, int scale);

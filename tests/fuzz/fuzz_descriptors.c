@@ -5,6 +5,7 @@
 
 #include "fixture/text_file.h"
 #include "lab/tables/descriptors.h"
+#include "lab/tables/world_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 
 #include "fixture/text_file.h"
 #include "lab/tables/gavel_table.h"
+#include "lab/tables/world_check.h"
 
 #include <stdlib.h>
 

@@ -3,6 +3,7 @@
 
 #include "fixture/text_file.h"
 #include "lab/tables/world_csv.h"
+#include "lab/tables/world_check.h"
 
 #include <stdlib.h>
 

@@ -7,6 +7,7 @@
 #include "lab/eval/eval_online.h"
 #include "fixture/measured.h"
 #include "world/generate.h"
+#include "lab/tables/invented_gpus.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -35,8 +36,10 @@ static void tables_with_two_five_and_eight_gpu_types_work(void **state)
 
     (void)state;
     for (int i = 0; i < 3; i++) {
-        struct generate_options how = {
-            .gpu_count = counts[i], .family_min = 4, .family_max = 4};
+        struct generate_options how = {.gpu_count = counts[i],
+                                       .draw = invented_gpus,
+                                       .family_min = 4,
+                                       .family_max = 4};
         struct world *world;
         struct rng rng;
 

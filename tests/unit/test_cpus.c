@@ -1,6 +1,7 @@
 /* test_cpus.c - sets of cores as devices, and the config that names them */
 #include "engine/local/cpus.h"
 #include "engine/local/local.h"
+#include "lab/tables/world_check.h"
 #include "support/test.h"
 
 #include <string.h>

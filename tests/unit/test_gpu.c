@@ -1,5 +1,6 @@
 /* test_gpu.c - the catalogue of cards and its lookup */
 #include "world/gpu_sheet.h"
+#include "lab/tables/world_check.h"
 
 #include <math.h>
 #include <setjmp.h>

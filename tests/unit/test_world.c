@@ -1,5 +1,6 @@
 /* test_world.c - lookups and checks of the tables of truth */
 #include "world/world.h"
+#include "lab/tables/world_check.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -10,6 +10,7 @@
 #include "lab/bench/reference.h"
 #include "lab/tables/gavel_table.h"
 #include "world/generate.h"
+#include "lab/tables/invented_gpus.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ static int load_world(struct optimize_bench *b, struct err *err)
 {
     const struct bench_optimize_options *o = b->o;
     struct generate_options g = {.gpu_count = o->types > 0 ? o->types : 3,
+                                 .draw = invented_gpus,
                                  .scales = o->multi > 0};
     struct rng rng;
 

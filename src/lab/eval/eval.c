@@ -11,6 +11,7 @@
 #include "lab/tables/gavel_table.h"
 #include "world/generate.h"
 #include "lab/tables/world_csv.h"
+#include "lab/tables/invented_gpus.h"
 
 #include <string.h>
 
@@ -21,7 +22,8 @@
 /* Worlds no network or parameter was trained on: those have streams of their own. */
 static struct world *draw_world(const struct eval_options *o)
 {
-    struct generate_options how = {.gpu_count = o->types, .missing = 0.04};
+    struct generate_options how = {
+        .gpu_count = o->types, .draw = invented_gpus, .missing = 0.04};
     int most = o->jobs > SYNTHETIC_JOBS_MIN ? o->jobs
                : o->jobs > 0                ? SYNTHETIC_JOBS_MIN
                                             : SYNTHETIC_JOBS;

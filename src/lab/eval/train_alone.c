@@ -6,6 +6,7 @@
 #include "lab/eval/fold.h"
 #include "model/rates.h"
 #include "world/generate.h"
+#include "lab/tables/invented_gpus.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -135,7 +136,8 @@ void train_alone_init(struct train_data *data, int worlds, uint64_t seed)
     b.rng = &rng;
     rng_stream(&rng, seed, 45);
     for (int w = 0; w < worlds; w++) {
-        struct generate_options how = {.gpu_count = 2 + (int)rng_below(&rng, 5)};
+        struct generate_options how = {.gpu_count = 2 + (int)rng_below(&rng, 5),
+                                       .draw = invented_gpus};
         struct world *world = world_generate(&how, &rng);
         struct measured *table = measured_create(world);
 

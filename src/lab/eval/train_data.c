@@ -6,6 +6,7 @@
 #include "lab/eval/fold.h"
 #include "lab/eval/arrival_stream.h"
 #include "world/generate.h"
+#include "lab/tables/invented_gpus.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -171,6 +172,7 @@ void train_data_init(struct train_data *data, int worlds, bool initial, uint64_t
     rng_stream(&rng, seed, 40 + initial);
     for (int w = 0; w < worlds; w++) {
         struct generate_options how = {.gpu_count = 2 + (int)rng_below(&rng, 5),
+                                       .draw = invented_gpus,
                                        .missing = 0.04};
         struct world *world = world_generate(&how, &rng);
         struct measured *table = measured_create(world);

@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "lab/tables/utilisation.h"
+#include "lab/tables/world_check.h"
 
 #include <assert.h>
 #include <math.h>

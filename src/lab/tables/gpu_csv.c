@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "lab/tables/csv.h"
+#include "lab/tables/world_check.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* world_check.c - are the tables of a world ones a cluster could have?  See world.h */
-#include "world/world.h"
+/* world_check.c - are the tables of a world ones a cluster could have?  The readers of
+ * tables ask before they hand a world out. */
+#include "lab/tables/world_check.h"
 
 #include "base/intern.h"
 #include "base/map.h"
@@ -12,6 +13,73 @@
 #define MAX_SCALE     1024
 #define MAX_MEMORY_GB 1e4
 #define MAX_WATTS     1e4
+
+/* Wide enough for cards of the next ten years and for a part of one processor core,
+ * narrow enough to catch a slipped unit. */
+static const struct figure {
+    const char *name;
+    size_t offset;
+    double min, max;
+} figures[] = {
+    {"fp32_tflops", offsetof(struct gpu_sheet, fp32_tflops), 0.001, 5000},
+    {"fp16_tflops", offsetof(struct gpu_sheet, fp16_tflops), 0.001, 100000},
+    {"bandwidth_gbs", offsetof(struct gpu_sheet, bandwidth_gbs), 0.1, 100000},
+    {"memory_gb", offsetof(struct gpu_sheet, memory_gb), 0.01, 10000},
+    {"tdp_watts", offsetof(struct gpu_sheet, tdp_watts), 0.1, 10000},
+    {"idle_watts", offsetof(struct gpu_sheet, idle_watts), 0, 5000},
+    {"cap_min_watts", offsetof(struct gpu_sheet, cap_min_watts), 0, 10000},
+};
+
+static bool is_text(const char *text, size_t size)
+{
+    size_t length = strnlen(text, size);
+
+    if (length == 0 || length == size)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < ' ')
+            return false;
+    return true;
+}
+
+static int check_figures(const struct gpu_sheet *sheet, struct err *err)
+{
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+        const struct figure *f = &figures[i];
+        double value;
+
+        memcpy(&value, (const char *)sheet + f->offset, sizeof(value));
+        if (!(value >= f->min && value <= f->max))
+            return err_set(err, ERR_INVALID, "GPU %s: %s is %g, want %g to %g",
+                           sheet->name, f->name, value, f->min, f->max);
+    }
+    return 0;
+}
+
+int gpu_check(const struct gpu_sheet *sheet, struct err *err)
+{
+    if (!is_text(sheet->name, sizeof(sheet->name)))
+        return err_set(err, ERR_INVALID, "a GPU type has no name: give it one");
+    if (check_figures(sheet, err) < 0)
+        return -1;
+    if (sheet->sms < 1 || sheet->sms > 10000)
+        return err_set(err, ERR_INVALID, "GPU %s: sms is %d, want 1 to 10000",
+                       sheet->name, sheet->sms);
+    if (sheet->year < 2000 || sheet->year > 2100)
+        return err_set(err, ERR_INVALID, "GPU %s: year is %d, want 2000 to 2100",
+                       sheet->name, sheet->year);
+    if (sheet->idle_watts >= sheet->tdp_watts)
+        return err_set(err, ERR_INVALID,
+                       "GPU %s: idle_watts %g is not below tdp_watts %g", sheet->name,
+                       sheet->idle_watts, sheet->tdp_watts);
+    if (sheet->cap_min_watts > sheet->tdp_watts ||
+        (sheet->cap_min_watts > 0 && sheet->cap_min_watts <= sheet->idle_watts))
+        return err_set(err, ERR_INVALID,
+                       "GPU %s: cap_min_watts %g is not between idle %g and TDP %g",
+                       sheet->name, sheet->cap_min_watts, sheet->idle_watts,
+                       sheet->tdp_watts);
+    return 0;
+}
 
 static int check_class(const struct world_class *c, int index, struct err *err)
 {

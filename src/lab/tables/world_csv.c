@@ -13,6 +13,7 @@
 #include "lab/tables/gpu_csv.h"
 #include "world/power.h"
 #include "lab/tables/utilisation.h"
+#include "lab/tables/world_check.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* synth_gpu.c - cards of a synthetic world, see synth_private.h */
-#include "world/synth_private.h"
+/* invented_gpus.c - cards of synthetic worlds; training, `corgi eval` and `corgi bench`
+ * hand it to world_generate() */
+#include "lab/tables/invented_gpus.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,9 +9,6 @@
 /* FP32 of invented cards: from the oldest cards still in clusters to today's. */
 #define TFLOPS_MIN 2.5
 #define TFLOPS_MAX 120
-
-/* Jobs never get all of the memory on the sheet. */
-#define MEMORY_USABLE 0.97
 
 static double log_normal(struct rng *rng, double sd)
 {
@@ -69,7 +67,7 @@ static int by_speed(const void *a, const void *b)
            (left->fp32_tflops < right->fp32_tflops);
 }
 
-static void draw_sheets(struct gpu_sheet *sheets, int count, struct rng *rng)
+void invented_gpus(struct gpu_sheet *sheets, int count, struct rng *rng)
 {
     bool taken[256] = {false};
     bool real = rng_uniform(rng) < 0.5;
@@ -90,47 +88,4 @@ static void draw_sheets(struct gpu_sheet *sheets, int count, struct rng *rng)
         snprintf(sheets[g].name, sizeof(sheets[g].name), "synthetic-%d", g + 1);
         snprintf(sheets[g].title, sizeof(sheets[g].title), "Synthetic card %d", g + 1);
     }
-}
-
-/* Interference has no data sheet. */
-static void draw_conflicts(struct synth_gpu *gpus, int count, struct rng *rng)
-{
-    double calm = rng_below(rng, 3) == 2 ? 0.3 : 1;
-
-    calm *= rng_uniform(rng);
-    for (int g = 0; g < count; g++) {
-        gpus[g].kernel_pull = rng_range(rng, 0, 0.6);
-        gpus[g].free_share = rng_uniform(rng) * calm;
-        gpus[g].bandwidth_conflict = rng_range(rng, 0, 0.5);
-        gpus[g].host_conflict = rng_uniform(rng);
-    }
-}
-
-void synth_gpus(const struct generate_options *options, struct gpu_sheet *sheets,
-                struct synth_gpu *gpus, int count, struct rng *rng)
-{
-    double jitter = options->gpus ? options->sheet_jitter : 0;
-    double newer_hosts, node_gbs, spread_gbs;
-
-    if (options->gpus)
-        for (int g = 0; g < count; g++)
-            sheets[g] = options->gpus[g];
-    else
-        draw_sheets(sheets, count, rng);
-    newer_hosts = rng_range(rng, 0, 0.3);
-    node_gbs = rng_log_range(rng, 4, 20);
-    spread_gbs = rng_log_range(rng, 0.5, 4);
-    for (int g = 0; g < count; g++) {
-        struct synth_gpu *gpu = &gpus[g];
-        double speed = sheets[g].fp32_tflops / sheets[0].fp32_tflops;
-
-        gpu->flops = 1e12 * sheets[g].fp32_tflops * log_normal(rng, jitter);
-        gpu->bytes_per_s = 1e9 * sheets[g].bandwidth_gbs * log_normal(rng, jitter);
-        gpu->sms = sheets[g].sms;
-        gpu->memory_gb = MEMORY_USABLE * sheets[g].memory_gb;
-        gpu->host = log_normal(rng, 0.25) * pow(speed, newer_hosts);
-        gpu->node_gbs = node_gbs * sqrt(sheets[g].bandwidth_gbs / 500);
-        gpu->spread_gbs = fmin(spread_gbs, gpu->node_gbs);
-    }
-    draw_conflicts(gpus, count, rng);
 }
