@@ -44,6 +44,7 @@ struct command {
     const struct command *const *children; /* ends with NULL; a group has no run() */
     bool hidden;                           /* not in help, completion or man pages */
     int (*run)(struct command_call *call);
+    const void *about; /* for a run() that several commands share */
 };
 
 struct command_call {

@@ -1,9 +1,8 @@
-/* table.c - columns on a terminal or as CSV; only this file knows libsmartcols */
+/* table.c - commands fill a table here and have it printed: aligned for a terminal by
+ * libsmartcols, which only this file knows, or plainly for programs */
 #include "base/table.h"
 
 #include "base/mem.h"
-#include "base/str.h"
-#include "base/vec.h"
 
 #include <assert.h>
 #include <libsmartcols.h>
@@ -13,44 +12,26 @@
 #include <string.h>
 #include <unistd.h>
 
-struct table_column {
-    char *title;
-    enum table_align align;
-};
-
-struct table_cell {
-    char *text; /* NULL: empty */
-    enum table_colour colour;
-};
-
 struct table {
-    vec_of(struct table_column) columns;
-    vec_of(struct table_cell) cells; /* (rows, columns) */
-    size_t filled;                   /* cells of the newest row that are set */
+    struct libscols_table *rows;
+    struct libscols_line *line; /* the newest */
+    size_t filled;              /* of its cells */
+    bool failed;                /* memory was out */
 };
 
-struct table *table_create(void)
+struct table *table_create(const char *titles)
 {
-    return mem_new(struct table);
+    struct table *t = mem_new(struct table);
+
+    t->rows = scols_new_table();
+    table_columns(t, titles);
+    return t;
 }
 
 void table_destroy(struct table *t)
 {
-    if (!t)
-        return;
-    vec_each (struct table_column, column, &t->columns)
-        free(column->title);
-    vec_each (struct table_cell, cell, &t->cells)
-        free(cell->text);
-    vec_free(&t->columns);
-    vec_free(&t->cells);
+    scols_unref_table(t->rows);
     free(t);
-}
-
-void table_column(struct table *t, const char *title, enum table_align align)
-{
-    assert(t->cells.count == 0);
-    vec_push(&t->columns, (struct table_column){mem_strdup(title), align});
 }
 
 void table_columns(struct table *t, const char *titles)
@@ -64,7 +45,8 @@ void table_columns(struct table *t, const char *titles)
         titles += right;
         length = strcspn(titles, "|");
         snprintf(title, sizeof(title), "%.*s", (int)length, titles);
-        table_column(t, title, right ? TABLE_RIGHT : TABLE_LEFT);
+        if (!scols_table_new_column(t->rows, title, 0, right ? SCOLS_FL_RIGHT : 0))
+            t->failed = true;
         titles += length;
         if (!*titles)
             return;
@@ -73,22 +55,21 @@ void table_columns(struct table *t, const char *titles)
 
 void table_row(struct table *t)
 {
-    for (size_t i = 0; i < t->columns.count; i++)
-        vec_push(&t->cells, (struct table_cell){0});
+    t->line = scols_table_new_line(t->rows, NULL);
     t->filled = 0;
+    t->failed = t->failed || !t->line;
 }
 
 void table_cell(struct table *t, const char *text)
 {
-    size_t row = t->cells.count - t->columns.count;
-
-    assert(t->cells.count && t->filled < t->columns.count);
-    t->cells.items[row + t->filled++].text = mem_strdup(text);
+    assert(t->failed || t->filled < scols_table_get_ncols(t->rows));
+    if (scols_line_set_data(t->line, t->filled++, text) != 0)
+        t->failed = true;
 }
 
 void table_cellf(struct table *t, const char *format, ...)
 {
-    char text[256];
+    char text[512];
     va_list args;
 
     va_start(args, format);
@@ -99,13 +80,16 @@ void table_cellf(struct table *t, const char *format, ...)
 
 void table_mark(struct table *t, enum table_colour colour)
 {
-    assert(t->filled > 0);
-    t->cells.items[t->cells.count - t->columns.count + t->filled - 1].colour = colour;
-}
+    static const char *const names[] = {
+        [TABLE_GOOD] = "green",
+        [TABLE_BAD] = "red",
+        [TABLE_DIM] = "darkgray",
+        [TABLE_STRONG] = "bold",
+    };
 
-size_t table_row_count(const struct table *t)
-{
-    return t->columns.count ? t->cells.count / t->columns.count : 0;
+    assert(t->filled > 0);
+    if (names[colour])
+        scols_cell_set_color(scols_line_get_cell(t->line, t->filled - 1), names[colour]);
 }
 
 static bool colours_wanted(FILE *out)
@@ -117,108 +101,77 @@ static bool colours_wanted(FILE *out)
     return isatty(fileno(out)) && term && strcmp(term, "dumb") != 0;
 }
 
-static const char *colour_name(enum table_colour colour)
+static bool print_aligned(const struct table *t, FILE *out)
 {
-    static const char *const names[] = {
-        [TABLE_GOOD] = "green",
-        [TABLE_BAD] = "red",
-        [TABLE_DIM] = "darkgray",
-        [TABLE_STRONG] = "bold",
-    };
-
-    return names[colour];
+    scols_table_set_stream(t->rows, out);
+    scols_table_enable_colors(t->rows, colours_wanted(out));
+    /* Cropping to the terminal would hide figures. */
+    scols_table_set_termforce(t->rows, SCOLS_TERMFORCE_NEVER);
+    scols_table_set_column_separator(t->rows, "  ");
+    return scols_table_get_nlines(t->rows) == 0 || scols_print_table(t->rows) == 0;
 }
 
-/* 0, or smartcols' negative errno. */
-static int add_cell(struct libscols_line *line, size_t at, const struct table_cell *cell,
-                    bool colours)
+static void put_csv(const char *text, FILE *out)
 {
-    int rc = scols_line_set_data(line, at, cell->text ? cell->text : "");
+    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
 
-    if (rc == 0 && colours && cell->colour != TABLE_PLAIN)
-        rc = scols_cell_set_color(scols_line_get_cell(line, at),
-                                  colour_name(cell->colour));
-    return rc;
+    fputs(quoted ? "\"" : "", out);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputs(quoted ? "\"" : "", out);
 }
 
-static int fill(struct libscols_table *view, const struct table *t, bool colours)
+static void put_parsable(const char *text, FILE *out)
+{
+    for (; *text; text++) {
+        if (*text == '|' || *text == '\\')
+            fputc('\\', out);
+        if (*text == '\n')
+            fputs("\\n", out);
+        else
+            fputc(*text, out);
+    }
+}
+
+static void put_cell(const struct libscols_cell *cell, enum table_style style, bool last,
+                     FILE *out)
+{
+    const char *text = scols_cell_get_data(cell);
+
+    (style == TABLE_CSV ? put_csv : put_parsable)(text ? text : "", out);
+    fputc(last ? '\n' : style == TABLE_CSV ? ',' : '|', out);
+}
+
+static bool print_plain(const struct table *t, enum table_style style, FILE *out)
+{
+    struct libscols_iter *rows = scols_new_iter(SCOLS_ITER_FORWARD);
+    size_t columns = scols_table_get_ncols(t->rows);
+    struct libscols_line *line;
+
+    for (size_t i = 0; i < columns; i++)
+        put_cell(scols_column_get_header(scols_table_get_column(t->rows, i)), style,
+                 i + 1 == columns, out);
+    while (rows && scols_table_next_line(t->rows, rows, &line) == 0)
+        for (size_t i = 0; i < columns; i++)
+            put_cell(scols_line_get_cell(line, i), style, i + 1 == columns, out);
+    scols_free_iter(rows);
+    return rows != NULL;
+}
+
+int table_finish(struct table *t, enum table_style style, FILE *out, struct err *err)
 {
     int rc = 0;
 
-    for (size_t i = 0; i < t->columns.count && rc == 0; i++) {
-        const struct table_column *column = &t->columns.items[i];
-        int flags = column->align == TABLE_RIGHT ? SCOLS_FL_RIGHT : 0;
-
-        if (!scols_table_new_column(view, column->title, 0, flags))
-            rc = -1;
-    }
-    for (size_t i = 0; i < t->cells.count && rc == 0; i += t->columns.count) {
-        struct libscols_line *line = scols_table_new_line(view, NULL);
-
-        if (!line)
-            return -1;
-        for (size_t j = 0; j < t->columns.count && rc == 0; j++)
-            rc = add_cell(line, j, &t->cells.items[i + j], colours);
-    }
+    if (t->failed)
+        rc = err_set(err, ERR_SYSTEM, "cannot make a table: out of memory");
+    else if (!(style == TABLE_ALIGNED ? print_aligned(t, out)
+                                      : print_plain(t, style, out)))
+        rc = err_set(err, ERR_SYSTEM, "cannot print a table");
+    if (rc == 0 && ferror(out))
+        rc = err_sys(err, "cannot write a table");
+    table_destroy(t);
     return rc;
-}
-
-int table_print(const struct table *t, FILE *out, struct err *err)
-{
-    bool colours = colours_wanted(out);
-    struct libscols_table *view = scols_new_table();
-    int rc = -1;
-
-    if (!view)
-        return err_set(err, ERR_SYSTEM, "cannot make a table: out of memory");
-    scols_table_set_stream(view, out);
-    scols_table_enable_colors(view, colours);
-    /* Cropping to the terminal would hide figures. */
-    scols_table_set_termforce(view, SCOLS_TERMFORCE_NEVER);
-    scols_table_set_column_separator(view, "  ");
-    if (fill(view, t, colours) != 0) {
-        err_set(err, ERR_SYSTEM, "cannot make a table: out of memory");
-    } else if (table_row_count(t) && scols_print_table(view) != 0) {
-        err_set(err, ERR_SYSTEM, "cannot print a table");
-    } else if (ferror(out)) {
-        err_sys(err, "cannot write a table");
-    } else {
-        rc = 0;
-    }
-    scols_unref_table(view);
-    return rc;
-}
-
-static void put_csv(FILE *out, const char *text, bool last)
-{
-    if (strpbrk(text, ",\"\r\n")) {
-        fputc('"', out);
-        for (; *text; text++) {
-            if (*text == '"')
-                fputc('"', out);
-            fputc(*text, out);
-        }
-        fputc('"', out);
-    } else {
-        fputs(text, out);
-    }
-    fputc(last ? '\n' : ',', out);
-}
-
-int table_print_csv(const struct table *t, FILE *out, struct err *err)
-{
-    size_t columns = t->columns.count;
-
-    for (size_t i = 0; i < columns; i++)
-        put_csv(out, t->columns.items[i].title, i + 1 == columns);
-    for (size_t row = 0; row < table_row_count(t); row++) {
-        for (size_t i = 0; i < columns; i++) {
-            const char *text = t->cells.items[row * columns + i].text;
-
-            put_csv(out, text ? text : "", i + 1 == columns);
-        }
-    }
-    if (ferror(out))
-        return err_sys(err, "cannot write a table");
-    return 0;
 }

@@ -1,46 +1,45 @@
-/* table.h - rows and columns for people, the same rows as CSV for programs
+/* table.h - rows and columns for people, the same rows for programs
  *
- *     struct table *t = table_create();
- *     table_column(t, "policy", TABLE_LEFT);
- *     table_column(t, "energy kWh", TABLE_RIGHT);
+ *     struct table *t = table_create("policy|>energy kWh");
+ *
  *     table_row(t);
  *     table_cell(t, "corgi");
  *     table_cellf(t, "%.1f", kwh);
  *     table_mark(t, TABLE_GOOD);
- *     rc = table_print(t, stdout, &err);
- *     table_destroy(t);
+ *     rc = table_finish(t, TABLE_ALIGNED, stdout, &err);
  */
 #ifndef CORGI_BASE_TABLE_H
 #define CORGI_BASE_TABLE_H
 
 #include "base/err.h"
 
-#include <stddef.h>
 #include <stdio.h>
 
 struct table;
 
-enum table_align { TABLE_LEFT, TABLE_RIGHT };
 enum table_colour { TABLE_PLAIN, TABLE_GOOD, TABLE_BAD, TABLE_DIM, TABLE_STRONG };
 
-struct table *table_create(void);
-void table_destroy(struct table *t); /* NULL is fine */
+enum table_style {
+    /* As wide as it needs to be whatever the terminal; nothing when there are no rows.
+     * Colours only on a terminal, and not when NO_COLOR is set. */
+    TABLE_ALIGNED,
+    TABLE_CSV,      /* cells quoted where they need to be */
+    TABLE_PARSABLE, /* with | between and \ before a | or \ that belongs to a cell */
+};
 
-void table_column(struct table *t, const char *title, enum table_align align);
-/* The same for several, with | between; behind a '>' it is right-aligned. */
+/* Titles have | between; behind a '>' a column is right-aligned.  More columns may follow
+ * until the first row. */
+struct table *table_create(const char *titles);
+void table_destroy(struct table *t); /* without printing it */
 void table_columns(struct table *t, const char *titles);
-void table_row(struct table *t); /* after the last column; what is not filled is empty */
+
+void table_row(struct table *t); /* what is not filled is empty */
 void table_cell(struct table *t, const char *text);
 void table_cellf(struct table *t, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void table_mark(struct table *t, enum table_colour colour); /* the newest cell */
-size_t table_row_count(const struct table *t);
 
-/* Aligned, as wide as it needs to be whatever the terminal.  Colours only on a terminal,
- * and not when NO_COLOR is set. */
-int table_print(const struct table *t, FILE *out, struct err *err);
-
-/* A line of titles, then the rows; cells quoted where they need to be. */
-int table_print_csv(const struct table *t, FILE *out, struct err *err);
+/* Print the titles and the rows, and end the table. */
+int table_finish(struct table *t, enum table_style style, FILE *out, struct err *err);
 
 #endif

@@ -21,6 +21,8 @@ static const struct option_spec options[] = {
     {0},
 };
 
+static const char about_jobs[] = "JOB...", about_hardware[] = "NODE|NODE:INDEX...";
+
 static void make_body(struct str *body, const char *reason)
 {
     struct json_out out;
@@ -44,9 +46,20 @@ static void report(const struct control_args *args, const char *what,
                view_flag(root, "drained") ? " and drained" : "");
 }
 
+/* Where to say it: a job has a number; gpu07 is a node, gpu07:3 one of its GPUs.  NULL
+ * when the text is not the number of a job. */
+static const char *path_of(const struct command *command, const char *text)
+{
+    uint64_t id;
+
+    if (command->about != about_jobs)
+        return strchr(text, ':') ? "/v1/devices/%s" : "/v1/nodes/%s";
+    return parse_u64(text, &id) && id > 0 ? "/v1/jobs/%s" : NULL;
+}
+
 /* Say the verb about one thing; 0 or the exit status. */
-static int say(const struct command_call *call, struct client *client, const char *folder,
-               const char *what, const char *body)
+static int say(const struct command_call *call, struct client *client, const char *what,
+               const char *body)
 {
     const struct control_args *args = call->args;
     struct client_request request = {.method = HTTP_POST, .body = body};
@@ -55,8 +68,7 @@ static int say(const struct command_call *call, struct client *client, const cha
     struct err err = {0};
     int status = 0;
 
-    str_add(&path, folder);
-    daemon_add_segment(&path, what);
+    daemon_add_path(&path, path_of(call->command, what), what);
     str_addf(&path, "/%s", call->command->name);
     request.path = str_text(&path);
     if (daemon_ask(client, &request, &answer, &err) < 0) {
@@ -70,7 +82,7 @@ static int say(const struct command_call *call, struct client *client, const cha
     return status;
 }
 
-static int say_to_all(struct command_call *call, const char *(*folder_of)(const char *))
+static int run(struct command_call *call)
 {
     const struct control_args *args = call->args;
     struct client *client = NULL;
@@ -79,15 +91,14 @@ static int say_to_all(struct command_call *call, const char *(*folder_of)(const 
     int worst = 0;
 
     for (int i = 0; i < call->operand_count; i++)
-        if (!folder_of(call->operands[i]))
+        if (!path_of(call->command, call->operands[i]))
             return command_wrong_use(call, "'%.40s' is not the number of a job",
                                      call->operands[i]);
     if (daemon_open(&client, &args->daemon, &err) < 0)
         return command_failed(call, &err);
     make_body(&body, args->reason);
     for (int i = 0; i < call->operand_count; i++) {
-        int status = say(call, client, folder_of(call->operands[i]), call->operands[i],
-                         str_text(&body));
+        int status = say(call, client, call->operands[i], str_text(&body));
 
         worst = status > worst ? status : worst;
     }
@@ -96,55 +107,31 @@ static int say_to_all(struct command_call *call, const char *(*folder_of)(const 
     return worst;
 }
 
-static const char *folder_of_job(const char *text)
-{
-    uint64_t id;
-
-    return parse_u64(text, &id) && id > 0 ? "/v1/jobs" : NULL;
-}
-
-/* gpu07 is a node, gpu07:3 one of its GPUs. */
-static const char *folder_of_hardware(const char *text)
-{
-    return strchr(text, ':') ? "/v1/devices" : "/v1/nodes";
-}
-
-static int run_jobs(struct command_call *call)
-{
-    return say_to_all(call, folder_of_job);
-}
-
-static int run_hardware(struct command_call *call)
-{
-    return say_to_all(call, folder_of_hardware);
-}
-
-/* A word to the daemon: its summary, more help or NULL, examples or NULL, what it is
- * about and who knows that. */
-#define WORD(verb, text, more, example, about, runner)                                   \
+/* A word to the daemon: its summary, more help or NULL, examples or NULL, and what it is
+ * about. */
+#define WORD(verb, text, more, example, what)                                            \
     const struct command cmd_##verb = {                                                  \
         .name = #verb,                                                                   \
         .summary = (text),                                                               \
         .help = (more),                                                                  \
         .examples = (example),                                                           \
-        .operands = (about),                                                             \
+        .operands = (what),                                                              \
         .operand_min = 1,                                                                \
         .operand_max = -1,                                                               \
         .options = options,                                                              \
         .args_size = sizeof(struct control_args),                                        \
-        .run = (runner),                                                                 \
+        .run = run,                                                                      \
+        .about = (what),                                                                 \
     }
 
 WORD(cancel, "end jobs, whether they wait or run",
-     "A job that runs gets SIGTERM and its grace time.", NULL, "JOB...", run_jobs);
-WORD(hold, "keep waiting jobs from starting", NULL, NULL, "JOB...", run_jobs);
-WORD(release, "let held jobs start", NULL, NULL, "JOB...", run_jobs);
+     "A job that runs gets SIGTERM and its grace time.", NULL, about_jobs);
+WORD(hold, "keep waiting jobs from starting", NULL, NULL, about_jobs);
+WORD(release, "let held jobs start", NULL, NULL, about_jobs);
 WORD(requeue, "put jobs back into the queue",
-     "Running ones are stopped first, and ended ones start over.", NULL, "JOB...",
-     run_jobs);
+     "Running ones are stopped first, and ended ones start over.", NULL, about_jobs);
 WORD(drain, "start nothing more on nodes or GPUs",
      "What runs there goes on.  For operators.",
-     "corgi drain gpu07 --reason 'new fan'\ncorgi drain gpu07:3", "NODE|NODE:INDEX...",
-     run_hardware);
+     "corgi drain gpu07 --reason 'new fan'\ncorgi drain gpu07:3", about_hardware);
 WORD(resume, "use drained or failed nodes or GPUs again", "For operators.", NULL,
-     "NODE|NODE:INDEX...", run_hardware);
+     about_hardware);

@@ -177,19 +177,12 @@ static void print_json(const struct device_row *rows, int count, const char *rem
     str_fini(&text);
 }
 
-static void number_cell(struct table *t, const char *format, double value)
+static void number_cell(struct table *t, int decimals, double value, const char *unit)
 {
-    char text[48];
-
-    if (isnan(value)) {
+    if (isnan(value))
         table_cell(t, "-");
-        return;
-    }
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* formats of this file alone */
-    snprintf(text, sizeof(text), format, value);
-#pragma GCC diagnostic pop
-    table_cell(t, text);
+    else
+        table_cellf(t, "%.*f%s", decimals, value, unit);
 }
 
 static void memory_cell(struct table *t, const struct device_row *row)
@@ -218,22 +211,22 @@ static void table_line(struct table *t, int index, const struct device_row *row,
     table_cell(t, gpu_status_name(row->status));
     if (row->status != GPU_OK)
         table_mark(t, TABLE_BAD);
-    number_cell(t, "%.1f", s->watts);
+    number_cell(t, 1, s->watts, "");
     table_cell(t, gpu_method_name(s->method));
     if (s->method == GPU_METHOD_MODEL)
         table_mark(t, TABLE_DIM);
     if (watching) {
-        number_cell(t, "%.1f", row->joules);
-        number_cell(t, "%.1f", row->joules_error);
+        number_cell(t, 1, row->joules, "");
+        number_cell(t, 1, row->joules_error, "");
     }
     if (row->has_limit)
         table_cellf(t, "%.0f (%.0f-%.0f)", row->limit.watts, row->limit.min_watts,
                     row->limit.max_watts);
     else
         table_cell(t, "-");
-    number_cell(t, "%.0f %%", s->utilisation * 100);
+    number_cell(t, 0, s->utilisation * 100, " %");
     memory_cell(t, row);
-    number_cell(t, "%.0f", s->temperature_c);
+    number_cell(t, 0, s->temperature_c, "");
     table_cell(t, s->throttle_known
                       ? gpu_throttle_text(s->throttle, throttle, sizeof(throttle))
                       : "-");
@@ -247,17 +240,15 @@ static void table_line(struct table *t, int index, const struct device_row *row,
 static int print_table(const struct device_row *rows, int count, const char *remarks,
                        bool watching, struct err *err)
 {
-    struct table *t = table_create();
+    struct table *t = table_create(">#|device|type|driver|status|>W|by");
     int rc;
 
-    table_columns(t, ">#|device|type|driver|status|>W|by");
     if (watching)
         table_columns(t, ">J|>±");
     table_columns(t, ">limit W|>busy|>memory|>°C|throttled by|>processes|UUID");
     for (int i = 0; i < count; i++)
         table_line(t, i, &rows[i], watching);
-    rc = table_print(t, stdout, err);
-    table_destroy(t);
+    rc = table_finish(t, TABLE_ALIGNED, stdout, err);
     for (int i = 0; i < count && !watching; i++) {
         if (rows[i].status != GPU_OK)
             printf("%d: %s\n", i, rows[i].err.text);

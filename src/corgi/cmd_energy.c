@@ -35,65 +35,60 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* "-" where there is no figure, or a figure that means nothing there. */
-static void add_figure(struct view *v, bool known, const char *format, double value)
-{
-    char text[VIEW_SIZE];
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* formats of this file alone */
-    snprintf(text, sizeof(text), format, value);
-#pragma GCC diagnostic pop
-    view_cell(v, known ? text : NULL);
-}
-
-static void add_range(struct view *v, const struct json_value *row, const void *ctx)
+static void add_range(struct table *t, const struct json_value *row, const void *ctx)
 {
     char a[VIEW_SIZE], b[VIEW_SIZE];
 
     (void)ctx;
     if (isfinite(view_number(row, "joules_low")))
-        view_cellf(v, "%s-%s", view_joules(a, view_number(row, "joules_low")),
-                   view_joules(b, view_number(row, "joules_high")));
+        table_cellf(t, "%s-%s", view_joules(a, view_number(row, "joules_low")),
+                    view_joules(b, view_number(row, "joules_high")));
     else
-        view_cell(v, NULL);
+        view_cell(t, NULL);
 }
 
-static void add_share(struct view *v, const struct json_value *row, const void *total)
+/* The row is a line of the answer; ctx is the answer. */
+static void add_share(struct table *t, const struct json_value *row, const void *ctx)
 {
-    double all = *(const double *)total;
+    double all = view_number(ctx, "joules");
 
-    add_figure(v, all > 0, "%.1f%%", 100 * view_number(row, "joules") / all);
+    if (all > 0)
+        table_cellf(t, "%.1f%%", 100 * view_number(row, "joules") / all);
+    else
+        view_cell(t, NULL);
 }
 
-static void add_hours(struct view *v, const struct json_value *row, const void *ctx)
+static void add_hours(struct table *t, const struct json_value *row, const void *ctx)
 {
     double gpu_s = view_number(row, "gpu_s");
 
     (void)ctx;
-    add_figure(v, isfinite(gpu_s), "%.1f", gpu_s / 3600);
+    if (isfinite(gpu_s))
+        table_cellf(t, "%.1f", gpu_s / 3600);
+    else
+        view_cell(t, NULL);
 }
 
-static void add_per_step(struct view *v, const struct json_value *row, const void *ctx)
+static void add_per_step(struct table *t, const struct json_value *row, const void *ctx)
 {
     double steps = view_number(row, "steps");
     char a[VIEW_SIZE];
 
     (void)ctx;
-    view_cell(v, steps > 0 ? view_joules(a, view_number(row, "joules") / steps) : NULL);
+    view_cell(t, steps > 0 ? view_joules(a, view_number(row, "joules") / steps) : NULL);
 }
 
 /* Idle devices save nothing; what a choice cost more has a minus. */
-static void add_saved(struct view *v, const struct json_value *row, const void *ctx)
+static void add_saved(struct table *t, const struct json_value *row, const void *ctx)
 {
     double joules = view_number(row, "saved_joules");
     char a[VIEW_SIZE];
 
     (void)ctx;
     if (fabs(joules) > 0)
-        view_cellf(v, "%s%s", joules < 0 ? "-" : "", view_joules(a, fabs(joules)));
+        table_cellf(t, "%s%s", joules < 0 ? "-" : "", view_joules(a, fabs(joules)));
     else
-        view_cell(v, NULL);
+        view_cell(t, NULL);
 }
 
 static const struct view_column columns[] = {
@@ -109,27 +104,22 @@ static const struct view_column columns[] = {
     {0},
 };
 
-static int print_rows(const struct command_call *call, const struct json_value *root,
-                      struct err *err)
+static void print_total(const struct command_call *call, const struct json_value *root)
 {
     const struct daemon_args *args = call->args;
-    double total = view_number(root, "joules");
-    struct view *v = view_create(columns);
     char a[VIEW_SIZE];
-    int rc;
 
-    view_rows(v, json_value_get(root, "rows"), &total);
-    rc = view_print(v, args->parsable, err);
-    view_destroy(v);
-    if (rc == 0 && !args->parsable)
-        printf("together %s\n", view_joules(a, total));
-    return rc;
+    if (!args->parsable)
+        printf("together %s\n", view_joules(a, view_number(root, "joules")));
 }
+
+static const struct daemon_view view = {
+    .path = "/v1/energy", .list = "rows", .columns = columns, .after = print_total};
 
 static int run(struct command_call *call)
 {
     const struct energy_args *args = call->args;
-    struct str path = {0};
+    struct str query = {0};
     char from[40] = "";
     double now_s;
 
@@ -142,14 +132,13 @@ static int run(struct command_call *call)
             now_s = (double)time(NULL);
         snprintf(from, sizeof(from), "%.3f", fmax(now_s - args->last_s, 0));
     }
-    str_add(&path, "/v1/energy");
-    daemon_add_query(&path, "by", keys[args->by]);
-    daemon_add_query(&path, "job", args->job);
-    daemon_add_query(&path, "user", args->user);
-    daemon_add_query(&path, "device", args->device);
-    daemon_add_query(&path, "from_s", *from ? from : NULL);
-    daemon_add_count(&path, "limit", args->limit);
-    return daemon_show(call, &path, print_rows);
+    daemon_add_query(&query, "by", keys[args->by]);
+    daemon_add_query(&query, "job", args->job);
+    daemon_add_query(&query, "user", args->user);
+    daemon_add_query(&query, "device", args->device);
+    daemon_add_query(&query, "from_s", *from ? from : NULL);
+    daemon_add_count(&query, "limit", args->limit);
+    return daemon_show(call, &view, &query, NULL);
 }
 
 const struct command cmd_energy = {

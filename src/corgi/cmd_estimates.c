@@ -25,7 +25,8 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static void add_neighbours(struct view *v, const struct json_value *cell, const void *ctx)
+static void add_neighbours(struct table *t, const struct json_value *cell,
+                           const void *ctx)
 {
     const struct json_value *list = json_value_get(cell, "beside");
     struct str text = {0};
@@ -34,7 +35,7 @@ static void add_neighbours(struct view *v, const struct json_value *cell, const 
     for (size_t i = 0; i < json_value_count(list); i++)
         str_addf(&text, "%s%.0f", i ? "," : "",
                  view_number(json_value_item(list, i), "job"));
-    view_cell(v, text.length ? str_text(&text) : "alone");
+    view_cell(t, text.length ? str_text(&text) : "alone");
     str_fini(&text);
 }
 
@@ -54,32 +55,26 @@ static const struct view_column columns[] = {
     {0},
 };
 
-static int print_cells(const struct command_call *call, const struct json_value *root,
-                       struct err *err)
+static void say_truncated(const struct command_call *call, const struct json_value *root)
 {
-    const struct daemon_args *args = call->args;
-    struct view *v = view_create(columns);
-    int rc;
-
-    view_rows(v, json_value_get(root, "cells"), NULL);
-    rc = view_print(v, args->parsable, err);
-    view_destroy(v);
-    if (rc == 0 && view_flag(root, "truncated"))
+    (void)call;
+    if (view_flag(root, "truncated"))
         fprintf(stderr, "there are more; see --type and --limit\n");
-    return rc;
 }
+
+static const struct daemon_view view = {
+    .path = "/v1/estimates", .list = "cells", .columns = columns, .after = say_truncated};
 
 static int run(struct command_call *call)
 {
     const struct estimates_args *args = call->args;
-    struct str path = {0};
+    struct str query = {0};
 
-    str_add(&path, "/v1/estimates");
-    daemon_add_query(&path, "job", call->operands[0]);
-    daemon_add_query(&path, "type", args->type);
-    daemon_add_query(&path, "beside", args->beside);
-    daemon_add_count(&path, "limit", args->limit);
-    return daemon_show(call, &path, print_cells);
+    daemon_add_query(&query, "job", call->operands[0]);
+    daemon_add_query(&query, "type", args->type);
+    daemon_add_query(&query, "beside", args->beside);
+    daemon_add_count(&query, "limit", args->limit);
+    return daemon_show(call, &view, &query, NULL);
 }
 
 const struct command cmd_estimates = {

@@ -49,11 +49,10 @@ static void print_json(const struct gpu_sheet *gpus, size_t count)
 
 static int print_table(const struct gpu_sheet *gpus, size_t count, struct err *err)
 {
-    struct table *t = table_create();
-    int rc;
-
-    table_columns(t, "name|card|>year|>FP32 TF|>FP16 TF|>GB/s|>GB|>SMs or CUs|>TDP W|"
+    struct table *t =
+        table_create("name|card|>year|>FP32 TF|>FP16 TF|>GB/s|>GB|>SMs or CUs|>TDP W|"
                      ">idle W|>cap W");
+
     for (const struct gpu_sheet *g = gpus; g < gpus + count; g++) {
         table_row(t);
         table_cell(t, g->name);
@@ -71,9 +70,7 @@ static int print_table(const struct gpu_sheet *gpus, size_t count, struct err *e
         else
             table_cell(t, "-");
     }
-    rc = table_print(t, stdout, err);
-    table_destroy(t);
-    return rc;
+    return table_finish(t, TABLE_ALIGNED, stdout, err);
 }
 
 static int run(struct command_call *call)

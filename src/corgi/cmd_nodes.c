@@ -23,7 +23,7 @@ static const struct option_spec options[] = {
 };
 
 /* The row is a GPU; ctx is its node. */
-static void add_jobs(struct view *v, const struct json_value *device, const void *ctx)
+static void add_jobs(struct table *t, const struct json_value *device, const void *ctx)
 {
     const struct json_value *jobs = json_value_get(device, "jobs");
     struct str text = {0};
@@ -36,47 +36,47 @@ static void add_jobs(struct view *v, const struct json_value *device, const void
         if (view_text(job, "name"))
             str_addf(&text, ":%s", view_text(job, "name"));
     }
-    view_cell(v, str_text(&text));
+    view_cell(t, str_text(&text));
     str_fini(&text);
 }
 
-static void mark_state(struct view *v, const char *state)
+static void mark_state(struct table *t, const char *state)
 {
     if (!strcmp(state, "failed") || !strcmp(state, "down"))
-        view_mark(v, TABLE_BAD);
+        table_mark(t, TABLE_BAD);
     else if (!strcmp(state, "asleep") || !strcmp(state, "drained"))
-        view_mark(v, TABLE_DIM);
+        table_mark(t, TABLE_DIM);
 }
 
-static void add_node_state(struct view *v, const struct json_value *device,
+static void add_node_state(struct table *t, const struct json_value *device,
                            const void *ctx)
 {
     const char *state = view_text_or(ctx, "state", "-");
 
     (void)device;
-    view_cellf(v, "%s%s", state, view_flag(ctx, "drained") ? "+drained" : "");
-    mark_state(v, state);
+    table_cellf(t, "%s%s", state, view_flag(ctx, "drained") ? "+drained" : "");
+    mark_state(t, state);
 }
 
-static void add_use(struct view *v, const struct json_value *device, const void *ctx)
+static void add_use(struct table *t, const struct json_value *device, const void *ctx)
 {
     (void)ctx;
-    view_cell(v, view_text(device, "state"));
-    mark_state(v, view_text_or(device, "state", ""));
+    view_cell(t, view_text(device, "state"));
+    mark_state(t, view_text_or(device, "state", ""));
 }
 
-static void add_power(struct view *v, const struct json_value *device, const void *ctx)
+static void add_power(struct table *t, const struct json_value *device, const void *ctx)
 {
     char a[VIEW_SIZE];
 
     (void)ctx;
-    view_cellf(v, "%s%s", view_watts(a, view_number(device, "watts")),
-               view_flag(device, "modelled") ? "*" : "");
+    table_cellf(t, "%s%s", view_watts(a, view_number(device, "watts")),
+                view_flag(device, "modelled") ? "*" : "");
 }
 
-static void add_reason(struct view *v, const struct json_value *device, const void *ctx)
+static void add_reason(struct table *t, const struct json_value *device, const void *ctx)
 {
-    view_cell(v, view_text_or(device, "reason", view_text(ctx, "reason")));
+    view_cell(t, view_text_or(device, "reason", view_text(ctx, "reason")));
 }
 
 static const struct view_column columns[] = {
@@ -92,34 +92,18 @@ static const struct view_column columns[] = {
     {0},
 };
 
-static int print_nodes(const struct command_call *call, const struct json_value *root,
-                       struct err *err)
-{
-    const struct daemon_args *args = call->args;
-    const struct json_value *nodes = json_value_get(root, "nodes");
-    struct view *v = view_create(columns);
-    int rc;
-
-    if (!nodes) /* one was asked for */
-        view_rows(v, json_value_get(root, "devices"), root);
-    for (size_t i = 0; i < json_value_count(nodes); i++)
-        view_rows(v, json_value_get(json_value_item(nodes, i), "devices"),
-                  json_value_item(nodes, i));
-    rc = view_print(v, args->parsable, err);
-    view_destroy(v);
-    return rc;
-}
-
 static int run(struct command_call *call)
 {
     const struct nodes_args *args = call->args;
-    struct str path = {0};
+    struct daemon_view view = {.path = call->operands[0] ? "/v1/nodes/%s" : "/v1/nodes",
+                               .list = "nodes",
+                               .rows = "devices",
+                               .columns = columns};
+    struct str query = {0};
 
-    str_add(&path, "/v1/nodes");
-    daemon_add_segment(&path, call->operands[0]);
     if (!call->operands[0] && args->state)
-        daemon_add_query(&path, "state", states[args->state]);
-    return daemon_show(call, &path, print_nodes);
+        daemon_add_query(&query, "state", states[args->state]);
+    return daemon_show(call, &view, &query, NULL);
 }
 
 const struct command cmd_nodes = {

@@ -35,29 +35,29 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static void add_state(struct view *v, const struct json_value *job, const void *ctx)
+static void add_state(struct table *t, const struct json_value *job, const void *ctx)
 {
     const char *state = view_text(job, "state");
 
     (void)ctx;
-    view_cell(v, state);
+    view_cell(t, state);
     if (state && !strcmp(state, "failed"))
-        view_mark(v, TABLE_BAD);
+        table_mark(t, TABLE_BAD);
     else if (state && strcmp(state, "running") != 0)
-        view_mark(v, TABLE_DIM);
+        table_mark(t, TABLE_DIM);
 }
 
-static void add_time(struct view *v, const struct json_value *job, const void *now_s)
+static void add_time(struct table *t, const struct json_value *job, const void *now_s)
 {
     double ended_s = view_number(job, "ended_s");
     char a[VIEW_SIZE];
 
     if (!isfinite(ended_s))
         ended_s = *(const double *)now_s;
-    view_cell(v, view_elapsed(a, ended_s - view_number(job, "started_s")));
+    view_cell(t, view_elapsed(a, ended_s - view_number(job, "started_s")));
 }
 
-static void add_rate(struct view *v, const struct json_value *job, const void *ctx)
+static void add_rate(struct table *t, const struct json_value *job, const void *ctx)
 {
     double rate = view_number(job, "rate"), needed = view_number(job, "required_rate");
     double ratio = view_number(job, "rate_ratio");
@@ -65,16 +65,16 @@ static void add_rate(struct view *v, const struct json_value *job, const void *c
 
     (void)ctx;
     if (!isfinite(rate) && !(needed > 0)) {
-        view_cell(v, NULL);
+        view_cell(t, NULL);
         return;
     }
-    view_cellf(v, "%s/%s", view_rate(a, rate), needed > 0 ? view_rate(b, needed) : "-");
+    table_cellf(t, "%s/%s", view_rate(a, rate), needed > 0 ? view_rate(b, needed) : "-");
     if (isfinite(ratio))
-        view_mark(v, ratio < 1 ? TABLE_BAD : TABLE_GOOD);
+        table_mark(t, ratio < 1 ? TABLE_BAD : TABLE_GOOD);
 }
 
 /* Where it runs, or in brackets why it does not: as in squeue. */
-static void add_place(struct view *v, const struct json_value *job, const void *ctx)
+static void add_place(struct table *t, const struct json_value *job, const void *ctx)
 {
     const struct json_value *devices = json_value_get(job, "devices");
     const char *reason = view_text(job, "reason");
@@ -90,7 +90,7 @@ static void add_place(struct view *v, const struct json_value *job, const void *
     }
     if (text.length == 0 && reason)
         str_addf(&text, "(%s)", reason);
-    view_cell(v, str_text(&text));
+    view_cell(t, str_text(&text));
     str_fini(&text);
 }
 
@@ -141,7 +141,7 @@ static void make_path(struct str *path, const struct queue_args *args, const cha
 
 /* Page after page into the view, or as JSON as they come; the exit status. */
 static int list(const struct command_call *call, const struct queue_args *args,
-                const char *user, struct view *v)
+                const char *user, struct table *t)
 {
     struct str path = {0}, after = {0};
     double now_s = NAN;
@@ -161,7 +161,7 @@ static int list(const struct command_call *call, const struct queue_args *args,
         if (status)
             break;
         jobs = json_value_get(daemon_root(&answer), "jobs");
-        view_rows(v, jobs, &now_s);
+        view_rows(t, columns, jobs, &now_s);
         left -= (int)json_value_count(jobs);
         next = json_value_count(jobs) ? view_text(daemon_root(&answer), "next") : NULL;
         str_clear(&after);
@@ -181,7 +181,7 @@ static int run(struct command_call *call)
     const char *user = args->user;
     char me[80];
     struct err err = {0};
-    struct view *v;
+    struct table *t;
     int status;
 
     if (args->me && args->user)
@@ -194,12 +194,12 @@ static int run(struct command_call *call)
             return status;
         user = me;
     }
-    v = view_create(columns);
-    status = list(call, args, user, v);
-    if (status == 0 && !args->daemon.json &&
-        view_print(v, args->daemon.parsable, &err) < 0)
+    t = view_table(columns);
+    status = list(call, args, user, t);
+    if (status || args->daemon.json)
+        table_destroy(t);
+    else if (view_finish(t, args->daemon.parsable, &err) < 0)
         status = command_failed(call, &err);
-    view_destroy(v);
     return status;
 }
 

@@ -2,7 +2,6 @@
 #include "corgi/commands.h"
 
 #include "corgi/daemon.h"
-#include "corgi/quote_view.h"
 #include "corgi/view.h"
 
 #include <math.h>
@@ -179,7 +178,7 @@ static void print_job(const struct json_value *job)
     print_command(job);
     if (json_value_kind(quote) == JSON_KIND_OBJECT) {
         printf("the promise\n");
-        quote_view_print(quote, unit, NAN, true, stdout);
+        view_quote(quote, unit, NAN, true, stdout);
     }
 }
 
@@ -204,20 +203,15 @@ static const struct view_column columns[] = {
     {0},
 };
 
+static const struct daemon_view whole = {.path = "/v1/jobs/%s", .before = print_whole};
+static const struct daemon_view history = {
+    .path = "/v1/jobs/%s/history?limit=1000", .list = "events", .columns = columns};
+
 static int run(struct command_call *call)
 {
     const struct show_args *args = call->args;
-    struct str path = {0};
-    int status;
 
-    str_add(&path, "/v1/jobs");
-    daemon_add_segment(&path, call->operands[0]);
-    if (!args->history)
-        return daemon_show(call, &path, print_whole);
-    str_add(&path, "/history?limit=1000");
-    status = daemon_show_table(call, str_text(&path), "events", columns);
-    str_fini(&path);
-    return status;
+    return daemon_show(call, args->history ? &history : &whole, NULL, NULL);
 }
 
 const struct command cmd_show = {

@@ -1,18 +1,201 @@
-/* cmd_submit.c - corgi submit: a job for the daemon */
+/* cmd_submit.c - corgi submit and corgi quote: a job for the daemon, or what it would
+ * promise one
+ *
+ * Both read the operands, a script with its header or a command, send them as
+ * job_request.c puts them together, and print the answer.  Options count in this order:
+ * the defaults, the script's #CORGI lines, the command line. */
 #include "corgi/commands.h"
 
-#include "corgi/follow.h"
-#include "corgi/job_options.h"
-#include "corgi/quote_view.h"
+#include "base/directives.h"
+#include "base/file.h"
+#include "base/json_out.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "corgi/daemon.h"
+#include "corgi/job_request.h"
 #include "corgi/view.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define MARK             "#CORGI"
+#define MAX_SCRIPT_BYTES ((size_t)4 << 20)
+#define MAX_CHANGES      8
 
 /* The connection may break after the daemon has taken the job; with the same key it is
  * taken once however often it is sent. */
 #define RETRIES 5
+
+/* ---- what is asked for ------------------------------------------------------------- */
+
+/* The operands: a script and its arguments, whose header is read below the command line's
+ * options; or after "--" a command. */
+struct job_command {
+    struct job_args args;
+    char **words;     /* what runs; ends with NULL */
+    const char *name; /* of the script or the program; NULL: there is neither */
+    /* What args and words point into: */
+    struct directives directives;
+    char *path;        /* of the script, absolute */
+    char *interpreter; /* its line: "/bin/bash", an argument behind a NUL */
+};
+
+static int read_header(struct job_command *command, const struct command_call *call,
+                       const char *script, struct err *err)
+{
+    for (size_t i = 0; i < command->directives.count; i++) {
+        const struct directive *d = &command->directives.items[i];
+        bool help;
+        int first = options_parse(call->command->options, false, &command->args,
+                                  d->word_count, d->words, &help, err);
+
+        if (first >= 0 && help)
+            first = err_set(err, ERR_USAGE, "--help has no place in a script");
+        else if (first >= 0 && first < d->word_count)
+            first = err_set(err, ERR_USAGE, "'%.60s' is not an option", d->words[first]);
+        if (first < 0)
+            return err_prefix(err, "%s line %d", script, d->line);
+    }
+    return 0;
+}
+
+/* "#!/usr/bin/env -S python" as the kernel reads it: a program and one argument. */
+static int take_interpreter(struct job_command *command, const char *script,
+                            const char *text, struct err *err)
+{
+    size_t length;
+    char *blank;
+
+    if (strncmp(text, "#!", 2) != 0)
+        return err_set(err, ERR_INVALID,
+                       "%s does not begin with #!, so it is no script; to run a command "
+                       "write 'corgi submit -- COMMAND'",
+                       script);
+    text += 2 + strspn(text + 2, " \t");
+    length = strcspn(text, "\r\n");
+    if (length == 0)
+        return err_set(err, ERR_INVALID, "%s names no interpreter behind #!", script);
+    command->interpreter = mem_array(char, length + 2);
+    memcpy(command->interpreter, text, length);
+    blank = strpbrk(command->interpreter, " \t");
+    if (blank) {
+        *blank = '\0';
+        memmove(blank + 1, blank + 1 + strspn(blank + 1, " \t"),
+                strlen(blank + 1 + strspn(blank + 1, " \t")) + 1);
+    }
+    return 0;
+}
+
+static int read_script(struct job_command *command, const struct command_call *call,
+                       struct err *err)
+{
+    const char *script = call->operands[0];
+    char *text = NULL;
+    size_t length;
+    bool help;
+    int rc = -1;
+
+    if (file_read(script, MAX_SCRIPT_BYTES, &text, &length, err) < 0) {
+        if (err->code == ERR_NOT_FOUND)
+            err_set(err, ERR_NOT_FOUND,
+                    "there is no script '%.200s'; to run a command write '%s -- %.100s'",
+                    script, call->path, script);
+        return -1;
+    }
+    if (take_interpreter(command, script, text, err) == 0 &&
+        directives_parse(&command->directives, MARK, text, length, script, err) == 0 &&
+        read_header(command, call, script, err) == 0 &&
+        options_parse(call->command->options, true, &command->args, call->word_count,
+                      call->words, &help, err) >= 0)
+        rc = 0;
+    free(text);
+    return rc;
+}
+
+static void collect_words(struct job_command *command, const struct command_call *call)
+{
+    int used = 0, skip = 0;
+
+    command->words = mem_array(char *, (size_t)call->operand_count + 4);
+    if (command->interpreter) {
+        char *argument = command->interpreter + strlen(command->interpreter) + 1;
+
+        command->words[used++] = command->interpreter;
+        if (*argument)
+            command->words[used++] = argument;
+        command->words[used++] = command->path;
+        skip = 1;
+    }
+    for (int i = skip; i < call->operand_count; i++)
+        command->words[used++] = call->operands[i];
+    if (call->operand_count > 0) {
+        const char *slash = strrchr(call->operands[0], '/');
+
+        command->name = slash && slash[1] ? slash + 1 : call->operands[0];
+    }
+}
+
+static int read_operands(struct job_command *command, const struct command_call *call,
+                         bool needed, struct err *err)
+{
+    options_defaults(call->command->options, &command->args);
+    if (call->operand_count == 0 && needed)
+        return err_set(err, ERR_USAGE, "a script, or a command behind --, is missing");
+    if (call->operand_count == 0 || call->dashes) {
+        command->args = *(const struct job_args *)call->args;
+    } else {
+        command->path = realpath(call->operands[0], NULL);
+        if (read_script(command, call, err) < 0)
+            return -1;
+    }
+    if (job_options_check(&command->args.job, err) < 0)
+        return -1;
+    collect_words(command, call);
+    return 0;
+}
+
+/* Read the operands (there must be some, or not), put the body together, POST it, and
+ * give the answer to told(); its result is the exit status.  err of told() has ERR_NONE
+ * when the answer is 2xx. */
+static int
+ask(const struct command_call *call, bool needed, const struct client_request *request,
+    int (*body)(const struct job_command *command, struct json_out *out, struct err *err),
+    int (*told)(const struct command_call *call, const struct job_args *args,
+                const struct client_answer *answer, const struct err *err))
+{
+    struct job_command command = {0};
+    struct client_request post = *request;
+    struct client_answer answer = {0};
+    struct client *client = NULL;
+    struct str text = {0};
+    struct json_out out;
+    struct err err = {0};
+    int status;
+
+    json_out_init(&out, &text, false);
+    if (read_operands(&command, call, needed, &err) < 0 ||
+        body(&command, &out, &err) < 0 ||
+        daemon_open(&client, &command.args.daemon, &err) < 0) {
+        status = command_failed(call, &err);
+    } else {
+        post.method = HTTP_POST;
+        post.body = str_text(&text);
+        daemon_ask(client, &post, &answer, &err);
+        status = told(call, &command.args, &answer, &err);
+    }
+    client_answer_fini(&answer);
+    client_destroy(client);
+    str_fini(&text);
+    directives_fini(&command.directives);
+    free(command.path);
+    free(command.interpreter);
+    free(command.words);
+    return status;
+}
+
+/* ---- submit ------------------------------------------------------------------------ */
 
 static void print_taken(const struct job_args *args, const struct json_value *root)
 {
@@ -27,8 +210,8 @@ static void print_taken(const struct job_args *args, const struct json_value *ro
     if (state && strcmp(state, "waiting") != 0)
         printf(" (%s)", state);
     putchar('\n');
-    quote_view_print(json_value_get(root, "quote"), job_unit(&args->job),
-                     view_number(job, "submitted_s"), true, stdout);
+    view_quote(json_value_get(root, "quote"), job_unit(&args->job),
+               view_number(job, "submitted_s"), true, stdout);
 }
 
 static int refused(const struct command_call *call, const struct job_args *args,
@@ -41,7 +224,7 @@ static int refused(const struct command_call *call, const struct job_args *args,
     if (args->daemon.json && answer->json)
         daemon_print_json(answer);
     else if (quote)
-        quote_view_print(quote, job_unit(&args->job), NAN, false, stderr);
+        view_quote(quote, job_unit(&args->job), NAN, false, stderr);
     return status;
 }
 
@@ -72,14 +255,20 @@ static int submitted(const struct command_call *call, const struct job_args *arg
     return args->wait ? wait_for_end(call, args, daemon_root(answer)) : 0;
 }
 
-static int run(struct command_call *call)
+static int make_request(const struct job_command *command, struct json_out *out,
+                        struct err *err)
+{
+    return job_request_json(&command->args.job, command->name, command->words, out, err);
+}
+
+static int run_submit(struct command_call *call)
 {
     struct client_request request = {.path = "/v1/jobs", .retries = RETRIES};
     char key[33];
 
     client_idempotency_key(key);
     request.idempotency_key = key;
-    return job_command_run(call, true, &request, job_options_json, submitted);
+    return ask(call, true, &request, make_request, submitted);
 }
 
 const struct command cmd_submit = {
@@ -100,5 +289,158 @@ const struct command cmd_submit = {
     .options_lead = true,
     .options = job_submit_options,
     .args_size = sizeof(struct job_args),
-    .run = run,
+    .run = run_submit,
+};
+
+/* ---- quote ------------------------------------------------------------------------- */
+
+/* One of --what-if's words as a WhatIf of the API. */
+static int add_change(struct json_out *out, const struct job_options *o, const char *word,
+                      struct err *err)
+{
+    double rate;
+    int gpus;
+
+    json_out_begin_object(out);
+    if (!strcmp(word, "share") || !strcmp(word, "exclusive")) {
+        json_out_key_bool(out, "share", *word == 's');
+    } else if (!strcmp(word, "move") || !strcmp(word, "stay")) {
+        json_out_key_bool(out, "move", *word == 'm');
+    } else if (str_starts(word, "type=")) {
+        json_out_key(out, "types");
+        json_out_begin_array(out);
+        json_out_string(out, word + strlen("type="));
+        json_out_end(out);
+    } else if (str_starts(word, "gpus=") && parse_int(word + strlen("gpus="), &gpus)) {
+        json_out_key_int(out, "gpus", gpus);
+    } else if (str_starts(word, "rate=") && parse_double(word + strlen("rate="), &rate)) {
+        json_out_key(out, "need");
+        json_out_begin_object(out);
+        json_out_key_string(out, "kind", o->requests > 0 ? "service" : "rate");
+        json_out_key_number(out, "rate", rate);
+        json_out_end(out);
+    } else {
+        return err_set(err, ERR_USAGE,
+                       "option --what-if takes gpus=N, rate=R, share, exclusive, move, "
+                       "stay and type=T, not '%.40s'",
+                       word);
+    }
+    json_out_end(out);
+    return 0;
+}
+
+static int add_changes(struct json_out *out, const struct job_args *args, struct err *err)
+{
+    const char *list = args->what_if;
+    char word[80];
+
+    json_out_key(out, "what_if");
+    json_out_begin_array(out);
+    for (int i = 0; job_next_word(&list, word, sizeof(word)); i++) {
+        if (i == MAX_CHANGES)
+            return err_set(err, ERR_USAGE, "option --what-if takes at most %d changes",
+                           MAX_CHANGES);
+        if (add_change(out, &args->job, word, err) < 0)
+            return -1;
+    }
+    json_out_end(out);
+    return 0;
+}
+
+static void add_case(struct table *t, const struct json_value *quote, const void *label)
+{
+    (void)quote;
+    view_cell(t, label);
+}
+
+static void add_shared(struct table *t, const struct json_value *quote, const void *label)
+{
+    const struct json_value *neighbour = json_value_get(quote, "neighbour");
+
+    (void)label;
+    view_cell(t, isfinite(view_number(neighbour, "job")) ? "yes" : "no");
+}
+
+/* The row is a quote; ctx says what for. */
+static const struct view_column columns[] = {
+    {"CASE", .add = add_case},
+    {"VERDICT", .key = "verdict"},
+    {">PROMISED", .key = "promised_rate", .as = VIEW_RATE},
+    {">EXPECTED", .key = "rate.value", .as = VIEW_RATE},
+    {"TYPE", .key = "type"},
+    {"SHARED", .add = add_shared},
+    {">ENERGY", .key = "joules.value", .as = VIEW_JOULES},
+    {"REASON", .key = "reason"},
+    {0},
+};
+
+static int print_table(const struct job_args *args, const struct json_value *root,
+                       struct err *err)
+{
+    const struct json_value *more = json_value_get(root, "what_if");
+    struct table *t = view_table(columns);
+    const char *list = args->what_if;
+    char word[80];
+
+    view_row(t, columns, json_value_get(root, "quote"), "as asked");
+    for (size_t i = 0;
+         i < json_value_count(more) && job_next_word(&list, word, sizeof(word)); i++)
+        view_row(t, columns, json_value_get(json_value_item(more, i), "quote"), word);
+    return view_finish(t, args->daemon.parsable, err);
+}
+
+static int quoted(const struct command_call *call, const struct job_args *args,
+                  const struct client_answer *answer, const struct err *problem)
+{
+    const struct json_value *root = daemon_root(answer);
+    const struct json_value *quote = json_value_get(root, "quote");
+    const char *verdict = view_text_or(quote, "verdict", "-");
+    struct err err = {0};
+
+    if (problem->code != ERR_NONE)
+        return command_failed(call, problem);
+    if (args->daemon.json) {
+        daemon_print_json(answer);
+    } else if (args->daemon.parsable || args->what_if) {
+        if (print_table(args, root, &err) < 0)
+            return command_failed(call, &err);
+    } else {
+        printf("%s\n", verdict);
+        view_quote(quote, job_unit(&args->job), NAN, true, stdout);
+    }
+    return !strcmp(verdict, "counter") || !strcmp(verdict, "refused");
+}
+
+static int make_quote(const struct job_command *command, struct json_out *out,
+                      struct err *err)
+{
+    json_out_begin_object(out);
+    json_out_key(out, "job");
+    if (make_request(command, out, err) < 0 ||
+        (command->args.what_if && add_changes(out, &command->args, err) < 0))
+        return -1;
+    json_out_end(out);
+    return 0;
+}
+
+static int run_quote(struct command_call *call)
+{
+    const struct client_request request = {.path = "/v1/quotes", .retries = 1};
+
+    return ask(call, false, &request, make_quote, quoted);
+}
+
+const struct command cmd_quote = {
+    .name = "quote",
+    .summary = "ask what would be promised, without submitting",
+    .help = "Exit status 1 means that what was asked cannot be promised; the counter-"
+            "offers say what can.",
+    .examples = "corgi quote --min-rate 40 --family ResNet-50 --batch 64\n"
+                "corgi quote --min-rate 40 --what-if gpus=2,exclusive,rate=30 train.sh",
+    .operands = "[SCRIPT [ARG...] | -- COMMAND [ARG...]]",
+    .operand_max = -1,
+    .options_lead = true,
+    .options = job_quote_options,
+    .args_size = sizeof(struct job_args),
+    .run = run_quote,
 };

@@ -4,7 +4,6 @@
 #include "base/json_out.h"
 #include "base/parse.h"
 #include "corgi/daemon.h"
-#include "corgi/follow.h"
 #include "corgi/view.h"
 
 #include <math.h>

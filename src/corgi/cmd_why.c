@@ -20,15 +20,15 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static void add_beside(struct view *v, const struct json_value *place, const void *ctx)
+static void add_beside(struct table *t, const struct json_value *place, const void *ctx)
 {
     double beside = view_number(place, "beside");
 
     (void)ctx;
     if (isfinite(beside))
-        view_cellf(v, "job %.0f", beside);
+        table_cellf(t, "job %.0f", beside);
     else
-        view_cell(v, "alone");
+        view_cell(t, "alone");
 }
 
 /* The row is a place that was passed over; ctx is the decision. */
@@ -83,21 +83,19 @@ static int print_decisions(const struct command_call *call, const struct json_va
 {
     const struct daemon_args *args = call->args;
     const struct json_value *list = json_value_get(root, "decisions");
-    struct view *v = view_create(columns);
-    int rc = 0;
 
-    for (size_t i = 0; i < json_value_count(list); i++) {
-        const struct json_value *d = json_value_item(list, i);
-
-        if (!args->parsable)
-            print_decision(d);
-        view_rows(v, json_value_get(d, "alternatives"), d);
-    }
-    if (view_row_count(v) || args->parsable)
-        rc = view_print(v, args->parsable, err);
-    view_destroy(v);
-    return rc;
+    (void)err;
+    for (size_t i = 0; !args->parsable && i < json_value_count(list); i++)
+        print_decision(json_value_item(list, i));
+    return 0;
 }
+
+static const struct daemon_view view = {.list = "decisions",
+                                        .rows = "alternatives",
+                                        .columns = columns,
+                                        .before = print_decisions};
+static const struct daemon_view waiting = {.path = "/v1/jobs/%s",
+                                           .before = print_waiting};
 
 static int run(struct command_call *call)
 {
@@ -110,19 +108,15 @@ static int run(struct command_call *call)
     daemon_add_query(&path, "job", call->operands[0]);
     daemon_add_count(&path, "limit", args->limit);
     status = daemon_send(call, HTTP_GET, str_text(&path), NULL, &answer);
-    str_clear(&path);
-    if (status == 0) {
-        if (!args->daemon.json && !args->daemon.parsable &&
-            json_value_count(json_value_get(daemon_root(&answer), "decisions")) == 0) {
-            str_add(&path, "/v1/jobs");
-            daemon_add_segment(&path, call->operands[0]);
-            status = daemon_show(call, &path, print_waiting);
-        } else {
-            status = daemon_show_answer(call, &answer, print_decisions);
-        }
-        client_answer_fini(&answer);
-    }
     str_fini(&path);
+    if (status)
+        return status;
+    if (!args->daemon.json && !args->daemon.parsable &&
+        json_value_count(json_value_get(daemon_root(&answer), "decisions")) == 0)
+        status = daemon_show(call, &waiting, NULL, NULL);
+    else
+        status = daemon_show_answer(call, &answer, &view);
+    client_answer_fini(&answer);
     return status;
 }
 

@@ -1,13 +1,18 @@
 /* daemon.c - every command that needs the daemon comes through here: it finds out where
- * the daemon is, asks it by http/client.c, and prints what it says by view.c */
+ * the daemon is, asks it by http/client.c, and prints what it says by view.c
+ *
+ * corgi watch and corgi submit --wait follow events: http/client.c reads those of one
+ * connection; this opens the next one where it broke, and notes the end of a job. */
 #include "corgi/daemon.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SYSTEM_SOCKET "/run/corgi/corgid.sock"
@@ -77,7 +82,8 @@ int daemon_open(struct client **client, const struct daemon_args *args, struct e
     return *client ? 0 : -1;
 }
 
-int daemon_explain(const struct client *client, struct err *err)
+/* Say what to do when nobody listens there; returns -1. */
+static int explain(const struct client *client, struct err *err)
 {
     if (err->code == ERR_NOT_FOUND)
         return err_set(err, ERR_NOT_FOUND,
@@ -92,7 +98,7 @@ int daemon_ask(struct client *client, const struct client_request *request,
 {
     *answer = (struct client_answer){0};
     if (client_call(client, request, answer, err) < 0)
-        return daemon_explain(client, err);
+        return explain(client, err);
     client_answer_error(answer, err);
     if (answer->status == 401)
         err_prefix(err, "the daemon wants a token (see --token-file)");
@@ -136,54 +142,71 @@ int daemon_fetch_number(const struct command_call *call, const char *path,
     return 0;
 }
 
-int daemon_show_answer(const struct command_call *call,
-                       const struct client_answer *answer, daemon_print print)
+static int show_table(const struct command_call *call, const struct json_value *root,
+                      const struct daemon_view *view, struct err *err)
 {
     const struct daemon_args *args = call->args;
+    const struct json_value *list = json_value_get(root, view->list);
+    struct table *t = view_table(view->columns);
+
+    if (!view->rows)
+        view_rows(t, view->columns, list, root);
+    else if (!list) /* one was asked for */
+        view_rows(t, view->columns, json_value_get(root, view->rows), root);
+    for (size_t i = 0; view->rows && i < json_value_count(list); i++) {
+        const struct json_value *item = json_value_item(list, i);
+
+        view_rows(t, view->columns, json_value_get(item, view->rows), item);
+    }
+    return view_finish(t, args->parsable, err);
+}
+
+int daemon_show_answer(const struct command_call *call,
+                       const struct client_answer *answer, const struct daemon_view *view)
+{
+    const struct daemon_args *args = call->args;
+    const struct json_value *root = daemon_root(answer);
     struct err err = {0};
 
-    if (args->json)
+    if (args->json) {
         daemon_print_json(answer);
-    else if (print(call, daemon_root(answer), &err) < 0)
+        return 0;
+    }
+    if ((view->before && view->before(call, root, &err) < 0) ||
+        (view->columns && show_table(call, root, view, &err) < 0))
         return command_failed(call, &err);
+    if (view->after)
+        view->after(call, root);
     return 0;
 }
 
-int daemon_show(const struct command_call *call, struct str *path, daemon_print print)
+int daemon_show(const struct command_call *call, const struct daemon_view *view,
+                struct str *query, struct str *body)
 {
     struct client_answer answer;
-    int status = daemon_send(call, HTTP_GET, str_text(path), NULL, &answer);
+    struct str path = {0};
+    int status;
 
-    str_fini(path);
-    if (status)
-        return status;
-    status = daemon_show_answer(call, &answer, print);
-    client_answer_fini(&answer);
+    daemon_add_path(&path, view->path, call->operands[0]);
+    if (query)
+        str_add(&path, str_text(query));
+    status = daemon_send(call, view->method, str_text(&path), body ? body->text : NULL,
+                         &answer);
+    if (status == 0) {
+        status = daemon_show_answer(call, &answer, view);
+        client_answer_fini(&answer);
+    }
+    str_fini(&path);
+    if (query)
+        str_fini(query);
+    if (body)
+        str_fini(body);
     return status;
 }
 
-int daemon_show_table(const struct command_call *call, const char *path, const char *list,
-                      const struct view_column *columns)
+int daemon_run(struct command_call *call)
 {
-    const struct daemon_args *args = call->args;
-    struct client_answer answer;
-    struct err err = {0};
-    int status = daemon_send(call, HTTP_GET, path, NULL, &answer);
-
-    if (status)
-        return status;
-    if (args->json) {
-        daemon_print_json(&answer);
-    } else {
-        struct view *v = view_create(columns);
-
-        view_rows(v, json_value_get(daemon_root(&answer), list), NULL);
-        if (view_print(v, args->parsable, &err) < 0)
-            status = command_failed(call, &err);
-        view_destroy(v);
-    }
-    client_answer_fini(&answer);
-    return status;
+    return daemon_show(call, call->command->about, NULL, NULL);
 }
 
 void daemon_print_json(const struct client_answer *answer)
@@ -198,31 +221,189 @@ const struct json_value *daemon_root(const struct client_answer *answer)
     return answer->json ? json_doc_root(answer->json) : NULL;
 }
 
-void daemon_add_query(struct str *path, const char *name, const char *value)
+void daemon_add_query(struct str *query, const char *name, const char *value)
 {
     char *coded;
 
     if (!value)
         return;
     coded = client_encode(value);
-    str_addf(path, "%c%s=%s", strchr(str_text(path), '?') ? '&' : '?', name, coded);
+    str_addf(query, "%c%s=%s", strchr(str_text(query), '?') ? '&' : '?', name, coded);
     free(coded);
 }
 
-void daemon_add_count(struct str *path, const char *name, int value)
+void daemon_add_count(struct str *query, const char *name, int value)
 {
     char text[16];
 
     snprintf(text, sizeof(text), "%d", value);
-    daemon_add_query(path, name, text);
+    daemon_add_query(query, name, text);
 }
 
-void daemon_add_segment(struct str *path, const char *text)
+void daemon_add_path(struct str *path, const char *form, const char *name)
 {
-    char *coded = text ? client_encode(text) : NULL;
+    const char *mark = strstr(form, "%s");
+    char *coded;
 
-    if (!coded)
+    if (!mark) {
+        str_add(path, form);
         return;
-    str_addf(path, "/%s", coded);
+    }
+    coded = client_encode(name);
+    str_add_bytes(path, form, (size_t)(mark - form));
+    str_addf(path, "%s%s", coded, mark + strlen("%s"));
     free(coded);
+}
+
+/* ---- events ------------------------------------------------------------------------ */
+
+#define PATIENCE_S    30.0
+#define RETRY_FIRST_S 0.25
+#define RETRY_LAST_S  4.0
+
+struct session {
+    struct follow *follow;
+    struct client *client;
+    struct client *aside; /* asks about the job while the other one follows */
+    struct str last;      /* id of the newest event */
+    bool connected;       /* at least once, this time */
+    bool over;
+    struct err looking; /* why the job could not be looked at */
+};
+
+/* Note a state of the job; true when it is its last. */
+static bool note_state(struct follow *f, const char *state)
+{
+    if (strcmp(state, "done") != 0 && strcmp(state, "failed") != 0 &&
+        strcmp(state, "cancelled") != 0)
+        return false;
+    str_copy(f->state, sizeof(f->state), state);
+    return true;
+}
+
+/* A job that has ended already sends no more events, so it is looked at when they begin.
+ * True when there is nothing to wait for. */
+static bool look(struct session *s)
+{
+    struct client_request request = {.method = HTTP_GET, .retries = 2};
+    struct follow *f = s->follow;
+    struct client_answer answer;
+    struct str path = {0};
+    const char *state;
+
+    daemon_add_path(&path, "/v1/jobs/%s", f->job);
+    request.path = str_text(&path);
+    if (daemon_ask(s->aside, &request, &answer, &s->looking) == 0) {
+        state = view_text(daemon_root(&answer), "state");
+        if (state)
+            f->ended_before = note_state(f, state);
+        else
+            err_set(&s->looking, ERR_FORMAT,
+                    "the daemon does not tell the state of job %s", f->job);
+    }
+    client_answer_fini(&answer);
+    str_fini(&path);
+    return f->ended_before || s->looking.code != ERR_NONE;
+}
+
+static bool take_event(void *ctx, const struct client_event *event)
+{
+    struct session *s = ctx;
+    struct follow *f = s->follow;
+    struct json_doc *doc = NULL;
+    const struct json_value *data;
+    struct err ignored;
+
+    if (!event) { /* the stream has begun */
+        s->connected = true;
+        s->over = f->job && look(s);
+        return !s->over;
+    }
+    if (*event->id) {
+        str_clear(&s->last);
+        str_add(&s->last, event->id);
+    }
+    json_doc_parse(&doc, event->data, strlen(event->data), "event", &ignored);
+    data = doc ? json_doc_root(doc) : NULL;
+    s->over = f->event && !f->event(f->ctx, event, data);
+    if (f->job && !strcmp(event->type, "job") &&
+        note_state(f, view_text_or(data, "state", "")))
+        s->over = true;
+    json_doc_destroy(doc);
+    return !s->over;
+}
+
+static int connect_once(struct session *s, struct err *err)
+{
+    const struct follow *f = s->follow;
+    struct str path = {0};
+    struct client_stream stream = {.event = take_event, .ctx = s};
+    int rc;
+
+    str_add(&path, "/v1/events");
+    daemon_add_query(&path, "job", f->job);
+    daemon_add_query(&path, "types", f->types);
+    stream.path = str_text(&path);
+    stream.last_event_id = s->last.length ? str_text(&s->last) : NULL;
+    rc = client_follow(s->client, &stream, err);
+    str_fini(&path);
+    return rc;
+}
+
+static void pause_s(double seconds)
+{
+    struct timespec t = {.tv_sec = (time_t)seconds};
+
+    t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+    nanosleep(&t, NULL);
+}
+
+/* Worth another try: the daemon restarts, or the connection broke. */
+static bool passing(const struct err *err)
+{
+    return err->code == ERR_SYSTEM || err->code == ERR_NOT_FOUND;
+}
+
+static int follow(struct session *s, struct err *err)
+{
+    double retry_s = RETRY_FIRST_S, lost_s = 0;
+    bool ever = false;
+
+    for (;;) {
+        int rc;
+
+        s->connected = false;
+        rc = connect_once(s, err);
+        if (s->over || rc == 0)
+            return 0;
+        if (s->connected) {
+            ever = true;
+            retry_s = RETRY_FIRST_S;
+            lost_s = clock_wall_s();
+        }
+        if (rc < 0 && (!ever || !passing(err) || clock_wall_s() - lost_s > PATIENCE_S))
+            return explain(s->client, err);
+        pause_s(retry_s);
+        retry_s = retry_s * 2 < RETRY_LAST_S ? retry_s * 2 : RETRY_LAST_S;
+    }
+}
+
+int follow_events(struct follow *f, struct err *err)
+{
+    struct session s = {.follow = f};
+    int rc = -1;
+
+    if (f->last)
+        str_add(&s.last, f->last);
+    if (daemon_open(&s.client, f->daemon, err) == 0 &&
+        (!f->job || daemon_open(&s.aside, f->daemon, err) == 0))
+        rc = follow(&s, err);
+    if (rc == 0 && s.looking.code != ERR_NONE) {
+        *err = s.looking;
+        rc = -1;
+    }
+    str_fini(&s.last);
+    client_destroy(s.client);
+    client_destroy(s.aside);
+    return rc;
 }

@@ -1,71 +1,26 @@
-/* view.c - the commands that ask the daemon give their answers to these functions, which
- * print them; base/table.c does the aligning */
+/* view.c - the commands that ask the daemon give its answers to these functions, which
+ * make cells, figures and sentences of them; base/table.c prints the cells */
 #include "corgi/view.h"
 
-#include "base/mem.h"
-#include "base/str.h"
-#include "base/vec.h"
-
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-struct view_cell {
-    char *text;
-    enum table_colour colour;
-};
+/* ---- columns ----------------------------------------------------------------------- */
 
-struct view {
-    const struct view_column *columns;
-    size_t width; /* columns there are */
-    size_t rows;
-    vec_of(struct view_cell) cells; /* (rows, width) */
-};
-
-struct view *view_create(const struct view_column *columns)
+struct table *view_table(const struct view_column *columns)
 {
-    struct view *v = mem_new(struct view);
+    struct table *t = table_create(columns->title);
 
-    v->columns = columns;
-    while (columns[v->width].title)
-        v->width++;
-    return v;
+    while ((++columns)->title)
+        table_columns(t, columns->title);
+    return t;
 }
 
-void view_destroy(struct view *v)
+void view_cell(struct table *t, const char *text)
 {
-    if (!v)
-        return;
-    vec_each (struct view_cell, cell, &v->cells)
-        free(cell->text);
-    vec_free(&v->cells);
-    free(v);
-}
-
-void view_cell(struct view *v, const char *text)
-{
-    const struct view_cell cell = {.text = mem_strdup(text && *text ? text : "-")};
-
-    vec_push(&v->cells, cell);
-}
-
-void view_cellf(struct view *v, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    view_cell(v, text);
-}
-
-void view_mark(struct view *v, enum table_colour colour)
-{
-    v->cells.items[v->cells.count - 1].colour = colour;
+    table_cell(t, text && *text ? text : "-");
 }
 
 /* The object that has the member of this key; *name gets the member's own name. */
@@ -86,9 +41,13 @@ static const struct json_value *owner_of(const struct json_value *row, const voi
     return json_value_get(row, outer);
 }
 
-static void add_member(struct view *v, const struct view_column *column,
+static void add_member(struct table *t, const struct view_column *column,
                        const struct json_value *row, const void *ctx)
 {
+    static const char *(*const figures[])(char *out, double value) = {
+        [VIEW_RATE] = view_rate,   [VIEW_JOULES] = view_joules, [VIEW_WATTS] = view_watts,
+        [VIEW_SHARE] = view_share, [VIEW_TIME] = view_time,
+    };
     const char *name;
     const struct json_value *owner = owner_of(row, ctx, column->key, &name);
     double number = view_number(owner, name);
@@ -96,149 +55,71 @@ static void add_member(struct view *v, const struct view_column *column,
 
     switch (column->as) {
     case VIEW_TEXT:
-        view_cell(v, view_text(owner, name));
+        view_cell(t, view_text(owner, name));
         break;
     case VIEW_COUNT:
-        view_cellf(v, "%.0f", number);
-        break;
-    case VIEW_RATE:
-        view_cell(v, view_rate(a, number));
-        break;
-    case VIEW_JOULES:
-        view_cell(v, view_joules(a, number));
-        break;
-    case VIEW_WATTS:
-        view_cell(v, view_watts(a, number));
-        break;
-    case VIEW_TIME:
-        view_cell(v, view_time(a, number));
-        break;
-    case VIEW_SHARE:
-        snprintf(a, sizeof(a), "%.0f%%", 100 * number);
-        view_cell(v, isfinite(number) ? a : NULL);
+        table_cellf(t, "%.0f", number);
         break;
     case VIEW_YES_NO:
-        view_cell(v, json_value_kind(json_value_get(owner, name)) != JSON_KIND_BOOL ? NULL
+        view_cell(t, json_value_kind(json_value_get(owner, name)) != JSON_KIND_BOOL ? NULL
                      : view_flag(owner, name) ? "yes"
                                               : "no");
         break;
     case VIEW_USE:
         snprintf(b, sizeof(b), "%.0f", view_number(row, column->limit));
-        view_cellf(v, "%s/%s", view_rate(a, number),
-                   isfinite(view_number(row, column->limit)) ? b : "-");
+        table_cellf(t, "%s/%s", view_rate(a, number),
+                    isfinite(view_number(row, column->limit)) ? b : "-");
         break;
+    default:
+        table_cell(t, figures[column->as](a, number));
     }
 }
 
-void view_row(struct view *v, const struct json_value *row, const void *ctx)
+void view_row(struct table *t, const struct view_column *columns,
+              const struct json_value *row, const void *ctx)
 {
-    v->rows++;
-    for (const struct view_column *column = v->columns; column->title; column++) {
-        if (column->add)
-            column->add(v, row, ctx);
+    table_row(t);
+    for (; columns->title; columns++) {
+        if (columns->add)
+            columns->add(t, row, ctx);
         else
-            add_member(v, column, row, ctx);
+            add_member(t, columns, row, ctx);
     }
 }
 
-void view_rows(struct view *v, const struct json_value *list, const void *ctx)
+void view_rows(struct table *t, const struct view_column *columns,
+               const struct json_value *list, const void *ctx)
 {
     for (size_t i = 0; i < json_value_count(list); i++)
-        view_row(v, json_value_item(list, i), ctx);
+        view_row(t, columns, json_value_item(list, i), ctx);
 }
 
-size_t view_row_count(const struct view *v)
+int view_finish(struct table *t, bool parsable, struct err *err)
 {
-    return v->rows;
-}
-
-static const char *title_of(const struct view_column *column)
-{
-    return column->title + (*column->title == '>');
-}
-
-static void print_escaped(const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '|' || *text == '\\')
-            putchar('\\');
-        if (*text == '\n')
-            fputs("\\n", stdout);
-        else
-            putchar(*text);
-    }
-}
-
-static void print_parsable(const struct view *v)
-{
-    for (size_t i = 0; i < v->width; i++)
-        printf("%s%s", i ? "|" : "", title_of(&v->columns[i]));
-    putchar('\n');
-    for (size_t i = 0; i < v->cells.count; i++) {
-        print_escaped(v->cells.items[i].text);
-        putchar((i + 1) % v->width ? '|' : '\n');
-    }
-}
-
-int view_print(const struct view *v, bool parsable, struct err *err)
-{
-    struct table *t;
-    int rc;
-
-    if (parsable) {
-        print_parsable(v);
-        return 0;
-    }
-    t = table_create();
-    for (size_t i = 0; i < v->width; i++)
-        table_column(t, title_of(&v->columns[i]),
-                     *v->columns[i].title == '>' ? TABLE_RIGHT : TABLE_LEFT);
-    for (size_t i = 0; i < v->cells.count; i++) {
-        if (i % v->width == 0)
-            table_row(t);
-        table_cell(t, v->cells.items[i].text);
-        table_mark(t, v->cells.items[i].colour);
-    }
-    rc = table_print(t, stdout, err);
-    table_destroy(t);
-    return rc;
-}
-
-static void add_key(struct view *v, const struct json_value *value, const void *ctx)
-{
-    (void)value;
-    view_cell(v, ctx);
-}
-
-static void add_value(struct view *v, const struct json_value *value, const void *ctx)
-{
-    double number;
-    bool flag;
-
-    (void)ctx;
-    if (json_value_number(value, &number))
-        view_cellf(v, "%.15g", number);
-    else if (json_value_bool(value, &flag))
-        view_cell(v, flag ? "true" : "false");
-    else
-        view_cell(v, json_value_string(value));
+    return table_finish(t, parsable ? TABLE_PARSABLE : TABLE_ALIGNED, stdout, err);
 }
 
 int view_print_members(const struct json_value *object, bool parsable, struct err *err)
 {
-    static const struct view_column columns[] = {
-        {"KEY", .add = add_key}, {"VALUE", .add = add_value}, {0}};
+    struct table *t = table_create("KEY|VALUE");
     struct json_iter it = {.object = object};
-    struct view *v = view_create(columns);
-    int rc;
+    double number;
+    bool flag;
 
-    while (json_iter_next(&it))
-        if (json_value_kind(it.value) != JSON_KIND_OBJECT &&
-            json_value_kind(it.value) != JSON_KIND_ARRAY)
-            view_row(v, it.value, it.key);
-    rc = view_print(v, parsable, err);
-    view_destroy(v);
-    return rc;
+    while (json_iter_next(&it)) {
+        if (json_value_kind(it.value) == JSON_KIND_OBJECT ||
+            json_value_kind(it.value) == JSON_KIND_ARRAY)
+            continue;
+        table_row(t);
+        view_cell(t, it.key);
+        if (json_value_number(it.value, &number))
+            table_cellf(t, "%.15g", number);
+        else if (json_value_bool(it.value, &flag))
+            table_cell(t, flag ? "true" : "false");
+        else
+            view_cell(t, json_value_string(it.value));
+    }
+    return view_finish(t, parsable, err);
 }
 
 /* ---- figures ----------------------------------------------------------------------- */
@@ -283,6 +164,14 @@ const char *view_watts(char *out, double watts)
         return none(out);
     return fabs(watts) < 10000 ? with_unit(out, watts, " W")
                                : with_unit(out, watts / 1000, " kW");
+}
+
+const char *view_share(char *out, double share)
+{
+    if (!isfinite(share))
+        return none(out);
+    snprintf(out, VIEW_SIZE, "%.0f%%", 100 * share);
+    return out;
 }
 
 const char *view_elapsed(char *out, double seconds)
@@ -344,4 +233,91 @@ bool view_flag(const struct json_value *object, const char *key)
 
     json_value_bool(json_value_get(object, key), &flag);
     return flag;
+}
+
+/* ---- a quote in words -------------------------------------------------------------- */
+
+static void print_rate(const struct json_value *quote, const char *unit, FILE *out)
+{
+    const struct json_value *rate = json_value_get(quote, "rate");
+    char a[VIEW_SIZE], b[VIEW_SIZE], c[VIEW_SIZE];
+    double promised = view_number(quote, "promised_rate");
+    const char *verdict = view_text(quote, "verdict");
+    bool kept = !verdict || !strcmp(verdict, "accepted") || !strcmp(verdict, "queued");
+
+    if (isfinite(promised))
+        fprintf(out, "  %-9s %s %s at %.0f %% confidence\n",
+                kept ? "promised" : "possible", view_rate(a, promised), unit,
+                100 * view_number(quote, "confidence"));
+    if (json_value_kind(rate) == JSON_KIND_OBJECT)
+        fprintf(out, "  expected  %s %s (%s to %s, %s)\n",
+                view_rate(a, view_number(rate, "value")), unit,
+                view_rate(b, view_number(rate, "low")),
+                view_rate(c, view_number(rate, "high")),
+                view_text(rate, "source") ? view_text(rate, "source") : "estimated");
+}
+
+static void print_place(const struct json_value *quote, FILE *out)
+{
+    const struct json_value *neighbour = json_value_get(quote, "neighbour");
+    const char *type = view_text(quote, "type"), *node = view_text(quote, "node");
+
+    if (!type)
+        return;
+    fprintf(out, "  where     %s%s%s", type, node ? " on " : "", node ? node : "");
+    if (json_value_kind(neighbour) == JSON_KIND_OBJECT)
+        fprintf(out, ", beside job %.0f%s%s", view_number(neighbour, "job"),
+                view_text(neighbour, "name") ? " " : "",
+                view_text(neighbour, "name") ? view_text(neighbour, "name") : "");
+    fputc('\n', out);
+}
+
+static void print_cost(const struct json_value *quote, FILE *out)
+{
+    const struct json_value *joules = json_value_get(quote, "joules");
+    const struct json_value *watts = json_value_get(quote, "watts");
+    char a[VIEW_SIZE], b[VIEW_SIZE], c[VIEW_SIZE];
+
+    if (json_value_kind(joules) == JSON_KIND_OBJECT)
+        fprintf(out, "  energy    %s (%s to %s)\n",
+                view_joules(a, view_number(joules, "value")),
+                view_joules(b, view_number(joules, "low")),
+                view_joules(c, view_number(joules, "high")));
+    if (json_value_kind(watts) == JSON_KIND_OBJECT)
+        fprintf(out, "  power     %s\n", view_watts(a, view_number(watts, "value")));
+}
+
+static void print_when(const struct json_value *quote, double now_s, FILE *out)
+{
+    double start_s = view_number(quote, "start_s"), end_s = view_number(quote, "end_s");
+    char a[VIEW_SIZE];
+
+    if (isfinite(start_s) && isfinite(now_s) && start_s - now_s < 1)
+        fprintf(out, "  start     now\n");
+    else if (isfinite(start_s))
+        fprintf(out, "  start     %s\n", view_time(a, start_s));
+    if (isfinite(end_s))
+        fprintf(out, "  end       %s\n", view_time(a, end_s));
+}
+
+void view_quote(const struct json_value *quote, const char *unit, double now_s,
+                bool with_reason, FILE *out)
+{
+    const struct json_value *offers = json_value_get(quote, "counter_offers");
+    const char *reason = view_text(quote, "reason");
+
+    print_rate(quote, unit, out);
+    if (view_number(quote, "replicas") > 1)
+        fprintf(out, "  replicas  %.0f, each with an equal part\n",
+                view_number(quote, "replicas"));
+    print_place(quote, out);
+    print_cost(quote, out);
+    print_when(quote, now_s, out);
+    if (with_reason && reason && *reason)
+        fprintf(out, "  reason    %s\n", reason);
+    for (size_t i = 0; i < json_value_count(offers); i++) {
+        const char *text = view_text(json_value_item(offers, i), "text");
+
+        fprintf(out, "  %-9s %s\n", i ? "" : "offers", text ? text : "-");
+    }
 }

@@ -1,16 +1,20 @@
-/* view.h - answers of the daemon as columns, and figures as people read them
+/* view.h - answers of the daemon as columns and sentences, and figures as people read
+ * them
  *
  * A table of columns says which members of a row are shown, and how:
  *
  *     static const struct view_column columns[] = {
- *         {">JOB", .key = "id", .as = VIEW_COUNT}, {"NAME", .key = "name"}, {">RATE",
- * "rate.value", VIEW_RATE},
- *         {"WHERE", .add = add_place}, {0}};
- *     struct view *v = view_create(columns);
+ *         {">JOB", .key = "id", .as = VIEW_COUNT},
+ *         {"NAME", .key = "name"},
+ *         {">RATE", .key = "rate.value", .as = VIEW_RATE},
+ *         {"WHERE", .add = add_place},
+ *         {0},
+ *     };
+ *     struct table *t = view_table(columns);
  *
- *     view_rows(v, json_value_get(root, "jobs"), NULL);
- *     rc = view_print(v, args->parsable, &err);
- *     view_destroy(v); */
+ *     view_rows(t, columns, json_value_get(root, "jobs"), NULL);
+ *     rc = view_finish(t, args->parsable, &err);
+ */
 #ifndef CORGI_CORGI_VIEW_H
 #define CORGI_CORGI_VIEW_H
 
@@ -20,8 +24,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-
-struct view;
+#include <stdio.h>
 
 /* What is not there is "-" in every column. */
 enum view_as {
@@ -42,25 +45,22 @@ struct view_column {
                           "^name" one of the object that ctx is */
     const char *limit; /* of VIEW_USE: the member with the limit */
     enum view_as as;
-    /* Instead of a key: adds the cell with view_cell() or view_cellf(). */
-    void (*add)(struct view *v, const struct json_value *row, const void *ctx);
+    /* Instead of a key: adds the cell. */
+    void (*add)(struct table *t, const struct json_value *row, const void *ctx);
 };
 
-struct view *view_create(const struct view_column *columns);
-void view_destroy(struct view *v); /* NULL is fine */
+struct table *view_table(const struct view_column *columns);
 
 /* One row, or one for each item of a list; ctx is for add(). */
-void view_row(struct view *v, const struct json_value *row, const void *ctx);
-void view_rows(struct view *v, const struct json_value *list, const void *ctx);
-size_t view_row_count(const struct view *v);
+void view_row(struct table *t, const struct view_column *columns,
+              const struct json_value *row, const void *ctx);
+void view_rows(struct table *t, const struct view_column *columns,
+               const struct json_value *list, const void *ctx);
 
-void view_cell(struct view *v, const char *text); /* NULL or "": "-" */
-void view_cellf(struct view *v, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void view_mark(struct view *v, enum table_colour colour); /* the newest cell */
+void view_cell(struct table *t, const char *text); /* NULL or "": "-" */
 
-/* Aligned; or with | between and \ before a | or \ that belongs to a cell. */
-int view_print(const struct view *v, bool parsable, struct err *err);
+/* Print it, aligned or with | between, and end it. */
+int view_finish(struct table *t, bool parsable, struct err *err);
 
 /* The plain members of an object, a row for each; objects and lists in it are left out.
  */
@@ -73,6 +73,7 @@ int view_print_members(const struct json_value *object, bool parsable, struct er
 const char *view_rate(char *out, double per_s);
 const char *view_joules(char *out, double joules);
 const char *view_watts(char *out, double watts);
+const char *view_share(char *out, double share);     /* 0.8: 80% */
 const char *view_elapsed(char *out, double seconds); /* 1-02:03:04 */
 const char *view_time(char *out, double since_1970_s);
 
@@ -83,5 +84,10 @@ const char *view_text_or(const struct json_value *object, const char *key,
                          const char *instead);
 double view_number(const struct json_value *object, const char *key); /* NaN: none */
 bool view_flag(const struct json_value *object, const char *key);
+
+/* A promise, or what is offered instead, in lines indented by two blanks; now_s is the
+ * daemon's clock, NaN: not known.  The reason is left out where it has just been said. */
+void view_quote(const struct json_value *quote, const char *unit, double now_s,
+                bool with_reason, FILE *out);
 
 #endif

@@ -9,10 +9,8 @@
 
 static struct table *two_rows(void)
 {
-    struct table *t = table_create();
+    struct table *t = table_create("policy|>kWh");
 
-    table_column(t, "policy", TABLE_LEFT);
-    table_column(t, "kWh", TABLE_RIGHT);
     table_row(t);
     table_cell(t, "corgi, the dog");
     table_cellf(t, "%.1f", 9.25);
@@ -23,16 +21,14 @@ static struct table *two_rows(void)
     return t;
 }
 
-static void assert_prints(const struct table *t,
-                          int (*print)(const struct table *, FILE *, struct err *),
-                          const char *expected)
+static void assert_prints(struct table *t, enum table_style style, const char *expected)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     struct err err = {0};
 
-    assert_int_equal(print(t, out, &err), 0);
+    assert_int_equal(table_finish(t, style, out, &err), 0);
     fclose(out);
     assert_string_equal(text, expected);
     free(text);
@@ -40,24 +36,34 @@ static void assert_prints(const struct table *t,
 
 CASE(aligns_columns_without_a_terminal_and_without_colour)
 {
-    struct table *t = two_rows();
-
-    assert_prints(t, table_print,
+    assert_prints(two_rows(), TABLE_ALIGNED,
                   "policy           kWh\n"
                   "corgi, the dog   9.2\n"
                   "\"fifo\"          1234\n");
-    table_destroy(t);
 }
 
 CASE(csv_quotes_what_needs_it)
 {
-    struct table *t = two_rows();
-
-    assert_prints(t, table_print_csv,
+    assert_prints(two_rows(), TABLE_CSV,
                   "policy,kWh\n"
                   "\"corgi, the dog\",9.2\n"
                   "\"\"\"fifo\"\"\",1234\n");
-    table_destroy(t);
+}
+
+CASE(parsable_cells_keep_their_bars_and_lines)
+{
+    struct table *t = table_create("name|>n");
+
+    table_row(t);
+    table_cell(t, "a|b\\c\nd");
+    table_cell(t, "1");
+    assert_prints(t, TABLE_PARSABLE, "name|n\na\\|b\\\\c\\nd|1\n");
+}
+
+CASE(a_table_without_rows_has_only_titles_for_programs)
+{
+    assert_prints(table_create("name|>n"), TABLE_ALIGNED, "");
+    assert_prints(table_create("name|>n"), TABLE_CSV, "name,n\n");
 }
 
 CASE(cells_not_filled_are_empty)
@@ -65,31 +71,26 @@ CASE(cells_not_filled_are_empty)
     struct table *t = two_rows();
 
     table_row(t);
-    assert_int_equal(table_row_count(t), 3);
-    assert_prints(t, table_print_csv,
+    assert_prints(t, TABLE_CSV,
                   "policy,kWh\n"
                   "\"corgi, the dog\",9.2\n"
                   "\"\"\"fifo\"\"\",1234\n"
                   ",\n");
-    table_destroy(t);
 }
 
 CASE(letters_beyond_ascii_keep_columns_straight)
 {
-    struct table *t = table_create();
+    struct table *t = table_create("name|>n");
 
-    table_column(t, "name", TABLE_LEFT);
-    table_column(t, "n", TABLE_RIGHT);
     table_row(t);
     table_cell(t, "θ");
     table_cell(t, "1");
-    assert_prints(t, table_print, "name  n\nθ     1\n");
-    table_destroy(t);
+    assert_prints(t, TABLE_ALIGNED, "name  n\nθ     1\n");
 }
 
 CASE(a_row_wider_than_a_terminal_is_whole)
 {
-    struct table *t = table_create();
+    struct table *t = table_create("a");
     char wide[301], *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -97,15 +98,13 @@ CASE(a_row_wider_than_a_terminal_is_whole)
 
     memset(wide, 'w', 300);
     wide[300] = '\0';
-    table_column(t, "a", TABLE_LEFT);
-    table_column(t, "b", TABLE_LEFT);
+    table_columns(t, "b");
     table_row(t);
     table_cell(t, wide);
     table_cell(t, wide);
-    assert_int_equal(table_print(t, out, &err), 0);
+    assert_int_equal(table_finish(t, TABLE_ALIGNED, out, &err), 0);
     fclose(out);
     assert_non_null(strstr(strstr(text, wide) + 300, wide));
-    table_destroy(t);
     free(text);
 }
 
@@ -116,10 +115,9 @@ CASE(a_failed_write_is_reported)
     struct err err = {0};
 
     setvbuf(full, NULL, _IONBF, 0);
-    assert_int_equal(table_print_csv(t, full, &err), -1);
+    assert_int_equal(table_finish(t, TABLE_CSV, full, &err), -1);
     assert_int_equal(err.code, ERR_SYSTEM);
     fclose(full);
-    table_destroy(t);
 }
 
 int main(void)
@@ -127,6 +125,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(aligns_columns_without_a_terminal_and_without_colour),
         cmocka_unit_test(csv_quotes_what_needs_it),
+        cmocka_unit_test(parsable_cells_keep_their_bars_and_lines),
+        cmocka_unit_test(a_table_without_rows_has_only_titles_for_programs),
         cmocka_unit_test(cells_not_filled_are_empty),
         cmocka_unit_test(letters_beyond_ascii_keep_columns_straight),
         cmocka_unit_test(a_row_wider_than_a_terminal_is_whole),

@@ -79,21 +79,12 @@ static int print_table(const struct store_load *loads,
                        const struct store_load_result *results, int count, FILE *out,
                        struct err *err)
 {
-    static const char *const titles[] = {"submissions/s", "commits/s", "in each",
-                                         "p50 ms",        "p99 ms",    "longest ms",
-                                         "read p99 ms"};
-    struct table *t = table_create();
-    int rc;
+    struct table *t = table_create("load|>clients|>submissions/s|>commits/s|>in each|"
+                                   ">p50 ms|>p99 ms|>longest ms|>read p99 ms");
 
-    table_column(t, "load", TABLE_LEFT);
-    table_column(t, "clients", TABLE_RIGHT);
-    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
-        table_column(t, titles[i], TABLE_RIGHT);
     for (int i = 0; i < count; i++)
         add_row(t, &loads[i], &results[i]);
-    rc = table_print(t, out, err);
-    table_destroy(t);
-    return rc;
+    return table_finish(t, TABLE_ALIGNED, out, err);
 }
 
 static void print_json(const struct store_load *loads,

@@ -166,11 +166,8 @@ static int print_goals(const struct sweep *sweep, const struct sweep_options *o,
 
     goals_init(&goals, sweep, o);
     if (goals_compare(&goals)) {
-        struct table *table = goals_table(&goals);
-
         printf("\n");
-        rc = table_print(table, stdout, err);
-        table_destroy(table);
+        rc = table_finish(goals_table(&goals), TABLE_ALIGNED, stdout, err);
         printf("\nEach goal at the load where it does worst; unclear: the 95 %% interval "
                "reaches beyond.\nEnergy saved counts only where promises are kept as "
                "well.\n%s",
@@ -185,7 +182,6 @@ static int print_goals(const struct sweep *sweep, const struct sweep_options *o,
 static int print_result(const struct sim_args *args, const struct sweep *sweep,
                         const struct sweep_options *o, struct err *err)
 {
-    struct table *table;
     int rc;
 
     if (args->json) {
@@ -196,9 +192,7 @@ static int print_result(const struct sim_args *args, const struct sweep *sweep,
         str_fini(&json);
         return 0;
     }
-    table = result_table(sweep);
-    rc = table_print(table, stdout, err);
-    table_destroy(table);
+    rc = table_finish(result_table(sweep), TABLE_ALIGNED, stdout, err);
     printf("\n%s rates, modelled power.  Work is in hours of the fastest GPU type.\nSLA "
            "time%%: share of job-time with the requirement met; oracle rows know "
            "true rates.\n",

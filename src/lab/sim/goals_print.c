@@ -53,17 +53,9 @@ static void one_line(struct table *t, const struct goals_line *line)
 
 struct table *goals_table(const struct goals *goals)
 {
-    struct table *t = table_create();
+    struct table *t =
+        table_create("goal|row|against|unit|>must|>target|>measured|>at load|met");
 
-    table_column(t, "goal", TABLE_LEFT);
-    table_column(t, "row", TABLE_LEFT);
-    table_column(t, "against", TABLE_LEFT);
-    table_column(t, "unit", TABLE_LEFT);
-    table_column(t, "must", TABLE_RIGHT);
-    table_column(t, "target", TABLE_RIGHT);
-    table_column(t, "measured", TABLE_RIGHT);
-    table_column(t, "at load", TABLE_RIGHT);
-    table_column(t, "met", TABLE_LEFT);
     for (size_t g = 0; g < goals->count; g++)
         one_line(t, &goals->lines[g]);
     return t;

@@ -264,14 +264,10 @@ static void table_line(struct table *t, const struct sweep_row *row, bool best)
 
 struct table *result_table(const struct sweep *sweep)
 {
-    static const char *const titles[] = {
-        "load",       "sleep",     "energy kWh", "Wh/work",   "SLA time%", "SLA jobs%",
-        "wait95 min", "eff alloc", "eff power",  "moves/job", "finished"};
-    struct table *t = table_create();
+    struct table *t = table_create("policy|>load|>sleep|>energy kWh|>Wh/work|>SLA time%|"
+                                   ">SLA jobs%|>wait95 min|>eff alloc|>eff power|"
+                                   ">moves/job|>finished");
 
-    table_column(t, "policy", TABLE_LEFT);
-    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
-        table_column(t, titles[i], TABLE_RIGHT);
     for (size_t i = 0; i < sweep->row_count; i++)
         table_line(t, &sweep->rows[i],
                    best_row(sweep, sweep->rows[i].load, sweep->rows[i].sleep) == i);
@@ -282,14 +278,9 @@ struct table *result_jobs(const struct sweep *sweep)
 {
     static const char *const ends[] = {"finished", "running", "waiting", "rejected",
                                        "failed"};
-    static const char *const titles[] = {"load",       "seed",   "job",
-                                         "end",        "wait_s", "counted_s",
-                                         "violated_s", "moves",  "restarts"};
-    struct table *t = table_create();
+    struct table *t = table_create("policy|>load|>seed|>job|>end|>wait_s|>counted_s|"
+                                   ">violated_s|>moves|>restarts");
 
-    table_column(t, "policy", TABLE_LEFT);
-    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
-        table_column(t, titles[i], TABLE_RIGHT);
     for (size_t i = 0; i < sweep->row_count; i++) {
         const struct sweep_row *row = &sweep->rows[i];
 
@@ -316,24 +307,15 @@ struct table *result_jobs(const struct sweep *sweep)
 
 enum { OUT_JSON, OUT_ROWS, OUT_JOBS, OUT_PAGE, OUT_COUNT };
 
-static int print_csv(struct table *t, struct file_out *out, struct err *err)
-{
-    int rc = table_print_csv(t, file_out_stream(out), err);
-
-    table_destroy(t);
-    return rc;
-}
-
 static int print_file(int which, const struct sweep *sweep,
                       const struct sweep_options *options, const char *page,
                       struct file_out *out, struct err *err)
 {
     struct str json = {0};
 
-    if (which == OUT_ROWS)
-        return print_csv(result_table(sweep), out, err);
-    if (which == OUT_JOBS)
-        return print_csv(result_jobs(sweep), out, err);
+    if (which == OUT_ROWS || which == OUT_JOBS)
+        return table_finish(which == OUT_ROWS ? result_table(sweep) : result_jobs(sweep),
+                            TABLE_CSV, file_out_stream(out), err);
     if (which == OUT_PAGE) {
         fputs(page, file_out_stream(out));
         return 0;

@@ -1,0 +1,321 @@
+/* cmd_operate.c - corgi policy, corgi quota and corgi token: what operators look at and
+ * set; daemon.c asks and shows */
+#include "corgi/commands.h"
+
+#include "base/json_out.h"
+#include "base/parse.h"
+#include "corgi/daemon.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct option_spec table_options[] = {
+    DAEMON_TABLE_OPTIONS,
+    {0},
+};
+
+/* ---- policy: how the daemon's loop decides ----------------------------------------- */
+
+static int print_policy(const struct command_call *call, const struct json_value *root,
+                        struct err *err)
+{
+    const struct daemon_args *args = call->args;
+
+    return view_print_members(root, args->parsable, err);
+}
+
+static const struct daemon_view policy_view = {.path = "/v1/policy",
+                                               .before = print_policy};
+
+/* KEY=VALUE; which keys there are and what they may be the daemon knows. */
+static int add_setting(struct json_out *out, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    char key[64];
+    double number;
+    bool flag;
+
+    if (!equals || equals == word || (size_t)(equals - word) >= sizeof(key))
+        return -1;
+    snprintf(key, sizeof(key), "%.*s", (int)(equals - word), word);
+    if (parse_double(equals + 1, &number))
+        json_out_key_number(out, key, number);
+    else if (parse_bool(equals + 1, &flag))
+        json_out_key_bool(out, key, flag);
+    else
+        json_out_key_string(out, key, equals + 1);
+    return 0;
+}
+
+static int run_policy_set(struct command_call *call)
+{
+    static const struct daemon_view view = {
+        .method = HTTP_PATCH, .path = "/v1/policy", .before = print_policy};
+    struct str body = {0};
+    struct json_out out;
+
+    json_out_init(&out, &body, false);
+    json_out_begin_object(&out);
+    for (int i = 0; i < call->operand_count; i++) {
+        if (add_setting(&out, call->operands[i]) < 0) {
+            str_fini(&body);
+            return command_wrong_use(call, "'%.40s' is not KEY=VALUE", call->operands[i]);
+        }
+    }
+    json_out_end(&out);
+    return daemon_show(call, &view, NULL, &body);
+}
+
+static const struct command policy_show = {
+    .name = "show",
+    .summary = "show the settings in force",
+    .options = table_options,
+    .args_size = sizeof(struct daemon_args),
+    .run = daemon_run,
+    .about = &policy_view,
+};
+
+static const struct command policy_set = {
+    .name = "set",
+    .summary = "change settings until the daemon's next start",
+    .help = "For operators.  What shall last belongs into the daemon's config file.",
+    .examples = "corgi policy set share=2 sleep=no power_limit_watts=20000",
+    .operands = "KEY=VALUE...",
+    .operand_min = 1,
+    .operand_max = -1,
+    .options = table_options,
+    .args_size = sizeof(struct daemon_args),
+    .run = run_policy_set,
+};
+
+static const struct command *const policy_children[] = {&policy_set, &policy_show, NULL};
+
+const struct command cmd_policy = {
+    .name = "policy",
+    .summary = "show and change how the daemon decides",
+    .children = policy_children,
+};
+
+/* ---- quota: how much a user may have ----------------------------------------------- */
+
+struct quota_args {
+    struct daemon_args daemon;
+    int jobs, running, gpus;
+};
+
+/* Below any limit: not given. */
+#define NOT_GIVEN "-2"
+#define LIMIT(member, text)                                                              \
+    OPT(struct quota_args, member, INT, #member, 0, "N", text "; -1 is no limit",        \
+        .min = -2, .max = 1000000, .default_text = NOT_GIVEN)
+
+static const struct option_spec quota_options[] = {
+    LIMIT(jobs, "jobs that wait or run"),
+    LIMIT(running, "jobs that run"),
+    LIMIT(gpus, "GPUs in use"),
+    DAEMON_OPTIONS,
+    {0},
+};
+
+static void add_limit(struct json_out *out, const char *key, int limit)
+{
+    if (limit >= 0)
+        json_out_key_int(out, key, limit);
+    else if (limit == -1) {
+        json_out_key(out, key);
+        json_out_null(out);
+    }
+}
+
+static int print_quota(const struct command_call *call, const struct json_value *root,
+                       struct err *err)
+{
+    (void)root, (void)err;
+    printf("the quota of %s is set\n", call->operands[0]);
+    return 0;
+}
+
+static int run_quota_set(struct command_call *call)
+{
+    static const struct daemon_view view = {
+        .method = HTTP_PUT, .path = "/v1/quotas/%s", .before = print_quota};
+    const struct quota_args *args = call->args;
+    struct str body = {0};
+    struct json_out out;
+
+    if (args->jobs == -2 && args->running == -2 && args->gpus == -2)
+        return command_wrong_use(call, "say what to limit: --jobs, --running or --gpus");
+    json_out_init(&out, &body, false);
+    json_out_begin_object(&out);
+    add_limit(&out, "max_jobs", args->jobs);
+    add_limit(&out, "max_running", args->running);
+    add_limit(&out, "max_gpus", args->gpus);
+    json_out_end(&out);
+    return daemon_show(call, &view, NULL, &body);
+}
+
+static const struct view_column quota_columns[] = {
+    {"USER", .key = "user"},
+    {">JOBS/MAX", .key = "jobs", .as = VIEW_USE, .limit = "max_jobs"},
+    {">RUNNING/MAX", .key = "running", .as = VIEW_USE, .limit = "max_running"},
+    {">GPUS/MAX", .key = "gpus", .as = VIEW_USE, .limit = "max_gpus"},
+    {0},
+};
+
+static const struct daemon_view quota_view = {
+    .path = "/v1/quotas", .list = "quotas", .columns = quota_columns};
+
+static const struct command quota_list = {
+    .name = "list",
+    .summary = "list quotas and what is used of them",
+    .options = table_options,
+    .args_size = sizeof(struct quota_args),
+    .run = daemon_run,
+    .about = &quota_view,
+};
+
+static const struct command quota_set = {
+    .name = "set",
+    .summary = "set a user's quota",
+    .help =
+        "The user 'default' stands for all who have none of their own.  For operators.",
+    .examples =
+        "corgi quota set ada --jobs 20 --gpus 8\ncorgi quota set default --gpus 4",
+    .operands = "USER",
+    .operand_min = 1,
+    .operand_max = 1,
+    .options = quota_options,
+    .args_size = sizeof(struct quota_args),
+    .run = run_quota_set,
+};
+
+static const struct command *const quota_children[] = {&quota_list, &quota_set, NULL};
+
+const struct command cmd_quota = {
+    .name = "quota",
+    .summary = "list and set how much users may have",
+    .children = quota_children,
+};
+
+/* ---- token: who may ask over TCP --------------------------------------------------- */
+
+struct token_args {
+    struct daemon_args daemon;
+    const char *note;
+    int role;
+    double expires_s;
+};
+
+static const char *const roles[] = {"viewer", "user", "operator", NULL};
+
+static const struct option_spec token_options[] = {
+    OPT(struct token_args, role, CHOICE, "role", 'r', "ROLE",
+        "what it may do: look, submit, or everything", .choices = roles,
+        .default_text = "user"),
+    OPT(struct token_args, expires_s, SECONDS, "expires", 'e', "TIME",
+        "good for so long, as 90d; for ever without it", .min = 1, .max = 3155760000.0),
+    OPT(struct token_args, note, STRING, "note", 'n', "TEXT", "what it is for"),
+    DAEMON_OPTIONS,
+    {0},
+};
+
+static int print_token(const struct command_call *call, const struct json_value *root,
+                       struct err *err)
+{
+    (void)call, (void)err;
+    printf("%s\n", view_text_or(root, "token", "-"));
+    return 0;
+}
+
+static int run_token_make(struct command_call *call)
+{
+    static const struct daemon_view view = {
+        .method = HTTP_POST, .path = "/v1/tokens", .before = print_token};
+    const struct token_args *args = call->args;
+    struct str body = {0};
+    struct json_out out;
+
+    json_out_init(&out, &body, false);
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "user", call->operands[0]);
+    json_out_key_string(&out, "role", roles[args->role]);
+    if (args->expires_s > 0)
+        json_out_key_number(&out, "expires_in_s", args->expires_s);
+    if (args->note)
+        json_out_key_string(&out, "note", args->note);
+    json_out_end(&out);
+    return daemon_show(call, &view, NULL, &body);
+}
+
+static const struct view_column token_columns[] = {
+    {"ID", .key = "id"},
+    {"USER", .key = "user"},
+    {"ROLE", .key = "role"},
+    {"CREATED", .key = "created_s", .as = VIEW_TIME},
+    {"EXPIRES", .key = "expires_s", .as = VIEW_TIME},
+    {"USED", .key = "last_used_s", .as = VIEW_TIME},
+    {"NOTE", .key = "note"},
+    {0},
+};
+
+static const struct daemon_view token_view = {
+    .path = "/v1/tokens", .list = "tokens", .columns = token_columns};
+
+static int run_token_revoke(struct command_call *call)
+{
+    struct client_answer answer;
+    struct str path = {0};
+    int status;
+
+    daemon_add_path(&path, "/v1/tokens/%s", call->operands[0]);
+    status = daemon_send(call, HTTP_DELETE, str_text(&path), NULL, &answer);
+    str_fini(&path);
+    if (status)
+        return status;
+    printf("token %s is revoked\n", call->operands[0]);
+    client_answer_fini(&answer);
+    return 0;
+}
+
+static const struct command token_make = {
+    .name = "make",
+    .summary = "make a token for a user and print it",
+    .help = "The daemon keeps only a digest of it: it is shown this once.",
+    .examples = "corgi token make ada --expires 90d > ada.token",
+    .operands = "USER",
+    .operand_min = 1,
+    .operand_max = 1,
+    .options = token_options,
+    .args_size = sizeof(struct token_args),
+    .run = run_token_make,
+};
+
+static const struct command token_list = {
+    .name = "list",
+    .summary = "list tokens, without their secrets",
+    .options = table_options,
+    .args_size = sizeof(struct token_args),
+    .run = daemon_run,
+    .about = &token_view,
+};
+
+static const struct command token_revoke = {
+    .name = "revoke",
+    .summary = "make a token worthless",
+    .operands = "ID",
+    .operand_min = 1,
+    .operand_max = 1,
+    .options = table_options,
+    .args_size = sizeof(struct token_args),
+    .run = run_token_revoke,
+};
+
+static const struct command *const token_children[] = {&token_list, &token_make,
+                                                       &token_revoke, NULL};
+
+const struct command cmd_token = {
+    .name = "token",
+    .summary = "make, list and revoke the tokens of those who ask over TCP",
+    .help = "For operators.",
+    .children = token_children,
+};
