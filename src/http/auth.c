@@ -47,10 +47,10 @@ bool auth_role_named(const char *name, enum auth_role *role)
     return false;
 }
 
-static bool listed(const char *const *list, const char *name)
+static bool listed(const struct config_list *list, const char *name)
 {
-    for (; list && *list; list++)
-        if (!strcmp(*list, name))
+    for (size_t i = 0; i < list->count; i++)
+        if (!strcmp(((char **)list->items)[i], name))
             return true;
     return false;
 }
@@ -68,7 +68,7 @@ static void name_of(uid_t uid, char *name, size_t size)
 }
 
 /* Is the group, or one the account lists it in, among those named? */
-static bool in_groups(const char *const *wanted, const char *user, gid_t gid)
+static bool in_groups(const struct config_list *wanted, const char *user, gid_t gid)
 {
     gid_t *groups = mem_array(gid_t, MAX_GROUPS);
     char *buffer = mem_array(char, ACCOUNT_BYTES);
@@ -91,11 +91,12 @@ static bool in_groups(const char *const *wanted, const char *user, gid_t gid)
 static enum auth_role local_role(const struct auth_rules *rules,
                                  const struct auth_identity *who)
 {
-    if (who->uid == 0 || who->uid == geteuid() || listed(rules->operators, who->name))
+    if (who->uid == 0 || who->uid == geteuid() || listed(&rules->operators, who->name))
         return AUTH_OPERATOR;
-    if (rules->operator_groups && in_groups(rules->operator_groups, who->name, who->gid))
+    if (rules->operator_groups.count > 0 &&
+        in_groups(&rules->operator_groups, who->name, who->gid))
         return AUTH_OPERATOR;
-    if (listed(rules->viewers, who->name))
+    if (listed(&rules->viewers, who->name))
         return AUTH_VIEWER;
     return rules->local_role;
 }

@@ -6,6 +6,7 @@
 #ifndef CORGI_HTTP_AUTH_H
 #define CORGI_HTTP_AUTH_H
 
+#include "base/config.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -64,11 +65,11 @@ bool auth_token_read(const char *text, struct auth_token *token);
 /* ---- rules ------------------------------------------------------------------------- */
 
 struct auth_rules {
-    /* Local users and groups, by name, NULL-terminated; NULL: none.  root is always an
-     * operator, and so is the user the daemon runs as. */
-    const char *const *operators;
-    const char *const *operator_groups;
-    const char *const *viewers; /* local users who may only look */
+    /* Local users and groups by name, of char *, borrowed.  root is always an operator,
+     * and so is the user the daemon runs as. */
+    struct config_list operators;
+    struct config_list operator_groups;
+    struct config_list viewers; /* local users who may only look */
     enum auth_role local_role;  /* of all other local users; AUTH_NOBODY shuts them out */
     enum auth_role anonymous_role; /* over TCP without a token; AUTH_NOBODY as a rule */
     /* Find a token by its public part; false: no such token.  NULL: no tokens. */

@@ -1,26 +1,47 @@
 /* conn.c - one connection: requests in, answers out, one after the other; the last one
- * may be without an end (streaming_reply.h)
+ * may be without an end
+ *
+ * listen.c gives it each socket it has accepted.  Heads and bodies go through request.c
+ * to their handlers; the answers come from there, and sse.c streams events.
  *
  * A phase lasts no longer than its limit.  Handlers answer from inside conn_advance() or
  * much later; either way the next request, if it has been sent already, is read from the
- * reactor, never from within the answer. */
+ * reactor, never from within the answer.  libevent has the buffers and calls back from
+ * the reactor too, never from within a call of its functions. */
 #include "http/server_private.h"
 
 #include "base/mem.h"
 
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
+#include <event2/event.h>
+#include <event2/util.h>
+#include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /* After the last answer a client may go on sending for so long; closing at once could
  * take the answer away from them. */
 #define LINGER_S 2.0
 
-static void unlink_conn(struct conn *c)
+/* What a client may send ahead of being asked: more stays with the kernel. */
+#define READ_AHEAD_BYTES 65536
+
+/* What the kernel keeps of a stream that its client does not read. */
+#define STREAM_KERNEL_BYTES 65536
+
+static size_t readable(const struct conn *c)
 {
-    *c->link = c->next;
-    if (c->next)
-        c->next->link = c->link;
+    return evbuffer_get_length(bufferevent_get_input(c->bev));
+}
+
+static size_t unwritten(const struct conn *c)
+{
+    return evbuffer_get_length(bufferevent_get_output(c->bev));
 }
 
 /* The handler, if one has the request, will answer into the void. */
@@ -44,30 +65,32 @@ void conn_destroy(struct conn *c)
         c->doomed = true;
         return;
     }
-    unlink_conn(c);
+    *c->link = c->next;
+    if (c->next)
+        c->next->link = c->link;
     s->stats.connections--;
-    if (c->phase == CONN_PUSH)
+    if (c->phase == CONN_STREAM)
         s->stats.streams--;
     let_go(c);
-    if (c->push.events)
-        c->push.events->gone(c->push.ctx);
+    if (c->stream.events)
+        c->stream.events->gone(c->stream.ctx);
     reactor_timer_destroy(c->timer);
-    socket_stream_destroy(c->stream);
-    str_fini(&c->in);
+    /* Deferred callbacks may be under way; libevent keeps bev for them, not c. */
+    bufferevent_setcb(c->bev, NULL, NULL, NULL, NULL);
+    bufferevent_free(c->bev);
     free(c);
-    server_conn_gone(s);
+    if (s->drain_timer && s->drained && s->stats.connections == 0)
+        reactor_timer_after(s->drain_timer, 0);
 }
 
 bool conn_idle(const struct conn *c)
 {
-    return c->phase == CONN_HEAD && c->in.length == 0 &&
-           socket_stream_readable(c->stream) == 0;
+    return c->phase == CONN_HEAD && readable(c) == 0;
 }
 
 static void set_phase(struct conn *c, enum conn_phase phase, double limit_s)
 {
-    if (c->phase == CONN_PUSH && phase != CONN_PUSH)
-        c->server->stats.streams--;
+    c->server->stats.streams += (phase == CONN_STREAM) - (c->phase == CONN_STREAM);
     c->phase = phase;
     if (limit_s > 0)
         reactor_timer_after(c->timer, limit_s);
@@ -75,13 +98,13 @@ static void set_phase(struct conn *c, enum conn_phase phase, double limit_s)
         reactor_timer_cancel(c->timer);
 }
 
-static void use(struct conn *c, size_t count)
+/* Let a body of that size come in, or any head. */
+static void read_ahead(struct conn *c, size_t body_bytes)
 {
-    if (count == 0)
-        return;
-    memmove(c->in.text, c->in.text + count, c->in.length - count + 1);
-    c->in.length -= count;
-    c->in_seen = 0;
+    size_t most = c->server->config.limits.head_bytes + 1;
+
+    most = most > READ_AHEAD_BYTES ? most : READ_AHEAD_BYTES;
+    bufferevent_setwatermark(c->bev, EV_READ, 0, body_bytes > most ? body_bytes : most);
 }
 
 /* ---- answers ----------------------------------------------------------------------- */
@@ -89,30 +112,42 @@ static void use(struct conn *c, size_t count)
 static void write_head(struct conn *c, int status, const char *content_type,
                        const struct str *headers, const char *length)
 {
-    struct str head = {0};
+    struct evbuffer *out = bufferevent_get_output(c->bev);
+    char date[50];
 
-    str_addf(&head, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, http_status_name(status),
-             server_date(c->server));
+    evutil_date_rfc1123(date, sizeof(date), NULL);
+    evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status,
+                        http_status_name(status), date);
     if (content_type)
-        str_addf(&head, "Content-Type: %s\r\nX-Content-Type-Options: nosniff\r\n",
-                 content_type);
-    str_addf(&head, "Cache-Control: no-store\r\n%s%s", length, str_text(headers));
-    str_add(&head, c->close_after ? "Connection: close\r\n\r\n"
-                                  : "Connection: keep-alive\r\n\r\n");
-    socket_stream_write(c->stream, head.text, head.length);
-    str_fini(&head);
+        evbuffer_add_printf(
+            out, "Content-Type: %s\r\nX-Content-Type-Options: nosniff\r\n", content_type);
+    evbuffer_add_printf(out, "Cache-Control: no-store\r\n%s%sConnection: %s\r\n\r\n",
+                        length, str_text(headers),
+                        c->close_after ? "close" : "keep-alive");
+}
+
+/* Tell the other side that no more will come; it may still send. */
+static void shut(struct conn *c)
+{
+    SSL *session = bufferevent_openssl_get_ssl(c->bev);
+
+    c->shut = true;
+    if (session)
+        SSL_shutdown(session); /* or the other side takes the end for an accident */
+    shutdown(bufferevent_getfd(c->bev), SHUT_WR);
 }
 
 static void conn_finish(struct conn *c)
 {
     set_phase(c, CONN_CLOSING, c->server->config.limits.write_s + LINGER_S);
     c->close_after = true;
-    if (socket_stream_unwritten(c->stream) == 0 && !c->shut) {
-        c->shut = true;
-        socket_stream_shut(c->stream);
+    if (unwritten(c) > 0)
+        return;
+    if (!c->shut) {
+        shut(c);
         reactor_timer_after(c->timer, LINGER_S);
     }
-    if (c->ended && socket_stream_unwritten(c->stream) == 0)
+    if (c->ended)
         reactor_timer_after(c->timer, 0);
 }
 
@@ -120,7 +155,7 @@ void conn_answer(struct conn *c, int status, const char *content_type,
                  const struct str *headers, const void *bytes, size_t count)
 {
     bool head_only = c->request && c->request->head.method == HTTP_HEAD;
-    bool more = c->in.length > 0 || socket_stream_readable(c->stream) > 0;
+    bool more = readable(c) > 0;
     char length[64] = "";
 
     if (c->server->drain_timer || (c->ended && !more))
@@ -129,7 +164,7 @@ void conn_answer(struct conn *c, int status, const char *content_type,
         snprintf(length, sizeof(length), "Content-Length: %zu\r\n", count);
     write_head(c, status, content_type, headers, length);
     if (!head_only && count > 0)
-        socket_stream_write(c->stream, bytes, count);
+        bufferevent_write(c->bev, bytes, count);
     c->request = NULL;
     if (c->close_after) {
         conn_finish(c);
@@ -137,7 +172,8 @@ void conn_answer(struct conn *c, int status, const char *content_type,
     }
     set_phase(c, CONN_HEAD, c->server->config.limits.idle_s);
     if (more)
-        socket_stream_kick(c->stream);
+        bufferevent_trigger(c->bev, EV_READ,
+                            BEV_TRIG_IGNORE_WATERMARKS | BEV_OPT_DEFER_CALLBACKS);
 }
 
 /* ---- requests ---------------------------------------------------------------------- */
@@ -157,7 +193,7 @@ static void send_refusal(struct conn *c)
 static void refuse_early(struct conn *c, int status, const char *code, const char *why)
 {
     if (!c->request)
-        c->request = request_create(c, "", 0);
+        c->request = request_create(c);
     request_refuse(c->request, status, code, NULL, "%s", why);
     c->close_after = true;
     send_refusal(c);
@@ -183,31 +219,34 @@ static void hand_over(struct conn *c)
 {
     struct request *r = c->request;
     const struct server *s = c->server;
-    const char *operation;
+    const struct route *route = r->match.route;
+    struct evbuffer *in = bufferevent_get_input(c->bev);
+    const char *body = (const char *)evbuffer_pullup(in, (ev_ssize_t)r->head.length);
+    bool good = request_check_body(r, body, r->head.length);
 
-    if (!request_check_body(r, c->in.text, r->head.length)) {
-        use(c, r->head.length);
+    evbuffer_drain(in, r->head.length);
+    read_ahead(c, 0);
+    if (!good) {
         send_refusal(c);
         return;
     }
-    use(c, r->head.length);
     r->handled = true;
     set_phase(c, CONN_ANSWER, s->config.limits.answer_s);
-    operation = r->match.route->operation;
-    r->match.route->handle(s->config.ctx, r); /* it is the handler's now */
-    reactor_did(s->reactor, operation);
+    route->handle(s->config.ctx, r); /* it is the handler's now */
+    reactor_did(s->reactor, route->operation);
 }
 
 static void take_head(struct conn *c, size_t count)
 {
-    const struct server_limits *limits = &c->server->config.limits;
-    struct request *r = request_create(c, c->in.text, count);
+    struct request *r = request_create(c);
     struct err err = {0};
     int status = 400;
 
     c->request = r;
+    c->seen = 0;
     c->server->stats.requests++;
-    use(c, count);
+    r->head_text = mem_array(char, count + 1);
+    evbuffer_remove(bufferevent_get_input(c->bev), r->head_text, count);
     if (head_parse(&r->head, r->head_text, count, &status, &err) < 0) {
         refuse_early(c, status, err_code_name(err.code), err.text);
         return;
@@ -218,25 +257,46 @@ static void take_head(struct conn *c, size_t count)
         refuse_head(c);
         return;
     }
-    set_phase(c, CONN_BODY, limits->body_s);
-    if (r->head.expects_continue && c->in.length < r->head.length)
-        socket_stream_write(c->stream, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+    read_ahead(c, r->head.length);
+    set_phase(c, CONN_BODY, c->server->config.limits.body_s);
+    if (r->head.expects_continue && readable(c) < r->head.length)
+        bufferevent_write(c->bev, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+}
+
+/* Some clients end a body with one CR LF too many. */
+static void drop_blank_lines(struct conn *c, struct evbuffer *in)
+{
+    char first[2];
+
+    while (evbuffer_copyout(in, first, 2) == 2 && !memcmp(first, "\r\n", 2)) {
+        evbuffer_drain(in, 2);
+        c->seen = 0;
+    }
+}
+
+/* Where the head ends in what has come; 0: not yet. */
+static size_t find_head_end(struct conn *c, struct evbuffer *in)
+{
+    struct evbuffer_ptr from;
+
+    evbuffer_ptr_set(in, &from, c->seen > 3 ? c->seen - 3 : 0, EVBUFFER_PTR_SET);
+    c->seen = evbuffer_get_length(in);
+    from = evbuffer_search(in, "\r\n\r\n", 4, &from);
+    return from.pos < 0 ? 0 : (size_t)from.pos + 4;
 }
 
 static bool step_head(struct conn *c)
 {
     const struct server_limits *limits = &c->server->config.limits;
-    bool fresh = c->in.length == 0;
+    struct evbuffer *in = bufferevent_get_input(c->bev);
+    bool fresh = c->seen == 0;
     size_t count;
 
-    if (c->in.length <= limits->head_bytes)
-        socket_stream_read(c->stream, &c->in, limits->head_bytes + 1 - c->in.length);
-    while (c->in.length >= 2 && !memcmp(c->in.text, "\r\n", 2))
-        use(c, 2); /* some clients end a body with one too many */
-    if (c->in.length == 0)
+    drop_blank_lines(c, in);
+    if (readable(c) == 0)
         return false;
-    count = head_end(c->in.text, c->in.length, &c->in_seen);
-    if (count > limits->head_bytes || (!count && c->in.length > limits->head_bytes)) {
+    count = find_head_end(c, in);
+    if (count > limits->head_bytes || (!count && readable(c) > limits->head_bytes)) {
         refuse_early(c, 431, "limit", "the request line and headers are too large");
         return false;
     }
@@ -251,23 +311,23 @@ static bool step_head(struct conn *c)
 
 static bool step_body(struct conn *c)
 {
-    size_t wanted = c->request->head.length;
-
-    if (c->in.length < wanted)
-        socket_stream_read(c->stream, &c->in, wanted - c->in.length);
-    if (c->in.length < wanted)
+    if (readable(c) < c->request->head.length)
         return false;
     hand_over(c);
     return true;
 }
 
+static size_t drop(struct conn *c, size_t most)
+{
+    size_t count = readable(c) < most ? readable(c) : most;
+
+    evbuffer_drain(bufferevent_get_input(c->bev), count);
+    return count;
+}
+
 static bool step_skip(struct conn *c)
 {
-    size_t here = c->in.length < c->skip ? c->in.length : c->skip;
-
-    use(c, here);
-    c->skip -= here;
-    c->skip -= socket_stream_skip(c->stream, c->skip);
+    c->skip -= drop(c, c->skip);
     if (c->skip > 0)
         return false;
     send_refusal(c);
@@ -286,9 +346,9 @@ static bool step(struct conn *c)
         return step_skip(c);
     case CONN_ANSWER:
         return false;
-    case CONN_PUSH:
+    case CONN_STREAM:
     case CONN_CLOSING:
-        socket_stream_skip(c->stream, socket_stream_readable(c->stream));
+        drop(c, readable(c));
         return false;
     }
     return false;
@@ -310,39 +370,42 @@ static void conn_advance(struct conn *c)
         conn_destroy(c);
 }
 
-/* ---- what the stream tells --------------------------------------------------------- */
+/* ---- what libevent tells ----------------------------------------------------------- */
 
-static void on_readable(void *ctx)
+static void on_readable(struct bufferevent *bev, void *ctx)
 {
+    (void)bev;
     conn_advance(ctx);
 }
 
-static void on_written(void *ctx)
+static void on_written(struct bufferevent *bev, void *ctx)
 {
     struct conn *c = ctx;
 
+    (void)bev;
     if (c->phase == CONN_CLOSING)
         conn_finish(c);
-    else if (c->phase == CONN_PUSH && c->push.events)
-        c->push.events->written(c->push.ctx);
+    else if (c->phase == CONN_STREAM && c->stream.events)
+        c->stream.events->written(c->stream.ctx);
 }
 
-static void on_ended(void *ctx, enum socket_stream_end how)
+static void on_event(struct bufferevent *bev, short what, void *ctx)
 {
     struct conn *c = ctx;
+    const short closed = BEV_EVENT_EOF | BEV_EVENT_READING; /* may still read */
 
+    (void)bev;
+    if (what & BEV_EVENT_CONNECTED)
+        return; /* the end of a TLS handshake */
     c->ended = true;
-    if (how != SOCKET_STREAM_CLOSED || c->phase == CONN_PUSH) {
+    if ((what & BEV_EVENT_TIMEOUT) || (what & closed) != closed ||
+        c->phase == CONN_STREAM)
         conn_destroy(c);
-        return;
-    }
-    if (c->phase == CONN_CLOSING)
+    else if (c->phase == CONN_CLOSING)
         conn_finish(c);
     else
         conn_advance(c);
 }
-
-static const struct socket_stream_events events = {on_readable, on_written, on_ended};
 
 static void on_limit(void *ctx)
 {
@@ -351,7 +414,7 @@ static void on_limit(void *ctx)
 
     switch (c->phase) {
     case CONN_HEAD:
-        if (c->in.length > 0)
+        if (c->seen > 0)
             refuse_early(c, 408, "timeout", "the request took too long to arrive");
         else
             conn_destroy(c);
@@ -362,12 +425,12 @@ static void on_limit(void *ctx)
         break;
     case CONN_ANSWER:
         /* The handler keeps the request; its answer will be dropped. */
-        c->request = request_create(c, "", 0);
+        c->request = request_create(c);
         c->request->identity = r->identity;
         r->conn = NULL;
         refuse_early(c, 503, "timeout", "the answer takes too long; ask again later");
         break;
-    case CONN_PUSH:
+    case CONN_STREAM:
         break;
     case CONN_CLOSING:
         conn_destroy(c);
@@ -375,21 +438,49 @@ static void on_limit(void *ctx)
     }
 }
 
-void conn_accept(struct server *s, const struct listener *l, int fd, const char *peer,
+static struct bufferevent *open_buffers(const struct listener *l, int fd)
+{
+    const int options = BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS;
+    struct event_base *base = reactor_base(l->server->reactor);
+    struct bufferevent *bev;
+
+    if (!l->tls)
+        return bufferevent_socket_new(base, fd, options);
+    bev = bufferevent_openssl_socket_new(base, fd, SSL_new(l->tls),
+                                         BUFFEREVENT_SSL_ACCEPTING, options);
+    if (bev)
+        bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
+    return bev;
+}
+
+static void set_patience(struct conn *c, double write_s)
+{
+    const struct timeval limit = reactor_time(write_s);
+
+    bufferevent_set_timeouts(c->bev, NULL, write_s > 0 ? &limit : NULL);
+}
+
+void conn_accept(const struct listener *l, int fd, const char *peer,
                  const struct auth_identity *who)
 {
-    struct conn *c = mem_new(struct conn);
+    struct server *s = l->server;
+    struct bufferevent *bev = open_buffers(l, fd);
+    struct conn *c;
 
-    c->server = s;
-    c->is_local = l->local;
-    str_copy(c->peer, sizeof(c->peer), peer);
-    c->local = *who;
-    c->stream = socket_stream_create(s->reactor, fd, l->tls, &events, c);
-    if (!c->stream) {
-        free(c);
+    if (!bev) {
+        close(fd);
         return;
     }
-    socket_stream_patience(c->stream, s->config.limits.write_s);
+    c = mem_new(struct conn);
+    c->server = s;
+    c->bev = bev;
+    c->is_local = l->local;
+    c->local = *who;
+    str_copy(c->peer, sizeof(c->peer), peer);
+    bufferevent_setcb(bev, on_readable, on_written, on_event, c);
+    read_ahead(c, 0);
+    set_patience(c, s->config.limits.write_s);
+    bufferevent_enable(bev, EV_READ | EV_WRITE);
     c->timer = reactor_timer_create(s->reactor, on_limit, c);
     reactor_timer_after(c->timer,
                         l->tls ? s->config.limits.head_s : s->config.limits.idle_s);
@@ -404,13 +495,11 @@ void conn_accept(struct server *s, const struct listener *l, int fd, const char 
 
 /* ---- answers without an end -------------------------------------------------------- */
 
-/* What the kernel keeps of a client that does not read. */
-#define KERNEL_BYTES 65536
-
 struct streaming_reply *streaming_reply_begin(struct request *r, const char *content_type,
                                               const struct streaming_reply_events *told,
                                               void *ctx)
 {
+    const int kernel_bytes = STREAM_KERNEL_BYTES;
     struct conn *c = r->conn;
 
     if (!c || c->ended || r->head.method == HTTP_HEAD) {
@@ -418,30 +507,30 @@ struct streaming_reply *streaming_reply_begin(struct request *r, const char *con
         return NULL;
     }
     request_count(r, 200);
-    c->push = (struct streaming_reply){.conn = c, .events = told, .ctx = ctx};
-    socket_stream_small_buffer(c->stream, KERNEL_BYTES);
+    c->stream = (struct streaming_reply){.conn = c, .events = told, .ctx = ctx};
+    setsockopt(bufferevent_getfd(c->bev), SOL_SOCKET, SO_SNDBUF, &kernel_bytes,
+               sizeof(kernel_bytes));
     c->close_after = true;
     write_head(c, 200, content_type, &r->headers, "");
     c->request = NULL;
-    set_phase(c, CONN_PUSH, 0);
-    c->server->stats.streams++;
+    set_phase(c, CONN_STREAM, 0);
     request_destroy(r);
-    return &c->push;
+    return &c->stream;
 }
 
 void streaming_reply_write(struct streaming_reply *p, const void *bytes, size_t count)
 {
-    socket_stream_write(p->conn->stream, bytes, count);
+    bufferevent_write(p->conn->bev, bytes, count);
 }
 
 size_t streaming_reply_unwritten(const struct streaming_reply *p)
 {
-    return socket_stream_unwritten(p->conn->stream);
+    return unwritten(p->conn);
 }
 
 void streaming_reply_patience(struct streaming_reply *p, double seconds)
 {
-    socket_stream_patience(p->conn->stream, seconds);
+    set_patience(p->conn, seconds);
 }
 
 void streaming_reply_end(struct streaming_reply *p)

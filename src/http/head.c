@@ -94,16 +94,6 @@ static int refuse(const struct head_reading *r, int status, const char *why)
     return err_set(r->err, status == 431 ? ERR_LIMIT : ERR_FORMAT, "%s", why);
 }
 
-size_t head_end(const char *bytes, size_t count, size_t *seen)
-{
-    static const char mark[] = "\r\n\r\n";
-    size_t from = *seen > 3 ? *seen - 3 : 0;
-    const char *found = memmem(bytes + from, count - from, mark, strlen(mark));
-
-    *seen = count;
-    return found ? (size_t)(found - bytes) + strlen(mark) : 0;
-}
-
 static bool is_token(const char *text, size_t length)
 {
     static const char marks[] = "!#$%&'*+-.^_`|~";

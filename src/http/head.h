@@ -49,10 +49,6 @@ struct head {
     } fields[HEAD_MAX_FIELDS];
 };
 
-/* Where the head ends in these bytes: the count of bytes with the blank line, or 0 when
- * it has not come yet.  *seen is what was looked at before, 0 at first. */
-size_t head_end(const char *bytes, size_t count, size_t *seen);
-
 /* Read the head in text, which has a NUL behind its length and is cut up in place; the
  * result points into it.  On failure err has the reason and *status the answer's. */
 int head_parse(struct head *head, char *text, size_t length, int *status,

@@ -30,7 +30,7 @@
 /* A wrong token costs as much as that many requests, which slows down guessing. */
 #define WRONG_TOKEN_COST 10
 
-struct request *request_create(struct conn *c, const char *head, size_t count)
+struct request *request_create(struct conn *c)
 {
     struct request *r = mem_new(struct request);
     struct server *s = c->server;
@@ -41,8 +41,6 @@ struct request *request_create(struct conn *c, const char *head, size_t count)
     r->began_s = clock_wall_s();
     r->identity = (struct auth_identity){.uid = AUTH_NO_ID, .gid = (gid_t)AUTH_NO_ID};
     str_copy(r->peer, sizeof(r->peer), c->peer);
-    r->head_text = mem_array(char, count + 1);
-    memcpy(r->head_text, head, count);
     r->next = s->requests;
     r->link = &s->requests;
     if (r->next)

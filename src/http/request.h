@@ -129,4 +129,28 @@ void request_answer_error(struct request *r, int status, const char *code,
  *   unsupported 501; system 503 (logged; the sentence is shown). */
 void request_fail(struct request *r, const char *field, const struct err *err);
 
+/* ---- answers without an end -------------------------------------------------------- */
+
+struct streaming_reply_events {
+    void (*written)(void *ctx); /* all bytes have left */
+    void (*gone)(void *ctx);    /* the client has, and the reply with it */
+};
+
+struct streaming_reply;
+
+/* Answer with 200 and no length; bytes go out as they come up.  NULL when there is nobody
+ * to send to, the client being gone or having asked for the head alone; the request is
+ * answered anyway. */
+struct streaming_reply *streaming_reply_begin(struct request *r, const char *content_type,
+                                              const struct streaming_reply_events *events,
+                                              void *ctx);
+void streaming_reply_write(struct streaming_reply *p, const void *bytes, size_t count);
+size_t streaming_reply_unwritten(const struct streaming_reply *p);
+
+/* A client may take no byte for so long. */
+void streaming_reply_patience(struct streaming_reply *p, double seconds);
+
+/* Send what is there, then close; there are no more callbacks. */
+void streaming_reply_end(struct streaming_reply *p);
+
 #endif

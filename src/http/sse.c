@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "http/streaming_reply.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -111,50 +111,29 @@ static bool find_token(void *ctx, const char *id, struct auth_token_record *reco
     return false;
 }
 
-static const char *const *names_of(const struct config_list *list, const char ***copy)
-{
-    const char **names = mem_array(const char *, list->count + 1);
-
-    for (size_t i = 0; i < list->count; i++)
-        names[i] = ((char **)list->items)[i];
-    *copy = names;
-    return names;
-}
-
-struct name_lists {
-    const char **operators, **groups, **viewers;
-};
-
 static void fill_server_config(struct service *s, const struct service_config *c,
-                               struct server_config *out, struct name_lists *lists)
+                               struct server_config *out)
 {
     static const enum auth_role roles[] = {AUTH_NOBODY, AUTH_VIEWER, AUTH_USER,
                                            AUTH_OPERATOR};
 
-    *out = (struct server_config){
-        .routes = handlers_routes,
-        .ctx = s,
-        .limits = {.body_bytes = (size_t)c->limits.body_kb << 10,
-                   .connections = c->limits.connections,
-                   .answer_s = c->limits.answer_s,
-                   .requests_per_s = c->limits.requests_per_s,
-                   .burst = c->limits.burst},
-        .auth = {.operators = names_of(&c->auth.operators, &lists->operators),
-                 .operator_groups = names_of(&c->auth.operator_groups, &lists->groups),
-                 .viewers = names_of(&c->auth.viewers, &lists->viewers),
-                 .local_role = roles[c->auth.local_role],
-                 .anonymous_role = roles[c->auth.anonymous_role],
-                 .find_token = find_token,
-                 .ctx = s},
-        .audit = audit_note,
-        .answered = answered};
-}
-
-static void free_lists(struct name_lists *lists)
-{
-    free(lists->operators);
-    free(lists->groups);
-    free(lists->viewers);
+    *out =
+        (struct server_config){.routes = handlers_routes,
+                               .ctx = s,
+                               .limits = {.body_bytes = (size_t)c->limits.body_kb << 10,
+                                          .connections = c->limits.connections,
+                                          .answer_s = c->limits.answer_s,
+                                          .requests_per_s = c->limits.requests_per_s,
+                                          .burst = c->limits.burst},
+                               .auth = {.operators = c->auth.operators,
+                                        .operator_groups = c->auth.operator_groups,
+                                        .viewers = c->auth.viewers,
+                                        .local_role = roles[c->auth.local_role],
+                                        .anonymous_role = roles[c->auth.anonymous_role],
+                                        .find_token = find_token,
+                                        .ctx = s},
+                               .audit = audit_note,
+                               .answered = answered};
 }
 
 int listeners_open(struct service *s, struct err *err)
@@ -191,12 +170,10 @@ int listeners_open(struct service *s, struct err *err)
 int listeners_make(struct service *s, struct err *err)
 {
     struct server_config config;
-    struct name_lists lists;
 
     daemon_process_descriptors(s->config.limits.connections);
-    fill_server_config(s, &s->config, &config, &lists);
+    fill_server_config(s, &s->config, &config);
     s->server = server_create(s->reactor, &config, err);
-    free_lists(&lists);
     if (!s->server)
         return -1;
     s->hub = sse_hub_create(s->reactor,
@@ -212,11 +189,7 @@ int listeners_reload(struct service *s, const struct service_config *fresh,
                      struct err *err)
 {
     struct server_config config;
-    struct name_lists lists;
-    int rc;
 
-    fill_server_config(s, fresh, &config, &lists);
-    rc = server_reload(s->server, &config, err);
-    free_lists(&lists);
-    return rc;
+    fill_server_config(s, fresh, &config);
+    return server_reload(s->server, &config, err);
 }

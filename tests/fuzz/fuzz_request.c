@@ -73,7 +73,8 @@ static void check_body(const char *bytes, size_t count)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    size_t seen = 0, end = head_end((const char *)data, size, &seen);
+    const uint8_t *blank = memmem(data, size, "\r\n\r\n", 4);
+    size_t end = blank ? (size_t)(blank - data) + 4 : 0;
     struct head head;
     struct err err = {0};
     int status = 0;

@@ -6,7 +6,6 @@
 #include "support/openapi.h"
 
 #include "http/api.h"
-#include "http/streaming_reply.h"
 #include "http/sse.h"
 
 #include <stdatomic.h>

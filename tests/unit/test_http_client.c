@@ -1,6 +1,7 @@
 /* test_http_client.c - the client against the server: Unix, TCP and TLS */
 #include "support/http_case.h"
 
+#include "base/json_schema.h"
 #include "http/client.h"
 #include "http/sse.h"
 
@@ -32,6 +33,20 @@ static void handle_large(void *ctx, struct request *r)
     str_fini(&text);
 }
 
+static const struct schema_field note_fields[] = {
+    {.name = "note", .type = SCHEMA_STRING, .max = 1 << 20}, {0}};
+static const struct schema note = {.name = "Note", .fields = note_fields};
+
+static void handle_note(void *ctx, struct request *r)
+{
+    struct str json = {0};
+
+    (void)ctx;
+    str_addf(&json, "{\"heard\":%zu}",
+             strlen(json_value_string(json_value_get(r->body, "note"))));
+    request_answer(r, 200, &json);
+}
+
 static void send_two(void *ctx)
 {
     (void)ctx;
@@ -54,6 +69,11 @@ static const struct route routes[] = {
      .pattern = "/echo/{id}",
      .role = AUTH_VIEWER,
      .handle = handle_echo},
+    {.operation = "note",
+     .method = HTTP_POST,
+     .pattern = "/note",
+     .body = &note,
+     .handle = handle_note},
     {.operation = "large", .pattern = "/large", .handle = handle_large},
     {.operation = "events", .pattern = "/events", .handle = handle_events},
     {0},
@@ -352,6 +372,29 @@ static bool make_certificate(char *certificate, char *key, size_t size)
     return system(command) == 0;
 }
 
+/* A body that the server cannot read ahead of being asked, and one right behind it. */
+static void send_large(struct client *client)
+{
+    const int sizes[] = {900000, 5, 65530};
+
+    for (int i = 0; i < 3; i++) {
+        struct client_request q = {.method = HTTP_POST, .path = "/note"};
+        struct client_answer answer;
+        struct str body = {0};
+        struct err err = {0};
+        char want[32];
+
+        str_addf(&body, "{\"note\":\"%0*d\"}", sizes[i], 0);
+        snprintf(want, sizeof(want), "{\"heard\":%d}", sizes[i]);
+        q.body = str_text(&body);
+        if (client_call(client, &q, &answer, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_string_equal(answer.body, want);
+        client_answer_fini(&answer);
+        str_fini(&body);
+    }
+}
+
 CASE(tcp_wants_a_token_and_tls_a_certificate)
 {
     struct client_config where = {0};
@@ -388,6 +431,7 @@ CASE(tcp_wants_a_token_and_tls_a_certificate)
     ask(client, "/echo/1", 200, "\"user\":\"ada\"");
     ask(client, "/large", 200, "0123456789abcdef");
     ask(client, "/echo/2", 200, "\"id\":\"2\"");
+    send_large(client);
     follow(client);
     client_destroy(client);
     where.ca_file = NULL; /* the system does not know it */
@@ -398,6 +442,7 @@ CASE(tcp_wants_a_token_and_tls_a_certificate)
     where.url = plain;
     client = client_of(&where);
     ask(client, "/echo/3", 200, "\"user\":\"ada\"");
+    send_large(client);
     client_destroy(client);
     http_case_stop(&c);
     assert_int_equal(server_reload(c.server, &config, &err), 0);

@@ -82,16 +82,6 @@ CASE(words_beat_parameters)
     assert_false(m.allow & 1u << HTTP_DELETE);
 }
 
-CASE(a_head_is_found_over_pieces)
-{
-    static const char text[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\nrest";
-    size_t seen = 0, end = 0;
-
-    for (size_t count = 0; count <= strlen(text) && !end; count++)
-        end = head_end(text, count, &seen);
-    assert_int_equal(end, strlen(text) - 4);
-}
-
 /* ---- events ------------------------------------------------------------------------ */
 
 static struct str heard;
@@ -242,7 +232,6 @@ int main(void)
         cmocka_unit_test(uris_are_decoded_strictly),
         cmocka_unit_test(queries_have_each_name_once),
         cmocka_unit_test(words_beat_parameters),
-        cmocka_unit_test(a_head_is_found_over_pieces),
         cmocka_unit_test(event_streams_are_read_as_the_standard_says),
         cmocka_unit_test(directives_are_split_like_a_shell_would),
         cmocka_unit_test(tokens_are_known_by_their_digest),
