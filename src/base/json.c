@@ -190,6 +190,62 @@ bool json_value_bool(const struct json_value *value, bool *flag)
     return true;
 }
 
+double json_member_number(const struct json_value *object, const char *key,
+                          double otherwise)
+{
+    json_value_number(json_value_get(object, key), &otherwise);
+    return otherwise;
+}
+
+bool json_member_bool(const struct json_value *object, const char *key, bool otherwise)
+{
+    json_value_bool(json_value_get(object, key), &otherwise);
+    return otherwise;
+}
+
+const char *json_member_string(const struct json_value *object, const char *key)
+{
+    return json_value_string(json_value_get(object, key));
+}
+
+void json_value_write(const struct json_value *value, struct json_out *out)
+{
+    struct json_iter it = {.object = value};
+    double n = 0;
+    bool b = false;
+
+    switch (json_value_kind(value)) {
+    case JSON_KIND_NULL:
+        json_out_null(out);
+        break;
+    case JSON_KIND_BOOL:
+        json_value_bool(value, &b);
+        json_out_bool(out, b);
+        break;
+    case JSON_KIND_NUMBER:
+        json_value_number(value, &n);
+        json_out_number(out, n);
+        break;
+    case JSON_KIND_STRING:
+        json_out_string(out, json_value_string(value));
+        break;
+    case JSON_KIND_ARRAY:
+        json_out_begin_array(out);
+        for (size_t i = 0; i < json_value_count(value); i++)
+            json_value_write(json_value_item(value, i), out);
+        json_out_end(out);
+        break;
+    case JSON_KIND_OBJECT:
+        json_out_begin_object(out);
+        while (json_iter_next(&it)) {
+            json_out_key(out, it.key);
+            json_value_write(it.value, out);
+        }
+        json_out_end(out);
+        break;
+    }
+}
+
 int json_value_need_number(const struct json_value *object, const char *key, double min,
                            double max, double *number, struct err *err)
 {

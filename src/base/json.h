@@ -12,6 +12,7 @@
 #define CORGI_BASE_JSON_H
 
 #include "base/err.h"
+#include "base/json_out.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,6 +51,16 @@ const char *json_value_string(const struct json_value *value); /* NULL if not a 
 /* False, and the output untouched, when the value is of another kind. */
 bool json_value_number(const struct json_value *value, double *number);
 bool json_value_bool(const struct json_value *value, bool *flag);
+
+/* The member of this key, or `otherwise` when it is of another kind or not there. */
+double json_member_number(const struct json_value *object, const char *key,
+                          double otherwise);
+bool json_member_bool(const struct json_value *object, const char *key, bool otherwise);
+const char *json_member_string(const struct json_value *object,
+                               const char *key); /* NULL: none */
+
+/* The value written again. */
+void json_value_write(const struct json_value *value, struct json_out *out);
 
 /* The member of this key as the kind asked for; err names the key and what stands there.
  */

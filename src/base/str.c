@@ -106,6 +106,18 @@ bool str_ends(const char *text, const char *suffix)
     return length >= end && strcmp(text + length - end, suffix) == 0;
 }
 
+bool str_next_word(const char **list, char *word, size_t size)
+{
+    size_t length;
+
+    if (!*list || !**list)
+        return false;
+    length = strcspn(*list, ",");
+    snprintf(word, size, "%.*s", length < size ? (int)length : 0, *list);
+    *list += length + ((*list)[length] == ',');
+    return true;
+}
+
 bool str_in_list(const char *list, char between, const char *word)
 {
     const char separators[] = {between, '\0'};

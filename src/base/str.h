@@ -37,6 +37,10 @@ bool str_in_list(const char *list, char between, const char *word);
  * surrogate or past the last. */
 size_t str_utf8_length(const char *text);
 
+/* The next word of a list with commas between, and the list behind it; a word that does
+ * not fit is "".  False at the end; *list NULL is an empty one. */
+bool str_next_word(const char **list, char *word, size_t size);
+
 /* Copy as much as fits, always terminated; false when it was cut. */
 bool str_copy(char *to, size_t size, const char *from);
 

@@ -172,21 +172,19 @@ static uint64_t asked_id(const struct job *job)
 }
 
 int loop_quote(const struct loop *loop, const struct job *job, int max_replicas,
-               double now_s, struct quote *quote, struct err *err)
+               const struct user_quota_ask *quota, double now_s, struct quote *quote,
+               struct err *err)
 {
     struct quote_ground ground = {.planner = &loop->quoting, .terms = &loop->plan.terms};
     struct job asked = *job;
     size_t count;
 
     asked.submitted_s = fmin(asked.submitted_s, now_s);
-    if (admit_check(&asked, loop->cluster, err) < 0)
-        return -1;
     ground.jobs = jobs_shown(loop->jobs, job->id, &count);
     ground.now = loop_input(loop, ground.jobs, count, now_s);
     if (asked.id == 0)
         asked.id = asked_id(&asked);
-    quote_make(&ground, &asked, max_replicas, quote);
-    return 0;
+    return quote_make(&ground, &asked, max_replicas, quota, quote, err);
 }
 
 bool loop_falls_short(const struct loop *loop, uint64_t id, double now_s)

@@ -39,9 +39,11 @@ void loop_destroy(struct loop *loop); /* NULL is fine */
 
 /* What could be promised of the job now: where the planner would put it, what that gives
  * and when; a counter-offer; a refusal.  The job's id may be 0, or that of a job that
- * waits or runs and is to be changed.  ERR_INVALID: malformed, *quote is untouched. */
+ * waits or runs and is to be changed.  ERR_INVALID: malformed; ERR_LIMIT: its user has
+ * as many as the quota allows (NULL: that is not asked); then *quote is untouched. */
 int loop_quote(const struct loop *loop, const struct job *job, int max_replicas,
-               double now_s, struct quote *quote, struct err *err);
+               const struct user_quota_ask *quota, double now_s, struct quote *quote,
+               struct err *err);
 
 /* Does it do less than it must, by its last windows?  A reason for a round at once. */
 bool loop_falls_short(const struct loop *loop, uint64_t job, double now_s);

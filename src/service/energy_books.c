@@ -104,7 +104,7 @@ static void book_job(struct service *s, struct store_batch *batch,
                      const struct engine_event *e, const struct energy_part *part,
                      struct record *r, double window_s)
 {
-    struct energy_reference usual = {r->reference_watts, r->reference_rate};
+    struct energy_reference usual = {r->usual.watts, r->usual.rate};
     double rate = isfinite(r->rate) ? r->rate : r->predicted_rate;
     double busy_s = part->here ? window_s : 0;
     double saved = energy_saved(&usual, record_job(r)->kind, rate, busy_s, part->joules);

@@ -194,8 +194,8 @@ static void on_started(struct service *s, const struct engine_event *e)
     records_set_phase(s->records, r, PHASE_RUNNING);
     r->began_s = e->at_s;
     r->tries.start_failures = 0;
-    if (!isfinite(r->reference_watts)) /* adopted: it was placed before a restart */
-        lifecycle_reference(s, r);
+    if (!isfinite(r->usual.watts)) /* adopted: it was placed before a restart */
+        r->usual = loop_reference(s->loop, r->id, service_now_s(s));
 }
 
 /* Status or signal, and what the engine says of it: only it has seen the job.  Its text

@@ -238,9 +238,9 @@ static void put_token(struct tx *tx, const struct token *t, const char *kept_not
 static int make_token(struct service *s, const struct json_value *body, struct token *t,
                       struct auth_token *made, struct err *err)
 {
-    const char *user = json_value_string(json_value_get(body, "user"));
-    const char *role = json_value_string(json_value_get(body, "role"));
-    const char *note = json_value_string(json_value_get(body, "note"));
+    const char *user = json_member_string(body, "user");
+    const char *role = json_member_string(body, "role");
+    const char *note = json_member_string(body, "note");
     const struct passwd *account = getpwnam(user);
     double lasts_s = 0;
 

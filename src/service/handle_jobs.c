@@ -149,13 +149,14 @@ void handle_release_job(void *ctx, struct request *r)
 /* From the end: a job with the same id lives again, its history goes on. */
 static void revive(struct service *s, struct request *r, const struct store_job *job)
 {
+    struct user_quota_ask quota = quotas_ask(s, job->request.user);
     const char *reason = handlers_reason(r);
     struct record *record;
     struct job_status status;
     struct err err = {0};
     struct tx *tx;
 
-    if (quotas_admit(s, job->request.user, &err) < 0) {
+    if (user_quota_admit(&quota, &err) < 0) {
         request_fail(r, NULL, &err);
         return;
     }

@@ -389,27 +389,21 @@ void handle_show_decision(void *ctx, struct request *r)
 
 /* ---- measurements in -------------------------------------------------------------- */
 
-static double number(const struct json_value *object, const char *key, double otherwise)
-{
-    json_value_number(json_value_get(object, key), &otherwise);
-    return otherwise;
-}
-
 static int take_sample(struct service *s, struct record *r, const struct json_value *v,
                        int attempt)
 {
     struct engine_events_sample x = {
         .measurement = {.job = r->id,
-                        .at_s = number(v, "at_s", 0),
-                        .window_s = number(v, "window_s", 0),
-                        .rate = number(v, "rate", NAN),
-                        .device_watts = number(v, "device_watts", NAN)},
+                        .at_s = json_member_number(v, "at_s", 0),
+                        .window_s = json_member_number(v, "window_s", 0),
+                        .rate = json_member_number(v, "rate", NAN),
+                        .device_watts = json_member_number(v, "device_watts", NAN)},
         .attempt = attempt,
-        .steps = number(v, "steps", NAN),
-        .demand = number(v, "demand_rate", NAN),
-        .latency_s = number(v, "latency_s", 0),
-        .source = json_value_string(json_value_get(v, "source")),
-        .confidence = number(v, "confidence", 1)};
+        .steps = json_member_number(v, "steps", NAN),
+        .demand = json_member_number(v, "demand_rate", NAN),
+        .latency_s = json_member_number(v, "latency_s", 0),
+        .source = json_member_string(v, "source"),
+        .confidence = json_member_number(v, "confidence", 1)};
 
     json_value_bool(json_value_get(v, "out_of_memory"), &x.measurement.out_of_memory);
     return engine_events_measured(s, r, &x, NULL);
@@ -425,7 +419,7 @@ static void answer_at_zero(struct service *s, struct request *r, struct record *
     int accepted = 0;
 
     for (size_t i = 0; i < json_value_count(samples); i++) {
-        double demand = number(json_value_item(samples, i), "demand_rate", 0);
+        double demand = json_member_number(json_value_item(samples, i), "demand_rate", 0);
 
         accepted += demand > 0;
         asked = fmax(asked, demand);
@@ -440,7 +434,7 @@ void handle_report_measurements(void *ctx, struct request *r)
     struct service *s = ctx;
     const struct json_value *body = r->body;
     const struct json_value *samples = json_value_get(body, "samples");
-    uint64_t id = (uint64_t)number(body, "job", 0);
+    uint64_t id = (uint64_t)json_member_number(body, "job", 0);
     struct record *record = records_get(s->records, id);
     struct str text = {0};
     int accepted = 0, attempt;
@@ -457,7 +451,7 @@ void handle_report_measurements(void *ctx, struct request *r)
                              (unsigned long long)id);
         return;
     }
-    attempt = (int)number(body, "attempt", record->attempt);
+    attempt = (int)json_member_number(body, "attempt", record->attempt);
     if (record_at_zero(record)) {
         answer_at_zero(s, r, record, samples);
         return;

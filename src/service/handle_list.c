@@ -48,21 +48,20 @@ static bool parse_states(const char *text, unsigned *states)
     static const char *const names[] = {"waiting", "running",   "done",
                                         "failed",  "cancelled", "held"};
 
-    *states = text ? 0 : ALL_STATES;
-    while (text && *text) {
-        size_t length = strcspn(text, ",");
-        bool known = length == 6 && strncmp(text, "active", 6) == 0;
+    char word[16];
 
-        if (known)
+    *states = text ? 0 : ALL_STATES;
+    while (str_next_word(&text, word, sizeof(word))) {
+        int i = 0;
+
+        while (i < STATE_COUNT && strcmp(names[i], word) != 0)
+            i++;
+        if (i < STATE_COUNT)
+            *states |= 1u << i;
+        else if (strcmp(word, "active") == 0)
             *states |= ACTIVE_STATES;
-        for (int i = 0; i < STATE_COUNT && !known; i++)
-            if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) {
-                *states |= 1u << i;
-                known = true;
-            }
-        if (!known)
+        else
             return false;
-        text += length + (text[length] == ',');
     }
     return *states != 0;
 }

@@ -17,16 +17,19 @@
 #define KEY_HEADER "Idempotency-Key"
 #define KEY_MAX    64
 
-/* The job has passed job_parse(), so that asking cannot fail. */
-static void make_quote(struct service *s, const struct job *job, int max_replicas,
+/* What could be promised of the job.  False: answered with what is wrong with it; path is
+ * where in the body it stands. */
+static bool make_quote(struct service *s, struct request *r, const char *path,
+                       const struct parsed_job *p, const struct user_quota_ask *quota,
                        struct quote *q)
 {
     struct err err = {0};
 
-    if (loop_quote(s->loop, job, max_replicas, service_now_s(s), q, &err) < 0) {
-        *q = (struct quote){.verdict = QUOTE_REFUSED, .type = -1, .node = -1};
-        str_copy(q->reason, sizeof(q->reason), err.text);
-    }
+    if (loop_quote(s->loop, &p->job.request.job, p->replicas.max, quota, service_now_s(s),
+                   q, &err) == 0)
+        return true;
+    request_fail(r, path, &err);
+    return false;
 }
 
 /* ---- answers ---------------------------------------------------------------------- */
@@ -241,7 +244,7 @@ static void take(struct service *s, struct request *r, struct parsed_job *p,
 
     p->job.request.job.id = store_take_id(s->store, STORE_JOB_ID);
     job_parse_know_class(s->classes, &p->job.request.job);
-    record = records_add(s->records, &p->job);
+    record = records_add(s->records, &p->job, &p->replicas);
     records_set_held(s->records, record, p->job.progress.held);
     quote_text(s, q, &quote);
     promise(record, q, str_take(&quote));
@@ -282,6 +285,7 @@ void handle_submit_job(void *ctx, struct request *r)
     struct job_parse_context context = parse_context(s);
     struct parsed_job parsed = {0};
     char field[SCHEMA_PATH_SIZE];
+    struct user_quota_ask quota;
     struct quote q;
     struct err err = {0};
     const char *key;
@@ -299,13 +303,11 @@ void handle_submit_job(void *ctx, struct request *r)
         answer_wrong(r, field, &err);
         goto done;
     }
-    if (quotas_admit(s, who->name, &err) < 0) {
-        request_fail(r, NULL, &err);
+    quota = quotas_ask(s, who->name);
+    if (!make_quote(s, r, NULL, &parsed, &quota, &q))
         goto done;
-    }
-    make_quote(s, &parsed.job.request.job, parsed.replicas.max, &q);
     tx_ledger_quote(s, &q);
-    job_parse_set_replicas(&parsed, q.replicas);
+    parsed.replicas.shares = q.replicas;
     if (q.verdict == QUOTE_REFUSED ||
         (q.verdict == QUOTE_COUNTER && !parsed.accept_counter)) {
         answer_refusal(s, r, &q);
@@ -327,7 +329,7 @@ static void apply_update(struct service *s, struct record *record, struct parsed
 {
     struct job job;
 
-    records_set_request(s->records, record, &p->job.request);
+    records_set_request(record, &p->job.request, &p->replicas);
     record->stored->request.job.types_allowed = p->job.request.job.types_allowed;
     job = record_share(record);
     loop_change(s->loop, &job, service_now_s(s), NULL);
@@ -353,12 +355,10 @@ void handle_update_job(void *ctx, struct request *r)
         answer_wrong(r, field, &err);
         goto done;
     }
-    make_quote(s, &parsed.job.request.job, record->max_replicas, &q);
-    parsed.replicas = (struct record_replicas){.scale_to_zero = record->scale_to_zero,
-                                               .max = record->max_replicas,
-                                               .of = record->replica_of,
-                                               .number = record->replica};
-    job_parse_set_replicas(&parsed, q.replicas);
+    parsed.replicas = record->replicas;
+    if (!make_quote(s, r, NULL, &parsed, NULL, &q))
+        goto done;
+    parsed.replicas.shares = q.replicas;
     if (q.verdict == QUOTE_REFUSED || q.verdict == QUOTE_COUNTER) {
         answer_refusal(s, r, &q);
         goto done;
@@ -391,18 +391,17 @@ static int add_what_if(struct service *s, struct request *r,
     char field[SCHEMA_PATH_SIZE], path[SCHEMA_PATH_SIZE + 48];
     struct err err = {0};
     struct quote q;
-    int rc = -1;
+    int rc = -1, failed;
 
-    if (job_parse_change(&context, change, &changed, field, &err) < 0) {
-        snprintf(path, sizeof(path), "what_if[%zu]%s%s", index, field[0] ? "." : "",
-                 field);
+    failed = job_parse_change(&context, change, &changed, field, &err);
+    snprintf(path, sizeof(path), "what_if[%zu]%s%s", index, field[0] ? "." : "", field);
+    if (failed)
         request_fail(r, path, &err);
+    if (failed || !make_quote(s, r, path, &changed, NULL, &q))
         goto done;
-    }
-    make_quote(s, &changed.job.request.job, changed.replicas.max, &q);
     json_out_begin_object(out);
     json_out_key(out, "change");
-    job_parse_copy(out, change);
+    json_value_write(change, out);
     json_out_key(out, "quote");
     quote_json(out, loop_cluster(s->loop), &q);
     json_out_end(out);
@@ -427,10 +426,11 @@ void handle_quote(void *ctx, struct request *r)
     if (job_parse(&context, &r->identity, json_value_get(body, "job"), &parsed, field,
                   &err) < 0) {
         snprintf(path, sizeof(path), "job%s%s", field[0] ? "." : "", field);
-        answer_wrong(r, path, &err);
+        request_fail(r, path, &err);
         goto done;
     }
-    make_quote(s, &parsed.job.request.job, parsed.replicas.max, &q);
+    if (!make_quote(s, r, "job", &parsed, NULL, &q))
+        goto done;
     handlers_begin(&a, r, NULL);
     json_out_key(&a.out, "quote");
     quote_json(&a.out, loop_cluster(s->loop), &q);

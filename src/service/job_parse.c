@@ -7,7 +7,6 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/json_schema.h"
-#include "loop/admit/admit_check.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -31,23 +30,6 @@ static int wrong(char field[SCHEMA_PATH_SIZE], const char *name, struct err *err
     return err_set(err, code, "%s", sentence);
 }
 
-static double number(const struct json_value *object, const char *key, double otherwise)
-{
-    json_value_number(json_value_get(object, key), &otherwise);
-    return otherwise;
-}
-
-static bool flag(const struct json_value *object, const char *key, bool otherwise)
-{
-    json_value_bool(json_value_get(object, key), &otherwise);
-    return otherwise;
-}
-
-static const char *text(const struct json_value *object, const char *key)
-{
-    return json_value_string(json_value_get(object, key));
-}
-
 /* ---- parts ---------------------------------------------------------------------------
  */
 
@@ -61,21 +43,14 @@ static int type_named(const struct cluster *c, const char *name)
 
 uint64_t job_parse_types(const struct cluster *cluster, const char *names)
 {
+    char name[GPU_NAME_SIZE * 4];
     uint64_t bits = 0;
 
-    while (names && *names) {
-        size_t length = strcspn(names, ",");
-        char name[GPU_NAME_SIZE * 4];
-        int type;
+    while (str_next_word(&names, name, sizeof(name))) {
+        int type = type_named(cluster, name);
 
-        if (length < sizeof(name)) {
-            memcpy(name, names, length);
-            name[length] = '\0';
-            type = type_named(cluster, name);
-            if (type >= 0)
-                bits |= (uint64_t)1 << type;
-        }
-        names += length + (names[length] == ',');
+        if (type >= 0)
+            bits |= (uint64_t)1 << type;
     }
     return bits;
 }
@@ -111,12 +86,12 @@ static int parse_need(double now_s, const struct json_value *need, struct job *j
                       char field[SCHEMA_PATH_SIZE], struct err *err)
 {
     static const char *const kinds[] = {"best_effort", "rate", "service", "deadline"};
-    struct requirement n = {.rate = number(need, "rate", 0),
-                            .latency_s = number(need, "latency_s", 0),
-                            .deadline_s = number(need, "deadline_s", 0),
-                            .confidence = number(need, "confidence", 0)};
-    double within_s = number(need, "within_s", 0);
-    const char *kind = text(need, "kind");
+    struct requirement n = {.rate = json_member_number(need, "rate", 0),
+                            .latency_s = json_member_number(need, "latency_s", 0),
+                            .deadline_s = json_member_number(need, "deadline_s", 0),
+                            .confidence = json_member_number(need, "confidence", 0)};
+    double within_s = json_member_number(need, "within_s", 0);
+    const char *kind = json_member_string(need, "kind");
 
     while (strcmp(kinds[n.kind], kind) != 0)
         n.kind++;
@@ -186,14 +161,15 @@ static void guess_family(struct parsed_job *p, const char *user)
 
 static void parse_descriptor(const struct json_value *told, struct job_descriptor *d)
 {
-    const char *family = text(told, "family"), *model = text(told, "model");
+    const char *family = json_member_string(told, "family"),
+               *model = json_member_string(told, "model");
 
     *d = (struct job_descriptor){
         .model = model ? model_kind_find(model) : MODEL_UNKNOWN,
-        .batch = (int)number(told, "batch", 0),
-        .gmac_per_sample = number(told, "gmac_per_sample", 0),
-        .params_millions = number(told, "params_millions", 0),
-        .memory_mb_per_sample = number(told, "memory_mb_per_sample", 0),
+        .batch = (int)json_member_number(told, "batch", 0),
+        .gmac_per_sample = json_member_number(told, "gmac_per_sample", 0),
+        .params_millions = json_member_number(told, "params_millions", 0),
+        .memory_mb_per_sample = json_member_number(told, "memory_mb_per_sample", 0),
     };
     if (family)
         str_copy(d->family, sizeof(d->family), family);
@@ -275,13 +251,13 @@ static int parse_paths(const struct auth_identity *who, const struct json_value 
     struct store_request *q = &out->job.request;
     const struct passwd *account;
 
-    q->directory = text(body, "directory");
-    q->output = text(body, "output");
-    q->metrics_url = text(body, "metrics_url");
-    q->metrics_counter = text(body, "metrics_counter");
-    q->progress_file = text(body, "progress_file");
-    q->stop_grace_s = number(body, "stop_grace_s", STOP_GRACE_S);
-    q->checkpoint_signal = (int)number(body, "checkpoint_signal", 0);
+    q->directory = json_member_string(body, "directory");
+    q->output = json_member_string(body, "output");
+    q->metrics_url = json_member_string(body, "metrics_url");
+    q->metrics_counter = json_member_string(body, "metrics_counter");
+    q->progress_file = json_member_string(body, "progress_file");
+    q->stop_grace_s = json_member_number(body, "stop_grace_s", STOP_GRACE_S);
+    q->checkpoint_signal = (int)json_member_number(body, "checkpoint_signal", 0);
     if (q->directory && q->directory[0] != '/')
         return wrong(field, "directory", err, ERR_INVALID,
                      "the directory must be an absolute path");
@@ -296,17 +272,17 @@ static int parse_paths(const struct auth_identity *who, const struct json_value 
 
 static void parse_numbers(const struct json_value *body, struct job *job)
 {
-    const char *kind = text(body, "kind");
+    const char *kind = json_member_string(body, "kind");
 
     if (kind)
         job->kind = strcmp(kind, "inference") == 0 ? JOB_INFERENCE : JOB_TRAINING;
-    job->total_steps = number(body, "total_steps", job->total_steps);
-    job->duration_s = number(body, "duration_s", job->duration_s);
-    job->devices = (int)number(body, "gpus", job->devices);
-    job->memory_gb = number(body, "memory_gb", job->memory_gb);
-    job->priority = (int)number(body, "priority", job->priority);
-    job->may_share = flag(body, "share", job->may_share);
-    job->may_move = flag(body, "move", job->may_move);
+    job->total_steps = json_member_number(body, "total_steps", job->total_steps);
+    job->duration_s = json_member_number(body, "duration_s", job->duration_s);
+    job->devices = (int)json_member_number(body, "gpus", job->devices);
+    job->memory_gb = json_member_number(body, "memory_gb", job->memory_gb);
+    job->priority = (int)json_member_number(body, "priority", job->priority);
+    job->may_share = json_member_bool(body, "share", job->may_share);
+    job->may_move = json_member_bool(body, "move", job->may_move);
 }
 
 static void name_job(struct parsed_job *out, const char *name)
@@ -319,15 +295,6 @@ static void name_job(struct parsed_job *out, const char *name)
                        : "job");
 }
 
-void job_parse_set_replicas(struct parsed_job *p, int shares)
-{
-    struct str json = {0};
-
-    p->replicas.shares = shares;
-    record_replicas_json(&p->replicas, &json);
-    p->job.request.extra = keep(p, str_take(&json));
-}
-
 /* Only a service has replicas, and each is on one GPU as far as its rate is known. */
 static int parse_replicas(const struct json_value *body, struct parsed_job *out,
                           char field[SCHEMA_PATH_SIZE], struct err *err)
@@ -335,16 +302,15 @@ static int parse_replicas(const struct json_value *body, struct parsed_job *out,
     const struct job *job = &out->job.request.job;
     bool service = job->kind == JOB_INFERENCE && job->need.kind == NEED_SERVICE;
 
-    out->replicas =
-        (struct record_replicas){.scale_to_zero = flag(body, "scale_to_zero", false),
-                                 .max = (int)number(body, "max_replicas", 1)};
+    out->replicas = (struct record_replicas){
+        .scale_to_zero = json_member_bool(body, "scale_to_zero", false),
+        .max = (int)json_member_number(body, "max_replicas", 1)};
     if (out->replicas.max > 1 && !service)
         return wrong(field, "max_replicas", err, ERR_INVALID,
                      "only a service has replicas: kind inference, need service");
     if (out->replicas.scale_to_zero && !service)
         return wrong(field, "scale_to_zero", err, ERR_INVALID,
                      "only a service has replicas: kind inference, need service");
-    job_parse_set_replicas(out, 1);
     return 0;
 }
 
@@ -353,7 +319,7 @@ int job_parse(const struct job_parse_context *c, const struct auth_identity *who
               char field[SCHEMA_PATH_SIZE], struct err *err)
 {
     struct store_request *q = &out->job.request;
-    const char *counter = text(body, "on_counter");
+    const char *counter = json_member_string(body, "on_counter");
 
     field[0] = '\0';
     *out = (struct parsed_job){0};
@@ -366,16 +332,17 @@ int job_parse(const struct job_parse_context *c, const struct auth_identity *who
     q->uid = who->uid;
     q->gid = who->gid;
     out->accept_counter = counter && strcmp(counter, "accept") == 0;
-    out->job.progress = (struct store_progress){.held = flag(body, "hold", false),
-                                                .exit_status = -1,
-                                                .started_s = NAN,
-                                                .placed_s = NAN,
-                                                .ended_s = NAN};
+    out->job.progress =
+        (struct store_progress){.held = json_member_bool(body, "hold", false),
+                                .exit_status = -1,
+                                .started_s = NAN,
+                                .placed_s = NAN,
+                                .ended_s = NAN};
     parse_numbers(body, &q->job);
     if (parse_command(c->command_needed, body, out, field, err) < 0 ||
         parse_paths(who, body, out, field, err) < 0)
         return -1;
-    name_job(out, text(body, "name"));
+    name_job(out, json_member_string(body, "name"));
     parse_descriptor(json_value_get(body, "descriptor"), &q->job.descriptor);
     guess_family(out, who->name);
     bound_classes(c, &q->job);
@@ -384,9 +351,7 @@ int job_parse(const struct job_parse_context *c, const struct auth_identity *who
     if (json_value_get(body, "need") &&
         parse_need(c->now_s, json_value_get(body, "need"), &q->job, field, err) < 0)
         return -1;
-    if (parse_replicas(body, out, field, err) < 0)
-        return -1;
-    return admit_check(&q->job, c->cluster, err);
+    return parse_replicas(body, out, field, err);
 }
 
 int job_parse_change(const struct job_parse_context *c, const struct json_value *change,
@@ -394,7 +359,7 @@ int job_parse_change(const struct job_parse_context *c, const struct json_value 
                      struct err *err)
 {
     struct job *job = &out->job.request.job;
-    const char *name = text(change, "name");
+    const char *name = json_member_string(change, "name");
 
     field[0] = '\0';
     parse_numbers(change, job);
@@ -406,7 +371,7 @@ int job_parse_change(const struct job_parse_context *c, const struct json_value 
     if (json_value_get(change, "need") &&
         parse_need(c->now_s, json_value_get(change, "need"), job, field, err) < 0)
         return -1;
-    return admit_check(job, c->cluster, err);
+    return 0;
 }
 
 void job_parse_fini(struct parsed_job *p)
@@ -418,44 +383,6 @@ void job_parse_fini(struct parsed_job *p)
     vec_free(&p->env);
 }
 
-void job_parse_copy(struct json_out *out, const struct json_value *value)
-{
-    struct json_iter it = {.object = value};
-    double n = 0;
-    bool b = false;
-
-    switch (json_value_kind(value)) {
-    case JSON_KIND_NULL:
-        json_out_null(out);
-        break;
-    case JSON_KIND_BOOL:
-        json_value_bool(value, &b);
-        json_out_bool(out, b);
-        break;
-    case JSON_KIND_NUMBER:
-        json_value_number(value, &n);
-        json_out_number(out, n);
-        break;
-    case JSON_KIND_STRING:
-        json_out_string(out, json_value_string(value));
-        break;
-    case JSON_KIND_ARRAY:
-        json_out_begin_array(out);
-        for (size_t i = 0; i < json_value_count(value); i++)
-            job_parse_copy(out, json_value_item(value, i));
-        json_out_end(out);
-        break;
-    case JSON_KIND_OBJECT:
-        json_out_begin_object(out);
-        while (json_iter_next(&it)) {
-            json_out_key(out, it.key);
-            job_parse_copy(out, it.value);
-        }
-        json_out_end(out);
-        break;
-    }
-}
-
 void job_parse_digest(const struct json_value *body,
                       unsigned char digest[STORE_DIGEST_BYTES])
 {
@@ -463,7 +390,7 @@ void job_parse_digest(const struct json_value *body,
     struct json_out out;
 
     json_out_init(&out, &bytes, false);
-    job_parse_copy(&out, body);
+    json_value_write(body, &out);
     store_digest(str_text(&bytes), bytes.length, digest);
     str_fini(&bytes);
 }

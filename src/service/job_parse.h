@@ -39,9 +39,6 @@ void job_parse_fini(struct parsed_job *parsed);
 /* The kind of a job that was taken is known from now on. */
 void job_parse_know_class(struct intern *classes, const struct job *job);
 
-/* Write what is known of replicas into the request. */
-void job_parse_set_replicas(struct parsed_job *parsed, int shares);
-
 /* Lay the members of an update, or of a what-if, over a job. */
 int job_parse_change(const struct job_parse_context *context,
                      const struct json_value *change, struct parsed_job *out,
@@ -50,9 +47,6 @@ int job_parse_change(const struct job_parse_context *context,
 /* A digest of a body that does not depend on blanks. */
 void job_parse_digest(const struct json_value *body,
                       unsigned char digest[STORE_DIGEST_BYTES]);
-
-/* A JSON value written again. */
-void job_parse_copy(struct json_out *out, const struct json_value *value);
 
 /* The bits of allowed types from their names, with commas between; types the cluster does
  * not have (any more) are passed over; names NULL or "": 0. */

@@ -19,17 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct level { /* of priority */
-    int priority;
-    int count; /* that may start, see may_start() */
-};
-
 typedef vec_of(struct record *) record_list;
 
 struct records {
     record_list all;
     record_list busy; /* have devices */
-    vec_of(struct level) levels;
     struct records_counts counts;
     struct map *by_id;
     struct map *by_key; /* hash of user and key -> record */
@@ -64,7 +58,6 @@ void records_destroy(struct records *r)
         destroy_record(*record);
     vec_free(&r->all);
     vec_free(&r->busy);
-    vec_free(&r->levels);
     vec_free(&r->use);
     map_destroy(r->by_id);
     map_destroy(r->by_key);
@@ -89,7 +82,7 @@ static struct records_use *use_of(struct records *r, const char *user)
 /* ---- replicas of a service ----------------------------------------------------------
  */
 
-void record_replicas_json(const struct record_replicas *x, struct str *out)
+static void replicas_json(const struct record_replicas *x, struct str *out)
 {
     struct json_out json;
 
@@ -107,30 +100,44 @@ void record_replicas_json(const struct record_replicas *x, struct str *out)
 
 static int whole(const struct json_value *root, const char *key, int least)
 {
-    double n = 1;
+    double n = json_member_number(root, key, 1);
 
-    json_value_number(json_value_get(root, key), &n);
     return n >= least && n <= 1e6 ? (int)n : 1;
 }
 
-static void read_replicas(struct record *r)
+static struct record_replicas read_replicas(const char *extra)
 {
-    const char *extra = r->stored->request.extra;
+    struct record_replicas x = {.max = 1, .shares = 1, .number = 1};
     const struct json_value *root;
     struct json_doc *doc;
-    double of = 0;
 
-    r->max_replicas = r->shares = r->replica = 1;
     if (!extra || json_doc_parse(&doc, extra, strlen(extra), "extra", NULL) < 0)
-        return;
+        return x;
     root = json_doc_root(doc);
-    json_value_bool(json_value_get(root, "scale_to_zero"), &r->scale_to_zero);
-    r->max_replicas = whole(root, "max_replicas", 0);
-    r->shares = whole(root, "shares", 1);
-    json_value_number(json_value_get(root, "replica_of"), &of);
-    r->replica_of = of > 0 ? (uint64_t)of : 0;
-    r->replica = whole(root, "replica", 0);
+    x.scale_to_zero = json_member_bool(root, "scale_to_zero", false);
+    x.max = whole(root, "max_replicas", 0);
+    x.shares = whole(root, "shares", 1);
+    x.of = (uint64_t)fmax(0, json_member_number(root, "replica_of", 0));
+    x.number = whole(root, "replica", 0);
     json_doc_destroy(doc);
+    return x;
+}
+
+/* The record has a copy of the request, which tells of its replicas. */
+static void keep_request(struct record *r, const struct store_job *job,
+                         const struct record_replicas *replicas)
+{
+    struct store_job kept = *job, *old = r->stored;
+    struct str extra = {0};
+
+    r->replicas = replicas ? *replicas : read_replicas(job->request.extra);
+    if (replicas) {
+        replicas_json(replicas, &extra);
+        kept.request.extra = extra.text;
+    }
+    r->stored = store_job_dup(&kept);
+    store_job_destroy(old);
+    str_fini(&extra);
 }
 
 void record_explain(struct record *r, const char *code, const char *format, ...)
@@ -148,7 +155,7 @@ struct job record_share(const struct record *r)
     struct job job = *record_job(r);
 
     if (job.kind == JOB_INFERENCE && job.need.kind == NEED_SERVICE)
-        job.need.rate /= r->shares;
+        job.need.rate /= r->replicas.shares;
     return job;
 }
 
@@ -159,7 +166,7 @@ bool record_at_zero(const struct record *r)
 
 static struct replica as_replica(const struct record *r)
 {
-    return (struct replica){.number = r->replica,
+    return (struct replica){.number = r->replicas.number,
                             .has_devices = record_has_devices(r),
                             .rate = r->rate,
                             .demand = r->demand,
@@ -175,10 +182,10 @@ int records_replicas(const struct records *r, const struct record *service,
     replicas[count++] = as_replica(service);
     if (found)
         found[0] = records_get(r, service->id);
-    for (size_t i = 0; i < r->all.count && service->max_replicas > 1; i++) {
+    for (size_t i = 0; i < r->all.count && service->replicas.max > 1; i++) {
         struct record *other = r->all.items[i];
 
-        if (other->replica_of != service->id || other->phase >= PHASE_ENDED ||
+        if (other->replicas.of != service->id || other->phase >= PHASE_ENDED ||
             count == LOOP_MAX_GANG)
             continue;
         if (found)
@@ -190,28 +197,6 @@ int records_replicas(const struct records *r, const struct record *service,
 
 /* ---- counting ---------------------------------------------------------------------- */
 
-static bool may_start(const struct record *record)
-{
-    return record->phase <= PHASE_WAITING && !record->held && !record->over_quota;
-}
-
-static int *level_of(struct records *r, int priority)
-{
-    vec_each (struct level, level, &r->levels)
-        if (level->priority == priority)
-            return &level->count;
-    vec_push(&r->levels, (struct level){.priority = priority});
-    return &r->levels.items[r->levels.count - 1].count;
-}
-
-/* Levels nobody is on are forgotten: clients choose priorities freely. */
-static void forget_level(struct records *r, int priority)
-{
-    for (size_t i = 0; i < r->levels.count; i++)
-        if (r->levels.items[i].priority == priority && r->levels.items[i].count == 0)
-            r->levels.items[i--] = r->levels.items[--r->levels.count];
-}
-
 /* Out before a change, in after it. */
 static void tally(struct records *r, const struct record *record, int by)
 {
@@ -219,10 +204,6 @@ static void tally(struct records *r, const struct record *record, int by)
         *(record->held ? &r->counts.held : &r->counts.waiting) += by;
         r->counts.over_quota += record->over_quota ? by : 0;
     }
-    if (may_start(record))
-        *level_of(r, record->priority) += by;
-    if (by < 0)
-        forget_level(r, record->priority);
 }
 
 static size_t position_of(struct record *const *list, size_t count, uint64_t id)
@@ -288,19 +269,14 @@ void records_set_over_quota(struct records *r, struct record *record, bool over)
     tally(r, record, 1);
 }
 
-void records_set_request(struct records *r, struct record *record,
-                         const struct store_request *request)
+void records_set_request(struct record *record, const struct store_request *request,
+                         const struct record_replicas *replicas)
 {
     struct store_job changed = *record->stored;
-    struct store_job *old = record->stored;
 
     changed.request = *request;
-    record->stored = store_job_dup(&changed);
-    store_job_destroy(old);
-    read_replicas(record);
-    tally(r, record, -1);
+    keep_request(record, &changed, replicas);
     record->priority = request->job.priority;
-    tally(r, record, 1);
 }
 
 struct records_counts records_counts(const struct records *r)
@@ -308,31 +284,21 @@ struct records_counts records_counts(const struct records *r)
     return r->counts;
 }
 
-int records_ahead(const struct records *r, int priority)
-{
-    int ahead = 0;
-
-    vec_each (struct level, level, &r->levels)
-        if (level->priority >= priority)
-            ahead += level->count;
-    return ahead;
-}
-
 /* ---- coming and going -------------------------------------------------------------- */
 
-struct record *records_add(struct records *r, const struct store_job *job)
+struct record *records_add(struct records *r, const struct store_job *job,
+                           const struct record_replicas *replicas)
 {
     struct record *record = mem_new(struct record);
 
-    record->stored = store_job_dup(job);
+    keep_request(record, job, replicas);
     record->id = job->request.job.id;
     record->exit_status = -1;
     record->ended_s = record->promised_rate = record->rate = record->demand = NAN;
     record->watts = record->expected_start_s = record->expected_end_s = NAN;
     record->rate_at_s = record->predicted_rate = record->latency_s = NAN;
-    record->reference_watts = record->reference_rate = record->began_s = NAN;
+    record->usual.watts = record->usual.rate = record->began_s = NAN;
     record->scaling = replicas_new();
-    read_replicas(record);
     record->promise = PROMISE_NEW;
     record->priority = job->request.job.priority;
     record->user = intern_id(r->users, job->request.user);

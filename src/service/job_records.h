@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "engine/conduct.h"
 #include "http/request.h"
+#include "loop/place/decision.h"
 #include "loop/record/promise.h"
 #include "loop/replicas/replicas.h"
 #include "store/rows.h"
@@ -24,6 +25,15 @@ enum phase {
     PHASE_ENDED,      /* until the store has its end */
 };
 
+/* What the request says of replicas; the store keeps it as JSON in its `extra`. */
+struct record_replicas {
+    bool scale_to_zero;
+    int max;
+    int shares;  /* of the rate asked for: a replica carries one */
+    uint64_t of; /* the service it is a replica of; 0: none */
+    int number;  /* its number there */
+};
+
 /* Lists look at the first of these in every record: they stand close together.  Those of
  * the state are counted, so they change through records_set_...() alone. */
 struct record {
@@ -36,11 +46,7 @@ struct record {
     bool over_quota; /* by its user's quota, from round to round */
     bool gone;       /* its end is stored; only its devices are not free yet */
     bool dirty;      /* the store could not take its last change */
-    bool scale_to_zero;
-    int max_replicas;
-    int shares;          /* of the rate asked for: a replica carries one */
-    uint64_t replica_of; /* the service it belongs to; 0: none */
-    int replica;         /* its number there */
+    struct record_replicas replicas;
     struct replicas_state scaling;
     struct job told; /* as the engine was told: what was asked for, not a share */
     int attempt;
@@ -68,9 +74,8 @@ struct record {
     double latency_s;       /* of a service, 99th percentile as measured; NaN */
     double watts;           /* its share of power; NaN */
     double joules, joules_error, joules_modelled;
-    double reference_watts; /* of a device, and rate, had it been placed the usual way: */
-    double reference_rate;  /* see ledger.h; NaN: not known */
-    double saved_joules;    /* against that */
+    struct decision_reference usual; /* had it been placed the usual way */
+    double saved_joules;             /* against that */
     struct promise promise;
     struct job_status *final;         /* how it ended; NULL: it has not */
     vec_of(struct request *) waiters; /* answered when it is stored */
@@ -81,8 +86,9 @@ struct records;
 struct records *records_create(void);
 void records_destroy(struct records *records); /* NULL is fine */
 
-/* A copy of the job; its id must be new. */
-struct record *records_add(struct records *records, const struct store_job *job);
+/* A copy of the job; its id must be new.  replicas NULL: as its `extra` says. */
+struct record *records_add(struct records *records, const struct store_job *job,
+                           const struct record_replicas *replicas);
 struct record *records_get(const struct records *records, uint64_t id); /* NULL: none */
 void records_drop(struct records *records, struct record *record);
 
@@ -101,8 +107,8 @@ void records_set_held(struct records *records, struct record *record, bool held)
 void records_set_over_quota(struct records *records, struct record *record, bool over);
 
 /* Replace the request by a changed one; strings are copied. */
-void records_set_request(struct records *records, struct record *record,
-                         const struct store_request *request);
+void records_set_request(struct record *record, const struct store_request *request,
+                         const struct record_replicas *replicas);
 
 /* In the queue, kept at any time. */
 struct records_counts {
@@ -110,10 +116,6 @@ struct records_counts {
     int over_quota;    /* of those that wait */
 };
 struct records_counts records_counts(const struct records *records);
-
-/* Jobs of this priority or a higher one that may start when there is room, pending ones
- * included. */
-int records_ahead(const struct records *records, int priority);
 
 /* How many a user has: pending ones count. */
 struct records_use {
@@ -125,15 +127,6 @@ int records_users(const struct records *records); /* that were ever seen */
 
 /* ---- replicas of a service ----------------------------------------------------------
  */
-
-/* What the stored request says of replicas, as JSON in its `extra`. */
-struct record_replicas {
-    bool scale_to_zero;
-    int max, shares;
-    uint64_t of; /* the service it is a replica of; 0: none */
-    int number;
-};
-void record_replicas_json(const struct record_replicas *replicas, struct str *out);
 
 /* The job as the loop shall see it: its share of what was asked for. */
 struct job record_share(const struct record *record);

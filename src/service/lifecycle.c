@@ -64,7 +64,7 @@ void lifecycle_enter(struct service *s, struct record *r)
     if (loop_submit(s->loop, &job, now_s, &err) < 0) /* checked before: our own mistake */
         lifecycle_end(s, NULL, r, JOB_FAILED,
                       &(struct why){.code = "not_started", .text = err.text});
-    else if (r->replica_of && !is_alive(s, r->replica_of))
+    else if (r->replicas.of && !is_alive(s, r->replicas.of))
         lifecycle_end(s, NULL, r, JOB_CANCELLED, &without_service);
     else if (r->held)
         loop_hold(s->loop, r->id, true, now_s, NULL);
@@ -113,7 +113,7 @@ static void note_failed_replica(struct service *s, const struct record *r,
                                 enum job_state state)
 {
     struct record *service =
-        r->replica_of ? records_get(s->records, r->replica_of) : NULL;
+        r->replicas.of ? records_get(s->records, r->replicas.of) : NULL;
 
     if (!service || state != JOB_FAILED)
         return;
@@ -188,17 +188,6 @@ void lifecycle_requeue(struct service *s, struct tx *tx, struct record *r,
     if (!tx)
         tx_commit(own, NULL, NULL);
     service_want_round(s);
-}
-
-void lifecycle_reference(struct service *s, struct record *r)
-{
-    const struct job_status *status = loop_job(s->loop, r->id);
-    struct decision_reference usual = {.rate = NAN, .watts = NAN};
-
-    if (status && status->device_count > 0)
-        usual = loop_reference(s->loop, r->id, service_now_s(s));
-    r->reference_watts = usual.watts;
-    r->reference_rate = usual.rate;
 }
 
 /* ---- the beginning ---------------------------------------------------------------- */

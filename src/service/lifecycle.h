@@ -44,10 +44,6 @@ void lifecycle_left(struct service *s, struct record *r);
 void lifecycle_engine_job(struct record *r, const struct job_status *status,
                           struct engine_job *job);
 
-/* How it would run had it been placed the usual way (loop/place/decision.h), noted in the
- * record: what is saved is told against that. */
-void lifecycle_reference(struct service *s, struct record *r);
-
 /* Write again what the store could not take. */
 void lifecycle_retry(struct service *s);
 

@@ -1,7 +1,7 @@
 /* quotas.c - see quotas.h
  *
- * Handlers ask quotas_admit() before a job comes in, rounds.c calls quotas_apply() before
- * the loop plans, restart.c loads what handle_admin.c has saved. */
+ * Handlers ask with quotas_ask() before a job comes in, rounds.c calls quotas_apply()
+ * before the loop plans, restart.c loads what handle_admin.c has saved. */
 #include "service/quotas.h"
 
 #include "base/mem.h"
@@ -16,14 +16,20 @@
 
 _Static_assert(AUTH_NAME_SIZE <= LOOP_NAME_SIZE, "names of users fit into a quota");
 
-struct user_quota quotas_of(const struct service *s, const char *user)
+static struct user_quota otherwise(const struct service *s)
 {
     const struct service_quota_config *c = &s->config.quota;
-    struct user_quota otherwise = {.max_jobs = c->max_jobs ? c->max_jobs : -1,
-                                   .max_running = c->max_running ? c->max_running : -1,
-                                   .max_gpus = c->max_gpus ? c->max_gpus : -1};
 
-    return user_quota_of(s->quotas.items, s->quotas.count, &otherwise, user);
+    return (struct user_quota){.max_jobs = c->max_jobs ? c->max_jobs : -1,
+                               .max_running = c->max_running ? c->max_running : -1,
+                               .max_gpus = c->max_gpus ? c->max_gpus : -1};
+}
+
+struct user_quota quotas_of(const struct service *s, const char *user)
+{
+    struct user_quota usual = otherwise(s);
+
+    return user_quota_of(s->quotas.items, s->quotas.count, &usual, user);
 }
 
 void quotas_set(struct service *s, const struct user_quota *quota)
@@ -36,14 +42,17 @@ void quotas_set(struct service *s, const struct user_quota *quota)
     vec_push(&s->quotas, *quota);
 }
 
-int quotas_admit(const struct service *s, const char *user, struct err *err)
+struct user_quota_ask quotas_ask(const struct service *s, const char *user)
 {
-    struct user_quota q = quotas_of(s, user);
-    size_t all;
+    struct user_quota_ask ask = {.quotas = s->quotas.items,
+                                 .count = s->quotas.count,
+                                 .otherwise = otherwise(s),
+                                 .user = user,
+                                 .jobs = records_use(s->records, user).jobs,
+                                 .most = (size_t)s->config.limits.jobs};
 
-    records_all(s->records, &all);
-    return user_quota_admit(&q, records_use(s->records, user).jobs, all,
-                            (size_t)s->config.limits.jobs, err);
+    records_all(s->records, &ask.all);
+    return ask;
 }
 
 /* ---- rounds ----------------------------------------------------------------------- */

@@ -13,8 +13,8 @@ struct user_quota quotas_of(const struct service *s, const char *user);
 /* Set it in memory. */
 void quotas_set(struct service *s, const struct user_quota *quota);
 
-/* May this user have one more job? */
-int quotas_admit(const struct service *s, const char *user, struct err *err);
+/* The question whether this user may have one more job. */
+struct user_quota_ask quotas_ask(const struct service *s, const char *user);
 
 /* Before a round: hide the jobs from the planner that are held back, and tell why. */
 void quotas_apply(struct service *s);

@@ -15,9 +15,9 @@
 
 static bool is_service(const struct record *r)
 {
-    return record_job(r)->kind == JOB_INFERENCE && r->replica_of == 0 &&
-           (r->max_replicas > 1 || r->scale_to_zero) && r->phase > PHASE_PENDING &&
-           r->phase < PHASE_ENDED;
+    return record_job(r)->kind == JOB_INFERENCE && r->replicas.of == 0 &&
+           (r->replicas.max > 1 || r->replicas.scale_to_zero) &&
+           r->phase > PHASE_PENDING && r->phase < PHASE_ENDED;
 }
 
 /* ---- more -------------------------------------------------------------------------- */
@@ -58,14 +58,13 @@ static const char **environment(const struct record *service, char *of, char *nu
 }
 
 static void describe(const struct service *s, const struct record *service, int number,
-                     const char *const *env, const char *extra, struct store_job *job)
+                     const char *const *env, struct store_job *job)
 {
     *job = *service->stored;
     job->request.job.id = store_take_id(s->store, STORE_JOB_ID);
     job->request.job.submitted_s = service_now_s(s);
     job->request.key = NULL;
     job->request.env = env;
-    job->request.extra = extra;
     job->request.output = NULL; /* two must not write to one file */
     snprintf(job->request.job.name, sizeof(job->request.job.name), "%.66s/%d",
              record_job(service)->name, number);
@@ -90,18 +89,17 @@ static void add_replica(struct service *s, const struct record *service, int num
 {
     char of[48], which[32];
     const char **env = environment(service, of, which);
-    struct str extra = {0};
+    struct record_replicas replicas = {.max = 1,
+                                       .shares = service->replicas.shares,
+                                       .of = service->id,
+                                       .number = number};
     struct store_job job;
     struct record *r;
 
     snprintf(of, sizeof(of), "CORGI_SERVICE=%llu", (unsigned long long)service->id);
     snprintf(which, sizeof(which), "CORGI_REPLICA=%d", number);
-    record_replicas_json(
-        &(struct record_replicas){
-            .max = 1, .shares = service->shares, .of = service->id, .number = number},
-        &extra);
-    describe(s, service, number, env, str_text(&extra), &job);
-    r = records_add(s->records, &job);
+    describe(s, service, number, env, &job);
+    r = records_add(s->records, &job, &replicas);
     r->stored->request.job.types_allowed = record_job(service)->types_allowed;
     r->promised_rate = service->promised_rate;
     r->confidence = service->confidence;
@@ -109,7 +107,6 @@ static void add_replica(struct service *s, const struct record *service, int num
     log_info("replica_added", LOG_U64("service", service->id), LOG_U64("job", r->id),
              LOG_I64("replica", number), LOG_STR("reason", reason));
     free(env);
-    str_fini(&extra);
 }
 
 static void grow(struct service *s, const struct record *service, int wanted,
@@ -191,8 +188,8 @@ static void follow(struct service *s, struct record *service, double asked)
         .share = &share,
         .replicas = replicas,
         .count = records_replicas(s->records, service, replicas, NULL),
-        .max = service->max_replicas,
-        .scale_to_zero = service->scale_to_zero,
+        .max = service->replicas.max,
+        .scale_to_zero = service->replicas.scale_to_zero,
         .at_zero = record_at_zero(service),
         .asked = asked,
         .now_s = service_now_s(s)};
@@ -218,7 +215,7 @@ void replica_jobs_asked(struct service *s, struct record *service, double asked)
 
 void replica_jobs_measured(struct service *s, const struct record *r)
 {
-    if (is_service(r) || r->replica_of)
+    if (is_service(r) || r->replicas.of)
         s->services_moved = true;
 }
 

@@ -90,23 +90,15 @@ static void read_extra(struct record *r, const char *extra)
 static int find_devices(const struct service *s, const char *names, int *devices,
                         int *found)
 {
+    char name[LOOP_NAME_SIZE + 16];
     int count = 0;
 
     *found = 0;
-    while (names && *names && count < LOOP_MAX_GANG) {
-        size_t length = strcspn(names, ",");
-        char name[LOOP_NAME_SIZE + 16];
-        int device = -1;
+    for (; count < LOOP_MAX_GANG && str_next_word(&names, name, sizeof(name)); count++) {
+        int device = service_device_named(s, name);
 
-        if (length < sizeof(name)) {
-            memcpy(name, names, length);
-            name[length] = '\0';
-            device = service_device_named(s, name);
-        }
         if (device >= 0)
             devices[(*found)++] = device;
-        count++;
-        names += length + (names[length] == ',');
     }
     return count;
 }
@@ -114,7 +106,7 @@ static int find_devices(const struct service *s, const char *names, int *devices
 struct record *restart_record(struct service *s, const struct store_job *stored)
 {
     const struct store_progress *p = &stored->progress;
-    struct record *r = records_add(s->records, stored);
+    struct record *r = records_add(s->records, stored, NULL);
 
     r->stored->request.job.types_allowed =
         job_parse_types(loop_cluster(s->loop), stored->request.types);
@@ -225,7 +217,7 @@ static void bring_back(struct rebuild *b, struct returning *back, struct record 
     struct readmit d;
     struct why why;
 
-    back->facts.orphan = r->replica_of && !records_get(s->records, r->replica_of);
+    back->facts.orphan = r->replicas.of && !records_get(s->records, r->replicas.of);
     back->facts.refused = back->refused.code != ERR_NONE ? back->refused.text : NULL;
     d = readmit_decide(&back->facts);
     if (d.step == READMIT_ASK) {

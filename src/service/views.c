@@ -58,20 +58,14 @@ void views_places(struct json_out *out, const struct service *s,
 
 void views_places_named(struct json_out *out, const struct service *s, const char *names)
 {
-    json_out_begin_array(out);
-    while (names && *names) {
-        size_t length = strcspn(names, ",");
-        char name[LOOP_NAME_SIZE + 16];
-        int device;
+    char name[LOOP_NAME_SIZE + 16];
 
-        if (length < sizeof(name)) {
-            memcpy(name, names, length);
-            name[length] = '\0';
-            device = service_device_named(s, name);
-            if (device >= 0)
-                place(out, s, device);
-        }
-        names += length + (names[length] == ',');
+    json_out_begin_array(out);
+    while (str_next_word(&names, name, sizeof(name))) {
+        int device = service_device_named(s, name);
+
+        if (device >= 0)
+            place(out, s, device);
     }
     json_out_end(out);
 }
@@ -125,19 +119,12 @@ static void need(struct json_out *out, const struct requirement *n)
 
 static void types(struct json_out *out, const char *names)
 {
+    char name[GPU_NAME_SIZE * 2];
+
     json_out_key(out, "types");
     json_out_begin_array(out);
-    while (names && *names) {
-        size_t length = strcspn(names, ",");
-        char name[GPU_NAME_SIZE * 2];
-
-        if (length < sizeof(name)) {
-            memcpy(name, names, length);
-            name[length] = '\0';
-            json_out_string(out, name);
-        }
-        names += length + (names[length] == ',');
-    }
+    while (str_next_word(&names, name, sizeof(name)))
+        json_out_string(out, name);
     json_out_end(out);
 }
 
@@ -291,9 +278,9 @@ static void running(struct json_out *out, const struct service *s, const struct 
     json_out_key(out, "replicas");
     service_only(out, r, replicas_running(replicas, count));
     json_out_key(out, "max_replicas");
-    service_only(out, r, r->max_replicas);
+    service_only(out, r, r->replicas.max);
     json_out_key(out, "replica_of");
-    r->replica_of ? json_out_int(out, (int64_t)r->replica_of) : json_out_null(out);
+    r->replicas.of ? json_out_int(out, (int64_t)r->replicas.of) : json_out_null(out);
     json_out_key(out, "devices");
     views_places(out, s, status);
     neighbours(out, s, status, who);

@@ -55,7 +55,7 @@ static inline struct quote fake_submit(struct fake_engine *e, struct job job)
     struct err err = {0};
 
     job.submitted_s = e->now_s;
-    if (loop_quote(e->loop, &job, 1, e->now_s, &answer, &err) < 0 ||
+    if (loop_quote(e->loop, &job, 1, NULL, e->now_s, &answer, &err) < 0 ||
         (answer.verdict != QUOTE_REFUSED &&
          loop_submit(e->loop, &job, e->now_s, &err) < 0))
         fail_msg("%s", err.text);

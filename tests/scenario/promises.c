@@ -120,7 +120,7 @@ static void come(struct world_state *w)
     job.may_share = rng_uniform(&w->rng) < 0.8;
     if (rng_uniform(&w->rng) < 0.2)
         job.need = (struct requirement){.kind = NEED_BEST_EFFORT};
-    if (loop_quote(w->loop, &job, 1, w->now_s, &quote, &err) < 0)
+    if (loop_quote(w->loop, &job, 1, NULL, w->now_s, &quote, &err) < 0)
         fail_msg("%s", err.text);
     if (quote.verdict == QUOTE_REFUSED)
         return;

@@ -171,7 +171,7 @@ static void a_time_until_the_deadline_counts_from_now(void **state)
     end(&x);
 }
 
-static void replicas_of_a_service_are_kept_with_the_request(void **state)
+static void replicas_of_a_service_are_read(void **state)
 {
     struct reading x;
 
@@ -181,11 +181,8 @@ static void replicas_of_a_service_are_kept_with_the_request(void **state)
         parse(&x, "{\"kind\": \"inference\", \"max_replicas\": 3, \"scale_to_zero\": "
                   "true, \"need\": {\"kind\": \"service\", \"rate\": 9}}"),
         0);
-    assert_string_equal(x.parsed.job.request.extra,
-                        "{\"scale_to_zero\":true,\"max_replicas\":3,\"shares\":1}");
-    job_parse_set_replicas(&x.parsed, 2);
-    assert_string_equal(x.parsed.job.request.extra,
-                        "{\"scale_to_zero\":true,\"max_replicas\":3,\"shares\":2}");
+    assert_true(x.parsed.replicas.scale_to_zero);
+    assert_int_equal(x.parsed.replicas.max, 3);
     end(&x);
 }
 
@@ -273,7 +270,7 @@ int main(void)
         cmocka_unit_test(numbers_at_the_end_of_a_name_do_not_make_another_kind),
         cmocka_unit_test(what_is_wrong_is_named_by_field),
         cmocka_unit_test(a_time_until_the_deadline_counts_from_now),
-        cmocka_unit_test(replicas_of_a_service_are_kept_with_the_request),
+        cmocka_unit_test(replicas_of_a_service_are_read),
         cmocka_unit_test(kinds_without_end_become_the_common_kind),
         cmocka_unit_test(asking_makes_no_kind_known),
         cmocka_unit_test(a_change_leaves_what_it_does_not_name),

@@ -115,7 +115,7 @@ static struct quote decide(struct scene *s, const struct job *job)
     struct quote q;
     struct err err = {0};
 
-    if (loop_quote(s->loop, job, 1, job->submitted_s, &q, &err) < 0)
+    if (loop_quote(s->loop, job, 1, NULL, job->submitted_s, &q, &err) < 0)
         fail_msg("%s", err.text);
     return q;
 }
@@ -368,10 +368,10 @@ static void a_service_is_split_into_as_few_shares_as_can_be_promised(void **stat
     scene_init(&s);
     job.kind = JOB_INFERENCE;
     job.need.kind = NEED_SERVICE;
-    assert_int_equal(loop_quote(s.loop, &job, 4, 0, &q, NULL), 0);
+    assert_int_equal(loop_quote(s.loop, &job, 4, NULL, 0, &q, NULL), 0);
     assert_int_equal(q.replicas, 2);
     assert_close(q.promised_rate, 70, 1e-9);
-    assert_int_equal(loop_quote(s.loop, &job, 1, 0, &q, NULL), 0);
+    assert_int_equal(loop_quote(s.loop, &job, 1, NULL, 0, &q, NULL), 0);
     assert_int_equal(q.verdict, QUOTE_COUNTER);
     assert_int_equal(q.replicas, 1);
     loop_destroy(s.loop);

@@ -29,8 +29,8 @@ static void records_are_found_by_id_and_by_key_of_their_user(void **state)
     size_t count;
 
     (void)state;
-    records_add(r, &a);
-    records_add(r, &b);
+    records_add(r, &a, NULL);
+    records_add(r, &b, NULL);
     assert_int_equal(records_get(r, 2)->id, 2);
     assert_null(records_get(r, 3));
     assert_int_equal(records_keyed(r, "ada", "k")->id, 1);
@@ -51,7 +51,7 @@ static void use_counts_what_has_devices(void **state)
     for (uint64_t id = 1; id <= 3; id++) {
         struct store_job job = stored(id, id == 3 ? "bob" : "ada", NULL);
 
-        records_add(r, &job);
+        records_add(r, &job, NULL);
     }
     assert_int_equal(records_use(r, "ada").jobs, 2);
     assert_int_equal(records_use(r, "ada").running, 0);
@@ -75,9 +75,9 @@ static void records_stay_in_order_when_an_old_job_comes_back(void **state)
     for (uint64_t id = 5; id <= 9; id++) {
         struct store_job job = stored(id, "ada", NULL);
 
-        records_add(r, &job);
+        records_add(r, &job, NULL);
     }
-    records_add(r, &old);
+    records_add(r, &old, NULL);
     all = records_all(r, &count);
     assert_int_equal(count, 6);
     assert_int_equal(all[0]->id, 2);
@@ -90,7 +90,7 @@ static void records_stay_in_order_when_an_old_job_comes_back(void **state)
 }
 
 static void check_counts(const struct records *r, int waiting, int held, int over,
-                         int ahead, size_t busy)
+                         size_t busy)
 {
     struct records_counts counts = records_counts(r);
     size_t count;
@@ -99,7 +99,6 @@ static void check_counts(const struct records *r, int waiting, int held, int ove
     assert_int_equal(counts.waiting, waiting);
     assert_int_equal(counts.held, held);
     assert_int_equal(counts.over_quota, over);
-    assert_int_equal(records_ahead(r, -1000), ahead);
     assert_int_equal(count, busy);
 }
 
@@ -111,28 +110,51 @@ static void records_count_what_waits_and_what_has_devices(void **state)
 
     (void)state;
     second.request.job.priority = 7;
-    a = records_add(r, &first);
-    b = records_add(r, &second);
-    check_counts(r, 0, 0, 0, 2, 0); /* pending ones are ahead of others already */
+    a = records_add(r, &first, NULL);
+    b = records_add(r, &second, NULL);
+    check_counts(r, 0, 0, 0, 0);
     records_set_phase(r, a, PHASE_WAITING);
     records_set_phase(r, b, PHASE_WAITING);
-    check_counts(r, 2, 0, 0, 2, 0);
-    assert_int_equal(records_ahead(r, 7), 1);
+    check_counts(r, 2, 0, 0, 0);
     records_set_held(r, a, true);
-    check_counts(r, 1, 1, 0, 1, 0);
+    check_counts(r, 1, 1, 0, 0);
     records_set_over_quota(r, b, true);
-    check_counts(r, 1, 1, 1, 0, 0);
+    check_counts(r, 1, 1, 1, 0);
     records_set_over_quota(r, b, false);
     first.request.job.priority = 9;
-    records_set_request(r, b, &first.request);
-    assert_int_equal(records_ahead(r, 8), 1);
+    records_set_request(b, &first.request, NULL);
+    assert_int_equal(b->priority, 9);
     records_set_phase(r, b, PHASE_COMMITTING);
-    check_counts(r, 0, 1, 0, 0, 1);
+    check_counts(r, 0, 1, 0, 1);
     records_set_phase(r, b, PHASE_RUNNING);
-    check_counts(r, 0, 1, 0, 0, 1);
+    check_counts(r, 0, 1, 0, 1);
     records_drop(r, b);
     records_drop(r, a);
-    check_counts(r, 0, 0, 0, 0, 0);
+    check_counts(r, 0, 0, 0, 0);
+    records_destroy(r);
+}
+
+static void replicas_of_a_service_are_kept_with_the_request(void **state)
+{
+    struct records *r = records_create();
+    struct store_job job = stored(1, "ada", NULL);
+    struct record_replicas x = {.scale_to_zero = true, .max = 3, .shares = 2};
+    struct record *record = records_add(r, &job, &x), *again;
+
+    (void)state;
+    assert_string_equal(record->stored->request.extra,
+                        "{\"scale_to_zero\":true,\"max_replicas\":3,\"shares\":2}");
+    job = *record->stored;
+    job.request.job.id = 2;
+    x = (struct record_replicas){.max = 1, .shares = 2, .of = 1, .number = 4};
+    again = records_add(r, &job, &x);
+    job = *again->stored;
+    job.request.job.id = 3;
+    again = records_add(r, &job, NULL);
+    assert_int_equal(again->replicas.of, 1);
+    assert_int_equal(again->replicas.number, 4);
+    assert_int_equal(again->replicas.shares, 2);
+    assert_false(again->replicas.scale_to_zero);
     records_destroy(r);
 }
 
@@ -221,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_found_by_id_and_by_key_of_their_user),
+        cmocka_unit_test(replicas_of_a_service_are_kept_with_the_request),
         cmocka_unit_test(records_stay_in_order_when_an_old_job_comes_back),
         cmocka_unit_test(records_count_what_waits_and_what_has_devices),
         cmocka_unit_test(use_counts_what_has_devices),

@@ -34,24 +34,37 @@ static void own_quota_goes_before_default_and_config(void **state)
 static void one_more_comes_in_below_the_limit(void **state)
 {
     struct user_quota q = {"ada", 2, -1, -1};
+    struct user_quota_ask ask = {.quotas = &q,
+                                 .count = 1,
+                                 .otherwise = none,
+                                 .user = "ada",
+                                 .all = 10,
+                                 .most = 100};
     struct err err = {0};
 
     (void)state;
-    assert_int_equal(user_quota_admit(&q, 1, 10, 100, &err), 0);
-    assert_int_equal(user_quota_admit(&q, 2, 10, 100, &err), -1);
+    ask.jobs = 1;
+    assert_int_equal(user_quota_admit(&ask, &err), 0);
+    ask.jobs = 2;
+    assert_int_equal(user_quota_admit(&ask, &err), -1);
     assert_int_equal(err.code, ERR_LIMIT);
     assert_string_equal(err.text, "ada may have 2 jobs waiting or running and has them");
     q.max_jobs = 0;
-    assert_int_equal(user_quota_admit(&q, 0, 0, 100, &err), -1);
-    assert_int_equal(user_quota_admit(&none, 1000, 1000, 1001, &err), 0);
+    ask.jobs = 0;
+    assert_int_equal(user_quota_admit(&ask, &err), -1);
+    ask = (struct user_quota_ask){
+        .otherwise = none, .user = "bob", .jobs = 1000, .all = 1000, .most = 1001};
+    assert_int_equal(user_quota_admit(&ask, &err), 0);
 }
 
 static void nobody_comes_into_a_full_daemon(void **state)
 {
+    struct user_quota_ask ask = {
+        .otherwise = none, .user = "ada", .all = 100, .most = 100};
     struct err err = {0};
 
     (void)state;
-    assert_int_equal(user_quota_admit(&none, 0, 100, 100, &err), -1);
+    assert_int_equal(user_quota_admit(&ask, &err), -1);
     assert_int_equal(err.code, ERR_LIMIT);
     assert_string_equal(err.text, "100 jobs wait or run, which is the limit");
 }

@@ -212,14 +212,14 @@ static int arrive_told(struct sim *sim, struct sim_job *job, struct err *err)
 
     if (job_parse(&context, &told->who,
                   json_value_get(json_doc_root(told->requests[at].doc), "job"), parsed,
-                  field, NULL) < 0) {
+                  field, NULL) < 0 ||
+        loop_quote(sim->loop, &parsed->job.request.job, parsed->replicas.max, NULL,
+                   sim->now_s, &quote, NULL) < 0) {
         job->end = SIM_REFUSED;
         sim->ended++;
         return 0;
     }
     *asked = parsed->job.request.job;
-    if (loop_quote(sim->loop, asked, parsed->replicas.max, sim->now_s, &quote, err) < 0)
-        return -1;
     ledger_quote(&line, sim->now_s, context.cluster, &quote);
     write_line(sim, &line);
     if (quote.verdict == QUOTE_REFUSED || quote.verdict == QUOTE_COUNTER) {
@@ -249,7 +249,7 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
         return 0;
     }
     sim_engine_expect(&sim->engine, job->request);
-    if (loop_quote(sim->loop, asked, job->request->max_replicas, sim->now_s, &quote,
+    if (loop_quote(sim->loop, asked, job->request->max_replicas, NULL, sim->now_s, &quote,
                    err) < 0)
         return err_prefix(err, "request %llu", (unsigned long long)asked->id);
     quote_score_asked(&sim->quotes, &job->quoted, &quote, sim->now_s);

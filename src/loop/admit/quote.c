@@ -3,6 +3,7 @@
 #include "loop/admit/quote.h"
 
 #include "base/str.h"
+#include "loop/admit/admit_check.h"
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/requirement.h"
@@ -346,12 +347,15 @@ static bool can_be_kept(const struct quote *q)
     return q->verdict == QUOTE_ACCEPTED || q->verdict == QUOTE_QUEUED;
 }
 
-void quote_make(const struct quote_ground *ground, const struct job *job,
-                int max_replicas, struct quote *q)
+int quote_make(const struct quote_ground *ground, const struct job *job, int max_replicas,
+               const struct user_quota_ask *quota, struct quote *q, struct err *err)
 {
     bool service = job->kind == JOB_INFERENCE && job->need.kind == NEED_SERVICE;
     struct quote shares;
 
+    if (admit_check(job, ground->now.cluster, err) < 0 ||
+        (quota && user_quota_admit(quota, err) < 0))
+        return -1;
     quote_one(ground, job, q);
     for (int n = 2; n <= max_replicas && service && !can_be_kept(q); n++) {
         struct job share = *job;
@@ -368,6 +372,7 @@ void quote_make(const struct quote_ground *ground, const struct job *job,
         q->joules_low *= n;
         q->joules_high *= n;
     }
+    return 0;
 }
 
 /* ---- JSON ---- */

@@ -7,7 +7,9 @@
 #ifndef CORGI_LOOP_ADMIT_QUOTE_H
 #define CORGI_LOOP_ADMIT_QUOTE_H
 
+#include "base/err.h"
 #include "base/json_out.h"
+#include "loop/admit/user_quotas.h"
 #include "loop/planner.h"
 
 enum quote_verdict {
@@ -58,10 +60,11 @@ struct quote_ground {
     const struct plan_terms *terms; /* as of the last plan */
 };
 
-/* The job is well formed (admit_check.h).  A service may be split into as few equal
- * shares as can be promised, max_replicas at most. */
-void quote_make(const struct quote_ground *ground, const struct job *job,
-                int max_replicas, struct quote *quote);
+/* -1 for a job that is not well formed (admit_check.h), and for one that its user may not
+ * have (quota NULL: that is not asked).  A service may be split into as few equal shares
+ * as can be promised, max_replicas at most. */
+int quote_make(const struct quote_ground *ground, const struct job *job, int max_replicas,
+               const struct user_quota_ask *quota, struct quote *quote, struct err *err);
 
 void quote_json(struct json_out *out, const struct cluster *cluster,
                 const struct quote *quote);

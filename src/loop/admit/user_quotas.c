@@ -1,8 +1,8 @@
 /* user_quotas.c - see user_quotas.h
  *
- * service/quotas.c asks with the quotas it stores: for the handlers of submissions and
- * requeues whether a job may come in, for each round which jobs the planner may not see.
- */
+ * service/quotas.c asks with the quotas it stores: for submissions (through loop_quote())
+ * and requeues whether a job may come in, for each round which jobs the planner may not
+ * see. */
 #include "loop/admit/user_quotas.h"
 
 #include "base/err.h"
@@ -34,15 +34,18 @@ struct user_quota user_quota_of(const struct user_quota *quotas, size_t count,
     return quota;
 }
 
-int user_quota_admit(const struct user_quota *q, int jobs, size_t all, size_t most,
-                     struct err *err)
+int user_quota_admit(const struct user_quota_ask *ask, struct err *err)
 {
-    if (all >= most)
-        return err_set(err, ERR_LIMIT, "%zu jobs wait or run, which is the limit", all);
-    if (q->max_jobs >= 0 && jobs >= q->max_jobs)
+    struct user_quota q =
+        user_quota_of(ask->quotas, ask->count, &ask->otherwise, ask->user);
+
+    if (ask->all >= ask->most)
+        return err_set(err, ERR_LIMIT, "%zu jobs wait or run, which is the limit",
+                       ask->all);
+    if (q.max_jobs >= 0 && ask->jobs >= q.max_jobs)
         return err_set(err, ERR_LIMIT,
-                       "%s may have %d jobs waiting or running and has them", q->user,
-                       q->max_jobs);
+                       "%s may have %d jobs waiting or running and has them", q.user,
+                       q.max_jobs);
     return 0;
 }
 

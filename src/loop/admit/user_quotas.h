@@ -24,10 +24,16 @@ struct user_quota {
 struct user_quota user_quota_of(const struct user_quota *quotas, size_t count,
                                 const struct user_quota *otherwise, const char *user);
 
-/* May one more job of this user come in?  They have `jobs` waiting or running, all users
- * together `all` of at most `most`.  ERR_LIMIT with the sentence if not. */
-int user_quota_admit(const struct user_quota *quota, int jobs, size_t all, size_t most,
-                     struct err *err);
+/* May one more job of this user come in?  ERR_LIMIT with the sentence if not. */
+struct user_quota_ask {
+    const struct user_quota *quotas; /* (count) */
+    size_t count;
+    struct user_quota otherwise;
+    const char *user;
+    int jobs;         /* of the user, waiting or running */
+    size_t all, most; /* of all users; how many there may be */
+};
+int user_quota_admit(const struct user_quota_ask *ask, struct err *err);
 
 /* Does it bound what runs? */
 bool user_quota_limits_running(const struct user_quota *quota);
