@@ -1,7 +1,7 @@
 /* gpu_meter.c - samples to intervals of energy, see gpu_meter.h
  *
  * The sampler and `corgi devices` add each sample they read; the intervals are what
- * energy is booked by.  rapl.c sums its counters with gpu_counter_add().
+ * energy is booked by.
  *
  * Errors are of two kinds.  A sensor that reads five percent high does so every time:
  * such errors add up over intervals.  What a power reading misses between two samples,
@@ -18,10 +18,8 @@
 #define COUNTER_BIAS 0.05
 
 /* Above the board's power for moments; a mean above twice is no power of this card. */
-#define MOST_OVER_TDP   2.0
-#define MOST_WATTS      4000.0 /* a card we know nothing of */
-
-#define COUNTER_SLACK_S 0.1 /* the hardware updates the counter when it likes */
+#define MOST_OVER_TDP 2.0
+#define MOST_WATTS    4000.0 /* a card we know nothing of */
 
 /* A live device counts something: a counter that stands still for so long is broken. */
 #define FROZEN_S 10.0
@@ -45,7 +43,7 @@ static double unseen(double before, double after, double seconds)
     return fabs(after - before) / sqrt(6) * seconds;
 }
 
-static bool counter_step(struct gpu_meter *meter, const struct gpu_sample *sample,
+static bool counter_step(const struct gpu_meter *meter, const struct gpu_sample *sample,
                          struct gpu_interval *interval, struct error *error)
 {
     double seconds = interval->to_s - interval->from_s;
@@ -55,11 +53,8 @@ static bool counter_step(struct gpu_meter *meter, const struct gpu_sample *sampl
     if (isnan(step))
         return false;
     if (step < 0 || step > meter->most_watts * (seconds + COUNTER_EDGE_S) ||
-        (step == 0 && seconds > FROZEN_S)) {
-        interval->rejected = true;
-        meter->rejected++;
+        (step == 0 && seconds > FROZEN_S))
         return false;
-    }
     interval->joules = step;
     interval->method = GPU_METHOD_ENERGY;
     error->bias = COUNTER_BIAS * step;
@@ -118,8 +113,6 @@ bool gpu_meter_add(struct gpu_meter *meter, const struct gpu_sample *sample,
     meter->total_joules += found.joules;
     meter->total_bias += error.bias;
     meter->total_noise2 += error.noise * error.noise;
-    if (found.method == GPU_METHOD_MODEL)
-        meter->model_joules += found.joules;
     *interval = found;
     return true;
 }
@@ -127,28 +120,4 @@ bool gpu_meter_add(struct gpu_meter *meter, const struct gpu_sample *sample,
 double gpu_meter_error(const struct gpu_meter *meter)
 {
     return sqrt(meter->total_bias * meter->total_bias + meter->total_noise2);
-}
-
-void gpu_counter_add(struct gpu_counter *counter, double raw, double at_s,
-                     double most_rate)
-{
-    double step = raw - counter->raw;
-    double most = (at_s - counter->at_s + COUNTER_SLACK_S) * most_rate;
-    bool first = !counter->started;
-
-    if (step < 0 && counter->range > 0) {
-        step += counter->range;
-        counter->wraps += !first;
-    }
-    counter->raw = raw;
-    counter->at_s = at_s;
-    counter->started = true;
-    if (first)
-        return;
-    if (step >= 0 && step <= most) {
-        counter->sum += step;
-        return;
-    }
-    counter->sum = 0;
-    counter->resets++;
 }

@@ -18,9 +18,8 @@
 struct gpu_interval {
     double from_s, to_s;
     double joules;
-    double error_joules; /* one standard error: sensor, edges and what was not seen */
-    enum gpu_method method;
-    bool rejected; /* the counter was not believed */
+    double error_joules;    /* one standard error: sensor, edges and what was not seen */
+    enum gpu_method method; /* not ENERGY where a counter was not believed */
 };
 
 struct gpu_meter {
@@ -34,9 +33,7 @@ struct gpu_meter {
     double total_joules;  /* since the first sample */
     double total_bias;    /* error of it that is the same every time: adds up */
     double total_noise2;  /* error of it that differs each time, squared */
-    double model_joules;  /* part of the total that is modelled */
     double gap_s;         /* time nobody knows anything of */
-    unsigned rejected;    /* counter differences that were not believed */
 };
 
 /* The sheet may be NULL: then a bound that holds for every card. */
@@ -49,22 +46,5 @@ bool gpu_meter_add(struct gpu_meter *meter, const struct gpu_sample *sample,
 
 /* One standard error of the total. */
 double gpu_meter_error(const struct gpu_meter *meter);
-
-/* A hardware counter that wraps, as a running sum.  RAPL counts microjoules up to a range
- * and begins again; a package at full load does so every few minutes to hours.  A step
- * that no processor could have made in that time is not believed, and then the sum begins
- * at zero again, so that a caller who takes differences notices. */
-struct gpu_counter {
-    double range; /* counts before it wraps; 0: it does not */
-    double raw;
-    double at_s;
-    double sum;
-    bool started;
-    unsigned wraps, resets;
-};
-
-/* Take the next raw value; most_rate is the most it can count a second. */
-void gpu_counter_add(struct gpu_counter *counter, double raw, double at_s,
-                     double most_rate);
 
 #endif

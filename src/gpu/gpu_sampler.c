@@ -41,7 +41,6 @@ static void merge(struct gpu_interval *into, const struct gpu_interval *next)
     into->to_s = next->to_s;
     into->joules += next->joules;
     into->error_joules += next->error_joules;
-    into->rejected = into->rejected || next->rejected;
     if (next->method == GPU_METHOD_MODEL ||
         (into->method == GPU_METHOD_ENERGY && next->method != GPU_METHOD_ENERGY))
         into->method = next->method;

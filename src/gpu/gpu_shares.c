@@ -22,20 +22,17 @@
 #define MAX_GROUPS          512
 
 struct energy_account {
-    uint64_t job; /* 0: a free place */
-    double seconds;
+    uint64_t job;            /* 0: a free place */
+    size_t order;            /* of first sight */
     double active_s, told_s; /* activity by time, and the time it was told for */
     double seen_s;           /* end of the last interval it was in */
     int64_t microjoules;     /* settled before it came back */
     double error_joules;
 };
 
-/* One that takes no part in the fit any more. */
-struct settled {
-    uint64_t job;
-    int64_t microjoules;
-    double error_joules, watts, seconds;
-    bool told_apart;
+/* A share in its place; one that is settled takes no part in the fit any more. */
+struct listed {
+    struct gpu_share share;
     size_t order;
 };
 
@@ -43,11 +40,9 @@ struct gpu_shares {
     bool has_sheet;
     struct gpu_sheet sheet;
     struct energy_account accounts[SHARES_MAX_JOBS];
-    size_t orders[SHARES_MAX_JOBS]; /* of first sight */
     size_t next_order;
     vec_of(struct shares_group) groups;
-    vec_of(struct settled) settled;
-    double seconds;
+    vec_of(struct listed) settled;
 };
 
 struct gpu_shares *gpu_shares_create(const struct gpu_sheet *sheet)
@@ -121,22 +116,16 @@ static void merge(struct shares_group *to, const struct shares_group *from, doub
 }
 
 /* Take a job's part out of every group it is in. */
-static struct settled settle(struct gpu_shares *shares, int index)
+static struct listed settle(struct gpu_shares *shares, int index)
 {
     const struct energy_account *account = &shares->accounts[index];
-    struct settled out = {.job = account->job,
-                          .microjoules = account->microjoules,
-                          .error_joules = account->error_joules,
-                          .seconds = account->seconds,
-                          .order = shares->orders[index]};
+    struct gpu_share out = {.job = account->job, .microjoules = account->microjoules};
+    struct listed settled = {.order = account->order};
     struct shares_error error = {0};
     struct shares_fit fit;
     size_t i = 0;
 
     run_fit(shares, &fit);
-    out.watts = fit.watts[index + 1];
-    out.told_apart =
-        sqrt(fit.var[(index + 1) * fit.terms + index + 1]) < fit.prior_sd[index + 1] / 2;
     while (i < shares->groups.count) {
         struct shares_group from = shares->groups.items[i];
         struct shares_group *to;
@@ -161,9 +150,10 @@ static struct settled settle(struct gpu_shares *shares, int index)
               fit.var[(index + 1) * fit.terms + index + 1]);
         to->microjoules += from.microjoules - d.parts[at + 1];
     }
-    out.error_joules = hypot(out.error_joules, shares_error_joules(&error, &fit));
+    out.error_joules = hypot(account->error_joules, shares_error_joules(&error, &fit));
+    settled.share = out;
     shares->accounts[index] = (struct energy_account){0};
-    return out;
+    return settled;
 }
 
 static int find_account(const struct gpu_shares *shares, uint64_t job)
@@ -178,7 +168,7 @@ static size_t find_settled(const struct gpu_shares *shares, uint64_t job)
 {
     size_t i = 0;
 
-    while (i < shares->settled.count && shares->settled.items[i].job != job)
+    while (i < shares->settled.count && shares->settled.items[i].share.job != job)
         i++;
     return i;
 }
@@ -200,15 +190,14 @@ static int account_for(struct gpu_shares *shares, uint64_t job)
         index = oldest;
     }
     at = find_settled(shares, job);
-    shares->accounts[index] = (struct energy_account){.job = job};
-    shares->orders[index] = shares->next_order++;
+    shares->accounts[index] =
+        (struct energy_account){.job = job, .order = shares->next_order++};
     if (at < shares->settled.count) {
-        const struct settled *s = &shares->settled.items[at];
+        const struct listed *s = &shares->settled.items[at];
 
-        shares->accounts[index].microjoules = s->microjoules;
-        shares->accounts[index].error_joules = s->error_joules;
-        shares->accounts[index].seconds = s->seconds;
-        shares->orders[index] = s->order;
+        shares->accounts[index].microjoules = s->share.microjoules;
+        shares->accounts[index].error_joules = s->share.error_joules;
+        shares->accounts[index].order = s->order;
         shares->settled.items[at] = shares->settled.items[--shares->settled.count];
     }
     return index;
@@ -303,7 +292,6 @@ int gpu_shares_add(struct gpu_shares *shares, const struct gpu_interval *interva
 
         indices[i] = account_for(shares, jobs[i].job);
         account = &shares->accounts[indices[i]];
-        account->seconds += seconds;
         account->seen_s = interval->to_s;
         if (jobs[i].activity >= 0 && jobs[i].activity <= 1) {
             account->active_s += jobs[i].activity * seconds;
@@ -315,7 +303,6 @@ int gpu_shares_add(struct gpu_shares *shares, const struct gpu_interval *interva
     add_to_account(group, interval, microjoules);
     if (!blurred)
         add_evidence(group, interval);
-    shares->seconds += seconds;
     make_room(shares, interval->to_s);
     return 0;
 }
@@ -324,7 +311,6 @@ int gpu_shares_add(struct gpu_shares *shares, const struct gpu_interval *interva
 struct share_sums {
     int64_t microjoules[SHARES_MAX_JOBS + 1];
     struct shares_error errors[SHARES_MAX_JOBS + 1];
-    bool shared[SHARES_MAX_JOBS]; /* it had company once */
 };
 
 static void sum_groups(const struct gpu_shares *shares, const struct shares_fit *fit,
@@ -340,16 +326,9 @@ static void sum_groups(const struct gpu_shares *shares, const struct shares_fit 
 
             sums->microjoules[to] += d.parts[i];
             shares_error_add(&sums->errors[to], g, fit, &d, i);
-            if (i > 0 && g->count > 1)
-                sums->shared[to] = true;
         }
     }
 }
-
-struct listed {
-    struct gpu_share share;
-    size_t order;
-};
 
 static int compare_listed(const void *a, const void *b)
 {
@@ -371,34 +350,22 @@ size_t gpu_shares_all(const struct gpu_shares *shares, struct gpu_share *out,
     sum_groups(shares, &fit, &sums);
     list[0].share = (struct gpu_share){
         .microjoules = sums.microjoules[SHARES_MAX_JOBS],
-        .error_joules = shares_error_joules(&sums.errors[SHARES_MAX_JOBS], &fit),
-        .watts = fit.watts[0],
-        .seconds = shares->seconds,
-        .told_apart = sqrt(fit.var[0]) < fit.prior_sd[0] / 2};
+        .error_joules = shares_error_joules(&sums.errors[SHARES_MAX_JOBS], &fit)};
     for (int i = 0; i < SHARES_MAX_JOBS; i++) {
-        double sd;
+        const struct energy_account *a = &shares->accounts[i];
 
-        if (!shares->accounts[i].job)
+        if (!a->job)
             continue;
-        sd = sqrt(fit.var[(i + 1) * fit.terms + i + 1]);
-        list[used].order = shares->orders[i] + 1;
+        list[used].order = a->order + 1;
         list[used++].share = (struct gpu_share){
-            .job = shares->accounts[i].job,
-            .microjoules = sums.microjoules[i] + shares->accounts[i].microjoules,
-            .error_joules = hypot(shares_error_joules(&sums.errors[i], &fit),
-                                  shares->accounts[i].error_joules),
-            .watts = fit.watts[i + 1],
-            .seconds = shares->accounts[i].seconds,
-            .told_apart = !sums.shared[i] || sd < fit.prior_sd[i + 1] / 2};
+            .job = a->job,
+            .microjoules = sums.microjoules[i] + a->microjoules,
+            .error_joules =
+                hypot(shares_error_joules(&sums.errors[i], &fit), a->error_joules)};
     }
-    vec_each (const struct settled, s, &shares->settled) {
-        list[used].order = s->order + 1;
-        list[used++].share = (struct gpu_share){.job = s->job,
-                                                .microjoules = s->microjoules,
-                                                .error_joules = s->error_joules,
-                                                .watts = s->watts,
-                                                .seconds = s->seconds,
-                                                .told_apart = s->told_apart};
+    vec_each (const struct listed, s, &shares->settled) {
+        list[used] = *s;
+        list[used++].order++;
     }
     qsort(list, used, sizeof(*list), compare_listed);
     for (size_t i = 0; i < used && i < capacity; i++) {

@@ -30,9 +30,6 @@ struct gpu_share {
     int64_t microjoules; /* these add up exactly */
     double joules;       /* the same as a double */
     double error_joules; /* one standard error: of the division and of the meter */
-    double watts;        /* its own draw while it runs, as fitted */
-    double seconds;      /* it was on the device */
-    bool told_apart; /* by differences, or it was always alone; else by activity alone */
 };
 
 /* The sheet gives the prior: idle watts and the draw of a busy card; may be NULL. */

@@ -207,13 +207,11 @@ void shares_fit_run(struct shares_fit *fit, const struct gpu_sheet *sheet,
 
     fit->terms = prior.terms;
     fit->together = TOGETHER;
-    fit->prior_sd[0] = idle_sd;
     add_prior(&prior, 0, idle, idle_sd);
     for (int job = 0; job < job_count; job++) {
         double mean, sd;
 
         job_prior(groups, group_count, activity, job, idle, &mean, &sd);
-        fit->prior_sd[job + 1] = sd;
         add_prior(&prior, job + 1, mean, sd);
     }
     for (size_t i = 0; i < group_count; i++)
@@ -230,7 +228,8 @@ void shares_fit_run(struct shares_fit *fit, const struct gpu_sheet *sheet,
     free(vars);
 }
 
-double shares_fit_error(const struct shares_fit *fit, const double *slope)
+/* Of a sum of terms, sum of slope[i] * watts[i]. */
+static double fit_error(const struct shares_fit *fit, const double *slope)
 {
     double var = 0;
 
@@ -242,20 +241,20 @@ double shares_fit_error(const struct shares_fit *fit, const double *slope)
 
 /* Whole microjoules by the jobs' watts; what rounding leaves goes to the last. */
 static void divide_parts(const struct shares_group *g, const struct shares_fit *fit,
-                         struct shares_division *d, double *dynamic, double *sum)
+                         struct shares_division *d)
 {
     int64_t left = g->microjoules;
     double idle = fmin(fit->watts[0] * g->seconds * 1e6, (double)g->microjoules);
 
     d->parts[0] = g->count ? (int64_t)idle : g->microjoules;
     left -= d->parts[0];
-    *dynamic = (double)left / 1e6;
-    *sum = 0;
+    d->dynamic = (double)left / 1e6;
+    d->sum = 0;
     for (int i = 0; i < g->count; i++)
-        *sum += fit->watts[g->jobs[i] + 1];
+        d->sum += fit->watts[g->jobs[i] + 1];
     for (int i = 0; i < g->count; i++) {
-        double share = *sum > 0 ? fit->watts[g->jobs[i] + 1] / *sum : 1.0 / g->count;
-        int64_t part = (int64_t)(share * *dynamic * 1e6);
+        double share = d->sum > 0 ? fit->watts[g->jobs[i] + 1] / d->sum : 1.0 / g->count;
+        int64_t part = (int64_t)(share * d->dynamic * 1e6);
 
         if (i == g->count - 1 || part > left)
             part = left;
@@ -269,7 +268,7 @@ void shares_divide(const struct shares_group *g, const struct shares_fit *fit,
 {
     double misfit;
 
-    divide_parts(g, fit, d, &d->dynamic, &d->sum);
+    divide_parts(g, fit, d);
     misfit = g->count > 1 ? fabs(fit->together * d->sum * g->seconds - d->dynamic) : 0;
     for (int i = 0; i <= g->count; i++) {
         double share = i > 0 && d->sum > 0 ? fit->watts[g->jobs[i - 1] + 1] / d->sum : 0;
@@ -309,7 +308,7 @@ void shares_error_add(struct shares_error *error, const struct shares_group *g,
 
 double shares_error_joules(const struct shares_error *error, const struct shares_fit *fit)
 {
-    double fitted = shares_fit_error(fit, error->slope);
+    double fitted = fit_error(fit, error->slope);
 
     return sqrt(fitted * fitted + error->misfit2 + error->meter * error->meter);
 }

@@ -32,7 +32,6 @@ struct shares_fit {
     int terms;                               /* 1 + jobs; term 0 is idle */
     double watts[SHARES_TERMS];              /* (terms) not negative */
     double var[SHARES_TERMS * SHARES_TERMS]; /* (terms, terms) covariance */
-    double prior_sd[SHARES_TERMS];           /* (terms) */
 };
 
 /* Activity of each job is its mean share of the device's utilisation, NaN when unknown;
@@ -40,9 +39,6 @@ struct shares_fit {
 void shares_fit_run(struct shares_fit *fit, const struct gpu_sheet *sheet,
                     const struct shares_group *groups, size_t group_count,
                     const double *activity, int job_count);
-
-/* Standard error of a sum of terms, sum of slope[i] * watts[i]. */
-double shares_fit_error(const struct shares_fit *fit, const double *slope);
 
 /* One group's energy among idle and its jobs: idle gets its watts first, the jobs divide
  * the rest by theirs; whole microjoules, so that the parts are the whole. */

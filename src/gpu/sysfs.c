@@ -1,6 +1,7 @@
 /* sysfs.c - reading and writing small kernel files, see sysfs.h
  *
- * amd.c, rapl.c, cpu_model.c and cpu_load.c read the machine through it. */
+ * amd.c, processor.c and gpu_caps.c read the machine through it, the local engine's
+ * device_power.c the time of its processor. */
 #include "gpu/sysfs.h"
 
 #include "base/file.h"
@@ -188,4 +189,39 @@ void sysfs_names_free(char **names, size_t count)
     for (size_t i = 0; i < count; i++)
         free(names[i]);
     free(names);
+}
+
+/* user nice system idle iowait irq softirq steal; guests are in user */
+#define TICK_FIELDS 8
+
+bool sysfs_parse_cpu_ticks(const char *text, double *busy, double *total)
+{
+    double sum = 0, idle = 0;
+
+    if (!str_starts(text, "cpu "))
+        return false;
+    text += 4;
+    for (int i = 0; i < TICK_FIELDS; i++) {
+        char *end;
+        double ticks = (double)strtoull(text, &end, 10);
+
+        if (end == text)
+            return false;
+        sum += ticks;
+        if (i == 3 || i == 4)
+            idle += ticks;
+        text = end;
+    }
+    *busy = sum - idle;
+    *total = sum;
+    return true;
+}
+
+bool sysfs_cpu_ticks(const char *proc, double *busy, double *total)
+{
+    char line[512];
+
+    /* The file is long on large machines; its first line is all that is needed. */
+    return sysfs_head(proc, "stat", line, sizeof(line)) == GPU_OK &&
+           sysfs_parse_cpu_ticks(line, busy, total);
 }

@@ -37,4 +37,9 @@ bool sysfs_property(const char *text, const char *key, char separator, char *val
 char **sysfs_names(const char *folder, const char *prefix, size_t most, size_t *count);
 void sysfs_names_free(char **names, size_t count);
 
+/* Ticks of all processors since the machine was started, from the first line of
+ * /proc/stat; false when they cannot be read, or when the text is no such line. */
+bool sysfs_cpu_ticks(const char *proc, double *busy, double *total);
+bool sysfs_parse_cpu_ticks(const char *text, double *busy, double *total);
+
 #endif

@@ -1,7 +1,6 @@
 /* fuzz_gpu_sysfs.c - what the kernel's files say is a finite number or nothing */
 #include "fuzz/fuzz.h"
 
-#include "gpu/cpu_load.h"
 #include "gpu/sysfs.h"
 
 #include <math.h>
@@ -26,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (sysfs_property(text, keys[i], s ? '=' : ' ', value, sizeof(value)) &&
                 (strlen(value) >= sizeof(value) || strchr(value, '\n')))
                 abort();
-    if (cpu_load_parse(text, &busy, &total) && !(busy >= 0 && busy <= total))
+    if (sysfs_parse_cpu_ticks(text, &busy, &total) && !(busy >= 0 && busy <= total))
         abort();
     free(text);
     return 0;

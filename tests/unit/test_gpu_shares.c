@@ -152,8 +152,6 @@ CASE(job_alone_gets_what_is_above_idle)
     play(&run, &quiet, stages, 3, false);
     share = share_of(run.shares, 1);
     assert_float_equal(share.joules, 8000, 80);
-    assert_float_equal(share.watts, 80, 2);
-    assert_true(share.told_apart);
     assert_float_equal(share_of(run.shares, 0).joules, 300 * 45, 100);
     assert_sums(run.shares);
     gpu_shares_destroy(run.shares);
@@ -171,7 +169,6 @@ CASE(coming_and_going_tells_jobs_apart)
 
         assert_float_equal(share.joules, run.true_joules[job],
                            0.02 * run.true_joules[job]);
-        assert_true(share.told_apart);
         assert_true(share.error_joules < 0.15 * share.joules);
     }
     assert_sums(run.shares);
@@ -209,7 +206,6 @@ CASE(always_together_is_unsure)
     play(&run, &quiet, stages, 2, false);
     one = share_of(run.shares, 1);
     two = share_of(run.shares, 2);
-    assert_false(one.told_apart);
     assert_float_equal(one.joules, two.joules, 1);
     assert_true(fabs(one.joules - run.true_joules[1]) < one.error_joules);
     assert_sums(run.shares);
@@ -219,7 +215,6 @@ CASE(always_together_is_unsure)
     play(&run, &quiet, stages, 2, true);
     one = share_of(run.shares, 1);
     assert_float_equal(one.joules, run.true_joules[1], 0.05 * run.true_joules[1]);
-    assert_false(one.told_apart);
     gpu_shares_destroy(run.shares);
 }
 

@@ -1,7 +1,6 @@
 /* test_gpu_sysfs.c - AMD cards, processor packages and the model, from trees of files */
 #include "fixture/fake_nvml.h"
 
-#include "gpu/cpu_load.h"
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_meter.h"
 #include "gpu/sysfs.h"

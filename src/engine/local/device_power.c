@@ -10,7 +10,7 @@
 #include "engine/local/local_private.h"
 
 #include "base/mem.h"
-#include "gpu/cpu_load.h"
+#include "gpu/sysfs.h"
 #include "world/power.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static double machine_used_s(void)
 {
     double busy, total;
 
-    return cpu_load_ticks("/proc", &busy, &total) ? busy / (double)sysconf(_SC_CLK_TCK)
+    return sysfs_cpu_ticks("/proc", &busy, &total) ? busy / (double)sysconf(_SC_CLK_TCK)
                                                   : NAN;
 }
 

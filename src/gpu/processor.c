@@ -1,20 +1,25 @@
-/* rapl.c - processor packages by the kernel's powercap files
+/* processor.c - processor packages by their energy counters, or a model of the processor
  *
- * gpu_devices.c opens it and its watchdog calls it.  A package and the memory beside it
- * are two counters of one device.  Since 2020 the files are for root alone
- * (CVE-2020-8694): then the packages are listed as denied, with what to do about it. */
+ * gpu_devices.c opens the counters and its watchdog calls them; where they cannot be read
+ * it opens the model instead. */
 #include "gpu/gpu_backend.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "gpu/gpu_meter.h"
 #include "gpu/sysfs.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* ---- packages by the kernel's powercap files --------------------------------------- */
+
+/* A package and the memory beside it are two counters of one device.  Since 2020 the
+ * files are for root alone (CVE-2020-8694): then the packages are listed as denied, with
+ * what to do about it. */
 
 #define MAX_PACKAGES 16
 #define MAX_ZONES    128
@@ -25,11 +30,18 @@
     "as root"
 
 /* The maker promises no accuracy; studies against wall meters find a few percent. */
-#define COUNTER_ERROR 0.03
+#define COUNTER_ERROR   0.03
 
+#define COUNTER_SLACK_S 0.1 /* the hardware updates the counter when it likes */
+
+/* A counter that wraps, as a running sum: a package at full load begins again every few
+ * minutes to hours. */
 struct zone {
     char folder[SYSFS_PATH_SIZE];
-    struct gpu_counter counter; /* microjoules */
+    double range; /* microjoules before it wraps; 0: it does not */
+    double raw, at_s;
+    double sum;
+    bool started;
 };
 
 struct package {
@@ -50,8 +62,24 @@ static void add_zone(struct package *package, const char *folder)
     struct zone *zone = &package->zones[package->zone_count++];
 
     str_copy(zone->folder, sizeof(zone->folder), folder);
-    if (sysfs_number(folder, "max_energy_range_uj", &zone->counter.range) != GPU_OK)
-        zone->counter.range = 0;
+    if (sysfs_number(folder, "max_energy_range_uj", &zone->range) != GPU_OK)
+        zone->range = 0;
+}
+
+/* A step that no processor could have made in that time is not believed, and then the sum
+ * begins at zero again, so that a caller who takes differences notices. */
+static void count_on(struct zone *zone, double raw, double at_s)
+{
+    double step = raw - zone->raw;
+    double most = (at_s - zone->at_s + COUNTER_SLACK_S) * MOST_WATTS * 1e6;
+
+    if (step < 0 && zone->range > 0)
+        step += zone->range;
+    if (zone->started)
+        zone->sum = step >= 0 && step <= most ? zone->sum + step : 0;
+    zone->raw = raw;
+    zone->at_s = at_s;
+    zone->started = true;
 }
 
 /* "intel-rapl:0" is a package when it calls itself "package-N"; "intel-rapl:0:2" is a
@@ -147,8 +175,8 @@ static enum gpu_status rapl_read(void *self, int device, struct gpu_sample *samp
 
         if (status != GPU_OK)
             return refuse(status, zone, err);
-        gpu_counter_add(&zone->counter, microjoules, now.at_s, MOST_WATTS * 1e6);
-        sum += zone->counter.sum / 1e6;
+        count_on(zone, microjoules, now.at_s);
+        sum += zone->sum / 1e6;
     }
     now.energy_joules = sum;
     if (sum >= package->joules && now.at_s > package->at_s) {
@@ -183,5 +211,123 @@ enum gpu_status gpu_rapl_open(struct gpu_backend *backend, const char *sysfs,
         return GPU_UNSUPPORTED;
     }
     *backend = (struct gpu_backend){.ops = &ops, .self = rapl};
+    return GPU_OK;
+}
+
+/* ---- a processor without any meter: a model, and it says so -------------------------
+ */
+
+/* Nothing tells the power of this processor, so it gets a data sheet of a usual server's
+ * by its number of threads, and the utilisation from /proc/stat.  The error bar covers
+ * that we do not know the processor. */
+
+/* Servers of the last ten years lie between 2 and 8 W a thread at full load. */
+#define FULL_WATTS_A_THREAD 4.0
+#define IDLE_WATTS_A_THREAD 1.2
+#define UNKNOWN_PROCESSOR   0.4 /* standard error of that, relative */
+
+#define CPUINFO_HEAD        4096
+
+struct cpu_model {
+    char proc[SYSFS_PATH_SIZE];
+    double busy, total; /* ticks at the last look; NaN: none yet */
+    struct gpu_sheet sheet;
+    char name[GPU_TITLE_SIZE];
+};
+
+static void read_name(struct cpu_model *model)
+{
+    char head[CPUINFO_HEAD];
+    const char *at;
+    size_t length;
+
+    str_copy(model->name, sizeof(model->name), "processor");
+    if (sysfs_head(model->proc, "cpuinfo", head, sizeof(head)) != GPU_OK)
+        return;
+    at = strstr(head, "model name");
+    at = at ? strchr(at, ':') : NULL;
+    if (!at)
+        return;
+    at++;
+    at += strspn(at, " \t");
+    length = strcspn(at, "\n");
+    if (length > 0 && length < sizeof(model->name)) {
+        memcpy(model->name, at, length);
+        model->name[length] = '\0';
+    }
+}
+
+/* 0..1 since the last call; NaN at the first, or when nothing could be read. */
+static double read_load(struct cpu_model *model)
+{
+    double busy, total, share = NAN;
+
+    if (!sysfs_cpu_ticks(model->proc, &busy, &total))
+        return NAN;
+    if (total > model->total)
+        share = fmin(fmax((busy - model->busy) / (total - model->total), 0), 1);
+    model->busy = busy;
+    model->total = total;
+    return share;
+}
+
+static enum gpu_status cpu_model_list(void *self, struct gpu_device *devices,
+                                      int capacity, int *count, struct err *err)
+{
+    struct cpu_model *model = self;
+
+    (void)err;
+    *count = capacity > 0;
+    if (*count == 0)
+        return GPU_OK;
+    memset(devices, 0, sizeof(*devices));
+    str_copy(devices->uuid, sizeof(devices->uuid), "cpu-model");
+    str_copy(devices->name, sizeof(devices->name), model->name);
+    str_copy(devices->note, sizeof(devices->note),
+             "no meter can be read: power is modelled from the load, not measured");
+    devices->backend = "none";
+    devices->kind = GPU_KIND_CPU;
+    devices->parent = -1;
+    devices->power_method = GPU_METHOD_MODEL;
+    return GPU_OK;
+}
+
+static enum gpu_status cpu_model_read(void *self, int device, struct gpu_sample *sample,
+                                      struct err *err)
+{
+    struct cpu_model *model = self;
+    double error;
+
+    (void)device;
+    (void)err;
+    gpu_sample_clear(sample);
+    sample->at_s = clock_wall_s();
+    sample->utilisation = read_load(model);
+    sample->watts = gpu_model_watts(&model->sheet, sample->utilisation, &error);
+    sample->watts_error = hypot(error, UNKNOWN_PROCESSOR * sample->watts);
+    sample->method = GPU_METHOD_MODEL;
+    return GPU_OK;
+}
+
+enum gpu_status gpu_cpu_model_open(struct gpu_backend *backend, const char *proc,
+                                   struct err *err)
+{
+    static const struct gpu_ops ops = {
+        .name = "none",
+        .list = cpu_model_list,
+        .read = cpu_model_read,
+        .destroy = free,
+    };
+    struct cpu_model *model = mem_new(struct cpu_model);
+    long threads = sysconf(_SC_NPROCESSORS_ONLN);
+
+    (void)err;
+    str_copy(model->proc, sizeof(model->proc), proc ? proc : "/proc");
+    model->total = NAN;
+    read_name(model);
+    model->sheet.tdp_watts = FULL_WATTS_A_THREAD * (double)(threads > 0 ? threads : 1);
+    model->sheet.idle_watts = IDLE_WATTS_A_THREAD * (double)(threads > 0 ? threads : 1);
+    read_load(model);
+    *backend = (struct gpu_backend){.ops = &ops, .self = model};
     return GPU_OK;
 }
