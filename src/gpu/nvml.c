@@ -3,16 +3,90 @@
  * gpu_devices.c opens it and its watchdog calls it; nvml_read.c takes the samples.
  * Listing runs on a thread of its own while others may read devices: an entry's device is
  * written before the count covers it, later only its handle changes, under the mutex. */
-#include "gpu/nvml_private.h"
+#include "gpu/nvml_api.h"
 
 #include "base/mem.h"
 #include "base/str.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define USUAL_LIBRARY "libnvidia-ml.so.1"
+
+/* Newest name first: an older one does the same with fewer devices or reasons. */
+const struct nvml_symbol nvml_symbols[] = {
+#define SYMBOL(field, needed, ...)                                                       \
+    {                                                                                    \
+        offsetof(struct nvml_api, field), needed,                                        \
+        {                                                                                \
+            __VA_ARGS__                                                                  \
+        }                                                                                \
+    }
+    SYMBOL(init, true, "nvmlInit_v2", "nvmlInit"),
+    SYMBOL(shutdown, true, "nvmlShutdown"),
+    SYMBOL(error_string, false, "nvmlErrorString"),
+    SYMBOL(driver_version, false, "nvmlSystemGetDriverVersion"),
+    SYMBOL(count, true, "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"),
+    SYMBOL(by_index, true, "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"),
+    SYMBOL(uuid, true, "nvmlDeviceGetUUID"),
+    SYMBOL(name, true, "nvmlDeviceGetName"),
+    SYMBOL(pci, false, "nvmlDeviceGetPciInfo_v3"),
+    SYMBOL(memory, false, "nvmlDeviceGetMemoryInfo"),
+    SYMBOL(power_usage, false, "nvmlDeviceGetPowerUsage"),
+    SYMBOL(energy, false, "nvmlDeviceGetTotalEnergyConsumption"),
+    SYMBOL(utilisation, false, "nvmlDeviceGetUtilizationRates"),
+    SYMBOL(temperature, false, "nvmlDeviceGetTemperature"),
+    SYMBOL(throttle_reasons, false, "nvmlDeviceGetCurrentClocksEventReasons",
+           "nvmlDeviceGetCurrentClocksThrottleReasons"),
+    SYMBOL(limit, false, "nvmlDeviceGetPowerManagementLimit"),
+    SYMBOL(limit_default, false, "nvmlDeviceGetPowerManagementDefaultLimit"),
+    SYMBOL(limit_range, false, "nvmlDeviceGetPowerManagementLimitConstraints"),
+    SYMBOL(limit_enforced, false, "nvmlDeviceGetEnforcedPowerLimit"),
+    SYMBOL(set_limit, false, "nvmlDeviceSetPowerManagementLimit"),
+    /* Not the first version, whose struct is shorter, nor the third: drivers 535 before
+     * 535.98 fill a longer struct there than all others. */
+    SYMBOL(compute_processes, false, "nvmlDeviceGetComputeRunningProcesses_v2"),
+    SYMBOL(process_use, false, "nvmlDeviceGetProcessUtilization"),
+    SYMBOL(field_values, false, "nvmlDeviceGetFieldValues"),
+    SYMBOL(architecture, false, "nvmlDeviceGetArchitecture"),
+    SYMBOL(mig_mode, false, "nvmlDeviceGetMigMode"),
+    SYMBOL(mig_max, false, "nvmlDeviceGetMaxMigDeviceCount"),
+    SYMBOL(mig_by_index, false, "nvmlDeviceGetMigDeviceHandleByIndex"),
+#undef SYMBOL
+    {0},
+};
+
+/* Nothing is called yet.  The library is never unloaded: drivers leave threads and exit
+ * handlers behind. */
+static enum gpu_status load(struct nvml_api *api, const char *library, struct err *err)
+{
+    const char *name = library ? library : USUAL_LIBRARY;
+    struct nvml_api found = {0};
+    void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+
+    if (!lib) {
+        err_set(err, ERR_UNSUPPORTED, "no NVIDIA driver here: %s", dlerror());
+        return GPU_UNSUPPORTED;
+    }
+    for (const struct nvml_symbol *s = nvml_symbols; s->names[0]; s++) {
+        void *address = NULL;
+
+        for (size_t n = 0; !address && n < 3 && s->names[n]; n++)
+            address = dlsym(lib, s->names[n]);
+        if (!address && s->needed) {
+            err_set(err, ERR_UNSUPPORTED,
+                    "%s has no %s: install a driver of 2016 or later", name, s->names[0]);
+            return GPU_UNSUPPORTED;
+        }
+        memcpy((char *)&found + s->offset, &address, sizeof(address));
+    }
+    *api = found;
+    return GPU_OK;
+}
 
 enum gpu_status nvml_entry_handle(struct nvml *nvml, int device,
                                   struct nvml_handle **handle, struct err *err)
@@ -226,7 +300,7 @@ static enum gpu_status nvml_list(void *self, struct gpu_device *devices, int cap
     result = find_all(nvml);
     if (result != NVML_DONE && nvml->count == 0) {
         enum gpu_status status =
-            nvml_api_status(&nvml->api, result, "start the NVIDIA library", err);
+            nvml_status(&nvml->api, result, "start the NVIDIA library", err);
 
         return status == GPU_LOST ? GPU_UNSUPPORTED : status;
     }
@@ -267,7 +341,7 @@ static enum gpu_status read_limit(const struct nvml_api *api, struct nvml_handle
     if (result == NVML_DONE)
         result = api->limit_range(handle, &min, &max);
     if (result != NVML_DONE)
-        return nvml_api_status(api, result, what, err);
+        return nvml_status(api, result, what, err);
     if (isnan(nvml_watts(now)) || isnan(nvml_watts(max)) || min > max) {
         err_set(err, ERR_UNSUPPORTED, "cannot %s: the driver's figures make no sense",
                 what);
@@ -310,7 +384,7 @@ static enum gpu_status nvml_set_limit(void *self, int device, double watts,
     if (!nvml->api.set_limit)
         return missing(what, err);
     result = nvml->api.set_limit(handle, (unsigned)lround(watts * 1000));
-    status = nvml_api_status(&nvml->api, result, what, err);
+    status = nvml_status(&nvml->api, result, what, err);
     if (status == GPU_LOST)
         nvml_entry_lost(nvml, device);
     return status;
@@ -339,7 +413,7 @@ enum gpu_status gpu_nvml_open(struct gpu_backend *backend, const char *library,
     };
     struct nvml_api api;
     struct nvml *nvml;
-    enum gpu_status status = nvml_api_load(&api, library, err);
+    enum gpu_status status = load(&api, library, err);
 
     if (status != GPU_OK)
         return status;

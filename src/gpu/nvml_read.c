@@ -1,9 +1,9 @@
-/* nvml_read.c - one sample of an NVIDIA device
+/* nvml_read.c - one sample of an NVIDIA device, and what results of its library mean
  *
  * The watchdog of gpu_devices.c calls it for one device at a time.  Every figure is
  * optional: cards of ten years differ in what they tell, and an error of one call must
  * not cost the others.  Only "the device is lost" ends the reading. */
-#include "gpu/nvml_private.h"
+#include "gpu/nvml_api.h"
 
 #include "base/clock.h"
 
@@ -16,6 +16,43 @@
 
 /* The makers state five percent for the board's sensor. */
 #define SENSOR_ERROR 0.05
+
+static const char *reason(const struct nvml_api *api, int result)
+{
+    const char *text = api->error_string ? api->error_string(result) : NULL;
+
+    return text ? text : "the driver says no more";
+}
+
+enum gpu_status nvml_status(const struct nvml_api *api, int result, const char *what,
+                            struct err *err)
+{
+    switch (result) {
+    case NVML_DONE:
+        return GPU_OK;
+    case NVML_NOT_SUPPORTED:
+    case NVML_FUNCTION_NOT_FOUND:
+        err_set(err, ERR_UNSUPPORTED,
+                "cannot %s: this device or driver does not support it", what);
+        return GPU_UNSUPPORTED;
+    case NVML_NO_PERMISSION:
+        err_set(err, ERR_SYSTEM, "cannot %s: permission denied, only root may", what);
+        return GPU_DENIED;
+    case NVML_UNINITIALIZED:
+    case NVML_NOT_FOUND:
+    case NVML_DRIVER_NOT_LOADED:
+    case NVML_GPU_IS_LOST:
+    case NVML_RESET_REQUIRED:
+    case NVML_VERSION_MISMATCH:
+        err_set(err, ERR_NOT_FOUND, "cannot %s: the device is lost (%s)", what,
+                reason(api, result));
+        return GPU_LOST;
+    default:
+        err_set(err, ERR_SYSTEM, "cannot %s: %s (NVML result %d)", what,
+                reason(api, result), result);
+        return GPU_FAILED;
+    }
+}
 
 double nvml_watts(unsigned milliwatts)
 {
@@ -264,7 +301,7 @@ enum gpu_status nvml_read(void *self, int device, struct gpu_sample *sample,
     read_state(api, handle, &now, &lost);
     if (lost != NVML_DONE) {
         nvml_entry_lost(nvml, device);
-        return nvml_api_status(api, lost, "read the device", err);
+        return nvml_status(api, lost, "read the device", err);
     }
     read_processes(api, handle, &now);
     read_uses(api, handle, entry, &now);

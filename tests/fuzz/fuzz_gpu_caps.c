@@ -1,7 +1,7 @@
 /* fuzz_gpu_caps.c - a state of power limits that is taken is written and read the same */
 #include "fuzz/fuzz.h"
 
-#include "gpu/caps_state.h"
+#include "gpu/gpu_caps.h"
 
 #include <math.h>
 #include <stdlib.h>

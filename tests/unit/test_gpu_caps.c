@@ -4,7 +4,6 @@
  * is this program again, started with --hold and killed with SIGKILL. */
 #include "fixture/fake_nvml.h"
 #include "gpu/gpu_caps.h"
-#include "gpu/caps_state.h"
 
 #include "base/file.h"
 #include "base/log.h"
