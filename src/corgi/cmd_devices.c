@@ -103,7 +103,7 @@ static void json_identity(struct json_out *out, const struct gpu_device *device)
 {
     json_out_key_string(out, "uuid", device->uuid);
     json_out_key_string(out, "name", device->name);
-    json_out_key_string(out, "kind", gpu_kind_name(device->kind));
+    json_out_key_string(out, "kind", gpu_kind_names[device->kind]);
     json_out_key_string(out, "backend", device->backend);
     json_out_key_string(out, "driver", device->driver[0] ? device->driver : NULL);
     json_out_key_string(out, "pci", device->pci[0] ? device->pci : NULL);
@@ -127,11 +127,11 @@ static void json_row(struct json_out *out, const struct device_row *row)
 
     json_out_begin_object(out);
     json_identity(out, row->device);
-    json_out_key_string(out, "status", gpu_status_name(row->status));
+    json_out_key_string(out, "status", gpu_status_names[row->status]);
     json_out_key_string(out, "error", row->status == GPU_OK ? NULL : row->err.text);
     json_out_key_number(out, "watts", s->watts);
     json_out_key_number(out, "watts_error", s->watts_error);
-    json_out_key_string(out, "method", gpu_method_name(s->method));
+    json_out_key_string(out, "method", gpu_method_names[s->method]);
     json_out_key_number(out, "energy_joules", s->energy_joules);
     json_out_key_number(out, "utilisation", s->utilisation);
     json_out_key_number(out, "memory_used_bytes", s->memory_used_bytes);
@@ -208,11 +208,11 @@ static void table_line(struct table *t, int index, const struct device_row *row,
     table_cell(t, row->device->name);
     table_cell(t, row->device->sheet ? row->device->sheet->name : "-");
     table_cell(t, row->device->driver[0] ? row->device->driver : "-");
-    table_cell(t, gpu_status_name(row->status));
+    table_cell(t, gpu_status_names[row->status]);
     if (row->status != GPU_OK)
         table_mark(t, TABLE_BAD);
     number_cell(t, 1, s->watts, "");
-    table_cell(t, gpu_method_name(s->method));
+    table_cell(t, gpu_method_names[s->method]);
     if (s->method == GPU_METHOD_MODEL)
         table_mark(t, TABLE_DIM);
     if (watching) {

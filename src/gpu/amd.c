@@ -17,11 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CARDS    64
-#define MAX_NODES    256
-#define AMD_VENDOR   0x1002
-#define SENSOR_ERROR 0.05
-#define MOST_WATTS   5000.0
+#define MAX_CARDS  64
+#define MAX_NODES  256
+#define AMD_VENDOR 0x1002
 
 struct card {
     char folder[SYSFS_PATH_SIZE]; /* .../cardN/device */
@@ -130,7 +128,7 @@ static enum gpu_status read_watts(const char *hwmon, double *watts,
         status = sysfs_number(hwmon, "power1_input", &microwatts);
         *method = GPU_METHOD_INSTANT;
     }
-    if (status != GPU_OK || !(microwatts > 0 && microwatts < MOST_WATTS * 1e6)) {
+    if (status != GPU_OK || !(microwatts > 0 && microwatts < GPU_MOST_WATTS * 1e6)) {
         *method = GPU_METHOD_NONE;
         *watts = NAN;
         return status;
@@ -282,7 +280,7 @@ static enum gpu_status amd_read(void *self, int device, struct gpu_sample *sampl
     now.at_s = clock_wall_s();
     if (card.hwmon[0]) {
         if (read_watts(card.hwmon, &now.watts, &now.method) == GPU_OK)
-            now.watts_error = SENSOR_ERROR * now.watts;
+            now.watts_error = GPU_SENSOR_ERROR * now.watts;
         if (sysfs_number(card.hwmon, "power1_cap", &number) == GPU_OK && number > 0)
             now.limit_watts = number / 1e6;
         if (sysfs_number(card.hwmon, "temp1_input", &number) == GPU_OK && number > -1e5 &&

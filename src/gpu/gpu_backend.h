@@ -28,8 +28,7 @@ enum gpu_status {
     GPU_FAILED,      /* anything else; the sentence tells */
 };
 
-/* "ok", "unsupported", "denied", "lost", "hung", "failed". */
-const char *gpu_status_name(enum gpu_status status);
+extern const char *const gpu_status_names[];
 
 enum gpu_kind {
     GPU_KIND_GPU,
@@ -38,7 +37,7 @@ enum gpu_kind {
     GPU_KIND_CPU, /* a processor package */
 };
 
-const char *gpu_kind_name(enum gpu_kind kind); /* "gpu", "mig", "cpu" */
+extern const char *const gpu_kind_names[];
 
 /* Where a figure in watts comes from. */
 enum gpu_method {
@@ -49,8 +48,7 @@ enum gpu_method {
     GPU_METHOD_MODEL,   /* computed from the data sheet and the utilisation: no meter */
 };
 
-/* "none", "instant", "average-1s", "energy-difference", "model". */
-const char *gpu_method_name(enum gpu_method method);
+extern const char *const gpu_method_names[];
 
 struct gpu_device {
     char uuid[GPU_UUID_SIZE];  /* as CUDA_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES take it
@@ -160,6 +158,24 @@ enum gpu_status gpu_cpu_model_open(struct gpu_backend *backend, const char *proc
  * (NaN: half), and its standard error.  docs/telemetry.md tells what it leaves out. */
 double gpu_model_watts(const struct gpu_sheet *sheet, double utilisation,
                        double *error_watts);
+
+/* The makers state five percent for a board's sensor; no card draws more than the most,
+ * so that a larger figure is no power. */
+#define GPU_SENSOR_ERROR 0.05
+#define GPU_MOST_WATTS   5000.0
+
+/* A function of a driver's library, which is found at run time: where it goes in a table
+ * of functions, and its names, the newest first.  One without a name ends a list. */
+struct gpu_symbol {
+    size_t offset;
+    bool needed;
+    const char *names[3];
+};
+
+/* Fill the table from a library that dlopen() gave; the name of a function that is needed
+ * and is not there, NULL when all are. */
+const char *gpu_find_symbols(void *library, const struct gpu_symbol *symbols,
+                             void *functions);
 
 /* A sample in which nothing is known. */
 void gpu_sample_clear(struct gpu_sample *sample);

@@ -13,6 +13,7 @@
 #include "world/power.h"
 
 #include <assert.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -41,31 +42,11 @@ double gpu_model_watts(const struct gpu_sheet *sheet, double utilisation,
     return power_draw_watts(sheet, busy);
 }
 
-const char *gpu_status_name(enum gpu_status status)
-{
-    static const char *const names[] = {"ok",   "unsupported", "denied",
+const char *const gpu_status_names[] = {"ok",   "unsupported", "denied",
                                         "lost", "hung",        "failed"};
-
-    assert((size_t)status < sizeof(names) / sizeof(names[0]));
-    return names[status];
-}
-
-const char *gpu_kind_name(enum gpu_kind kind)
-{
-    static const char *const names[] = {"gpu", "mig", "cpu"};
-
-    assert((size_t)kind < sizeof(names) / sizeof(names[0]));
-    return names[kind];
-}
-
-const char *gpu_method_name(enum gpu_method method)
-{
-    static const char *const names[] = {"none", "instant", "average-1s",
+const char *const gpu_kind_names[] = {"gpu", "mig", "cpu"};
+const char *const gpu_method_names[] = {"none", "instant", "average-1s",
                                         "energy-difference", "model"};
-
-    assert((size_t)method < sizeof(names) / sizeof(names[0]));
-    return names[method];
-}
 
 const char *gpu_throttle_text(unsigned throttle, char *out, size_t size)
 {
@@ -88,6 +69,21 @@ const char *gpu_throttle_text(unsigned throttle, char *out, size_t size)
         used += length;
     }
     return out;
+}
+
+const char *gpu_find_symbols(void *library, const struct gpu_symbol *symbols,
+                             void *functions)
+{
+    for (const struct gpu_symbol *s = symbols; s->names[0]; s++) {
+        void *address = NULL;
+
+        for (size_t n = 0; !address && n < 3 && s->names[n]; n++)
+            address = dlsym(library, s->names[n]);
+        if (!address && s->needed)
+            return s->names[0];
+        memcpy((char *)functions + s->offset, &address, sizeof(address));
+    }
+    return NULL;
 }
 
 void gpu_sample_clear(struct gpu_sample *sample)

@@ -8,9 +8,9 @@
  *             use(gpu_device(gpu, i), &sample);
  *     gpu_close(gpu);
  *
- * Any thread may use a struct gpu.  Joules of an interval: gpu/gpu_meter.h; joules of a
- * job: gpu/gpu_shares.h; power limits with consent and restoring: gpu/gpu_caps.h;
- * sampling and metering on a thread of its own: gpu/gpu_sampler.h. */
+ * Any thread may use a struct gpu.  Joules of an interval, and a thread that reads all
+ * devices: gpu/gpu_meter.h; joules of a job: gpu/gpu_shares.h; power limits with consent
+ * and restoring: gpu/gpu_caps.h. */
 #ifndef CORGI_GPU_GPU_DEVICES_H
 #define CORGI_GPU_GPU_DEVICES_H
 

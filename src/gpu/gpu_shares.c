@@ -129,7 +129,8 @@ static struct listed settle(struct gpu_shares *shares, int index)
     while (i < shares->groups.count) {
         struct shares_group from = shares->groups.items[i];
         struct shares_group *to;
-        struct shares_division d;
+        struct shares_error *errors[GPU_SHARES_MAX_TOGETHER + 1] = {0};
+        int64_t parts[GPU_SHARES_MAX_TOGETHER + 1];
         int rest[GPU_SHARES_MAX_TOGETHER], count = 0, at = -1;
 
         for (int j = 0; j < from.count; j++)
@@ -141,14 +142,14 @@ static struct listed settle(struct gpu_shares *shares, int index)
             i++;
             continue;
         }
-        shares_divide(&from, &fit, &d);
-        out.microjoules += d.parts[at + 1];
-        shares_error_add(&error, &from, &fit, &d, at + 1);
+        errors[at + 1] = &error;
+        shares_divide(&from, &fit, parts, errors);
+        out.microjoules += parts[at + 1];
         shares->groups.items[i] = shares->groups.items[--shares->groups.count];
         to = group_of(shares, rest, count);
-        merge(to, &from, (double)d.parts[at + 1] / 1e6 / from.seconds,
+        merge(to, &from, (double)parts[at + 1] / 1e6 / from.seconds,
               fit.var[(index + 1) * fit.terms + index + 1]);
-        to->microjoules += from.microjoules - d.parts[at + 1];
+        to->microjoules += from.microjoules - parts[at + 1];
     }
     out.error_joules = hypot(account->error_joules, shares_error_joules(&error, &fit));
     settled.share = out;
@@ -318,15 +319,14 @@ static void sum_groups(const struct gpu_shares *shares, const struct shares_fit 
 {
     memset(sums, 0, sizeof(*sums));
     vec_each (const struct shares_group, g, &shares->groups) {
-        struct shares_division d;
+        struct shares_error *errors[GPU_SHARES_MAX_TOGETHER + 1];
+        int64_t parts[GPU_SHARES_MAX_TOGETHER + 1];
 
-        shares_divide(g, fit, &d);
-        for (int i = 0; i <= g->count; i++) {
-            int to = i == 0 ? SHARES_MAX_JOBS : g->jobs[i - 1];
-
-            sums->microjoules[to] += d.parts[i];
-            shares_error_add(&sums->errors[to], g, fit, &d, i);
-        }
+        for (int i = 0; i <= g->count; i++)
+            errors[i] = &sums->errors[i == 0 ? SHARES_MAX_JOBS : g->jobs[i - 1]];
+        shares_divide(g, fit, parts, errors);
+        for (int i = 0; i <= g->count; i++)
+            sums->microjoules[i == 0 ? SHARES_MAX_JOBS : g->jobs[i - 1]] += parts[i];
     }
 }
 

@@ -18,7 +18,7 @@
 #define USUAL_LIBRARY "libnvidia-ml.so.1"
 
 /* Newest name first: an older one does the same with fewer devices or reasons. */
-const struct nvml_symbol nvml_symbols[] = {
+const struct gpu_symbol nvml_symbols[] = {
 #define SYMBOL(field, needed, ...)                                                       \
     {                                                                                    \
         offsetof(struct nvml_api, field), needed,                                        \
@@ -59,34 +59,6 @@ const struct nvml_symbol nvml_symbols[] = {
 #undef SYMBOL
     {0},
 };
-
-/* Nothing is called yet.  The library is never unloaded: drivers leave threads and exit
- * handlers behind. */
-static enum gpu_status load(struct nvml_api *api, const char *library, struct err *err)
-{
-    const char *name = library ? library : USUAL_LIBRARY;
-    struct nvml_api found = {0};
-    void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-
-    if (!lib) {
-        err_set(err, ERR_UNSUPPORTED, "no NVIDIA driver here: %s", dlerror());
-        return GPU_UNSUPPORTED;
-    }
-    for (const struct nvml_symbol *s = nvml_symbols; s->names[0]; s++) {
-        void *address = NULL;
-
-        for (size_t n = 0; !address && n < 3 && s->names[n]; n++)
-            address = dlsym(lib, s->names[n]);
-        if (!address && s->needed) {
-            err_set(err, ERR_UNSUPPORTED,
-                    "%s has no %s: install a driver of 2016 or later", name, s->names[0]);
-            return GPU_UNSUPPORTED;
-        }
-        memcpy((char *)&found + s->offset, &address, sizeof(address));
-    }
-    *api = found;
-    return GPU_OK;
-}
 
 enum gpu_status nvml_entry_handle(struct nvml *nvml, int device,
                                   struct nvml_handle **handle, struct err *err)
@@ -322,7 +294,7 @@ static enum gpu_status nvml_list(void *self, struct gpu_device *devices, int cap
     return GPU_OK;
 }
 
-static enum gpu_status missing(const char *what, struct err *err)
+static enum gpu_status not_there(const char *what, struct err *err)
 {
     err_set(err, ERR_UNSUPPORTED, "cannot %s: this driver does not support it", what);
     return GPU_UNSUPPORTED;
@@ -336,7 +308,7 @@ static enum gpu_status read_limit(const struct nvml_api *api, struct nvml_handle
     int result;
 
     if (!api->limit || !api->limit_range)
-        return missing(what, err);
+        return not_there(what, err);
     result = api->limit(handle, &now);
     if (result == NVML_DONE)
         result = api->limit_range(handle, &min, &max);
@@ -382,7 +354,7 @@ static enum gpu_status nvml_set_limit(void *self, int device, double watts,
     if (status != GPU_OK)
         return status;
     if (!nvml->api.set_limit)
-        return missing(what, err);
+        return not_there(what, err);
     result = nvml->api.set_limit(handle, (unsigned)lround(watts * 1000));
     status = nvml_status(&nvml->api, result, what, err);
     if (status == GPU_LOST)
@@ -411,12 +383,22 @@ enum gpu_status gpu_nvml_open(struct gpu_backend *backend, const char *library,
         .set_limit = nvml_set_limit,
         .destroy = nvml_destroy,
     };
-    struct nvml_api api;
+    const char *name = library ? library : USUAL_LIBRARY, *missing;
+    void *found =
+        dlopen(name, RTLD_NOW | RTLD_LOCAL); /* for good: drivers leave threads */
+    struct nvml_api api = {0};
     struct nvml *nvml;
-    enum gpu_status status = load(&api, library, err);
 
-    if (status != GPU_OK)
-        return status;
+    if (!found) {
+        err_set(err, ERR_UNSUPPORTED, "no NVIDIA driver here: %s", dlerror());
+        return GPU_UNSUPPORTED;
+    }
+    missing = gpu_find_symbols(found, nvml_symbols, &api);
+    if (missing) {
+        err_set(err, ERR_UNSUPPORTED, "%s has no %s: install a driver of 2016 or later",
+                name, missing);
+        return GPU_UNSUPPORTED;
+    }
     nvml = mem_new(struct nvml);
     nvml->api = api;
     pthread_mutex_init(&nvml->mutex, NULL);

@@ -147,14 +147,7 @@ struct nvml_api {
                         struct nvml_handle **mig);
 };
 
-/* The names that are looked up, of each function the newest version first; an entry
- * without a name is behind the last. */
-struct nvml_symbol {
-    size_t offset; /* in struct nvml_api */
-    bool needed;
-    const char *names[3];
-};
-extern const struct nvml_symbol nvml_symbols[];
+extern const struct gpu_symbol nvml_symbols[];
 
 /* ---- what nvml.c and nvml_read.c share --------------------------------------------- */
 

@@ -10,12 +10,8 @@
 #include <limits.h>
 #include <math.h>
 
-#define MOST_WATTS   5000.0 /* no card draws more: a larger figure is a sentinel */
 #define MOST_CELSIUS 200
 #define MOST_USES    256 /* process samples of one reading */
-
-/* The makers state five percent for the board's sensor. */
-#define SENSOR_ERROR 0.05
 
 static const char *reason(const struct nvml_api *api, int result)
 {
@@ -59,7 +55,7 @@ double nvml_watts(unsigned milliwatts)
     double watts = milliwatts / 1000.0;
 
     /* A live card draws something: zero means that there is no sensor. */
-    return milliwatts == 0 || watts > MOST_WATTS ? NAN : watts;
+    return milliwatts == 0 || watts > GPU_MOST_WATTS ? NAN : watts;
 }
 
 /* NaN unless it is a whole number of some kind. */
@@ -277,7 +273,7 @@ static void read_power(const struct nvml_api *api, struct nvml_handle *handle,
         sample->energy_joules = (double)millijoules / 1000;
     sample->watts = nvml_power(api, handle, averages, &sample->method);
     if (isfinite(sample->watts))
-        sample->watts_error = SENSOR_ERROR * sample->watts;
+        sample->watts_error = GPU_SENSOR_ERROR * sample->watts;
 }
 
 enum gpu_status nvml_read(void *self, int device, struct gpu_sample *sample,

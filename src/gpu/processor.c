@@ -108,7 +108,7 @@ static void add_name(struct rapl *rapl, const char *name)
     }
 }
 
-/* Names come shorter first, so packages are there before their parts. */
+/* A package's name begins those of its parts, so it comes before them. */
 static void find_packages(struct rapl *rapl)
 {
     size_t count;

@@ -16,9 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SENSOR_ERROR 0.05
-#define MOST_WATTS   5000.0
-
 enum { RSMI_DONE = 0, RSMI_PERMISSION = 4, RSMI_MEMORY_VRAM = 0, RSMI_TEMP_CURRENT = 0 };
 
 struct rocm_api {
@@ -41,25 +38,23 @@ struct rocm_api {
     int (*set_cap)(uint32_t device, uint32_t sensor, uint64_t microwatts);
 };
 
-static const struct {
-    size_t offset;
-    const char *name;
-} symbols[] = {
-    {offsetof(struct rocm_api, init), "rsmi_init"},
-    {offsetof(struct rocm_api, shut_down), "rsmi_shut_down"},
-    {offsetof(struct rocm_api, count), "rsmi_num_monitor_devices"},
-    {offsetof(struct rocm_api, unique_id), "rsmi_dev_unique_id_get"},
-    {offsetof(struct rocm_api, pci_id), "rsmi_dev_pci_id_get"},
-    {offsetof(struct rocm_api, name), "rsmi_dev_name_get"},
-    {offsetof(struct rocm_api, power_average), "rsmi_dev_power_ave_get"},
-    {offsetof(struct rocm_api, energy), "rsmi_dev_energy_count_get"},
-    {offsetof(struct rocm_api, busy), "rsmi_dev_busy_percent_get"},
-    {offsetof(struct rocm_api, memory_used), "rsmi_dev_memory_usage_get"},
-    {offsetof(struct rocm_api, memory_total), "rsmi_dev_memory_total_get"},
-    {offsetof(struct rocm_api, temperature), "rsmi_dev_temp_metric_get"},
-    {offsetof(struct rocm_api, cap), "rsmi_dev_power_cap_get"},
-    {offsetof(struct rocm_api, cap_range), "rsmi_dev_power_cap_range_get"},
-    {offsetof(struct rocm_api, set_cap), "rsmi_dev_power_cap_set"},
+static const struct gpu_symbol symbols[] = {
+    {offsetof(struct rocm_api, init), true, {"rsmi_init"}},
+    {offsetof(struct rocm_api, shut_down), true, {"rsmi_shut_down"}},
+    {offsetof(struct rocm_api, count), true, {"rsmi_num_monitor_devices"}},
+    {offsetof(struct rocm_api, unique_id), true, {"rsmi_dev_unique_id_get"}},
+    {offsetof(struct rocm_api, pci_id), true, {"rsmi_dev_pci_id_get"}},
+    {offsetof(struct rocm_api, name), true, {"rsmi_dev_name_get"}},
+    {offsetof(struct rocm_api, power_average), true, {"rsmi_dev_power_ave_get"}},
+    {offsetof(struct rocm_api, energy), true, {"rsmi_dev_energy_count_get"}},
+    {offsetof(struct rocm_api, busy), true, {"rsmi_dev_busy_percent_get"}},
+    {offsetof(struct rocm_api, memory_used), true, {"rsmi_dev_memory_usage_get"}},
+    {offsetof(struct rocm_api, memory_total), true, {"rsmi_dev_memory_total_get"}},
+    {offsetof(struct rocm_api, temperature), true, {"rsmi_dev_temp_metric_get"}},
+    {offsetof(struct rocm_api, cap), true, {"rsmi_dev_power_cap_get"}},
+    {offsetof(struct rocm_api, cap_range), true, {"rsmi_dev_power_cap_range_get"}},
+    {offsetof(struct rocm_api, set_cap), true, {"rsmi_dev_power_cap_set"}},
+    {0},
 };
 
 struct rocm {
@@ -68,12 +63,14 @@ struct rocm {
     uint32_t count; /* it does not notice cards that come later */
 };
 
+/* A library is never closed: drivers leave threads and exit handlers behind. */
 static enum gpu_status load(struct rocm_api *api, const char *library, struct err *err)
 {
     static const char *const usual[] = {"librocm_smi64.so.7", "librocm_smi64.so.6",
                                         "librocm_smi64.so.5", "librocm_smi64.so.1",
                                         "librocm_smi64.so"};
     void *lib = library ? dlopen(library, RTLD_NOW | RTLD_LOCAL) : NULL;
+    const char *missing;
 
     for (size_t i = 0; !library && !lib && i < sizeof(usual) / sizeof(usual[0]); i++)
         lib = dlopen(usual[i], RTLD_NOW | RTLD_LOCAL);
@@ -81,17 +78,11 @@ static enum gpu_status load(struct rocm_api *api, const char *library, struct er
         err_set(err, ERR_UNSUPPORTED, "no rocm_smi library here: %s", dlerror());
         return GPU_UNSUPPORTED;
     }
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *address = dlsym(lib, symbols[i].name);
-
-        if (!address) {
-            err_set(err, ERR_UNSUPPORTED, "the rocm_smi library has no %s",
-                    symbols[i].name);
-            return GPU_UNSUPPORTED;
-        }
-        memcpy((char *)api + symbols[i].offset, &address, sizeof(address));
-    }
-    return GPU_OK;
+    missing = gpu_find_symbols(lib, symbols, api);
+    if (!missing)
+        return GPU_OK;
+    err_set(err, ERR_UNSUPPORTED, "the rocm_smi library has no %s", missing);
+    return GPU_UNSUPPORTED;
 }
 
 static void describe(const struct rocm_api *api, uint32_t index,
@@ -160,9 +151,9 @@ static enum gpu_status rocm_read(void *self, int device, struct gpu_sample *samp
         unit > 0)
         sample->energy_joules = (double)number * (double)unit / 1e6;
     if (api->power_average(index, 0, &number) == RSMI_DONE && number > 0 &&
-        number < MOST_WATTS * 1e6) {
+        number < GPU_MOST_WATTS * 1e6) {
         sample->watts = (double)number / 1e6;
-        sample->watts_error = SENSOR_ERROR * sample->watts;
+        sample->watts_error = GPU_SENSOR_ERROR * sample->watts;
         sample->method = GPU_METHOD_AVERAGE;
     }
     if (api->busy(index, &percent) == RSMI_DONE && percent <= 100)

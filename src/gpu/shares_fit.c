@@ -239,49 +239,32 @@ static double fit_error(const struct shares_fit *fit, const double *slope)
     return sqrt(fmax(var, 0));
 }
 
-/* Whole microjoules by the jobs' watts; what rounding leaves goes to the last. */
-static void divide_parts(const struct shares_group *g, const struct shares_fit *fit,
-                         struct shares_division *d)
+/* Whole microjoules by the jobs' watts; what rounding leaves goes to the last.  Returns
+ * the joules above idle. */
+static double divide_parts(const struct shares_group *g, const struct shares_fit *fit,
+                           double sum, int64_t *parts)
 {
     int64_t left = g->microjoules;
     double idle = fmin(fit->watts[0] * g->seconds * 1e6, (double)g->microjoules);
+    double dynamic;
 
-    d->parts[0] = g->count ? (int64_t)idle : g->microjoules;
-    left -= d->parts[0];
-    d->dynamic = (double)left / 1e6;
-    d->sum = 0;
-    for (int i = 0; i < g->count; i++)
-        d->sum += fit->watts[g->jobs[i] + 1];
+    parts[0] = g->count ? (int64_t)idle : g->microjoules;
+    left -= parts[0];
+    dynamic = (double)left / 1e6;
     for (int i = 0; i < g->count; i++) {
-        double share = d->sum > 0 ? fit->watts[g->jobs[i] + 1] / d->sum : 1.0 / g->count;
-        int64_t part = (int64_t)(share * d->dynamic * 1e6);
+        double share = sum > 0 ? fit->watts[g->jobs[i] + 1] / sum : 1.0 / g->count;
+        int64_t part = (int64_t)(share * dynamic * 1e6);
 
         if (i == g->count - 1 || part > left)
             part = left;
-        d->parts[i + 1] = part;
+        parts[i + 1] = part;
         left -= part;
     }
-}
-
-void shares_divide(const struct shares_group *g, const struct shares_fit *fit,
-                   struct shares_division *d)
-{
-    double misfit;
-
-    divide_parts(g, fit, d);
-    misfit = g->count > 1 ? fabs(fit->together * d->sum * g->seconds - d->dynamic) : 0;
-    for (int i = 0; i <= g->count; i++) {
-        double share = i > 0 && d->sum > 0 ? fit->watts[g->jobs[i - 1] + 1] / d->sum : 0;
-
-        d->misfits[i] = misfit * sqrt(share * (1 - share));
-        d->meters[i] = g->microjoules > 0 ? g->error_joules * (double)d->parts[i] /
-                                                (double)g->microjoules
-                                          : 0;
-    }
+    return dynamic;
 }
 
 static void add_slopes(const struct shares_group *g, const struct shares_fit *fit,
-                       const struct shares_division *d, int part, double *slope)
+                       int part, double dynamic, double sum, double *slope)
 {
     double share;
 
@@ -291,19 +274,33 @@ static void add_slopes(const struct shares_group *g, const struct shares_fit *fi
         slope[0] += g->seconds;
         return;
     }
-    share = d->sum > 0 ? fit->watts[g->jobs[part - 1] + 1] / d->sum : 1.0 / g->count;
+    share = sum > 0 ? fit->watts[g->jobs[part - 1] + 1] / sum : 1.0 / g->count;
     slope[0] -= share * g->seconds;
-    for (int j = 0; d->sum > 0 && j < g->count; j++)
-        slope[g->jobs[j] + 1] += d->dynamic * ((part - 1 == j) - share) / d->sum;
+    for (int j = 0; sum > 0 && j < g->count; j++)
+        slope[g->jobs[j] + 1] += dynamic * ((part - 1 == j) - share) / sum;
 }
 
-void shares_error_add(struct shares_error *error, const struct shares_group *g,
-                      const struct shares_fit *fit, const struct shares_division *d,
-                      int part)
+void shares_divide(const struct shares_group *g, const struct shares_fit *fit,
+                   int64_t *parts, struct shares_error *const *errors)
 {
-    add_slopes(g, fit, d, part, error->slope);
-    error->misfit2 += d->misfits[part] * d->misfits[part];
-    error->meter += d->meters[part];
+    double sum = 0, dynamic, misfit;
+
+    for (int i = 0; i < g->count; i++)
+        sum += fit->watts[g->jobs[i] + 1];
+    dynamic = divide_parts(g, fit, sum, parts);
+    misfit = g->count > 1 ? fabs(fit->together * sum * g->seconds - dynamic) : 0;
+    for (int i = 0; i <= g->count; i++) {
+        double share = i > 0 && sum > 0 ? fit->watts[g->jobs[i - 1] + 1] / sum : 0;
+        double unknown = misfit * sqrt(share * (1 - share));
+
+        if (!errors[i])
+            continue;
+        add_slopes(g, fit, i, dynamic, sum, errors[i]->slope);
+        errors[i]->misfit2 += unknown * unknown;
+        if (g->microjoules > 0)
+            errors[i]->meter +=
+                g->error_joules * (double)parts[i] / (double)g->microjoules;
+    }
 }
 
 double shares_error_joules(const struct shares_error *error, const struct shares_fit *fit)

@@ -40,19 +40,6 @@ void shares_fit_run(struct shares_fit *fit, const struct gpu_sheet *sheet,
                     const struct shares_group *groups, size_t group_count,
                     const double *activity, int job_count);
 
-/* One group's energy among idle and its jobs: idle gets its watts first, the jobs divide
- * the rest by theirs; whole microjoules, so that the parts are the whole. */
-struct shares_division {
-    int64_t parts[GPU_SHARES_MAX_TOGETHER + 1];  /* idle first, then as in the group */
-    double misfits[GPU_SHARES_MAX_TOGETHER + 1]; /* joules nobody can tell whose */
-    double meters[GPU_SHARES_MAX_TOGETHER + 1];  /* joules the meter may be off */
-    double dynamic;                              /* joules above idle */
-    double sum;                                  /* of the jobs' fitted watts */
-};
-
-void shares_divide(const struct shares_group *g, const struct shares_fit *fit,
-                   struct shares_division *d);
-
 /* How unsure a sum of parts is.  An error of the fit leans the same way in every group,
  * so slopes are summed before they become an error; what a set drew less or more than its
  * jobs' sum differs from set to set, so squares are; the meter is off in one direction.
@@ -63,10 +50,12 @@ struct shares_error {
     double meter;
 };
 
-/* Add part i of the division: 0 is idle, then the group's jobs. */
-void shares_error_add(struct shares_error *error, const struct shares_group *g,
-                      const struct shares_fit *fit, const struct shares_division *d,
-                      int part);
+/* One group's energy among idle and its jobs: idle gets its watts first, the jobs divide
+ * the rest by theirs; whole microjoules, so that the parts are the whole.  parts[0] is
+ * idle's, then as in the group; the error of each part is added to where errors[] of the
+ * same index points, unless that is NULL. */
+void shares_divide(const struct shares_group *g, const struct shares_fit *fit,
+                   int64_t *parts, struct shares_error *const *errors);
 double shares_error_joules(const struct shares_error *error,
                            const struct shares_fit *fit);
 

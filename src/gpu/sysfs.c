@@ -13,7 +13,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,18 +81,11 @@ bool sysfs_parse_number(const char *text, double *value)
 {
     bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
     const char *digits = text + (hex ? 2 : text[0] == '-' ? 1 : 0);
-    size_t length = strlen(digits);
-    double number = 0;
+    size_t length = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789");
 
-    if (length == 0 || length > 20)
+    if (length == 0 || length > 20 || digits[length])
         return false;
-    for (const char *c = digits; *c; c++) {
-        if (hex ? !isxdigit((unsigned char)*c) : !isdigit((unsigned char)*c))
-            return false;
-        number = number * (hex ? 16 : 10) +
-                 (isdigit((unsigned char)*c) ? *c - '0' : tolower(*c) - 'a' + 10);
-    }
-    *value = text[0] == '-' ? -number : number;
+    *value = strtod(text, NULL);
     return true;
 }
 
@@ -155,31 +147,20 @@ bool sysfs_property(const char *text, const char *key, char separator, char *val
     return false;
 }
 
-/* "card2" before "card10": shorter first, then by letters. */
-static int compare_names(const void *a, const void *b)
-{
-    const char *x = *(char *const *)a, *y = *(char *const *)b;
-    size_t length_x = strlen(x), length_y = strlen(y);
-
-    if (length_x != length_y)
-        return length_x < length_y ? -1 : 1;
-    return strcmp(x, y);
-}
-
 char **sysfs_names(const char *folder, const char *prefix, size_t most, size_t *count)
 {
     vec_of(char *) names = {0};
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
+    struct dirent **entries = NULL;
+    int found = scandir(folder, &entries, NULL, versionsort);
 
-    while (dir && (entry = readdir(dir)))
-        if (str_starts(entry->d_name, prefix) && entry->d_name[0] != '.' &&
-            names.count < most)
-            vec_push(&names, mem_strdup(entry->d_name));
-    if (dir)
-        closedir(dir);
-    if (names.count > 1)
-        qsort(names.items, names.count, sizeof(*names.items), compare_names);
+    for (int i = 0; i < found; i++) {
+        const char *name = entries[i]->d_name;
+
+        if (str_starts(name, prefix) && name[0] != '.' && names.count < most)
+            vec_push(&names, mem_strdup(name));
+        free(entries[i]);
+    }
+    free(entries);
     *count = names.count;
     return names.items;
 }

@@ -32,8 +32,9 @@ enum gpu_status sysfs_write_number(const char *folder, const char *file, double 
 bool sysfs_property(const char *text, const char *key, char separator, char *value,
                     size_t size);
 
-/* Names in a folder that start with the prefix, in order of their numbers; the caller
- * frees the array of `*count` strings with sysfs_names_free().  No folder: none. */
+/* Names in a folder that start with the prefix, in order of their numbers (card2,
+ * card10); the caller frees the array of `*count` strings with sysfs_names_free().  No
+ * folder: none. */
 char **sysfs_names(const char *folder, const char *prefix, size_t most, size_t *count);
 void sysfs_names_free(char **names, size_t count);
 

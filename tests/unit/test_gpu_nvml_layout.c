@@ -154,7 +154,7 @@ CASE(functions_are_asked_for_by_their_names)
     };
     size_t asked = 0;
 
-    for (const struct nvml_symbol *s = nvml_symbols; s->names[0]; s++)
+    for (const struct gpu_symbol *s = nvml_symbols; s->names[0]; s++)
         for (size_t v = 0; v < 3 && s->names[v]; v++, asked++) {
             const char *name = s->names[v];
             size_t i = 0;

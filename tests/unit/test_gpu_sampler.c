@@ -1,6 +1,6 @@
 /* test_gpu_sampler.c - readings from the sampler's thread lose no energy */
 #include "fixture/fake_nvml.h"
-#include "gpu/gpu_sampler.h"
+#include "gpu/gpu_meter.h"
 
 #include "base/log.h"
 #include "support/test.h"

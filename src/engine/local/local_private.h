@@ -8,7 +8,7 @@
 #include "engine/local/energy_booking.h"
 #include "engine/local/local.h"
 #include "gpu/gpu_caps.h"
-#include "gpu/gpu_sampler.h"
+#include "gpu/gpu_meter.h"
 #include "probe/probe_report.h"
 
 #include <pwd.h>
