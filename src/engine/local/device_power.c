@@ -26,7 +26,7 @@ static double machine_used_s(void)
     double busy, total;
 
     return sysfs_cpu_ticks("/proc", &busy, &total) ? busy / (double)sysconf(_SC_CLK_TCK)
-                                                  : NAN;
+                                                   : NAN;
 }
 
 void device_power_used(struct local_device *d, uint64_t job, double cpu_s)
