@@ -169,17 +169,9 @@ static void tick(void *ctx)
 static void retain(void *ctx)
 {
     struct service *s = ctx;
-    const struct service_keep_config *k = &s->config.keep;
-    struct store_retention keep;
     struct err err = {0};
 
-    store_retention_defaults(&keep);
-    keep.telemetry_s = k->telemetry_s;
-    keep.hours_s = k->hours_s;
-    keep.jobs_s = k->jobs_s;
-    keep.events_s = k->events_s;
-    keep.audit_s = k->audit_s;
-    if (store_retain(s->store, &keep, service_now_s(s), NULL, NULL, &err) < 0)
+    if (store_retain(s->store, &s->config.keep, service_now_s(s), NULL, NULL, &err) < 0)
         log_debug("retention", LOG_ERR(&err));
 }
 

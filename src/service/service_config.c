@@ -18,6 +18,7 @@
 
 #define AT(member)        offsetof(struct service_config, member)
 #define IN(group, member) offsetof(struct service_##group##_config, member)
+#define KEEP(member)      offsetof(struct store_retention, member)
 
 /* As in enum sim_clock. */
 static const char *const sim_clocks[] = {"wall", "stepped", NULL};
@@ -141,15 +142,15 @@ static const struct config_key quota_keys[] = {
 };
 
 static const struct config_key keep_keys[] = {
-    CONFIG_NUMBER(SECONDS, "telemetry", IN(keep, telemetry_s), 0, 1e9, "7d",
+    CONFIG_NUMBER(SECONDS, "telemetry", KEEP(telemetry_s), 0, 1e9, "7d",
                   "raw measurements, then folded into hours; 0 is for ever"),
-    CONFIG_NUMBER(SECONDS, "hours", IN(keep, hours_s), 0, 1e9, "90d",
+    CONFIG_NUMBER(SECONDS, "hours", KEEP(hours_s), 0, 1e9, "90d",
                   "hours of telemetry and energy, then days"),
-    CONFIG_NUMBER(SECONDS, "jobs", IN(keep, jobs_s), 0, 1e9, "400d",
+    CONFIG_NUMBER(SECONDS, "jobs", KEEP(jobs_s), 0, 1e9, "400d",
                   "jobs and their history after their end"),
-    CONFIG_NUMBER(SECONDS, "events", IN(keep, events_s), 0, 1e9, "7d",
+    CONFIG_NUMBER(SECONDS, "events", KEEP(events_s), 0, 1e9, "7d",
                   "events for clients that resume"),
-    CONFIG_NUMBER(SECONDS, "audit", IN(keep, audit_s), 0, 1e9, "400d", "the audit log"),
+    CONFIG_NUMBER(SECONDS, "audit", KEEP(audit_s), 0, 1e9, "400d", "the audit log"),
     {0},
 };
 

@@ -9,6 +9,7 @@
 #include "base/config.h"
 #include "engine/local/local.h"
 #include "loop/planner.h"
+#include "store/admin.h"
 
 enum service_engine { SERVICE_ENGINE_SIM, SERVICE_ENGINE_LOCAL };
 
@@ -50,10 +51,6 @@ struct service_quota_config {
     int max_jobs, max_running, max_gpus; /* 0: no limit */
 };
 
-struct service_keep_config {
-    double telemetry_s, hours_s, jobs_s, events_s, audit_s;
-};
-
 struct service_sim_config {
     char *cluster;
     char *cluster_file;
@@ -82,7 +79,7 @@ struct service_config {
     struct service_planner_config planner;
     struct service_guard_config guard;
     struct service_quota_config quota;
-    struct service_keep_config keep;
+    struct store_retention keep;
     struct service_sim_config sim;
     struct local_engine_options local;
     struct service_log_config log;

@@ -6,18 +6,17 @@
 
 #include <stdio.h>
 
-/* How long rows stay, in seconds; 0: for ever. */
+/* How long rows stay, in seconds; 0: for ever.  What is usual stands in the daemon's
+ * configuration. */
 struct store_retention {
-    double telemetry_s; /* raw measurements and power, then folded into hours: 7 days */
+    double telemetry_s; /* raw measurements and power, then folded into hours */
     double hours_s;     /* hours of telemetry, then removed; hours of energy, then folded
-                           into days, which stay: 90 days */
-    double jobs_s;      /* after their end, with their history: 400 days */
-    double events_s;    /* 7 days */
-    double audit_s;     /* 400 days */
-    int models;         /* checkpoints of each name: 3; at least 1 */
+                           into days, which stay */
+    double jobs_s;      /* after their end, with their history */
+    double events_s;
+    double audit_s;
+    int models; /* checkpoints of each name; 0: 3 */
 };
-
-void store_retention_defaults(struct store_retention *retention);
 
 /* Start removing and folding what is too old at now_s, in small steps between commits;
  * done as in store_commit().  ERR_BUSY while one is under way.  Call it every ten minutes
@@ -46,12 +45,11 @@ int store_backup(const char *path, const char *to, bool replace, struct err *err
 enum store_format { STORE_JSON_LINES, STORE_CSV };
 
 struct store_export_options {
-    const char *table; /* one of store_tables() */
+    const char *table; /* its name in the schema */
     enum store_format format;
     bool secrets; /* environments of jobs too; never digests of tokens */
 };
 
-const char *const *store_tables(void); /* ends with NULL */
 int store_export(const char *path, const struct store_export_options *options, FILE *out,
                  uint64_t *rows, struct err *err);
 

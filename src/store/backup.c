@@ -1,9 +1,7 @@
 /* backup.c - `corgi store backup`: a copy of a store that may be in use */
-#include "store/admin.h"
+#include "store/store_private.h"
 
 #include "base/str.h"
-#include "store/db.h"
-#include "store/migrations.h"
 
 #include <fcntl.h>
 #include <libgen.h>

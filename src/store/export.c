@@ -1,10 +1,8 @@
 /* export.c - `corgi store export`: a table as JSON lines or CSV */
-#include "store/admin.h"
+#include "store/store_private.h"
 
 #include "base/json_out.h"
 #include "base/str.h"
-#include "store/db.h"
-#include "store/migrations.h"
 
 #include <string.h>
 
@@ -32,15 +30,6 @@ static const struct {
     {"models", NULL, "id"},
 };
 #define EXPORT_COUNT (sizeof(exports) / sizeof(exports[0]))
-
-const char *const *store_tables(void)
-{
-    static const char *names[EXPORT_COUNT + 1];
-
-    for (size_t i = 0; i < EXPORT_COUNT; i++)
-        names[i] = exports[i].table;
-    return names;
-}
 
 /* ---- values ------------------------------------------------------------------------ */
 

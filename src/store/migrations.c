@@ -1,6 +1,6 @@
 /* migrations.c - the tables, step by step; store.c takes the missing steps when it opens
  * a store, and readers check that they know its version */
-#include "store/migrations.h"
+#include "store/store_private.h"
 
 #include "base/str.h"
 

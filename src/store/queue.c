@@ -1,29 +1,9 @@
-/* queue.c - batches between the threads that hand them in (store.c) and the writer */
-#include "store/queue.h"
+/* queue.c - batches between the threads that hand them in and the writer, two classes of
+ * them, bounded */
+#include "store/store_private.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
-
-#include <time.h>
-
-void queue_init(struct queue *queue, size_t max_rows, size_t max_bytes)
-{
-    pthread_condattr_t attributes;
-
-    *queue = (struct queue){.max_rows = max_rows, .max_bytes = max_bytes};
-    pthread_mutex_init(&queue->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&queue->changed, &attributes);
-    pthread_cond_init(&queue->finished, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
-void queue_fini(struct queue *queue)
-{
-    pthread_cond_destroy(&queue->finished);
-    pthread_cond_destroy(&queue->changed);
-    pthread_mutex_destroy(&queue->lock);
-}
 
 static void append(struct pending_list *list, struct pending *pending)
 {
@@ -33,98 +13,104 @@ static void append(struct pending_list *list, struct pending *pending)
     else
         list->first = pending;
     list->last = pending;
+    list->rows += pending->rows;
+    list->bytes += pending->bytes;
 }
 
-static int refuse(struct queue *queue, struct err *err)
+static int refuse(struct store *store, struct err *err)
 {
-    queue->refused++;
-    if (queue->closing)
+    store->stats.refused++;
+    if (store->closing)
         return err_set(err, ERR_BUSY, "the store is closing");
     return err_set(err, ERR_BUSY,
                    "too much waits to be stored (the limit is %zu rows, %zu MiB): try "
                    "again later",
-                   queue->max_rows, queue->max_bytes >> 20);
+                   store->options.queue_rows, STORE_QUEUE_BYTES >> 20);
 }
 
-int queue_hand(struct queue *queue, enum store_class how, struct pending *pending,
-               struct err *err)
+int store_commit(struct store *store, struct store_batch *batch, enum store_class how,
+                 store_done done, void *ctx, struct err *err)
 {
-    struct queue_class *class = &queue->classes[how];
+    struct pending_list *list = &store->waiting[how];
+    struct pending *p = mem_new(struct pending);
     size_t rows;
     int rc = 0;
 
-    pthread_mutex_lock(&queue->lock);
+    p->batch = batch;
+    p->done = done;
+    p->ctx = ctx;
+    p->handed_s = clock_wall_s();
+    p->rows = store_batch_rows(batch);
+    p->bytes = store_batch_bytes(batch) + sizeof(*p);
+    pthread_mutex_lock(&store->lock);
     /* A batch that is larger than the queue still goes into an empty one. */
-    if (queue->closing ||
-        (class->list.first && (class->rows + pending->rows > queue->max_rows ||
-                               class->bytes + pending->bytes > queue->max_bytes))) {
-        rc = refuse(queue, err);
+    if (store->closing ||
+        (list->first && (list->rows + p->rows > store->options.queue_rows ||
+                         list->bytes + p->bytes > STORE_QUEUE_BYTES))) {
+        rc = refuse(store, err);
+        free(p);
     } else {
-        append(&class->list, pending);
-        class->rows += pending->rows;
-        class->bytes += pending->bytes;
-        class->handed++;
-        rows = queue->classes[0].rows + queue->classes[1].rows;
-        if (rows > queue->rows_peak)
-            queue->rows_peak = rows;
-        pthread_cond_signal(&queue->changed);
+        append(list, p);
+        list->handed++;
+        rows = store->waiting[0].rows + store->waiting[1].rows;
+        if (rows > store->stats.waiting_rows_peak)
+            store->stats.waiting_rows_peak = rows;
+        pthread_cond_signal(&store->changed);
     }
-    pthread_mutex_unlock(&queue->lock);
+    pthread_mutex_unlock(&store->lock);
     return rc;
 }
 
-struct pending *queue_take(struct queue *queue, enum store_class how, size_t rows,
+struct pending *queue_take(struct store *store, enum store_class how, size_t rows,
                            size_t bytes)
 {
-    struct queue_class *class = &queue->classes[how];
+    struct pending_list *list = &store->waiting[how];
     struct pending_list taken = {0};
-    size_t taken_rows = 0, taken_bytes = 0;
 
-    while (class->list.first && taken_rows < rows && taken_bytes < bytes) {
-        struct pending *pending = class->list.first;
+    while (list->first && taken.rows < rows && taken.bytes < bytes) {
+        struct pending *pending = list->first;
 
-        class->list.first = pending->next;
-        if (!class->list.first)
-            class->list.last = NULL;
-        taken_rows += pending->rows;
-        taken_bytes += pending->bytes;
+        list->first = pending->next;
+        if (!list->first)
+            list->last = NULL;
         append(&taken, pending);
     }
-    class->rows -= taken_rows;
-    class->bytes -= taken_bytes;
+    list->rows -= taken.rows;
+    list->bytes -= taken.bytes;
     return taken.first;
 }
 
-void queue_return(struct queue *queue, enum store_class how, struct pending *list)
+void queue_return(struct store *store, enum store_class how, struct pending *pending)
 {
-    struct queue_class *class = &queue->classes[how];
-    struct pending *last = list;
+    struct pending_list *list = &store->waiting[how];
+    struct pending *last = pending;
 
-    for (struct pending *p = list; p; p = p->next) {
-        class->rows += p->rows;
-        class->bytes += p->bytes;
+    for (struct pending *p = pending; p; p = p->next) {
+        list->rows += p->rows;
+        list->bytes += p->bytes;
         last = p;
     }
-    last->next = class->list.first;
-    class->list.first = list;
-    if (!class->list.last)
-        class->list.last = last;
+    last->next = list->first;
+    list->first = pending;
+    if (!list->last)
+        list->last = last;
 }
 
-void queue_flush(struct queue *queue)
+void store_flush(struct store *store)
 {
-    uint64_t durable, relaxed, given_up;
+    const struct pending_list *durable = &store->waiting[STORE_DURABLE];
+    const struct pending_list *relaxed = &store->waiting[STORE_RELAXED];
+    uint64_t durable_handed, relaxed_handed, given_up;
 
-    pthread_mutex_lock(&queue->lock);
-    durable = queue->classes[STORE_DURABLE].handed;
-    relaxed = queue->classes[STORE_RELAXED].handed;
-    given_up = queue->given_up;
-    queue->flushing++;
-    pthread_cond_signal(&queue->changed);
-    while (
-        queue->classes[STORE_DURABLE].finished < durable ||
-        (queue->classes[STORE_RELAXED].finished < relaxed && queue->given_up == given_up))
-        pthread_cond_wait(&queue->finished, &queue->lock);
-    queue->flushing--;
-    pthread_mutex_unlock(&queue->lock);
+    pthread_mutex_lock(&store->lock);
+    durable_handed = durable->handed;
+    relaxed_handed = relaxed->handed;
+    given_up = store->given_up;
+    store->flushing++;
+    pthread_cond_signal(&store->changed);
+    while (durable->finished < durable_handed ||
+           (relaxed->finished < relaxed_handed && store->given_up == given_up))
+        pthread_cond_wait(&store->finished, &store->lock);
+    store->flushing--;
+    pthread_mutex_unlock(&store->lock);
 }

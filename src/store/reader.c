@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "store/migrations.h"
 
 #include <stdlib.h>
 #include <string.h>

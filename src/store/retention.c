@@ -2,35 +2,16 @@
  *
  * The writer calls the next step whenever it has a moment.  Each step looks only at the
  * oldest rows of one table, so it takes milliseconds however large the table is. */
-#include "store/admin.h"
+#include "store/store_private.h"
 
 #include "base/mem.h"
-#include "store/store_private.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DAY_S 86400.0
-
-struct retention_task {
-    struct store *store;
-    struct store_retention keep;
-    double now_s;
-    size_t phase;
-};
-
-void store_retention_defaults(struct store_retention *retention)
-{
-    *retention = (struct store_retention){
-        .telemetry_s = 7 * DAY_S,
-        .hours_s = 90 * DAY_S,
-        .jobs_s = 400 * DAY_S,
-        .events_s = 7 * DAY_S,
-        .audit_s = 400 * DAY_S,
-        .models = 3,
-    };
-}
+#define DAY_S       86400.0
+#define KEPT_MODELS 3
 
 /* Run constant statements that all take the same cut-off as ?1; the number of rows the
  * last one changed, or -1. */
@@ -191,23 +172,23 @@ static const struct {
 /* ---- steps ------------------------------------------------------------------------- */
 
 /* Rows of the present phase that a step has removed; 0: none is left. */
-static int64_t by_age(struct retention_task *task, struct db *db, struct err *err)
+static int64_t by_age(struct db *db, const struct retention *r, struct err *err)
 {
-    const char *keep = (const char *)&task->keep;
+    const char *keep = (const char *)&r->keep;
     double age_s, cut;
 
-    memcpy(&age_s, keep + phases[task->phase].age, sizeof(age_s));
+    memcpy(&age_s, keep + phases[r->phase].age, sizeof(age_s));
     if (!(age_s > 0))
         return 0;
-    cut = task->now_s - age_s;
-    if (phases[task->phase].sql == fold_energy)
+    cut = r->now_s - age_s;
+    if (phases[r->phase].sql == fold_energy)
         cut = floor(cut / DAY_S) * DAY_S;
-    return run_all(db, phases[task->phase].sql, cut, err);
+    return run_all(db, phases[r->phase].sql, cut, err);
 }
 
-static int64_t old_models(struct retention_task *task, struct db *db, struct err *err)
+static int64_t old_models(struct db *db, const struct retention *r, struct err *err)
 {
-    int keep = task->keep.models > 1 ? task->keep.models : 1;
+    int keep = r->keep.models > 0 ? r->keep.models : KEPT_MODELS;
     struct db_query *q = db_query(db, "SELECT EXISTS " OLD_MODEL, err);
     struct db_value enough = db_value_int(keep);
     int64_t found = -1;
@@ -223,33 +204,37 @@ static int64_t old_models(struct retention_task *task, struct db *db, struct err
     return found;
 }
 
-static int retention_step(void *ctx, struct db *db, struct err *err)
+int retention_step(struct store *store, struct retention *r, struct err *err)
 {
-    struct retention_task *task = ctx;
     int64_t removed;
 
-    if (db_exec(db, "BEGIN IMMEDIATE", err) < 0)
+    if (db_exec(store->db, "BEGIN IMMEDIATE", err) < 0)
         return -1;
-    removed =
-        task->phase < PHASE_COUNT ? by_age(task, db, err) : old_models(task, db, err);
+    removed = r->phase < PHASE_COUNT ? by_age(store->db, r, err)
+                                     : old_models(store->db, r, err);
     /* Numbers of rows that go must not be given again. */
-    if (removed < 0 || (removed > 0 && store_keep_sequences(task->store, err) < 0) ||
-        db_exec(db, "COMMIT", err) < 0)
+    if (removed < 0 || (removed > 0 && store_keep_sequences(store, err) < 0) ||
+        db_exec(store->db, "COMMIT", err) < 0)
         return -1;
     if (removed == 0)
-        task->phase++;
-    return task->phase <= PHASE_COUNT;
+        r->phase++;
+    return r->phase <= PHASE_COUNT;
 }
 
-int store_retain(struct store *store, const struct store_retention *retention,
-                 double now_s, store_done done, void *ctx, struct err *err)
+int store_retain(struct store *store, const struct store_retention *keep, double now_s,
+                 store_done done, void *ctx, struct err *err)
 {
-    struct retention_task *task = mem_new(struct retention_task);
+    int rc = 0;
 
-    *task = (struct retention_task){.store = store, .keep = *retention, .now_s = now_s};
-    if (writer_upkeep(store->writer, retention_step, task, done, ctx, err) < 0) {
-        free(task);
-        return -1;
+    pthread_mutex_lock(&store->lock);
+    if (store->retention || store->closing) {
+        rc = err_set(err, ERR_BUSY, "the store is being tidied already");
+    } else {
+        store->retention = mem_new(struct retention);
+        *store->retention =
+            (struct retention){.keep = *keep, .now_s = now_s, .done = done, .ctx = ctx};
+        pthread_cond_signal(&store->changed);
     }
-    return 0;
+    pthread_mutex_unlock(&store->lock);
+    return rc;
 }

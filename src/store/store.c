@@ -1,5 +1,4 @@
-/* store.c - corgid opens the store here, takes numbers for its rows, and hands batches to
- * the writer thread (writer.c) */
+/* store.c - corgid opens the store here, takes numbers for its rows, and closes it */
 #include "store/store.h"
 
 #include "base/file.h"
@@ -7,7 +6,6 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "store/migrations.h"
 #include "store/store_private.h"
 
 #include <assert.h>
@@ -15,7 +13,6 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <openssl/evp.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define QUEUE_ROWS   100000
-#define QUEUE_BYTES  ((size_t)256 << 20)
-#define RELAXED_S    0.2
-#define RELAXED_ROWS 500
+#define QUEUE_ROWS 100000
+#define RELAXED_S  0.2
 
 /* The writer empties the log itself, when nobody waits (wal_hook in db.c). */
 static const char pragmas[] = "PRAGMA synchronous = FULL;"
@@ -111,7 +106,7 @@ static const struct {
     [STORE_TOKEN_ID] = {"tokens", false}, [STORE_MODEL_ID] = {"models", false},
 };
 
-static int sequences_load(struct store *store, size_t gap, struct err *err)
+static int sequences_load(struct store *store, struct err *err)
 {
     for (int i = 0; i < STORE_SEQUENCE_COUNT; i++) {
         struct str sql = {0};
@@ -127,7 +122,7 @@ static int sequences_load(struct store *store, size_t gap, struct err *err)
         if (rc < 0)
             return -1;
         if (store->interrupted && sequences[i].given_before_stored)
-            next += (int64_t)gap;
+            next += (int64_t)store->options.queue_rows;
         atomic_store(&store->next[i], (uint64_t)next);
     }
     return 0;
@@ -197,39 +192,23 @@ static int mark_open(struct db *db, bool *interrupted, struct err *err)
     return 0;
 }
 
-static int open_database(struct store *store, const struct store_options *options,
-                         struct err *err)
+static int open_database(struct store *store, struct err *err)
 {
     int from;
 
     /* cell_size_check finds a damaged page when it is read, not when it did harm. */
-    if (db_open(&store->db, store->path, DB_WRITE, options->vfs, err) < 0 ||
+    if (db_open(&store->db, store->path, DB_WRITE, store->options.vfs, err) < 0 ||
         db_exec(store->db, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON", err) <
             0 ||
         migrations_apply(store->db, migrations_steps, migrations_count, &from, err) < 0 ||
         use_log(store->db, err) < 0 || db_exec(store->db, pragmas, err) < 0 ||
         mark_open(store->db, &store->interrupted, err) < 0 ||
-        sequences_load(store, options->queue_rows, err) < 0)
+        sequences_load(store, err) < 0)
         return -1;
     if (from > 0 && from < migrations_count)
         log_info("store_migrated", LOG_STR("store", store->path), LOG_I64("from", from),
                  LOG_I64("to", migrations_count));
     return 0;
-}
-
-static struct store_options with_defaults(const struct store_options *given)
-{
-    struct store_options options = *given;
-
-    if (options.queue_rows == 0)
-        options.queue_rows = QUEUE_ROWS;
-    if (options.queue_bytes == 0)
-        options.queue_bytes = QUEUE_BYTES;
-    if (options.relaxed_s <= 0)
-        options.relaxed_s = RELAXED_S;
-    if (options.relaxed_rows == 0)
-        options.relaxed_rows = RELAXED_ROWS;
-    return options;
 }
 
 static void store_destroy(struct store *store)
@@ -240,20 +219,23 @@ static void store_destroy(struct store *store)
     free(store);
 }
 
-int store_open(struct store **opened, const struct store_options *given, struct err *err)
+int store_open(struct store **opened, const struct store_options *options,
+               struct err *err)
 {
-    struct store_options options = with_defaults(given);
     struct store *store = mem_new(struct store);
 
-    store->path = mem_strdup(options.path);
+    store->path = mem_strdup(options->path);
     store->lock_fd = -1;
+    store->options = *options;
+    if (options->queue_rows == 0)
+        store->options.queue_rows = QUEUE_ROWS;
+    if (options->relaxed_s <= 0)
+        store->options.relaxed_s = RELAXED_S;
     if (make_parent(store->path, err) < 0)
         goto failed;
     store->lock_fd = lock_take(store->path, err);
-    if (store->lock_fd < 0 || open_database(store, &options, err) < 0)
-        goto failed;
-    store->writer = writer_start(store->db, &options, err);
-    if (!store->writer)
+    if (store->lock_fd < 0 || open_database(store, err) < 0 ||
+        writer_start(store, err) < 0)
         goto failed;
     *opened = store;
     return 0;
@@ -269,7 +251,7 @@ void store_close(struct store *store)
 
     if (!store)
         return;
-    writer_stop(store->writer);
+    writer_stop(store);
     if (db_exec(store->db, "PRAGMA synchronous = FULL; BEGIN IMMEDIATE", &err) < 0 ||
         store_keep_sequences(store, &err) < 0 ||
         db_exec(store->db, "INSERT OR REPLACE INTO meta VALUES ('open', 0); COMMIT",
@@ -291,57 +273,7 @@ bool store_was_interrupted(const struct store *store)
     return store->interrupted;
 }
 
-/* ---- writing ----------------------------------------------------------------------- */
-
-int store_commit(struct store *store, struct store_batch *batch, enum store_class how,
-                 store_done done, void *ctx, struct err *err)
-{
-    return writer_hand(store->writer, batch, how, done, ctx, false, err);
-}
-
-struct waiter {
-    pthread_mutex_t lock; /* guards the fields below */
-    pthread_cond_t told;
-    bool done;
-    struct err err;
-};
-
-static void tell_waiter(void *ctx, const struct store_completion *completion)
-{
-    struct waiter *waiter = ctx;
-
-    pthread_mutex_lock(&waiter->lock);
-    waiter->err = completion->err;
-    waiter->done = true;
-    pthread_cond_signal(&waiter->told);
-    pthread_mutex_unlock(&waiter->lock);
-}
-
-int store_commit_wait(struct store *store, struct store_batch *batch, struct err *err)
-{
-    struct waiter waiter = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                            .told = PTHREAD_COND_INITIALIZER};
-
-    if (writer_hand(store->writer, batch, STORE_DURABLE, tell_waiter, &waiter, true,
-                    err) < 0) {
-        store_batch_destroy(batch);
-        return -1;
-    }
-    pthread_mutex_lock(&waiter.lock);
-    while (!waiter.done)
-        pthread_cond_wait(&waiter.told, &waiter.lock);
-    pthread_mutex_unlock(&waiter.lock);
-    if (waiter.err.code == ERR_NONE)
-        return 0;
-    if (err)
-        *err = waiter.err;
-    return -1;
-}
-
-void store_flush(struct store *store)
-{
-    writer_flush(store->writer);
-}
+/* ---- health ------------------------------------------------------------------------ */
 
 static int64_t size_of(const char *path, const char *suffix)
 {
@@ -357,7 +289,10 @@ static int64_t size_of(const char *path, const char *suffix)
 
 void store_stats(struct store *store, struct store_stats *stats)
 {
-    writer_stats(store->writer, stats);
+    pthread_mutex_lock(&store->lock);
+    *stats = store->stats;
+    stats->waiting_rows = store->waiting[0].rows + store->waiting[1].rows;
+    pthread_mutex_unlock(&store->lock);
     stats->database_bytes = size_of(store->path, "");
     stats->wal_bytes = size_of(store->path, "-wal");
 }

@@ -46,12 +46,10 @@ struct store_completion {
 };
 
 struct store_options {
-    const char *path;    /* of the database file; folders above it are made */
-    size_t queue_rows;   /* rows that may wait, each class; 0: 100000 */
-    size_t queue_bytes;  /* and their bytes, each class; 0: 256 MiB */
-    double relaxed_s;    /* relaxed batches wait at most this long; 0: 0.2 */
-    size_t relaxed_rows; /* or until so many rows wait; 0: 500 */
-    const char *vfs;     /* SQLite's name of a file layer, for tests; NULL: default */
+    const char *path;  /* of the database file; folders above it are made */
+    size_t queue_rows; /* rows that may wait, each class; 0: 100000 */
+    double relaxed_s;  /* relaxed batches wait at most this long; 0: 0.2 */
+    const char *vfs;   /* SQLite's name of a file layer, for tests; NULL: default */
     /* Completions of one commit, called on the writer thread: hand them to the thread
      * that owns the state, which then calls each list[i].done(list[i].ctx, &list[i]).
      * NULL: the writer thread calls done() itself. */
@@ -84,10 +82,6 @@ size_t store_batch_bytes(const struct store_batch *batch);
  * too much waits or the store is closing.  done may be NULL: failures are then logged. */
 int store_commit(struct store *store, struct store_batch *batch, enum store_class how,
                  store_done done, void *ctx, struct err *err);
-
-/* The same durable and waited for: for start-up and tools, not for the loop thread.
- * Takes the batch in any case. */
-int store_commit_wait(struct store *store, struct store_batch *batch, struct err *err);
 
 /* Wait until all that was committed before is written (or has failed). */
 void store_flush(struct store *store);

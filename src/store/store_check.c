@@ -2,11 +2,9 @@
  *
  * SQLite says whether its pages, types and references hold; what our own rows must agree
  * on stands below, one query an invariant, whose rows are the sentences to show. */
-#include "store/admin.h"
+#include "store/store_private.h"
 
 #include "base/str.h"
-#include "store/migrations.h"
-#include "store/store_private.h"
 
 #include <string.h>
 

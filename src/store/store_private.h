@@ -1,27 +1,122 @@
-/* store_private.h - the store from inside: how rows are described, who migrates, who
- * writes */
+/* store_private.h - the store from inside: what waits for the writer, the tables, how
+ * rows are described */
 #ifndef CORGI_STORE_STORE_PRIVATE_H
 #define CORGI_STORE_STORE_PRIVATE_H
 
 #include "base/str.h"
+#include "base/vec.h"
+#include "store/admin.h"
 #include "store/db.h"
 #include "store/rows.h"
-#include "store/writer.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+
+/* A batch that waits for the writer. */
+struct pending {
+    struct pending *next;
+    struct store_batch *batch;
+    store_done done; /* NULL: nobody waits */
+    void *ctx;
+    double handed_s;
+    size_t rows, bytes;
+    struct err err;
+};
+
+struct pending_list {
+    struct pending *first, *last;
+    size_t rows, bytes;
+    uint64_t handed;   /* batches since the start */
+    uint64_t finished; /* of these, stored or given up */
+};
+
+/* Removing and folding what is old, step by step. */
+struct retention {
+    struct store_retention keep;
+    double now_s;
+    size_t phase;
+    store_done done;
+    void *ctx;
+    double due_s; /* when its next step is */
+};
 
 struct store {
     char *path;
     int lock_fd;
     struct db *db; /* the writer's while it runs */
-    struct writer *writer;
     bool interrupted;
     _Atomic uint64_t next[STORE_SEQUENCE_COUNT];
+    struct store_options options;
+    pthread_t writer;
+
+    pthread_mutex_t lock;           /* guards all below, down to the next remark */
+    pthread_cond_t changed;         /* something was handed in, or asked for */
+    pthread_cond_t finished;        /* something was written */
+    struct pending_list waiting[2]; /* by enum store_class, bounded by the options */
+    int flushing;      /* callers that wait: relaxed batches are due at once */
+    uint64_t given_up; /* rounds in which relaxed batches could not be written */
+    bool closing;
+    struct store_stats stats;
+    struct retention *retention; /* NULL: none is under way */
+
+    /* Of the writer thread alone: */
+    bool synced; /* SQLite syncs each commit now */
+    double retry_s;
+    int log_pages_next;
+    vec_of(struct store_completion) completions;
 };
 
 /* Keep the numbers in use, for when their rows are gone; on the thread that writes,
  * inside a transaction of the caller's. */
 int store_keep_sequences(struct store *store, struct err *err);
+
+/* Batches that wait may have so many bytes, each class. */
+#define STORE_QUEUE_BYTES ((size_t)256 << 20)
+
+/* ---- on the way to the disk -------------------------------------------------------- */
+
+/* With the lock held: the oldest of a class, up to about so many rows and bytes. */
+struct pending *queue_take(struct store *store, enum store_class how, size_t rows,
+                           size_t bytes);
+/* With the lock held: put a list that was taken back to the front. */
+void queue_return(struct store *store, enum store_class how, struct pending *list);
+
+/* The one thread that writes.  In turn it commits all durable batches that wait as one
+ * synced transaction, then the relaxed ones that are due, then does one step of
+ * retention, and empties the log when that delays nobody.  A batch that the schema
+ * refuses is undone alone; when the disk refuses, durable batches fail at once, and
+ * relaxed ones wait until it is well again or their queue is full. */
+int writer_start(struct store *store, struct err *err);
+void writer_stop(struct store *store); /* writes all that waits */
+
+/* Run all statements, inside a transaction that the caller undoes on failure. */
+int batch_apply(const struct store_batch *batch, struct db *db, struct err *err);
+
+/* In a transaction of its own: 1 more to do, 0 finished, -1. */
+int retention_step(struct store *store, struct retention *retention, struct err *err);
+
+/* ---- the tables and the numbered steps that lead to them ----------------------------
+ */
+
+/* A store carries the number of the last step it has taken.  Opening one takes the
+ * missing steps, each in a transaction of its own; one from a newer program is refused.
+ * Steps that were released are never changed: a change of the tables is a new step. */
+extern const char *const migrations_steps[];
+extern const int migrations_count;
+
+/* In the header of the file: "Corg". */
+#define MIGRATIONS_APPLICATION_ID 0x436f7267
+
+/* Bring db from whatever it has to step `count`; *from gets where it was.  Nothing is
+ * changed when it is not a store (ERR_FORMAT) or newer (ERR_UNSUPPORTED). */
+int migrations_apply(struct db *db, const char *const *steps, int count, int *from,
+                     struct err *err);
+
+/* For readers: exactly the version this program knows, or a sentence what to do. */
+int migrations_examine(struct db *db, struct err *err);
+
+/* ---- rows: tables.c describes them, batch.c writes and reader.c reads them ----------
+ */
 
 struct store_reader {
     struct db *db;
@@ -132,8 +227,5 @@ int model_read_parts(struct store_reader *reader, const struct model_row *model,
     " modelled_joules = modelled_joules + excluded.modelled_joules,"                     \
     " busy_s = busy_s + excluded.busy_s,"                                                \
     " saved_joules = saved_joules + excluded.saved_joules"
-
-/* Run all statements, inside a transaction that the caller undoes on failure. */
-int batch_apply(const struct store_batch *batch, struct db *db, struct err *err);
 
 #endif

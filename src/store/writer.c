@@ -1,12 +1,9 @@
-/* writer.c - the writer thread: store.c hands it batches through queue.c, it commits them
- * in groups, and tells who waits by post() */
-#include "store/writer.h"
+/* writer.c - the writer thread: it takes batches that were handed in (queue.c), commits
+ * them in groups, and tells who waits by post() */
+#include "store/store_private.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/vec.h"
-#include "store/queue.h"
-#include "store/store_private.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,44 +12,26 @@
 /* A group is bounded so that a flood of submissions still gets answers in between. */
 #define GROUP_ROWS  4000
 #define GROUP_BYTES ((size_t)16 << 20)
-/* Relaxed groups are smaller: a durable batch may come while one is written. */
+/* Relaxed groups are smaller: a durable batch may come while one is written.  So many
+ * wait no longer. */
+#define RELAXED_ROWS  500
 #define RELAXED_BYTES ((size_t)1 << 20)
 /* Pages in the log from which on it is emptied when nobody waits, or in any case. */
 #define LOG_PAGES      1000
 #define LOG_PAGES_MOST 16000
-/* Upkeep yields to commits but is never starved by them. */
-#define UPKEEP_PAUSE_S 0.02
+/* Retention yields to commits but is never starved by them. */
+#define RETENTION_PAUSE_S 0.02
 
 /* After a failure the disk is tried again this much later. */
 #define RETRY_S 1.0
 const double store_time_bounds[STORE_TIME_BUCKETS - 1] = {0.001, 0.002, 0.005, 0.01, 0.02,
                                                           0.05,  0.1,   0.25,  1.0};
 
-struct writer {
-    struct db *db;
-    struct store_options options;
-    pthread_t thread;
-    struct queue queue;       /* its lock guards stats and upkeep, too */
-    struct store_stats stats; /* without what the queue knows */
-    struct {
-        writer_step step; /* NULL: none under way */
-        void *task;
-        store_done done;
-        void *ctx;
-        double due_s;
-    } upkeep;
-    /* Of the writer thread alone: */
-    bool synced; /* SQLite syncs each commit now */
-    double retry_s;
-    int log_pages_next;
-    vec_of(struct store_completion) completions;
-};
-
 /* What one turn has to do. */
 struct turn {
     struct pending *durable;
     struct pending *relaxed;
-    bool upkeep;
+    bool retention;
     bool probe;
 };
 
@@ -67,42 +46,42 @@ static bool is_own_fault(const struct err *err)
 
 /* Apply one batch; what it did is undone when it is refused.  -1 only when the whole
  * transaction is lost. */
-static int apply_one(struct writer *w, struct pending *p, struct err *err)
+static int apply_one(struct store *s, struct pending *p, struct err *err)
 {
-    if (db_exec(w->db, "SAVEPOINT batch", err) < 0)
+    if (db_exec(s->db, "SAVEPOINT batch", err) < 0)
         return -1;
-    if (batch_apply(p->batch, w->db, &p->err) < 0) {
-        if (!is_own_fault(&p->err) || !db_in_transaction(w->db)) {
+    if (batch_apply(p->batch, s->db, &p->err) < 0) {
+        if (!is_own_fault(&p->err) || !db_in_transaction(s->db)) {
             *err = p->err;
             return -1;
         }
-        return db_exec(w->db, "ROLLBACK TO batch; RELEASE batch", err);
+        return db_exec(s->db, "ROLLBACK TO batch; RELEASE batch", err);
     }
-    return db_exec(w->db, "RELEASE batch", err);
+    return db_exec(s->db, "RELEASE batch", err);
 }
 
-static int write_list(struct writer *w, enum store_class how, struct pending *list,
+static int write_list(struct store *s, enum store_class how, struct pending *list,
                       struct err *err)
 {
     bool synced = how == STORE_DURABLE;
 
-    if (synced != w->synced) {
-        if (db_exec(w->db,
+    if (synced != s->synced) {
+        if (db_exec(s->db,
                     synced ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
                     err) < 0)
             return -1;
-        w->synced = synced;
+        s->synced = synced;
     }
-    if (db_exec(w->db, "BEGIN IMMEDIATE", err) < 0)
+    if (db_exec(s->db, "BEGIN IMMEDIATE", err) < 0)
         return -1;
     for (struct pending *p = list; p; p = p->next)
-        if (apply_one(w, p, err) < 0)
+        if (apply_one(s, p, err) < 0)
             goto failed;
-    if (db_exec(w->db, "COMMIT", err) < 0)
+    if (db_exec(s->db, "COMMIT", err) < 0)
         goto failed;
     return 0;
 failed:
-    db_rollback(w->db);
+    db_rollback(s->db);
     return -1;
 }
 
@@ -126,9 +105,9 @@ static void count_durable(struct store_stats *stats, const struct pending *p,
 }
 
 /* Health as the last commit leaves it; only changes are logged. */
-static void note_health(struct writer *w, const struct err *failure)
+static void note_health(struct store *s, const struct err *failure)
 {
-    struct store_stats *stats = &w->stats;
+    struct store_stats *stats = &s->stats;
     bool was_failing = stats->failing;
 
     stats->failing = failure != NULL;
@@ -143,52 +122,50 @@ static void note_health(struct writer *w, const struct err *failure)
     }
 }
 
-static void note_commit(struct writer *w, enum store_class how, struct pending *list,
+static void note_commit(struct store *s, enum store_class how, struct pending *list,
                         const struct err *failure)
 {
     double now_s = clock_wall_s();
 
-    pthread_mutex_lock(&w->queue.lock);
-    note_health(w, failure);
+    pthread_mutex_lock(&s->lock);
+    note_health(s, failure);
     for (struct pending *p = list; p; p = p->next) {
         if (p->err.code == ERR_NONE)
-            w->stats.rows += p->rows;
+            s->stats.rows += p->rows;
         else if (!p->done)
-            w->stats.dropped++;
+            s->stats.dropped++;
         if (how == STORE_DURABLE && !failure)
-            count_durable(&w->stats, p, now_s);
+            count_durable(&s->stats, p, now_s);
     }
     if (!failure && how == STORE_DURABLE)
-        w->stats.commits++;
+        s->stats.commits++;
     else if (!failure)
-        w->stats.relaxed_commits++;
-    pthread_mutex_unlock(&w->queue.lock);
+        s->stats.relaxed_commits++;
+    pthread_mutex_unlock(&s->lock);
 }
 
-static void commit_deliver(struct writer *w, const struct store_completion *list,
+static void commit_deliver(struct store *s, const struct store_completion *list,
                            size_t count)
 {
-    if (w->options.post && count > 0)
-        w->options.post(w->options.post_ctx, list, count);
-    for (size_t i = 0; !w->options.post && i < count; i++)
+    if (s->options.post && count > 0)
+        s->options.post(s->options.post_ctx, list, count);
+    for (size_t i = 0; !s->options.post && i < count; i++)
         list[i].done(list[i].ctx, &list[i]);
 }
 
-static void complete(struct writer *w, struct pending *list)
+static void complete(struct store *s, struct pending *list)
 {
-    vec_clear(&w->completions);
+    vec_clear(&s->completions);
     for (struct pending *p = list; p; p = p->next) {
         struct store_completion completion = {.done = p->done, .ctx = p->ctx};
 
         completion.err = p->err;
-        if (p->done && p->direct)
-            p->done(p->ctx, &completion);
-        else if (p->done)
-            vec_push(&w->completions, completion);
+        if (p->done)
+            vec_push(&s->completions, completion);
         else if (p->err.code != ERR_NONE)
             log_error("store_write_refused", LOG_ERR(&p->err));
     }
-    commit_deliver(w, w->completions.items, w->completions.count);
+    commit_deliver(s, s->completions.items, s->completions.count);
 }
 
 static void pending_destroy(struct pending *p)
@@ -197,324 +174,259 @@ static void pending_destroy(struct pending *p)
     free(p);
 }
 
-static void finish(struct writer *w, enum store_class how, struct pending *list,
+static void finish(struct store *s, enum store_class how, struct pending *list,
                    const struct err *failure)
 {
     for (struct pending *p = list; failure && p; p = p->next)
         p->err = *failure;
-    note_commit(w, how, list, failure);
-    complete(w, list);
-    pthread_mutex_lock(&w->queue.lock);
+    note_commit(s, how, list, failure);
+    complete(s, list);
+    pthread_mutex_lock(&s->lock);
     while (list) {
         struct pending *next = list->next;
 
         pending_destroy(list);
         list = next;
-        w->queue.classes[how].finished++;
+        s->waiting[how].finished++;
     }
-    pthread_cond_broadcast(&w->queue.finished);
-    pthread_mutex_unlock(&w->queue.lock);
+    pthread_cond_broadcast(&s->finished);
+    pthread_mutex_unlock(&s->lock);
 }
 
-static void commit_durable(struct writer *w, struct pending *list)
+static void commit_durable(struct store *s, struct pending *list)
 {
     struct err err = {0};
-    int rc = write_list(w, STORE_DURABLE, list, &err);
+    int rc = write_list(s, STORE_DURABLE, list, &err);
 
     if (rc < 0)
-        w->retry_s = clock_wall_s() + RETRY_S;
-    finish(w, STORE_DURABLE, list, rc < 0 ? &err : NULL);
+        s->retry_s = clock_wall_s() + RETRY_S;
+    finish(s, STORE_DURABLE, list, rc < 0 ? &err : NULL);
 }
 
-static void commit_relaxed(struct writer *w, struct pending *list)
+static void commit_relaxed(struct store *s, struct pending *list)
 {
     struct err err = {0};
     bool closing;
 
-    if (write_list(w, STORE_RELAXED, list, &err) == 0) {
-        finish(w, STORE_RELAXED, list, NULL);
+    if (write_list(s, STORE_RELAXED, list, &err) == 0) {
+        finish(s, STORE_RELAXED, list, NULL);
         return;
     }
-    pthread_mutex_lock(&w->queue.lock);
-    closing = w->queue.closing;
-    w->retry_s = clock_wall_s() + RETRY_S;
+    pthread_mutex_lock(&s->lock);
+    closing = s->closing;
+    s->retry_s = clock_wall_s() + RETRY_S;
     if (!closing) {
         for (struct pending *p = list; p; p = p->next)
             p->err = (struct err){0};
-        note_health(w, &err);
-        w->queue.given_up++;
-        queue_return(&w->queue, STORE_RELAXED, list);
-        pthread_cond_broadcast(&w->queue.finished);
+        note_health(s, &err);
+        s->given_up++;
+        queue_return(s, STORE_RELAXED, list);
+        pthread_cond_broadcast(&s->finished);
     }
-    pthread_mutex_unlock(&w->queue.lock);
+    pthread_mutex_unlock(&s->lock);
     if (closing)
-        finish(w, STORE_RELAXED, list, &err);
+        finish(s, STORE_RELAXED, list, &err);
 }
 
 /* Nobody may be submitting, because we said that we fail.  The
  * write also covers what a failed commit may have left in the log: it is never found
  * there after a crash. */
-static void commit_probe(struct writer *w)
+static void commit_probe(struct store *s)
 {
     struct err err = {0};
 
-    if (db_exec(w->db,
+    if (db_exec(s->db,
                 "PRAGMA synchronous = FULL; BEGIN IMMEDIATE;"
                 "INSERT OR REPLACE INTO meta VALUES ('open', 1); COMMIT",
                 &err) < 0) {
-        db_rollback(w->db);
-        w->retry_s = clock_wall_s() + RETRY_S;
+        db_rollback(s->db);
+        s->retry_s = clock_wall_s() + RETRY_S;
         return;
     }
-    w->synced = true;
-    pthread_mutex_lock(&w->queue.lock);
-    note_health(w, NULL);
-    pthread_mutex_unlock(&w->queue.lock);
+    s->synced = true;
+    pthread_mutex_lock(&s->lock);
+    note_health(s, NULL);
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- waiting ----------------------------------------------------------------------- */
 
-static void wait_until(struct queue *queue, double at_s)
+static void wait_until(struct store *s, double at_s)
 {
     struct timespec at;
 
     at.tv_sec = (time_t)at_s;
     at.tv_nsec = (long)((at_s - (double)at.tv_sec) * 1e9);
-    pthread_cond_timedwait(&queue->changed, &queue->lock, &at);
+    pthread_cond_timedwait(&s->changed, &s->lock, &at);
 }
 
 /* When the relaxed batches that wait shall be written; now or earlier: at once. */
-static double relaxed_due_s(const struct writer *w)
+static double relaxed_due_s(const struct store *s)
 {
-    const struct queue_class *class = &w->queue.classes[STORE_RELAXED];
-    double due_s = class->list.first->handed_s + w->options.relaxed_s;
+    const struct pending_list *list = &s->waiting[STORE_RELAXED];
+    double due_s = list->first->handed_s + s->options.relaxed_s;
 
-    if (w->queue.closing)
+    if (s->closing)
         return 0;
-    if (w->queue.flushing > 0 || class->rows >= w->options.relaxed_rows ||
-        class->bytes >= RELAXED_BYTES)
+    if (s->flushing > 0 || list->rows >= RELAXED_ROWS || list->bytes >= RELAXED_BYTES)
         due_s = 0;
-    return due_s > w->retry_s ? due_s : w->retry_s;
+    return due_s > s->retry_s ? due_s : s->retry_s;
 }
 
 /* Take what is due and say when the next thing will be. */
-static bool look(struct writer *w, struct turn *turn, double *next_s)
+static bool look(struct store *s, struct turn *turn, double *next_s)
 {
     double now_s = clock_wall_s();
 
     *turn = (struct turn){0};
     *next_s = now_s + 60;
-    turn->durable = queue_take(&w->queue, STORE_DURABLE, GROUP_ROWS, GROUP_BYTES);
-    if (w->queue.classes[STORE_RELAXED].list.first) {
-        double due_s = relaxed_due_s(w);
+    turn->durable = queue_take(s, STORE_DURABLE, GROUP_ROWS, GROUP_BYTES);
+    if (s->waiting[STORE_RELAXED].first) {
+        double due_s = relaxed_due_s(s);
 
         if (due_s <= now_s)
-            turn->relaxed = queue_take(&w->queue, STORE_RELAXED,
-                                       2 * w->options.relaxed_rows, RELAXED_BYTES);
+            turn->relaxed =
+                queue_take(s, STORE_RELAXED, (size_t)2 * RELAXED_ROWS, RELAXED_BYTES);
         else if (due_s < *next_s)
             *next_s = due_s;
     }
-    if (w->upkeep.step) {
-        turn->upkeep = w->upkeep.due_s <= now_s || w->queue.closing;
-        if (w->upkeep.due_s < *next_s)
-            *next_s = w->upkeep.due_s;
+    if (s->retention) {
+        turn->retention = s->retention->due_s <= now_s || s->closing;
+        if (s->retention->due_s < *next_s)
+            *next_s = s->retention->due_s;
     }
-    if (w->stats.failing && !turn->durable && !turn->relaxed) {
-        turn->probe = w->retry_s <= now_s && !w->queue.closing;
-        if (w->retry_s < *next_s)
-            *next_s = w->retry_s;
+    if (s->stats.failing && !turn->durable && !turn->relaxed) {
+        turn->probe = s->retry_s <= now_s && !s->closing;
+        if (s->retry_s < *next_s)
+            *next_s = s->retry_s;
     }
-    return turn->durable || turn->relaxed || turn->upkeep || turn->probe;
+    return turn->durable || turn->relaxed || turn->retention || turn->probe;
 }
 
 /* False when the writer shall end: closing, and nothing is left. */
-static bool next_turn(struct writer *w, struct turn *turn)
+static bool next_turn(struct store *s, struct turn *turn)
 {
     double next_s;
     bool more = true;
 
-    pthread_mutex_lock(&w->queue.lock);
-    while (more && !look(w, turn, &next_s)) {
-        if (w->queue.closing)
+    pthread_mutex_lock(&s->lock);
+    while (more && !look(s, turn, &next_s)) {
+        if (s->closing)
             more = false;
         else
-            wait_until(&w->queue, next_s);
+            wait_until(s, next_s);
     }
-    pthread_mutex_unlock(&w->queue.lock);
+    pthread_mutex_unlock(&s->lock);
     return more;
 }
 
 /* ---- upkeep ------------------------------------------------------------------------ */
 
-static void end_upkeep(struct writer *w, const struct err *err)
+static void end_retention(struct store *s, const struct err *err)
 {
     struct store_completion completion = {.err = *err};
 
-    pthread_mutex_lock(&w->queue.lock);
-    completion.done = w->upkeep.done;
-    completion.ctx = w->upkeep.ctx;
-    free(w->upkeep.task);
-    w->upkeep.task = NULL;
-    w->upkeep.step = NULL;
-    pthread_mutex_unlock(&w->queue.lock);
+    pthread_mutex_lock(&s->lock);
+    completion.done = s->retention->done;
+    completion.ctx = s->retention->ctx;
+    free(s->retention);
+    s->retention = NULL;
+    pthread_mutex_unlock(&s->lock);
     if (completion.done)
-        commit_deliver(w, &completion, 1);
+        commit_deliver(s, &completion, 1);
     else if (err->code != ERR_NONE)
         log_error("store_upkeep_failed", LOG_ERR(err));
 }
 
-static void run_upkeep(struct writer *w)
+static void run_retention(struct store *s)
 {
     struct err err = {0};
     bool closing;
     int rc;
 
-    pthread_mutex_lock(&w->queue.lock);
-    closing = w->queue.closing;
-    pthread_mutex_unlock(&w->queue.lock);
+    pthread_mutex_lock(&s->lock);
+    closing = s->closing;
+    pthread_mutex_unlock(&s->lock);
     if (closing) { /* there is always a next time */
         err_set(&err, ERR_BUSY, "the store is closing");
-        end_upkeep(w, &err);
+        end_retention(s, &err);
         return;
     }
-    rc = w->upkeep.step(w->upkeep.task, w->db, &err);
+    rc = retention_step(s, s->retention, &err);
     if (rc < 0)
-        db_rollback(w->db);
+        db_rollback(s->db);
     if (rc <= 0)
-        end_upkeep(w, &err);
+        end_retention(s, &err);
     else
-        w->upkeep.due_s = clock_wall_s() + UPKEEP_PAUSE_S;
+        s->retention->due_s = clock_wall_s() + RETENTION_PAUSE_S;
 }
 
 /* Move what is in the log to its place, when it has grown and nobody waits. */
-static void tidy_log(struct writer *w)
+static void tidy_log(struct store *s)
 {
-    int pages = db_log_pages(w->db), left = 0;
+    int pages = db_log_pages(s->db), left = 0;
     struct err err = {0};
     bool waiting;
 
-    if (pages < w->log_pages_next)
+    if (pages < s->log_pages_next)
         return;
-    pthread_mutex_lock(&w->queue.lock);
-    waiting = w->queue.classes[STORE_DURABLE].list.first != NULL;
-    pthread_mutex_unlock(&w->queue.lock);
+    pthread_mutex_lock(&s->lock);
+    waiting = s->waiting[STORE_DURABLE].first != NULL;
+    pthread_mutex_unlock(&s->lock);
     if (waiting && pages < LOG_PAGES_MOST)
         return;
-    if (db_checkpoint(w->db, false, &left, &err) < 0)
+    if (db_checkpoint(s->db, false, &left, &err) < 0)
         log_warn("store_log_not_emptied", LOG_ERR(&err));
     /* What a reader still needs stays; look again when as much has been added. */
-    w->log_pages_next = left > 0 ? pages + LOG_PAGES : LOG_PAGES;
+    s->log_pages_next = left > 0 ? pages + LOG_PAGES : LOG_PAGES;
 }
 
 /* ---- the thread -------------------------------------------------------------------- */
 
 static void *writer_main(void *arg)
 {
-    struct writer *w = arg;
+    struct store *s = arg;
     struct turn turn;
 
-    while (next_turn(w, &turn)) {
+    while (next_turn(s, &turn)) {
         if (turn.durable)
-            commit_durable(w, turn.durable);
+            commit_durable(s, turn.durable);
         if (turn.relaxed)
-            commit_relaxed(w, turn.relaxed);
+            commit_relaxed(s, turn.relaxed);
         if (turn.probe)
-            commit_probe(w);
-        if (turn.upkeep)
-            run_upkeep(w);
-        tidy_log(w);
+            commit_probe(s);
+        if (turn.retention)
+            run_retention(s);
+        tidy_log(s);
     }
     return NULL;
 }
 
-struct writer *writer_start(struct db *db, const struct store_options *options,
-                            struct err *err)
+int writer_start(struct store *s, struct err *err)
 {
-    struct writer *w = mem_new(struct writer);
-    int code;
+    pthread_condattr_t attributes;
 
-    w->db = db;
-    w->options = *options;
-    w->synced = true; /* as the connection was set up */
-    w->log_pages_next = LOG_PAGES;
-    queue_init(&w->queue, options->queue_rows, options->queue_bytes);
-    code = pthread_create(&w->thread, NULL, writer_main, w);
-    if (code != 0) {
-        errno = code;
-        err_sys(err, "cannot start the store's thread");
-        queue_fini(&w->queue);
-        free(w);
-        return NULL;
-    }
-    return w;
+    s->synced = true; /* as the connection was set up */
+    s->log_pages_next = LOG_PAGES;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->changed, &attributes);
+    pthread_cond_init(&s->finished, &attributes);
+    pthread_condattr_destroy(&attributes);
+    errno = pthread_create(&s->writer, NULL, writer_main, s);
+    return errno ? err_sys(err, "cannot start the store's thread") : 0;
 }
 
-void writer_stop(struct writer *w)
+void writer_stop(struct store *s)
 {
-    if (!w)
-        return;
-    pthread_mutex_lock(&w->queue.lock);
-    w->queue.closing = true;
-    pthread_cond_signal(&w->queue.changed);
-    pthread_mutex_unlock(&w->queue.lock);
-    pthread_join(w->thread, NULL);
-    vec_free(&w->completions);
-    queue_fini(&w->queue);
-    free(w);
-}
-
-/* ---- for other threads ------------------------------------------------------------- */
-
-int writer_hand(struct writer *w, struct store_batch *batch, enum store_class how,
-                store_done done, void *ctx, bool direct, struct err *err)
-{
-    struct pending *p = mem_new(struct pending);
-
-    p->batch = batch;
-    p->done = done;
-    p->ctx = ctx;
-    p->direct = direct;
-    p->handed_s = clock_wall_s();
-    p->rows = store_batch_rows(batch);
-    p->bytes = store_batch_bytes(batch) + sizeof(*p);
-    if (queue_hand(&w->queue, how, p, err) < 0) {
-        free(p);
-        return -1;
-    }
-    return 0;
-}
-
-void writer_flush(struct writer *w)
-{
-    queue_flush(&w->queue);
-}
-
-int writer_upkeep(struct writer *w, writer_step step, void *task, store_done done,
-                  void *ctx, struct err *err)
-{
-    int rc = 0;
-
-    pthread_mutex_lock(&w->queue.lock);
-    if (w->upkeep.step || w->queue.closing) {
-        rc = err_set(err, ERR_BUSY, "the store is being tidied already");
-    } else {
-        w->upkeep.step = step;
-        w->upkeep.task = task;
-        w->upkeep.done = done;
-        w->upkeep.ctx = ctx;
-        w->upkeep.due_s = 0;
-        pthread_cond_signal(&w->queue.changed);
-    }
-    pthread_mutex_unlock(&w->queue.lock);
-    return rc;
-}
-
-void writer_stats(struct writer *w, struct store_stats *stats)
-{
-    pthread_mutex_lock(&w->queue.lock);
-    *stats = w->stats;
-    stats->refused = w->queue.refused;
-    stats->waiting_rows = w->queue.classes[0].rows + w->queue.classes[1].rows;
-    stats->waiting_rows_peak = w->queue.rows_peak;
-    pthread_mutex_unlock(&w->queue.lock);
+    pthread_mutex_lock(&s->lock);
+    s->closing = true;
+    pthread_cond_signal(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->writer, NULL);
+    vec_free(&s->completions);
+    pthread_cond_destroy(&s->finished);
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->lock);
 }

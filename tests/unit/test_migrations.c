@@ -1,5 +1,5 @@
 /* test_migrations.c - numbered steps, taken once and in order */
-#include "store/migrations.h"
+#include "store/store_private.h"
 #include "support/test.h"
 
 #include <stdio.h>

@@ -328,7 +328,7 @@ static void *submit_many(void *arg)
         struct store_request r = fixture_request(store_take_id(f.store, STORE_JOB_ID));
         struct err err = {0};
 
-        if (store_commit_wait(f.store, fixture_submission(&r), &err) < 0)
+        if (fixture_commit(f.store, fixture_submission(&r), &err) < 0)
             return &f;
     }
     return NULL;
@@ -382,7 +382,7 @@ static void die_in_use(void)
         _exit(2);
     event.id = store_take_id(f.store, STORE_EVENT_ID);
     store_put(batch, &event);
-    if (store_commit_wait(f.store, batch, &f.err) < 0)
+    if (fixture_commit(f.store, batch, &f.err) < 0)
         _exit(3);
     store_take_id(f.store, STORE_EVENT_ID);
     store_take_id(f.store, STORE_EVENT_ID);

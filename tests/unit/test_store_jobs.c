@@ -73,7 +73,7 @@ CASE(a_job_comes_back_whole)
     r.job.kind = JOB_INFERENCE;
     r.job.duration_s = 1e9 / 3;
     r.uid = 4294967294u;
-    assert_int_equal(store_commit_wait(f.store, fixture_submission(&r), &f.err), 0);
+    assert_int_equal(fixture_commit(f.store, fixture_submission(&r), &f.err), 0);
     assert_int_equal(store_read_job(f.reader, 7, &job, &f.err), 0);
     assert_same_request(&job->request, &r);
     assert_int_equal(job->progress.state, JOB_WAITING);
@@ -92,7 +92,7 @@ CASE(a_job_without_command_comes_back_without)
 
     r.argv = NULL;
     r.env = nothing;
-    assert_int_equal(store_commit_wait(f.store, fixture_submission(&r), &f.err), 0);
+    assert_int_equal(fixture_commit(f.store, fixture_submission(&r), &f.err), 0);
     assert_int_equal(store_read_job(f.reader, 1, &job, &f.err), 0);
     assert_null(job->request.argv);
     assert_non_null(job->request.env);
@@ -111,7 +111,7 @@ CASE(an_unknown_job_is_not_found)
     assert_null(job);
     p.job = 5;
     store_put(batch, &p);
-    assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
+    assert_int_equal(fixture_commit(f.store, batch, &f.err), -1);
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
 }
 
@@ -129,12 +129,12 @@ CASE(a_key_is_one_job_for_each_user)
 
     r.key = "once";
     memset(r.digest, 7, sizeof(r.digest));
-    assert_int_equal(store_commit_wait(f.store, fixture_submission(&r), &f.err), 0);
+    assert_int_equal(fixture_commit(f.store, fixture_submission(&r), &f.err), 0);
     r.job.id = 2;
-    assert_int_equal(store_commit_wait(f.store, fixture_submission(&r), &f.err), -1);
+    assert_int_equal(fixture_commit(f.store, fixture_submission(&r), &f.err), -1);
     assert_int_equal(f.err.code, ERR_EXISTS);
     r.user = "ben";
-    assert_int_equal(store_commit_wait(f.store, fixture_submission(&r), &f.err), 0);
+    assert_int_equal(fixture_commit(f.store, fixture_submission(&r), &f.err), 0);
     assert_int_equal(store_find_job(f.reader, "ann", "once", &job, &f.err), 0);
     assert_int_equal(job->request.job.id, 1);
     assert_string_equal(job->request.key, "once");
@@ -151,12 +151,12 @@ CASE(an_update_changes_the_request_only)
     struct store_job *job = NULL;
 
     r.key = "k";
-    assert_int_equal(store_commit_wait(f.store, fixture_submission(&r), &f.err), 0);
+    assert_int_equal(fixture_commit(f.store, fixture_submission(&r), &f.err), 0);
     assert_int_equal(fixture_move(&f, 1, JOB_WAITING, JOB_RUNNING, 1100), 0);
     r.job.need.rate = 55;
     r.job.priority = 9;
     store_put(batch, &r);
-    assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);
+    assert_int_equal(fixture_commit(f.store, batch, &f.err), 0);
     assert_int_equal(store_read_job(f.reader, 1, &job, &f.err), 0);
     assert_same_request(&job->request, &r);
     assert_string_equal(job->request.key, "k");
@@ -175,7 +175,7 @@ CASE(a_batch_is_stored_whole_or_not_at_all)
 
     bad.job.need.rate = NAN; /* no number: the schema refuses it */
     store_put(batch, &(struct store_job){bad, p});
-    assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
+    assert_int_equal(fixture_commit(f.store, batch, &f.err), -1);
     assert_int_equal(f.err.code, ERR_INVALID);
     assert_non_null(strstr(f.err.text, "jobs.rate"));
     assert_int_equal(store_read_job(f.reader, 1, &job, &f.err), -1);
@@ -188,7 +188,7 @@ CASE(history_without_its_job_is_refused)
     struct store_transition t = {.job = 99, .to = JOB_DONE, .what = "done"};
 
     store_put(batch, &t);
-    assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
+    assert_int_equal(fixture_commit(f.store, batch, &f.err), -1);
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
 }
 
@@ -223,7 +223,7 @@ static void make_six(void)
         struct store_request r = fixture_request(id);
 
         r.user = id % 2 ? "ann" : "ben";
-        assert_int_equal(store_commit_wait(f.store, fixture_submission(&r), &f.err), 0);
+        assert_int_equal(fixture_commit(f.store, fixture_submission(&r), &f.err), 0);
     }
     assert_int_equal(fixture_move(&f, 1, JOB_WAITING, JOB_DONE, 2000), 0);
     assert_int_equal(fixture_move(&f, 2, JOB_WAITING, JOB_FAILED, 2000), 0);
@@ -339,7 +339,7 @@ CASE(the_ledger_tells_what_was_decided)
     d.job = 2;
     d.at_s = 6;
     store_put(batch, &d);
-    assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);
+    assert_int_equal(fixture_commit(f.store, batch, &f.err), 0);
     assert_int_equal(
         store_read(f.reader, STORE_DECISIONS, &filter, keep_decision, text, &f.err), 2);
     assert_string_equal(text, "12:2 start node-1/0 [{\"joules\":120}];"
@@ -358,7 +358,7 @@ CASE(broken_json_is_refused)
 
     assert_int_equal(fixture_submit(&f, 1), 0);
     store_put(batch, &d);
-    assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
+    assert_int_equal(fixture_commit(f.store, batch, &f.err), -1);
     assert_int_equal(f.err.code, ERR_INVALID);
 }
 
@@ -393,7 +393,7 @@ CASE(a_quote_is_found_by_its_job_and_by_its_number)
     quote.id = 5;
     quote.job = 0; /* only asked */
     store_put(batch, &quote);
-    assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);
+    assert_int_equal(fixture_commit(f.store, batch, &f.err), 0);
     assert_int_equal(store_read(f.reader, STORE_QUOTES, &(struct store_filter){.job = 1},
                                 keep_quote, &got, &f.err),
                      1);
@@ -425,7 +425,7 @@ CASE(the_guard_is_remembered)
 
     assert_int_equal(fixture_submit(&f, 1), 0);
     store_put(batch, &guard);
-    assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);
+    assert_int_equal(fixture_commit(f.store, batch, &f.err), 0);
     fixture_expect(&f, "guard_events",
                    "{\"id\":1,\"job\":1,\"at_s\":10,\"kind\":\"rate\",\"promised\":40,"
                    "\"measured\":30,\"window_s\":60,\"device\":null,"

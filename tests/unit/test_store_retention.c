@@ -72,7 +72,7 @@ static void retain(struct store_retention keep, double now_s)
 
 static void commit(struct store_batch *batch)
 {
-    assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);
+    assert_int_equal(fixture_commit(f.store, batch, &f.err), 0);
 }
 
 static const struct store_filter of_one = {.job = 1};

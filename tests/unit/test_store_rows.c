@@ -29,7 +29,7 @@ static int teardown(void **state)
 
 static void commit(void)
 {
-    assert_int_equal(store_commit_wait(f.store, batch, &f.err), 0);
+    assert_int_equal(fixture_commit(f.store, batch, &f.err), 0);
     batch = store_batch_create();
 }
 
@@ -230,11 +230,11 @@ CASE(energy_adds_up_by_whatever_is_asked)
 CASE(impossible_energy_is_refused)
 {
     add_energy(INFINITY, "a", 0, NULL, 1);
-    assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
+    assert_int_equal(fixture_commit(f.store, batch, &f.err), -1);
     assert_int_equal(f.err.code, ERR_INVALID);
     batch = store_batch_create();
     add_energy(1, "a", 0, NULL, -1);
-    assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
+    assert_int_equal(fixture_commit(f.store, batch, &f.err), -1);
     assert_int_equal(f.err.code, ERR_INVALID);
 }
 
@@ -275,7 +275,7 @@ CASE(a_token_is_kept_by_its_digest_and_not_in_clear)
         store_read(f.reader, STORE_TOKENS, NULL, note_token, token.digest, &f.err), 1);
     assert_string_equal(text, "1 2 ann ci 99 50;");
     store_put(batch, &(struct store_revocation){2, 60});
-    assert_int_equal(store_commit_wait(f.store, batch, &f.err), -1);
+    assert_int_equal(fixture_commit(f.store, batch, &f.err), -1);
     assert_int_equal(f.err.code, ERR_NOT_FOUND);
 }
 
