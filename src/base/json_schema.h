@@ -42,6 +42,7 @@ struct schema {
     const char *name; /* in components/schemas of the OpenAPI file */
     const struct schema_field *fields;
     bool one_at_least; /* an empty object changes nothing and is refused */
+    bool optional;     /* no body at all counts as {} */
 };
 
 #define SCHEMA_PATH_SIZE 160

@@ -2,78 +2,70 @@
  *
  * The service has a function a route and makes its table from the list:
  *
- *     #define ROUTE(op, verb, path, least, names, schema, bare, audited) \
- *         {.operation = #op, .method = HTTP_##verb, .pattern = path, \
- *          .role = AUTH_##least, .query = names, .body = schema, .body_optional = bare, \
- *          .audit = audited, .handle = handle_##op},
+ *     #define ROUTE(op, ...) {API_ROUTE(op, __VA_ARGS__), .handle = handle_##op},
  *     static const struct route routes[] = {API_ROUTES(ROUTE){0}};
  *
  * docs/openapi.yaml describes the same; tests/unit/test_openapi.c compares both ways. */
 #ifndef CORGI_HTTP_API_H
 #define CORGI_HTTP_API_H
 
-#include "http/auth.h"
-#include "http/head.h"
 #include "http/request.h"
 #include "base/json_schema.h"
 
-/* operation, method, pattern, least role, query names, body, body optional, audit */
+/* operation, method, pattern, least role, query names, body, audit */
 #define API_ROUTES(X)                                                                    \
-    X(health, GET, "/healthz", NOBODY, NULL, NULL, false, false)                         \
-    X(ready, GET, "/readyz", NOBODY, NULL, NULL, false, false)                           \
-    X(metrics, GET, "/metrics", VIEWER, NULL, NULL, false, false)                        \
-    X(version, GET, "/v1/version", NOBODY, NULL, NULL, false, false)                     \
-    X(whoami, GET, "/v1/whoami", VIEWER, NULL, NULL, false, false)                       \
-    X(summary, GET, "/v1/summary", VIEWER, NULL, NULL, false, false)                     \
-    X(list_jobs, GET, "/v1/jobs", VIEWER, API_JOBS_QUERY, NULL, false, false)            \
-    X(submit_job, POST, "/v1/jobs", USER, NULL, &api_job_request, false, true)           \
-    X(show_job, GET, "/v1/jobs/{id}", VIEWER, NULL, NULL, false, false)                  \
-    X(update_job, PATCH, "/v1/jobs/{id}", USER, NULL, &api_job_update, false, true)      \
-    X(cancel_job, POST, "/v1/jobs/{id}/cancel", USER, NULL, &api_reason, true, true)     \
-    X(hold_job, POST, "/v1/jobs/{id}/hold", USER, NULL, &api_reason, true, true)         \
-    X(release_job, POST, "/v1/jobs/{id}/release", USER, NULL, &api_reason, true, true)   \
-    X(requeue_job, POST, "/v1/jobs/{id}/requeue", USER, NULL, &api_reason, true, true)   \
-    X(job_history, GET, "/v1/jobs/{id}/history", VIEWER, API_PAGE_QUERY, NULL, false,    \
-      false)                                                                             \
+    X(health, GET, "/healthz", NOBODY, NULL, NULL, false)                                \
+    X(ready, GET, "/readyz", NOBODY, NULL, NULL, false)                                  \
+    X(metrics, GET, "/metrics", VIEWER, NULL, NULL, false)                               \
+    X(version, GET, "/v1/version", NOBODY, NULL, NULL, false)                            \
+    X(whoami, GET, "/v1/whoami", VIEWER, NULL, NULL, false)                              \
+    X(summary, GET, "/v1/summary", VIEWER, NULL, NULL, false)                            \
+    X(list_jobs, GET, "/v1/jobs", VIEWER, API_JOBS_QUERY, NULL, false)                   \
+    X(submit_job, POST, "/v1/jobs", USER, NULL, &api_job_request, true)                  \
+    X(show_job, GET, "/v1/jobs/{id}", VIEWER, NULL, NULL, false)                         \
+    X(update_job, PATCH, "/v1/jobs/{id}", USER, NULL, &api_job_update, true)             \
+    X(cancel_job, POST, "/v1/jobs/{id}/cancel", USER, NULL, &api_reason, true)           \
+    X(hold_job, POST, "/v1/jobs/{id}/hold", USER, NULL, &api_reason, true)               \
+    X(release_job, POST, "/v1/jobs/{id}/release", USER, NULL, &api_reason, true)         \
+    X(requeue_job, POST, "/v1/jobs/{id}/requeue", USER, NULL, &api_reason, true)         \
+    X(job_history, GET, "/v1/jobs/{id}/history", VIEWER, API_PAGE_QUERY, NULL, false)    \
     X(job_measurements, GET, "/v1/jobs/{id}/measurements", VIEWER,                       \
-      "from_s to_s step_s limit", NULL, false, false)                                    \
-    X(quote, POST, "/v1/quotes", USER, NULL, &api_quote_request, false, false)           \
-    X(list_nodes, GET, "/v1/nodes", VIEWER, "state", NULL, false, false)                 \
-    X(show_node, GET, "/v1/nodes/{node}", VIEWER, NULL, NULL, false, false)              \
-    X(drain_node, POST, "/v1/nodes/{node}/drain", OPERATOR, NULL, &api_reason, true,     \
-      true)                                                                              \
-    X(resume_node, POST, "/v1/nodes/{node}/resume", OPERATOR, NULL, &api_reason, true,   \
-      true)                                                                              \
-    X(power_node, POST, "/v1/nodes/{node}/power", OPERATOR, NULL, &api_node_power,       \
-      false, true)                                                                       \
-    X(list_devices, GET, "/v1/devices", VIEWER, "node type state", NULL, false, false)   \
-    X(show_device, GET, "/v1/devices/{device}", VIEWER, NULL, NULL, false, false)        \
+      "from_s to_s step_s limit", NULL, false)                                           \
+    X(quote, POST, "/v1/quotes", USER, NULL, &api_quote_request, false)                  \
+    X(list_nodes, GET, "/v1/nodes", VIEWER, "state", NULL, false)                        \
+    X(show_node, GET, "/v1/nodes/{node}", VIEWER, NULL, NULL, false)                     \
+    X(drain_node, POST, "/v1/nodes/{node}/drain", OPERATOR, NULL, &api_reason, true)     \
+    X(resume_node, POST, "/v1/nodes/{node}/resume", OPERATOR, NULL, &api_reason, true)   \
+    X(power_node, POST, "/v1/nodes/{node}/power", OPERATOR, NULL, &api_node_power, true) \
+    X(list_devices, GET, "/v1/devices", VIEWER, "node type state", NULL, false)          \
+    X(show_device, GET, "/v1/devices/{device}", VIEWER, NULL, NULL, false)               \
     X(drain_device, POST, "/v1/devices/{device}/drain", OPERATOR, NULL, &api_reason,     \
-      true, true)                                                                        \
+      true)                                                                              \
     X(resume_device, POST, "/v1/devices/{device}/resume", OPERATOR, NULL, &api_reason,   \
-      true, true)                                                                        \
+      true)                                                                              \
     X(power_device, POST, "/v1/devices/{device}/power", OPERATOR, NULL,                  \
-      &api_device_power, false, true)                                                    \
-    X(estimates, GET, "/v1/estimates", VIEWER, "job type beside limit", NULL, false,     \
-      false)                                                                             \
+      &api_device_power, true)                                                           \
+    X(estimates, GET, "/v1/estimates", VIEWER, "job type beside limit", NULL, false)     \
     X(list_decisions, GET, "/v1/decisions", VIEWER,                                      \
-      "job device kind from_s to_s limit after", NULL, false, false)                     \
-    X(show_decision, GET, "/v1/decisions/{decision}", VIEWER, NULL, NULL, false, false)  \
+      "job device kind from_s to_s limit after", NULL, false)                            \
+    X(show_decision, GET, "/v1/decisions/{decision}", VIEWER, NULL, NULL, false)         \
     X(energy, GET, "/v1/energy", VIEWER, "by job user device from_s to_s step_s limit",  \
-      NULL, false, false)                                                                \
+      NULL, false)                                                                       \
     X(report_measurements, POST, "/v1/measurements", USER, NULL, &api_measurements,      \
-      false, false)                                                                      \
-    X(events, GET, "/v1/events", VIEWER, "job types last_event_id", NULL, false, false)  \
-    X(show_policy, GET, "/v1/policy", VIEWER, NULL, NULL, false, false)                  \
-    X(update_policy, PATCH, "/v1/policy", OPERATOR, NULL, &api_policy_update, false,     \
-      true)                                                                              \
-    X(advance_sim, POST, "/v1/sim/advance", OPERATOR, NULL, &api_sim_advance, false,     \
-      true)                                                                              \
-    X(list_quotas, GET, "/v1/quotas", VIEWER, NULL, NULL, false, false)                  \
-    X(set_quota, PUT, "/v1/quotas/{user}", OPERATOR, NULL, &api_quota, false, true)      \
-    X(list_tokens, GET, "/v1/tokens", OPERATOR, NULL, NULL, false, false)                \
-    X(make_token, POST, "/v1/tokens", OPERATOR, NULL, &api_token_request, false, true)   \
-    X(revoke_token, DELETE, "/v1/tokens/{token}", OPERATOR, NULL, NULL, false, true)
+      false)                                                                             \
+    X(events, GET, "/v1/events", VIEWER, "job types last_event_id", NULL, false)         \
+    X(show_policy, GET, "/v1/policy", VIEWER, NULL, NULL, false)                         \
+    X(update_policy, PATCH, "/v1/policy", OPERATOR, NULL, &api_policy_update, true)      \
+    X(advance_sim, POST, "/v1/sim/advance", OPERATOR, NULL, &api_sim_advance, true)      \
+    X(list_quotas, GET, "/v1/quotas", VIEWER, NULL, NULL, false)                         \
+    X(set_quota, PUT, "/v1/quotas/{user}", OPERATOR, NULL, &api_quota, true)             \
+    X(list_tokens, GET, "/v1/tokens", OPERATOR, NULL, NULL, false)                       \
+    X(make_token, POST, "/v1/tokens", OPERATOR, NULL, &api_token_request, true)          \
+    X(revoke_token, DELETE, "/v1/tokens/{token}", OPERATOR, NULL, NULL, true)
+
+#define API_ROUTE(op, verb, path, least, names, schema, audited)                         \
+    .operation = #op, .method = HTTP_##verb, .pattern = path, .role = AUTH_##least,      \
+    .query = names, .body = schema, .audit = audited
 
 #define API_PAGE_QUERY "limit after"
 #define API_JOBS_QUERY "state user name kind type node from_s to_s limit after order"
@@ -97,8 +89,5 @@ extern const struct schema api_policy_update; /* PolicyUpdate */
 extern const struct schema api_sim_advance;   /* SimAdvance */
 extern const struct schema api_quota;         /* QuotaUpdate */
 extern const struct schema api_token_request; /* TokenRequest */
-
-/* All of them, NULL-terminated, for tests. */
-extern const struct schema *const api_schemas[];
 
 #endif

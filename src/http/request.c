@@ -455,7 +455,7 @@ static bool body_fits(struct request *r)
         return request_refuse(r, 413, "limit", NULL, "the body is larger than %zu bytes",
                               most);
     if (r->head.length == 0) {
-        if (!route->body || route->body_optional)
+        if (!route->body || route->body->optional)
             return true;
         return request_refuse(r, r->head.has_length ? 400 : 411, "invalid", NULL,
                               "a JSON body is missing");

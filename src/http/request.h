@@ -44,7 +44,6 @@ struct route {
     enum auth_role role;       /* least */
     const char *query;         /* names allowed, blanks between: "state user"; or NULL */
     const struct schema *body; /* NULL: takes none */
-    bool body_optional;        /* none at all counts as {} */
     bool audit;                /* changes something: tell the audit hook */
     /* Must answer the request, now or later. */
     void (*handle)(void *ctx, struct request *request);

@@ -13,16 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUTE(op, verb, path, least, names, schema, bare, audited)                       \
-    {.operation = #op,                                                                   \
-     .method = HTTP_##verb,                                                              \
-     .pattern = path,                                                                    \
-     .role = AUTH_##least,                                                               \
-     .query = names,                                                                     \
-     .body = schema,                                                                     \
-     .body_optional = bare,                                                              \
-     .audit = audited,                                                                   \
-     .handle = handle_##op},
+#define ROUTE(op, ...) {API_ROUTE(op, __VA_ARGS__), .handle = handle_##op},
 const struct route handlers_routes[] = {API_ROUTES(ROUTE){0}};
 
 bool handlers_number(struct request *r, const char *name, double min, double max,

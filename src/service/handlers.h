@@ -5,8 +5,7 @@
 #include "http/api.h"
 #include "service/service_private.h"
 
-#define HANDLERS_DECLARE(op, verb, path, least, names, schema, bare, audited)            \
-    void handle_##op(void *ctx, struct request *request);
+#define HANDLERS_DECLARE(op, ...) void handle_##op(void *ctx, struct request *request);
 API_ROUTES(HANDLERS_DECLARE)
 #undef HANDLERS_DECLARE
 

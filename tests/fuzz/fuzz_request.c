@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUTE(op, verb, path, least, names, schema, bare, audited)                       \
-    {.operation = #op, .method = HTTP_##verb, .pattern = path},
+#define ROUTE(op, ...) {API_ROUTE(op, __VA_ARGS__)},
 
 static const struct route routes[] = {API_ROUTES(ROUTE){0}};
 
@@ -62,9 +61,9 @@ static void check_body(const char *bytes, size_t count)
 
     if (json_doc_parse(&doc, bytes, count, "body", &err) < 0)
         return;
-    for (int i = 0; api_schemas[i]; i++) {
+    for (const struct route *r = routes; r->operation; r++) {
         err = (struct err){0};
-        if (schema_check(api_schemas[i], json_doc_root(doc), field, &err) < 0 &&
+        if (r->body && schema_check(r->body, json_doc_root(doc), field, &err) < 0 &&
             !*err.text)
             abort();
     }

@@ -27,6 +27,8 @@ static const struct schema_field thing_fields[] = {
     {0},
 };
 static const struct schema thing = {.name = "Thing", .fields = thing_fields};
+static const struct schema things = {
+    .name = "Things", .fields = thing_fields, .optional = true};
 
 static inline void handle_show(void *ctx, struct request *r)
 {
@@ -121,8 +123,7 @@ static const struct route routes[] = {
      .method = HTTP_POST,
      .pattern = "/things/{id}/touch",
      .role = AUTH_USER,
-     .body = &thing,
-     .body_optional = true,
+     .body = &things,
      .handle = handle_touch},
     {.operation = "slow",
      .method = HTTP_GET,

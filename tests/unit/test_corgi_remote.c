@@ -228,15 +228,8 @@ static void handle(void *ctx, struct request *r)
     }
 }
 
-#define ROUTE(op, verb, path, least, names, schema, bare, audited)                       \
-    {.operation = #op,                                                                   \
-     .method = HTTP_##verb,                                                              \
-     .pattern = path,                                                                    \
-     .role = AUTH_NOBODY,                                                                \
-     .query = names,                                                                     \
-     .body = schema,                                                                     \
-     .body_optional = bare,                                                              \
-     .handle = handle},
+#define ROUTE(op, verb, path, least, names, schema, audited)                             \
+    {API_ROUTE(op, verb, path, NOBODY, names, schema, false), .handle = handle},
 
 static const struct route routes[] = {API_ROUTES(ROUTE){0}};
 

@@ -121,14 +121,8 @@ static void handle_any(void *ctx, struct request *r)
     request_answer_empty(r, 204);
 }
 
-#define ROUTE(op, verb, path, least, names, schema, bare, audited)                       \
-    {.operation = #op,                                                                   \
-     .method = HTTP_##verb,                                                              \
-     .pattern = path,                                                                    \
-     .role = AUTH_##least,                                                               \
-     .query = names,                                                                     \
-     .audit = audited,                                                                   \
-     .handle = handle_any},
+#define ROUTE(op, verb, path, least, names, schema, audited)                             \
+    {API_ROUTE(op, verb, path, least, names, NULL, audited), .handle = handle_any},
 
 static const struct route api_routes[] = {API_ROUTES(ROUTE){0}};
 

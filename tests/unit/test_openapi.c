@@ -4,15 +4,7 @@
 #include "http/api.h"
 #include "support/test.h"
 
-#define ROUTE(op, verb, path, least, names, schema, bare, audited)                       \
-    {.operation = #op,                                                                   \
-     .method = HTTP_##verb,                                                              \
-     .pattern = path,                                                                    \
-     .role = AUTH_##least,                                                               \
-     .query = names,                                                                     \
-     .body = schema,                                                                     \
-     .body_optional = bare,                                                              \
-     .audit = audited},
+#define ROUTE(op, ...) {API_ROUTE(op, __VA_ARGS__)},
 
 static const struct route routes[] = {API_ROUTES(ROUTE){0}};
 
@@ -107,7 +99,7 @@ static void check_body(const struct yaml_node *operation, const struct route *r)
     assert_non_null(ref);
     if (!r->body || strcmp(strrchr(ref, '/') + 1, r->body->name) != 0)
         fail_msg("%s: the body is %s", r->operation, ref);
-    assert_int_equal(openapi_flag(body, "required"), !r->body_optional);
+    assert_int_equal(openapi_flag(body, "required"), !r->body->optional);
 }
 
 static void check_operation(const struct yaml_node *path,
@@ -241,8 +233,9 @@ static void compare_schema(const struct schema *schema)
 
 CASE(the_schemas_and_the_file_agree)
 {
-    for (int i = 0; api_schemas[i]; i++)
-        compare_schema(api_schemas[i]);
+    for (const struct route *r = routes; r->operation; r++)
+        if (r->body)
+            compare_schema(r->body);
 }
 
 /* ---- bodies ------------------------------------------------------------------------ */
@@ -411,16 +404,18 @@ CASE(any_value_in_any_field_gets_the_same_verdict)
         "[{\"gpus\":1}]",
         "[{\"at_s\":1,\"window_s\":1}]",
     };
+    static const struct schema_field none = {0};
     struct str body = {0};
     int taken = 0, refused = 0;
 
-    for (int s = 0; api_schemas[s]; s++) {
-        for (const struct schema_field *f = api_schemas[s]->fields; f->name; f++) {
+    for (const struct route *r = routes; r->operation; r++) {
+        for (const struct schema_field *f = r->body ? r->body->fields : &none; f->name;
+             f++) {
             for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++) {
                 str_clear(&body);
                 str_addf(&body, "{\"%s\":%s", f->name, values[v]);
                 /* with what else is required, so that the field decides */
-                for (const struct schema_field *o = api_schemas[s]->fields; o->name; o++)
+                for (const struct schema_field *o = r->body->fields; o->name; o++)
                     if (o->required && o != f)
                         str_addf(&body, ",\"%s\":%s", o->name,
                                  o->type == SCHEMA_OBJECT ? "{}"
@@ -429,7 +424,7 @@ CASE(any_value_in_any_field_gets_the_same_verdict)
                                  : o->type == SCHEMA_STRING ? "\"user\""
                                                             : "1");
                 str_add(&body, "}");
-                if (both_take(api_schemas[s], str_text(&body)))
+                if (both_take(r->body, str_text(&body)))
                     taken++;
                 else
                     refused++;
