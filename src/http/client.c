@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "http/sse_parse.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -117,6 +116,100 @@ const char *client_where(const struct client *c)
     return c->where;
 }
 
+/* ---- events as they come in ---------------------------------------------------------
+ */
+
+void sse_parse_fini(struct sse_parse *p)
+{
+    str_fini(&p->line);
+    str_fini(&p->type);
+    str_fini(&p->data);
+    str_fini(&p->id);
+}
+
+static int take_field(struct sse_parse *p, const char *name, const char *value,
+                      struct err *err)
+{
+    if (!strcmp(name, "event")) {
+        str_clear(&p->type);
+        str_add(&p->type, value);
+    } else if (!strcmp(name, "id")) {
+        str_clear(&p->id);
+        str_add(&p->id, value);
+    } else if (!strcmp(name, "data")) {
+        if (p->data.length + strlen(value) >= SSE_PARSE_MAX_DATA)
+            return err_set(err, ERR_LIMIT, "an event is larger than %zu bytes",
+                           SSE_PARSE_MAX_DATA);
+        if (p->has_data)
+            str_add(&p->data, "\n");
+        str_add(&p->data, value);
+        p->has_data = true;
+    }
+    return 0; /* others are for other readers */
+}
+
+static int end_event(struct sse_parse *p)
+{
+    const struct client_event event = {.id = str_text(&p->id),
+                                       .type = p->type.length ? str_text(&p->type)
+                                                              : "message",
+                                       .data = str_text(&p->data)};
+    bool go_on = !p->has_data || p->event(p->ctx, &event);
+
+    str_clear(&p->type);
+    str_clear(&p->data);
+    p->has_data = false;
+    return go_on ? 0 : 1;
+}
+
+static int take_line(struct sse_parse *p, struct err *err)
+{
+    char *text = p->line.text, *colon;
+    int rc = 0;
+
+    if (p->line.length == 0)
+        return end_event(p);
+    colon = strchr(text, ':');
+    if (colon != text) { /* else a comment */
+        if (colon)
+            *colon++ = '\0';
+        rc = take_field(p, text, colon ? colon + (*colon == ' ') : "", err);
+    }
+    str_clear(&p->line);
+    return rc;
+}
+
+int sse_parse_feed(struct sse_parse *p, const char *bytes, size_t count, struct err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        char c = bytes[i];
+
+        if (p->after_cr && c == '\n') {
+            p->after_cr = false;
+            continue;
+        }
+        p->after_cr = c == '\r';
+        if (c == '\r' || c == '\n') {
+            rc = take_line(p, err);
+            continue;
+        }
+        if (p->line.length >= SSE_PARSE_MAX_LINE)
+            return err_set(err, ERR_LIMIT,
+                           "a line of the events is longer than %zu bytes",
+                           SSE_PARSE_MAX_LINE);
+        if (c) /* a NUL means nothing in text */
+            str_add_bytes(&p->line, &c, 1);
+        if (!p->begun && p->line.length == 3) {
+            p->begun = true;
+            if (!memcmp(p->line.text, "\xef\xbb\xbf", 3))
+                str_clear(&p->line);
+        }
+    }
+    return rc;
+}
+
 /* ---- one exchange ------------------------------------------------------------------ */
 
 static bool is_stream(const struct exchange *x)
@@ -127,14 +220,6 @@ static bool is_stream(const struct exchange *x)
     curl_easy_getinfo(x->client->curl, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(x->client->curl, CURLINFO_CONTENT_TYPE, &type);
     return x->stream && status == 200 && type && str_starts(type, "text/event-stream");
-}
-
-static bool take_event(void *ctx, const char *id, const char *type, const char *data)
-{
-    struct exchange *x = ctx;
-    const struct client_event event = {.id = id, .type = type, .data = data};
-
-    return x->stream->event(x->stream->ctx, &event);
 }
 
 /* Bytes of the answer.  Less than count ends the exchange with CURLE_WRITE_ERROR. */
@@ -347,8 +432,7 @@ static void take_answer(struct exchange *x, struct client_answer *answer)
     curl_easy_getinfo(x->client->curl, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(x->client->curl, CURLINFO_CONTENT_TYPE, &type);
     *answer = (struct client_answer){.status = (int)status, .length = x->body.length};
-    str_copy(answer->content_type, sizeof(answer->content_type), type ? type : "");
-    if (str_starts(answer->content_type, "application/json"))
+    if (type && str_starts(type, "application/json"))
         json_doc_parse(&answer->json, str_text(&x->body), x->body.length, "the answer",
                        &ignored);
     answer->body = x->body.text ? str_take(&x->body) : mem_strdup("");
@@ -396,8 +480,8 @@ int client_follow(struct client *c, const struct client_stream *stream, struct e
     struct exchange x = {.client = c, .stream = stream, .err = err};
     int rc;
 
-    x.events.event = take_event;
-    x.events.ctx = &x;
+    x.events.event = stream->event;
+    x.events.ctx = stream->ctx;
     rc = perform(&x, &q);
     if (rc == 0 && !x.begun)
         rc = not_a_stream(&x);

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "http/head.h"
 
 #include <stdbool.h>
@@ -46,7 +47,6 @@ struct client_request {
 
 struct client_answer {
     int status;
-    char content_type[64];
     char *body; /* NUL-terminated, never NULL after success */
     size_t length;
     struct json_doc *json; /* NULL: the body is not JSON */
@@ -80,6 +80,28 @@ struct client_stream {
 /* Follow events: 0 when event() ended it, 1 when the server did; -1 as for client_call(),
  * when nothing came for a minute, or with the answer's error when it was not a stream. */
 int client_follow(struct client *c, const struct client_stream *stream, struct err *err);
+
+/* ---- an event stream as it comes in, byte by byte ---------------------------------- */
+
+#define SSE_PARSE_MAX_LINE ((size_t)1 << 20)
+#define SSE_PARSE_MAX_DATA ((size_t)4 << 20)
+
+struct sse_parse {
+    struct str line; /* not yet whole */
+    struct str type, data, id;
+    bool has_data;
+    bool after_cr; /* a LF now belongs to the line that has ended */
+    bool begun;    /* a byte-order mark can only stand before */
+    bool (*event)(void *ctx, const struct client_event *event); /* false stops */
+    void *ctx;
+};
+
+void sse_parse_fini(struct sse_parse *p);
+
+/* 0 to go on, 1 when event() said stop, -1 with ERR_LIMIT for what is too long. */
+int sse_parse_feed(struct sse_parse *p, const char *bytes, size_t count, struct err *err);
+
+/* ---- words for requests ------------------------------------------------------------ */
 
 /* Percent-encode for a path segment or a query value; the caller frees. */
 char *client_encode(const char *text);

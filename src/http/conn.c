@@ -65,12 +65,8 @@ void conn_destroy(struct conn *c)
         c->doomed = true;
         return;
     }
-    *c->link = c->next;
-    if (c->next)
-        c->next->link = c->link;
+    LIST_REMOVE(c, link);
     s->stats.connections--;
-    if (c->phase == CONN_STREAM)
-        s->stats.streams--;
     let_go(c);
     if (c->stream.events)
         c->stream.events->gone(c->stream.ctx);
@@ -90,7 +86,6 @@ bool conn_idle(const struct conn *c)
 
 static void set_phase(struct conn *c, enum conn_phase phase, double limit_s)
 {
-    c->server->stats.streams += (phase == CONN_STREAM) - (c->phase == CONN_STREAM);
     c->phase = phase;
     if (limit_s > 0)
         reactor_timer_after(c->timer, limit_s);
@@ -182,7 +177,6 @@ static void send_refusal(struct conn *c)
 {
     struct request *r = c->request;
 
-    c->server->stats.refused++;
     request_count(r, r->refused);
     conn_answer(c, r->refused, r->refusal.length ? "application/json" : NULL, &r->headers,
                 r->refusal.text, r->refusal.length);
@@ -244,7 +238,6 @@ static void take_head(struct conn *c, size_t count)
 
     c->request = r;
     c->seen = 0;
-    c->server->stats.requests++;
     r->head_text = mem_array(char, count + 1);
     evbuffer_remove(bufferevent_get_input(c->bev), r->head_text, count);
     if (head_parse(&r->head, r->head_text, count, &status, &err) < 0) {
@@ -484,20 +477,15 @@ void conn_accept(const struct listener *l, int fd, const char *peer,
     c->timer = reactor_timer_create(s->reactor, on_limit, c);
     reactor_timer_after(c->timer,
                         l->tls ? s->config.limits.head_s : s->config.limits.idle_s);
-    c->next = s->conns;
-    c->link = &s->conns;
-    if (c->next)
-        c->next->link = &c->next;
-    s->conns = c;
+    LIST_INSERT_HEAD(&s->conns, c, link);
     s->stats.connections++;
-    s->stats.accepted++;
 }
 
 /* ---- answers without an end -------------------------------------------------------- */
 
 struct streaming_reply *streaming_reply_begin(struct request *r, const char *content_type,
                                               const struct streaming_reply_events *told,
-                                              void *ctx)
+                                              void *ctx, double patience_s)
 {
     const int kernel_bytes = STREAM_KERNEL_BYTES;
     struct conn *c = r->conn;
@@ -510,6 +498,7 @@ struct streaming_reply *streaming_reply_begin(struct request *r, const char *con
     c->stream = (struct streaming_reply){.conn = c, .events = told, .ctx = ctx};
     setsockopt(bufferevent_getfd(c->bev), SOL_SOCKET, SO_SNDBUF, &kernel_bytes,
                sizeof(kernel_bytes));
+    set_patience(c, patience_s);
     c->close_after = true;
     write_head(c, 200, content_type, &r->headers, "");
     c->request = NULL;
@@ -526,11 +515,6 @@ void streaming_reply_write(struct streaming_reply *p, const void *bytes, size_t 
 size_t streaming_reply_unwritten(const struct streaming_reply *p)
 {
     return unwritten(p->conn);
-}
-
-void streaming_reply_patience(struct streaming_reply *p, double seconds)
-{
-    set_patience(p->conn, seconds);
 }
 
 void streaming_reply_end(struct streaming_reply *p)

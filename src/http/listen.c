@@ -76,11 +76,12 @@ static bool same_host(const char *a, const char *b)
 static bool has_its_share(const struct server *s, const struct auth_identity *who,
                           const char *peer)
 {
+    const struct conn *c;
     int count = 0;
 
     if (who && who->role == AUTH_OPERATOR)
         return false;
-    for (const struct conn *c = s->conns; c; c = c->next)
+    LIST_FOREACH (c, &s->conns, link)
         count += who ? c->is_local && c->local.uid == who->uid : same_host(c->peer, peer);
     return count >= s->config.limits.connections_each;
 }
@@ -125,7 +126,6 @@ static void turn_away(const struct listener *l, int fd)
         "{\"error\":{\"code\":\"limit\",\"message\":\"too many connections; try "
         "later\"}}";
 
-    l->server->stats.refused_connections++;
     if (!l->tls && send(fd, answer, strlen(answer), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
         /* then it learns from the closed connection */
     }

@@ -37,27 +37,17 @@ struct request *request_create(struct conn *c)
 
     r->server = s;
     r->conn = c;
-    r->ctx = s->config.ctx;
     r->began_s = clock_wall_s();
     r->identity = (struct auth_identity){.uid = AUTH_NO_ID, .gid = (gid_t)AUTH_NO_ID};
     str_copy(r->peer, sizeof(r->peer), c->peer);
-    r->next = s->requests;
-    r->link = &s->requests;
-    if (r->next)
-        r->next->link = &r->next;
-    s->requests = r;
-    s->stats.in_flight++;
+    LIST_INSERT_HEAD(&s->requests, r, link);
     return r;
 }
 
 void request_destroy(struct request *r)
 {
-    if (r->server) {
-        *r->link = r->next;
-        if (r->next)
-            r->next->link = r->link;
-        r->server->stats.in_flight--;
-    }
+    if (r->server)
+        LIST_REMOVE(r, link);
     json_doc_destroy(r->document);
     free(r->head_text);
     free(r->path);
@@ -68,24 +58,14 @@ void request_destroy(struct request *r)
 
 void request_count(struct request *r, int status)
 {
+    const struct server_config *config = r->server ? &r->server->config : NULL;
     const struct route *route = r->match.route;
-    const struct server_audit entry = {
-        .identity = &r->identity,
-        .peer = r->peer,
-        .method = http_method_name(r->head.method),
-        .path = r->path ? r->path : "",
-        .operation = route ? route->operation : NULL,
-        .status = status,
-        .seconds = clock_wall_s() - r->began_s,
-    };
 
-    if (!r->server)
-        return;
-    if (r->server->config.answered)
-        r->server->config.answered(r->ctx, &entry);
-    if (r->server->config.audit &&
+    if (config && config->answered)
+        config->answered(config->ctx, r, status);
+    if (config && config->audit &&
         ((route && route->audit) || status == 401 || status == 403))
-        r->server->config.audit(r->ctx, &entry);
+        config->audit(config->ctx, r, status);
 }
 
 /* ---- routes ------------------------------------------------------------------------ */
@@ -245,11 +225,6 @@ void request_answer(struct request *r, int status, struct str *json)
 {
     request_answer_bytes(r, status, JSON_TYPE, str_text(json), json->length);
     str_fini(json);
-}
-
-void request_answer_empty(struct request *r, int status)
-{
-    request_answer_bytes(r, status, NULL, "", 0);
 }
 
 static void error_json(struct str *out, const char *code, const char *field,

@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 struct request;
 struct schema;
@@ -83,8 +84,7 @@ struct request {
     /* The server's own: */
     struct server *server; /* NULL: destroyed */
     struct conn *conn;     /* NULL: the client has gone, or was told to */
-    struct request *next, **link;
-    void *ctx; /* of the hooks */
+    LIST_ENTRY(request) link;
     char *head_text;
     struct json_doc *document;
     char peer[REQUEST_PEER_SIZE];
@@ -113,10 +113,9 @@ void request_add_header(struct request *r, const char *name, const char *value);
 /* JSON; the text is taken and left empty. */
 void request_answer(struct request *r, int status, struct str *json);
 
-/* Anything else; copied. */
+/* Anything else, or nothing without a type; copied. */
 void request_answer_bytes(struct request *r, int status, const char *content_type,
                           const void *bytes, size_t count);
-void request_answer_empty(struct request *r, int status); /* 204 and the like */
 
 /* {"error":{"code":..,"message":..,"field":..}}; field NULL: none. */
 void request_answer_error(struct request *r, int status, const char *code,
@@ -139,15 +138,12 @@ struct streaming_reply;
 
 /* Answer with 200 and no length; bytes go out as they come up.  NULL when there is nobody
  * to send to, the client being gone or having asked for the head alone; the request is
- * answered anyway. */
+ * answered anyway.  The client may take no byte for patience_s. */
 struct streaming_reply *streaming_reply_begin(struct request *r, const char *content_type,
                                               const struct streaming_reply_events *events,
-                                              void *ctx);
+                                              void *ctx, double patience_s);
 void streaming_reply_write(struct streaming_reply *p, const void *bytes, size_t count);
 size_t streaming_reply_unwritten(const struct streaming_reply *p);
-
-/* A client may take no byte for so long. */
-void streaming_reply_patience(struct streaming_reply *p, double seconds);
 
 /* Send what is there, then close; there are no more callbacks. */
 void streaming_reply_end(struct streaming_reply *p);

@@ -78,7 +78,7 @@ static void drain_over(void *ctx)
 
 void server_drain(struct server *s, double patience_s, void (*done)(void *ctx), void *ctx)
 {
-    struct conn *next;
+    struct conn *c, *next;
 
     if (s->drain_timer)
         return;
@@ -87,8 +87,8 @@ void server_drain(struct server *s, double patience_s, void (*done)(void *ctx), 
     s->drained_ctx = ctx;
     s->drain_timer = reactor_timer_create(s->reactor, drain_over, s);
     reactor_timer_after(s->drain_timer, patience_s);
-    for (struct conn *c = s->conns; c; c = next) {
-        next = c->next;
+    for (c = LIST_FIRST(&s->conns); c; c = next) {
+        next = LIST_NEXT(c, link);
         if (conn_idle(c))
             conn_destroy(c);
     }
@@ -98,17 +98,17 @@ void server_drain(struct server *s, double patience_s, void (*done)(void *ctx), 
 
 void server_destroy(struct server *s)
 {
+    struct request *r;
+
     if (!s)
         return;
     listeners_close(s);
     reactor_timer_destroy(s->drain_timer);
     s->drain_timer = NULL;
-    while (s->conns)
-        conn_destroy(s->conns);
-    for (struct request *r = s->requests, *next; r; r = next) {
-        next = r->next;
+    while (!LIST_EMPTY(&s->conns))
+        conn_destroy(LIST_FIRST(&s->conns));
+    LIST_FOREACH (r, &s->requests, link)
         r->server = NULL;
-    }
     auth_rate_destroy(s->rate);
     vec_free(&s->listeners);
     free(s);

@@ -36,26 +36,16 @@ struct server_limits {
     double burst;          /* and at once; 0: twice requests_per_s */
 };
 
-/* Something was asked that changes things, or refused. */
-struct server_audit {
-    const struct auth_identity *identity;
-    const char *peer; /* "unix", "127.0.0.1:40112" */
-    const char *method;
-    const char *path;      /* as sent, without the query */
-    const char *operation; /* NULL: no route */
-    int status;
-    double seconds; /* from reading to answering */
-};
-
 struct server_config {
     const struct route *routes; /* borrowed */
-    void *ctx;                  /* of the handlers and of audit */
+    void *ctx;                  /* of the handlers and the hooks below */
     struct server_limits limits;
-    struct auth_rules auth; /* lists are copied */
-    /* Routes with .audit and every 401 and 403; NULL: none. */
-    void (*audit)(void *ctx, const struct server_audit *entry);
-    /* Every answer, for metrics; NULL: none. */
-    void (*answered)(void *ctx, const struct server_audit *entry);
+    struct auth_rules auth; /* its lists are borrowed until the next config */
+    /* Told before an answer goes out, the request having no path when nothing could be
+     * read: of routes with .audit and of every 401 and 403; and of all, for metrics.
+     * NULL: nobody is told. */
+    void (*audit)(void *ctx, const struct request *r, int status);
+    void (*answered)(void *ctx, const struct request *r, int status);
 };
 
 struct server *server_create(struct reactor *r, const struct server_config *config,
@@ -103,13 +93,7 @@ void server_drain(struct server *s, double patience_s, void (*done)(void *ctx),
 
 struct server_stats {
     int connections;
-    int streams;   /* of these, event streams */
-    int in_flight; /* requests not yet answered */
-    uint64_t accepted;
-    uint64_t refused_connections; /* over the limit */
-    uint64_t requests;
-    uint64_t refused; /* answered 4xx before a handler saw them */
-    uint64_t rate_limited;
+    uint64_t rate_limited; /* requests refused for coming too often */
 };
 
 void server_stats(const struct server *s, struct server_stats *stats);

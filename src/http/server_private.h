@@ -35,8 +35,8 @@ struct server {
     struct server_config config; /* limits complete */
     struct auth_rate *rate;      /* NULL: no limit */
     vec_of(struct listener *) listeners;
-    struct conn *conns;       /* list */
-    struct request *requests; /* list of those not answered */
+    LIST_HEAD(, conn) conns;
+    LIST_HEAD(, request) requests; /* not yet answered */
     struct server_stats stats;
     struct reactor_timer *drain_timer; /* NULL: not draining */
     void (*drained)(void *ctx);
@@ -60,7 +60,7 @@ struct streaming_reply {
 
 struct conn {
     struct server *server;
-    struct conn *next, **link;
+    LIST_ENTRY(conn) link;
     struct bufferevent *bev;
     struct reactor_timer *timer; /* how long the phase may last */
     enum conn_phase phase;

@@ -12,15 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_BUFFER_BYTES ((size_t)256 << 10)
-#define DEFAULT_CLIENTS      2000
-#define DEFAULT_HEARTBEAT_S  15.0
-#define DEFAULT_STALL_S      60.0
-#define PAGES_AT_ONCE        4
+#define PAGES_AT_ONCE 4
 
 struct sse_client {
     struct sse_hub *hub;
-    struct sse_client *next, **link;
+    LIST_ENTRY(sse_client) link;
     struct streaming_reply *push;
     uint64_t job;
     uid_t owner;
@@ -34,8 +30,8 @@ struct sse_hub {
     struct reactor *reactor;
     struct sse_config config;
     struct reactor_timer *heartbeat;
-    struct sse_client *clients; /* list */
-    struct sse_stats stats;
+    LIST_HEAD(, sse_client) clients;
+    int client_count;
     struct str line; /* an event as it goes out, kept to save the allocation */
 };
 
@@ -50,10 +46,8 @@ struct sse_page {
 
 static void remove_client(struct sse_client *c)
 {
-    *c->link = c->next;
-    if (c->next)
-        c->next->link = c->link;
-    c->hub->stats.clients--;
+    LIST_REMOVE(c, link);
+    c->hub->client_count--;
     free(c->types);
     free(c);
 }
@@ -80,7 +74,6 @@ static void drop_slow(struct sse_client *c)
     log_warn("events_client_dropped", LOG_STR("reason", "too slow"),
              LOG_U64("behind_bytes", streaming_reply_unwritten(c->push)),
              LOG_U64("last", c->last));
-    c->hub->stats.dropped++;
     say_goodbye(c, "too slow: come back with Last-Event-ID");
 }
 
@@ -130,7 +123,6 @@ bool sse_page_add(struct sse_page *page, const struct sse_event *event)
         }
         page->room -= line->length < page->room ? line->length : page->room;
         write_text(c, line);
-        c->hub->stats.events_sent++;
     }
     c->last = event->id;
     return true;
@@ -192,8 +184,9 @@ static const struct streaming_reply_events client_events = {on_written, on_gone}
 static void beat(void *ctx)
 {
     struct sse_hub *hub = ctx;
+    struct sse_client *c;
 
-    for (struct sse_client *c = hub->clients; c; c = c->next) {
+    LIST_FOREACH (c, &hub->clients, link) {
         if (c->quiet && streaming_reply_unwritten(c->push) == 0)
             streaming_reply_write(c->push, ":\n\n", 3);
         c->quiet = true;
@@ -207,10 +200,10 @@ struct sse_hub *sse_hub_create(struct reactor *r, const struct sse_config *confi
 
     hub->reactor = r;
     *own = *config;
-    own->buffer_bytes = own->buffer_bytes ? own->buffer_bytes : DEFAULT_BUFFER_BYTES;
-    own->max_clients = own->max_clients ? own->max_clients : DEFAULT_CLIENTS;
-    own->heartbeat_s = own->heartbeat_s > 0 ? own->heartbeat_s : DEFAULT_HEARTBEAT_S;
-    own->stall_s = own->stall_s > 0 ? own->stall_s : DEFAULT_STALL_S;
+    own->buffer_bytes = own->buffer_bytes ? own->buffer_bytes : (size_t)256 << 10;
+    own->max_clients = own->max_clients ? own->max_clients : 2000;
+    own->heartbeat_s = own->heartbeat_s > 0 ? own->heartbeat_s : 15;
+    own->stall_s = own->stall_s > 0 ? own->stall_s : 60;
     hub->heartbeat = reactor_timer_create(r, beat, hub);
     reactor_timer_every(hub->heartbeat, own->heartbeat_s);
     return hub;
@@ -228,8 +221,8 @@ void sse_hub_destroy(struct sse_hub *hub)
 
 void sse_hub_close(struct sse_hub *hub, const char *reason)
 {
-    while (hub->clients)
-        say_goodbye(hub->clients, reason);
+    while (!LIST_EMPTY(&hub->clients))
+        say_goodbye(LIST_FIRST(&hub->clients), reason);
 }
 
 /* Where the client left off; false when it is no number. */
@@ -248,9 +241,9 @@ static void greet(struct sse_client *c, uint64_t newest)
     struct str line = {0};
 
     /* The id alone, without data, sets where a client resumes and makes no event. */
-    str_addf(&line, "retry: 2000\n%s", c->catching_up ? "" : "id: ");
+    str_add(&line, "retry: 2000\n");
     if (!c->catching_up)
-        str_addf(&line, "%" PRIu64 "\n", newest);
+        str_addf(&line, "id: %" PRIu64 "\n", newest);
     str_add(&line, "\n");
     write_text(c, &line);
     str_fini(&line);
@@ -265,12 +258,8 @@ static struct sse_client *add_client(struct sse_hub *hub,
     c->job = wanted->job;
     c->owner = wanted->owner;
     c->types = wanted->types && *wanted->types ? mem_strdup(wanted->types) : NULL;
-    c->next = hub->clients;
-    c->link = &hub->clients;
-    if (c->next)
-        c->next->link = &c->next;
-    hub->clients = c;
-    hub->stats.clients++;
+    LIST_INSERT_HEAD(&hub->clients, c, link);
+    hub->client_count++;
     return c;
 }
 
@@ -286,20 +275,20 @@ void sse_hub_join(struct sse_hub *hub, struct request *request,
                              "Last-Event-ID is not a whole number");
         return;
     }
-    if (hub->stats.clients >= hub->config.max_clients) {
+    if (hub->client_count >= hub->config.max_clients) {
         request_add_header(request, "Retry-After", "5");
         request_answer_error(request, 503, "limit", NULL,
                              "%d clients follow the events already; try later",
-                             hub->stats.clients);
+                             hub->client_count);
         return;
     }
     c = add_client(hub, wanted);
-    c->push = streaming_reply_begin(request, "text/event-stream", &client_events, c);
+    c->push = streaming_reply_begin(request, "text/event-stream", &client_events, c,
+                                    hub->config.stall_s);
     if (!c->push) {
         remove_client(c);
         return;
     }
-    streaming_reply_patience(c->push, hub->config.stall_s);
     c->last = last;
     c->catching_up = resumes && hub->config.replay && last < newest;
     greet(c, newest);
@@ -310,11 +299,11 @@ void sse_hub_join(struct sse_hub *hub, struct request *request,
 
 void sse_hub_send(struct sse_hub *hub, const struct sse_event *event)
 {
-    struct sse_client *next;
+    struct sse_client *c, *next;
 
     format_event(&hub->line, event);
-    for (struct sse_client *c = hub->clients; c; c = next) {
-        next = c->next;
+    for (c = LIST_FIRST(&hub->clients); c; c = next) {
+        next = LIST_NEXT(c, link);
         if (c->catching_up)
             continue; /* gets it from the replay, in its turn */
         if (event->id)
@@ -327,17 +316,14 @@ void sse_hub_send(struct sse_hub *hub, const struct sse_event *event)
             continue;
         }
         write_text(c, &hub->line);
-        hub->stats.events_sent++;
     }
 }
 
 void sse_hub_stats(const struct sse_hub *hub, struct sse_stats *stats)
 {
-    *stats = hub->stats;
-    stats->catching_up = 0;
-    stats->buffered_bytes = 0;
-    for (const struct sse_client *c = hub->clients; c; c = c->next) {
-        stats->catching_up += c->catching_up;
+    const struct sse_client *c;
+
+    *stats = (struct sse_stats){.clients = hub->client_count};
+    LIST_FOREACH (c, &hub->clients, link)
         stats->buffered_bytes += streaming_reply_unwritten(c->push);
-    }
 }

@@ -76,10 +76,7 @@ void sse_hub_close(struct sse_hub *hub, const char *reason);
 
 struct sse_stats {
     int clients;
-    int catching_up;
     size_t buffered_bytes;
-    uint64_t events_sent;
-    uint64_t dropped; /* clients that did not read */
 };
 
 void sse_hub_stats(const struct sse_hub *hub, struct sse_stats *stats);

@@ -176,14 +176,16 @@ void daemon_metrics_submission(struct service *s, const char *verdict, double as
     metric_observe(s->figures->submission_s, clock_wall_s() - asked_s, METRIC_NO_LABELS);
 }
 
-void daemon_metrics_answer(struct service *s, const struct server_audit *entry)
+void daemon_metrics_answer(struct service *s, const struct request *r, int status)
 {
+    const struct route *route = r->match.route;
     char code[12];
 
-    snprintf(code, sizeof(code), "%d", entry->status);
+    snprintf(code, sizeof(code), "%d", status);
     metric_add(s->figures->requests, 1,
-               METRIC_LABELS(entry->operation ? entry->operation : "none", code));
-    metric_observe(s->figures->request_s, entry->seconds, METRIC_LABELS(entry->method));
+               METRIC_LABELS(route ? route->operation : "none", code));
+    metric_observe(s->figures->request_s, clock_wall_s() - r->began_s,
+                   METRIC_LABELS(http_method_name(r->head.method)));
 }
 
 /* ---- what is ---------------------------------------------------------------------- */

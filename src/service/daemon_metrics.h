@@ -17,6 +17,6 @@ void daemon_metrics_prediction(struct service *s, const struct estimate *expecte
 void daemon_metrics_refused(struct service *s, const char *reason);
 void daemon_metrics_guard(struct service *s, const char *action);
 void daemon_metrics_submission(struct service *s, const char *verdict, double asked_s);
-void daemon_metrics_answer(struct service *s, const struct server_audit *entry);
+void daemon_metrics_answer(struct service *s, const struct request *r, int status);
 
 #endif

@@ -304,7 +304,7 @@ static void token_revoked(void *ctx, const struct err *err)
     struct request *r = ctx;
 
     if (err->code == ERR_NONE)
-        request_answer_empty(r, 204);
+        request_answer_bytes(r, 204, NULL, "", 0);
     else
         request_answer_error(r, 503, err_code_name(err->code), NULL,
                              "it could not be stored: %s", err->text);

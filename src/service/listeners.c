@@ -27,31 +27,30 @@ static const char *outcome(int status)
     return status < 500 ? "refused" : "failed";
 }
 
-static void audit_note(void *ctx, const struct server_audit *e)
+static void audit_note(void *ctx, const struct request *r, int status)
 {
     struct service *s = ctx;
+    const struct auth_identity *who = &r->identity;
+    const struct route *route = r->match.route;
     char detail[80], from[160];
 
     if (s->audits.count >= AUDIT_MAX) {
-        log_warn("audit_dropped", LOG_STR("user", e->identity ? e->identity->name : ""),
-                 LOG_STR("path", e->path));
+        log_warn("audit_dropped", LOG_STR("user", who->name), LOG_STR("path", r->path));
         return;
     }
-    snprintf(detail, sizeof(detail), "%s %d", e->method, e->status);
-    if (e->identity && e->identity->local)
-        snprintf(from, sizeof(from), "unix uid=%u pid=%ld", (unsigned)e->identity->uid,
-                 (long)e->identity->pid);
+    snprintf(detail, sizeof(detail), "%s %d", http_method_name(r->head.method), status);
+    if (who->local)
+        snprintf(from, sizeof(from), "unix uid=%u pid=%ld", (unsigned)who->uid,
+                 (long)who->pid);
     else
-        snprintf(from, sizeof(from), "%s", e->peer);
+        snprintf(from, sizeof(from), "%s", r->peer);
     vec_push(&s->audits, (struct store_audit){
                              .at_s = service_now_s(s),
-                             .user = e->identity && e->identity->name[0]
-                                         ? mem_strdup(e->identity->name)
-                                         : NULL,
+                             .user = who->name[0] ? mem_strdup(who->name) : NULL,
                              .from = mem_strdup(from),
-                             .action = mem_strdup(e->operation ? e->operation : "none"),
-                             .target = mem_strdup(e->path ? e->path : ""),
-                             .outcome = outcome(e->status),
+                             .action = mem_strdup(route ? route->operation : "none"),
+                             .target = mem_strdup(r->path),
+                             .outcome = outcome(status),
                              .detail = mem_strdup(detail),
                          });
 }
@@ -91,9 +90,9 @@ void listeners_fini(struct service *s)
     vec_free(&s->audits);
 }
 
-static void answered(void *ctx, const struct server_audit *entry)
+static void answered(void *ctx, const struct request *r, int status)
 {
-    daemon_metrics_answer(ctx, entry);
+    daemon_metrics_answer(ctx, r, status);
 }
 
 /* ---- the server ---------------------------------------------------------------------

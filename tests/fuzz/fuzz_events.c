@@ -2,17 +2,17 @@
  * must mean the same */
 #include "fuzz/fuzz.h"
 
-#include "http/sse_parse.h"
+#include "http/client.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool note(void *ctx, const char *id, const char *type, const char *data)
+static bool note(void *ctx, const struct client_event *event)
 {
     struct str *out = ctx;
 
-    str_addf(out, "%s|%s|%s\n", id, type, data);
-    return strcmp(type, "stop") != 0;
+    str_addf(out, "%s|%s|%s\n", event->id, event->type, event->data);
+    return strcmp(event->type, "stop") != 0;
 }
 
 static int events_of(const char *bytes, size_t count, size_t piece, struct str *out)

@@ -59,7 +59,7 @@ static inline void handle_touch(void *ctx, struct request *r)
     (void)ctx;
     handled++;
     request_add_header(r, "X-Note", "a\r\nX-Evil: 1");
-    request_answer_empty(r, 204);
+    request_answer_bytes(r, 204, NULL, "", 0);
 }
 
 static inline void answer_late(void *ctx)

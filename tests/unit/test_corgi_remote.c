@@ -164,7 +164,7 @@ static void note(struct request *r)
 static void answer_example(struct request *r)
 {
     if (r->head.method == HTTP_DELETE) {
-        request_answer_empty(r, 204);
+        request_answer_bytes(r, 204, NULL, "", 0);
         return;
     }
     for (const struct example *e = examples; e->operation; e++) {
@@ -222,7 +222,7 @@ static void handle(void *ctx, struct request *r)
         lose--;
         /* The job is taken, but the answer is cut off. */
         streaming_reply_end(streaming_reply_begin(
-            r, "application/json\r\nContent-Length: 9999", &nothing, NULL));
+            r, "application/json\r\nContent-Length: 9999", &nothing, NULL, 0));
     } else {
         answer_example(r);
     }

@@ -4,7 +4,7 @@
 #include "http/auth.h"
 #include "http/head.h"
 #include "http/request.h"
-#include "http/sse_parse.h"
+#include "http/client.h"
 #include "support/test.h"
 
 #include <stdint.h>
@@ -86,11 +86,11 @@ CASE(words_beat_parameters)
 
 static struct str heard;
 
-static bool hear(void *ctx, const char *id, const char *type, const char *data)
+static bool hear(void *ctx, const struct client_event *event)
 {
     (void)ctx;
-    str_addf(&heard, "[%s|%s|%s]", id, type, data);
-    return strcmp(type, "stop") != 0;
+    str_addf(&heard, "[%s|%s|%s]", event->id, event->type, event->data);
+    return strcmp(event->type, "stop") != 0;
 }
 
 CASE(event_streams_are_read_as_the_standard_says)
