@@ -1,59 +1,13 @@
-/* classes.c - see classes.h */
+/* classes.c - what is believed of classes: learned_absorb.c tells it what jobs measured,
+ * learned_predict.c asks it, mostly through prediction_cache.c */
 #include "model/classes.h"
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/vec.h"
-#include "model/features.h"
-#include "model/footprint.h"
-#include "model/pairs.h"
-#include "model/transfer.h"
 #include "world/power.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-struct tally {        /* what the jobs of a class say of one cell */
-    double mean, var; /* var: what one of them does not know */
-    double jobs;      /* fading */
-    double pushed;    /* what the core was told; NaN: nothing */
-    bool inferred;    /* from runs beside others: gives way to a real one */
-};
-
-struct gang {
-    struct class_gang gang;
-    struct tally tally;
-};
-
-struct beside {
-    struct cell cell;
-    struct tally tally;
-};
-
-struct class_state {
-    int here;
-    struct class_marks marks;
-    double fits_best; /* chance of fitting alone on the type where it is best */
-};
-
-struct classes {
-    int type_count;
-    uint64_t seed;
-    struct gpu_sheet *types; /* (type_count) */
-    struct rates *rates;
-    struct transfer_evidence carry; /* what carrying rates over was worth here */
-    struct pairs *pairs;
-    struct footprint *footprint;
-    struct watts *watts;
-    vec_of(struct class_state) states;
-    vec_of(struct tally) alone; /* (classes, types) */
-    vec_of(double) drawn;       /* (classes, types) watts when last told as news */
-    struct map *beside_index;   /* cell -> beside */
-    vec_of(struct beside) beside;
-    struct map *gang_index; /* class, type, devices, spread -> gangs */
-    vec_of(struct gang) gangs;
-    struct classes_news news;
-};
 
 static size_t cell_of(const struct classes *c, int cls, int type)
 {
@@ -71,24 +25,24 @@ static size_t cell_of(const struct classes *c, int cls, int type)
 static void renew_fit(struct classes *c, int cls);
 
 struct classes *classes_create(const struct gpu_sheet *types, int type_count,
-                               uint64_t seed, size_t memory)
+                               size_t memory, bool initial)
 {
     struct classes *c = mem_new(struct classes);
     struct kernel_params params;
 
     kernel_default(&params);
     c->type_count = type_count;
-    c->seed = seed;
     c->types = mem_dup(types, (size_t)type_count, sizeof(*types));
     c->rates = rates_create(&params);
     c->pairs = pairs_create();
-    pairs_set_limit(c->pairs, memory);
+    c->pairs->limit = memory < PAIRS_MAX ? memory : PAIRS_MAX;
+    c->rates->closed = c->pairs->initial_only = initial;
     c->footprint = footprint_create();
     c->watts = watts_create();
     c->beside_index = map_create();
     c->gang_index = map_create();
     for (int t = 0; t < type_count; t++) {
-        struct gpu_trait trait = features_of_gpu(&types[t]);
+        struct gpu_trait trait = gpu_trait_of(&types[t]);
 
         rates_add_gpu(c->rates, &trait);
         pairs_add_gpu(c->pairs, &trait);
@@ -120,44 +74,20 @@ void classes_destroy(struct classes *c)
 static void push_class(struct classes *c)
 {
     for (int t = 0; t < c->type_count; t++) {
-        vec_push(&c->alone, (struct tally){.pushed = NAN});
+        vec_push(&c->alone, (struct class_tally){.pushed = NAN});
         vec_push(&c->drawn, NAN);
     }
-    vec_push(&c->states,
-             (struct class_state){.marks = {.version = 1, .watts_version = 1}});
-}
-
-int classes_type_count(const struct classes *c)
-{
-    return c->type_count;
-}
-
-struct class_marks classes_marks(const struct classes *c, int cls)
-{
-    return c->states.items[cls].marks;
-}
-
-struct classes_news classes_news(const struct classes *c)
-{
-    struct classes_news news = c->news;
-
-    news.pair_cells = c->beside.count;
-    return news;
-}
-
-size_t classes_count(const struct classes *c)
-{
-    return c->states.count;
+    vec_push(&c->states, (struct class_state){.version = 1, .watts_version = 1});
 }
 
 int classes_add(struct classes *c, const struct job *job, int family)
 {
-    struct job_trait trait = features_of_job(&job->descriptor, family);
+    struct job_trait trait = job_trait_of(&job->descriptor, family);
 
     rates_add_job(c->rates, &trait);
     pairs_add_job(c->pairs, &trait);
     footprint_add(c->footprint, &job->descriptor, job->memory_gb);
-    watts_add_job(c->watts, 0);
+    watts_add_job(c->watts);
     push_class(c);
     renew_fit(c, (int)c->states.count - 1);
     return (int)c->states.count - 1;
@@ -168,18 +98,13 @@ void classes_arrive(struct classes *c, int cls, int more)
     struct class_state *s = &c->states.items[cls];
 
     s->here += more;
-    pairs_set_idle(c->pairs, cls, s->here <= 0);
-}
-
-size_t classes_pairs(const struct classes *c)
-{
-    return c->beside.count;
+    c->pairs->idle.items[cls] = s->here <= 0;
 }
 
 /* ---- what is told ----------------------------------------------------------------- */
 
 /* True when the mean moved enough for others to know. */
-static bool tally_take(struct tally *t, const struct class_news *news)
+static bool tally_take(struct class_tally *t, const struct class_news *news)
 {
     if (news->changed)
         t->jobs = fmin(t->jobs, 1);
@@ -193,67 +118,54 @@ static bool tally_take(struct tally *t, const struct class_news *news)
     return !(fabs(t->mean - t->pushed) < MOVED_LOG);
 }
 
-/* A cell that was carried over until now is measured: who had come nearer? */
-static void learn_carry(struct classes *c, int cls, int type, double value)
-{
-    struct rates_guess said = rates_predict(c->rates, cls, type);
-
-    if (!said.corrected)
-        return;
-    transfer_evidence_add(&c->carry, &said, value, said.basis == RATES_ONE);
-    rates_set_weight(c->rates, transfer_evidence_weight(&c->carry));
-}
-
 void classes_tell_alone(struct classes *c, int cls, int type,
                         const struct class_news *news, bool inferred)
 {
-    struct tally *t = &c->alone.items[cell_of(c, cls, type)];
+    struct class_tally *t = &c->alone.items[cell_of(c, cls, type)];
     bool first = isnan(t->pushed);
 
     if (inferred && t->jobs > 0 && !t->inferred)
         return;
     if (!inferred && t->inferred)
-        *t = (struct tally){.pushed = t->pushed};
+        *t = (struct class_tally){.pushed = t->pushed};
     t->inferred = inferred;
     if (!tally_take(t, news))
         return;
     t->pushed = t->mean;
     if (first && !inferred)
-        learn_carry(c, cls, type, t->mean);
+        rates_learn_weight(c->rates, cls, type, t->mean);
     rates_observe(c->rates, cls, type, t->mean);
     c->news.alone_cells += first;
     c->news.alone++;
-    c->states.items[cls].marks.version++;
+    c->states.items[cls].version++;
 }
 
-static uint64_t cell_key(struct cell cell)
+static size_t add_pair(struct classes *c, const struct class_pair *pair)
 {
-    return (uint64_t)cell.job << 40 | (uint64_t)cell.gpu << 32 | (uint64_t)cell.other;
+    map_put(c->beside_index, cell_key(pair->cell), c->beside.count);
+    vec_push(&c->beside, *pair);
+    c->states.items[pair->cell.job].pair_cells++;
+    c->states.items[pair->cell.other].pair_cells++;
+    return c->beside.count - 1;
 }
 
 void classes_tell_beside(struct classes *c, int cls, int type, int other,
                          const struct class_news *news)
 {
     struct cell cell = {cls, type, other};
-    uint64_t key = cell_key(cell);
-    struct tally *t;
+    struct class_tally *t;
     size_t at;
 
-    if (!map_get(c->beside_index, key, &at)) {
-        at = c->beside.count;
-        vec_push(&c->beside, (struct beside){cell, {.pushed = NAN}});
-        map_put(c->beside_index, key, at);
-        c->states.items[cls].marks.pair_cells++;
-        c->states.items[other].marks.pair_cells++;
-    }
+    if (!map_get(c->beside_index, cell_key(cell), &at))
+        at = add_pair(c, &(struct class_pair){cell, {.pushed = NAN}});
     t = &c->beside.items[at].tally;
     if (!tally_take(t, news))
         return;
     t->pushed = t->mean;
     pairs_put(c->pairs, cell, fmin(fmax(t->mean, log(RELATIVE_MIN)), 0),
               t->var / t->jobs);
-    c->states.items[cls].marks.pair_news++;
-    c->states.items[other].marks.pair_news++;
+    c->states.items[cls].pair_news++;
+    c->states.items[other].pair_news++;
     c->news.pairs++;
 }
 
@@ -263,24 +175,28 @@ static uint64_t gang_key(const struct class_gang *g)
            g->spread;
 }
 
+static size_t add_gang(struct classes *c, const struct class_gang_tally *gang)
+{
+    map_put(c->gang_index, gang_key(&gang->gang), c->gangs.count);
+    vec_push(&c->gangs, *gang);
+    return c->gangs.count - 1;
+}
+
 void classes_tell_gang(struct classes *c, const struct class_gang *gang,
                        const struct class_news *news)
 {
     size_t at;
 
-    if (!map_get(c->gang_index, gang_key(gang), &at)) {
-        at = c->gangs.count;
-        vec_push(&c->gangs, (struct gang){*gang, {.pushed = NAN}});
-        map_put(c->gang_index, gang_key(gang), at);
-    }
+    if (!map_get(c->gang_index, gang_key(gang), &at))
+        at = add_gang(c, &(struct class_gang_tally){*gang, {.pushed = NAN}});
     tally_take(&c->gangs.items[at].tally, news);
-    c->states.items[gang->cls].marks.version++;
+    c->states.items[gang->cls].version++;
 }
 
 bool classes_gang(const struct classes *c, const struct class_gang *gang,
                   struct class_guess *guess)
 {
-    const struct tally *t;
+    const struct class_tally *t;
     size_t at;
 
     if (c->gangs.count == 0 || !map_get(c->gang_index, gang_key(gang), &at))
@@ -293,7 +209,7 @@ bool classes_gang(const struct classes *c, const struct class_gang *gang,
 void classes_rebase(struct classes *c, int cls, double by)
 {
     for (int t = 0; t < c->type_count; t++) {
-        struct tally *tally = &c->alone.items[cell_of(c, cls, t)];
+        struct class_tally *tally = &c->alone.items[cell_of(c, cls, t)];
 
         if (tally->jobs <= 0)
             continue;
@@ -302,10 +218,10 @@ void classes_rebase(struct classes *c, int cls, double by)
         rates_observe(c->rates, cls, t, tally->mean);
         c->news.alone++;
     }
-    vec_each (struct gang, g, &c->gangs)
+    vec_each (struct class_gang_tally, g, &c->gangs)
         if (g->gang.cls == cls)
             g->tally.mean += by;
-    c->states.items[cls].marks.version++;
+    c->states.items[cls].version++;
 }
 
 void classes_tell_watts(struct classes *c, int cls, int type, double device_watts,
@@ -321,7 +237,7 @@ void classes_tell_watts(struct classes *c, int cls, int type, double device_watt
         return;
     *told = now;
     c->news.watts++;
-    c->states.items[cls].marks.watts_version++;
+    c->states.items[cls].watts_version++;
 }
 
 void classes_tell_memory(struct classes *c, int type, const int *members, int count,
@@ -335,28 +251,6 @@ void classes_tell_memory(struct classes *c, int type, const int *members, int co
         footprint_ran(c->footprint, memory_gb, members, (size_t)count);
     for (int i = 0; i < count; i++)
         renew_fit(c, members[i]);
-}
-
-void classes_settle(struct classes *c)
-{
-    pairs_settle(c->pairs);
-}
-
-void classes_set_initial(struct classes *c)
-{
-    rates_set_closed(c->rates, true);
-    pairs_set_initial(c->pairs, true);
-}
-
-struct pairs *classes_pairs_dup(const struct classes *c)
-{
-    return pairs_dup(c->pairs);
-}
-
-void classes_pairs_take(struct classes *c, struct pairs *learned)
-{
-    pairs_take(c->pairs, learned);
-    c->news.lessons++;
 }
 
 /* ---- answers ----------------------------------------------------------------------- */
@@ -377,7 +271,7 @@ static struct class_guess guess_from(const struct rates_guess *g)
 
 struct class_guess classes_alone(const struct classes *c, int cls, int type)
 {
-    const struct tally *t = &c->alone.items[cell_of(c, cls, type)];
+    const struct class_tally *t = &c->alone.items[cell_of(c, cls, type)];
     struct rates_guess g;
 
     if (t->jobs > 0)
@@ -420,18 +314,6 @@ struct class_guess classes_beside(const struct classes *c,
         pairs_predict_guest(c->pairs, &jobs, (struct cell){cls, type, other});
 
     return classes_guess_of(&g);
-}
-
-void classes_beside_row(const struct classes *c, int cls, const int *others, size_t count,
-                        bool widths, double *core_sd, struct pairs_guess *out)
-{
-    pairs_renew_row(c->pairs, cls, others, count, widths, core_sd, out);
-}
-
-struct watts_guess classes_watts(const struct classes *c, int cls, int type)
-{
-    return cls < (int)c->states.count ? watts_predict(c->watts, cls, type)
-                                      : watts_predict_guest(c->watts, type);
 }
 
 /* The best chance a class has on any type of the cluster, alone. */
@@ -480,169 +362,115 @@ double classes_fit(const struct classes *c, const struct class_guests *guests, i
 #define CELLS_MAX   (1 << 24)
 #define DEVICES_MAX 4096
 
-static void put_tally(const struct tally *t, struct bytes_out *out)
+static void code_tally(struct class_tally *t, struct codec *c)
 {
-    const double reals[] = {t->mean, t->var, t->jobs, t->pushed};
-
-    bytes_put_reals(out, reals, 4);
-    bytes_put_u64(out, t->inferred);
+    codec_real(c, &t->mean);
+    codec_at_least(c, &t->var, 0);
+    codec_at_least(c, &t->jobs, 0);
+    codec_or_nan(c, &t->pushed, 1);
+    codec_bool(c, &t->inferred);
 }
 
-static struct tally get_tally(struct bytes_in *in)
+static void code_alone(struct classes *c, struct codec *codec)
 {
-    struct tally t;
+    size_t types = (size_t)c->type_count, known = c->states.count;
+    size_t count = codec_class_count(codec, known, PAIRS_MAX_JOBS, 40 * types);
 
-    t.mean = bytes_real(in);
-    t.var = fmax(bytes_real(in), 0);
-    t.jobs = fmax(bytes_real(in), 0);
-    t.pushed = bytes_real_or_nan(in);
-    t.inferred = bytes_int(in, 0, 1);
-    return t;
-}
+    for (size_t i = 0; i < (codec->in ? count : known); i++) {
+        if (codec->in)
+            push_class(c);
+        for (size_t t = 0; codec_kept(codec, (int)i) && t < types; t++) {
+            struct class_tally *tally = &c->alone.items[i * types + t];
 
-static void put_alone(const struct classes *c, struct bytes_out *out)
-{
-    size_t types = (size_t)c->type_count;
-    uint64_t kept = 0;
-
-    for (size_t cls = 0; cls < c->states.count; cls++)
-        kept += bytes_class(out, (int)cls) >= 0;
-    bytes_put_u64(out, kept);
-    for (size_t cls = 0; cls < c->states.count; cls++)
-        for (size_t t = 0; bytes_class(out, (int)cls) >= 0 && t < types; t++)
-            put_tally(&c->alone.items[cls * types + t], out);
-}
-
-static bool both_kept(const struct bytes_out *out, struct cell cell)
-{
-    return bytes_class(out, cell.job) >= 0 && bytes_class(out, cell.other) >= 0;
-}
-
-static void put_beside(const struct classes *c, struct bytes_out *out)
-{
-    uint64_t kept = 0;
-
-    vec_each (const struct beside, b, &c->beside)
-        kept += both_kept(out, b->cell);
-    bytes_put_u64(out, kept);
-    vec_each (const struct beside, b, &c->beside) {
-        if (!both_kept(out, b->cell))
-            continue;
-        bytes_put_u64(out, (uint64_t)bytes_class(out, b->cell.job));
-        bytes_put_u64(out, (uint64_t)b->cell.gpu);
-        bytes_put_u64(out, (uint64_t)bytes_class(out, b->cell.other));
-        put_tally(&b->tally, out);
-    }
-}
-
-static void put_gangs(const struct classes *c, struct bytes_out *out)
-{
-    vec_each (const struct gang, g, &c->gangs) {
-        if (bytes_class(out, g->gang.cls) < 0)
-            continue;
-        bytes_put_u64(out, 1);
-        bytes_put_u64(out, (uint64_t)bytes_class(out, g->gang.cls));
-        bytes_put_u64(out, (uint64_t)g->gang.type);
-        bytes_put_u64(out, (uint64_t)g->gang.devices);
-        bytes_put_u64(out, g->gang.spread);
-        put_tally(&g->tally, out);
-    }
-    bytes_put_u64(out, 0);
-}
-
-void classes_write(const struct classes *c, struct bytes_out *out)
-{
-    rates_write(c->rates, out);
-    bytes_put_reals(out, c->carry.error, TRANSFER_STEPS);
-    bytes_put_real(out, c->carry.count);
-    bytes_put_real(out, c->carry.groups);
-    pairs_write(c->pairs, out);
-    footprint_write(c->footprint, out);
-    watts_write(c->watts, out);
-    put_alone(c, out);
-    put_beside(c, out);
-    put_gangs(c, out);
-}
-
-static void get_alone(struct classes *c, struct bytes_in *in)
-{
-    size_t types = (size_t)c->type_count;
-    size_t count = bytes_count(in, PAIRS_MAX_JOBS, 40 * types);
-
-    for (size_t i = 0; i < count; i++) {
-        push_class(c);
-        for (size_t t = 0; t < types; t++) {
-            struct tally *tally = &c->alone.items[cell_of(c, (int)i, (int)t)];
-
-            *tally = get_tally(in);
-            c->news.alone_cells += !isnan(tally->pushed);
+            code_tally(tally, codec);
+            if (codec->in)
+                c->news.alone_cells += !isnan(tally->pushed);
         }
     }
-    c->news.alone = c->news.alone_cells;
+    if (codec->in)
+        c->news.alone = c->news.alone_cells;
 }
 
-static void get_beside(struct classes *c, struct bytes_in *in)
+static void code_pair(struct classes *c, struct class_pair *pair, struct codec *codec)
 {
-    size_t count = bytes_count(in, CELLS_MAX, 64);
-    int classes = (int)c->states.count;
+    codec_class(codec, &pair->cell.job, c->states.count);
+    codec_int(codec, &pair->cell.gpu, 0, c->type_count - 1);
+    codec_class(codec, &pair->cell.other, c->states.count);
+    code_tally(&pair->tally, codec);
+}
 
-    for (size_t i = 0; i < count && !in->bad; i++) {
-        struct beside b;
+static bool both_kept(const struct codec *codec, struct cell cell)
+{
+    return codec_kept(codec, cell.job) && codec_kept(codec, cell.other);
+}
 
-        b.cell.job = bytes_int(in, 0, classes - 1);
-        b.cell.gpu = bytes_int(in, 0, c->type_count - 1);
-        b.cell.other = bytes_int(in, 0, classes - 1);
-        b.tally = get_tally(in);
-        if (in->bad)
+static void code_beside(struct classes *c, struct codec *codec)
+{
+    struct class_pair read;
+    size_t count = 0;
+
+    vec_each (const struct class_pair, pair, &c->beside)
+        count += both_kept(codec, pair->cell);
+    count = codec_count(codec, count, CELLS_MAX, 64);
+    if (codec->out) {
+        vec_each (struct class_pair, pair, &c->beside)
+            if (both_kept(codec, pair->cell))
+                code_pair(c, pair, codec);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        code_pair(c, &read, codec);
+        if (codec->in->bad)
             return;
-        map_put(c->beside_index, cell_key(b.cell), i);
-        vec_push(&c->beside, b);
-        c->states.items[b.cell.job].marks.pair_cells++;
-        c->states.items[b.cell.other].marks.pair_cells++;
+        add_pair(c, &read);
     }
 }
 
-static void get_gangs(struct classes *c, struct bytes_in *in)
+static void code_gangs(struct classes *c, struct codec *codec)
 {
-    while (bytes_int(in, 0, 1)) {
-        struct gang g;
+    for (size_t i = 0; codec->in || i < c->gangs.count; i++) {
+        struct class_gang_tally g = {0};
 
-        g.gang.cls = bytes_int(in, 0, (int)c->states.count - 1);
-        g.gang.type = bytes_int(in, 0, c->type_count - 1);
-        g.gang.devices = bytes_int(in, 1, DEVICES_MAX);
-        g.gang.spread = bytes_int(in, 0, 1);
-        g.tally = get_tally(in);
-        map_put(c->gang_index, gang_key(&g.gang), c->gangs.count);
-        vec_push(&c->gangs, g);
+        if (codec->out)
+            g = c->gangs.items[i];
+        if (!codec_kept(codec, g.gang.cls))
+            continue;
+        if (!codec_more(codec, true))
+            return;
+        codec_class(codec, &g.gang.cls, c->states.count);
+        codec_int(codec, &g.gang.type, 0, c->type_count - 1);
+        codec_int(codec, &g.gang.devices, 1, DEVICES_MAX);
+        codec_bool(codec, &g.gang.spread);
+        code_tally(&g.tally, codec);
+        if (codec->in)
+            add_gang(c, &g);
     }
+    codec_more(codec, false);
 }
 
 /* Every part numbers the same classes. */
 static bool agree(const struct classes *c)
 {
-    int count = (int)c->states.count;
+    size_t count = c->states.count;
 
-    return rates_job_count(c->rates) == count &&
-           gp_job_count(pairs_core(c->pairs)) == count &&
-           footprint_count(c->footprint) == count && watts_job_count(c->watts) == count;
+    return (size_t)c->rates->jobs == count &&
+           (size_t)c->pairs->core->job_count == count &&
+           c->footprint->items.count == count && c->watts->rows.count == count;
 }
 
-void classes_read(struct classes *c, struct bytes_in *in)
+void classes_code(struct classes *c, struct codec *codec)
 {
-    rates_read(c->rates, in);
-    for (int i = 0; i < TRANSFER_STEPS; i++)
-        c->carry.error[i] = fmax(bytes_real(in), 0);
-    c->carry.count = fmax(bytes_real(in), 0);
-    c->carry.groups = fmax(bytes_real(in), 0);
-    rates_set_weight(c->rates, transfer_evidence_weight(&c->carry));
-    pairs_read(c->pairs, in);
-    footprint_read(c->footprint, in);
-    watts_read(c->watts, in);
-    get_alone(c, in);
-    get_beside(c, in);
-    get_gangs(c, in);
-    if (!in->bad && !agree(c))
-        in->bad = true;
-    for (size_t i = 0; i < c->states.count && !in->bad; i++)
+    rates_code(c->rates, codec);
+    pairs_code(c->pairs, codec);
+    footprint_code(c->footprint, codec);
+    watts_code(c->watts, codec);
+    code_alone(c, codec);
+    code_beside(c, codec);
+    code_gangs(c, codec);
+    if (codec->out)
+        return;
+    if (!agree(c))
+        codec->in->bad = true;
+    for (size_t i = 0; i < c->states.count && !codec->in->bad; i++)
         renew_fit(c, (int)i);
 }

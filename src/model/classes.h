@@ -7,13 +7,11 @@
 #ifndef CORGI_MODEL_CLASSES_H
 #define CORGI_MODEL_CLASSES_H
 
-#include "base/bytes.h"
 #include "model/footprint.h"
-#include "model/pairs.h"
-#include "model/watts.h"
 #include "model/model_types.h"
-
-struct classes;
+#include "model/pairs.h"
+#include "model/rates.h"
+#include "model/watts.h"
 
 /* A belief about the log of a value of the class, not of one job of it. */
 struct class_guess {
@@ -28,8 +26,59 @@ struct class_gang {
     bool spread;
 };
 
+/* What the jobs of a class say of one cell. */
+struct class_tally {
+    double mean, var; /* var: what one of them does not know */
+    double jobs;      /* fading */
+    double pushed;    /* what the core was told; NaN: nothing */
+    bool inferred;    /* from runs beside others: gives way to a real one */
+};
+
+struct class_pair {
+    struct cell cell;
+    struct class_tally tally;
+};
+
+struct class_gang_tally {
+    struct class_gang gang;
+    struct class_tally tally;
+};
+
+struct class_state {
+    int here;         /* jobs of it */
+    double fits_best; /* chance of fitting alone on the type where it is best */
+    /* For who keeps answers: these count up whenever what is believed changes noticeably.
+     */
+    uint64_t version;       /* rates alone of the class */
+    uint64_t watts_version; /* its draw */
+    uint64_t pair_news;     /* pairs it is part of */
+    double pair_cells;      /* how many there are */
+};
+
+struct classes_news { /* the same of all classes */
+    uint64_t alone, alone_cells, watts, pairs, lessons;
+};
+
+struct classes {
+    int type_count;
+    struct gpu_sheet *types; /* (type_count) */
+    struct rates *rates;
+    struct pairs *pairs; /* settle these after telling, before the next question */
+    struct footprint *footprint;
+    struct watts *watts;
+    vec_of(struct class_state) states;
+    vec_of(struct class_tally) alone; /* (classes, types) */
+    vec_of(double) drawn;             /* (classes, types) watts when last told as news */
+    struct map *beside_index;         /* cell -> beside */
+    vec_of(struct class_pair) beside; /* cells of pairs ever told of */
+    struct map *gang_index;           /* class, type, devices, spread -> gangs */
+    vec_of(struct class_gang_tally) gangs;
+    struct classes_news news;
+};
+
+/* initial: see learned_options.initial_only. */
 struct classes *classes_create(const struct gpu_sheet *types, int type_count,
-                               uint64_t seed, size_t memory);
+                               size_t memory, bool initial);
 void classes_destroy(struct classes *classes); /* NULL is fine */
 
 int classes_add(struct classes *classes, const struct job *job, int family);
@@ -38,7 +87,7 @@ int classes_add(struct classes *classes, const struct job *job, int family);
 void classes_arrive(struct classes *classes, int cls, int more);
 
 /* Classes that were never added, as a question sees them: they count from
- * classes_count() on, and get the answers they would get once added. */
+ * states.count on, and get the answers they would get once added. */
 struct class_guests {
     int count;
     struct job_trait traits[LOOP_MAX_SHARE];
@@ -53,31 +102,12 @@ struct class_guess classes_alone_guest(const struct classes *classes,
 struct class_guess classes_beside(const struct classes *classes,
                                   const struct class_guests *guests, int cls, int type,
                                   int other);
-/* The same of one class beside many, see pairs_renew_row(). */
-void classes_beside_row(const struct classes *classes, int cls, const int *others,
-                        size_t count, bool widths, double *core_sd,
-                        struct pairs_guess *out);
 struct class_guess classes_guess_of(const struct pairs_guess *guess);
 /* ln steps/s of a gang of this very size; false when none of the class was measured. */
 bool classes_gang(const struct classes *classes, const struct class_gang *gang,
                   struct class_guess *guess);
-struct watts_guess classes_watts(const struct classes *classes, int cls, int type);
 double classes_fit(const struct classes *classes, const struct class_guests *guests,
                    int type, const int *members, int count);
-
-/* For who keeps answers: these count up whenever what is believed changes noticeably. */
-struct class_marks {
-    uint64_t version;       /* rates alone of the class */
-    uint64_t watts_version; /* its draw */
-    uint64_t pair_news;     /* pairs it is part of */
-    double pair_cells;      /* how many there are */
-};
-struct class_marks classes_marks(const struct classes *classes, int cls);
-
-struct classes_news { /* of all classes */
-    uint64_t alone, alone_cells, watts, pairs, pair_cells, lessons;
-};
-struct classes_news classes_news(const struct classes *classes);
 
 /* What one job says now in place of what it said before (NaN: nothing), of which var is
  * not known.  changed: it changed suddenly, so what was told before counts less. */
@@ -100,25 +130,8 @@ void classes_tell_memory(struct classes *classes, int type, const int *members, 
 /* Everything told of a class's rates was off by this much: add it. */
 void classes_rebase(struct classes *classes, int cls, double by);
 
-/* Cells of pairs ever told of. */
-size_t classes_pairs(const struct classes *classes);
-
-size_t classes_count(const struct classes *classes);
-int classes_type_count(const struct classes *classes);
-
-/* What was told counts from here on: after telling, before the next question. */
-void classes_settle(struct classes *classes);
-
-/* See learned_options.initial_only. */
-void classes_set_initial(struct classes *classes);
-
-/* What takes long on a copy: a worker adapts the pairs, the loop takes them back. */
-struct pairs *classes_pairs_dup(const struct classes *classes);
-void classes_pairs_take(struct classes *classes, struct pairs *learned);
-
-/* For checkpoints; out->renumber may leave classes out.  Reading starts from one just
- * created for the same types. */
-void classes_write(const struct classes *classes, struct bytes_out *out);
-void classes_read(struct classes *classes, struct bytes_in *in);
+/* For checkpoints; classes may be left out.  Reading starts from one just created for the
+ * same types. */
+void classes_code(struct classes *classes, struct codec *c);
 
 #endif

@@ -1,11 +1,8 @@
-/* footprint.c - see footprint.h */
+/* footprint.c - memory of classes: classes.c asks whether they fit and tells what ran */
 #include "model/footprint.h"
-
-#include "base/vec.h"
 
 #include <limits.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 #define CONTEXT_GB         0.55  /* what the driver takes for a process */
@@ -16,20 +13,8 @@
 #define SLACK_SHARE_TOLD   0.08
 #define SLACK_SHARE_UNTOLD 0.5
 #define FAILED_MARGIN      1.05
-#define MEMBERS_MAX        8
 #define FAILED_PROBABILITY 0.0
 #define FAILURES_MAX       4096
-
-struct failure {
-    int type;
-    size_t count;
-    int classes[MEMBERS_MAX]; /* sorted */
-};
-
-struct footprint {
-    vec_of(struct footprint_item) items;
-    vec_of(struct failure) failures;
-};
 
 struct footprint *footprint_create(void)
 {
@@ -65,11 +50,6 @@ int footprint_add(struct footprint *f, const struct job_descriptor *d, double to
     return (int)f->items.count - 1;
 }
 
-double footprint_gb(const struct footprint *f, int cls)
-{
-    return f->items.items[cls].gb;
-}
-
 static int by_number(const void *a, const void *b)
 {
     const int *x = a, *y = b;
@@ -79,7 +59,7 @@ static int by_number(const void *a, const void *b)
 
 static size_t sorted(const int *classes, size_t count, int *out)
 {
-    size_t used = count < MEMBERS_MAX ? count : MEMBERS_MAX;
+    size_t used = count < FOOTPRINT_MEMBERS ? count : FOOTPRINT_MEMBERS;
 
     memcpy(out, classes, used * sizeof(*out));
     qsort(out, used, sizeof(*out), by_number);
@@ -87,7 +67,8 @@ static size_t sorted(const int *classes, size_t count, int *out)
 }
 
 /* Every class of the failure is among these: more jobs need more memory. */
-static bool contains(const int *classes, size_t count, const struct failure *failure)
+static bool contains(const int *classes, size_t count,
+                     const struct footprint_failure *failure)
 {
     size_t found = 0;
 
@@ -100,11 +81,11 @@ double footprint_fits(const struct footprint *f, int type, double memory_gb,
                       const int *classes, size_t count,
                       const struct footprint_item *guests)
 {
-    int members[MEMBERS_MAX];
+    int members[FOOTPRINT_MEMBERS];
     size_t used = sorted(classes, count, members);
     double sum = 0, slack = SLACK_GB;
 
-    vec_each (const struct failure, failure, &f->failures)
+    vec_each (const struct footprint_failure, failure, &f->failures)
         if (failure->type == type && contains(members, used, failure))
             return FAILED_PROBABILITY;
     for (size_t i = 0; i < count; i++) {
@@ -120,7 +101,7 @@ double footprint_fits(const struct footprint *f, int type, double memory_gb,
 
 bool footprint_failed_alone(const struct footprint *f, int cls)
 {
-    vec_each (const struct failure, failure, &f->failures)
+    vec_each (const struct footprint_failure, failure, &f->failures)
         if (failure->count == 1 && failure->classes[0] == cls)
             return true;
     return false;
@@ -158,9 +139,9 @@ void footprint_ran(struct footprint *f, double memory_gb, const int *classes,
 
 /* One that contains a failure known already adds nothing; when there are very many the
  * oldest goes. */
-static void remember(struct footprint *f, const struct failure *failure)
+static void remember(struct footprint *f, const struct footprint_failure *failure)
 {
-    vec_each (const struct failure, known, &f->failures)
+    vec_each (const struct footprint_failure, known, &f->failures)
         if (known->type == failure->type &&
             contains(failure->classes, failure->count, known))
             return;
@@ -175,7 +156,7 @@ static void remember(struct footprint *f, const struct failure *failure)
 void footprint_failed(struct footprint *f, int type, double memory_gb, const int *classes,
                       size_t count)
 {
-    struct failure failure = {.type = type};
+    struct footprint_failure failure = {.type = type};
 
     failure.count = sorted(classes, count, failure.classes);
     remember(f, &failure);
@@ -184,59 +165,58 @@ void footprint_failed(struct footprint *f, int type, double memory_gb, const int
 }
 
 /* The classes as they will be numbered; false when one of them is left out. */
-static bool renumbered(const struct failure *failure, const struct bytes_out *out,
-                       struct failure *to)
+static bool renumber(struct footprint_failure *failure, const struct codec *c)
 {
-    *to = *failure;
     for (size_t i = 0; i < failure->count; i++) {
-        to->classes[i] = bytes_class(out, failure->classes[i]);
-        if (to->classes[i] < 0)
+        failure->classes[i] = bytes_class(c->out, failure->classes[i]);
+        if (failure->classes[i] < 0)
             return false;
     }
-    qsort(to->classes, to->count, sizeof(to->classes[0]), by_number);
+    qsort(failure->classes, failure->count, sizeof(failure->classes[0]), by_number);
     return true;
 }
 
-void footprint_write(const struct footprint *f, struct bytes_out *out)
+/* Items, each behind 1 or 2 (told); failures, each behind the number of its members. */
+void footprint_code(struct footprint *f, struct codec *c)
 {
-    struct failure to;
+    for (size_t j = 0; c->in || j < f->items.count; j++) {
+        struct footprint_item item = {0};
+        int told = 0;
 
-    for (size_t j = 0; j < f->items.count; j++)
-        if (bytes_class(out, (int)j) >= 0) {
-            bytes_put_u64(out, 1 + f->items.items[j].told);
-            bytes_put_real(out, f->items.items[j].gb);
-        }
-    bytes_put_u64(out, 0);
-    vec_each (const struct failure, failure, &f->failures)
-        if (renumbered(failure, out, &to)) {
-            bytes_put_u64(out, to.count);
-            bytes_put_u64(out, (uint64_t)to.type);
-            for (size_t i = 0; i < to.count; i++)
-                bytes_put_u64(out, (uint64_t)to.classes[i]);
-        }
-    bytes_put_u64(out, 0);
-}
-
-void footprint_read(struct footprint *f, struct bytes_in *in)
-{
-    int told, members;
-
-    while ((told = bytes_int(in, 0, 2)) > 0) {
-        struct footprint_item item = {bytes_real(in), told == 2};
-
-        vec_push(&f->items, item);
+        if (c->out && !codec_kept(c, (int)j))
+            continue;
+        if (c->out)
+            item = f->items.items[j];
+        told = 1 + item.told;
+        codec_int(c, &told, 0, 2);
+        if (told == 0)
+            break;
+        codec_real(c, &item.gb);
+        item.told = told == 2;
+        if (c->in)
+            vec_push(&f->items, item);
     }
-    while ((members = bytes_int(in, 0, MEMBERS_MAX)) > 0) {
-        struct failure failure = {.count = (size_t)members};
+    if (c->out)
+        codec_more(c, false);
+    for (size_t j = 0; c->in || j < f->failures.count; j++) {
+        struct footprint_failure failure = {0};
+        int members;
 
-        failure.type = bytes_int(in, 0, INT_MAX);
+        if (c->out)
+            failure = f->failures.items[j];
+        if (c->out && !renumber(&failure, c))
+            continue;
+        members = (int)failure.count;
+        codec_int(c, &members, 0, FOOTPRINT_MEMBERS);
+        if (members == 0)
+            break;
+        failure.count = (size_t)members;
+        codec_int(c, &failure.type, 0, INT_MAX);
         for (int i = 0; i < members; i++)
-            failure.classes[i] = bytes_int(in, 0, (int)f->items.count - 1);
-        vec_push(&f->failures, failure);
+            codec_int(c, &failure.classes[i], 0, (int)f->items.count - 1);
+        if (c->in)
+            vec_push(&f->failures, failure);
     }
-}
-
-int footprint_count(const struct footprint *f)
-{
-    return (int)f->items.count;
+    if (c->out)
+        codec_more(c, false);
 }

@@ -6,21 +6,30 @@
 #ifndef CORGI_MODEL_FOOTPRINT_H
 #define CORGI_MODEL_FOOTPRINT_H
 
-#include "base/bytes.h"
+#include "base/vec.h"
+#include "model/codec.h"
 #include "world/descriptor.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-
-struct footprint;
-
-struct footprint *footprint_create(void);
-void footprint_destroy(struct footprint *footprint); /* NULL is fine */
 
 struct footprint_item {
     double gb;
     bool told; /* by the user, a descriptor or an outcome */
 };
+
+#define FOOTPRINT_MEMBERS 8 /* told apart of those that failed together */
+
+struct footprint_failure {
+    int type;
+    size_t count;
+    int classes[FOOTPRINT_MEMBERS]; /* sorted */
+};
+
+struct footprint {
+    vec_of(struct footprint_item) items; /* (classes) */
+    vec_of(struct footprint_failure) failures;
+};
+
+struct footprint *footprint_create(void);
+void footprint_destroy(struct footprint *footprint); /* NULL is fine */
 
 /* What is believed before anything ran; told_gb 0: unknown. */
 struct footprint_item footprint_of(const struct job_descriptor *descriptor,
@@ -29,8 +38,6 @@ struct footprint_item footprint_of(const struct job_descriptor *descriptor,
 /* Classes count from 0. */
 int footprint_add(struct footprint *footprint, const struct job_descriptor *descriptor,
                   double told_gb);
-
-double footprint_gb(const struct footprint *footprint, int cls);
 
 /* Probability that these classes fit together on a card of this type.  guests: classes
  * that were never added count on from the last; NULL: none. */
@@ -48,9 +55,6 @@ void footprint_failed(struct footprint *footprint, int type, double memory_gb,
                       const int *classes, size_t count);
 
 /* For checkpoints; reading starts from an empty one. */
-void footprint_write(const struct footprint *footprint, struct bytes_out *out);
-void footprint_read(struct footprint *footprint, struct bytes_in *in);
-
-int footprint_count(const struct footprint *footprint);
+void footprint_code(struct footprint *footprint, struct codec *c);
 
 #endif

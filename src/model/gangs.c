@@ -1,9 +1,9 @@
-/* gangs.c - see gangs.h */
+/* gangs.c - what several devices gain: learned_predict.c asks, learned_absorb.c tells
+ * what gangs did */
 #include "model/gangs.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/running.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,11 +29,6 @@
 
 /* How far ln(exchange / computing) strays, below each level of likeness. */
 static const double level_sd[LEVELS + 1] = {1.0, 0.8, 0.7, 0.5, 0.35, 0.15};
-
-struct gangs {
-    struct gpu_sheet *types; /* (types) */
-    struct mean_book *book;
-};
 
 struct gangs *gangs_create(const struct gpu_sheet *types, int type_count)
 {
@@ -116,21 +111,11 @@ void gangs_observe(struct gangs *s, const struct gangs_case *at, double gain, do
     off = (before.mean - gain) / fmax(weight, 0.05);
     off = log(cost / (passes(at->devices) * share)) +
           fmin(fmax(off, -RESIDUAL_MAX), RESIDUAL_MAX);
-    if (mean_book_count(s->book) > LEVELS_MAX) { /* decades of new models: start anew */
+    if (s->book->levels.count > LEVELS_MAX) { /* decades of new models: start anew */
         mean_book_destroy(s->book);
         s->book = mean_book_create();
     }
     make_keys(at, keys);
     mean_book_add(s->book, keys, LEVELS, off,
                   fmax(weight * weight / (weight * weight + 4 * var), 0.02));
-}
-
-void gangs_write(const struct gangs *s, struct bytes_out *out)
-{
-    mean_book_write(s->book, out);
-}
-
-void gangs_read(struct gangs *s, struct bytes_in *in)
-{
-    mean_book_read(s->book, in);
 }

@@ -6,13 +6,13 @@
 #ifndef CORGI_MODEL_GANGS_H
 #define CORGI_MODEL_GANGS_H
 
-#include "base/bytes.h"
+#include "model/running.h"
 #include "world/gpu_sheet.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
-struct gangs;
+struct gangs {
+    struct gpu_sheet *types; /* (types) */
+    struct mean_book *book;  /* of what was measured, which checkpoints keep */
+};
 
 struct gangs_case {
     uint64_t cls;    /* any number that stands for the class for good */
@@ -39,9 +39,5 @@ struct gangs_guess gangs_predict(const struct gangs *scale, const struct gangs_c
  * var is not known. */
 void gangs_observe(struct gangs *scale, const struct gangs_case *at, double gain,
                    double var);
-
-/* For checkpoints; reading starts from an empty one. */
-void gangs_write(const struct gangs *scale, struct bytes_out *out);
-void gangs_read(struct gangs *scale, struct bytes_in *in);
 
 #endif

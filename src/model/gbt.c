@@ -1,4 +1,5 @@
-/* gbt.c - see gbt.h */
+/* gbt.c - boosted trees: a lesson grows them from what this cluster showed, pairs.c asks
+ * them */
 #include "model/gbt.h"
 
 #include "base/mem.h"
@@ -235,36 +236,29 @@ struct gbt *gbt_dup(const struct gbt *g)
     return copy;
 }
 
-/* Cuts are only needed to grow: they stay behind. */
-void gbt_write(const struct gbt *g, struct bytes_out *out)
+void gbt_code(struct gbt **gbt, size_t columns, struct codec *c)
 {
-    bytes_put_u64(out, (uint64_t)g->trees);
-    bytes_put_real(out, g->start);
-    for (size_t i = 0; i < (size_t)g->trees * NODES; i++) {
-        bytes_put_u64(out, (uint64_t)g->nodes[i].column);
-        bytes_put_real(out, (double)g->nodes[i].cut);
-        bytes_put_real(out, g->nodes[i].value);
+    size_t trees =
+        codec_count(c, c->out ? (size_t)(*gbt)->trees : 0, TREES_MAX, 24 * NODES);
+    struct gbt *g = *gbt;
+
+    if (c->in) {
+        gbt_destroy(g);
+        *gbt = g = mem_new(struct gbt);
+        g->columns = columns;
+        g->trees = (int)trees;
+        g->nodes = mem_array(struct tree_node, trees * NODES + 1);
+        g->cuts = mem_array(float, columns *(BINS - 1) + 1);
     }
-}
-
-struct gbt *gbt_read(struct bytes_in *in, size_t columns)
-{
-    struct gbt *g = mem_new(struct gbt);
-
-    g->columns = columns;
-    g->trees = (int)bytes_count(in, TREES_MAX, 24 * NODES);
-    g->start = bytes_real(in);
-    g->nodes = mem_array(struct tree_node, (size_t)g->trees * NODES + 1);
-    g->cuts = mem_array(float, columns *(BINS - 1) + 1);
-    for (int i = 0; i < g->trees * NODES; i++) {
+    codec_real(c, &g->start);
+    for (size_t i = 0; i < trees * NODES; i++) {
         bool inner = 2 * (i % NODES) + 2 < NODES;
+        double cut = (double)g->nodes[i].cut;
 
-        g->nodes[i].column = bytes_int(in, inner ? 0 : -1, (int)columns - 1);
-        g->nodes[i].cut = (float)bytes_real(in);
-        g->nodes[i].value = bytes_real(in);
+        codec_int(c, &g->nodes[i].column, inner ? 0 : -1, (int)columns - 1);
+        codec_real(c, &cut);
+        codec_real(c, &g->nodes[i].value);
+        if (c->in)
+            g->nodes[i].cut = (float)cut;
     }
-    if (!in->bad)
-        return g;
-    gbt_destroy(g);
-    return NULL;
 }

@@ -7,7 +7,7 @@
 #ifndef CORGI_MODEL_GBT_H
 #define CORGI_MODEL_GBT_H
 
-#include "base/bytes.h"
+#include "model/codec.h"
 #include "model/stat_network.h"
 
 #include <stdbool.h>
@@ -28,8 +28,8 @@ struct gbt *gbt_from_rows(const struct statnet_row *rows, const int *group, int 
 
 struct gbt *gbt_dup(const struct gbt *gbt);
 
-/* For checkpoints.  Reading one for so many columns; NULL when in is bad. */
-void gbt_write(const struct gbt *gbt, struct bytes_out *out);
-struct gbt *gbt_read(struct bytes_in *in, size_t columns);
+/* For checkpoints: of the trees themselves, cuts are only needed to grow.  Reading puts
+ * new ones of so many columns in place of *gbt (NULL: none yet). */
+void gbt_code(struct gbt **gbt, size_t columns, struct codec *c);
 
 #endif

@@ -11,7 +11,19 @@
 
 #include <stdbool.h>
 
-struct gp;
+struct gp {
+    struct kernel_params params;
+    struct kernel kernel;
+    struct kernel_space space;
+    int job_count, gpu_count;
+    size_t count, capacity; /* observations */
+    struct cell *cells;
+    double *values; /* after a change: gp_revise() */
+    double *extra; /* variance beyond the kernel's noise; after a change: gp_refactor() */
+    double *factor; /* (capacity, capacity) lower Cholesky of the covariance */
+    double *white;  /* (capacity) factor^-1 (values - mean) */
+    double *weight; /* (capacity) covariance^-1 (values - mean) */
+};
 
 /* relative: values are log relative speeds of pairs; else log rates, alone or in pairs.
  */
@@ -22,39 +34,24 @@ struct gp *gp_dup(const struct gp *gp);
 /* Indices for cells, counted from 0. */
 int gp_add_job(struct gp *gp, const struct job_trait *job);
 int gp_add_gpu(struct gp *gp, const struct gpu_trait *gpu);
-int gp_job_count(const struct gp *gp);
-int gp_gpu_count(const struct gp *gp);
 
 /* Append one observation; extra_var adds to the noise of the kernel.  Returns its index.
  */
 size_t gp_observe(struct gp *gp, struct cell cell, double value, double extra_var);
 
-/* Append many and factorize once. */
-void gp_load(struct gp *gp, const struct cell *cells, const double *values, size_t count);
+/* Append many and factorize once; extra NULL: none. */
+void gp_load(struct gp *gp, const struct cell *cells, const double *values,
+             const double *extra, size_t count);
 
-/* Replace the value of an observation, O(n^2). */
-void gp_revise(struct gp *gp, size_t index, double value);
-
-/* Replace all values and what adds to their noise (NULL: stays).  Values alone cost
- * O(n^2), noise O(n^3). */
-void gp_revise_all(struct gp *gp, const double *values, const double *extra_var);
+/* What follows from the values is made again, O(n^2); from noise too, O(n^3). */
+void gp_revise(struct gp *gp);
+void gp_refactor(struct gp *gp);
 
 /* Forget the newest observation, O(n^2). */
 void gp_pop(struct gp *gp);
 
 /* Forget the observations for which keep is false. */
 void gp_retain(struct gp *gp, const bool *keep);
-
-size_t gp_count(const struct gp *gp);
-struct cell gp_cell(const struct gp *gp, size_t index);
-double gp_observed(const struct gp *gp, size_t index);
-double gp_extra_var(const struct gp *gp, size_t index);
-const struct kernel_params *gp_params(const struct gp *gp);
-const struct kernel *gp_kernel(const struct gp *gp);
-struct kernel_space gp_space(const struct gp *gp); /* borrowed parts */
-
-/* Half the log determinant of the covariance: the sum of the factor's log diagonal. */
-double gp_log_root(const struct gp *gp);
 
 /* New parameters: the job table and the factor are made again, O(n^3). */
 void gp_set_params(struct gp *gp, const struct kernel_params *params);
@@ -63,8 +60,7 @@ void gp_set_params(struct gp *gp, const struct kernel_params *params);
 void gp_predict(const struct gp *gp, const struct cell *cells, size_t count, double *mean,
                 double *var);
 
-/* Jobs that were never added, as a question sees them: they count from gp_job_count() on.
- */
+/* Jobs that were never added, as a question sees them: they count from job_count on. */
 struct gp_guests {
     const struct job_trait *traits;
     int count;
@@ -75,15 +71,11 @@ void gp_predict_guest(const struct gp *gp, const struct gp_guests *guests,
                       struct cell cell, double *mean, double *var);
 
 /* Means of one job on every GPU beside each of `others`: out (gpus, others).  Much
- * cheaper than core_predict; not for cells alone. */
+ * cheaper than gp_predict(); relative values only. */
 void gp_predict_row(const struct gp *gp, int job, const int *others, size_t count,
                     double *out);
 
-/* Joint: mean (count) and covariance (count, count) of new measurements. */
-void gp_posterior(const struct gp *gp, const struct cell *cells, size_t count,
-                  double *mean, double *cov);
-
-/* Inverse covariance of the observations (n, n), for core_leave_out. */
+/* Inverse covariance of the observations (n, n), for gp_leave_out(). */
 void gp_precision(const struct gp *gp, double *precision);
 
 /* The joint distribution of some observations given all the others.  -1 when the numbers
@@ -91,10 +83,12 @@ void gp_precision(const struct gp *gp, double *precision);
 int gp_leave_out(const struct gp *gp, const double *precision, const size_t *which,
                  size_t count, double *mean, double *cov);
 
-/* Condition a joint distribution on the values of `seen_count` of its entries: mean and
- * variance of all entries afterwards. */
-void gp_condition(const double *mean, const double *cov, size_t count, const size_t *seen,
-                  const double *values, size_t seen_count, double *mean_out,
-                  double *var_out);
+/* A predictive variance below this is rounding, not knowledge. */
+#define GP_VAR_MIN 1e-8
+
+/* Covariance of the observations with cells: out (observations, cells), and the means of
+ * these from it. */
+void gp_cross(const struct gp *gp, const struct cell *cells, size_t count, double *out,
+              double *mean);
 
 #endif

@@ -1,9 +1,9 @@
-/* job_effects.c - see job_effects.h */
+/* job_effects.c - windows of single jobs: learned_absorb.c pushes them, learned_predict.c
+ * asks what sets a job apart */
 #include "model/job_effects.h"
 
 #include "base/map.h"
 #include "base/rng.h"
-#include "base/vec.h"
 
 #include <string.h>
 
@@ -14,18 +14,10 @@
 #define SURPRISE_MAX     12.0
 #define SURPRISES_MEMORY 20.0
 
-struct job_effects {
-    int type_count;
-    struct map *index; /* job id -> items */
-    vec_of(struct job_own) items;
-    vec_of(size_t) unused;
-};
-
-struct job_effects *job_effects_create(int type_count)
+struct job_effects *job_effects_create(void)
 {
     struct job_effects *b = mem_new(struct job_effects);
 
-    b->type_count = type_count;
     b->index = map_create();
     return b;
 }
@@ -105,11 +97,11 @@ const struct job_place *job_effects_place(const struct job_own *own, uint64_t ke
 
 struct job_place *job_effects_place_take(struct job_own *own, uint64_t key)
 {
+    const struct job_place *known = job_effects_place(own, key);
     struct job_place *place;
 
-    for (int i = 0; i < own->count; i++)
-        if (own->places[i].key == key)
-            return &own->places[i];
+    if (known)
+        return &own->places[known - own->places];
     if (own->count < JOB_EFFECTS_MAX_PLACES) {
         place = &own->places[own->count++];
     } else {
@@ -191,15 +183,15 @@ struct job_factor job_effects_combine(const struct job_evidence *evidence, int t
     };
 }
 
-int job_effects_type_count(const struct job_effects *b)
+const struct job_own *job_effects_next(const struct job_effects *b,
+                                       const struct job_own *after)
 {
-    return b->type_count;
-}
+    const struct job_own *at = after ? after + 1 : b->items.items;
+    const struct job_own *end = b->items.items + b->items.count;
 
-const struct job_own *job_effects_items(const struct job_effects *b, size_t *count)
-{
-    *count = b->items.count;
-    return b->items.items;
+    while (at < end && !at->here)
+        at++;
+    return at < end ? at : NULL;
 }
 
 /* ---- for checkpoints ------------------------------------------------------------------
@@ -207,96 +199,76 @@ const struct job_own *job_effects_items(const struct job_effects *b, size_t *cou
 
 #define JOBS_MAX 1000000
 
-const struct job_own *job_effects_next(const struct job_effects *b,
-                                       const struct job_own *after)
-{
-    size_t count;
-    const struct job_own *items = job_effects_items(b, &count);
-    const struct job_own *at = after ? after + 1 : items;
-
-    while (at && at < items + count && !at->here)
-        at++;
-    return at && at < items + count ? at : NULL;
-}
-
-static bool kept(const struct job_place *p, const struct bytes_out *out)
+static bool kept(const struct job_place *p, const struct codec *c)
 {
     for (int i = 0; i < p->neighbours; i++)
-        if (bytes_class(out, p->others[i]) < 0)
+        if (!codec_kept(c, p->others[i]))
             return false;
     return true;
 }
 
-static void put_place(const struct job_place *p, struct bytes_out *out)
+static void code_place(struct job_place *p, int types, size_t classes, struct codec *c)
 {
-    const double reals[] = {p->drift.mean, p->drift.times, p->drift.odd, p->squares,
-                            p->surprises,  p->told,        p->at_s,      p->gap_s};
-
-    bytes_put_u64(out, (uint64_t)p->type);
-    bytes_put_u64(out, p->spread);
-    bytes_put_u64(out, (uint64_t)p->neighbours);
+    codec_int(c, &p->type, 0, types - 1);
+    codec_bool(c, &p->spread);
+    codec_int(c, &p->neighbours, 0, LOOP_MAX_SHARE - 1);
     for (int i = 0; i < p->neighbours; i++)
-        bytes_put_u64(out, (uint64_t)bytes_class(out, p->others[i]));
-    bytes_put_reals(out, p->busy, (size_t)p->neighbours);
-    bytes_put_u64(out, (uint64_t)p->drift.odd_count);
-    bytes_put_reals(out, reals, sizeof(reals) / sizeof(reals[0]));
-    bytes_put_u64(out, p->stamp);
-}
-
-void job_effects_write(const struct job_effects *b, struct bytes_out *out)
-{
-    for (const struct job_own *own = job_effects_next(b, NULL); own;
-         own = job_effects_next(b, own)) {
-        int places = 0;
-
-        if (bytes_class(out, own->cls) < 0)
-            continue;
-        for (int i = 0; i < own->count; i++)
-            places += kept(&own->places[i], out);
-        bytes_put_u64(out, 1);
-        bytes_put_u64(out, own->job);
-        bytes_put_u64(out, (uint64_t)bytes_class(out, own->cls));
-        bytes_put_u64(out, (uint64_t)places);
-        for (int i = 0; i < own->count; i++)
-            if (kept(&own->places[i], out))
-                put_place(&own->places[i], out);
+        codec_class(c, &p->others[i], classes);
+    for (int i = 0; i < p->neighbours; i++) {
+        codec_at_least(c, &p->busy[i], 0);
+        p->busy[i] = fmin(p->busy[i], 1);
     }
-    bytes_put_u64(out, 0);
+    codec_int(c, &p->drift.odd_count, 0, 1000);
+    codec_real(c, &p->drift.mean);
+    codec_real(c, &p->drift.times);
+    codec_real(c, &p->drift.odd);
+    codec_real(c, &p->squares);
+    codec_real(c, &p->surprises);
+    codec_or_nan(c, &p->told, 1);
+    codec_real(c, &p->at_s);
+    codec_real(c, &p->gap_s);
+    codec_u64(c, &p->stamp);
 }
 
-static void get_place(struct job_place *p, int type_count, int class_count,
-                      struct bytes_in *in)
+/* A job with the places that stay, as a copy. */
+static void code_job(struct job_own *own, int types, size_t classes, struct codec *c)
 {
-    double *const reals[] = {&p->drift.mean, &p->drift.times, &p->drift.odd, &p->squares,
-                             &p->surprises,  &p->told,        &p->at_s,      &p->gap_s};
+    int places = 0;
 
-    p->type = bytes_int(in, 0, type_count - 1);
-    p->spread = bytes_int(in, 0, 1);
-    p->neighbours = bytes_int(in, 0, LOOP_MAX_SHARE - 1);
-    for (int i = 0; i < p->neighbours; i++)
-        p->others[i] = bytes_int(in, 0, class_count - 1);
-    for (int i = 0; i < p->neighbours; i++)
-        p->busy[i] = fmin(fmax(bytes_real(in), 0), 1);
-    p->drift.odd_count = bytes_int(in, 0, 1000);
-    for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++)
-        *reals[i] = reals[i] == &p->told ? bytes_real_or_nan(in) : bytes_real(in);
-    p->stamp = bytes_u64(in);
-    p->key = job_effects_key(p->type, p->others, p->neighbours, p->spread);
+    codec_u64(c, &own->job);
+    codec_class(c, &own->cls, classes);
+    for (int i = 0; c->out && i < own->count; i++)
+        if (kept(&own->places[i], c))
+            own->places[places++] = own->places[i];
+    own->count = places;
+    codec_int(c, &own->count, 0, JOB_EFFECTS_MAX_PLACES);
+    for (int i = 0; i < own->count; i++) {
+        struct job_place *p = &own->places[i];
+
+        code_place(p, types, classes, c);
+        p->key = job_effects_key(p->type, p->others, p->neighbours, p->spread);
+    }
 }
 
-void job_effects_read(struct job_effects *b, int class_count, struct bytes_in *in)
+void job_effects_code(struct job_effects *b, int types, size_t classes, struct codec *c)
 {
-    int count = 0;
+    const struct job_own *at = c->out ? job_effects_next(b, NULL) : NULL;
 
-    while (bytes_int(in, 0, 1) && ++count <= JOBS_MAX) {
-        uint64_t job = bytes_u64(in);
-        int cls = bytes_int(in, 0, class_count - 1);
-        struct job_own *own;
+    for (int count = 0; count < JOBS_MAX; count++) {
+        struct job_own own = {.here = true, .version = 1};
 
-        job_effects_begin(b, job, cls, 1);
-        own = job_effects_find(b, job);
-        own->count = bytes_int(in, 0, JOB_EFFECTS_MAX_PLACES);
-        for (int i = 0; i < own->count; i++)
-            get_place(&own->places[i], job_effects_type_count(b), class_count, in);
+        while (at && !codec_kept(c, at->cls))
+            at = job_effects_next(b, at);
+        if (!codec_more(c, at != NULL))
+            break;
+        if (at)
+            own = *at;
+        code_job(&own, types, classes, c);
+        if (at) {
+            at = job_effects_next(b, at);
+        } else {
+            job_effects_begin(b, own.job, own.cls, 1);
+            *job_effects_find(b, own.job) = own;
+        }
     }
 }

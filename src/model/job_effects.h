@@ -7,7 +7,6 @@
 #ifndef CORGI_MODEL_JOB_EFFECTS_H
 #define CORGI_MODEL_JOB_EFFECTS_H
 
-#include "base/bytes.h"
 #include "model/running.h"
 #include "model/model_types.h"
 
@@ -26,8 +25,7 @@ struct job_place {
     struct drift drift;
     double squares; /* of surprises, each scaled to the noise of one window */
     double surprises;
-    double told; /* what its class was told last; NaN: nothing */
-    double told_var;
+    double told;  /* what its class was told last; NaN: nothing */
     double at_s;  /* last window, */
     double gap_s; /* and how long after the one before */
     uint64_t stamp;
@@ -47,9 +45,13 @@ struct job_own {
     uint64_t version; /* another one after every window, never one it had before */
 };
 
-struct job_effects;
+struct job_effects {
+    struct map *index;            /* job id -> items */
+    vec_of(struct job_own) items; /* of jobs that are here, and rooms for others */
+    vec_of(size_t) unused;
+};
 
-struct job_effects *job_effects_create(int type_count);
+struct job_effects *job_effects_create(void);
 void job_effects_destroy(struct job_effects *book); /* NULL is fine */
 
 /* A job of a class begins or ends; version: where its own starts. */
@@ -99,13 +101,9 @@ struct job_factor job_effects_combine(const struct job_evidence *evidence, int t
                                       int type, double var, double rho);
 
 /* For checkpoints: jobs and places whose classes are left out are left out too.  Reading
- * starts from an empty book. */
-void job_effects_write(const struct job_effects *book, struct bytes_out *out);
-void job_effects_read(struct job_effects *book, int class_count, struct bytes_in *in);
-
-int job_effects_type_count(const struct job_effects *book);
-const struct job_own *job_effects_items(const struct job_effects *book,
-                                        size_t *count); /* borrowed */
+ * starts from an empty book, for so many types and classes. */
+void job_effects_code(struct job_effects *book, int types, size_t classes,
+                      struct codec *c);
 
 /* Every job that is here, in no order that means anything; ends with NULL. */
 const struct job_own *job_effects_next(const struct job_effects *book,

@@ -1,11 +1,52 @@
-/* kernel.c - the covariance of two cells, see kernel.h */
+/* kernel.c - the covariance of two cells, which gp.c asks for each pair of observations,
+ * and what of a job and of a GPU it depends on */
 #include "model/kernel.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Work is centred here, about 10 GFLOP a step, so that level and slope do not fight. */
-#define OMEGA_CENTRE 8.0
+/* Multiply-adds forward to operations of a training step: forward and twice backward,
+ * two operations each. */
+#define OPS_PER_MAC 6.0
+
+/* Work a sample of a job nobody described: the middle of what jobs of today need. */
+#define GMAC_UNTOLD 1.0
+
+struct job_trait job_trait_of(const struct job_descriptor *descriptor, int family)
+{
+    double batch = descriptor->batch > 0 ? descriptor->batch : 1;
+    double gmac =
+        descriptor->gmac_per_sample > 0 ? descriptor->gmac_per_sample : GMAC_UNTOLD;
+
+    return (struct job_trait){
+        .family = family,
+        .beta = log2(batch) / 2,
+        .omega = log(gmac * 1e9 * OPS_PER_MAC * batch) / 3,
+        .untold = !(descriptor->gmac_per_sample > 0),
+    };
+}
+
+struct gpu_trait gpu_trait_of(const struct gpu_sheet *sheet)
+{
+    return (struct gpu_trait){
+        .speed = log(sheet->fp32_tflops / 10),
+        .bandwidth = log(sheet->bandwidth_gbs / 600),
+    };
+}
+
+void job_trait_code(struct codec *c, struct job_trait *trait)
+{
+    codec_int(c, &trait->family, -1, KERNEL_FAMILIES);
+    codec_log(c, &trait->beta);
+    codec_log(c, &trait->omega);
+    codec_bool(c, &trait->untold);
+}
+
+void kernel_params_code(struct codec *c, struct kernel_params *params)
+{
+    for (int i = 0; i < KERNEL_PARAM_COUNT; i++)
+        codec_log(c, &params->v[i]);
+}
 
 void kernel_default(struct kernel_params *params)
 {
@@ -80,15 +121,16 @@ double kernel_mean(const struct kernel *kernel, const struct kernel_space *space
 
     if (space->relative)
         return mean;
-    return mean + kernel->b0 + kernel->bw * (space->jobs[cell.job].omega - OMEGA_CENTRE) +
+    return mean + kernel->b0 +
+           kernel->bw * (space->jobs[cell.job].omega - KERNEL_OMEGA_CENTRE) +
            kernel->bs * space->gpus[cell.gpu].speed;
 }
 
 static double alone_value(const struct kernel *kernel, const struct kernel_space *space,
                           struct cell a, struct cell b, double jj)
 {
-    double work = (space->jobs[a.job].omega - OMEGA_CENTRE) *
-                  (space->jobs[b.job].omega - OMEGA_CENTRE);
+    double work = (space->jobs[a.job].omega - KERNEL_OMEGA_CENTRE) *
+                  (space->jobs[b.job].omega - KERNEL_OMEGA_CENTRE);
     double speed = space->gpus[a.gpu].speed * space->gpus[b.gpu].speed;
     double value = kernel->s0 + kernel->sw * work + kernel->vs * speed +
                    jj * (kernel->vl + kernel->vjs * speed);

@@ -10,9 +10,14 @@
 #ifndef CORGI_MODEL_KERNEL_H
 #define CORGI_MODEL_KERNEL_H
 
+#include "model/codec.h"
 #include "world/world.h"
 
 #include <stddef.h>
+#include <stdint.h>
+
+/* Work is centred here, about 10 GFLOP a step, so that level and slope do not fight. */
+#define KERNEL_OMEGA_CENTRE 8.0
 
 /* name, starting value fitted on the synthetic world, meaning */
 #define KERNEL_PARAMS(X)                                                                 \
@@ -62,7 +67,7 @@ struct job_trait {
     int family;   /* equal: same family; -1: of its own */
     double beta;  /* log2(batch) / 2 */
     double omega; /* ln(operations a step) / 3 */
-    int untold;   /* nobody told its work: omega says nothing */
+    bool untold;  /* nobody told its work: omega says nothing */
 };
 
 struct gpu_trait {
@@ -76,13 +81,29 @@ struct cell {
     int other; /* the co-runner; -1: alone */
 };
 
-/* Jobs, GPUs and the table of job kernels, shared by many evaluations.  Borrowed. */
+/* One number for a pair, for maps. */
+static inline uint64_t cell_key(struct cell cell)
+{
+    return (uint64_t)cell.job << 40 | (uint64_t)cell.gpu << 32 | (uint64_t)cell.other;
+}
+
+/* From what a user tells and a data sheet says; everything a user may leave out has a
+ * neutral value.  family: the caller's number for descriptor->family, -1: none told. */
+struct job_trait job_trait_of(const struct job_descriptor *descriptor, int family);
+struct gpu_trait gpu_trait_of(const struct gpu_sheet *sheet);
+
+/* For checkpoints. */
+#define KERNEL_FAMILIES 65536
+void job_trait_code(struct codec *c, struct job_trait *trait);
+void kernel_params_code(struct codec *c, struct kernel_params *params);
+
+/* Jobs, GPUs and the table of job kernels, shared by many evaluations. */
 struct kernel_space {
-    const struct job_trait *jobs;
-    const struct gpu_trait *gpus;
-    const double *alike; /* (jobs, stride) */
+    struct job_trait *jobs; /* (stride) */
+    struct gpu_trait *gpus;
+    double *alike; /* (stride, stride) */
     size_t stride;
-    int relative; /* cells hold relative speeds, not rates: leave the rate alone out */
+    bool relative; /* cells hold relative speeds, not rates: leave the rate alone out */
 };
 
 /* Parameters turned into the numbers the formulas use. */

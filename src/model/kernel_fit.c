@@ -1,4 +1,5 @@
-/* kernel_fit.c - gradient of the marginal likelihood, see fit.h
+/* kernel_fit.c - gradient of the marginal likelihood: a lesson (learned_lesson.c) fits
+ * the parameters of pairs by it
  *
  * With E = K^-1 (y - m), the loss changes with the covariance as W = (K^-1 - E E^T) / 2.
  * One pass over the entries of W collects the derivatives for each variance and for each
@@ -11,8 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define OMEGA_CENTRE 8.0
 
 /* Derivatives by the fields of struct kernel, and by the job table. */
 struct slopes {
@@ -34,8 +33,8 @@ static void alone_slopes(const struct kernel *k, const struct kernel_space *spac
     double slope_jj = k->vl + k->vjs * speed;
 
     s->k.s0 += w;
-    s->k.sw += w * (space->jobs[a.job].omega - OMEGA_CENTRE) *
-               (space->jobs[b.job].omega - OMEGA_CENTRE);
+    s->k.sw += w * (space->jobs[a.job].omega - KERNEL_OMEGA_CENTRE) *
+               (space->jobs[b.job].omega - KERNEL_OMEGA_CENTRE);
     s->k.vs += w * speed;
     s->k.vl += w * jj;
     if (a.job == b.job)
@@ -160,91 +159,72 @@ static void noise_slopes(const struct kernel *k, struct cell a, double w,
 static void likelihood_gradient(const struct gp *core, const double *precision,
                                 const double *weight, double *gradient)
 {
-    const struct kernel *k = gp_kernel(core);
-    struct kernel_space space = gp_space(core);
-    size_t n = gp_count(core);
-    size_t jobs = (size_t)gp_job_count(core);
+    const struct kernel *k = &core->kernel;
+    const struct kernel_space *space = &core->space;
+    size_t n = core->count, jobs = (size_t)core->job_count;
     struct slopes s = {.alike = mem_array(double, jobs *jobs + 1), .jobs = (int)jobs};
 
     memset(gradient, 0, KERNEL_PARAM_COUNT * sizeof(double));
     for (size_t i = 0; i < n; i++) {
-        struct cell a = gp_cell(core, i);
+        struct cell a = core->cells[i];
 
         if (a.other >= 0)
             s.k.m0 -= weight[i];
-        if (!space.relative) {
+        if (!space->relative) {
             s.k.b0 -= weight[i];
-            s.k.bw -= weight[i] * (space.jobs[a.job].omega - OMEGA_CENTRE);
-            s.k.bs -= weight[i] * space.gpus[a.gpu].speed;
+            s.k.bw -= weight[i] * (space->jobs[a.job].omega - KERNEL_OMEGA_CENTRE);
+            s.k.bs -= weight[i] * space->gpus[a.gpu].speed;
         }
         for (size_t j = 0; j <= i; j++) {
-            struct cell b = gp_cell(core, j);
+            struct cell b = core->cells[j];
             double w =
                 (precision[i * n + j] - weight[i] * weight[j]) * (i == j ? 0.5 : 1);
-            double jj = space.alike[(size_t)a.job * space.stride + (size_t)b.job];
+            double jj = space->alike[(size_t)a.job * space->stride + (size_t)b.job];
 
             if (i == j)
                 noise_slopes(k, a, w, &s);
-            if (!space.relative)
-                alone_slopes(k, &space, a, b, jj, w, &s);
+            if (!space->relative)
+                alone_slopes(k, space, a, b, jj, w, &s);
             if (a.other >= 0 && b.other >= 0)
-                pair_slopes(k, &space, a, b, jj, w, &s);
+                pair_slopes(k, space, a, b, jj, w, &s);
         }
     }
-    chain(k, gp_params(core), &s, gradient);
-    table_slopes(k, &space, &s, gradient);
+    chain(k, &core->params, &s, gradient);
+    table_slopes(k, space, &s, gradient);
     free(s.alike);
 }
 
-/* A core with the same observations (at most max_rows of them) at these parameters. */
-static struct gp *refit_copy(const struct gp *core, const struct kernel_params *params,
-                             size_t max_rows)
+/* A core with the same observations, at most max_rows of them. */
+static struct gp *refit_copy(const struct gp *core, size_t max_rows)
 {
-    struct gp *copy = gp_create(params, gp_space(core).relative);
-    struct kernel_space space = gp_space(core);
-    size_t n = gp_count(core);
-    size_t rows = max_rows > 0 && max_rows < n ? max_rows : n;
-    struct cell *cells = mem_array(struct cell, rows + 1);
-    double *values = mem_array(double, rows + 1), *extra = mem_array(double, rows + 1);
-    bool noisy = false;
+    struct gp *copy = gp_dup(core);
+    size_t n = core->count, rows = max_rows > 0 && max_rows < n ? max_rows : n;
+    bool *keep = mem_array(bool, n + 1);
 
-    for (int j = 0; j < gp_job_count(core); j++)
-        gp_add_job(copy, &space.jobs[j]);
-    for (int g = 0; g < gp_gpu_count(core); g++)
-        gp_add_gpu(copy, &space.gpus[g]);
-    for (size_t r = 0; r < rows; r++) {
-        size_t i = r * n / rows;
-
-        cells[r] = gp_cell(core, i);
-        values[r] = gp_observed(core, i);
-        extra[r] = gp_extra_var(core, i);
-        noisy = noisy || extra[r] > 0;
-    }
-    gp_load(copy, cells, values, rows);
-    if (noisy)
-        gp_revise_all(copy, values, extra);
-    free(extra);
-    free(cells);
-    free(values);
+    for (size_t r = 0; r < rows; r++)
+        keep[r * n / rows] = true;
+    gp_retain(copy, keep);
+    free(keep);
     return copy;
 }
 
-static double loss_here(const struct gp *core, double *gradient)
+double kernel_fit_loss(const struct gp *core, double *gradient)
 {
-    struct kernel_space space = gp_space(core);
-    size_t n = gp_count(core);
+    size_t n = core->count;
     double *precision = mem_array(double, n *n + 1);
     double *weight = mem_array(double, n + 1);
     double *residual = mem_array(double, n + 1);
-    double loss = 0;
+    double loss, log_root = 0; /* half the log determinant of the covariance */
 
     gp_precision(core, precision);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         residual[i] =
-            gp_observed(core, i) - kernel_mean(gp_kernel(core), &space, gp_cell(core, i));
+            core->values[i] - kernel_mean(&core->kernel, &core->space, core->cells[i]);
+        log_root += log(core->factor[i * core->capacity + i]);
+    }
     for (size_t i = 0; i < n; i++)
         weight[i] = dense_dot(precision + i * n, residual, n);
-    loss = 0.5 * dense_dot(weight, residual, n) + gp_log_root(core);
+    loss = 0.5 * dense_dot(weight, residual, n) + log_root;
     if (gradient) {
         likelihood_gradient(core, precision, weight, gradient);
         for (int p = 0; p < KERNEL_PARAM_COUNT; p++)
@@ -256,18 +236,14 @@ static double loss_here(const struct gp *core, double *gradient)
     return loss / (double)n;
 }
 
-double kernel_fit_loss(const struct gp *core, const struct kernel_params *params,
-                       double gradient[KERNEL_PARAM_COUNT])
-{
-    struct gp *copy = refit_copy(core, params, 0);
-    double loss = loss_here(copy, gradient);
+/* Adam over kernel parameters. */
+struct fit_adam {
+    double m[KERNEL_PARAM_COUNT], v[KERNEL_PARAM_COUNT];
+    int steps;
+};
 
-    gp_destroy(copy);
-    return loss;
-}
-
-void kernel_fit_adam_step(struct kernel_fit_adam *adam, struct kernel_params *params,
-                          const double gradient[KERNEL_PARAM_COUNT], double rate)
+static void adam_step(struct fit_adam *adam, struct kernel_params *params,
+                      const double *gradient, double rate)
 {
     const double keep_m = 0.9, keep_v = 0.999;
 
@@ -287,13 +263,13 @@ struct kernel_params kernel_fit_params(const struct gp *core,
                                        const struct kernel_params *from,
                                        const struct kernel_fit_options *options)
 {
-    struct kernel_params params = *gp_params(core);
-    struct gp *copy = refit_copy(core, &params, options->max_rows);
-    struct kernel_fit_adam adam = {0};
+    struct kernel_params params = core->params;
+    struct gp *copy = refit_copy(core, options->max_rows);
+    struct fit_adam adam = {0};
 
-    for (int t = 0; t < options->steps && gp_count(copy) > 0; t++) {
+    for (int t = 0; t < options->steps && copy->count > 0; t++) {
         double gradient[KERNEL_PARAM_COUNT];
-        double loss = loss_here(copy, gradient);
+        double loss = kernel_fit_loss(copy, gradient);
 
         if (!isfinite(loss))
             break;
@@ -302,7 +278,7 @@ struct kernel_params kernel_fit_params(const struct gp *core,
                 options->frozen && options->frozen[p]
                     ? 0
                     : gradient[p] + 2 * options->pull * (params.v[p] - from->v[p]);
-        kernel_fit_adam_step(&adam, &params, gradient, options->rate);
+        adam_step(&adam, &params, gradient, options->rate);
         gp_set_params(copy, &params);
     }
     gp_destroy(copy);

@@ -7,10 +7,9 @@
 
 #include "model/gp.h"
 
-/* Negative log marginal likelihood an observation at these parameters, and its gradient
- * (unless NULL).  Infinite when the covariance is not positive definite. */
-double kernel_fit_loss(const struct gp *core, const struct kernel_params *params,
-                       double gradient[KERNEL_PARAM_COUNT]);
+/* Negative log marginal likelihood an observation at the core's parameters, and its
+ * gradient (KERNEL_PARAM_COUNT, unless NULL).  Not finite when the covariance is none. */
+double kernel_fit_loss(const struct gp *core, double *gradient);
 
 struct kernel_fit_options {
     int steps;
@@ -24,13 +23,5 @@ struct kernel_fit_options {
 struct kernel_params kernel_fit_params(const struct gp *core,
                                        const struct kernel_params *from,
                                        const struct kernel_fit_options *options);
-
-/* Adam over kernel parameters, for training over many worlds. */
-struct kernel_fit_adam {
-    double m[KERNEL_PARAM_COUNT], v[KERNEL_PARAM_COUNT];
-    int steps;
-};
-void kernel_fit_adam_step(struct kernel_fit_adam *adam, struct kernel_params *params,
-                          const double gradient[KERNEL_PARAM_COUNT], double rate);
 
 #endif

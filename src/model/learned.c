@@ -1,8 +1,8 @@
-/* learned.c - jobs and classes of the learned model, see learned.h */
+/* learned.c - jobs and classes of the learned model: the loop begins and ends jobs here,
+ * learned_predict.c and learned_absorb.c find who is asked about */
 #include "model/learned.h"
 
 #include "base/rng.h"
-#include "model/features.h"
 #include "model/learned_private.h"
 
 #include <math.h>
@@ -89,7 +89,7 @@ static int class_of(struct learned *l, const struct job *job)
         l->kept.items[at].used = l->came;
         return (int)at;
     }
-    if (l->kept.count >= LEARNED_CLASSES || classes_pairs(l->classes) >= LEARNED_CELLS)
+    if (l->kept.count >= LEARNED_CLASSES || l->classes->beside.count >= LEARNED_CELLS)
         learned_compact(l);
     new.used = l->came;
     cls = classes_add(l->classes, job, family_of(l, &job->descriptor));
@@ -184,7 +184,7 @@ static int class_asked(const struct learned *l, const struct job *job,
     for (int i = 0; i < guests->count; i++)
         if (asked->guests_told[i].name == told.name)
             return known + i;
-    guests->traits[guests->count] = features_of_job(
+    guests->traits[guests->count] = job_trait_of(
         &job->descriptor, guest_family(l, asked, &job->descriptor, told.family));
     guests->sizes[guests->count] = footprint_of(&job->descriptor, job->memory_gb);
     asked->guests_told[guests->count] = told;
@@ -227,13 +227,6 @@ void learned_members(const struct learned *l, struct prediction_cache *cache,
     learned_fill_busy(members, where->count);
 }
 
-struct learned_counts learned_count(const void *self)
-{
-    const struct learned *l = self;
-
-    return l->counts;
-}
-
 static void learned_destroy(void *self)
 {
     struct learned *l = self;
@@ -273,12 +266,11 @@ struct model learned_create(const struct gpu_sheet *types, int type_count,
     l->options = *options;
     l->type_count = type_count;
     l->types = mem_dup(types, (size_t)type_count, sizeof(*types));
-    l->classes = classes_create(types, type_count, options->seed,
-                                options->memory > 0 ? options->memory : LEARNED_MEMORY);
-    if (options->initial_only)
-        classes_set_initial(l->classes);
+    l->classes = classes_create(types, type_count,
+                                options->memory > 0 ? options->memory : LEARNED_MEMORY,
+                                options->initial_only);
     l->scale = gangs_create(types, type_count);
-    l->own = job_effects_create(type_count);
+    l->own = job_effects_create();
     l->absorbing = prediction_cache_create(PREDICTION_CACHE_CELLS);
     l->families = intern_create();
     l->names = map_create();

@@ -7,6 +7,7 @@
 #define CORGI_MODEL_LEARNED_H
 
 #include "base/err.h"
+#include "model/learned_lesson.h"
 #include "model/model.h"
 
 struct learned_options {
@@ -29,14 +30,9 @@ struct learned_options {
 struct model learned_create(const struct gpu_sheet *types, int type_count,
                             const struct learned_options *options);
 
-/* What takes long (parameters, networks, trees, widths): the owner of the model makes a
- * lesson, a copy of what it needs; any thread studies it; the owner takes it, or destroys
- * it.  What was absorbed meanwhile counts.  loop/refine says when one is due. */
-struct learned_lesson;
+/* What takes long (learned_lesson.h): loop/refine says when it is due. */
 struct learned_lesson *learned_lesson_create(void *self, double now_s);
-void learned_lesson_study(struct learned_lesson *lesson);
 void learned_lesson_take(void *self, struct learned_lesson *lesson); /* ends it */
-void learned_lesson_destroy(struct learned_lesson *lesson);          /* NULL is fine */
 
 struct learned_progress {
     size_t cells;      /* pairs of classes on a type that were ever measured, */
@@ -45,8 +41,9 @@ struct learned_progress {
 };
 struct learned_progress learned_progress(const void *self);
 
-/* Everything that was learned as bytes, for checkpoints; the caller frees them. */
-void learned_save(const void *self, unsigned char **bytes, size_t *count);
+/* Everything that was learned as bytes, for checkpoints; the caller frees them.  Changes
+ * nothing. */
+void learned_save(void *self, unsigned char **bytes, size_t *count);
 
 /* Replace what was learned.  Refused, and nothing changes, when the bytes are cut or
  * altered, of another version, or of a cluster with other GPU types. */
@@ -54,12 +51,6 @@ int learned_load(void *self, const void *bytes, size_t count, struct err *err);
 
 /* Jobs that were here when it was saved and for which here() says no have left. */
 void learned_retain(void *self, bool (*here)(void *ctx, uint64_t job), void *ctx);
-
-/* Observations absorbed so far, and sudden changes noticed. */
-struct learned_counts {
-    size_t rates, pairs, changes, failures;
-};
-struct learned_counts learned_count(const void *self);
 
 /* A model of this kind?  For those who have any model. */
 const struct model_ops *learned_model_ops(void);

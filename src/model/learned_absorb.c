@@ -1,4 +1,5 @@
-/* learned_absorb.c - how the learned model takes a measurement, see learned.h */
+/* learned_absorb.c - how the learned model takes a measurement: the loop hands it over
+ * (model_ops.absorb), classes, gangs and the job's own windows get their part */
 #include "model/learned_private.h"
 #include "world/power.h"
 
@@ -271,5 +272,5 @@ void learned_absorb(void *self, const struct observation *seen)
     absorb_watts(l, seen, &members[seen->subject]);
     absorb_rate(l, seen, members);
     follow_shift(l);
-    classes_settle(l->classes);
+    pairs_settle(l->classes->pairs);
 }

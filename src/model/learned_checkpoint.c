@@ -1,16 +1,15 @@
-/* learned_checkpoint.c - the learned model as bytes, and with fewer classes; see
- * learned.h
+/* learned_checkpoint.c - the learned model as bytes, and with fewer classes: the daemon
+ * saves and loads it through loop/learning.c
  *
  * "CORGILRN", version (8 bytes), size of the whole (8), the state, last a CRC-32 of all
  * before it (8). */
 #include "model/learned.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "model/learned_private.h"
-#include "model/pairs.h"
 #include "nn/weights.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,88 +17,20 @@
 #define MAGIC    "CORGILRN"
 #define OVERHEAD 32
 
-static void put_name(const char *name, struct bytes_out *out)
+static int code_types(const struct learned *l, struct codec *c, struct err *err)
 {
-    bytes_put_u64(out, strlen(name));
-    bytes_put(out, name, strlen(name));
-}
-
-static void put_types(const struct learned *l, struct bytes_out *out)
-{
-    bytes_put_u64(out, (uint64_t)l->type_count);
-    for (int t = 0; t < l->type_count; t++)
-        put_name(l->types[t].name, out);
-}
-
-static void put_kept(const struct learned *l, struct bytes_out *out)
-{
-    for (size_t i = 0; i < l->kept.count; i++) {
-        const struct learned_class *c = &l->kept.items[i];
-
-        if (bytes_class(out, (int)i) < 0)
-            continue;
-        bytes_put_u64(out, 1);
-        bytes_put_u64(out, c->name);
-        bytes_put_u64(out, c->family);
-        bytes_put_real(out, c->params_millions);
-        bytes_put_u64(out, c->service);
-        bytes_put_u64(out, (uint64_t)(int64_t)bytes_class(out, c->twin));
-        bytes_put_u64(out, c->used);
-    }
-    bytes_put_u64(out, 0);
-    bytes_put_u64(out, (uint64_t)intern_count(l->families));
-    for (int f = 0; f < intern_count(l->families); f++)
-        put_name(intern_name(l->families, f), out);
-}
-
-static void put_all(const struct learned *l, struct bytes_out *out)
-{
-    const double reals[] = {l->service.mean,   l->service.weight, l->service.used,
-                            l->wander,         l->wander_s,       l->products,
-                            l->product_weight, l->adapted_s};
-    const uint64_t counts[] = {l->counts.rates,
-                               l->counts.pairs,
-                               l->counts.changes,
-                               l->counts.failures,
-                               l->adapted_at,
-                               l->stamp,
-                               l->came};
-
-    put_types(l, out);
-    put_kept(l, out);
-    pooled_write(&l->noise[0], out);
-    pooled_write(&l->noise[1], out);
-    pooled_write(&l->alone, out);
-    pooled_write(&l->beside, out);
-    bytes_put_reals(out, reals, sizeof(reals) / sizeof(reals[0]));
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-        bytes_put_u64(out, counts[i]);
-    classes_write(l->classes, out);
-    gangs_write(l->scale, out);
-    job_effects_write(l->own, out);
-}
-
-static bool get_name(struct bytes_in *in, char *name, size_t size)
-{
-    size_t length = bytes_count(in, size - 1, 1);
-
-    name[0] = 0;
-    if (!bytes_get(in, name, length))
-        return false;
-    name[length] = 0;
-    return strlen(name) == length;
-}
-
-static int check_types(const struct learned *l, struct bytes_in *in, struct err *err)
-{
-    int count = bytes_int(in, 0, 4096);
+    int count = l->type_count;
     char name[GPU_NAME_SIZE];
 
-    for (int t = 0; t < count && !in->bad; t++)
-        if (!get_name(in, name, sizeof(name)) || t >= l->type_count ||
-            strcmp(name, l->types[t].name) != 0)
+    codec_int(c, &count, 0, 4096);
+    for (int t = 0; t < count && !codec_bad(c); t++) {
+        if (c->out)
+            str_copy(name, sizeof(name), l->types[t].name);
+        codec_text(c, name, sizeof(name));
+        if (codec_bad(c) || t >= l->type_count || strcmp(name, l->types[t].name) != 0)
             return err_set(err, ERR_INVALID,
                            "what was learned is of other GPU types than this cluster's");
+    }
     if (count != l->type_count)
         return err_set(err, ERR_INVALID,
                        "what was learned is of %d GPU types, this cluster has %d", count,
@@ -107,28 +38,40 @@ static int check_types(const struct learned *l, struct bytes_in *in, struct err 
     return 0;
 }
 
-static void get_kept(struct learned *l, struct bytes_in *in)
+static void code_kept(struct learned *l, struct codec *c)
 {
     char name[DESCRIPTOR_FAMILY_SIZE];
     size_t families;
 
-    while (bytes_int(in, 0, 1)) {
-        struct learned_class c = {.name = bytes_u64(in)};
+    for (size_t i = 0; codec_next(c, &i, l->kept.count); i++) {
+        struct learned_class k = {0};
 
-        c.family = bytes_u64(in);
-        c.params_millions = bytes_real(in);
-        c.service = bytes_int(in, 0, 1);
-        c.twin = bytes_int(in, -1, LEARNED_CLASSES);
-        c.used = bytes_u64(in);
-        map_put(l->names, c.name, l->kept.count);
-        vec_push(&l->kept, c);
+        if (c->out) {
+            k = l->kept.items[i];
+            k.twin = bytes_class(c->out, k.twin);
+        }
+        codec_u64(c, &k.name);
+        codec_u64(c, &k.family);
+        codec_real(c, &k.params_millions);
+        codec_bool(c, &k.service);
+        codec_int(c, &k.twin, -1, LEARNED_CLASSES);
+        codec_u64(c, &k.used);
+        if (c->in) {
+            map_put(l->names, k.name, l->kept.count);
+            vec_push(&l->kept, k);
+        }
     }
-    vec_each (const struct learned_class, c, &l->kept)
-        if (c->twin >= (int)l->kept.count)
-            in->bad = true;
-    families = bytes_count(in, LEARNED_FAMILIES, 8);
-    for (size_t f = 0; f < families && get_name(in, name, sizeof(name)); f++)
-        intern_id(l->families, name);
+    vec_each (const struct learned_class, k, &l->kept)
+        if (c->in && k->twin >= (int)l->kept.count)
+            c->in->bad = true;
+    families = codec_count(c, (size_t)intern_count(l->families), LEARNED_FAMILIES, 8);
+    for (size_t f = 0; f < families && !codec_bad(c); f++) {
+        if (c->out)
+            str_copy(name, sizeof(name), intern_name(l->families, (int)f));
+        codec_text(c, name, sizeof(name));
+        if (c->in && !c->in->bad)
+            intern_id(l->families, name);
+    }
 }
 
 /* Jobs that were here are here: their classes count them. */
@@ -141,36 +84,38 @@ static void count_jobs(struct learned *l)
         classes_arrive(l->classes, own->cls, 1);
 }
 
-static void get_all(struct learned *l, struct bytes_in *in)
+/* Everything but the types. */
+static void code_all(struct learned *l, struct codec *c)
 {
     double *const reals[] = {&l->service.mean,   &l->service.weight, &l->service.used,
                              &l->wander,         &l->wander_s,       &l->products,
                              &l->product_weight, &l->adapted_s};
-    uint64_t counts[7];
+    uint64_t *const counts[] = {&l->counts.rates,
+                                &l->counts.pairs,
+                                &l->counts.changes,
+                                &l->counts.failures,
+                                &l->adapted_at,
+                                &l->stamp,
+                                &l->came};
 
-    get_kept(l, in);
-    pooled_read(&l->noise[0], in);
-    pooled_read(&l->noise[1], in);
-    pooled_read(&l->alone, in);
-    pooled_read(&l->beside, in);
+    code_kept(l, c);
+    pooled_code(&l->noise[0], c);
+    pooled_code(&l->noise[1], c);
+    pooled_code(&l->alone, c);
+    pooled_code(&l->beside, c);
     for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++)
-        *reals[i] = bytes_real(in);
+        codec_real(c, reals[i]);
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-        counts[i] = bytes_u64(in);
-    l->counts = (struct learned_counts){counts[0], counts[1], counts[2], counts[3]};
-    l->adapted_at = counts[4];
-    l->stamp = counts[5];
-    l->came = counts[6];
-    classes_read(l->classes, in);
-    if (classes_count(l->classes) != l->kept.count)
-        in->bad = true;
-    if (l->adapted_at > classes_pairs(l->classes))
-        l->adapted_at = classes_pairs(l->classes); /* classes were left out */
-    gangs_read(l->scale, in);
-    if (in->bad)
-        return;
-    job_effects_read(l->own, (int)l->kept.count, in);
-    if (!in->bad)
+        codec_u64(c, counts[i]);
+    classes_code(l->classes, c);
+    if (c->in && l->classes->states.count != l->kept.count)
+        c->in->bad = true;
+    if (c->in && l->adapted_at > l->classes->beside.count)
+        l->adapted_at = l->classes->beside.count; /* classes were left out */
+    mean_book_code(l->scale->book, c);
+    if (!codec_bad(c))
+        job_effects_code(l->own, l->type_count, l->kept.count, c);
+    if (c->in && !c->in->bad)
         count_jobs(l);
 }
 
@@ -180,10 +125,11 @@ static struct learned *read_state(const struct learned *like, struct bytes_in *i
 {
     struct model fresh = learned_create(like->types, like->type_count, &like->options);
     struct learned *l = fresh.self;
+    struct codec c = {.in = in};
 
-    if (check_types(l, in, err) < 0)
+    if (code_types(l, &c, err) < 0)
         goto failed;
-    get_all(l, in);
+    code_all(l, &c);
     if (in->bad || in->left > 0) {
         err_set(err, ERR_FORMAT, "what was learned cannot be read: it is damaged");
         goto failed;
@@ -205,14 +151,22 @@ static void replace(struct learned *l, struct learned *by)
     learned_model_ops()->destroy(by);
 }
 
-void learned_save(const void *self, unsigned char **bytes, size_t *count)
+static void write_state(struct learned *l, struct bytes_out *out)
+{
+    struct codec c = {.out = out};
+
+    code_types(l, &c, NULL);
+    code_all(l, &c);
+}
+
+void learned_save(void *self, unsigned char **bytes, size_t *count)
 {
     struct bytes_out out = {0};
 
     bytes_put(&out, MAGIC, 8);
     bytes_put_u64(&out, VERSION);
     bytes_put_u64(&out, 0); /* the size, below */
-    put_all(self, &out);
+    write_state(self, &out);
     for (int i = 0; i < 8; i++)
         out.items[16 + i] = (unsigned char)((uint64_t)(out.count + 8) >> (8 * i));
     bytes_put_u64(&out, weights_crc(out.items, out.count));
@@ -282,7 +236,7 @@ void learned_compact(struct learned *l)
     struct bytes_in in;
     struct learned *fewer;
 
-    put_all(l, &out);
+    write_state(l, &out);
     in = (struct bytes_in){out.items, out.count, false};
     fewer = read_state(l, &in, NULL);
     if (fewer)
@@ -293,26 +247,13 @@ void learned_compact(struct learned *l)
 
 /* ---- lessons ----------------------------------------------------------------------- */
 
-struct learned_lesson {
-    struct pairs *pairs;
-    uint64_t seed;
-};
-
 struct learned_lesson *learned_lesson_create(void *self, double now_s)
 {
     struct learned *l = self;
-    struct learned_lesson *lesson = mem_new(struct learned_lesson);
 
-    lesson->pairs = classes_pairs_dup(l->classes);
-    lesson->seed = l->options.seed;
-    l->adapted_at = classes_pairs(l->classes);
+    l->adapted_at = l->classes->beside.count;
     l->adapted_s = now_s;
-    return lesson;
-}
-
-void learned_lesson_study(struct learned_lesson *lesson)
-{
-    pairs_adapt(lesson->pairs, lesson->seed);
+    return learned_lesson_begin(l->classes->pairs, l->options.seed);
 }
 
 void learned_lesson_take(void *self, struct learned_lesson *lesson)
@@ -320,16 +261,8 @@ void learned_lesson_take(void *self, struct learned_lesson *lesson)
     struct learned *l = self;
 
     l->version++;
-    classes_pairs_take(l->classes, lesson->pairs);
-    free(lesson);
-}
-
-void learned_lesson_destroy(struct learned_lesson *lesson)
-{
-    if (!lesson)
-        return;
-    pairs_destroy(lesson->pairs);
-    free(lesson);
+    learned_lesson_end(lesson, l->classes->pairs);
+    l->classes->news.lessons++;
 }
 
 struct learned_progress learned_progress(const void *self)
@@ -338,6 +271,6 @@ struct learned_progress learned_progress(const void *self)
 
     if (l->options.initial_only) /* nothing is fitted */
         return (struct learned_progress){0};
-    return (struct learned_progress){classes_pairs(l->classes), l->adapted_at,
+    return (struct learned_progress){l->classes->beside.count, l->adapted_at,
                                      l->adapted_s};
 }

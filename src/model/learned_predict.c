@@ -1,4 +1,5 @@
-/* learned_predict.c - what the learned model answers, see learned.h */
+/* learned_predict.c - what the learned model answers: loop/estimate asks it
+ * (model_ops.predict) */
 #include "model/learned_private.h"
 
 #include "base/normal.h"
@@ -58,7 +59,7 @@ static struct watts_guess draw_of(const struct learned_member *m)
 
     if (q->cache && m->cls < (int)q->model->kept.count)
         return prediction_cache_watts(q->cache, m->cls, m->type);
-    return classes_watts(q->model->classes, m->cls, m->type);
+    return watts_predict(q->model->classes->watts, m->cls, m->type);
 }
 
 double learned_shift(const struct learned_member *m, double *var)

@@ -24,6 +24,11 @@ struct learned_shift {
     double used; /* what is taken from rates of services now: follows the mean in steps */
 };
 
+/* Observations absorbed so far, and sudden changes noticed. */
+struct learned_counts {
+    uint64_t rates, pairs, changes, failures;
+};
+
 struct learned_class {
     uint64_t name, family; /* hashes; family 0: none told */
     double params_millions;
@@ -48,8 +53,8 @@ struct learned {
     double wander, wander_s;         /* variance beyond noise, and the time it took */
     double products, product_weight; /* of factors of one job on two types */
     struct learned_counts counts;
-    size_t adapted_at; /* cells of pairs at the last lesson, */
-    double adapted_s;  /* and when that was, on the loop's clock */
+    uint64_t adapted_at; /* cells of pairs at the last lesson, */
+    double adapted_s;    /* and when that was, on the loop's clock */
     uint64_t stamp, came;
     /* What absorb() asks with: nobody else does, so that questions leave no trace. */
     struct prediction_cache *absorbing;

@@ -1,44 +1,39 @@
-/* pair_stats.c - see pair_stats.h */
+/* pair_stats.c - features of a cell from what was measured around it: pairs.c and lessons
+ * hand them to the networks and trees */
 #include "model/pair_stats.h"
 
 #include "base/mem.h"
-#include "base/vec.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* Mean log relative speed before anything is known: somewhat better than half. */
-#define PRIOR_MEAN   (-0.598)
-#define PRIOR_COUNT  4.0
+#define PRIOR_MEAN  (-0.598)
+#define PRIOR_COUNT 4.0
 
-#define OMEGA_CENTRE 8.0
-#define BETA_CENTRE  3.0
-#define CLIP         4.0f
+#define BETA_CENTRE 3.0
+#define CLIP        4.0f
 
 struct pair_sums {
     double sum, n;
 };
 
-struct seen {
-    struct cell cell;
-    double value;
-};
-
-struct stats {
-    vec_of(struct job_trait) jobs;
-    vec_of(int) kin;    /* (jobs) the job of the same family added before; -1: none */
-    vec_of(int) newest; /* (families) the job added last */
-    vec_of(struct seen) seen;
-    int gpus;
+/* Of a co-runner, made when it is first asked for. */
+struct corunner {
+    bool ready;
+    float kin_presses;          /* its family's pressure, shrunk mean over all GPUs */
+    struct pair_sums cells_all; /* this job beside it, over all GPUs */
 };
 
 struct stats_row {
     const struct stats *stats;
+    const struct stats_seen *seen;
     struct gp_guests guests;
     int job;
     size_t jobs; /* guests included */
     double gpu_mean[WORLD_MAX_GPUS];
     double gpu_count[WORLD_MAX_GPUS];
+    struct pair_sums *room;    /* of all the arrays below */
     struct pair_sums *suffers; /* (jobs, gpus) residuals of each job's own speed */
     struct pair_sums *presses; /* (jobs, gpus) residuals beside each job */
     struct pair_sums *suffers_all, *presses_all;  /* (jobs) over all GPUs */
@@ -47,13 +42,10 @@ struct stats_row {
     struct pair_sums *cells;  /* (gpus, jobs) of this job's cells */
     struct pair_sums *mirror; /* (gpus, jobs) of the others beside this job */
     struct pair_sums *family; /* (gpus, jobs) cells of this job's family, by nearness */
-    /* Of co-runners, made when one is first asked for: the same on every GPU or a walk
-     * over its family that serves all of them. */
-    bool *ready;                   /* (jobs) */
+    /* Of co-runners that are ready: a walk over its family serves all GPUs. */
+    struct corunner *corunners;    /* (jobs) */
     struct pair_sums *kin_presses; /* (jobs, gpus) beside its family */
     struct pair_sums *kin_pair;    /* (jobs, gpus) this job's family beside its family */
-    struct pair_sums *cells_all;   /* (jobs) this job beside it, over all GPUs */
-    float *kin_presses_all;        /* (jobs) shrunk mean over all GPUs */
 };
 
 struct stats *stats_create(void)
@@ -68,11 +60,10 @@ void stats_destroy(struct stats *s)
     vec_free(&s->jobs);
     vec_free(&s->kin);
     vec_free(&s->newest);
-    vec_free(&s->seen);
     free(s);
 }
 
-int stats_add_job(struct stats *s, const struct job_trait *job)
+void stats_add_job(struct stats *s, const struct job_trait *job)
 {
     int family = job->family, kin = -1;
 
@@ -84,34 +75,6 @@ int stats_add_job(struct stats *s, const struct job_trait *job)
     }
     vec_push(&s->kin, kin);
     vec_push(&s->jobs, *job);
-    return (int)s->jobs.count - 1;
-}
-
-int stats_add_gpu(struct stats *s)
-{
-    return s->gpus++;
-}
-
-void stats_observe(struct stats *s, struct cell cell, double value)
-{
-    vec_push(&s->seen, (struct seen){cell, value});
-}
-
-void stats_rewind(struct stats *s, size_t count)
-{
-    if (count < s->seen.count)
-        s->seen.count = count;
-}
-
-size_t stats_count(const struct stats *s)
-{
-    return s->seen.count;
-}
-
-double stats_seen(const struct stats *s, size_t index, struct cell *cell)
-{
-    *cell = s->seen.items[index].cell;
-    return s->seen.items[index].value;
 }
 
 static const struct job_trait *trait_of(const struct stats_row *row, int job)
@@ -148,10 +111,12 @@ static void gpu_means(struct stats_row *row)
     double sum[WORLD_MAX_GPUS] = {0};
     double all = PRIOR_COUNT * PRIOR_MEAN, count = PRIOR_COUNT;
 
-    vec_each (const struct seen, o, &row->stats->seen) {
-        sum[o->cell.gpu] += o->value;
-        row->gpu_count[o->cell.gpu]++;
-        all += o->value;
+    for (size_t i = 0; i < row->seen->count; i++) {
+        int gpu = row->seen->cells[i].gpu;
+
+        sum[gpu] += row->seen->values[i];
+        row->gpu_count[gpu]++;
+        all += row->seen->values[i];
         count++;
     }
     for (int g = 0; g < row->stats->gpus; g++)
@@ -165,6 +130,12 @@ static void add(struct pair_sums *to, double value, double weight)
     to->n += weight;
 }
 
+static void add_sums(struct pair_sums *to, const struct pair_sums *from, double weight)
+{
+    to->sum += weight * from->sum;
+    to->n += weight * from->n;
+}
+
 /* Of a job's family without itself: of (jobs, stride), the column `at` of it. */
 static struct pair_sums of_kin(const struct stats_row *row, const struct pair_sums *of,
                                size_t stride, size_t at, int job)
@@ -173,13 +144,9 @@ static struct pair_sums of_kin(const struct stats_row *row, const struct pair_su
 
     for (int j = newest_kin(row, job); j >= 0; j = row->stats->kin.items[j]) {
         const struct pair_sums *s = &of[(size_t)j * stride + at];
-        double kin;
 
-        if (j == job || s->n <= 0)
-            continue;
-        kin = kinship(row, job, j);
-        all.sum += kin * s->sum;
-        all.n += kin * s->n;
+        if (j != job && s->n > 0)
+            add_sums(&all, s, kinship(row, job, j));
     }
     return all;
 }
@@ -191,55 +158,50 @@ static void sum_up(struct stats_row *row)
 
     for (size_t j = 0; j < row->jobs; j++)
         for (size_t g = 0; g < gpus; g++) {
-            const struct pair_sums *own = &row->suffers[j * gpus + g];
-            const struct pair_sums *beside = &row->presses[j * gpus + g];
-
-            row->suffers_all[j].sum += own->sum;
-            row->suffers_all[j].n += own->n;
-            row->presses_all[j].sum += beside->sum;
-            row->presses_all[j].n += beside->n;
+            add_sums(&row->suffers_all[j], &row->suffers[j * gpus + g], 1);
+            add_sums(&row->presses_all[j], &row->presses[j * gpus + g], 1);
         }
     for (size_t g = 0; g < gpus; g++)
         row->kin_suffers[g] = of_kin(row, row->suffers, gpus, g, row->job);
     row->kin_suffers_all = of_kin(row, row->suffers_all, 1, 0, row->job);
 }
 
-struct stats_row *stats_row_create(const struct stats *s, int job,
-                                   const struct gp_guests *guests)
+struct stats_row *stats_row_create(const struct stats *s, const struct stats_seen *seen,
+                                   int job, const struct gp_guests *guests)
 {
     struct stats_row *row = mem_new(struct stats_row);
     size_t jobs = s->jobs.count + (guests ? (size_t)guests->count : 0);
-    size_t cells = jobs * (size_t)s->gpus + 1;
+    size_t gpus = (size_t)s->gpus, cells = jobs * gpus;
 
     row->stats = s;
+    row->seen = seen;
     if (guests)
         row->guests = *guests;
     row->job = job;
     row->jobs = jobs;
-    row->suffers = mem_array(struct pair_sums, cells);
-    row->presses = mem_array(struct pair_sums, cells);
-    row->suffers_all = mem_array(struct pair_sums, jobs + 1);
-    row->presses_all = mem_array(struct pair_sums, jobs + 1);
-    row->cells = mem_array(struct pair_sums, cells);
-    row->mirror = mem_array(struct pair_sums, cells);
-    row->family = mem_array(struct pair_sums, cells);
-    row->ready = mem_array(bool, jobs + 1);
-    row->kin_presses = mem_array(struct pair_sums, cells);
-    row->kin_pair = mem_array(struct pair_sums, cells);
-    row->cells_all = mem_array(struct pair_sums, jobs + 1);
-    row->kin_presses_all = mem_array(float, jobs + 1);
+    row->room = mem_array(struct pair_sums, 7 * cells + 2 * jobs + 1);
+    row->suffers = row->room;
+    row->presses = row->suffers + cells;
+    row->cells = row->presses + cells;
+    row->mirror = row->cells + cells;
+    row->family = row->mirror + cells;
+    row->kin_presses = row->family + cells;
+    row->kin_pair = row->kin_presses + cells;
+    row->suffers_all = row->kin_pair + cells;
+    row->presses_all = row->suffers_all + jobs;
+    row->corunners = mem_array(struct corunner, jobs + 1);
     gpu_means(row);
-    vec_each (const struct seen, o, &s->seen) {
-        size_t g = (size_t)o->cell.gpu, a = (size_t)o->cell.job,
-               k = (size_t)o->cell.other;
-        double residual = o->value - row->gpu_mean[g];
-        double kin = kinship(row, job, o->cell.job);
+    for (size_t i = 0; i < seen->count; i++) {
+        struct cell cell = seen->cells[i];
+        size_t g = (size_t)cell.gpu, a = (size_t)cell.job, k = (size_t)cell.other;
+        double residual = seen->values[i] - row->gpu_mean[g];
+        double kin = kinship(row, job, cell.job);
 
-        add(&row->suffers[a * (size_t)s->gpus + g], residual, 1);
-        add(&row->presses[k * (size_t)s->gpus + g], residual, 1);
-        if (o->cell.job == job)
+        add(&row->suffers[a * gpus + g], residual, 1);
+        add(&row->presses[k * gpus + g], residual, 1);
+        if (cell.job == job)
             add(&row->cells[g * jobs + k], residual, 1);
-        if (o->cell.other == job && o->cell.job != job)
+        if (cell.other == job && cell.job != job)
             add(&row->mirror[g * jobs + a], residual, 1);
         if (kin > 0)
             add(&row->family[g * jobs + k], residual, kin);
@@ -257,18 +219,8 @@ void stats_row_destroy(struct stats_row *row)
 {
     if (!row)
         return;
-    free(row->suffers);
-    free(row->presses);
-    free(row->suffers_all);
-    free(row->presses_all);
-    free(row->cells);
-    free(row->mirror);
-    free(row->family);
-    free(row->ready);
-    free(row->kin_presses);
-    free(row->kin_pair);
-    free(row->cells_all);
-    free(row->kin_presses_all);
+    free(row->room);
+    free(row->corunners);
     free(row);
 }
 
@@ -296,24 +248,20 @@ static void add_kin(struct stats_row *row, int other, int kin_job, double kin)
     struct pair_sums *pair = row->kin_pair + (size_t)other * gpus;
 
     for (size_t g = 0; g < gpus; g++) {
-        const struct pair_sums *family = &row->family[g * row->jobs + (size_t)kin_job];
-
-        column[g].sum += kin * presses[g].sum;
-        column[g].n += kin * presses[g].n;
-        pair[g].sum += kin * family->sum;
-        pair[g].n += kin * family->n;
+        add_sums(&column[g], &presses[g], kin);
+        add_sums(&pair[g], &row->family[g * row->jobs + (size_t)kin_job], kin);
     }
 }
 
 static void make_ready(struct stats_row *row, int other)
 {
     size_t gpus = (size_t)row->stats->gpus, k = (size_t)other;
+    struct corunner *it = &row->corunners[k];
     struct pair_sums all = {0, 0};
 
     for (size_t g = 0; g < gpus; g++) {
         row->kin_pair[k * gpus + g] = row->family[g * row->jobs + k];
-        row->cells_all[k].sum += row->cells[g * row->jobs + k].sum;
-        row->cells_all[k].n += row->cells[g * row->jobs + k].n;
+        add_sums(&it->cells_all, &row->cells[g * row->jobs + k], 1);
     }
     for (int j = newest_kin(row, other); j >= 0; j = row->stats->kin.items[j]) {
         double kin;
@@ -322,20 +270,19 @@ static void make_ready(struct stats_row *row, int other)
         if (j == other || row->presses_all[j].n <= 0)
             continue;
         kin = kinship(row, other, j);
-        all.sum += kin * row->presses_all[j].sum;
-        all.n += kin * row->presses_all[j].n;
+        add_sums(&all, &row->presses_all[j], kin);
         add_kin(row, other, j, kin);
     }
-    row->kin_presses_all[k] = mean_of(all, 1);
-    row->ready[k] = true;
+    it->kin_presses = mean_of(all, 1);
+    it->ready = true;
 }
 
 static void job_features(const struct stats_row *row, int other, float *x)
 {
     const struct job_trait *j = trait_of(row, row->job), *k = trait_of(row, other);
 
-    x[0] = (float)(j->omega - OMEGA_CENTRE);
-    x[1] = (float)(k->omega - OMEGA_CENTRE);
+    x[0] = (float)(j->omega - KERNEL_OMEGA_CENTRE);
+    x[1] = (float)(k->omega - KERNEL_OMEGA_CENTRE);
     x[2] = (float)(j->beta - BETA_CENTRE);
     x[3] = (float)(k->beta - BETA_CENTRE);
 }
@@ -354,13 +301,14 @@ struct stats_cell stats_features(struct stats_row *row, int gpu, int other,
     struct pair_sums kin_row = row->kin_suffers[g];
     struct pair_sums mirror = row->mirror[g * row->jobs + (size_t)other];
     struct pair_sums kin_column, pair, elsewhere = {0, 0};
+    const struct corunner *it = &row->corunners[other];
 
-    if (!row->ready[other])
+    if (!it->ready)
         make_ready(row, other);
     kin_column = row->kin_presses[at_k];
     pair = without(row->kin_pair[at_k], hidden);
-    if (row->cells_all[other].n > own.n)
-        elsewhere = without(row->cells_all[other], own);
+    if (it->cells_all.n > own.n)
+        elsewhere = without(it->cells_all, own);
     x[0] = (float)(4 * (row->gpu_mean[g] - PRIOR_MEAN));
     x[1] = count_of((struct pair_sums){0, row->gpu_count[g]});
     x[2] = mean_of(row_here, 1);
@@ -387,7 +335,7 @@ struct stats_cell stats_features(struct stats_row *row, int gpu, int other,
     x[23] = count_of(mirror);
     job_features(row, other, x + 24);
     x[28] = mean_of(row->kin_suffers_all, 1);
-    x[29] = row->kin_presses_all[other];
+    x[29] = it->kin_presses;
     for (int i = 0; i < STATS_FEATURES; i++)
         x[i] = x[i] > CLIP ? CLIP : x[i] < -CLIP ? -CLIP : x[i];
     return (struct stats_cell){
@@ -415,6 +363,5 @@ struct stats *stats_dup(const struct stats *s)
     copy->kin.items = mem_dup(s->kin.items, s->kin.capacity, sizeof(*s->kin.items));
     copy->newest.items =
         mem_dup(s->newest.items, s->newest.capacity, sizeof(*s->newest.items));
-    copy->seen.items = mem_dup(s->seen.items, s->seen.capacity, sizeof(*s->seen.items));
     return copy;
 }

@@ -6,6 +6,7 @@
 #ifndef CORGI_MODEL_PAIR_STATS_H
 #define CORGI_MODEL_PAIR_STATS_H
 
+#include "base/vec.h"
 #include "model/gp.h"
 
 #include <stdbool.h>
@@ -13,26 +14,30 @@
 
 #define STATS_FEATURES 30
 
-struct stats;
+struct stats {
+    vec_of(struct job_trait) jobs;
+    vec_of(int) kin;    /* (jobs) the job of the same family added before; -1: none */
+    vec_of(int) newest; /* (families) the job added last */
+    int gpus;
+};
+
+/* What was measured: log relative speeds of pairs.  Borrowed. */
+struct stats_seen {
+    const struct cell *cells;
+    const double *values;
+    size_t count;
+};
 
 struct stats *stats_create(void);
 void stats_destroy(struct stats *stats); /* NULL is fine */
 
-int stats_add_job(struct stats *stats, const struct job_trait *job);
-int stats_add_gpu(struct stats *stats);
+void stats_add_job(struct stats *stats, const struct job_trait *job);
 
-/* Log relative speeds of pairs only. */
-void stats_observe(struct stats *stats, struct cell cell, double value);
-
-/* Take back the newest observations until `count` are left. */
-void stats_rewind(struct stats *stats, size_t count);
-size_t stats_count(const struct stats *stats);
-double stats_seen(const struct stats *stats, size_t index, struct cell *cell);
-
-/* Everything about cells of one job, for many co-runners; good until the next
- * observation.  guests: jobs never added, see gp.h; NULL: none. */
+/* Everything about cells of one job, for many co-runners, from what was measured.
+ * guests: jobs never added, see gp.h; NULL: none. */
 struct stats_row;
-struct stats_row *stats_row_create(const struct stats *stats, int job,
+struct stats_row *stats_row_create(const struct stats *stats,
+                                   const struct stats_seen *seen, int job,
                                    const struct gp_guests *guests);
 void stats_row_destroy(struct stats_row *row); /* NULL is fine */
 

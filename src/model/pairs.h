@@ -1,21 +1,43 @@
 /* pairs.h - how fast jobs run beside one another: core, P1 and P2 blended by evidence
  *
  * The part of the learned model for relative speeds.  Measurements are absorbed at once;
- * pairs_adapt() does what takes longer (parameters, weights of the networks, widths of
- * intervals, online training) and belongs on a worker, on a copy. */
+ * what takes longer (parameters, weights of the networks, widths of intervals, online
+ * training) is a lesson (learned_lesson.h), on a copy. */
 #ifndef CORGI_MODEL_PAIRS_H
 #define CORGI_MODEL_PAIRS_H
 
-#include "base/bytes.h"
+#include "base/map.h"
 #include "model/blend.h"
+#include "model/gbt.h"
 #include "model/gp.h"
-
-#include <stdint.h>
 
 /* Observations kept; those that tell least go when it is full. */
 #define PAIRS_MAX 1280
 
-struct pairs;
+struct pairs_memory { /* of one observation of the core */
+    double extra_var; /* the core is told in a lesson */
+    double times;     /* it was measured */
+    uint64_t stamp;   /* last measured */
+};
+
+struct pairs {
+    struct kernel_params start; /* shipped, what fitting is pulled to */
+    struct gp *core;
+    struct stats *stats;
+    struct statnet *initial, *refined; /* P1, P2 */
+    struct gbt *trees;                 /* of this cluster; NULL: too little seen */
+    struct map *index;                 /* cell -> observation of the core */
+    struct pairs_memory *memory;       /* (PAIRS_MAX) */
+    size_t limit; /* observations kept, at most PAIRS_MAX: with fewer all costs less */
+    vec_of(bool) idle; /* (jobs) none of it is here now: it is forgotten first */
+    /* Answer with P1 alone: what was measured of other jobs, and of a cell itself, but
+     * nothing that a job's own measurements say of its other cells.  For comparisons. */
+    bool initial_only;
+    bool stale; /* the core was told values it has not settled */
+    uint64_t stamp;
+    struct blend_weights weights;
+    double width; /* half a 90 % interval in units of sd */
+};
 
 struct pairs_guess {
     double mean;      /* ln relative speed, for sums and products */
@@ -27,69 +49,34 @@ struct pairs_guess {
 struct pairs *pairs_create(void);
 void pairs_destroy(struct pairs *pairs); /* NULL is fine */
 
-int pairs_add_job(struct pairs *pairs, const struct job_trait *job);
-int pairs_add_gpu(struct pairs *pairs, const struct gpu_trait *gpu);
+void pairs_add_job(struct pairs *pairs, const struct job_trait *job);
+void pairs_add_gpu(struct pairs *pairs, const struct gpu_trait *gpu);
 
-/* Absorb a window.  extra_var: what is not known of the job's rate alone.  True when the
- * cell had changed suddenly. */
-bool pairs_observe(struct pairs *pairs, struct cell cell, double value, double extra_var);
-
-/* Absorb the value of a cell as it is known now; a later one replaces it. */
+/* Absorb the value of a cell as it is known now; a later one replaces it.  extra_var:
+ * what is not known of the job's rate alone. */
 void pairs_put(struct pairs *pairs, struct cell cell, double value, double extra_var);
-
-/* Keep fewer observations than PAIRS_MAX: everything costs less. */
-void pairs_set_limit(struct pairs *pairs, size_t limit);
-
-/* No job of this kind is here now: what is known of it is forgotten first. */
-void pairs_set_idle(struct pairs *pairs, int job, bool idle);
-
-/* Answer with P1 alone: what was measured of other jobs, and of a cell itself, but
- * nothing that a job's own measurements say of its other cells.  For comparisons. */
-void pairs_set_initial(struct pairs *pairs, bool alone);
-
-size_t pairs_count(const struct pairs *pairs);
-
-void pairs_adapt(struct pairs *pairs, uint64_t seed);
 
 /* What was absorbed counts from here on: to be called once after some observations and
  * before the next question.  Questions change nothing. */
 void pairs_settle(struct pairs *pairs);
 
+/* core_sd (count) unless NULL: the core's own sd of each. */
 void pairs_predict(const struct pairs *pairs, const struct cell *cells, size_t count,
-                   struct pairs_guess *out);
+                   double *core_sd, struct pairs_guess *out);
 
 /* Of one cell with jobs that were never added, see gp.h. */
 struct pairs_guess pairs_predict_guest(const struct pairs *pairs,
                                        const struct gp_guests *guests, struct cell cell);
 
-/* Means only, of one job on every GPU beside each of others: out (gpus, count).  For
- * finding a shortlist: cheaper than pairs_predict(), without the trees. */
-void pairs_predict_row(const struct pairs *pairs, int job, const int *others,
-                       size_t count, double *out);
-
-/* Everything of the same row, out (gpus, count).  core_sd (gpus, count) keeps the core's
- * own sd between calls: made again only when widths says so, which costs most. */
+/* Of one job on every GPU beside each of others, out (gpus, count).  core_sd (gpus,
+ * count) keeps the core's own sd between calls: made again only when widths says so,
+ * which costs most. */
 void pairs_renew_row(const struct pairs *pairs, int job, const int *others, size_t count,
                      bool widths, double *core_sd, struct pairs_guess *out);
 
-const struct gp *pairs_core(const struct pairs *pairs); /* borrowed */
-
-/* ------------------------------------------------------------------------------------ */
-
-/* What was learned of pairs, for checkpoints and for workers */
-
+/* For checkpoints.  Reading is into one just created that knows its GPU types; when
+ * c->in->bad tells of damage it is then only good for pairs_destroy(). */
 #define PAIRS_MAX_JOBS 65536
-
-void pairs_write(const struct pairs *pairs, struct bytes_out *out);
-
-/* Into one just created that knows its GPU types; in->bad tells of damage, and what was
- * read until then is then only good for pairs_destroy(). */
-void pairs_read(struct pairs *pairs, struct bytes_in *in);
-
-/* A copy that a worker may change (pairs_adapt) while the other goes on absorbing, and
- * taking back what was learned: parameters, network, trees, weight and width.  Ends the
- * copy. */
-struct pairs *pairs_dup(const struct pairs *pairs);
-void pairs_take(struct pairs *pairs, struct pairs *learned);
+void pairs_code(struct pairs *pairs, struct codec *c);
 
 #endif

@@ -1,6 +1,5 @@
-/* prediction_cache.c - see prediction_cache.h
- *
- * learned_predict.c asks it in place of classes.c, and fills the factors of jobs. */
+/* prediction_cache.c - answers that are kept: learned_predict.c asks it in place of
+ * classes.c, and fills the factors of jobs */
 #include "model/prediction_cache.h"
 
 #include "base/map.h"
@@ -34,17 +33,21 @@ struct cached_watts {
     uint64_t version, news;
 };
 
+struct pair_marks { /* what there was when an answer on pairs was made */
+    uint64_t news, all_news, lessons;
+};
+
 struct cached_row {              /* answers for one class beside all others */
     struct pairs_guess *guesses; /* (capacity, types) */
     double *core_sd;             /* (capacity, types) */
     int width, capacity;         /* classes answered for */
     double told_widths;          /* cells of this class when widths were made */
-    uint64_t news, all_news, lessons;
+    struct pair_marks made;
 };
 
 struct cached_cell {
     struct class_guess guess;
-    uint64_t news, all_news, lessons;
+    struct pair_marks made;
 };
 
 struct cached_class {
@@ -125,9 +128,9 @@ void prediction_cache_sync(struct prediction_cache *cache, const struct classes 
         forget_jobs(cache);
         cache->classes = classes;
         cache->generation = generation;
-        cache->type_count = classes_type_count(classes);
+        cache->type_count = classes->type_count;
     }
-    while (cache->items.count < classes_count(classes)) {
+    while (cache->items.count < classes->states.count) {
         vec_push(&cache->items, (struct cached_class){0});
         for (int t = 0; t < cache->type_count; t++) {
             vec_push(&cache->alone, (struct cached_alone){0});
@@ -143,16 +146,16 @@ static size_t cell_of(const struct prediction_cache *cache, int cls, int type)
 
 uint64_t prediction_cache_version(const struct prediction_cache *cache, int cls)
 {
-    return classes_marks(cache->classes, cls).version + cache->items.items[cls].moved;
+    return cache->classes->states.items[cls].version + cache->items.items[cls].moved;
 }
 
 struct class_guess prediction_cache_alone(struct prediction_cache *cache, int cls,
                                           int type)
 {
     struct cached_alone *kept = &cache->alone.items[cell_of(cache, cls, type)];
-    struct classes_news all = classes_news(cache->classes);
+    const struct classes_news *all = &cache->classes->news;
     uint64_t version = prediction_cache_version(cache, cls);
-    bool old = (double)(all.alone - kept->news) > NEWS_SHARE * (double)all.alone_cells;
+    bool old = (double)(all->alone - kept->news) > NEWS_SHARE * (double)all->alone_cells;
 
     if (kept->version == version && (!old || kept->guess.measured))
         return kept->guess;
@@ -162,7 +165,7 @@ struct class_guess prediction_cache_alone(struct prediction_cache *cache, int cl
         version++;
     }
     kept->version = version;
-    kept->news = all.alone;
+    kept->news = all->alone;
     return kept->guess;
 }
 
@@ -170,13 +173,13 @@ struct watts_guess prediction_cache_watts(struct prediction_cache *cache, int cl
                                           int type)
 {
     struct cached_watts *kept = &cache->watts.items[cell_of(cache, cls, type)];
-    struct classes_news all = classes_news(cache->classes);
-    uint64_t version = classes_marks(cache->classes, cls).watts_version;
+    const struct classes_news *all = &cache->classes->news;
+    uint64_t version = cache->classes->states.items[cls].watts_version;
 
     if (kept->version != version ||
-        (double)(all.watts - kept->news) > NEWS_SHARE * (double)cache->items.count)
-        *kept = (struct cached_watts){classes_watts(cache->classes, cls, type), version,
-                                      all.watts};
+        (double)(all->watts - kept->news) > NEWS_SHARE * (double)cache->items.count)
+        *kept = (struct cached_watts){watts_predict(cache->classes->watts, cls, type),
+                                      version, all->watts};
     return kept->guess;
 }
 
@@ -211,7 +214,7 @@ static void fill_row(struct prediction_cache *cache, int cls, int first, bool wi
         for (size_t t = 0; t < types; t++)
             sd[t * count + i] = row->core_sd[((size_t)first + i) * types + t];
     }
-    classes_beside_row(cache->classes, cls, others, count, widths, sd, guesses);
+    pairs_renew_row(cache->classes->pairs, cls, others, count, widths, sd, guesses);
     for (size_t i = 0; i < count; i++)
         for (size_t t = 0; t < types; t++) {
             row->guesses[((size_t)first + i) * types + t] = guesses[t * count + i];
@@ -223,71 +226,75 @@ static void fill_row(struct prediction_cache *cache, int cls, int first, bool wi
     free(sd);
 }
 
-static void renew_row(struct prediction_cache *cache, int cls,
-                      const struct class_marks *marks, const struct classes_news *all)
+/* Of what an answer on pairs of a class was made. */
+static struct pair_marks marks_of(const struct prediction_cache *cache, int cls)
+{
+    const struct classes_news *all = &cache->classes->news;
+
+    return (struct pair_marks){cache->classes->states.items[cls].pair_news, all->pairs,
+                               all->lessons};
+}
+
+/* Has too much been told since? */
+static bool is_old(const struct prediction_cache *cache, int cls,
+                   const struct pair_marks *made)
+{
+    const struct classes *c = cache->classes;
+    struct pair_marks now = marks_of(cache, cls);
+
+    return made->lessons != now.lessons ||
+           (double)(now.news - made->news) >
+               ROW_NEWS_SHARE * c->states.items[cls].pair_cells ||
+           (double)(now.all_news - made->all_news) > NEWS_SHARE * (double)c->beside.count;
+}
+
+static void renew_row(struct prediction_cache *cache, int cls)
 {
     struct cached_row *row = &cache->items.items[cls].row;
-    bool widths = row->width == 0 || row->lessons != all->lessons ||
-                  marks->pair_cells + 1 > WIDTHS_GROWTH * (row->told_widths + 1);
+    double cells = cache->classes->states.items[cls].pair_cells;
+    bool widths = row->width == 0 || row->made.lessons != cache->classes->news.lessons ||
+                  cells + 1 > WIDTHS_GROWTH * (row->told_widths + 1);
 
     if (row->width < (int)cache->items.count && row->width > 0)
         fill_row(cache, cls, row->width, true);
     fill_row(cache, cls, 0, widths);
     if (widths)
-        row->told_widths = marks->pair_cells;
-    row->news = marks->pair_news;
-    row->all_news = all->pairs;
-    row->lessons = all->lessons;
+        row->told_widths = cells;
+    row->made = marks_of(cache, cls);
 }
 
-/* Has too much been told since an answer on pairs of this class was made? */
-static bool pairs_are_old(const struct class_marks *marks, const struct classes_news *all,
-                          uint64_t news, uint64_t all_news, uint64_t lessons)
-{
-    return lessons != all->lessons ||
-           (double)(marks->pair_news - news) > ROW_NEWS_SHARE * marks->pair_cells ||
-           (double)(all->pairs - all_news) > NEWS_SHARE * (double)all->pair_cells;
-}
-
-static struct class_guess cell_beside(struct prediction_cache *cache, struct cell cell,
-                                      const struct class_marks *marks,
-                                      const struct classes_news *all)
+static struct class_guess cell_beside(struct prediction_cache *cache, struct cell cell)
 {
     static const struct class_guests none;
-    uint64_t key =
-        (uint64_t)cell.job << 40 | (uint64_t)cell.gpu << 32 | (uint64_t)cell.other;
     struct cached_cell *kept;
     size_t at;
     bool made = false;
 
-    if (!map_get(cache->cell_index, key, &at)) {
+    if (!map_get(cache->cell_index, cell_key(cell), &at)) {
         if (cache->cells.count >= CELLS_MOST)
             forget_cells(cache);
         at = cache->cells.count;
-        map_put(cache->cell_index, key, at);
+        map_put(cache->cell_index, cell_key(cell), at);
         vec_push(&cache->cells, (struct cached_cell){0});
         made = true;
     }
     kept = &cache->cells.items[at];
-    if (made || pairs_are_old(marks, all, kept->news, kept->all_news, kept->lessons))
+    if (made || is_old(cache, cell.job, &kept->made))
         *kept = (struct cached_cell){
             classes_beside(cache->classes, &none, cell.job, cell.gpu, cell.other),
-            marks->pair_news, all->pairs, all->lessons};
+            marks_of(cache, cell.job)};
     return kept->guess;
 }
 
 struct class_guess prediction_cache_beside(struct prediction_cache *cache, int cls,
                                            int type, int other)
 {
-    struct class_marks marks = classes_marks(cache->classes, cls);
-    struct classes_news all = classes_news(cache->classes);
     struct cached_row *row = &cache->items.items[cls].row;
 
     if (cache->pairs == PREDICTION_CACHE_CELLS)
-        return cell_beside(cache, (struct cell){cls, type, other}, &marks, &all);
-    if (row->width == 0 ||
-        pairs_are_old(&marks, &all, row->news, row->all_news, row->lessons))
-        renew_row(cache, cls, &marks, &all);
+        return cell_beside(cache, (struct cell){cls, type, other});
+    if (row->width == 0 || is_old(cache, cls, &row->made))
+        renew_row(cache, cls);
     else if (other >= row->width)
         fill_row(cache, cls, row->width, true);
     return classes_guess_of(&row->guesses[other * cache->type_count + type]);

@@ -1,15 +1,12 @@
-/* rates.c - see rates.h */
+/* rates.c - rates alone: classes.c tells it what was measured and asks it what was not */
 #include "model/rates.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "model/gp.h"
-#include "model/transfer.h"
 #include "model/ratios.h"
 #include "model/kernel_fit.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -24,16 +21,9 @@
 /* Of a rate carried over by ratios alone. */
 #define RATIO_LOG_SD 0.3
 
-struct rates {
-    struct gp *core;
-    int jobs, gpus, capacity;
-    double *seen;  /* (capacity, WORLD_MAX_GPUS) ln rates, NaN */
-    double *busy;  /* the same: share of the device in use, NaN */
-    size_t *index; /* the same: observation in the core */
-    bool closed;   /* see rates_set_closed() */
-    double weight; /* of the network */
-    struct statnet *net;
-};
+/* The network's share of a rate carried over while nothing speaks for another: the best
+ * on synthetic worlds with families held out. */
+#define NET_WEIGHT 0.5
 
 static struct kernel_params widened(const struct kernel_params *params)
 {
@@ -50,7 +40,7 @@ struct rates *rates_create(const struct kernel_params *params)
 
     r->core = gp_create(&wide, false);
     r->net = statnet_shipped("alone");
-    r->weight = TRANSFER_WEIGHT;
+    r->weight = NET_WEIGHT;
     return r;
 }
 
@@ -93,21 +83,11 @@ int rates_add_gpu(struct rates *r, const struct gpu_trait *gpu)
     return r->gpus++;
 }
 
-void rates_set_closed(struct rates *r, bool alone)
-{
-    r->closed = alone;
-}
-
-double rates_seen(const struct rates *r, int job, int gpu)
-{
-    return r->seen[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu];
-}
-
 /* Drop `count` observations of the core from one on; those behind them move up.  What
  * was seen stays seen. */
 static void forget(struct rates *r, size_t first, size_t count)
 {
-    size_t n = gp_count(r->core);
+    size_t n = r->core->count;
     bool *keep;
 
     if (count == 1 && first + 1 == n) {
@@ -128,7 +108,7 @@ static void forget(struct rates *r, size_t first, size_t count)
 
 static void append(struct rates *r, int job, int gpu, double log_rate)
 {
-    if (gp_count(r->core) == CORE_MAX)
+    if (r->core->count == CORE_MAX)
         forget(r, 0, CORE_MAX / 4); /* the oldest */
     r->index[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu] =
         gp_observe(r->core, (struct cell){job, gpu, -1}, log_rate, 0);
@@ -145,7 +125,8 @@ void rates_observe(struct rates *r, int job, int gpu, double log_rate)
     } else if (isnan(r->seen[at]) || r->index[at] == NOT_IN_CORE) {
         append(r, job, gpu, log_rate);
     } else {
-        gp_revise(r->core, r->index[at], log_rate);
+        r->core->values[r->index[at]] = log_rate;
+        gp_revise(r->core);
     }
     r->seen[at] = log_rate;
 }
@@ -154,11 +135,6 @@ void rates_observe_busy(struct rates *r, int job, int gpu, double busy)
 {
     r->busy[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu] =
         isnan(busy) ? NAN : fmin(fmax(busy, 0), 1);
-}
-
-void rates_set_weight(struct rates *r, double weight)
-{
-    r->weight = fmin(fmax(weight, 0), 1);
 }
 
 struct kernel_params rates_fit(const struct rates *r, int steps)
@@ -173,7 +149,7 @@ struct kernel_params rates_fit(const struct rates *r, int steps)
         frozen[levels[i]] = true;
     how.frozen = frozen;
     how.max_rows = 300;
-    return kernel_fit_params(r->core, gp_params(r->core), &how);
+    return kernel_fit_params(r->core, &r->core->params, &how);
 }
 
 void rates_set_params(struct rates *r, const struct kernel_params *params)
@@ -185,9 +161,10 @@ void rates_set_params(struct rates *r, const struct kernel_params *params)
 
 static struct ratios_view view_of(const struct rates *r)
 {
-    struct kernel_space space = gp_space(r->core);
+    const struct kernel_space *space = &r->core->space;
 
-    return (struct ratios_view){space.jobs, space.gpus, r->jobs, r->gpus, r->seen, NULL};
+    return (struct ratios_view){space->jobs, space->gpus, r->jobs,
+                                r->gpus,     r->seen,     NULL};
 }
 
 /* Types the job was measured on. */
@@ -207,14 +184,14 @@ void rates_mix(struct rates_guess *guess, double weight)
 }
 
 /* What closed forms and the core say. */
-static struct transfer_base transfer_base(const struct rates *r,
-                                          const struct ratios_view *view, int job,
-                                          int gpu, int count)
+static struct ratios_base carry_base(const struct rates *r,
+                                     const struct ratios_view *view, int job, int gpu,
+                                     int count)
 {
     struct cell cell = {job, gpu, -1};
     double var = RATIO_LOG_SD * RATIO_LOG_SD, level, level_sd;
     bool known = false; /* to the core */
-    struct transfer_base base = {0};
+    struct ratios_base base = {0};
 
     for (int g = 0; g < r->gpus; g++)
         if (!isnan(rates_seen(r, job, g))) {
@@ -237,19 +214,19 @@ bool rates_transfer_row(const struct rates *r, int job, int gpu, struct statnet_
 {
     struct ratios_view view = view_of(r);
     int count = count_seen(r, job);
-    struct transfer_base base;
+    struct ratios_base base;
 
     if (count == 0 || !isnan(rates_seen(r, job, gpu)))
         return false;
-    base = transfer_base(r, &view, job, gpu, count);
-    return transfer_features(&view, r->busy, job, gpu, &base, row);
+    base = carry_base(r, &view, job, gpu, count);
+    return ratios_features(&view, r->busy, job, gpu, &base, row);
 }
 
 static struct rates_guess carried_over(const struct rates *r,
                                        const struct ratios_view *view, int job, int gpu,
                                        int count)
 {
-    struct transfer_base base = transfer_base(r, view, job, gpu, count);
+    struct ratios_base base = carry_base(r, view, job, gpu, count);
     double apart = (base.closed - base.core) / 2;
     struct rates_guess guess = {.basis = count > 1 ? RATES_SEVERAL : RATES_ONE,
                                 .observations = count};
@@ -258,7 +235,7 @@ static struct rates_guess carried_over(const struct rates *r,
 
     guess.plain = guess.net =
         (struct rates_belief){base.mean, hypot(base.core_sd, apart)};
-    guess.corrected = transfer_features(view, r->busy, job, gpu, &base, &row);
+    guess.corrected = ratios_features(view, r->busy, job, gpu, &base, &row);
     if (guess.corrected) {
         statnet_predict(r->net, &row, 1, &said);
         guess.net = (struct rates_belief){said.mean, said.sd};
@@ -284,7 +261,7 @@ static struct rates_guess from_others(const struct ratios_view *view, int job, i
 struct rates_guess rates_predict(const struct rates *r, int job, int gpu)
 {
     struct ratios_view view = view_of(r);
-    struct rates_belief seen = {rates_seen(r, job, gpu), sqrt(gp_kernel(r->core)->noise)};
+    struct rates_belief seen = {rates_seen(r, job, gpu), sqrt(r->core->kernel.noise)};
     int count = count_seen(r, job);
 
     if (!isnan(seen.mean))
@@ -307,29 +284,67 @@ struct rates_guess rates_predict_guest(const struct rates *r,
     return from_others(&view, RATIOS_GUEST, gpu);
 }
 
-void rates_write(const struct rates *r, struct bytes_out *out)
+/* ---- what the network is worth here ---------------------------------------------------
+ */
+
+/* One guess that is off by orders of magnitude must not decide. */
+#define ERROR_MAX 2.0
+
+/* What it costs to move all of the weight, in relative error: as in blend.c. */
+#define WEIGHT_COST 0.02
+
+/* The shipped weight counts as so many groups. */
+#define PRIOR_GROUPS 10.0
+
+static double weight_at(int step)
 {
-    struct kernel_space space = gp_space(r->core);
-
-    bytes_put_reals(out, gp_params(r->core)->v, KERNEL_PARAM_COUNT);
-    for (int j = 0; j < r->jobs; j++) {
-        if (bytes_class(out, j) < 0)
-            continue;
-        bytes_put_u64(out, 1);
-        bytes_put_u64(out, (uint64_t)space.jobs[j].family);
-        bytes_put_real(out, space.jobs[j].beta);
-        bytes_put_real(out, space.jobs[j].omega);
-        bytes_put_u64(out, space.jobs[j].untold != 0);
-        for (int g = 0; g < r->gpus; g++) {
-            size_t at = r->index[(size_t)j * WORLD_MAX_GPUS + (size_t)g];
-
-            bytes_put_real(out, rates_seen(r, j, g));
-            bytes_put_u64(out, isnan(rates_seen(r, j, g)) ? NOT_IN_CORE : at);
-        }
-        bytes_put_reals(out, r->busy + (size_t)j * WORLD_MAX_GPUS, (size_t)r->gpus);
-    }
-    bytes_put_u64(out, 0);
+    return (double)step / (RATES_STEPS - 1);
 }
+
+void rates_evidence_add(struct rates_evidence *e, const struct rates_guess *said,
+                        double truth, bool fresh)
+{
+    for (int i = 0; i < RATES_STEPS; i++) {
+        struct rates_guess g = *said;
+
+        rates_mix(&g, weight_at(i));
+        e->error[i] += fmin(fabs(expm1(g.mean - truth)), ERROR_MAX);
+    }
+    e->count++;
+    e->groups += fresh;
+}
+
+double rates_evidence_weight(const struct rates_evidence *e)
+{
+    double least = INFINITY, best = NET_WEIGHT;
+
+    if (e->count <= 0 || e->groups <= 0)
+        return best;
+    for (int i = 0; i < RATES_STEPS; i++) {
+        double moved = fabs(weight_at(i) - NET_WEIGHT);
+        double loss =
+            e->error[i] / e->count + WEIGHT_COST * moved * (1 + PRIOR_GROUPS / e->groups);
+
+        if (loss < least) {
+            least = loss;
+            best = weight_at(i);
+        }
+    }
+    return best;
+}
+
+void rates_learn_weight(struct rates *r, int job, int gpu, double log_rate)
+{
+    struct rates_guess said = rates_predict(r, job, gpu);
+
+    if (!said.corrected)
+        return;
+    rates_evidence_add(&r->evidence, &said, log_rate, said.basis == RATES_ONE);
+    r->weight = rates_evidence_weight(&r->evidence);
+}
+
+/* ---- for checkpoints ------------------------------------------------------------------
+ */
 
 struct rate_read {
     uint64_t order; /* in the core; NOT_IN_CORE: seen, and forgotten there */
@@ -353,44 +368,52 @@ static void observe_again(struct rates *r, struct rate_read *items, size_t count
         size_t at = (size_t)items[i].job * WORLD_MAX_GPUS + (size_t)items[i].gpu;
 
         r->index[at] = NOT_IN_CORE;
-        if (items[i].order != NOT_IN_CORE && gp_count(r->core) < CORE_MAX)
+        if (items[i].order != NOT_IN_CORE && r->core->count < CORE_MAX)
             append(r, items[i].job, items[i].gpu, items[i].log_rate);
         r->seen[at] = items[i].log_rate;
     }
 }
 
-void rates_read(struct rates *r, struct bytes_in *in)
+void rates_code(struct rates *r, struct codec *c)
 {
     vec_of(struct rate_read) all = {0};
-    struct kernel_params params;
+    struct kernel_params params = r->core->params;
 
-    for (int i = 0; i < KERNEL_PARAM_COUNT; i++)
-        params.v[i] = bytes_log(in);
-    if (!in->bad)
+    kernel_params_code(c, &params);
+    if (c->in && !c->in->bad)
         rates_set_params(r, &params);
-    while (bytes_int(in, 0, 1)) {
-        struct job_trait trait = {.family = bytes_int(in, -1, INT_MAX - 1)};
-        int job;
+    for (size_t j = 0; codec_next(c, &j, (size_t)r->jobs); j++) {
+        struct job_trait trait = {0};
 
-        trait.beta = bytes_log(in);
-        trait.omega = bytes_log(in);
-        trait.untold = bytes_int(in, 0, 1);
-        job = rates_add_job(r, &trait);
+        if (c->out)
+            trait = r->core->space.jobs[j];
+        job_trait_code(c, &trait);
+        if (c->in)
+            rates_add_job(r, &trait);
         for (int g = 0; g < r->gpus; g++) {
-            double seen = bytes_real_or_nan(in);
-            uint64_t order = bytes_u64(in);
+            size_t at = j * WORLD_MAX_GPUS + (size_t)g;
+            struct rate_read it = {isnan(r->seen[at]) ? NOT_IN_CORE : r->index[at],
+                                   (int)j, g, r->seen[at]};
 
-            if (!in->bad && fabs(seen) < BYTES_LOG_MOST)
-                vec_push(&all, (struct rate_read){order, job, g, seen});
+            codec_or_nan(c, &it.log_rate, 1);
+            codec_u64(c, &it.order);
+            if (c->in && !c->in->bad && fabs(it.log_rate) < BYTES_LOG_MOST)
+                vec_push(&all, it);
         }
-        for (int g = 0; g < r->gpus; g++)
-            rates_observe_busy(r, job, g, bytes_real_or_nan(in));
+        for (int g = 0; g < r->gpus; g++) {
+            double busy = r->busy[j * WORLD_MAX_GPUS + (size_t)g];
+
+            codec_or_nan(c, &busy, 1);
+            if (c->in)
+                rates_observe_busy(r, (int)j, g, busy);
+        }
     }
     observe_again(r, all.items, all.count);
     vec_free(&all);
-}
-
-int rates_job_count(const struct rates *r)
-{
-    return r->jobs;
+    for (int i = 0; i < RATES_STEPS; i++)
+        codec_at_least(c, &r->evidence.error[i], 0);
+    codec_at_least(c, &r->evidence.count, 0);
+    codec_at_least(c, &r->evidence.groups, 0);
+    if (c->in)
+        r->weight = rates_evidence_weight(&r->evidence);
 }

@@ -2,15 +2,14 @@
  *
  * Knows the rates measured so far.  A job measured on some types is carried over to the
  * others half by what jobs like it did between the two types (its family's ratio, else
- * the median ratio) and half by the correlation core; a network (transfer.h) corrects
+ * the median ratio) and half by the correlation core; a network (ratios.h) corrects
  * that, with a weight that evidence moves.  A job never measured gets the level of its
  * family over batch sizes, else the typical share of peak speed, with an interval to
  * match. */
 #ifndef CORGI_MODEL_RATES_H
 #define CORGI_MODEL_RATES_H
 
-#include "base/bytes.h"
-#include "model/kernel.h"
+#include "model/gp.h"
 #include "model/stat_network.h"
 
 #include <stdbool.h>
@@ -39,7 +38,34 @@ struct rates_guess {
     int observations; /* of this job, or of its family */
 };
 
-struct rates;
+/* How much the network is worth here: whenever a rate that had been carried over is
+ * measured, each weight is charged with the error it would have made.  The one with the
+ * least is taken, held back towards the shipped one. */
+enum { RATES_STEPS = 11 }; /* weights 0, 0.1 .. 1 */
+
+struct rates_evidence {
+    double error[RATES_STEPS]; /* sums of relative errors */
+    double count;
+    double groups; /* what belongs together errs together: so many told of it */
+};
+
+/* What was said of a cell before it was measured; fresh: the first of its group (a job,
+ * or a family where whole families are held out). */
+void rates_evidence_add(struct rates_evidence *evidence, const struct rates_guess *said,
+                        double truth, bool fresh);
+double rates_evidence_weight(const struct rates_evidence *evidence);
+
+struct rates {
+    struct gp *core;
+    int jobs, gpus, capacity;
+    double *seen;  /* (capacity, WORLD_MAX_GPUS) ln rates, NaN: never */
+    double *busy;  /* the same: share of the device in use, NaN */
+    size_t *index; /* the same: observation in the core */
+    bool closed;   /* carry rates over by closed forms alone, for comparisons */
+    double weight; /* of the network where rates are carried over, 0..1 */
+    struct rates_evidence evidence;
+    struct statnet *net;
+};
 
 struct rates *rates_create(const struct kernel_params *params);
 void rates_destroy(struct rates *rates); /* NULL is fine */
@@ -49,13 +75,17 @@ int rates_add_gpu(struct rates *rates, const struct gpu_trait *gpu);
 
 /* A measurement of one cell; a later one replaces it.  NaN forgets it. */
 void rates_observe(struct rates *rates, int job, int gpu, double log_rate);
-double rates_seen(const struct rates *rates, int job, int gpu); /* NaN: never */
+
+static inline double rates_seen(const struct rates *rates, int job, int gpu)
+{
+    return rates->seen[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu];
+}
+
+/* A cell that was carried over until now is about to be observed: who came nearer? */
+void rates_learn_weight(struct rates *rates, int job, int gpu, double log_rate);
 
 /* How busy the job kept the device, 0..1, when it ran alone; NaN: nobody knows. */
 void rates_observe_busy(struct rates *rates, int job, int gpu, double busy);
-
-/* Weight of the network where rates are carried over, 0..1. */
-void rates_set_weight(struct rates *rates, double weight);
 
 /* A guess again with another weight. */
 void rates_mix(struct rates_guess *guess, double weight);
@@ -69,18 +99,12 @@ bool rates_transfer_row(const struct rates *rates, int job, int gpu,
 struct kernel_params rates_fit(const struct rates *rates, int steps);
 void rates_set_params(struct rates *rates, const struct kernel_params *params);
 
-/* Carry rates over by closed forms alone, without the core.  For comparisons. */
-void rates_set_closed(struct rates *rates, bool alone);
-
 /* For checkpoints; reading needs the GPU types added and no job yet. */
-void rates_write(const struct rates *rates, struct bytes_out *out);
-void rates_read(struct rates *rates, struct bytes_in *in);
+void rates_code(struct rates *rates, struct codec *c);
 
 struct rates_guess rates_predict(const struct rates *rates, int job, int gpu);
 /* The same of a job that was never added: what it would be then. */
 struct rates_guess rates_predict_guest(const struct rates *rates,
                                        const struct job_trait *guest, int gpu);
-
-int rates_job_count(const struct rates *rates);
 
 #endif

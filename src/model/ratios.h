@@ -1,10 +1,12 @@
-/* ratios.h - closed forms for rates alone: what jobs like this one did
+/* ratios.h - closed forms for rates alone: what jobs like this one did, and what a
+ * network sees of that
  *
- * Used by rates.h and, as baselines, by eval/. */
+ * Used by rates.c and, as baselines, by `corgi eval`. */
 #ifndef CORGI_MODEL_RATIOS_H
 #define CORGI_MODEL_RATIOS_H
 
 #include "model/kernel.h"
+#include "model/stat_network.h"
 
 struct ratios_view {
     const struct job_trait *jobs;
@@ -27,5 +29,21 @@ int ratios_family_level(const struct ratios_view *view, int job, int gpu, double
 /* A job of which nothing is known but its work: the typical share of peak. */
 void ratios_typical_level(const struct ratios_view *view, int job, int gpu, double *mean,
                           double *sd);
+
+struct ratios_base { /* what is said of a cell without the network, ln steps/s */
+    double closed;
+    double core, core_sd;
+    double mean; /* of both, and of the family's level */
+};
+
+/* Features of a cell never measured, for a network trained on the synthetic world: how
+ * much of their peak the job reached on the types it ran on, how busy it kept them (a job
+ * that waits for its host gains little from a faster card), how other jobs fared between
+ * the two types, and what closed forms and the core say.  It answers with a correction to
+ * those.  busy (jobs, WORLD_MAX_GPUS): share of the device in use, NaN where nobody
+ * knows.  False when it is not known of the nearest type: guessing it from what users
+ * tell of a job works in synthetic worlds, less so in real ones. */
+bool ratios_features(const struct ratios_view *view, const double *busy, int job, int gpu,
+                     const struct ratios_base *base, struct statnet_row *row);
 
 #endif

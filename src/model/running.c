@@ -1,8 +1,8 @@
-/* running.c - see running.h */
+/* running.c - running means and variances, which job_effects.c, gangs.c and
+ * learned_absorb.c push windows into */
 #include "model/running.h"
 
 #include "base/map.h"
-#include "base/vec.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -80,16 +80,10 @@ void pooled_add(struct pooled *p, double square)
     p->weight = keep * p->weight + 1;
 }
 
-void pooled_write(const struct pooled *p, struct bytes_out *out)
+void pooled_code(struct pooled *p, struct codec *c)
 {
-    bytes_put_real(out, p->sum);
-    bytes_put_real(out, p->weight);
-}
-
-void pooled_read(struct pooled *p, struct bytes_in *in)
-{
-    p->sum = fmax(bytes_real(in), 0);
-    p->weight = fmax(bytes_real(in), 1e-3);
+    codec_at_least(c, &p->sum, 0);
+    codec_at_least(c, &p->weight, 1e-3);
 }
 
 /* ---- means at several levels ----------------------------------------------------------
@@ -98,18 +92,6 @@ void pooled_read(struct pooled *p, struct bytes_in *in)
 /* Past this weight a level forgets as fast as it learns: about its last 30 windows count.
  */
 #define WEIGHT_MAX 30.0
-
-struct mean_level {
-    uint64_t key;
-    double mean;
-    double weight;
-    int observations;
-};
-
-struct mean_book {
-    struct map *index; /* key -> levels */
-    vec_of(struct mean_level) levels;
-};
 
 struct mean_book *mean_book_create(void)
 {
@@ -174,33 +156,21 @@ struct mean_answer mean_book_ask(const struct mean_book *book, const uint64_t *k
     return answer;
 }
 
-size_t mean_book_count(const struct mean_book *book)
+void mean_book_code(struct mean_book *book, struct codec *c)
 {
-    return book->levels.count;
-}
-
-void mean_book_write(const struct mean_book *book, struct bytes_out *out)
-{
-    bytes_put_u64(out, book->levels.count);
-    vec_each (const struct mean_level, level, &book->levels) {
-        bytes_put_u64(out, level->key);
-        bytes_put_real(out, level->mean);
-        bytes_put_real(out, level->weight);
-        bytes_put_u64(out, (uint64_t)level->observations);
-    }
-}
-
-void mean_book_read(struct mean_book *book, struct bytes_in *in)
-{
-    size_t count = bytes_count(in, SIZE_MAX / 32, 32);
+    size_t count = codec_count(c, book->levels.count, SIZE_MAX / 32, 32);
 
     for (size_t i = 0; i < count; i++) {
-        struct mean_level level = {.key = bytes_u64(in)};
+        struct mean_level *level;
 
-        level.mean = bytes_real(in);
-        level.weight = fmax(bytes_real(in), 0);
-        level.observations = bytes_int(in, 0, INT_MAX);
-        vec_push(&book->levels, level);
-        map_put(book->index, level.key, i);
+        if (c->in)
+            vec_push(&book->levels, (struct mean_level){0});
+        level = &book->levels.items[i];
+        codec_u64(c, &level->key);
+        codec_real(c, &level->mean);
+        codec_at_least(c, &level->weight, 0);
+        codec_int(c, &level->observations, 0, INT_MAX);
+        if (c->in)
+            map_put(book->index, level->key, i);
     }
 }

@@ -6,10 +6,8 @@
 #ifndef CORGI_MODEL_RUNNING_H
 #define CORGI_MODEL_RUNNING_H
 
-#include "base/bytes.h"
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/vec.h"
+#include "model/codec.h"
 
 struct drift {
     double mean;  /* of the log value */
@@ -44,8 +42,7 @@ double pooled_var(const struct pooled *pool);
 /* A squared deviation; one far out counts as if it were nearer. */
 void pooled_add(struct pooled *pool, double square);
 
-void pooled_write(const struct pooled *pool, struct bytes_out *out);
-void pooled_read(struct pooled *pool, struct bytes_in *in);
+void pooled_code(struct pooled *pool, struct codec *c);
 
 /* ------------------------------------------------------------------------------------ */
 
@@ -59,7 +56,17 @@ void pooled_read(struct pooled *pool, struct bytes_in *in);
 
 #define MEAN_MAX_LEVELS 8
 
-struct mean_book;
+struct mean_level {
+    uint64_t key;
+    double mean;
+    double weight;
+    int observations;
+};
+
+struct mean_book {
+    struct map *index; /* key -> levels */
+    vec_of(struct mean_level) levels;
+};
 
 struct mean_answer {
     double mean;      /* of the residual: add it to the log of what was expected */
@@ -80,11 +87,7 @@ void mean_book_add(struct mean_book *book, const uint64_t *keys, int count,
 struct mean_answer mean_book_ask(const struct mean_book *book, const uint64_t *keys,
                                  int count, const double *level_sd);
 
-/* How many levels it holds, over all keys. */
-size_t mean_book_count(const struct mean_book *book);
-
 /* For checkpoints; reading starts from an empty one. */
-void mean_book_write(const struct mean_book *book, struct bytes_out *out);
-void mean_book_read(struct mean_book *book, struct bytes_in *in);
+void mean_book_code(struct mean_book *book, struct codec *c);
 
 #endif

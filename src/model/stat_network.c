@@ -1,5 +1,5 @@
 /* stat_network.c - P1 and P2: pairs.c and rates.c ask them about rows of statistics,
- * pairs_adapt.c trains P2 on what this cluster showed */
+ * lessons train P2 on what this cluster showed */
 #include "model/stat_network.h"
 
 #include "base/embed.h"

@@ -1,8 +1,5 @@
-/* watts.c - see watts.h */
+/* watts.c - draws of jobs: classes.c tells it what was measured and asks it */
 #include "model/watts.h"
-
-#include "base/vec.h"
-#include "world/world.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,17 +17,6 @@
 /* The line between two types starts at slope 1 and counts as so much evidence. */
 #define SLOPE_PRIOR 1.0
 
-struct watts_row {
-    double prior;                /* ln share */
-    double seen[WORLD_MAX_GPUS]; /* ln share, NaN: never */
-};
-
-struct watts {
-    vec_of(struct watts_row) rows;
-    struct gpu_sheet sheets[WORLD_MAX_GPUS];
-    int gpus;
-};
-
 struct watts *watts_create(void)
 {
     return mem_new(struct watts);
@@ -44,9 +30,9 @@ void watts_destroy(struct watts *w)
     free(w);
 }
 
-int watts_add_job(struct watts *w, double busy)
+int watts_add_job(struct watts *w)
 {
-    struct watts_row row = {.prior = log(busy > 0 ? busy : TYPICAL_SHARE)};
+    struct watts_row row;
 
     for (int g = 0; g < WORLD_MAX_GPUS; g++)
         row.seen[g] = NAN;
@@ -54,10 +40,9 @@ int watts_add_job(struct watts *w, double busy)
     return (int)w->rows.count - 1;
 }
 
-int watts_add_gpu(struct watts *w, const struct gpu_sheet *sheet)
+void watts_add_gpu(struct watts *w, const struct gpu_sheet *sheet)
 {
-    w->sheets[w->gpus] = *sheet;
-    return w->gpus++;
+    w->sheets[w->gpus++] = *sheet;
 }
 
 static double share_of(const struct gpu_sheet *s, double watts)
@@ -109,53 +94,33 @@ static double carry(const struct watts *w, int job, int from, int to)
 
 struct watts_guess watts_predict(const struct watts *w, int job, int gpu)
 {
-    const struct watts_row *row = &w->rows.items[job];
     const struct gpu_sheet *sheet = &w->sheets[gpu];
+    const double *seen = NULL;
     double sum = 0;
     int count = 0;
 
-    if (!isnan(row->seen[gpu]))
-        return (struct watts_guess){watts_of(sheet, row->seen[gpu]), MEASURED_LOG_SD, 1};
-    for (int g = 0; g < w->gpus; g++)
-        if (!isnan(row->seen[g])) {
+    if (job < (int)w->rows.count)
+        seen = w->rows.items[job].seen;
+    if (seen && !isnan(seen[gpu]))
+        return (struct watts_guess){watts_of(sheet, seen[gpu]), MEASURED_LOG_SD, 1};
+    for (int g = 0; seen && g < w->gpus; g++)
+        if (!isnan(seen[g])) {
             sum += carry(w, job, g, gpu);
             count++;
         }
     if (count > 0)
         return (struct watts_guess){watts_of(sheet, sum / count), CARRIED_LOG_SD, count};
-    return (struct watts_guess){watts_of(sheet, row->prior), TYPICAL_LOG_SD, 0};
+    return (struct watts_guess){watts_of(sheet, log(TYPICAL_SHARE)), TYPICAL_LOG_SD, 0};
 }
 
-struct watts_guess watts_predict_guest(const struct watts *w, int gpu)
+void watts_code(struct watts *w, struct codec *c)
 {
-    return (struct watts_guess){watts_of(&w->sheets[gpu], log(TYPICAL_SHARE)),
-                                TYPICAL_LOG_SD, 0};
-}
+    double typical = log(TYPICAL_SHARE); /* that of the job, when each had its own */
 
-void watts_write(const struct watts *w, struct bytes_out *out)
-{
-    for (size_t j = 0; j < w->rows.count; j++) {
-        if (bytes_class(out, (int)j) < 0)
-            continue;
-        bytes_put_u64(out, 1);
-        bytes_put_real(out, w->rows.items[j].prior);
-        bytes_put_reals(out, w->rows.items[j].seen, (size_t)w->gpus);
+    for (size_t j = 0; codec_next(c, &j, w->rows.count); j++) {
+        if (c->in)
+            watts_add_job(w);
+        codec_real(c, &typical);
+        codec_or_nan(c, w->rows.items[j].seen, (size_t)w->gpus);
     }
-    bytes_put_u64(out, 0);
-}
-
-void watts_read(struct watts *w, struct bytes_in *in)
-{
-    while (bytes_int(in, 0, 1)) {
-        int job = watts_add_job(w, 0);
-
-        w->rows.items[job].prior = bytes_real(in);
-        for (int g = 0; g < w->gpus; g++)
-            w->rows.items[job].seen[g] = bytes_real_or_nan(in);
-    }
-}
-
-int watts_job_count(const struct watts *w)
-{
-    return (int)w->rows.count;
 }

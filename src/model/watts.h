@@ -6,10 +6,19 @@
 #ifndef CORGI_MODEL_WATTS_H
 #define CORGI_MODEL_WATTS_H
 
-#include "base/bytes.h"
-#include "world/gpu_sheet.h"
+#include "base/vec.h"
+#include "model/codec.h"
+#include "world/world.h"
 
-struct watts;
+struct watts_row {
+    double seen[WORLD_MAX_GPUS]; /* ln share of the dynamic range, NaN: never */
+};
+
+struct watts {
+    vec_of(struct watts_row) rows; /* (jobs) */
+    struct gpu_sheet sheets[WORLD_MAX_GPUS];
+    int gpus;
+};
 
 struct watts_guess {
     double watts;  /* of a device that runs the job alone, no cap */
@@ -20,19 +29,14 @@ struct watts_guess {
 struct watts *watts_create(void);
 void watts_destroy(struct watts *watts); /* NULL is fine */
 
-/* busy: what is believed of the share in use before anything is measured; 0: unknown. */
-int watts_add_job(struct watts *watts, double busy);
-int watts_add_gpu(struct watts *watts, const struct gpu_sheet *sheet);
+int watts_add_job(struct watts *watts);
+void watts_add_gpu(struct watts *watts, const struct gpu_sheet *sheet);
 
 void watts_observe(struct watts *watts, int job, int gpu, double device_watts);
+/* A job that was never added gets what one would of which nothing is known. */
 struct watts_guess watts_predict(const struct watts *watts, int job, int gpu);
-/* Of a job that was never added and of which nothing is believed. */
-struct watts_guess watts_predict_guest(const struct watts *watts, int gpu);
 
 /* For checkpoints; reading needs the GPU types added and no job yet. */
-void watts_write(const struct watts *watts, struct bytes_out *out);
-void watts_read(struct watts *watts, struct bytes_in *in);
-
-int watts_job_count(const struct watts *watts);
+void watts_code(struct watts *watts, struct codec *c);
 
 #endif

@@ -49,7 +49,7 @@ static void places_are_told_apart_by_type_neighbours_and_spread(void **state)
 
 static void the_place_not_seen_for_longest_gives_way(void **state)
 {
-    struct job_effects *book = job_effects_create(2);
+    struct job_effects *book = job_effects_create();
     struct job_own *own;
 
     (void)state;
@@ -68,7 +68,7 @@ static void the_place_not_seen_for_longest_gives_way(void **state)
 
 static void a_job_that_ends_leaves_nothing_to_the_next(void **state)
 {
-    struct job_effects *book = job_effects_create(2);
+    struct job_effects *book = job_effects_create();
     struct job_own *own;
 
     (void)state;

@@ -1,5 +1,5 @@
 /* test_model_learned.c - the learned model as the loop uses it */
-#include "model/learned.h"
+#include "model/learned_private.h"
 #include "fixture/lesson.h"
 #include "world/gpu_sheet.h"
 
@@ -215,7 +215,7 @@ static void a_sudden_change_is_learned_within_a_few_samples(void **state)
     assert_true(ask(&m, 1, &job, NULL).rate[0].value > 9); /* one odd window */
     m.ops->absorb(m.self, &slow);
     assert_true(fabs(ask(&m, 1, &job, NULL).rate[0].value - 6) < 0.2);
-    assert_int_equal(learned_count(m.self).changes, 1);
+    assert_int_equal(((struct learned *)m.self)->counts.changes, 1);
     destroy(&m);
 }
 

@@ -1,6 +1,7 @@
 /* test_model_pairs.c - pairs: what is left out, what is forgotten, who answers */
-#include "model/pairs_private.h"
 #include "base/mem.h"
+#include "model/learned_lesson.h"
+#include "model/pairs.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -64,7 +65,7 @@ static void leaving_a_pair_out_leaves_both_directions_out(void **state)
         }
         precision = mem_array(double, 36);
         gp_precision(all, precision);
-        said = pairs_leave_out(all, precision, left);
+        said = learned_lesson_leave_out(all, precision, left);
         gp_predict(rest, &cells[left], 1, &mean, &var);
         assert_float_equal(said.mean, mean, 1e-6);
         assert_float_equal(said.sd, sqrt(var + 0.01), 1e-6);
@@ -90,22 +91,22 @@ static void of_too_many_those_that_tell_least_go(void **state)
     struct pairs_guess g;
 
     (void)state;
-    pairs_set_limit(p, 60);
+    p->limit = 60;
     for (int j = 4; j < KINDS; j++)
-        pairs_set_idle(p, j, true);
+        p->idle.items[j] = true;
     see_all(p);
     pairs_settle(p);
-    assert_true(pairs_count(p) <= 60);
-    assert_true(pairs_count(p) >= 45); /* a quarter goes at a time */
-    for (size_t i = 0; i < pairs_count(p); i++) {
-        struct cell cell = gp_cell(pairs_core(p), i);
+    assert_true(p->core->count <= 60);
+    assert_true(p->core->count >= 45); /* a quarter goes at a time */
+    for (size_t i = 0; i < p->core->count; i++) {
+        struct cell cell = p->core->cells[i];
         size_t at;
 
         /* What is left is found, with the value it had. */
-        assert_true(map_get(p->index, pairs_key(cell), &at));
+        assert_true(map_get(p->index, cell_key(cell), &at));
         assert_int_equal(at, i);
-        assert_float_equal(gp_observed(pairs_core(p), i),
-                           value_of(cell.job, cell.other, cell.gpu), 1e-9);
+        assert_float_equal(p->core->values[i], value_of(cell.job, cell.other, cell.gpu),
+                           1e-9);
         if (cell.job < 4 && cell.other < 4)
             here++;
         else
@@ -113,7 +114,7 @@ static void of_too_many_those_that_tell_least_go(void **state)
     }
     /* 24 of 112 cells are of jobs that are here: they are kept more often. */
     assert_true((double)here / 24 > (double)idle / 88);
-    pairs_predict(p, &(struct cell){1, 1, 2}, 1, &g);
+    pairs_predict(p, &(struct cell){1, 1, 2}, 1, NULL, &g);
     assert_true(fabs(g.mean - value_of(1, 2, 1)) < 0.15);
     pairs_destroy(p);
 }
@@ -134,9 +135,9 @@ static void a_cell_is_answered_alike_alone_and_among_others(void **state)
         for (int b = 0; b < KINDS; b++)
             if (a != b)
                 cells[count++] = (struct cell){a, 0, b};
-    pairs_predict(p, cells, count, all);
+    pairs_predict(p, cells, count, NULL, all);
     for (size_t i = 0; i < count; i++) {
-        pairs_predict(p, &cells[i], 1, &one);
+        pairs_predict(p, &cells[i], 1, NULL, &one);
         assert_float_equal(all[i].mean, one.mean, 1e-6);
         assert_float_equal(all[i].sd, one.sd, 1e-6);
         one = pairs_predict_guest(p, &(struct gp_guests){NULL, 0}, cells[i]);

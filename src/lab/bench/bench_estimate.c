@@ -71,7 +71,7 @@ static void observe(struct estimate_bench *b)
                         (int)rng_below(&b->rng, (size_t)b->gpus),
                         (int)rng_below(&b->rng, (size_t)b->jobs - 1)};
 
-    pairs_observe(b->pairs, cell, -0.6 + 0.3 * rng_normal(&b->rng), 0);
+    pairs_put(b->pairs, cell, -0.6 + 0.3 * rng_normal(&b->rng), 0);
 }
 
 static void setup(struct estimate_bench *b, const struct bench_estimate_options *o)
@@ -93,7 +93,7 @@ static void setup(struct estimate_bench *b, const struct bench_estimate_options 
         pairs_add_job(b->pairs, &trait);
         b->others[j] = j;
     }
-    while (pairs_count(b->pairs) < wanted)
+    while (b->pairs->core->count < wanted)
         observe(b);
     pairs_settle(b->pairs);
 }
@@ -102,15 +102,18 @@ static void setup(struct estimate_bench *b, const struct bench_estimate_options 
 static struct timing initial_time(struct estimate_bench *b)
 {
     size_t count = (size_t)b->jobs - 1;
-    double *out = mem_array(double, count *(size_t)b->gpus + 1);
+    size_t cells = count * (size_t)b->gpus + 1;
+    struct pairs_guess *out = mem_array(struct pairs_guess, cells);
+    double *sd = mem_array(double, cells);
     struct stopwatch watch = {.runs = 0};
 
     for (int r = 0; r < RUNS; r++) {
         stopwatch_start(&watch);
-        pairs_predict_row(b->pairs, b->jobs - 1, b->others, count, out);
+        pairs_renew_row(b->pairs, b->jobs - 1, b->others, count, false, sd, out);
         stopwatch_stop(&watch);
     }
     free(out);
+    free(sd);
     return stopwatch_read(&watch);
 }
 
@@ -187,7 +190,7 @@ static void print_text(const struct estimate_bench *b, const struct measured_tim
             "one online training step, batch %d: %.2f ms (%.2f)\n"
             "the network alone for as many cells: %.2f ms (%.2f)\n",
             b->gpus, b->jobs - 1, ms->initial.cpu_ms, ms->initial.wall_ms,
-            pairs_count(b->pairs), ms->refine.cpu_ms, ms->refine.wall_ms, BATCH,
+            b->pairs->core->count, ms->refine.cpu_ms, ms->refine.wall_ms, BATCH,
             ms->train_step.cpu_ms, ms->train_step.wall_ms, ms->network.cpu_ms,
             ms->network.wall_ms);
     if (ms->compared)
@@ -207,7 +210,7 @@ static void print_json(const struct estimate_bench *b, const struct measured_tim
     json_out_begin_object(&json);
     json_out_key_int(&json, "gpus", b->gpus);
     json_out_key_int(&json, "corunners", b->jobs - 1);
-    json_out_key_int(&json, "observations", (int64_t)pairs_count(b->pairs));
+    json_out_key_int(&json, "observations", (int64_t)b->pairs->core->count);
     json_out_key_number(&json, "initial_ms", ms->initial.cpu_ms);
     json_out_key_number(&json, "initial_wall_ms", ms->initial.wall_ms);
     json_out_key_number(&json, "refine_ms", ms->refine.cpu_ms);

@@ -24,14 +24,10 @@ static void one_draw(struct colocated_run *run, int job, size_t known, size_t sh
 {
     struct score *score = results_score(run->results, effect ? "effect" : "own", NULL,
                                         run->method->name, (int)shown);
-    size_t half = fold_half(run->fold), count = 0;
+    size_t half = fold_half(run->fold);
     size_t *seen = mem_array(size_t, 2 * shown + 1);
+    size_t count = fold_show(run->fold, run->known, shown, effect, seen);
 
-    for (size_t i = 0; i < shown; i++) {
-        seen[count++] = run->known[i];
-        if (effect)
-            seen[count++] = run->known[i] + half;
-    }
     run->method->predict(run->state, job, seen, count, effect, run->guesses);
     for (size_t i = shown; i < known; i++) {
         size_t cell = run->known[i] + (effect ? half : 0);

@@ -4,7 +4,9 @@
 
 #include "base/mem.h"
 #include "lab/eval/arrival_stream.h"
+#include "model/learned_lesson.h"
 #include "model/pairs.h"
+#include "model/running.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +20,8 @@ struct online_run {
     int seed;
     struct cell *cells; /* (count) all cells that were ever measured in the table */
     double *truth;
-    double *sum, *times; /* (count) of the stream's measurements of each */
+    double *sum, *times; /* (count) of the stream's measurements of each, */
+    struct drift *drift; /* (count) and its value as the product follows it */
     size_t count;
     struct pairs *pairs;
 };
@@ -32,6 +35,7 @@ static void list_cells(struct online_run *run)
     run->truth = mem_array(double, room + 1);
     run->sum = mem_array(double, room + 1);
     run->times = mem_array(double, room + 1);
+    run->drift = mem_array(struct drift, room + 1);
     for (int j = 0; j < t->jobs; j++)
         for (int g = 0; g < t->gpus; g++)
             for (int k = 0; k < t->jobs; k++)
@@ -41,13 +45,16 @@ static void list_cells(struct online_run *run)
                 }
 }
 
-static void remember(struct online_run *run, struct cell cell, double value)
+static void remember(struct online_run *run, bool product, struct cell cell, double value)
 {
     for (size_t i = 0; i < run->count; i++)
         if (run->cells[i].job == cell.job && run->cells[i].gpu == cell.gpu &&
             run->cells[i].other == cell.other) {
             run->sum[i] += value;
             run->times[i]++;
+            drift_push(&run->drift[i], value);
+            if (product)
+                pairs_put(run->pairs, cell, run->drift[i].mean, 0);
         }
 }
 
@@ -101,8 +108,8 @@ static void score_product(struct online_run *run, int mark)
     struct pairs_guess *guesses = mem_array(struct pairs_guess, run->count + 1);
     double *mean = mem_array(double, run->count + 1);
 
-    pairs_predict(run->pairs, run->cells, run->count, guesses);
-    gp_predict(pairs_core(run->pairs), run->cells, run->count, mean, NULL);
+    pairs_predict(run->pairs, run->cells, run->count, NULL, guesses);
+    gp_predict(run->pairs->core, run->cells, run->count, mean, NULL);
     for (size_t i = 0; i < run->count; i++) {
         const struct pairs_guess *g = &guesses[i];
         double shift = BLEND_POINT_SHIFT * g->sd * g->sd;
@@ -121,14 +128,15 @@ static void play(struct online_run *run, bool product,
     size_t at = 0;
 
     for (int m = 0; m < MARKS; m++) {
-        for (; at < stream->count && stream->arrival[at] < marks[m]; at++) {
-            remember(run, stream->cells[at], stream->values[at]);
-            if (product)
-                pairs_observe(run->pairs, stream->cells[at], stream->values[at], 0);
-        }
+        for (; at < stream->count && stream->arrival[at] < marks[m]; at++)
+            remember(run, product, stream->cells[at], stream->values[at]);
         score_baselines(run, marks[m]);
         if (product) {
-            pairs_adapt(run->pairs, (uint64_t)run->seed);
+            struct learned_lesson *lesson =
+                learned_lesson_begin(run->pairs, (uint64_t)run->seed);
+
+            learned_lesson_study(lesson);
+            learned_lesson_end(lesson, run->pairs);
             score_product(run, marks[m]);
         }
     }
@@ -156,6 +164,7 @@ static void run_stream(const struct measured *table, bool product, uint64_t seed
     free(run.truth);
     free(run.sum);
     free(run.times);
+    free(run.drift);
 }
 
 void online_run(const struct measured *table, bool product, uint64_t seed, int seeds,

@@ -154,7 +154,7 @@ static void score_config(const struct zeus *z, struct watts *watts, size_t at,
 
             if (from == to || isnan(c->watts[from]) || isnan(c->watts[to]))
                 continue;
-            job = watts_add_job(watts, 0);
+            job = watts_add_job(watts);
             watts_observe(watts, job, from, c->watts[from]);
             g = watts_predict(watts, job, to);
             add(results, "blend", log(g.watts), g.sd_log, c->watts[to]);
@@ -179,7 +179,7 @@ static void run_fold(const struct zeus *z, int workload, struct results *results
 
         if (z->rows.items[i].workload == workload)
             continue;
-        job = watts_add_job(watts, 0);
+        job = watts_add_job(watts);
         for (int g = 0; g < z->gpus; g++)
             if (!isnan(z->rows.items[i].watts[g]))
                 watts_observe(watts, job, g, z->rows.items[i].watts[g]);

@@ -205,14 +205,10 @@ static void rehearse_draw(struct product *p, const struct fold *inner,
                           struct fold_net *net, int job, const size_t *known,
                           size_t count, size_t shown, bool effect)
 {
-    size_t half = fold_half(inner), used = 0;
+    size_t half = fold_half(inner);
     size_t *seen = mem_array(size_t, 2 * shown + 1);
+    size_t used = fold_show(inner, known, shown, effect, seen);
 
-    for (size_t i = 0; i < shown; i++) {
-        seen[used++] = known[i];
-        if (effect)
-            seen[used++] = known[i] + half;
-    }
     if (p->core &&
         fold_core_rehearse(p->core, inner, job, seen, used, p->core_mean, p->core_sd) < 0)
         goto done;

@@ -81,6 +81,39 @@ void fold_inner(const struct fold *fold, int at, struct fold *inner)
     split_jobs(inner, fold->train, fold->train_count, fold->train[at]);
 }
 
+struct fold_cells fold_catalogue(const struct fold *f, size_t more)
+{
+    int n = f->train_count;
+    size_t room = (size_t)n * (size_t)n * (size_t)f->table->gpus + more + 1;
+    struct fold_cells all = {mem_array(struct cell, room), mem_array(double, room), 0};
+
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < n; b++)
+            for (int g = 0; g < f->table->gpus; g++) {
+                struct cell cell = {f->train[a], g, f->train[b]};
+                double value = measured_pair(f->table, cell.job, g, cell.other);
+
+                if (isnan(value))
+                    continue;
+                all.cells[all.count] = cell;
+                all.values[all.count++] = value;
+            }
+    return all;
+}
+
+size_t fold_show(const struct fold *f, const size_t *known, size_t shown, bool effect,
+                 size_t *seen)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < shown; i++) {
+        seen[count++] = known[i];
+        if (effect)
+            seen[count++] = known[i] + fold_half(f);
+    }
+    return count;
+}
+
 size_t fold_known(const struct fold *f, int job, size_t *out)
 {
     size_t half = fold_half(f), known = 0;

@@ -64,6 +64,20 @@ static inline double fold_value(const struct fold *f, int job, size_t index)
     return measured_pair(f->table, c.job, c.gpu, c.other);
 }
 
+/* What was measured of pairs inside the catalogue: the caller frees both arrays, which
+ * have room for `more` further ones. */
+struct fold_cells {
+    struct cell *cells;
+    double *values;
+    size_t count;
+};
+struct fold_cells fold_catalogue(const struct fold *f, size_t more);
+
+/* The first `shown` of a job's own cells as a method sees them (2 * shown): with effect
+ * both directions.  Returns how many. */
+size_t fold_show(const struct fold *f, const size_t *known, size_t shown, bool effect,
+                 size_t *seen);
+
 /* Own cells of a job that were measured in both directions; out has room for
  * fold_half(). */
 size_t fold_known(const struct fold *f, int job, size_t *out);

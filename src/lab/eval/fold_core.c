@@ -2,11 +2,12 @@
 #include "lab/eval/fold_core.h"
 
 #include "base/mem.h"
-#include "model/gp.h"
+#include "model/dense.h"
 #include "model/kernel_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Parameters are adapted on at most so many cells of the catalogue: a step costs n^3. */
 #define FIT_ROWS  300
@@ -44,26 +45,18 @@ static bool in_sample(const struct fold *fold, struct cell cell, size_t room)
 
 static void load_catalogue(struct fold_core *f)
 {
-    const struct measured *t = f->fold->table;
-    int n = f->fold->train_count;
-    size_t room = (size_t)n * (size_t)n * (size_t)t->gpus, count = 0;
-    struct cell *cells = mem_array(struct cell, room + 1);
-    double *values = mem_array(double, room + 1);
+    struct fold_cells all = fold_catalogue(f->fold, 0);
+    size_t n = (size_t)f->fold->train_count, used = 0;
+    size_t room = n * n * (size_t)f->fold->table->gpus;
 
-    for (int a = 0; a < n; a++)
-        for (int b = 0; b < n; b++)
-            for (int g = 0; g < t->gpus; g++) {
-                struct cell cell = {f->fold->train[a], g, f->fold->train[b]};
-                double value = measured_pair(t, cell.job, g, cell.other);
-
-                if (isnan(value) || !in_sample(f->fold, cell, room))
-                    continue;
-                cells[count] = cell;
-                values[count++] = value;
-            }
-    gp_load(f->core, cells, values, count);
-    free(cells);
-    free(values);
+    for (size_t i = 0; i < all.count; i++)
+        if (in_sample(f->fold, all.cells[i], room)) {
+            all.cells[used] = all.cells[i];
+            all.values[used++] = all.values[i];
+        }
+    gp_load(f->core, all.cells, all.values, NULL, used);
+    free(all.cells);
+    free(all.values);
 }
 
 struct fold_core *fold_core_create(const struct fold *fold)
@@ -128,6 +121,59 @@ void fold_core_destroy(struct fold_core *f)
     free(f);
 }
 
+void fold_core_posterior(const struct gp *gp, const struct cell *cells, size_t count,
+                         double *mean, double *cov)
+{
+    double *cross = mem_array(double, gp->count *count + 1);
+
+    gp_cross(gp, cells, count, cross, mean);
+    dense_solve_lower(gp->factor, gp->count, gp->capacity, cross, count);
+    for (size_t p = 0; p < count; p++) {
+        for (size_t q = 0; q < count; q++)
+            cov[p * count + q] =
+                kernel_value(&gp->kernel, &gp->space, cells[p], cells[q]);
+        cov[p * count + p] += kernel_noise(&gp->kernel, cells[p]);
+    }
+    dense_transpose_multiply(-1, cross, count, cross, count, gp->count, 1, cov);
+    free(cross);
+}
+
+void fold_core_condition(const double *mean, const double *cov, size_t count,
+                         const size_t *seen, const double *values, size_t seen_count,
+                         double *mean_out, double *var_out)
+{
+    double *factor = mem_array(double, seen_count *seen_count + 1);
+    double *cross = mem_array(double, seen_count *count + 1);
+    double *white = mem_array(double, seen_count + 1);
+
+    for (size_t a = 0; a < seen_count; a++) {
+        for (size_t b = 0; b < seen_count; b++)
+            factor[a * seen_count + b] = cov[seen[a] * count + seen[b]];
+        factor[a * seen_count + a] += GP_VAR_MIN;
+        memcpy(cross + a * count, cov + seen[a] * count, count * sizeof(double));
+        white[a] = values[a] - mean[seen[a]];
+    }
+    for (size_t q = 0; q < count; q++) {
+        mean_out[q] = mean[q];
+        var_out[q] = cov[q * count + q];
+    }
+    if (dense_cholesky(factor, seen_count, seen_count) == 0) {
+        dense_solve_lower(factor, seen_count, seen_count, cross, count);
+        dense_solve_lower(factor, seen_count, seen_count, white, 1);
+        for (size_t a = 0; a < seen_count; a++)
+            for (size_t q = 0; q < count; q++) {
+                mean_out[q] += cross[a * count + q] * white[a];
+                var_out[q] -= cross[a * count + q] * cross[a * count + q];
+            }
+    }
+    for (size_t q = 0; q < count; q++)
+        if (var_out[q] < GP_VAR_MIN)
+            var_out[q] = GP_VAR_MIN;
+    free(factor);
+    free(cross);
+    free(white);
+}
+
 static void condition(const struct fold *fold, const struct joint *joint, int job,
                       const size_t *seen, size_t seen_count, double *mean, double *sd)
 {
@@ -135,8 +181,8 @@ static void condition(const struct fold *fold, const struct joint *joint, int jo
 
     for (size_t i = 0; i < seen_count; i++)
         values[i] = fold_value(fold, job, seen[i]);
-    gp_condition(joint->mean, joint->cov, joint->count, seen, values, seen_count, mean,
-                 sd);
+    fold_core_condition(joint->mean, joint->cov, joint->count, seen, values, seen_count,
+                        mean, sd);
     for (size_t q = 0; q < joint->count; q++)
         sd[q] = sqrt(sd[q]);
     free(values);
@@ -153,7 +199,7 @@ void fold_core_predict(struct fold_core *f, int job, const size_t *seen,
         joint_reset(&f->held, job, count);
         for (size_t q = 0; q < count; q++)
             cells[q] = fold_cell(f->fold, job, q);
-        gp_posterior(f->core, cells, count, f->held.mean, f->held.cov);
+        fold_core_posterior(f->core, cells, count, f->held.mean, f->held.cov);
         free(cells);
     }
     condition(f->fold, &f->held, job, seen, seen_count, mean, sd);
@@ -194,7 +240,7 @@ static void joint_pick(struct fold_core *f, const struct fold *inner, int job,
     for (size_t q = 0; q < joint->count; q++)
         joint->cov[q * joint->count + q] = 1;
     for (size_t a = 0; a < count; a++)
-        number[a] = cell_number(inner, job, gp_cell(f->core, which[a]));
+        number[a] = cell_number(inner, job, f->core->cells[which[a]]);
     for (size_t a = 0; a < count; a++) {
         if (number[a] < 0)
             continue;
@@ -212,13 +258,13 @@ static void joint_pick(struct fold_core *f, const struct fold *inner, int job,
  * what the inner fold holds out. */
 static int rehearse(struct fold_core *f, const struct fold *inner, int job)
 {
-    size_t n = gp_count(f->core), count = 0;
+    size_t n = f->core->count, count = 0;
     size_t *which = mem_array(size_t, n + 1);
     double *mean = mem_array(double, n + 1), *cov = NULL;
     int rc = -1;
 
     for (size_t i = 0; i < n; i++) {
-        struct cell c = gp_cell(f->core, i);
+        struct cell c = f->core->cells[i];
 
         if (held_out(inner, c.job) || held_out(inner, c.other))
             which[count++] = i;
@@ -238,7 +284,7 @@ done:
 int fold_core_rehearse(struct fold_core *f, const struct fold *inner, int job,
                        const size_t *seen, size_t seen_count, double *mean, double *sd)
 {
-    size_t n = gp_count(f->core);
+    size_t n = f->core->count;
 
     if (!f->precision) {
         f->precision = mem_array(double, n *n + 1);

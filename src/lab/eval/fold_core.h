@@ -7,6 +7,7 @@
 #define CORGI_LAB_EVAL_FOLD_CORE_H
 
 #include "lab/eval/estimator_method.h"
+#include "model/gp.h"
 
 struct fold_core;
 
@@ -21,5 +22,15 @@ void fold_core_predict(struct fold_core *core, int job, const size_t *seen,
  * numbering of cells is that of `inner`, made by fold_inner() for the same job. */
 int fold_core_rehearse(struct fold_core *core, const struct fold *inner, int job,
                        const size_t *seen, size_t seen_count, double *mean, double *sd);
+
+/* Joint: mean (count) and covariance (count, count) of new measurements. */
+void fold_core_posterior(const struct gp *gp, const struct cell *cells, size_t count,
+                         double *mean, double *cov);
+
+/* Condition a joint distribution on the values of `seen_count` of its entries: mean and
+ * variance of all entries afterwards. */
+void fold_core_condition(const double *mean, const double *cov, size_t count,
+                         const size_t *seen, const double *values, size_t seen_count,
+                         double *mean_out, double *var_out);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 struct fold_net {
@@ -14,7 +13,7 @@ struct fold_net {
     struct gp *kernel;      /* for seq */
     struct seq_row *tokens; /* (fold_half) for seq */
     struct stats *stats;
-    size_t catalogue;            /* observations of it */
+    struct fold_cells seen;      /* the catalogue, and what is shown of a job behind it */
     struct statnet_row *rows;    /* (fold_half) */
     struct statnet_guess *guess; /* (fold_half) */
 };
@@ -33,18 +32,8 @@ struct fold_net *fold_net_create(const struct fold *fold, const struct statnet *
     f->guess = mem_array(struct statnet_guess, fold_half(fold) + 1);
     for (int j = 0; j < t->jobs; j++)
         stats_add_job(f->stats, &t->job[j]);
-    for (int g = 0; g < t->gpus; g++)
-        stats_add_gpu(f->stats);
-    for (int a = 0; a < fold->train_count; a++)
-        for (int k = 0; k < fold->train_count; k++)
-            for (int g = 0; g < t->gpus; g++) {
-                struct cell cell = {fold->train[a], g, fold->train[k]};
-                double value = measured_pair(t, cell.job, g, cell.other);
-
-                if (!isnan(value))
-                    stats_observe(f->stats, cell, value);
-            }
-    f->catalogue = stats_count(f->stats);
+    f->stats->gpus = t->gpus;
+    f->seen = fold_catalogue(fold, 2 * fold_half(fold));
     return f;
 }
 
@@ -54,21 +43,35 @@ void fold_net_destroy(struct fold_net *f)
         return;
     stats_destroy(f->stats);
     gp_destroy(f->kernel);
+    free(f->seen.cells);
+    free(f->seen.values);
     free(f->tokens);
     free(f->rows);
     free(f->guess);
     free(f);
 }
 
+/* The catalogue with some cells of a job behind it. */
+static struct stats_seen show(const struct fold_net *f, int job, const size_t *seen,
+                              size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        f->seen.cells[f->seen.count + i] = fold_cell(f->fold, job, seen[i]);
+        f->seen.values[f->seen.count + i] = fold_value(f->fold, job, seen[i]);
+    }
+    return (struct stats_seen){f->seen.cells, f->seen.values, f->seen.count + count};
+}
+
 /* Features of the cells of the asked half; rows of statistics are shared per job. */
-static void fill_rows(struct fold_net *f, int job, bool effect)
+static void fill_rows(struct fold_net *f, const struct stats_seen *seen, int job,
+                      bool effect)
 {
     size_t half = fold_half(f->fold), n = (size_t)f->fold->train_count;
-    struct stats_row *row = effect ? NULL : stats_row_create(f->stats, job, NULL);
+    struct stats_row *row = effect ? NULL : stats_row_create(f->stats, seen, job, NULL);
 
     for (size_t k = 0; k < n; k++) {
         if (effect)
-            row = stats_row_create(f->stats, f->fold->train[k], NULL);
+            row = stats_row_create(f->stats, seen, f->fold->train[k], NULL);
         for (size_t at = k; at < half; at += n) {
             struct cell c = fold_cell(f->fold, job, at + (effect ? half : 0));
 
@@ -89,34 +92,26 @@ void fold_net_use_seq(struct fold_net *f, const struct seq *seq)
     f->tokens = mem_array(struct seq_row, fold_half(f->fold) + 1);
 }
 
-static void show(struct fold_net *f, int job, const size_t *seen, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        stats_observe(f->stats, fold_cell(f->fold, job, seen[i]),
-                      fold_value(f->fold, job, seen[i]));
-}
-
 const struct statnet_row *fold_net_rows(struct fold_net *f, int job, const size_t *seen,
                                         size_t seen_count, bool effect)
 {
-    show(f, job, seen, seen_count);
-    fill_rows(f, job, effect);
-    stats_rewind(f->stats, f->catalogue);
+    struct stats_seen shown = show(f, job, seen, seen_count);
+
+    fill_rows(f, &shown, job, effect);
     return f->rows;
 }
 
 static void ask_seq(struct fold_net *f, int job, const size_t *seen, size_t seen_count,
                     bool effect)
 {
+    struct stats_seen shown = show(f, job, seen, seen_count);
     size_t half = fold_half(f->fold);
 
-    show(f, job, seen, seen_count);
     for (size_t i = 0; i < half; i++) {
         f->tokens[i].stat = f->rows[i];
-        seq_tokens(f->kernel, f->stats, fold_cell(f->fold, job, i + (effect ? half : 0)),
+        seq_tokens(f->kernel, &shown, fold_cell(f->fold, job, i + (effect ? half : 0)),
                    &f->tokens[i]);
     }
-    stats_rewind(f->stats, f->catalogue);
     seq_predict(f->seq, f->tokens, half, f->guess);
 }
 

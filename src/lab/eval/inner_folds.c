@@ -25,16 +25,11 @@ static void add_rows(struct inner_fold *b, struct fold_net *net, const struct fo
                      int job, const size_t *known, size_t count, size_t shown,
                      bool effect)
 {
-    size_t half = fold_half(inner), first = effect ? half : 0, used = 0;
+    size_t first = effect ? fold_half(inner) : 0;
     size_t *seen = mem_array(size_t, 2 * shown + 1);
-    const struct statnet_row *found;
+    size_t used = fold_show(inner, known, shown, effect, seen);
+    const struct statnet_row *found = fold_net_rows(net, job, seen, used, effect);
 
-    for (size_t i = 0; i < shown; i++) {
-        seen[used++] = known[i];
-        if (effect)
-            seen[used++] = known[i] + half;
-    }
-    found = fold_net_rows(net, job, seen, used, effect);
     for (size_t i = shown; i < count; i++) {
         struct statnet_row row = found[known[i]];
 

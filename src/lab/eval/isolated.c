@@ -5,7 +5,6 @@
 #include "base/normal.h"
 #include "base/vec.h"
 #include "lab/eval/isolated_baseline.h"
-#include "model/transfer.h"
 #include "model/blend.h"
 
 #include <math.h>
@@ -123,15 +122,15 @@ static void note(const struct visit *v, void *arg)
 /* The weight that suits this table, by the rule the loop follows. */
 static void choose_weight(struct calibration *c)
 {
-    struct transfer_evidence evidence = {0};
+    struct rates_evidence evidence = {0};
     int group = -1; /* those of one follow one another */
 
     vec_each (const struct noted, n, &c->noted)
         if (n->guess.corrected) {
-            transfer_evidence_add(&evidence, &n->guess, n->truth, n->group != group);
+            rates_evidence_add(&evidence, &n->guess, n->truth, n->group != group);
             group = n->group;
         }
-    c->weight = transfer_evidence_weight(&evidence);
+    c->weight = rates_evidence_weight(&evidence);
 }
 
 static double width_of(const struct calibration *c, enum rates_basis basis, int groups)
@@ -232,7 +231,7 @@ static void run_fold(const struct fold *fold, bool product, bool baselines,
         params = rates_fit(rates, FIT_STEPS);
         rates_set_params(rates, &params);
         calibrate(fold, &params, &calibration);
-        rates_set_weight(rates, calibration.weight);
+        rates->weight = calibration.weight;
         visit_all(fold, rates, score_product, &s);
     }
     if (baselines) {

@@ -4,11 +4,14 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
-#include "model/features.h"
 #include "world/power.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+/* Where the user told no work a measured rate stands in: at this typical share of peak
+ * speed, ops = share * peak / rate. */
+#define SHARE_OF_PEAK 0.2
 
 /* A class takes part when it runs on one device and was measured on some GPU. */
 static bool takes_part(const struct world *world, int cls)
@@ -30,7 +33,7 @@ static void fill_job(struct measured *t, const struct world *world, int job,
     int seen = 0;
 
     t->told[job] = *told;
-    t->job[job] = t->told_trait[job] = features_of_job(told, family);
+    t->job[job] = t->told_trait[job] = job_trait_of(told, family);
     for (int g = 0; g < t->gpus; g++) {
         float rate = *world_alone(world, g, t->class_of[job]);
 
@@ -45,7 +48,7 @@ static void fill_job(struct measured *t, const struct world *world, int job,
         }
     }
     if (told->gmac_per_sample <= 0 && seen > 0)
-        features_work_from_rate(&t->job[job], sum / seen);
+        t->job[job].omega = (sum / seen + log(SHARE_OF_PEAK)) / 3;
 }
 
 static void fill_pairs(struct measured *t, const struct world *world, int job)
@@ -69,7 +72,7 @@ struct measured *measured_create(const struct world *world)
     t->gpu = mem_array(struct gpu_trait, (size_t)t->gpus + 1);
     t->class_of = mem_array(int, (size_t)world->class_count + 1);
     for (int g = 0; g < t->gpus; g++)
-        t->gpu[g] = features_of_gpu(&world->gpus[g]);
+        t->gpu[g] = gpu_trait_of(&world->gpus[g]);
     for (int c = 0; c < world->class_count; c++)
         if (takes_part(world, c))
             t->class_of[n++] = c;

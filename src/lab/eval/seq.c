@@ -77,7 +77,7 @@ struct gp *seq_kernel(const struct measured *table)
 static void fill_token(const struct gp *kernel, struct cell cell, struct cell seen,
                        double value, double correlation, float base, float *token)
 {
-    const struct job_trait *jobs = gp_space(kernel).jobs;
+    const struct job_trait *jobs = kernel->space.jobs;
 
     token[0] = 4 * ((float)value - base);
     token[1] = (float)correlation;
@@ -89,22 +89,20 @@ static void fill_token(const struct gp *kernel, struct cell cell, struct cell se
     token[7] = jobs[seen.other].family == jobs[cell.other].family;
 }
 
-void seq_tokens(const struct gp *kernel, const struct stats *stats, struct cell cell,
+void seq_tokens(const struct gp *kernel, const struct stats_seen *seen, struct cell cell,
                 struct seq_row *row)
 {
-    struct kernel_space space = gp_space(kernel);
-    const struct kernel *k = gp_kernel(kernel);
-    double best[SEQ_LENGTH], own = kernel_value(k, &space, cell, cell);
+    const struct kernel_space *space = &kernel->space;
+    const struct kernel *k = &kernel->kernel;
+    double best[SEQ_LENGTH], own = kernel_value(k, space, cell, cell);
     size_t chosen[SEQ_LENGTH], used = 0;
 
-    for (size_t i = 0; i < stats_count(stats); i++) {
-        struct cell seen;
-        double value = stats_seen(stats, i, &seen);
-        double likeness = kernel_value(k, &space, cell, seen) /
-                          sqrt(own * kernel_value(k, &space, seen, seen));
-        size_t at = used < SEQ_LENGTH ? used : SEQ_LENGTH;
+    for (size_t i = 0; i < seen->count; i++) {
+        struct cell it = seen->cells[i];
+        double likeness =
+            kernel_value(k, space, cell, it) / sqrt(own * kernel_value(k, space, it, it));
+        size_t at = used;
 
-        (void)value;
         while (at > 0 && best[at - 1] < likeness) {
             if (at < SEQ_LENGTH) {
                 best[at] = best[at - 1];
@@ -120,15 +118,10 @@ void seq_tokens(const struct gp *kernel, const struct stats *stats, struct cell 
     }
     memset(row->tokens, 0, sizeof(row->tokens));
     for (size_t i = 0; i < SEQ_LENGTH; i++) {
-        struct cell seen;
-
         row->mask[i] = i < used;
-        if (i < used) {
-            double value = stats_seen(stats, chosen[i], &seen);
-
-            fill_token(kernel, cell, seen, value, best[i], row->stat.base,
-                       row->tokens + i * SEQ_TOKEN);
-        }
+        if (i < used)
+            fill_token(kernel, cell, seen->cells[chosen[i]], seen->values[chosen[i]],
+                       best[i], row->stat.base, row->tokens + i * SEQ_TOKEN);
     }
 }
 

@@ -28,8 +28,8 @@ void seq_destroy(struct seq *seq); /* NULL is fine */
 /* What tells how alike cells of a table are.  The caller ends it with gp_destroy(). */
 struct gp *seq_kernel(const struct measured *table);
 
-/* Tokens of a cell from the observations in stats; row->stat is filled already. */
-void seq_tokens(const struct gp *kernel, const struct stats *stats, struct cell cell,
+/* Tokens of a cell from what was seen; row->stat is filled already. */
+void seq_tokens(const struct gp *kernel, const struct stats_seen *seen, struct cell cell,
                 struct seq_row *row);
 
 void seq_predict(const struct seq *seq, const struct seq_row *rows, size_t count,

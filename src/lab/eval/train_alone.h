@@ -1,4 +1,4 @@
-/* train_alone.h - rows to train the network of rates alone on (model/transfer.h)
+/* train_alone.h - rows to train the network of rates alone on (model/ratios.h)
  *
  * From worlds drawn by the generator: a catalogue, full or with holes, and jobs that are
  * not in it (nor, half of the time, their family), of which a few types were measured;

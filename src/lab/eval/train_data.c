@@ -17,6 +17,7 @@
 #define ROWS_A_JOB    12
 #define JOBS_A_STREAM 10
 #define CELLS_A_FOLD  60
+#define SHOWN_MOST    10
 
 /* What users tell of the work is off by this much, as log sd over three. */
 #define TOLD_SD 0.13
@@ -34,8 +35,7 @@ static struct stats *empty_stats(const struct measured *t)
 
     for (int j = 0; j < t->jobs; j++)
         stats_add_job(stats, &t->job[j]);
-    for (int g = 0; g < t->gpus; g++)
-        stats_add_gpu(stats);
+    stats->gpus = t->gpus;
     return stats;
 }
 
@@ -55,9 +55,9 @@ static void add_row(struct pairs_builder *b, struct stats_row *row, struct cell 
     vec_push(&b->rows, r);
 }
 
-static bool appears(const struct arrival_stream *s, size_t count, int job)
+static bool appears(const struct stats_seen *s, int job)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < s->count; i++)
         if (s->cells[i].job == job)
             return true;
     return false;
@@ -70,17 +70,17 @@ static void from_stream(struct pairs_builder *b)
     struct arrival_stream *s = arrival_stream_create(t, ARRIVALS_MAX, b->rng);
     struct stats *stats = empty_stats(t);
     int cut = cuts[rng_below(b->rng, 7)];
-    size_t count = 0;
+    struct stats_seen seen = {s->cells, s->values, 0};
 
-    for (; count < s->count && s->arrival[count] < cut; count++)
-        stats_observe(stats, s->cells[count], s->values[count]);
+    while (seen.count < s->count && s->arrival[seen.count] < cut)
+        seen.count++;
     for (int n = 0; n < JOBS_A_STREAM; n++) {
         int job = (int)rng_below(b->rng, (size_t)t->jobs);
         struct stats_row *row;
 
-        if (b->initial && appears(s, count, job))
+        if (b->initial && appears(&seen, job))
             continue;
-        row = stats_row_create(stats, job, NULL);
+        row = stats_row_create(stats, &seen, job, NULL);
         for (int i = 0; i < ROWS_A_JOB; i++)
             add_row(b, row,
                     (struct cell){job, (int)rng_below(b->rng, (size_t)t->gpus),
@@ -92,21 +92,19 @@ static void from_stream(struct pairs_builder *b)
 }
 
 static void show_pairs(struct pairs_builder *b, const struct fold *fold, int job,
-                       struct stats *stats)
+                       struct fold_cells *all)
 {
-    static const size_t counts[] = {0, 1, 1, 2, 3, 5, 10};
-    size_t half = fold_half(fold), shown = counts[rng_below(b->rng, 7)];
-    size_t *known = mem_array(size_t, half + 1);
+    static const size_t counts[] = {0, 1, 1, 2, 3, 5, SHOWN_MOST};
+    size_t shown = counts[rng_below(b->rng, 7)], seen[2 * SHOWN_MOST];
+    size_t *known = mem_array(size_t, fold_half(fold) + 1);
     size_t count = fold_known(fold, job, known);
     bool both = rng_uniform(b->rng) < 0.5;
 
     fold_draw(b->rng, known, count, shown);
-    for (size_t i = 0; i < shown && i < count; i++) {
-        stats_observe(stats, fold_cell(fold, job, known[i]),
-                      fold_value(fold, job, known[i]));
-        if (both)
-            stats_observe(stats, fold_cell(fold, job, known[i] + half),
-                          fold_value(fold, job, known[i] + half));
+    count = fold_show(fold, known, shown < count ? shown : count, both, seen);
+    for (size_t i = 0; i < count; i++) {
+        all->cells[all->count] = fold_cell(fold, job, seen[i]);
+        all->values[all->count++] = fold_value(fold, job, seen[i]);
     }
     free(known);
 }
@@ -120,34 +118,30 @@ static void from_catalogue(struct pairs_builder *b)
     const struct fold *fold = &folds[rng_below(b->rng, count)];
     int job = fold->test[rng_below(b->rng, (size_t)fold->test_count)];
     struct stats *stats = empty_stats(t);
+    struct fold_cells all = fold_catalogue(fold, 2 * SHOWN_MOST);
 
-    for (int a = 0; a < fold->train_count; a++)
-        for (int g = 0; g < t->gpus; g++)
-            for (int k = 0; k < fold->train_count; k++) {
-                struct cell cell = {fold->train[a], g, fold->train[k]};
-                double value = measured_pair(t, cell.job, g, cell.other);
-
-                if (!isnan(value))
-                    stats_observe(stats, cell, value);
-            }
     if (fold->train_count > 0) {
+        struct stats_seen seen;
         struct stats_row *row;
 
         if (!b->initial)
-            show_pairs(b, fold, job, stats);
-        row = stats_row_create(stats, job, NULL);
+            show_pairs(b, fold, job, &all);
+        seen = (struct stats_seen){all.cells, all.values, all.count};
+        row = stats_row_create(stats, &seen, job, NULL);
         for (int i = 0; i < CELLS_A_FOLD; i++)
             add_row(b, row, fold_cell(fold, job, rng_below(b->rng, fold_half(fold))));
         stats_row_destroy(row);
         for (int i = 0; i < CELLS_A_FOLD / ROWS_A_JOB; i++) {
             int other = fold->train[rng_below(b->rng, (size_t)fold->train_count)];
 
-            row = stats_row_create(stats, other, NULL);
+            row = stats_row_create(stats, &seen, other, NULL);
             for (int g = 0; g < t->gpus; g++)
                 add_row(b, row, (struct cell){other, g, job});
             stats_row_destroy(row);
         }
     }
+    free(all.cells);
+    free(all.values);
     stats_destroy(stats);
     fold_free(folds, count);
 }

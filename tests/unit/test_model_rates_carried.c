@@ -1,6 +1,7 @@
-/* test_model_transfer.c - rates carried over by the network, and what that is worth */
+/* test_model_rates_carried.c - rates carried over by the network, and what that is worth
+ */
 #include "base/rng.h"
-#include "model/transfer.h"
+#include "model/rates.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -79,10 +80,10 @@ static void weights_move_between_the_parts(void **state)
     (void)state;
     rates_observe(r, asked, SLOW, 1);
     rates_observe_busy(r, asked, SLOW, 0.1);
-    rates_set_weight(r, 0);
+    r->weight = 0;
     g = rates_predict(r, asked, FAST);
     assert_true(g.mean == g.plain.mean);
-    rates_set_weight(r, 1);
+    r->weight = 1;
     g = rates_predict(r, asked, FAST);
     assert_true(g.mean == g.net.mean && g.sd == g.net.sd);
     rates_mix(&g, 0.5);
@@ -93,39 +94,39 @@ static void weights_move_between_the_parts(void **state)
 /* A network that is off by this much, where the rest is right, or the other way round. */
 static double weight_after(int cells, double plain_off, double net_off)
 {
-    struct transfer_evidence evidence = {0};
+    struct rates_evidence evidence = {0};
 
     for (int i = 0; i < cells; i++) {
         struct rates_guess g = {
             .corrected = true, .plain = {plain_off, 0.1}, .net = {net_off, 0.1}};
 
-        transfer_evidence_add(&evidence, &g, 0, i % 2 == 0);
+        rates_evidence_add(&evidence, &g, 0, i % 2 == 0);
     }
-    return transfer_evidence_weight(&evidence);
+    return rates_evidence_weight(&evidence);
 }
 
 static void evidence_moves_the_weight(void **state)
 {
     (void)state;
-    assert_true(weight_after(0, 0, 0) == TRANSFER_WEIGHT);
+    assert_true(weight_after(0, 0, 0) == 0.5);
     assert_true(weight_after(40, 0, 0.4) < 0.11);
     assert_true(weight_after(40, 0.4, 0) > 0.89);
-    assert_true(weight_after(40, 0.2, 0.2) == TRANSFER_WEIGHT);
+    assert_true(weight_after(40, 0.2, 0.2) == 0.5);
     /* Little of it moves little: a gain of three points from two jobs is chance. */
-    assert_true(weight_after(4, 0.03, 0) == TRANSFER_WEIGHT);
+    assert_true(weight_after(4, 0.03, 0) == 0.5);
 }
 
 static void one_absurd_guess_does_not_decide(void **state)
 {
-    struct transfer_evidence evidence = {0};
+    struct rates_evidence evidence = {0};
     struct rates_guess good = {.corrected = true, .plain = {0.3, 1}, .net = {0, 1}};
     struct rates_guess absurd = {.corrected = true, .plain = {0, 1}, .net = {20, 1}};
 
     (void)state;
-    transfer_evidence_add(&evidence, &absurd, 0, true);
+    rates_evidence_add(&evidence, &absurd, 0, true);
     for (int i = 0; i < 40; i++)
-        transfer_evidence_add(&evidence, &good, 0, true);
-    assert_true(transfer_evidence_weight(&evidence) > 0.7);
+        rates_evidence_add(&evidence, &good, 0, true);
+    assert_true(rates_evidence_weight(&evidence) > 0.7);
 }
 
 int main(void)

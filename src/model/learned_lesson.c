@@ -1,11 +1,11 @@
-/* pairs_adapt.c - the slower part of learning from pairs, see pairs_adapt() in pairs.h */
-#include "model/pairs.h"
+/* learned_lesson.c - the slower part of learning from pairs: the loop makes a lesson, the
+ * planning thread studies it, the loop takes it back between rounds */
+#include "model/learned_lesson.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/blend.h"
 #include "model/kernel_fit.h"
-#include "model/pairs_private.h"
+#include "model/pairs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,6 +28,17 @@
 /* Of the errors inside: a little more than 90 %, they were seen when fitting. */
 #define CALIBRATE_SHARE 0.91
 
+struct learned_lesson {
+    uint64_t seed;
+    struct kernel_params start;
+    struct gp *core;
+    struct stats *stats;
+    struct statnet *refined;
+    struct gbt *trees;
+    struct blend_weights weights;
+    double width;
+};
+
 struct held { /* what the parts say of observed cells without them */
     size_t count;
     struct blend_case *cases; /* (count) */
@@ -41,38 +52,40 @@ static bool same_pair(struct cell a, struct cell b)
                               (a.job == b.other && a.other == b.job));
 }
 
-struct blend_belief pairs_leave_out(const struct gp *core, const double *precision,
-                                    size_t i)
+struct blend_belief learned_lesson_leave_out(const struct gp *core,
+                                             const double *precision, size_t i)
 {
     size_t group[2] = {i, i}, size = 1;
     double mean[2], cov[4];
 
-    for (size_t j = 0; j < gp_count(core) && size < 2; j++)
-        if (j != i && same_pair(gp_cell(core, i), gp_cell(core, j)))
+    for (size_t j = 0; j < core->count && size < 2; j++)
+        if (j != i && same_pair(core->cells[i], core->cells[j]))
             group[size++] = j;
     if (gp_leave_out(core, precision, group, size, mean, cov) < 0)
-        return (struct blend_belief){gp_observed(core, i), 1};
+        return (struct blend_belief){core->values[i], 1};
     return (struct blend_belief){mean[0], sqrt(cov[0])};
 }
 
 static void leave_out_core(const struct gp *core, struct held *h)
 {
-    size_t n = gp_count(core);
+    size_t n = core->count;
     double *precision = mem_array(double, n *n + 1);
 
     gp_precision(core, precision);
     for (size_t i = 0; i < n; i++) {
-        h->cases[i].truth = gp_observed(core, i);
-        h->cases[i].said.core = pairs_leave_out(core, precision, i);
+        h->cases[i].truth = core->values[i];
+        h->cases[i].said.core = learned_lesson_leave_out(core, precision, i);
     }
     free(precision);
 }
 
-static void leave_out_rows(struct pairs *p, struct held *h)
+static void leave_out_rows(const struct learned_lesson *l, struct held *h)
 {
+    struct stats_seen seen = {l->core->cells, l->core->values, l->core->count};
+
     for (size_t i = 0; i < h->count; i++) {
-        struct cell cell = gp_cell(p->core, i);
-        struct stats_row *row = stats_row_create(p->stats, cell.job, NULL);
+        struct cell cell = seen.cells[i];
+        struct stats_row *row = stats_row_create(l->stats, &seen, cell.job, NULL);
 
         h->rows[i].base =
             (float)stats_features(row, cell.gpu, cell.other, true, h->rows[i].x).base;
@@ -83,9 +96,9 @@ static void leave_out_rows(struct pairs *p, struct held *h)
     }
 }
 
-static void held_init(struct pairs *p, struct held *h)
+static void held_init(const struct learned_lesson *l, struct held *h)
 {
-    size_t n = gp_count(p->core);
+    size_t n = l->core->count;
 
     *h = (struct held){
         .count = n,
@@ -93,8 +106,8 @@ static void held_init(struct pairs *p, struct held *h)
         .rows = mem_array(struct statnet_row, n + 1),
         .group = mem_array(int, n + 1),
     };
-    leave_out_core(p->core, h);
-    leave_out_rows(p, h);
+    leave_out_core(l->core, h);
+    leave_out_rows(l, h);
 }
 
 static void held_fini(struct held *h)
@@ -179,7 +192,7 @@ static bool make_groups(const struct gp *core, struct held *h)
     size_t sizes[GROUPS] = {0};
 
     for (size_t i = 0; i < h->count; i++) {
-        struct cell c = gp_cell(core, i);
+        struct cell c = core->cells[i];
         uint64_t pair = rng_mix((uint64_t)(c.job < c.other ? c.job : c.other),
                                 (uint64_t)(c.job < c.other ? c.other : c.job));
 
@@ -192,49 +205,75 @@ static bool make_groups(const struct gp *core, struct held *h)
     return true;
 }
 
-void pairs_revise_noise(struct pairs *p)
+struct learned_lesson *learned_lesson_begin(const struct pairs *p, uint64_t seed)
 {
-    size_t n = gp_count(p->core);
-    double *values = mem_array(double, n + 1), *extra = mem_array(double, n + 1);
+    struct learned_lesson *l = mem_new(struct learned_lesson);
 
-    for (size_t i = 0; i < n; i++) {
-        values[i] = p->memory[i].drift.mean;
-        extra[i] = p->memory[i].extra_var;
-    }
-    if (n > 0)
-        gp_revise_all(p->core, values, extra);
-    p->stale = false;
-    p->stats_stale = true;
-    pairs_settle(p);
-    free(values);
-    free(extra);
+    l->seed = seed;
+    l->start = p->start;
+    l->core = gp_dup(p->core);
+    for (size_t i = 0; i < p->core->count; i++)
+        l->core->extra[i] = p->memory[i].extra_var;
+    l->stats = stats_dup(p->stats);
+    l->refined = statnet_dup(p->refined);
+    l->trees = p->trees ? gbt_dup(p->trees) : NULL;
+    return l;
 }
 
-void pairs_adapt(struct pairs *p, uint64_t seed)
+void learned_lesson_study(struct learned_lesson *l)
 {
-    size_t n = gp_count(p->core);
+    size_t n = l->core->count;
     struct held h;
 
-    pairs_revise_noise(p);
+    gp_refactor(l->core); /* of a cell that was seen more often less is unknown */
     if (n >= FIT_FROM) {
         struct kernel_fit_options how = {.steps = FIT_STEPS,
                                          .rate = 0.04,
                                          .pull = FIT_PULL / (double)n,
                                          .max_rows = FIT_ROWS};
-        struct kernel_params params = kernel_fit_params(p->core, &p->start, &how);
+        struct kernel_params params = kernel_fit_params(l->core, &l->start, &how);
 
-        gp_set_params(p->core, &params);
+        gp_set_params(l->core, &params);
     }
-    held_init(p, &h);
-    if (n >= TRAIN_FROM && make_groups(p->core, &h)) {
-        rehearse(&h, seed);
-        statnet_destroy(p->refined);
-        gbt_destroy(p->trees);
-        train(&h, NO_GROUP, seed, &p->refined, &p->trees);
+    held_init(l, &h);
+    if (n >= TRAIN_FROM && make_groups(l->core, &h)) {
+        rehearse(&h, l->seed);
+        statnet_destroy(l->refined);
+        gbt_destroy(l->trees);
+        train(&h, NO_GROUP, l->seed, &l->refined, &l->trees);
     } else {
-        ask(&h, NO_GROUP, p->refined, NULL);
+        ask(&h, NO_GROUP, l->refined, NULL);
     }
-    p->weights = blend_weights_choose(h.cases, n);
-    p->width = choose_width(&h, &p->weights);
+    l->weights = blend_weights_choose(h.cases, n);
+    l->width = choose_width(&h, &l->weights);
     held_fini(&h);
+}
+
+void learned_lesson_end(struct learned_lesson *l, struct pairs *p)
+{
+    struct statnet *net = p->refined;
+    struct gbt *trees = p->trees;
+
+    for (size_t i = 0; i < p->core->count; i++)
+        p->core->extra[i] = p->memory[i].extra_var;
+    gp_set_params(p->core, &l->core->params);
+    p->stale = false;
+    p->refined = l->refined;
+    p->trees = l->trees;
+    p->weights = l->weights;
+    p->width = l->width;
+    l->refined = net;
+    l->trees = trees;
+    learned_lesson_destroy(l);
+}
+
+void learned_lesson_destroy(struct learned_lesson *l)
+{
+    if (!l)
+        return;
+    gp_destroy(l->core);
+    stats_destroy(l->stats);
+    statnet_destroy(l->refined);
+    gbt_destroy(l->trees);
+    free(l);
 }
