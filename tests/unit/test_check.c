@@ -318,7 +318,7 @@ static void fail_node(struct bench *b)
     int node = b->cluster->devices[first_device(b, 1)].node;
 
     must_reach(b, 2700);
-    events_push(engine_of(b)->events, (struct event){.at_s = 2700,
+    events_push(&engine_of(b)->events, (struct event){.at_s = 2700,
                                                      .kind = EVENT_NODE_FAILS,
                                                      .subject = (uint64_t)node});
 }

@@ -1,5 +1,5 @@
 /* test_events.c - the future comes in order, and ties in the order they were put in */
-#include "engine/sim/event_queue.h"
+#include "engine/sim/sim_engine_private.h"
 
 #include "base/rng.h"
 
@@ -10,7 +10,7 @@
 
 static void earlier_times_come_first(void **state)
 {
-    struct events *events = events_create();
+    struct events all = {0}, *events = &all;
     struct event e;
 
     (void)state;
@@ -24,12 +24,12 @@ static void earlier_times_come_first(void **state)
     assert_int_equal(e.kind, EVENT_DRIFT);
     assert_true(events_pop(events, &e));
     assert_int_equal(e.kind, EVENT_FINISH);
-    events_destroy(events);
+    vec_free(&events->heap);
 }
 
 static void probes_look_when_all_else_of_the_moment_has_happened(void **state)
 {
-    struct events *events = events_create();
+    struct events all = {0}, *events = &all;
     struct event e;
 
     (void)state;
@@ -42,13 +42,13 @@ static void probes_look_when_all_else_of_the_moment_has_happened(void **state)
     assert_int_equal(e.kind, EVENT_MEASURE);
     assert_true(events_pop(events, &e));
     assert_true(e.at_s == 2);
-    events_destroy(events);
+    vec_free(&events->heap);
 }
 
 /* Two who ask for the same in another order get the same. */
 static void who_asked_first_does_not_matter(void **state)
 {
-    struct events *events = events_create();
+    struct events all = {0}, *events = &all;
     struct event e;
 
     (void)state;
@@ -58,13 +58,13 @@ static void who_asked_first_does_not_matter(void **state)
         assert_true(events_pop(events, &e));
         assert_int_equal(e.subject, subject);
     }
-    events_destroy(events);
+    vec_free(&events->heap);
 }
 
 /* Few distinct times, many events, pushed and popped in turns. */
 static void equal_times_keep_the_order_they_were_put_in(void **state)
 {
-    struct events *events = events_create();
+    struct events all = {0}, *events = &all;
     struct event e, last = {.at_s = -1};
     struct rng rng;
     uint64_t subject = 0;
@@ -91,26 +91,23 @@ static void equal_times_keep_the_order_they_were_put_in(void **state)
         last = e;
     }
     assert_false(events_pop(events, &e));
-    events_destroy(events);
+    vec_free(&events->heap);
 }
 
-static void peek_leaves_the_event_there(void **state)
+static void the_next_event_stands_first(void **state)
 {
-    struct events *events = events_create();
+    struct events all = {0}, *events = &all;
     struct event e = {.subject = 99};
 
     (void)state;
-    assert_false(events_peek(events, &e));
+    assert_false(events_pop(events, &e));
     assert_int_equal(e.subject, 99);
+    events_push(events, (struct event){.at_s = 6});
     events_push(events, (struct event){.at_s = 5, .subject = 3, .stamp = 8});
-    assert_true(events_peek(events, &e));
-    assert_true(events_peek(events, &e));
-    assert_int_equal(e.subject, 3);
+    assert_int_equal(events->heap.items[0].subject, 3);
     assert_true(events_pop(events, &e));
     assert_int_equal(e.stamp, 8);
-    assert_false(events_peek(events, &e));
-    events_destroy(events);
-    events_destroy(NULL);
+    vec_free(&events->heap);
 }
 
 int main(void)
@@ -120,7 +117,7 @@ int main(void)
         cmocka_unit_test(probes_look_when_all_else_of_the_moment_has_happened),
         cmocka_unit_test(who_asked_first_does_not_matter),
         cmocka_unit_test(equal_times_keep_the_order_they_were_put_in),
-        cmocka_unit_test(peek_leaves_the_event_there),
+        cmocka_unit_test(the_next_event_stands_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 #include "engine/sim/sim_engine.h"
 
 #include "base/str.h"
-#include "engine/sim/sim_inspect.h"
+#include "engine/sim/sim_engine.h"
 #include "loop/cluster.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* cluster_file.c - see cluster_file.h */
+/* cluster_file.c - clusters for simulations: the simulated engine and the laboratory load
+ * them, `corgi config` documents and checks them */
 #include "engine/sim/cluster_file.h"
 
 #include "base/config.h"
@@ -39,59 +40,30 @@ static int check_gpu(const void *value, struct err *err)
                    name);
 }
 
+#define AT(field) offsetof(struct node_config, field)
+
 static const struct config_key node_keys[] = {
     {.name = "gpu",
      .type = CONFIG_STRING,
      .required = true,
      .default_text = "v100",
-     .offset = offsetof(struct node_config, gpu),
+     .offset = AT(gpu),
      .check = check_gpu,
      .help = "the GPU type, a card of the catalogue"},
-    {.name = "gpus",
-     .type = CONFIG_INT,
-     .min = 1,
-     .max = 64,
-     .default_text = "4",
-     .offset = offsetof(struct node_config, gpus),
-     .help = "how many of them a node has"},
-    {.name = "count",
-     .type = CONFIG_INT,
-     .min = 1,
-     .max = CLUSTER_MAX_NODES,
-     .default_text = "1",
-     .offset = offsetof(struct node_config, count),
-     .help = "how many such nodes there are"},
-    {.name = "name",
-     .type = CONFIG_STRING,
-     .offset = offsetof(struct node_config, name),
-     .help = "of the node; several get a number behind it"},
-    {.name = "host",
-     .type = CONFIG_WATTS,
-     .min = 0,
-     .max = 20000,
-     .default_text = TEXT_OF(CLUSTER_HOST_WATTS) "W",
-     .offset = offsetof(struct node_config, host_watts),
-     .help = "draw of an awake node without its GPUs"},
-    {.name = "sleep",
-     .type = CONFIG_WATTS,
-     .min = 0,
-     .max = 20000,
-     .default_text = "10W",
-     .offset = offsetof(struct node_config, sleep_watts),
-     .help = "draw of a sleeping node, all of it"},
-    {.name = "wake",
-     .type = CONFIG_SECONDS,
-     .min = 0,
-     .max = 86400,
-     .default_text = "60s",
-     .offset = offsetof(struct node_config, wake_s),
-     .help = "from asleep to ready"},
-    {.name = "may_sleep",
-     .type = CONFIG_BOOL,
-     .default_text = "true",
-     .offset = offsetof(struct node_config, may_sleep),
-     .help = "whether it may be put to sleep at all"},
-    {.name = "line", .type = CONFIG_LINE, .offset = offsetof(struct node_config, line)},
+    CONFIG_NUMBER(INT, "gpus", AT(gpus), 1, 64, "4", "how many of them a node has"),
+    CONFIG_NUMBER(INT, "count", AT(count), 1, CLUSTER_MAX_NODES, "1",
+                  "how many such nodes there are"),
+    CONFIG_KEY(STRING, "name", AT(name), NULL,
+               "of the node; several get a number behind it"),
+    CONFIG_NUMBER(WATTS, "host", AT(host_watts), 0, 20000,
+                  TEXT_OF(CLUSTER_HOST_WATTS) "W",
+                  "draw of an awake node without its GPUs"),
+    CONFIG_NUMBER(WATTS, "sleep", AT(sleep_watts), 0, 20000, "10W",
+                  "draw of a sleeping node, all of it"),
+    CONFIG_NUMBER(SECONDS, "wake", AT(wake_s), 0, 86400, "60s", "from asleep to ready"),
+    CONFIG_KEY(BOOL, "may_sleep", AT(may_sleep), "true",
+               "whether it may be put to sleep at all"),
+    {.name = "line", .type = CONFIG_LINE, .offset = AT(line)},
     {0},
 };
 

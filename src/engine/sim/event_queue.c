@@ -1,29 +1,13 @@
-/* event_queue.c - a binary heap of what will happen; sim_world.c puts events in and takes
- * the next one out */
-#include "engine/sim/event_queue.h"
-
-#include "base/vec.h"
+/* event_queue.c - the simulated world's future, in order: a heap by time; sim_world.c
+ * puts events in and takes the next one out
+ *
+ * Events of one time come out by kind and subject, so that what happens does not depend
+ * on the order in which it was asked for.  Probes look last: what they tell is how things
+ * are when all else of that moment has happened. */
+#include "engine/sim/sim_engine_private.h"
 
 #include <assert.h>
 #include <math.h>
-
-struct events {
-    vec_of(struct event) heap;
-    uint64_t next_sequence;
-};
-
-struct events *events_create(void)
-{
-    return mem_new(struct events);
-}
-
-void events_destroy(struct events *events)
-{
-    if (!events)
-        return;
-    vec_free(&events->heap);
-    free(events);
-}
 
 static bool before(const struct event *a, const struct event *b)
 {
@@ -57,21 +41,14 @@ void events_push(struct events *events, struct event event)
     }
 }
 
-bool events_peek(const struct events *events, struct event *event)
-{
-    if (events->heap.count == 0)
-        return false;
-    *event = events->heap.items[0];
-    return true;
-}
-
 bool events_pop(struct events *events, struct event *event)
 {
     struct event *heap = events->heap.items;
     size_t count, i = 0;
 
-    if (!events_peek(events, event))
+    if (events->heap.count == 0)
         return false;
+    *event = heap[0];
     count = --events->heap.count;
     heap[0] = heap[count];
     for (;;) {

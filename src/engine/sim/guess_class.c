@@ -88,14 +88,16 @@ static int at_scale(const struct world *w, int base, int devices, double *factor
 /* "50@0,400@600": steps in order; what cannot be read ends the list. */
 static void read_demand(struct run *run, const char *text)
 {
+    struct sim_request *r = &run->request;
     struct request_step step;
     int used;
 
-    run->demand_steps = 0;
-    while (run->demand_steps < SIM_ENGINE_DEMAND_STEPS &&
+    r->demand = run->demand_steps;
+    r->demand_steps = 0;
+    while (r->demand_steps < SIM_ENGINE_DEMAND_STEPS &&
            sscanf(text, "%lf@%lf%n", &step.rate, &step.after_s, &used) == 2 &&
            step.rate >= 0 && step.rate <= 1e9) {
-        run->demand_step[run->demand_steps++] = step;
+        run->demand_steps[r->demand_steps++] = step;
         text += used;
         text += *text == ',';
     }
@@ -115,7 +117,7 @@ static void heed_environment(struct sim_engine *e, struct run *run,
     run->exit_status = 0;
     run->speed = 1;
     run->speed_after_s = 0;
-    run->demand_steps = 0;
+    run->request.demand_steps = 0;
     for (; env && *env; env++) {
         if (str_starts(*env, SIM_ENGINE_EXIT))
             parse_int(*env + strlen(SIM_ENGINE_EXIT), &run->exit_status);

@@ -69,6 +69,7 @@ void sim_engine_forget(struct sim_engine *e, uint64_t job)
 
     if (!map_get(e->index, job, &at))
         return;
+    journal_note(e, "forget %llu", (unsigned long long)job);
     for (size_t i = 0; i < e->replicas.count; i++)
         if (e->replicas.items[i] == job)
             e->replicas.items[i--] = e->replicas.items[--e->replicas.count];
@@ -81,18 +82,29 @@ void sim_engine_forget(struct sim_engine *e, uint64_t job)
 }
 
 struct engine_event *sim_engine_tell(struct sim_engine *e, enum engine_event_kind kind,
-                                     const char *text)
+                                     const struct run *run, const char *text)
 {
     struct occasion *o;
 
     vec_push(&e->news, (struct occasion){.event = {.kind = kind,
                                                    .at_s = e->now_s,
+                                                   .job = run ? run->request.job.id : 0,
+                                                   .attempt = run ? run->attempt : 0,
                                                    .steps = NAN,
                                                    .source = "simulated",
                                                    .confidence = 1}});
     o = &e->news.items[e->news.count - 1];
     str_copy(o->text, sizeof(o->text), text ? text : "");
     return &o->event;
+}
+
+void sim_engine_tell_end(struct sim_engine *e, const struct run *run, const char *text)
+{
+    struct engine_event *event = sim_engine_tell(e, ENGINE_ENDED, run, text);
+
+    event->end = run->end;
+    event->exit_status = run->end == ENGINE_END_FAILED ? run->exit_status : 0;
+    event->steps = run->steps;
 }
 
 /* ---- time ------------------------------------------------------------------------- */
@@ -108,7 +120,7 @@ double sim_engine_now_s(const struct engine *engine)
 
 double sim_engine_next_s(const struct engine *engine)
 {
-    const struct sim_engine *e = engine->self;
+    struct sim_engine *e = engine->self;
 
     return e->news.count > 0 ? e->now_s : fmax(e->now_s, sim_world_next_s(e));
 }
@@ -172,15 +184,9 @@ static int make_world(struct sim_engine *e, struct err *err)
                               .alone_sd = e->options.alone_sd,
                               .beside_sd = e->options.beside_sd,
                               .drift = e->options.drift};
-    if (e->options.world)
-        return 0;
-    e->gpu_of_type = mem_array(int, (size_t)e->cluster->type_count);
-    for (int t = 0; t < e->cluster->type_count; t++)
-        e->gpu_of_type[t] = t;
-    e->made = sim_engine_world(e->cluster->types, e->cluster->type_count, e->options.seed,
-                               STREAM_WORLD);
-    e->truth.world = e->made;
-    e->truth.gpu_of_type = e->gpu_of_type;
+    if (!e->options.world)
+        e->truth.world = e->made = sim_engine_world(
+            e->cluster->types, e->cluster->type_count, e->options.seed, STREAM_WORLD);
     return 0;
 }
 
@@ -190,7 +196,7 @@ static void sim_destroy(void *self)
 
     if (!e)
         return;
-    if (e->watts)
+    if (e->devices)
         journal_steps(e, true);
     if (e->journal >= 0)
         close(e->journal);
@@ -203,28 +209,17 @@ static void sim_destroy(void *self)
     vec_free(&e->past);
     vec_free(&e->news);
     map_destroy(e->index);
-    events_destroy(e->events);
+    vec_free(&e->events.heap);
     world_destroy(e->made);
     cluster_destroy(e->cluster);
-    free(e->gpu_of_type);
     free(e->awake_stamp);
-    free(e->watts);
-    free(e->joules);
-    free(e->joules_to);
-    free(e->told_to);
-    free(e->changed_s);
+    free(e->devices);
     free(e);
 }
 
 static void set_clocks(struct sim_engine *e)
 {
-    size_t devices = (size_t)e->cluster->device_count;
-
-    e->watts = mem_array(double, devices);
-    e->joules = mem_array(double, devices);
-    e->joules_to = mem_array(double, devices);
-    e->told_to = mem_array(double, devices);
-    e->changed_s = mem_array(double, devices);
+    e->devices = mem_array(struct sim_device, (size_t)e->cluster->device_count);
     e->awake_stamp = mem_array(uint64_t, (size_t)e->cluster->node_count);
     e->origin_s = e->now_s;
     e->wall_s = clock_wall_s();
@@ -232,10 +227,13 @@ static void set_clocks(struct sim_engine *e)
         e->cluster->nodes[n].since_s = e->cluster->nodes[n].idle_since_s = e->now_s;
     for (size_t i = 0; i < e->runs.count; i++)
         e->runs.items[i]->done_to = e->now_s;
-    for (int d = 0; d < e->cluster->device_count; d++) {
-        e->joules_to[d] = e->told_to[d] = e->changed_s[d] = e->now_s;
-        e->watts[d] = e->cluster->types[e->cluster->devices[d].type].idle_watts;
-    }
+    for (int d = 0; d < e->cluster->device_count; d++)
+        e->devices[d] = (struct sim_device){
+            .watts = e->cluster->types[e->cluster->devices[d].type].idle_watts,
+            .joules_to = e->now_s,
+            .told_to = e->now_s,
+            .changed_s = e->now_s,
+        };
 }
 
 /* ---- operations ------------------------------------------------------------------- */
@@ -282,13 +280,10 @@ static void put_away(struct sim_engine *e)
     size_t old = 0;
 
     for (; old < e->past.count && wall_s - e->past.items[old].told_s >= kept_s; old++) {
-        uint64_t job = e->past.items[old].job;
-        const struct run *run = sim_engine_find(e, job);
+        const struct run *run = sim_engine_find(e, e->past.items[old].job);
 
-        if (!run || run->state != RUN_ENDED) /* it runs again */
-            continue;
-        journal_forget(e, job);
-        sim_engine_forget(e, job);
+        if (run && run->state == RUN_ENDED) /* else it runs again */
+            sim_engine_forget(e, e->past.items[old].job);
     }
     if (old == 0)
         return;
@@ -370,7 +365,6 @@ static int sim_stop(void *self, uint64_t job, enum engine_stop how, struct err *
 
     if (run && how == ENGINE_STOP_CANCEL &&
         (run->state == RUN_EXPECTED || run->state == RUN_STOPPED)) {
-        journal_forget(e, job);
         sim_engine_forget(e, job);
         return 0;
     }
@@ -415,17 +409,6 @@ static int sim_sleep(void *self, int node, struct err *err)
     return set_node(self, node, NODE_ASLEEP, err);
 }
 
-static void tell_end_again(struct sim_engine *e, const struct run *run)
-{
-    struct engine_event *event = sim_engine_tell(e, ENGINE_ENDED, NULL);
-
-    event->job = run->request.job.id;
-    event->attempt = run->attempt;
-    event->end = run->end;
-    event->exit_status = run->end == ENGINE_END_FAILED ? run->exit_status : 0;
-    event->steps = run->steps;
-}
-
 static int sim_adopt(void *self, const struct engine_job *job, struct err *err)
 {
     struct sim_engine *e = self;
@@ -437,7 +420,7 @@ static int sim_adopt(void *self, const struct engine_job *job, struct err *err)
                        (unsigned long long)job->job->id, job->attempt);
     sim_engine_describe(e, run, job);
     if (run->state == RUN_ENDED || run->state == RUN_STOPPED) {
-        tell_end_again(e, run);
+        sim_engine_tell_end(e, run, NULL);
     } else { /* it begins as soon as the world goes on */
         run->ready_s = fmax(run->ready_s, e->now_s);
         sim_world_seat(e, run, run->devices, run->device_count);
@@ -457,7 +440,6 @@ static void sim_adopted(void *self)
         if (run->known || run->state == RUN_STOPPED) {
             i++;
         } else if (run->state == RUN_ENDED) {
-            journal_forget(e, run->request.job.id);
             sim_engine_forget(e, run->request.job.id);
         } else {
             run->state = RUN_STOPPED;
@@ -494,7 +476,6 @@ int sim_engine_create(struct engine *engine, const struct sim_engine_options *op
     e->now_s = options->start_s;
     e->journal = e->timer = -1;
     e->index = map_create();
-    e->events = events_create();
     rng_stream(&e->failures, options->seed, STREAM_FAILURES);
     if (make_world(e, err) < 0 || journal_open(e, err) < 0) {
         sim_destroy(e);

@@ -1,15 +1,40 @@
 /* sim_engine_private.h - the inside of the simulated engine, for the files of this folder
- * only: sim_engine.c (the operations), sim_world.c (what happens), sim_reports.c (what
- * probes tell of it), sim_journal.c, guess_class.c */
+ * only: sim_engine.c (the operations), sim_world.c (what happens), event_queue.c (when),
+ * sim_reports.c (what probes tell of it), sim_journal.c, guess_class.c */
 #ifndef CORGI_ENGINE_SIM_SIM_ENGINE_PRIVATE_H
 #define CORGI_ENGINE_SIM_SIM_ENGINE_PRIVATE_H
 
 #include "base/map.h"
 #include "base/rng.h"
 #include "base/vec.h"
-#include "engine/sim/event_queue.h"
 #include "engine/sim/sim_engine.h"
-#include "engine/sim/sim_inspect.h"
+
+enum event_kind {
+    EVENT_NODE_FAILS, /* subject of the first three: node */
+    EVENT_NODE_UP,
+    EVENT_AWAKE,   /* stamp tells a stale one */
+    EVENT_DRIFT,   /* rates of all classes move */
+    EVENT_FINISH,  /* subject from here on: job.  Its work is done or its time over */
+    EVENT_READY,   /* its node is awake and its checkpoint read */
+    EVENT_SPEED,   /* its environment changes its speed */
+    EVENT_DEMAND,  /* of a service: look what is asked of it */
+    EVENT_MEASURE, /* a probe reports */
+    EVENT_POWER,   /* no subject: tell what every device has drawn */
+    EVENT_KINDS,
+};
+
+struct event {
+    double at_s;
+    uint64_t sequence; /* filled by events_push */
+    enum event_kind kind;
+    uint64_t subject;
+    uint64_t stamp;
+};
+
+struct events {
+    vec_of(struct event) heap; /* the next one first */
+    uint64_t next_sequence;
+};
 
 enum run_state {
     RUN_EXPECTED, /* never started */
@@ -43,8 +68,7 @@ struct run {
     int exit_status;
     double speed, speed_after_s;
     uint64_t service; /* whose requests it shares with the other replicas; its own id */
-    int demand_steps; /* 0: requests come as in the world */
-    struct request_step demand_step[SIM_ENGINE_DEMAND_STEPS];
+    struct request_step demand_steps[SIM_ENGINE_DEMAND_STEPS]; /* of its environment */
     struct rng noise;
     enum engine_end end;
     uint64_t stamp[EVENT_KINDS]; /* of its valid event of each kind; 0: none */
@@ -62,26 +86,29 @@ struct ended { /* a job whose end was told, at a time of the wall */
     double told_s;
 };
 
+struct sim_device {
+    double watts;     /* now */
+    double joules;    /* since last told */
+    double joules_to; /* booked up to */
+    double told_to;
+    double changed_s; /* when its jobs or its cap last changed */
+};
+
 struct sim_engine {
     struct sim_engine_options options;
     struct cluster *cluster; /* who sits where, caps, states of nodes */
     struct world *made;      /* the world, when it is ours */
-    int *gpu_of_type;        /* (cluster types) likewise */
     struct truth truth;
-    struct events *events;
-    uint64_t stamps;       /* given so far */
-    uint64_t *awake_stamp; /* (nodes) of the valid EVENT_AWAKE */
-    double origin_s;       /* the world's time when the engine began */
-    double wall_s;         /* and the wall's */
-    double now_s;          /* the world is computed up to here */
-    double *watts;         /* (devices) now */
-    double *joules;        /* (devices) since last told */
-    double *joules_to;     /* (devices) booked up to */
-    double *told_to;       /* (devices) told up to */
-    double *changed_s;     /* (devices) when its jobs or its cap last changed */
-    int timer;             /* descriptor; -1: nobody waits for it */
-    int journal;           /* descriptor; -1: none */
-    double journaled_s;    /* wall time of the last steps written */
+    struct events events;
+    uint64_t stamps;            /* given so far */
+    uint64_t *awake_stamp;      /* (nodes) of the valid EVENT_AWAKE */
+    double origin_s;            /* the world's time when the engine began */
+    double wall_s;              /* and the wall's */
+    double now_s;               /* the world is computed up to here */
+    struct sim_device *devices; /* (devices) */
+    int timer;                  /* descriptor; -1: nobody waits for it */
+    int journal;                /* descriptor; -1: none */
+    double journaled_s;         /* wall time of the last steps written */
     long journal_bytes;
     struct rng failures;
     struct map *index;         /* job -> position in runs */
@@ -96,12 +123,17 @@ struct sim_engine {
  */
 #define SIM_ENGINE_NEWS 4096
 
+/* event_queue.c */
+void events_push(struct events *events, struct event event);
+bool events_pop(struct events *events, struct event *event); /* false: none left */
+
 /* sim_engine.c */
 struct run *sim_engine_find(const struct sim_engine *e, uint64_t job); /* NULL: none */
 struct run *sim_engine_add(struct sim_engine *e, uint64_t job);        /* must be new */
 void sim_engine_forget(struct sim_engine *e, uint64_t job);
 struct engine_event *sim_engine_tell(struct sim_engine *e, enum engine_event_kind kind,
-                                     const char *text);
+                                     const struct run *run, const char *text);
+void sim_engine_tell_end(struct sim_engine *e, const struct run *run, const char *text);
 
 /* guess_class.c: what a job is in the world, from what its user told. */
 void sim_engine_describe(struct sim_engine *e, struct run *run,
@@ -113,7 +145,7 @@ void sim_engine_give(struct sim_engine *e, struct run *run,
 void sim_world_begin(struct sim_engine *e); /* the first events of the world */
 void sim_world_at(struct sim_engine *e, struct run *run, enum event_kind kind,
                   double at_s); /* instead of the event of this kind that stands */
-double sim_world_next_s(const struct sim_engine *e); /* INFINITY: nothing will happen */
+double sim_world_next_s(struct sim_engine *e); /* INFINITY: nothing will happen */
 void sim_world_advance(struct sim_engine *e,
                        double to_s); /* or until there is much news */
 void sim_world_seat(struct sim_engine *e, struct run *run, const int *devices, int count);
@@ -140,12 +172,13 @@ void sim_reports_power(struct sim_engine *e, const int *devices, int count);
 void sim_reports_watts(struct sim_engine *e, int device, double watts); /* from now on */
 
 /* sim_journal.c: the world's memory. */
+#define JOURNAL_NODE "node %d %d" /* is it asleep? */
+#define JOURNAL_CAP  "cap %d %.3f"
 int journal_open(struct sim_engine *e, struct err *err);
+void journal_note(struct sim_engine *e, const char *format, ...) /* a line */
+    __attribute__((format(printf, 2, 3)));
 void journal_start(struct sim_engine *e, const struct run *run);
 void journal_end(struct sim_engine *e, const struct run *run);
-void journal_forget(struct sim_engine *e, uint64_t job);
-void journal_node(struct sim_engine *e, int node);
-void journal_cap(struct sim_engine *e, int device);
 /* Steps and the clock, when it is time or the daemon ends. */
 void journal_steps(struct sim_engine *e, bool at_once);
 

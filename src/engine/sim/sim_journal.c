@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,15 +26,28 @@
 #define JOURNAL_COMPACT   ((long)4 << 20)
 #define STEPS_EVERY_S     1.0 /* of the wall */
 
-static void put(struct sim_engine *e, const char *text, size_t length)
+static void put(struct sim_engine *e, struct str *text)
 {
-    if (e->journal < 0 || length == 0)
-        return;
-    if (write(e->journal, text, length) != (ssize_t)length) {
-        log_warn("sim_journal_failed", LOG_STR("error", strerror(errno)));
-        return;
+    if (e->journal >= 0 && text->length > 0) {
+        if (write(e->journal, text->text, text->length) == (ssize_t)text->length)
+            e->journal_bytes += (long)text->length;
+        else
+            log_warn("sim_journal_failed", LOG_STR("error", strerror(errno)));
     }
-    e->journal_bytes += (long)length;
+    str_fini(text);
+}
+
+void journal_note(struct sim_engine *e, const char *format, ...)
+{
+    struct str line = {0};
+    char text[64];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    str_addf(&line, "%s\n", text);
+    put(e, &line);
 }
 
 static void add_start(struct str *out, const struct run *run)
@@ -46,19 +60,13 @@ static void add_start(struct str *out, const struct run *run)
     str_add(out, "\n");
 }
 
-static void put_str(struct sim_engine *e, struct str *text)
-{
-    put(e, str_text(text), text->length);
-    str_fini(text);
-}
-
 void journal_start(struct sim_engine *e, const struct run *run)
 {
     struct str line = {0};
 
     str_addf(&line, "clock %.3f\n", e->now_s);
     add_start(&line, run);
-    put_str(e, &line);
+    put(e, &line);
 }
 
 static void add_end(struct str *out, const struct run *run)
@@ -74,31 +82,7 @@ void journal_end(struct sim_engine *e, const struct run *run)
 
     str_addf(&line, "clock %.3f\n", e->now_s);
     add_end(&line, run);
-    put_str(e, &line);
-}
-
-void journal_forget(struct sim_engine *e, uint64_t job)
-{
-    struct str line = {0};
-
-    str_addf(&line, "forget %llu\n", (unsigned long long)job);
-    put_str(e, &line);
-}
-
-void journal_node(struct sim_engine *e, int node)
-{
-    struct str line = {0};
-
-    str_addf(&line, "node %d %d\n", node, e->cluster->nodes[node].state == NODE_ASLEEP);
-    put_str(e, &line);
-}
-
-void journal_cap(struct sim_engine *e, int device)
-{
-    struct str line = {0};
-
-    str_addf(&line, "cap %d %.3f\n", device, e->cluster->devices[device].cap_watts);
-    put_str(e, &line);
+    put(e, &line);
 }
 
 static void add_steps(struct sim_engine *e, struct str *out)
@@ -129,6 +113,11 @@ static void add_runs(struct sim_engine *e, struct str *out)
     }
 }
 
+static int open_file(const struct sim_engine *e)
+{
+    return open(e->options.journal, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+}
+
 /* The file again from what is known now; a crash in between leaves the old one. */
 static void compact(struct sim_engine *e)
 {
@@ -139,15 +128,14 @@ static void compact(struct sim_engine *e)
     add_steps(e, &text);
     for (int n = 0; n < e->cluster->node_count; n++)
         if (e->cluster->nodes[n].state == NODE_ASLEEP)
-            str_addf(&text, "node %d 1\n", n);
+            str_addf(&text, JOURNAL_NODE "\n", n, 1);
     for (int d = 0; d < e->cluster->device_count; d++)
         if (e->cluster->devices[d].cap_watts > 0)
-            str_addf(&text, "cap %d %.3f\n", d, e->cluster->devices[d].cap_watts);
+            str_addf(&text, JOURNAL_CAP "\n", d, e->cluster->devices[d].cap_watts);
     if (file_write(e->options.journal, str_text(&text), text.length, &err) < 0)
         log_warn("sim_journal_failed", LOG_ERR(&err));
     close(e->journal);
-    e->journal =
-        open(e->options.journal, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    e->journal = open_file(e);
     e->journal_bytes = (long)text.length;
     str_fini(&text);
 }
@@ -161,7 +149,7 @@ void journal_steps(struct sim_engine *e, bool at_once)
         return;
     e->journaled_s = wall_s;
     add_steps(e, &text);
-    put_str(e, &text);
+    put(e, &text);
     if (e->journal_bytes > JOURNAL_COMPACT)
         compact(e);
 }
@@ -275,10 +263,9 @@ int journal_open(struct sim_engine *e, struct err *err)
         return 0;
     if (read_all(e, err) < 0)
         return -1;
-    e->journal =
-        open(e->options.journal, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    e->journal = open_file(e);
     if (e->journal < 0)
         return err_sys(err, "cannot open %s", e->options.journal);
-    put(e, "\n", 1); /* after a torn line */
+    journal_note(e, "%s", ""); /* after a torn line */
     return 0;
 }

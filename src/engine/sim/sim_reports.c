@@ -35,17 +35,10 @@ static double aligned(const struct sim_engine *e, double at_s)
 double sim_reports_asked(const struct sim_engine *e, const struct run *run)
 {
     const struct run *first = sim_engine_find(e, run->service);
-    double rate = 0, since_s;
 
     if (!first || !first->known) /* a replica has come later */
         first = run;
-    if (first->demand_steps == 0)
-        return request_demand(&first->request, e->now_s);
-    since_s = e->now_s - first->request.job.submitted_s;
-    for (int i = 0; i < first->demand_steps; i++)
-        if (since_s >= first->demand_step[i].after_s)
-            rate = first->demand_step[i].rate;
-    return rate;
+    return request_demand(&first->request, e->now_s);
 }
 
 static int active_replicas(const struct sim_engine *e, uint64_t service)
@@ -63,10 +56,8 @@ static int active_replicas(const struct sim_engine *e, uint64_t service)
 
 static void tell_demand(struct sim_engine *e, const struct run *run, double demand)
 {
-    struct engine_event *event = sim_engine_tell(e, ENGINE_DEMAND, NULL);
+    struct engine_event *event = sim_engine_tell(e, ENGINE_DEMAND, run, NULL);
 
-    event->job = run->request.job.id;
-    event->attempt = run->attempt;
     event->measurement = (struct measurement){
         .job = event->job, .at_s = e->now_s, .rate = demand > 1e-6 ? demand : 0};
 }
@@ -127,7 +118,7 @@ static double changed_s(const struct sim_engine *e, const struct run *run)
     double newest_s = -INFINITY;
 
     for (int i = 0; i < run->device_count; i++)
-        newest_s = fmax(newest_s, e->changed_s[run->devices[i]]);
+        newest_s = fmax(newest_s, e->devices[run->devices[i]].changed_s);
     return newest_s;
 }
 
@@ -177,7 +168,7 @@ static void fill_measurement(struct sim_engine *e, struct run *run,
         .at_s = e->now_s,
         .window_s = e->options.thin ? fmin(window_s, e->options.window_s) : window_s,
         .rate = fmax(run->rate, 1e-6) * noise,
-        .device_watts = fmax(e->watts[run->devices[0]] * watts_noise, 1),
+        .device_watts = fmax(e->devices[run->devices[0]].watts * watts_noise, 1),
     };
     if (run->request.job.kind == JOB_INFERENCE && run->demand > 1e-6)
         event->latency_s = latency_s(e, run, noise);
@@ -192,9 +183,7 @@ void sim_reports_measure(struct sim_engine *e, struct run *run)
         return;
     }
     sim_world_settle(e, run);
-    event = sim_engine_tell(e, ENGINE_MEASURED, NULL);
-    event->job = run->request.job.id;
-    event->attempt = run->attempt;
+    event = sim_engine_tell(e, ENGINE_MEASURED, run, NULL);
     fill_measurement(e, run, event);
     run->measured_s = e->now_s;
     run->measured_rate = run->rate;
@@ -231,35 +220,35 @@ void sim_reports_end(struct sim_engine *e, struct run *run)
 
 /* ---- power ------------------------------------------------------------------------ */
 
-static void book_device(struct sim_engine *e, int device)
+static void book(const struct sim_engine *e, struct sim_device *d)
 {
-    e->joules[device] += e->watts[device] * (e->now_s - e->joules_to[device]);
-    e->joules_to[device] = e->now_s;
+    d->joules += d->watts * (e->now_s - d->joules_to);
+    d->joules_to = e->now_s;
 }
 
 void sim_reports_watts(struct sim_engine *e, int device, double watts)
 {
-    book_device(e, device);
-    e->watts[device] = watts;
+    book(e, &e->devices[device]);
+    e->devices[device].watts = watts;
 }
 
 /* Up to now, before who runs there changes: each gets what was drawn in its time. */
 void sim_reports_power(struct sim_engine *e, const int *devices, int count)
 {
     for (int i = 0; i < count && e->options.power_s > 0; i++) {
-        int device = devices[i];
-        double window_s = e->now_s - e->told_to[device];
+        struct sim_device *d = &e->devices[devices[i]];
+        double window_s = e->now_s - d->told_to;
         struct engine_event *event;
 
-        book_device(e, device);
+        book(e, d);
         if (!(window_s > 0))
             continue;
-        event = sim_engine_tell(e, ENGINE_POWER, NULL);
-        event->device = device;
-        event->watts = e->joules[device] / window_s;
-        event->joules = e->joules[device];
+        event = sim_engine_tell(e, ENGINE_POWER, NULL, NULL);
+        event->device = devices[i];
+        event->watts = d->joules / window_s;
+        event->joules = d->joules;
         event->modelled = true;
-        e->joules[device] = 0;
-        e->told_to[device] = e->now_s;
+        d->joules = 0;
+        d->told_to = e->now_s;
     }
 }

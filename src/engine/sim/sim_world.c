@@ -18,7 +18,7 @@
 static void push(struct sim_engine *e, enum event_kind kind, uint64_t subject,
                  double at_s)
 {
-    events_push(e->events,
+    events_push(&e->events,
                 (struct event){.at_s = at_s, .kind = kind, .subject = subject});
 }
 
@@ -26,10 +26,10 @@ void sim_world_at(struct sim_engine *e, struct run *run, enum event_kind kind,
                   double at_s)
 {
     run->stamp[kind] = ++e->stamps;
-    events_push(e->events, (struct event){.at_s = fmax(at_s, e->now_s),
-                                          .kind = kind,
-                                          .subject = run->request.job.id,
-                                          .stamp = run->stamp[kind]});
+    events_push(&e->events, (struct event){.at_s = fmax(at_s, e->now_s),
+                                           .kind = kind,
+                                           .subject = run->request.job.id,
+                                           .stamp = run->stamp[kind]});
 }
 
 static bool is_stale(const struct sim_engine *e, const struct event *event)
@@ -44,14 +44,14 @@ static bool is_stale(const struct sim_engine *e, const struct event *event)
     return !run || run->stamp[event->kind] != event->stamp;
 }
 
-double sim_world_next_s(const struct sim_engine *e)
+double sim_world_next_s(struct sim_engine *e)
 {
-    struct event event;
+    struct event stale;
 
-    while (events_peek(e->events, &event)) {
-        if (!is_stale(e, &event))
-            return event.at_s;
-        events_pop(e->events, &event);
+    while (e->events.heap.count > 0) {
+        if (!is_stale(e, &e->events.heap.items[0]))
+            return e->events.heap.items[0].at_s;
+        events_pop(&e->events, &stale);
     }
     return INFINITY;
 }
@@ -169,7 +169,7 @@ static bool has_power(const struct sim_engine *e, int device)
 static void watch_device(struct sim_engine *e, int device)
 {
     if (e->options.watch)
-        e->options.watch->device(e->options.watch->ctx, device, e->watts[device]);
+        e->options.watch->device(e->options.watch->ctx, device, e->devices[device].watts);
 }
 
 /* Draw and rates of all that runs there.  A node asleep draws what is its own, no
@@ -210,7 +210,7 @@ void sim_world_seat(struct sim_engine *e, struct run *run, const int *devices, i
                                   (uint64_t)run->attempt));
     for (int i = 0; i < count; i++) {
         cluster_seat(e->cluster, devices[i], run->request.job.id);
-        e->changed_s[devices[i]] = e->now_s;
+        e->devices[devices[i]].changed_s = e->now_s;
         watch_device(e, devices[i]);
     }
     sim_world_at(e, run, EVENT_READY, run->ready_s);
@@ -220,15 +220,13 @@ static void leave(struct sim_engine *e, const struct run *run)
 {
     for (int i = 0; i < run->device_count; i++) {
         cluster_leave(e->cluster, run->devices[i], run->request.job.id, e->now_s);
-        e->changed_s[run->devices[i]] = e->now_s;
+        e->devices[run->devices[i]].changed_s = e->now_s;
     }
 }
 
 void sim_world_end(struct sim_engine *e, struct run *run, enum engine_end end,
                    enum run_state state, const char *text)
 {
-    struct engine_event *event;
-
     sim_world_settle(e, run);
     sim_reports_power(e, run->devices, run->device_count);
     leave(e, run);
@@ -239,12 +237,7 @@ void sim_world_end(struct sim_engine *e, struct run *run, enum engine_end end,
     journal_end(e, run);
     sim_world_touch(e, run);
     sim_reports_end(e, run);
-    event = sim_engine_tell(e, ENGINE_ENDED, text);
-    event->job = run->request.job.id;
-    event->attempt = run->attempt;
-    event->end = end;
-    event->exit_status = end == ENGINE_END_FAILED ? run->exit_status : 0;
-    event->steps = run->steps;
+    sim_engine_tell_end(e, run, text);
 }
 
 /* Does what runs on each of its devices leave room for it too?  A gang may run on one
@@ -289,8 +282,6 @@ static bool nodes_are_up(const struct sim_engine *e, const struct run *run)
 
 static void begin(struct sim_engine *e, struct run *run)
 {
-    struct engine_event *event;
-
     run->ready_s = nodes_ready_s(e, run);
     if (run->ready_s > e->now_s) {
         sim_world_at(e, run, EVENT_READY, run->ready_s);
@@ -315,14 +306,12 @@ static void begin(struct sim_engine *e, struct run *run)
         isinf(run->ends_s))
         run->ends_s = e->now_s + run->request.job.duration_s;
     for (int i = 0; i < run->device_count; i++)
-        e->changed_s[run->devices[i]] = e->now_s;
+        e->devices[run->devices[i]].changed_s = e->now_s;
     sim_reports_begin(e, run);
     sim_world_touch(e, run);
     if (run->speed != 1 && run->speed_after_s > 0)
         sim_world_at(e, run, EVENT_SPEED, e->now_s + run->speed_after_s);
-    event = sim_engine_tell(e, ENGINE_STARTED, NULL);
-    event->job = run->request.job.id;
-    event->attempt = run->attempt;
+    sim_engine_tell(e, ENGINE_STARTED, run, NULL);
 }
 
 /* ---- caps and nodes --------------------------------------------------------------- */
@@ -330,8 +319,8 @@ static void begin(struct sim_engine *e, struct run *run)
 void sim_world_cap(struct sim_engine *e, int device, double watts)
 {
     e->cluster->devices[device].cap_watts = watts;
-    e->changed_s[device] = e->now_s;
-    journal_cap(e, device);
+    e->devices[device].changed_s = e->now_s;
+    journal_note(e, JOURNAL_CAP, device, watts);
     touch_device(e, device);
 }
 
@@ -342,7 +331,7 @@ void sim_world_node(struct sim_engine *e, int n, enum node_state state)
     node->state = state;
     node->since_s = e->now_s;
     e->awake_stamp[n] = 0;
-    journal_node(e, n);
+    journal_note(e, JOURNAL_NODE, n, state == NODE_ASLEEP);
     for (int i = 0; i < node->device_count; i++)
         touch_device(e, node->first_device + i);
     if (e->options.watch)
@@ -350,10 +339,10 @@ void sim_world_node(struct sim_engine *e, int n, enum node_state state)
     if (state != NODE_WAKING)
         return;
     e->awake_stamp[n] = ++e->stamps;
-    events_push(e->events, (struct event){.at_s = node->since_s + node->wake_s,
-                                          .kind = EVENT_AWAKE,
-                                          .subject = (uint64_t)n,
-                                          .stamp = e->awake_stamp[n]});
+    events_push(&e->events, (struct event){.at_s = node->since_s + node->wake_s,
+                                           .kind = EVENT_AWAKE,
+                                           .subject = (uint64_t)n,
+                                           .stamp = e->awake_stamp[n]});
 }
 
 /* Work since the last checkpoint is done again, and counts once. */
@@ -388,7 +377,6 @@ static void node_fails(struct sim_engine *e, int n)
     const struct device *first = &e->cluster->devices[node->first_device];
     const struct device *last = first + node->device_count;
     vec_of(struct run *) victims = {0};
-    struct engine_event *event;
 
     for (const struct device *d = first; d < last; d++)
         for (int i = 0; i < d->job_count; i++)
@@ -402,15 +390,14 @@ static void node_fails(struct sim_engine *e, int n)
                           "its node has failed");
     vec_free(&victims);
     sim_world_node(e, n, NODE_DOWN);
-    event = sim_engine_tell(e, ENGINE_NODE_DOWN, "it has failed");
-    event->node = n;
+    sim_engine_tell(e, ENGINE_NODE_DOWN, NULL, "it has failed")->node = n;
     push(e, EVENT_NODE_UP, (uint64_t)n, e->now_s + e->options.repair_s);
 }
 
 static void node_is_up(struct sim_engine *e, int n, enum engine_event_kind told)
 {
     sim_world_node(e, n, NODE_AWAKE);
-    sim_engine_tell(e, told, NULL)->node = n;
+    sim_engine_tell(e, told, NULL, NULL)->node = n;
 }
 
 /* ---- events ----------------------------------------------------------------------- */
@@ -486,7 +473,7 @@ void sim_world_advance(struct sim_engine *e, double to_s)
     while (sim_world_next_s(e) <= to_s) {
         if (e->news.count >= SIM_ENGINE_NEWS)
             return;
-        events_pop(e->events, &event);
+        events_pop(&e->events, &event);
         e->now_s = fmax(e->now_s, event.at_s);
         happen(e, &event);
     }

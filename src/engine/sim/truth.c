@@ -1,13 +1,90 @@
-/* truth.c - see truth.h */
+/* truth.c - what a request is in the simulated world, and how it runs there
+ *
+ * Generators and readers of workloads, and the simulated engine, fill and ask requests;
+ * the engine, the oracle and the checks ask how they run together. */
 #include "engine/sim/truth.h"
 
 #include "base/rng.h"
+#include "base/str.h"
 #include "world/power.h"
 
 #include <assert.h>
 #include <math.h>
 
-#define DRIFT_PERIOD_S (4 * 86400.0)
+#define DAY_S          86400.0
+#define DRIFT_PERIOD_S (4 * DAY_S)
+
+int request_reference_gpu(const struct world *world)
+{
+    int best = 0;
+    double best_mean = -INFINITY;
+
+    for (int g = 0; g < world->gpu_count; g++) {
+        double sum = 0;
+        int counted = 0;
+
+        for (int c = 0; c < world->class_count; c++) {
+            float rate = *world_alone(world, g, c);
+
+            if (rate > 0) {
+                sum += log(rate);
+                counted++;
+            }
+        }
+        if (counted && sum / counted > best_mean) {
+            best_mean = sum / counted;
+            best = g;
+        }
+    }
+    return best;
+}
+
+void request_describe(struct sim_request *r, const struct world *world, int cls,
+                      int reference_gpu, double share)
+{
+    const struct world_class *c = &world->classes[cls];
+    double rate = 0;
+
+    r->cls = cls;
+    r->base = world_find_class(world, c->name, 1);
+    str_copy(r->job.name, sizeof(r->job.name), c->name);
+    r->job.descriptor = c->descriptor;
+    r->job.memory_gb = 0; /* users seldom know it */
+    r->job.devices = c->scale;
+    r->job.may_share = r->job.may_move = true;
+    rate = *world_alone(world, reference_gpu, cls);
+    /* A class that does not run on the reference GPU is measured by the best that runs
+     * it. */
+    for (int g = 0; g < world->gpu_count && !(rate > 0); g++)
+        rate = *world_alone(world, g, cls);
+    r->reference_rate = rate;
+    r->job.need.rate = share * rate;
+}
+
+static double stepped(const struct sim_request *r, double at_s)
+{
+    double rate = 0;
+
+    for (int i = 0; i < r->demand_steps; i++)
+        if (at_s - r->job.submitted_s >= r->demand[i].after_s)
+            rate = r->demand[i].rate;
+    return rate;
+}
+
+static double waved(const struct sim_request *r, double at_s)
+{
+    double day = 0.65 + 0.35 * sin(2 * M_PI * at_s / DAY_S + r->phase);
+    double beat =
+        r->shape ? r->shape[((size_t)(at_s / 60) + r->shape_offset) % r->shape_minutes]
+                 : 1 + 0.15 * sin(2 * M_PI * at_s / 5400 + 3 * r->phase);
+
+    return r->peak_rate * fmin(1, fmax(0.02, day * beat));
+}
+
+double request_demand(const struct sim_request *r, double at_s)
+{
+    return r->demand_steps > 0 ? stepped(r, at_s) : waved(r, at_s);
+}
 
 /* A standard normal that depends on its keys alone, so that a factor is the same whenever
  * and however often it is asked for. */
@@ -31,10 +108,15 @@ static double drifted(const struct truth *t, int cls, int gpu)
                (sin(2 * M_PI * t->drift_at_s / DRIFT_PERIOD_S + phase) - sin(phase)));
 }
 
+static int gpu_of(const struct truth *t, int type)
+{
+    return t->gpu_of_type ? t->gpu_of_type[type] : type;
+}
+
 double truth_alone(const struct truth *t, const struct sim_request *r, int type,
                    int nodes)
 {
-    int gpu = t->gpu_of_type[type];
+    int gpu = gpu_of(t, type);
     double rate = nodes > 1 ? *world_spread(t->world, gpu, r->cls)
                             : *world_alone(t->world, gpu, r->cls);
 
@@ -49,7 +131,7 @@ double truth_alone(const struct truth *t, const struct sim_request *r, int type,
 static double relative(const struct truth *t, const struct sim_request *r,
                        const struct sim_request *other, int type)
 {
-    int gpu = t->gpu_of_type[type];
+    int gpu = gpu_of(t, type);
     double speed;
 
     if (r->base < 0 || other->base < 0)
@@ -98,7 +180,7 @@ void truth_outcome(const struct truth *t, int type, double cap_watts,
                    const struct truth_member *members, int count,
                    struct truth_outcome *out)
 {
-    const struct gpu_sheet *gpu = &t->world->gpus[t->gpu_of_type[type]];
+    const struct gpu_sheet *gpu = &t->world->gpus[gpu_of(t, type)];
     double alone[LOOP_MAX_SHARE], speed[LOOP_MAX_SHARE] = {1}, busy = 0;
     struct power_capped capped;
 
@@ -116,7 +198,7 @@ void truth_outcome(const struct truth *t, int type, double cap_watts,
     }
     for (int i = 0; i < count; i++) {
         out->rate[i] = alone[i] * speed[i];
-        busy += *world_busy(t->world, t->gpu_of_type[type], members[i].request->cls) *
+        busy += *world_busy(t->world, gpu_of(t, type), members[i].request->cls) *
                 speed[i] * load_of(&members[i], out->rate[i]);
     }
     capped = power_under_cap(gpu, fmin(1, busy), cap_watts);

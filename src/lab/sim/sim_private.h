@@ -1,14 +1,14 @@
 /* sim_private.h - inside of one running simulation, shared by sim_run.c, sim_actions.c,
  * run_score.c, quarter_stats.c and sim_check*.c
  *
- * What really happens is the simulated engine's (engine/sim/sim_inspect.h); here is what
+ * What really happens is the simulated engine's (engine/sim/sim_engine.h); here is what
  * became of each request so far, and the score. */
 #ifndef CORGI_LAB_SIM_SIM_PRIVATE_H
 #define CORGI_LAB_SIM_SIM_PRIVATE_H
 
 #include "base/vec.h"
 #include "engine/conduct.h"
-#include "engine/sim/sim_inspect.h"
+#include "engine/sim/sim_engine.h"
 #include "lab/sim/sim_check.h"
 #include "lab/sim/sim_run.h"
 #include "lab/sim/sim_told.h"

@@ -7,7 +7,7 @@
 #define CORGI_LAB_TRACES_WORKLOAD_H
 
 #include "base/err.h"
-#include "engine/sim/sim_request.h"
+#include "engine/sim/truth.h"
 
 #define WORKLOAD_MAX_REQUESTS 1000000
 
