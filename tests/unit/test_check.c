@@ -319,8 +319,8 @@ static void fail_node(struct bench *b)
 
     must_reach(b, 2700);
     events_push(&engine_of(b)->events, (struct event){.at_s = 2700,
-                                                     .kind = EVENT_NODE_FAILS,
-                                                     .subject = (uint64_t)node});
+                                                      .kind = EVENT_NODE_FAILS,
+                                                      .subject = (uint64_t)node});
 }
 
 static void a_failure_may_lose_what_came_after_the_checkpoint(void **state)
