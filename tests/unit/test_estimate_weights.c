@@ -1,5 +1,5 @@
 /* test_estimate_weights.c - the shipped networks, and a short training of new ones */
-#include "lab/eval/train_alone.h"
+#include "lab/eval/train_data.h"
 
 #include <math.h>
 #include <setjmp.h>

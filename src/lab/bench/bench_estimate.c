@@ -3,16 +3,110 @@
 #include "lab/bench/bench_estimate.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/json_out.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/bench/torch.h"
-#include "model/stat_network.h"
 #include "model/pairs.h"
+#include "model/stat_network.h"
 #include "world/world.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- the same networks in libtorch ------------------------------------------------- */
+
+/* bench/torch.cpp is a program of its own beside corgi, built only where libtorch is
+ * installed; corgi itself never links it. */
+
+struct torch_times {
+    double network_ms;    /* answers for so many cells */
+    double train_step_ms; /* one step of the same batch */
+};
+
+#define PROGRAM   "corgi-bench-torch"
+#define ANSWER    256
+#define MS_MAX    1e6
+#define ARGUMENTS 3
+
+/* Beside the program that runs: never whatever happens to be in PATH. */
+static bool find_program(char *path, size_t size)
+{
+    ssize_t length = readlink("/proc/self/exe", path, size - 1);
+    char *name;
+
+    if (length <= 0)
+        return false;
+    path[length] = 0;
+    name = strrchr(path, '/');
+    if (!name || (size_t)(name + 1 - path) + sizeof(PROGRAM) > size)
+        return false;
+    strcpy(name + 1, PROGRAM);
+    return access(path, X_OK) == 0;
+}
+
+/* Run it and read what it prints; false unless it ended well. */
+static bool run(const char *path, int cells, char answer[ANSWER])
+{
+    int ends[2], status;
+    char count[16];
+    size_t used = 0;
+    ssize_t got;
+    pid_t pid;
+
+    snprintf(count, sizeof(count), "%d", cells);
+    if (pipe(ends) < 0)
+        return false;
+    pid = fork();
+    if (pid == 0) {
+        char *const arguments[ARGUMENTS] = {(char[]){PROGRAM}, count, NULL};
+
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execv(path, arguments);
+        _exit(127);
+    }
+    close(ends[1]);
+    while (pid > 0 && used + 1 < ANSWER &&
+           (got = read(ends[0], answer + used, ANSWER - 1 - used)) > 0)
+        used += (size_t)got;
+    answer[used] = 0;
+    close(ends[0]);
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0;
+}
+
+/* False when the program is not there or says nothing sensible. */
+static bool torch_measure(int cells, struct torch_times *times)
+{
+    char path[PATH_MAX], answer[ANSWER];
+    const struct json_value *root;
+    struct torch_times found;
+    struct json_doc *doc;
+    bool good;
+
+    if (!find_program(path, sizeof(path)) || !run(path, cells, answer) ||
+        json_doc_parse(&doc, answer, strlen(answer), PROGRAM, NULL) < 0)
+        return false;
+    root = json_doc_root(doc);
+    good = json_value_need_number(root, "network_ms", 0, MS_MAX, &found.network_ms,
+                                  NULL) == 0 &&
+           json_value_need_number(root, "train_step_ms", 0, MS_MAX, &found.train_step_ms,
+                                  NULL) == 0;
+    if (good)
+        *times = found;
+    json_doc_destroy(doc);
+    return good;
+}
+
+/* ---- the benchmark ----------------------------------------------------------------- */
 
 #define GPUS_DEFAULT         8
 #define CORUNNERS_DEFAULT    1000

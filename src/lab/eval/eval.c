@@ -1,19 +1,362 @@
 /* eval.c - `corgi eval`: cmd_eval.c calls it; table, protocol, methods, results */
 #include "lab/eval/eval.h"
 
+#include "base/err.h"
+#include "base/intern.h"
+#include "base/normal.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "lab/eval/colocated.h"
-#include "lab/eval/curve.h"
-#include "lab/eval/isolated.h"
 #include "lab/eval/eval_online.h"
-#include "lab/eval/eval_power.h"
+#include "lab/eval/eval_results.h"
+#include "lab/eval/isolated.h"
+#include "lab/tables/csv.h"
 #include "lab/tables/descriptors.h"
 #include "lab/tables/gavel_table.h"
-#include "world/generate.h"
-#include "lab/tables/world_csv.h"
 #include "lab/tables/invented_gpus.h"
+#include "lab/tables/world_csv.h"
+#include "model/watts.h"
+#include "world/generate.h"
+#include "world/gpu_sheet.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
 #include <string.h>
+
+/* ---- protocol power: watts on a GPU a job never ran on ----------------------------- */
+
+/* Reads the Zeus tables of a folder (summary_power_<gpu>.csv), holds out one workload at
+ * a time, shows the draw of each of its configurations on one GPU and scores the others.
+ * Only runs at the highest power limit of each GPU count. */
+
+#define GPUS_MAX 8
+
+struct config {
+    int workload;
+    double watts[GPUS_MAX]; /* NaN: not measured */
+    double limit[GPUS_MAX]; /* of that measurement */
+};
+
+struct zeus {
+    struct intern *workloads, *configs;
+    vec_of(struct config) rows;
+    const struct gpu_sheet *sheets[GPUS_MAX];
+    int gpus;
+};
+
+static struct config *config_of(struct zeus *z, const struct csv *csv, const int *column)
+{
+    char workload[256], name[512];
+    int id;
+
+    snprintf(workload, sizeof(workload), "%s/%s", csv_field(csv, column[0]),
+             csv_field(csv, column[1]));
+    snprintf(name, sizeof(name), "%s/%s/%s", workload, csv_field(csv, column[2]),
+             csv_field(csv, column[3]));
+    id = intern_id(z->configs, name);
+    if (id == (int)z->rows.count) {
+        struct config fresh = {.workload = intern_id(z->workloads, workload)};
+
+        for (int g = 0; g < GPUS_MAX; g++)
+            fresh.watts[g] = NAN;
+        vec_push(&z->rows, fresh);
+    }
+    return &z->rows.items[id];
+}
+
+static int load_file(struct zeus *z, const char *path, int gpu, struct err *err)
+{
+    static const char *const names[] = {"dataset",   "network",     "batch_size",
+                                        "optimizer", "power_limit", "average_power"};
+    struct csv *csv = NULL;
+    int column[6], more = -1;
+
+    if (csv_load(&csv, path, err) < 0)
+        return -1;
+    for (int i = 0; i < 6; i++)
+        if (csv_need(csv, names[i], &column[i], err) < 0)
+            goto done;
+    while ((more = csv_next(csv, err)) > 0) {
+        struct config *c = config_of(z, csv, column);
+        double limit, watts;
+
+        if (csv_double(csv, column[4], 1, 5000, &limit, err) < 0 ||
+            csv_double(csv, column[5], 1, 5000, &watts, err) < 0) {
+            more = -1;
+            break;
+        }
+        if (isnan(c->watts[gpu]) || limit > c->limit[gpu]) {
+            c->watts[gpu] = watts;
+            c->limit[gpu] = limit;
+        }
+    }
+done:
+    csv_destroy(csv);
+    return more;
+}
+
+static int load_power(struct zeus *z, const char *folder, struct err *err)
+{
+    struct dirent **entries;
+    int count = scandir(folder, &entries, NULL, alphasort), rc = 0;
+
+    if (count < 0)
+        return err_sys(err, "cannot read the folder %s", folder);
+    for (int i = 0; i < count; i++) {
+        char gpu[64], path[1024];
+
+        if (rc == 0 && z->gpus < GPUS_MAX &&
+            sscanf(entries[i]->d_name, "summary_power_%63[^.].csv", gpu) == 1) {
+            z->sheets[z->gpus] = gpu_find(gpu);
+            snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
+            if (!z->sheets[z->gpus])
+                rc = err_set(err, ERR_NOT_FOUND, "%s: no data sheet of a %s", path, gpu);
+            else
+                rc = load_file(z, path, z->gpus++, err);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    if (rc == 0 && z->gpus < 2)
+        rc = err_set(err, ERR_NOT_FOUND, "%s holds no summary_power_<gpu>.csv tables",
+                     folder);
+    return rc;
+}
+
+/* Mean over the catalogue of ln watts(to) - ln watts(from). */
+static double mean_ratio(const struct zeus *z, int workload, int from, int to)
+{
+    double sum = 0, n = 0;
+
+    vec_each (const struct config, c, &z->rows)
+        if (c->workload != workload && !isnan(c->watts[from]) && !isnan(c->watts[to])) {
+            sum += log(c->watts[to] / c->watts[from]);
+            n++;
+        }
+    return n > 0 ? sum / n : 0;
+}
+
+static double gpu_mean(const struct zeus *z, int workload, int gpu)
+{
+    double sum = 0, n = 0;
+
+    vec_each (const struct config, c, &z->rows)
+        if (c->workload != workload && !isnan(c->watts[gpu])) {
+            sum += log(c->watts[gpu]);
+            n++;
+        }
+    return n > 0 ? sum / n : log(z->sheets[gpu]->tdp_watts);
+}
+
+static void add(struct results *results, const char *method, double guess, double sd,
+                double truth)
+{
+    int shown = !strcmp(method, "blend") || !strcmp(method, "baseline:mean-ratio");
+
+    score_add(
+        results_score(results, "watts", NULL, method, shown), 0,
+        (struct guess){guess, guess - sd * NORMAL_90_SHORT, guess + sd * NORMAL_90_SHORT},
+        log(truth));
+}
+
+static void score_config(const struct zeus *z, struct watts *watts, size_t at,
+                         struct results *results)
+{
+    const struct config *c = &z->rows.items[at];
+
+    for (int from = 0; from < z->gpus; from++)
+        for (int to = 0; to < z->gpus; to++) {
+            struct watts_guess g;
+            int job;
+
+            if (from == to || isnan(c->watts[from]) || isnan(c->watts[to]))
+                continue;
+            job = watts_add_job(watts);
+            watts_observe(watts, job, from, c->watts[from]);
+            g = watts_predict(watts, job, to);
+            add(results, "blend", log(g.watts), g.sd_log, c->watts[to]);
+            add(results, "baseline:mean-ratio",
+                log(c->watts[from]) + mean_ratio(z, c->workload, from, to), NAN,
+                c->watts[to]);
+            add(results, "baseline:gpu-mean", gpu_mean(z, c->workload, to), NAN,
+                c->watts[to]);
+            add(results, "baseline:tdp", log(z->sheets[to]->tdp_watts), NAN,
+                c->watts[to]);
+        }
+}
+
+static void run_fold(const struct zeus *z, int workload, struct results *results)
+{
+    struct watts *watts = watts_create();
+
+    for (int g = 0; g < z->gpus; g++)
+        watts_add_gpu(watts, z->sheets[g]);
+    for (size_t i = 0; i < z->rows.count; i++) {
+        int job;
+
+        if (z->rows.items[i].workload == workload)
+            continue;
+        job = watts_add_job(watts);
+        for (int g = 0; g < z->gpus; g++)
+            if (!isnan(z->rows.items[i].watts[g]))
+                watts_observe(watts, job, g, z->rows.items[i].watts[g]);
+    }
+    for (size_t i = 0; i < z->rows.count; i++)
+        if (z->rows.items[i].workload == workload)
+            score_config(z, watts, i, results);
+    watts_destroy(watts);
+}
+
+static int power_run(const char *folder, struct results *results, struct err *err)
+{
+    struct zeus z = {.workloads = intern_create(), .configs = intern_create()};
+    int rc = load_power(&z, folder, err);
+
+    for (int w = 0; rc == 0 && w < intern_count(z.workloads); w++)
+        run_fold(&z, w, results);
+    intern_destroy(z.workloads);
+    intern_destroy(z.configs);
+    vec_free(&z.rows);
+    return rc;
+}
+
+/* ---- the learning curve, as SVG ---------------------------------------------------- */
+
+/* Error against observations or arrivals, one line a method, one panel a target. */
+
+#define WIDTH  520
+#define HEIGHT 300
+#define LEFT   60
+#define BOTTOM 40
+#define TOP    30
+#define LEGEND 190
+
+static const char *const colours[] = {"#1f6feb", "#d1242f", "#1a7f37", "#9a6700",
+                                      "#8250df", "#57606a", "#bf3989", "#0a3069"};
+enum { COLOURS = sizeof(colours) / sizeof(colours[0]) };
+
+/* What a panel shows: a target, or a scope of the online protocol. */
+static const char *panel_of(const struct result *line)
+{
+    return line->target ? line->target : line->scope;
+}
+
+static double x_of(int count, int most)
+{
+    return LEFT + (WIDTH - LEFT - 20) * log1p(count) / log1p(most > 0 ? most : 1);
+}
+
+static double y_of(double mare, double highest, int top)
+{
+    return top + TOP + (HEIGHT - TOP - BOTTOM) * (1 - fmin(mare, highest) / highest);
+}
+
+static void frame(FILE *out, const char *panel, int top, double highest)
+{
+    fprintf(out, "<text x='%d' y='%d' font-weight='bold'>%s: error in %%</text>\n", LEFT,
+            top + 18, panel);
+    for (int i = 0; i <= 4; i++) {
+        double value = highest * i / 4, y = y_of(value, highest, top);
+
+        fprintf(out, "<path d='M%d %.1fH%d' stroke='#d0d7de'/>", LEFT, y, WIDTH - 20);
+        fprintf(out, "<text x='%d' y='%.1f' text-anchor='end'>%.0f</text>\n", LEFT - 6,
+                y + 4, value);
+    }
+}
+
+static void draw_method(FILE *out, const struct result *lines, size_t count,
+                        const char *panel, const char *method, int most, double highest,
+                        int top, int number)
+{
+    const char *colour = colours[number % COLOURS];
+    bool first = true;
+
+    fprintf(out, "<path fill='none' stroke-width='2' stroke='%s' d='", colour);
+    for (size_t i = 0; i < count; i++) {
+        double mare;
+
+        if (strcmp(panel_of(&lines[i]), panel) || strcmp(lines[i].method, method))
+            continue;
+        mare = score_sum(lines[i].score).mare;
+        if (isnan(mare))
+            continue;
+        fprintf(out, "%c%.1f %.1f", first ? 'M' : 'L', x_of(lines[i].count, most),
+                y_of(mare, highest, top));
+        first = false;
+    }
+    fprintf(out, "'/>\n<text x='%d' y='%d' fill='%s'>%s</text>\n", WIDTH,
+            top + TOP + 16 * number + 10, colour, method);
+}
+
+/* True when an earlier line has the same panel (and method, when asked). */
+static bool shown_before(const struct result *lines, size_t at, bool method)
+{
+    for (size_t i = 0; i < at; i++)
+        if (!strcmp(panel_of(&lines[i]), panel_of(&lines[at])) &&
+            (!method || !strcmp(lines[i].method, lines[at].method)))
+            return true;
+    return false;
+}
+
+static void draw_panel(FILE *out, const struct result *lines, size_t count,
+                       const char *panel, int top)
+{
+    double highest = 5;
+    int most = 1, number = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        double mare = score_sum(lines[i].score).mare;
+
+        if (strcmp(panel_of(&lines[i]), panel))
+            continue;
+        if (lines[i].count > most)
+            most = lines[i].count;
+        /* Absolute rates of unknown jobs are off the scale; the rest should be read. */
+        if (mare > highest && mare < 60)
+            highest = mare;
+    }
+    frame(out, panel, top, highest);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(panel_of(&lines[i]), panel))
+            continue;
+        fprintf(out, "<text x='%.1f' y='%d' text-anchor='middle'>%d</text>\n",
+                x_of(lines[i].count, most), top + HEIGHT - BOTTOM + 16, lines[i].count);
+        if (!shown_before(lines, i, true))
+            draw_method(out, lines, count, panel, lines[i].method, most, highest, top,
+                        number++);
+    }
+}
+
+static int curve_write(const struct results *results, const char *path, struct err *err)
+{
+    size_t count;
+    const struct result *lines = results_lines(results, &count);
+    FILE *out = fopen(path, "w");
+    int panels = 0, top = 0;
+
+    if (!out)
+        return err_sys(err, "cannot write %s", path);
+    for (size_t i = 0; i < count; i++)
+        panels += !shown_before(lines, i, false);
+    fprintf(out,
+            "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' "
+            "font-family='sans-serif' font-size='11'>\n"
+            "<rect width='100%%' height='100%%' fill='white'/>\n",
+            WIDTH + LEGEND, HEIGHT * panels);
+    for (size_t i = 0; i < count; i++)
+        if (!shown_before(lines, i, false)) {
+            draw_panel(out, lines, count, panel_of(&lines[i]), top);
+            top += HEIGHT;
+        }
+    fprintf(out, "</svg>\n");
+    if (fclose(out) != 0)
+        return err_sys(err, "cannot write %s", path);
+    return 0;
+}
+
+/* ---- the evaluation ---------------------------------------------------------------- */
 
 #define SEEDS_DEFAULT      3
 #define SYNTHETIC_JOBS     36

@@ -1,7 +1,8 @@
-/* train_data.h - rows to train P1 and P2 on, from worlds drawn by the generator
+/* train_data.h - rows to train the networks on, from worlds drawn by the generator
  *
- * Half of them from streams of arrivals cut at some point, half from full catalogues with
- * a held-out job of which a few pairs were shown: what the networks meet in use. */
+ * Those of P1 and P2: half of them from streams of arrivals cut at some point, half from
+ * full catalogues with a held-out job of which a few pairs were shown: what the networks
+ * meet in use. */
 #ifndef CORGI_LAB_EVAL_TRAIN_DATA_H
 #define CORGI_LAB_EVAL_TRAIN_DATA_H
 
@@ -17,5 +18,10 @@ struct train_data {
  * train_data_fini(). */
 void train_data_init(struct train_data *data, int worlds, bool initial, uint64_t seed);
 void train_data_fini(struct train_data *data);
+
+/* Rows for the network of rates alone (model/ratios.h): a catalogue, full or with
+ * holes, and jobs that are not in it (nor, half of the time, their family), of which a
+ * few types were measured; the other types are to be told. */
+void train_alone_init(struct train_data *data, int worlds, uint64_t seed);
 
 #endif

@@ -1,7 +1,7 @@
 /* exact.h - small cases: near the optimum, and proven to be
  *
  * The LP over places of single tasks (master.h) gives a bound and duals; its solution is
- * rounded, and chains (chains.h) and tearing open (polish.h) go on from there, no longer
+ * rounded, and chains (chains.h) and tearing devices open go on from there, no longer
  * than what is at hand is not proven to be near enough. */
 #ifndef CORGI_LAB_SOLVER_EXACT_H
 #define CORGI_LAB_SOLVER_EXACT_H

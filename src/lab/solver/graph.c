@@ -1,5 +1,5 @@
 /* graph.c - tasks and their possible partners: candidates.c fills it, matching.c pairs
- * in it, seating.c reads the pairs */
+ * in it, solve.c seats the pairs */
 #include "lab/solver/graph.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * An auction on the double cover: every task bids for a partner task (itself: alone), the
  * price of a wanted partner falls by at least one increment a bid.  The result is a
- * permutation; cycles.h turns its cycles into pairs. */
+ * permutation; its cycles become pairs. */
 #ifndef CORGI_LAB_SOLVER_MATCHING_H
 #define CORGI_LAB_SOLVER_MATCHING_H
 

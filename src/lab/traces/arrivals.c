@@ -4,11 +4,11 @@
 
 #include "base/rng.h"
 #include "base/vec.h"
-#include "lab/traces/trace_alibaba.h"
-#include "lab/traces/trace_philly.h"
 #include "engine/sim/truth.h"
+#include "lab/tables/csv.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define DAY_S           86400.0
@@ -16,7 +16,165 @@
 /* In a squeezed part no job is longer than in the generator. */
 #define SQUEEZED_MAX_S DAY_S
 /* Nobody waits for less: jobs that failed at once are not worth a schedule. */
-#define DURATION_MIN_S 1.0
+#define DURATION_MIN_S       1.0
+
+#define ARRIVALS_MAX_COLUMNS 8
+
+/* What a format of CSV is to the reading here. */
+struct arrivals_reader {
+    /* Fill the indices of columns the rows are read by. */
+    int (*find_columns)(const struct csv *csv, int columns[ARRIVALS_MAX_COLUMNS],
+                        struct err *err);
+    /* 1: an arrival, 0: a row to leave out, -1: an error.  *arrival comes zeroed. */
+    int (*read_row)(const struct csv *csv, const int *columns, struct arrival *arrival,
+                    struct err *err);
+};
+
+/* ---- Philly's list of jobs --------------------------------------------------------- */
+
+/* CSV with the columns arrival_s,duration_s,num_gpus; others are passed over. */
+
+enum { PHILLY_AT, PHILLY_DURATION, PHILLY_GPUS };
+
+static int philly_columns(const struct csv *csv, int *columns, struct err *err)
+{
+    if (csv_need(csv, "arrival_s", &columns[PHILLY_AT], err) < 0 ||
+        csv_need(csv, "duration_s", &columns[PHILLY_DURATION], err) < 0)
+        return -1;
+    return csv_need(csv, "num_gpus", &columns[PHILLY_GPUS], err);
+}
+
+static int philly_row(const struct csv *csv, const int *columns, struct arrival *a,
+                      struct err *err)
+{
+    if (csv_double(csv, columns[PHILLY_AT], 0, ARRIVALS_MAX_S, &a->at_s, err) < 0 ||
+        csv_double(csv, columns[PHILLY_DURATION], 0, ARRIVALS_MAX_S, &a->duration_s,
+                   err) < 0 ||
+        csv_int(csv, columns[PHILLY_GPUS], 0, ARRIVALS_MAX_DEVICES, &a->devices, err) < 0)
+        return -1;
+    return a->devices > 0 && a->duration_s > 0; /* else it never ran on a GPU */
+}
+
+/* ---- the pod list of Alibaba's GPU clusters ---------------------------------------- */
+
+/* CSV with the columns num_gpu,qos,creation_time,deletion_time,scheduled_time and, if
+ * there, gpu_spec and gpu_milli.  Pods without a GPU or never scheduled are left out.  LS
+ * and Guaranteed pods are services, Burstable ones training with a required rate, BE ones
+ * ask for nothing.  A pod that asks for thousandths of a GPU needs that share of the
+ * reference rate; of others the share is drawn.
+ *
+ * Two types its operators do not disclose: G2, most of the cluster, is played by the A10
+ * and G3 by the A100, in gpu_spec as in the built-in cluster `alibaba`.  On a cluster
+ * without these cards such a wish binds nobody. */
+
+enum { GPUS, QOS, CREATED, DELETED, SCHEDULED, SPEC, MILLI };
+
+static int alibaba_columns(const struct csv *csv, int *columns, struct err *err)
+{
+    if (csv_need(csv, "num_gpu", &columns[GPUS], err) < 0 ||
+        csv_need(csv, "qos", &columns[QOS], err) < 0 ||
+        csv_need(csv, "creation_time", &columns[CREATED], err) < 0 ||
+        csv_need(csv, "deletion_time", &columns[DELETED], err) < 0 ||
+        csv_need(csv, "scheduled_time", &columns[SCHEDULED], err) < 0)
+        return -1;
+    columns[SPEC] = csv_column(csv, "gpu_spec");
+    columns[MILLI] = csv_column(csv, "gpu_milli");
+    return 0;
+}
+
+static int class_of(const struct csv *csv, const char *qos, enum arrival_class *class,
+                    struct err *err)
+{
+    static const struct {
+        const char *qos;
+        enum arrival_class class;
+    } classes[] = {{"LS", ARRIVAL_SERVICE},
+                   {"Guaranteed", ARRIVAL_SERVICE},
+                   {"Burstable", ARRIVAL_TRAINING},
+                   {"BE", ARRIVAL_BEST_EFFORT}};
+
+    for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+        if (!strcmp(qos, classes[i].qos)) {
+            *class = classes[i].class;
+            return 0;
+        }
+    return csv_refuse(csv, err, ERR_INVALID,
+                      "qos '%s' is none of LS, Guaranteed, Burstable and BE; correct it",
+                      qos);
+}
+
+/* The catalogue's name of a type; NULL: the same. */
+static const char *catalogue_name(const char *spec, size_t length)
+{
+    static const struct {
+        const char *spec;
+        const char *name;
+    } names[] = {{"V100M16", "v100-16"}, /* V100s with so much memory */
+                 {"V100M32", "v100-32"},
+                 {"G2", "a10"}, /* stand-ins, see trace_alibaba.h */
+                 {"G3", "a100"}};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strlen(names[i].spec) == length && !strncmp(spec, names[i].spec, length))
+            return names[i].name;
+    return NULL;
+}
+
+static void copy_spec(struct arrival *a, const char *spec)
+{
+    size_t used = 0;
+
+    while (*spec) {
+        size_t length = strcspn(spec, "|");
+        const char *name = catalogue_name(spec, length);
+        int wrote = name ? snprintf(a->gpus + used, sizeof(a->gpus) - used, "%s|", name)
+                         : snprintf(a->gpus + used, sizeof(a->gpus) - used, "%.*s|",
+                                    (int)length, spec);
+
+        if (wrote < 0 || (size_t)wrote >= sizeof(a->gpus) - used)
+            break;
+        used += (size_t)wrote;
+        spec += length + (spec[length] == '|');
+    }
+    a->gpus[used] = '\0';
+}
+
+/* Thousandths of a GPU, as far as it is less than one. */
+static int read_share(const struct csv *csv, int column, struct arrival *a,
+                      struct err *err)
+{
+    int milli;
+
+    if (column < 0 || !*csv_field(csv, column))
+        return 0;
+    if (csv_int(csv, column, 0, 1000, &milli, err) < 0)
+        return -1;
+    a->share = a->devices == 1 && milli < 1000 ? milli / 1000.0 : 0;
+    return 0;
+}
+
+static int alibaba_row(const struct csv *csv, const int *columns, struct arrival *a,
+                       struct err *err)
+{
+    double deleted_s, scheduled_s;
+
+    if (csv_int(csv, columns[GPUS], 0, ARRIVALS_MAX_DEVICES, &a->devices, err) < 0 ||
+        csv_double(csv, columns[CREATED], 0, ARRIVALS_MAX_S, &a->at_s, err) < 0 ||
+        class_of(csv, csv_field(csv, columns[QOS]), &a->class, err) < 0 ||
+        read_share(csv, columns[MILLI], a, err) < 0)
+        return -1;
+    if (a->devices == 0 || !*csv_field(csv, columns[SCHEDULED]) ||
+        !*csv_field(csv, columns[DELETED]))
+        return 0;
+    if (csv_double(csv, columns[DELETED], 0, ARRIVALS_MAX_S, &deleted_s, err) < 0 ||
+        csv_double(csv, columns[SCHEDULED], 0, ARRIVALS_MAX_S, &scheduled_s, err) < 0)
+        return -1;
+    a->duration_s = deleted_s - scheduled_s;
+    copy_spec(a, csv_field(csv, columns[SPEC]));
+    return a->duration_s > 0;
+}
+
+/* ---- arrivals ---------------------------------------------------------------------- */
 
 void arrivals_fini(struct arrivals *a)
 {
@@ -50,8 +208,10 @@ int arrivals_finish(struct arrivals *a, const char *name, struct err *err)
 }
 
 /* In the order of enum arrivals_format. */
-static const struct arrivals_reader *const readers[] = {&trace_philly_reader,
-                                                        &trace_alibaba_reader};
+static const struct arrivals_reader readers[] = {
+    [ARRIVALS_PHILLY] = {philly_columns, philly_row},
+    [ARRIVALS_ALIBABA] = {alibaba_columns, alibaba_row},
+};
 
 static int read_rows(struct arrivals *arrivals, struct csv *csv, const char *name,
                      const struct arrivals_reader *reader, struct err *err)
@@ -99,7 +259,7 @@ int arrivals_load(struct arrivals *arrivals, const char *path,
 
     if (csv_load(&csv, path, err) < 0)
         return -1;
-    rc = read_rows(arrivals, csv, path, readers[format], err);
+    rc = read_rows(arrivals, csv, path, &readers[format], err);
     csv_destroy(csv);
     return rc;
 }

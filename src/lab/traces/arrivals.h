@@ -2,16 +2,15 @@
  *
  * Such traces tell when jobs came, how long they took and on how many GPUs, not what they
  * were: the model of each is drawn from the world.  Durations are read as time on the
- * reference GPU, or on the type a job ran on where that is told.  The readers are
- * trace_philly.h and trace_alibaba.h, and slurm.h for an operator's own jobs. */
+ * reference GPU, or on the type a job ran on where that is told.  slurm.h
+ * reads an operator's own jobs. */
 #ifndef CORGI_LAB_TRACES_ARRIVALS_H
 #define CORGI_LAB_TRACES_ARRIVALS_H
 
-#include "lab/tables/csv.h"
+#include "base/err.h"
 #include "lab/traces/workload.h"
 
 #define ARRIVALS_GPUS_SIZE   64
-#define ARRIVALS_MAX_COLUMNS 8
 #define ARRIVALS_MAX_S       (10 * 365.25 * 86400) /* any time or duration */
 #define ARRIVALS_MAX_DEVICES 4096
 /* A job that asks for the rate it had is content with this share of it: no two runs are
@@ -51,16 +50,6 @@ enum arrivals_format { ARRIVALS_PHILLY, ARRIVALS_ALIBABA };
 int arrivals_load(struct arrivals *arrivals, const char *path,
                   enum arrivals_format format, struct err *err);
 void arrivals_fini(struct arrivals *arrivals);
-
-/* What a format of CSV is to the reading here. */
-struct arrivals_reader {
-    /* Fill the indices of columns the rows are read by. */
-    int (*find_columns)(const struct csv *csv, int columns[ARRIVALS_MAX_COLUMNS],
-                        struct err *err);
-    /* 1: an arrival, 0: a row to leave out, -1: an error.  *arrival comes zeroed. */
-    int (*read_row)(const struct csv *csv, const int *columns, struct arrival *arrival,
-                    struct err *err);
-};
 
 /* For readers: sort by time and let the first come at 0; ERR_FORMAT when there is none.
  */

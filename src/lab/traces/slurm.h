@@ -13,7 +13,7 @@
 struct slurm_options {
     const char *jobs;  /* file */
     const char *nodes; /* file; NULL: guessed */
-    const char *names; /* of GPU types, see slurm_gres.h; NULL: none */
+    const char *names; /* of GPU types, see slurm_nodes.h; NULL: none */
     bool any_type;     /* a type a user asked for is a wish, no condition */
 };
 

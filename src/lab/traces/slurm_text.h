@@ -1,7 +1,7 @@
 /* slurm_text.h - the small notations of Slurm's tools
  *
  * Lines of a text with their numbers, times and elapsed times, lists of hosts.  Counts of
- * GPUs are in slurm_gres.h. */
+ * GPUs are in slurm_nodes.h. */
 #ifndef CORGI_LAB_TRACES_SLURM_TEXT_H
 #define CORGI_LAB_TRACES_SLURM_TEXT_H
 
