@@ -1,7 +1,7 @@
-/* bytes.c - see bytes.h */
+/* bytes.c - the model writes its checkpoint with these and reads it back */
 #include "base/bytes.h"
 
-#include "base/mem.h"
+#include "base/vec.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,18 +15,10 @@ void bytes_out_fini(struct bytes_out *out)
 
 void bytes_put(struct bytes_out *out, const void *bytes, size_t count)
 {
-    size_t wanted = out->count + count, room = out->capacity;
-
-    if (wanted > room) {
-        room = room ? room : 4096;
-        while (room < wanted)
-            room *= 2;
-        out->items = mem_resize(out->items, out->capacity, room, 1);
-        out->capacity = room;
-    }
+    vec_reserve(out, out->count + count);
     if (count > 0)
         memcpy(out->items + out->count, bytes, count);
-    out->count = wanted;
+    out->count += count;
 }
 
 void bytes_put_u64(struct bytes_out *out, uint64_t value)

@@ -86,8 +86,10 @@ struct file_out {
     FILE *stream;
 };
 
-static void out_destroy(struct file_out *out)
+void file_out_abort(struct file_out *out)
 {
+    if (!out)
+        return;
     if (out->stream)
         fclose(out->stream);
     if (out->temp)
@@ -149,7 +151,7 @@ struct file_out *file_out_open(const char *path, struct err *err)
         close(fd);
     if (!out->stream) {
         err_sys(err, "cannot write %s", path);
-        out_destroy(out);
+        file_out_abort(out);
         return NULL;
     }
     return out;
@@ -213,14 +215,8 @@ int file_out_commit(struct file_out *out, struct err *err)
                  ? 0
                  : err_sys(err, "cannot sync the directory of %s", out->path);
     }
-    out_destroy(out);
+    file_out_abort(out);
     return rc;
-}
-
-void file_out_abort(struct file_out *out)
-{
-    if (out)
-        out_destroy(out);
 }
 
 int file_write(const char *path, const void *bytes, size_t count, struct err *err)

@@ -120,25 +120,14 @@ const char *json_doc_name(const struct json_doc *doc)
 
 enum json_kind json_value_kind(const struct json_value *value)
 {
-    if (!value)
-        return JSON_KIND_NULL;
-    switch (json_typeof(theirs(value))) {
-    case JSON_OBJECT:
-        return JSON_KIND_OBJECT;
-    case JSON_ARRAY:
-        return JSON_KIND_ARRAY;
-    case JSON_STRING:
-        return JSON_KIND_STRING;
-    case JSON_INTEGER:
-    case JSON_REAL:
-        return JSON_KIND_NUMBER;
-    case JSON_TRUE:
-    case JSON_FALSE:
-        return JSON_KIND_BOOL;
-    case JSON_NULL:
-        break;
-    }
-    return JSON_KIND_NULL;
+    static const enum json_kind kinds[] = {
+        [JSON_OBJECT] = JSON_KIND_OBJECT, [JSON_ARRAY] = JSON_KIND_ARRAY,
+        [JSON_STRING] = JSON_KIND_STRING, [JSON_INTEGER] = JSON_KIND_NUMBER,
+        [JSON_REAL] = JSON_KIND_NUMBER,   [JSON_TRUE] = JSON_KIND_BOOL,
+        [JSON_FALSE] = JSON_KIND_BOOL,    [JSON_NULL] = JSON_KIND_NULL,
+    };
+
+    return value ? kinds[json_typeof(theirs(value))] : JSON_KIND_NULL;
 }
 
 const char *json_value_kind_name(const struct json_value *value)

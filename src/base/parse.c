@@ -32,17 +32,6 @@ static bool leading_number(const char *text, double *value, const char **rest)
     return true;
 }
 
-bool parse_double(const char *text, double *value)
-{
-    const char *rest;
-    double parsed;
-
-    if (!leading_number(text, &parsed, &rest) || *rest)
-        return false;
-    *value = parsed;
-    return true;
-}
-
 bool parse_u64(const char *text, uint64_t *value)
 {
     char *end;
@@ -92,6 +81,8 @@ struct parse_unit {
     double factor;
 };
 
+static const struct parse_unit plain[] = {{"", 1}, {NULL, 0}};
+
 static bool with_unit(const char *text, const struct parse_unit *units, double *value)
 {
     const char *rest;
@@ -108,20 +99,9 @@ static bool with_unit(const char *text, const struct parse_unit *units, double *
     return false;
 }
 
-bool parse_seconds(const char *text, double *seconds)
+bool parse_double(const char *text, double *value)
 {
-    static const struct parse_unit units[] = {
-        {"", 1}, {"s", 1}, {"min", 60}, {"m", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
-
-    return with_unit(text, units, seconds);
-}
-
-bool parse_watts(const char *text, double *watts)
-{
-    static const struct parse_unit units[] = {
-        {"", 1}, {"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
-
-    return with_unit(text, units, watts);
+    return with_unit(text, plain, value);
 }
 
 /* ---- values by a rule -------------------------------------------------------------- */
@@ -153,12 +133,16 @@ static bool parse_choice(const struct value_rule *rule, const char *text, int *t
 
 static bool parse_real(const struct value_rule *rule, const char *text, double *target)
 {
+    static const struct parse_unit times[] = {
+        {"", 1}, {"s", 1}, {"min", 60}, {"m", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
+    static const struct parse_unit powers[] = {
+        {"", 1}, {"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
+    const struct parse_unit *units = rule->type == VALUE_SECONDS ? times
+                                     : rule->type == VALUE_WATTS ? powers
+                                                                 : plain;
     double value;
-    bool read = rule->type == VALUE_SECONDS ? parse_seconds(text, &value)
-                : rule->type == VALUE_WATTS ? parse_watts(text, &value)
-                                            : parse_double(text, &value);
 
-    if (!read || !in_range(rule, value))
+    if (!with_unit(text, units, &value) || !in_range(rule, value))
         return false;
     *target = value;
     return true;

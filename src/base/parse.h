@@ -15,11 +15,6 @@ bool parse_u64(const char *text, uint64_t *value);
 bool parse_int(const char *text, int *value);
 bool parse_bool(const char *text, bool *value); /* true/false, yes/no, on/off */
 
-/* A number with a unit: 90, 90s, 10m, 2h, 5d -> seconds; 250, 250W, 20kW, 1MW -> watts.
- */
-bool parse_seconds(const char *text, double *seconds);
-bool parse_watts(const char *text, double *watts);
-
 /* ---- values by a rule -------------------------------------------------------------- */
 
 /* One typed value, for command lines and config files alike: a rule says what a text must

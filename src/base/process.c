@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #define ENVIRON_MAX_BYTES (8U << 20) /* the kernel gives no process more */
-#define ENVIRON_CHUNK     16384U
 #define STAT_SIZE         1024
 #define CHILDREN_SIZE     16384
 
@@ -277,55 +276,43 @@ void process_children_add(pid_t pid, struct process_children *list)
         add_children(list->items[next], list);
 }
 
-/* Nothing when it cannot be read. */
-static void read_environ(pid_t pid, struct str *bytes)
+/* NULL when it cannot be read; the caller frees. */
+static char *read_environ(pid_t pid, size_t *length)
 {
-    char path[64];
-    ssize_t n;
-    int fd;
+    char path[64], *bytes = NULL;
 
+    *length = 0;
     snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    do {
-        size_t before = bytes->length;
-
-        n = read(fd, str_grow(bytes, ENVIRON_CHUNK), ENVIRON_CHUNK);
-        bytes->length = before + (n > 0 ? (size_t)n : 0);
-        bytes->text[bytes->length] = '\0';
-    } while (n > 0 && bytes->length < ENVIRON_MAX_BYTES);
-    close(fd);
+    file_read(path, ENVIRON_MAX_BYTES, &bytes, length, NULL);
+    return bytes;
 }
 
 bool process_environ_has(pid_t pid, const char *const *wanted, size_t count)
 {
-    struct str bytes = {0};
-    size_t found = 0;
+    size_t length, found = 0;
+    char *bytes = read_environ(pid, &length);
 
-    read_environ(pid, &bytes);
     for (size_t w = 0; w < count; w++)
-        for (size_t at = 0; at < bytes.length; at += strlen(bytes.text + at) + 1)
-            if (strcmp(bytes.text + at, wanted[w]) == 0) {
+        for (size_t at = 0; at < length; at += strlen(bytes + at) + 1)
+            if (strcmp(bytes + at, wanted[w]) == 0) {
                 found++;
                 break;
             }
-    str_fini(&bytes);
+    free(bytes);
     return count > 0 && found == count;
 }
 
 bool process_environ_get(pid_t pid, const char *name, char *value, size_t size)
 {
-    struct str bytes = {0};
-    size_t length = strlen(name);
+    size_t length, name_length = strlen(name);
+    char *bytes = read_environ(pid, &length);
     bool found = false;
 
-    read_environ(pid, &bytes);
-    for (size_t at = 0; at < bytes.length && !found; at += strlen(bytes.text + at) + 1)
-        if (str_starts(bytes.text + at, name) && bytes.text[at + length] == '=') {
-            str_copy(value, size, bytes.text + at + length + 1);
+    for (size_t at = 0; at < length && !found; at += strlen(bytes + at) + 1)
+        if (str_starts(bytes + at, name) && bytes[at + name_length] == '=') {
+            str_copy(value, size, bytes + at + name_length + 1);
             found = true;
         }
-    str_fini(&bytes);
+    free(bytes);
     return found;
 }

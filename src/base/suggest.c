@@ -11,7 +11,9 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-size_t suggest_distance(const char *a, const char *b)
+/* Single edits (insert, delete, replace, swap neighbours) that turn a into b; more than
+ * any when either is too long. */
+static size_t distance_of(const char *a, const char *b)
 {
     size_t rows[LONGEST + 1][LONGEST + 1];
     size_t a_length = strlen(a), b_length = strlen(b);
@@ -40,7 +42,7 @@ void suggest_init(struct suggest *s, const char *typed)
 
 void suggest_try(struct suggest *s, const char *name)
 {
-    size_t distance = suggest_distance(s->typed, name);
+    size_t distance = distance_of(s->typed, name);
     size_t length = strlen(s->typed);
     /* A third of the word may be wrong; a word cut short by two letters or more is taken
      * as its beginning. */

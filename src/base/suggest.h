@@ -13,8 +13,4 @@ struct suggest {
 void suggest_init(struct suggest *s, const char *typed);
 void suggest_try(struct suggest *s, const char *name);
 
-/* Single edits (insert, delete, replace, swap neighbours) that turn a into b; at least
- * 64 when either is longer than 63 characters. */
-size_t suggest_distance(const char *a, const char *b);
-
 #endif

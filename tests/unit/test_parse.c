@@ -79,22 +79,24 @@ CASE(bools_have_three_spellings_each)
 
 CASE(seconds_and_watts_take_their_units)
 {
+    const struct value_rule seconds = {.type = VALUE_SECONDS},
+                            watts = {.type = VALUE_WATTS};
     double x = 0;
 
-    assert_true(parse_seconds("90", &x) && x == 90);
-    assert_true(parse_seconds("10m", &x) && x == 600);
-    assert_true(parse_seconds("10min", &x) && x == 600);
-    assert_true(parse_seconds("2h", &x) && x == 7200);
-    assert_true(parse_seconds("5d", &x) && x == 432000);
-    assert_true(parse_watts("250W", &x) && x == 250);
-    assert_true(parse_watts("20kW", &x) && x == 20000);
-    assert_true(parse_watts("1MW", &x) && x == 1e6);
+    assert_true(value_parse(&seconds, "90", &x) && x == 90);
+    assert_true(value_parse(&seconds, "10m", &x) && x == 600);
+    assert_true(value_parse(&seconds, "10min", &x) && x == 600);
+    assert_true(value_parse(&seconds, "2h", &x) && x == 7200);
+    assert_true(value_parse(&seconds, "5d", &x) && x == 432000);
+    assert_true(value_parse(&watts, "250W", &x) && x == 250);
+    assert_true(value_parse(&watts, "20kW", &x) && x == 20000);
+    assert_true(value_parse(&watts, "1MW", &x) && x == 1e6);
     x = 42;
-    assert_false(parse_seconds("10y", &x));
-    assert_false(parse_seconds("h", &x));
-    assert_false(parse_seconds("5 h", &x));
-    assert_false(parse_watts("3mW", &x));
-    assert_false(parse_watts("3s", &x));
+    assert_false(value_parse(&seconds, "10y", &x));
+    assert_false(value_parse(&seconds, "h", &x));
+    assert_false(value_parse(&seconds, "5 h", &x));
+    assert_false(value_parse(&watts, "3mW", &x));
+    assert_false(value_parse(&watts, "3s", &x));
     assert_true(x == 42);
 }
 

@@ -206,11 +206,10 @@ void train_data_fini(struct train_data *data)
 
 /* Shares of catalogues that are full, of worlds whose jobs nobody described, and of
  * measurements that came with a draw. */
-#define FULL    0.5
-#define UNTOLD  0.15
-#define METERED 0.85
+#define FULL          0.5
+#define UNTOLD        0.15
+#define METERED       0.85
 
-/* What users tell of the work is off by this much, as log sd over three. */
 #define NOISE_SD      0.03
 #define BUSY_NOISE_SD 0.05
 
