@@ -11,15 +11,15 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Single edits (insert, delete, replace, swap neighbours) that turn a into b; more than
- * any when either is too long. */
+/* Single edits (insert, delete, replace, swap neighbours) that turn a into b; of
+ * very long words as if they had nothing in common. */
 static size_t distance_of(const char *a, const char *b)
 {
     size_t rows[LONGEST + 1][LONGEST + 1];
     size_t a_length = strlen(a), b_length = strlen(b);
 
     if (a_length > LONGEST || b_length > LONGEST)
-        return LONGEST + 1;
+        return a_length + b_length; /* all out, all in */
     for (size_t i = 0; i <= a_length; i++) {
         for (size_t j = 0; j <= b_length; j++) {
             if (i == 0 || j == 0) {
