@@ -4,15 +4,12 @@
  * descriptor in the probe's poller. */
 #include "probe/fetch.h"
 
-#include "base/mem.h"
 #include "base/parse.h"
-#include "base/str.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -21,24 +18,19 @@
 
 /* ---- the answer -------------------------------------------------------------------- */
 
-enum stage {
-    STAGE_STATUS,
-    STAGE_HEADERS,
-    STAGE_BODY,       /* `left` bytes, or to the end of the connection */
-    STAGE_CHUNK_SIZE, /* chunked from here on */
-    STAGE_CHUNK,
-    STAGE_CHUNK_END,
-    STAGE_TRAILERS,
-    STAGE_DONE,
-};
-
-void fetch_answer_begin(struct fetch_answer *answer, size_t max_bytes)
+/* The next line, without its end; false when it has not come whole. */
+static bool next_line(const char **at, const char *end, const char **line, size_t *length)
 {
-    answer->stage = STAGE_STATUS;
-    answer->chunked = answer->has_length = answer->bad = false;
-    answer->left = 0;
-    answer->budget = max_bytes;
-    answer->length = 0;
+    const char *newline = memchr(*at, '\n', (size_t)(end - *at));
+
+    if (!newline)
+        return false;
+    *line = *at;
+    *length = (size_t)(newline - *at);
+    if (*length > 0 && newline[-1] == '\r')
+        (*length)--;
+    *at = newline + 1;
+    return true;
 }
 
 /* Only digits of the base; false when there is none or it is absurd. */
@@ -56,175 +48,100 @@ static bool read_size(const char *text, int base, size_t *size)
     return true;
 }
 
-static void begin_body(struct fetch_answer *answer)
+/* What stands behind the header's name; NULL when the line is another one. */
+static const char *header_value(const char *line, size_t length, const char *name)
 {
-    if (answer->chunked)
-        answer->stage = STAGE_CHUNK_SIZE;
-    else if (answer->has_length && answer->left == 0)
-        answer->stage = STAGE_DONE;
-    else
-        answer->stage = STAGE_BODY;
+    size_t name_length = strlen(name);
+
+    if (length <= name_length || line[name_length] != ':' ||
+        strncasecmp(line, name, name_length))
+        return NULL;
+    line += name_length + 1;
+    return line + strspn(line, " \t");
 }
 
-static void take_header(struct fetch_answer *answer)
+static enum fetch_state read_chunks(const char *at, const char *end, struct str *body)
 {
-    const char *value = strchr(answer->line, ':');
-    size_t name;
+    const char *line;
+    size_t length, size;
 
-    if (answer->length == 0) {
-        begin_body(answer);
-        return;
+    while (next_line(&at, end, &line, &length)) {
+        if (!read_size(line, 16, &size))
+            return FETCH_FAILED;
+        if (size == 0)
+            break;
+        if ((size_t)(end - at) < size)
+            return FETCH_RUNNING;
+        str_add_bytes(body, at, size);
+        at += size;
+        if (!next_line(&at, end, &line, &length))
+            return FETCH_RUNNING;
+        if (length > 0)
+            return FETCH_FAILED;
     }
-    if (!value)
-        return;
-    name = (size_t)(value - answer->line);
-    for (value++; *value == ' ' || *value == '\t';)
-        value++;
-    if (name == 14 && !strncasecmp(answer->line, "Content-Length", 14)) {
-        answer->has_length = read_size(value, 10, &answer->left);
-        answer->bad |= !answer->has_length;
-    } else if (name == 17 && !strncasecmp(answer->line, "Transfer-Encoding", 17)) {
-        answer->chunked = !strncasecmp(value, "chunked", 7);
-    }
+    while (next_line(&at, end, &line, &length)) /* trailers */
+        if (length == 0)
+            return FETCH_DONE;
+    return FETCH_RUNNING;
 }
 
-static void take_line(struct fetch_answer *answer)
+enum fetch_state fetch_read_answer(const struct str *answer, bool ended, struct str *body)
 {
-    switch ((enum stage)answer->stage) {
-    case STAGE_STATUS:
-        answer->bad |= strncmp(answer->line, "HTTP/1.", 7) || answer->length < 12 ||
-                       answer->line[9] != '2';
-        answer->stage = STAGE_HEADERS;
-        break;
-    case STAGE_HEADERS:
-        take_header(answer);
-        break;
-    case STAGE_CHUNK_SIZE:
-        answer->bad |= !read_size(answer->line, 16, &answer->left);
-        answer->stage = answer->left > 0 ? STAGE_CHUNK : STAGE_TRAILERS;
-        break;
-    case STAGE_CHUNK_END:
-        answer->bad |= answer->length > 0;
-        answer->stage = STAGE_CHUNK_SIZE;
-        break;
-    case STAGE_TRAILERS:
-        if (answer->length == 0)
-            answer->stage = STAGE_DONE;
-        break;
-    case STAGE_BODY:
-    case STAGE_CHUNK:
-    case STAGE_DONE:
-        break;
-    }
-}
+    const char *at = str_text(answer), *end = at + answer->length, *line, *value;
+    bool chunked = false, has_length = false;
+    enum fetch_state state = FETCH_RUNNING;
+    size_t length = 1, size = 0;
 
-static void take_line_byte(struct fetch_answer *answer, char c)
-{
-    if (c != '\n') {
-        if (answer->length + 1 < sizeof(answer->line))
-            answer->line[answer->length++] = c;
-        return;
-    }
-    if (answer->length > 0 && answer->line[answer->length - 1] == '\r')
-        answer->length--;
-    answer->line[answer->length] = '\0';
-    take_line(answer);
-    answer->length = 0;
-}
-
-static size_t take_body(struct fetch_answer *answer, const char *bytes, size_t count)
-{
-    bool bounded = answer->stage == STAGE_CHUNK || answer->has_length;
-
-    if (bounded && count > answer->left)
-        count = answer->left;
-    if (answer->body)
-        answer->body(answer->ctx, bytes, count);
-    if (bounded) {
-        answer->left -= count;
-        if (answer->left == 0)
-            answer->stage = answer->stage == STAGE_CHUNK ? STAGE_CHUNK_END : STAGE_DONE;
-    }
-    return count;
-}
-
-enum fetch_state fetch_answer_feed(struct fetch_answer *answer, const char *bytes,
-                                   size_t count)
-{
-    if (count > answer->budget)
+    str_clear(body);
+    if (next_line(&at, end, &line, &length) &&
+        (length < 12 || strncmp(line, "HTTP/1.", 7) || line[9] != '2'))
         return FETCH_FAILED;
-    answer->budget -= count;
-    while (count > 0 && !answer->bad && answer->stage != STAGE_DONE) {
-        size_t taken = 1;
-
-        if (answer->stage == STAGE_BODY || answer->stage == STAGE_CHUNK)
-            taken = take_body(answer, bytes, count);
-        else
-            take_line_byte(answer, *bytes);
-        bytes += taken;
-        count -= taken;
+    while (next_line(&at, end, &line, &length) && length > 0) {
+        value = header_value(line, length, "Content-Length");
+        if (value && !read_size(value, 10, &size))
+            return FETCH_FAILED;
+        has_length |= value != NULL;
+        value = header_value(line, length, "Transfer-Encoding");
+        if (value)
+            chunked = !strncasecmp(value, "chunked", 7);
     }
-    if (answer->bad)
-        return FETCH_FAILED;
-    return answer->stage == STAGE_DONE ? FETCH_DONE : FETCH_RUNNING;
-}
-
-enum fetch_state fetch_answer_eof(struct fetch_answer *answer)
-{
-    bool open_end = answer->stage == STAGE_BODY && !answer->has_length;
-
-    return !answer->bad && (open_end || answer->stage == STAGE_DONE) ? FETCH_DONE
-                                                                     : FETCH_FAILED;
+    if (length > 0) /* the headers are not over */
+        return ended ? FETCH_FAILED : FETCH_RUNNING;
+    if (chunked)
+        state = read_chunks(at, end, body);
+    else if (has_length ? (size_t)(end - at) >= size : ended)
+        state = FETCH_DONE;
+    if (state == FETCH_DONE && !chunked)
+        str_add_bytes(body, at, has_length ? size : (size_t)(end - at));
+    return state == FETCH_RUNNING && ended ? FETCH_FAILED : state;
 }
 
 /* ---- the exchange ------------------------------------------------------------------ */
 
-struct fetch {
-    struct fetch_url url;
-    int fd;
-    enum fetch_state state;
-    double deadline_s;
-    size_t sent;
-    struct str request;
-    struct fetch_answer answer;
-};
-
-static int set_ipv4(struct fetch_url *url, const char *host, uint16_t port)
+static bool set_address(struct fetch *fetch, const char *host, int port)
 {
-    struct sockaddr_in *in = (struct sockaddr_in *)&url->address;
+    struct sockaddr_in *v4 = (struct sockaddr_in *)&fetch->address;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&fetch->address;
 
-    if (inet_pton(AF_INET, host, &in->sin_addr) != 1)
-        return -1;
-    in->sin_family = AF_INET;
-    in->sin_port = htons(port);
-    url->address_length = sizeof(*in);
-    return 0;
+    if (inet_pton(AF_INET, host, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons((uint16_t)port);
+        fetch->address_length = sizeof(*v4);
+        return true;
+    }
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons((uint16_t)port);
+    fetch->address_length = sizeof(*v6);
+    return inet_pton(AF_INET6, host, &v6->sin6_addr) == 1;
 }
 
-static int set_ipv6(struct fetch_url *url, const char *host, uint16_t port)
+/* "host", "host:port" or "[v6]:port". */
+static int read_host(struct fetch *fetch, struct err *err)
 {
-    struct sockaddr_in6 *in = (struct sockaddr_in6 *)&url->address;
-
-    if (inet_pton(AF_INET6, host, &in->sin6_addr) != 1)
-        return -1;
-    in->sin6_family = AF_INET6;
-    in->sin6_port = htons(port);
-    url->address_length = sizeof(*in);
-    return 0;
-}
-
-/* "host", "host:port" or "[v6]:port" of that many bytes. */
-static int set_address(struct fetch_url *url, const char *text, size_t length,
-                       struct err *err)
-{
-    char host[128], *port_text = NULL, *name = host;
+    char host[sizeof(fetch->host)], *port_text = NULL, *name = host;
     int port = 80;
 
-    if (length == 0 || length >= sizeof(host))
-        return err_set(err, ERR_INVALID, "the URL has no host");
-    memcpy(host, text, length);
-    host[length] = '\0';
-    str_copy(url->host, sizeof(url->host), host);
+    str_copy(host, sizeof(host), fetch->host);
     if (*host == '[') {
         char *close = strchr(host, ']');
 
@@ -239,58 +156,34 @@ static int set_address(struct fetch_url *url, const char *text, size_t length,
     }
     if (port_text && (!parse_int(port_text, &port) || port < 1 || port > 65535))
         return err_set(err, ERR_INVALID, "the port %.20s is not one", port_text);
-    if (!strcmp(name, "localhost"))
-        strcpy(name, "127.0.0.1");
-    if (set_ipv4(url, name, (uint16_t)port) < 0 &&
-        set_ipv6(url, name, (uint16_t)port) < 0)
+    if (!set_address(fetch, strcmp(name, "localhost") ? name : "127.0.0.1", port))
         return err_set(err, ERR_INVALID,
                        "%.80s is no address: give an IP address or localhost", name);
     return 0;
 }
 
-int fetch_url_parse(struct fetch_url *url, const char *text, struct err *err)
+int fetch_init(struct fetch *fetch, const char *url, struct err *err)
 {
     static const char scheme[] = "http://";
-    struct fetch_url u = {0};
-    const char *host = text + sizeof(scheme) - 1, *path;
+    const char *host = url + sizeof(scheme) - 1, *path;
+    size_t length;
 
-    if (!str_starts(text, scheme))
+    *fetch = (struct fetch){.fd = -1};
+    if (!str_starts(url, scheme))
         return err_set(err, ERR_INVALID, "the URL must begin with http://");
-    for (const char *p = text; *p; p++)
+    for (const char *p = url; *p; p++)
         if (*p <= ' ' || *p == 0x7f)
             return err_set(err, ERR_INVALID, "the URL has blanks or control bytes");
-    path = strchr(host, '/');
-    if (!path)
-        path = host + strlen(host);
-    if (set_address(&u, host, (size_t)(path - host), err) < 0)
+    length = strcspn(host, "/");
+    path = host[length] ? host + length : "/";
+    if (length == 0 || length >= sizeof(fetch->host))
+        return err_set(err, ERR_INVALID, "the URL has no host");
+    memcpy(fetch->host, host, length);
+    if (read_host(fetch, err) < 0)
         return -1;
-    if (!str_copy(u.path, sizeof(u.path), *path ? path : "/"))
+    if (!str_copy(fetch->path, sizeof(fetch->path), path))
         return err_set(err, ERR_LIMIT, "the URL is longer than %d bytes", FETCH_MAX_URL);
-    *url = u;
     return 0;
-}
-
-struct fetch *fetch_create(const struct fetch_url *url,
-                           void (*body)(void *ctx, const char *bytes, size_t count),
-                           void *ctx)
-{
-    struct fetch *fetch = mem_new(struct fetch);
-
-    fetch->url = *url;
-    fetch->fd = -1;
-    fetch->answer.body = body;
-    fetch->answer.ctx = ctx;
-    return fetch;
-}
-
-void fetch_destroy(struct fetch *fetch)
-{
-    if (!fetch)
-        return;
-    if (fetch->fd >= 0)
-        close(fetch->fd);
-    str_fini(&fetch->request);
-    free(fetch);
 }
 
 static enum fetch_state finish(struct fetch *fetch, enum fetch_state state)
@@ -298,15 +191,22 @@ static enum fetch_state finish(struct fetch *fetch, enum fetch_state state)
     if (fetch->fd >= 0)
         close(fetch->fd);
     fetch->fd = -1;
-    fetch->state = FETCH_IDLE;
+    str_fini(&fetch->answer);
     return state;
+}
+
+void fetch_fini(struct fetch *fetch)
+{
+    finish(fetch, FETCH_DONE);
+    str_fini(&fetch->request);
+    str_fini(&fetch->body);
 }
 
 static void write_request(struct fetch *fetch, const char *post, const char *type)
 {
     str_clear(&fetch->request);
     str_addf(&fetch->request, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: corgi-probe\r\n",
-             post ? "POST" : "GET", fetch->url.path, fetch->url.host);
+             post ? "POST" : "GET", fetch->path, fetch->host);
     if (post)
         str_addf(&fetch->request, "Content-Type: %s\r\nContent-Length: %zu\r\n", type,
                  strlen(post));
@@ -317,20 +217,19 @@ static void write_request(struct fetch *fetch, const char *post, const char *typ
 enum fetch_state fetch_start(struct fetch *fetch, const char *post,
                              const char *content_type, double now_s)
 {
-    finish(fetch, FETCH_IDLE);
-    fetch->fd = socket(fetch->url.address.ss_family,
-                       SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    finish(fetch, FETCH_DONE);
+    fetch->fd =
+        socket(fetch->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fetch->fd < 0)
         return FETCH_FAILED;
-    if (connect(fetch->fd, (const struct sockaddr *)&fetch->url.address,
-                fetch->url.address_length) < 0 &&
+    if (connect(fetch->fd, (const struct sockaddr *)&fetch->address,
+                fetch->address_length) < 0 &&
         errno != EINPROGRESS)
         return finish(fetch, FETCH_FAILED);
     write_request(fetch, post, content_type);
-    fetch_answer_begin(&fetch->answer, FETCH_MAX_BYTES);
     fetch->sent = 0;
     fetch->deadline_s = now_s + FETCH_TIMEOUT_S;
-    return fetch->state = FETCH_RUNNING;
+    return FETCH_RUNNING;
 }
 
 static bool send_request(struct fetch *fetch)
@@ -349,37 +248,30 @@ static bool send_request(struct fetch *fetch)
 
 static enum fetch_state receive(struct fetch *fetch)
 {
+    enum fetch_state state;
     char bytes[16384];
+    bool broken;
+    ssize_t n;
 
-    for (;;) {
-        ssize_t n = recv(fetch->fd, bytes, sizeof(bytes), 0);
-        enum fetch_state state;
-
-        if (n < 0)
-            return errno == EAGAIN || errno == EINTR ? FETCH_RUNNING : FETCH_FAILED;
-        state = n == 0 ? fetch_answer_eof(&fetch->answer)
-                       : fetch_answer_feed(&fetch->answer, bytes, (size_t)n);
-        if (state != FETCH_RUNNING)
-            return state;
+    while ((n = recv(fetch->fd, bytes, sizeof(bytes), 0)) > 0) {
+        if (fetch->answer.length + (size_t)n > FETCH_MAX_BYTES)
+            return FETCH_FAILED;
+        str_add_bytes(&fetch->answer, bytes, (size_t)n);
     }
+    broken = n < 0 && errno != EAGAIN && errno != EINTR;
+    state = fetch_read_answer(&fetch->answer, n == 0, &fetch->body);
+    return broken && state == FETCH_RUNNING ? FETCH_FAILED : state;
 }
 
 enum fetch_state fetch_go(struct fetch *fetch, double now_s)
 {
     enum fetch_state state = FETCH_RUNNING;
 
-    if (fetch->state != FETCH_RUNNING)
-        return FETCH_IDLE;
     if (now_s > fetch->deadline_s || !send_request(fetch))
         state = FETCH_FAILED;
     else if (fetch->sent == fetch->request.length)
         state = receive(fetch);
     return state == FETCH_RUNNING ? state : finish(fetch, state);
-}
-
-int fetch_fd(const struct fetch *fetch)
-{
-    return fetch->fd;
 }
 
 uint32_t fetch_events(const struct fetch *fetch)

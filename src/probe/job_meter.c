@@ -162,7 +162,6 @@ static char *choose_socket_path(struct job_meter *meter, const char *dir)
 /* Without a socket the job still runs and its other voices are heard. */
 static void open_heartbeat(struct job_meter *meter)
 {
-    meter->beat_fd = -1;
     meter->socket_path = choose_socket_path(meter, meter->options->dir);
     if (meter->socket_path)
         meter->beat_fd = heartbeat_open(meter->socket_path, NULL);
@@ -175,21 +174,24 @@ static void open_heartbeat(struct job_meter *meter)
 struct job_meter *job_meter_create(const struct job_meter_options *options,
                                    struct err *err)
 {
-    struct fetch_url url;
-    struct job_meter *meter;
+    struct job_meter *meter = mem_new(struct job_meter);
 
-    if (options->metrics_url && fetch_url_parse(&url, options->metrics_url, err) < 0)
-        return NULL;
-    meter = mem_new(struct job_meter);
     meter->options = options;
     meter->demand = NAN;
+    meter->beat_fd = -1;
     meter->beats = (struct poller_watch){.fd = -1, .ready = on_beats, .ctx = meter};
     meter->page = (struct poller_watch){.fd = -1, .ready = on_page, .ctx = meter};
-    open_heartbeat(meter);
     meter->sources = sources_create(options->window_s, options->attempt, 0);
-    if (options->metrics_url)
-        meter->scrape = scrape_create(&url, options->metrics_counter, options->window_s,
-                                      meter->sources->tracks[PROBE_PROMETHEUS]);
+    if (options->metrics_url) {
+        meter->scrape = scrape_create(options->metrics_url, options->metrics_counter,
+                                      options->window_s,
+                                      meter->sources->tracks[PROBE_PROMETHEUS], err);
+        if (!meter->scrape) {
+            job_meter_destroy(meter);
+            return NULL;
+        }
+    }
+    open_heartbeat(meter);
     if (options->progress)
         progress_file_init(&meter->progress, options->progress);
     return meter;
@@ -274,8 +276,8 @@ static void on_beats(void *ctx, uint32_t events)
 static void go_scrape(struct job_meter *meter, double now_s)
 {
     scrape_go(meter->scrape, now_s);
-    poller_set(meter->poller, &meter->page, scrape_fd(meter->scrape),
-               scrape_events(meter->scrape));
+    poller_set(meter->poller, &meter->page, meter->scrape->fetch.fd,
+               fetch_events(&meter->scrape->fetch));
 }
 
 /* The descriptor may be closed and its number used again within one call. */
@@ -313,7 +315,7 @@ void job_meter_tick(struct job_meter *meter, double now_s)
         meter->beat_rest_s = 0;
         poller_set(meter->poller, &meter->beats, meter->beat_fd, EPOLLIN);
     }
-    if (meter->scrape && now_s >= scrape_due_s(meter->scrape)) {
+    if (meter->scrape && now_s >= meter->scrape->due_s) {
         poller_set(meter->poller, &meter->page, -1, 0);
         go_scrape(meter, now_s);
     }
@@ -337,7 +339,7 @@ double job_meter_due_s(const struct job_meter *meter)
     if (meter->beat_rest_s > 0)
         due_s = fmin(due_s, meter->beat_rest_s);
     if (meter->scrape)
-        due_s = fmin(due_s, scrape_due_s(meter->scrape));
+        due_s = fmin(due_s, meter->scrape->due_s);
     return due_s;
 }
 
@@ -364,8 +366,8 @@ static bool report_demand(struct job_meter *meter, double now_s,
         report->confidence = 0.98;
         return true;
     }
-    if (!meter->scrape ||
-        !tracks_rate(scrape_demand(meter->scrape), now_s, false, &asked) || !asked.live)
+    if (!meter->scrape || !tracks_rate(meter->scrape->demand, now_s, false, &asked) ||
+        !asked.live)
         return false;
     report->rate = asked.rate;
     report->window_s = asked.span_s;

@@ -206,8 +206,8 @@ static void tick(struct probe *probe, double now_s)
     job_meter_tick(probe->meter, now_s);
     if (now_s >= rate_due_s(probe))
         send_due_reports(probe, now_s, false);
-    poller_set(probe->poller, &probe->post, sender_fd(probe->sender),
-               sender_events(probe->sender));
+    poller_set(probe->poller, &probe->post, probe->sender->fetch.fd,
+               fetch_events(&probe->sender->fetch));
 }
 
 static void follow_job(struct probe *probe)

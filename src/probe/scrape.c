@@ -17,15 +17,6 @@ void scrape_page_init(struct scrape_page *page, const char *const *names, int co
     assert(count <= SCRAPE_PAGE_MAX_NAMES);
     memcpy(page->names, names, (size_t)count * sizeof(names[0]));
     page->count = count;
-    scrape_page_begin(page);
-}
-
-void scrape_page_begin(struct scrape_page *page)
-{
-    for (int i = 0; i < page->count; i++)
-        page->sums[i] = NAN;
-    page->length = 0;
-    page->cut = false;
 }
 
 static bool is_name_byte(char c)
@@ -91,54 +82,33 @@ static bool is_named(const char *wanted, const char *name, size_t length)
     return length == plain || (length == plain + 6 && !memcmp(name + plain, "_total", 6));
 }
 
-static void take_line(struct scrape_page *page)
+static void take_line(struct scrape_page *page, const char *line, size_t length)
 {
     size_t name_length;
     double value;
 
-    if (page->cut || page->length == 0 || page->line[0] == '#' ||
-        !read_sample(page->line, page->length, &name_length, &value))
+    if (length > SCRAPE_PAGE_MAX_LINE || !read_sample(line, length, &name_length, &value))
         return;
     for (int i = 0; i < page->count; i++)
-        if (is_named(page->names[i], page->line, name_length))
+        if (is_named(page->names[i], line, name_length))
             page->sums[i] = isnan(page->sums[i]) ? value : page->sums[i] + value;
 }
 
-void scrape_page_feed(struct scrape_page *page, const char *bytes, size_t count)
+void scrape_page_read(struct scrape_page *page, const char *text, size_t length)
 {
-    while (count > 0) {
-        const char *newline = memchr(bytes, '\n', count);
-        size_t piece = newline ? (size_t)(newline - bytes) : count;
+    const char *end = text + length, *newline;
 
-        if (piece > SCRAPE_PAGE_MAX_LINE - page->length)
-            page->cut = true;
-        if (!page->cut) {
-            memcpy(page->line + page->length, bytes, piece);
-            page->length += piece;
-        }
-        if (!newline)
-            return;
-        scrape_page_end(page);
-        bytes += piece + 1;
-        count -= piece + 1;
+    for (int i = 0; i < page->count; i++)
+        page->sums[i] = NAN;
+    for (; text < end; text = newline + 1) {
+        newline = memchr(text, '\n', (size_t)(end - text));
+        if (!newline) /* the last line may lack it */
+            newline = end;
+        take_line(page, text, (size_t)(newline - text));
     }
 }
 
-void scrape_page_end(struct scrape_page *page)
-{
-    take_line(page);
-    page->length = 0;
-    page->cut = false;
-}
-
-/* The names a kind of server uses.  The first kind with its counter on the page is it. */
-struct metrics_server {
-    const char *done; /* counter of what it has answered */
-    const char *refused;
-    const char *held[2]; /* gauges: being worked on, waiting */
-    const char *unit;
-};
-
+/* The first kind with its counter on the page is it. */
 static const struct metrics_server servers[] = {
     {"vllm:request_success_total",
      NULL,
@@ -160,23 +130,6 @@ static const struct metrics_server servers[] = {
 };
 
 #define SERVER_COUNT (sizeof(servers) / sizeof(servers[0]))
-
-/* A counter that only goes up, whatever restarts do to the one it is read from. */
-struct steady_counter {
-    double last; /* NaN: nothing yet */
-    double sum;
-};
-
-struct scrape {
-    struct fetch *fetch;
-    double every_s, due_s;
-    bool running;
-    struct metrics_server named; /* the job's own */
-    const struct metrics_server *server;
-    struct scrape_page page;
-    struct steady_counter done, refused;
-    struct tracks *rate, *demand;
-};
 
 /* The page is read once for all known servers: their counters first, in order. */
 static void ask_for_all(struct scrape *scrape)
@@ -201,19 +154,15 @@ static void ask_for(struct scrape *scrape, const struct metrics_server *server)
     scrape->server = server;
 }
 
-static void take_body(void *ctx, const char *bytes, size_t count)
-{
-    struct scrape *scrape = ctx;
-
-    scrape_page_feed(&scrape->page, bytes, count);
-}
-
-struct scrape *scrape_create(const struct fetch_url *url, const char *counter,
-                             double window_s, struct tracks *rate)
+struct scrape *scrape_create(const char *url, const char *counter, double window_s,
+                             struct tracks *rate, struct err *err)
 {
     struct scrape *scrape = mem_new(struct scrape);
 
-    scrape->fetch = fetch_create(url, take_body, scrape);
+    if (fetch_init(&scrape->fetch, url, err) < 0) {
+        free(scrape);
+        return NULL;
+    }
     scrape->every_s = fmin(fmax(window_s / 5, 0.2), 15);
     scrape->done.last = scrape->refused.last = NAN;
     scrape->rate = rate;
@@ -231,7 +180,7 @@ void scrape_destroy(struct scrape *scrape)
 {
     if (!scrape)
         return;
-    fetch_destroy(scrape->fetch);
+    fetch_fini(&scrape->fetch);
     tracks_destroy(scrape->demand);
     free(scrape);
 }
@@ -259,7 +208,8 @@ static void take_page(struct scrape *scrape, double now_s)
     const double *sums = scrape->page.sums;
     double held = 0;
 
-    scrape_page_end(&scrape->page);
+    scrape_page_read(&scrape->page, str_text(&scrape->fetch.body),
+                     scrape->fetch.body.length);
     if (!scrape->server) {
         for (size_t i = 0; i < SERVER_COUNT; i++) {
             if (!isnan(sums[i])) {
@@ -284,38 +234,11 @@ static void take_page(struct scrape *scrape, double now_s)
 
 void scrape_go(struct scrape *scrape, double now_s)
 {
-    enum fetch_state state;
-
-    if (!scrape->running) {
-        if (now_s < scrape->due_s)
-            return;
+    if (scrape->fetch.fd >= 0) {
+        if (fetch_go(&scrape->fetch, now_s) == FETCH_DONE)
+            take_page(scrape, now_s);
+    } else if (now_s >= scrape->due_s) {
         scrape->due_s = now_s + scrape->every_s;
-        scrape_page_begin(&scrape->page);
-        scrape->running = fetch_start(scrape->fetch, NULL, NULL, now_s) == FETCH_RUNNING;
-        return;
+        fetch_start(&scrape->fetch, NULL, NULL, now_s);
     }
-    state = fetch_go(scrape->fetch, now_s);
-    scrape->running = state == FETCH_RUNNING;
-    if (state == FETCH_DONE)
-        take_page(scrape, now_s);
-}
-
-double scrape_due_s(const struct scrape *scrape)
-{
-    return scrape->due_s;
-}
-
-int scrape_fd(const struct scrape *scrape)
-{
-    return fetch_fd(scrape->fetch);
-}
-
-uint32_t scrape_events(const struct scrape *scrape)
-{
-    return fetch_events(scrape->fetch);
-}
-
-struct tracks *scrape_demand(struct scrape *scrape)
-{
-    return scrape->demand;
 }

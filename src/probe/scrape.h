@@ -14,24 +14,8 @@
 #include "probe/fetch.h"
 #include "probe/tracks.h"
 
-struct scrape;
-
-/* counter: NULL for the known ones; borrowed, as are the tracks the rate goes into. */
-struct scrape *scrape_create(const struct fetch_url *url, const char *counter,
-                             double window_s, struct tracks *rate);
-void scrape_destroy(struct scrape *scrape); /* NULL is fine */
-
-/* Begin when it is time, go on when it is running.  Call when scrape_fd() is ready and at
- * scrape_due_s() at the latest. */
-void scrape_go(struct scrape *scrape, double now_s);
-double scrape_due_s(const struct scrape *scrape);
-int scrape_fd(const struct scrape *scrape); /* -1: nothing to watch */
-uint32_t scrape_events(const struct scrape *scrape);
-
-struct tracks *scrape_demand(struct scrape *scrape); /* borrowed */
-
-/* Sums of named series out of the text format, over all label sets.  A page is read in
- * pieces of any size; lines that are too long or cannot be read are passed over. */
+/* Sums of named series out of the text format, over all label sets.  Lines that are too
+ * long or cannot be read are passed over. */
 #define SCRAPE_PAGE_MAX_NAMES 16
 #define SCRAPE_PAGE_MAX_LINE  4096
 
@@ -40,14 +24,43 @@ struct scrape_page {
     const char *names[SCRAPE_PAGE_MAX_NAMES];
     double sums[SCRAPE_PAGE_MAX_NAMES]; /* NaN: not on the page */
     int count;
-    size_t length;
-    bool cut; /* the line at hand is too long */
-    char line[SCRAPE_PAGE_MAX_LINE];
 };
 
 void scrape_page_init(struct scrape_page *page, const char *const *names, int count);
-void scrape_page_begin(struct scrape_page *page); /* another page: the sums begin again */
-void scrape_page_feed(struct scrape_page *page, const char *bytes, size_t count);
-void scrape_page_end(struct scrape_page *page); /* the last line may lack its newline */
+void scrape_page_read(struct scrape_page *page, const char *text, size_t length);
+
+/* The names a kind of server uses. */
+struct metrics_server {
+    const char *done; /* counter of what it has answered */
+    const char *refused;
+    const char *held[2]; /* gauges: being worked on, waiting */
+    const char *unit;
+};
+
+/* A counter that only goes up, whatever restarts do to the one it is read from. */
+struct steady_counter {
+    double last; /* NaN: nothing yet */
+    double sum;
+};
+
+struct scrape {
+    struct fetch fetch;
+    double every_s, due_s;
+    struct metrics_server named; /* the job's own */
+    const struct metrics_server *server;
+    struct scrape_page page;
+    struct steady_counter done, refused;
+    struct tracks *rate, *demand;
+};
+
+/* counter: NULL for the known ones; borrowed, as are the tracks the rate goes into.  NULL
+ * when the URL is no address. */
+struct scrape *scrape_create(const char *url, const char *counter, double window_s,
+                             struct tracks *rate, struct err *err);
+void scrape_destroy(struct scrape *scrape); /* NULL is fine */
+
+/* Begin when it is time, go on when it is running.  Call when its descriptor is ready and
+ * at due_s at the latest. */
+void scrape_go(struct scrape *scrape, double now_s);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "probe/fetch.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,18 +14,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#define MAX_WAITING 8
-
-struct sender {
-    int fd; /* of the datagram socket; -1: HTTP or nobody */
-    struct sockaddr_un path;
-    struct fetch *fetch; /* NULL: not HTTP */
-    bool posting;
-    struct probe_report waiting[MAX_WAITING]; /* oldest first */
-    int count;
-    uint64_t failures;
-};
 
 static int open_unix(struct sender *sender, const char *path, struct err *err)
 {
@@ -38,29 +25,20 @@ static int open_unix(struct sender *sender, const char *path, struct err *err)
     return sender->fd < 0 ? err_sys(err, "cannot make a socket") : 0;
 }
 
-static int open_http(struct sender *sender, const char *target, struct err *err)
-{
-    struct fetch_url url;
-
-    if (fetch_url_parse(&url, target, err) < 0)
-        return -1;
-    sender->fetch = fetch_create(&url, NULL, NULL);
-    return 0;
-}
-
 struct sender *sender_create(const char *target, struct err *err)
 {
     struct sender *sender = mem_new(struct sender);
     int rc = 0;
 
-    sender->fd = -1;
+    sender->fd = sender->fetch.fd = -1;
     if (target && str_starts(target, "unix:"))
         rc = open_unix(sender, target + strlen("unix:"), err);
     else if (target && str_starts(target, "http://"))
-        rc = open_http(sender, target, err);
+        rc = fetch_init(&sender->fetch, target, err);
     else if (target)
         rc = err_set(err, ERR_INVALID, "%.120s is neither unix:PATH nor http://...",
                      target);
+    sender->http = rc == 0 && target && sender->fd < 0;
     if (rc == 0)
         return sender;
     sender_destroy(sender);
@@ -73,7 +51,7 @@ void sender_destroy(struct sender *sender)
         return;
     if (sender->fd >= 0)
         close(sender->fd);
-    fetch_destroy(sender->fetch);
+    fetch_fini(&sender->fetch);
     free(sender);
 }
 
@@ -88,12 +66,12 @@ static void drop(struct sender *sender, int index)
 static void enqueue(struct sender *sender, const struct probe_report *report)
 {
     bool replaceable = report->kind == PROBE_RATE || report->kind == PROBE_DEMAND;
-    int first = sender->posting ? 1 : 0; /* that one is on its way */
+    int first = sender->fetch.fd >= 0 ? 1 : 0; /* that one is on its way */
 
     for (int i = sender->count - 1; replaceable && i >= first; i--)
         if (sender->waiting[i].kind == report->kind)
             drop(sender, i);
-    if (sender->count == MAX_WAITING)
+    if (sender->count == SENDER_MAX_WAITING)
         drop(sender, first);
     sender->waiting[sender->count++] = *report;
 }
@@ -128,29 +106,22 @@ static void post_next(struct sender *sender, double now_s)
     if (sender->count == 0)
         return;
     probe_report_json(&sender->waiting[0], &body);
-    sender->posting = fetch_start(sender->fetch, str_text(&body), "application/json",
-                                  now_s) == FETCH_RUNNING;
-    sender->failures += !sender->posting;
+    if (fetch_start(&sender->fetch, str_text(&body), "application/json", now_s) !=
+        FETCH_RUNNING)
+        sender->failures++;
     str_fini(&body);
 }
 
 static void retry_http(struct sender *sender, double now_s)
 {
-    enum fetch_state state;
+    if (sender->fetch.fd >= 0) {
+        enum fetch_state state = fetch_go(&sender->fetch, now_s);
 
-    if (!sender->posting) {
-        post_next(sender, now_s);
-        return;
+        sender->failures += state == FETCH_FAILED;
+        if (state != FETCH_DONE)
+            return;
+        drop(sender, 0);
     }
-    state = fetch_go(sender->fetch, now_s);
-    if (state == FETCH_RUNNING)
-        return;
-    sender->posting = false;
-    if (state != FETCH_DONE) {
-        sender->failures++;
-        return;
-    }
-    drop(sender, 0);
     post_next(sender, now_s);
 }
 
@@ -158,13 +129,13 @@ void sender_retry(struct sender *sender, double now_s)
 {
     if (sender->fd >= 0)
         retry_unix(sender);
-    else if (sender->fetch)
+    else if (sender->http)
         retry_http(sender, now_s);
 }
 
 void sender_send(struct sender *sender, const struct probe_report *report, double now_s)
 {
-    if (sender->fd < 0 && !sender->fetch)
+    if (sender->fd < 0 && !sender->http)
         return;
     enqueue(sender, report);
     sender_retry(sender, now_s);
@@ -176,25 +147,15 @@ void sender_finish(struct sender *sender, double limit_s)
     uint64_t failures = sender->failures;
 
     while (sender->count > 0 && (now_s = clock_wall_s()) < until_s) {
-        struct pollfd ready = {.fd = sender_fd(sender)};
+        struct pollfd ready;
 
         sender_retry(sender, now_s);
         /* A full queue empties itself; a socket that is away will not come so soon. */
         if (sender->failures > failures && errno != EAGAIN)
             return;
-        if (sender->count > 0) {
-            ready.events = sender_events(sender) ? POLLIN | POLLOUT : 0;
+        ready.fd = sender->fetch.fd;
+        ready.events = (short)fetch_events(&sender->fetch);
+        if (sender->count > 0)
             poll(&ready, 1, 20);
-        }
     }
-}
-
-int sender_fd(const struct sender *sender)
-{
-    return sender->fetch ? fetch_fd(sender->fetch) : -1;
-}
-
-uint32_t sender_events(const struct sender *sender)
-{
-    return sender->fetch && sender->posting ? fetch_events(sender->fetch) : 0;
 }

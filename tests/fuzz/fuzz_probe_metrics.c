@@ -7,39 +7,35 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void take_body(void *ctx, const char *bytes, size_t count)
-{
-    scrape_page_feed(ctx, bytes, count);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const names[] = {"http_requests_total",
                                         "vllm:num_requests_running",
                                         "nv_inference_request_success"};
-    static struct scrape_page page;
-    struct fetch_answer answer = {.body = take_body, .ctx = &page};
+    struct scrape_page page = {0};
+    struct str answer = {0}, body = {0};
     enum fetch_state state = FETCH_RUNNING;
     size_t at = 0;
 
-    scrape_page_init(&page, names, 3);
-    fetch_answer_begin(&answer, (size_t)1 << 20);
     while (at < size && state == FETCH_RUNNING) {
         size_t piece = 1 + (data[at] % 97);
 
         piece = piece < size - at ? piece : size - at;
-        state = fetch_answer_feed(&answer, (const char *)data + at, piece);
+        str_add_bytes(&answer, (const char *)data + at, piece);
+        state = fetch_read_answer(&answer, false, &body);
         at += piece;
     }
-    if (state == FETCH_RUNNING)
-        fetch_answer_eof(&answer);
-    scrape_page_end(&page);
+    if (state == FETCH_RUNNING &&
+        fetch_read_answer(&answer, true, &body) == FETCH_RUNNING)
+        abort();
+    scrape_page_init(&page, names, 3);
+    scrape_page_read(&page, str_text(&body), body.length);
     /* And the page alone, without an answer around it. */
-    scrape_page_begin(&page);
-    scrape_page_feed(&page, (const char *)data, size);
-    scrape_page_end(&page);
+    scrape_page_read(&page, (const char *)data, size);
     for (int i = 0; i < 3; i++)
         if (isinf(page.sums[i]) && size < 1000)
             abort();
+    str_fini(&answer);
+    str_fini(&body);
     return 0;
 }

@@ -158,16 +158,16 @@ CASE(urls_are_addresses_only)
                                       "http://[::1/",
                                       "http://127.0.0.1/a b",
                                       "http://127.0.0.1:80x/"};
-    struct fetch_url url;
+    struct fetch url;
 
     for (size_t i = 0; i < COUNT(bad); i++)
-        if (fetch_url_parse(&url, bad[i], NULL) == 0)
+        if (fetch_init(&url, bad[i], NULL) == 0)
             fail_msg("%s was taken", bad[i]);
-    assert_int_equal(fetch_url_parse(&url, "http://localhost:8000/metrics?x=1", NULL), 0);
+    assert_int_equal(fetch_init(&url, "http://localhost:8000/metrics?x=1", NULL), 0);
     assert_string_equal(url.path, "/metrics?x=1");
     assert_string_equal(url.host, "localhost:8000");
     assert_int_equal(ntohs(((struct sockaddr_in *)&url.address)->sin_port), 8000);
-    assert_int_equal(fetch_url_parse(&url, "http://[::1]", NULL), 0);
+    assert_int_equal(fetch_init(&url, "http://[::1]", NULL), 0);
     assert_string_equal(url.path, "/");
 }
 

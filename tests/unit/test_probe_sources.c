@@ -218,14 +218,6 @@ CASE(what_a_progress_file_held_before_is_not_the_jobs)
     unlink(path);
 }
 
-static void feed(struct scrape_page *prom, const char *text, size_t piece)
-{
-    for (size_t at = 0; at < strlen(text); at += piece)
-        scrape_page_feed(prom, text + at,
-                         piece < strlen(text) - at ? piece : strlen(text) - at);
-    scrape_page_end(prom);
-}
-
 CASE(series_of_a_page_are_summed)
 {
     static const char text[] = "# TYPE http_requests_total counter\n"
@@ -240,31 +232,27 @@ CASE(series_of_a_page_are_summed)
                                         "nothing", "http_requests"};
     static struct scrape_page prom;
 
-    for (size_t piece = 1; piece < 40; piece += 7) {
-        scrape_page_init(&prom, names, 5);
-        feed(&prom, text, piece);
-        assert_true(prom.sums[0] == 15 && prom.sums[1] == 3.5);
-        assert_true(isnan(prom.sums[2]) && isnan(prom.sums[3]));
-        assert_true(prom.sums[4] == 16); /* with and without _total */
-    }
+    scrape_page_init(&prom, names, 5);
+    scrape_page_read(&prom, text, strlen(text));
+    assert_true(prom.sums[0] == 15 && prom.sums[1] == 3.5);
+    assert_true(isnan(prom.sums[2]) && isnan(prom.sums[3]));
+    assert_true(prom.sums[4] == 16); /* with and without _total */
 }
 
-static void keep_body(void *ctx, const char *bytes, size_t count)
+static enum fetch_state read_answer(const char *text, size_t piece, struct str *body)
 {
-    strncat(ctx, bytes, count);
-}
-
-static enum fetch_state read_answer(const char *text, size_t piece, char *body)
-{
-    struct fetch_answer answer = {.body = keep_body, .ctx = body};
     enum fetch_state state = FETCH_RUNNING;
+    struct str answer = {0};
 
-    body[0] = '\0';
-    fetch_answer_begin(&answer, 1000);
-    for (size_t at = 0; at < strlen(text) && state == FETCH_RUNNING; at += piece)
-        state = fetch_answer_feed(&answer, text + at,
-                                  piece < strlen(text) - at ? piece : strlen(text) - at);
-    return state == FETCH_RUNNING ? fetch_answer_eof(&answer) : state;
+    for (size_t at = 0; at < strlen(text) && state == FETCH_RUNNING; at += piece) {
+        str_add_bytes(&answer, text + at,
+                      piece < strlen(text) - at ? piece : strlen(text) - at);
+        state = fetch_read_answer(&answer, false, body);
+    }
+    if (state == FETCH_RUNNING)
+        state = fetch_read_answer(&answer, true, body);
+    str_fini(&answer);
+    return state;
 }
 
 CASE(answers_end_by_length_chunks_or_connection)
@@ -283,16 +271,17 @@ CASE(answers_end_by_length_chunks_or_connection)
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhe\r\n",
         "HTTP/1.1 200 OK\r\n",
     };
-    char body[2000];
+    struct str body = {0};
 
     for (size_t i = 0; i < COUNT(good); i++) {
         for (size_t piece = 1; piece < 30; piece += 4) {
-            assert_int_equal(read_answer(good[i], piece, body), FETCH_DONE);
-            assert_string_equal(body, "hello");
+            assert_int_equal(read_answer(good[i], piece, &body), FETCH_DONE);
+            assert_string_equal(str_text(&body), "hello");
         }
     }
     for (size_t i = 0; i < COUNT(bad); i++)
-        assert_int_equal(read_answer(bad[i], 7, body), FETCH_FAILED);
+        assert_int_equal(read_answer(bad[i], 7, &body), FETCH_FAILED);
+    str_fini(&body);
 }
 
 int main(void)
