@@ -35,49 +35,47 @@ static int take_number(const struct fields *f, double *target, struct err *err)
     return 0;
 }
 
-static int take_pair(struct heartbeat *beat, const struct fields *f, struct err *err)
+static int take_pair(const struct fields *f, struct match_hit *hit, double *demand,
+                     struct err *err)
 {
     if (!strcmp(f->key, "rate"))
-        return take_number(f, &beat->rate, err);
+        return take_number(f, &hit->rate, err);
     if (!strcmp(f->key, "steps") || !strcmp(f->key, "step"))
-        return take_number(f, &beat->steps, err);
+        return take_number(f, &hit->count, err);
     if (!strcmp(f->key, "demand"))
-        return take_number(f, &beat->demand, err);
-    if (!strcmp(f->key, "rank")) {
-        int rank;
-
-        if (!parse_int(f->value, &rank) || rank < 0 || rank > MAX_RANK)
-            return err_set(err, ERR_FORMAT, "a heartbeat has rank=%.40s", f->value);
-        beat->rank = rank;
-    }
+        return take_number(f, demand, err);
+    if (!strcmp(f->key, "rank") &&
+        (!parse_int(f->value, &hit->rank) || hit->rank < 0 || hit->rank > MAX_RANK))
+        return err_set(err, ERR_FORMAT, "a heartbeat has rank=%.40s", f->value);
     if (!strcmp(f->key, "unit")) {
-        const struct work_unit *unit = units_find(f->value, strlen(f->value));
-
-        beat->unit = unit ? unit : units_item();
+        hit->unit = units_find(f->value, strlen(f->value));
+        if (!hit->unit)
+            hit->unit = units_item();
     }
     return 0;
 }
 
-int heartbeat_parse(struct heartbeat *beat, const char *text, size_t length,
-                    struct err *err)
+int heartbeat_parse(struct match_hit *hit, double *demand, const char *text,
+                    size_t length, struct err *err)
 {
-    struct heartbeat b = {.rate = NAN, .steps = NAN, .demand = NAN, .rank = -1};
     struct fields f = {.at = text, .end = text + length};
+    struct match_hit told = match_told(units_find("step", 4));
+    double asked = NAN;
     int more;
 
     if (length > HEARTBEAT_MAX_BYTES)
         return err_set(err, ERR_LIMIT, "a heartbeat is longer than %d bytes",
                        HEARTBEAT_MAX_BYTES);
-    b.unit = units_find("step", 4);
     while ((more = fields_next(&f)) > 0)
-        if (take_pair(&b, &f, err) < 0)
+        if (take_pair(&f, &told, &asked, err) < 0)
             return -1;
     if (more < 0)
         return err_set(err, ERR_FORMAT, "a heartbeat is not a line of key=value pairs");
-    if (isnan(b.rate) && isnan(b.steps) && isnan(b.demand))
+    if (isnan(told.rate) && isnan(told.count) && isnan(asked))
         return err_set(err, ERR_FORMAT,
                        "a heartbeat says neither rate, steps nor demand");
-    *beat = b;
+    *hit = told;
+    *demand = asked;
     return 0;
 }
 
@@ -85,11 +83,12 @@ int heartbeat_send(const char *line, struct err *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const char *path = getenv("CORGI_HEARTBEAT");
-    struct heartbeat beat;
+    struct match_hit hit;
+    double demand;
     ssize_t sent;
     int fd;
 
-    if (heartbeat_parse(&beat, line, strlen(line), err) < 0)
+    if (heartbeat_parse(&hit, &demand, line, strlen(line), err) < 0)
         return -1;
     if (!path)
         return 0;
@@ -130,7 +129,7 @@ int heartbeat_open(const char *path, struct err *err)
     return fd;
 }
 
-int heartbeat_receive(int fd, struct heartbeat *beat)
+int heartbeat_receive(int fd, struct match_hit *hit, double *demand)
 {
     char text[HEARTBEAT_MAX_BYTES + 1];
 
@@ -141,7 +140,7 @@ int heartbeat_receive(int fd, struct heartbeat *beat)
             continue;
         if (length < 0)
             return 0;
-        if (heartbeat_parse(beat, text, (size_t)length, NULL) == 0)
+        if (heartbeat_parse(hit, demand, text, (size_t)length, NULL) == 0)
             return 1;
     }
 }
@@ -174,16 +173,10 @@ static bool parse_json(const char *text, size_t length, struct match_hit *hit)
 
 static bool parse_pairs(const char *text, size_t length, struct match_hit *hit)
 {
-    struct heartbeat beat;
+    double demand;
 
-    if (heartbeat_parse(&beat, text, length, NULL) < 0 ||
-        (isnan(beat.steps) && isnan(beat.rate)))
-        return false;
-    *hit = match_told(beat.unit);
-    hit->count = beat.steps;
-    hit->rate = beat.rate;
-    hit->rank = beat.rank;
-    return true;
+    return heartbeat_parse(hit, &demand, text, length, NULL) == 0 &&
+           (!isnan(hit->count) || !isnan(hit->rate));
 }
 
 static bool parse_count(const char *text, size_t length, struct match_hit *hit)

@@ -20,15 +20,10 @@
 
 #define HEARTBEAT_MAX_BYTES 512
 
-struct heartbeat {
-    double rate, steps, demand;   /* NaN: not said */
-    int rank;                     /* -1: not said */
-    const struct work_unit *unit; /* "step" when not said */
-};
-
-/* One datagram; the output is untouched on failure. */
-int heartbeat_parse(struct heartbeat *beat, const char *text, size_t length,
-                    struct err *err);
+/* One datagram: what it counts or states, and the demand it tells (NaN: none).  The unit
+ * is "step" when it names none; the outputs are untouched on failure. */
+int heartbeat_parse(struct match_hit *hit, double *demand, const char *text,
+                    size_t length, struct err *err);
 
 /* From inside of a job: send the line to the socket of CORGI_HEARTBEAT, not waiting.
  * Where that is not set there is nobody to tell, which is no error. */
@@ -39,7 +34,7 @@ int heartbeat_send(const char *line, struct err *err);
 int heartbeat_open(const char *path, struct err *err);
 
 /* The next datagram that can be read as a heartbeat: 1; 0 when there is none left. */
-int heartbeat_receive(int fd, struct heartbeat *beat);
+int heartbeat_receive(int fd, struct match_hit *hit, double *demand);
 
 struct progress_file {
     const char *path; /* borrowed */

@@ -236,29 +236,20 @@ void job_meter_line(void *ctx, double at_s, const char *text, size_t length)
     tracks_line(meter->sources->tracks[PROBE_LOG], at_s, text, length);
 }
 
-static void take_beat(struct job_meter *meter, const struct heartbeat *beat, double now_s)
-{
-    struct match_hit hit = match_told(beat->unit);
-
-    hit.rank = beat->rank;
-    hit.rate = beat->rate;
-    hit.count = beat->steps;
-    if (!isnan(beat->demand)) {
-        meter->demand = beat->demand;
-        meter->demand_new = true;
-    }
-    if (!isnan(beat->rate) || !isnan(beat->steps))
-        tracks_hit(meter->sources->tracks[PROBE_HEARTBEAT], now_s, &hit);
-}
-
 static void read_beats(struct job_meter *meter, double now_s)
 {
-    struct heartbeat beat;
+    struct match_hit hit;
+    double demand;
 
     for (int i = 0; i < BEATS_A_TURN; i++) {
-        if (!heartbeat_receive(meter->beat_fd, &beat))
+        if (!heartbeat_receive(meter->beat_fd, &hit, &demand))
             return;
-        take_beat(meter, &beat, now_s);
+        if (!isnan(demand)) {
+            meter->demand = demand;
+            meter->demand_new = true;
+        }
+        if (!isnan(hit.rate) || !isnan(hit.count))
+            tracks_hit(meter->sources->tracks[PROBE_HEARTBEAT], now_s, &hit);
     }
 }
 

@@ -125,17 +125,14 @@ static const char *read_total(const struct scan *scan, const char *p, double *to
     struct scan_number number;
     const char *next;
 
-    while (p < scan->end && *p == ' ')
-        p++;
+    p = units_skip_blanks(p, scan->end);
     if (p < scan->end && *p == '/')
         p++;
     else if (scan->end - p > 3 && !memcmp(p, "of ", 3))
         p += 3;
     else
         return NULL;
-    while (p < scan->end && *p == ' ')
-        p++;
-    if (!scan_number(scan, p, &number, &next))
+    if (!scan_number(scan, units_skip_blanks(p, scan->end), &number, &next))
         return NULL;
     *total = number.value;
     return number.end;
@@ -192,18 +189,13 @@ static void iteration_time(struct matched_line *line, const struct scan_number *
                            const char *key, size_t length)
 {
     struct unit_rate rate = {.inverse = true, .factor = 1};
-    const char *p = number->end, *end = line->scan.end;
-    size_t word = 0;
+    const char *end = line->scan.end, *p = units_skip_blanks(number->end, end);
 
     if (!key_ends_with(key, length, "time") && !key_ends_with(key, length, "dt"))
         return;
     if (length > 5 && key_ends_with(key, length, "data_time"))
         return;
-    while (p < end && *p == ' ')
-        p++;
-    while (p + word < end && isalpha((unsigned char)p[word]))
-        word++;
-    if (units_time(p, word) == 1e-3)
+    if (units_time(p, (size_t)(units_skip_letters(p, end) - p)) == 1e-3)
         rate.factor = 1e3;
     else if (!scan_has_word(line->scan.line, end, "data") &&
              !(p < end && *p == '(' && !isnan(line->epoch)))
@@ -245,12 +237,10 @@ static bool read_counter(struct matched_line *line, const struct scan_number *nu
 static bool names_the_next(const struct scan *scan, const struct scan_number *number,
                            size_t suffix)
 {
-    const char *p = number->end + suffix;
+    const char *p = units_skip_blanks(number->end + suffix, scan->end);
 
     if (*number->end != ' ')
         return false;
-    while (p < scan->end && *p == ' ')
-        p++;
     return p < scan->end && (*p == ':' || *p == '=');
 }
 

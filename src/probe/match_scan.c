@@ -146,8 +146,7 @@ static bool has_any(const char *text, const char *end, const char *const *words,
         while (p < end && !isalpha((unsigned char)*p))
             p++;
         begin = p;
-        while (p < end && isalpha((unsigned char)*p))
-            p++;
+        p = units_skip_letters(p, end);
         for (size_t i = 0; begin < p && i < count; i++)
             if ((*begin | 0x20) == words[i][0] &&
                 strlen(words[i]) == (size_t)(p - begin) &&
@@ -283,15 +282,13 @@ static const char *skip_times(const char *p, const char *end)
     }
     if (p == end || *p != ',')
         return NULL;
-    for (p++; p < end && *p == ' ';)
-        p++;
-    return p;
+    return units_skip_blanks(p + 1, end);
 }
 
 /* The number that ends at p, with a multiplier; *begin is where it starts.  NaN: none. */
 static double number_before(const char *line, const char *p, const char **begin)
 {
-    double factor = 1, value = 0, scale = 1;
+    double factor = 1;
     const char *stop;
 
     if (p > line && units_multiplier(p[-1]) > 0)
@@ -299,18 +296,8 @@ static double number_before(const char *line, const char *p, const char **begin)
     stop = p;
     while (p > line && (isdigit((unsigned char)p[-1]) || p[-1] == '.') && stop - p < 18)
         p--;
-    if (p == stop)
-        return NAN;
     *begin = p;
-    for (bool fraction = false; p < stop; p++) {
-        if (*p == '.') {
-            fraction = true;
-            continue;
-        }
-        value = value * 10 + (*p - '0');
-        scale *= fraction ? 10 : 1;
-    }
-    return factor * value / scale;
+    return p == stop ? NAN : factor * value_of(p, stop);
 }
 
 /* "450/1000 " or "450it " before the bracket. */
@@ -362,11 +349,7 @@ static void read_rate(const char *p, const char *end, struct match_hit *hit)
         hit->unit = rate.unit;
         hit->rate = units_apply(&rate, number.value);
     } else if (p < end && *p == '?') { /* not known yet: "?it/s" */
-        size_t length = 0;
-
-        while (p + 1 + length < end && isalpha((unsigned char)p[1 + length]))
-            length++;
-        hit->unit = units_find(p + 1, length);
+        hit->unit = units_find(p + 1, (size_t)(units_skip_letters(p + 1, end) - (p + 1)));
     }
 }
 
@@ -398,8 +381,7 @@ enum match_bar match_bar_tqdm(const struct scan *scan, struct match_hit *hit)
 /* A bar's first character: "[" and one of "=>.", or a heavy line. */
 static bool is_drawn(const char *p, const char *end)
 {
-    while (p < end && *p == ' ')
-        p++;
+    p = units_skip_blanks(p, end);
     if (end - p >= 3 && (!memcmp(p, "\xe2\x94\x81", 3) || !memcmp(p, "\xe2\x94\x80", 3)))
         return true;
     return end - p >= 2 && *p == '[' && strchr("=>.", p[1]);
@@ -407,11 +389,9 @@ static bool is_drawn(const char *p, const char *end)
 
 enum match_bar match_bar_keras(const struct scan *scan, struct match_hit *hit)
 {
-    const char *p = scan->line, *next;
+    const char *p = units_skip_blanks(scan->line, scan->end), *next;
     struct scan_number count, total;
 
-    while (p < scan->end && *p == ' ')
-        p++;
     if (!scan_number(scan, p, &count, &next) || next == scan->end || *next != '/')
         return MATCH_NO_BAR;
     if (!scan_number(scan, next + 1, &total, &next) || !is_drawn(next, scan->end))

@@ -124,6 +124,20 @@ static size_t word_length(const char *text, const char *end)
     return (size_t)(p - text);
 }
 
+const char *units_skip_letters(const char *p, const char *end)
+{
+    while (p < end && isalpha((unsigned char)*p))
+        p++;
+    return p;
+}
+
+const char *units_skip_blanks(const char *p, const char *end)
+{
+    while (p < end && *p == ' ')
+        p++;
+    return p;
+}
+
 double units_multiplier(char c)
 {
     switch (c) {
@@ -190,17 +204,12 @@ static const struct work_unit *unit_of(const char *word, size_t length, bool any
 /* "/", " / " or " per " between two words; NULL when there is none. */
 static const char *skip_per(const char *p, const char *end)
 {
-    while (p < end && *p == ' ')
-        p++;
+    p = units_skip_blanks(p, end);
     if (p < end && *p == '/')
-        p++;
-    else if (end - p > 4 && !strncasecmp(p, "per ", 4))
-        p += 4;
-    else
-        return NULL;
-    while (p < end && *p == ' ')
-        p++;
-    return p;
+        return units_skip_blanks(p + 1, end);
+    if (end - p > 4 && !strncasecmp(p, "per ", 4))
+        return units_skip_blanks(p + 4, end);
+    return NULL;
 }
 
 /* "1.2k tokens/s", "1.2 ktok/s": a multiplier of its own goes before the words. */
@@ -211,9 +220,7 @@ static const char *skip_multiplier(const char *p, const char *end, double *facto
         *factor = units_multiplier(*p);
         p++;
     }
-    while (p < end && *p == ' ')
-        p++;
-    return p;
+    return units_skip_blanks(p, end);
 }
 
 size_t units_suffix(const char *text, size_t length, bool any_unit,

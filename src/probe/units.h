@@ -51,6 +51,10 @@ double units_apply(const struct unit_rate *rate, double number);
 /* Of the letters k, K, M and G; 0 for any other. */
 double units_multiplier(char c);
 
+/* Behind the blanks, and behind the letters, that stand at p. */
+const char *units_skip_blanks(const char *p, const char *end);
+const char *units_skip_letters(const char *p, const char *end);
+
 /* Seconds in a word of time: "ms" 0.001, "sec" 1, "min" 60; 0 when it is none. */
 double units_time(const char *word, size_t length);
 

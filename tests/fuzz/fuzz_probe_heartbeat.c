@@ -8,12 +8,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct heartbeat beat;
     struct match_hit hit;
     struct err err = {0};
+    double demand;
 
-    if (heartbeat_parse(&beat, (const char *)data, size, &err) == 0 &&
-        (!beat.unit || beat.rate < 0 || beat.steps < 0 || isinf(beat.steps)))
+    if (heartbeat_parse(&hit, &demand, (const char *)data, size, &err) == 0 &&
+        (!hit.unit || hit.rate < 0 || hit.count < 0 || isinf(hit.count) || demand < 0))
         abort();
     if (progress_file_parse((const char *)data, size, &hit) && !hit.unit)
         abort();

@@ -158,17 +158,19 @@ CASE(heartbeats_are_read_strictly)
     static const char *const bad[] = {
         "",           "hello",     "rate=",    "rate=-1",         "rate=nan", "rank=1",
         "steps=1e99", "unit=step", "rate=1 x", "steps=1 rank=-1", "rate=1e30"};
-    struct heartbeat beat;
+    struct match_hit hit;
+    double demand;
 
     for (size_t i = 0; i < COUNT(bad); i++)
-        assert_int_equal(heartbeat_parse(&beat, bad[i], strlen(bad[i]), NULL), -1);
-    assert_int_equal(heartbeat_parse(&beat, "steps=12 rank=3 unit=tokens\n", 28, NULL),
-                     0);
-    assert_true(beat.steps == 12 && beat.rank == 3 && isnan(beat.rate));
-    assert_string_equal(beat.unit->name, "token");
-    assert_int_equal(heartbeat_parse(&beat, "rate=2.5 demand=9", 17, NULL), 0);
-    assert_true(beat.rate == 2.5 && beat.demand == 9);
-    assert_string_equal(beat.unit->name, "step");
+        assert_int_equal(heartbeat_parse(&hit, &demand, bad[i], strlen(bad[i]), NULL),
+                         -1);
+    assert_int_equal(
+        heartbeat_parse(&hit, &demand, "steps=12 rank=3 unit=tokens\n", 28, NULL), 0);
+    assert_true(hit.count == 12 && hit.rank == 3 && isnan(hit.rate) && isnan(demand));
+    assert_string_equal(hit.unit->name, "token");
+    assert_int_equal(heartbeat_parse(&hit, &demand, "rate=2.5 demand=9", 17, NULL), 0);
+    assert_true(hit.rate == 2.5 && demand == 9);
+    assert_string_equal(hit.unit->name, "step");
 }
 
 CASE(progress_files_may_be_numbers_pairs_or_json)
