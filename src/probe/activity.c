@@ -22,16 +22,9 @@
 #define GIVEN_UP_S    20.0
 
 #define MAX_DEVICES   64
-#define MAX_USERS     256 /* processes on the devices at a time */
 #define STOP_WAIT_S   0.2
 #define LEAST_READS   2 /* before it is said that a driver tells nothing */
 #define MOST_GAP_S    60.0
-
-struct device_user { /* a process on one of the devices */
-    pid_t pid;
-    double busy_s;  /* device seconds since it was first seen */
-    double taken_s; /* of these, already counted for the job */
-};
 
 struct device_watch {
     double period_s;
@@ -40,13 +33,10 @@ struct device_watch {
     pthread_mutex_t mutex; /* guards what is below */
     pthread_cond_t wake;
     bool stopping;
-    bool done;  /* the thread is at its end */
-    int reads;  /* rounds over all devices */
-    bool known; /* some device told something */
-    struct device_user users[MAX_USERS];
-    int user_count;
-    double whole_s; /* of devices that do not tell of processes */
-    double taken_s; /* counted for the job so far */
+    bool done;     /* the thread is at its end */
+    int reads;     /* rounds over all devices */
+    bool known;    /* some device told something */
+    double busy_s; /* device seconds of the job so far */
 };
 
 struct activity {
@@ -55,28 +45,10 @@ struct activity {
     struct device_watch *devices; /* NULL: not looked at */
 };
 
-/* With the mutex held. */
-static void add_use(struct device_watch *a, pid_t pid, double busy_s)
-{
-    struct device_user *idle = NULL;
-
-    for (int i = 0; i < a->user_count; i++) {
-        if (a->users[i].pid == pid) {
-            a->users[i].busy_s += busy_s;
-            return;
-        }
-        if (a->users[i].taken_s >= a->users[i].busy_s)
-            idle = &a->users[i];
-    }
-    if (a->user_count < MAX_USERS)
-        idle = &a->users[a->user_count++];
-    if (idle)
-        *idle = (struct device_user){.pid = pid, .busy_s = busy_s};
-}
-
-/* With the mutex held: what a sample says of the time since the one before it. */
+/* With the mutex held: what a sample says of the time since the one before it, of the
+ * processes below us or, where the driver does not tell of processes, of all. */
 static void add_sample(struct device_watch *a, const struct gpu_sample *sample,
-                       double seconds)
+                       const struct process_table *below, double seconds)
 {
     bool told = false;
 
@@ -86,11 +58,12 @@ static void add_sample(struct device_watch *a, const struct gpu_sample *sample,
         if (!isfinite(p->utilisation))
             continue;
         told = true;
-        add_use(a, p->pid, p->utilisation * seconds);
+        if (process_table_find(below, p->pid))
+            a->busy_s += p->utilisation * seconds;
     }
     told = told || (sample->processes_known && sample->process_count == 0);
     if (!told && isfinite(sample->utilisation)) {
-        a->whole_s += sample->utilisation * seconds;
+        a->busy_s += sample->utilisation * seconds;
         told = true;
     }
     a->known = a->known || told;
@@ -127,6 +100,9 @@ static void find_devices(const struct device_watch *a, struct gpu *gpu,
 
 static void read_all(struct device_watch *a, struct gpu *gpu, struct device_list *r)
 {
+    struct process_table below = {0};
+
+    process_table_below(&below, getpid(), NULL);
     for (int i = 0; i < r->count; i++) {
         struct gpu_sample sample;
         struct err err = {0};
@@ -136,10 +112,11 @@ static void read_all(struct device_watch *a, struct gpu *gpu, struct device_list
             continue;
         now_s = clock_wall_s();
         pthread_mutex_lock(&a->mutex);
-        add_sample(a, &sample, fmin(now_s - r->read_s[i], MOST_GAP_S));
+        add_sample(a, &sample, &below, fmin(now_s - r->read_s[i], MOST_GAP_S));
         pthread_mutex_unlock(&a->mutex);
         r->read_s[i] = now_s;
     }
+    process_table_fini(&below);
 }
 
 /* With the mutex held: until the flag is set or the time is over. */
@@ -228,38 +205,6 @@ static void stop_watch(struct device_watch *a)
     destroy(a);
 }
 
-enum device_state {
-    DEVICES_OPENING, /* the driver has not answered yet */
-    DEVICES_NONE,    /* it tells nothing of these devices */
-    DEVICES_COUNTS,
-};
-
-/* Device seconds of these processes since the start, in *seconds when they count. */
-static enum device_state look_at_devices(struct device_watch *a,
-                                         const struct process_table *table,
-                                         double *seconds)
-{
-    enum device_state state = DEVICES_OPENING;
-
-    pthread_mutex_lock(&a->mutex);
-    for (int i = 0; i < a->user_count; i++) {
-        struct device_user *user = &a->users[i];
-
-        if (!process_table_find(table, user->pid))
-            continue;
-        a->taken_s += user->busy_s - user->taken_s;
-        user->taken_s = user->busy_s;
-    }
-    if (a->known) {
-        state = DEVICES_COUNTS;
-        *seconds = a->taken_s + a->whole_s;
-    } else if (a->reads >= LEAST_READS) {
-        state = DEVICES_NONE;
-    }
-    pthread_mutex_unlock(&a->mutex);
-    return state;
-}
-
 /* As an engine sets them; NULL: the job has no GPU. */
 static const char *visible_devices(void)
 {
@@ -295,53 +240,54 @@ void activity_destroy(struct activity *activity)
     free(activity);
 }
 
-/* Processor seconds of these processes, and of those below us that have ended. */
-static double processor_seconds(const struct process_table *below)
+/* Processor seconds of the processes below us, and of those that have ended. */
+static double processor_seconds(void)
 {
+    struct process_table below = {0};
     struct rusage ended;
     double seconds;
 
+    process_table_below(&below, getpid(), NULL);
     getrusage(RUSAGE_CHILDREN, &ended);
     seconds = (double)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) +
               1e-6 * (double)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec);
-    vec_each (const struct process, process, &below->all)
+    vec_each (const struct process, process, &below.all)
         seconds += process->cpu_s;
+    process_table_fini(&below);
     return seconds;
 }
 
-static bool device_seconds(struct activity *activity, const struct process_table *below,
-                           double waited_s, double *seconds)
+static bool device_seconds(struct activity *activity, double waited_s, double *seconds)
 {
     double patience_s = AFTER_WINDOWS * activity->window_s;
-    enum device_state state;
+    struct device_watch *a = activity->devices;
+    bool known, hopeless;
 
-    if (!activity->devices) {
+    if (!a) {
         if (waited_s < patience_s)
             return false; /* it may yet say something, and a driver is slow to open */
-        activity->devices = start_watch(visible_devices(), activity->window_s / 4);
-        activity->on_processor = !activity->devices;
-        if (activity->on_processor)
+        a = activity->devices = start_watch(visible_devices(), activity->window_s / 4);
+        activity->on_processor = !a;
+        if (!a)
             return false;
     }
-    state = look_at_devices(activity->devices, below, seconds);
-    if (state == DEVICES_NONE ||
-        (state == DEVICES_OPENING && waited_s > GIVEN_UP_S + patience_s)) {
+    pthread_mutex_lock(&a->mutex);
+    known = a->known;
+    hopeless = !known && (a->reads >= LEAST_READS || waited_s > GIVEN_UP_S + patience_s);
+    if (known)
+        *seconds = a->busy_s;
+    pthread_mutex_unlock(&a->mutex);
+    if (hopeless) {
         activity_rest(activity);
         activity->on_processor = true;
     }
-    return state == DEVICES_COUNTS;
+    return known;
 }
 
 bool activity_look(struct activity *activity, double now_s, double *seconds)
 {
-    struct process_table below = {0};
-    bool known = true;
-
-    process_table_below(&below, getpid(), NULL);
-    if (activity->on_processor)
-        *seconds = processor_seconds(&below);
-    else
-        known = device_seconds(activity, &below, now_s - activity->started_s, seconds);
-    process_table_fini(&below);
-    return known;
+    if (!activity->on_processor)
+        return device_seconds(activity, now_s - activity->started_s, seconds);
+    *seconds = processor_seconds();
+    return true;
 }
