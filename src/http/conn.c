@@ -70,7 +70,7 @@ void conn_destroy(struct conn *c)
     let_go(c);
     if (c->stream.events)
         c->stream.events->gone(c->stream.ctx);
-    reactor_timer_destroy(c->timer);
+    reactor_event_destroy(c->timer);
     /* Deferred callbacks may be under way; libevent keeps bev for them, not c. */
     bufferevent_setcb(c->bev, NULL, NULL, NULL, NULL);
     bufferevent_free(c->bev);

@@ -98,7 +98,7 @@ static void end_rest(void *ctx)
 static void take_a_rest(struct listener *l)
 {
     log_warn("accept_failed", LOG_STR("error", strerror(errno)));
-    reactor_watch_destroy(l->watch);
+    reactor_event_destroy(l->watch);
     l->watch = NULL;
     reactor_timer_after(l->rest, REST_S);
 }
@@ -419,8 +419,8 @@ static void close_listener(struct listener *l)
 {
     struct stat there;
 
-    reactor_watch_destroy(l->watch);
-    reactor_timer_destroy(l->rest);
+    reactor_event_destroy(l->watch);
+    reactor_event_destroy(l->rest);
     if (l->inode && lstat(l->path, &there) == 0 && there.st_dev == l->device &&
         there.st_ino == l->inode)
         unlink(l->path);

@@ -211,130 +211,97 @@ void reactor_post(struct reactor *r, void (*run)(void *ctx), void *ctx)
     wake_up(r);
 }
 
-/* ---- timers ------------------------------------------------------------------------ */
+/* ---- timers, descriptors and signals ----------------------------------------------- */
 
-struct reactor_timer {
+struct reactor_event {
     struct event *event;
-    void (*fire)(void *ctx);
+    void (*call)(void *ctx);
     void *ctx;
-    double every_s; /* 0: once */
+    double every_s; /* of a timer; 0: once */
 };
 
-static void timer_start(struct reactor_timer *t, double seconds)
+static void start_timer(struct reactor_event *e, double seconds)
 {
     struct timeval after = reactor_time(seconds > 0 ? seconds : 0);
 
-    event_add(t->event, &after);
+    event_add(e->event, &after);
 }
 
-static void timer_fired(evutil_socket_t fd, short what, void *ctx)
+static void happened(evutil_socket_t fd, short what, void *ctx)
 {
-    struct reactor_timer *t = ctx;
+    struct reactor_event *e = ctx;
 
     (void)fd;
     (void)what;
-    if (t->every_s > 0)
-        timer_start(t, t->every_s);
-    t->fire(t->ctx); /* may destroy it */
+    if (e->every_s > 0)
+        start_timer(e, e->every_s);
+    e->call(e->ctx); /* may destroy it */
 }
 
-struct reactor_timer *reactor_timer_create(struct reactor *r, void (*fire)(void *ctx),
+static struct reactor_event *make(struct reactor *r, int number, short what,
+                                  void (*call)(void *ctx), void *ctx)
+{
+    struct reactor_event *e = mem_new(struct reactor_event);
+
+    e->call = call;
+    e->ctx = ctx;
+    e->event = event_new(r->base, number, what, happened, e);
+    if (!e->event)
+        abort(); /* memory, or not a descriptor: our own mistake */
+    return e;
+}
+
+struct reactor_event *reactor_timer_create(struct reactor *r, void (*fire)(void *ctx),
                                            void *ctx)
 {
-    struct reactor_timer *t = mem_new(struct reactor_timer);
-
-    t->fire = fire;
-    t->ctx = ctx;
-    t->event = event_new(r->base, -1, 0, timer_fired, t);
-    if (!t->event)
-        abort(); /* memory */
-    return t;
+    return make(r, -1, 0, fire, ctx);
 }
 
-void reactor_timer_after(struct reactor_timer *t, double seconds)
+void reactor_timer_after(struct reactor_event *timer, double seconds)
 {
-    t->every_s = 0;
-    timer_start(t, seconds);
+    timer->every_s = 0;
+    start_timer(timer, seconds);
 }
 
-void reactor_timer_every(struct reactor_timer *t, double seconds)
+void reactor_timer_every(struct reactor_event *timer, double seconds)
 {
-    t->every_s = seconds;
-    timer_start(t, seconds);
+    timer->every_s = seconds;
+    start_timer(timer, seconds);
 }
 
-void reactor_timer_cancel(struct reactor_timer *t)
+void reactor_timer_cancel(struct reactor_event *timer)
 {
-    t->every_s = 0;
-    event_del(t->event);
+    timer->every_s = 0;
+    event_del(timer->event);
 }
 
-void reactor_timer_destroy(struct reactor_timer *t)
+struct reactor_event *reactor_watch_create(struct reactor *r, int fd,
+                                           void (*ready)(void *ctx), void *ctx)
 {
-    if (!t)
-        return;
-    event_free(t->event);
-    free(t);
+    struct reactor_event *e = make(r, fd, EV_READ | EV_PERSIST, ready, ctx);
+
+    if (event_add(e->event, NULL) < 0)
+        abort(); /* not a descriptor: our own mistake */
+    return e;
 }
 
-/* ---- descriptors and signals ------------------------------------------------------- */
-
-struct reactor_watch {
-    struct event *event;
-    void (*ready)(void *ctx);
-    void *ctx;
-};
-
-static void watch_ready(evutil_socket_t fd, short what, void *ctx)
+struct reactor_event *reactor_signal_create(struct reactor *r, int number,
+                                            void (*caught)(void *ctx), void *ctx,
+                                            struct err *err)
 {
-    struct reactor_watch *w = ctx;
+    struct reactor_event *e = make(r, number, EV_SIGNAL | EV_PERSIST, caught, ctx);
 
-    (void)fd;
-    (void)what;
-    w->ready(w->ctx); /* may destroy it */
-}
-
-/* NULL: it is not a descriptor or a signal that can be waited for. */
-static struct reactor_watch *watch(struct reactor *r, int number, short what,
-                                   void (*ready)(void *ctx), void *ctx)
-{
-    struct reactor_watch *w = mem_new(struct reactor_watch);
-
-    w->ready = ready;
-    w->ctx = ctx;
-    w->event = event_new(r->base, number, what | EV_PERSIST, watch_ready, w);
-    if (w->event && event_add(w->event, NULL) == 0)
-        return w;
-    reactor_watch_destroy(w);
+    if (event_add(e->event, NULL) == 0)
+        return e;
+    err_sys(err, "cannot catch signal %d (%s)", number, strsignal(number));
+    reactor_event_destroy(e);
     return NULL;
 }
 
-struct reactor_watch *reactor_watch_create(struct reactor *r, int fd,
-                                           void (*ready)(void *ctx), void *ctx)
+void reactor_event_destroy(struct reactor_event *e)
 {
-    struct reactor_watch *w = watch(r, fd, EV_READ, ready, ctx);
-
-    if (!w)
-        abort(); /* our own mistake */
-    return w;
-}
-
-struct reactor_watch *reactor_watch_signal(struct reactor *r, int number,
-                                           void (*caught)(void *ctx), void *ctx,
-                                           struct err *err)
-{
-    struct reactor_watch *w = watch(r, number, EV_SIGNAL, caught, ctx);
-
-    if (!w)
-        err_sys(err, "cannot catch signal %d (%s)", number, strsignal(number));
-    return w;
-}
-
-void reactor_watch_destroy(struct reactor_watch *w)
-{
-    if (!w)
+    if (!e)
         return;
-    if (w->event)
-        event_free(w->event);
-    free(w);
+    event_free(e->event);
+    free(e);
 }

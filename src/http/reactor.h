@@ -50,33 +50,29 @@ void reactor_step(struct reactor *r, double wait_s);
 /* Run this on the reactor's thread, in the order of posting; from any thread. */
 void reactor_post(struct reactor *r, void (*run)(void *ctx), void *ctx);
 
-/* ---- timers ------------------------------------------------------------------------ */
+/* ---- timers, descriptors and signals ----------------------------------------------- */
 
-struct reactor_timer;
+struct reactor_event;
+
+void reactor_event_destroy(struct reactor_event *e); /* NULL is fine; in its call too */
 
 /* Made silent; start it with after() or every(), which replace one another. */
-struct reactor_timer *reactor_timer_create(struct reactor *r, void (*fire)(void *ctx),
+struct reactor_event *reactor_timer_create(struct reactor *r, void (*fire)(void *ctx),
                                            void *ctx);
-void reactor_timer_after(struct reactor_timer *t, double seconds); /* once */
-void reactor_timer_every(struct reactor_timer *t, double seconds);
-void reactor_timer_cancel(struct reactor_timer *t);
-void reactor_timer_destroy(struct reactor_timer *t); /* NULL is fine; in fire() too */
-
-/* ---- descriptors and signals ------------------------------------------------------- */
-
-struct reactor_watch;
+void reactor_timer_after(struct reactor_event *timer, double seconds); /* once */
+void reactor_timer_every(struct reactor_event *timer, double seconds);
+void reactor_timer_cancel(struct reactor_event *timer);
 
 /* Called as long as the descriptor is readable (level-triggered).  It stays its owner's
- * and must outlive the watch. */
-struct reactor_watch *reactor_watch_create(struct reactor *r, int fd,
+ * and must outlive the event. */
+struct reactor_event *reactor_watch_create(struct reactor *r, int fd,
                                            void (*ready)(void *ctx), void *ctx);
 
 /* Called when the signal was caught; one reactor a process may catch signals.  NULL:
  * failed. */
-struct reactor_watch *reactor_watch_signal(struct reactor *r, int number,
-                                           void (*caught)(void *ctx), void *ctx,
-                                           struct err *err);
-void reactor_watch_destroy(struct reactor_watch *w); /* NULL is fine; in ready() too */
+struct reactor_event *reactor_signal_create(struct reactor *r, int number,
+                                            void (*caught)(void *ctx), void *ctx,
+                                            struct err *err);
 
 /* ---- for conn.c, which knows libevent too ------------------------------------------ */
 

@@ -103,7 +103,7 @@ void server_destroy(struct server *s)
     if (!s)
         return;
     listeners_close(s);
-    reactor_timer_destroy(s->drain_timer);
+    reactor_event_destroy(s->drain_timer);
     s->drain_timer = NULL;
     while (!LIST_EMPTY(&s->conns))
         conn_destroy(LIST_FIRST(&s->conns));

@@ -10,8 +10,8 @@
 struct listener {
     struct server *server;
     int fd;
-    struct reactor_watch *watch; /* NULL while it takes a rest */
-    struct reactor_timer *rest;
+    struct reactor_event *watch; /* NULL while it takes a rest */
+    struct reactor_event *rest;
     bool local;   /* a Unix socket */
     char *path;   /* of its file; NULL: the socket came from elsewhere or is TCP */
     int lock_fd;  /* of a file beside it, held as long as it is served; -1: none */
@@ -38,7 +38,7 @@ struct server {
     LIST_HEAD(, conn) conns;
     LIST_HEAD(, request) requests; /* not yet answered */
     struct server_stats stats;
-    struct reactor_timer *drain_timer; /* NULL: not draining */
+    struct reactor_event *drain_timer; /* NULL: not draining */
     void (*drained)(void *ctx);
     void *drained_ctx;
 };
@@ -62,7 +62,7 @@ struct conn {
     struct server *server;
     LIST_ENTRY(conn) link;
     struct bufferevent *bev;
-    struct reactor_timer *timer; /* how long the phase may last */
+    struct reactor_event *timer; /* how long the phase may last */
     enum conn_phase phase;
     struct auth_identity local; /* who, on a Unix socket */
     bool is_local;

@@ -29,7 +29,7 @@ struct sse_client {
 struct sse_hub {
     struct reactor *reactor;
     struct sse_config config;
-    struct reactor_timer *heartbeat;
+    struct reactor_event *heartbeat;
     LIST_HEAD(, sse_client) clients;
     int client_count;
     struct str line; /* an event as it goes out, kept to save the allocation */
@@ -214,7 +214,7 @@ void sse_hub_destroy(struct sse_hub *hub)
     if (!hub)
         return;
     sse_hub_close(hub, "the daemon ends");
-    reactor_timer_destroy(hub->heartbeat);
+    reactor_event_destroy(hub->heartbeat);
     str_fini(&hub->line);
     free(hub);
 }

@@ -275,7 +275,7 @@ struct clock_stepper {
     struct request *request; /* NULL: nobody waits */
     double to_s;
     double asked_wall_s;
-    struct reactor_timer *timer;
+    struct reactor_event *timer;
 };
 
 static void answer_advance(struct service *s, bool quiet)
@@ -361,7 +361,7 @@ void handlers_end(struct service *s)
     if (s->clock->request)
         request_answer_error(s->clock->request, 503, "busy", NULL,
                              "the daemon is ending");
-    reactor_timer_destroy(s->clock->timer);
+    reactor_event_destroy(s->clock->timer);
     free(s->clock);
     s->clock = NULL;
 }

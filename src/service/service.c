@@ -263,7 +263,7 @@ static int make_timers(struct service *s, struct err *err)
     s->keep_timer = reactor_timer_create(s->reactor, retain, s);
     s->checkpoint_timer = reactor_timer_create(s->reactor, checkpoint, s);
     for (int i = 0; i < 3; i++) {
-        s->signals[i] = reactor_watch_signal(
+        s->signals[i] = reactor_signal_create(
             s->reactor, numbers[i], numbers[i] == SIGHUP ? on_reload : on_end, s, err);
         if (!s->signals[i])
             return -1;
@@ -338,12 +338,12 @@ static void say_goodbye(struct service *s)
 
 static void stop_timers(struct service *s)
 {
-    reactor_timer_destroy(s->round_timer);
-    reactor_timer_destroy(s->tick_timer);
-    reactor_timer_destroy(s->keep_timer);
-    reactor_timer_destroy(s->checkpoint_timer);
+    reactor_event_destroy(s->round_timer);
+    reactor_event_destroy(s->tick_timer);
+    reactor_event_destroy(s->keep_timer);
+    reactor_event_destroy(s->checkpoint_timer);
     for (int i = 0; i < 3; i++)
-        reactor_watch_destroy(s->signals[i]);
+        reactor_event_destroy(s->signals[i]);
 }
 
 /* Run what other threads have posted. */
@@ -358,7 +358,7 @@ static void hear_the_rest(struct service *s)
 static void end_threads(struct service *s)
 {
     stop_timers(s);
-    reactor_watch_destroy(s->engine_watch);
+    reactor_event_destroy(s->engine_watch);
     planning_thread_destroy(s->planning); /* its last plan is dropped */
     s->planning = NULL;
     if (s->store)

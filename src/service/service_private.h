@@ -67,7 +67,7 @@ struct service {
     struct store *store;
     struct store_reader *reader;
     struct engine engine;
-    struct reactor_watch *engine_watch;
+    struct reactor_event *engine_watch;
     struct loop *loop;
     struct planning_thread *planning;
     uint64_t lessons; /* taken since the start */
@@ -78,8 +78,8 @@ struct service {
     vec_of(struct token) tokens;
     vec_of(struct store_audit) audits; /* to be written; strings are its own */
     struct intern *classes;            /* kinds of jobs seen, see job_parse.c */
-    struct reactor_timer *round_timer, *tick_timer, *keep_timer, *checkpoint_timer;
-    struct reactor_watch *signals[3];
+    struct reactor_event *round_timer, *tick_timer, *keep_timer, *checkpoint_timer;
+    struct reactor_event *signals[3];
     double ended_s;              /* the clock when the engine went */
     double started_s;            /* on the daemon's clock */
     double round_wall_s;         /* when the last round began, on the wall's clock */

@@ -14,8 +14,8 @@
 
 struct tally {
     struct reactor *reactor;
-    struct reactor_timer *timer;
-    struct reactor_watch *watch;
+    struct reactor_event *timer;
+    struct reactor_event *watch;
     int fd;
     int fired, posted, signals, bytes;
 };
@@ -25,7 +25,7 @@ static void on_fire(void *ctx)
     struct tally *t = ctx;
 
     if (++t->fired == 3) {
-        reactor_timer_destroy(t->timer); /* within its own call */
+        reactor_event_destroy(t->timer); /* within its own call */
         t->timer = NULL;
     }
 }
@@ -46,7 +46,7 @@ static void on_ready(void *ctx)
     char byte;
 
     if (read(t->fd, &byte, 1) == 1 && ++t->bytes == 2) {
-        reactor_watch_destroy(t->watch);
+        reactor_event_destroy(t->watch);
         t->watch = NULL;
     }
 }
@@ -63,7 +63,7 @@ static void *post_many(void *ctx)
 CASE(the_loop_serves_threads_timers_signals_and_descriptors)
 {
     struct tally t = {0};
-    struct reactor_watch *signal;
+    struct reactor_event *signal;
     struct err err = {0};
     pthread_t threads[3];
     int pipe_fds[2];
@@ -72,7 +72,7 @@ CASE(the_loop_serves_threads_timers_signals_and_descriptors)
     assert_non_null(t.reactor);
     t.timer = reactor_timer_create(t.reactor, on_fire, &t);
     reactor_timer_every(t.timer, 0.001);
-    signal = reactor_watch_signal(t.reactor, SIGUSR1, on_signal, &t, &err);
+    signal = reactor_signal_create(t.reactor, SIGUSR1, on_signal, &t, &err);
     assert_non_null(signal);
     assert_int_equal(pipe(pipe_fds), 0);
     t.fd = pipe_fds[0];
@@ -89,7 +89,7 @@ CASE(the_loop_serves_threads_timers_signals_and_descriptors)
     assert_int_equal(t.bytes, 2);
     reactor_stop(t.reactor); /* before it runs: it does not hang */
     assert_int_equal(reactor_run(t.reactor, &err), 0);
-    reactor_watch_destroy(signal);
+    reactor_event_destroy(signal);
     close(pipe_fds[0]);
     close(pipe_fds[1]);
     reactor_destroy(t.reactor);
