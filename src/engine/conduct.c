@@ -21,7 +21,8 @@ int conduct_measured(struct loop *loop, const struct conduct_window *w,
 
     if (w->measurement.rate > 0)
         rc = loop_measure(loop, &w->measurement, observed, err);
-    conduct_progress(loop, w->measurement.job, w->steps_before, w->steps);
+    if (isfinite(w->steps))
+        loop_set_progress(loop, w->measurement.job, w->steps_before + w->steps, NULL);
     return rc;
 }
 

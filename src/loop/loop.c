@@ -261,8 +261,8 @@ int loop_submit(struct loop *loop, const struct job *job, double now_s, struct e
                        (unsigned long long)job->id);
     if (admit_check(job, loop->cluster, err) < 0)
         return -1;
-    loop_tell_model(loop, DEFERRED_BEGIN, job, NULL);
     jobs_add(loop->jobs, job);
+    loop_tell_model(loop, DEFERRED_BEGIN, job, NULL);
     loop_news(loop, now_s);
     return 0;
 }
@@ -296,12 +296,14 @@ void loop_leave_devices(struct loop *loop, struct job_status *status, double now
 int loop_end_job(struct loop *loop, uint64_t id, double now_s, struct err *err)
 {
     struct job_status *status;
+    struct job job;
 
     if (loop_find(loop, id, &status, err) < 0)
         return -1;
     loop_leave_devices(loop, status, now_s);
-    loop_tell_model(loop, DEFERRED_END, &status->job, NULL);
+    job = status->job;
     jobs_drop(loop->jobs, id);
+    loop_tell_model(loop, DEFERRED_END, &job, NULL);
     loop_news(loop, now_s);
     return 0;
 }

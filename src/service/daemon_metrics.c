@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "loop/cluster.h"
 #include "loop/requirement.h"
-#include "loop/place/place.h"
+#include "service/ledger.h"
 #include "service/views.h"
 
 #include <math.h>
@@ -139,7 +139,7 @@ static void make_daemon(struct daemon_metrics *f, struct metrics *m)
 
 void daemon_metrics_action(struct service *s, enum action_kind kind)
 {
-    metric_add(s->figures->actions, 1, METRIC_LABELS(place_action_name(kind)));
+    metric_add(s->figures->actions, 1, METRIC_LABELS(ledger_action_name(kind)));
 }
 
 void daemon_metrics_round(struct service *s, double work_s)
@@ -151,8 +151,7 @@ void daemon_metrics_round(struct service *s, double work_s)
 void daemon_metrics_prediction(struct service *s, const struct estimate *expected,
                                double rate)
 {
-    static const char *const sources[] = {"initial", "correlated", "measured"};
-    const char *source = sources[expected->source];
+    const char *source = ledger_source_name(expected->source);
 
     metric_observe(s->figures->error, fabs(log(rate / expected->value)),
                    METRIC_LABELS(source));

@@ -80,24 +80,15 @@ void handle_update_policy(void *ctx, struct request *r)
 
 /* ---- quotas ----------------------------------------------------------------------- */
 
-static void limit_member(struct json_out *out, const char *key, int limit)
-{
-    json_out_key(out, key);
-    if (limit >= 0)
-        json_out_int(out, limit);
-    else
-        json_out_null(out);
-}
-
 static void quota_members(struct json_out *out, const struct service *s, const char *user)
 {
     struct user_quota q = quotas_of(s, user);
     struct records_use use = records_use(s->records, user);
 
     json_out_key_string(out, "user", user);
-    limit_member(out, "max_jobs", q.max_jobs);
-    limit_member(out, "max_running", q.max_running);
-    limit_member(out, "max_gpus", q.max_gpus);
+    json_out_key_number(out, "max_jobs", q.max_jobs >= 0 ? q.max_jobs : NAN);
+    json_out_key_number(out, "max_running", q.max_running >= 0 ? q.max_running : NAN);
+    json_out_key_number(out, "max_gpus", q.max_gpus >= 0 ? q.max_gpus : NAN);
     json_out_key_int(out, "jobs", use.jobs);
     json_out_key_int(out, "running", use.running);
     json_out_key_int(out, "gpus", use.gpus);

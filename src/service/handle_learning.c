@@ -8,6 +8,7 @@
 #include "loop/requirement.h"
 #include "model/prediction_cache.h"
 #include "service/replica_jobs.h"
+#include "service/ledger.h"
 #include "service/views.h"
 #include "store/rows.h"
 
@@ -65,9 +66,9 @@ static void write_cell(struct matrix *m, const struct cell_ask *ask)
         views_neighbour(out, s, ask->beside, &m->who);
     json_out_end(out);
     json_out_key(out, "rate");
-    estimate_json(out, &p.rate[0]);
+    ledger_estimate_json(out, &p.rate[0]);
     json_out_key(out, "watts");
-    estimate_json(out, &p.watts);
+    ledger_estimate_json(out, &p.watts);
     json_out_key_number(out, "fits", p.fits);
     json_out_key_bool(out, "meets",
                       estimate_at_confidence(&p.rate[0], confidence) >=

@@ -3,6 +3,7 @@
 #include "service/handlers.h"
 
 #include "base/mem.h"
+#include "service/ledger.h"
 #include "service/daemon_metrics.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
@@ -39,7 +40,7 @@ static void quote_text(const struct service *s, const struct quote *q, struct st
     struct json_out json;
 
     json_out_init(&json, out, false);
-    quote_json(&json, loop_cluster(s->loop), q);
+    ledger_quote_json(&json, loop_cluster(s->loop), q);
 }
 
 static void write_submission(struct handlers_answer *a, struct service *s,
@@ -99,14 +100,9 @@ static void answer_refusal(struct service *s, struct request *r, const struct qu
     if (q->verdict == QUOTE_COUNTER)
         json_out_key_string(&a.out, "field", "need.rate");
     json_out_key(&a.out, "quote");
-    quote_json(&a.out, loop_cluster(s->loop), q);
-    daemon_metrics_submission(s, quote_verdict_name(q->verdict), r->began_s);
+    ledger_quote_json(&a.out, loop_cluster(s->loop), q);
+    daemon_metrics_submission(s, ledger_verdict_name(q->verdict), r->began_s);
     handlers_answer(&a, 422);
-}
-
-static void answer_wrong(struct request *r, const char *field, const struct err *err)
-{
-    request_fail(r, field[0] ? field : NULL, err);
 }
 
 /* ---- the same key again ----------------------------------------------------------- */
@@ -197,7 +193,7 @@ static void add_quote_row(struct service *s, struct tx *tx, const struct record 
                                 .job = record->id,
                                 .user = record_user(record),
                                 .at_s = service_now_s(s),
-                                .verdict = quote_verdict_name(q->verdict),
+                                .verdict = ledger_verdict_name(q->verdict),
                                 .rate = q->promised_rate,
                                 .confidence = q->confidence,
                                 .joules = q->joules,
@@ -234,6 +230,7 @@ static void lower_need(struct parsed_job *p, struct quote *q)
     q->verdict = QUOTE_ACCEPTED;
 }
 
+/* The record has a copy of what was parsed. */
 static void take(struct service *s, struct request *r, struct parsed_job *p,
                  const struct quote *q)
 {
@@ -252,9 +249,10 @@ static void take(struct service *s, struct request *r, struct parsed_job *p,
         record_explain(record, "held", "held from the start");
     vec_push(&record->waiters, r);
     *sub = (struct submission){
-        .service = s, .job = record->id, .verdict = quote_verdict_name(q->verdict)};
+        .service = s, .job = record->id, .verdict = ledger_verdict_name(q->verdict)};
     tx_job(tx, record, &(struct tx_step){.what = "submitted", .first = true});
     add_quote_row(s, tx, record, q);
+    job_parse_fini(p);
     tx_commit(tx, stored, sub);
 }
 
@@ -286,6 +284,7 @@ void handle_submit_job(void *ctx, struct request *r)
     struct parsed_job parsed = {0};
     char field[SCHEMA_PATH_SIZE];
     struct user_quota_ask quota;
+    unsigned char digest[STORE_DIGEST_BYTES];
     struct quote q;
     struct err err = {0};
     const char *key;
@@ -293,14 +292,12 @@ void handle_submit_job(void *ctx, struct request *r)
     if (!handlers_writable(s, r) || !key_of(r, &key))
         return;
     if (key) {
-        unsigned char digest[STORE_DIGEST_BYTES];
-
         job_parse_digest(r->body, digest);
         if (used_before(s, r, key, digest))
             return;
     }
     if (job_parse(&context, who, r->body, &parsed, field, &err) < 0) {
-        answer_wrong(r, field, &err);
+        request_fail(r, field[0] ? field : NULL, &err);
         goto done;
     }
     quota = quotas_ask(s, who->name);
@@ -317,7 +314,7 @@ void handle_submit_job(void *ctx, struct request *r)
         lower_need(&parsed, &q);
     parsed.job.request.key = key;
     if (key)
-        job_parse_digest(r->body, parsed.job.request.digest);
+        memcpy(parsed.job.request.digest, digest, sizeof(digest));
     take(s, r, &parsed, &q);
 done:
     job_parse_fini(&parsed);
@@ -352,7 +349,7 @@ void handle_update_job(void *ctx, struct request *r)
         return;
     parsed.job.request = record->stored->request;
     if (job_parse_change(&context, r->body, &parsed, field, &err) < 0) {
-        answer_wrong(r, field, &err);
+        request_fail(r, field[0] ? field : NULL, &err);
         goto done;
     }
     parsed.replicas = record->replicas;
@@ -403,7 +400,7 @@ static int add_what_if(struct service *s, struct request *r,
     json_out_key(out, "change");
     json_value_write(change, out);
     json_out_key(out, "quote");
-    quote_json(out, loop_cluster(s->loop), &q);
+    ledger_quote_json(out, loop_cluster(s->loop), &q);
     json_out_end(out);
     rc = 0;
 done:
@@ -433,7 +430,7 @@ void handle_quote(void *ctx, struct request *r)
         goto done;
     handlers_begin(&a, r, NULL);
     json_out_key(&a.out, "quote");
-    quote_json(&a.out, loop_cluster(s->loop), &q);
+    ledger_quote_json(&a.out, loop_cluster(s->loop), &q);
     json_out_key(&a.out, "what_if");
     json_out_begin_array(&a.out);
     for (size_t i = 0; i < json_value_count(changes); i++)

@@ -319,7 +319,7 @@ int job_parse(const struct job_parse_context *c, const struct auth_identity *who
               char field[SCHEMA_PATH_SIZE], struct err *err)
 {
     struct store_request *q = &out->job.request;
-    const char *counter = json_member_string(body, "on_counter");
+    const char *counter;
 
     field[0] = '\0';
     *out = (struct parsed_job){0};
@@ -331,6 +331,8 @@ int job_parse(const struct job_parse_context *c, const struct auth_identity *who
     q->user = who->name;
     q->uid = who->uid;
     q->gid = who->gid;
+    parse_numbers(body, &q->job);
+    counter = json_member_string(body, "on_counter");
     out->accept_counter = counter && strcmp(counter, "accept") == 0;
     out->job.progress =
         (struct store_progress){.held = json_member_bool(body, "hold", false),
@@ -338,7 +340,6 @@ int job_parse(const struct job_parse_context *c, const struct auth_identity *who
                                 .started_s = NAN,
                                 .placed_s = NAN,
                                 .ended_s = NAN};
-    parse_numbers(body, &q->job);
     if (parse_command(c->command_needed, body, out, field, err) < 0 ||
         parse_paths(who, body, out, field, err) < 0)
         return -1;

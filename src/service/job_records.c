@@ -132,7 +132,8 @@ static void keep_request(struct record *r, const struct store_job *job,
 
     r->replicas = replicas ? *replicas : read_replicas(job->request.extra);
     if (replicas) {
-        replicas_json(replicas, &extra);
+        if (replicas->of || replicas->scale_to_zero || replicas->max != 1)
+            replicas_json(replicas, &extra);
         kept.request.extra = extra.text;
     }
     r->stored = store_job_dup(&kept);
@@ -298,7 +299,7 @@ struct record *records_add(struct records *r, const struct store_job *job,
     record->watts = record->expected_start_s = record->expected_end_s = NAN;
     record->rate_at_s = record->predicted_rate = record->latency_s = NAN;
     record->usual.watts = record->usual.rate = record->began_s = NAN;
-    record->scaling = replicas_new();
+    record->scaling = REPLICAS_NEW;
     record->promise = PROMISE_NEW;
     record->priority = job->request.job.priority;
     record->user = intern_id(r->users, job->request.user);

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "loop/cluster.h"
-#include "loop/place/place.h"
 #include "service/daemon_metrics.h"
 #include "service/lifecycle.h"
 #include "service/planning_thread.h"

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "loop/ledger.h"
+#include "service/ledger.h"
 #include "service/daemon_metrics.h"
 #include "service/views.h"
 #include "store/rows.h"
@@ -312,7 +312,8 @@ static void add_event(struct tx *tx, const struct record *r,
     json_out_key_int(out, "attempt", r->attempt);
     json_out_key_number(out, "at_s", service_now_s(tx->service));
     json_out_key(out, "devices");
-    views_places(out, tx->service, status);
+    views_places(out, tx->service, status ? status->devices : NULL,
+                 status ? status->device_count : 0);
 }
 
 void tx_job(struct tx *tx, struct record *r, const struct tx_step *step)
@@ -349,7 +350,7 @@ void tx_job(struct tx *tx, struct record *r, const struct tx_step *step)
  */
 
 static void add_decision(struct tx *tx, const struct record *r,
-                         const struct store_decision *d)
+                         const struct store_decision *d, const int *devices, int count)
 {
     struct json_out *out = tx_event(tx, "decision", r);
 
@@ -363,7 +364,7 @@ static void add_decision(struct tx *tx, const struct record *r,
     json_out_key_number(out, "watts", d->watts);
     json_out_key_number(out, "joules", d->joules);
     json_out_key(out, "devices");
-    views_places_named(out, tx->service, d->devices);
+    views_places(out, tx->service, devices, count);
 }
 
 /* A promise is broken: rows and events of their own besides the decision. */
@@ -414,13 +415,13 @@ void tx_decision(struct tx *tx, const struct record *r, const struct decision *d
     add_devices(s, d->devices, d->device_count, &devices);
     if (d->alternative_count > 0) {
         json_out_init(&out, &others, false);
-        decision_alternatives_json(&out, loop_cluster(s->loop), d);
+        ledger_alternatives_json(&out, loop_cluster(s->loop), d);
     }
     row.devices = devices.text;
     row.alternatives = others.text;
     if (d->help)
         add_guard(tx, r, d, devices.text);
-    add_decision(tx, r, &row);
+    add_decision(tx, r, &row, d->devices, d->device_count);
     str_fini(&devices);
     str_fini(&others);
 }
@@ -439,7 +440,8 @@ void tx_scaled(struct tx *tx, const struct record *service, const char *reason)
                                  .rate = NAN,
                                  .watts = NAN,
                                  .joules = NAN,
-                                 .reason = reason});
+                                 .reason = reason},
+        NULL, 0);
 }
 
 /* ---- the ledger of a clock that is moved by hand --------------------------------------

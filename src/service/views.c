@@ -47,12 +47,12 @@ static void place(struct json_out *out, const struct service *s, int device)
     json_out_end(out);
 }
 
-void views_places(struct json_out *out, const struct service *s,
-                  const struct job_status *status)
+void views_places(struct json_out *out, const struct service *s, const int *devices,
+                  int count)
 {
     json_out_begin_array(out);
-    for (int i = 0; status && i < status->device_count; i++)
-        place(out, s, status->devices[i]);
+    for (int i = 0; i < count; i++)
+        place(out, s, devices[i]);
     json_out_end(out);
 }
 
@@ -93,7 +93,7 @@ static void descriptor(struct json_out *out, const struct job_descriptor *d)
     json_out_key(out, "descriptor");
     json_out_begin_object(out);
     json_out_key_string(out, "family", d->family);
-    json_out_key_string(out, "model", model_kind_name(d->model));
+    json_out_key_string(out, "model", model_kind_names[d->model]);
     json_out_key_int(out, "batch", d->batch);
     json_out_key_number(out, "gmac_per_sample", d->gmac_per_sample);
     json_out_key_number(out, "params_millions", d->params_millions);
@@ -187,16 +187,8 @@ static void identity(struct json_out *out, const struct store_request *q,
 static void ending(struct json_out *out, double ended_s, int exit_status, int sig)
 {
     json_out_key_number(out, "ended_s", ended_s);
-    json_out_key(out, "exit_status");
-    if (exit_status >= 0)
-        json_out_int(out, exit_status);
-    else
-        json_out_null(out);
-    json_out_key(out, "signal");
-    if (sig > 0)
-        json_out_int(out, sig);
-    else
-        json_out_null(out);
+    json_out_key_number(out, "exit_status", exit_status >= 0 ? exit_status : NAN);
+    json_out_key_number(out, "signal", sig > 0 ? sig : NAN);
 }
 
 static void energy(struct json_out *out, double joules, double error, double saved)
@@ -244,26 +236,20 @@ static void neighbours(struct json_out *out, const struct service *s,
     json_out_end(out);
 }
 
-static void service_only(struct json_out *out, const struct record *r, int count)
-{
-    if (record_job(r)->kind == JOB_INFERENCE)
-        json_out_int(out, count);
-    else
-        json_out_null(out);
-}
-
 static void running(struct json_out *out, const struct service *s, const struct record *r,
                     const struct job_status *status, const struct auth_identity *who)
 {
     double required = status ? requirement_rate_now(status, service_now_s(s)) : 0;
+    bool service = record_job(r)->kind == JOB_INFERENCE;
     struct replica replicas[LOOP_MAX_GANG];
-    int count = records_replicas(s->records, r, replicas, NULL);
+    int count = service ? records_replicas(s->records, r, replicas, NULL) : 0;
 
     json_out_key_number(out, "required_rate", required);
     json_out_key_number(out, "promised_rate", r->promised_rate);
     json_out_key_number(out, "rate", r->rate);
     json_out_key_number(out, "rate_ratio", required > 0 ? r->rate / required : NAN);
-    json_out_key_number(out, "demand_rate", replicas_demand(replicas, count));
+    json_out_key_number(out, "demand_rate",
+                        service ? replicas_demand(replicas, count) : NAN);
     json_out_key_number(out, "latency_s", r->latency_s);
     json_out_key_number(out, "steps_done", status ? status->steps_done : 0);
     json_out_key_number(out, "started_s", status ? status->started_s : NAN);
@@ -275,14 +261,13 @@ static void running(struct json_out *out, const struct service *s, const struct 
     json_out_key_int(out, "moves", status ? status->moves : 0);
     json_out_key_int(out, "restarts", status ? status->restarts : 0);
     json_out_key_int(out, "attempt", r->attempt);
-    json_out_key(out, "replicas");
-    service_only(out, r, replicas_running(replicas, count));
-    json_out_key(out, "max_replicas");
-    service_only(out, r, r->replicas.max);
-    json_out_key(out, "replica_of");
-    r->replicas.of ? json_out_int(out, (int64_t)r->replicas.of) : json_out_null(out);
+    json_out_key_number(out, "replicas",
+                        service ? replicas_running(replicas, count) : NAN);
+    json_out_key_number(out, "max_replicas", service ? r->replicas.max : NAN);
+    json_out_key_number(out, "replica_of", r->replicas.of ? (double)r->replicas.of : NAN);
     json_out_key(out, "devices");
-    views_places(out, s, status);
+    views_places(out, s, status ? status->devices : NULL,
+                 status ? status->device_count : 0);
     neighbours(out, s, status, who);
     json_out_key_number(out, "watts", r->watts);
 }
@@ -330,12 +315,9 @@ static void stored_progress(struct json_out *out, const struct service *s,
     json_out_key_int(out, "moves", p->moves);
     json_out_key_int(out, "restarts", p->restarts);
     json_out_key_int(out, "attempt", p->attempt);
-    json_out_key(out, "replicas");
-    json_out_null(out);
-    json_out_key(out, "max_replicas");
-    json_out_null(out);
-    json_out_key(out, "replica_of");
-    json_out_null(out);
+    json_out_key_number(out, "replicas", NAN);
+    json_out_key_number(out, "max_replicas", NAN);
+    json_out_key_number(out, "replica_of", NAN);
     json_out_key(out, "devices");
     views_places_named(out, s, p->devices);
     json_out_key_number(out, "watts", NAN);

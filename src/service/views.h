@@ -8,9 +8,9 @@
 const char *views_state_name(const struct job_status *status, bool held);
 const char *views_job_state(enum job_state state, bool held);
 
-/* The devices of a job: an array of places. */
-void views_places(struct json_out *out, const struct service *s,
-                  const struct job_status *status);
+/* An array of places. */
+void views_places(struct json_out *out, const struct service *s, const int *devices,
+                  int count);
 /* From names with commas between, as the store keeps them. */
 void views_places_named(struct json_out *out, const struct service *s, const char *names);
 

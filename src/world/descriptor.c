@@ -27,12 +27,6 @@ static const struct {
     {"reinforcement", MODEL_RL},
 };
 
-const char *model_kind_name(enum model_kind kind)
-{
-    return (unsigned)kind < MODEL_KIND_COUNT ? model_kind_names[kind]
-                                             : model_kind_names[MODEL_UNKNOWN];
-}
-
 enum model_kind model_kind_find(const char *name)
 {
     for (int k = 0; k < MODEL_KIND_COUNT; k++)

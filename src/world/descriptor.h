@@ -32,7 +32,6 @@ struct job_descriptor {
 };
 
 extern const char *const model_kind_names[MODEL_KIND_COUNT + 1]; /* ends with NULL */
-const char *model_kind_name(enum model_kind kind);
 enum model_kind model_kind_find(const char *name); /* MODEL_UNKNOWN when unknown */
 
 #endif

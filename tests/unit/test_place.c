@@ -240,17 +240,6 @@ static void actions_come_in_an_order_that_is_safe(void **state)
     scene_fini(&s);
 }
 
-static void actions_have_names(void **state)
-{
-    (void)state;
-    assert_string_equal(place_action_name(ACTION_WAKE), "wake");
-    assert_string_equal(place_action_name(ACTION_SLEEP), "sleep");
-    assert_string_equal(place_action_name(ACTION_CAP), "cap");
-    assert_string_equal(place_action_name(ACTION_START), "start");
-    assert_string_equal(place_action_name(ACTION_MOVE), "move");
-    assert_string_equal(place_action_name(ACTION_STOP), "stop");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,7 +252,6 @@ int main(void)
         cmocka_unit_test(empty_nodes_sleep_and_those_with_jobs_never),
         cmocka_unit_test(caps_are_set_only_when_they_change),
         cmocka_unit_test(actions_come_in_an_order_that_is_safe),
-        cmocka_unit_test(actions_have_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,14 +120,6 @@ static void sane_answers_pass_unchanged(void **state)
     assert_true(p.fits == 0.25);
 }
 
-static void sources_have_names(void **state)
-{
-    (void)state;
-    assert_string_equal(estimate_source_name(ESTIMATE_INITIAL), "initial");
-    assert_string_equal(estimate_source_name(ESTIMATE_CORRELATED), "correlated");
-    assert_string_equal(estimate_source_name(ESTIMATE_MEASURED), "measured");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,7 +131,6 @@ int main(void)
         cmocka_unit_test(nonsense_of_a_model_does_not_get_through),
         cmocka_unit_test(an_unknown_rate_or_fit_promises_nothing),
         cmocka_unit_test(sane_answers_pass_unchanged),
-        cmocka_unit_test(sources_have_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

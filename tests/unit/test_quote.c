@@ -436,15 +436,6 @@ static void asking_changes_no_plan(void **state)
     loop_destroy(quiet.loop);
 }
 
-static void verdicts_have_names(void **state)
-{
-    (void)state;
-    assert_string_equal(quote_verdict_name(QUOTE_ACCEPTED), "accepted");
-    assert_string_equal(quote_verdict_name(QUOTE_QUEUED), "queued");
-    assert_string_equal(quote_verdict_name(QUOTE_COUNTER), "counter");
-    assert_string_equal(quote_verdict_name(QUOTE_REFUSED), "refused");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -466,7 +457,6 @@ int main(void)
         cmocka_unit_test(a_gang_that_finds_no_room_is_offered_fewer_gpus),
         cmocka_unit_test(energy_follows_from_rate_watts_and_length),
         cmocka_unit_test(asking_changes_no_plan),
-        cmocka_unit_test(verdicts_have_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static struct fixture service(int count)
     struct fixture x = {.share = {.kind = JOB_INFERENCE,
                                   .devices = 1,
                                   .need = {.kind = NEED_SERVICE, .rate = 10}},
-                        .state = replicas_new()};
+                        .state = REPLICAS_NEW};
 
     for (int i = 0; i < count; i++)
         x.replicas[i] = (struct replica){.number = i + 1,

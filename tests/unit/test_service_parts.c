@@ -4,6 +4,7 @@
 #include "loop/loop.h"
 #include "loop/planner.h"
 #include "service/job_records.h"
+#include "service/ledger.h"
 #include "service/planning_thread.h"
 #include "service/service_config.h"
 
@@ -158,6 +159,26 @@ static void replicas_of_a_service_are_kept_with_the_request(void **state)
     records_destroy(r);
 }
 
+/* ---- names ------------------------------------------------------------------------- */
+
+static void verdicts_actions_and_sources_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(ledger_verdict_name(QUOTE_ACCEPTED), "accepted");
+    assert_string_equal(ledger_verdict_name(QUOTE_QUEUED), "queued");
+    assert_string_equal(ledger_verdict_name(QUOTE_COUNTER), "counter");
+    assert_string_equal(ledger_verdict_name(QUOTE_REFUSED), "refused");
+    assert_string_equal(ledger_action_name(ACTION_WAKE), "wake");
+    assert_string_equal(ledger_action_name(ACTION_SLEEP), "sleep");
+    assert_string_equal(ledger_action_name(ACTION_CAP), "cap");
+    assert_string_equal(ledger_action_name(ACTION_START), "start");
+    assert_string_equal(ledger_action_name(ACTION_MOVE), "move");
+    assert_string_equal(ledger_action_name(ACTION_STOP), "stop");
+    assert_string_equal(ledger_source_name(ESTIMATE_INITIAL), "initial");
+    assert_string_equal(ledger_source_name(ESTIMATE_CORRELATED), "correlated");
+    assert_string_equal(ledger_source_name(ESTIMATE_MEASURED), "measured");
+}
+
 /* ---- config ---------------------------------------------------------------------------
  */
 
@@ -244,6 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_found_by_id_and_by_key_of_their_user),
         cmocka_unit_test(replicas_of_a_service_are_kept_with_the_request),
+        cmocka_unit_test(verdicts_actions_and_sources_have_names),
         cmocka_unit_test(records_stay_in_order_when_an_old_job_comes_back),
         cmocka_unit_test(records_count_what_waits_and_what_has_devices),
         cmocka_unit_test(use_counts_what_has_devices),

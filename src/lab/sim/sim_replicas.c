@@ -65,7 +65,7 @@ void sim_replicas_arrive(struct sim *sim, struct sim_job *job, int shares)
     s = mem_new(struct sim_service);
     *s = (struct sim_service){.id = job->request->job.id,
                               .request = *job->request,
-                              .state = replicas_new(),
+                              .state = REPLICAS_NEW,
                               .count = 1,
                               .jobs = {job}};
     s->request.job.need.rate /= shares;

@@ -15,7 +15,7 @@
 #include "lab/sim/run_score.h"
 #include "lab/sim/sim_private.h"
 #include "lab/sim/sim_told.h"
-#include "loop/ledger.h"
+#include "service/ledger.h"
 
 #include <math.h>
 

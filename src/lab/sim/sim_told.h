@@ -28,7 +28,7 @@ struct sim_told {
     struct intern *classes;
     size_t accepted; /* jobs have ids in the order in which they were accepted */
     size_t *index;   /* (accepted) the request of id - 1 */
-    FILE *ledger;    /* quotes, plans and decisions, see loop/ledger.h */
+    FILE *ledger;    /* quotes, plans and decisions, see service/ledger.h */
 };
 
 int told_load(struct sim_told *told, const char *config, const char *requests,

@@ -41,11 +41,16 @@ static bool better(const struct option *a, double needed, const struct option *b
     return a->sure > b->sure;
 }
 
-/* Could the job run here at all, and what could be promised of it at best? */
+/* What must the job have, could it run here at all, and what could be promised of it at
+ * best? */
 static void survey(struct search *f)
 {
+    const struct job_status fresh = {
+        .job = *f->job, .required_rate = f->job->need.rate, .demand = NAN};
     const struct cluster *c = f->ground->now.cluster;
 
+    f->needed = requirement_rate_kept(&fresh, f->ground->now.now_s);
+    f->confidence = requirement_confidence(f->ground->now.settings, f->job);
     f->best = (struct option){.type = -1};
     f->any_type = false;
     for (int t = 0; t < c->type_count; t++) {
@@ -312,23 +317,20 @@ static void set_energy(struct quote *q, const struct job *job)
 static void quote_one(const struct quote_ground *ground, const struct job *job,
                       struct quote *q)
 {
-    const struct job_status fresh = {.job = *job, .required_rate = job->need.rate};
     struct search f = {.ground = ground, .job = job};
     struct place_offer offer = {.reason = UNPLACED_CAPACITY, .start_s = NAN};
 
-    f.needed = requirement_rate_now(&fresh, ground->now.now_s);
-    f.confidence = requirement_confidence(ground->now.settings, job);
+    survey(&f);
     *q = (struct quote){.replicas = 1,
                         .needed = f.needed,
                         .promised_rate = f.needed > 0 ? f.needed : NAN,
                         .confidence = f.confidence,
+                        .rate = f.best.rate,
+                        .watts = f.best.watts,
+                        .type = f.best.type,
                         .node = -1,
                         .start_s = NAN,
                         .end_s = NAN};
-    survey(&f);
-    q->type = f.best.type;
-    q->rate = f.best.rate;
-    q->watts = f.best.watts;
     if (f.best.type < 0) {
         q->promised_rate = NAN;
         refuse(&f, q);
@@ -373,80 +375,4 @@ int quote_make(const struct quote_ground *ground, const struct job *job, int max
         q->joules_high *= n;
     }
     return 0;
-}
-
-/* ---- JSON ---- */
-
-const char *quote_verdict_name(enum quote_verdict verdict)
-{
-    static const char *const names[] = {"accepted", "queued", "counter", "refused"};
-
-    return names[verdict];
-}
-
-static void offers_json(struct json_out *out, const struct cluster *c,
-                        const struct quote *q)
-{
-    json_out_key(out, "counter_offers");
-    json_out_begin_array(out);
-    for (int i = 0; i < q->offer_count; i++) {
-        const struct quote_offer *o = &q->offers[i];
-
-        json_out_begin_object(out);
-        json_out_key_string(out, "kind", o->kind);
-        json_out_key_string(out, "text", o->text);
-        json_out_key_number(out, "rate", o->rate);
-        json_out_key_number(out, "start_s", o->start_s);
-        json_out_key_number(out, "gpus", o->gpus > 0 ? o->gpus : NAN);
-        json_out_key_string(out, "type", o->type >= 0 ? c->types[o->type].name : NULL);
-        json_out_key_number(out, "joules", NAN); /* not known of an offer */
-        json_out_end(out);
-    }
-    json_out_end(out);
-}
-
-static void joules_json(struct json_out *out, const struct quote *q)
-{
-    json_out_key(out, "joules");
-    if (!isfinite(q->joules)) {
-        json_out_null(out);
-        return;
-    }
-    json_out_begin_object(out);
-    json_out_key_number(out, "value", q->joules);
-    json_out_key_number(out, "low", q->joules_low);
-    json_out_key_number(out, "high", q->joules_high);
-    json_out_end(out);
-}
-
-void quote_json(struct json_out *out, const struct cluster *c, const struct quote *q)
-{
-    bool placed = q->type >= 0;
-
-    json_out_begin_object(out);
-    json_out_key_string(out, "verdict", quote_verdict_name(q->verdict));
-    json_out_key_string(out, "reason", q->reason);
-    json_out_key_number(out, "promised_rate", q->promised_rate);
-    json_out_key_number(out, "confidence", q->confidence);
-    json_out_key_int(out, "replicas", q->replicas > 0 ? q->replicas : 1);
-    json_out_key(out, "rate");
-    estimate_json(out, placed ? &q->rate : NULL);
-    json_out_key(out, "watts");
-    estimate_json(out, placed ? &q->watts : NULL);
-    joules_json(out, q);
-    json_out_key_number(out, "joules_per_step", q->joules_per_step);
-    json_out_key_string(out, "type", placed ? c->types[q->type].name : NULL);
-    json_out_key_string(out, "node", q->node >= 0 ? c->nodes[q->node].name : NULL);
-    json_out_key(out, "neighbour");
-    if (q->neighbour) {
-        json_out_begin_object(out);
-        json_out_key_int(out, "job", (int64_t)q->neighbour);
-        json_out_end(out);
-    } else {
-        json_out_null(out);
-    }
-    json_out_key_number(out, "start_s", q->start_s);
-    json_out_key_number(out, "end_s", q->end_s);
-    offers_json(out, c, q);
-    json_out_end(out);
 }

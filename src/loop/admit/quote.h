@@ -8,7 +8,6 @@
 #define CORGI_LOOP_ADMIT_QUOTE_H
 
 #include "base/err.h"
-#include "base/json_out.h"
 #include "loop/admit/user_quotas.h"
 #include "loop/planner.h"
 
@@ -65,9 +64,5 @@ struct quote_ground {
  * as can be promised, max_replicas at most. */
 int quote_make(const struct quote_ground *ground, const struct job *job, int max_replicas,
                const struct user_quota_ask *quota, struct quote *quote, struct err *err);
-
-void quote_json(struct json_out *out, const struct cluster *cluster,
-                const struct quote *quote);
-const char *quote_verdict_name(enum quote_verdict verdict);
 
 #endif

@@ -84,25 +84,3 @@ struct estimate estimate_from_log(double log_value, double sd_log,
         .observations = observations,
     };
 }
-
-const char *estimate_source_name(enum estimate_source source)
-{
-    static const char *const names[] = {"initial", "correlated", "measured"};
-
-    return names[source];
-}
-
-void estimate_json(struct json_out *out, const struct estimate *e)
-{
-    if (!e) {
-        json_out_null(out);
-        return;
-    }
-    json_out_begin_object(out);
-    json_out_key_number(out, "value", e->value);
-    json_out_key_number(out, "low", e->low);
-    json_out_key_number(out, "high", e->high);
-    json_out_key_string(out, "source", estimate_source_name(e->source));
-    json_out_key_int(out, "observations", e->observations);
-    json_out_end(out);
-}

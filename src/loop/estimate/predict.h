@@ -5,7 +5,6 @@
 #ifndef CORGI_LOOP_ESTIMATE_PREDICT_H
 #define CORGI_LOOP_ESTIMATE_PREDICT_H
 
-#include "base/json_out.h"
 #include "loop/types.h"
 #include "model/model.h"
 
@@ -31,10 +30,5 @@ double estimate_at_confidence(const struct estimate *estimate, double confidence
 /* An estimate from its logarithm and the standard deviation of that. */
 struct estimate estimate_from_log(double log_value, double sd_log,
                                   enum estimate_source source, int observations);
-
-const char *estimate_source_name(enum estimate_source source);
-
-/* The estimate as an object of the API; null for NULL. */
-void estimate_json(struct json_out *out, const struct estimate *estimate);
 
 #endif

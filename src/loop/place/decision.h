@@ -2,11 +2,10 @@
  *
  * loop_round_end() makes one for each action about a job and for each job that falls
  * short; the daemon stores and shows them (`corgi why`), the simulator writes them to a
- * file, both by decision_json(). */
+ * file, both by service/ledger.h. */
 #ifndef CORGI_LOOP_PLACE_DECISION_H
 #define CORGI_LOOP_PLACE_DECISION_H
 
-#include "base/json_out.h"
 #include "loop/job_table.h"
 #include "loop/planner.h"
 
@@ -59,10 +58,5 @@ struct decision_reference {
 };
 struct decision_reference decision_reference(const struct decision_ground *ground,
                                              const struct job_status *status);
-
-void decision_json(struct json_out *out, const struct cluster *cluster,
-                   const struct decision *decision);
-void decision_alternatives_json(struct json_out *out, const struct cluster *cluster,
-                                const struct decision *decision);
 
 #endif

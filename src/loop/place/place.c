@@ -127,10 +127,3 @@ void place_apply(const struct optimize_input *in, const struct plan *plan,
     seat_all(in, plan, JOB_WAITING, jobs, cluster, actions);
     set_nodes(in, plan, cluster, false, actions);
 }
-
-const char *place_action_name(enum action_kind kind)
-{
-    static const char *const names[] = {"wake", "sleep", "cap", "start", "move", "stop"};
-
-    return names[kind];
-}

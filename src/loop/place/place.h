@@ -24,6 +24,4 @@ int place_check(const struct optimize_input *in, const struct plan *plan,
 void place_apply(const struct optimize_input *in, const struct plan *plan,
                  struct jobs *jobs, struct cluster *cluster, place_actions *actions);
 
-const char *place_action_name(enum action_kind kind);
-
 #endif

@@ -25,15 +25,6 @@
 /* A replica that ran this long after it was replaced ends the row of failures. */
 #define FAILED_APART_S 600.0
 
-struct replicas_state replicas_new(void)
-{
-    return (struct replicas_state){.less_since_s = NAN,
-                                   .idle_since_s = NAN,
-                                   .late_s = NAN,
-                                   .failed_s = NAN,
-                                   .running_since_s = NAN};
-}
-
 /* ---- what the replicas say together ---- */
 
 int replicas_running(const struct replica *replicas, int count)
@@ -177,7 +168,7 @@ static struct replicas_decision wake(struct replicas_state *state,
 {
     if (!(f->asked > 0))
         return (struct replicas_decision){.wanted = 0};
-    *state = replicas_new();
+    *state = REPLICAS_NEW;
     return (struct replicas_decision){.wanted = 1,
                                       .reason = "requests come: a replica is started"};
 }

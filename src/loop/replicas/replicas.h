@@ -49,7 +49,12 @@ struct replicas_decision {
     char reason[160]; /* empty: all stays as it is */
 };
 
-struct replicas_state replicas_new(void);
+#define REPLICAS_NEW                                                                     \
+    ((struct replicas_state){.less_since_s = NAN,                                        \
+                             .idle_since_s = NAN,                                        \
+                             .late_s = NAN,                                              \
+                             .failed_s = NAN,                                            \
+                             .running_since_s = NAN})
 
 /* What should be done now; the state is brought up to date. */
 struct replicas_decision replicas_decide(struct replicas_state *state,
