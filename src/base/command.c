@@ -99,11 +99,20 @@ int command_unknown(const struct command *group, const char *path, const char *w
 static int check_operands(const struct command *command, int count, char **operands,
                           struct err *err)
 {
-    int most = command->operands ? command->operand_max : 0;
+    int least = 0, most = 0;
 
-    if (count < command->operand_min)
+    if (command->operands_free)
+        return 0;
+    for (const char *word = command->operands; word && *word;
+         word += strcspn(word, " "), word += *word == ' ') {
+        least += *word != '[';
+        most++;
+    }
+    if (command->operands && strstr(command->operands, "..."))
+        most = count;
+    if (count < least)
         return err_set(err, ERR_USAGE, "%s is missing", command->operands);
-    if (most >= 0 && count > most)
+    if (count > most)
         return err_set(err, ERR_USAGE, "unexpected argument '%.80s'", operands[most]);
     return 0;
 }

@@ -35,10 +35,11 @@ struct command {
     const char *help;     /* paragraphs with a blank line between; NULL: the summary says
                              it */
     const char *examples; /* one command line a line; NULL: none */
-    const char *operands; /* as in the synopsis: "[FILE...]"; NULL: takes none */
-    int operand_min;
-    int operand_max;   /* -1: any number */
-    bool options_lead; /* options end at the first operand; what follows is its own */
+    /* As in the synopsis, "STORE [FILE...]": those without [ must be there, ... stands
+     * for any number; NULL: takes none. */
+    const char *operands;
+    bool operands_free; /* run() knows how many there may be */
+    bool options_lead;  /* options end at the first operand; what follows is its own */
     const struct option_spec *options;     /* ends with {0}; NULL: only --help */
     size_t args_size;                      /* of the struct the options fill */
     const struct command *const *children; /* ends with NULL; a group has no run() */

@@ -36,9 +36,8 @@ enum json_kind {
 int json_doc_load(struct json_doc **doc, const char *path, struct err *err);
 int json_doc_parse(struct json_doc **doc, const char *text, size_t length,
                    const char *name, struct err *err);
-void json_doc_destroy(struct json_doc *doc); /* NULL is fine */
-const struct json_value *json_doc_root(const struct json_doc *doc);
-const char *json_doc_name(const struct json_doc *doc);
+void json_doc_destroy(struct json_doc *doc);                        /* NULL is fine */
+const struct json_value *json_doc_root(const struct json_doc *doc); /* NULL: NULL */
 
 /* All of these take NULL, which is of kind null: json_value_get(json_value_get(..)) needs
  * no checks in between. */

@@ -80,7 +80,7 @@ static const struct command probe = {
                 "corgi-probe --job 7 --dir /run/job7 --report unix:/run/corgi/reports -- "
                 "./train --steps 1000",
     .operands = "[--] COMMAND [ARGUMENT...]",
-    .operand_max = -1,
+    .operands_free = true,
     .options = options,
     .args_size = sizeof(struct probe_args),
     .run = run_command,

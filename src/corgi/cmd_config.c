@@ -101,8 +101,6 @@ static const struct command config_check = {
     .summary = "read a file and say what is wrong with it",
     .help = "A mistake is named with file, line and column; nothing is changed.",
     .operands = "FILE",
-    .operand_min = 1,
-    .operand_max = 1,
     .examples = "corgi config check corgi.yaml\n"
                 "corgi config check --kind cluster mine.yaml\n"
                 "corgi config check --kind daemon /etc/corgi/corgid.yaml",

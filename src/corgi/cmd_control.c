@@ -116,8 +116,6 @@ static int run(struct command_call *call)
         .help = (more),                                                                  \
         .examples = (example),                                                           \
         .operands = (what),                                                              \
-        .operand_min = 1,                                                                \
-        .operand_max = -1,                                                               \
         .options = options,                                                              \
         .args_size = sizeof(struct control_args),                                        \
         .run = run,                                                                      \

@@ -42,7 +42,6 @@ const struct command cmd_help = {
     .name = "help",
     .summary = "explain a command",
     .operands = "[COMMAND]...",
-    .operand_max = -1,
     .examples = "corgi help completion",
     .run = run_help,
 };
@@ -104,7 +103,6 @@ const struct command cmd_man = {
     .name = "man",
     .summary = "print the man page of a command",
     .operands = "[COMMAND]...",
-    .operand_max = -1,
     .options = man_options,
     .args_size = sizeof(struct man_args),
     .hidden = true,
@@ -134,8 +132,6 @@ const struct command cmd_completion = {
         "shell so far is bash.",
     .examples = "source <(corgi completion bash)",
     .operands = "bash",
-    .operand_min = 1,
-    .operand_max = 1,
     .run = run_completion,
 };
 

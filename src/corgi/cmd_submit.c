@@ -285,7 +285,7 @@ const struct command cmd_submit = {
                 "corgi submit train.sh\n"
                 "corgi submit --kind inference --requests 200 --latency 0.05 -- ./serve",
     .operands = "SCRIPT [ARG...] | -- COMMAND [ARG...]",
-    .operand_max = -1,
+    .operands_free = true,
     .options_lead = true,
     .options = job_submit_options,
     .args_size = sizeof(struct job_args),
@@ -438,7 +438,7 @@ const struct command cmd_quote = {
     .examples = "corgi quote --min-rate 40 --family ResNet-50 --batch 64\n"
                 "corgi quote --min-rate 40 --what-if gpus=2,exclusive,rate=30 train.sh",
     .operands = "[SCRIPT [ARG...] | -- COMMAND [ARG...]]",
-    .operand_max = -1,
+    .operands_free = true,
     .options_lead = true,
     .options = job_quote_options,
     .args_size = sizeof(struct job_args),

@@ -117,7 +117,6 @@ const struct command cmd_watch = {
             "in good order.  A lost connection is taken up again where it broke.",
     .examples = "corgi watch\ncorgi watch 7\ncorgi watch --types guard,node --json",
     .operands = "[JOB]",
-    .operand_max = 1,
     .options = options,
     .args_size = sizeof(struct watch_args),
     .run = run,

@@ -218,7 +218,7 @@ void daemon_print_json(const struct client_answer *answer)
 
 const struct json_value *daemon_root(const struct client_answer *answer)
 {
-    return answer->json ? json_doc_root(answer->json) : NULL;
+    return json_doc_root(answer->json);
 }
 
 void daemon_add_query(struct str *query, const char *name, const char *value)
@@ -324,7 +324,7 @@ static bool take_event(void *ctx, const struct client_event *event)
         str_add(&s->last, event->id);
     }
     json_doc_parse(&doc, event->data, strlen(event->data), "event", &ignored);
-    data = doc ? json_doc_root(doc) : NULL;
+    data = json_doc_root(doc);
     s->over = f->event && !f->event(f->ctx, event, data);
     if (f->job && !strcmp(event->type, "job") &&
         note_state(f, view_text_or(data, "state", "")))

@@ -509,8 +509,7 @@ static enum err_code code_of(const char *name)
 
 void client_answer_error(const struct client_answer *answer, struct err *err)
 {
-    const struct json_value *error =
-        answer->json ? json_value_get(json_doc_root(answer->json), "error") : NULL;
+    const struct json_value *error = json_value_get(json_doc_root(answer->json), "error");
     const char *message = json_value_string(json_value_get(error, "message"));
 
     if (answer->status >= 200 && answer->status < 300)

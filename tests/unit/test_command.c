@@ -49,9 +49,7 @@ static const struct command herd = {
     .name = "herd",
     .summary = "bring the flock home",
     .help = "First paragraph.\n\n.Second one begins with a dot.",
-    .operands = "FIELD...",
-    .operand_min = 1,
-    .operand_max = 2,
+    .operands = "FIELD [FIELD]",
     .options = options,
     .args_size = sizeof(struct herd_args),
     .run = run_herd,
@@ -123,7 +121,7 @@ CASE(help_shows_options_with_defaults_and_choices)
 
     command_help_text(&text, &herd, "farm day herd");
     assert_string_equal(str_text(&text),
-                        "Usage: farm day herd [OPTION]... FIELD...\n"
+                        "Usage: farm day herd [OPTION]... FIELD [FIELD]\n"
                         "\n"
                         "First paragraph.\n"
                         "\n"

@@ -21,7 +21,8 @@
 enum { SEEN_ALONE = 1, SEEN_SPREAD = 2 };
 
 struct gavel_reader {
-    const struct json_doc *doc;
+    const char *path;
+    const struct json_value *root;
     struct intern *types;   /* catalogue keys, in order of first sight */
     struct intern *classes; /* table keys "('job', 1)", in order of first sight */
     struct world *world;
@@ -33,8 +34,8 @@ struct gavel_reader {
 static int refuse(const struct gavel_reader *r, enum err_code code, const char *type,
                   const char *key, const char *other, const char *sentence)
 {
-    return err_set(r->err, code, "%s: %.40s%s%.100s%s%.100s: %s", json_doc_name(r->doc),
-                   type, key ? " -> " : "", key ? key : "", other ? " -> " : "",
+    return err_set(r->err, code, "%s: %.40s%s%.100s%s%.100s: %s", r->path, type,
+                   key ? " -> " : "", key ? key : "", other ? " -> " : "",
                    other ? other : "", sentence);
 }
 
@@ -116,7 +117,7 @@ static int note_type(struct gavel_reader *r, const char *type,
 
 static int collect(struct gavel_reader *r)
 {
-    struct json_iter it = {.object = json_doc_root(r->doc)};
+    struct json_iter it = {.object = r->root};
 
     if (json_value_count(it.object) == 0)
         return refuse(r, ERR_FORMAT, "table", NULL, NULL,
@@ -157,7 +158,7 @@ static int fill_classes(struct gavel_reader *r)
         assert(good); /* the first pass took it */
         (void)good;
         if (descriptors_from_name(&cls->descriptor, cls->name, r->err) < 0)
-            return err_prefix(r->err, "%s", json_doc_name(r->doc));
+            return err_prefix(r->err, "%s", r->path);
     }
     return 0;
 }
@@ -222,7 +223,7 @@ static float relative(const struct world *w, int g, int c, double rate, bool ran
 static int fill_pair(struct gavel_reader *r, const char *type, int g, const char *key,
                      const char *other, const struct json_value *value)
 {
-    const struct json_value *table = json_value_get(json_doc_root(r->doc), type);
+    const struct json_value *table = json_value_get(r->root, type);
     const struct json_value *mirror = json_value_get(json_value_get(table, other), key);
     int a = intern_find(r->classes, key), b = intern_find(r->classes, other);
     double rates[2], mirrored[2];
@@ -266,7 +267,7 @@ static int fill_pairs(struct gavel_reader *r, const char *type, int g,
 
 static int fill(struct gavel_reader *r)
 {
-    struct json_iter it = {.object = json_doc_root(r->doc)};
+    struct json_iter it = {.object = r->root};
     bool spread;
 
     while (json_iter_next(&it)) {
@@ -276,7 +277,7 @@ static int fill(struct gavel_reader *r)
             return -1;
     }
     settle_spread(r);
-    it = (struct json_iter){.object = json_doc_root(r->doc)};
+    it = (struct json_iter){.object = r->root};
     while (json_iter_next(&it)) {
         int g = intern_find(r->types, type_card(it.key, &spread)->name);
 
@@ -294,7 +295,7 @@ static int build(struct gavel_reader *r, uint64_t seed)
         return -1;
     if (world_check_size((size_t)intern_count(r->types), (size_t)intern_count(r->classes),
                          r->err) < 0)
-        return err_prefix(r->err, "%s", json_doc_name(r->doc));
+        return err_prefix(r->err, "%s", r->path);
     r->world = world_create(intern_count(r->types), intern_count(r->classes));
     cells = (size_t)r->world->gpu_count * (size_t)r->world->class_count;
     for (size_t i = 0; i < cells * (size_t)r->world->class_count; i++)
@@ -303,18 +304,22 @@ static int build(struct gavel_reader *r, uint64_t seed)
         return -1;
     utilisation_draw(r->world, seed);
     if (world_check(r->world, r->err) < 0)
-        return err_prefix(r->err, "%s", json_doc_name(r->doc));
+        return err_prefix(r->err, "%s", r->path);
     return 0;
 }
 
-/* Takes doc. */
-static int read_doc(struct world **world, struct json_doc *doc, uint64_t seed,
-                    struct err *err)
+int gavel_load(struct world **world, const char *path, uint64_t seed, struct err *err)
 {
-    struct gavel_reader r = {
-        .doc = doc, .types = intern_create(), .classes = intern_create(), .err = err};
-    int rc = build(&r, seed);
+    struct gavel_reader r = {.path = path, .err = err};
+    struct json_doc *doc;
+    int rc;
 
+    if (json_doc_load(&doc, path, err) < 0)
+        return -1;
+    r.root = json_doc_root(doc);
+    r.types = intern_create();
+    r.classes = intern_create();
+    rc = build(&r, seed);
     if (rc == 0)
         *world = r.world;
     else
@@ -323,13 +328,4 @@ static int read_doc(struct world **world, struct json_doc *doc, uint64_t seed,
     intern_destroy(r.classes);
     json_doc_destroy(doc);
     return rc;
-}
-
-int gavel_load(struct world **world, const char *path, uint64_t seed, struct err *err)
-{
-    struct json_doc *doc;
-
-    if (json_doc_load(&doc, path, err) < 0)
-        return -1;
-    return read_doc(world, doc, seed, err);
 }
