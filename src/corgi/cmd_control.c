@@ -43,7 +43,7 @@ static void report(const struct control_args *args, const char *what,
         daemon_print_json(answer);
     else
         printf("%s is %s%s\n", what, view_text_or(root, "state", "done"),
-               view_flag(root, "drained") ? " and drained" : "");
+               json_member_bool(root, "drained", false) ? " and drained" : "");
 }
 
 /* Where to say it: a job has a number; gpu07 is a node, gpu07:3 one of its GPUs.  NULL

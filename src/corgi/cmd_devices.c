@@ -40,8 +40,7 @@ struct device_row {
     enum gpu_status status;
     struct err err;
     struct gpu_sample sample;
-    struct gpu_limit limit;
-    bool has_limit;
+    struct gpu_limit limit;      /* NaN: none */
     double joules, joules_error; /* since the watch began; NaN: not counted */
     double gap_s;
 };
@@ -60,15 +59,19 @@ static void read_rows(struct gpu *gpu, struct device_row *rows, int count,
     for (int i = 0; i < count; i++) {
         struct device_row *row = &rows[i];
         struct gpu_interval interval;
+        struct gpu_limit limit;
         struct err ignored;
 
-        *row = (struct device_row){.device = gpu_device(gpu, i), .joules = NAN};
-        row->joules_error = NAN;
+        *row = (struct device_row){.device = gpu_device(gpu, i),
+                                   .limit = {NAN, NAN, NAN, NAN},
+                                   .joules = NAN,
+                                   .joules_error = NAN};
         row->status = gpu_read(gpu, i, &row->sample, &row->err);
         if (row->status != GPU_OK)
             gpu_sample_clear(&row->sample);
-        row->has_limit = row->status == GPU_OK && row->device->has_limit &&
-                         gpu_limit(gpu, i, &row->limit, &ignored) == GPU_OK;
+        if (row->status == GPU_OK && row->device->has_limit &&
+            gpu_limit(gpu, i, &limit, &ignored) == GPU_OK)
+            row->limit = limit;
         if (!meters)
             continue;
         if (row->status == GPU_OK)
@@ -140,13 +143,10 @@ static void json_row(struct json_out *out, const struct device_row *row)
                         s->throttle_known
                             ? gpu_throttle_text(s->throttle, throttle, sizeof(throttle))
                             : NULL);
-    json_out_key_number(out, "limit_watts", row->has_limit ? row->limit.watts : NAN);
-    json_out_key_number(out, "limit_min_watts",
-                        row->has_limit ? row->limit.min_watts : NAN);
-    json_out_key_number(out, "limit_max_watts",
-                        row->has_limit ? row->limit.max_watts : NAN);
-    json_out_key_number(out, "limit_default_watts",
-                        row->has_limit ? row->limit.default_watts : NAN);
+    json_out_key_number(out, "limit_watts", row->limit.watts);
+    json_out_key_number(out, "limit_min_watts", row->limit.min_watts);
+    json_out_key_number(out, "limit_max_watts", row->limit.max_watts);
+    json_out_key_number(out, "limit_default_watts", row->limit.default_watts);
     json_out_key_number(out, "joules", row->joules);
     json_out_key_number(out, "joules_error", row->joules_error);
     json_out_key_number(out, "gap_s", row->gap_s);
@@ -219,7 +219,7 @@ static void table_line(struct table *t, int index, const struct device_row *row,
         number_cell(t, 1, row->joules, "");
         number_cell(t, 1, row->joules_error, "");
     }
-    if (row->has_limit)
+    if (!isnan(row->limit.watts))
         table_cellf(t, "%.0f (%.0f-%.0f)", row->limit.watts, row->limit.min_watts,
                     row->limit.max_watts);
     else

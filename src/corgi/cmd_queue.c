@@ -37,7 +37,7 @@ static const struct option_spec options[] = {
 
 static void add_state(struct table *t, const struct json_value *job, const void *ctx)
 {
-    const char *state = view_text(job, "state");
+    const char *state = json_member_string(job, "state");
 
     (void)ctx;
     view_cell(t, state);
@@ -77,7 +77,7 @@ static void add_rate(struct table *t, const struct json_value *job, const void *
 static void add_place(struct table *t, const struct json_value *job, const void *ctx)
 {
     const struct json_value *devices = json_value_get(job, "devices");
-    const char *reason = view_text(job, "reason");
+    const char *reason = json_member_string(job, "reason");
     struct str text = {0};
 
     (void)ctx;
@@ -85,8 +85,8 @@ static void add_place(struct table *t, const struct json_value *job, const void 
         const struct json_value *d = json_value_item(devices, i);
 
         str_addf(&text, "%s%s", i ? "," : "", view_text_or(d, "name", "?"));
-        if (i + 1 == json_value_count(devices) && view_text(d, "type"))
-            str_addf(&text, " %s", view_text(d, "type"));
+        if (i + 1 == json_value_count(devices) && json_member_string(d, "type"))
+            str_addf(&text, " %s", json_member_string(d, "type"));
     }
     if (text.length == 0 && reason)
         str_addf(&text, "(%s)", reason);
@@ -163,7 +163,8 @@ static int list(const struct command_call *call, const struct queue_args *args,
         jobs = json_value_get(daemon_root(&answer), "jobs");
         view_rows(t, columns, jobs, &now_s);
         left -= (int)json_value_count(jobs);
-        next = json_value_count(jobs) ? view_text(daemon_root(&answer), "next") : NULL;
+        next = json_value_count(jobs) ? json_member_string(daemon_root(&answer), "next")
+                                      : NULL;
         str_clear(&after);
         str_add(&after, next ? next : "");
         if (args->daemon.json)

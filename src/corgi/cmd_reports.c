@@ -212,7 +212,7 @@ static const struct view_column estimates_columns[] = {
 static void say_truncated(const struct command_call *call, const struct json_value *root)
 {
     (void)call;
-    if (view_flag(root, "truncated"))
+    if (json_member_bool(root, "truncated", false))
         fprintf(stderr, "there are more; see --type and --limit\n");
 }
 
@@ -274,8 +274,8 @@ static void add_jobs(struct table *t, const struct json_value *device, const voi
         const struct json_value *job = json_value_item(jobs, i);
 
         str_addf(&text, "%s%.0f", i ? "," : "", view_number(job, "job"));
-        if (view_text(job, "name"))
-            str_addf(&text, ":%s", view_text(job, "name"));
+        if (json_member_string(job, "name"))
+            str_addf(&text, ":%s", json_member_string(job, "name"));
     }
     view_cell(t, str_text(&text));
     str_fini(&text);
@@ -295,14 +295,15 @@ static void add_node_state(struct table *t, const struct json_value *device,
     const char *state = view_text_or(ctx, "state", "-");
 
     (void)device;
-    table_cellf(t, "%s%s", state, view_flag(ctx, "drained") ? "+drained" : "");
+    table_cellf(t, "%s%s", state,
+                json_member_bool(ctx, "drained", false) ? "+drained" : "");
     mark_state(t, state);
 }
 
 static void add_use(struct table *t, const struct json_value *device, const void *ctx)
 {
     (void)ctx;
-    view_cell(t, view_text(device, "state"));
+    view_cell(t, json_member_string(device, "state"));
     mark_state(t, view_text_or(device, "state", ""));
 }
 
@@ -312,12 +313,12 @@ static void add_power(struct table *t, const struct json_value *device, const vo
 
     (void)ctx;
     table_cellf(t, "%s%s", view_watts(a, view_number(device, "watts")),
-                view_flag(device, "modelled") ? "*" : "");
+                json_member_bool(device, "modelled", false) ? "*" : "");
 }
 
 static void add_reason(struct table *t, const struct json_value *device, const void *ctx)
 {
-    view_cell(t, view_text_or(device, "reason", view_text(ctx, "reason")));
+    view_cell(t, view_text_or(device, "reason", json_member_string(ctx, "reason")));
 }
 
 static const struct view_column nodes_columns[] = {

@@ -44,7 +44,7 @@ static void line(const char *label, const char *format, ...)
 static void print_need(const struct json_value *job, const char *unit)
 {
     const struct json_value *need = json_value_get(job, "need");
-    const char *kind = view_text(need, "kind");
+    const char *kind = json_member_string(need, "kind");
     struct str text = {0};
     char a[VIEW_SIZE];
 
@@ -275,7 +275,8 @@ static void print_decision(const struct json_value *d)
     printf("decision %.0f, %s: %s", view_number(d, "id"),
            view_time(a, view_number(d, "at_s")), view_text_or(d, "kind", "?"));
     for (size_t i = 0; i < json_value_count(devices); i++)
-        printf("%s%s", i ? "," : " on ", view_text(json_value_item(devices, i), "name"));
+        printf("%s%s", i ? "," : " on ",
+               json_member_string(json_value_item(devices, i), "name"));
     putchar('\n');
     printf("  %s\n", view_text_or(d, "reason", "-"));
     if (json_value_kind(rate) == JSON_KIND_OBJECT)
@@ -284,7 +285,7 @@ static void print_decision(const struct json_value *d)
                view_rate(b, view_number(d, "measured_rate")));
     if (isfinite(view_number(d, "joules")))
         printf("  predicted energy %s\n", view_joules(a, view_number(d, "joules")));
-    if (view_flag(d, "explored"))
+    if (json_member_bool(d, "explored", false))
         printf("  chosen to learn how it would run there\n");
 }
 

@@ -200,7 +200,7 @@ ask(const struct command_call *call, bool needed, const struct client_request *r
 static void print_taken(const struct job_args *args, const struct json_value *root)
 {
     const struct json_value *job = json_value_get(root, "job");
-    const char *state = view_text(job, "state");
+    const char *state = json_member_string(job, "state");
 
     if (args->daemon.parsable) {
         printf("%.0f\n", view_number(job, "id"));

@@ -48,7 +48,7 @@ static void print_line(const struct client_event *event, const struct json_value
 
     printf("%s %-11s", view_time(a, view_number(data, "at_s")), event->type);
     for (int i = 0; shown[i]; i++) {
-        const char *text = view_text(data, shown[i]);
+        const char *text = json_member_string(data, shown[i]);
         double number = view_number(data, shown[i]);
 
         if (text && strchr(text, ' '))

@@ -294,7 +294,7 @@ static bool look(struct session *s)
     daemon_add_path(&path, "/v1/jobs/%s", f->job);
     request.path = str_text(&path);
     if (daemon_ask(s->aside, &request, &answer, &s->looking) == 0) {
-        state = view_text(daemon_root(&answer), "state");
+        state = json_member_string(daemon_root(&answer), "state");
         if (state)
             f->ended_before = note_state(f, state);
         else

@@ -55,15 +55,15 @@ static void add_member(struct table *t, const struct view_column *column,
 
     switch (column->as) {
     case VIEW_TEXT:
-        view_cell(t, view_text(owner, name));
+        view_cell(t, json_member_string(owner, name));
         break;
     case VIEW_COUNT:
         table_cellf(t, "%.0f", number);
         break;
     case VIEW_YES_NO:
         view_cell(t, json_value_kind(json_value_get(owner, name)) != JSON_KIND_BOOL ? NULL
-                     : view_flag(owner, name) ? "yes"
-                                              : "no");
+                     : json_member_bool(owner, name, false) ? "yes"
+                                                            : "no");
         break;
     case VIEW_USE:
         snprintf(b, sizeof(b), "%.0f", view_number(row, column->limit));
@@ -206,33 +206,17 @@ const char *view_time(char *out, double since_1970_s)
 
 /* ---- members ----------------------------------------------------------------------- */
 
-const char *view_text(const struct json_value *object, const char *key)
-{
-    return json_value_string(json_value_get(object, key));
-}
-
 const char *view_text_or(const struct json_value *object, const char *key,
                          const char *instead)
 {
-    const char *text = view_text(object, key);
+    const char *text = json_member_string(object, key);
 
     return text ? text : instead;
 }
 
 double view_number(const struct json_value *object, const char *key)
 {
-    double number = NAN;
-
-    json_value_number(json_value_get(object, key), &number);
-    return number;
-}
-
-bool view_flag(const struct json_value *object, const char *key)
-{
-    bool flag = false;
-
-    json_value_bool(json_value_get(object, key), &flag);
-    return flag;
+    return json_member_number(object, key, NAN);
 }
 
 /* ---- a quote in words -------------------------------------------------------------- */
@@ -242,7 +226,7 @@ static void print_rate(const struct json_value *quote, const char *unit, FILE *o
     const struct json_value *rate = json_value_get(quote, "rate");
     char a[VIEW_SIZE], b[VIEW_SIZE], c[VIEW_SIZE];
     double promised = view_number(quote, "promised_rate");
-    const char *verdict = view_text(quote, "verdict");
+    const char *verdict = json_member_string(quote, "verdict");
     bool kept = !verdict || !strcmp(verdict, "accepted") || !strcmp(verdict, "queued");
 
     if (isfinite(promised))
@@ -254,21 +238,22 @@ static void print_rate(const struct json_value *quote, const char *unit, FILE *o
                 view_rate(a, view_number(rate, "value")), unit,
                 view_rate(b, view_number(rate, "low")),
                 view_rate(c, view_number(rate, "high")),
-                view_text(rate, "source") ? view_text(rate, "source") : "estimated");
+                view_text_or(rate, "source", "estimated"));
 }
 
 static void print_place(const struct json_value *quote, FILE *out)
 {
     const struct json_value *neighbour = json_value_get(quote, "neighbour");
-    const char *type = view_text(quote, "type"), *node = view_text(quote, "node");
+    const char *type = json_member_string(quote, "type");
+    const char *node = json_member_string(quote, "node");
+    const char *beside = json_member_string(neighbour, "name");
 
     if (!type)
         return;
     fprintf(out, "  where     %s%s%s", type, node ? " on " : "", node ? node : "");
     if (json_value_kind(neighbour) == JSON_KIND_OBJECT)
         fprintf(out, ", beside job %.0f%s%s", view_number(neighbour, "job"),
-                view_text(neighbour, "name") ? " " : "",
-                view_text(neighbour, "name") ? view_text(neighbour, "name") : "");
+                beside ? " " : "", beside ? beside : "");
     fputc('\n', out);
 }
 
@@ -304,7 +289,7 @@ void view_quote(const struct json_value *quote, const char *unit, double now_s,
                 bool with_reason, FILE *out)
 {
     const struct json_value *offers = json_value_get(quote, "counter_offers");
-    const char *reason = view_text(quote, "reason");
+    const char *reason = json_member_string(quote, "reason");
 
     print_rate(quote, unit, out);
     if (view_number(quote, "replicas") > 1)
@@ -315,9 +300,7 @@ void view_quote(const struct json_value *quote, const char *unit, double now_s,
     print_when(quote, now_s, out);
     if (with_reason && reason && *reason)
         fprintf(out, "  reason    %s\n", reason);
-    for (size_t i = 0; i < json_value_count(offers); i++) {
-        const char *text = view_text(json_value_item(offers, i), "text");
-
-        fprintf(out, "  %-9s %s\n", i ? "" : "offers", text ? text : "-");
-    }
+    for (size_t i = 0; i < json_value_count(offers); i++)
+        fprintf(out, "  %-9s %s\n", i ? "" : "offers",
+                view_text_or(json_value_item(offers, i), "text", "-"));
 }

@@ -79,11 +79,9 @@ const char *view_time(char *out, double since_1970_s);
 
 /* ---- members of an answer ---------------------------------------------------------- */
 
-const char *view_text(const struct json_value *object, const char *key); /* NULL: none */
 const char *view_text_or(const struct json_value *object, const char *key,
                          const char *instead);
 double view_number(const struct json_value *object, const char *key); /* NaN: none */
-bool view_flag(const struct json_value *object, const char *key);
 
 /* A promise, or what is offered instead, in lines indented by two blanks; now_s is the
  * daemon's clock, NaN: not known.  The reason is left out where it has just been said. */
