@@ -1,9 +1,8 @@
 /* gpu_watchdog.c - calls of a backend with a deadline, see gpu_watchdog.h
  *
- * gpu_devices.c puts one around each backend it opens.  A lane is one helper thread with
- * room for one request.  The caller waits for the answer or gives up; a request given up
- * on keeps the lane taken until the driver returns, its answer is thrown away, and the
- * lane is as good as new. */
+ * gpu_devices.c puts one around each backend it opens.  Each call runs on a thread of its
+ * own.  The caller waits for the answer or gives up; a call given up on keeps its device
+ * taken until the driver returns, and then its answer is thrown away. */
 #include "gpu/gpu_watchdog.h"
 
 #include "base/clock.h"
@@ -19,70 +18,52 @@ enum call { CALL_LIST, CALL_READ, CALL_LIMIT, CALL_SET_LIMIT };
 static const char *const call_names[] = {
     "listing devices", "reading", "reading the power limit", "setting the power limit"};
 
-enum lane_state {
-    LANE_FREE,
-    LANE_TAKEN,   /* a request waits or runs, its caller waits for it */
-    LANE_DONE,    /* the answer is there, its caller has not taken it yet */
-    LANE_GIVEN_UP /* a request runs that nobody waits for */
+enum call_state {
+    CALL_RUNS,     /* its caller waits for it */
+    CALL_DONE,     /* the answer is there, its caller has not taken it yet */
+    CALL_GIVEN_UP, /* it runs and nobody waits for it */
 };
 
 struct driver_call {
+    struct watchdog *watchdog;
+    enum call_state state;
     enum call call;
-    int device;
+    int device; /* -1: the listing */
     double watts;
-};
-
-struct driver_answer {
+    /* The answer. */
     enum gpu_status status;
     struct err err;
     int count;
-    struct gpu_device *devices; /* (GPU_MAX_DEVICES) of the listing lane only */
+    struct gpu_device *devices; /* (count) of the listing; owned */
     struct gpu_sample sample;
     struct gpu_limit limit;
-};
-
-struct watchdog;
-
-struct lane {
-    struct watchdog *watchdog;
-    pthread_t thread;
-    pthread_cond_t changed;
-    bool started;
-    bool asked; /* there is a request the helper has not begun */
-    enum lane_state state;
-    struct driver_call request;
-    struct driver_answer answer;
 };
 
 struct watchdog {
     struct gpu_ops ops;
     struct gpu_backend inner;
     double deadline_s, list_deadline_s;
-    pthread_mutex_t mutex; /* guards everything below and all lanes */
-    bool closing;
-    int users; /* the owner and every helper */
-    struct lane *lanes[GPU_MAX_DEVICES + 1];
+    pthread_mutex_t mutex; /* guards everything below and the states of calls */
+    pthread_cond_t changed;
+    int users;                                      /* the owner and every call */
+    struct driver_call *calls[GPU_MAX_DEVICES + 1]; /* by device, the listing first */
 };
 
-static void carry_out(struct gpu_backend b, const struct driver_call *request,
-                      struct driver_answer *answer)
+static void carry_out(struct gpu_backend b, struct driver_call *c)
 {
-    int device = request->device;
-
-    answer->err = (struct err){0};
-    switch (request->call) {
+    switch (c->call) {
     case CALL_LIST:
-        answer->status = b.ops->list(b.self, answer->devices, GPU_MAX_DEVICES,
-                                     &answer->count, &answer->err);
+        c->devices = mem_array(struct gpu_device, GPU_MAX_DEVICES);
+        c->status = b.ops->list(b.self, c->devices, GPU_MAX_DEVICES, &c->count, &c->err);
         break;
     case CALL_READ:
-        answer->status = b.ops->read(b.self, device, &answer->sample, &answer->err);
+        c->status = b.ops->read(b.self, c->device, &c->sample, &c->err);
         break;
     case CALL_LIMIT:
-        answer->status = b.ops->limit(b.self, device, &answer->limit, &answer->err);
+        c->status = b.ops->limit(b.self, c->device, &c->limit, &c->err);
         break;
     case CALL_SET_LIMIT:
-        answer->status = b.ops->set_limit(b.self, device, request->watts, &answer->err);
+        c->status = b.ops->set_limit(b.self, c->device, c->watts, &c->err);
         break;
     }
 }
@@ -95,225 +76,155 @@ static void leave(struct watchdog *watchdog)
     pthread_mutex_unlock(&watchdog->mutex);
     if (!last)
         return;
-    for (size_t i = 0; i < sizeof(watchdog->lanes) / sizeof(watchdog->lanes[0]); i++) {
-        if (!watchdog->lanes[i])
-            continue;
-        pthread_cond_destroy(&watchdog->lanes[i]->changed);
-        free(watchdog->lanes[i]->answer.devices);
-        free(watchdog->lanes[i]);
-    }
     watchdog->inner.ops->destroy(watchdog->inner.self);
+    pthread_cond_destroy(&watchdog->changed);
     pthread_mutex_destroy(&watchdog->mutex);
     free(watchdog);
 }
 
-static void *help(void *arg)
+static void *run(void *arg)
 {
-    struct lane *lane = arg;
-    struct watchdog *watchdog = lane->watchdog;
+    struct driver_call *c = arg;
+    struct watchdog *watchdog = c->watchdog;
 
+    carry_out(watchdog->inner, c);
     pthread_mutex_lock(&watchdog->mutex);
-    for (;;) {
-        while (!lane->asked && !watchdog->closing)
-            pthread_cond_wait(&lane->changed, &watchdog->mutex);
-        if (!lane->asked)
-            break;
-        lane->asked = false;
-        pthread_mutex_unlock(&watchdog->mutex);
-        carry_out(watchdog->inner, &lane->request, &lane->answer);
-        pthread_mutex_lock(&watchdog->mutex);
-        if (lane->state == LANE_GIVEN_UP) {
-            log_info("driver_answers_again",
-                     LOG_STR("backend", watchdog->inner.ops->name),
-                     LOG_STR("call", call_names[lane->request.call]),
-                     LOG_I64("device", lane->request.device));
-            lane->state = LANE_FREE;
-        } else {
-            lane->state = LANE_DONE;
-        }
-        pthread_cond_broadcast(&lane->changed);
+    if (c->state == CALL_GIVEN_UP) {
+        log_info("driver_answers_again", LOG_STR("backend", watchdog->inner.ops->name),
+                 LOG_STR("call", call_names[c->call]), LOG_I64("device", c->device));
+        watchdog->calls[c->device + 1] = NULL;
+        free(c->devices);
+        free(c);
+    } else {
+        c->state = CALL_DONE;
     }
+    pthread_cond_broadcast(&watchdog->changed);
     leave(watchdog);
     return NULL;
 }
 
-static struct lane *lane_for(struct watchdog *watchdog, const struct driver_call *request,
-                             struct err *err)
-{
-    struct lane **slot =
-        &watchdog->lanes[request->call == CALL_LIST ? 0 : request->device + 1];
-    struct lane *lane = *slot;
-
-    if (!lane) {
-        lane = *slot = mem_new(struct lane);
-        lane->watchdog = watchdog;
-        if (request->call == CALL_LIST)
-            lane->answer.devices = mem_array(struct gpu_device, GPU_MAX_DEVICES);
-        thread_cond_init(&lane->changed);
-    }
-    if (!lane->started) {
-        if (thread_start(&lane->thread, help, lane) != 0) {
-            err_set(err, ERR_SYSTEM, "cannot start a thread to ask the driver");
-            return NULL;
-        }
-        lane->started = true;
-        watchdog->users++;
-    }
-    return lane;
-}
-
-static enum gpu_status hung(const struct watchdog *watchdog,
-                            const struct driver_call *request, struct err *err)
+static enum gpu_status hung(const struct driver_call *c, struct err *err)
 {
     err_set(err, ERR_SYSTEM, "the driver behind %s does not answer (%s)",
-            watchdog->inner.ops->name, call_names[request->call]);
+            c->watchdog->inner.ops->name, call_names[c->call]);
     return GPU_HUNG;
 }
 
-/* Two callers may want the same device: the second waits for the first, not longer than
- * the deadline. */
-static bool wait_for(struct lane *lane, struct watchdog *watchdog, enum lane_state wanted,
-                     double until_s)
+/* With the mutex held: make the call and wait for its answer.  The device is free. */
+static enum gpu_status wait_for_answer(struct watchdog *watchdog, struct driver_call *c,
+                                       double until_s, struct err *err)
 {
-    while (lane->state != wanted) {
-        if (lane->state == LANE_GIVEN_UP)
-            return false;
-        if (!thread_wait_until(&lane->changed, &watchdog->mutex, until_s))
-            return lane->state == wanted;
+    struct driver_call *running = mem_new(struct driver_call);
+    pthread_t thread;
+
+    *running = *c;
+    if (thread_start(&thread, run, running) != 0) {
+        free(running);
+        err_set(err, ERR_SYSTEM, "cannot start a thread to ask the driver");
+        return GPU_FAILED;
     }
-    return true;
+    watchdog->users++;
+    watchdog->calls[c->device + 1] = running;
+    while (running->state == CALL_RUNS &&
+           thread_wait_until(&watchdog->changed, &watchdog->mutex, until_s))
+        ;
+    if (running->state == CALL_RUNS) {
+        running->state = CALL_GIVEN_UP;
+        pthread_detach(thread);
+        pthread_cond_broadcast(&watchdog->changed);
+        return hung(c, err);
+    }
+    watchdog->calls[c->device + 1] = NULL;
+    pthread_cond_broadcast(&watchdog->changed);
+    *c = *running;
+    free(running);
+    pthread_mutex_unlock(&watchdog->mutex);
+    pthread_join(thread, NULL); /* it has left and only returns */
+    pthread_mutex_lock(&watchdog->mutex);
+    if (c->status != GPU_OK && err)
+        *err = c->err;
+    return c->status;
 }
 
-/* With the mutex held: leaves the lane DONE, its answer to be copied, or fails. */
-static struct lane *ask(struct watchdog *watchdog, const struct driver_call *request,
-                        enum gpu_status *status, struct err *err)
+/* The answer comes into the call.  Two callers may want the same device: the second waits
+ * for the first, not longer than the deadline. */
+static enum gpu_status ask(struct watchdog *watchdog, struct driver_call *c,
+                           struct err *err)
 {
     double seconds =
-        request->call == CALL_LIST ? watchdog->list_deadline_s : watchdog->deadline_s;
+        c->call == CALL_LIST ? watchdog->list_deadline_s : watchdog->deadline_s;
     double until_s = clock_wall_s() + seconds;
-    struct lane *lane = lane_for(watchdog, request, err);
+    struct driver_call *const *before = &watchdog->calls[c->device + 1];
+    enum gpu_status status = GPU_HUNG;
+    bool given_up = false;
 
-    *status = GPU_FAILED;
-    if (!lane)
-        return NULL;
-    if (!wait_for(lane, watchdog, LANE_FREE, until_s)) {
-        *status = hung(watchdog, request, err);
-        return NULL;
+    c->watchdog = watchdog;
+    pthread_mutex_lock(&watchdog->mutex);
+    while (*before && (*before)->state != CALL_GIVEN_UP &&
+           thread_wait_until(&watchdog->changed, &watchdog->mutex, until_s))
+        ;
+    if (*before) {
+        hung(c, err);
+    } else {
+        status = wait_for_answer(watchdog, c, until_s, err);
+        given_up = status == GPU_HUNG;
     }
-    lane->state = LANE_TAKEN;
-    lane->request = *request;
-    lane->asked = true;
-    pthread_cond_broadcast(&lane->changed);
-    if (!wait_for(lane, watchdog, LANE_DONE, until_s)) {
-        lane->state = LANE_GIVEN_UP;
-        *status = hung(watchdog, request, err);
+    pthread_mutex_unlock(&watchdog->mutex);
+    if (given_up)
         log_warn("driver_hangs", LOG_STR("backend", watchdog->inner.ops->name),
-                 LOG_STR("call", call_names[request->call]),
-                 LOG_I64("device", request->device), LOG_NUM("after_s", seconds));
-        return NULL;
-    }
-    *status = lane->answer.status;
-    if (*status != GPU_OK && err)
-        *err = lane->answer.err;
-    return lane;
-}
-
-static void give_back(struct lane *lane)
-{
-    lane->state = LANE_FREE;
-    pthread_cond_broadcast(&lane->changed);
+                 LOG_STR("call", call_names[c->call]), LOG_I64("device", c->device),
+                 LOG_NUM("after_s", seconds));
+    return status;
 }
 
 static enum gpu_status watchdog_list(void *self, struct gpu_device *devices, int capacity,
                                      int *count, struct err *err)
 {
-    struct watchdog *watchdog = self;
-    struct driver_call request = {.call = CALL_LIST, .device = -1};
-    enum gpu_status status;
-    struct lane *lane;
+    struct driver_call c = {.call = CALL_LIST, .device = -1};
+    enum gpu_status status = ask(self, &c, err);
 
-    pthread_mutex_lock(&watchdog->mutex);
-    lane = ask(watchdog, &request, &status, err);
-    if (lane && status == GPU_OK) {
-        *count = lane->answer.count < capacity ? lane->answer.count : capacity;
-        memcpy(devices, lane->answer.devices, (size_t)*count * sizeof(*devices));
+    if (status == GPU_OK) {
+        *count = c.count < capacity ? c.count : capacity;
+        memcpy(devices, c.devices, (size_t)*count * sizeof(*devices));
     }
-    if (lane)
-        give_back(lane);
-    pthread_mutex_unlock(&watchdog->mutex);
-    return status;
-}
-
-/* The calls for one device; what is asked for goes where `out` of its type is not NULL.
- */
-static enum gpu_status device_call(struct watchdog *watchdog, struct driver_call request,
-                                   struct gpu_sample *sample, struct gpu_limit *limit,
-                                   struct err *err)
-{
-    enum gpu_status status;
-    struct lane *lane;
-
-    pthread_mutex_lock(&watchdog->mutex);
-    lane = ask(watchdog, &request, &status, err);
-    if (lane && status == GPU_OK && sample)
-        *sample = lane->answer.sample;
-    if (lane && status == GPU_OK && limit)
-        *limit = lane->answer.limit;
-    if (lane)
-        give_back(lane);
-    pthread_mutex_unlock(&watchdog->mutex);
+    free(c.devices);
     return status;
 }
 
 static enum gpu_status watchdog_read(void *self, int device, struct gpu_sample *sample,
                                      struct err *err)
 {
-    struct driver_call request = {.call = CALL_READ, .device = device};
+    struct driver_call c = {.call = CALL_READ, .device = device};
+    enum gpu_status status = ask(self, &c, err);
 
-    return device_call(self, request, sample, NULL, err);
+    if (status == GPU_OK)
+        *sample = c.sample;
+    return status;
 }
 
 static enum gpu_status watchdog_limit(void *self, int device, struct gpu_limit *limit,
                                       struct err *err)
 {
-    struct driver_call request = {.call = CALL_LIMIT, .device = device};
+    struct driver_call c = {.call = CALL_LIMIT, .device = device};
+    enum gpu_status status = ask(self, &c, err);
 
-    return device_call(self, request, NULL, limit, err);
+    if (status == GPU_OK)
+        *limit = c.limit;
+    return status;
 }
 
 static enum gpu_status watchdog_set_limit(void *self, int device, double watts,
                                           struct err *err)
 {
-    struct driver_call request = {
-        .call = CALL_SET_LIMIT, .device = device, .watts = watts};
+    struct driver_call c = {.call = CALL_SET_LIMIT, .device = device, .watts = watts};
 
-    return device_call(self, request, NULL, NULL, err);
+    return ask(self, &c, err);
 }
 
-/* Helpers that are free are waited for, so that nothing is left running in the usual
- * case; stuck ones are let go. */
 static void watchdog_destroy(void *self)
 {
     struct watchdog *watchdog = self;
-    pthread_t joinable[GPU_MAX_DEVICES + 1];
-    size_t count = 0;
 
-    pthread_mutex_lock(&watchdog->mutex);
-    watchdog->closing = true;
-    for (size_t i = 0; i < sizeof(watchdog->lanes) / sizeof(watchdog->lanes[0]); i++) {
-        struct lane *lane = watchdog->lanes[i];
-
-        if (!lane || !lane->started)
-            continue;
-        if (lane->state == LANE_GIVEN_UP)
-            pthread_detach(lane->thread);
-        else
-            joinable[count++] = lane->thread;
-        pthread_cond_broadcast(&lane->changed);
-    }
-    pthread_mutex_unlock(&watchdog->mutex);
-    for (size_t i = 0; i < count; i++)
-        pthread_join(joinable[i], NULL);
     pthread_mutex_lock(&watchdog->mutex);
     leave(watchdog);
 }
@@ -334,5 +245,6 @@ struct gpu_backend gpu_watchdog(struct gpu_backend inner, double deadline_s,
                                      .set_limit = watchdog_set_limit,
                                      .destroy = watchdog_destroy};
     pthread_mutex_init(&watchdog->mutex, NULL);
+    thread_cond_init(&watchdog->changed);
     return (struct gpu_backend){.ops = &watchdog->ops, .self = watchdog};
 }
