@@ -25,7 +25,7 @@ void lines_init(struct lines *lines, void (*line)(void *, double, const char *, 
     lines->binary = false;
 }
 
-static void end_line(struct lines *lines)
+void lines_flush(struct lines *lines)
 {
     if (lines->length > 0 && !lines->binary) {
         lines->text[lines->length] = '\0';
@@ -33,11 +33,6 @@ static void end_line(struct lines *lines)
     }
     lines->length = 0;
     lines->binary = false;
-}
-
-void lines_flush(struct lines *lines)
-{
-    end_line(lines);
 }
 
 void lines_skip(struct lines *lines)
@@ -51,7 +46,7 @@ void lines_skip(struct lines *lines)
 static void csi_end(struct lines *lines, char final)
 {
     if (strchr("ABEFGHJfdu", final))
-        end_line(lines);
+        lines_flush(lines);
 }
 
 static void in_escape(struct lines *lines, char c)
@@ -92,7 +87,7 @@ static void control(struct lines *lines, char c)
     case '\r':
     case '\b': /* old progress bars go back byte by byte and draw again */
     case '\f':
-        end_line(lines);
+        lines_flush(lines);
         break;
     case '\033':
         lines->escape = ESCAPE_BEGUN;

@@ -18,7 +18,7 @@
 struct matched_line {
     struct scan scan;
     struct match_hit *hits;
-    int count, capacity;
+    int count;
     double epoch, epoch_total; /* NaN: not seen */
     const char *epoch_end;     /* behind its number */
     const char *taken;         /* up to here words belong to a number before */
@@ -44,7 +44,7 @@ static struct match_hit *add_hit(struct matched_line *line, const struct work_un
 {
     struct match_hit *hit;
 
-    if (line->count == line->capacity)
+    if (line->count == MATCH_MAX_HITS)
         return NULL;
     hit = &line->hits[line->count++];
     *hit = empty_hit();
@@ -309,7 +309,7 @@ static void read_bars(struct matched_line *line, bool *done)
     *done = bar != MATCH_NO_BAR;
     if (bar == MATCH_NO_BAR)
         bar = match_bar_keras(&line->scan, &hit);
-    if (bar == MATCH_BAR && line->count < line->capacity)
+    if (bar == MATCH_BAR && line->count < MATCH_MAX_HITS)
         line->hits[line->count++] = hit;
 }
 
@@ -373,12 +373,11 @@ static bool has_digit(const char *text, size_t length)
     return false;
 }
 
-int match_line(const char *text, size_t length, struct match_hit *hits, int capacity)
+int match_line(const char *text, size_t length, struct match_hit *hits)
 {
     struct matched_line line = {.scan = {.line = text, .end = text + length},
                                 .hits = hits,
                                 .taken = text,
-                                .capacity = capacity,
                                 .epoch = NAN,
                                 .epoch_total = NAN,
                                 .training = -1};

@@ -44,7 +44,7 @@ struct match_hit {
 /* A hit that the job told on purpose: nothing but its unit is known yet. */
 struct match_hit match_told(const struct work_unit *unit);
 
-/* Hits in the order of the line; returns how many. */
-int match_line(const char *line, size_t length, struct match_hit *hits, int capacity);
+/* Hits in the order of the line, at most MATCH_MAX_HITS; returns how many. */
+int match_line(const char *line, size_t length, struct match_hit *hits);
 
 #endif

@@ -29,7 +29,7 @@
 struct probe {
     const struct run_job_options *options;
     int poller;
-    struct poller_watch signals, first, post;
+    struct poller_watch signals, post;
     int signal_fd;
     struct streams streams;
     struct job_meter *meter;
@@ -57,15 +57,6 @@ static void on_signal(void *ctx, uint32_t events)
         else
             supervisor_signal(&probe->supervisor, (int)info.ssi_signo, now_s);
     }
-}
-
-static void on_first_ended(void *ctx, uint32_t events)
-{
-    struct probe *probe = ctx;
-
-    (void)events;
-    poller_set(probe->poller, &probe->first, -1, 0);
-    supervisor_reap(&probe->supervisor, clock_wall_s());
 }
 
 static void on_post(void *ctx, uint32_t events)
@@ -179,7 +170,6 @@ static int start_job(struct probe *probe, const sigset_t *mask)
         return -1;
     }
     probe->ended.started_s = clock_epoch_s();
-    poller_set(probe->poller, &probe->first, probe->supervisor.pidfd, EPOLLIN);
     return 0;
 }
 
@@ -206,8 +196,9 @@ static void tick(struct probe *probe, double now_s)
     job_meter_tick(probe->meter, now_s);
     if (now_s >= rate_due_s(probe))
         send_due_reports(probe, now_s, false);
-    poller_set(probe->poller, &probe->post, probe->sender->fetch.fd,
-               fetch_events(&probe->sender->fetch));
+    if (probe->sender->http)
+        poller_set(probe->poller, &probe->post, probe->sender->fetch.fd,
+                   fetch_events(&probe->sender->fetch));
 }
 
 static void follow_job(struct probe *probe)
@@ -266,8 +257,6 @@ static void close_all(struct probe *probe)
     sender_destroy(probe->sender);
     if (probe->signal_fd >= 0)
         close(probe->signal_fd);
-    if (probe->supervisor.pidfd > 0)
-        close(probe->supervisor.pidfd);
     if (probe->poller >= 0)
         close(probe->poller);
 }
@@ -278,13 +267,12 @@ int run_job(const struct run_job_options *options, struct err *err)
                           .poller = -1,
                           .signal_fd = -1,
                           .signals = {.fd = -1, .ready = on_signal},
-                          .first = {.fd = -1, .ready = on_first_ended},
                           .post = {.fd = -1, .ready = on_post}};
     sigset_t signals, mask;
     int rc = -1;
 
     block_signals(&signals, &mask);
-    probe.signals.ctx = probe.first.ctx = probe.post.ctx = &probe;
+    probe.signals.ctx = probe.post.ctx = &probe;
     streams_init(&probe.streams);
     probe_report_init(&probe.ended, PROBE_ENDED, options->meter.job);
     probe.ended.attempt = options->meter.attempt;

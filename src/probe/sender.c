@@ -51,7 +51,8 @@ void sender_destroy(struct sender *sender)
         return;
     if (sender->fd >= 0)
         close(sender->fd);
-    fetch_fini(&sender->fetch);
+    if (sender->http)
+        fetch_fini(&sender->fetch);
     free(sender);
 }
 
@@ -147,15 +148,15 @@ void sender_finish(struct sender *sender, double limit_s)
     uint64_t failures = sender->failures;
 
     while (sender->count > 0 && (now_s = clock_wall_s()) < until_s) {
-        struct pollfd ready;
-
         sender_retry(sender, now_s);
         /* A full queue empties itself; a socket that is away will not come so soon. */
         if (sender->failures > failures && errno != EAGAIN)
             return;
-        ready.fd = sender->fetch.fd;
-        ready.events = (short)fetch_events(&sender->fetch);
-        if (sender->count > 0)
+        if (sender->count > 0) {
+            struct pollfd ready = {.fd = sender->fetch.fd,
+                                   .events = (short)fetch_events(&sender->fetch)};
+
             poll(&ready, 1, 20);
+        }
     }
 }

@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -203,7 +202,6 @@ int supervisor_start(struct supervisor *supervisor, const struct supervisor_star
         return err_sys(err, "cannot start %.200s", start->argv[0]);
     }
     *supervisor = (struct supervisor){.pid = pid,
-                                      .pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
                                       .grace_s = start->grace_s,
                                       .look_every_s = start->look_every_s,
                                       .kill_at_s = INFINITY,

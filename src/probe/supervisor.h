@@ -32,7 +32,6 @@ struct supervisor_start {
 
 struct supervisor {
     pid_t pid; /* of the first process */
-    int pidfd;
     double grace_s;
     bool asked;      /* SIGTERM came */
     bool killed;     /* the grace was over before the job was */

@@ -250,12 +250,6 @@ void tracks_destroy(struct tracks *tracks)
     free(tracks);
 }
 
-static bool is_of(const struct track *track, const struct match_hit *hit)
-{
-    return track->unit == hit->unit && track->role == hit->role &&
-           track->label == hit->label && track->stated == !isnan(hit->rate);
-}
-
 /* A bar says "?it/s" before it knows: the count belongs to the track that has rates. */
 static struct track *find(struct tracks *tracks, const struct match_hit *hit)
 {
@@ -264,10 +258,12 @@ static struct track *find(struct tracks *tracks, const struct match_hit *hit)
     for (int i = 0; i < tracks->count; i++) {
         struct track *track = &tracks->items[i];
 
-        if (is_of(track, hit))
+        if (track->unit != hit->unit || track->role != hit->role ||
+            track->label != hit->label)
+            continue;
+        if (track->stated == !isnan(hit->rate))
             return track;
-        if (track->unit == hit->unit && track->role == hit->role &&
-            track->label == hit->label && track->stated)
+        if (track->stated)
             near = track;
     }
     return near;
@@ -343,7 +339,7 @@ void tracks_hit(struct tracks *tracks, double at_s, const struct match_hit *hit)
 void tracks_line(struct tracks *tracks, double at_s, const char *line, size_t length)
 {
     struct match_hit hits[MATCH_MAX_HITS];
-    int count = match_line(line, length, hits, MATCH_MAX_HITS);
+    int count = match_line(line, length, hits);
 
     for (int i = 0; i < count; i++)
         tracks_hit(tracks, at_s, &hits[i]);
