@@ -55,10 +55,4 @@ void blend_errors(const struct blend_case *cases, size_t count,
  * counts as some errors: few observations move it little.  Sorts the errors. */
 double conformal_width(double *errors, size_t count, double share);
 
-/* For a group never seen: errors come in groups (0 .. groups - 1) that differ, so the
- * quantile is chosen such that each group's errors lie within that of the others as often
- * as asked for. */
-double conformal_fair_width(const double *errors, const int *group, size_t count,
-                            int groups, double share);
-
 #endif

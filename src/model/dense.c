@@ -63,26 +63,17 @@ int dense_cholesky_append(const double *l, size_t n, size_t stride, double *row)
     return 0;
 }
 
-void dense_solve_lower(const double *l, size_t n, size_t stride, double *b,
-                       size_t columns)
+void dense_solve(const double *l, size_t n, size_t stride, bool transposed, double *b,
+                 size_t columns)
 {
-    if (n > 0 && columns == 1) /* dtrsm copies the triangle first */
-        cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)n, l,
-                    (int)stride, b, 1);
-    else if (n > 0 && columns > 0)
-        cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit,
-                    (int)n, (int)columns, 1.0, l, (int)stride, b, (int)columns);
-}
+    CBLAS_TRANSPOSE form = transposed ? CblasTrans : CblasNoTrans;
 
-void dense_solve_lower_t(const double *l, size_t n, size_t stride, double *b,
-                         size_t columns)
-{
-    if (n > 0 && columns == 1)
-        cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)n, l,
-                    (int)stride, b, 1);
+    if (n > 0 && columns == 1) /* dtrsm copies the triangle first */
+        cblas_dtrsv(CblasRowMajor, CblasLower, form, CblasNonUnit, (int)n, l, (int)stride,
+                    b, 1);
     else if (n > 0 && columns > 0)
-        cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit,
-                    (int)n, (int)columns, 1.0, l, (int)stride, b, (int)columns);
+        cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, form, CblasNonUnit, (int)n,
+                    (int)columns, 1.0, l, (int)stride, b, (int)columns);
 }
 
 void dense_inverse(const double *l, size_t n, size_t stride, double *out)
@@ -91,7 +82,7 @@ void dense_inverse(const double *l, size_t n, size_t stride, double *out)
 
     for (size_t i = 0; i < n; i++)
         root[i * n + i] = 1;
-    dense_solve_lower(l, n, stride, root, n);
+    dense_solve(l, n, stride, false, root, n);
     dense_transpose_multiply(1, root, n, root, n, n, 0, out);
     free(root);
 }

@@ -5,6 +5,7 @@
 #ifndef CORGI_MODEL_DENSE_H
 #define CORGI_MODEL_DENSE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A = L L^T in place, in the lower triangle; the upper one is left alone.  -1 when A is
@@ -15,11 +16,9 @@ int dense_cholesky(double *a, size_t n, size_t stride);
  * and row[n] the variance; on return it is the new row of L.  -1 as above. */
 int dense_cholesky_append(const double *l, size_t n, size_t stride, double *row);
 
-/* B := L^-1 B and B := L^-T B for B of (n, columns). */
-void dense_solve_lower(const double *l, size_t n, size_t stride, double *b,
-                       size_t columns);
-void dense_solve_lower_t(const double *l, size_t n, size_t stride, double *b,
-                         size_t columns);
+/* B := L^-1 B, or L^-T B, for B of (n, columns). */
+void dense_solve(const double *l, size_t n, size_t stride, bool transposed, double *b,
+                 size_t columns);
 
 /* out (n, n) := (L L^T)^-1, both triangles. */
 void dense_inverse(const double *l, size_t n, size_t stride, double *out);

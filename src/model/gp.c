@@ -131,14 +131,14 @@ static void reserve(struct gp *gp, size_t wanted)
 static void solve_weights(struct gp *gp)
 {
     memcpy(gp->weight, gp->white, gp->count * sizeof(double));
-    dense_solve_lower_t(gp->factor, gp->count, gp->capacity, gp->weight, 1);
+    dense_solve(gp->factor, gp->count, gp->capacity, true, gp->weight, 1);
 }
 
 void gp_revise(struct gp *gp)
 {
     for (size_t i = 0; i < gp->count; i++)
         gp->white[i] = gp->values[i] - kernel_mean(&gp->kernel, &gp->space, gp->cells[i]);
-    dense_solve_lower(gp->factor, gp->count, gp->capacity, gp->white, 1);
+    dense_solve(gp->factor, gp->count, gp->capacity, false, gp->white, 1);
     solve_weights(gp);
 }
 
@@ -289,7 +289,7 @@ void gp_predict(const struct gp *gp, const struct cell *cells, size_t count, dou
 
     gp_cross(gp, cells, count, cross, mean);
     if (var) {
-        dense_solve_lower(gp->factor, gp->count, gp->capacity, cross, count);
+        dense_solve(gp->factor, gp->count, gp->capacity, false, cross, count);
         for (size_t q = 0; q < count; q++)
             var[q] = kernel_value(&gp->kernel, &gp->space, cells[q], cells[q]) +
                      kernel_noise(&gp->kernel, cells[q]);
@@ -334,7 +334,7 @@ void gp_predict_guest(const struct gp *gp, const struct gp_guests *guests,
     }
     *var = kernel_pair_value(&gp->kernel, cell, cell, row, other) +
            kernel_noise(&gp->kernel, cell);
-    dense_solve_lower(gp->factor, gp->count, gp->capacity, cross, 1);
+    dense_solve(gp->factor, gp->count, gp->capacity, false, cross, 1);
     for (size_t i = 0; i < gp->count; i++)
         *var -= cross[i] * cross[i];
     *var = *var < GP_VAR_MIN ? GP_VAR_MIN : *var;
@@ -400,8 +400,7 @@ static void add_observation(const struct gp *gp, int job, size_t o, double *leve
     }
 }
 
-void gp_predict_row(const struct gp *gp, int job, const int *others, size_t count,
-                    double *out)
+void gp_predict_row(const struct gp *gp, int job, int first, size_t count, double *out)
 {
     size_t jobs = (size_t)gp->job_count, gpus = (size_t)gp->gpu_count;
     double *level = mem_array(double, gpus + 1);
@@ -415,9 +414,9 @@ void gp_predict_row(const struct gp *gp, int job, const int *others, size_t coun
         add_observation(gp, job, o, level, sums);
     /* The whole job table, in place: gathering the asked columns costs more. */
     dense_multiply_symmetric(sums, gp->space.alike, gp->space.stride, gpus, jobs, all);
-    for (size_t g = 0; g < gpus; g++)
-        for (size_t q = 0; q < count; q++)
-            out[g * count + q] = all[g * jobs + (size_t)others[q]] + level[g];
+    for (size_t q = 0; q < count; q++)
+        for (size_t g = 0; g < gpus; g++)
+            out[q * gpus + g] = all[g * jobs + (size_t)first + q] + level[g];
     free(level);
     free(sums);
     free(all);

@@ -70,10 +70,9 @@ struct gp_guests {
 void gp_predict_guest(const struct gp *gp, const struct gp_guests *guests,
                       struct cell cell, double *mean, double *var);
 
-/* Means of one job on every GPU beside each of `others`: out (gpus, others).  Much
- * cheaper than gp_predict(); relative values only. */
-void gp_predict_row(const struct gp *gp, int job, const int *others, size_t count,
-                    double *out);
+/* Means of one job beside each of `count` others from first on, on every GPU: out (count,
+ * gpus).  Much cheaper than gp_predict(); relative values only. */
+void gp_predict_row(const struct gp *gp, int job, int first, size_t count, double *out);
 
 /* Inverse covariance of the observations (n, n), for gp_leave_out(). */
 void gp_precision(const struct gp *gp, double *precision);

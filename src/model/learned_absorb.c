@@ -135,18 +135,18 @@ static void tell_gang(struct learned *l, const struct learned_member *m,
 }
 
 /* The job's rate alone on a type from what was measured alone, not beside others. */
-static struct learned_belief alone_for_pairs(struct learned *l,
-                                             const struct learned_member *m)
+static struct class_guess alone_for_pairs(struct learned *l,
+                                          const struct learned_member *m)
 {
     const struct job_place *place =
         job_effects_place(m->own, job_effects_key(m->type, NULL, 0, m->spread));
     struct window_noise noise = learned_noise(l, false);
-    struct learned_belief b;
+    struct class_guess b;
 
     if (place)
-        return (struct learned_belief){.mean = place->drift.mean,
-                                       .var = job_effects_window_var(place, &noise),
-                                       .measured = true};
+        return (struct class_guess){.mean = place->drift.mean,
+                                    .var = job_effects_window_var(place, &noise),
+                                    .measured = true};
     b = learned_alone(m);
     b.var += pooled_var(&l->alone);
     return b;
@@ -155,7 +155,7 @@ static struct learned_belief alone_for_pairs(struct learned *l,
 static void tell_beside(struct learned *l, const struct learned_member *m,
                         struct job_place *place, bool changed)
 {
-    struct learned_belief alone = alone_for_pairs(l, m);
+    struct class_guess alone = alone_for_pairs(l, m);
     struct class_guess cls = learned_beside_one(m, m->others[0]);
     struct class_news news = {.before = place->told, .changed = changed};
     double unused, grows;
@@ -196,7 +196,8 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
     if (!(seen->rate > 0) || !isfinite(seen->rate))
         return;
     /* What a cap took is given back as it is taken when asked: by the same busy share. */
-    learned_relative(members, seen->where.count, relative);
+    for (int i = 0; i < seen->where.count; i++)
+        relative[i] = seen->where.count > 1 ? learned_beside(&members[i]).mean : 0;
     learned_watts(members, relative, &seen->where, &watts, &speed);
     place = job_effects_place_take(
         own, job_effects_key(m->type, m->others, m->neighbours, m->spread));

@@ -88,23 +88,23 @@ struct gangs_guess learned_gain(const struct learned_member *m)
     return gangs_predict(m->asked->model->scale, &at);
 }
 
-struct learned_belief learned_alone(const struct learned_member *m)
+struct class_guess learned_alone(const struct learned_member *m)
 {
     struct class_gang gang = {m->cls, m->type, m->devices, m->spread};
     double shift_var, shift = learned_shift(m, &shift_var);
     struct class_guess g;
     struct gangs_guess gain;
 
-    if (m->devices > 1 && classes_gang(m->asked->model->classes, &gang, &g))
-        return (struct learned_belief){g.mean + shift, g.var, true, g.observations};
+    if (m->devices > 1 && classes_gang(m->asked->model->classes, &gang, &g)) {
+        g.mean += shift;
+        return g;
+    }
     g = alone_on(m, m->type);
     gain = learned_gain(m);
-    return (struct learned_belief){
-        .mean = g.mean + gain.mean + shift,
-        .var = g.var + gain.var + (g.measured ? 0 : shift_var),
-        .measured = g.measured && m->devices <= 1,
-        .observations = g.observations,
-    };
+    g.mean = g.mean + gain.mean + shift;
+    g.var = g.var + gain.var + (g.measured ? 0 : shift_var);
+    g.measured = g.measured && m->devices <= 1;
+    return g;
 }
 
 /* Log slow-downs beside several add up. */
@@ -133,17 +133,6 @@ struct class_guess learned_beside(const struct learned_member *m)
     return beside(m, false);
 }
 
-struct class_guess learned_beside_busy(const struct learned_member *m)
-{
-    return beside(m, true);
-}
-
-void learned_relative(const struct learned_member *members, int count, double *relative)
-{
-    for (int i = 0; i < count; i++)
-        relative[i] = count > 1 ? learned_beside(&members[i]).mean : 0;
-}
-
 /* ---- what sets a job apart --------------------------------------------------------- */
 
 static double rho(const struct learned *l)
@@ -162,7 +151,7 @@ static void add_evidence(const struct learned_member *asked,
     const struct learned *l = asked->asked->model;
     struct learned_member there = *asked;
     struct window_noise noise = learned_noise(l, place->neighbours > 0);
-    struct learned_belief alone;
+    struct class_guess alone;
     double var = noise.var / fmax(place->drift.times, 0.1), off;
 
     there.type = place->type;
@@ -216,27 +205,28 @@ static struct job_factor factor_of(const struct learned_member *m)
     return *kept = made;
 }
 
-double learned_own_rate(const struct learned_member *m)
+/* What is believed of the member's own rate alone, its class and itself together. */
+static double own_rate(const struct learned_member *m)
 {
     return learned_alone(m).mean + factor_of(m).mean;
 }
 
 /* ---- answers ---------------------------------------------------------------------- */
 
-static struct learned_belief believe(const struct learned_member *m,
-                                     const struct class_guess *beside)
+static struct class_guess believe(const struct learned_member *m,
+                                  const struct class_guess *beside)
 {
     const struct learned *l = m->asked->model;
     struct window_noise noise = learned_noise(l, m->neighbours > 0);
     const struct job_place *place = NULL;
-    struct learned_belief b;
+    struct class_guess b;
     struct job_factor factor;
 
     if (m->own && m->own->count > 0)
         place = job_effects_place(
             m->own, job_effects_key(m->type, m->others, m->neighbours, m->spread));
     if (place)
-        return (struct learned_belief){
+        return (struct class_guess){
             .mean = place->drift.mean + learned_eased(m, place),
             .var = job_effects_window_var(place, &noise),
             .measured = true,
@@ -255,7 +245,7 @@ static struct learned_belief believe(const struct learned_member *m,
     return b;
 }
 
-static struct estimate estimate_of(const struct learned_belief *b, double speed,
+static struct estimate estimate_of(const struct class_guess *b, double speed,
                                    size_t total)
 {
     double value = exp(b->mean + speed), factor = exp(NORMAL_90_SHORT * sqrt(b->var));
@@ -295,7 +285,7 @@ void learned_watts(const struct learned_member *members, const double *relative,
 
         if (members[i].demand > 0)
             load = learned_at_work(members[i].demand,
-                                   exp(learned_own_rate(&members[i]) + relative[i]));
+                                   exp(own_rate(&members[i]) + relative[i]));
         busy += busy_of(&members[i], &g) * exp(relative[i]) * load;
         var += g.sd_log * g.sd_log / where->count;
         seen += g.observations;
@@ -323,7 +313,7 @@ void learned_predict(const void *self, struct prediction_cache *cache,
     struct learned_question asked;
     size_t total = l->counts.rates + l->counts.pairs;
     struct learned_member members[LOOP_MAX_SHARE];
-    struct learned_belief beliefs[LOOP_MAX_SHARE];
+    struct class_guess beliefs[LOOP_MAX_SHARE];
     double relative[LOOP_MAX_SHARE] = {0}, speed;
     int classes[LOOP_MAX_SHARE];
 
@@ -376,7 +366,7 @@ double learned_relative_full(double at, double busy, double *gain)
 /* What the member can do there at most, everybody at work. */
 static double least_rate(const struct learned_member *m)
 {
-    return exp(learned_own_rate(m) + learned_beside_busy(m).mean);
+    return exp(own_rate(m) + beside(m, true).mean);
 }
 
 double learned_eased(const struct learned_member *m, const struct job_place *place)

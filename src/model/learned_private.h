@@ -110,21 +110,14 @@ void learned_members(const struct learned *learned, struct prediction_cache *cac
 
 void learned_begin(void *self, const struct job *job);
 
-struct learned_belief {
-    double mean, var;
-    bool measured;
-    int observations;
-};
-
 struct window_noise learned_noise(const struct learned *learned, bool shared);
 
 /* Of the class: ln rate of its devices alone, ln relative speed beside the others, as
- * busy as they are and if they worked all the time. */
-struct learned_belief learned_alone(const struct learned_member *m);
+ * busy as they are. */
+struct class_guess learned_alone(const struct learned_member *m);
 struct class_guess learned_beside(const struct learned_member *m);
 /* Beside one of them if that worked all the time. */
 struct class_guess learned_beside_one(const struct learned_member *m, int other);
-struct class_guess learned_beside_busy(const struct learned_member *m);
 
 /* Services work only part of the time.  The share of it at this rate; */
 double learned_at_work(double demand, double rate);
@@ -139,17 +132,11 @@ void learned_fill_busy(struct learned_member *members, int count);
  * busier or less so. */
 double learned_eased(const struct learned_member *m, const struct job_place *place);
 
-/* What is believed of the member's own rate alone, its class and itself together. */
-double learned_own_rate(const struct learned_member *m);
-
 /* ln gain of the member's devices over one of them. */
 struct gangs_guess learned_gain(const struct learned_member *m);
 
 /* ln of what serving is faster by; 0 for training. */
 double learned_shift(const struct learned_member *m, double *var);
-
-/* ln relative speeds of the members of one device. */
-void learned_relative(const struct learned_member *members, int count, double *relative);
 
 /* Of a device: watts, and *speed the ln of what the cap leaves of the rate. */
 void learned_watts(const struct learned_member *members, const double *relative,

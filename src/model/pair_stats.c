@@ -340,7 +340,6 @@ struct stats_cell stats_features(struct stats_row *row, int gpu, int other,
         x[i] = x[i] > CLIP ? CLIP : x[i] < -CLIP ? -CLIP : x[i];
     return (struct stats_cell){
         .base = row->gpu_mean[g] + (double)(x[2] + x[6]) / 4,
-        .sum = own.sum + own.n * row->gpu_mean[g],
         .times = own.n,
     };
 }

@@ -47,8 +47,7 @@ bool stats_row_measured(const struct stats_row *row);
 /* What is known of a cell besides its features. */
 struct stats_cell {
     double base;  /* where a network's correction starts: shrunk means */
-    double sum;   /* of the measurements of this very cell */
-    double times; /* how many */
+    double times; /* this very cell was measured */
 };
 
 /* without_own: as if the cell itself had not been measured (for training on it). */

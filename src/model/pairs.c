@@ -265,20 +265,20 @@ struct pairs_guess pairs_predict_guest(const struct pairs *p,
     return guess;
 }
 
-void pairs_renew_row(const struct pairs *p, int job, const int *others, size_t count,
-                     bool widths, double *core_sd, struct pairs_guess *out)
+void pairs_renew_row(const struct pairs *p, int job, int first, size_t count, bool widths,
+                     double *core_sd, struct pairs_guess *out)
 {
     size_t gpus = (size_t)p->core->gpu_count, total = gpus * count;
     struct cell *cells = mem_array(struct cell, total + 1);
     double *mean = mem_array(double, total + 1);
 
-    for (size_t g = 0; g < gpus; g++)
-        for (size_t k = 0; k < count; k++)
-            cells[g * count + k] = (struct cell){job, (int)g, others[k]};
+    for (size_t k = 0; k < count; k++)
+        for (size_t g = 0; g < gpus; g++)
+            cells[k * gpus + g] = (struct cell){job, (int)g, first + (int)k};
     if (widths) {
         pairs_predict(p, cells, total, core_sd, out);
     } else {
-        gp_predict_row(p->core, job, others, count, mean);
+        gp_predict_row(p->core, job, first, count, mean);
         answer(p, NULL, cells, total, mean, core_sd, out);
     }
     free(cells);

@@ -68,10 +68,10 @@ void pairs_predict(const struct pairs *pairs, const struct cell *cells, size_t c
 struct pairs_guess pairs_predict_guest(const struct pairs *pairs,
                                        const struct gp_guests *guests, struct cell cell);
 
-/* Of one job on every GPU beside each of others, out (gpus, count).  core_sd (gpus,
- * count) keeps the core's own sd between calls: made again only when widths says so,
- * which costs most. */
-void pairs_renew_row(const struct pairs *pairs, int job, const int *others, size_t count,
+/* Of one job beside each of `count` others from first on, on every GPU: out (count,
+ * gpus).  core_sd (count, gpus) keeps the core's own sd between calls: made again only
+ * when widths says so, which costs most. */
+void pairs_renew_row(const struct pairs *pairs, int job, int first, size_t count,
                      bool widths, double *core_sd, struct pairs_guess *out);
 
 /* For checkpoints.  Reading is into one just created that knows its GPU types; when

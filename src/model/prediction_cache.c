@@ -202,28 +202,12 @@ static void widen_row(struct cached_row *row, int types, int wanted)
 static void fill_row(struct prediction_cache *cache, int cls, int first, bool widths)
 {
     struct cached_row *row = &cache->items.items[cls].row;
-    size_t types = (size_t)cache->type_count;
-    size_t count = cache->items.count - (size_t)first;
-    int *others = mem_array(int, count + 1);
-    struct pairs_guess *guesses = mem_array(struct pairs_guess, types * count + 1);
-    double *sd = mem_array(double, types *count + 1);
+    size_t at = (size_t)first * (size_t)cache->type_count;
 
     widen_row(row, cache->type_count, (int)cache->items.count);
-    for (size_t i = 0; i < count; i++) {
-        others[i] = first + (int)i;
-        for (size_t t = 0; t < types; t++)
-            sd[t * count + i] = row->core_sd[((size_t)first + i) * types + t];
-    }
-    pairs_renew_row(cache->classes->pairs, cls, others, count, widths, sd, guesses);
-    for (size_t i = 0; i < count; i++)
-        for (size_t t = 0; t < types; t++) {
-            row->guesses[((size_t)first + i) * types + t] = guesses[t * count + i];
-            row->core_sd[((size_t)first + i) * types + t] = sd[t * count + i];
-        }
+    pairs_renew_row(cache->classes->pairs, cls, first, cache->items.count - (size_t)first,
+                    widths, row->core_sd + at, row->guesses + at);
     row->width = (int)cache->items.count;
-    free(others);
-    free(guesses);
-    free(sd);
 }
 
 /* Of what an answer on pairs of a class was made. */

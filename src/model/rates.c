@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "model/ratios.h"
-#include "model/kernel_fit.h"
 
 #include <assert.h>
 #include <math.h>
@@ -135,21 +134,6 @@ void rates_observe_busy(struct rates *r, int job, int gpu, double busy)
 {
     r->busy[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu] =
         isnan(busy) ? NAN : fmin(fmax(busy, 0), 1);
-}
-
-struct kernel_params rates_fit(const struct rates *r, int steps)
-{
-    static const enum kernel_param levels[] = {KERNEL_B0, KERNEL_BW, KERNEL_BS,
-                                               KERNEL_S0, KERNEL_SW, KERNEL_VI,
-                                               KERNEL_VL, KERNEL_VS};
-    bool frozen[KERNEL_PARAM_COUNT] = {false};
-    struct kernel_fit_options how = {.steps = steps, .rate = 0.04, .pull = 0.01};
-
-    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-        frozen[levels[i]] = true;
-    how.frozen = frozen;
-    how.max_rows = 300;
-    return kernel_fit_params(r->core, &r->core->params, &how);
 }
 
 void rates_set_params(struct rates *r, const struct kernel_params *params)

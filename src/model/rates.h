@@ -95,8 +95,6 @@ void rates_mix(struct rates_guess *guess, double weight);
 bool rates_transfer_row(const struct rates *rates, int job, int gpu,
                         struct statnet_row *row);
 
-/* Adapt the ratios between GPUs to what was measured; levels stay. */
-struct kernel_params rates_fit(const struct rates *rates, int steps);
 void rates_set_params(struct rates *rates, const struct kernel_params *params);
 
 /* For checkpoints; reading needs the GPU types added and no job yet. */

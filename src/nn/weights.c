@@ -3,6 +3,7 @@
  * files */
 #include "nn/weights.h"
 
+#include "base/bytes.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -108,33 +109,21 @@ fail:
     return -1;
 }
 
-/* What is left to read; every take checks it. */
-struct reader {
-    const unsigned char *at;
-    size_t left;
-    struct err *err;
-};
-
-static const unsigned char *take(struct reader *in, size_t count)
+/* A number of so many bytes; past the end in turns bad, and what is read is 0. */
+static uint64_t take(struct bytes_in *in, int bytes)
 {
-    const unsigned char *at = in->at;
+    unsigned char little[8];
 
-    if (count > in->left) {
-        err_set(in->err, ERR_FORMAT, "a length inside the weights points past their end");
-        return NULL;
-    }
-    in->at += count;
-    in->left -= count;
-    return at;
+    bytes_get(in, little, (size_t)bytes);
+    return get(little, bytes);
 }
 
-static int take_number(struct reader *in, int bytes, uint64_t *value)
+/* So many bytes follow? */
+static int follow(struct bytes_in *in, size_t count, struct err *err)
 {
-    const unsigned char *at = take(in, (size_t)bytes);
-
-    if (!at)
-        return -1;
-    *value = get(at, bytes);
+    if (in->bad || count > in->left)
+        return err_set(err, ERR_FORMAT,
+                       "a length inside the weights points past their end");
     return 0;
 }
 
@@ -168,59 +157,58 @@ static int check_frame(const unsigned char *bytes, size_t count, struct err *err
 }
 
 /* The text is for people: nobody here reads it. */
-static int take_text(struct reader *in)
+static int take_text(struct bytes_in *in, struct err *err)
 {
-    const unsigned char *at;
-    uint64_t count;
+    uint64_t count = take(in, 4);
 
-    if (take_number(in, 4, &count) < 0)
-        return -1;
     if (count > WEIGHTS_MAX_TEXT)
-        return err_set(in->err, ERR_LIMIT, "the text of the weights is over %zu bytes",
+        return err_set(err, ERR_LIMIT, "the text of the weights is over %zu bytes",
                        WEIGHTS_MAX_TEXT);
-    at = take(in, count);
-    if (!at)
+    if (follow(in, count, err) < 0)
         return -1;
-    if (memchr(at, '\0', count))
-        return err_set(in->err, ERR_FORMAT, "the text of the weights holds a zero byte");
+    if (memchr(in->at, '\0', count))
+        return err_set(err, ERR_FORMAT, "the text of the weights holds a zero byte");
+    in->at += count;
+    in->left -= count;
     return 0;
 }
 
 /* Name and shape of the next matrix; its place in the set, or -1. */
-static int take_matrix_head(struct reader *in, const struct params *params)
+static int take_matrix_head(struct bytes_in *in, const struct params *params,
+                            struct err *err)
 {
     char name[PARAMS_NAME_SIZE] = {0};
-    const unsigned char *at;
-    uint64_t length, rows, cols;
+    uint64_t length = take(in, 2), rows, cols;
     int id;
 
-    if (take_number(in, 2, &length) < 0 || !(at = take(in, length)))
+    if (follow(in, length, err) < 0)
         return -1;
     if (length >= sizeof(name))
-        return err_set(in->err, ERR_LIMIT, "a name in the weights has %u characters",
+        return err_set(err, ERR_LIMIT, "a name in the weights has %u characters",
                        (unsigned)length);
-    memcpy(name, at, length);
+    bytes_get(in, name, length);
     id = params_find(params, name);
     if (id < 0 || strlen(name) != length)
-        return err_set(in->err, ERR_FORMAT, "weights of another network: no %.40s here",
+        return err_set(err, ERR_FORMAT, "weights of another network: no %.40s here",
                        name);
-    if (take_number(in, 4, &rows) < 0 || take_number(in, 4, &cols) < 0)
+    rows = take(in, 4);
+    cols = take(in, 4);
+    if (follow(in, 0, err) < 0)
         return -1;
     if (rows != (uint64_t)params->items[id].rows ||
         cols != (uint64_t)params->items[id].cols)
-        return err_set(in->err, ERR_FORMAT,
+        return err_set(err, ERR_FORMAT,
                        "weights of another network: %s is %u by %u, expected %d by %d",
                        name, (unsigned)rows, (unsigned)cols, params->items[id].rows,
                        params->items[id].cols);
     return id;
 }
 
-static int take_matrix(struct reader *in, const struct params *params, nn_real *value,
-                       bool *seen)
+static int take_matrix(struct bytes_in *in, const struct params *params, nn_real *value,
+                       bool *seen, struct err *err)
 {
-    int id = take_matrix_head(in, params);
+    int id = take_matrix_head(in, params, err);
     const struct param *item;
-    const unsigned char *at;
     size_t count;
 
     if (id < 0)
@@ -228,38 +216,38 @@ static int take_matrix(struct reader *in, const struct params *params, nn_real *
     item = &params->items[id];
     count = (size_t)item->rows * (size_t)item->cols;
     if (seen[id])
-        return err_set(in->err, ERR_FORMAT, "weights hold %s twice", item->name);
+        return err_set(err, ERR_FORMAT, "weights hold %s twice", item->name);
     seen[id] = true;
-    at = take(in, count * 4);
-    if (!at)
+    if (follow(in, count * 4, err) < 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
-        uint32_t bits = (uint32_t)get(at + i * 4, 4);
+        uint32_t bits = (uint32_t)take(in, 4);
         float number;
 
         memcpy(&number, &bits, sizeof(number));
         if (!isfinite(number))
-            return err_set(in->err, ERR_FORMAT, "%s holds a number that is not finite",
+            return err_set(err, ERR_FORMAT, "%s holds a number that is not finite",
                            item->name);
         value[item->offset + i] = (nn_real)number;
     }
     return 0;
 }
 
-static int take_matrices(struct reader *in, const struct params *params, nn_real *value)
+static int take_matrices(struct bytes_in *in, const struct params *params, nn_real *value,
+                         struct err *err)
 {
     bool *seen = mem_array(bool, (size_t)params->item_count);
-    uint64_t count;
-    int rc = take_number(in, 4, &count);
+    uint64_t count = take(in, 4);
+    int rc = follow(in, 0, err);
 
     if (rc == 0 && count != (uint64_t)params->item_count)
-        rc = err_set(in->err, ERR_FORMAT,
+        rc = err_set(err, ERR_FORMAT,
                      "weights of another network: %u matrices, expected %d",
                      (unsigned)count, params->item_count);
     for (int i = 0; rc == 0 && i < params->item_count; i++)
-        rc = take_matrix(in, params, value, seen);
+        rc = take_matrix(in, params, value, seen, err);
     if (rc == 0 && in->left > 0)
-        rc = err_set(in->err, ERR_FORMAT, "weights hold %zu bytes too many", in->left);
+        rc = err_set(err, ERR_FORMAT, "weights hold %zu bytes too many", in->left);
     free(seen);
     return rc;
 }
@@ -267,7 +255,7 @@ static int take_matrices(struct reader *in, const struct params *params, nn_real
 int weights_decode(struct params *params, const void *bytes, size_t count,
                    struct err *err)
 {
-    struct reader in = {.at = bytes, .left = count, .err = err};
+    struct bytes_in in = {bytes, count, false};
     nn_real *value;
     int rc;
 
@@ -276,9 +264,9 @@ int weights_decode(struct params *params, const void *bytes, size_t count,
     in.at += HEADER_BYTES;
     in.left -= HEADER_BYTES + CRC_BYTES;
     value = mem_array(nn_real, params->count);
-    rc = take_text(&in);
+    rc = take_text(&in, err);
     if (rc == 0)
-        rc = take_matrices(&in, params, value);
+        rc = take_matrices(&in, params, value, err);
     if (rc == 0)
         memcpy(params->value, value, params->count * sizeof(*value));
     free(value);

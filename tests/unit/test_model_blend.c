@@ -1,6 +1,7 @@
 /* test_model_blend.c - weights by evidence, and widths that hold for a group never seen
  */
 #include "base/rng.h"
+#include "lab/eval/eval_score.h"
 #include "model/blend.h"
 
 #include <math.h>
@@ -104,7 +105,7 @@ static void groups_that_differ_get_a_wider_width(void **state)
         plain[i] = errors[i];
     }
     usual = conformal_width(plain, CASES, 0.9);
-    fair = conformal_fair_width(errors, group, CASES, GROUPS, 0.9);
+    fair = score_fair_width(errors, group, CASES, GROUPS, 0.9);
     assert_true(fair > 1.1 * usual);
 }
 
@@ -120,7 +121,7 @@ static void groups_that_are_alike_get_the_usual_width(void **state)
         group[i] = i % GROUPS;
         errors[i] = fabs(rng_normal(&rng));
     }
-    fair = conformal_fair_width(errors, group, CASES, GROUPS, 0.9);
+    fair = score_fair_width(errors, group, CASES, GROUPS, 0.9);
     assert_true(fair > 1.4 && fair < 2.0);
 }
 

@@ -85,17 +85,16 @@ static void appending_gives_what_loading_at_once_gives(void **state)
 static void row_means_are_the_cells_means(void **state)
 {
     struct gp *core = filled_core(true);
-    const int others[4] = {0, 2, 5, 3};
     double row[GPUS * 4], mean;
 
     (void)state;
-    gp_predict_row(core, 3, others, 4, row);
+    gp_predict_row(core, 3, 1, 4, row);
     for (int g = 0; g < GPUS; g++)
         for (int k = 0; k < 4; k++) {
-            struct cell cell = {3, g, others[k]};
+            struct cell cell = {3, g, 1 + k};
 
             gp_predict(core, &cell, 1, &mean, NULL);
-            assert_close(row[g * 4 + k], mean, 1e-9);
+            assert_close(row[k * GPUS + g], mean, 1e-9);
         }
     gp_destroy(core);
 }

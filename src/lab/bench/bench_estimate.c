@@ -118,7 +118,6 @@ static bool torch_measure(int cells, struct torch_times *times)
 struct estimate_bench {
     struct pairs *pairs;
     int gpus, jobs;
-    int *others; /* (jobs - 1) */
     struct rng rng;
 };
 
@@ -177,7 +176,6 @@ static void setup(struct estimate_bench *b, const struct bench_estimate_options 
     b->jobs = (o->corunners > 0 ? o->corunners : CORUNNERS_DEFAULT) + 1;
     rng_init(&b->rng, o->seed);
     b->pairs = pairs_create();
-    b->others = mem_array(int, (size_t)b->jobs);
     for (int g = 0; g < b->gpus; g++)
         pairs_add_gpu(b->pairs, &(struct gpu_trait){0.3 * g - 1, 0.2 * g - 0.7});
     for (int j = 0; j < b->jobs; j++) {
@@ -185,7 +183,6 @@ static void setup(struct estimate_bench *b, const struct bench_estimate_options 
                                   rng_range(&b->rng, 6.5, 9.5), 0};
 
         pairs_add_job(b->pairs, &trait);
-        b->others[j] = j;
     }
     while (b->pairs->core->count < wanted)
         observe(b);
@@ -203,7 +200,7 @@ static struct timing initial_time(struct estimate_bench *b)
 
     for (int r = 0; r < RUNS; r++) {
         stopwatch_start(&watch);
-        pairs_renew_row(b->pairs, b->jobs - 1, b->others, count, false, sd, out);
+        pairs_renew_row(b->pairs, b->jobs - 1, 0, count, false, sd, out);
         stopwatch_stop(&watch);
     }
     free(out);
@@ -345,6 +342,5 @@ int bench_estimate_main(const struct bench_estimate_options *o, FILE *out,
     else
         print_text(&b, &ms, out);
     pairs_destroy(b.pairs);
-    free(b.others);
     return 0;
 }

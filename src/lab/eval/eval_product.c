@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/normal.h"
 #include "base/vec.h"
+#include "lab/eval/eval_score.h"
 #include "lab/eval/fold_core.h"
 #include "lab/eval/fold_net.h"
 #include "lab/eval/inner_folds.h"
@@ -286,9 +287,9 @@ static const struct setting *calibrate(struct product *p, size_t shown, bool eff
         groups[i] = p->rehearsed.items[i].group;
     s->width = NORMAL_90_SHORT;
     if (count >= CALIBRATE_MIN)
-        s->width = conformal_fair_width(errors, groups, count,
-                                        p->fold->table->families + p->fold->table->jobs,
-                                        CALIBRATE_SHARE);
+        s->width = score_fair_width(errors, groups, count,
+                                    p->fold->table->families + p->fold->table->jobs,
+                                    CALIBRATE_SHARE);
     s->known = true;
     free(errors);
     free(groups);

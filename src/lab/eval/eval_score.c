@@ -2,6 +2,7 @@
  * sums */
 #include "lab/eval/eval_score.h"
 
+#include "base/mem.h"
 #include "base/vec.h"
 
 #include <math.h>
@@ -100,4 +101,67 @@ struct score_summary score_sum(const struct score *score)
         sum.coverage90 = (double)score->inside / (double)score->with_interval;
     sum.cells = count / seeds;
     return sum;
+}
+
+/* ---- widths for a group never seen ------------------------------------------------- */
+
+#define SHARES     8
+#define SHARE_STEP 0.01
+
+struct grouped {
+    double error;
+    int group;
+};
+
+static int by_error(const void *a, const void *b)
+{
+    const struct grouped *x = a, *y = b;
+
+    return (x->error > y->error) - (x->error < y->error);
+}
+
+/* How much of one group lies within quantiles of all others; false when it or they are
+ * empty.  room (count) is scratch. */
+static bool add_covered(const struct grouped *sorted, size_t count, int group,
+                        double share, double covered[SHARES], double *room)
+{
+    size_t others = 0, own = 0, inside[SHARES] = {0};
+    double width[SHARES];
+
+    for (size_t i = 0; i < count; i++)
+        if (sorted[i].group != group)
+            room[others++] = sorted[i].error;
+    own = count - others;
+    if (own == 0 || others == 0)
+        return false;
+    for (int s = 0; s < SHARES; s++)
+        width[s] = quantile_of(room, others, fmin(share + s * SHARE_STEP, 1));
+    for (size_t i = 0; i < count; i++)
+        for (int s = 0; s < SHARES && sorted[i].group == group; s++)
+            inside[s] += sorted[i].error <= width[s];
+    for (int s = 0; s < SHARES; s++)
+        covered[s] += (double)inside[s] / (double)own;
+    return true;
+}
+
+double score_fair_width(const double *errors, const int *group, size_t count, int groups,
+                        double share)
+{
+    struct grouped *sorted = mem_array(struct grouped, count + 1);
+    double *room = mem_array(double, count + 1), covered[SHARES] = {0}, result;
+    int used = 0, s = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = (struct grouped){errors[i], group[i]};
+    qsort(sorted, count, sizeof(*sorted), by_error);
+    for (int g = 0; g < groups; g++)
+        used += add_covered(sorted, count, g, share, covered, room);
+    while (used > 0 && s + 1 < SHARES && covered[s] < share * used)
+        s++;
+    for (size_t i = 0; i < count; i++)
+        room[i] = sorted[i].error;
+    result = quantile_of(room, count, fmin(share + s * SHARE_STEP, 1));
+    free(sorted);
+    free(room);
+    return result;
 }

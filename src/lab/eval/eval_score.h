@@ -27,4 +27,10 @@ struct score_summary score_sum(const struct score *score);
 /* The value below which the given share of items lies; sorts them. */
 double score_error_quantile(double *items, size_t count, double share);
 
+/* Half an interval in units of sd, for a group never seen: errors come in groups (0 ..
+ * groups - 1) that differ, so the quantile is chosen such that each group's errors lie
+ * within that of the others as often as asked for. */
+double score_fair_width(const double *errors, const int *group, size_t count, int groups,
+                        double share);
+
 #endif

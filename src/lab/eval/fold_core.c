@@ -127,7 +127,7 @@ void fold_core_posterior(const struct gp *gp, const struct cell *cells, size_t c
     double *cross = mem_array(double, gp->count *count + 1);
 
     gp_cross(gp, cells, count, cross, mean);
-    dense_solve_lower(gp->factor, gp->count, gp->capacity, cross, count);
+    dense_solve(gp->factor, gp->count, gp->capacity, false, cross, count);
     for (size_t p = 0; p < count; p++) {
         for (size_t q = 0; q < count; q++)
             cov[p * count + q] =
@@ -158,8 +158,8 @@ void fold_core_condition(const double *mean, const double *cov, size_t count,
         var_out[q] = cov[q * count + q];
     }
     if (dense_cholesky(factor, seen_count, seen_count) == 0) {
-        dense_solve_lower(factor, seen_count, seen_count, cross, count);
-        dense_solve_lower(factor, seen_count, seen_count, white, 1);
+        dense_solve(factor, seen_count, seen_count, false, cross, count);
+        dense_solve(factor, seen_count, seen_count, false, white, 1);
         for (size_t a = 0; a < seen_count; a++)
             for (size_t q = 0; q < count; q++) {
                 mean_out[q] += cross[a * count + q] * white[a];

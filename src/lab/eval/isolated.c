@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "lab/eval/fold.h"
 #include "lab/eval/lowrank.h"
-#include "model/blend.h"
+#include "model/kernel_fit.h"
 #include "model/rates.h"
 #include "model/ratios.h"
 
@@ -208,6 +208,22 @@ static struct rates *load(const struct fold *fold, const struct kernel_params *p
     return rates;
 }
 
+/* Adapt the ratios between GPUs to what was measured; levels stay. */
+static struct kernel_params fit(const struct rates *r)
+{
+    static const enum kernel_param levels[] = {KERNEL_B0, KERNEL_BW, KERNEL_BS,
+                                               KERNEL_S0, KERNEL_SW, KERNEL_VI,
+                                               KERNEL_VL, KERNEL_VS};
+    bool frozen[KERNEL_PARAM_COUNT] = {false};
+    struct kernel_fit_options how = {.steps = FIT_STEPS, .rate = 0.04, .pull = 0.01};
+
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+        frozen[levels[i]] = true;
+    how.frozen = frozen;
+    how.max_rows = 300;
+    return kernel_fit_params(r->core, &r->core->params, &how);
+}
+
 /* Show the types of a choice, call, and take them back. */
 static void visit_choice(struct visit *v, visit_fn *fn, void *arg)
 {
@@ -296,7 +312,7 @@ static double width_of(const struct calibration *c, enum rates_basis basis, int 
         errors[count++] = fabs(n->truth - g.mean) / g.sd;
     }
     if (count >= CALIBRATE_MIN)
-        width = conformal_fair_width(errors, group, count, groups, CALIBRATE_SHARE);
+        width = score_fair_width(errors, group, count, groups, CALIBRATE_SHARE);
     free(errors);
     free(group);
     return width;
@@ -375,7 +391,7 @@ static void run_fold(const struct fold *fold, bool product, bool baselines,
     kernel_default(&params);
     rates = load(fold, &params);
     if (product) {
-        params = rates_fit(rates, FIT_STEPS);
+        params = fit(rates);
         rates_set_params(rates, &params);
         calibrate(fold, &params, &calibration);
         rates->weight = calibration.weight;

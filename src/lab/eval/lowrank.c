@@ -137,8 +137,8 @@ void lowrank_complete(const struct lowrank *m, const size_t *seen, const double 
             w[r] += m->loading[r * m->columns + seen[i]] * (values[i] - m->mean[seen[i]]);
     }
     if (dense_cholesky(a, rank, rank) == 0) {
-        dense_solve_lower(a, rank, rank, w, 1);
-        dense_solve_lower_t(a, rank, rank, w, 1);
+        dense_solve(a, rank, rank, false, w, 1);
+        dense_solve(a, rank, rank, true, w, 1);
     }
     memcpy(out, m->mean, m->columns * sizeof(double));
     for (size_t r = 0; r < rank; r++)
