@@ -1,10 +1,8 @@
 /* estimate_eval.c - the protocols on synthetic tables of all shapes, and on measured ones
  */
 #include "base/mem.h"
-#include "lab/eval/colocated.h"
 #include "lab/eval/eval.h"
-#include "lab/eval/isolated.h"
-#include "lab/eval/eval_online.h"
+#include "lab/eval/protocols.h"
 #include "fixture/measured.h"
 #include "world/generate.h"
 #include "lab/tables/invented_gpus.h"
@@ -22,8 +20,8 @@ static void run_all(const struct world *world)
     struct measured *table = measured_create(world);
     struct results *results = results_create("lofo");
 
-    isolated_run(table, FOLD_FAMILY, true, true, 1, results);
-    isolated_run(table, FOLD_JOB, true, true, 1, results);
+    isolated_run(table, FOLD_FAMILY, true, 1, results);
+    isolated_run(table, FOLD_JOB, true, 1, results);
     colocated_run(table, FOLD_FAMILY, method_baselines, 1, 1, results);
     online_run(table, true, 1, 1, results);
     results_destroy(results);

@@ -4,8 +4,10 @@
 #include "lab/eval/estimator_method.h"
 
 #include "base/mem.h"
-#include "lab/eval/lowrank.h"
 #include "lab/eval/eval_score.h"
+#include "lab/eval/fold_net.h"
+#include "lab/eval/inner_folds.h"
+#include "lab/eval/lowrank.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,11 +61,12 @@ static void fill_means(struct baseline *b)
     free(column);
 }
 
-static void *baseline_fit(const struct fold *fold)
+static void *baseline_fit(const struct fold *fold, const char *name)
 {
     struct baseline *b = mem_new(struct baseline);
     size_t n = (size_t)fold->train_count;
 
+    (void)name;
     b->fold = fold;
     b->cells = 2 * fold_half(fold);
     b->rows = mem_array(double, n * b->cells + 1);
@@ -81,8 +84,6 @@ static void baseline_end(void *self)
 {
     struct baseline *b = self;
 
-    if (!b)
-        return;
     for (int i = 0; i < LOWRANK_COUNTS; i++)
         lowrank_destroy(b->lowrank[i]);
     free(b->rows);
@@ -202,13 +203,59 @@ static void predict_lowrank(void *self, int job, const size_t *seen, size_t seen
 
     if (!b->lowrank[at])
         b->lowrank[at] = lowrank_create(b->rows, (size_t)b->fold->train_count, b->cells,
-                                        0, shown > 0 ? shown : 1);
+                                        shown > 0 ? shown : 1);
     for (size_t i = 0; i < seen_count; i++)
         values[i] = fold_value(b->fold, job, seen[i]);
     lowrank_complete(b->lowrank[at], seen, values, seen_count, row);
     put(out, b->cells, row, 0);
     free(values);
     free(row);
+}
+
+/* ---- boosted trees on the statistics the networks see ------------------------------
+ *
+ * Trained inside the catalogue on the same game as is played outside (inner_folds.h). */
+
+struct trees {
+    const struct fold *fold;
+    struct gbt *gbt;
+    struct fold_net *outer;
+};
+
+static void *trees_fit(const struct fold *fold, const char *name)
+{
+    struct trees *t = mem_new(struct trees);
+    struct rehearsal r;
+
+    (void)name;
+    t->fold = fold;
+    t->outer = fold_net_create(fold, NULL, NULL, NULL);
+    rehearsal_init(&r, fold);
+    t->gbt = gbt_from_rows(r.rows, NULL, -1, r.count);
+    rehearsal_fini(&r);
+    return t;
+}
+
+static void trees_predict(void *self, int job, const size_t *seen, size_t seen_count,
+                          bool effect, struct guess *out)
+{
+    struct trees *t = self;
+    size_t half = fold_half(t->fold), first = effect ? half : 0;
+    const struct statnet_row *rows =
+        fold_net_rows(t->outer, job, seen, seen_count, effect);
+
+    for (size_t i = 0; i < half; i++)
+        out[first + i] = (struct guess){
+            fmin((double)rows[i].base + gbt_predict(t->gbt, rows[i].x), 0), NAN, NAN};
+}
+
+static void trees_destroy(void *self)
+{
+    struct trees *t = self;
+
+    gbt_destroy(t->gbt);
+    fold_net_destroy(t->outer);
+    free(t);
 }
 
 const struct method method_baselines[] = {
@@ -218,5 +265,6 @@ const struct method method_baselines[] = {
     {"baseline:nearest-job", baseline_fit, predict_nearest, baseline_end},
     {"baseline:median-ratio", baseline_fit, predict_median, baseline_end},
     {"baseline:low-rank", baseline_fit, predict_lowrank, baseline_end},
+    {"baseline:boosted-trees", trees_fit, trees_predict, trees_destroy},
     {NULL, NULL, NULL, NULL},
 };

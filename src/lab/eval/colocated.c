@@ -1,6 +1,6 @@
 /* colocated.c - the protocol of pairs: eval.c runs it fold by fold and gets errors a
  * method */
-#include "lab/eval/colocated.h"
+#include "lab/eval/protocols.h"
 
 #include "base/mem.h"
 
@@ -62,7 +62,7 @@ static void run_fold(const struct fold *fold, const struct method *method, uint6
     size_t half = fold_half(fold);
     struct colocated_run run = {.fold = fold, .method = method, .results = results};
 
-    run.state = method->fit(fold);
+    run.state = method->fit(fold, method->name);
     run.guesses = mem_array(struct guess, 2 * half + 1);
     run.known = mem_array(size_t, half + 1);
     for (int t = 0; t < fold->test_count; t++)

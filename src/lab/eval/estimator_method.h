@@ -14,8 +14,9 @@ struct guess {
 
 struct method {
     const char *name;
-    /* Learn from the catalogue of a fold; the caller owns the result. */
-    void *(*fit)(const struct fold *fold);
+    /* Learn from the catalogue of a fold as the method of this name; the caller owns the
+     * result. */
+    void *(*fit)(const struct fold *fold, const char *name);
     /* Fill the asked half of out (2 * fold_half; own speeds, or effect) for a held-out
      * job of which the cells `seen` were measured.  effect: both speeds of each measured
      * pair are in `seen`. */
@@ -26,6 +27,5 @@ struct method {
 
 extern const struct method method_product[]; /* both end with a NULL name */
 extern const struct method method_baselines[];
-extern const struct method method_trees; /* the strong one */
 
 #endif

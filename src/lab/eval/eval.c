@@ -6,10 +6,7 @@
 #include "base/normal.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "lab/eval/colocated.h"
-#include "lab/eval/eval_online.h"
-#include "lab/eval/eval_results.h"
-#include "lab/eval/isolated.h"
+#include "lab/eval/protocols.h"
 #include "lab/tables/csv.h"
 #include "lab/tables/descriptors.h"
 #include "lab/tables/gavel_table.h"
@@ -426,7 +423,6 @@ static size_t choose_methods(const struct eval_options *o, struct method *chosen
             chosen[count++] = *m;
     for (const struct method *m = method_baselines; m->name; m++)
         chosen[count++] = *m;
-    chosen[count++] = method_trees;
     chosen[count] = (struct method){0};
     return count;
 }
@@ -463,7 +459,7 @@ static void run(const struct eval_options *o, const struct measured *table,
         online_run(table, product, o->seed, seeds, results);
         return;
     }
-    isolated_run(table, split, product, true, o->seed, results);
+    isolated_run(table, split, product, o->seed, results);
     choose_methods(o, methods);
     colocated_run(table, split, methods, o->seed, seeds, results);
 }

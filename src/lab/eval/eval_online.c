@@ -1,6 +1,6 @@
 /* eval_online.c - the online protocol: eval.c runs it; measurements come one by one,
  * errors are taken on the way */
-#include "lab/eval/eval_online.h"
+#include "lab/eval/protocols.h"
 
 #include "base/mem.h"
 #include "lab/eval/arrival_stream.h"

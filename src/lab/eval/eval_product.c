@@ -16,6 +16,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CALIBRATED_MAX  16 /* observation counts with a width of their own */
 #define CALIBRATE_DRAWS 2
@@ -47,7 +48,7 @@ struct product {
     struct fold_net *fold_net;
     struct setting settings[2][CALIBRATED_MAX + 1]; /* own, effect */
     /* (2 * fold_half) */
-    double *core_mean, *core_sd, *net_mean, *net_sd, *trees_mean;
+    struct blend_said *said;
     vec_of(struct blend_case) rehearsed;
 };
 
@@ -97,76 +98,33 @@ static void create_networks(struct product *p, const char *name, bool trees)
         tune(p->net, &r, -1, p->fold->seed);
         p->trees = gbt_from_rows(r.rows, NULL, -1, r.count);
     }
-    p->fold_net = fold_net_create(p->fold, p->net, p->trees);
+    p->fold_net = fold_net_create(p->fold, p->net, p->trees, p->seq);
     rehearsal_fini(&r);
 }
 
-static struct product *create(const struct fold *fold, bool core, const char *net)
+static void *fit(const struct fold *fold, const char *name)
 {
     struct product *p = mem_new(struct product);
-    size_t cells = 2 * fold_half(fold) + 1;
+    bool core = !strcmp(name, "blend") || !strcmp(name, "core");
 
     p->fold = fold;
+    p->blind = !strcmp(name, "p1");
+    p->said = mem_array(struct blend_said, 2 * fold_half(fold) + 1);
     if (core)
         p->core = fold_core_create(fold);
-    if (net)
-        create_networks(p, net, core);
-    p->core_mean = mem_array(double, cells);
-    p->core_sd = mem_array(double, cells);
-    p->net_mean = mem_array(double, cells);
-    p->net_sd = mem_array(double, cells);
-    p->trees_mean = mem_array(double, cells);
+    if (!strcmp(name, "p2-gru"))
+        p->seq = seq_shipped(SEQNET_GRU);
+    if (!strcmp(name, "p2-transformer"))
+        p->seq = seq_shipped(SEQNET_TRANSFORMER);
+    if (strcmp(name, "core"))
+        create_networks(p, p->blind ? "p1" : "p2", core);
     return p;
-}
-
-static void *fit_core(const struct fold *fold)
-{
-    return create(fold, true, NULL);
-}
-
-static void *fit_p1(const struct fold *fold)
-{
-    struct product *p = create(fold, false, "p1");
-
-    p->blind = true;
-    return p;
-}
-
-static void *fit_p2(const struct fold *fold)
-{
-    return create(fold, false, "p2");
-}
-
-static void *fit_seq(const struct fold *fold, enum seqnet_kind kind)
-{
-    struct product *p = create(fold, false, "p2");
-
-    p->seq = seq_shipped(kind);
-    fold_net_use_seq(p->fold_net, p->seq);
-    return p;
-}
-
-static void *fit_gru(const struct fold *fold)
-{
-    return fit_seq(fold, SEQNET_GRU);
-}
-
-static void *fit_transformer(const struct fold *fold)
-{
-    return fit_seq(fold, SEQNET_TRANSFORMER);
-}
-
-static void *fit_blend(const struct fold *fold)
-{
-    return create(fold, true, "p2");
 }
 
 static void destroy(void *self)
 {
     struct product *p = self;
 
-    if (!p)
-        return;
     fold_core_destroy(p->core);
     fold_net_destroy(p->fold_net);
     seq_destroy(p->seq);
@@ -176,29 +134,9 @@ static void destroy(void *self)
     gbt_destroy(p->trees);
     for (int g = 0; g < REHEARSAL_GROUPS; g++)
         gbt_destroy(p->trees_without[g]);
-    free(p->core_mean);
-    free(p->core_sd);
-    free(p->net_mean);
-    free(p->net_sd);
-    free(p->trees_mean);
+    free(p->said);
     vec_free(&p->rehearsed);
     free(p);
-}
-
-static struct blend_said said_of(const struct product *p, size_t q)
-{
-    return (struct blend_said){{p->core_mean[q], p->core_sd[q]},
-                               {p->net_mean[q], p->net_sd[q]},
-                               p->trees_mean[q]};
-}
-
-/* A number for what is held out with a job. */
-static int held_together(const struct fold *fold, int job)
-{
-    int family = fold->table->job[job].family;
-
-    return fold->split == FOLD_FAMILY && family >= 0 ? family
-                                                     : fold->table->families + job;
 }
 
 /* What the parts say inside the catalogue for one job and one draw. */
@@ -210,16 +148,14 @@ static void rehearse_draw(struct product *p, const struct fold *inner,
     size_t *seen = mem_array(size_t, 2 * shown + 1);
     size_t used = fold_show(inner, known, shown, effect, seen);
 
-    if (p->core &&
-        fold_core_rehearse(p->core, inner, job, seen, used, p->core_mean, p->core_sd) < 0)
+    if (p->core && fold_core_rehearse(p->core, inner, job, seen, used, p->said) < 0)
         goto done;
     if (net)
-        fold_net_predict(net, job, seen, p->blind ? 0 : used, effect, p->net_mean,
-                         p->net_sd, p->trees_mean);
+        fold_net_predict(net, job, seen, p->blind ? 0 : used, effect, p->said);
     for (size_t i = shown; i < count; i++) {
         size_t q = known[i] + (effect ? half : 0);
-        struct blend_case r = {said_of(p, q), fold_value(inner, job, q),
-                               held_together(p->fold, job)};
+        struct blend_case r = {p->said[q], fold_value(inner, job, q),
+                               fold_group(p->fold, job)};
 
         if (!isnan(r.said.core.mean))
             vec_push(&p->rehearsed, r);
@@ -245,9 +181,8 @@ static void rehearse(struct product *p, size_t shown, bool effect)
         if (p->net && count > shown) {
             int group = rehearsal_group(p->fold, p->fold->train[at]);
 
-            net = fold_net_create(&inner, p->without[group], p->trees_without[group]);
-            if (p->seq)
-                fold_net_use_seq(net, p->seq);
+            net = fold_net_create(&inner, p->without[group], p->trees_without[group],
+                                  p->seq);
         }
         for (int d = 0; count > shown && d < (shown ? CALIBRATE_DRAWS : 1); d++) {
             fold_draw(&rng, known, count, shown);
@@ -304,13 +239,12 @@ static void predict(void *self, int job, const size_t *seen, size_t seen_count,
     const struct setting *s = calibrate(p, effect ? seen_count / 2 : seen_count, effect);
 
     if (p->core)
-        fold_core_predict(p->core, job, seen, seen_count, p->core_mean, p->core_sd);
+        fold_core_predict(p->core, job, seen, seen_count, p->said);
     if (p->fold_net)
         fold_net_predict(p->fold_net, job, seen, p->blind ? 0 : seen_count, effect,
-                         p->net_mean, p->net_sd, p->trees_mean);
+                         p->said);
     for (size_t q = first; q < first + half; q++) {
-        struct blend_said said = said_of(p, q);
-        struct blend_belief b = blend_mix(&said, &s->weights);
+        struct blend_belief b = blend_mix(&p->said[q], &s->weights);
         double half_width = s->width * b.sd, sd = half_width / NORMAL_90_SHORT;
 
         out[q].mid = fmin(b.mean - BLEND_POINT_SHIFT * sd * sd, 0);
@@ -320,11 +254,8 @@ static void predict(void *self, int job, const size_t *seen, size_t seen_count,
 }
 
 const struct method method_product[] = {
-    {"blend", fit_blend, predict, destroy},
-    {"core", fit_core, predict, destroy},
-    {"p1", fit_p1, predict, destroy},
-    {"p2-ff", fit_p2, predict, destroy},
-    {"p2-gru", fit_gru, predict, destroy},
-    {"p2-transformer", fit_transformer, predict, destroy},
+    {"blend", fit, predict, destroy},  {"core", fit, predict, destroy},
+    {"p1", fit, predict, destroy},     {"p2-ff", fit, predict, destroy},
+    {"p2-gru", fit, predict, destroy}, {"p2-transformer", fit, predict, destroy},
     {NULL, NULL, NULL, NULL},
 };

@@ -81,6 +81,13 @@ void fold_inner(const struct fold *fold, int at, struct fold *inner)
     split_jobs(inner, fold->train, fold->train_count, fold->train[at]);
 }
 
+int fold_group(const struct fold *f, int job)
+{
+    int family = f->table->job[job].family;
+
+    return f->split == FOLD_FAMILY && family >= 0 ? family : f->table->families + job;
+}
+
 struct fold_cells fold_catalogue(const struct fold *f, size_t more)
 {
     int n = f->train_count;

@@ -64,6 +64,9 @@ static inline double fold_value(const struct fold *f, int job, size_t index)
     return measured_pair(f->table, c.job, c.gpu, c.other);
 }
 
+/* A number for what is held out with a job, below families + jobs of the table. */
+int fold_group(const struct fold *f, int job);
+
 /* What was measured of pairs inside the catalogue: the caller frees both arrays, which
  * have room for `more` further ones. */
 struct fold_cells {

@@ -89,23 +89,21 @@ struct fold_core *fold_core_create(const struct fold *fold)
     return f;
 }
 
-static void joint_reset(struct joint *joint, int job, size_t count)
-{
-    free(joint->mean);
-    free(joint->cov);
-    free(joint->known);
-    joint->job = job;
-    joint->count = count;
-    joint->mean = mem_array(double, count + 1);
-    joint->cov = mem_array(double, count *count + 1);
-    joint->known = mem_array(bool, count + 1);
-}
-
 static void joint_fini(struct joint *joint)
 {
     free(joint->mean);
     free(joint->cov);
     free(joint->known);
+}
+
+static void joint_reset(struct joint *joint, int job, size_t count)
+{
+    joint_fini(joint);
+    joint->job = job;
+    joint->count = count;
+    joint->mean = mem_array(double, count + 1);
+    joint->cov = mem_array(double, count *count + 1);
+    joint->known = mem_array(bool, count + 1);
 }
 
 void fold_core_destroy(struct fold_core *f)
@@ -175,21 +173,25 @@ void fold_core_condition(const double *mean, const double *cov, size_t count,
 }
 
 static void condition(const struct fold *fold, const struct joint *joint, int job,
-                      const size_t *seen, size_t seen_count, double *mean, double *sd)
+                      const size_t *seen, size_t seen_count, struct blend_said *said)
 {
     double *values = mem_array(double, seen_count + 1);
+    double *mean = mem_array(double, joint->count + 1);
+    double *var = mem_array(double, joint->count + 1);
 
     for (size_t i = 0; i < seen_count; i++)
         values[i] = fold_value(fold, job, seen[i]);
     fold_core_condition(joint->mean, joint->cov, joint->count, seen, values, seen_count,
-                        mean, sd);
+                        mean, var);
     for (size_t q = 0; q < joint->count; q++)
-        sd[q] = sqrt(sd[q]);
+        said[q].core = (struct blend_belief){mean[q], sqrt(var[q])};
     free(values);
+    free(mean);
+    free(var);
 }
 
 void fold_core_predict(struct fold_core *f, int job, const size_t *seen,
-                       size_t seen_count, double *mean, double *sd)
+                       size_t seen_count, struct blend_said *said)
 {
     size_t count = 2 * fold_half(f->fold);
 
@@ -202,7 +204,7 @@ void fold_core_predict(struct fold_core *f, int job, const size_t *seen,
         fold_core_posterior(f->core, cells, count, f->held.mean, f->held.cov);
         free(cells);
     }
-    condition(f->fold, &f->held, job, seen, seen_count, mean, sd);
+    condition(f->fold, &f->held, job, seen, seen_count, said);
 }
 
 /* Is this job one that the inner fold holds out? */
@@ -282,7 +284,7 @@ done:
 }
 
 int fold_core_rehearse(struct fold_core *f, const struct fold *inner, int job,
-                       const size_t *seen, size_t seen_count, double *mean, double *sd)
+                       const size_t *seen, size_t seen_count, struct blend_said *said)
 {
     size_t n = f->core->count;
 
@@ -292,9 +294,9 @@ int fold_core_rehearse(struct fold_core *f, const struct fold *inner, int job,
     }
     if (f->inside[job].job != job && rehearse(f, inner, job) < 0)
         return -1;
-    condition(inner, &f->inside[job], job, seen, seen_count, mean, sd);
+    condition(inner, &f->inside[job], job, seen, seen_count, said);
     for (size_t q = 0; q < f->inside[job].count; q++)
         if (!f->inside[job].known[q])
-            mean[q] = NAN;
+            said[q].core.mean = NAN;
     return 0;
 }

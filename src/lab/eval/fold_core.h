@@ -7,6 +7,7 @@
 #define CORGI_LAB_EVAL_FOLD_CORE_H
 
 #include "lab/eval/estimator_method.h"
+#include "model/blend.h"
 #include "model/gp.h"
 
 struct fold_core;
@@ -14,14 +15,15 @@ struct fold_core;
 struct fold_core *fold_core_create(const struct fold *fold);
 void fold_core_destroy(struct fold_core *core); /* NULL is fine */
 
-/* Mean and sd (2 * fold_half) for a held-out job after some of its cells were seen. */
+/* What the core says (2 * fold_half) of a held-out job after some of its cells were seen.
+ */
 void fold_core_predict(struct fold_core *core, int job, const size_t *seen,
-                       size_t seen_count, double *mean, double *sd);
+                       size_t seen_count, struct blend_said *said);
 
 /* The same for a job of the catalogue as if it (and what goes with it) were held out; the
  * numbering of cells is that of `inner`, made by fold_inner() for the same job. */
 int fold_core_rehearse(struct fold_core *core, const struct fold *inner, int job,
-                       const size_t *seen, size_t seen_count, double *mean, double *sd);
+                       const size_t *seen, size_t seen_count, struct blend_said *said);
 
 /* Joint: mean (count) and covariance (count, count) of new measurements. */
 void fold_core_posterior(const struct gp *gp, const struct cell *cells, size_t count,

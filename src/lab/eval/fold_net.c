@@ -19,7 +19,7 @@ struct fold_net {
 };
 
 struct fold_net *fold_net_create(const struct fold *fold, const struct statnet *net,
-                                 const struct gbt *trees)
+                                 const struct gbt *trees, const struct seq *seq)
 {
     struct fold_net *f = mem_new(struct fold_net);
     const struct measured *t = fold->table;
@@ -27,6 +27,11 @@ struct fold_net *fold_net_create(const struct fold *fold, const struct statnet *
     f->fold = fold;
     f->net = net;
     f->trees = trees;
+    f->seq = seq;
+    if (seq) {
+        f->kernel = seq_kernel(t);
+        f->tokens = mem_array(struct seq_row, fold_half(fold) + 1);
+    }
     f->stats = stats_create();
     f->rows = mem_array(struct statnet_row, fold_half(fold) + 1);
     f->guess = mem_array(struct statnet_guess, fold_half(fold) + 1);
@@ -85,13 +90,6 @@ static void fill_rows(struct fold_net *f, const struct stats_seen *seen, int job
         stats_row_destroy(row);
 }
 
-void fold_net_use_seq(struct fold_net *f, const struct seq *seq)
-{
-    f->seq = seq;
-    f->kernel = seq_kernel(f->fold->table);
-    f->tokens = mem_array(struct seq_row, fold_half(f->fold) + 1);
-}
-
 const struct statnet_row *fold_net_rows(struct fold_net *f, int job, const size_t *seen,
                                         size_t seen_count, bool effect)
 {
@@ -116,7 +114,7 @@ static void ask_seq(struct fold_net *f, int job, const size_t *seen, size_t seen
 }
 
 void fold_net_predict(struct fold_net *f, int job, const size_t *seen, size_t seen_count,
-                      bool effect, double *mean, double *sd, double *trees)
+                      bool effect, struct blend_said *said)
 {
     size_t half = fold_half(f->fold), first = effect ? half : 0;
 
@@ -126,10 +124,11 @@ void fold_net_predict(struct fold_net *f, int job, const size_t *seen, size_t se
     else
         statnet_predict(f->net, f->rows, half, f->guess);
     for (size_t i = 0; i < half; i++) {
-        mean[first + i] = f->guess[i].mean;
-        sd[first + i] = f->guess[i].sd;
-        trees[first + i] =
-            f->trees ? (double)f->rows[i].base + gbt_predict(f->trees, f->rows[i].x)
-                     : f->guess[i].mean;
+        struct blend_said *it = &said[first + i];
+
+        it->net = (struct blend_belief){f->guess[i].mean, f->guess[i].sd};
+        it->trees = f->trees
+                        ? (double)f->rows[i].base + gbt_predict(f->trees, f->rows[i].x)
+                        : f->guess[i].mean;
     }
 }

@@ -50,7 +50,7 @@ static void add_job(struct inner_fold *b, const struct fold *fold, int at,
     size_t *known, count;
 
     fold_inner(fold, at, &inner);
-    net = fold_net_create(&inner, NULL, NULL);
+    net = fold_net_create(&inner, NULL, NULL, NULL);
     known = mem_array(size_t, fold_half(&inner) + 1);
     count = inner.train_count > 0 ? fold_known(&inner, job, known) : 0;
     for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {

@@ -1,10 +1,9 @@
 /* isolated.c - the protocol of rates alone: eval.c runs it fold by fold */
-#include "lab/eval/isolated.h"
+#include "lab/eval/protocols.h"
 
 #include "base/mem.h"
 #include "base/normal.h"
 #include "base/vec.h"
-#include "lab/eval/fold.h"
 #include "lab/eval/lowrank.h"
 #include "model/kernel_fit.h"
 #include "model/rates.h"
@@ -59,15 +58,12 @@ static struct isolated_baseline *isolated_baseline_create(const struct fold *fol
         known += count;
     }
     b->constant = known > 0 ? all / known : 0;
-    b->lowrank = lowrank_create(b->rows, n, gpus, 0, 1);
+    b->lowrank = lowrank_create(b->rows, n, gpus, 1);
     return b;
 }
 
-/* NULL is fine */
 static void isolated_baseline_destroy(struct isolated_baseline *b)
 {
-    if (!b)
-        return;
     free(b->rows);
     free(b->seen);
     lowrank_destroy(b->lowrank);
@@ -162,7 +158,7 @@ static double isolated_baseline_guess(const struct isolated_baseline *b, int whi
 #define CALIBRATE_SHARE 0.92
 #define CALIBRATE_MIN   10 /* fewer errors say nothing */
 
-/* See method_core.c; smaller, since half the guess is not the model's. */
+/* See BLEND_POINT_SHIFT; smaller, since half the guess is not the model's. */
 #define POINT_SHIFT 0.3
 #define SHIFT_MAX   0.08
 
@@ -270,13 +266,10 @@ static void visit_all(const struct fold *fold, struct rates *rates, visit_fn *fn
 static void note(const struct visit *v, void *arg)
 {
     struct calibration *c = arg;
-    int family = v->fold->table->job[v->job].family;
     struct noted n = {
         .guess = rates_predict(v->rates, v->job, v->gpu),
         .truth = measured_alone(v->fold->table, v->job, v->gpu),
-        .group = v->fold->split == FOLD_FAMILY && family >= 0
-                     ? family
-                     : v->fold->table->families + v->job,
+        .group = fold_group(v->fold, v->job),
     };
 
     vec_push(&c->noted, n);
@@ -380,12 +373,12 @@ static void score_baselines(const struct visit *v, void *arg)
     }
 }
 
-static void run_fold(const struct fold *fold, bool product, bool baselines,
-                     struct results *results)
+static void run_fold(const struct fold *fold, bool product, struct results *results)
 {
     struct kernel_params params;
     struct rates *rates;
     struct calibration calibration;
+    struct isolated_baseline *baseline;
     struct scoring s = {.results = results, .calibration = &calibration};
 
     kernel_default(&params);
@@ -397,24 +390,21 @@ static void run_fold(const struct fold *fold, bool product, bool baselines,
         rates->weight = calibration.weight;
         visit_all(fold, rates, score_product, &s);
     }
-    if (baselines) {
-        struct isolated_baseline *b = isolated_baseline_create(fold);
-
-        s.baseline = b;
-        visit_all(fold, rates, score_baselines, &s);
-        isolated_baseline_destroy(b);
-    }
+    baseline = isolated_baseline_create(fold);
+    s.baseline = baseline;
+    visit_all(fold, rates, score_baselines, &s);
+    isolated_baseline_destroy(baseline);
     rates_destroy(rates);
 }
 
 void isolated_run(const struct measured *table, enum fold_split split, bool product,
-                  bool baselines, uint64_t seed, struct results *results)
+                  uint64_t seed, struct results *results)
 {
     size_t count;
     struct fold *folds = fold_all(table, split, seed, &count);
 
     for (size_t f = 0; f < count; f++)
         if (folds[f].train_count > 0)
-            run_fold(&folds[f], product, baselines, results);
+            run_fold(&folds[f], product, results);
     fold_free(folds, count);
 }

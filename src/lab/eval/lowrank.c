@@ -180,14 +180,15 @@ static double left_out_error(const double *rows, size_t count, size_t columns, s
     return error;
 }
 
-struct lowrank *lowrank_create(const double *rows, size_t count, size_t columns, int rank,
+struct lowrank *lowrank_create(const double *rows, size_t count, size_t columns,
                                size_t shown)
 {
     static const int ranks[] = {1, 2, 3, 5};
     double best_error = INFINITY;
+    int rank = 1;
 
-    if (rank > 0 || shown == 0 || count < 3)
-        return fit_rank(rows, count, columns, rank > 0 ? rank : 1);
+    if (count < 3)
+        return fit_rank(rows, count, columns, rank);
     for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
         double error = 0;
 

@@ -9,9 +9,9 @@
 
 struct lowrank;
 
-/* rows (count, columns) with NaN where unknown.  rank 0: chosen among 1, 2, 3 and 5 by
- * leaving out each row in turn and showing `shown` of its entries. */
-struct lowrank *lowrank_create(const double *rows, size_t count, size_t columns, int rank,
+/* rows (count, columns) with NaN where unknown.  The rank is chosen among 1, 2, 3 and 5
+ * by leaving out each row in turn and showing `shown` of its entries. */
+struct lowrank *lowrank_create(const double *rows, size_t count, size_t columns,
                                size_t shown);
 void lowrank_destroy(struct lowrank *model); /* NULL is fine */
 

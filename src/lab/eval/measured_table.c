@@ -32,7 +32,6 @@ static void fill_job(struct measured *t, const struct world *world, int job,
     double sum = 0;
     int seen = 0;
 
-    t->told[job] = *told;
     t->job[job] = t->told_trait[job] = job_trait_of(told, family);
     for (int g = 0; g < t->gpus; g++) {
         float rate = *world_alone(world, g, t->class_of[job]);
@@ -68,7 +67,6 @@ struct measured *measured_create(const struct world *world)
     size_t n = 0;
 
     t->gpus = world->gpu_count;
-    t->sheet = world->gpus;
     t->gpu = mem_array(struct gpu_trait, (size_t)t->gpus + 1);
     t->class_of = mem_array(int, (size_t)world->class_count + 1);
     for (int g = 0; g < t->gpus; g++)
@@ -79,7 +77,6 @@ struct measured *measured_create(const struct world *world)
     t->jobs = (int)n;
     t->job = mem_array(struct job_trait, n + 1);
     t->told_trait = mem_array(struct job_trait, n + 1);
-    t->told = mem_array(struct job_descriptor, n + 1);
     t->alone = mem_array(double, n *(size_t)t->gpus + 1);
     t->busy = mem_array(double, n *(size_t)t->gpus + 1);
     t->pair = mem_array(double, n *n *(size_t)t->gpus + 1);
@@ -100,7 +97,6 @@ void measured_destroy(struct measured *t)
     free(t->class_of);
     free(t->job);
     free(t->told_trait);
-    free(t->told);
     free(t->alone);
     free(t->busy);
     free(t->pair);

@@ -10,18 +10,16 @@
 
 struct measured {
     int gpus, jobs, families;
-    struct gpu_trait *gpu;         /* (gpus) */
-    const struct gpu_sheet *sheet; /* (gpus) borrowed from the world */
-    struct job_trait *job;         /* (jobs) work from rates where none was told */
-    struct job_trait *told_trait;  /* (jobs) from what was told alone: no rate in it */
-    struct job_descriptor *told;   /* (jobs) */
-    int *class_of;                 /* (jobs) index in the world */
-    double *alone;                 /* (jobs, gpus) ln steps/s */
-    double *busy;                  /* (jobs, gpus) by the draw alone; NaN: not measured */
-    double *pair;                  /* (jobs, gpus, jobs) ln relative speed */
+    struct gpu_trait *gpu;        /* (gpus) */
+    struct job_trait *job;        /* (jobs) work from rates where none was told */
+    struct job_trait *told_trait; /* (jobs) from what was told alone: no rate in it */
+    int *class_of;                /* (jobs) index in the world */
+    double *alone;                /* (jobs, gpus) ln steps/s */
+    double *busy;                 /* (jobs, gpus) by the draw alone; NaN: not measured */
+    double *pair;                 /* (jobs, gpus, jobs) ln relative speed */
 };
 
-/* The world must outlive the table.  The caller ends it with measured_destroy(). */
+/* The caller ends it with measured_destroy(). */
 struct measured *measured_create(const struct world *world);
 void measured_destroy(struct measured *table); /* NULL is fine */
 

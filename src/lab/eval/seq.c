@@ -125,58 +125,40 @@ void seq_tokens(const struct gp *kernel, const struct stats_seen *seen, struct c
     }
 }
 
-struct batch {
-    float *tokens, *mask, *query; /* rows of BATCH */
-};
-
-static void batch_init(struct batch *b, size_t rows)
+/* Up to BATCH rows on an empty tape. */
+static const struct var *forward(const struct seq *s, struct tape *tape,
+                                 const struct seq_row *rows, size_t count)
 {
-    b->tokens = mem_array(float, rows *SEQ_LENGTH *SEQ_TOKEN);
-    b->mask = mem_array(float, rows *SEQ_LENGTH);
-    b->query = mem_array(float, rows *STATS_FEATURES);
-}
+    float *tokens = tape_reals(tape, count * SEQ_LENGTH * SEQ_TOKEN);
+    float *mask = tape_reals(tape, count * SEQ_LENGTH);
+    float *query = tape_reals(tape, count * STATS_FEATURES);
 
-static void batch_fini(struct batch *b)
-{
-    free(b->tokens);
-    free(b->mask);
-    free(b->query);
-}
-
-static void batch_put(struct batch *b, size_t at, const struct seq_row *row)
-{
-    memcpy(b->tokens + at * SEQ_LENGTH * SEQ_TOKEN, row->tokens, sizeof(row->tokens));
-    memcpy(b->mask + at * SEQ_LENGTH, row->mask, sizeof(row->mask));
-    memcpy(b->query + at * STATS_FEATURES, row->stat.x, sizeof(row->stat.x));
-}
-
-static struct var *forward(const struct seq *s, struct tape *tape, const struct batch *b,
-                           size_t rows)
-{
+    for (size_t i = 0; i < count; i++) {
+        memcpy(tokens + i * SEQ_LENGTH * SEQ_TOKEN, rows[i].tokens,
+               sizeof(rows[i].tokens));
+        memcpy(mask + i * SEQ_LENGTH, rows[i].mask, sizeof(rows[i].mask));
+        memcpy(query + i * STATS_FEATURES, rows[i].stat.x, sizeof(rows[i].stat.x));
+    }
     return seqnet_forward(&s->net, tape, s->params,
-                          (struct seqnet_batch){.sequences = (int)rows,
+                          (struct seqnet_batch){.sequences = (int)count,
                                                 .length = SEQ_LENGTH,
-                                                .tokens = b->tokens,
-                                                .mask = b->mask,
-                                                .query = b->query});
+                                                .tokens = tokens,
+                                                .mask = mask,
+                                                .query = query});
 }
 
 void seq_predict(const struct seq *s, const struct seq_row *rows, size_t count,
                  struct statnet_guess *out)
 {
     struct tape *tape = tape_create();
-    struct batch b;
 
     tape_record(tape, false);
-    batch_init(&b, BATCH);
     for (size_t first = 0; first < count; first += BATCH) {
         size_t n = count - first < BATCH ? count - first : BATCH;
         const struct var *answer;
 
-        for (size_t i = 0; i < n; i++)
-            batch_put(&b, i, &rows[first + i]);
         tape_reset(tape);
-        answer = forward(s, tape, &b, n);
+        answer = forward(s, tape, rows + first, n);
         for (size_t i = 0; i < n; i++) {
             double width = (double)(answer->value[2 * i + 1] + WIDTH_SHIFT);
 
@@ -185,6 +167,5 @@ void seq_predict(const struct seq *s, const struct seq_row *rows, size_t count,
             out[first + i].sd = sqrt(2) * exp(fmin(fmax(width, -4), 1));
         }
     }
-    batch_fini(&b);
     tape_destroy(tape);
 }
