@@ -377,7 +377,7 @@ static void set_question(CURL *curl, const struct client_request *q)
         q->method == HTTP_PATCH)
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, q->body ? q->body : "");
     curl_easy_setopt(curl, CURLOPT_NOBODY, q->method == HTTP_HEAD ? 1L : 0L);
-    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, http_method_name(q->method));
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, http_method_names[q->method]);
     /* libcurl asks again by itself when a connection it had kept turns out to be closed.
      */
     curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT,

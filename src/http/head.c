@@ -1,5 +1,5 @@
-/* head.c - conn.c gives it the bytes of a request's head, route.c the segments of its
- * path and request_checks.c its query; it does no I/O */
+/* head.c - conn.c gives it the bytes of a request's head, request.c the segments of its
+ * path and its query; it does no I/O */
 #include "http/head.h"
 
 #include "base/str.h"
@@ -10,27 +10,11 @@
 
 /* ---- methods and statuses ---------------------------------------------------------- */
 
-static const char *const methods[HTTP_METHOD_COUNT] = {
+const char *const http_method_names[HTTP_METHOD_COUNT] = {
     [HTTP_GET] = "GET",         [HTTP_HEAD] = "HEAD",   [HTTP_POST] = "POST",
     [HTTP_PUT] = "PUT",         [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
     [HTTP_OPTIONS] = "OPTIONS",
 };
-
-const char *http_method_name(enum http_method method)
-{
-    return methods[method];
-}
-
-bool http_method_named(const char *name, size_t length, enum http_method *method)
-{
-    for (int m = 0; m < HTTP_METHOD_COUNT; m++) {
-        if (strlen(methods[m]) == length && !memcmp(methods[m], name, length)) {
-            *method = (enum http_method)m;
-            return true;
-        }
-    }
-    return false;
-}
 
 const char *http_status_name(int status)
 {
@@ -149,6 +133,17 @@ static int read_version(const struct head_reading *r, const char *version)
     return refuse(r, 505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
 }
 
+static int read_method(const struct head_reading *r, const char *name)
+{
+    for (int m = 0; m < HTTP_METHOD_COUNT; m++) {
+        if (!strcmp(http_method_names[m], name)) {
+            r->head->method = (enum http_method)m;
+            return 0;
+        }
+    }
+    return refuse(r, 501, "the method is not known");
+}
+
 static int read_request_line(const struct head_reading *r, char *line)
 {
     char *target = strchr(line, ' ');
@@ -159,10 +154,8 @@ static int read_request_line(const struct head_reading *r, char *line)
     *target++ = *version++ = '\0';
     if (!is_token(line, strlen(line)))
         return refuse(r, 400, "the request line is not METHOD PATH HTTP/1.1");
-    if (read_version(r, version) < 0)
+    if (read_version(r, version) < 0 || read_method(r, line) < 0)
         return -1;
-    if (!http_method_named(line, strlen(line), &r->head->method))
-        return refuse(r, 501, "the method is not known");
     return read_target(r, target);
 }
 

@@ -25,8 +25,7 @@ enum http_method {
     HTTP_METHOD_COUNT
 };
 
-const char *http_method_name(enum http_method method);
-bool http_method_named(const char *name, size_t length, enum http_method *method);
+extern const char *const http_method_names[HTTP_METHOD_COUNT];
 
 const char *http_status_name(int status); /* "Not Found"; "Status" when unknown */
 

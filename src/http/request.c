@@ -182,7 +182,7 @@ static int check_one(const struct route *route, struct err *err)
         return err_set(err, ERR_INVALID, "route %s has no handler", route->operation);
     if (route->body && (route->method == HTTP_GET || route->method == HTTP_DELETE))
         return err_set(err, ERR_INVALID, "route %s: %s has no body", route->operation,
-                       http_method_name(route->method));
+                       http_method_names[route->method]);
     return 0;
 }
 
@@ -269,7 +269,7 @@ void request_fail(struct request *r, const char *field, const struct err *err)
     int status = statuses[err->code];
 
     if (status >= 500)
-        log_error("request_failed", LOG_STR("method", http_method_name(r->head.method)),
+        log_error("request_failed", LOG_STR("method", http_method_names[r->head.method]),
                   LOG_STR("path", r->path), LOG_ERR(err));
     request_answer_error(r, status, err_code_name(err->code), field, "%s", err->text);
 }
@@ -302,14 +302,13 @@ static bool wrong_method(struct request *r)
 
     for (int m = 0; m < HTTP_METHOD_COUNT; m++)
         if (r->match.allow & 1u << m)
-            str_addf(&allow, "%s%s", allow.length ? ", " : "",
-                     http_method_name((enum http_method)m));
+            str_addf(&allow, "%s%s", allow.length ? ", " : "", http_method_names[m]);
     request_add_header(r, "Allow", str_text(&allow));
     if (r->head.method == HTTP_OPTIONS)
         nothing_more(r);
     else
         request_refuse(r, 405, "unsupported", NULL, "%s is not possible here; try %s",
-                       http_method_name(r->head.method), str_text(&allow));
+                       http_method_names[r->head.method], str_text(&allow));
     str_fini(&allow);
     return false;
 }

@@ -184,7 +184,7 @@ void daemon_metrics_answer(struct service *s, const struct request *r, int statu
     metric_add(s->figures->requests, 1,
                METRIC_LABELS(route ? route->operation : "none", code));
     metric_observe(s->figures->request_s, clock_wall_s() - r->began_s,
-                   METRIC_LABELS(http_method_name(r->head.method)));
+                   METRIC_LABELS(http_method_names[r->head.method]));
 }
 
 /* ---- what is ---------------------------------------------------------------------- */

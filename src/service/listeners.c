@@ -38,7 +38,7 @@ static void audit_note(void *ctx, const struct request *r, int status)
         log_warn("audit_dropped", LOG_STR("user", who->name), LOG_STR("path", r->path));
         return;
     }
-    snprintf(detail, sizeof(detail), "%s %d", http_method_name(r->head.method), status);
+    snprintf(detail, sizeof(detail), "%s %d", http_method_names[r->head.method], status);
     if (who->local)
         snprintf(from, sizeof(from), "unix uid=%u pid=%ld", (unsigned)who->uid,
                  (long)who->pid);

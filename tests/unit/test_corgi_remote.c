@@ -137,7 +137,7 @@ static void note(struct request *r)
 
     json_value_number(json_value_get(json_value_get(job, "need"), "rate"), &rate);
     pthread_mutex_lock(&lock);
-    str_addf(&asked, "%s %s", http_method_name(r->head.method), r->path);
+    str_addf(&asked, "%s %s", http_method_names[r->head.method], r->path);
     str_addf(&asked, " rate=%g command=", rate);
     for (size_t i = 0; i < json_value_count(words); i++)
         str_addf(&asked, "[%s]", json_value_string(json_value_item(words, i)));

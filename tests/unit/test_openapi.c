@@ -29,7 +29,7 @@ static int unload(void **state)
 static const struct route *route_of(const char *method, const char *pattern)
 {
     for (const struct route *r = routes; r->operation; r++)
-        if (!strcasecmp(http_method_name(r->method), method) &&
+        if (!strcasecmp(http_method_names[r->method], method) &&
             !strcmp(r->pattern, pattern))
             return r;
     return NULL;
