@@ -1,11 +1,10 @@
-/* batch.c - rows on their way to the disk: what service/ puts into a batch, and the
- * writer thread applies
+/* batch.c - rows on their way to the disk: service/ puts them into a batch and hands it
+ * in, the writer thread takes batches and applies them
  *
  * A batch holds copies of the values of its rows, all bytes of them in one buffer. */
 #include "store/store_private.h"
 
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/clock.h"
 
 #include <assert.h>
 #include <math.h>
@@ -51,10 +50,10 @@ size_t store_batch_bytes(const struct store_batch *batch)
 /* ---- filling ----------------------------------------------------------------------- */
 
 /* Copy bytes; NULL: no value. */
-static struct db_value bytes_value(struct store_batch *batch, enum db_type type,
-                                   const void *bytes, size_t count)
+static struct db_value bytes_value(struct store_batch *batch, int type, const void *bytes,
+                                   size_t count)
 {
-    struct db_value value = {.type = DB_NULL};
+    struct db_value value = {.type = SQLITE_NULL};
 
     if (bytes) {
         value = (struct db_value){
@@ -66,17 +65,17 @@ static struct db_value bytes_value(struct store_batch *batch, enum db_type type,
 
 static struct db_value text_value(struct store_batch *batch, const char *text)
 {
-    return bytes_value(batch, DB_TEXT, text, text ? strlen(text) : 0);
+    return bytes_value(batch, SQLITE_TEXT, text, text ? strlen(text) : 0);
 }
 
 /* Each word with a NUL behind it, whatever its bytes. */
 static struct db_value words_value(struct store_batch *batch, const char *const *words)
 {
-    struct db_value value = bytes_value(batch, DB_BLOB, words, 0);
+    struct db_value value = bytes_value(batch, SQLITE_BLOB, words, 0);
 
     for (; words && *words; words++)
         str_add_bytes(&batch->bytes, *words, strlen(*words) + 1);
-    if (value.type == DB_BLOB)
+    if (value.type == SQLITE_BLOB)
         value.count = batch->bytes.length - (size_t)value.number;
     return value;
 }
@@ -110,7 +109,7 @@ static struct db_value value_of(struct store_batch *batch, const struct row_colu
         return u64_value(*(const uint64_t *)at);
     case ROW_ID:
         return *(const uint64_t *)at > 0 ? u64_value(*(const uint64_t *)at)
-                                         : (struct db_value){.type = DB_NULL};
+                                         : (struct db_value){.type = SQLITE_NULL};
     case ROW_REAL:
         return db_value_real(*(const double *)at);
     case ROW_POSITIVE:
@@ -126,11 +125,11 @@ static struct db_value value_of(struct store_batch *batch, const struct row_colu
     case ROW_WORDS:
         return words_value(batch, *(const char *const *const *)at);
     case ROW_DIGEST:
-        return bytes_value(batch, DB_BLOB, is_zero(at, c->size) ? NULL : at, c->size);
+        return bytes_value(batch, SQLITE_BLOB, is_zero(at, c->size) ? NULL : at, c->size);
     case ROW_BYTES:
-        return bytes_value(batch, DB_BLOB, bytes->bytes, bytes->count);
+        return bytes_value(batch, SQLITE_BLOB, bytes->bytes, bytes->count);
     }
-    return (struct db_value){.type = DB_NULL};
+    return (struct db_value){.type = SQLITE_NULL};
 }
 
 void store_put_row(struct store_batch *batch, enum store_table table, const void *row)
@@ -146,6 +145,118 @@ void store_put_row(struct store_batch *batch, enum store_table table, const void
         vec_push(&batch->values, value_of(batch, c, (const char *)row + offset));
     }
     vec_push(&batch->statements, statement);
+}
+
+/* ---- batches that wait ------------------------------------------------------------- */
+
+static void append(struct pending_list *list, struct pending *pending)
+{
+    pending->next = NULL;
+    if (list->last)
+        list->last->next = pending;
+    else
+        list->first = pending;
+    list->last = pending;
+    list->rows += pending->rows;
+    list->bytes += pending->bytes;
+}
+
+static int refuse(struct store *store, struct err *err)
+{
+    store->stats.refused++;
+    if (store->closing)
+        return err_set(err, ERR_BUSY, "the store is closing");
+    return err_set(err, ERR_BUSY,
+                   "too much waits to be stored (the limit is %zu rows, %zu MiB): try "
+                   "again later",
+                   store->options.queue_rows, STORE_QUEUE_BYTES >> 20);
+}
+
+int store_commit(struct store *store, struct store_batch *batch, enum store_class how,
+                 store_done done, void *ctx, struct err *err)
+{
+    struct pending_list *list = &store->waiting[how];
+    struct pending *p = mem_new(struct pending);
+    size_t rows;
+    int rc = 0;
+
+    p->batch = batch;
+    p->done = done;
+    p->ctx = ctx;
+    p->handed_s = clock_wall_s();
+    p->rows = store_batch_rows(batch);
+    p->bytes = store_batch_bytes(batch) + sizeof(*p);
+    pthread_mutex_lock(&store->lock);
+    /* A batch that is larger than the queue still goes into an empty one. */
+    if (store->closing ||
+        (list->first && (list->rows + p->rows > store->options.queue_rows ||
+                         list->bytes + p->bytes > STORE_QUEUE_BYTES))) {
+        rc = refuse(store, err);
+        free(p);
+    } else {
+        append(list, p);
+        list->handed++;
+        rows = store->waiting[0].rows + store->waiting[1].rows;
+        if (rows > store->stats.waiting_rows_peak)
+            store->stats.waiting_rows_peak = rows;
+        pthread_cond_signal(&store->changed);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return rc;
+}
+
+struct pending *queue_take(struct store *store, enum store_class how, size_t rows,
+                           size_t bytes)
+{
+    struct pending_list *list = &store->waiting[how];
+    struct pending_list taken = {0};
+
+    while (list->first && taken.rows < rows && taken.bytes < bytes) {
+        struct pending *pending = list->first;
+
+        list->first = pending->next;
+        if (!list->first)
+            list->last = NULL;
+        append(&taken, pending);
+    }
+    list->rows -= taken.rows;
+    list->bytes -= taken.bytes;
+    return taken.first;
+}
+
+void queue_return(struct store *store, enum store_class how, struct pending *pending)
+{
+    struct pending_list *list = &store->waiting[how];
+    struct pending *last = pending;
+
+    for (struct pending *p = pending; p; p = p->next) {
+        list->rows += p->rows;
+        list->bytes += p->bytes;
+        last = p;
+    }
+    last->next = list->first;
+    list->first = pending;
+    if (!list->last)
+        list->last = last;
+}
+
+void store_flush(struct store *store)
+{
+    const struct pending_list *durable = &store->waiting[STORE_DURABLE];
+    const struct pending_list *relaxed = &store->waiting[STORE_RELAXED];
+    uint64_t durable_handed, relaxed_handed, given_up;
+
+    pthread_mutex_lock(&store->lock);
+    durable_handed = durable->handed;
+    relaxed_handed = relaxed->handed;
+    given_up = store->given_up;
+    store->flushing++;
+    pthread_cond_signal(&store->changed);
+    while (durable->finished < durable_handed ||
+           (relaxed->finished < relaxed_handed && store->given_up == given_up))
+        pthread_cond_wait(&store->finished, &store->lock);
+    store->flushing--;
+    pthread_mutex_unlock(&store->lock);
 }
 
 /* ---- writing ----------------------------------------------------------------------- */
@@ -185,10 +296,9 @@ static void compose(struct str *sql, const struct row_table *t)
     }
 }
 
-static struct db_query *query_of(struct db *db, const struct row_table *t,
-                                 struct err *err)
+static sqlite3_stmt *query_of(struct db *db, const struct row_table *t, struct err *err)
 {
-    struct db_query *q = db_known(db, (uintptr_t)t);
+    sqlite3_stmt *q = db_known(db, (uintptr_t)t);
     struct str sql = {0};
 
     if (!q) {
@@ -202,7 +312,7 @@ static struct db_query *query_of(struct db *db, const struct row_table *t,
 int batch_apply(const struct store_batch *batch, struct db *db, struct err *err)
 {
     vec_each (struct statement, statement, &batch->statements) {
-        struct db_query *q = query_of(db, statement->table, err);
+        sqlite3_stmt *q = query_of(db, statement->table, err);
 
         if (!q)
             return -1;
@@ -212,9 +322,9 @@ int batch_apply(const struct store_batch *batch, struct db *db, struct err *err)
             value.bytes = str_text(&batch->bytes) + value.number;
             db_bind(q, (int)i + 1, &value);
         }
-        if (db_run(q, err) < 0)
+        if (db_run(db, q, err) < 0)
             return -1;
-        if (statement->table->missing && db_changes(db) == 0)
+        if (statement->table->missing && sqlite3_changes64(db->handle) == 0)
             return err_set(err, ERR_NOT_FOUND, "%s", statement->table->missing);
     }
     return 0;

@@ -1,7 +1,5 @@
-/* db.c - SQLite, of which no other file knows
- *
- * The writer thread and each reader have a connection of their own; batch.c and the files
- * of the tables give it statements and values, and get rows. */
+/* db.c - connections to SQLite: the writer thread and each reader have one of their own;
+ * what SQLite says becomes a sentence here */
 #include "store/db.h"
 
 #include "base/hash.h"
@@ -20,22 +18,11 @@
 /* Readers wait this long while another process replays the log after a crash. */
 #define BUSY_WAIT_MS 5000
 
-/* As many queries stay prepared; more are asked with rare filters only. */
+/* So many queries stay prepared: more than there are, but for rare filters. */
 #define MOST_KEPT 200
 
-struct db_query {
-    struct db *db;
-    sqlite3_stmt *statement;
-    bool kept;
-};
-
-struct db {
-    sqlite3 *handle;
-    char *path;
-    struct map *known; /* key of a text -> index into queries */
-    vec_of(struct db_query *) queries;
-    int log_pages;
-};
+/* As many queries stay prepared; more are asked with rare filters only. */
+#define MOST_KEPT 200
 
 /* ---- errors ------------------------------------------------------------------------ */
 
@@ -152,28 +139,17 @@ int db_open(struct db **opened, const char *path, enum db_mode mode, const char 
     return 0;
 }
 
-static void query_destroy(struct db_query *q)
-{
-    sqlite3_finalize(q->statement);
-    free(q);
-}
-
 void db_close(struct db *db)
 {
     if (!db)
         return;
-    for (size_t i = 0; i < db->queries.count; i++)
-        query_destroy(db->queries.items[i]);
-    vec_free(&db->queries);
+    vec_each (struct db_kept, kept, &db->kept)
+        sqlite3_finalize(kept->query);
+    vec_free(&db->kept);
     map_destroy(db->known);
     sqlite3_close_v2(db->handle);
     free(db->path);
     free(db);
-}
-
-const char *db_path(const struct db *db)
-{
-    return db->path;
 }
 
 int db_exec(struct db *db, const char *sql, struct err *err)
@@ -185,211 +161,164 @@ int db_exec(struct db *db, const char *sql, struct err *err)
 
 int db_number(struct db *db, const char *sql, int64_t *number, struct err *err)
 {
-    struct db_query *q = db_query(db, sql, err);
-    int rc = q ? db_next(q, err) : -1;
+    sqlite3_stmt *q = db_query(db, sql, err);
+    int rc = q ? db_next(db, q, err) : -1;
 
     if (rc > 0)
-        *number = db_int(q, 0);
+        *number = sqlite3_column_int64(q, 0);
     else if (rc == 0)
         rc = err_set(err, ERR_NOT_FOUND, "%s: no row for \"%s\"", db->path, sql);
     db_reset(q);
     return rc < 0 ? -1 : 0;
 }
 
-bool db_in_transaction(const struct db *db)
-{
-    return !sqlite3_get_autocommit(db->handle);
-}
-
 void db_rollback(struct db *db)
 {
-    if (db_in_transaction(db))
+    if (!sqlite3_get_autocommit(db->handle))
         sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
-}
-
-int64_t db_changes(const struct db *db)
-{
-    return sqlite3_changes64(db->handle);
 }
 
 /* ---- queries ----------------------------------------------------------------------- */
 
-struct db_query *db_known(struct db *db, uint64_t key)
+sqlite3_stmt *db_known(struct db *db, uint64_t key)
 {
     size_t index;
 
-    return map_get(db->known, key, &index) ? db->queries.items[index] : NULL;
+    return map_get(db->known, key, &index) ? db->kept.items[index].query : NULL;
 }
 
-struct db_query *db_prepare(struct db *db, uint64_t key, const char *sql, struct err *err)
+/* Where a new query is kept: of many one that is not in use makes room. */
+static size_t room_for_query(struct db *db)
 {
-    struct db_query *q;
-    sqlite3_stmt *statement = NULL;
+    struct db_kept *kept;
 
-    if (sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement,
+    if (db->kept.count < MOST_KEPT) {
+        vec_push(&db->kept, (struct db_kept){0});
+        return db->kept.count - 1;
+    }
+    do {
+        db->oldest = (db->oldest + 1) % db->kept.count;
+        kept = &db->kept.items[db->oldest];
+    } while (sqlite3_stmt_busy(kept->query));
+    sqlite3_finalize(kept->query);
+    map_remove(db->known, kept->key);
+    return db->oldest;
+}
+
+sqlite3_stmt *db_prepare(struct db *db, uint64_t key, const char *sql, struct err *err)
+{
+    sqlite3_stmt *query = NULL;
+    size_t index;
+
+    if (sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &query,
                            NULL) != SQLITE_OK) {
         db_error(db, err);
         return NULL;
     }
-    q = mem_new(struct db_query);
-    q->db = db;
-    q->statement = statement;
-    q->kept = db->queries.count < MOST_KEPT;
-    if (q->kept) {
-        map_put(db->known, key, db->queries.count);
-        vec_push(&db->queries, q);
-    }
-    return q;
+    index = room_for_query(db);
+    db->kept.items[index] = (struct db_kept){key, query};
+    map_put(db->known, key, index);
+    return query;
 }
 
-struct db_query *db_query(struct db *db, const char *sql, struct err *err)
+sqlite3_stmt *db_query(struct db *db, const char *sql, struct err *err)
 {
     uint64_t key = hash_text(sql);
-    struct db_query *q = db_known(db, key);
+    sqlite3_stmt *q = db_known(db, key);
 
     return q ? q : db_prepare(db, key, sql, err);
 }
 
 struct db_value db_value_int(int64_t number)
 {
-    return (struct db_value){.type = DB_INT, .number = number};
+    return (struct db_value){.type = SQLITE_INTEGER, .number = number};
 }
 
 struct db_value db_value_real(double real)
 {
-    return (struct db_value){.type = isnan(real) ? DB_NULL : DB_REAL, .real = real};
+    return (struct db_value){.type = isnan(real) ? SQLITE_NULL : SQLITE_FLOAT,
+                             .real = real};
 }
 
 struct db_value db_value_text(const char *text)
 {
-    return (struct db_value){.type = text ? DB_TEXT : DB_NULL,
+    return (struct db_value){.type = text ? SQLITE_TEXT : SQLITE_NULL,
                              .bytes = text,
                              .count = text ? strlen(text) : 0};
 }
 
-void db_bind(struct db_query *q, int parameter, const struct db_value *value)
+void db_bind(sqlite3_stmt *q, int parameter, const struct db_value *value)
 {
     switch (value->type) {
-    case DB_INT:
-        sqlite3_bind_int64(q->statement, parameter, value->number);
+    case SQLITE_INTEGER:
+        sqlite3_bind_int64(q, parameter, value->number);
         break;
-    case DB_REAL:
-        sqlite3_bind_double(q->statement, parameter, value->real);
+    case SQLITE_FLOAT:
+        sqlite3_bind_double(q, parameter, value->real);
         break;
-    case DB_TEXT:
-        sqlite3_bind_text(q->statement, parameter, value->bytes, (int)value->count,
-                          SQLITE_STATIC);
+    case SQLITE_TEXT:
+        sqlite3_bind_text(q, parameter, value->bytes, (int)value->count, SQLITE_STATIC);
         break;
-    case DB_BLOB:
-        if (value->count == 0)
-            sqlite3_bind_zeroblob(q->statement, parameter, 0);
-        else
-            sqlite3_bind_blob64(q->statement, parameter, value->bytes, value->count,
-                                SQLITE_STATIC);
+    case SQLITE_BLOB:
+        sqlite3_bind_blob64(q, parameter, value->bytes, value->count, SQLITE_STATIC);
         break;
-    case DB_NULL:
-        sqlite3_bind_null(q->statement, parameter);
+    default:
+        sqlite3_bind_null(q, parameter);
         break;
     }
 }
 
-void db_bind_named(struct db_query *q, const char *parameter,
-                   const struct db_value *value)
+void db_bind_named(sqlite3_stmt *q, const char *parameter, const struct db_value *value)
 {
-    int index = sqlite3_bind_parameter_index(q->statement, parameter);
+    int index = sqlite3_bind_parameter_index(q, parameter);
 
     if (index > 0)
         db_bind(q, index, value);
 }
 
-int db_next(struct db_query *q, struct err *err)
+int db_next(struct db *db, sqlite3_stmt *q, struct err *err)
 {
-    int code = sqlite3_step(q->statement);
+    int code = sqlite3_step(q);
 
     if (code == SQLITE_ROW)
         return 1;
-    return code == SQLITE_DONE ? 0 : db_error(q->db, err);
+    return code == SQLITE_DONE ? 0 : db_error(db, err);
 }
 
-int db_run(struct db_query *q, struct err *err)
+int db_run(struct db *db, sqlite3_stmt *q, struct err *err)
 {
-    int rc = db_next(q, err);
+    int rc = db_next(db, q, err);
 
     db_reset(q);
     return rc < 0 ? -1 : 0;
 }
 
-void db_reset(struct db_query *q)
+void db_reset(sqlite3_stmt *q)
 {
-    if (!q)
-        return;
-    if (!q->kept) {
-        query_destroy(q);
-        return;
+    sqlite3_reset(q);
+    if (q)
+        sqlite3_clear_bindings(q);
+}
+
+const char **db_words(sqlite3_stmt *q, int column)
+{
+    const char *blob = sqlite3_column_blob(q, column);
+    size_t bytes = (size_t)sqlite3_column_bytes(q, column), count = 0, at = 0;
+    const char **words;
+
+    if (sqlite3_column_type(q, column) == SQLITE_NULL)
+        return NULL;
+    for (size_t i = 0; i < bytes; i++)
+        count += blob[i] == '\0';
+    words = mem_array(const char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        words[i] = blob + at;
+        at += strlen(words[i]) + 1;
     }
-    sqlite3_reset(q->statement);
-    sqlite3_clear_bindings(q->statement);
-}
-
-/* ---- columns ----------------------------------------------------------------------- */
-
-int db_column_count(const struct db_query *q)
-{
-    return sqlite3_column_count(q->statement);
-}
-
-const char *db_column_name(const struct db_query *q, int column)
-{
-    return sqlite3_column_name(q->statement, column);
-}
-
-enum db_type db_type(const struct db_query *q, int column)
-{
-    switch (sqlite3_column_type(q->statement, column)) {
-    case SQLITE_INTEGER:
-        return DB_INT;
-    case SQLITE_FLOAT:
-        return DB_REAL;
-    case SQLITE_TEXT:
-        return DB_TEXT;
-    case SQLITE_BLOB:
-        return DB_BLOB;
-    default:
-        return DB_NULL;
-    }
-}
-
-int64_t db_int(const struct db_query *q, int column)
-{
-    return sqlite3_column_int64(q->statement, column);
-}
-
-double db_real(const struct db_query *q, int column)
-{
-    return sqlite3_column_type(q->statement, column) == SQLITE_NULL
-               ? NAN
-               : sqlite3_column_double(q->statement, column);
-}
-
-const char *db_text(const struct db_query *q, int column)
-{
-    return (const char *)sqlite3_column_text(q->statement, column);
-}
-
-const void *db_blob(const struct db_query *q, int column, size_t *count)
-{
-    const void *bytes = sqlite3_column_blob(q->statement, column);
-
-    *count = (size_t)sqlite3_column_bytes(q->statement, column);
-    return bytes;
+    return words;
 }
 
 /* ---- whole files ------------------------------------------------------------------- */
-
-int db_log_pages(const struct db *db)
-{
-    return db->log_pages;
-}
 
 int db_checkpoint(struct db *db, bool empty, int *pages, struct err *err)
 {

@@ -1,10 +1,11 @@
-/* db.h - SQLite as the store uses it: a connection, its queries, typed columns
+/* db.h - SQLite as the store uses it: connections whose queries stay prepared, and
+ * sentences for its errors
  *
- * The only file that knows SQLite is db.c.  A connection belongs to one thread at a time.
+ * A connection belongs to one thread at a time.
  *
- *     struct db_query *q = db_query(db, "SELECT name FROM jobs WHERE id = :id", err);
+ *     sqlite3_stmt *q = db_query(db, "SELECT name FROM jobs WHERE id = :id", err);
  *     db_bind_named(q, ":id", &id);
- *     while ((rc = db_next(q, err)) > 0)
+ *     while ((rc = db_next(db, q, err)) > 0)
  *         puts(db_text(q, 0));
  *     db_reset(q);
  */
@@ -12,13 +13,23 @@
 #define CORGI_STORE_DB_H
 
 #include "base/err.h"
+#include "base/vec.h"
 
+#include <sqlite3.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-struct db;
-struct db_query;
+struct db {
+    sqlite3 *handle;
+    char *path;
+    struct map *known; /* key of a text -> index into kept */
+    vec_of(struct db_kept {
+        uint64_t key;
+        sqlite3_stmt *query;
+    }) kept;
+    size_t oldest; /* of the kept ones, when they are many */
+    int log_pages; /* in the write-ahead log after the last commit */
+};
 
 enum db_mode {
     DB_WRITE, /* made when it is not there, readable by its owner only */
@@ -28,30 +39,24 @@ enum db_mode {
 int db_open(struct db **db, const char *path, enum db_mode mode, const char *vfs,
             struct err *err);
 void db_close(struct db *db); /* NULL is fine */
-const char *db_path(const struct db *db);
 
 /* One or more statements without results. */
 int db_exec(struct db *db, const char *sql, struct err *err);
-/* The first column of the first row of a one-time query. */
+/* The first column of the first row. */
 int db_number(struct db *db, const char *sql, int64_t *number, struct err *err);
 
-/* Is a transaction open?  SQLite ends it by itself after some errors. */
-bool db_in_transaction(const struct db *db);
-void db_rollback(struct db *db);
+void db_rollback(struct db *db); /* what is open, if anything is */
 
 /* Ready to bind, prepared once a connection and found again by its text; NULL with err
- * when the text is wrong.  db_reset() ends its use. */
-struct db_query *db_query(struct db *db, const char *sql, struct err *err);
+ * when the text is wrong. */
+sqlite3_stmt *db_query(struct db *db, const char *sql, struct err *err);
 /* The same for a text that is made only once, by a key: NULL when it is not known yet. */
-struct db_query *db_known(struct db *db, uint64_t key);
-struct db_query *db_prepare(struct db *db, uint64_t key, const char *sql,
-                            struct err *err);
-
-enum db_type { DB_NULL, DB_INT, DB_REAL, DB_TEXT, DB_BLOB };
+sqlite3_stmt *db_known(struct db *db, uint64_t key);
+sqlite3_stmt *db_prepare(struct db *db, uint64_t key, const char *sql, struct err *err);
 
 /* A value on its way into a statement; bytes are borrowed until db_reset(). */
 struct db_value {
-    enum db_type type;
+    int type; /* SQLITE_INTEGER and so on */
     int64_t number;
     double real;
     const void *bytes;
@@ -62,29 +67,25 @@ struct db_value db_value_int(int64_t number);
 struct db_value db_value_real(double real);      /* NaN is NULL */
 struct db_value db_value_text(const char *text); /* NULL is NULL */
 
-/* Parameters count from 1; one that the text does not have is passed over. */
-void db_bind(struct db_query *q, int parameter, const struct db_value *value);
-void db_bind_named(struct db_query *q, const char *parameter,
-                   const struct db_value *value);
+/* Parameters count from 1. */
+void db_bind(sqlite3_stmt *q, int parameter, const struct db_value *value);
+/* One that the text does not have is passed over. */
+void db_bind_named(sqlite3_stmt *q, const char *parameter, const struct db_value *value);
 
 /* 1: a row, 0: no more, -1: err says what. */
-int db_next(struct db_query *q, struct err *err);
+int db_next(struct db *db, sqlite3_stmt *q, struct err *err);
 /* For statements that give no rows: step and reset. */
-int db_run(struct db_query *q, struct err *err);
-void db_reset(struct db_query *q);       /* NULL is fine */
-int64_t db_changes(const struct db *db); /* rows of the last statement that changed any */
+int db_run(struct db *db, sqlite3_stmt *q, struct err *err);
+void db_reset(sqlite3_stmt *q); /* NULL is fine */
 
-/* Columns count from 0; borrowed until the next db_next(). */
-int db_column_count(const struct db_query *q);
-const char *db_column_name(const struct db_query *q, int column);
-enum db_type db_type(const struct db_query *q, int column);
-int64_t db_int(const struct db_query *q, int column);
-double db_real(const struct db_query *q, int column);      /* NULL: NaN */
-const char *db_text(const struct db_query *q, int column); /* NULL: NULL */
-const void *db_blob(const struct db_query *q, int column, size_t *count);
+static inline const char *db_text(sqlite3_stmt *q, int column)
+{
+    return (const char *)sqlite3_column_text(q, column);
+}
 
-/* Pages in the write-ahead log after the last commit of this connection. */
-int db_log_pages(const struct db *db);
+/* Words of a blob, each with a NUL behind it; the list, which ends with NULL, is the
+ * caller's to free, the words are borrowed.  NULL for NULL. */
+const char **db_words(sqlite3_stmt *q, int column);
 
 /* Copy finished pages of the log into the database file; with `empty` wait for readers
  * and cut the log to nothing.  *pages gets what the log holds. */

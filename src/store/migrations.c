@@ -286,7 +286,7 @@ static int read_version(struct db *db, int *version, struct err *err)
         return err_set(err, ERR_FORMAT,
                        "%s is a database of another program: give the path of a store, "
                        "or of a file that is not there yet",
-                       db_path(db));
+                       db->path);
     *version = (int)number;
     return 0;
 }
@@ -296,7 +296,7 @@ static int refuse_newer(struct db *db, int version, int known, struct err *err)
     return err_set(err, ERR_UNSUPPORTED,
                    "%s was written by a newer corgi (schema %d, this one knows %d): "
                    "install that version again, or start from a backup",
-                   db_path(db), version, known);
+                   db->path, version, known);
 }
 
 static int take_step(struct db *db, const char *sql, int version, struct err *err)
@@ -312,7 +312,7 @@ static int take_step(struct db *db, const char *sql, int version, struct err *er
              : 0;
     if (rc < 0) {
         db_rollback(db);
-        err_prefix(err, "cannot bring %s to schema %d", db_path(db), version);
+        err_prefix(err, "cannot bring %s to schema %d", db->path, version);
     }
     str_fini(&mark);
     return rc;
@@ -346,6 +346,6 @@ int migrations_examine(struct db *db, struct err *err)
         return err_set(err, ERR_UNSUPPORTED,
                        "%s has schema %d, this corgi reads %d: start corgid on it once, "
                        "which brings it up to date",
-                       db_path(db), version, migrations_count);
+                       db->path, version, migrations_count);
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,26 +41,6 @@ void store_reader_close(struct store_reader *reader)
 
 /* ---- one row ----------------------------------------------------------------------- */
 
-/* Words of a blob, each with a NUL behind it; the list is the caller's to free, the words
- * are borrowed.  NULL when there are none. */
-static const char **read_words(const struct db_query *q, int column)
-{
-    size_t bytes, count = 0, at = 0;
-    const char *blob = db_blob(q, column, &bytes);
-    const char **words;
-
-    if (db_type(q, column) == DB_NULL)
-        return NULL;
-    for (size_t i = 0; i < bytes; i++)
-        count += blob[i] == '\0';
-    words = mem_array(const char *, count + 1);
-    for (size_t i = 0; i < count; i++) {
-        words[i] = blob + at;
-        at += strlen(words[i]) + 1;
-    }
-    return words;
-}
-
 /* The number of a word; 0, the first, when it is not there (the tables let no other word
  * in). */
 static int number_of(const char *const *words, const char *word)
@@ -72,29 +53,28 @@ static int number_of(const char *const *words, const char *word)
     return 0;
 }
 
-static void take_value(const struct db_query *q, int i, const struct row_column *c,
-                       void *to)
+static void take_value(sqlite3_stmt *q, int i, const struct row_column *c, void *to)
 {
-    struct row_bytes bytes;
     int word;
 
     switch (c->kind) {
     case ROW_BOOL:
-        *(bool *)to = db_int(q, i) != 0;
+        *(bool *)to = sqlite3_column_int64(q, i) != 0;
         break;
     case ROW_INT:
-        *(int *)to = (int)db_int(q, i);
+        *(int *)to = (int)sqlite3_column_int64(q, i);
         break;
     case ROW_UNSIGNED:
-        *(unsigned *)to = (unsigned)db_int(q, i);
+        *(unsigned *)to = (unsigned)sqlite3_column_int64(q, i);
         break;
     case ROW_U64:
     case ROW_ID:
-        *(uint64_t *)to = (uint64_t)db_int(q, i);
+        *(uint64_t *)to = (uint64_t)sqlite3_column_int64(q, i);
         break;
     case ROW_REAL:
     case ROW_POSITIVE:
-        *(double *)to = db_real(q, i);
+        *(double *)to =
+            sqlite3_column_type(q, i) == SQLITE_NULL ? NAN : sqlite3_column_double(q, i);
         break;
     case ROW_TEXT:
         *(const char **)to = db_text(q, i);
@@ -107,21 +87,20 @@ static void take_value(const struct db_query *q, int i, const struct row_column 
         memcpy(to, &word, sizeof(word));
         break;
     case ROW_WORDS:
-        *(const char ***)to = read_words(q, i);
+        *(const char ***)to = db_words(q, i);
         break;
     case ROW_DIGEST:
-        bytes.bytes = db_blob(q, i, &bytes.count);
-        if (bytes.count == c->size)
-            memcpy(to, bytes.bytes, c->size);
+        if ((size_t)sqlite3_column_bytes(q, i) == c->size)
+            memcpy(to, sqlite3_column_blob(q, i), c->size);
         break;
     case ROW_BYTES:
-        bytes.bytes = db_blob(q, i, &bytes.count);
-        *(struct row_bytes *)to = bytes;
+        *(struct row_bytes *)to = (struct row_bytes){sqlite3_column_blob(q, i),
+                                                     (size_t)sqlite3_column_bytes(q, i)};
         break;
     }
 }
 
-static void take_row(const struct db_query *q, const struct row_table *t, char *row)
+static void take_row(sqlite3_stmt *q, const struct row_table *t, char *row)
 {
     size_t offset;
 
@@ -178,9 +157,9 @@ static struct db_value id_value(uint64_t id)
 
 /* Behind the SELECT in sql come the terms that are asked for and no others, so that their
  * indices can serve.  A term that the table's own SELECT has is bound, not added. */
-static struct db_query *filtered(struct store_reader *reader, const struct row_table *t,
-                                 const struct store_filter *f, const char *tail,
-                                 struct str *sql, struct err *err)
+static sqlite3_stmt *filtered(struct store_reader *reader, const struct row_table *t,
+                              const struct store_filter *f, const char *tail,
+                              struct str *sql, struct err *err)
 {
     static const unsigned all = (1u << (JOB_CANCELLED + 1)) - 1;
     const char *id = t->id ? t->id : "id", *time = t->time ? t->time : "at_s";
@@ -202,7 +181,7 @@ static struct db_query *filtered(struct store_reader *reader, const struct row_t
         {":to", time, "<=", f->to_s > 0, db_value_real(f->to_s > 0 ? f->to_s : NO_END)},
     };
     struct db_value most = db_value_int(limit < MOST_ROWS ? limit : MOST_ROWS);
-    struct db_query *q;
+    sqlite3_stmt *q;
 
     for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
         if ((terms[i].asked || (t->needs && strcmp(t->needs, terms[i].name) == 0)) &&
@@ -231,7 +210,7 @@ int store_read(struct store_reader *reader, enum store_table table,
     static const struct store_filter any;
     const struct row_table *t = &row_tables[table];
     struct str sql = {0};
-    struct db_query *q;
+    sqlite3_stmt *q;
     char *space;
     int rows = 0, rc, stop = 0;
 
@@ -240,7 +219,7 @@ int store_read(struct store_reader *reader, enum store_table table,
     if (!q)
         return -1;
     space = mem_zeroed(1, t->size);
-    while (!stop && (rc = db_next(q, err)) > 0) {
+    while (!stop && (rc = db_next(reader->db, q, err)) > 0) {
         rows++;
         take_row(q, t, space);
         stop = row(ctx, space);
@@ -256,14 +235,14 @@ int store_count(struct store_reader *reader, enum store_table table,
 {
     const struct row_table *t = &row_tables[table];
     struct str sql = {0};
-    struct db_query *q;
+    sqlite3_stmt *q;
     int rc;
 
     str_addf(&sql, "SELECT count(*) FROM %s WHERE TRUE", t->name);
     q = filtered(reader, t, filter, NULL, &sql, err);
-    rc = q ? db_next(q, err) : -1;
+    rc = q ? db_next(reader->db, q, err) : -1;
     if (rc > 0)
-        *count = (uint64_t)db_int(q, 0);
+        *count = (uint64_t)sqlite3_column_int64(q, 0);
     db_reset(q);
     return rc < 0 ? -1 : 0;
 }

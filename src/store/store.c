@@ -167,14 +167,14 @@ static int make_parent(const char *path, struct err *err)
 /* Readers that never wait need a log beside the file, and memory that processes share. */
 static int use_log(struct db *db, struct err *err)
 {
-    struct db_query *q = db_query(db, "PRAGMA journal_mode = WAL", err);
-    int rc = q ? db_next(q, err) : -1;
+    sqlite3_stmt *q = db_query(db, "PRAGMA journal_mode = WAL", err);
+    int rc = q ? db_next(db, q, err) : -1;
 
     if (rc > 0 && strcmp(db_text(q, 0), "wal") != 0)
         rc = err_set(err, ERR_UNSUPPORTED,
                      "the file system of %s cannot hold a store, as many network file "
                      "systems: choose a folder on a local disk",
-                     db_path(db));
+                     db->path);
     db_reset(q);
     return rc < 0 ? -1 : 0;
 }

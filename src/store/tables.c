@@ -21,29 +21,34 @@
              : ROW_WORDS, unsigned char *                                                \
              : ROW_DIGEST, struct row_bytes                                              \
              : ROW_BYTES)
-#define PLACE(row, member)                                                               \
-    .offset = offsetof(struct row, member), .size = sizeof(MEMBER(row, member))
+#define FIELD(row, column, member, as, ...)                                              \
+    {                                                                                    \
+        .name = #column, .kind = as, .offset = offsetof(struct row, member),             \
+        .size = sizeof(MEMBER(row, member)), __VA_ARGS__                                 \
+    }
 
 /* A column and the member of a struct that fills it. */
 #define NAMED(row, column, member)                                                       \
-    {                                                                                    \
-        .name = #column, .kind = KIND(row, member), PLACE(row, member)                   \
-    }
-#define COLUMN(row, column) NAMED(row, column, column)
+    FIELD(row, column, member, KIND(row, member), .words = NULL)
+#define AS(as, row, column) FIELD(row, column, column, as, .words = NULL)
 /* NULL is written as this text. */
-#define TEXT_OR(row, column, text)                                                       \
-    {                                                                                    \
-        .name = #column, .kind = ROW_TEXT, PLACE(row, column), .otherwise = text         \
-    }
+#define TEXT_OR(row, column, text) FIELD(row, column, column, ROW_TEXT, .otherwise = text)
 /* A number that stands as a word of a list. */
 #define WORD(row, column, member, list)                                                  \
-    {                                                                                    \
-        .name = #column, .kind = ROW_WORD, PLACE(row, member), .words = list             \
-    }
-#define AS(as, row, column)                                                              \
-    {                                                                                    \
-        .name = #column, .kind = as, PLACE(row, column)                                  \
-    }
+    FIELD(row, column, member, ROW_WORD, .words = list)
+
+/* Columns that have the names of their members: COLUMNS(row, id, at_s, ...), up to 8. */
+#define COLUMNS(row, ...)                                                                \
+    PICK(__VA_ARGS__, C8, C7, C6, C5, C4, C3, C2, C1)(row, __VA_ARGS__)
+#define PICK(a, b, c, d, e, f, g, h, picked, ...) picked
+#define C1(row, a)                                NAMED(row, a, a)
+#define C2(row, a, ...)                           C1(row, a), C1(row, __VA_ARGS__)
+#define C3(row, a, ...)                           C1(row, a), C2(row, __VA_ARGS__)
+#define C4(row, a, ...)                           C1(row, a), C3(row, __VA_ARGS__)
+#define C5(row, a, ...)                           C1(row, a), C4(row, __VA_ARGS__)
+#define C6(row, a, ...)                           C1(row, a), C5(row, __VA_ARGS__)
+#define C7(row, a, ...)                           C1(row, a), C6(row, __VA_ARGS__)
+#define C8(row, a, ...)                           C1(row, a), C7(row, __VA_ARGS__)
 
 const char *const row_states[] = {"waiting", "running",   "done",
                                   "failed",  "cancelled", NULL};
@@ -58,8 +63,7 @@ static const struct row_column request[] = {
     NAMED(store_request, name, job.name),
     NAMED(store_request, owner, job.owner),
     TEXT_OR(store_request, user, ""),
-    COLUMN(store_request, uid),
-    COLUMN(store_request, gid),
+    COLUMNS(store_request, uid, gid),
     WORD(store_request, kind, job.kind, kind_words),
     NAMED(store_request, family, job.descriptor.family),
     WORD(store_request, model, job.descriptor.model, model_kind_names),
@@ -81,133 +85,84 @@ static const struct row_column request[] = {
     TEXT_OR(store_request, types, ""),
     NAMED(store_request, may_share, job.may_share),
     NAMED(store_request, may_move, job.may_move),
-    COLUMN(store_request, directory),
-    COLUMN(store_request, argv),
-    COLUMN(store_request, env),
-    COLUMN(store_request, output),
-    COLUMN(store_request, metrics_url),
-    COLUMN(store_request, metrics_counter),
-    COLUMN(store_request, progress_file),
-    COLUMN(store_request, stop_grace_s),
-    COLUMN(store_request, checkpoint_signal),
-    COLUMN(store_request, extra),
-    COLUMN(store_request, key),
-    COLUMN(store_request, digest),
+    COLUMNS(store_request, directory, argv, env, output, metrics_url, metrics_counter),
+    COLUMNS(store_request, progress_file, stop_grace_s, checkpoint_signal, extra),
+    COLUMNS(store_request, key, digest),
 };
 
 static const struct row_column progress[] = {
-    NAMED(store_progress, id, job),        WORD(store_progress, state, state, row_states),
-    COLUMN(store_progress, held),          COLUMN(store_progress, attempt),
-    COLUMN(store_progress, started_s),     COLUMN(store_progress, placed_s),
-    COLUMN(store_progress, ended_s),       COLUMN(store_progress, steps_done),
-    COLUMN(store_progress, required_rate), COLUMN(store_progress, moves),
-    COLUMN(store_progress, restarts),      COLUMN(store_progress, exit_status),
-    COLUMN(store_progress, signal),        TEXT_OR(store_progress, devices, ""),
-    COLUMN(store_progress, reason),        NAMED(store_progress, progress_extra, extra),
+    NAMED(store_progress, id, job),
+    WORD(store_progress, state, state, row_states),
+    COLUMNS(store_progress, held, attempt, started_s, placed_s, ended_s, steps_done),
+    COLUMNS(store_progress, required_rate, moves, restarts, exit_status, signal),
+    TEXT_OR(store_progress, devices, ""),
+    COLUMNS(store_progress, reason),
+    NAMED(store_progress, progress_extra, extra),
 };
 
 static const struct row_column transition[] = {
-    COLUMN(store_transition, job),
-    COLUMN(store_transition, at_s),
+    COLUMNS(store_transition, job, at_s),
     WORD(store_transition, from_state, from, row_states),
     WORD(store_transition, to_state, to, row_states),
-    COLUMN(store_transition, what),
-    COLUMN(store_transition, reason),
-    COLUMN(store_transition, attempt),
-    COLUMN(store_transition, devices),
+    COLUMNS(store_transition, what, reason, attempt, devices),
 };
 
 static const struct row_column decision[] = {
-    COLUMN(store_decision, id),           COLUMN(store_decision, job),
-    COLUMN(store_decision, at_s),         COLUMN(store_decision, round),
-    COLUMN(store_decision, what),         COLUMN(store_decision, devices),
-    COLUMN(store_decision, rate),         COLUMN(store_decision, watts),
-    COLUMN(store_decision, joules),       COLUMN(store_decision, reason),
-    COLUMN(store_decision, alternatives),
+    COLUMNS(store_decision, id, job, at_s, round, what, devices, rate, watts),
+    COLUMNS(store_decision, joules, reason, alternatives),
 };
 
 static const struct row_column quote[] = {
-    COLUMN(store_quote, id),         AS(ROW_ID, store_quote, job),
-    TEXT_OR(store_quote, user, ""),  COLUMN(store_quote, at_s),
-    COLUMN(store_quote, verdict),    COLUMN(store_quote, rate),
-    COLUMN(store_quote, confidence), COLUMN(store_quote, joules),
-    COLUMN(store_quote, joules_low), COLUMN(store_quote, joules_high),
-    COLUMN(store_quote, start_s),    COLUMN(store_quote, valid_until_s),
-    COLUMN(store_quote, devices),    COLUMN(store_quote, neighbour),
-    COLUMN(store_quote, detail),
+    COLUMNS(store_quote, id),
+    AS(ROW_ID, store_quote, job),
+    TEXT_OR(store_quote, user, ""),
+    COLUMNS(store_quote, at_s, verdict, rate, confidence, joules, joules_low),
+    COLUMNS(store_quote, joules_high, start_s, valid_until_s, devices, neighbour, detail),
 };
 
 static const struct row_column guard[] = {
-    COLUMN(store_guard, job),      COLUMN(store_guard, at_s),
-    COLUMN(store_guard, kind),     COLUMN(store_guard, promised),
-    COLUMN(store_guard, measured), COLUMN(store_guard, window_s),
-    COLUMN(store_guard, device),   COLUMN(store_guard, action),
-    COLUMN(store_guard, reason),
+    COLUMNS(store_guard, job, at_s, kind, promised, measured, window_s, device, action),
+    COLUMNS(store_guard, reason),
 };
 
 static const struct row_column event[] = {
-    COLUMN(store_event, id),   COLUMN(store_event, at_s),
-    COLUMN(store_event, kind), AS(ROW_ID, store_event, job),
-    COLUMN(store_event, user), TEXT_OR(store_event, data, "{}"),
+    COLUMNS(store_event, id, at_s, kind),
+    AS(ROW_ID, store_event, job),
+    COLUMNS(store_event, user),
+    TEXT_OR(store_event, data, "{}"),
 };
 
 /* The last four are only read. */
 static const struct row_column measurement[] = {
-    COLUMN(store_measurement, job),
-    COLUMN(store_measurement, attempt),
+    COLUMNS(store_measurement, job, attempt),
     TEXT_OR(store_measurement, device, ""),
-    COLUMN(store_measurement, at_s),
-    COLUMN(store_measurement, window_s),
-    COLUMN(store_measurement, rate),
-    COLUMN(store_measurement, watts),
-    COLUMN(store_measurement, steps),
-    COLUMN(store_measurement, source),
-    COLUMN(store_measurement, confidence),
-    COLUMN(store_measurement, out_of_memory),
+    COLUMNS(store_measurement, at_s, window_s, rate, watts, steps, source, confidence),
+    COLUMNS(store_measurement, out_of_memory),
     AS(ROW_POSITIVE, store_measurement, latency_s),
-    COLUMN(store_measurement, windows),
-    COLUMN(store_measurement, rate_low),
-    COLUMN(store_measurement, rate_high),
-    COLUMN(store_measurement, latency_high_s),
+    COLUMNS(store_measurement, windows, rate_low, rate_high, latency_high_s),
 };
 
 static const struct row_column power[] = {
-    COLUMN(store_power, device),   COLUMN(store_power, at_s),
-    COLUMN(store_power, window_s), COLUMN(store_power, watts),
-    COLUMN(store_power, joules),   COLUMN(store_power, modelled),
+    COLUMNS(store_power, device, at_s, window_s, watts, joules, modelled),
 };
 
 static const struct row_column energy[] = {
-    COLUMN(store_energy, at_s),
+    COLUMNS(store_energy, at_s),
     TEXT_OR(store_energy, device, ""),
-    COLUMN(store_energy, job),
+    COLUMNS(store_energy, job),
     TEXT_OR(store_energy, user, ""),
-    COLUMN(store_energy, joules),
-    COLUMN(store_energy, error_joules),
-    COLUMN(store_energy, modelled_joules),
-    COLUMN(store_energy, busy_s),
-    COLUMN(store_energy, saved_joules),
+    COLUMNS(store_energy, joules, error_joules, modelled_joules, busy_s, saved_joules),
 };
 
 static const struct row_column energy_sum[] = {
-    COLUMN(store_energy_sum, start_s),      COLUMN(store_energy_sum, span_s),
-    COLUMN(store_energy_sum, job),          COLUMN(store_energy_sum, user),
-    COLUMN(store_energy_sum, device),       COLUMN(store_energy_sum, joules),
-    COLUMN(store_energy_sum, error_joules), COLUMN(store_energy_sum, modelled_joules),
-    COLUMN(store_energy_sum, busy_s),       COLUMN(store_energy_sum, saved_joules),
+    COLUMNS(store_energy_sum, start_s, span_s, job, user, device, joules, error_joules),
+    COLUMNS(store_energy_sum, modelled_joules, busy_s, saved_joules),
 };
 
 static const struct row_column token[] = {
-    COLUMN(store_token, id),
-    COLUMN(store_token, digest),
+    COLUMNS(store_token, id, digest),
     WORD(store_token, role, role, role_words),
-    COLUMN(store_token, user),
-    COLUMN(store_token, uid),
-    COLUMN(store_token, gid),
-    COLUMN(store_token, note),
-    COLUMN(store_token, created_s),
-    COLUMN(store_token, expires_s),
-    COLUMN(store_token, revoked_s),
+    COLUMNS(store_token, user, uid, gid, note, created_s, expires_s, revoked_s),
 };
 
 static const struct row_column revocation[] = {
@@ -216,39 +171,25 @@ static const struct row_column revocation[] = {
 };
 
 static const struct row_column audit[] = {
-    COLUMN(store_audit, at_s),        COLUMN(store_audit, user),
-    NAMED(store_audit, peer, from),   COLUMN(store_audit, action),
-    COLUMN(store_audit, target),      COLUMN(store_audit, outcome),
+    COLUMNS(store_audit, at_s, user),
+    NAMED(store_audit, peer, from),
+    COLUMNS(store_audit, action, target, outcome),
     NAMED(store_audit, note, detail),
 };
 
-static const struct row_column setting[] = {
-    COLUMN(store_setting, name),
-    COLUMN(store_setting, text),
-};
+static const struct row_column setting[] = {COLUMNS(store_setting, name, text)};
 
 static const struct row_column operator_word[] = {
     WORD(store_operator, scope, scope, scope_words),
-    COLUMN(store_operator, name),
-    COLUMN(store_operator, drained),
+    COLUMNS(store_operator, name, drained),
     WORD(store_operator, power, power, wish_words),
-    COLUMN(store_operator, cap_watts),
-    COLUMN(store_operator, reason),
-    COLUMN(store_operator, user),
-    COLUMN(store_operator, at_s),
+    COLUMNS(store_operator, cap_watts, reason, user, at_s),
 };
 
 static const struct row_column model[] = {
-    COLUMN(model_row, id),    COLUMN(model_row, name),  COLUMN(model_row, version),
-    COLUMN(model_row, at_s),  COLUMN(model_row, bytes), COLUMN(model_row, digest),
-    COLUMN(model_row, whole),
-};
+    COLUMNS(model_row, id, name, version, at_s, bytes, digest, whole)};
 
-static const struct row_column model_part[] = {
-    COLUMN(model_part, model),
-    COLUMN(model_part, part),
-    COLUMN(model_part, bytes),
-};
+static const struct row_column model_part[] = {COLUMNS(model_part, model, part, bytes)};
 
 /* ---- tables ------------------------------------------------------------------------ */
 

@@ -1,5 +1,5 @@
-/* writer.c - the writer thread: it takes batches that were handed in (queue.c), commits
- * them in groups, and tells who waits by post() */
+/* writer.c - the writer thread: it takes batches that were handed in, commits them in
+ * groups, and tells who waits by post() */
 #include "store/store_private.h"
 
 #include "base/clock.h"
@@ -33,6 +33,7 @@ struct turn {
     struct pending *relaxed;
     bool retention;
     bool probe;
+    bool closing;
 };
 
 /* ---- one transaction --------------------------------------------------------------- */
@@ -51,7 +52,8 @@ static int apply_one(struct store *s, struct pending *p, struct err *err)
     if (db_exec(s->db, "SAVEPOINT batch", err) < 0)
         return -1;
     if (batch_apply(p->batch, s->db, &p->err) < 0) {
-        if (!is_own_fault(&p->err) || !db_in_transaction(s->db)) {
+        /* SQLite ends a transaction by itself after some errors. */
+        if (!is_own_fault(&p->err) || sqlite3_get_autocommit(s->db->handle)) {
             *err = p->err;
             return -1;
         }
@@ -144,8 +146,7 @@ static void note_commit(struct store *s, enum store_class how, struct pending *l
     pthread_mutex_unlock(&s->lock);
 }
 
-static void commit_deliver(struct store *s, const struct store_completion *list,
-                           size_t count)
+static void deliver(struct store *s, const struct store_completion *list, size_t count)
 {
     if (s->options.post && count > 0)
         s->options.post(s->options.post_ctx, list, count);
@@ -153,42 +154,29 @@ static void commit_deliver(struct store *s, const struct store_completion *list,
         list[i].done(list[i].ctx, &list[i]);
 }
 
-static void complete(struct store *s, struct pending *list)
-{
-    vec_clear(&s->completions);
-    for (struct pending *p = list; p; p = p->next) {
-        struct store_completion completion = {.done = p->done, .ctx = p->ctx};
-
-        completion.err = p->err;
-        if (p->done)
-            vec_push(&s->completions, completion);
-        else if (p->err.code != ERR_NONE)
-            log_error("store_write_refused", LOG_ERR(&p->err));
-    }
-    commit_deliver(s, s->completions.items, s->completions.count);
-}
-
-static void pending_destroy(struct pending *p)
-{
-    store_batch_destroy(p->batch);
-    free(p);
-}
-
+/* End the batches, and tell who waits for them. */
 static void finish(struct store *s, enum store_class how, struct pending *list,
                    const struct err *failure)
 {
+    struct pending *next;
+    uint64_t count = 0;
+
     for (struct pending *p = list; failure && p; p = p->next)
         p->err = *failure;
     note_commit(s, how, list, failure);
-    complete(s, list);
-    pthread_mutex_lock(&s->lock);
-    while (list) {
-        struct pending *next = list->next;
-
-        pending_destroy(list);
-        list = next;
-        s->waiting[how].finished++;
+    vec_clear(&s->completions);
+    for (struct pending *p = list; p; p = next, count++) {
+        if (p->done)
+            vec_push(&s->completions, (struct store_completion){p->done, p->ctx, p->err});
+        else if (p->err.code != ERR_NONE)
+            log_error("store_write_refused", LOG_ERR(&p->err));
+        next = p->next;
+        store_batch_destroy(p->batch);
+        free(p);
     }
+    deliver(s, s->completions.items, s->completions.count);
+    pthread_mutex_lock(&s->lock);
+    s->waiting[how].finished += count;
     pthread_cond_broadcast(&s->finished);
     pthread_mutex_unlock(&s->lock);
 }
@@ -228,9 +216,8 @@ static void commit_relaxed(struct store *s, struct pending *list)
         finish(s, STORE_RELAXED, list, &err);
 }
 
-/* Nobody may be submitting, because we said that we fail.  The
- * write also covers what a failed commit may have left in the log: it is never found
- * there after a crash. */
+/* Nobody may be submitting, because we said that we fail.  The write also covers what a
+ * failed commit may have left in the log: it is never found there after a crash. */
 static void commit_probe(struct store *s)
 {
     struct err err = {0};
@@ -251,15 +238,6 @@ static void commit_probe(struct store *s)
 
 /* ---- waiting ----------------------------------------------------------------------- */
 
-static void wait_until(struct store *s, double at_s)
-{
-    struct timespec at;
-
-    at.tv_sec = (time_t)at_s;
-    at.tv_nsec = (long)((at_s - (double)at.tv_sec) * 1e9);
-    pthread_cond_timedwait(&s->changed, &s->lock, &at);
-}
-
 /* When the relaxed batches that wait shall be written; now or earlier: at once. */
 static double relaxed_due_s(const struct store *s)
 {
@@ -278,7 +256,7 @@ static bool look(struct store *s, struct turn *turn, double *next_s)
 {
     double now_s = clock_wall_s();
 
-    *turn = (struct turn){0};
+    *turn = (struct turn){.closing = s->closing};
     *next_s = now_s + 60;
     turn->durable = queue_take(s, STORE_DURABLE, GROUP_ROWS, GROUP_BYTES);
     if (s->waiting[STORE_RELAXED].first) {
@@ -306,18 +284,18 @@ static bool look(struct store *s, struct turn *turn, double *next_s)
 /* False when the writer shall end: closing, and nothing is left. */
 static bool next_turn(struct store *s, struct turn *turn)
 {
+    struct timespec at;
     double next_s;
-    bool more = true;
+    bool found;
 
     pthread_mutex_lock(&s->lock);
-    while (more && !look(s, turn, &next_s)) {
-        if (s->closing)
-            more = false;
-        else
-            wait_until(s, next_s);
+    while (!(found = look(s, turn, &next_s)) && !s->closing) {
+        at.tv_sec = (time_t)next_s;
+        at.tv_nsec = (long)((next_s - (double)at.tv_sec) * 1e9);
+        pthread_cond_timedwait(&s->changed, &s->lock, &at);
     }
     pthread_mutex_unlock(&s->lock);
-    return more;
+    return found;
 }
 
 /* ---- upkeep ------------------------------------------------------------------------ */
@@ -333,20 +311,16 @@ static void end_retention(struct store *s, const struct err *err)
     s->retention = NULL;
     pthread_mutex_unlock(&s->lock);
     if (completion.done)
-        commit_deliver(s, &completion, 1);
+        deliver(s, &completion, 1);
     else if (err->code != ERR_NONE)
         log_error("store_upkeep_failed", LOG_ERR(err));
 }
 
-static void run_retention(struct store *s)
+static void run_retention(struct store *s, bool closing)
 {
     struct err err = {0};
-    bool closing;
     int rc;
 
-    pthread_mutex_lock(&s->lock);
-    closing = s->closing;
-    pthread_mutex_unlock(&s->lock);
     if (closing) { /* there is always a next time */
         err_set(&err, ERR_BUSY, "the store is closing");
         end_retention(s, &err);
@@ -364,7 +338,7 @@ static void run_retention(struct store *s)
 /* Move what is in the log to its place, when it has grown and nobody waits. */
 static void tidy_log(struct store *s)
 {
-    int pages = db_log_pages(s->db), left = 0;
+    int pages = s->db->log_pages, left = 0;
     struct err err = {0};
     bool waiting;
 
@@ -396,7 +370,7 @@ static void *writer_main(void *arg)
         if (turn.probe)
             commit_probe(s);
         if (turn.retention)
-            run_retention(s);
+            run_retention(s, turn.closing);
         tidy_log(s);
     }
     return NULL;
