@@ -57,7 +57,7 @@ static struct db_value bytes_value(struct store_batch *batch, int type, const vo
 
     if (bytes) {
         value = (struct db_value){
-            .type = type, .number = (int64_t)batch->bytes.length, .count = count};
+            .type = type, .number = (int64_t)batch->bytes.length, .count = (int)count};
         str_add_bytes(&batch->bytes, bytes, count);
     }
     return value;
@@ -76,7 +76,7 @@ static struct db_value words_value(struct store_batch *batch, const char *const 
     for (; words && *words; words++)
         str_add_bytes(&batch->bytes, *words, strlen(*words) + 1);
     if (value.type == SQLITE_BLOB)
-        value.count = batch->bytes.length - (size_t)value.number;
+        value.count = (int)((int64_t)batch->bytes.length - value.number);
     return value;
 }
 
@@ -139,11 +139,14 @@ void store_put_row(struct store_batch *batch, enum store_table table, const void
         .table = t, .first = batch->values.count, .count = row_put_count(t)};
     size_t offset;
 
+    vec_reserve(&batch->values, statement.first + statement.count);
     for (size_t i = 0; i < statement.count; i++) {
         const struct row_column *c = row_column(t, i, &offset);
 
-        vec_push(&batch->values, value_of(batch, c, (const char *)row + offset));
+        batch->values.items[statement.first + i] =
+            value_of(batch, c, (const char *)row + offset);
     }
+    batch->values.count += statement.count;
     vec_push(&batch->statements, statement);
 }
 
@@ -319,7 +322,8 @@ int batch_apply(const struct store_batch *batch, struct db *db, struct err *err)
         for (size_t i = 0; i < statement->count; i++) {
             struct db_value value = batch->values.items[statement->first + i];
 
-            value.bytes = str_text(&batch->bytes) + value.number;
+            if (value.type == SQLITE_TEXT || value.type == SQLITE_BLOB)
+                value.bytes = str_text(&batch->bytes) + value.number;
             db_bind(q, (int)i + 1, &value);
         }
         if (db_run(db, q, err) < 0)

@@ -244,7 +244,7 @@ struct db_value db_value_text(const char *text)
 {
     return (struct db_value){.type = text ? SQLITE_TEXT : SQLITE_NULL,
                              .bytes = text,
-                             .count = text ? strlen(text) : 0};
+                             .count = text ? (int)strlen(text) : 0};
 }
 
 void db_bind(sqlite3_stmt *q, int parameter, const struct db_value *value)
@@ -257,10 +257,10 @@ void db_bind(sqlite3_stmt *q, int parameter, const struct db_value *value)
         sqlite3_bind_double(q, parameter, value->real);
         break;
     case SQLITE_TEXT:
-        sqlite3_bind_text(q, parameter, value->bytes, (int)value->count, SQLITE_STATIC);
+        sqlite3_bind_text(q, parameter, value->bytes, value->count, SQLITE_STATIC);
         break;
     case SQLITE_BLOB:
-        sqlite3_bind_blob64(q, parameter, value->bytes, value->count, SQLITE_STATIC);
+        sqlite3_bind_blob(q, parameter, value->bytes, value->count, SQLITE_STATIC);
         break;
     default:
         sqlite3_bind_null(q, parameter);

@@ -56,11 +56,13 @@ sqlite3_stmt *db_prepare(struct db *db, uint64_t key, const char *sql, struct er
 
 /* A value on its way into a statement; bytes are borrowed until db_reset(). */
 struct db_value {
-    int type; /* SQLITE_INTEGER and so on */
-    int64_t number;
-    double real;
-    const void *bytes;
-    size_t count;
+    int type;  /* SQLITE_INTEGER and so on */
+    int count; /* of the bytes of a text or a blob */
+    union {
+        int64_t number;
+        double real;
+        const void *bytes;
+    };
 };
 
 struct db_value db_value_int(int64_t number);

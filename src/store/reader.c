@@ -2,8 +2,9 @@
  * for rows, tools use it beside a daemon */
 #include "store/store_private.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
-#include "base/str.h"
+#include "base/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -123,18 +124,38 @@ static void free_lists(const struct row_table *t, char *row)
 
 /* ---- which rows -------------------------------------------------------------------- */
 
+enum reading { READ_ROWS, READ_COUNT };
+
 /* SELECT as far as the terms. */
-static void add_select(struct str *sql, const struct row_table *t)
+static void add_select(struct str *sql, const struct row_table *t, enum reading reading)
 {
     size_t offset;
 
-    if (t->select) {
+    if (reading == READ_ROWS && t->select) {
         str_add(sql, t->select);
         return;
     }
-    for (size_t i = 0; i < row_count(t); i++)
-        str_addf(sql, "%s%s", i ? ", " : "SELECT ", row_column(t, i, &offset)->name);
+    str_add(sql, reading == READ_ROWS ? "SELECT " : "SELECT count(*)");
+    for (size_t i = 0; reading == READ_ROWS && i < row_count(t); i++)
+        str_addf(sql, "%s%s", i ? ", " : "", row_column(t, i, &offset)->name);
     str_addf(sql, " FROM %s WHERE TRUE", t->name);
+}
+
+/* The query whose text ends so; its beginning is made when it comes the first time. */
+static sqlite3_stmt *query_ending(struct db *db, const struct row_table *t,
+                                  enum reading reading, const char *end, struct err *err)
+{
+    uint64_t key = rng_mix((uintptr_t)t + reading, hash_text(end));
+    sqlite3_stmt *q = db_known(db, key);
+    struct str sql = {0};
+
+    if (!q) {
+        add_select(&sql, t, reading);
+        str_add(&sql, end);
+        q = db_prepare(db, key, str_text(&sql), err);
+        str_fini(&sql);
+    }
+    return q;
 }
 
 static void add_states(struct str *sql, unsigned states)
@@ -155,13 +176,14 @@ static struct db_value id_value(uint64_t id)
     return db_value_int(id <= INT64_MAX ? (int64_t)id : INT64_MAX);
 }
 
-/* Behind the SELECT in sql come the terms that are asked for and no others, so that their
- * indices can serve.  A term that the table's own SELECT has is bound, not added. */
-static sqlite3_stmt *filtered(struct store_reader *reader, const struct row_table *t,
-                              const struct store_filter *f, const char *tail,
-                              struct str *sql, struct err *err)
+/* The query has the terms that are asked for and no others, so that their indices can
+ * serve.  A term that the table's own SELECT has is bound, not added. */
+static sqlite3_stmt *filtered(struct store_reader *reader, enum store_table table,
+                              const struct store_filter *f, enum reading reading,
+                              struct err *err)
 {
     static const unsigned all = (1u << (JOB_CANCELLED + 1)) - 1;
+    const struct row_table *t = &row_tables[table];
     const char *id = t->id ? t->id : "id", *time = t->time ? t->time : "at_s";
     int limit = f->limit > 0 ? f->limit : t->limit;
     const struct {
@@ -181,20 +203,22 @@ static sqlite3_stmt *filtered(struct store_reader *reader, const struct row_tabl
         {":to", time, "<=", f->to_s > 0, db_value_real(f->to_s > 0 ? f->to_s : NO_END)},
     };
     struct db_value most = db_value_int(limit < MOST_ROWS ? limit : MOST_ROWS);
+    struct str end = {0};
     sqlite3_stmt *q;
 
     for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
         if ((terms[i].asked || (t->needs && strcmp(t->needs, terms[i].name) == 0)) &&
             !(t->select && strstr(t->select, terms[i].name)))
-            str_addf(sql, " AND %s %s %s", terms[i].column, terms[i].compare,
+            str_addf(&end, " AND %s %s %s", terms[i].column, terms[i].compare,
                      terms[i].name);
     if ((f->states & all) != 0)
-        add_states(sql, f->states);
-    str_add(sql, tail ? tail : "");
-    if (tail && limit > 0)
-        str_add(sql, " LIMIT :limit");
-    q = db_query(reader->db, str_text(sql), err);
-    str_fini(sql);
+        add_states(&end, f->states);
+    if (reading == READ_ROWS)
+        str_add(&end, t->tail);
+    if (reading == READ_ROWS && limit > 0)
+        str_add(&end, " LIMIT :limit");
+    q = query_ending(reader->db, t, reading, str_text(&end), err);
+    str_fini(&end);
     if (!q)
         return NULL;
     for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
@@ -209,13 +233,10 @@ int store_read(struct store_reader *reader, enum store_table table,
 {
     static const struct store_filter any;
     const struct row_table *t = &row_tables[table];
-    struct str sql = {0};
-    sqlite3_stmt *q;
+    sqlite3_stmt *q = filtered(reader, table, filter ? filter : &any, READ_ROWS, err);
     char *space;
     int rows = 0, rc, stop = 0;
 
-    add_select(&sql, t);
-    q = filtered(reader, t, filter ? filter : &any, t->tail, &sql, err);
     if (!q)
         return -1;
     space = mem_zeroed(1, t->size);
@@ -233,14 +254,9 @@ int store_read(struct store_reader *reader, enum store_table table,
 int store_count(struct store_reader *reader, enum store_table table,
                 const struct store_filter *filter, uint64_t *count, struct err *err)
 {
-    const struct row_table *t = &row_tables[table];
-    struct str sql = {0};
-    sqlite3_stmt *q;
-    int rc;
+    sqlite3_stmt *q = filtered(reader, table, filter, READ_COUNT, err);
+    int rc = q ? db_next(reader->db, q, err) : -1;
 
-    str_addf(&sql, "SELECT count(*) FROM %s WHERE TRUE", t->name);
-    q = filtered(reader, t, filter, NULL, &sql, err);
-    rc = q ? db_next(reader->db, q, err) : -1;
     if (rc > 0)
         *count = (uint64_t)sqlite3_column_int64(q, 0);
     db_reset(q);
