@@ -38,12 +38,6 @@ void bytes_put_real(struct bytes_out *out, double value)
     bytes_put_u64(out, bits);
 }
 
-void bytes_put_reals(struct bytes_out *out, const double *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        bytes_put_real(out, values[i]);
-}
-
 int bytes_class(const struct bytes_out *out, int cls)
 {
     return out->renumber && cls >= 0 ? out->renumber[cls] : cls;
@@ -93,37 +87,32 @@ int bytes_int(struct bytes_in *in, int least, int most)
     return (int)value;
 }
 
+/* The value, or 0 when it is not a fine one. */
+static double checked(struct bytes_in *in, double value, bool fine)
+{
+    in->bad = in->bad || !fine;
+    return fine ? value : 0;
+}
+
 double bytes_real_or_nan(struct bytes_in *in)
 {
     uint64_t bits = bytes_u64(in);
     double value;
 
     memcpy(&value, &bits, sizeof(value));
-    if (isinf(value)) {
-        in->bad = true;
-        return 0;
-    }
-    return value;
+    return checked(in, value, !isinf(value));
 }
 
 double bytes_real(struct bytes_in *in)
 {
     double value = bytes_real_or_nan(in);
 
-    if (isnan(value)) {
-        in->bad = true;
-        return 0;
-    }
-    return value;
+    return checked(in, value, !isnan(value));
 }
 
 double bytes_log(struct bytes_in *in)
 {
     double value = bytes_real(in);
 
-    if (fabs(value) > BYTES_LOG_MOST) {
-        in->bad = true;
-        return 0;
-    }
-    return value;
+    return checked(in, value, fabs(value) <= BYTES_LOG_MOST);
 }

@@ -20,7 +20,6 @@ void bytes_out_fini(struct bytes_out *out);
 void bytes_put(struct bytes_out *out, const void *bytes, size_t count);
 void bytes_put_u64(struct bytes_out *out, uint64_t value);
 void bytes_put_real(struct bytes_out *out, double value);
-void bytes_put_reals(struct bytes_out *out, const double *values, size_t count);
 
 /* Where a class goes: its number in the result, -1 when it is left out. */
 int bytes_class(const struct bytes_out *out, int cls);

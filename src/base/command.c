@@ -84,9 +84,8 @@ int command_visit(const struct command *command, const char *path,
 int command_unknown(const struct command *group, const char *path, const char *word,
                     struct err *err)
 {
-    struct suggest nearest;
+    struct suggest nearest = {.typed = word};
 
-    suggest_init(&nearest, word);
     for (int i = 0; group->children && group->children[i]; i++)
         if (!group->children[i]->hidden)
             suggest_try(&nearest, group->children[i]->name);

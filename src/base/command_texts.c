@@ -346,30 +346,6 @@ static int bash_values(void *out, const struct command *command, const char *pat
 
 static const char *const lookup_end = "    esac\n";
 
-/* %s is the program's name in both. */
-static const char *const walk_words =
-    "_%s() {\n"
-    "    local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev='' path='%s' word='' i\n"
-    "    local commands='' options='' values='' kind=''\n"
-    "    COMPREPLY=()\n"
-    "    (( COMP_CWORD > 0 )) && prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-    "    # --option=value comes as three words.\n"
-    "    if [[ $cur == '=' ]]; then\n"
-    "        cur=''\n"
-    "    elif [[ $prev == '=' ]] && (( COMP_CWORD > 1 )); then\n"
-    "        prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
-    "    fi\n";
-
-static const char *const find_command =
-    "    for (( i = 1; i < COMP_CWORD; i++ )); do\n"
-    "        word=\"${COMP_WORDS[i]}\"\n"
-    "        _%s_commands \"$path\"\n"
-    "        [[ \" $commands \" == *\" $word \"* ]] || break\n"
-    "        path+=\" $word\"\n"
-    "    done\n"
-    "    _%s_commands \"$path\"\n"
-    "    [[ $path == '%s help' ]] && _%s_commands '%s'\n";
-
 static const char *const reply =
     "    if [[ -n $values ]]; then\n"
     "        mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$cur\")\n"
@@ -391,19 +367,6 @@ static const char *const reply =
     "    fi\n"
     "}\n";
 
-/* The templates hold %s only; format strings must be literals, so fill them by hand. */
-static void bash_template(struct str *out, const char *text, const char *name)
-{
-    const char *mark;
-
-    while ((mark = strstr(text, "%s"))) {
-        str_add_bytes(out, text, (size_t)(mark - text));
-        str_add(out, name);
-        text = mark + 2;
-    }
-    str_add(out, text);
-}
-
 void command_bash_script(struct str *out, const struct command *root)
 {
     const char *name = root->name;
@@ -412,9 +375,28 @@ void command_bash_script(struct str *out, const struct command *root)
     str_addf(out, "_%s_commands() {\n    commands=''\n    case $1 in\n", name);
     command_visit(root, name, bash_children, out);
     str_addf(out, "%s}\n", lookup_end);
-    bash_template(out, walk_words, name);
-    bash_template(out, find_command, name);
-    str_add(out, "    case $path in\n");
+    str_addf(out,
+             "_%1$s() {\n"
+             "    local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev='' path='%1$s' word='' i\n"
+             "    local commands='' options='' values='' kind=''\n"
+             "    COMPREPLY=()\n"
+             "    (( COMP_CWORD > 0 )) && prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+             "    # --option=value comes as three words.\n"
+             "    if [[ $cur == '=' ]]; then\n"
+             "        cur=''\n"
+             "    elif [[ $prev == '=' ]] && (( COMP_CWORD > 1 )); then\n"
+             "        prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
+             "    fi\n"
+             "    for (( i = 1; i < COMP_CWORD; i++ )); do\n"
+             "        word=\"${COMP_WORDS[i]}\"\n"
+             "        _%1$s_commands \"$path\"\n"
+             "        [[ \" $commands \" == *\" $word \"* ]] || break\n"
+             "        path+=\" $word\"\n"
+             "    done\n"
+             "    _%1$s_commands \"$path\"\n"
+             "    [[ $path == '%1$s help' ]] && _%1$s_commands '%1$s'\n"
+             "    case $path in\n",
+             name);
     command_visit(root, name, bash_options, out);
     str_addf(out, "%s    case \"$path $prev\" in\n", lookup_end);
     command_visit(root, name, bash_values, out);

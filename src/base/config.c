@@ -213,9 +213,8 @@ static int refuse_unknown(const struct binding *b, const struct config_key *keys
                           const struct yaml_node *node)
 {
     struct str known = {0};
-    struct suggest nearest;
+    struct suggest nearest = {.typed = node->key};
 
-    suggest_init(&nearest, node->key);
     for (const struct config_key *key = keys; key->name; key++) {
         if (key->type == CONFIG_LINE)
             continue;

@@ -2,8 +2,6 @@
  * jansson */
 #include "base/json.h"
 
-#include "base/file.h"
-
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,19 +75,6 @@ int json_doc_parse(struct json_doc **doc, const char *text, size_t length,
                        where.line, where.column, where.text);
     *doc = (struct json_doc *)root;
     return 0;
-}
-
-int json_doc_load(struct json_doc **doc, const char *path, struct err *err)
-{
-    char *text;
-    size_t length;
-    int rc;
-
-    if (file_read(path, JSON_MAX_BYTES, &text, &length, err) < 0)
-        return -1;
-    rc = json_doc_parse(doc, text, length, path, err);
-    free(text);
-    return rc;
 }
 
 void json_doc_destroy(struct json_doc *doc)

@@ -1,7 +1,7 @@
 /* json.h - JSON from outside, read whole and walked by borrowed values
  *
  *     struct json_doc *doc;
- *     if (json_doc_load(&doc, path, err) < 0)
+ *     if (json_doc_parse(&doc, text, length, path, err) < 0)
  *         return -1;
  *     rate = json_value_get(json_doc_root(doc), "rate");
  *     json_doc_destroy(doc);
@@ -33,7 +33,6 @@ enum json_kind {
 };
 
 /* The caller owns *doc; on failure it is untouched.  name is for messages. */
-int json_doc_load(struct json_doc **doc, const char *path, struct err *err);
 int json_doc_parse(struct json_doc **doc, const char *text, size_t length,
                    const char *name, struct err *err);
 void json_doc_destroy(struct json_doc *doc);                        /* NULL is fine */

@@ -116,9 +116,8 @@ static const struct schema_field *field_named(const struct schema *schema,
 static int refuse_unknown(const struct schema *schema, const char *name,
                           struct schema_place *p)
 {
-    struct suggest nearest;
+    struct suggest nearest = {.typed = name};
 
-    suggest_init(&nearest, name);
     for (const struct schema_field *f = schema->fields; f->name; f++)
         suggest_try(&nearest, f->name);
     enter(p, name);

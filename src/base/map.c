@@ -107,8 +107,3 @@ bool map_remove(struct map *map, uint64_t key)
     map->count--;
     return true;
 }
-
-size_t map_count(const struct map *map)
-{
-    return map->count;
-}

@@ -17,6 +17,5 @@ void map_destroy(struct map *map); /* NULL is fine */
 void map_put(struct map *map, uint64_t key, size_t value); /* replaces */
 bool map_get(const struct map *map, uint64_t key, size_t *value);
 bool map_remove(struct map *map, uint64_t key);
-size_t map_count(const struct map *map);
 
 #endif

@@ -57,11 +57,10 @@ static int refuse_unknown(const struct option_spec *specs, const char *typed,
                           struct err *err)
 {
     char name[80];
-    struct suggest nearest;
+    struct suggest nearest = {.typed = name};
 
     str_copy(name, sizeof(name), typed + strlen("--"));
     name[strcspn(name, "=")] = '\0';
-    suggest_init(&nearest, name);
     suggest_try(&nearest, "help");
     for (const struct option_spec *spec = specs; spec && spec->name; spec++)
         suggest_try(&nearest, spec->name);

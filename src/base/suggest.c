@@ -35,11 +35,6 @@ static size_t distance_of(const char *a, const char *b)
     return rows[a_length][b_length];
 }
 
-void suggest_init(struct suggest *s, const char *typed)
-{
-    *s = (struct suggest){.typed = typed};
-}
-
 void suggest_try(struct suggest *s, const char *name)
 {
     size_t distance = distance_of(s->typed, name);

@@ -10,7 +10,6 @@ struct suggest {
     size_t best_distance;
 };
 
-void suggest_init(struct suggest *s, const char *typed);
 void suggest_try(struct suggest *s, const char *name);
 
 #endif

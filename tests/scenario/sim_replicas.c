@@ -78,8 +78,13 @@ static void play_until(double until_s)
 
 static int running_at(double at_s)
 {
+    int running;
+
     play_until(at_s);
-    return sim_replicas_running(&sim, 1);
+    running = sim_job_of(&sim, 1)->end == SIM_RUNNING;
+    for (size_t i = 0; i < sim.replicas.count; i++)
+        running += sim_replica_job(&sim, i)->end == SIM_RUNNING;
+    return running;
 }
 
 static void replicas_follow_the_demand_up_and_down_to_zero_and_back(void **state)

@@ -112,16 +112,6 @@ CASE(brackets_in_strings_do_not_count_as_levels)
     json_doc_destroy(doc);
 }
 
-CASE(a_file_that_is_not_there_is_named)
-{
-    struct json_doc *doc = NULL;
-    struct err err = {0};
-
-    assert_int_equal(json_doc_load(&doc, "/no/such/file.json", &err), -1);
-    assert_int_equal(err.code, ERR_NOT_FOUND);
-    assert_non_null(strstr(err.text, "/no/such/file.json"));
-}
-
 CASE(written_pretty_with_two_blanks_a_level)
 {
     struct str text = {0};
@@ -217,7 +207,6 @@ int main(void)
         cmocka_unit_test(syntax_errors_name_file_line_and_column),
         cmocka_unit_test(a_million_levels_are_refused_cleanly),
         cmocka_unit_test(brackets_in_strings_do_not_count_as_levels),
-        cmocka_unit_test(a_file_that_is_not_there_is_named),
         cmocka_unit_test(written_pretty_with_two_blanks_a_level),
         cmocka_unit_test(numbers_are_short_and_read_back_the_same),
         cmocka_unit_test(what_is_no_number_is_written_as_null),

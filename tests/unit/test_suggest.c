@@ -8,9 +8,8 @@
 static const char *nearest(const char *typed)
 {
     static const char *const names[] = {"sim", "eval", "bench", "submit", "nodes"};
-    struct suggest s;
+    struct suggest s = {.typed = typed};
 
-    suggest_init(&s, typed);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         suggest_try(&s, names[i]);
     return s.best;
@@ -38,9 +37,8 @@ CASE(says_nothing_about_unrelated_words)
 
 static bool is_near(const char *typed, const char *name)
 {
-    struct suggest s;
+    struct suggest s = {.typed = typed};
 
-    suggest_init(&s, typed);
     suggest_try(&s, name);
     return s.best != NULL;
 }

@@ -94,7 +94,6 @@ void sim_replicas_seen(struct sim *sim, struct sim_job *job,
 int sim_replicas_follow(struct sim *sim, struct err *err);
 void sim_replicas_end(struct sim *sim, struct sim_job *job, bool failed);
 void sim_replicas_close(struct sim *sim);
-int sim_replicas_running(struct sim *sim, uint64_t service);
 void sim_replicas_fini(struct sim *sim);
 
 /* run_score.c: book a job's work and judge its requirement up to now, as it is now. */

@@ -270,15 +270,6 @@ void sim_replicas_close(struct sim *sim)
             fold(sim, &(*r)->job);
 }
 
-int sim_replicas_running(struct sim *sim, uint64_t service)
-{
-    const struct sim_service *s = sim_job_of(sim, service)->service;
-    struct replica replicas[LOOP_MAX_GANG];
-
-    find_replicas(s, replicas);
-    return replicas_running(replicas, s->count);
-}
-
 struct sim_job *sim_replica_job(struct sim *sim, size_t index)
 {
     return &sim->replicas.items[index]->job;

@@ -1,6 +1,7 @@
 /* gavel_table.c - Gavel's JSON to a world: scenario.c, eval.c and the bench load it */
 #include "lab/tables/gavel_table.h"
 
+#include "base/file.h"
 #include "base/intern.h"
 #include "base/json.h"
 #include "base/parse.h"
@@ -10,6 +11,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SPREAD_MARK "_unconsolidated"
@@ -311,10 +313,16 @@ static int build(struct gavel_reader *r, uint64_t seed)
 int gavel_load(struct world **world, const char *path, uint64_t seed, struct err *err)
 {
     struct gavel_reader r = {.path = path, .err = err};
-    struct json_doc *doc;
+    struct json_doc *doc = NULL;
+    char *text;
+    size_t length;
     int rc;
 
-    if (json_doc_load(&doc, path, err) < 0)
+    if (file_read(path, JSON_MAX_BYTES, &text, &length, err) < 0)
+        return -1;
+    rc = json_doc_parse(&doc, text, length, path, err);
+    free(text);
+    if (rc < 0)
         return -1;
     r.root = json_doc_root(doc);
     r.types = intern_create();

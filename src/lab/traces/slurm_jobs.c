@@ -1,6 +1,7 @@
 /* slurm_jobs.c - `sacct` read line by line: slurm.c makes arrivals of it */
 #include "lab/traces/slurm_jobs.h"
 
+#include "base/intern.h"
 #include "base/parse.h"
 #include "base/rng.h"
 #include "base/str.h"
@@ -37,8 +38,8 @@ struct jobs_reading {
     struct slurm_jobs found; /* its counts */
     const struct slurm_nodes *nodes;
     const char *names;
-    struct map *owners; /* hash of a user -> a small number */
-    int fields;         /* of the header */
+    struct intern *owners; /* users as small numbers */
+    int fields;            /* of the header */
     int at[COLUMN_COUNT];
     const char *field[COLUMN_COUNT]; /* of the present line; "" where there is none */
     struct err *err;
@@ -245,13 +246,8 @@ static int read_nodes(const struct jobs_reading *r, struct arrival *a)
 static void set_identity(struct jobs_reading *r, struct arrival *a)
 {
     uint64_t user = hash_text(r->field[USER]);
-    size_t owner;
 
-    if (!map_get(r->owners, user, &owner)) {
-        owner = map_count(r->owners);
-        map_put(r->owners, user, owner);
-    }
-    a->owner = (int)owner;
+    a->owner = intern_id(r->owners, r->field[USER]);
     if (r->found.named)
         a->like = rng_mix(user, hash_text(r->field[JOB_NAME])) | 1;
 }
@@ -326,13 +322,13 @@ static int read_text(struct slurm_jobs *jobs, char *text, const char *name,
                      const struct slurm_nodes *nodes, const char *names, struct err *err)
 {
     struct jobs_reading r = {
-        .nodes = nodes, .names = names, .owners = map_create(), .err = err};
+        .nodes = nodes, .names = names, .owners = intern_create(), .err = err};
     struct slurm_lines lines;
     int rc;
 
     slurm_lines_init(&lines, text, name);
     rc = read_lines(&r, &lines);
-    map_destroy(r.owners);
+    intern_destroy(r.owners);
     if (rc < 0) {
         vec_free(&r.list);
         return -1;
