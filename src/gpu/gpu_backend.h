@@ -154,6 +154,17 @@ enum gpu_status gpu_rapl_open(struct gpu_backend *backend, const char *sysfs,
 enum gpu_status gpu_cpu_model_open(struct gpu_backend *backend, const char *proc,
                                    struct err *err);
 
+/* A watchdog around a backend.  A driver that hangs takes the thread that called it
+ * along.  So a watchdog makes every call on a thread of its own, one at a time for each
+ * device (and one for listing), and waits no longer than the deadline: then the answer is
+ * GPU_HUNG, and again at once for every later call, until the stuck one returns.  Other
+ * devices of the same driver go on meanwhile.
+ *
+ * The backend is the watchdog's from now on.  Any thread may call the result; destroying
+ * it leaves a stuck thread and what it uses behind, to be freed if it ever returns. */
+struct gpu_backend gpu_watchdog(struct gpu_backend inner, double deadline_s,
+                                double list_deadline_s);
+
 /* The model of a device without a meter: watts of the sheet's card at this utilisation
  * (NaN: half), and its standard error.  docs/telemetry.md tells what it leaves out. */
 double gpu_model_watts(const struct gpu_sheet *sheet, double utilisation,

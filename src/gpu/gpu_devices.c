@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "gpu/gpu_watchdog.h"
+#include "base/vec.h"
 #include "world/power.h"
 
 #include <assert.h>
@@ -114,11 +114,6 @@ struct gpu_source {
     int known;
 };
 
-struct retired {
-    struct retired *next;
-    struct gpu_device device;
-};
-
 struct gpu {
     double deadline_s, list_deadline_s;
     struct gpu_source sources[MAX_SOURCES];
@@ -128,17 +123,15 @@ struct gpu {
     pthread_mutex_t mutex; /* guards what is below; never held inside a backend */
     int count;
     struct gpu_slot *slots[GPU_MAX_DEVICES];
-    struct retired *retired;
+    vec_of(struct gpu_device *) kept; /* all that were ever lent */
 };
 
 static struct gpu_device *keep(struct gpu *gpu, const struct gpu_device *device)
 {
-    struct retired *copy = mem_new(struct retired);
+    struct gpu_device *copy = mem_dup(device, 1, sizeof(*device));
 
-    copy->device = *device;
-    copy->next = gpu->retired;
-    gpu->retired = copy;
-    return &copy->device;
+    vec_push(&gpu->kept, copy);
+    return copy;
 }
 
 static bool same_description(const struct gpu_device *a, const struct gpu_device *b)
@@ -323,12 +316,9 @@ void gpu_close(struct gpu *gpu)
         gpu->sources[i].backend.ops->destroy(gpu->sources[i].backend.self);
     for (int i = 0; i < gpu->count; i++)
         free(gpu->slots[i]);
-    while (gpu->retired) {
-        struct retired *next = gpu->retired->next;
-
-        free(gpu->retired);
-        gpu->retired = next;
-    }
+    vec_each (struct gpu_device *, device, &gpu->kept)
+        free(*device);
+    vec_free(&gpu->kept);
     str_fini(&gpu->remarks);
     pthread_mutex_destroy(&gpu->scan);
     pthread_mutex_destroy(&gpu->mutex);

@@ -1,9 +1,9 @@
-/* gpu_watchdog.c - calls of a backend with a deadline, see gpu_watchdog.h
+/* gpu_watchdog.c - calls of a backend with a deadline, see gpu_backend.h
  *
  * gpu_devices.c puts one around each backend it opens.  Each call runs on a thread of its
  * own.  The caller waits for the answer or gives up; a call given up on keeps its device
  * taken until the driver returns, and then its answer is thrown away. */
-#include "gpu/gpu_watchdog.h"
+#include "gpu/gpu_backend.h"
 
 #include "base/clock.h"
 #include "base/log.h"

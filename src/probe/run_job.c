@@ -147,20 +147,11 @@ static void tell_end(struct probe *probe)
 
 static int start_job(struct probe *probe, const sigset_t *mask)
 {
-    const struct supervisor_start start = {
-        .argv = probe->options->argv,
-        .in = probe->streams.child_in,
-        .out = probe->streams.child_out,
-        .err = probe->streams.child_err,
-        .terminal = probe->streams.controlling,
-        .mask = *mask,
-        .grace_s = probe->options->grace_s,
-        .look_every_s = probe->options->meter.window_s,
-    };
     struct err err = {0};
     int exit_status;
 
-    if (supervisor_start(&probe->supervisor, &start, &exit_status, &err) < 0) {
+    if (supervisor_start(&probe->supervisor, probe->options->argv, &probe->streams, mask,
+                         &exit_status, &err) < 0) {
         streams_say(&probe->streams, err.text);
         probe->ended.exit_status = exit_status;
         probe->ended.signal = 0;
@@ -264,6 +255,8 @@ static void close_all(struct probe *probe)
 int run_job(const struct run_job_options *options, struct err *err)
 {
     struct probe probe = {.options = options,
+                          .supervisor = {.grace_s = options->grace_s,
+                                         .look_every_s = options->meter.window_s},
                           .poller = -1,
                           .signal_fd = -1,
                           .signals = {.fd = -1, .ready = on_signal},

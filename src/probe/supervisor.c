@@ -141,8 +141,8 @@ static int status_of_exec(int error)
 }
 
 /* In the new process; errno of the failure goes into the pipe, which exec closes. */
-static _Noreturn void become_job(const struct supervisor_start *start, pid_t parent,
-                                 int pipe)
+static _Noreturn void become_job(char *const *argv, const struct streams *streams,
+                                 const sigset_t *mask, pid_t parent, int pipe)
 {
     int error;
 
@@ -150,13 +150,13 @@ static _Noreturn void become_job(const struct supervisor_start *start, pid_t par
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* it died before it could be watched */
         _exit(128 + SIGKILL);
-    place(start->in, STDIN_FILENO);
-    place(start->out, STDOUT_FILENO);
-    place(start->err, STDERR_FILENO);
-    if (start->terminal)
+    place(streams->child_in, STDIN_FILENO);
+    place(streams->child_out, STDOUT_FILENO);
+    place(streams->child_err, STDERR_FILENO);
+    if (streams->controlling)
         ioctl(STDOUT_FILENO, TIOCSCTTY, 0);
-    reset_signals(&start->mask);
-    execvp(start->argv[0], start->argv);
+    reset_signals(mask);
+    execvp(argv[0], argv);
     error = errno;
     if (write(pipe, &error, sizeof(error)) < 0)
         _exit(126);
@@ -175,7 +175,8 @@ static int wait_for_exec(int pipe)
     return n == (ssize_t)sizeof(error) ? error : 0;
 }
 
-int supervisor_start(struct supervisor *supervisor, const struct supervisor_start *start,
+int supervisor_start(struct supervisor *supervisor, char *const *argv,
+                     const struct streams *streams, const sigset_t *mask,
                      int *exit_status, struct err *err)
 {
     int pipes[2], error;
@@ -186,10 +187,10 @@ int supervisor_start(struct supervisor *supervisor, const struct supervisor_star
         return err_sys(err, "cannot make a pipe");
     pid = fork();
     if (pid == 0)
-        become_job(start, parent, pipes[1]);
+        become_job(argv, streams, mask, parent, pipes[1]);
     close(pipes[1]);
     if (pid < 0) {
-        err_sys(err, "cannot start a process for %.100s", start->argv[0]);
+        err_sys(err, "cannot start a process for %.100s", argv[0]);
         close(pipes[0]);
         return -1;
     }
@@ -199,13 +200,10 @@ int supervisor_start(struct supervisor *supervisor, const struct supervisor_star
         waitpid(pid, NULL, 0);
         *exit_status = status_of_exec(error);
         errno = error;
-        return err_sys(err, "cannot start %.200s", start->argv[0]);
+        return err_sys(err, "cannot start %.200s", argv[0]);
     }
-    *supervisor = (struct supervisor){.pid = pid,
-                                      .grace_s = start->grace_s,
-                                      .look_every_s = start->look_every_s,
-                                      .kill_at_s = INFINITY,
-                                      .term_at_s = INFINITY};
+    supervisor->pid = pid;
+    supervisor->kill_at_s = supervisor->term_at_s = INFINITY;
     begin_oom(supervisor);
     return 0;
 }

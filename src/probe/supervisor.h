@@ -21,24 +21,16 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-struct supervisor_start {
-    char *const *argv;
-    int in, out, err; /* become 0, 1, 2; -1: as the probe's own */
-    bool terminal;    /* `out` or `in` is a terminal to be the session's own */
-    sigset_t mask;    /* signals blocked when the probe was started */
-    double grace_s;
-    double look_every_s; /* at the kernel's count of kills */
-};
-
 struct supervisor {
-    pid_t pid; /* of the first process */
-    double grace_s;
-    bool asked;      /* SIGTERM came */
-    bool killed;     /* the grace was over before the job was */
-    bool ended;      /* the first process */
-    bool gone;       /* all of them */
-    int wait_status; /* of the first */
-    double ended_s;  /* when the first ended */
+    double grace_s;      /* set before it starts */
+    double look_every_s; /* likewise: at the kernel's count of kills */
+    pid_t pid;           /* of the first process */
+    bool asked;          /* SIGTERM came */
+    bool killed;         /* the grace was over before the job was */
+    bool ended;          /* the first process */
+    bool gone;           /* all of them */
+    int wait_status;     /* of the first */
+    double ended_s;      /* when the first ended */
     size_t left_behind;
     double kill_at_s;   /* infinity: no reason to */
     double term_at_s;   /* likewise: ask what was left behind to stop */
@@ -46,13 +38,19 @@ struct supervisor {
     char oom_file[512]; /* of its cgroup, with a count of kills */
     long cgroup_kills;  /* when it began; -1: not known */
     long machine_kills; /* likewise, at the last look */
-    double look_every_s, look_at_s;
+    double look_at_s;   /* at it again */
     const char *kernel_oom; /* which limit the kernel killed for; NULL: none */
 };
 
-/* 0: the command runs.  -1: it could not be started; *exit_status is what a shell would
- * say, 127 when there is no such command and 126 when it cannot be run. */
-int supervisor_start(struct supervisor *supervisor, const struct supervisor_start *start,
+struct streams;    /* of streams.h */
+struct output_end; /* likewise */
+
+/* With the streams' ends for the job as 0, 1 and 2, and the signals blocked that were
+ * when the probe was started.  0: the command runs.  -1: it could not be started;
+ * *exit_status is what a shell would say, 127 when there is no such command and 126 when
+ * it cannot be run. */
+int supervisor_start(struct supervisor *supervisor, char *const *argv,
+                     const struct streams *streams, const sigset_t *mask,
                      int *exit_status, struct err *err);
 
 /* A signal for the job. */
@@ -63,8 +61,6 @@ void supervisor_reap(struct supervisor *supervisor, double now_s);
 
 void supervisor_tick(struct supervisor *supervisor, double now_s);
 double supervisor_due_s(const struct supervisor *supervisor);
-
-struct output_end; /* of streams.h */
 
 /* All are gone: fill exit, signal, oom and text. */
 void supervisor_tell_end(const struct supervisor *supervisor,
