@@ -87,7 +87,7 @@ static enum probe_source choose(struct sources *sources, double now_s,
 }
 
 bool sources_rate(struct sources *sources, double now_s, bool fresh,
-                  struct sources_rate *rate)
+                  struct probe_report *report, double *overall)
 {
     struct tracks_rate found;
     enum probe_source source = choose(sources, now_s, &found);
@@ -100,15 +100,15 @@ bool sources_rate(struct sources *sources, double now_s, bool fresh,
         return false;
     if (fresh)
         sources->told_s = found.last_at_s;
-    *rate = (struct sources_rate){
-        .source = source,
-        .rate = found.rate,
-        .window_s = found.counted ? found.span_s
-                                  : fmin(sources->window_s, now_s - sources->started_s),
-        .steps = source == PROBE_ACTIVITY ? NAN : found.done,
-        .overall = found.overall,
-        .confidence = trust[source] * found.confidence,
-    };
+    report->source = source;
+    report->rate = found.rate;
+    report->window_s = found.counted
+                           ? found.span_s
+                           : fmin(sources->window_s, now_s - sources->started_s);
+    report->steps = source == PROBE_ACTIVITY ? NAN : found.done;
+    report->confidence = trust[source] * found.confidence;
+    if (overall)
+        *overall = found.overall;
     return true;
 }
 
@@ -370,17 +370,10 @@ static bool report_demand(struct job_meter *meter, double now_s,
 static bool report_rate(struct job_meter *meter, double now_s,
                         struct probe_report *report)
 {
-    struct sources_rate found;
-
-    if (!sources_rate(meter->sources, now_s, true, &found))
-        return false;
     fill(meter, report, PROBE_RATE, now_s);
-    report->rate = found.rate;
-    report->window_s = found.window_s;
-    report->steps = found.steps;
-    report->source = found.source;
-    report->confidence = found.confidence;
-    meter->rate_seconds += found.rate * (now_s - meter->last_report_s);
+    if (!sources_rate(meter->sources, now_s, true, report, NULL))
+        return false;
+    meter->rate_seconds += report->rate * (now_s - meter->last_report_s);
     meter->rated_s += now_s - meter->last_report_s;
     meter->last_report_s = now_s;
     return true;
@@ -412,14 +405,13 @@ int job_meter_report(struct job_meter *meter, double now_s, bool last,
 
 void job_meter_overall(struct job_meter *meter, double now_s, double *steps, double *rate)
 {
-    struct sources_rate found;
+    struct probe_report now;
+    double overall;
 
-    if (!sources_rate(meter->sources, now_s, false, &found))
+    if (!sources_rate(meter->sources, now_s, false, &now, &overall))
         return;
-    *steps = found.steps;
-    *rate = found.overall;
-    if (isnan(*rate) && meter->rated_s > 0)
-        *rate = meter->rate_seconds / meter->rated_s;
-    if (isnan(*rate))
-        *rate = found.rate;
+    if (isnan(overall) && meter->rated_s > 0)
+        overall = meter->rate_seconds / meter->rated_s;
+    *steps = now.steps;
+    *rate = isnan(overall) ? now.rate : overall;
 }

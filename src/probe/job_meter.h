@@ -64,15 +64,6 @@ struct sources {
     struct tracks *tracks[PROBE_SOURCE_COUNT]; /* to put evidence in */
 };
 
-struct sources_rate {
-    enum probe_source source;
-    double rate;
-    double window_s;
-    double steps; /* since this attempt began; NaN: not counted */
-    double overall;
-    double confidence;
-};
-
 /* attempt: a first one counts from 0; a later one goes on from a checkpoint, so only what
  * is added counts. */
 struct sources *sources_create(double window_s, int attempt, double now_s);
@@ -81,9 +72,10 @@ void sources_destroy(struct sources *sources); /* NULL is fine */
 /* Has nothing better been heard so far?  Looking at all processes is not free. */
 bool sources_wants_activity(const struct sources *sources);
 
-/* The rate of now; false when there is none, or nothing new since the last time it was
- * asked with `fresh`. */
+/* The rate of now, with its source, window, confidence and the steps so far, and if asked
+ * for the rate over the whole run (NaN: not known).  False when there is none, or nothing
+ * new since the last time it was asked with `fresh`. */
 bool sources_rate(struct sources *sources, double now_s, bool fresh,
-                  struct sources_rate *rate);
+                  struct probe_report *report, double *overall);
 
 #endif

@@ -31,17 +31,17 @@ static void tell(struct sources *sources, enum probe_source source, double at_s,
 CASE(the_best_source_that_speaks_is_heard)
 {
     struct sources *s = sources_create(10, 1, 0);
-    struct sources_rate r;
+    struct probe_report r;
 
-    assert_false(sources_rate(s, 1, true, &r));
+    assert_false(sources_rate(s, 1, true, &r, NULL));
     for (int i = 0; i <= 20; i++)
         tell(s, PROBE_PROGRESS, i, "step", -1, i * 3, NAN);
-    assert_true(sources_rate(s, 20, true, &r));
+    assert_true(sources_rate(s, 20, true, &r, NULL));
     assert_int_equal(r.source, PROBE_PROGRESS);
     assert_true(fabs(r.rate - 3) < 0.01 && r.steps == 60);
     for (int i = 20; i <= 40; i++)
         tell(s, PROBE_HEARTBEAT, i, "step", -1, i * 3, NAN);
-    assert_true(sources_rate(s, 40, true, &r));
+    assert_true(sources_rate(s, 40, true, &r, NULL));
     assert_int_equal(r.source, PROBE_HEARTBEAT);
     assert_true(r.confidence > 0.9);
     sources_destroy(s);
@@ -51,7 +51,7 @@ CASE(the_best_source_that_speaks_is_heard)
 CASE(a_plain_count_is_learned_from_and_an_evaluation_is_not)
 {
     struct sources *plain = sources_create(10, 1, 0), *eval = sources_create(10, 1, 0);
-    struct sources_rate r;
+    struct probe_report r;
     char line[64];
 
     for (int i = 1; i <= 30; i++) {
@@ -64,11 +64,11 @@ CASE(a_plain_count_is_learned_from_and_an_evaluation_is_not)
                           2 * i, i, i);
         tracks_line(eval->tracks[PROBE_LOG], i, line, (size_t)length);
         if (i == 5)
-            assert_true(sources_rate(plain, i, true, &r) && r.confidence >= 0.5);
+            assert_true(sources_rate(plain, i, true, &r, NULL) && r.confidence >= 0.5);
     }
-    assert_true(sources_rate(plain, 30, true, &r));
+    assert_true(sources_rate(plain, 30, true, &r, NULL));
     assert_true(fabs(r.rate - 1) < 0.01 && r.confidence > 0.55 && r.confidence < 0.6);
-    assert_true(sources_rate(eval, 30, true, &r));
+    assert_true(sources_rate(eval, 30, true, &r, NULL));
     assert_true(r.confidence < 0.5);
     sources_destroy(plain);
     sources_destroy(eval);
@@ -77,16 +77,16 @@ CASE(a_plain_count_is_learned_from_and_an_evaluation_is_not)
 CASE(a_worse_source_takes_over_only_after_long_silence)
 {
     struct sources *s = sources_create(10, 1, 0);
-    struct sources_rate r;
+    struct probe_report r;
 
     for (int i = 0; i <= 100; i++) {
         tell(s, PROBE_LOG, i, "step", -1, i * 5, NAN);
         if (i <= 20)
             tell(s, PROBE_HEARTBEAT, i, "step", -1, i * 3, NAN);
     }
-    assert_true(sources_rate(s, 40, true, &r));
+    assert_true(sources_rate(s, 40, true, &r, NULL));
     assert_int_equal(r.source, PROBE_HEARTBEAT);
-    assert_true(sources_rate(s, 100, true, &r));
+    assert_true(sources_rate(s, 100, true, &r, NULL));
     assert_int_equal(r.source, PROBE_LOG);
     sources_destroy(s);
 }
@@ -94,18 +94,18 @@ CASE(a_worse_source_takes_over_only_after_long_silence)
 CASE(activity_counts_only_for_jobs_that_never_spoke)
 {
     struct sources *s = sources_create(10, 1, 0);
-    struct sources_rate r;
+    struct probe_report r;
 
     for (int i = 0; i <= 20; i++)
         tell(s, PROBE_ACTIVITY, i, "item", -1, i * 0.9, NAN);
-    assert_false(sources_rate(s, 20, true, &r));
+    assert_false(sources_rate(s, 20, true, &r, NULL));
     for (int i = 21; i <= 40; i++)
         tell(s, PROBE_ACTIVITY, i, "item", -1, i * 0.9, NAN);
-    assert_true(sources_rate(s, 40, true, &r));
+    assert_true(sources_rate(s, 40, true, &r, NULL));
     assert_int_equal(r.source, PROBE_ACTIVITY);
     assert_true(r.confidence < 0.2 && isnan(r.steps));
     tell(s, PROBE_LOG, 41, "step", -1, NAN, 7);
-    assert_true(sources_rate(s, 41, true, &r));
+    assert_true(sources_rate(s, 41, true, &r, NULL));
     assert_int_equal(r.source, PROBE_LOG);
     assert_false(sources_wants_activity(s));
     sources_destroy(s);
@@ -114,19 +114,19 @@ CASE(activity_counts_only_for_jobs_that_never_spoke)
 CASE(a_stated_rate_is_news_once)
 {
     struct sources *s = sources_create(10, 1, 0);
-    struct sources_rate r;
+    struct probe_report r;
 
     tell(s, PROBE_HEARTBEAT, 1, "step", -1, NAN, 12.5);
-    assert_true(sources_rate(s, 2, true, &r) && r.rate == 12.5);
-    assert_false(sources_rate(s, 12, true, &r));
-    assert_true(sources_rate(s, 12, false, &r));
+    assert_true(sources_rate(s, 2, true, &r, NULL) && r.rate == 12.5);
+    assert_false(sources_rate(s, 12, true, &r, NULL));
+    assert_true(sources_rate(s, 12, false, &r, NULL));
     sources_destroy(s);
 }
 
 CASE(ranks_step_together_and_add_their_items)
 {
     struct sources *steps = sources_create(10, 1, 0), *items = sources_create(10, 1, 0);
-    struct sources_rate r;
+    struct probe_report r;
 
     for (int i = 0; i <= 20; i++) {
         for (int rank = 0; rank < 4; rank++) {
@@ -134,9 +134,9 @@ CASE(ranks_step_together_and_add_their_items)
             tell(items, PROBE_HEARTBEAT, i, "sample", rank, i * 3, NAN);
         }
     }
-    assert_true(sources_rate(steps, 20, true, &r) && fabs(r.rate - 3) < 0.01);
+    assert_true(sources_rate(steps, 20, true, &r, NULL) && fabs(r.rate - 3) < 0.01);
     assert_true(r.steps == 60);
-    assert_true(sources_rate(items, 20, true, &r) && fabs(r.rate - 12) < 0.01);
+    assert_true(sources_rate(items, 20, true, &r, NULL) && fabs(r.rate - 12) < 0.01);
     assert_true(r.steps == 240);
     sources_destroy(steps);
     sources_destroy(items);
@@ -145,11 +145,11 @@ CASE(ranks_step_together_and_add_their_items)
 CASE(a_later_attempt_counts_what_it_adds)
 {
     struct sources *s = sources_create(10, 2, 0);
-    struct sources_rate r;
+    struct probe_report r;
 
     for (int i = 0; i <= 20; i++)
         tell(s, PROBE_HEARTBEAT, i, "step", -1, 5000 + i * 3, NAN);
-    assert_true(sources_rate(s, 20, true, &r) && r.steps == 60);
+    assert_true(sources_rate(s, 20, true, &r, NULL) && r.steps == 60);
     sources_destroy(s);
 }
 
