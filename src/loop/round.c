@@ -228,8 +228,6 @@ static struct optimize_input take_plan(struct loop *loop, const struct round *r,
            (size_t)in.cluster->device_count * sizeof(*plan->cap_watts));
     memcpy(plan->awake, r->plan.awake,
            (size_t)in.cluster->node_count * sizeof(*plan->awake));
-    plan->cost_watts = r->plan.cost_watts;
-    plan->bound_watts = r->plan.bound_watts;
     plan->learning = r->plan.learning;
     plan->terms = r->plan.terms;
     for (size_t i = 0; i < r->plan.mend_count; i++)

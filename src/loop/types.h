@@ -147,11 +147,9 @@ struct plan {
     struct seat *seats; /* (seat_count) one a job, in input order */
     size_t used;
     size_t capacity;
-    int *devices;       /* (used) pool the seats point into */
-    double *cap_watts;  /* (cluster.device_count) 0: none */
-    bool *awake;        /* (cluster.node_count) wanted state */
-    double cost_watts;  /* objective as predicted */
-    double bound_watts; /* proven lower bound; NaN when not known */
+    int *devices;      /* (used) pool the seats point into */
+    double *cap_watts; /* (cluster.device_count) 0: none */
+    bool *awake;       /* (cluster.node_count) wanted state */
     struct plan_learning learning;
     struct plan_terms terms;
     size_t mend_count, mend_capacity;

@@ -23,7 +23,6 @@ static void a_fresh_plan_changes_nothing_and_seats_nobody(void **state)
     assert_int_equal(plan.seats[1].reason, UNPLACED_CAPACITY);
     assert_true(plan.cap_watts[1] == 70 && plan.cap_watts[0] == 0);
     assert_true(plan.awake[0] && !plan.awake[1] && plan.awake[2]);
-    assert_true(isnan(plan.bound_watts));
     plan_fini(&plan);
     assert_null(plan.seats);
     fixture_fini(&f);
@@ -110,6 +109,51 @@ static void a_seat_wakes_its_node_or_keeps_it_awake(void **state)
     fixture_fini(&f);
 }
 
+/* Whoever is stopped in this plan still sits there. */
+static void a_node_whose_jobs_are_stopped_sleeps_later(void **state)
+{
+    struct plan plan = {0};
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_running(&f, fixture_job(2, 2), (int[]){6, 7}, 0);
+    plan_reset(&plan, fixture_input(&f, 1e6));
+    plan_sleep_idle(&plan, &f.in, 60);
+    assert_true(plan.awake[2]);
+    assert_false(plan.awake[0]);
+    plan_fini(&plan);
+    fixture_fini(&f);
+}
+
+static void a_plan_grows_with_its_jobs_and_mends(void **state)
+{
+    struct plan plan = {0};
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    plan_reset(&plan, fixture_input(&f, 0));
+    for (uint64_t id = 1; id <= 40; id++) {
+        jobs_add(f.jobs, &(struct job){.id = id});
+        plan_reset(&plan, fixture_input(&f, 0));
+        for (size_t i = 0; i < id; i++) {
+            plan_seat(&plan, i, (int[]){(int)i % 8, 3}, 2);
+            plan_note_mend(&plan, &(struct plan_mend){.job = i + 1, .rate = (double)i});
+        }
+        assert_int_equal(plan.seat_count, id);
+        assert_int_equal(plan.used, 2 * id);
+        assert_int_equal(plan.mend_count, id);
+        for (size_t i = 0; i < id; i++) {
+            assert_int_equal(plan.seats[i].job, i + 1);
+            assert_int_equal(plan.devices[plan.seats[i].first], i % 8);
+            assert_int_equal(plan.mends[i].job, i + 1);
+        }
+    }
+    plan_fini(&plan);
+    fixture_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +162,8 @@ int main(void)
         cmocka_unit_test(only_nodes_idle_for_long_go_to_sleep),
         cmocka_unit_test(nodes_that_may_not_sleep_or_were_told_not_to_stay_awake),
         cmocka_unit_test(a_seat_wakes_its_node_or_keeps_it_awake),
+        cmocka_unit_test(a_node_whose_jobs_are_stopped_sleeps_later),
+        cmocka_unit_test(a_plan_grows_with_its_jobs_and_mends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

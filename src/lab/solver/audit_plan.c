@@ -150,9 +150,6 @@ int audit_plan(const struct optimize_input *in, const struct plan *plan,
     if (plan->seat_count != in->job_count)
         return err_set(err, ERR_INVALID, "the plan has %zu seats for %zu jobs",
                        plan->seat_count, in->job_count);
-    if (plan->bound_watts > plan->cost_watts + 1e-6 * fabs(plan->cost_watts) + 0.01)
-        return err_set(err, ERR_FORMAT, "the plan costs %g W and no plan less than %g W",
-                       plan->cost_watts, plan->bound_watts);
     r.crowds = mem_array(struct crowd, (size_t)in->cluster->device_count);
     r.rate = mem_array(double, in->job_count + 1);
     for (size_t j = 0; j < in->job_count; j++)

@@ -36,8 +36,6 @@ void plan_reset(struct plan *plan, const struct optimize_input *in)
         plan->cap_watts[d] = in->cluster->devices[d].cap_watts;
     for (size_t n = 0; n < nodes; n++)
         plan->awake[n] = in->cluster->nodes[n].state != NODE_ASLEEP;
-    plan->cost_watts = 0;
-    plan->bound_watts = NAN;
     plan->mend_count = 0;
 }
 

@@ -85,14 +85,10 @@ static void write_caps(struct planner_state *s, struct plan *plan)
 /* Jobs that share a device with the job now and leave it by this plan. */
 static bool neighbour_leaves(const struct planner_state *s, const struct planner_job *j)
 {
-    const struct device *dev = &s->in->cluster->devices[j->status->devices[0]];
-
-    vec_each (const struct planner_job, other, &s->jobs) {
+    vec_each (const struct planner_job, other, &s->jobs)
         if (other != j && other->moved &&
-            (dev->jobs[0] == other->status->job.id ||
-             (dev->job_count > 1 && dev->jobs[1] == other->status->job.id)))
+            other->status->devices[0] == j->status->devices[0])
             return true;
-    }
     return false;
 }
 

@@ -18,22 +18,12 @@ struct fare {
     bool here;       /* this very combination runs now */
 };
 
-/* A rate between the best guess and what is hoped for. */
-static double viewed(double expected, double hope, double boldness)
-{
-    if (boldness <= 0 || !(expected > 0) || !(hope > expected))
-        return expected;
-    return expected * pow(hope / expected, boldness);
-}
-
 /* What the job is known to do here without a cap, from its last windows. */
 static double paced_rate(const struct planner_state *s, int type, int job, double watts)
 {
     const struct recent_rate *pace = &s->jobs.items[job].status->pace;
     const struct gpu_sheet *gpu = &s->in->cluster->types[type];
 
-    if (pace->cap_watts <= 0)
-        return pace->rate;
     return pace->rate /
            power_under_cap(gpu, power_busy(gpu, watts), pace->cap_watts).speed;
 }
@@ -46,7 +36,7 @@ static void note_pace(const struct planner_state *s, int type, double watts, dou
     if (f->here && s->jobs.items[f->job].paced)
         f->expected = f->sure = paced_rate(s, type, f->job, watts);
     else
-        f->expected = viewed(f->expected, hope, boldness);
+        f->expected *= pow(hope / f->expected, boldness); /* from the guess to the hope */
 }
 
 static double member_cost(const struct planner_state *s, const struct fare *f,
@@ -62,9 +52,7 @@ static double member_cost(const struct planner_state *s, const struct fare *f,
 
     if (rate < needed)
         cost += PLANNER_SHORT_WATTS * (0.2 + (needed - rate) / needed);
-    if (job->unit > 0)
-        cost -= job->worth * fmin(1, speed * f->expected / job->unit);
-    return cost;
+    return cost - job->worth * fmin(1, speed * f->expected / job->unit);
 }
 
 static double capped_cost(const struct planner_state *s, int type, int cap, double watts,
@@ -247,7 +235,7 @@ double planner_add_cost(struct planner_state *s, int job, int device, double sha
     if (m[0] >= 0 && (!shares(s, job) || !shares(s, m[0])))
         return PLANNER_NEVER;
     cost = planner_cost(s, dev->type, m[0], job, NULL);
-    if (cost >= PLANNER_NEVER / 2)
+    if (cost >= PLANNER_IMPOSSIBLE)
         return PLANNER_NEVER;
     cost -= planner_cost(s, dev->type, m[0], -1, NULL);
     if (s->node_jobs.items[dev->node] == 0)

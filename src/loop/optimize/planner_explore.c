@@ -121,7 +121,7 @@ void planner_settle_trials(struct planner_state *s)
 /* What a job that falls short where it is may hope for elsewhere. */
 static double reach(const struct planner_job *j, const struct table_alone *alone)
 {
-    if (j->left_s < SUFFER_S || !(alone->expected > 0))
+    if (j->left_s < SUFFER_S)
         return alone->hope;
     return alone->expected * pow(alone->hope / alone->expected, SUFFER_REACH);
 }

@@ -158,13 +158,6 @@ static bool gang_may_go(const struct planner_state *s, const struct planner_job 
            s->in->now_s - j->status->placed_s >= PATIENCE_S * j->status->moves;
 }
 
-/* As many devices of the same type on as many nodes do the same again. */
-static bool differs(const struct cluster *c, const int *a, const int *b, int count)
-{
-    return c->devices[a[0]].type != c->devices[b[0]].type ||
-           cluster_nodes_spanned(c, a, count) != cluster_nodes_spanned(c, b, count);
-}
-
 static void mend_gang(struct planner_state *s, int job)
 {
     const struct job_status *status = s->jobs.items[job].status;
@@ -175,8 +168,8 @@ static void mend_gang(struct planner_state *s, int job)
     if (planner_cost(s, type, job, -1, NULL) <= PLANNER_KEEPS) /* another cap is enough */
         return;
     planner_detach(s, job, status->devices, count);
-    if (!planner_find_seats(s, job, &gang) || gang.cost > PLANNER_KEEPS ||
-        !differs(s->in->cluster, gang.devices, status->devices, count)) {
+    planner_find_seats(s, job, &gang);
+    if (gang.cost > PLANNER_KEEPS) { /* so are all devices of the type it is on */
         planner_attach(s, job, status->devices, count);
         return;
     }

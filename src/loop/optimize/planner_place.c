@@ -108,7 +108,7 @@ static bool gang_on_type(struct planner_state *s, int job, int type, bool *used,
     int wanted = j->status->job.devices, got = 0, nodes = 0;
     double cost = planner_cost(s, type, job, -1, NULL);
 
-    if (cost >= PLANNER_NEVER / 2)
+    if (cost >= PLANNER_IMPOSSIBLE)
         return false;
     out->cost = 0;
     memset(used, 0, (size_t)c->node_count * sizeof(*used));
@@ -153,7 +153,7 @@ bool planner_find_seats(struct planner_state *s, int job, struct planner_seats *
         find_gang(s, job, best);
     else
         find_single(s, job, best);
-    return best->cost < PLANNER_NEVER / 2;
+    return best->cost < PLANNER_IMPOSSIBLE;
 }
 
 /* Alone on some type where it may run, does its memory suffice; and does it keep its
@@ -178,7 +178,7 @@ static void note_if_trial(struct planner_state *s, int job, int device)
     struct planner_seats guess;
     double taken;
 
-    if ((bold.alone <= 0 && bold.pair <= 0) || s->terms)
+    if (bold.alone <= 0 || s->terms)
         return;
     planner_look(s, (struct planner_view){0});
     taken = planner_add_cost(s, job, device, FIRST_SHARE);

@@ -40,9 +40,7 @@ static double device_watts(struct planner_state *s, int device)
 
 static double units_of(const struct planner_job *j)
 {
-    if (!j->paced || !(j->unit > 0))
-        return UNITS_UNKNOWN;
-    return j->status->pace.rate / j->unit;
+    return j->paced ? j->status->pace.rate / j->unit : UNITS_UNKNOWN;
 }
 
 /* Services have no progress: of a node they share, training has its share of the jobs. */

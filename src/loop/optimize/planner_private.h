@@ -26,7 +26,8 @@
 #define PLANNER_MEMO 320
 /* The cost of a requirement that does not hold, and of one missed altogether. */
 #define PLANNER_SHORT_WATTS 1e5
-#define PLANNER_NEVER       1e12 /* the cost of what cannot be */
+#define PLANNER_NEVER       1e12 /* the cost of what cannot be, */
+#define PLANNER_IMPOSSIBLE  5e11 /* and of nothing that can */
 /* A place that costs more is not believed to keep all requirements. */
 #define PLANNER_KEEPS (0.1 * PLANNER_SHORT_WATTS)
 

@@ -68,11 +68,11 @@ static uint64_t key_of(const struct job_status *s, bool each)
     uint64_t key;
 
     if (each)
-        return rng_mix(s->job.id, 1);
+        return s->job.id;
     key = rng_mix((uint64_t)d->model, (uint64_t)d->batch);
     for (const char *c = d->family; *c; c++)
         key = rng_mix(key, (uint64_t)*c);
-    return rng_mix(key, (uint64_t)s->job.devices * 2 + (s->job.kind == JOB_TRAINING));
+    return rng_mix(rng_mix(key, (uint64_t)s->job.devices), (uint64_t)s->job.kind);
 }
 
 static struct prediction ask(struct prediction_table *k, const struct job_status *a,
