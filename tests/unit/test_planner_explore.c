@@ -1,14 +1,12 @@
 /* test_planner_explore.c - uncertain places are tried within a budget, progress has the
  * price it takes */
-#include "loop/optimize/planner_private.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "fixture/planner_world.h"
 #include "fixture/policy.h"
-#include "loop/recent_rate.h"
 
 #define VAGUE 0.8 /* sd of the log: hoped for is 2.8 times the guess */
 
@@ -256,7 +254,299 @@ static void least_power_alone_can_be_asked_for(void **state)
     assert_true(price_after_a_day(0) == 0);
 }
 
+/* ---- the budget, step by step ---- */
+
+static struct planner_world w;
+
+static int set_up_world(void **state)
+{
+    (void)state;
+    world_init(&w);
+    world_node(&w, SLOW, 2);
+    world_node(&w, FAST, 2);
+    w.settings.explore = 0.02;
+    w.planner->settings = w.settings;
+    return 0;
+}
+
+static int tear_down_world(void **state)
+{
+    (void)state;
+    world_fini(&w);
+    return 0;
+}
+
+/* A share of what was used so far, and of a day of what is drawn now. */
+static void trials_have_a_share_of_the_energy(void **state)
+{
+    struct planner_state *s = w.planner;
+
+    (void)state;
+    s->used_joules = 1e6;
+    s->watts_now = 10;
+    s->guessed_joules = 0.02 * (1e6 + 864000) - 1;
+    assert_true(planner_is_bold(s));
+    s->guessed_joules += 2;
+    assert_false(planner_is_bold(s));
+    s->settings.explore = 0.03;
+    assert_true(planner_is_bold(s));
+    s->settings.explore = 0;
+    s->guessed_joules = 0;
+    assert_false(planner_is_bold(s));
+    s->terms = &(struct plan_terms){.bold = true}; /* an offer: as the last plan was */
+    assert_true(planner_is_bold(s));
+    s->settings.explore = 0.03;
+    s->terms = &(struct plan_terms){.bold = false};
+    assert_false(planner_is_bold(s));
+}
+
+static void places_are_judged_boldly_moves_less_so(void **state)
+{
+    struct planner_state *s = w.planner;
+
+    (void)state;
+    planner_look_to_place(s);
+    assert_true(s->view.alone == 1 && s->view.pair == 0.75);
+    planner_look_to_move(s);
+    assert_true(s->view.alone == 0 && s->view.pair == 0.3);
+    s->settings.moves = false; /* what cannot be left is not tried */
+    planner_look_to_place(s);
+    assert_true(s->view.alone == 0 && s->view.pair == 0);
+    s->settings.moves = true;
+    s->settings.explore = 0;
+    planner_look_to_move(s);
+    assert_true(s->view.alone == 0 && s->view.pair == 0);
+    planner_look_to_place(s);
+    assert_true(s->view.alone == 0 && s->view.pair == 0);
+}
+
+static void load(void)
+{
+    planner_load(w.planner, world_input(&w));
+    planner_set_price(w.planner);
+}
+
+static void a_trial_is_a_place_that_is_dearer_and_keeps_promises(void **state)
+{
+    struct planner_state *s = w.planner;
+
+    (void)state;
+    world_job(&w, 1);
+    load();
+    planner_note_trial(s, 0, 2, 50, 0.9);
+    planner_note_trial(s, 0, 2, 50, 10001);
+    assert_int_equal(s->learning.trials, 0);
+    assert_int_equal(s->trials.count, 0);
+    planner_note_trial(s, 0, 2, 50, 1.5);
+    assert_int_equal(s->learning.trials, 1);
+    assert_true(fabs(s->guessed_joules - 900) < 1e-9); /* ten minutes of it */
+    planner_note_trial(s, 0, 2, 50, 9999);
+    assert_int_equal(s->learning.trials, 2);
+    assert_int_equal(s->trials.count, 2);
+    assert_int_equal(s->trials.items[0].device, 2);
+    assert_true(s->trials.items[0].instead == 50 && s->trials.items[0].at_s == w.now_s);
+    assert_int_equal(s->trials.items[0].job, 1);
+}
+
+/* Job 1 sits on a fast device and was measured: 150 W above idle, less its progress. */
+static struct job_status *try_place(double rate, bool beside)
+{
+    struct job_status *a = world_run(&w, world_job(&w, 1), 2);
+
+    if (beside)
+        world_run(&w, world_job(&w, 1), 2);
+    if (rate > 0)
+        world_measure(&w, a, rate, 0);
+    load();
+    return a;
+}
+
+static void note(double instead, double seconds_ago)
+{
+    const struct planner_trial trial = {
+        .job = 1, .device = 2, .at_s = w.now_s - seconds_ago, .instead = instead};
+
+    vec_push(&w.planner->trials, trial);
+}
+
+static void what_a_trial_earns_counts_as_long_as_the_job_stays(void **state)
+{
+    const struct plan_learning *l = &w.planner->learning;
+    struct job_status *a = try_place(40, false);
+
+    (void)state;
+    note(-20, 300); /* it costs 150 - 200 now: 30 W less than the other was believed */
+    planner_settle_trials(w.planner);
+    assert_int_equal(l->settled, 1);
+    assert_int_equal(l->better, 1);
+    assert_true(fabs(l->earned_joules - 30 * 7200) < 1e-3);
+    assert_true(l->spent_joules == 0);
+    assert_int_equal(w.planner->trials.count, 0);
+    a->job.total_steps = 20 * 1000; /* 1000 s at half its best rate */
+    load();
+    note(-20, 300);
+    planner_settle_trials(w.planner);
+    assert_true(fabs(l->earned_joules - 30 * 8200) < 1e-3);
+    note(1e6, 300); /* twice the power of the device at most */
+    planner_settle_trials(w.planner);
+    assert_true(fabs(l->earned_joules - 30 * 8200 - 800 * 1000) < 1e-3);
+    assert_int_equal(l->settled, 3);
+}
+
+static void what_a_trial_loses_counts_until_it_was_measured(void **state)
+{
+    const struct plan_learning *l = &w.planner->learning;
+
+    (void)state;
+    try_place(20, false); /* 150 - 100 */
+    note(-20, 300);
+    planner_settle_trials(w.planner);
+    assert_int_equal(l->settled, 1);
+    assert_int_equal(l->better, 0);
+    assert_true(fabs(l->spent_joules - 70 * 300) < 1e-3);
+    assert_true(l->earned_joules == 0);
+    note(-1e6, 10);
+    planner_settle_trials(w.planner);
+    assert_true(fabs(l->spent_joules - 70 * 300 - 800 * 10) < 1e-3);
+    note(50, 10); /* no difference is not better */
+    planner_settle_trials(w.planner);
+    assert_int_equal(l->better, 0);
+    note(50.4, 10); /* the least is */
+    planner_settle_trials(w.planner);
+    assert_int_equal(l->better, 1);
+}
+
+static void of_two_on_a_device_only_what_the_job_adds_counts(void **state)
+{
+    const struct plan_learning *l = &w.planner->learning;
+    double alone = 150 - 200, pair = 150 - 200 * 0.5 - 200 * 0.6;
+
+    (void)state;
+    try_place(20, true); /* half of its best beside one at 0.6 as believed */
+    note(-20, 300);
+    planner_settle_trials(w.planner);
+    assert_int_equal(l->settled, 1);
+    assert_int_equal(l->better, 0);
+    assert_true(fabs(l->spent_joules - 300 * (pair - alone + 20)) < 1e-2);
+}
+
+static void a_trial_waits_for_its_measurement_and_ends_with_its_place(void **state)
+{
+    const struct plan_learning *l = &w.planner->learning;
+    struct job_status *a = try_place(0, false);
+
+    (void)state;
+    note(-20, 300);
+    planner_settle_trials(w.planner);
+    assert_int_equal(w.planner->trials.count, 1);
+    w.planner->trials.items[0].device = 3; /* it is elsewhere */
+    planner_settle_trials(w.planner);
+    assert_int_equal(w.planner->trials.count, 0);
+    note(-20, 300);
+    a->job.id = 2; /* another job */
+    load();
+    planner_settle_trials(w.planner);
+    assert_int_equal(w.planner->trials.count, 0);
+    assert_int_equal(l->settled, 0);
+}
+
+/* Job 1 has measured 8 a second on a slow device and needs more. */
+static int hopeful(double keep, double left_s)
+{
+    struct job_status *a = &w.jobs[0];
+
+    a->job.need.rate = a->required_rate = keep;
+    a->job.total_steps = left_s * 0.5 * 40;
+    load();
+    return planner_hopeful_place(w.planner, 0);
+}
+
+static void who_falls_short_tries_another_type_that_may_do(void **state)
+{
+    double hope;
+
+    (void)state;
+    world_run(&w, world_job(&w, 20), 0);
+    w.beliefs.sd = 0.2;
+    world_measure(&w, &w.jobs[0], 8, 0);
+    load();
+    hope = w.planner->jobs.items[0].kind->alone[FAST].hope;
+    assert_true(hope > 50 && hope < 53);
+    assert_int_equal(hopeful(0.99 * hope, 3500), 2); /* the first empty one */
+    assert_int_equal(hopeful(1.01 * hope, 3500), -1);
+    assert_int_equal(hopeful(1.01 * hope, 3700),
+                     2); /* hours to come: it hopes for more */
+    assert_int_equal(hopeful(0.99 * 40 * pow(hope / 40, 1.6), 3700), 2);
+    assert_int_equal(hopeful(1.01 * 40 * pow(hope / 40, 1.6), 3700), -1);
+    world_run(&w, world_job(&w, 1), 2);
+    assert_int_equal(hopeful(30, 3500), 3); /* taken */
+    w.cluster->devices[3].drained = true;
+    assert_int_equal(hopeful(30, 3500), -1);
+    w.cluster->devices[3].drained = false;
+    w.jobs[0].job.types_allowed = 1u << SLOW;
+    assert_int_equal(hopeful(30, 3500), -1);
+    w.jobs[0].job.types_allowed = 0;
+    w.beliefs.fits[1][FAST] = 0.49;
+    assert_int_equal(hopeful(30, 3500), -1);
+    w.beliefs.fits[1][FAST] = 0.51;
+    assert_int_equal(hopeful(30, 3500), 3);
+    w.planner->settings.explore = 0;
+    assert_int_equal(hopeful(30, 3500), -1);
+}
+
+static void an_offer_is_as_bold_and_tries_nothing(void **state)
+{
+    const struct plan_terms bold = {.known = true, .price_watts = 200, .bold = true};
+    const struct plan_terms timid = {.known = true, .price_watts = 200};
+    struct place_offer offer = {0};
+
+    (void)state;
+    w.beliefs.sd = 0.8;
+    w.beliefs.rate[1][SLOW] = 14;
+    world_job(&w, 2)->job.may_share = false;
+    corgi_planner_ops.offer(w.planner, world_input(&w), &bold, &offer);
+    assert_true(offer.devices[0] < 2);
+    assert_int_equal(w.planner->learning.trials, 0);
+    assert_int_equal(w.planner->trials.count, 0);
+    corgi_planner_ops.offer(w.planner, world_input(&w), &timid, &offer);
+    assert_true(offer.devices[0] >= 2);
+}
+
+/* Two that come at once are both seen boldly. */
+static void the_second_trial_is_as_bold_as_the_first(void **state)
+{
+    (void)state;
+    w.beliefs.sd = 0.8;
+    for (int id = 1; id <= 2; id++) {
+        w.beliefs.rate[id][SLOW] = 14;
+        world_job(&w, 2)->job.may_share = false;
+    }
+    world_plan(&w);
+    assert_true(world_seat(&w, &w.jobs[0]) < 2 && world_seat(&w, &w.jobs[1]) < 2);
+}
+
+/* A place that was tried for what it may turn out to be is dearer by the best guess. */
+static void a_trial_is_noted_against_the_place_of_the_best_guess(void **state)
+{
+    (void)state;
+    w.beliefs.sd = 0.8;
+    w.beliefs.rate[1][SLOW] = 14; /* may turn out to be 39 */
+    world_job(&w, 2)->job.may_share = false;
+    world_plan(&w);
+    assert_true(world_seat(&w, &w.jobs[0]) < 2);
+    assert_int_equal(w.plan.learning.trials, 1);
+    assert_int_equal(w.planner->trials.count, 1);
+    /* Half a node and the device, less its progress: what the fast one would have cost */
+    /* without the half node that the slow one takes. */
+    assert_true(fabs(w.planner->trials.items[0].instead -
+                     ((0.5 * 190 + 150 - 200) - 0.5 * 130)) < 1e-3);
+    assert_true(
+        fabs(w.planner->guessed_joules -
+             600 * ((0.5 * 130 + 80 - 200 * 14 / 40.0) - (0.5 * 190 + 150 - 200))) < 0.1);
+}
+
 #define planner_test(f) cmocka_unit_test_teardown(f, tear_down)
+#define world_test(f)   cmocka_unit_test_setup_teardown(f, set_up_world, tear_down_world)
 
 int main(void)
 {
@@ -275,6 +565,17 @@ int main(void)
         planner_test(who_was_not_measured_yet_is_left_alone),
         planner_test(progress_has_the_price_it_takes),
         planner_test(least_power_alone_can_be_asked_for),
+        world_test(trials_have_a_share_of_the_energy),
+        world_test(places_are_judged_boldly_moves_less_so),
+        world_test(a_trial_is_a_place_that_is_dearer_and_keeps_promises),
+        world_test(what_a_trial_earns_counts_as_long_as_the_job_stays),
+        world_test(what_a_trial_loses_counts_until_it_was_measured),
+        world_test(of_two_on_a_device_only_what_the_job_adds_counts),
+        world_test(a_trial_waits_for_its_measurement_and_ends_with_its_place),
+        world_test(who_falls_short_tries_another_type_that_may_do),
+        world_test(a_trial_is_noted_against_the_place_of_the_best_guess),
+        world_test(an_offer_is_as_bold_and_tries_nothing),
+        world_test(the_second_trial_is_as_bold_as_the_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,73 @@ static void malformed_requirements_are_refused_by_name_of_the_field(void **state
     assert_check(deadline_without_steps, "deadline");
 }
 
+SPOIL(most_devices, job->devices = LOOP_MAX_GANG)
+SPOIL(most_latency, job->need.latency_s = 3600)
+SPOIL(most_memory, job->memory_gb = 1e5)
+SPOIL(most_rate, job->need.rate = 1e9)
+SPOIL(most_steps, job->total_steps = 1e15)
+SPOIL(most_confidence, job->need.confidence = 0.999)
+SPOIL(least_confidence, job->need.confidence = 0)
+SPOIL(small_rate, job->need.rate = 0.5)
+SPOIL(no_batch, job->descriptor.batch = 0)
+SPOIL(most_figures, job->descriptor.gmac_per_sample = job->descriptor.params_millions =
+                        job->descriptor.memory_mb_per_sample = 1e9)
+SPOIL(all_types, job->types_allowed = 3)
+SPOIL(deadline_of_half_a_step, job->need.kind = NEED_DEADLINE; job->total_steps = 0.5;
+      job->need.deadline_s = 5)
+SPOIL(late_latency, job->need.latency_s = 3600.5)
+SPOIL(more_memory, job->memory_gb = 1e5 + 0.5)
+SPOIL(more_rate, job->need.rate = 1e9 + 0.5)
+SPOIL(more_work, job->descriptor.gmac_per_sample = 1e9 + 0.5)
+SPOIL(more_params, job->descriptor.params_millions = 1e9 + 0.5)
+SPOIL(more_of_a_sample, job->descriptor.memory_mb_per_sample = 1e9 + 0.5)
+SPOIL(more_confidence, job->need.confidence = 0.9991)
+
+static void limits_are_allowed_and_a_little_more_is_not(void **state)
+{
+    spoil *const fine[] = {most_devices,     most_latency, most_memory,
+                           most_rate,        most_steps,   most_confidence,
+                           least_confidence, small_rate,   no_batch,
+                           most_figures,     all_types,    deadline_of_half_a_step};
+    struct cluster *cluster = fixture_cluster();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(fine) / sizeof(*fine); i++) {
+        struct job job = fixture_rate_job(1, 10);
+        struct err err = {0};
+
+        fine[i](&job);
+        if (admit_check(&job, cluster, &err) < 0)
+            fail_msg("%s", err.text);
+    }
+    cluster_destroy(cluster);
+    assert_check(late_latency, "latency");
+    assert_check(more_memory, "memory");
+    assert_check(more_rate, "rate");
+    assert_check(more_work, "description");
+    assert_check(more_params, "description");
+    assert_check(more_of_a_sample, "description");
+    assert_check(more_confidence, "confidence");
+}
+
+/* With as many types as there are bits any of them may be named. */
+static void each_of_64_types_can_be_allowed(void **state)
+{
+    struct gpu_sheet sheets[64] = {0};
+    struct cluster *cluster = cluster_create(sheets, 64);
+    struct job job = fixture_rate_job(1, 10);
+
+    (void)state;
+    job.types_allowed = 1ull << 63;
+    assert_int_equal(admit_check(&job, cluster, NULL), 0);
+    cluster_destroy(cluster);
+    cluster = cluster_create(sheets, 63);
+    assert_int_equal(admit_check(&job, cluster, NULL), -1);
+    job.types_allowed = 0;
+    assert_int_equal(admit_check(&job, cluster, NULL), 0);
+    cluster_destroy(cluster);
+}
+
 /* A loop with the fixture's cluster, and the quote for a job there. */
 struct scene {
     struct fixture_model table;
@@ -441,6 +508,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(malformed_requests_are_refused_by_name_of_the_field),
         cmocka_unit_test(malformed_requirements_are_refused_by_name_of_the_field),
+        cmocka_unit_test(limits_are_allowed_and_a_little_more_is_not),
+        cmocka_unit_test(each_of_64_types_can_be_allowed),
         cmocka_unit_test(the_least_power_that_keeps_the_promise_is_quoted),
         cmocka_unit_test(confidence_of_job_and_settings_both_count),
         cmocka_unit_test(what_cannot_be_promised_gets_a_counter_offer),

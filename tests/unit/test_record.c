@@ -160,6 +160,71 @@ static void longer_windows_are_less_noisy_down_to_a_floor(void **state)
     fixture_fini(&f);
 }
 
+/* 5 % for a minute, half of that for four, and 1 % that no length cures. */
+static void noise_falls_with_the_root_of_the_window(void **state)
+{
+    struct measurement m = of_job(1);
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_running(&f, fixture_job(1, 1), (int[]){0}, -1e9);
+    assert_close(taken(&f, m, -1e9).rate_sd_log, 0.06, 1e-12);
+    m.window_s = 240;
+    assert_close(taken(&f, m, -1e9).rate_sd_log, 0.035, 1e-12);
+    fixture_fini(&f);
+}
+
+static void small_numbers_and_the_largest_are_fine(void **state)
+{
+    struct measurement m = of_job(1);
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_running(&f, fixture_job(1, 1), (int[]){0}, -1e9);
+    m.window_s = m.rate = m.device_watts = 0.5;
+    assert_true(taken(&f, m, -1e9).rate == 0.5);
+    m.rate = 1e9;
+    m.device_watts = 1e5;
+    assert_true(taken(&f, m, -1e9).device_watts == 1e5);
+    m.device_watts = 1e5 + 1;
+    assert_refused(&f, m, -1e9, ERR_INVALID);
+    m.device_watts = NAN;
+    m.rate = 1e9 + 1;
+    assert_refused(&f, m, -1e9, ERR_INVALID);
+    fixture_fini(&f);
+}
+
+static void a_source_that_doubts_itself_teaches_nothing(void **state)
+{
+    struct measurement m = of_job(1);
+    struct observation seen;
+    struct err err = {0};
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_running(&f, fixture_job(1, 1), (int[]){0}, -1e9);
+    m.doubt = 0.7;
+    taken(&f, m, -1e9);
+    m.doubt = 0.71;
+    assert_refused(&f, m, -1e9, ERR_INVALID);
+    assert_int_equal(record_observe(&m, f.jobs, f.cluster, 0, &seen, &err),
+                     RECORD_DOUBTED);
+    assert_non_null(strstr(err.text, "sure"));
+    fixture_fini(&f);
+}
+
+static void refusals_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(record_refusal_name(RECORD_NOT_RUNNING), "not_running");
+    assert_string_equal(record_refusal_name(RECORD_NUMBERS), "numbers");
+    assert_string_equal(record_refusal_name(RECORD_STRADDLES), "straddles");
+    assert_string_equal(record_refusal_name(RECORD_DOUBTED), "doubted");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +235,10 @@ int main(void)
         cmocka_unit_test(the_context_is_who_runs_beside_it_under_which_cap),
         cmocka_unit_test(a_gang_is_seen_on_its_most_crowded_device),
         cmocka_unit_test(longer_windows_are_less_noisy_down_to_a_floor),
+        cmocka_unit_test(noise_falls_with_the_root_of_the_window),
+        cmocka_unit_test(small_numbers_and_the_largest_are_fine),
+        cmocka_unit_test(a_source_that_doubts_itself_teaches_nothing),
+        cmocka_unit_test(refusals_have_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

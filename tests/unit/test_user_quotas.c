@@ -127,6 +127,25 @@ static void who_is_held_back_is_decided_anew_each_round(void **state)
     assert_false(job.held_back);
 }
 
+static void a_quota_of_nothing_is_one(void **state)
+{
+    struct user_quota nothing = {.max_jobs = -1, .max_running = 0, .max_gpus = -1};
+    struct user_quota_job job = {.devices = 1};
+
+    (void)state;
+    assert_true(user_quota_limits_running(&nothing));
+    user_quota_hold_back(&nothing, 1, &job, 1);
+    assert_true(job.held_back);
+    nothing = (struct user_quota){.max_jobs = -1, .max_running = -1, .max_gpus = 0};
+    assert_true(user_quota_limits_running(&nothing));
+    user_quota_hold_back(&nothing, 1, &job, 1);
+    assert_true(job.held_back);
+    nothing.max_gpus = -1;
+    assert_false(user_quota_limits_running(&nothing));
+    user_quota_hold_back(&nothing, 1, &job, 1);
+    assert_false(job.held_back);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +156,7 @@ int main(void)
         cmocka_unit_test(a_job_too_large_for_the_rest_lets_smaller_ones_pass),
         cmocka_unit_test(users_do_not_count_for_each_other),
         cmocka_unit_test(who_is_held_back_is_decided_anew_each_round),
+        cmocka_unit_test(a_quota_of_nothing_is_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
