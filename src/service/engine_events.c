@@ -20,7 +20,7 @@
 /* ---- measurements ----------------------------------------------------------------- */
 
 static void store_sample(struct service *s, const struct record *r,
-                         const struct engine_events_sample *x)
+                         const struct engine_event *x)
 {
     const struct job_status *status = loop_job(s->loop, r->id);
     struct store_batch *batch = store_batch_create();
@@ -47,7 +47,7 @@ static void store_sample(struct service *s, const struct record *r,
 }
 
 static void tell_sample(struct service *s, const struct record *r,
-                        const struct engine_events_sample *x)
+                        const struct engine_event *x, double demand)
 {
     struct str data = {0};
     struct json_out out;
@@ -58,7 +58,7 @@ static void tell_sample(struct service *s, const struct record *r,
     json_out_key_number(&out, "at_s", x->measurement.at_s);
     json_out_key_number(&out, "rate", x->measurement.rate);
     json_out_key_number(&out, "watts", x->measurement.device_watts);
-    json_out_key_number(&out, "demand_rate", x->demand);
+    json_out_key_number(&out, "demand_rate", demand);
     json_out_key_number(&out, "latency_s", x->latency_s > 0 ? x->latency_s : NAN);
     json_out_key_number(&out, "steps_done", r->steps_before + x->steps);
     json_out_end(&out);
@@ -83,8 +83,8 @@ static void note_observed(struct service *s, const struct loop_observed *seen)
     service_follow_rounds(s);
 }
 
-static int learn(struct service *s, const struct record *r,
-                 const struct engine_events_sample *x, struct err *err)
+static int learn(struct service *s, const struct record *r, const struct engine_event *x,
+                 struct err *err)
 {
     struct conduct_window window = {.measurement = x->measurement,
                                     .steps = x->steps,
@@ -130,47 +130,41 @@ static void expect_end(struct service *s, struct record *r)
 }
 
 int engine_events_measured(struct service *s, struct record *r,
-                           const struct engine_events_sample *x, struct err *err)
+                           const struct engine_event *e, double demand, struct err *err)
 {
     int rc;
 
-    if (r->attempt != x->attempt || r->phase != PHASE_RUNNING)
+    if (r->attempt != e->attempt || r->phase != PHASE_RUNNING)
         return err_set(err, ERR_NOT_FOUND, "attempt %d of job %llu does not run",
-                       x->attempt, (unsigned long long)r->id);
-    if (x->latency_s > 0)
-        r->latency_s = x->latency_s;
-    if (isfinite(x->demand))
-        follow_demand(s, r, x->demand);
-    if (x->measurement.rate > 0) {
-        r->rate = x->measurement.rate;
-        r->rate_at_s = x->measurement.at_s;
+                       e->attempt, (unsigned long long)r->id);
+    if (e->latency_s > 0)
+        r->latency_s = e->latency_s;
+    if (isfinite(demand))
+        follow_demand(s, r, demand);
+    if (e->measurement.rate > 0) {
+        r->rate = e->measurement.rate;
+        r->rate_at_s = e->measurement.at_s;
     }
-    rc = learn(s, r, x, err);
+    rc = learn(s, r, e, err);
     expect_end(s, r);
-    store_sample(s, r, x);
-    tell_sample(s, r, x);
-    if (x->measurement.rate > 0 || x->latency_s > 0)
+    store_sample(s, r, e);
+    tell_sample(s, r, e, demand);
+    if (e->measurement.rate > 0 || e->latency_s > 0)
         check_promise(s, r);
     return rc;
 }
 
-static void on_measured(struct service *s, const struct engine_event *e)
+static void on_measured(struct service *s, const struct engine_event *told)
 {
-    struct record *r = records_get(s->records, e->job);
-    struct engine_events_sample x = {.measurement = e->measurement,
-                                     .attempt = e->attempt,
-                                     .steps = e->steps,
-                                     .demand = NAN,
-                                     .latency_s = e->latency_s,
-                                     .source = e->source,
-                                     .confidence = e->confidence};
+    struct record *r = records_get(s->records, told->job);
+    struct engine_event e = *told;
 
     if (!r)
         return;
-    x.measurement.job = r->id;
-    if (x.attempt == 0)
-        x.attempt = r->attempt;
-    engine_events_measured(s, r, &x, NULL);
+    e.measurement.job = r->id;
+    if (e.attempt == 0)
+        e.attempt = r->attempt;
+    engine_events_measured(s, r, &e, NAN, NULL);
 }
 
 static void on_demand(struct service *s, const struct engine_event *e)

@@ -14,6 +14,8 @@
 #define ROWS_WITH_POINTS 50
 
 enum by { BY_TOTAL, BY_JOB, BY_USER, BY_DEVICE, BY_NODE, BY_TYPE };
+static const char *const by_names[] = {"total", "job",  "user", "device",
+                                       "node",  "type", NULL};
 
 struct row {
     char key[LOOP_NAME_SIZE + 16];
@@ -192,13 +194,11 @@ static void write_row(struct service *s, struct json_out *out, enum by by,
 static bool parse_energy(struct service *s, struct request *r, struct sums *x,
                          struct store_filter *f, double *step_s, int *limit)
 {
-    static const char *const names[] = {"total", "job",  "user", "device",
-                                        "node",  "type", NULL};
     const struct auth_identity *who = &r->identity;
     double job = 0;
     int by = 0;
 
-    if (!handlers_choice(r, "by", names, &by) ||
+    if (!handlers_choice(r, "by", by_names, &by) ||
         !handlers_number(r, "job", 1, 9007199254740991.0, &job) ||
         !handlers_number(r, "from_s", 0, API_MAX_TIME_S, &f->from_s) ||
         !handlers_number(r, "to_s", 0, API_MAX_TIME_S, &f->to_s) ||
@@ -221,7 +221,6 @@ static bool parse_energy(struct service *s, struct request *r, struct sums *x,
 
 void handle_energy(void *ctx, struct request *r)
 {
-    static const char *const names[] = {"total", "job", "user", "device", "node", "type"};
     static const enum store_table how[] = {
         STORE_ENERGY_TOTAL,     STORE_ENERGY_BY_JOB,    STORE_ENERGY_BY_USER,
         STORE_ENERGY_BY_DEVICE, STORE_ENERGY_BY_DEVICE, STORE_ENERGY_BY_DEVICE};
@@ -248,7 +247,7 @@ void handle_energy(void *ctx, struct request *r)
     vec_each (struct row, row, &x.rows)
         all += row->joules;
     handlers_begin(&a, r, NULL);
-    json_out_key_string(&a.out, "by", names[x.by]);
+    json_out_key_string(&a.out, "by", by_names[x.by]);
     json_out_key_number(&a.out, "from_s", filter.from_s);
     json_out_key_number(&a.out, "to_s", filter.to_s > 0 ? filter.to_s : service_now_s(s));
     json_out_key_number(&a.out, "joules", all);

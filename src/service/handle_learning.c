@@ -393,21 +393,23 @@ void handle_show_decision(void *ctx, struct request *r)
 static int take_sample(struct service *s, struct record *r, const struct json_value *v,
                        int attempt)
 {
-    struct engine_events_sample x = {
+    struct engine_event e = {
+        .kind = ENGINE_MEASURED,
+        .job = r->id,
+        .attempt = attempt,
         .measurement = {.job = r->id,
                         .at_s = json_member_number(v, "at_s", 0),
                         .window_s = json_member_number(v, "window_s", 0),
                         .rate = json_member_number(v, "rate", NAN),
-                        .device_watts = json_member_number(v, "device_watts", NAN)},
-        .attempt = attempt,
+                        .device_watts = json_member_number(v, "device_watts", NAN),
+                        .out_of_memory = json_member_bool(v, "out_of_memory", false)},
         .steps = json_member_number(v, "steps", NAN),
-        .demand = json_member_number(v, "demand_rate", NAN),
         .latency_s = json_member_number(v, "latency_s", 0),
         .source = json_member_string(v, "source"),
         .confidence = json_member_number(v, "confidence", 1)};
 
-    json_value_bool(json_value_get(v, "out_of_memory"), &x.measurement.out_of_memory);
-    return engine_events_measured(s, r, &x, NULL);
+    return engine_events_measured(s, r, &e, json_member_number(v, "demand_rate", NAN),
+                                  NULL);
 }
 
 /* Of a service without a replica only whoever takes its requests can tell that there are

@@ -141,6 +141,51 @@ static void keep_request(struct record *r, const struct store_job *job,
     str_fini(&extra);
 }
 
+static const struct {
+    const char *name;
+    size_t offset; /* of a double */
+} extra_numbers[] = {
+    {"steps_before", offsetof(struct record, steps_before)},
+    {"promised_rate", offsetof(struct record, promised_rate)},
+    {"confidence", offsetof(struct record, confidence)},
+    {"joules", offsetof(struct record, joules)},
+    {"joules_error", offsetof(struct record, joules_error)},
+    {"saved_joules", offsetof(struct record, saved_joules)},
+};
+#define EXTRA_NUMBERS (sizeof(extra_numbers) / sizeof(extra_numbers[0]))
+
+void record_extra_json(const struct record *r, struct str *out)
+{
+    struct json_out json;
+
+    json_out_init(&json, out, false);
+    json_out_begin_object(&json);
+    for (size_t i = 0; i < EXTRA_NUMBERS; i++)
+        json_out_key_number(&json, extra_numbers[i].name,
+                            *(const double *)((const char *)r + extra_numbers[i].offset));
+    json_out_key_string(&json, "reason_code", r->reason_code);
+    json_out_key_int(&json, "memory_failures", r->tries.memory_failures);
+    json_out_end(&json);
+}
+
+void record_read_extra(struct record *r, const char *extra)
+{
+    const struct json_value *root;
+    struct json_doc *doc;
+    const char *code;
+
+    if (!extra || json_doc_parse(&doc, extra, strlen(extra), "extra", NULL) < 0)
+        return;
+    root = json_doc_root(doc);
+    for (size_t i = 0; i < EXTRA_NUMBERS; i++)
+        json_value_number(json_value_get(root, extra_numbers[i].name),
+                          (double *)((char *)r + extra_numbers[i].offset));
+    code = json_member_string(root, "reason_code");
+    str_copy(r->reason_code, sizeof(r->reason_code), code ? code : "");
+    r->tries.memory_failures = (int)json_member_number(root, "memory_failures", 0);
+    json_doc_destroy(doc);
+}
+
 void record_explain(struct record *r, const char *code, const char *format, ...)
 {
     va_list args;

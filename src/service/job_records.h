@@ -143,6 +143,10 @@ int records_replicas(const struct records *records, const struct record *service
 /* ---- of one record ------------------------------------------------------------------
  */
 
+/* What the store keeps of it beside the columns of its progress, as JSON. */
+void record_extra_json(const struct record *record, struct str *out);
+void record_read_extra(struct record *record, const char *extra); /* NULL: nothing */
+
 /* Why it stands as it does: a code as in the API, and a sentence. */
 void record_explain(struct record *record, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -64,45 +64,6 @@ struct rebuild {
     int waiting, running, lost;
 };
 
-static void read_extra(struct record *r, const char *extra)
-{
-    const struct json_value *root;
-    struct json_doc *doc;
-    const char *code;
-    double n = 0;
-
-    if (!extra || json_doc_parse(&doc, extra, strlen(extra), "extra", NULL) < 0)
-        return;
-    root = json_doc_root(doc);
-    json_value_number(json_value_get(root, "steps_before"), &r->steps_before);
-    json_value_number(json_value_get(root, "promised_rate"), &r->promised_rate);
-    json_value_number(json_value_get(root, "confidence"), &r->confidence);
-    if (json_value_number(json_value_get(root, "memory_failures"), &n))
-        r->tries.memory_failures = (int)n;
-    code = json_value_string(json_value_get(root, "reason_code"));
-    if (code)
-        str_copy(r->reason_code, sizeof(r->reason_code), code);
-    json_doc_destroy(doc);
-}
-
-/* Names with commas between to numbers; returns how many there are, *found of which the
- * cluster has. */
-static int find_devices(const struct service *s, const char *names, int *devices,
-                        int *found)
-{
-    char name[LOOP_NAME_SIZE + 16];
-    int count = 0;
-
-    *found = 0;
-    for (; count < LOOP_MAX_GANG && str_next_word(&names, name, sizeof(name)); count++) {
-        int device = service_device_named(s, name);
-
-        if (device >= 0)
-            devices[(*found)++] = device;
-    }
-    return count;
-}
-
 struct record *restart_record(struct service *s, const struct store_job *stored)
 {
     const struct store_progress *p = &stored->progress;
@@ -115,7 +76,7 @@ struct record *restart_record(struct service *s, const struct store_job *stored)
     records_set_held(s->records, r, p->held);
     r->attempt = p->attempt;
     str_copy(r->reason, sizeof(r->reason), p->reason ? p->reason : "");
-    read_extra(r, p->extra);
+    record_read_extra(r, p->extra);
     return r;
 }
 
@@ -164,7 +125,7 @@ static void enter_loop(struct service *s, const struct record *r,
     if (back->facts.devices_found > 0 &&
         back->facts.devices_found == back->facts.devices_named) {
         status.state = JOB_RUNNING;
-        find_devices(s, p->devices, status.devices, &status.device_count);
+        service_devices_named(s, p->devices, status.devices, &status.device_count);
         if (loop_restore(s->loop, &status, &back->refused) == 0)
             return;
         log_warn("restore_failed", LOG_U64("job", r->id), LOG_ERR(&back->refused));
@@ -189,7 +150,7 @@ static int take_job(void *ctx, const void *row)
 
     if (p->state == JOB_RUNNING)
         back.facts.devices_named =
-            find_devices(b->s, p->devices, devices, &back.facts.devices_found);
+            service_devices_named(b->s, p->devices, devices, &back.facts.devices_found);
     if (readmit_decide(&back.facts).release)
         records_set_held(b->s->records, r, false);
     enter_loop(b->s, r, p, &back);

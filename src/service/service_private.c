@@ -6,6 +6,7 @@
 #include "service/service_private.h"
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "engine/sim/sim_engine.h"
 
 #include <math.h>
@@ -39,6 +40,22 @@ int service_device_named(const struct service *s, const char *name)
     return -1;
 }
 
+int service_devices_named(const struct service *s, const char *names, int *devices,
+                          int *found)
+{
+    char name[LOOP_NAME_SIZE + 16];
+    int count = 0;
+
+    *found = 0;
+    for (; count < LOOP_MAX_GANG && str_next_word(&names, name, sizeof(name)); count++) {
+        int device = service_device_named(s, name);
+
+        if (device >= 0)
+            devices[(*found)++] = device;
+    }
+    return count;
+}
+
 int service_node_named(const struct service *s, const char *name)
 {
     const struct cluster *c = loop_cluster(s->loop);
@@ -47,6 +64,14 @@ int service_node_named(const struct service *s, const char *name)
         if (strcmp(c->nodes[n].name, name) == 0)
             return n;
     return -1;
+}
+
+const struct job_status *service_status(const struct service *s, const struct record *r)
+{
+    static const struct job_status waiting = {.started_s = NAN, .placed_s = NAN};
+    const struct job_status *known = r->final ? r->final : loop_job(s->loop, r->id);
+
+    return known ? known : &waiting;
 }
 
 bool service_may_touch(const struct auth_identity *who, const char *user)

@@ -109,7 +109,14 @@ double service_now_s(const struct service *s);
 bool service_clock_stepped(const struct service *s);
 
 int service_device_named(const struct service *s, const char *name); /* -1: none */
-int service_node_named(const struct service *s, const char *name);   /* -1: none */
+/* Names with commas between to numbers, LOOP_MAX_GANG at most; returns how many there
+ * are, *found of which the cluster has. */
+int service_devices_named(const struct service *s, const char *names, int *devices,
+                          int *found);
+int service_node_named(const struct service *s, const char *name); /* -1: none */
+
+/* How a job stands: as it ended, as the loop has it, or waiting. */
+const struct job_status *service_status(const struct service *s, const struct record *r);
 
 /* May this identity see, or change, the job of this user? */
 bool service_may_see(const struct auth_identity *who, const char *user);
@@ -133,19 +140,12 @@ void rounds_planned(void *service, const struct planning_task *task);
 /* engine_events.c, for engine_sink. */
 void engine_events_event(void *service, const struct engine_event *event);
 
-/* A window of measurement, from the engine or over HTTP.  -1: the loop cannot use it
- * (it is stored all the same when it is of a job that runs). */
-struct engine_events_sample {
-    struct measurement measurement;
-    int attempt;
-    double steps;     /* NaN: not told */
-    double demand;    /* NaN: not told */
-    double latency_s; /* of a service, 99th percentile; not positive: not told */
-    const char *source;
-    double confidence;
-};
+/* A window of measurement, from the engine or over HTTP; demand of a service NaN: not
+ * told.  -1: the loop cannot use it (it is stored all the same when it is of a job that
+ * runs). */
 int engine_events_measured(struct service *s, struct record *r,
-                           const struct engine_events_sample *sample, struct err *err);
+                           const struct engine_event *event, double demand,
+                           struct err *err);
 
 /* energy_books.c: ENGINE_POWER. */
 void energy_power(struct service *s, const struct engine_event *event);

@@ -225,29 +225,6 @@ static void add_devices(const struct service *s, const int *devices, int count,
         str_addf(out, "%s%s", i ? "," : "", s->devices[devices[i]].name);
 }
 
-static void add_extra(const struct record *r, struct str *out)
-{
-    struct json_out json;
-
-    json_out_init(&json, out, false);
-    json_out_begin_object(&json);
-    json_out_key_number(&json, "steps_before", r->steps_before);
-    json_out_key_number(&json, "promised_rate", r->promised_rate);
-    json_out_key_number(&json, "confidence", r->confidence);
-    json_out_key_string(&json, "reason_code", r->reason_code);
-    json_out_key_int(&json, "memory_failures", r->tries.memory_failures);
-    json_out_key_number(&json, "joules", r->joules);
-    json_out_key_number(&json, "joules_error", r->joules_error);
-    json_out_key_number(&json, "saved_joules", r->saved_joules);
-    json_out_end(&json);
-}
-
-/* The loop drops a job that has ended; the record has its last status. */
-static const struct job_status *status_of(const struct service *s, const struct record *r)
-{
-    return r->final ? r->final : loop_job(s->loop, r->id);
-}
-
 struct progress_row { /* and what its texts are in */
     struct store_progress progress;
     struct str devices, extra;
@@ -256,11 +233,10 @@ struct progress_row { /* and what its texts are in */
 static const struct store_progress *
 fill_progress(const struct service *s, const struct record *r, struct progress_row *row)
 {
-    static const struct job_status waiting = {.started_s = NAN, .placed_s = NAN};
-    const struct job_status *known = status_of(s, r), *status = known ? known : &waiting;
+    const struct job_status *status = service_status(s, r);
 
     add_devices(s, status->devices, status->device_count, &row->devices);
-    add_extra(r, &row->extra);
+    record_extra_json(r, &row->extra);
     row->progress = (struct store_progress){
         .job = r->id,
         .state = status->state,
@@ -270,7 +246,8 @@ fill_progress(const struct service *s, const struct record *r, struct progress_r
         .placed_s = status->placed_s,
         .ended_s = r->ended_s,
         .steps_done = status->steps_done,
-        .required_rate = known ? known->required_rate : record_job(r)->need.rate,
+        .required_rate =
+            r->phase == PHASE_PENDING ? record_job(r)->need.rate : status->required_rate,
         .moves = status->moves,
         .restarts = status->restarts,
         .exit_status = r->exit_status,
@@ -306,19 +283,18 @@ static void add_event(struct tx *tx, const struct record *r,
     json_out_key_string(out, "name", record_job(r)->name);
     json_out_key_string(out, "user", record_user(r));
     json_out_key_string(out, "what", step->what);
-    json_out_key_string(out, "state", views_state_name(status, r->held));
+    json_out_key_string(out, "state", views_job_state(status->state, r->held));
     json_out_key_string(out, "reason", r->reason[0] ? r->reason : NULL);
     json_out_key_string(out, "by", step->by);
     json_out_key_int(out, "attempt", r->attempt);
     json_out_key_number(out, "at_s", service_now_s(tx->service));
     json_out_key(out, "devices");
-    views_places(out, tx->service, status ? status->devices : NULL,
-                 status ? status->device_count : 0);
+    views_places(out, tx->service, status->devices, status->device_count);
 }
 
 void tx_job(struct tx *tx, struct record *r, const struct tx_step *step)
 {
-    const struct job_status *status = status_of(tx->service, r);
+    const struct job_status *status = service_status(tx->service, r);
     struct progress_row row = {0};
     const struct store_progress *progress = fill_progress(tx->service, r, &row);
     struct str reason = {0};

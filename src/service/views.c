@@ -30,11 +30,6 @@ const char *views_job_state(enum job_state state, bool held)
     return state == JOB_WAITING && held ? "held" : names[state];
 }
 
-const char *views_state_name(const struct job_status *status, bool held)
-{
-    return views_job_state(status ? status->state : JOB_WAITING, held);
-}
-
 static void place(struct json_out *out, const struct service *s, int device)
 {
     const struct cluster *c = loop_cluster(s->loop);
@@ -58,16 +53,10 @@ void views_places(struct json_out *out, const struct service *s, const int *devi
 
 void views_places_named(struct json_out *out, const struct service *s, const char *names)
 {
-    char name[LOOP_NAME_SIZE + 16];
+    int devices[LOOP_MAX_GANG], count;
 
-    json_out_begin_array(out);
-    while (str_next_word(&names, name, sizeof(name))) {
-        int device = service_device_named(s, name);
-
-        if (device >= 0)
-            place(out, s, device);
-    }
-    json_out_end(out);
+    service_devices_named(s, names, devices, &count);
+    views_places(out, s, devices, count);
 }
 
 void views_neighbour(struct json_out *out, const struct service *s, uint64_t job,
@@ -226,7 +215,7 @@ static void neighbours(struct json_out *out, const struct service *s,
 
     json_out_key(out, "neighbours");
     json_out_begin_array(out);
-    for (int i = 0; status && i < status->device_count; i++) {
+    for (int i = 0; i < status->device_count; i++) {
         const struct device *d = &c->devices[status->devices[i]];
 
         for (int k = 0; k < d->job_count; k++)
@@ -236,11 +225,13 @@ static void neighbours(struct json_out *out, const struct service *s,
     json_out_end(out);
 }
 
+/* live: the job is here, else it is read from the store. */
 static void running(struct json_out *out, const struct service *s, const struct record *r,
-                    const struct job_status *status, const struct auth_identity *who)
+                    const struct job_status *status, bool live)
 {
-    double required = status ? requirement_rate_now(status, service_now_s(s)) : 0;
-    bool service = record_job(r)->kind == JOB_INFERENCE;
+    double required =
+        live ? requirement_rate_now(status, service_now_s(s)) : status->required_rate;
+    bool service = live && record_job(r)->kind == JOB_INFERENCE;
     struct replica replicas[LOOP_MAX_GANG];
     int count = service ? records_replicas(s->records, r, replicas, NULL) : 0;
 
@@ -251,110 +242,87 @@ static void running(struct json_out *out, const struct service *s, const struct 
     json_out_key_number(out, "demand_rate",
                         service ? replicas_demand(replicas, count) : NAN);
     json_out_key_number(out, "latency_s", r->latency_s);
-    json_out_key_number(out, "steps_done", status ? status->steps_done : 0);
-    json_out_key_number(out, "started_s", status ? status->started_s : NAN);
-    json_out_key_number(out, "placed_s", status ? status->placed_s : NAN);
+    json_out_key_number(out, "steps_done", status->steps_done);
+    json_out_key_number(out, "started_s", status->started_s);
+    json_out_key_number(out, "placed_s", status->placed_s);
     json_out_key_number(out, "expected_start_s",
-                        status && status->state == JOB_RUNNING ? NAN
-                                                               : r->expected_start_s);
+                        status->state == JOB_RUNNING ? NAN : r->expected_start_s);
     json_out_key_number(out, "expected_end_s", r->expected_end_s);
-    json_out_key_int(out, "moves", status ? status->moves : 0);
-    json_out_key_int(out, "restarts", status ? status->restarts : 0);
+    json_out_key_int(out, "moves", status->moves);
+    json_out_key_int(out, "restarts", status->restarts);
     json_out_key_int(out, "attempt", r->attempt);
     json_out_key_number(out, "replicas",
                         service ? replicas_running(replicas, count) : NAN);
     json_out_key_number(out, "max_replicas", service ? r->replicas.max : NAN);
     json_out_key_number(out, "replica_of", r->replicas.of ? (double)r->replicas.of : NAN);
+}
+
+static void write_job(struct json_out *out, const struct service *s,
+                      const struct record *r, const struct job_status *status,
+                      struct views_how how, bool live)
+{
+    const struct store_request *q = &r->stored->request;
+    struct views_energy so_far = views_energy(s, r);
+
+    json_out_begin_object(out);
+    identity(out, q, views_job_state(status->state, r->held), r->reason, r->reason_code);
+    asked(out, q);
+    running(out, s, r, status, live);
     json_out_key(out, "devices");
-    views_places(out, s, status ? status->devices : NULL,
-                 status ? status->device_count : 0);
-    neighbours(out, s, status, who);
+    views_places(out, s, status->devices, status->device_count);
+    if (live)
+        neighbours(out, s, status, how.who);
     json_out_key_number(out, "watts", r->watts);
+    energy(out, so_far.joules, so_far.error,
+           live && r->attempt == 0 ? NAN : r->saved_joules);
+    ending(out, r->ended_s, r->exit_status, r->signal);
+    if (how.whole)
+        views_raw(out, "quote", r->quote_json);
+    if (how.who && service_may_touch(how.who, q->user))
+        secrets(out, q);
+    json_out_end(out);
 }
 
 void views_record(struct json_out *out, const struct service *s, const struct record *r,
                   struct views_how how)
 {
-    const struct job_status *status = r->final ? r->final : loop_job(s->loop, r->id);
-    struct views_energy so_far = views_energy(s, r);
-    bool held = r->held;
-
-    json_out_begin_object(out);
-    identity(out, &r->stored->request, views_state_name(status, held), r->reason,
-             r->reason_code);
-    asked(out, &r->stored->request);
-    running(out, s, r, status, how.who);
-    energy(out, so_far.joules, so_far.error, r->attempt > 0 ? r->saved_joules : NAN);
-    ending(out, r->ended_s, r->exit_status, r->signal);
-    if (how.whole)
-        views_raw(out, "quote", r->quote_json);
-    if (how.who && service_may_touch(how.who, record_user(r)))
-        secrets(out, &r->stored->request);
-    json_out_end(out);
-}
-
-struct extra { /* of a stored job */
-    double promised_rate;
-    const char *reason_code;
-};
-
-static void stored_progress(struct json_out *out, const struct service *s,
-                            const struct store_progress *p, const struct extra *extra)
-{
-    json_out_key_number(out, "required_rate", p->required_rate);
-    json_out_key_number(out, "promised_rate", extra->promised_rate);
-    json_out_key_number(out, "rate", NAN);
-    json_out_key_number(out, "rate_ratio", NAN);
-    json_out_key_number(out, "demand_rate", NAN);
-    json_out_key_number(out, "latency_s", NAN);
-    json_out_key_number(out, "steps_done", p->steps_done);
-    json_out_key_number(out, "started_s", p->started_s);
-    json_out_key_number(out, "placed_s", p->placed_s);
-    json_out_key_number(out, "expected_start_s", NAN);
-    json_out_key_number(out, "expected_end_s", NAN);
-    json_out_key_int(out, "moves", p->moves);
-    json_out_key_int(out, "restarts", p->restarts);
-    json_out_key_int(out, "attempt", p->attempt);
-    json_out_key_number(out, "replicas", NAN);
-    json_out_key_number(out, "max_replicas", NAN);
-    json_out_key_number(out, "replica_of", NAN);
-    json_out_key(out, "devices");
-    views_places_named(out, s, p->devices);
-    json_out_key_number(out, "watts", NAN);
+    write_job(out, s, r, service_status(s, r), how, true);
 }
 
 void views_stored(struct json_out *out, const struct service *s,
-                  const struct store_job *job, const char *quote_json,
-                  struct views_how how)
+                  const struct store_job *job, char *quote_json, struct views_how how)
 {
-    struct extra extra = {.promised_rate = NAN};
-    struct json_doc *doc = NULL;
-    double joules = 0, error = 0, saved = NAN;
+    const struct store_progress *p = &job->progress;
+    struct job_status status = {.job = job->request.job,
+                                .state = p->state,
+                                .required_rate = p->required_rate,
+                                .started_s = p->started_s,
+                                .placed_s = p->placed_s,
+                                .steps_done = p->steps_done,
+                                .moves = p->moves,
+                                .restarts = p->restarts};
+    struct store_job kept = *job;
+    struct record r = {.stored = &kept,
+                       .id = job->request.job.id,
+                       .phase = PHASE_ENDED,
+                       .held = p->held,
+                       .attempt = p->attempt,
+                       .ended_s = p->ended_s,
+                       .exit_status = p->exit_status,
+                       .signal = p->signal,
+                       .promised_rate = NAN,
+                       .rate = NAN,
+                       .latency_s = NAN,
+                       .expected_start_s = NAN,
+                       .expected_end_s = NAN,
+                       .watts = NAN,
+                       .saved_joules = NAN,
+                       .quote_json = quote_json};
 
-    if (job->progress.extra &&
-        json_doc_parse(&doc, job->progress.extra, strlen(job->progress.extra), "extra",
-                       NULL) == 0) {
-        const struct json_value *root = json_doc_root(doc);
-
-        json_value_number(json_value_get(root, "promised_rate"), &extra.promised_rate);
-        json_value_number(json_value_get(root, "joules"), &joules);
-        json_value_number(json_value_get(root, "joules_error"), &error);
-        json_value_number(json_value_get(root, "saved_joules"), &saved);
-        extra.reason_code = json_value_string(json_value_get(root, "reason_code"));
-    }
-    json_out_begin_object(out);
-    identity(out, &job->request, views_job_state(job->progress.state, job->progress.held),
-             job->progress.reason, extra.reason_code);
-    asked(out, &job->request);
-    stored_progress(out, s, &job->progress, &extra);
-    energy(out, joules, error, saved);
-    ending(out, job->progress.ended_s, job->progress.exit_status, job->progress.signal);
-    if (how.whole)
-        views_raw(out, "quote", quote_json);
-    if (how.who && service_may_touch(how.who, job->request.user))
-        secrets(out, &job->request);
-    json_out_end(out);
-    json_doc_destroy(doc);
+    record_read_extra(&r, p->extra);
+    str_copy(r.reason, sizeof(r.reason), p->reason ? p->reason : "");
+    service_devices_named(s, p->devices, status.devices, &status.device_count);
+    write_job(out, s, &r, &status, how, false);
 }
 
 /* ---- devices and nodes ---------------------------------------------------------------

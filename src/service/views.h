@@ -5,7 +5,6 @@
 #include "service/service_private.h"
 
 /* waiting, held, running, done, failed, cancelled. */
-const char *views_state_name(const struct job_status *status, bool held);
 const char *views_job_state(enum job_state state, bool held);
 
 /* An array of places. */
@@ -26,8 +25,7 @@ void views_record(struct json_out *out, const struct service *s, const struct re
                   struct views_how how);
 /* A job that has ended; quote_json may be NULL. */
 void views_stored(struct json_out *out, const struct service *s,
-                  const struct store_job *job, const char *quote_json,
-                  struct views_how how);
+                  const struct store_job *job, char *quote_json, struct views_how how);
 
 /* Up to this moment: what was booked, and since the last word of its devices what it is
  * believed to have drawn. */
