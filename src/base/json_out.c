@@ -320,3 +320,15 @@ void json_out_key_bool(struct json_out *out, const char *key, bool flag)
     json_out_key(out, key);
     json_out_bool(out, flag);
 }
+
+void json_out_key_object(struct json_out *out, const char *key)
+{
+    json_out_key(out, key);
+    json_out_begin_object(out);
+}
+
+void json_out_key_array(struct json_out *out, const char *key)
+{
+    json_out_key(out, key);
+    json_out_begin_array(out);
+}

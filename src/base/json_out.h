@@ -50,5 +50,7 @@ void json_out_key_string(struct json_out *out, const char *key, const char *text
 void json_out_key_number(struct json_out *out, const char *key, double number);
 void json_out_key_int(struct json_out *out, const char *key, int64_t number);
 void json_out_key_bool(struct json_out *out, const char *key, bool flag);
+void json_out_key_object(struct json_out *out, const char *key); /* begun */
+void json_out_key_array(struct json_out *out, const char *key);
 
 #endif

@@ -14,20 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct daemon_metrics {
-    struct service *service;
-    struct metric *jobs, *ended, *rate_ratio, *joules, *watts, *device_joules, *busy;
-    struct metric *nodes, *submissions, *submission_s, *requests, *request_s;
-    struct metric *rounds, *decision_s, *actions, *stale, *adapted;
-    struct metric *error, *covered, *observations, *error_recent, *coverage_recent;
-    struct metric *refused, *guard, *broken, *promised_s, *kept_s;
-    struct metric *commit_s, *store_rows, *store_bytes, *store_failing, *store_waiting;
-    struct metric *turn_s, *work_s;
-    struct metric *streams, *stream_bytes, *connections, *rate_limited;
-    double slow_said_s;  /* on the wall's clock */
-    uint64_t slow_turns; /* since then */
-};
-
 static const double seconds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
                                  0.1,   0.25,   0.5,   1,    2.5,   10};
 static const double pieces[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05};
@@ -137,17 +123,6 @@ static void make_daemon(struct daemon_metrics *f, struct metrics *m)
 
 /* ---- what happened ---------------------------------------------------------------- */
 
-void daemon_metrics_action(struct service *s, enum action_kind kind)
-{
-    metric_add(s->figures->actions, 1, METRIC_LABELS(ledger_action_name(kind)));
-}
-
-void daemon_metrics_round(struct service *s, double work_s)
-{
-    metric_add(s->figures->rounds, 1, METRIC_NO_LABELS);
-    metric_observe(s->figures->decision_s, work_s, METRIC_NO_LABELS);
-}
-
 void daemon_metrics_prediction(struct service *s, const struct estimate *expected,
                                double rate)
 {
@@ -157,16 +132,6 @@ void daemon_metrics_prediction(struct service *s, const struct estimate *expecte
                    METRIC_LABELS(source));
     metric_add(s->figures->covered, rate >= expected->low && rate <= expected->high,
                METRIC_LABELS(source));
-}
-
-void daemon_metrics_refused(struct service *s, const char *reason)
-{
-    metric_add(s->figures->refused, 1, METRIC_LABELS(reason));
-}
-
-void daemon_metrics_guard(struct service *s, const char *action)
-{
-    metric_add(s->figures->guard, 1, METRIC_LABELS(action));
 }
 
 void daemon_metrics_submission(struct service *s, const char *verdict, double asked_s)

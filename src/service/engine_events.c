@@ -94,7 +94,8 @@ static int learn(struct service *s, const struct record *r, const struct engine_
     window.measurement.doubt = 1 - x->confidence;
     window.measurement.latency_s = x->latency_s;
     if (conduct_measured(s->loop, &window, &seen, err) < 0) {
-        daemon_metrics_refused(s, record_refusal_name(seen.refusal));
+        metric_add(s->figures->refused, 1,
+                   METRIC_LABELS(record_refusal_name(seen.refusal)));
         return -1;
     }
     if (x->measurement.rate > 0)

@@ -96,8 +96,7 @@ static void sum_jobs(const struct service *s, struct json_out *out)
         promised += isfinite(busy[i]->promised_rate);
         broken += isfinite(busy[i]->promise.below_since_s);
     }
-    json_out_key(out, "jobs");
-    json_out_begin_object(out);
+    json_out_key_object(out, "jobs");
     json_out_key_int(out, "waiting", queue.waiting);
     json_out_key_int(out, "held", queue.held);
     json_out_key_int(out, "running", (int64_t)count);
@@ -105,8 +104,7 @@ static void sum_jobs(const struct service *s, struct json_out *out)
     json_out_key_int(out, "failed", s->failed);
     json_out_key_int(out, "cancelled", s->cancelled);
     json_out_end(out);
-    json_out_key(out, "promises");
-    json_out_begin_object(out);
+    json_out_key_object(out, "promises");
     json_out_key_int(out, "running", promised);
     json_out_key_int(out, "broken", broken);
     json_out_key_number(out, "kept_share",
@@ -128,8 +126,7 @@ static void sum_devices(const struct service *s, struct json_out *out)
         failed += device->failed;
         asleep += c->nodes[device->node].state == NODE_ASLEEP;
     }
-    json_out_key(out, "devices");
-    json_out_begin_object(out);
+    json_out_key_object(out, "devices");
     json_out_key_int(out, "total", c->device_count);
     json_out_key_int(out, "busy", busy);
     json_out_key_int(out, "shared", shared);
@@ -154,8 +151,7 @@ static double sum_nodes(const struct service *s, struct json_out *out)
     }
     for (int d = 0; d < c->device_count; d++)
         watts += isfinite(s->devices[d].watts) ? s->devices[d].watts : 0;
-    json_out_key(out, "nodes");
-    json_out_begin_object(out);
+    json_out_key_object(out, "nodes");
     for (int i = 0; i < 4; i++)
         json_out_key_int(out, names[i], counts[i]);
     json_out_end(out);

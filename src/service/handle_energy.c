@@ -163,8 +163,7 @@ static void write_points(struct service *s, struct json_out *out, enum by by,
         filter.user = row->key;
     else if (by == BY_DEVICE)
         filter.device = row->key;
-    json_out_key(out, "points");
-    json_out_begin_array(out);
+    json_out_key_array(out, "points");
     if (by <= BY_DEVICE)
         store_read(s->reader, STORE_ENERGY_BY_HOUR, &filter, point_row, &p, NULL);
     end_point(&p);
@@ -251,8 +250,7 @@ void handle_energy(void *ctx, struct request *r)
     json_out_key_number(&a.out, "from_s", filter.from_s);
     json_out_key_number(&a.out, "to_s", filter.to_s > 0 ? filter.to_s : service_now_s(s));
     json_out_key_number(&a.out, "joules", all);
-    json_out_key(&a.out, "rows");
-    json_out_begin_array(&a.out);
+    json_out_key_array(&a.out, "rows");
     for (size_t i = 0; i < x.rows.count && i < (size_t)limit; i++) {
         json_out_begin_object(&a.out);
         write_row(s, &a.out, x.by, &x.rows.items[i]);

@@ -60,8 +60,7 @@ static void write_cell(struct matrix *m, const struct cell_ask *ask)
     json_out_key_int(out, "job", (int64_t)ask->job);
     json_out_key_string(out, "name", status->job.name);
     json_out_key_string(out, "type", loop_cluster(s->loop)->types[ask->type].name);
-    json_out_key(out, "beside");
-    json_out_begin_array(out);
+    json_out_key_array(out, "beside");
     if (other)
         views_neighbour(out, s, ask->beside, &m->who);
     json_out_end(out);

@@ -35,14 +35,6 @@ static bool make_quote(struct service *s, struct request *r, const char *path,
 
 /* ---- answers ---------------------------------------------------------------------- */
 
-static void quote_text(const struct service *s, const struct quote *q, struct str *out)
-{
-    struct json_out json;
-
-    json_out_init(&json, out, false);
-    ledger_quote_json(&json, loop_cluster(s->loop), q);
-}
-
 static void write_submission(struct handlers_answer *a, struct service *s,
                              struct request *r, const struct record *record)
 {
@@ -61,25 +53,12 @@ static void answer_submission(struct service *s, struct request *r, int status,
     handlers_answer(&a, status);
 }
 
-static int keep_quote(void *ctx, const void *row)
-{
-    const struct store_quote *quote = row;
-    char **text = ctx;
-
-    if (!*text && quote->detail)
-        *text = mem_strdup(quote->detail);
-    return 0;
-}
-
 static void answer_stored(struct service *s, struct request *r,
                           const struct store_job *job)
 {
     struct handlers_answer a;
-    char *quote = NULL;
+    char *quote = handlers_quote(s, job->request.job.id, true);
 
-    store_read(s->reader, STORE_QUOTES,
-               &(struct store_filter){.job = job->request.job.id}, keep_quote, &quote,
-               NULL);
     handlers_begin(&a, r, NULL);
     json_out_key(&a.out, "job");
     views_stored(&a.out, s, job, NULL, (struct views_how){.who = &r->identity});
@@ -93,8 +72,7 @@ static void answer_refusal(struct service *s, struct request *r, const struct qu
     struct handlers_answer a;
 
     handlers_begin(&a, r, NULL);
-    json_out_key(&a.out, "error");
-    json_out_begin_object(&a.out);
+    json_out_key_object(&a.out, "error");
     json_out_key_string(&a.out, "code", "infeasible");
     json_out_key_string(&a.out, "message", q->reason);
     if (q->verdict == QUOTE_COUNTER)
@@ -207,10 +185,15 @@ static void add_quote_row(struct service *s, struct tx *tx, const struct record 
                             });
 }
 
-static void promise(struct record *record, const struct quote *q, char *json)
+static void promise(const struct service *s, struct record *record, const struct quote *q)
 {
+    struct str text = {0};
+    struct json_out json;
+
+    json_out_init(&json, &text, false);
+    ledger_quote_json(&json, loop_cluster(s->loop), q);
     free(record->quote_json);
-    record->quote_json = json;
+    record->quote_json = str_take(&text);
     record->promised_rate = q->promised_rate;
     record->confidence = q->confidence;
     record->expected_start_s = q->start_s;
@@ -236,15 +219,13 @@ static void take(struct service *s, struct request *r, struct parsed_job *p,
 {
     struct submission *sub = mem_new(struct submission);
     struct tx *tx = tx_begin(s);
-    struct str quote = {0};
     struct record *record;
 
     p->job.request.job.id = store_take_id(s->store, STORE_JOB_ID);
     job_parse_know_class(s->classes, &p->job.request.job);
     record = records_add(s->records, &p->job, &p->replicas);
     records_set_held(s->records, record, p->job.progress.held);
-    quote_text(s, q, &quote);
-    promise(record, q, str_take(&quote));
+    promise(s, record, q);
     if (record->held)
         record_explain(record, "held", "held from the start");
     vec_push(&record->waiters, r);
@@ -340,7 +321,6 @@ void handle_update_job(void *ctx, struct request *r)
     struct parsed_job parsed = {0};
     char field[SCHEMA_PATH_SIZE];
     struct handlers_answer a;
-    struct str quote = {0};
     struct err err = {0};
     struct quote q;
     struct tx *tx;
@@ -361,8 +341,7 @@ void handle_update_job(void *ctx, struct request *r)
         goto done;
     }
     apply_update(s, record, &parsed);
-    quote_text(s, &q, &quote);
-    promise(record, &q, str_take(&quote));
+    promise(s, record, &q);
     tx = tx_begin(s);
     store_put(tx_batch(tx), &record->stored->request);
     tx_job(tx, record,
@@ -431,8 +410,7 @@ void handle_quote(void *ctx, struct request *r)
     handlers_begin(&a, r, NULL);
     json_out_key(&a.out, "quote");
     ledger_quote_json(&a.out, loop_cluster(s->loop), &q);
-    json_out_key(&a.out, "what_if");
-    json_out_begin_array(&a.out);
+    json_out_key_array(&a.out, "what_if");
     for (size_t i = 0; i < json_value_count(changes); i++)
         if (add_what_if(s, r, json_value_item(changes, i), i, &parsed, &a.out) < 0)
             goto done;

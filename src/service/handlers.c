@@ -106,8 +106,7 @@ void handlers_begin(struct handlers_answer *a, struct request *r, const char *li
     handlers_value(a, r);
     json_out_begin_object(&a->out);
     if (list) {
-        json_out_key(&a->out, list);
-        json_out_begin_array(&a->out);
+        json_out_key_array(&a->out, list);
     }
 }
 
@@ -144,23 +143,30 @@ void handlers_forbid(struct request *r, uint64_t job)
                          (unsigned long long)job);
 }
 
+struct kept_quote {
+    bool first;
+    char *text;
+};
+
 static int keep_quote(void *ctx, const void *row)
 {
     const struct store_quote *quote = row;
-    char **text = ctx;
+    struct kept_quote *kept = ctx;
 
-    free(*text);
-    *text = quote->detail ? mem_strdup(quote->detail) : NULL;
+    if (kept->first && kept->text)
+        return 0;
+    free(kept->text);
+    kept->text = quote->detail ? mem_strdup(quote->detail) : NULL;
     return 0;
 }
 
-char *handlers_quote(struct service *s, uint64_t job)
+char *handlers_quote(struct service *s, uint64_t job, bool first)
 {
-    char *text = NULL;
+    struct kept_quote kept = {.first = first};
 
     store_read(s->reader, STORE_QUOTES, &(struct store_filter){.job = job}, keep_quote,
-               &text, NULL);
-    return text;
+               &kept, NULL);
+    return kept.text;
 }
 
 /* Not in memory: it has ended, or never was. */

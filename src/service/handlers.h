@@ -55,8 +55,8 @@ bool handlers_may_look(struct service *s, struct request *r, uint64_t *id);
 /* 403: the job is another user's. */
 void handlers_forbid(struct request *r, uint64_t job);
 
-/* The quote a job was last given, as JSON that the caller frees; NULL: none. */
-char *handlers_quote(struct service *s, uint64_t job);
+/* The quote a job was given first, or last, as JSON that the caller frees; NULL: none. */
+char *handlers_quote(struct service *s, uint64_t job, bool first);
 
 /* `reason` of the body; NULL when there is none. */
 const char *handlers_reason(const struct request *r);

@@ -47,8 +47,7 @@ void ledger_estimate_json(struct json_out *out, const struct estimate *e)
 static void offers_json(struct json_out *out, const struct cluster *c,
                         const struct quote *q)
 {
-    json_out_key(out, "counter_offers");
-    json_out_begin_array(out);
+    json_out_key_array(out, "counter_offers");
     for (int i = 0; i < q->offer_count; i++) {
         const struct quote_offer *o = &q->offers[i];
 
@@ -141,8 +140,7 @@ static void decision_json(struct json_out *out, const struct cluster *cluster,
     json_out_key_number(out, "at_s", d->at_s);
     json_out_key_string(out, "kind", d->kind);
     json_out_key_string(out, "reason", d->reason);
-    json_out_key(out, "devices");
-    json_out_begin_array(out);
+    json_out_key_array(out, "devices");
     for (int i = 0; i < d->device_count; i++)
         json_out_int(out, d->devices[i]);
     json_out_end(out);
@@ -186,8 +184,7 @@ static void action_json(struct json_out *out, const struct action *a)
         json_out_key_int(out, "device", a->device);
         json_out_key_number(out, "cap_watts", a->cap_watts);
     }
-    json_out_key(out, "devices");
-    json_out_begin_array(out);
+    json_out_key_array(out, "devices");
     for (int i = 0; i < a->device_count; i++)
         json_out_int(out, a->devices[i]);
     json_out_end(out);
@@ -200,13 +197,11 @@ void ledger_round(struct str *line, double now_s, const struct cluster *cluster,
     struct json_out out;
 
     begin(&out, line, now_s);
-    json_out_key(&out, "plan");
-    json_out_begin_array(&out);
+    json_out_key_array(&out, "plan");
     for (size_t i = 0; i < result->action_count; i++)
         action_json(&out, &result->actions[i]);
     json_out_end(&out);
-    json_out_key(&out, "decisions");
-    json_out_begin_array(&out);
+    json_out_key_array(&out, "decisions");
     for (size_t i = 0; i < result->decision_count; i++)
         decision_json(&out, cluster, &result->decisions[i]);
     json_out_end(&out);

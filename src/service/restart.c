@@ -111,7 +111,7 @@ void restart_read_more(struct service *s, struct record *r)
     struct store_filter filter = {.job = r->id};
 
     free(r->quote_json);
-    r->quote_json = handlers_quote(s, r->id);
+    r->quote_json = handlers_quote(s, r->id, false);
     if (r->attempt > 0)
         store_read(s->reader, STORE_ENERGY_BY_JOB, &filter, take_energy, r, NULL);
 }

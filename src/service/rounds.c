@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "loop/cluster.h"
 #include "service/daemon_metrics.h"
+#include "service/ledger.h"
 #include "service/lifecycle.h"
 #include "service/planning_thread.h"
 #include "service/quotas.h"
@@ -117,7 +118,7 @@ static void carry_out(struct service *s, const struct round_result *result)
     for (size_t i = 0; i < result->action_count; i++) {
         const struct action *a = &result->actions[i];
 
-        daemon_metrics_action(s, a->kind);
+        metric_add(s->figures->actions, 1, METRIC_LABELS(ledger_action_name(a->kind)));
         /* Whoever leaves is told before the rows are written: it only makes room. */
         if (a->kind == ACTION_MOVE || a->kind == ACTION_STOP)
             lifecycle_stop(s, records_get(s->records, a->job), ENGINE_STOP_MOVE);
@@ -190,7 +191,8 @@ static void end_round(struct service *s, const struct planning_task *task)
     struct round_result result;
     struct err err = {0};
 
-    daemon_metrics_round(s, task->work_s);
+    metric_add(s->figures->rounds, 1, METRIC_NO_LABELS);
+    metric_observe(s->figures->decision_s, task->work_s, METRIC_NO_LABELS);
     if (s->draining) {
         round_destroy(s->loop, task->round);
         return;

@@ -370,7 +370,7 @@ static void add_guard(struct tx *tx, const struct record *r, const struct decisi
     json_out_key_string(out, "reason", d->reason);
     log_warn("promise_broken", LOG_U64("job", r->id), LOG_NUM("needed", d->needed),
              LOG_NUM("measured", d->rate), LOG_STR("action", d->help));
-    daemon_metrics_guard(tx->service, d->help);
+    metric_add(tx->service->figures->guard, 1, METRIC_LABELS(d->help));
 }
 
 void tx_decision(struct tx *tx, const struct record *r, const struct decision *d)

@@ -79,8 +79,7 @@ void views_neighbour(struct json_out *out, const struct service *s, uint64_t job
 
 static void descriptor(struct json_out *out, const struct job_descriptor *d)
 {
-    json_out_key(out, "descriptor");
-    json_out_begin_object(out);
+    json_out_key_object(out, "descriptor");
     json_out_key_string(out, "family", d->family);
     json_out_key_string(out, "model", model_kind_names[d->model]);
     json_out_key_int(out, "batch", d->batch);
@@ -92,8 +91,7 @@ static void descriptor(struct json_out *out, const struct job_descriptor *d)
 
 static void need(struct json_out *out, const struct requirement *n)
 {
-    json_out_key(out, "need");
-    json_out_begin_object(out);
+    json_out_key_object(out, "need");
     json_out_key_string(out, "kind", requirement_kind_names[n->kind]);
     if (n->rate > 0)
         json_out_key_number(out, "rate", n->rate);
@@ -110,8 +108,7 @@ static void types(struct json_out *out, const char *names)
 {
     char name[GPU_NAME_SIZE * 2];
 
-    json_out_key(out, "types");
-    json_out_begin_array(out);
+    json_out_key_array(out, "types");
     while (str_next_word(&names, name, sizeof(name)))
         json_out_string(out, name);
     json_out_end(out);
@@ -136,14 +133,12 @@ static void asked(struct json_out *out, const struct store_request *q)
 
 static void secrets(struct json_out *out, const struct store_request *q)
 {
-    json_out_key(out, "command");
-    json_out_begin_array(out);
+    json_out_key_array(out, "command");
     for (const char *const *word = q->argv; word && *word; word++)
         json_out_string(out, *word);
     json_out_end(out);
     json_out_key_string(out, "directory", q->directory);
-    json_out_key(out, "environment");
-    json_out_begin_object(out);
+    json_out_key_object(out, "environment");
     for (const char *const *entry = q->env; entry && *entry; entry++) {
         const char *equals = strchr(*entry, '=');
         char name[256];
@@ -213,8 +208,7 @@ static void neighbours(struct json_out *out, const struct service *s,
 {
     const struct cluster *c = loop_cluster(s->loop);
 
-    json_out_key(out, "neighbours");
-    json_out_begin_array(out);
+    json_out_key_array(out, "neighbours");
     for (int i = 0; i < status->device_count; i++) {
         const struct device *d = &c->devices[status->devices[i]];
 
@@ -361,8 +355,7 @@ void views_device(struct json_out *out, const struct service *s, int device,
     json_out_key_bool(out, "modelled", more->modelled);
     json_out_key_number(out, "joules", more->joules);
     json_out_key_number(out, "memory_gb", c->types[d->type].memory_gb);
-    json_out_key(out, "jobs");
-    json_out_begin_array(out);
+    json_out_key_array(out, "jobs");
     for (int i = 0; i < d->job_count; i++)
         views_neighbour(out, s, d->jobs[i], who);
     json_out_end(out);
@@ -397,8 +390,7 @@ void views_node(struct json_out *out, const struct service *s, int n,
     json_out_key_number(out, "watts", watts);
     json_out_key_number(out, "host_watts", node->host_watts);
     json_out_key_int(out, "jobs", cluster_node_jobs(c, n));
-    json_out_key(out, "devices");
-    json_out_begin_array(out);
+    json_out_key_array(out, "devices");
     for (int i = 0; i < node->device_count; i++)
         views_device(out, s, node->first_device + i, who);
     json_out_end(out);
