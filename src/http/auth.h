@@ -78,7 +78,7 @@ struct auth_rules {
 };
 
 /* The numbers of who is at the other end of a Unix socket; neither name nor role yet. */
-int auth_peer(int socket, struct auth_identity *identity, struct err *err);
+bool auth_peer(int socket, struct auth_identity *identity);
 
 /* Their name and role, from the system's accounts, which may take a while.  An account
  * without a name is "uid:1234". */

@@ -44,14 +44,14 @@ union tcp_address {
 
 /* ---- connections ------------------------------------------------------------------- */
 
-static int find_local(struct server *s, int fd, struct auth_identity *identity)
+static bool find_local(struct server *s, int fd, struct auth_identity *identity)
 {
     struct auth_identity who;
     struct local_account *account;
     double now_s = clock_wall_s();
 
-    if (auth_peer(fd, &who, NULL) < 0)
-        return -1;
+    if (!auth_peer(fd, &who))
+        return false;
     account = &s->accounts[who.uid % SERVER_ACCOUNTS];
     if (now_s >= account->until_s || account->who.uid != who.uid ||
         account->who.gid != who.gid) {
@@ -61,7 +61,7 @@ static int find_local(struct server *s, int fd, struct auth_identity *identity)
     }
     *identity = account->who;
     identity->pid = who.pid;
-    return 0;
+    return true;
 }
 
 static bool same_host(const char *a, const char *b)
@@ -154,7 +154,7 @@ static void on_connection(void *ctx)
         if (!l->local)
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
         if (s->stats.connections >= s->config.limits.connections ||
-            (l->local && find_local(s, fd, &who) < 0) ||
+            (l->local && !find_local(s, fd, &who)) ||
             has_its_share(s, l->local ? &who : NULL, peer))
             turn_away(l, fd);
         else

@@ -117,6 +117,7 @@ static bool fits(const char *pattern, const struct segments *segments,
         if (*word == '{') {
             if (!*segments->text[i])
                 return false;
+            assert(match->param_count < ROUTE_MAX_PARAMS);
             match->names[match->param_count] = word + 1;
             match->values[match->param_count++] = segments->text[i];
         } else if (strlen(segments->text[i]) == length &&
@@ -164,41 +165,6 @@ bool route_find(const struct route *routes, enum http_method method, char *path,
     if (match->allow)
         match->allow |= 1u << HTTP_OPTIONS;
     return true;
-}
-
-static int check_one(const struct route *route, struct err *err)
-{
-    int params = 0, segments = 0;
-
-    for (const char *c = route->pattern; *c; c++) {
-        params += *c == '{';
-        segments += *c == '/';
-    }
-    if (route->pattern[0] != '/' || params > ROUTE_MAX_PARAMS ||
-        segments > ROUTE_MAX_SEGMENTS)
-        return err_set(err, ERR_INVALID, "route %s: pattern %s", route->operation,
-                       route->pattern);
-    if (!route->handle)
-        return err_set(err, ERR_INVALID, "route %s has no handler", route->operation);
-    if (route->body && (route->method == HTTP_GET || route->method == HTTP_DELETE))
-        return err_set(err, ERR_INVALID, "route %s: %s has no body", route->operation,
-                       http_method_names[route->method]);
-    return 0;
-}
-
-int route_check(const struct route *routes, struct err *err)
-{
-    for (const struct route *route = routes; route->operation; route++) {
-        if (check_one(route, err) < 0)
-            return -1;
-        for (const struct route *other = routes; other < route; other++)
-            if (!strcmp(other->operation, route->operation) ||
-                (other->method == route->method &&
-                 !strcmp(other->pattern, route->pattern)))
-                return err_set(err, ERR_EXISTS, "route %s is there twice",
-                               route->operation);
-    }
-    return 0;
 }
 
 /* ---- answers ----------------------------------------------------------------------- */

@@ -63,10 +63,6 @@ struct route_match {
 bool route_find(const struct route *routes, enum http_method method, char *path,
                 struct route_match *match);
 
-/* Our own mistakes in a table: a pattern twice, no handler, a body without a method that
- * has one. */
-int route_check(const struct route *routes, struct err *err);
-
 /* ---- what was asked ---------------------------------------------------------------- */
 
 #define REQUEST_PEER_SIZE 64

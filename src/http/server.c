@@ -40,14 +40,10 @@ static void use_config(struct server *s, const struct server_config *config)
         s->rate = auth_rate_create(l->requests_per_s, l->burst, RATE_BUCKETS);
 }
 
-struct server *server_create(struct reactor *r, const struct server_config *config,
-                             struct err *err)
+struct server *server_create(struct reactor *r, const struct server_config *config)
 {
-    struct server *s;
+    struct server *s = mem_new(struct server);
 
-    if (route_check(config->routes, err) < 0)
-        return NULL;
-    s = mem_new(struct server);
     s->reactor = r;
     use_config(s, config);
     return s;

@@ -1,6 +1,6 @@
 /* server.h - HTTP/1.1 on Unix sockets, TCP and TLS
  *
- *     server = server_create(reactor, &config, &err);
+ *     server = server_create(reactor, &config);
  *     server_listen_unix(server, &(struct server_unix){.path = path}, &err);
  *     reactor_run(reactor, &err);
  *
@@ -48,8 +48,7 @@ struct server_config {
     void (*answered)(void *ctx, const struct request *r, int status);
 };
 
-struct server *server_create(struct reactor *r, const struct server_config *config,
-                             struct err *err); /* NULL: failed */
+struct server *server_create(struct reactor *r, const struct server_config *config);
 
 /* Closes everything at once, and the sockets' files go.  Requests not yet answered stay
  * the handlers' to answer, even after this.  NULL is fine. */

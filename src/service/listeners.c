@@ -166,22 +166,19 @@ int listeners_open(struct service *s, struct err *err)
     return 0;
 }
 
-int listeners_make(struct service *s, struct err *err)
+void listeners_make(struct service *s)
 {
     struct server_config config;
 
     daemon_process_descriptors(s->config.limits.connections);
     fill_server_config(s, &s->config, &config);
-    s->server = server_create(s->reactor, &config, err);
-    if (!s->server)
-        return -1;
+    s->server = server_create(s->reactor, &config);
     s->hub = sse_hub_create(s->reactor,
                             &(struct sse_config){.max_clients = s->config.limits.streams,
                                                  .replay = handlers_replay,
                                                  .ctx = s});
     s->metrics = metrics_create();
     s->figures = daemon_metrics_create(s);
-    return 0;
 }
 
 int listeners_reload(struct service *s, const struct service_config *fresh,

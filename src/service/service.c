@@ -292,8 +292,10 @@ struct service *service_create_take(struct service_config *config, const char *p
     daemon_process_nice(s->config.nice);
     s->reactor = reactor_create(err);
     if (!s->reactor || open_store(s, err) < 0 || make_engine(s, err) < 0 ||
-        make_loop(s, err) < 0 || make_timers(s, err) < 0 || listeners_make(s, err) < 0 ||
-        restart_rebuild(s, err) < 0 || listeners_open(s, err) < 0)
+        make_loop(s, err) < 0 || make_timers(s, err) < 0)
+        goto failed;
+    listeners_make(s);
+    if (restart_rebuild(s, err) < 0 || listeners_open(s, err) < 0)
         goto failed;
     if (s->config.pid_file && daemon_process_write_pid(s->config.pid_file, err) < 0)
         goto failed;

@@ -167,7 +167,7 @@ void restart_checkpoint(struct service *s);
 /* listeners.c.  Server, streams and metrics, while nobody can connect yet; listen on what
  * systemd gave, else on the Unix socket, and on TCP if configured; other limits, rules
  * and certificates for the requests to come; write the audit log. */
-int listeners_make(struct service *s, struct err *err);
+void listeners_make(struct service *s);
 int listeners_open(struct service *s, struct err *err);
 int listeners_reload(struct service *s, const struct service_config *fresh,
                      struct err *err);

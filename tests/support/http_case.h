@@ -51,9 +51,7 @@ static inline void http_case_make(struct http_case *c, const struct server_confi
     snprintf(c->socket, sizeof(c->socket), "%s/s.sock", c->folder);
     c->reactor = reactor_create(&err);
     assert_non_null(c->reactor);
-    c->server = server_create(c->reactor, config, &err);
-    if (!c->server)
-        fail_msg("%s", err.text);
+    c->server = server_create(c->reactor, config);
     if (server_listen_unix(c->server, &(struct server_unix){.path = c->socket}, &err) < 0)
         fail_msg("%s", err.text);
 }

@@ -233,7 +233,7 @@ CASE(the_client_comes_back_after_a_restart)
     ask(client, "/echo/1", 200, "\"id\":\"1\"");
     http_case_stop(&c);
     server_destroy(c.server);
-    c.server = server_create(c.reactor, &config, &err);
+    c.server = server_create(c.reactor, &config);
     assert_int_equal(
         server_listen_unix(c.server, &(struct server_unix){.path = c.socket}, &err), 0);
     http_case_start(&c);

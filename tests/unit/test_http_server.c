@@ -227,20 +227,6 @@ CASE(large_requests_come_in_pieces)
     finish(&c);
 }
 
-CASE(wrong_route_tables_are_found)
-{
-    static const struct route twice[] = {
-        {.operation = "a", .pattern = "/x", .handle = handle_park},
-        {.operation = "b", .pattern = "/x", .handle = handle_park},
-        {0}};
-    static const struct route bare[] = {{.operation = "a", .pattern = "/x"}, {0}};
-    struct err err = {0};
-
-    assert_int_equal(route_check(routes, &err), 0);
-    assert_int_equal(route_check(twice, &err), -1);
-    assert_int_equal(route_check(bare, &err), -1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,7 +237,6 @@ int main(void)
         cmocka_unit_test(methods_answer_as_http_wants),
         cmocka_unit_test(connections_go_on_and_requests_may_come_at_once),
         cmocka_unit_test(large_requests_come_in_pieces),
-        cmocka_unit_test(wrong_route_tables_are_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

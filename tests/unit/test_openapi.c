@@ -149,6 +149,27 @@ CASE(the_route_table_and_the_file_agree)
     assert_int_equal(described, counted); /* each was found, none is there twice */
 }
 
+CASE(the_route_table_is_sound)
+{
+    for (const struct route *r = routes; r->operation; r++) {
+        int params = 0, segments = 0;
+
+        for (const char *c = r->pattern; *c; c++) {
+            params += *c == '{';
+            segments += *c == '/';
+        }
+        assert_true(r->pattern[0] == '/');
+        assert_in_range(params, 0, ROUTE_MAX_PARAMS);
+        assert_in_range(segments, 1, ROUTE_MAX_SEGMENTS);
+        assert_true(!r->body || (r->method != HTTP_GET && r->method != HTTP_DELETE));
+        for (const struct route *other = routes; other < r; other++) {
+            assert_string_not_equal(other->operation, r->operation);
+            if (other->method == r->method)
+                assert_string_not_equal(other->pattern, r->pattern);
+        }
+    }
+}
+
 static void follow_refs(const struct yaml_node *node)
 {
     if (openapi_text(node, "$ref"))
@@ -439,6 +460,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_route_table_and_the_file_agree),
+        cmocka_unit_test(the_route_table_is_sound),
         cmocka_unit_test(every_reference_leads_somewhere),
         cmocka_unit_test(the_schemas_and_the_file_agree),
         cmocka_unit_test(good_bodies_are_taken_by_both),
