@@ -45,7 +45,7 @@ struct classes *classes_create(const struct gpu_sheet *types, int type_count,
         struct gpu_trait trait = gpu_trait_of(&types[t]);
 
         rates_add_gpu(c->rates, &trait);
-        pairs_add_gpu(c->pairs, &trait);
+        gp_add_gpu(c->pairs->core, &trait);
         watts_add_gpu(c->watts, &types[t]);
     }
     return c;

@@ -227,15 +227,6 @@ struct gbt *gbt_from_rows(const struct statnet_row *rows, const int *group, int 
     return g;
 }
 
-struct gbt *gbt_dup(const struct gbt *g)
-{
-    struct gbt *copy = mem_dup(g, 1, sizeof(*g));
-
-    copy->nodes = mem_dup(g->nodes, (size_t)g->trees * NODES, sizeof(*g->nodes));
-    copy->cuts = mem_dup(g->cuts, g->columns * (BINS - 1), sizeof(*g->cuts));
-    return copy;
-}
-
 void gbt_code(struct gbt **gbt, size_t columns, struct codec *c)
 {
     size_t trees =

@@ -26,8 +26,6 @@ double gbt_predict(const struct gbt *gbt, const float *x);
 struct gbt *gbt_from_rows(const struct statnet_row *rows, const int *group, int without,
                           size_t count);
 
-struct gbt *gbt_dup(const struct gbt *gbt);
-
 /* For checkpoints: of the trees themselves, cuts are only needed to grow.  Reading puts
  * new ones of so many columns in place of *gbt (NULL: none yet). */
 void gbt_code(struct gbt **gbt, size_t columns, struct codec *c);

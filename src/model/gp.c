@@ -34,6 +34,8 @@ void gp_destroy(struct gp *gp)
     free(gp->space.jobs);
     free(gp->space.alike);
     free(gp->space.gpus);
+    vec_free(&gp->kin);
+    vec_free(&gp->newest);
     free(gp->cells);
     free(gp->values);
     free(gp->extra);
@@ -52,6 +54,8 @@ struct gp *gp_dup(const struct gp *gp)
     copy->space.jobs = mem_dup(space->jobs, jobs, sizeof(*space->jobs));
     copy->space.alike = mem_dup(space->alike, jobs * jobs, sizeof(double));
     copy->space.gpus = mem_dup(space->gpus, (size_t)gp->gpu_count, sizeof(*space->gpus));
+    copy->kin.items = mem_dup(gp->kin.items, gp->kin.capacity, sizeof(int));
+    copy->newest.items = mem_dup(gp->newest.items, gp->newest.capacity, sizeof(int));
     copy->cells = mem_dup(gp->cells, n, sizeof(*copy->cells));
     copy->values = mem_dup(gp->values, n, sizeof(double));
     copy->extra = mem_dup(gp->extra, n, sizeof(double));
@@ -93,6 +97,11 @@ int gp_add_job(struct gp *gp, const struct job_trait *job)
         grow_jobs(&gp->space);
     gp->space.jobs[gp->job_count] = *job;
     fill_alike(gp, gp->job_count);
+    while (job->family >= (int)gp->newest.count)
+        vec_push(&gp->newest, -1);
+    vec_push(&gp->kin, job->family >= 0 ? gp->newest.items[job->family] : -1);
+    if (job->family >= 0)
+        gp->newest.items[job->family] = gp->job_count;
     return gp->job_count++;
 }
 

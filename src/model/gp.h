@@ -7,15 +7,16 @@
 #ifndef CORGI_MODEL_GP_H
 #define CORGI_MODEL_GP_H
 
+#include "base/vec.h"
 #include "model/kernel.h"
-
-#include <stdbool.h>
 
 struct gp {
     struct kernel_params params;
     struct kernel kernel;
     struct kernel_space space;
     int job_count, gpu_count;
+    vec_of(int) kin;        /* (jobs) the job of the same family added before; -1: none */
+    vec_of(int) newest;     /* (families) the job of it added last */
     size_t count, capacity; /* observations */
     struct cell *cells;
     double *values; /* after a change: gp_revise() */
@@ -47,7 +48,7 @@ void gp_load(struct gp *gp, const struct cell *cells, const double *values,
 void gp_revise(struct gp *gp);
 void gp_refactor(struct gp *gp);
 
-/* Forget the newest observation, O(n^2). */
+/* Take the newest observation back, O(n^2). */
 void gp_pop(struct gp *gp);
 
 /* Forget the observations for which keep is false. */

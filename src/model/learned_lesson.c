@@ -32,9 +32,8 @@ struct learned_lesson {
     uint64_t seed;
     struct kernel_params start;
     struct gp *core;
-    struct stats *stats;
     struct statnet *refined;
-    struct gbt *trees;
+    struct gbt *trees; /* NULL: too little for them and for training P2 */
     struct blend_weights weights;
     double width;
 };
@@ -85,7 +84,7 @@ static void leave_out_rows(const struct learned_lesson *l, struct held *h)
 
     for (size_t i = 0; i < h->count; i++) {
         struct cell cell = seen.cells[i];
-        struct stats_row *row = stats_row_create(l->stats, &seen, cell.job, NULL);
+        struct stats_row *row = stats_row_create(l->core, &seen, cell.job, NULL);
 
         h->rows[i].base =
             (float)stats_features(row, cell.gpu, cell.other, true, h->rows[i].x).base;
@@ -214,9 +213,7 @@ struct learned_lesson *learned_lesson_begin(const struct pairs *p, uint64_t seed
     l->core = gp_dup(p->core);
     for (size_t i = 0; i < p->core->count; i++)
         l->core->extra[i] = p->memory[i].extra_var;
-    l->stats = stats_dup(p->stats);
     l->refined = statnet_dup(p->refined);
-    l->trees = p->trees ? gbt_dup(p->trees) : NULL;
     return l;
 }
 
@@ -239,7 +236,6 @@ void learned_lesson_study(struct learned_lesson *l)
     if (n >= TRAIN_FROM && make_groups(l->core, &h)) {
         rehearse(&h, l->seed);
         statnet_destroy(l->refined);
-        gbt_destroy(l->trees);
         train(&h, NO_GROUP, l->seed, &l->refined, &l->trees);
     } else {
         ask(&h, NO_GROUP, l->refined, NULL);
@@ -251,19 +247,20 @@ void learned_lesson_study(struct learned_lesson *l)
 
 void learned_lesson_end(struct learned_lesson *l, struct pairs *p)
 {
-    struct statnet *net = p->refined;
-    struct gbt *trees = p->trees;
-
     for (size_t i = 0; i < p->core->count; i++)
         p->core->extra[i] = p->memory[i].extra_var;
     gp_set_params(p->core, &l->core->params);
     p->stale = false;
-    p->refined = l->refined;
-    p->trees = l->trees;
     p->weights = l->weights;
     p->width = l->width;
-    l->refined = net;
-    l->trees = trees;
+    if (l->trees) {
+        statnet_destroy(p->refined);
+        gbt_destroy(p->trees);
+        p->refined = l->refined;
+        p->trees = l->trees;
+        l->refined = NULL;
+        l->trees = NULL;
+    }
     learned_lesson_destroy(l);
 }
 
@@ -272,7 +269,6 @@ void learned_lesson_destroy(struct learned_lesson *l)
     if (!l)
         return;
     gp_destroy(l->core);
-    stats_destroy(l->stats);
     statnet_destroy(l->refined);
     gbt_destroy(l->trees);
     free(l);

@@ -26,7 +26,7 @@ struct corunner {
 };
 
 struct stats_row {
-    const struct stats *stats;
+    const struct gp *core;
     const struct stats_seen *seen;
     struct gp_guests guests;
     int job;
@@ -48,40 +48,11 @@ struct stats_row {
     struct pair_sums *kin_pair;    /* (jobs, gpus) this job's family beside its family */
 };
 
-struct stats *stats_create(void)
-{
-    return mem_new(struct stats);
-}
-
-void stats_destroy(struct stats *s)
-{
-    if (!s)
-        return;
-    vec_free(&s->jobs);
-    vec_free(&s->kin);
-    vec_free(&s->newest);
-    free(s);
-}
-
-void stats_add_job(struct stats *s, const struct job_trait *job)
-{
-    int family = job->family, kin = -1;
-
-    while (family >= (int)s->newest.count)
-        vec_push(&s->newest, -1);
-    if (family >= 0) {
-        kin = s->newest.items[family];
-        s->newest.items[family] = (int)s->jobs.count;
-    }
-    vec_push(&s->kin, kin);
-    vec_push(&s->jobs, *job);
-}
-
 static const struct job_trait *trait_of(const struct stats_row *row, int job)
 {
-    int known = (int)row->stats->jobs.count;
+    int known = row->core->job_count;
 
-    return job < known ? &row->stats->jobs.items[job] : &row->guests.traits[job - known];
+    return job < known ? &row->core->space.jobs[job] : &row->guests.traits[job - known];
 }
 
 /* The newest job of a job's family, -1 when it has none; go on with kin. */
@@ -89,8 +60,8 @@ static int newest_kin(const struct stats_row *row, int job)
 {
     int family = trait_of(row, job)->family;
 
-    return family >= 0 && family < (int)row->stats->newest.count
-               ? row->stats->newest.items[family]
+    return family >= 0 && family < (int)row->core->newest.count
+               ? row->core->newest.items[family]
                : -1;
 }
 
@@ -119,7 +90,7 @@ static void gpu_means(struct stats_row *row)
         all += row->seen->values[i];
         count++;
     }
-    for (int g = 0; g < row->stats->gpus; g++)
+    for (int g = 0; g < row->core->gpu_count; g++)
         row->gpu_mean[g] =
             (sum[g] + PRIOR_COUNT * all / count) / (row->gpu_count[g] + PRIOR_COUNT);
 }
@@ -142,7 +113,7 @@ static struct pair_sums of_kin(const struct stats_row *row, const struct pair_su
 {
     struct pair_sums all = {0, 0};
 
-    for (int j = newest_kin(row, job); j >= 0; j = row->stats->kin.items[j]) {
+    for (int j = newest_kin(row, job); j >= 0; j = row->core->kin.items[j]) {
         const struct pair_sums *s = &of[(size_t)j * stride + at];
 
         if (j != job && s->n > 0)
@@ -154,7 +125,7 @@ static struct pair_sums of_kin(const struct stats_row *row, const struct pair_su
 /* What does not depend on the co-runner, or not on the GPU, once for the whole row. */
 static void sum_up(struct stats_row *row)
 {
-    size_t gpus = (size_t)row->stats->gpus;
+    size_t gpus = (size_t)row->core->gpu_count;
 
     for (size_t j = 0; j < row->jobs; j++)
         for (size_t g = 0; g < gpus; g++) {
@@ -166,14 +137,14 @@ static void sum_up(struct stats_row *row)
     row->kin_suffers_all = of_kin(row, row->suffers_all, 1, 0, row->job);
 }
 
-struct stats_row *stats_row_create(const struct stats *s, const struct stats_seen *seen,
+struct stats_row *stats_row_create(const struct gp *core, const struct stats_seen *seen,
                                    int job, const struct gp_guests *guests)
 {
     struct stats_row *row = mem_new(struct stats_row);
-    size_t jobs = s->jobs.count + (guests ? (size_t)guests->count : 0);
-    size_t gpus = (size_t)s->gpus, cells = jobs * gpus;
+    size_t jobs = (size_t)(core->job_count + (guests ? guests->count : 0));
+    size_t gpus = (size_t)core->gpu_count, cells = jobs * gpus;
 
-    row->stats = s;
+    row->core = core;
     row->seen = seen;
     if (guests)
         row->guests = *guests;
@@ -242,7 +213,7 @@ static float count_of(struct pair_sums s)
 /* What one relative of a co-runner adds, on every GPU. */
 static void add_kin(struct stats_row *row, int other, int kin_job, double kin)
 {
-    size_t gpus = (size_t)row->stats->gpus;
+    size_t gpus = (size_t)row->core->gpu_count;
     const struct pair_sums *presses = row->presses + (size_t)kin_job * gpus;
     struct pair_sums *column = row->kin_presses + (size_t)other * gpus;
     struct pair_sums *pair = row->kin_pair + (size_t)other * gpus;
@@ -255,7 +226,7 @@ static void add_kin(struct stats_row *row, int other, int kin_job, double kin)
 
 static void make_ready(struct stats_row *row, int other)
 {
-    size_t gpus = (size_t)row->stats->gpus, k = (size_t)other;
+    size_t gpus = (size_t)row->core->gpu_count, k = (size_t)other;
     struct corunner *it = &row->corunners[k];
     struct pair_sums all = {0, 0};
 
@@ -263,7 +234,7 @@ static void make_ready(struct stats_row *row, int other)
         row->kin_pair[k * gpus + g] = row->family[g * row->jobs + k];
         add_sums(&it->cells_all, &row->cells[g * row->jobs + k], 1);
     }
-    for (int j = newest_kin(row, other); j >= 0; j = row->stats->kin.items[j]) {
+    for (int j = newest_kin(row, other); j >= 0; j = row->core->kin.items[j]) {
         double kin;
 
         /* What was seen of a pair of families was seen beside one of the second. */
@@ -290,7 +261,7 @@ static void job_features(const struct stats_row *row, int other, float *x)
 struct stats_cell stats_features(struct stats_row *row, int gpu, int other,
                                  bool without_own, float x[STATS_FEATURES])
 {
-    size_t gpus = (size_t)row->stats->gpus, g = (size_t)gpu;
+    size_t gpus = (size_t)row->core->gpu_count, g = (size_t)gpu;
     size_t at_j = (size_t)row->job * gpus + g, at_k = (size_t)other * gpus + g;
     struct pair_sums own = row->cells[g * row->jobs + (size_t)other];
     struct pair_sums hidden = without_own ? own : (struct pair_sums){0, 0};
@@ -352,15 +323,4 @@ float stats_blind(float x[STATS_FEATURES], float base)
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
         x[own[i]] = 0;
     return base;
-}
-
-struct stats *stats_dup(const struct stats *s)
-{
-    struct stats *copy = mem_dup(s, 1, sizeof(*s));
-
-    copy->jobs.items = mem_dup(s->jobs.items, s->jobs.capacity, sizeof(*s->jobs.items));
-    copy->kin.items = mem_dup(s->kin.items, s->kin.capacity, sizeof(*s->kin.items));
-    copy->newest.items =
-        mem_dup(s->newest.items, s->newest.capacity, sizeof(*s->newest.items));
-    return copy;
 }

@@ -6,20 +6,12 @@
 #ifndef CORGI_MODEL_PAIR_STATS_H
 #define CORGI_MODEL_PAIR_STATS_H
 
-#include "base/vec.h"
 #include "model/gp.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #define STATS_FEATURES 30
-
-struct stats {
-    vec_of(struct job_trait) jobs;
-    vec_of(int) kin;    /* (jobs) the job of the same family added before; -1: none */
-    vec_of(int) newest; /* (families) the job added last */
-    int gpus;
-};
 
 /* What was measured: log relative speeds of pairs.  Borrowed. */
 struct stats_seen {
@@ -28,17 +20,11 @@ struct stats_seen {
     size_t count;
 };
 
-struct stats *stats_create(void);
-void stats_destroy(struct stats *stats); /* NULL is fine */
-
-void stats_add_job(struct stats *stats, const struct job_trait *job);
-
-/* Everything about cells of one job, for many co-runners, from what was measured.
- * guests: jobs never added, see gp.h; NULL: none. */
+/* Everything about cells of one job, for many co-runners, from what was measured.  Of the
+ * core only jobs and GPUs count.  guests: jobs never added, see gp.h; NULL: none. */
 struct stats_row;
-struct stats_row *stats_row_create(const struct stats *stats,
-                                   const struct stats_seen *seen, int job,
-                                   const struct gp_guests *guests);
+struct stats_row *stats_row_create(const struct gp *core, const struct stats_seen *seen,
+                                   int job, const struct gp_guests *guests);
 void stats_row_destroy(struct stats_row *row); /* NULL is fine */
 
 /* Was the job itself measured beside anyone? */
@@ -57,7 +43,5 @@ struct stats_cell stats_features(struct stats_row *row, int gpu, int other,
 /* Features as if nothing of the job itself had been measured beside anyone; returns the
  * base that goes with them. */
 float stats_blind(float x[STATS_FEATURES], float base);
-
-struct stats *stats_dup(const struct stats *stats);
 
 #endif

@@ -18,7 +18,6 @@ struct pairs *pairs_create(void)
 
     kernel_default(&p->start);
     p->core = gp_create(&p->start, true);
-    p->stats = stats_create();
     p->initial = statnet_shipped("p1");
     p->refined = statnet_shipped("p2");
     p->index = map_create();
@@ -34,7 +33,6 @@ void pairs_destroy(struct pairs *p)
     if (!p)
         return;
     gp_destroy(p->core);
-    stats_destroy(p->stats);
     statnet_destroy(p->initial);
     statnet_destroy(p->refined);
     gbt_destroy(p->trees);
@@ -46,15 +44,8 @@ void pairs_destroy(struct pairs *p)
 
 void pairs_add_job(struct pairs *p, const struct job_trait *job)
 {
-    stats_add_job(p->stats, job);
     vec_push(&p->idle, false);
     gp_add_job(p->core, job);
-}
-
-void pairs_add_gpu(struct pairs *p, const struct gpu_trait *gpu)
-{
-    p->stats->gpus++;
-    gp_add_gpu(p->core, gpu);
 }
 
 /* ---- which observations are worth keeping ---------------------------------------------
@@ -162,7 +153,7 @@ static void ask_network(const struct pairs *p, const struct gp_guests *guests,
 
     for (; first < count; first = next) {
         struct stats_row *row =
-            stats_row_create(p->stats, &seen, cells[first].job, guests);
+            stats_row_create(p->core, &seen, cells[first].job, guests);
 
         for (next = first; next < count && cells[next].job == cells[first].job; next++) {
             struct statnet_row *r = &rows[next];

@@ -9,7 +9,6 @@
 #include "base/map.h"
 #include "model/blend.h"
 #include "model/gbt.h"
-#include "model/gp.h"
 
 /* Observations kept; those that tell least go when it is full. */
 #define PAIRS_MAX 1280
@@ -23,7 +22,6 @@ struct pairs_memory { /* of one observation of the core */
 struct pairs {
     struct kernel_params start; /* shipped, what fitting is pulled to */
     struct gp *core;
-    struct stats *stats;
     struct statnet *initial, *refined; /* P1, P2 */
     struct gbt *trees;                 /* of this cluster; NULL: too little seen */
     struct map *index;                 /* cell -> observation of the core */
@@ -50,7 +48,6 @@ struct pairs *pairs_create(void);
 void pairs_destroy(struct pairs *pairs); /* NULL is fine */
 
 void pairs_add_job(struct pairs *pairs, const struct job_trait *job);
-void pairs_add_gpu(struct pairs *pairs, const struct gpu_trait *gpu);
 
 /* Absorb the value of a cell as it is known now; a later one replaces it.  extra_var:
  * what is not known of the job's rate alone. */

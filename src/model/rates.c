@@ -82,33 +82,23 @@ int rates_add_gpu(struct rates *r, const struct gpu_trait *gpu)
     return r->gpus++;
 }
 
-/* Drop `count` observations of the core from one on; those behind them move up.  What
- * was seen stays seen. */
-static void forget(struct rates *r, size_t first, size_t count)
+/* Drop the oldest quarter of the core.  What was seen stays seen. */
+static void forget_oldest(struct rates *r)
 {
-    size_t n = r->core->count;
-    bool *keep;
+    bool keep[CORE_MAX];
 
-    if (count == 1 && first + 1 == n) {
-        gp_pop(r->core);
-    } else {
-        keep = mem_array(bool, n + 1);
-        for (size_t i = 0; i < n; i++)
-            keep[i] = i < first || i >= first + count;
-        gp_retain(r->core, keep);
-        free(keep);
-    }
-    for (size_t i = 0; i < (size_t)r->jobs * WORLD_MAX_GPUS; i++) {
-        if (isnan(r->seen[i]) || r->index[i] == NOT_IN_CORE || r->index[i] < first)
-            continue;
-        r->index[i] = r->index[i] < first + count ? NOT_IN_CORE : r->index[i] - count;
-    }
+    for (size_t i = 0; i < CORE_MAX; i++)
+        keep[i] = i >= CORE_MAX / 4;
+    gp_retain(r->core, keep);
+    for (size_t i = 0; i < (size_t)r->jobs * WORLD_MAX_GPUS; i++)
+        if (!isnan(r->seen[i]) && r->index[i] != NOT_IN_CORE)
+            r->index[i] = keep[r->index[i]] ? r->index[i] - CORE_MAX / 4 : NOT_IN_CORE;
 }
 
 static void append(struct rates *r, int job, int gpu, double log_rate)
 {
     if (r->core->count == CORE_MAX)
-        forget(r, 0, CORE_MAX / 4); /* the oldest */
+        forget_oldest(r);
     r->index[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu] =
         gp_observe(r->core, (struct cell){job, gpu, -1}, log_rate, 0);
 }
@@ -118,10 +108,7 @@ void rates_observe(struct rates *r, int job, int gpu, double log_rate)
     size_t at = (size_t)job * WORLD_MAX_GPUS + (size_t)gpu;
 
     assert(job < r->jobs && gpu < r->gpus);
-    if (isnan(log_rate)) {
-        if (!isnan(r->seen[at]) && r->index[at] != NOT_IN_CORE)
-            forget(r, r->index[at], 1);
-    } else if (isnan(r->seen[at]) || r->index[at] == NOT_IN_CORE) {
+    if (isnan(r->seen[at]) || r->index[at] == NOT_IN_CORE) {
         append(r, job, gpu, log_rate);
     } else {
         r->core->values[r->index[at]] = log_rate;

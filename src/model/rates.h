@@ -73,7 +73,7 @@ void rates_destroy(struct rates *rates); /* NULL is fine */
 int rates_add_job(struct rates *rates, const struct job_trait *job);
 int rates_add_gpu(struct rates *rates, const struct gpu_trait *gpu);
 
-/* A measurement of one cell; a later one replaces it.  NaN forgets it. */
+/* A measurement of one cell; a later one replaces it. */
 void rates_observe(struct rates *rates, int job, int gpu, double log_rate);
 
 static inline double rates_seen(const struct rates *rates, int job, int gpu)

@@ -17,7 +17,7 @@ static struct pairs *create(void)
     struct pairs *p = pairs_create();
 
     for (int g = 0; g < CARDS; g++)
-        pairs_add_gpu(p, &(struct gpu_trait){g, g});
+        gp_add_gpu(p->core, &(struct gpu_trait){g, g});
     for (int j = 0; j < KINDS; j++)
         pairs_add_job(p, &(struct job_trait){j / 2, 2 + j % 3, 7 + 0.2 * j, 0});
     return p;

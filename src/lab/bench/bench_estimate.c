@@ -177,7 +177,7 @@ static void setup(struct estimate_bench *b, const struct bench_estimate_options 
     rng_init(&b->rng, o->seed);
     b->pairs = pairs_create();
     for (int g = 0; g < b->gpus; g++)
-        pairs_add_gpu(b->pairs, &(struct gpu_trait){0.3 * g - 1, 0.2 * g - 0.7});
+        gp_add_gpu(b->pairs->core, &(struct gpu_trait){0.3 * g - 1, 0.2 * g - 0.7});
     for (int j = 0; j < b->jobs; j++) {
         struct job_trait trait = {j / BATCHES_OF_FAMILY, 2 + 0.5 * (j % 5),
                                   rng_range(&b->rng, 6.5, 9.5), 0};

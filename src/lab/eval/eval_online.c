@@ -156,7 +156,7 @@ static void run_stream(const struct measured *table, bool product, uint64_t seed
     for (int j = 0; j < table->jobs; j++)
         pairs_add_job(run.pairs, &table->job[j]);
     for (int g = 0; g < table->gpus; g++)
-        pairs_add_gpu(run.pairs, &table->gpu[g]);
+        gp_add_gpu(run.pairs->core, &table->gpu[g]);
     play(&run, product, stream);
     pairs_destroy(run.pairs);
     arrival_stream_destroy(stream);

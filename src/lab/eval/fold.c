@@ -121,6 +121,12 @@ size_t fold_show(const struct fold *f, const size_t *known, size_t shown, bool e
     return count;
 }
 
+void fold_take_back(struct rates *rates, int job, int gpu)
+{
+    gp_pop(rates->core);
+    rates->seen[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu] = NAN;
+}
+
 size_t fold_known(const struct fold *f, int job, size_t *out)
 {
     size_t half = fold_half(f), known = 0;

@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "lab/eval/measured_table.h"
+#include "model/rates.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,6 +81,9 @@ struct fold_cells fold_catalogue(const struct fold *f, size_t more);
  * both directions.  Returns how many. */
 size_t fold_show(const struct fold *f, const size_t *known, size_t shown, bool effect,
                  size_t *seen);
+
+/* The newest measurement of rates is taken back. */
+void fold_take_back(struct rates *rates, int job, int gpu);
 
 /* Own cells of a job that were measured in both directions; out has room for
  * fold_half(). */

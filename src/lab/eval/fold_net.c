@@ -10,9 +10,8 @@ struct fold_net {
     const struct statnet *net;
     const struct gbt *trees;
     const struct seq *seq;
-    struct gp *kernel;      /* for seq */
-    struct seq_row *tokens; /* (fold_half) for seq */
-    struct stats *stats;
+    struct gp *kernel;
+    struct seq_row *tokens;      /* (fold_half) for seq */
     struct fold_cells seen;      /* the catalogue, and what is shown of a job behind it */
     struct statnet_row *rows;    /* (fold_half) */
     struct statnet_guess *guess; /* (fold_half) */
@@ -28,16 +27,11 @@ struct fold_net *fold_net_create(const struct fold *fold, const struct statnet *
     f->net = net;
     f->trees = trees;
     f->seq = seq;
-    if (seq) {
-        f->kernel = seq_kernel(t);
+    if (seq)
         f->tokens = mem_array(struct seq_row, fold_half(fold) + 1);
-    }
-    f->stats = stats_create();
+    f->kernel = seq_kernel(t);
     f->rows = mem_array(struct statnet_row, fold_half(fold) + 1);
     f->guess = mem_array(struct statnet_guess, fold_half(fold) + 1);
-    for (int j = 0; j < t->jobs; j++)
-        stats_add_job(f->stats, &t->job[j]);
-    f->stats->gpus = t->gpus;
     f->seen = fold_catalogue(fold, 2 * fold_half(fold));
     return f;
 }
@@ -46,7 +40,6 @@ void fold_net_destroy(struct fold_net *f)
 {
     if (!f)
         return;
-    stats_destroy(f->stats);
     gp_destroy(f->kernel);
     free(f->seen.cells);
     free(f->seen.values);
@@ -72,11 +65,11 @@ static void fill_rows(struct fold_net *f, const struct stats_seen *seen, int job
                       bool effect)
 {
     size_t half = fold_half(f->fold), n = (size_t)f->fold->train_count;
-    struct stats_row *row = effect ? NULL : stats_row_create(f->stats, seen, job, NULL);
+    struct stats_row *row = effect ? NULL : stats_row_create(f->kernel, seen, job, NULL);
 
     for (size_t k = 0; k < n; k++) {
         if (effect)
-            row = stats_row_create(f->stats, seen, f->fold->train[k], NULL);
+            row = stats_row_create(f->kernel, seen, f->fold->train[k], NULL);
         for (size_t at = k; at < half; at += n) {
             struct cell c = fold_cell(f->fold, job, at + (effect ? half : 0));
 

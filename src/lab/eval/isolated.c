@@ -233,7 +233,7 @@ static void visit_choice(struct visit *v, visit_fn *fn, void *arg)
                       measured_alone(t, v->job, v->shown[i]));
     fn(v, arg);
     for (int i = v->shown_count - 1; i >= 0; i--)
-        rates_observe(v->rates, v->job, v->shown[i], NAN);
+        fold_take_back(v->rates, v->job, v->shown[i]);
 }
 
 static void visit_all(const struct fold *fold, struct rates *rates, visit_fn *fn,

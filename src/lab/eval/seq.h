@@ -25,7 +25,8 @@ struct seq;
 struct seq *seq_shipped(enum seqnet_kind kind);
 void seq_destroy(struct seq *seq); /* NULL is fine */
 
-/* What tells how alike cells of a table are.  The caller ends it with gp_destroy(). */
+/* Jobs and GPUs of a table, and how alike their cells are.  The caller ends it with
+ * gp_destroy(). */
 struct gp *seq_kernel(const struct measured *table);
 
 /* Tokens of a cell from what was seen; row->stat is filled already. */

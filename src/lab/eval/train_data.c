@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "lab/eval/arrival_stream.h"
 #include "lab/eval/fold.h"
+#include "lab/eval/seq.h"
 #include "lab/tables/invented_gpus.h"
 #include "model/rates.h"
 #include "world/generate.h"
@@ -31,16 +32,6 @@ struct pairs_builder {
     struct rng *rng;
     bool initial;
 };
-
-static struct stats *empty_stats(const struct measured *t)
-{
-    struct stats *stats = stats_create();
-
-    for (int j = 0; j < t->jobs; j++)
-        stats_add_job(stats, &t->job[j]);
-    stats->gpus = t->gpus;
-    return stats;
-}
 
 static void add_row(struct pairs_builder *b, struct stats_row *row, struct cell cell)
 {
@@ -71,7 +62,7 @@ static void from_stream(struct pairs_builder *b)
     static const int cuts[] = {5, 10, 20, 40, 80, 150, 300};
     const struct measured *t = b->table;
     struct arrival_stream *s = arrival_stream_create(t, ARRIVALS_MAX, b->rng);
-    struct stats *stats = empty_stats(t);
+    struct gp *core = seq_kernel(t);
     int cut = cuts[rng_below(b->rng, 7)];
     struct stats_seen seen = {s->cells, s->values, 0};
 
@@ -83,14 +74,14 @@ static void from_stream(struct pairs_builder *b)
 
         if (b->initial && appears(&seen, job))
             continue;
-        row = stats_row_create(stats, &seen, job, NULL);
+        row = stats_row_create(core, &seen, job, NULL);
         for (int i = 0; i < ROWS_A_JOB; i++)
             add_row(b, row,
                     (struct cell){job, (int)rng_below(b->rng, (size_t)t->gpus),
                                   (int)rng_below(b->rng, (size_t)t->jobs)});
         stats_row_destroy(row);
     }
-    stats_destroy(stats);
+    gp_destroy(core);
     arrival_stream_destroy(s);
 }
 
@@ -120,7 +111,7 @@ static void from_catalogue(struct pairs_builder *b)
         fold_all(t, rng_uniform(b->rng) < 0.5 ? FOLD_JOB : FOLD_FAMILY, 0, &count);
     const struct fold *fold = &folds[rng_below(b->rng, count)];
     int job = fold->test[rng_below(b->rng, (size_t)fold->test_count)];
-    struct stats *stats = empty_stats(t);
+    struct gp *core = seq_kernel(t);
     struct fold_cells all = fold_catalogue(fold, 2 * SHOWN_MOST);
 
     if (fold->train_count > 0) {
@@ -130,14 +121,14 @@ static void from_catalogue(struct pairs_builder *b)
         if (!b->initial)
             show_pairs(b, fold, job, &all);
         seen = (struct stats_seen){all.cells, all.values, all.count};
-        row = stats_row_create(stats, &seen, job, NULL);
+        row = stats_row_create(core, &seen, job, NULL);
         for (int i = 0; i < CELLS_A_FOLD; i++)
             add_row(b, row, fold_cell(fold, job, rng_below(b->rng, fold_half(fold))));
         stats_row_destroy(row);
         for (int i = 0; i < CELLS_A_FOLD / ROWS_A_JOB; i++) {
             int other = fold->train[rng_below(b->rng, (size_t)fold->train_count)];
 
-            row = stats_row_create(stats, &seen, other, NULL);
+            row = stats_row_create(core, &seen, other, NULL);
             for (int g = 0; g < t->gpus; g++)
                 add_row(b, row, (struct cell){other, g, job});
             stats_row_destroy(row);
@@ -145,7 +136,7 @@ static void from_catalogue(struct pairs_builder *b)
     }
     free(all.cells);
     free(all.values);
-    stats_destroy(stats);
+    gp_destroy(core);
     fold_free(folds, count);
 }
 
@@ -292,7 +283,7 @@ static void add_draw(struct alone_builder *b, struct rates *rates, int job)
         vec_push(&b->rows, row);
     }
     for (size_t i = shown; i-- > 0;)
-        rates_observe(rates, job, (int)types[i], NAN);
+        fold_take_back(rates, job, (int)types[i]);
 }
 
 static void from_world(struct alone_builder *b)
