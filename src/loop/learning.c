@@ -33,7 +33,7 @@ void loop_learn_due(struct loop *loop, double now_s)
 int loop_save(const struct loop *loop, unsigned char **bytes, size_t *count,
               struct err *err)
 {
-    if (loop->model.ops != learned_model_ops())
+    if (loop->model.ops != &learned_ops)
         return err_set(err, ERR_UNSUPPORTED, "the model %s cannot be saved",
                        loop->model.ops->name);
     learned_save(loop->model.self, bytes, count);
@@ -47,13 +47,13 @@ static bool is_here(void *ctx, uint64_t job)
 
 void loop_forget_absent(struct loop *loop)
 {
-    if (loop->model.ops == learned_model_ops())
+    if (loop->model.ops == &learned_ops)
         learned_retain(loop->model.self, is_here, loop);
 }
 
 int loop_load(struct loop *loop, const void *bytes, size_t count, struct err *err)
 {
-    if (loop->model.ops != learned_model_ops())
+    if (loop->model.ops != &learned_ops)
         return err_set(err, ERR_UNSUPPORTED, "the model %s cannot be loaded",
                        loop->model.ops->name);
     return learned_load(loop->model.self, bytes, count, err);

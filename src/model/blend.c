@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/normal.h"
+#include "model/dense.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -80,13 +81,6 @@ void blend_errors(const struct blend_case *cases, size_t count,
 /* The default width counts as so many observations. */
 #define PRIOR_WEIGHT 20.0
 
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 double conformal_width(double *errors, size_t count, double share)
 {
     double weight = (double)count / ((double)count + PRIOR_WEIGHT);
@@ -94,7 +88,7 @@ double conformal_width(double *errors, size_t count, double share)
 
     if (count == 0)
         return NORMAL_90_SHORT;
-    qsort(errors, count, sizeof(*errors), by_value);
+    qsort(errors, count, sizeof(*errors), dense_by_value);
     at = (size_t)ceil(share * (double)(count + 1)) - 1;
     if (at >= count)
         at = count - 1;

@@ -18,9 +18,7 @@ static size_t cell_of(const struct classes *c, int cls, int type)
 #define JOBS_MEMORY 8.0
 
 /* A mean that moved by less than this, in the log, is not worth telling the core. */
-#define MOVED_LOG    0.01
-
-#define RELATIVE_MIN 0.02
+#define MOVED_LOG 0.01
 
 static void renew_fit(struct classes *c, int cls);
 
@@ -162,7 +160,7 @@ void classes_tell_beside(struct classes *c, int cls, int type, int other,
     if (!tally_take(t, news))
         return;
     t->pushed = t->mean;
-    pairs_put(c->pairs, cell, fmin(fmax(t->mean, log(RELATIVE_MIN)), 0),
+    pairs_put(c->pairs, cell, fmin(fmax(t->mean, log(CLASSES_RELATIVE_MIN)), 0),
               t->var / t->jobs);
     c->states.items[cls].pair_news++;
     c->states.items[other].pair_news++;

@@ -13,6 +13,9 @@
 #include "model/rates.h"
 #include "model/watts.h"
 
+/* No set of jobs slows one down below this. */
+#define CLASSES_RELATIVE_MIN 0.02
+
 /* A belief about the log of a value of the class, not of one job of it. */
 struct class_guess {
     double mean, var;

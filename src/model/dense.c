@@ -175,3 +175,10 @@ double dense_dot(const double *a, const double *b, size_t n)
         sum[0] += a[i] * b[i];
     return sum[0] + sum[1] + sum[2] + sum[3];
 }
+
+int dense_by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}

@@ -34,4 +34,7 @@ void dense_multiply_symmetric(const double *a, const double *symmetric, size_t s
 
 double dense_dot(const double *a, const double *b, size_t n);
 
+/* The order of numbers, for qsort(). */
+int dense_by_value(const void *a, const void *b);
+
 #endif

@@ -241,14 +241,6 @@ void gp_load(struct gp *gp, const struct cell *cells, const double *values,
     gp_refactor(gp);
 }
 
-void gp_pop(struct gp *gp)
-{
-    assert(gp->count > 0);
-    if (--gp->count == 0)
-        return;
-    solve_weights(gp); /* rows before the last do not know of it */
-}
-
 void gp_retain(struct gp *gp, const bool *keep)
 {
     size_t kept = 0;

@@ -48,9 +48,6 @@ void gp_load(struct gp *gp, const struct cell *cells, const double *values,
 void gp_revise(struct gp *gp);
 void gp_refactor(struct gp *gp);
 
-/* Take the newest observation back, O(n^2). */
-void gp_pop(struct gp *gp);
-
 /* Forget the observations for which keep is false. */
 void gp_retain(struct gp *gp, const bool *keep);
 

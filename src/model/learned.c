@@ -244,7 +244,7 @@ static void learned_destroy(void *self)
     free(l);
 }
 
-static const struct model_ops learned_ops = {
+const struct model_ops learned_ops = {
     .name = "learned",
     .begin = learned_begin,
     .end = learned_end,
@@ -252,11 +252,6 @@ static const struct model_ops learned_ops = {
     .absorb = learned_absorb,
     .destroy = learned_destroy,
 };
-
-const struct model_ops *learned_model_ops(void)
-{
-    return &learned_ops;
-}
 
 struct model learned_create(const struct gpu_sheet *types, int type_count,
                             const struct learned_options *options)

@@ -53,6 +53,6 @@ int learned_load(void *self, const void *bytes, size_t count, struct err *err);
 void learned_retain(void *self, bool (*here)(void *ctx, uint64_t job), void *ctx);
 
 /* A model of this kind?  For those who have any model. */
-const struct model_ops *learned_model_ops(void);
+extern const struct model_ops learned_ops;
 
 #endif

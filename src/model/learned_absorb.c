@@ -14,6 +14,9 @@
 /* Who works less than this share of the time tells nothing of how it is at work. */
 #define BUSY_LEAST 0.15
 
+/* Rates alone of a class known worse than this teach nothing about pairs. */
+#define ALONE_SD_MAX 0.5
+
 /* A shift that moved by less is left as it is. */
 #define SHIFT_STEP 0.02
 
@@ -160,7 +163,7 @@ static void tell_beside(struct learned *l, const struct learned_member *m,
     struct class_news news = {.before = place->told, .changed = changed};
     double unused, grows;
 
-    if (alone.var > LEARNED_ALONE_SD_MAX * LEARNED_ALONE_SD_MAX) {
+    if (alone.var > ALONE_SD_MAX * ALONE_SD_MAX) {
         struct class_guess now = learned_beside(m);
         struct gangs_guess gain = learned_gain(m);
 

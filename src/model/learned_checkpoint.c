@@ -148,7 +148,7 @@ static void replace(struct learned *l, struct learned *by)
     *l = *by;
     l->version = l->generation = old.version + 1;
     *by = old;
-    learned_model_ops()->destroy(by);
+    learned_ops.destroy(by);
 }
 
 static void write_state(struct learned *l, struct bytes_out *out)

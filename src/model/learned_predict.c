@@ -124,7 +124,7 @@ static struct class_guess beside(const struct learned_member *m, bool all_busy)
         sum.measured = sum.measured && g.measured;
         sum.observations += g.observations;
     }
-    sum.mean = fmax(sum.mean, log(LEARNED_RELATIVE_MIN));
+    sum.mean = fmax(sum.mean, log(CLASSES_RELATIVE_MIN));
     return sum;
 }
 
@@ -340,8 +340,7 @@ void learned_predict(const void *self, struct prediction_cache *cache,
 /* ---- neighbours that work part of the time --------------------------------------------
  */
 
-/* Slower or faster than this beside another is noise. */
-#define FULL_MIN 0.02
+/* Faster than this beside another is noise. */
 #define FULL_MAX 1.25
 
 double learned_at_work(double demand, double rate)
@@ -358,7 +357,7 @@ double learned_relative_full(double at, double busy, double *gain)
 {
     double speed = exp(at), full = 1 - (1 - speed) / busy;
 
-    full = fmin(fmax(full, FULL_MIN), FULL_MAX);
+    full = fmin(fmax(full, CLASSES_RELATIVE_MIN), FULL_MAX);
     *gain = fmax(speed / (full * busy), 1);
     return log(full);
 }

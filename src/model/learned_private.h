@@ -12,12 +12,6 @@
 #include "model/running.h"
 #include "model/gangs.h"
 
-/* Rates alone of a class known worse than this teach nothing about pairs. */
-#define LEARNED_ALONE_SD_MAX 0.5
-
-/* No set of jobs slows one down below this. */
-#define LEARNED_RELATIVE_MIN 0.02
-
 /* Serving a request is a part of a training step: what it is faster by is learned. */
 struct learned_shift {
     double mean, weight;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/normal.h"
 #include "base/str.h"
+#include "model/dense.h"
 #include "nn/weights.h"
 
 #include <assert.h>
@@ -54,13 +55,6 @@ void pairs_add_job(struct pairs *p, const struct job_trait *job)
 /* What is known of jobs that left counts for less. */
 #define IDLE_WORTH 0.5
 
-static int by_worth(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 /* What an observation tells beyond the others: how much wider its cell would be believed
  * without it than the noise it has. */
 static void weigh(const struct pairs *p, double *worth)
@@ -91,7 +85,7 @@ static void make_room(struct pairs *p)
     weigh(p, worth);
     for (size_t i = 0; i < n; i++)
         sorted[i] = worth[i];
-    qsort(sorted, n, sizeof(*sorted), by_worth);
+    qsort(sorted, n, sizeof(*sorted), dense_by_value);
     least = sorted[n / 4];
     map_destroy(p->index);
     p->index = map_create();

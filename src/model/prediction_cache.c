@@ -23,14 +23,11 @@
 /* Jobs whose factors are kept; then all are dropped, those that left long ago too. */
 #define JOBS_MOST 4096
 
-struct cached_alone {
-    struct class_guess guess;
-    uint64_t version, news; /* version 0: never made */
-};
-
-struct cached_watts {
-    struct watts_guess guess;
+struct cached_type { /* of a class on a type; version 0: never made */
+    struct class_guess alone;
     uint64_t version, news;
+    struct watts_guess watts;
+    uint64_t watts_version, watts_news;
 };
 
 struct pair_marks { /* what there was when an answer on pairs was made */
@@ -60,8 +57,7 @@ struct prediction_cache {
     uint64_t generation;
     int type_count;
     vec_of(struct cached_class) items; /* (classes) */
-    vec_of(struct cached_alone) alone; /* (classes, types) */
-    vec_of(struct cached_watts) watts; /* (classes, types) */
+    vec_of(struct cached_type) types;  /* (classes, types) */
     enum prediction_cache_pairs pairs;
     struct map *cell_index; /* class, type, other -> cells */
     vec_of(struct cached_cell) cells;
@@ -94,8 +90,7 @@ static void forget_classes(struct prediction_cache *cache)
     }
     forget_cells(cache);
     vec_clear(&cache->items);
-    vec_clear(&cache->alone);
-    vec_clear(&cache->watts);
+    vec_clear(&cache->types);
 }
 
 static void forget_jobs(struct prediction_cache *cache)
@@ -111,8 +106,7 @@ void prediction_cache_destroy(struct prediction_cache *cache)
         return;
     forget_classes(cache);
     vec_free(&cache->items);
-    vec_free(&cache->alone);
-    vec_free(&cache->watts);
+    vec_free(&cache->types);
     vec_free(&cache->factors);
     vec_free(&cache->cells);
     map_destroy(cache->cell_index);
@@ -132,16 +126,14 @@ void prediction_cache_sync(struct prediction_cache *cache, const struct classes 
     }
     while (cache->items.count < classes->states.count) {
         vec_push(&cache->items, (struct cached_class){0});
-        for (int t = 0; t < cache->type_count; t++) {
-            vec_push(&cache->alone, (struct cached_alone){0});
-            vec_push(&cache->watts, (struct cached_watts){0});
-        }
+        for (int t = 0; t < cache->type_count; t++)
+            vec_push(&cache->types, (struct cached_type){0});
     }
 }
 
-static size_t cell_of(const struct prediction_cache *cache, int cls, int type)
+static struct cached_type *type_of(struct prediction_cache *cache, int cls, int type)
 {
-    return (size_t)cls * (size_t)cache->type_count + (size_t)type;
+    return &cache->types.items[cls * cache->type_count + type];
 }
 
 uint64_t prediction_cache_version(const struct prediction_cache *cache, int cls)
@@ -152,35 +144,37 @@ uint64_t prediction_cache_version(const struct prediction_cache *cache, int cls)
 struct class_guess prediction_cache_alone(struct prediction_cache *cache, int cls,
                                           int type)
 {
-    struct cached_alone *kept = &cache->alone.items[cell_of(cache, cls, type)];
+    struct cached_type *kept = type_of(cache, cls, type);
     const struct classes_news *all = &cache->classes->news;
     uint64_t version = prediction_cache_version(cache, cls);
     bool old = (double)(all->alone - kept->news) > NEWS_SHARE * (double)all->alone_cells;
 
-    if (kept->version == version && (!old || kept->guess.measured))
-        return kept->guess;
-    kept->guess = classes_alone(cache->classes, cls, type);
+    if (kept->version == version && (!old || kept->alone.measured))
+        return kept->alone;
+    kept->alone = classes_alone(cache->classes, cls, type);
     if (kept->version == version) { /* others moved it: what rests on it is old too */
         cache->items.items[cls].moved++;
         version++;
     }
     kept->version = version;
     kept->news = all->alone;
-    return kept->guess;
+    return kept->alone;
 }
 
 struct watts_guess prediction_cache_watts(struct prediction_cache *cache, int cls,
                                           int type)
 {
-    struct cached_watts *kept = &cache->watts.items[cell_of(cache, cls, type)];
+    struct cached_type *kept = type_of(cache, cls, type);
     const struct classes_news *all = &cache->classes->news;
     uint64_t version = cache->classes->states.items[cls].watts_version;
 
-    if (kept->version != version ||
-        (double)(all->watts - kept->news) > NEWS_SHARE * (double)cache->items.count)
-        *kept = (struct cached_watts){watts_predict(cache->classes->watts, cls, type),
-                                      version, all->watts};
-    return kept->guess;
+    if (kept->watts_version != version || (double)(all->watts - kept->watts_news) >
+                                              NEWS_SHARE * (double)cache->items.count) {
+        kept->watts = watts_predict(cache->classes->watts, cls, type);
+        kept->watts_version = version;
+        kept->watts_news = all->watts;
+    }
+    return kept->watts;
 }
 
 /* ---- rows of pairs ----------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "model/ratios.h"
 
 #include "base/mem.h"
+#include "model/dense.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,16 +40,9 @@ static double seen(const struct ratios_view *v, int job, int gpu)
     return v->seen[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu];
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 static double median(double *items, size_t count)
 {
-    qsort(items, count, sizeof(*items), by_value);
+    qsort(items, count, sizeof(*items), dense_by_value);
     return count % 2 ? items[count / 2] : (items[count / 2 - 1] + items[count / 2]) / 2;
 }
 
@@ -76,8 +70,8 @@ struct weighted {
 
 static int by_weighted(const void *a, const void *b)
 {
-    return by_value(&((const struct weighted *)a)->value,
-                    &((const struct weighted *)b)->value);
+    return dense_by_value(&((const struct weighted *)a)->value,
+                          &((const struct weighted *)b)->value);
 }
 
 static double weighted_median(struct weighted *items, size_t count)

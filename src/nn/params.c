@@ -99,12 +99,3 @@ void params_fill_xavier(struct params *params, int id, struct rng *rng)
 
     fill_normal(params, id, sqrt(2.0 / (item->rows + item->cols)), rng);
 }
-
-void params_fill(struct params *params, int id, double value)
-{
-    const struct param *item = &params->items[id];
-    nn_real *to = params_value(params, id);
-
-    for (size_t i = 0; i < (size_t)item->rows * (size_t)item->cols; i++)
-        to[i] = (nn_real)value;
-}

@@ -61,6 +61,5 @@ void params_zero_grad(struct params *params);
  * before anything else. */
 void params_fill_he(struct params *params, int id, struct rng *rng);
 void params_fill_xavier(struct params *params, int id, struct rng *rng);
-void params_fill(struct params *params, int id, double value);
 
 #endif

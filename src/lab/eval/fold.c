@@ -3,9 +3,11 @@
 #include "lab/eval/fold.h"
 
 #include "base/mem.h"
+#include "model/dense.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool goes_with(const struct measured *t, enum fold_split split, int a, int b)
 {
@@ -123,7 +125,11 @@ size_t fold_show(const struct fold *f, const size_t *known, size_t shown, bool e
 
 void fold_take_back(struct rates *rates, int job, int gpu)
 {
-    gp_pop(rates->core);
+    struct gp *core = rates->core;
+
+    core->count--; /* rows before the last do not know of it */
+    memcpy(core->weight, core->white, core->count * sizeof(double));
+    dense_solve(core->factor, core->count, core->capacity, true, core->weight, 1);
     rates->seen[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu] = NAN;
 }
 

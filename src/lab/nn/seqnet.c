@@ -16,7 +16,8 @@ static void norm_init(struct seqnet_norm *norm, struct params *params, const cha
 
     snprintf(full, sizeof(full), "%s.%s.gain", name, part);
     norm->gain = params_add(params, full, 1, width);
-    params_fill(params, norm->gain, 1);
+    for (int i = 0; i < width; i++)
+        params_value(params, norm->gain)[i] = 1;
     snprintf(full, sizeof(full), "%s.%s.shift", name, part);
     norm->shift = params_add(params, full, 1, width);
 }
