@@ -40,9 +40,6 @@ static bool set_value(const struct config_key *key, const char *text, void *targ
 {
     const struct value_rule rule = rule_of(key);
 
-    if (key->type == CONFIG_CHARS)
-        return *text && strlen(text) < key->item_size &&
-               str_copy(target, key->item_size, text);
     if (key->type != CONFIG_STRING)
         return value_parse(&rule, text, target);
     if (!*text)
@@ -106,8 +103,6 @@ static void describe(const struct config_key *key, struct str *out)
 
     if (is_value(key))
         value_describe(&rule, out);
-    else if (key->type == CONFIG_CHARS)
-        str_addf(out, "a text of 1 to %zu characters", key->item_size - 1);
     else
         str_add(out, key->type == CONFIG_GROUP  ? "a mapping of keys"
                      : key->type == CONFIG_LIST ? "a list of mappings"

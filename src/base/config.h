@@ -38,11 +38,10 @@ enum config_type {
     CONFIG_SECONDS = VALUE_SECONDS,
     CONFIG_WATTS = VALUE_WATTS,
     CONFIG_CHOICE = VALUE_CHOICE,
-    CONFIG_CHARS = VALUE_TYPE_COUNT, /* char[item_size] */
-    CONFIG_STRINGS,                  /* struct config_list of char * */
-    CONFIG_GROUP,                    /* a mapping of `keys`, in a struct at the offset */
-    CONFIG_LIST, /* struct config_list of structs of item_size, each a mapping of `keys`
-                  */
+    CONFIG_STRINGS = VALUE_TYPE_COUNT, /* struct config_list of char * */
+    CONFIG_GROUP, /* a mapping of `keys`, in a struct at the offset */
+    CONFIG_LIST,  /* struct config_list of structs of item_size, each a mapping of `keys`
+                   */
     CONFIG_LINE, /* int: not a key but the line where the mapping begins, 0 when it is not
                     in the file; for checks that need more than one key */
 };

@@ -84,7 +84,6 @@ void table_mark(struct table *t, enum table_colour colour)
         [TABLE_GOOD] = "green",
         [TABLE_BAD] = "red",
         [TABLE_DIM] = "darkgray",
-        [TABLE_STRONG] = "bold",
     };
 
     assert(t->filled > 0);

@@ -17,7 +17,7 @@
 
 struct table;
 
-enum table_colour { TABLE_PLAIN, TABLE_GOOD, TABLE_BAD, TABLE_DIM, TABLE_STRONG };
+enum table_colour { TABLE_PLAIN, TABLE_GOOD, TABLE_BAD, TABLE_DIM };
 
 enum table_style {
     /* As wide as it needs to be whatever the terminal; nothing when there are no rows.
