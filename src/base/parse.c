@@ -208,10 +208,6 @@ void value_describe(const struct value_rule *rule, struct str *out)
             str_addf(out, "%s%s", choice == rule->choices ? "" : ", ", *choice);
         return;
     }
-    if (rule->min == 0 && rule->max == 0)
-        return;
-    if (isinf(rule->max))
-        str_addf(out, " of at least %.15g", rule->min);
-    else
+    if (rule->min != 0 || rule->max != 0)
         str_addf(out, " from %.15g to %.15g", rule->min, rule->max);
 }

@@ -2,7 +2,6 @@
 #include "base/options.h"
 #include "support/test.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -25,7 +24,7 @@ static const struct option_spec specs[] = {
     {.name = "out", .letter = 'o', .type = OPTION_STRING, .argument = "DIR", AT(out)},
     {.name = "jobs", .letter = 'j', .type = OPTION_INT, .min = 1, .max = 100, AT(jobs)},
     {.name = "seed", .type = OPTION_U64, .default_text = "7", AT(seed)},
-    {.name = "load", .type = OPTION_DOUBLE, .max = INFINITY, AT(load)},
+    {.name = "load", .type = OPTION_DOUBLE, .max = 2, AT(load)},
     {.name = "span", .type = OPTION_SECONDS, .default_text = "2h", AT(span_s)},
     {.name = "budget", .type = OPTION_WATTS, AT(budget_watts)},
     {.name = "mode",
@@ -148,9 +147,9 @@ CASE(refuses_values_outside_type_or_range)
     assert_refused(PARSE1(&args, "--jobs=2x"),
                    "option --jobs takes a whole number from 1 to 100, not '2x'");
     assert_refused(PARSE1(&args, "--load=-1"),
-                   "option --load takes a number of at least 0, not '-1'");
+                   "option --load takes a number from 0 to 2, not '-1'");
     assert_refused(PARSE1(&args, "--load=nan"),
-                   "option --load takes a number of at least 0, not 'nan'");
+                   "option --load takes a number from 0 to 2, not 'nan'");
     assert_refused(PARSE1(&args, "--span=-5m"),
                    "option --span takes a time such as 90s, 10m or 2h, not '-5m'");
     assert_refused(PARSE1(&args, "--budget=5V"),
