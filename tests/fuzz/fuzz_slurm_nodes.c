@@ -2,9 +2,7 @@
 #include "fuzz/fuzz.h"
 
 #include "fixture/text_file.h"
-#include "base/str.h"
-#include "engine/sim/cluster_file.h"
-#include "lab/traces/slurm_guess.h"
+#include "lab/traces/slurm.h"
 
 #include <stdlib.h>
 
@@ -19,9 +17,12 @@ static void check_node(const struct slurm_nodes *nodes, const struct slurm_node 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    struct slurm_job job = {
+        .arrival = {.devices = 1, .duration_s = 1, .ran_on = "l4", .nodes = 1}};
+    struct slurm_jobs jobs = {.count = 1, .jobs = &job};
+    const struct slurm_options options = {.jobs = "jobs", .nodes = "fuzz"};
     struct slurm_nodes nodes = {0};
-    struct cluster *cluster = NULL;
-    struct str yaml = {0};
+    struct slurm slurm = {0};
     struct err err = {0};
 
     if (slurm_nodes_load(&nodes, text_file_of("fuzz", data, size), "gpu=l4", &err) < 0) {
@@ -31,13 +32,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (size_t i = 0; i < nodes.count; i++)
         check_node(&nodes, &nodes.nodes[i]);
-    slurm_guess_from_nodes(&yaml, &nodes);
     /* Too many of them is the one thing a text of nodes may be refused for. */
-    if (cluster_file_parse(&cluster, str_text(&yaml), yaml.length, "fuzz", &err) < 0 &&
-        err.code != ERR_LIMIT && nodes.count < 5000)
+    if (slurm_build(&slurm, &jobs, &nodes, &options, &err) < 0 && err.code != ERR_LIMIT &&
+        nodes.count < 5000)
         abort();
-    cluster_destroy(cluster);
-    str_fini(&yaml);
+    slurm_fini(&slurm);
     slurm_nodes_fini(&nodes);
     return 0;
 }

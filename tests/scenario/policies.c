@@ -53,7 +53,7 @@ static struct sim_result run(const struct policy *policy, bool sleep)
 
     options.check = true;
     options.settings.sleep = sleep;
-    if (sim_run(&options, &setup, NULL, NULL, &result, &err) < 0)
+    if (sim_run(&options, &setup, &result, &err) < 0)
         fail_msg("%s: %s", policy->name, err.text);
     return result;
 }

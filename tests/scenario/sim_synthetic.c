@@ -101,7 +101,7 @@ static void every_policy_does_the_same_work(void **state)
 
         options.node_mtbf_s = 3 * 86400;
         options.check = true;
-        if (sim_run(&options, &setup, NULL, NULL, &r, &err) < 0)
+        if (sim_run(&options, &setup, &r, &err) < 0)
             fail_msg("%s: %s", all[p].name, err.text);
         if (r.finished != count)
             fail_msg(

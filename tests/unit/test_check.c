@@ -6,7 +6,7 @@
 
 #include "loop/loop_private.h"
 #include "engine/sim/sim_engine_private.h"
-#include "lab/sim/sim_check_private.h"
+#include "lab/sim/sim_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -416,10 +416,10 @@ static void a_run_ends_with_the_sentence(void **state)
 
     b->setup.planner = &wilful;
     b->options.settings.caps = b->options.check = false;
-    assert_int_equal(sim_run(&b->options, &b->setup, NULL, NULL, &result, &err), 0);
+    assert_int_equal(sim_run(&b->options, &b->setup, &result, &err), 0);
     sim_result_fini(&result);
     b->options.check = true;
-    assert_int_equal(sim_run(&b->options, &b->setup, NULL, NULL, &result, &err), -1);
+    assert_int_equal(sim_run(&b->options, &b->setup, &result, &err), -1);
     assert_non_null(strstr(err.text, "at 0.000 s the rule 'plan' is broken: planner "
                                      "wilful: device 0 is capped, caps are off"));
 }

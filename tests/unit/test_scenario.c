@@ -43,7 +43,7 @@ static struct sim_result run(const char *policy_name)
     struct err err = {0};
 
     options.drift = s.drift;
-    if (sim_run(&options, &setup, NULL, NULL, &result, &err) < 0)
+    if (sim_run(&options, &setup, &result, &err) < 0)
         fail_msg("%s", err.text);
     return result;
 }

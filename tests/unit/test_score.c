@@ -1,5 +1,5 @@
 /* test_score.c - what a run comes to: quantiles, promises, waits */
-#include "lab/sim/run_score.h"
+#include "lab/sim/run_measure.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,13 +39,13 @@ static void quantiles_are_values_of_the_list(void **state)
     (void)state;
     for (int i = 0; i < 100; i++)
         hundred[i] = 100 - i;
-    assert_near(score_quantile(values, 5, 0.5), 3, 0);
-    assert_near(score_quantile(values, 5, 0), 1, 0);
-    assert_near(score_quantile(values, 5, 1), 5, 0);
-    assert_near(score_quantile(values, 1, 0.95), 1, 0);
-    assert_near(score_quantile(hundred, 100, 0.95), 95.5, 0.5);
-    assert_near(score_quantile(hundred, 100, 0.99), 99.5, 0.5);
-    assert_true(isnan(score_quantile(NULL, 0, 0.5)));
+    assert_near(measure_quantile(values, 5, 0.5), 3, 0);
+    assert_near(measure_quantile(values, 5, 0), 1, 0);
+    assert_near(measure_quantile(values, 5, 1), 5, 0);
+    assert_near(measure_quantile(values, 1, 0.95), 1, 0);
+    assert_near(measure_quantile(hundred, 100, 0.95), 95.5, 0.5);
+    assert_near(measure_quantile(hundred, 100, 0.99), 99.5, 0.5);
+    assert_true(isnan(measure_quantile(NULL, 0, 0.5)));
 }
 
 /* The second of two jobs of an hour waits an hour, of which 600 s are grace. */

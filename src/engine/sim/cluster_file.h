@@ -25,7 +25,7 @@ int cluster_file_parse(struct cluster **cluster, const char *text, size_t length
 
 /* A built-in cluster by name; NULL when there is none.  `alibaba` is the mix of the node
  * list that belongs to Alibaba's pods (1,213 nodes, 6,212 GPUs), `alibaba-small` a
- * twentieth of it; see arrivals.c for its two undisclosed types. */
+ * twentieth of it; see lab/traces/arrivals.h for its two undisclosed types. */
 struct cluster *cluster_builtin(const char *name);
 
 /* Every key with its default and help, as a YAML file that can be loaded. */

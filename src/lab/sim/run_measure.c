@@ -1,159 +1,77 @@
-/* run_measure.c - see run_measure.h */
+/* run_measure.c - the figures of one run by name: run_result.c prints them, goals.c and
+ * the report compare them */
 #include "lab/sim/run_measure.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-#define J_PER_KWH 3.6e6
+#define KWH(joules) ((joules) / 3.6e6)
 
-double measure_energy_kwh(const struct sim_result *r)
+/* A share of something there may be none of, and the percent a mean log error comes to.
+ */
+static double share_of(double part, double of)
 {
-    return r->energy.total_j / J_PER_KWH;
+    return of > 0 ? part / of : NAN;
 }
 
-double measure_device_kwh(const struct sim_result *r)
+static double percent(double log_error)
 {
-    return r->energy.device_j / J_PER_KWH;
+    return 100 * (exp(log_error) - 1);
 }
 
-double measure_host_kwh(const struct sim_result *r)
+#define MEASURE(name, value)                                                             \
+    double measure_##name(const struct sim_result *r)                                    \
+    {                                                                                    \
+        return value;                                                                    \
+    }
+
+MEASURE(energy_kwh, KWH(r->energy.total_j))
+MEASURE(device_kwh, KWH(r->energy.device_j))
+MEASURE(host_kwh, KWH(r->energy.host_j))
+MEASURE(idle_kwh, KWH(r->energy.idle_j))
+MEASURE(asleep_kwh, KWH(r->energy.asleep_j))
+MEASURE(wake_kwh, KWH(r->energy.wake_j))
+MEASURE(wh_per_work, share_of(r->energy.total_j / 3600, r->work_h))
+MEASURE(sla_time, r->sla_time)
+MEASURE(sla_jobs, r->sla_jobs)
+MEASURE(wait_p50, r->wait_p50_s)
+MEASURE(wait_p95, r->wait_p95_s)
+MEASURE(moves_per_job, r->moves_per_job)
+MEASURE(trials, (double)r->learning.trials)
+MEASURE(trials_better, share_of((double)r->learning.better, (double)r->learning.settled))
+MEASURE(learning_spent_kwh, KWH(r->learning.spent_joules))
+MEASURE(learning_earned_kwh, KWH(r->learning.earned_joules))
+MEASURE(efficiency_allocated, share_of(r->useful_h, r->energy.allocated_s / 3600))
+MEASURE(efficiency_powered, share_of(r->useful_h, r->energy.powered_s / 3600))
+MEASURE(work_h, r->work_h)
+MEASURE(estimate_error, percent(r->estimates.first_abs_log_error))
+MEASURE(estimate_coverage, r->estimates.coverage)
+MEASURE(decision_p50, r->decision_p50_ms)
+MEASURE(decision_p99, r->decision_p99_ms)
+MEASURE(end_s, r->end_s)
+MEASURE(quoted_places,
+        share_of((double)r->quotes.at_place, (double)r->quotes.started_at_once))
+MEASURE(quoted_rate_error,
+        percent(share_of(r->quotes.rate_log_error, (double)r->quotes.measured)))
+MEASURE(quoted_coverage, share_of((double)r->quotes.covered, (double)r->quotes.measured))
+MEASURE(quoted_energy_error,
+        percent(share_of(r->quotes.energy_log_error, (double)r->quotes.energies)))
+MEASURE(quoted_start_error, share_of(r->quotes.start_error_s, r->quotes.start_wait_s))
+
+static int by_value(const void *a, const void *b)
 {
-    return r->energy.host_j / J_PER_KWH;
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
 }
 
-double measure_idle_kwh(const struct sim_result *r)
+double measure_quantile(double *values, size_t count, double share)
 {
-    return r->energy.idle_j / J_PER_KWH;
-}
+    size_t at;
 
-double measure_asleep_kwh(const struct sim_result *r)
-{
-    return r->energy.asleep_j / J_PER_KWH;
-}
-
-double measure_wake_kwh(const struct sim_result *r)
-{
-    return r->energy.wake_j / J_PER_KWH;
-}
-
-double measure_wh_per_work(const struct sim_result *r)
-{
-    return r->work_h > 0 ? r->energy.total_j / 3600 / r->work_h : NAN;
-}
-
-double measure_sla_time(const struct sim_result *r)
-{
-    return r->sla_time;
-}
-
-double measure_sla_jobs(const struct sim_result *r)
-{
-    return r->sla_jobs;
-}
-
-double measure_wait_p50(const struct sim_result *r)
-{
-    return r->wait_p50_s;
-}
-
-double measure_wait_p95(const struct sim_result *r)
-{
-    return r->wait_p95_s;
-}
-
-double measure_moves_per_job(const struct sim_result *r)
-{
-    return r->moves_per_job;
-}
-
-double measure_trials(const struct sim_result *r)
-{
-    return (double)r->learning.trials;
-}
-
-double measure_trials_better(const struct sim_result *r)
-{
-    return r->learning.settled > 0
-               ? (double)r->learning.better / (double)r->learning.settled
-               : NAN;
-}
-
-double measure_learning_spent_kwh(const struct sim_result *r)
-{
-    return r->learning.spent_joules / 3.6e6;
-}
-
-double measure_learning_earned_kwh(const struct sim_result *r)
-{
-    return r->learning.earned_joules / 3.6e6;
-}
-
-double measure_efficiency_allocated(const struct sim_result *r)
-{
-    return r->energy.allocated_s > 0 ? r->useful_h / (r->energy.allocated_s / 3600) : NAN;
-}
-
-double measure_efficiency_powered(const struct sim_result *r)
-{
-    return r->energy.powered_s > 0 ? r->useful_h / (r->energy.powered_s / 3600) : NAN;
-}
-
-double measure_work_h(const struct sim_result *r)
-{
-    return r->work_h;
-}
-
-double measure_estimate_error(const struct sim_result *r)
-{
-    return 100 * (exp(r->estimates.first_abs_log_error) - 1);
-}
-
-double measure_estimate_coverage(const struct sim_result *r)
-{
-    return r->estimates.coverage;
-}
-
-double measure_decision_p50(const struct sim_result *r)
-{
-    return r->decision_p50_ms;
-}
-
-double measure_decision_p99(const struct sim_result *r)
-{
-    return r->decision_p99_ms;
-}
-
-double measure_end_s(const struct sim_result *r)
-{
-    return r->end_s;
-}
-
-static double share_of(double part, long of)
-{
-    return of > 0 ? part / (double)of : NAN;
-}
-
-double measure_quoted_places(const struct sim_result *r)
-{
-    return share_of((double)r->quotes.at_place, r->quotes.started_at_once);
-}
-
-double measure_quoted_rate_error(const struct sim_result *r)
-{
-    return 100 * (exp(share_of(r->quotes.rate_log_error, r->quotes.measured)) - 1);
-}
-
-double measure_quoted_coverage(const struct sim_result *r)
-{
-    return share_of((double)r->quotes.covered, r->quotes.measured);
-}
-
-double measure_quoted_energy_error(const struct sim_result *r)
-{
-    return 100 * (exp(share_of(r->quotes.energy_log_error, r->quotes.energies)) - 1);
-}
-
-double measure_quoted_start_error(const struct sim_result *r)
-{
-    return r->quotes.start_wait_s > 0 ? r->quotes.start_error_s / r->quotes.start_wait_s
-                                      : NAN;
+    if (count == 0)
+        return NAN;
+    qsort(values, count, sizeof(*values), by_value);
+    at = (size_t)(share * (double)count);
+    return values[at < count ? at : count - 1];
 }

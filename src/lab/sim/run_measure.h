@@ -38,4 +38,7 @@ double measure_quoted_energy_error(const struct sim_result *r); /* percent */
 double measure_quoted_start_error(const struct sim_result *r);  /* share of the wait */
 double measure_end_s(const struct sim_result *r);
 
+/* The value at this share (0..1) of a list, which gets sorted; NaN when it is empty. */
+double measure_quantile(double *values, size_t count, double share);
+
 #endif

@@ -2,8 +2,7 @@
  *
  * The engine tells through sim_run.c when something of a job is about to change: up to
  * then it is booked here as it was.  At the end score_run() fills the result. */
-#include "lab/sim/run_score.h"
-
+#include "lab/sim/run_measure.h"
 #include "lab/sim/sim_private.h"
 
 #include <math.h>
@@ -11,24 +10,6 @@
 
 /* A job has kept its promise when it was broken at most this share of its time. */
 #define VIOLATION_SHARE_MAX 0.05
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-double score_quantile(double *values, size_t count, double share)
-{
-    size_t at;
-
-    if (count == 0)
-        return NAN;
-    qsort(values, count, sizeof(*values), by_value);
-    at = (size_t)(share * (double)count);
-    return values[at < count ? at : count - 1];
-}
 
 static void count_end(struct sim_result *r, enum sim_end end)
 {
@@ -146,8 +127,8 @@ static void add_jobs(struct sim *sim, struct sim_result *r)
     r->sla_time = counted_s > 0 ? 1 - violated_s / counted_s : 1;
     r->sla_jobs = servable ? (double)kept / (double)servable : 1;
     r->moves_per_job = r->jobs ? moves / (double)r->jobs : 0;
-    r->wait_p50_s = score_quantile(wait_s, waits, 0.5);
-    r->wait_p95_s = score_quantile(wait_s, waits, 0.95);
+    r->wait_p50_s = measure_quantile(wait_s, waits, 0.5);
+    r->wait_p95_s = measure_quantile(wait_s, waits, 0.95);
     free(wait_s);
 }
 
@@ -165,7 +146,7 @@ void score_run(struct sim *sim, struct sim_result *r)
     r->learning = loop_plan(sim->loop)->learning;
     r->quotes = sim->quotes;
     r->decision_p50_ms =
-        score_quantile(sim->decision_ms.items, sim->decision_ms.count, 0.5);
+        measure_quantile(sim->decision_ms.items, sim->decision_ms.count, 0.5);
     r->decision_p99_ms =
-        score_quantile(sim->decision_ms.items, sim->decision_ms.count, 0.99);
+        measure_quantile(sim->decision_ms.items, sim->decision_ms.count, 0.99);
 }

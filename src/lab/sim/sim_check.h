@@ -17,11 +17,28 @@
 #define CORGI_LAB_SIM_SIM_CHECK_H
 
 #include "base/err.h"
+#include "base/vec.h"
+#include "loop/types.h"
 
-#include <stddef.h>
-
-struct check;
 struct sim;
+
+/* What the check saw a job do. */
+struct check_job {
+    double rate;   /* since the last look; 0: did not run */
+    double done;   /* steps, integrated from the rates */
+    double ends_s; /* a service: when its time is over */
+    int restarts;
+};
+
+struct check {
+    double looked_s;        /* when it last looked */
+    struct check_job *jobs; /* (requests) */
+    size_t seen;            /* requests that had arrived by then */
+    vec_of(size_t) present; /* of these, index of those that had not ended */
+    uint64_t *crowds; /* (devices) hash of what ran there when it was found to fit */
+    struct cluster *before; /* the cluster as the planner sees it */
+    vec_of(const struct job_status *) planned;
+};
 
 struct check *check_create(size_t requests, int devices);
 void check_destroy(struct check *check); /* NULL is fine */

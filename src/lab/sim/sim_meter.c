@@ -8,31 +8,31 @@
 #include <stdlib.h>
 
 /* What one node draws now, by where it is booked. */
-struct draw {
+struct node_draw {
     double device, host, idle, asleep, wake;
     int allocated, powered; /* devices */
 };
 
 struct meter {
     const struct cluster *cluster;
-    double *device_watts; /* (devices) */
-    struct draw *draws;   /* (nodes) in force since since_s */
-    double *since_s;      /* (nodes) */
-    double power_watts;   /* of the whole cluster, in force since power_since_s */
+    double *device_watts;    /* (devices) */
+    struct node_draw *draws; /* (nodes) in force since since_s */
+    double *since_s;         /* (nodes) */
+    double power_watts;      /* of the whole cluster, in force since power_since_s */
     double power_since_s;
     bool empty_is_free;
     struct meter_totals totals;
 };
 
-static double draw_watts(const struct draw *d)
+static double draw_watts(const struct node_draw *d)
 {
     return d->device + d->host + d->idle + d->wake; /* asleep is part of idle */
 }
 
-static struct draw draw_now(const struct meter *m, int n)
+static struct node_draw draw_now(const struct meter *m, int n)
 {
     const struct node *node = &m->cluster->nodes[n];
-    struct draw draw = {0};
+    struct node_draw draw = {0};
     int jobs = cluster_node_jobs(m->cluster, n);
 
     if (node->state == NODE_DOWN || (m->empty_is_free && jobs == 0))
@@ -67,7 +67,7 @@ struct meter *meter_create(const struct cluster *cluster, double now_s)
 
     m->cluster = cluster;
     m->device_watts = mem_array(double, (size_t)cluster->device_count);
-    m->draws = mem_array(struct draw, (size_t)cluster->node_count);
+    m->draws = mem_array(struct node_draw, (size_t)cluster->node_count);
     m->since_s = mem_array(double, (size_t)cluster->node_count);
     m->power_since_s = now_s;
     for (int d = 0; d < cluster->device_count; d++)
@@ -90,7 +90,8 @@ void meter_destroy(struct meter *m)
     free(m);
 }
 
-static void add_draw(struct meter_totals *totals, const struct draw *draw, double seconds)
+static void add_draw(struct meter_totals *totals, const struct node_draw *draw,
+                     double seconds)
 {
     assert(seconds >= 0);
     totals->device_j += draw->device * seconds;
@@ -116,7 +117,7 @@ static void book_total(struct meter *m, double now_s)
 
 void meter_node(struct meter *m, int node, double now_s)
 {
-    struct draw before = m->draws[node];
+    struct node_draw before = m->draws[node];
 
     book_node(m, node, now_s);
     book_total(m, now_s);
@@ -155,7 +156,7 @@ struct meter_totals meter_peek(const struct meter *m, double now_s)
     return totals;
 }
 
-static bool same_draw(const struct draw *a, const struct draw *b)
+static bool same_draw(const struct node_draw *a, const struct node_draw *b)
 {
     return a->device == b->device && a->host == b->host && a->idle == b->idle &&
            a->asleep == b->asleep && a->wake == b->wake && a->allocated == b->allocated &&
@@ -165,7 +166,7 @@ static bool same_draw(const struct draw *a, const struct draw *b)
 int meter_stale_node(const struct meter *m)
 {
     for (int n = 0; n < m->cluster->node_count; n++) {
-        struct draw now = draw_now(m, n);
+        struct node_draw now = draw_now(m, n);
 
         if (!same_draw(&now, &m->draws[n]))
             return n;

@@ -96,7 +96,10 @@ void sim_replicas_end(struct sim *sim, struct sim_job *job, bool failed);
 void sim_replicas_close(struct sim *sim);
 void sim_replicas_fini(struct sim *sim);
 
-/* run_score.c: book a job's work and judge its requirement up to now, as it is now. */
+/* run_score.c: books what is open up to now and fills *result, which ends with
+ * sim_result_fini(). */
+void score_run(struct sim *sim, struct sim_result *result);
+/* Book a job's work and judge its requirement up to now, as it is now. */
 void sim_book_job(struct sim *sim, struct sim_job *job);
 
 /* oracle.c: a model that knows the truth; for the rows called oracle.  Borrows the

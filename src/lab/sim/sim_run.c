@@ -12,9 +12,7 @@
 #include "lab/policy/feedback.h"
 #include "model/learned.h"
 #include "loop/loop_settings.h"
-#include "lab/sim/run_score.h"
 #include "lab/sim/sim_private.h"
-#include "lab/sim/sim_told.h"
 #include "service/ledger.h"
 
 #include <math.h>
@@ -181,12 +179,17 @@ void sim_fini(struct sim *sim)
     free(sim->jobs);
 }
 
+static void count_refused(struct sim *sim, struct sim_job *job)
+{
+    job->end = SIM_REFUSED;
+    sim->ended++;
+}
+
 static void refuse(struct sim *sim, struct sim_job *job)
 {
     sim->engine.ops->stop(sim->engine.self, job->request->job.id, ENGINE_STOP_CANCEL,
                           NULL); /* it expects the job no longer */
-    job->end = SIM_REFUSED;
-    sim->ended++;
+    count_refused(sim, job);
 }
 
 static void write_line(struct sim *sim, struct str *line)
@@ -215,16 +218,14 @@ static int arrive_told(struct sim *sim, struct sim_job *job, struct err *err)
                   field, NULL) < 0 ||
         loop_quote(sim->loop, &parsed->job.request.job, parsed->replicas.max, NULL,
                    sim->now_s, &quote, NULL) < 0) {
-        job->end = SIM_REFUSED;
-        sim->ended++;
+        count_refused(sim, job);
         return 0;
     }
     *asked = parsed->job.request.job;
     ledger_quote(&line, sim->now_s, context.cluster, &quote);
     write_line(sim, &line);
     if (quote.verdict == QUOTE_REFUSED || quote.verdict == QUOTE_COUNTER) {
-        job->end = SIM_REFUSED;
-        sim->ended++;
+        count_refused(sim, job);
         return 0;
     }
     job_parse_know_class(told->classes, asked);
@@ -348,28 +349,23 @@ bool sim_moment(struct sim *sim, double until_s, int *rc, struct err *err)
     return *rc == 0;
 }
 
-static int play(struct sim *sim, sim_progress *progress, void *progress_ctx,
-                struct err *err)
+static int play(struct sim *sim, struct err *err)
 {
     double limit_s = sim->options->limit_s > 0 ? sim->options->limit_s : GIVE_UP_S;
     int rc = 0;
 
     while (!all_over(sim) && sim_moment(sim, limit_s, &rc, err))
-        if (progress && sim->rounds % 64 == 0)
-            progress(progress_ctx,
-                     (double)sim->ended / (double)sim->setup->workload->count);
+        ;
     return rc;
 }
 
 int sim_run(const struct sim_options *options, const struct sim_setup *setup,
-            sim_progress *progress, void *progress_ctx, struct sim_result *result,
-            struct err *err)
+            struct sim_result *result, struct err *err)
 {
     struct sim sim;
     int rc = -1;
 
-    if (sim_init(&sim, options, setup, err) < 0 ||
-        play(&sim, progress, progress_ctx, err) < 0)
+    if (sim_init(&sim, options, setup, err) < 0 || play(&sim, err) < 0)
         goto done;
     score_run(&sim, result);
     recording_end(sim.recording, sim.now_s);

@@ -96,12 +96,8 @@ struct sim_setup {
                               is its own and the rest of this is not used.  NULL: none */
 };
 
-/* Called now and then with the share of requests that have ended; may be NULL. */
-typedef void sim_progress(void *ctx, double share);
-
 int sim_run(const struct sim_options *options, const struct sim_setup *setup,
-            sim_progress *progress, void *progress_ctx, struct sim_result *result,
-            struct err *err);
+            struct sim_result *result, struct err *err);
 void sim_result_fini(struct sim_result *result);
 
 #endif

@@ -98,7 +98,7 @@ int told_run(struct sim_told *told, double until_s, FILE *ledger, struct err *er
     options.settings = told->config.policy;
     options.limit_s = until_s;
     told->ledger = ledger;
-    rc = sim_run(&options, &setup, NULL, NULL, &result, err);
+    rc = sim_run(&options, &setup, &result, err);
     sim_result_fini(&result);
     return rc;
 }

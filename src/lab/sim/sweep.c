@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct work {
+struct sweep_work {
     const struct sweep_options *options;
     struct sweep *sweep;
     size_t scenario_count;
@@ -47,7 +47,7 @@ static struct sim_options settings_of(const struct sweep_options *o,
     return sim;
 }
 
-static int run_task(struct work *w, size_t task, struct err *err)
+static int run_task(struct sweep_work *w, size_t task, struct err *err)
 {
     const struct sweep_options *o = w->options;
     size_t seeds = (size_t)o->seeds, seed = task % seeds;
@@ -69,7 +69,7 @@ static int run_task(struct work *w, size_t task, struct err *err)
 
     recorded.record_sights = o->record;
     recorded.record_places = o->record && seed == 0 && load == sweep_recorded_load(o);
-    if (sim_run(&recorded, &setup, NULL, NULL, &row->runs[seed], err) == 0)
+    if (sim_run(&recorded, &setup, &row->runs[seed], err) == 0)
         return 0;
     if (isnan(row->load))
         return err_prefix(err, "%s, seed %llu", row->policy->name,
@@ -80,7 +80,7 @@ static int run_task(struct work *w, size_t task, struct err *err)
 
 static void *worker(void *arg)
 {
-    struct work *w = arg;
+    struct sweep_work *w = arg;
 
     for (;;) {
         struct err err = {0};
@@ -105,7 +105,7 @@ static void *worker(void *arg)
     }
 }
 
-static void run_threads(struct work *w)
+static void run_threads(struct sweep_work *w)
 {
     long threads =
         w->options->threads > 0 ? w->options->threads : sysconf(_SC_NPROCESSORS_ONLN);
@@ -124,7 +124,7 @@ static void run_threads(struct work *w)
         pthread_join(ids[i], NULL);
 }
 
-static int build_scenarios(struct work *w, struct err *err)
+static int build_scenarios(struct sweep_work *w, struct err *err)
 {
     const struct sweep_options *o = w->options;
 
@@ -169,11 +169,11 @@ int sweep_run(struct sweep *sweep, const struct sweep_options *options,
               sim_progress *progress, void *progress_ctx, struct err *err)
 {
     struct sweep made = {0};
-    struct work w = {.options = options,
-                     .sweep = &made,
-                     .progress = progress,
-                     .progress_ctx = progress_ctx,
-                     .mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct sweep_work w = {.options = options,
+                           .sweep = &made,
+                           .progress = progress,
+                           .progress_ctx = progress_ctx,
+                           .mutex = PTHREAD_MUTEX_INITIALIZER};
     int rc = -1;
 
     w.scenarios =

@@ -5,82 +5,63 @@
 #include "base/rng.h"
 #include "base/vec.h"
 #include "engine/sim/truth.h"
-#include "lab/tables/csv.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define DAY_S           86400.0
+#define MAX_COLUMNS     8
 #define STREAM_ARRIVALS 6
 /* In a squeezed part no job is longer than in the generator. */
 #define SQUEEZED_MAX_S DAY_S
 /* Nobody waits for less: jobs that failed at once are not worth a schedule. */
-#define DURATION_MIN_S       1.0
+#define DURATION_MIN_S 1.0
 
-#define ARRIVALS_MAX_COLUMNS 8
-
-/* What a format of CSV is to the reading here. */
-struct arrivals_reader {
-    /* Fill the indices of columns the rows are read by. */
-    int (*find_columns)(const struct csv *csv, int columns[ARRIVALS_MAX_COLUMNS],
-                        struct err *err);
-    /* 1: an arrival, 0: a row to leave out, -1: an error.  *arrival comes zeroed. */
-    int (*read_row)(const struct csv *csv, const int *columns, struct arrival *arrival,
-                    struct err *err);
-};
-
-/* ---- Philly's list of jobs --------------------------------------------------------- */
-
-/* CSV with the columns arrival_s,duration_s,num_gpus; others are passed over. */
-
-enum { PHILLY_AT, PHILLY_DURATION, PHILLY_GPUS };
-
-static int philly_columns(const struct csv *csv, int *columns, struct err *err)
+void arrivals_fini(struct arrivals *a)
 {
-    if (csv_need(csv, "arrival_s", &columns[PHILLY_AT], err) < 0 ||
-        csv_need(csv, "duration_s", &columns[PHILLY_DURATION], err) < 0)
-        return -1;
-    return csv_need(csv, "num_gpus", &columns[PHILLY_GPUS], err);
+    free(a->items);
+    *a = (struct arrivals){0};
 }
 
-static int philly_row(const struct csv *csv, const int *columns, struct arrival *a,
-                      struct err *err)
+static int by_time(const void *a, const void *b)
 {
-    if (csv_double(csv, columns[PHILLY_AT], 0, ARRIVALS_MAX_S, &a->at_s, err) < 0 ||
-        csv_double(csv, columns[PHILLY_DURATION], 0, ARRIVALS_MAX_S, &a->duration_s,
-                   err) < 0 ||
-        csv_int(csv, columns[PHILLY_GPUS], 0, ARRIVALS_MAX_DEVICES, &a->devices, err) < 0)
+    const struct arrival *x = a, *y = b;
+
+    if (x->at_s != y->at_s)
+        return x->at_s < y->at_s ? -1 : 1;
+    if (x->duration_s != y->duration_s)
+        return x->duration_s < y->duration_s ? -1 : 1;
+    return x->devices - y->devices;
+}
+
+int arrivals_finish(struct arrivals *a, const char *name, struct err *err)
+{
+    double first_s;
+
+    if (a->count == 0)
+        return err_set(err, ERR_FORMAT,
+                       "%s holds no job that used a GPU; add a line for each", name);
+    qsort(a->items, a->count, sizeof(*a->items), by_time);
+    first_s = a->items[0].at_s;
+    for (size_t i = 0; i < a->count; i++)
+        a->items[i].at_s -= first_s;
+    return 0;
+}
+
+/* ---- formats ----------------------------------------------------------------------- */
+
+static int read_philly(const struct csv *csv, const int *columns, struct arrival *a,
+                       struct err *err)
+{
+    if (csv_double(csv, columns[0], 0, ARRIVALS_MAX_S, &a->at_s, err) < 0 ||
+        csv_double(csv, columns[1], 0, ARRIVALS_MAX_S, &a->duration_s, err) < 0 ||
+        csv_int(csv, columns[2], 0, ARRIVALS_MAX_DEVICES, &a->devices, err) < 0)
         return -1;
     return a->devices > 0 && a->duration_s > 0; /* else it never ran on a GPU */
 }
 
-/* ---- the pod list of Alibaba's GPU clusters ---------------------------------------- */
-
-/* CSV with the columns num_gpu,qos,creation_time,deletion_time,scheduled_time and, if
- * there, gpu_spec and gpu_milli.  Pods without a GPU or never scheduled are left out.  LS
- * and Guaranteed pods are services, Burstable ones training with a required rate, BE ones
- * ask for nothing.  A pod that asks for thousandths of a GPU needs that share of the
- * reference rate; of others the share is drawn.
- *
- * Two types its operators do not disclose: G2, most of the cluster, is played by the A10
- * and G3 by the A100, in gpu_spec as in the built-in cluster `alibaba`.  On a cluster
- * without these cards such a wish binds nobody. */
-
-enum { GPUS, QOS, CREATED, DELETED, SCHEDULED, SPEC, MILLI };
-
-static int alibaba_columns(const struct csv *csv, int *columns, struct err *err)
-{
-    if (csv_need(csv, "num_gpu", &columns[GPUS], err) < 0 ||
-        csv_need(csv, "qos", &columns[QOS], err) < 0 ||
-        csv_need(csv, "creation_time", &columns[CREATED], err) < 0 ||
-        csv_need(csv, "deletion_time", &columns[DELETED], err) < 0 ||
-        csv_need(csv, "scheduled_time", &columns[SCHEDULED], err) < 0)
-        return -1;
-    columns[SPEC] = csv_column(csv, "gpu_spec");
-    columns[MILLI] = csv_column(csv, "gpu_milli");
-    return 0;
-}
+enum { POD_GPUS, POD_QOS, POD_CREATED, POD_DELETED, POD_SCHEDULED, POD_SPEC, POD_MILLI };
 
 static int class_of(const struct csv *csv, const char *qos, enum arrival_class *class,
                     struct err *err)
@@ -111,7 +92,7 @@ static const char *catalogue_name(const char *spec, size_t length)
         const char *name;
     } names[] = {{"V100M16", "v100-16"}, /* V100s with so much memory */
                  {"V100M32", "v100-32"},
-                 {"G2", "a10"}, /* stand-ins, see trace_alibaba.h */
+                 {"G2", "a10"}, /* stand-ins, see arrivals.h */
                  {"G3", "a100"}};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -153,81 +134,68 @@ static int read_share(const struct csv *csv, int column, struct arrival *a,
     return 0;
 }
 
-static int alibaba_row(const struct csv *csv, const int *columns, struct arrival *a,
-                       struct err *err)
+static int read_alibaba(const struct csv *csv, const int *columns, struct arrival *a,
+                        struct err *err)
 {
     double deleted_s, scheduled_s;
 
-    if (csv_int(csv, columns[GPUS], 0, ARRIVALS_MAX_DEVICES, &a->devices, err) < 0 ||
-        csv_double(csv, columns[CREATED], 0, ARRIVALS_MAX_S, &a->at_s, err) < 0 ||
-        class_of(csv, csv_field(csv, columns[QOS]), &a->class, err) < 0 ||
-        read_share(csv, columns[MILLI], a, err) < 0)
+    if (csv_int(csv, columns[POD_GPUS], 0, ARRIVALS_MAX_DEVICES, &a->devices, err) < 0 ||
+        csv_double(csv, columns[POD_CREATED], 0, ARRIVALS_MAX_S, &a->at_s, err) < 0 ||
+        class_of(csv, csv_field(csv, columns[POD_QOS]), &a->class, err) < 0 ||
+        read_share(csv, columns[POD_MILLI], a, err) < 0)
         return -1;
-    if (a->devices == 0 || !*csv_field(csv, columns[SCHEDULED]) ||
-        !*csv_field(csv, columns[DELETED]))
+    if (a->devices == 0 || !*csv_field(csv, columns[POD_SCHEDULED]) ||
+        !*csv_field(csv, columns[POD_DELETED]))
         return 0;
-    if (csv_double(csv, columns[DELETED], 0, ARRIVALS_MAX_S, &deleted_s, err) < 0 ||
-        csv_double(csv, columns[SCHEDULED], 0, ARRIVALS_MAX_S, &scheduled_s, err) < 0)
+    if (csv_double(csv, columns[POD_DELETED], 0, ARRIVALS_MAX_S, &deleted_s, err) < 0 ||
+        csv_double(csv, columns[POD_SCHEDULED], 0, ARRIVALS_MAX_S, &scheduled_s, err) < 0)
         return -1;
     a->duration_s = deleted_s - scheduled_s;
-    copy_spec(a, csv_field(csv, columns[SPEC]));
+    copy_spec(a, csv_field(csv, columns[POD_SPEC]));
     return a->duration_s > 0;
 }
 
-/* ---- arrivals ---------------------------------------------------------------------- */
+/* What a format of CSV is to the reading below; in the order of enum arrivals_format. */
+static const struct format {
+    const char *columns[MAX_COLUMNS]; /* the rows are read by; the needed ones first */
+    int needed;
+    /* 1: an arrival, 0: a row to leave out, -1: an error.  *arrival comes zeroed. */
+    int (*read_row)(const struct csv *csv, const int *columns, struct arrival *arrival,
+                    struct err *err);
+} formats[] = {
+    {{"arrival_s", "duration_s", "num_gpus"}, 3, read_philly},
+    {{"num_gpu", "qos", "creation_time", "deletion_time", "scheduled_time", "gpu_spec",
+      "gpu_milli"},
+     5,
+     read_alibaba},
+};
 
-void arrivals_fini(struct arrivals *a)
+static int find_columns(const struct csv *csv, const struct format *format, int *columns,
+                        struct err *err)
 {
-    free(a->items);
-    *a = (struct arrivals){0};
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const struct arrival *x = a, *y = b;
-
-    if (x->at_s != y->at_s)
-        return x->at_s < y->at_s ? -1 : 1;
-    if (x->duration_s != y->duration_s)
-        return x->duration_s < y->duration_s ? -1 : 1;
-    return x->devices - y->devices;
-}
-
-int arrivals_finish(struct arrivals *a, const char *name, struct err *err)
-{
-    double first_s;
-
-    if (a->count == 0)
-        return err_set(err, ERR_FORMAT,
-                       "%s holds no job that used a GPU; add a line for each", name);
-    qsort(a->items, a->count, sizeof(*a->items), by_time);
-    first_s = a->items[0].at_s;
-    for (size_t i = 0; i < a->count; i++)
-        a->items[i].at_s -= first_s;
+    for (int i = 0; i < MAX_COLUMNS && format->columns[i]; i++) {
+        columns[i] = csv_column(csv, format->columns[i]);
+        if (i < format->needed && csv_need(csv, format->columns[i], &columns[i], err) < 0)
+            return -1;
+    }
     return 0;
 }
 
-/* In the order of enum arrivals_format. */
-static const struct arrivals_reader readers[] = {
-    [ARRIVALS_PHILLY] = {philly_columns, philly_row},
-    [ARRIVALS_ALIBABA] = {alibaba_columns, alibaba_row},
-};
-
 static int read_rows(struct arrivals *arrivals, struct csv *csv, const char *name,
-                     const struct arrivals_reader *reader, struct err *err)
+                     const struct format *format, struct err *err)
 {
     vec_of(struct arrival) list = {0};
-    int columns[ARRIVALS_MAX_COLUMNS], more, rc = -1;
+    int columns[MAX_COLUMNS], more, rc = -1;
     struct arrivals made;
 
-    if (reader->find_columns(csv, columns, err) < 0)
+    if (find_columns(csv, format, columns, err) < 0)
         goto done;
     while ((more = csv_next(csv, err)) > 0) {
         struct arrival a;
         int taken;
 
         memset(&a, 0, sizeof(a));
-        taken = reader->read_row(csv, columns, &a, err);
+        taken = format->read_row(csv, columns, &a, err);
         if (taken < 0)
             goto done;
         if (list.count == WORKLOAD_MAX_REQUESTS) {
@@ -259,7 +227,7 @@ int arrivals_load(struct arrivals *arrivals, const char *path,
 
     if (csv_load(&csv, path, err) < 0)
         return -1;
-    rc = read_rows(arrivals, csv, path, &readers[format], err);
+    rc = read_rows(arrivals, csv, path, &formats[format], err);
     csv_destroy(csv);
     return rc;
 }

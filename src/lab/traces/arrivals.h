@@ -2,12 +2,24 @@
  *
  * Such traces tell when jobs came, how long they took and on how many GPUs, not what they
  * were: the model of each is drawn from the world.  Durations are read as time on the
- * reference GPU, or on the type a job ran on where that is told.  slurm.h
- * reads an operator's own jobs. */
+ * reference GPU, or on the type a job ran on where that is told.
+ *
+ * Philly: CSV with the columns arrival_s,duration_s,num_gpus; others are passed over.
+ *
+ * Alibaba's pod list: CSV with the columns num_gpu,qos,creation_time,deletion_time,
+ * scheduled_time and, if there, gpu_spec and gpu_milli.  Pods without a GPU or never
+ * scheduled are left out.  LS and Guaranteed pods are services, Burstable ones training
+ * with a required rate, BE ones ask for nothing.  A pod that asks for thousandths of a
+ * GPU needs that share of the reference rate; of others the share is drawn.  Two types
+ * its operators do not disclose: G2, most of the cluster, is played by the A10 and G3 by
+ * the A100, in gpu_spec as in the built-in cluster `alibaba`.  On a cluster without these
+ * cards such a wish binds nobody.
+ *
+ * An operator's own jobs: slurm.h. */
 #ifndef CORGI_LAB_TRACES_ARRIVALS_H
 #define CORGI_LAB_TRACES_ARRIVALS_H
 
-#include "base/err.h"
+#include "lab/tables/csv.h"
 #include "lab/traces/workload.h"
 
 #define ARRIVALS_GPUS_SIZE   64
@@ -51,7 +63,7 @@ int arrivals_load(struct arrivals *arrivals, const char *path,
                   enum arrivals_format format, struct err *err);
 void arrivals_fini(struct arrivals *arrivals);
 
-/* For readers: sort by time and let the first come at 0; ERR_FORMAT when there is none.
+/* For slurm.c: sort by time and let the first come at 0; ERR_FORMAT when there is none.
  */
 int arrivals_finish(struct arrivals *arrivals, const char *name, struct err *err);
 

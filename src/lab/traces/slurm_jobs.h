@@ -28,7 +28,7 @@ struct slurm_jobs {
 };
 
 /* *jobs is filled or untouched; err names file and line.  nodes (NULL: none) tell the
- * type of GPUs where the job's record does not; names as in slurm_gres.h. */
+ * type of GPUs where the job's record does not; names as in slurm_nodes.h. */
 int slurm_jobs_load(struct slurm_jobs *jobs, const char *path,
                     const struct slurm_nodes *nodes, const char *names, struct err *err);
 void slurm_jobs_fini(struct slurm_jobs *jobs);

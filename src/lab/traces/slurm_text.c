@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MAX_SECONDS 4102444800.0 /* the year 2100 */
 
@@ -93,17 +94,6 @@ static bool read_digits(const char **text, int digits, int *value)
     return true;
 }
 
-/* Days from 1970-01-01 in the Gregorian calendar. */
-static long days_from_1970(int year, int month, int day)
-{
-    static const int before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
-    long y = year - 1, leaps = y / 4 - y / 100 + y / 400 - (1969 / 4 - 1969 / 100 + 4);
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-
-    return 365L * (year - 1970) + leaps + before[month - 1] + day - 1 +
-           (leap && month > 2);
-}
-
 bool slurm_time(const char *text, double *seconds)
 {
     static const char between[] = {'-', '-', 'T', ':', ':', '\0'};
@@ -121,8 +111,12 @@ bool slurm_time(const char *text, double *seconds)
             return false;
         text++;
     }
-    *seconds = 86400.0 * (double)days_from_1970(part[0], part[1], part[2]) +
-               3600.0 * part[3] + 60.0 * part[4] + part[5];
+    *seconds = (double)timegm(&(struct tm){.tm_year = part[0] - 1900,
+                                           .tm_mon = part[1] - 1,
+                                           .tm_mday = part[2],
+                                           .tm_hour = part[3],
+                                           .tm_min = part[4],
+                                           .tm_sec = part[5]});
     return true;
 }
 

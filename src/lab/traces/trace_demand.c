@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "base/vec.h"
 #include "lab/tables/csv.h"
-#include "lab/sim/run_score.h"
+#include "lab/sim/run_measure.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void to_shape(float *counts, size_t minutes)
 
     for (size_t i = 0; i < minutes; i++)
         sorted[i] = counts[i];
-    busy = fmax(1, score_quantile(sorted, minutes, BUSY));
+    busy = fmax(1, measure_quantile(sorted, minutes, BUSY));
     for (size_t i = 0; i < minutes; i++)
         counts[i] = (float)fmin(1, fmax(DEMAND_MIN, counts[i] / busy));
     free(sorted);
