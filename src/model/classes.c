@@ -259,38 +259,27 @@ void classes_tell_memory(struct classes *c, int type, const int *members, int co
 /* sd of RATES_* bases as calibrated on synthetic worlds: the models' own are narrow. */
 static const double basis_factor[RATES_BASIS_COUNT] = {1, 1.25, 1.25, 1.5, 1};
 
-static struct class_guess guess_from(const struct rates_guess *g)
+struct class_guess classes_alone(const struct classes *c,
+                                 const struct class_guests *guests, int cls, int type)
 {
-    double sd = g->sd * basis_factor[g->basis];
-
-    return (struct class_guess){
-        .mean = g->mean, .var = sd * sd, .observations = g->observations};
-}
-
-struct class_guess classes_alone(const struct classes *c, int cls, int type)
-{
-    const struct class_tally *t = &c->alone.items[cell_of(c, cls, type)];
+    int guest = cls - (int)c->states.count;
+    const struct class_tally *t =
+        guest < 0 ? &c->alone.items[cell_of(c, cls, type)] : NULL;
     struct rates_guess g;
+    double sd;
 
-    if (t->jobs > 0)
+    if (t && t->jobs > 0)
         return (struct class_guess){
             .mean = t->mean,
             .var = t->inferred ? t->var : t->var / t->jobs,
             .measured = !t->inferred,
             .observations = (int)t->jobs,
         };
-    g = rates_predict(c->rates, cls, type);
-    return guess_from(&g);
-}
-
-struct class_guess classes_alone_guest(const struct classes *c,
-                                       const struct class_guests *guests, int cls,
-                                       int type)
-{
-    const struct job_trait *trait = &guests->traits[cls - (int)c->states.count];
-    struct rates_guess g = rates_predict_guest(c->rates, trait, type);
-
-    return guess_from(&g);
+    g = t ? rates_predict(c->rates, cls, type)
+          : rates_predict_guest(c->rates, &guests->traits[guest], type);
+    sd = g.sd * basis_factor[g.basis];
+    return (struct class_guess){
+        .mean = g.mean, .var = sd * sd, .observations = g.observations};
 }
 
 struct class_guess classes_guess_of(const struct pairs_guess *g)

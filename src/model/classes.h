@@ -98,10 +98,8 @@ struct class_guests {
 };
 
 /* ln steps/s on one device alone, and ln relative speed beside another class. */
-struct class_guess classes_alone(const struct classes *classes, int cls, int type);
-struct class_guess classes_alone_guest(const struct classes *classes,
-                                       const struct class_guests *guests, int cls,
-                                       int type);
+struct class_guess classes_alone(const struct classes *classes,
+                                 const struct class_guests *guests, int cls, int type);
 struct class_guess classes_beside(const struct classes *classes,
                                   const struct class_guests *guests, int cls, int type,
                                   int other);

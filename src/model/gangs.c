@@ -30,11 +30,11 @@
 /* How far ln(exchange / computing) strays, below each level of likeness. */
 static const double level_sd[LEVELS + 1] = {1.0, 0.8, 0.7, 0.5, 0.35, 0.15};
 
-struct gangs *gangs_create(const struct gpu_sheet *types, int type_count)
+struct gangs *gangs_create(const struct gpu_sheet *types)
 {
     struct gangs *s = mem_new(struct gangs);
 
-    s->types = mem_dup(types, (size_t)type_count, sizeof(*types));
+    s->types = types;
     s->book = mean_book_create();
     return s;
 }
@@ -44,7 +44,6 @@ void gangs_destroy(struct gangs *s)
     if (!s)
         return;
     mean_book_destroy(s->book);
-    free(s->types);
     free(s);
 }
 

@@ -10,8 +10,8 @@
 #include "world/gpu_sheet.h"
 
 struct gangs {
-    struct gpu_sheet *types; /* (types) */
-    struct mean_book *book;  /* of what was measured, which checkpoints keep */
+    const struct gpu_sheet *types; /* (types) borrowed */
+    struct mean_book *book;        /* of what was measured, which checkpoints keep */
 };
 
 struct gangs_case {
@@ -30,7 +30,7 @@ struct gangs_guess {
     int observations;
 };
 
-struct gangs *gangs_create(const struct gpu_sheet *types, int type_count);
+struct gangs *gangs_create(const struct gpu_sheet *types);
 void gangs_destroy(struct gangs *scale); /* NULL is fine */
 
 struct gangs_guess gangs_predict(const struct gangs *scale, const struct gangs_case *at);

@@ -92,8 +92,10 @@ static inline uint64_t cell_key(struct cell cell)
 struct job_trait job_trait_of(const struct job_descriptor *descriptor, int family);
 struct gpu_trait gpu_trait_of(const struct gpu_sheet *sheet);
 
-/* For checkpoints. */
+/* Families told apart; jobs of more are taken for families of their own. */
 #define KERNEL_FAMILIES 65536
+
+/* For checkpoints. */
 void job_trait_code(struct codec *c, struct job_trait *trait);
 void kernel_params_code(struct codec *c, struct kernel_params *params);
 

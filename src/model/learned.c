@@ -62,7 +62,7 @@ static int family_of(struct learned *l, const struct job_descriptor *d)
 {
     if (!d->family[0])
         return -1;
-    if (intern_count(l->families) >= LEARNED_FAMILIES)
+    if (intern_count(l->families) >= KERNEL_FAMILIES)
         return intern_find(l->families, d->family);
     return intern_id(l->families, d->family);
 }
@@ -160,7 +160,7 @@ static int guest_family(const struct learned *l, const struct learned_question *
     int number = d->family[0] ? intern_find(l->families, d->family) : -1;
     int next = intern_count(l->families);
 
-    if (number >= 0 || !d->family[0] || next >= LEARNED_FAMILIES)
+    if (number >= 0 || !d->family[0] || next >= KERNEL_FAMILIES)
         return number;
     for (int i = 0; i < asked->guests.count; i++) {
         if (asked->guests_told[i].family == family)
@@ -233,7 +233,6 @@ static void learned_destroy(void *self)
 
     if (!l)
         return;
-    free(l->types);
     prediction_cache_destroy(l->absorbing);
     classes_destroy(l->classes);
     gangs_destroy(l->scale);
@@ -259,12 +258,10 @@ struct model learned_create(const struct gpu_sheet *types, int type_count,
     struct learned *l = mem_new(struct learned);
 
     l->options = *options;
-    l->type_count = type_count;
-    l->types = mem_dup(types, (size_t)type_count, sizeof(*types));
     l->classes = classes_create(types, type_count,
                                 options->memory > 0 ? options->memory : LEARNED_MEMORY,
                                 options->initial_only);
-    l->scale = gangs_create(types, type_count);
+    l->scale = gangs_create(l->classes->types);
     l->own = job_effects_create();
     l->absorbing = prediction_cache_create(PREDICTION_CACHE_CELLS);
     l->families = intern_create();

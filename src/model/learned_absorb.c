@@ -164,7 +164,7 @@ static void tell_beside(struct learned *l, const struct learned_member *m,
     double unused, grows;
 
     if (alone.var > ALONE_SD_MAX * ALONE_SD_MAX) {
-        struct class_guess now = learned_beside(m);
+        struct class_guess now = learned_beside(m, false);
         struct gangs_guess gain = learned_gain(m);
 
         news.before = NAN; /* what was told of this place is a relative speed */
@@ -200,7 +200,7 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
         return;
     /* What a cap took is given back as it is taken when asked: by the same busy share. */
     for (int i = 0; i < seen->where.count; i++)
-        relative[i] = seen->where.count > 1 ? learned_beside(&members[i]).mean : 0;
+        relative[i] = seen->where.count > 1 ? learned_beside(&members[i], false).mean : 0;
     learned_watts(members, relative, &seen->where, &watts, &speed);
     place = job_effects_place_take(
         own, job_effects_key(m->type, m->others, m->neighbours, m->spread));
@@ -232,7 +232,7 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
 static void absorb_watts(struct learned *l, const struct observation *seen,
                          const struct learned_member *m)
 {
-    const struct gpu_sheet *sheet = &l->types[m->type];
+    const struct gpu_sheet *sheet = &l->classes->types[m->type];
     double watts = seen->device_watts;
 
     if (seen->where.count != 1 || seen->where.cap_watts > 0 || !(watts > 0) ||

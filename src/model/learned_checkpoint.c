@@ -19,22 +19,23 @@
 
 static int code_types(const struct learned *l, struct codec *c, struct err *err)
 {
-    int count = l->type_count;
+    int count = l->classes->type_count;
     char name[GPU_NAME_SIZE];
 
     codec_int(c, &count, 0, 4096);
     for (int t = 0; t < count && !codec_bad(c); t++) {
         if (c->out)
-            str_copy(name, sizeof(name), l->types[t].name);
+            str_copy(name, sizeof(name), l->classes->types[t].name);
         codec_text(c, name, sizeof(name));
-        if (codec_bad(c) || t >= l->type_count || strcmp(name, l->types[t].name) != 0)
+        if (codec_bad(c) || t >= l->classes->type_count ||
+            strcmp(name, l->classes->types[t].name) != 0)
             return err_set(err, ERR_INVALID,
                            "what was learned is of other GPU types than this cluster's");
     }
-    if (count != l->type_count)
+    if (count != l->classes->type_count)
         return err_set(err, ERR_INVALID,
                        "what was learned is of %d GPU types, this cluster has %d", count,
-                       l->type_count);
+                       l->classes->type_count);
     return 0;
 }
 
@@ -64,7 +65,7 @@ static void code_kept(struct learned *l, struct codec *c)
     vec_each (const struct learned_class, k, &l->kept)
         if (c->in && k->twin >= (int)l->kept.count)
             c->in->bad = true;
-    families = codec_count(c, (size_t)intern_count(l->families), LEARNED_FAMILIES, 8);
+    families = codec_count(c, (size_t)intern_count(l->families), KERNEL_FAMILIES, 8);
     for (size_t f = 0; f < families && !codec_bad(c); f++) {
         if (c->out)
             str_copy(name, sizeof(name), intern_name(l->families, (int)f));
@@ -114,7 +115,7 @@ static void code_all(struct learned *l, struct codec *c)
         l->adapted_at = l->classes->beside.count; /* classes were left out */
     mean_book_code(l->scale->book, c);
     if (!codec_bad(c))
-        job_effects_code(l->own, l->type_count, l->kept.count, c);
+        job_effects_code(l->own, l->classes->type_count, l->kept.count, c);
     if (c->in && !c->in->bad)
         count_jobs(l);
 }
@@ -123,7 +124,8 @@ static void code_all(struct learned *l, struct codec *c)
 static struct learned *read_state(const struct learned *like, struct bytes_in *in,
                                   struct err *err)
 {
-    struct model fresh = learned_create(like->types, like->type_count, &like->options);
+    struct model fresh =
+        learned_create(like->classes->types, like->classes->type_count, &like->options);
     struct learned *l = fresh.self;
     struct codec c = {.in = in};
 

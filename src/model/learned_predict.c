@@ -29,10 +29,9 @@ static struct class_guess alone_on(const struct learned_member *m, int type)
 {
     const struct learned_question *q = m->asked;
 
-    if (m->cls >= (int)q->model->kept.count)
-        return classes_alone_guest(q->model->classes, &q->guests, m->cls, type);
-    return q->cache ? prediction_cache_alone(q->cache, m->cls, type)
-                    : classes_alone(q->model->classes, m->cls, type);
+    if (q->cache && m->cls < (int)q->model->kept.count)
+        return prediction_cache_alone(q->cache, m->cls, type);
+    return classes_alone(q->model->classes, &q->guests, m->cls, type);
 }
 
 struct class_guess learned_beside_one(const struct learned_member *m, int other)
@@ -108,7 +107,7 @@ struct class_guess learned_alone(const struct learned_member *m)
 }
 
 /* Log slow-downs beside several add up. */
-static struct class_guess beside(const struct learned_member *m, bool all_busy)
+struct class_guess learned_beside(const struct learned_member *m, bool all_busy)
 {
     struct class_guess sum = {.measured = m->neighbours == 1};
 
@@ -126,11 +125,6 @@ static struct class_guess beside(const struct learned_member *m, bool all_busy)
     }
     sum.mean = fmax(sum.mean, log(CLASSES_RELATIVE_MIN));
     return sum;
-}
-
-struct class_guess learned_beside(const struct learned_member *m)
-{
-    return beside(m, false);
 }
 
 /* ---- what sets a job apart --------------------------------------------------------- */
@@ -166,7 +160,7 @@ static void add_evidence(const struct learned_member *asked,
     if (!alone.measured)
         var += alone.var;
     if (place->neighbours > 0) {
-        struct class_guess g = learned_beside(&there);
+        struct class_guess g = learned_beside(&there, false);
 
         off -= g.mean;
         var += g.var + place->neighbours * pooled_var(&l->beside);
@@ -182,8 +176,8 @@ static struct job_factor make_factor(const struct learned_member *m)
 
     for (int i = 0; i < m->own->count; i++)
         add_evidence(m, &m->own->places[i], evidence);
-    return job_effects_combine(evidence, l->type_count, m->type, pooled_var(&l->alone),
-                               rho(l));
+    return job_effects_combine(evidence, l->classes->type_count, m->type,
+                               pooled_var(&l->alone), rho(l));
 }
 
 static struct job_factor factor_of(const struct learned_member *m)
@@ -264,7 +258,7 @@ static struct estimate estimate_of(const struct class_guess *b, double speed,
 /* Share of each device a member keeps busy: what waits for the others of a gang idles. */
 static double busy_of(const struct learned_member *m, const struct watts_guess *g)
 {
-    double busy = power_busy(&m->asked->model->types[m->type], g->watts);
+    double busy = power_busy(&m->asked->model->classes->types[m->type], g->watts);
 
     return m->devices > 1 ? busy * exp(learned_gain(m).mean) / m->devices : busy;
 }
@@ -273,7 +267,7 @@ void learned_watts(const struct learned_member *members, const double *relative,
                    const struct combination *where, struct estimate *out, double *speed)
 {
     const struct learned *l = members[0].asked->model;
-    const struct gpu_sheet *sheet = &l->types[where->type];
+    const struct gpu_sheet *sheet = &l->classes->types[where->type];
     double busy = 0, var = 0, factor;
     struct power_capped capped;
     int seen = 0;
@@ -323,7 +317,7 @@ void learned_predict(const void *self, struct prediction_cache *cache,
         struct class_guess beside = {0};
 
         if (where->count > 1)
-            beside = learned_beside(&members[i]);
+            beside = learned_beside(&members[i], false);
         beliefs[i] = believe(&members[i], &beside);
         relative[i] = beside.mean;
         classes[i] = members[i].cls;
@@ -365,7 +359,7 @@ double learned_relative_full(double at, double busy, double *gain)
 /* What the member can do there at most, everybody at work. */
 static double least_rate(const struct learned_member *m)
 {
-    return exp(own_rate(m) + beside(m, true).mean);
+    return exp(own_rate(m) + learned_beside(m, true).mean);
 }
 
 double learned_eased(const struct learned_member *m, const struct job_place *place)
@@ -376,7 +370,7 @@ double learned_eased(const struct learned_member *m, const struct job_place *pla
         return 0;
     for (int i = 0; i < m->neighbours; i++)
         then.busy[i] = place->busy[i];
-    return learned_beside(m).mean - learned_beside(&then).mean;
+    return learned_beside(m, false).mean - learned_beside(&then, false).mean;
 }
 
 void learned_fill_busy(struct learned_member *members, int count)

@@ -33,8 +33,6 @@ struct learned_class {
 
 struct learned {
     struct learned_options options;
-    int type_count;
-    struct gpu_sheet *types; /* (type_count) */
     struct classes *classes;
     struct gangs *scale;
     struct job_effects *own;
@@ -55,9 +53,6 @@ struct learned {
     uint64_t version;    /* counts up with everything that changes the model */
     uint64_t generation; /* the version since which classes have their numbers */
 };
-
-/* Families told apart; jobs of more are taken for families of their own. */
-#define LEARNED_FAMILIES 65536
 
 /* Cells of pairs whose means are kept. */
 #define LEARNED_CELLS 65536
@@ -107,9 +102,9 @@ void learned_begin(void *self, const struct job *job);
 struct window_noise learned_noise(const struct learned *learned, bool shared);
 
 /* Of the class: ln rate of its devices alone, ln relative speed beside the others, as
- * busy as they are. */
+ * busy as they are or if they worked all the time. */
 struct class_guess learned_alone(const struct learned_member *m);
-struct class_guess learned_beside(const struct learned_member *m);
+struct class_guess learned_beside(const struct learned_member *m, bool all_busy);
 /* Beside one of them if that worked all the time. */
 struct class_guess learned_beside_one(const struct learned_member *m, int other);
 

@@ -151,7 +151,7 @@ struct class_guess prediction_cache_alone(struct prediction_cache *cache, int cl
 
     if (kept->version == version && (!old || kept->alone.measured))
         return kept->alone;
-    kept->alone = classes_alone(cache->classes, cls, type);
+    kept->alone = classes_alone(cache->classes, NULL, cls, type);
     if (kept->version == version) { /* others moved it: what rests on it is old too */
         cache->items.items[cls].moved++;
         version++;

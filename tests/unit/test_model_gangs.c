@@ -12,9 +12,11 @@
 
 static struct gangs *create(void)
 {
-    struct gpu_sheet types[2] = {*gpu_find("p100"), *gpu_find("v100")};
+    static struct gpu_sheet types[2];
 
-    return gangs_create(types, 2);
+    types[0] = *gpu_find("p100");
+    types[1] = *gpu_find("v100");
+    return gangs_create(types);
 }
 
 static struct gangs_case make_case(int devices, bool spread)
