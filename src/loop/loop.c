@@ -256,7 +256,7 @@ int loop_find(struct loop *loop, uint64_t id, struct job_status **status, struct
 
 int loop_submit(struct loop *loop, const struct job *job, double now_s, struct err *err)
 {
-    if (jobs_get(loop->jobs, job->id))
+    if (loop_job(loop, job->id))
         return err_set(err, ERR_EXISTS, "job %llu exists already",
                        (unsigned long long)job->id);
     if (admit_check(job, loop->cluster, err) < 0)

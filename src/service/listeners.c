@@ -34,7 +34,9 @@ static void audit_note(void *ctx, const struct request *r, int status)
     const struct route *route = r->match.route;
     char detail[80], from[160];
 
-    if (s->audits.count >= AUDIT_MAX) {
+    if (!s->audits)
+        s->audits = store_batch_create();
+    if (store_batch_rows(s->audits) >= AUDIT_MAX) {
         log_warn("audit_dropped", LOG_STR("user", who->name), LOG_STR("path", r->path));
         return;
     }
@@ -44,50 +46,27 @@ static void audit_note(void *ctx, const struct request *r, int status)
                  (long)who->pid);
     else
         snprintf(from, sizeof(from), "%s", r->peer);
-    vec_push(&s->audits, (struct store_audit){
-                             .at_s = service_now_s(s),
-                             .user = who->name[0] ? mem_strdup(who->name) : NULL,
-                             .from = mem_strdup(from),
-                             .action = mem_strdup(route ? route->operation : "none"),
-                             .target = mem_strdup(r->path),
-                             .outcome = outcome(status),
-                             .detail = mem_strdup(detail),
-                         });
-}
-
-static void forget(struct service *s)
-{
-    vec_each (struct store_audit, a, &s->audits) {
-        free((char *)(uintptr_t)a->user);
-        free((char *)(uintptr_t)a->from);
-        free((char *)(uintptr_t)a->action);
-        free((char *)(uintptr_t)a->target);
-        free((char *)(uintptr_t)a->detail);
-    }
-    vec_clear(&s->audits);
+    store_put(s->audits,
+              &(struct store_audit){.at_s = service_now_s(s),
+                                    .user = who->name[0] ? who->name : NULL,
+                                    .from = from,
+                                    .action = route ? route->operation : "none",
+                                    .target = r->path,
+                                    .outcome = outcome(status),
+                                    .detail = detail});
 }
 
 void listeners_flush(struct service *s)
 {
-    struct store_batch *batch;
     struct err err = {0};
 
-    if (s->audits.count == 0)
-        return;
-    batch = store_batch_create();
-    vec_each (struct store_audit, a, &s->audits)
-        store_put(batch, a);
-    if (store_commit(s->store, batch, STORE_DURABLE, NULL, NULL, &err) < 0) {
-        log_error("audit_lost", LOG_U64("rows", s->audits.count), LOG_ERR(&err));
-        store_batch_destroy(batch);
+    if (s->audits &&
+        store_commit(s->store, s->audits, STORE_DURABLE, NULL, NULL, &err) < 0) {
+        log_error("audit_lost", LOG_U64("rows", store_batch_rows(s->audits)),
+                  LOG_ERR(&err));
+        store_batch_destroy(s->audits);
     }
-    forget(s);
-}
-
-void listeners_fini(struct service *s)
-{
-    forget(s);
-    vec_free(&s->audits);
+    s->audits = NULL;
 }
 
 static void answered(void *ctx, const struct request *r, int status)

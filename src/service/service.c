@@ -388,7 +388,7 @@ void service_destroy(struct service *s)
     metrics_destroy(s->metrics);
     loop_destroy(s->loop);
     records_destroy(s->records);
-    listeners_fini(s);
+    store_batch_destroy(s->audits);
     intern_destroy(s->classes);
     reactor_destroy(s->reactor);
     if (s->config.pid_file)

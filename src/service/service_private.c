@@ -69,8 +69,10 @@ int service_node_named(const struct service *s, const char *name)
 const struct job_status *service_status(const struct service *s, const struct record *r)
 {
     static const struct job_status waiting = {.started_s = NAN, .placed_s = NAN};
-    const struct job_status *known = r->final ? r->final : loop_job(s->loop, r->id);
+    const struct job_status *known = r->final;
 
+    if (!known && r->phase != PHASE_PENDING)
+        known = loop_job(s->loop, r->id);
     return known ? known : &waiting;
 }
 

@@ -76,8 +76,8 @@ struct service {
     struct node_more *nodes;     /* (cluster nodes) */
     vec_of(struct user_quota) quotas;
     vec_of(struct token) tokens;
-    vec_of(struct store_audit) audits; /* to be written; strings are its own */
-    struct intern *classes;            /* kinds of jobs seen, see job_parse.c */
+    struct store_batch *audits; /* to be written; NULL: none */
+    struct intern *classes;     /* kinds of jobs seen, see job_parse.c */
     struct reactor_event *round_timer, *tick_timer, *keep_timer, *checkpoint_timer;
     struct reactor_event *signals[3];
     double ended_s;              /* the clock when the engine went */
@@ -172,7 +172,6 @@ int listeners_open(struct service *s, struct err *err);
 int listeners_reload(struct service *s, const struct service_config *fresh,
                      struct err *err);
 void listeners_flush(struct service *s);
-void listeners_fini(struct service *s);
 
 /* daemon_process.c.  As sd_notify(3): "READY=1", "STOPPING=1", "WATCHDOG=1"; nothing
  * happens when systemd did not start us. */
