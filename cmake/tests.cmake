@@ -18,7 +18,7 @@ set(corgi_test_env "CORGI_DATA=${corgi_data};CORGI_OWN_DATA=${CMAKE_SOURCE_DIR}/
 # A scenario that starts or forks real processes waits for these with limits: the label
 # `processes` lets ./test try it a second time, as it does with end-to-end tests.
 function(corgi_mark_processes name source)
-    file(STRINGS ${source} starts REGEX "fork\\(\\)|posix_spawn|CORGI_BIN|local_bench\\.h")
+    file(STRINGS ${source} starts REGEX "fork\\(\\)|posix_spawn|CORGI_BIN|local_(bench|cases)\\.h")
     if(starts)
         set_property(TEST ${name} APPEND PROPERTY LABELS processes)
     endif()

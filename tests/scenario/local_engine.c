@@ -1,157 +1,11 @@
-/* local_engine.c - real commands through the local engine and the real probe */
-#include "support/local_bench.h"
+/* local_engine.c - real commands through the local engine and the real probe: from their
+ * start to their end.  What a second engine finds of them is in local_adopt.c. */
+#include "support/local_cases.h"
 
-#include "base/file.h"
-#include "base/process.h"
-#include "support/test.h"
-
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-static int set_up(void **state)
-{
-    struct bench *b = mem_new(struct bench);
-    struct err err = {0};
-
-    *state = b;
-    bench_init(b);
-    if (!bench_has_probe(b)) {
-        print_message("skipped: there is no corgi-probe at %s\n", b->probe);
-        return 0;
-    }
-    if (bench_open(b, &err) < 0) {
-        print_error("%s\n", err.text);
-        return -1;
-    }
-    return 0;
-}
-
-static int set_up_closed(void **state)
-{
-    struct bench *b = mem_new(struct bench);
-
-    *state = b;
-    bench_init(b);
-    bench_has_probe(b);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    bench_fini(*state);
-    free(*state);
-    return 0;
-}
-
-static struct bench *bench_of(void **state)
-{
-    struct bench *b = *state;
-
-    if (access(b->probe, X_OK) != 0)
-        skip();
-    return b;
-}
-
-static void start(struct bench *b, struct engine_job *job)
-{
-    struct err err = {0};
-
-    if (b->engine.ops->start(b->engine.self, job, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
-static void stop(struct bench *b, uint64_t job, enum engine_stop how)
-{
-    struct err err = {0};
-
-    if (b->engine.ops->stop(b->engine.self, job, how, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
-static const struct bench_event *ended(struct bench *b, uint64_t job)
-{
-    const struct bench_event *e = bench_await(b, ENGINE_ENDED, job);
-
-    if (!e)
-        fail_msg("job %d did not end", (int)job);
-    return e;
-}
-
-static const struct bench_event *run(struct bench *b, uint64_t id, const char *command)
-{
-    struct bench_job j;
-
-    start(b, bench_shell(&j, id, 0, command));
-    return ended(b, id);
-}
-
-static char *output_of(struct bench *b, uint64_t job, size_t *count)
-{
-    char path[128];
-    char *bytes = NULL;
-    struct err err;
-
-    snprintf(path, sizeof(path), "%s/jobs/%d/attempt-1/output", b->dir, (int)job);
-    if (file_read(path, 1 << 20, &bytes, count, &err) < 0)
-        fail_msg("%s", err.text);
-    return bytes;
-}
-
-/* Processes of this bench's jobs that are there, by their mark. */
-static int marked_processes(const struct bench *b)
-{
-    struct process_table procs = {0};
-    struct err err;
-    char mark[128];
-    const char *marks[] = {mark};
-    int count = 0;
-
-    snprintf(mark, sizeof(mark), "CORGI_ENGINE=%s", b->dir);
-    assert_int_equal(process_table_read(&procs, &err), 0);
-    vec_each (struct process, one, &procs.all)
-        count += one->state != 'Z' && process_environ_has(one->id.pid, marks, 1);
-    process_table_fini(&procs);
-    return count;
-}
-
-/* The number in the first line of a file that a job writes. */
-static pid_t await_pid(struct bench *b, const char *name)
-{
-    double end = clock_wall_s() + BENCH_PATIENCE_S;
-    char path[128];
-    int pid = 0;
-
-    snprintf(path, sizeof(path), "%s/%s", b->dir, name);
-    while (pid == 0 && clock_wall_s() < end) {
-        FILE *f = fopen(path, "r");
-
-        if (f && fscanf(f, "%d\n", &pid) != 1)
-            pid = 0;
-        if (f)
-            fclose(f);
-        if (b->engine.ops)
-            bench_turn(b, 0.05);
-        else
-            usleep(20000);
-    }
-    if (pid == 0)
-        fail_msg("%s was not written", path);
-    return pid;
-}
-
-static bool is_gone(pid_t pid)
-{
-    struct process one;
-
-    return !process_read(pid, &one) || one.state == 'Z';
-}
-
-/* ---- ends ----------------------------------------------------------------------------
- */
 
 CASE(a_job_that_ends_well_is_done)
 {
@@ -441,29 +295,6 @@ CASE(a_daemon_left_behind_does_not_outlive_its_job)
     assert_int_equal(marked_processes(b), 0);
 }
 
-/* ---- killed from outside -------------------------------------------------------------
- */
-
-static pid_t probe_of(struct bench *b, uint64_t job)
-{
-    double end = clock_wall_s() + BENCH_PATIENCE_S;
-    char path[128];
-    int pid = 0;
-
-    snprintf(path, sizeof(path), "%s/jobs/%d/attempt-1/pid", b->dir, (int)job);
-    while (pid == 0 && clock_wall_s() < end) {
-        FILE *f = fopen(path, "r");
-
-        if (f && fscanf(f, "probe=%d", &pid) != 1)
-            pid = 0;
-        if (f)
-            fclose(f);
-        usleep(20000);
-    }
-    assert_true(pid > 1);
-    return pid;
-}
-
 CASE(a_probe_killed_leaves_no_orphan)
 {
     struct bench *b = bench_of(state);
@@ -490,144 +321,6 @@ CASE(a_probe_killed_leaves_no_orphan)
 }
 
 /* An engine in a process of its own that starts a job and waits to be killed. */
-static pid_t engine_elsewhere(struct bench *b, struct engine_job *job)
-{
-    int told[2];
-    char byte;
-    pid_t pid;
-
-    assert_int_equal(pipe(told), 0);
-    pid = fork();
-    if (pid == 0) {
-        struct err err = {0};
-
-        close(told[0]);
-        if (bench_open(b, &err) < 0 ||
-            b->engine.ops->start(b->engine.self, job, &err) < 0 ||
-            !bench_await(b, ENGINE_STARTED, job->job->id)) {
-            fprintf(stderr, "engine elsewhere: %s\n", err.text);
-            _exit(1);
-        }
-        if (write(told[1], "x", 1) != 1)
-            _exit(1);
-        for (;;)
-            bench_turn(b, 1);
-    }
-    close(told[1]);
-    assert_int_equal(read(told[0], &byte, 1), 1);
-    close(told[0]);
-    return pid;
-}
-
-static void kill_engine(pid_t pid)
-{
-    kill(pid, SIGKILL);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
-static void reopen(struct bench *b)
-{
-    struct err err = {0};
-
-    if (bench_open(b, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
-CASE(a_second_engine_adopts_what_the_first_left)
-{
-    struct bench *b = bench_of(state);
-    struct bench_job j;
-    struct err err = {0};
-    char command[200];
-    pid_t job_pid;
-
-    snprintf(command, sizeof(command),
-             "echo $$ > %s/pid; while [ ! -e %s/go ]; do sleep 0.05; done; exit 42",
-             b->dir, b->dir);
-    kill_engine(engine_elsewhere(b, bench_shell(&j, 16, 1, command)));
-    job_pid = await_pid(b, "pid");
-    assert_false(is_gone(job_pid));
-    reopen(b);
-    assert_int_equal(b->engine.ops->adopt(b->engine.self, &j.engine, &err), 0);
-    b->engine.ops->adopted(b->engine.self);
-    bench_work(b, 0.5);
-    assert_false(is_gone(job_pid));
-    assert_int_equal(bench_count(b, ENGINE_ENDED, 16), 0);
-    assert_int_equal(bench_count(b, ENGINE_STARTED, 16), 1);
-    snprintf(command, sizeof(command), "%s/go", b->dir);
-    close(open(command, O_CREAT | O_WRONLY, 0644));
-    assert_int_equal(ended(b, 16)->event.end, ENGINE_END_FAILED);
-    assert_int_equal(ended(b, 16)->event.exit_status, 42);
-    assert_int_equal(marked_processes(b), 0);
-}
-
-CASE(an_end_while_nobody_looked_is_told)
-{
-    struct bench *b = bench_of(state);
-    struct bench_job j;
-    struct err err = {0};
-    char command[200];
-
-    snprintf(command, sizeof(command),
-             "while [ ! -e %s/go ]; do sleep 0.05; done; exit 43", b->dir);
-    kill_engine(engine_elsewhere(b, bench_shell(&j, 17, 0, command)));
-    snprintf(command, sizeof(command), "%s/go", b->dir);
-    close(open(command, O_CREAT | O_WRONLY, 0644));
-    for (double end = clock_wall_s() + BENCH_PATIENCE_S;
-         marked_processes(b) > 0 && clock_wall_s() < end;)
-        usleep(20000);
-    reopen(b);
-    assert_int_equal(b->engine.ops->adopt(b->engine.self, &j.engine, &err), 0);
-    b->engine.ops->adopted(b->engine.self);
-    assert_int_equal(ended(b, 17)->event.exit_status, 43);
-    assert_int_equal(ended(b, 17)->event.end, ENGINE_END_FAILED);
-    assert_true(bench_find(b, ENGINE_STARTED, 17) < bench_find(b, ENGINE_ENDED, 17));
-}
-
-CASE(what_was_not_named_is_stopped)
-{
-    struct bench *b = bench_of(state);
-    struct bench_job j;
-    char command[200];
-    pid_t job_pid;
-
-    snprintf(command, sizeof(command), "echo $$ > %s/pid; exec sleep 300", b->dir);
-    kill_engine(engine_elsewhere(b, bench_shell(&j, 18, 0, command)));
-    job_pid = await_pid(b, "pid");
-    reopen(b);
-    b->engine.ops->adopted(b->engine.self);
-    for (double end = clock_wall_s() + BENCH_PATIENCE_S;
-         marked_processes(b) > 0 && clock_wall_s() < end;)
-        bench_turn(b, 0.1);
-    assert_true(is_gone(job_pid));
-    assert_int_equal(marked_processes(b), 0);
-    assert_non_null(bench_await(b, ENGINE_WARNING, 0));
-    assert_int_equal(bench_count(b, ENGINE_WARNING, 0), 1);
-    assert_int_equal(bench_count(b, ENGINE_ENDED, 18), 0);
-}
-
-/* Which device it was on is not known, so its processor time is nobody's energy. */
-CASE(what_was_not_named_gets_no_energy)
-{
-    struct bench *b = bench_of(state);
-    struct bench_job j;
-    char command[200];
-
-    snprintf(command, sizeof(command), "echo $$ > %s/pid; while :; do :; done", b->dir);
-    kill_engine(engine_elsewhere(b, bench_shell(&j, 18, 1, command)));
-    await_pid(b, "pid");
-    usleep(500000);
-    reopen(b);
-    b->engine.ops->adopted(b->engine.self);
-    for (double end = clock_wall_s() + BENCH_PATIENCE_S;
-         marked_processes(b) > 0 && clock_wall_s() < end;)
-        bench_turn(b, 0.1);
-    bench_work(b, 1.5); /* three readings of power */
-    assert_non_null(bench_await(b, ENGINE_POWER, 0));
-    vec_each (const struct bench_event, e, &b->events)
-        for (int i = 0; e->event.kind == ENGINE_POWER && i < e->event.share_count; i++)
-            assert_int_not_equal(e->shares[i].job, 18);
-}
 
 CASE(too_many_types_of_devices_are_refused)
 {
@@ -659,40 +352,6 @@ CASE(too_many_types_of_devices_are_refused)
     cluster_destroy(cluster);
 }
 
-CASE(engine_probe_and_job_all_killed_is_lost)
-{
-    struct bench *b = bench_of(state);
-    struct bench_job j;
-    struct err err = {0};
-    char command[200];
-    pid_t job_pid, engine;
-
-    snprintf(command, sizeof(command),
-             "setsid -f sh -c 'echo $$ > %s/pid; exec sleep 300'; exec sleep 300",
-             b->dir);
-    engine = engine_elsewhere(b, bench_shell(&j, 19, 0, command));
-    job_pid = await_pid(b, "pid");
-    kill_engine(engine);
-    kill(probe_of(b, 19), SIGKILL);
-    reopen(b);
-    assert_int_equal(b->engine.ops->adopt(b->engine.self, &j.engine, &err), 0);
-    b->engine.ops->adopted(b->engine.self);
-    assert_int_equal(ended(b, 19)->event.end, ENGINE_END_LOST);
-    assert_true(is_gone(job_pid));
-    assert_int_equal(marked_processes(b), 0);
-}
-
-CASE(an_attempt_nobody_made_is_not_found)
-{
-    struct bench *b = bench_of(state);
-    struct bench_job j;
-    struct err err = {0};
-
-    bench_shell(&j, 20, 0, "true");
-    assert_int_equal(b->engine.ops->adopt(b->engine.self, &j.engine, &err), -1);
-    assert_int_equal(err.code, ERR_NOT_FOUND);
-}
-
 CASE(only_one_engine_uses_a_state_folder)
 {
     struct bench *b = bench_of(state);
@@ -705,8 +364,6 @@ CASE(only_one_engine_uses_a_state_folder)
 
 int main(void)
 {
-#define OPEN(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-#define SHUT(name) cmocka_unit_test_setup_teardown(name, set_up_closed, tear_down)
     const struct CMUnitTest tests[] = {
         OPEN(a_job_that_ends_well_is_done),
         OPEN(an_exit_status_is_told),
@@ -725,12 +382,6 @@ int main(void)
         OPEN(a_daemon_left_behind_does_not_outlive_its_job),
         OPEN(a_probe_killed_leaves_no_orphan),
         SHUT(too_many_types_of_devices_are_refused),
-        SHUT(what_was_not_named_gets_no_energy),
-        SHUT(a_second_engine_adopts_what_the_first_left),
-        SHUT(an_end_while_nobody_looked_is_told),
-        SHUT(what_was_not_named_is_stopped),
-        SHUT(engine_probe_and_job_all_killed_is_lost),
-        OPEN(an_attempt_nobody_made_is_not_found),
         OPEN(only_one_engine_uses_a_state_folder),
     };
 
