@@ -10,13 +10,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- one thing that is counted or stated ------------------------------------------- */
+
+/* Counts are worth more than stated rates: what was done over a span is exact however
+ * the output was buffered, as long as the span ends where bursts end.  So points close
+ * together melt into the last of them, and a span is stretched beyond the window where
+ * output is rarer than that.  Stated rates are answered with their median. */
+#define SERIES_POINTS 64
+
+struct series_point {
+    double at_s;
+    double value;
+};
+
+struct series_ring {
+    struct series_point points[SERIES_POINTS];
+    int first, count;
+};
+
+struct series {
+    double spacing_s; /* points nearer than this melt into one */
+    struct series_ring counts;
+    struct series_ring stated;
+    double offset;    /* what was counted before the count began again */
+    double last_raw;  /* as the job said it; NaN: nothing yet */
+    double first_raw; /* likewise, the very first */
+    double first_at_s;
+    double last_at_s;     /* of the newest count or rate; NaN: nothing yet */
+    double last_up_s;     /* when the count last went up */
+    double longest_gap_s; /* between counts that went up, of late */
+};
+
+struct series_rate {
+    double rate;
+    double span_s; /* what it was taken over; 0: stated by the job */
+    bool counted;
+    int points;
+};
+
 /* A window holds about so many points. */
 #define POINTS_PER_WINDOW 30
 
 /* A count that goes back no further than this is late, however small it is. */
 #define LATE_STEPS 2
 
-void rate_series_init(struct rate_series *series, double window_s)
+static void series_init(struct series *series, double window_s)
 {
     memset(series, 0, sizeof(*series));
     series->spacing_s = window_s / POINTS_PER_WINDOW;
@@ -24,28 +62,26 @@ void rate_series_init(struct rate_series *series, double window_s)
     series->first_at_s = series->last_at_s = series->last_up_s = NAN;
 }
 
-static const struct rate_series_point *point(const struct rate_series_ring *ring,
-                                             int index)
+static const struct series_point *point(const struct series_ring *ring, int index)
 {
-    return &ring->points[(ring->first + index) % RATE_SERIES_POINTS];
+    return &ring->points[(ring->first + index) % SERIES_POINTS];
 }
 
 /* The newest point moves on until it is far enough from the one before it. */
-static void push(struct rate_series_ring *ring, double at_s, double value,
-                 double spacing_s)
+static void push(struct series_ring *ring, double at_s, double value, double spacing_s)
 {
     if (ring->count >= 2 && at_s - point(ring, ring->count - 2)->at_s < spacing_s) {
         ring->count--;
-    } else if (ring->count == RATE_SERIES_POINTS) {
-        ring->first = (ring->first + 1) % RATE_SERIES_POINTS;
+    } else if (ring->count == SERIES_POINTS) {
+        ring->first = (ring->first + 1) % SERIES_POINTS;
         ring->count--;
     }
-    ring->points[(ring->first + ring->count++) % RATE_SERIES_POINTS] =
-        (struct rate_series_point){at_s, value};
+    ring->points[(ring->first + ring->count++) % SERIES_POINTS] =
+        (struct series_point){at_s, value};
 }
 
 /* False: this count is to be left out. */
-static bool take_raw(struct rate_series *series, double count, double total)
+static bool take_raw(struct series *series, double count, double total)
 {
     double last = series->last_raw;
 
@@ -68,7 +104,7 @@ static bool take_raw(struct rate_series *series, double count, double total)
 }
 
 /* The longest of late: a longer one at once, shorter ones bring it down slowly. */
-static void note_gap(struct rate_series *series, double gap_s)
+static void note_gap(struct series *series, double gap_s)
 {
     if (gap_s > series->longest_gap_s)
         series->longest_gap_s = gap_s;
@@ -76,8 +112,9 @@ static void note_gap(struct rate_series *series, double gap_s)
         series->longest_gap_s += 0.1 * (gap_s - series->longest_gap_s);
 }
 
-void rate_series_count(struct rate_series *series, double at_s, double count,
-                       double total)
+/* total: the count begins again after it; NaN: not known.  Counts that go back a little
+ * are late ones of another process and are left out; far back means it began again. */
+static void series_count(struct series *series, double at_s, double count, double total)
 {
     double before = series->offset + series->last_raw;
 
@@ -96,7 +133,7 @@ void rate_series_count(struct rate_series *series, double at_s, double count,
     push(&series->counts, at_s, series->offset + count, series->spacing_s);
 }
 
-void rate_series_state(struct rate_series *series, double at_s, double rate)
+static void series_state(struct series *series, double at_s, double rate)
 {
     if (!isfinite(rate) || rate < 0)
         return;
@@ -108,7 +145,7 @@ void rate_series_state(struct rate_series *series, double at_s, double rate)
 }
 
 /* The newest count that is a window old, else the oldest; always before the last. */
-static int reference(const struct rate_series_ring *ring, double from_s)
+static int reference(const struct series_ring *ring, double from_s)
 {
     int index = ring->count - 2;
 
@@ -117,11 +154,11 @@ static int reference(const struct rate_series_ring *ring, double from_s)
     return index;
 }
 
-static bool counted_rate(const struct rate_series *series, double now_s, double window_s,
-                         struct rate_series_rate *rate)
+static bool counted_rate(const struct series *series, double now_s, double window_s,
+                         struct series_rate *rate)
 {
-    const struct rate_series_ring *ring = &series->counts;
-    const struct rate_series_point *last, *from;
+    const struct series_ring *ring = &series->counts;
+    const struct series_point *last, *from;
     double end_s, quiet_s;
 
     if (ring->count < 2)
@@ -147,11 +184,11 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool stated_rate(const struct rate_series *series, double now_s, double window_s,
-                        struct rate_series_rate *rate)
+static bool stated_rate(const struct series *series, double now_s, double window_s,
+                        struct series_rate *rate)
 {
-    const struct rate_series_ring *ring = &series->stated;
-    double values[RATE_SERIES_POINTS];
+    const struct series_ring *ring = &series->stated;
+    double values[SERIES_POINTS];
     int count = 0;
 
     for (int i = ring->count - 1; i >= 0; i--) {
@@ -170,10 +207,12 @@ static bool stated_rate(const struct rate_series *series, double now_s, double w
     return true;
 }
 
-bool rate_series_rate(const struct rate_series *series, double now_s, double window_s,
-                      struct rate_series_rate *rate)
+/* False: nothing can be said yet.  A count that stands still for much longer than usual
+ * pulls the rate down. */
+static bool series_rate(const struct series *series, double now_s, double window_s,
+                        struct series_rate *rate)
 {
-    struct rate_series_rate stated = {0};
+    struct series_rate stated = {0};
     bool has_stated = stated_rate(series, now_s, window_s, &stated);
 
     /* Two points may be the two ends of one burst; a stated rate knows better. */
@@ -183,20 +222,22 @@ bool rate_series_rate(const struct rate_series *series, double now_s, double win
     return has_stated;
 }
 
-double rate_series_done(const struct rate_series *series, bool from_zero)
+/* All that was counted: from 0 on, or from the first count on.  NaN: no counts. */
+static double series_done(const struct series *series, bool from_zero)
 {
     if (isnan(series->last_raw))
         return NAN;
     return series->offset + series->last_raw - (from_zero ? 0 : series->first_raw);
 }
 
-double rate_series_overall(const struct rate_series *series)
+/* Over everything that was ever counted; NaN: not enough of it. */
+static double series_overall(const struct series *series)
 {
     double span_s = series->last_at_s - series->first_at_s;
 
     if (isnan(series->last_raw) || !(span_s > 0))
         return NAN;
-    return rate_series_done(series, false) / span_s;
+    return series_done(series, false) / span_s;
 }
 
 /* ---- tracks ------------------------------------------------------------------------ */
@@ -210,7 +251,7 @@ static const int min_points[] = {[MATCH_PLAIN] = 4, [MATCH_SURE] = 3, [MATCH_TOL
 
 struct rank {
     int id;
-    struct rate_series series;
+    struct series series;
 };
 
 struct track {
@@ -291,7 +332,7 @@ static struct track *add(struct tracks *tracks, const struct match_hit *hit)
     return &tracks->items[index];
 }
 
-static struct rate_series *series_of(struct track *track, int rank, double window_s)
+static struct series *series_of(struct track *track, int rank, double window_s)
 {
     for (int i = 0; i < track->rank_count; i++)
         if (track->ranks[i].id == rank)
@@ -301,7 +342,7 @@ static struct rate_series *series_of(struct track *track, int rank, double windo
     track->ranks = mem_resize(track->ranks, (size_t)track->rank_count,
                               (size_t)track->rank_count + 1, sizeof(*track->ranks));
     track->ranks[track->rank_count].id = rank;
-    rate_series_init(&track->ranks[track->rank_count].series, window_s);
+    series_init(&track->ranks[track->rank_count].series, window_s);
     return &track->ranks[track->rank_count++].series;
 }
 
@@ -316,7 +357,7 @@ static double epochs_before(const struct track *track, const struct match_hit *h
 void tracks_hit(struct tracks *tracks, double at_s, const struct match_hit *hit)
 {
     struct track *track;
-    struct rate_series *series;
+    struct series *series;
 
     if (hit->role == MATCH_PREPARATION)
         return;
@@ -330,10 +371,10 @@ void tracks_hit(struct tracks *tracks, double at_s, const struct match_hit *hit)
     if (hit->trust > track->trust)
         track->trust = hit->trust;
     if (!isnan(hit->rate))
-        rate_series_state(series, at_s, hit->rate);
+        series_state(series, at_s, hit->rate);
     if (!isnan(hit->count))
-        rate_series_count(series, at_s, hit->count + epochs_before(track, hit),
-                          epochs_before(track, hit) > 0 ? NAN : hit->total);
+        series_count(series, at_s, hit->count + epochs_before(track, hit),
+                     epochs_before(track, hit) > 0 ? NAN : hit->total);
 }
 
 void tracks_line(struct tracks *tracks, double at_s, const char *line, size_t length)
@@ -346,7 +387,7 @@ void tracks_line(struct tracks *tracks, double at_s, const char *line, size_t le
 }
 
 /* Ranks that went silent while others go on have ended. */
-static bool is_gone(const struct track *track, const struct rate_series *series,
+static bool is_gone(const struct track *track, const struct series *series,
                     double window_s)
 {
     return track->last_at_s - series->last_at_s >
@@ -376,13 +417,12 @@ static bool combine(const struct track *track, double now_s, double window_s,
     *rate = (struct tracks_rate){
         .unit = track->unit, .done = NAN, .overall = NAN, .last_at_s = track->last_at_s};
     for (int i = 0; i < track->rank_count; i++) {
-        const struct rate_series *series = &track->ranks[i].series;
-        struct rate_series_rate one;
-        double done = rate_series_done(series, from_zero),
-               overall = rate_series_overall(series);
+        const struct series *series = &track->ranks[i].series;
+        struct series_rate one;
+        double done = series_done(series, from_zero), overall = series_overall(series);
 
         if (is_gone(track, series, window_s) ||
-            !rate_series_rate(series, now_s, window_s, &one))
+            !series_rate(series, now_s, window_s, &one))
             continue;
         rate->rate = sum ? rate->rate + one.rate : fmax(rate->rate, one.rate);
         rate->span_s = fmax(rate->span_s, one.span_s);

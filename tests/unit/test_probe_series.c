@@ -12,128 +12,156 @@ static void assert_near(double found, double wanted)
         fail_msg("%g is not within 2 %% of %g", found, wanted);
 }
 
-static struct rate_series fresh(void)
+static void hit(struct tracks *s, double at_s, double count, double total, double rate)
 {
-    struct rate_series s;
+    struct match_hit hit = match_told(units_find("step", 4));
 
-    rate_series_init(&s, WINDOW);
-    return s;
+    hit.count = count;
+    hit.total = total;
+    hit.rate = rate;
+    tracks_hit(s, at_s, &hit);
 }
 
-static double rate_at(const struct rate_series *s, double now_s)
+static void add_count(struct tracks *s, double at_s, double count, double total)
 {
-    struct rate_series_rate r;
+    hit(s, at_s, count, total, NAN);
+}
 
-    return rate_series_rate(s, now_s, WINDOW, &r) ? r.rate : NAN;
+static void add_rate(struct tracks *s, double at_s, double rate)
+{
+    hit(s, at_s, NAN, NAN, rate);
+}
+
+static struct tracks_rate found_at(struct tracks *s, double now_s, bool from_zero)
+{
+    struct tracks_rate r = {.rate = NAN, .done = NAN, .overall = NAN};
+
+    tracks_rate(s, now_s, from_zero, &r);
+    return r;
+}
+
+static double rate_at(struct tracks *s, double now_s)
+{
+    return found_at(s, now_s, true).rate;
 }
 
 CASE(one_count_is_no_rate)
 {
-    struct rate_series s = fresh();
+    struct tracks *s = tracks_create(WINDOW);
 
-    assert_true(isnan(rate_at(&s, 5)));
-    rate_series_count(&s, 1, 100, NAN);
-    assert_true(isnan(rate_at(&s, 5)));
+    assert_true(isnan(rate_at(s, 5)));
+    add_count(s, 1, 100, NAN);
+    assert_true(isnan(rate_at(s, 5)));
+    tracks_destroy(s);
 }
 
 CASE(a_steady_count_gives_its_rate)
 {
-    struct rate_series s = fresh();
+    struct tracks *s = tracks_create(WINDOW);
 
     for (int i = 0; i < 1000; i++)
-        rate_series_count(&s, i * 0.02, i, NAN);
-    assert_near(rate_at(&s, 20), 50);
+        add_count(s, i * 0.02, i, NAN);
+    assert_near(rate_at(s, 20), 50);
+    tracks_destroy(s);
 }
 
 CASE(the_rate_is_that_of_the_window_not_of_the_run)
 {
-    struct rate_series s = fresh();
+    struct tracks *s = tracks_create(WINDOW);
 
     for (int i = 0; i < 100; i++)
-        rate_series_count(&s, i, i * 10, NAN);
+        add_count(s, i, i * 10, NAN);
     for (int i = 0; i < 20; i++)
-        rate_series_count(&s, 100 + i, 1000 + i * 30, NAN);
-    assert_near(rate_at(&s, 119), 30);
-    assert_near(rate_series_overall(&s), (1000 + 570) / 119.0);
+        add_count(s, 100 + i, 1000 + i * 30, NAN);
+    assert_near(rate_at(s, 119), 30);
+    assert_near(found_at(s, 119, true).overall, (1000 + 570) / 119.0);
+    tracks_destroy(s);
 }
 
 CASE(bursts_longer_than_the_window_apart_give_the_mean)
 {
-    struct rate_series s = fresh();
+    struct tracks *s = tracks_create(WINDOW);
 
     for (int burst = 1; burst <= 6; burst++)
         for (int j = 0; j < 100; j++)
-            rate_series_count(&s, burst * 25 + j * 1e-4, (burst - 1) * 100 + j + 1, NAN);
-    assert_near(rate_at(&s, 155), 4);
+            add_count(s, burst * 25 + j * 1e-4, (burst - 1) * 100 + j + 1, NAN);
+    assert_near(rate_at(s, 155), 4);
+    tracks_destroy(s);
 }
 
 CASE(a_count_that_stands_still_pulls_the_rate_down)
 {
-    struct rate_series s = fresh();
+    struct tracks *s = tracks_create(WINDOW);
 
     for (int i = 0; i <= 100; i++)
-        rate_series_count(&s, i * 0.1, i, NAN);
-    assert_near(rate_at(&s, 10.5), 10);
-    assert_true(rate_at(&s, 40) < 1);
-    assert_true(rate_at(&s, 400) < 0.1);
+        add_count(s, i * 0.1, i, NAN);
+    assert_near(rate_at(s, 10.5), 10);
+    assert_true(rate_at(s, 40) < 1);
+    assert_true(rate_at(s, 400) < 0.1);
+    tracks_destroy(s);
 }
 
 CASE(slow_counts_are_not_rounded_to_the_window)
 {
-    struct rate_series s = fresh();
+    struct tracks *s = tracks_create(WINDOW);
 
     for (int i = 0; i <= 200; i++) /* one step in 8 s, said every second */
-        rate_series_count(&s, i, i / 8, NAN);
+        add_count(s, i, i / 8, NAN);
     for (double now = 195; now < 205; now += 1)
-        assert_near(rate_at(&s, now), 0.125);
+        assert_near(rate_at(s, now), 0.125);
+    tracks_destroy(s);
 }
 
 CASE(a_count_that_begins_again_goes_on)
 {
-    struct rate_series s = fresh();
+    struct tracks *s = tracks_create(WINDOW);
 
     for (int epoch = 0; epoch < 3; epoch++)
         for (int i = 1; i <= 50; i++)
-            rate_series_count(&s, epoch * 5 + i * 0.1, i, 50);
-    assert_near(rate_at(&s, 15), 10);
-    assert_true(rate_series_done(&s, true) == 150);
-    rate_series_count(&s, 15.1, 3, NAN); /* without a total: a restart */
-    assert_true(rate_series_done(&s, true) == 153);
+            add_count(s, epoch * 5 + i * 0.1, i, 50);
+    assert_near(rate_at(s, 15), 10);
+    assert_true(found_at(s, 15, true).done == 150);
+    add_count(s, 15.1, 3, NAN); /* without a total: a restart */
+    assert_true(found_at(s, 15.1, true).done == 153);
+    tracks_destroy(s);
 }
 
 CASE(late_counts_of_others_are_left_out)
 {
-    struct rate_series s = fresh();
+    struct tracks *s = tracks_create(WINDOW);
 
     for (int i = 1; i <= 200; i++) {
-        rate_series_count(&s, i * 0.1, i * 2, NAN);
-        rate_series_count(&s, i * 0.1 + 0.01, i * 2 - 1, NAN);
+        add_count(s, i * 0.1, i * 2, NAN);
+        add_count(s, i * 0.1 + 0.01, i * 2 - 1, NAN);
     }
-    assert_near(rate_at(&s, 20), 20);
-    assert_true(rate_series_done(&s, true) == 400);
-    assert_true(rate_series_done(&s, false) == 398);
+    assert_near(rate_at(s, 20), 20);
+    assert_true(found_at(s, 20, true).done == 400);
+    assert_true(found_at(s, 20, false).done == 398);
+    tracks_destroy(s);
 }
 
 CASE(stated_rates_answer_with_their_median)
 {
-    struct rate_series s = fresh();
+    struct tracks *s = tracks_create(WINDOW);
 
     for (int i = 0; i < 9; i++)
-        rate_series_state(&s, i, i == 4 ? 1000 : 10 + i * 0.01);
-    assert_near(rate_at(&s, 9), 10.04);
+        add_rate(s, i, i == 4 ? 1000 : 10 + i * 0.01);
+    assert_near(rate_at(s, 9), 10.04);
+    tracks_destroy(s);
 }
 
 CASE(what_is_no_number_is_left_out)
 {
-    struct rate_series s = fresh();
+    struct tracks *s = tracks_create(WINDOW);
 
-    rate_series_count(&s, 1, NAN, NAN);
-    rate_series_count(&s, 1, -5, NAN);
-    rate_series_count(&s, 1, INFINITY, NAN);
-    rate_series_state(&s, 1, -1);
-    rate_series_state(&s, 1, NAN);
-    assert_true(isnan(rate_at(&s, 5)));
-    assert_true(isnan(rate_series_done(&s, true)));
+    add_count(s, 1, NAN, NAN);
+    add_count(s, 1, -5, NAN);
+    add_count(s, 1, INFINITY, NAN);
+    add_rate(s, 1, -1);
+    add_rate(s, 1, NAN);
+    assert_true(isnan(rate_at(s, 5)));
+    assert_true(isnan(found_at(s, 5, true).done));
+    tracks_destroy(s);
 }
 
 int main(void)
