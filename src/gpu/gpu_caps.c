@@ -293,14 +293,14 @@ static int load(struct gpu_caps *caps, struct err *err)
     return 0;
 }
 
-struct gpu_caps *gpu_caps_open(struct gpu *gpu, const struct gpu_caps_options *options,
+struct gpu_caps *gpu_caps_open(struct gpu *gpu, const char *state_file, bool consent,
                                struct err *err)
 {
     struct gpu_caps *caps = mem_new(struct gpu_caps);
 
     caps->gpu = gpu;
-    caps->consent = options->consent;
-    caps->path = mem_strdup(options->state_file);
+    caps->consent = consent;
+    caps->path = mem_strdup(state_file);
     caps->lock_fd = -1;
     if (take_lock(caps, err) < 0 || load(caps, err) < 0) {
         end(caps);

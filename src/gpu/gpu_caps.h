@@ -11,15 +11,10 @@
 
 struct gpu_caps;
 
-struct gpu_caps_options {
-    const char *state_file; /* survives reboots or not: limits do not survive them */
-    bool consent;           /* the operator said yes in the config */
-};
-
-/* First restores what an earlier process left, consent or not: it is a promise of that
- * process.  Restoring that fails is logged and kept in the file for the next time.  gpu
- * is borrowed.  Fails when another living process holds the state file. */
-struct gpu_caps *gpu_caps_open(struct gpu *gpu, const struct gpu_caps_options *options,
+/* First restores what an earlier process left, with the operator's consent or without: it
+ * is a promise of that process.  Restoring that fails is logged and kept in the file for
+ * the next time.  gpu is borrowed.  Fails when another living process holds the file. */
+struct gpu_caps *gpu_caps_open(struct gpu *gpu, const char *state_file, bool consent,
                                struct err *err);
 
 /* watts 0: the original limit.  GPU_DENIED without consent. */

@@ -24,10 +24,9 @@
 #define MAX_PACKAGES 16
 #define MAX_ZONES    128
 #define MOST_WATTS   2000.0 /* no package draws more */
-#define DENIED_NOTE                                                                      \
-    "energy_uj is for root alone (CVE-2020-8694): let corgid's group read it, or run "   \
-    "it "                                                                                \
-    "as root"
+
+static const char denied_note[] = "energy_uj is for root alone (CVE-2020-8694): let "
+                                  "corgid's group read it, or run it as root";
 
 /* The maker promises no accuracy; studies against wall meters find a few percent. */
 #define COUNTER_ERROR   0.03
@@ -144,7 +143,7 @@ static enum gpu_status rapl_list(void *self, struct gpu_device *devices, int cap
         device->status =
             sysfs_number(rapl->packages[i].zones[0].folder, "energy_uj", &microjoules);
         if (device->status == GPU_DENIED)
-            str_copy(device->note, sizeof(device->note), DENIED_NOTE);
+            str_copy(device->note, sizeof(device->note), denied_note);
     }
     return GPU_OK;
 }
@@ -153,7 +152,7 @@ static enum gpu_status refuse(enum gpu_status status, const struct zone *zone,
                               struct err *err)
 {
     if (status == GPU_DENIED)
-        err_set(err, ERR_SYSTEM, "%s/" DENIED_NOTE, zone->folder);
+        err_set(err, ERR_SYSTEM, "%s/%s", zone->folder, denied_note);
     else
         err_set(err, ERR_SYSTEM, "%s/energy_uj cannot be read", zone->folder);
     return status == GPU_UNSUPPORTED ? GPU_LOST : status;

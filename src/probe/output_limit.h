@@ -10,9 +10,8 @@
 
 #include <stddef.h>
 
-#define OUTPUT_LIMIT_HEAD_BYTES                                                          \
-    (64 << 10) /* of the beginning stay, the line included                               \
-                */
+/* Of the beginning so many bytes stay, the line included. */
+#define OUTPUT_LIMIT_HEAD_BYTES  (64 << 10)
 #define OUTPUT_LIMIT_LEAST_BYTES (256 << 10)
 
 struct output_limit {

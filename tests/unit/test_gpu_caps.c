@@ -40,9 +40,8 @@ static void finish(void)
 
 static struct gpu_caps *open_caps(struct gpu *gpu, bool consent)
 {
-    struct gpu_caps_options options = {.state_file = state_file, .consent = consent};
     struct err err = {0};
-    struct gpu_caps *caps = gpu_caps_open(gpu, &options, &err);
+    struct gpu_caps *caps = gpu_caps_open(gpu, state_file, consent, &err);
 
     if (!caps)
         fail_msg("%s", err.text);
@@ -108,7 +107,6 @@ CASE(closing_puts_the_limit_back)
 /* What --hold does: cap, say so, and wait to be killed. */
 static int hold(const char *path, int times)
 {
-    struct gpu_caps_options options = {.state_file = path, .consent = true};
     struct gpu_options gpu_options = {.backends = GPU_BACKEND_NVML};
     char library[512];
     struct err err = {0};
@@ -118,7 +116,7 @@ static int hold(const char *path, int times)
     fake_nvml_find(library, sizeof(library));
     gpu_options.nvml_library = library;
     gpu = gpu_open(&gpu_options, &err);
-    caps = gpu ? gpu_caps_open(gpu, &options, &err) : NULL;
+    caps = gpu ? gpu_caps_open(gpu, path, true, &err) : NULL;
     for (int i = 0; caps && i < times; i++)
         if (gpu_caps_set(caps, 0, 160 + 20 * i, &err) != GPU_OK)
             return 1;
@@ -181,7 +179,6 @@ CASE(next_start_restores_what_a_killed_process_left)
 
 CASE(living_process_keeps_its_limits)
 {
-    struct gpu_caps_options options = {.state_file = state_file, .consent = true};
     struct err err = {0};
     struct gpu *gpu;
     pid_t holder;
@@ -189,7 +186,7 @@ CASE(living_process_keeps_its_limits)
     begin(V100);
     holder = start_holder(1);
     gpu = fake_nvml_open(&fake, 2);
-    assert_null(gpu_caps_open(gpu, &options, &err));
+    assert_null(gpu_caps_open(gpu, state_file, true, &err));
     assert_int_equal(err.code, ERR_EXISTS);
     assert_float_equal(limit_of(gpu, 0), 160, 0.1);
     kill_holder(holder);

@@ -168,9 +168,7 @@ static int open_caps(struct local_engine *e, struct err *err)
 {
     char *file = file_join(e->state_dir, "power-limits");
 
-    e->caps = gpu_caps_open(
-        e->gpu,
-        &(struct gpu_caps_options){.state_file = file, .consent = e->options.caps}, err);
+    e->caps = gpu_caps_open(e->gpu, file, e->options.caps, err);
     free(file);
     return e->caps ? 0 : -1;
 }
