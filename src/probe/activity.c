@@ -28,7 +28,7 @@
 
 struct device_watch {
     double period_s;
-    char *visible;
+    char *visible; /* taken apart by the thread */
     pthread_t thread;
     pthread_mutex_t mutex; /* guards what is below */
     pthread_cond_t wake;
@@ -75,26 +75,17 @@ struct device_list {
     double read_s[MAX_DEVICES];
 };
 
-static void find_devices(const struct device_watch *a, struct gpu *gpu,
-                         struct device_list *r)
+static void find_devices(struct device_watch *a, struct gpu *gpu, struct device_list *r)
 {
-    const char *at = a->visible;
+    char *rest = a->visible, *uuid;
 
-    while (*at && r->count < MAX_DEVICES) {
-        size_t length = strcspn(at, ",");
-        char uuid[GPU_UUID_SIZE];
-        int device = -1;
+    while ((uuid = strsep(&rest, ",")) && r->count < MAX_DEVICES) {
+        int device = gpu_find_uuid(gpu, uuid);
 
-        if (length > 0 && length < sizeof(uuid)) {
-            memcpy(uuid, at, length);
-            uuid[length] = '\0';
-            device = gpu_find_uuid(gpu, uuid);
-        }
         if (device >= 0) {
             r->devices[r->count] = device;
             r->read_s[r->count++] = clock_wall_s();
         }
-        at += length + (at[length] == ',');
     }
 }
 
@@ -149,12 +140,10 @@ static void *work(void *arg)
     struct gpu *gpu = gpu_open(
         &(struct gpu_options){.backends = GPU_BACKEND_NVML | GPU_BACKEND_AMD}, &err);
 
-    if (gpu)
-        find_devices(a, gpu, &reading);
-    do {
-        if (gpu)
-            read_all(a, gpu, &reading);
-    } while (!rest(a));
+    find_devices(a, gpu, &reading);
+    do
+        read_all(a, gpu, &reading);
+    while (!rest(a));
     gpu_close(gpu);
     pthread_mutex_lock(&a->mutex);
     a->done = true;
