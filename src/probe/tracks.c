@@ -18,20 +18,20 @@
  * output is rarer than that.  Stated rates are answered with their median. */
 #define SERIES_POINTS 64
 
-struct series_point {
+struct rate_series_point {
     double at_s;
     double value;
 };
 
-struct series_ring {
-    struct series_point points[SERIES_POINTS];
+struct rate_series_ring {
+    struct rate_series_point points[SERIES_POINTS];
     int first, count;
 };
 
-struct series {
+struct rate_series {
     double spacing_s; /* points nearer than this melt into one */
-    struct series_ring counts;
-    struct series_ring stated;
+    struct rate_series_ring counts;
+    struct rate_series_ring stated;
     double offset;    /* what was counted before the count began again */
     double last_raw;  /* as the job said it; NaN: nothing yet */
     double first_raw; /* likewise, the very first */
@@ -41,7 +41,7 @@ struct series {
     double longest_gap_s; /* between counts that went up, of late */
 };
 
-struct series_rate {
+struct rate_series_rate {
     double rate;
     double span_s; /* what it was taken over; 0: stated by the job */
     bool counted;
@@ -54,7 +54,7 @@ struct series_rate {
 /* A count that goes back no further than this is late, however small it is. */
 #define LATE_STEPS 2
 
-static void series_init(struct series *series, double window_s)
+static void series_init(struct rate_series *series, double window_s)
 {
     memset(series, 0, sizeof(*series));
     series->spacing_s = window_s / POINTS_PER_WINDOW;
@@ -62,13 +62,15 @@ static void series_init(struct series *series, double window_s)
     series->first_at_s = series->last_at_s = series->last_up_s = NAN;
 }
 
-static const struct series_point *point(const struct series_ring *ring, int index)
+static const struct rate_series_point *point(const struct rate_series_ring *ring,
+                                             int index)
 {
     return &ring->points[(ring->first + index) % SERIES_POINTS];
 }
 
 /* The newest point moves on until it is far enough from the one before it. */
-static void push(struct series_ring *ring, double at_s, double value, double spacing_s)
+static void push(struct rate_series_ring *ring, double at_s, double value,
+                 double spacing_s)
 {
     if (ring->count >= 2 && at_s - point(ring, ring->count - 2)->at_s < spacing_s) {
         ring->count--;
@@ -77,11 +79,11 @@ static void push(struct series_ring *ring, double at_s, double value, double spa
         ring->count--;
     }
     ring->points[(ring->first + ring->count++) % SERIES_POINTS] =
-        (struct series_point){at_s, value};
+        (struct rate_series_point){at_s, value};
 }
 
 /* False: this count is to be left out. */
-static bool take_raw(struct series *series, double count, double total)
+static bool take_raw(struct rate_series *series, double count, double total)
 {
     double last = series->last_raw;
 
@@ -104,7 +106,7 @@ static bool take_raw(struct series *series, double count, double total)
 }
 
 /* The longest of late: a longer one at once, shorter ones bring it down slowly. */
-static void note_gap(struct series *series, double gap_s)
+static void note_gap(struct rate_series *series, double gap_s)
 {
     if (gap_s > series->longest_gap_s)
         series->longest_gap_s = gap_s;
@@ -114,7 +116,8 @@ static void note_gap(struct series *series, double gap_s)
 
 /* total: the count begins again after it; NaN: not known.  Counts that go back a little
  * are late ones of another process and are left out; far back means it began again. */
-static void series_count(struct series *series, double at_s, double count, double total)
+static void series_count(struct rate_series *series, double at_s, double count,
+                         double total)
 {
     double before = series->offset + series->last_raw;
 
@@ -133,7 +136,7 @@ static void series_count(struct series *series, double at_s, double count, doubl
     push(&series->counts, at_s, series->offset + count, series->spacing_s);
 }
 
-static void series_state(struct series *series, double at_s, double rate)
+static void series_state(struct rate_series *series, double at_s, double rate)
 {
     if (!isfinite(rate) || rate < 0)
         return;
@@ -145,7 +148,7 @@ static void series_state(struct series *series, double at_s, double rate)
 }
 
 /* The newest count that is a window old, else the oldest; always before the last. */
-static int reference(const struct series_ring *ring, double from_s)
+static int reference(const struct rate_series_ring *ring, double from_s)
 {
     int index = ring->count - 2;
 
@@ -154,11 +157,11 @@ static int reference(const struct series_ring *ring, double from_s)
     return index;
 }
 
-static bool counted_rate(const struct series *series, double now_s, double window_s,
-                         struct series_rate *rate)
+static bool counted_rate(const struct rate_series *series, double now_s, double window_s,
+                         struct rate_series_rate *rate)
 {
-    const struct series_ring *ring = &series->counts;
-    const struct series_point *last, *from;
+    const struct rate_series_ring *ring = &series->counts;
+    const struct rate_series_point *last, *from;
     double end_s, quiet_s;
 
     if (ring->count < 2)
@@ -184,10 +187,10 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool stated_rate(const struct series *series, double now_s, double window_s,
-                        struct series_rate *rate)
+static bool stated_rate(const struct rate_series *series, double now_s, double window_s,
+                        struct rate_series_rate *rate)
 {
-    const struct series_ring *ring = &series->stated;
+    const struct rate_series_ring *ring = &series->stated;
     double values[SERIES_POINTS];
     int count = 0;
 
@@ -209,10 +212,10 @@ static bool stated_rate(const struct series *series, double now_s, double window
 
 /* False: nothing can be said yet.  A count that stands still for much longer than usual
  * pulls the rate down. */
-static bool series_rate(const struct series *series, double now_s, double window_s,
-                        struct series_rate *rate)
+static bool series_rate(const struct rate_series *series, double now_s, double window_s,
+                        struct rate_series_rate *rate)
 {
-    struct series_rate stated = {0};
+    struct rate_series_rate stated = {0};
     bool has_stated = stated_rate(series, now_s, window_s, &stated);
 
     /* Two points may be the two ends of one burst; a stated rate knows better. */
@@ -223,7 +226,7 @@ static bool series_rate(const struct series *series, double now_s, double window
 }
 
 /* All that was counted: from 0 on, or from the first count on.  NaN: no counts. */
-static double series_done(const struct series *series, bool from_zero)
+static double series_done(const struct rate_series *series, bool from_zero)
 {
     if (isnan(series->last_raw))
         return NAN;
@@ -231,7 +234,7 @@ static double series_done(const struct series *series, bool from_zero)
 }
 
 /* Over everything that was ever counted; NaN: not enough of it. */
-static double series_overall(const struct series *series)
+static double series_overall(const struct rate_series *series)
 {
     double span_s = series->last_at_s - series->first_at_s;
 
@@ -251,7 +254,7 @@ static const int min_points[] = {[MATCH_PLAIN] = 4, [MATCH_SURE] = 3, [MATCH_TOL
 
 struct rank {
     int id;
-    struct series series;
+    struct rate_series series;
 };
 
 struct track {
@@ -332,7 +335,7 @@ static struct track *add(struct tracks *tracks, const struct match_hit *hit)
     return &tracks->items[index];
 }
 
-static struct series *series_of(struct track *track, int rank, double window_s)
+static struct rate_series *series_of(struct track *track, int rank, double window_s)
 {
     for (int i = 0; i < track->rank_count; i++)
         if (track->ranks[i].id == rank)
@@ -357,7 +360,7 @@ static double epochs_before(const struct track *track, const struct match_hit *h
 void tracks_hit(struct tracks *tracks, double at_s, const struct match_hit *hit)
 {
     struct track *track;
-    struct series *series;
+    struct rate_series *series;
 
     if (hit->role == MATCH_PREPARATION)
         return;
@@ -387,7 +390,7 @@ void tracks_line(struct tracks *tracks, double at_s, const char *line, size_t le
 }
 
 /* Ranks that went silent while others go on have ended. */
-static bool is_gone(const struct track *track, const struct series *series,
+static bool is_gone(const struct track *track, const struct rate_series *series,
                     double window_s)
 {
     return track->last_at_s - series->last_at_s >
@@ -417,8 +420,8 @@ static bool combine(const struct track *track, double now_s, double window_s,
     *rate = (struct tracks_rate){
         .unit = track->unit, .done = NAN, .overall = NAN, .last_at_s = track->last_at_s};
     for (int i = 0; i < track->rank_count; i++) {
-        const struct series *series = &track->ranks[i].series;
-        struct series_rate one;
+        const struct rate_series *series = &track->ranks[i].series;
+        struct rate_series_rate one;
         double done = series_done(series, from_zero), overall = series_overall(series);
 
         if (is_gone(track, series, window_s) ||
