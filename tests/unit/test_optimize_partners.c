@@ -161,7 +161,7 @@ static void focus_saves_and_keeps_count(void **state)
     worth = arena_array(t.arena, double, t.w.tasks);
     park_all(&t, &s, worth);
     before = s.cost;
-    assert_true(search_focus(&s, 20000) > 0);
+    assert_true(near_focus(&s, 20000) > 0);
     assert_true(s.cost < before);
     assert_true(fabs(s.cost - case_search_cost(&s)) < 1e-3 * fabs(s.cost));
     assert_null(s.index);

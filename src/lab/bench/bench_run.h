@@ -2,9 +2,34 @@
 #ifndef CORGI_LAB_BENCH_BENCH_RUN_H
 #define CORGI_LAB_BENCH_BENCH_RUN_H
 
-#include "lab/bench/bench_optimize.h"
 #include "lab/bench/instance.h"
 #include "lab/solver/solve.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BENCH_OPTIMIZE_MAX_LIST 16
+
+struct bench_optimize_options {
+    int jobs[BENCH_OPTIMIZE_MAX_LIST];            /* sizes to run */
+    int jobs_count;                               /* 0: 1,000 */
+    const char *solvers[BENCH_OPTIMIZE_MAX_LIST]; /* corgi, names of reference.h, all */
+    int solver_count;                             /* 0: corgi */
+    int types;                                    /* 0: those of the table */
+    uint64_t seed;
+    const char *throughputs; /* Gavel's JSON; NULL: the synthetic world */
+    double devices_per_job;  /* 0: 0.6 */
+    double multi;            /* share of jobs on several devices */
+    double progress_watts;   /* price of progress; 0: power alone */
+    double host_watts;       /* of nodes of four devices; 0: devices are only counted */
+    double limit_s;          /* for each reference solver; 0: 60 */
+    double move_watts;       /* charge in churn; 0: 3 */
+    bool caps, sleep, distinct;
+    bool no_lp; /* prices by sampling */
+    int churn;  /* events on each size; 0: none */
+    int small;  /* this many small instances against their optimum instead; 0: no */
+    bool json;
+};
 
 /* What is claimed of a plan that counts as proven. */
 #define BENCH_PROVEN_GAP 0.005

@@ -7,6 +7,8 @@
 
 #include "lab/bench/bench_run.h"
 
+#include <stdio.h>
+
 #define BENCH_SMALL_NEAR 0.001 /* counts as within, of the optimum */
 
 struct bench_small_one {

@@ -5,10 +5,13 @@
 #include "lab/solver/partners.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-#define STRAY 4  /* records at random beside the near ones */
-#define SWEEP 64 /* tasks swept over count as one evaluation of a move */
-#define FIND  4  /* and partners found by the index as so many */
+#define STRAY         4  /* records at random beside the near ones */
+#define SWEEP         64 /* tasks swept over count as one evaluation of a move */
+#define FIND          4  /* and partners found by the index as so many */
+
+#define NEAR_PARTNERS 24
 
 /* What each class offers the task at hand, a variant after the other. */
 struct offers {
@@ -184,4 +187,43 @@ bool near_best(struct search *s, int record, int most)
     refresh_index(s, best.x);
     refresh_index(s, best.y);
     return true;
+}
+
+/* ---- records that cost more than they are worth ---- */
+
+struct excess {
+    double watts;
+    int task;
+};
+
+static int largest_first(const void *a, const void *b)
+{
+    const struct excess *x = a, *y = b;
+
+    if (x->watts != y->watts)
+        return x->watts > y->watts ? -1 : 1;
+    return x->task < y->task ? -1 : x->task > y->task;
+}
+
+long near_focus(struct search *s, long effort)
+{
+    size_t mark = arena_mark(s->w->arena);
+    struct excess *order = arena_array(s->w->arena, struct excess, s->count + 1);
+    long end = s->evaluations + effort, moves = 0;
+    size_t count = 0;
+
+    for (int r = 0; r < s->count; r++)
+        if (s->records[r].type != SEARCH_FREE && search_excess(s, r) > SEARCH_MIN_EXCESS)
+            order[count++] = (struct excess){search_excess(s, r), s->records[r].task[0]};
+    qsort(order, count, sizeof(*order), largest_first);
+    near_index_tasks(s);
+    for (size_t q = 0; q < count && s->evaluations < end; q++) {
+        int r = s->place[order[q].task];
+
+        if (r >= 0 && search_excess(s, r) > SEARCH_MIN_EXCESS)
+            moves += near_best(s, r, NEAR_PARTNERS);
+    }
+    s->index = NULL;
+    arena_release(s->w->arena, mark);
+    return moves;
 }

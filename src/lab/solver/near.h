@@ -21,4 +21,8 @@ void near_index_tasks(struct search *s);
 /* Like search_best(), against the records of near partners and a few at random. */
 bool near_best(struct search *s, int record, int most);
 
+/* Records that cost more than they are worth, against those near to them, as far as the
+ * effort (in evaluations) goes; returns the moves made. */
+long near_focus(struct search *s, long effort);
+
 #endif

@@ -14,6 +14,7 @@
 #include "lab/solver/lp.h"
 #include "lab/solver/lp_bound.h"
 #include "lab/solver/matching.h"
+#include "lab/solver/near.h"
 #include "lab/solver/prices.h"
 #include "lab/solver/sample.h"
 #include "lab/solver/solver_caps.h"
@@ -326,7 +327,7 @@ static void descend(struct solver_pass *r)
          pass < FOCUS_PASSES && moves > 0 && gap_on_types(r, &r->s) > GOOD_GAP; pass++) {
         double before = gap_on_types(r, &r->s);
 
-        moves = search_focus(&r->s, FOCUS_EFFORT);
+        moves = near_focus(&r->s, FOCUS_EFFORT);
         if (before - gap_on_types(r, &r->s) < WORTH_A_PASS)
             break;
     }

@@ -2,17 +2,12 @@
  * search.h */
 #include "lab/solver/solver_search.h"
 
-#include "lab/solver/near.h"
-
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MIN_SAVING      1e-4 /* watts; float cells are no finer */
-#define MIN_EXCESS      0.05 /* watts over its worth that make a record worth a look */
 #define MAX_CLASS_SCAN  64   /* more classes: sample tasks instead of going by class */
 #define SAMPLED_TASKS   32
-#define NEAR_PARTNERS   24
 #define MAX_UNPARK_WORK 30000000L /* parked tasks x records looked at in one go */
 
 void search_init(struct search *s, struct work *w, const struct stairs *stairs,
@@ -193,43 +188,6 @@ double search_excess(const struct search *s, int record)
     return excess;
 }
 
-struct excess {
-    double watts;
-    int task;
-};
-
-static int largest_first(const void *a, const void *b)
-{
-    const struct excess *x = a, *y = b;
-
-    if (x->watts != y->watts)
-        return x->watts > y->watts ? -1 : 1;
-    return x->task < y->task ? -1 : x->task > y->task;
-}
-
-long search_focus(struct search *s, long effort)
-{
-    size_t mark = arena_mark(s->w->arena);
-    struct excess *order = arena_array(s->w->arena, struct excess, s->count + 1);
-    long end = s->evaluations + effort, moves = 0;
-    size_t count = 0;
-
-    for (int r = 0; r < s->count; r++)
-        if (s->records[r].type != SEARCH_FREE && search_excess(s, r) > MIN_EXCESS)
-            order[count++] = (struct excess){search_excess(s, r), s->records[r].task[0]};
-    qsort(order, count, sizeof(*order), largest_first);
-    near_index_tasks(s);
-    for (size_t q = 0; q < count && s->evaluations < end; q++) {
-        int r = s->place[order[q].task];
-
-        if (r >= 0 && search_excess(s, r) > MIN_EXCESS)
-            moves += near_best(s, r, NEAR_PARTNERS);
-    }
-    s->index = NULL;
-    arena_release(s->w->arena, mark);
-    return moves;
-}
-
 void search_unpark(struct search *s)
 {
     long parked = 0, step = 1;
@@ -261,7 +219,7 @@ long search_pass(struct search *s)
     for (int i = 0; i < w->tasks; i++) {
         /* Of two records that could save together one has an excess: look from there. */
         if (s->place[i] < 0 ||
-            (s->worth && !s->stairs && search_excess(s, s->place[i]) < MIN_EXCESS))
+            (s->worth && !s->stairs && search_excess(s, s->place[i]) < SEARCH_MIN_EXCESS))
             continue;
         moves += try_move(s, s->place[i], -1);
         for (int q = 0; w->classes > MAX_CLASS_SCAN && q < SAMPLED_TASKS; q++)

@@ -14,6 +14,8 @@
 #define SEARCH_PARKED (-1)
 #define SEARCH_FREE   (-2)
 #define SEARCH_LOG    256
+/* Watts over its worth that make a record worth a look. */
+#define SEARCH_MIN_EXCESS 0.05
 
 struct search_record {
     int type;    /* or SEARCH_PARKED, SEARCH_FREE: the record is not in use */
@@ -81,9 +83,5 @@ void search_unpark(struct search *s);
 /* Every task against one of each class, or against a sample when there are many classes;
  * returns the moves made. */
 long search_pass(struct search *s);
-
-/* Records that cost more than they are worth, against all others, as far as the effort
- * (in evaluations) goes; returns the moves made. */
-long search_focus(struct search *s, long effort);
 
 #endif
