@@ -79,7 +79,7 @@ void loop_destroy(struct loop *loop)
 
 /* ---- when the next round is due ---- */
 
-void loop_news(struct loop *loop, double now_s)
+void loop_want_round(struct loop *loop, double now_s)
 {
     loop->due_s = fmin(loop->due_s, fmax(now_s, loop->last_round_s + loop->gap_s));
     loop->stirred_s = now_s;
@@ -93,11 +93,6 @@ void loop_stir(struct loop *loop, double now_s)
 double loop_round_due_s(const struct loop *loop)
 {
     return loop->due_s;
-}
-
-void loop_want_round(struct loop *loop, double now_s)
-{
-    loop_news(loop, now_s);
 }
 
 /* ---- what the model is told ---- */
@@ -196,16 +191,9 @@ bool loop_falls_short(const struct loop *loop, uint64_t id, double now_s)
            status->pace.rate < requirement_rate_kept(status, now_s);
 }
 
-struct decision_reference loop_reference(const struct loop *loop, uint64_t id,
-                                         double now_s)
+struct decision_reference loop_reference(const struct loop *loop, uint64_t id)
 {
-    const struct decision_ground ground = {.now_s = now_s,
-                                           .cluster = loop->cluster,
-                                           .jobs = loop->jobs,
-                                           .model = loop_model(loop),
-                                           .settings = &loop->settings};
-
-    return decision_reference(&ground, jobs_get(loop->jobs, id));
+    return decision_reference(loop->cluster, loop_model(loop), jobs_get(loop->jobs, id));
 }
 
 const struct cluster *loop_cluster(const struct loop *loop)
@@ -263,7 +251,7 @@ int loop_submit(struct loop *loop, const struct job *job, double now_s, struct e
         return -1;
     jobs_add(loop->jobs, job);
     loop_tell_model(loop, DEFERRED_BEGIN, job, NULL);
-    loop_news(loop, now_s);
+    loop_want_round(loop, now_s);
     return 0;
 }
 
@@ -280,11 +268,11 @@ int loop_change(struct loop *loop, const struct job *job, double now_s, struct e
     loop_tell_model(loop, DEFERRED_END, &status->job, NULL);
     status->job = *job;
     loop_tell_model(loop, DEFERRED_BEGIN, job, NULL);
-    loop_news(loop, now_s);
+    loop_want_round(loop, now_s);
     return 0;
 }
 
-void loop_leave_devices(struct loop *loop, struct job_status *status, double now_s)
+static void leave_devices(struct loop *loop, struct job_status *status, double now_s)
 {
     for (int i = 0; i < status->device_count; i++) {
         cluster_leave(loop->cluster, status->devices[i], status->job.id, now_s);
@@ -300,11 +288,11 @@ int loop_end_job(struct loop *loop, uint64_t id, double now_s, struct err *err)
 
     if (loop_find(loop, id, &status, err) < 0)
         return -1;
-    loop_leave_devices(loop, status, now_s);
+    leave_devices(loop, status, now_s);
     job = status->job;
     jobs_drop(loop->jobs, id);
     loop_tell_model(loop, DEFERRED_END, &job, NULL);
-    loop_news(loop, now_s);
+    loop_want_round(loop, now_s);
     return 0;
 }
 
@@ -314,10 +302,10 @@ int loop_requeue(struct loop *loop, uint64_t id, double now_s, struct err *err)
 
     if (loop_find(loop, id, &status, err) < 0)
         return -1;
-    loop_leave_devices(loop, status, now_s);
+    leave_devices(loop, status, now_s);
     status->state = JOB_WAITING;
     status->restarts++;
-    loop_news(loop, now_s);
+    loop_want_round(loop, now_s);
     return 0;
 }
 
@@ -334,7 +322,7 @@ int loop_set_demand(struct loop *loop, uint64_t id, double rate, double now_s,
     status->required_rate = fmin(status->job.need.rate, rate * DEMAND_HEADROOM);
     loop_stir(loop, now_s);
     if (loop_falls_short(loop, id, now_s))
-        loop_news(loop, now_s);
+        loop_want_round(loop, now_s);
     return 0;
 }
 
@@ -383,7 +371,7 @@ int loop_measure(struct loop *loop, const struct measurement *m,
     loop_tell_model(loop, DEFERRED_ABSORB, NULL, &o->seen);
     o->falls_short = loop_falls_short(loop, m->job, m->at_s);
     if (o->falls_short)
-        loop_news(loop, m->at_s);
+        loop_want_round(loop, m->at_s);
     else
         status->mend_told = 0;
     loop_stir(loop, m->at_s);
@@ -402,7 +390,7 @@ void loop_node_is_awake(struct loop *loop, int n, double now_s)
     node->since_s = now_s;
     if (cluster_node_jobs(loop->cluster, n) == 0)
         node->idle_since_s = now_s;
-    loop_news(loop, now_s);
+    loop_want_round(loop, now_s);
 }
 
 static void requeue_all(struct loop *loop, int device, double now_s)
@@ -417,14 +405,14 @@ void loop_device_failed(struct loop *loop, int device, double now_s)
 {
     requeue_all(loop, device, now_s);
     loop->cluster->devices[device].failed = true;
-    loop_news(loop, now_s);
+    loop_want_round(loop, now_s);
 }
 
 void loop_device_repaired(struct loop *loop, int device, double now_s)
 {
     loop->cluster->devices[device].failed = false;
     loop->device_changed_s[device] = now_s;
-    loop_news(loop, now_s);
+    loop_want_round(loop, now_s);
 }
 
 void loop_node_failed(struct loop *loop, int n, double now_s)
@@ -435,13 +423,13 @@ void loop_node_failed(struct loop *loop, int n, double now_s)
     node->since_s = now_s;
     for (int i = 0; i < node->device_count; i++)
         requeue_all(loop, node->first_device + i, now_s);
-    loop_news(loop, now_s);
+    loop_want_round(loop, now_s);
 }
 
 void loop_node_repaired(struct loop *loop, int n, double now_s)
 {
     loop_set_node(loop, n, NODE_AWAKE, now_s);
-    loop_news(loop, now_s);
+    loop_want_round(loop, now_s);
 }
 
 void loop_set_node(struct loop *loop, int n, enum node_state state, double now_s)

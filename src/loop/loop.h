@@ -49,8 +49,7 @@ int loop_quote(const struct loop *loop, const struct job *job, int max_replicas,
 bool loop_falls_short(const struct loop *loop, uint64_t job, double now_s);
 
 /* How a job that runs would do had it been placed the usual way; see decision.h. */
-struct decision_reference loop_reference(const struct loop *loop, uint64_t job,
-                                         double now_s);
+struct decision_reference loop_reference(const struct loop *loop, uint64_t job);
 
 const struct cluster *loop_cluster(const struct loop *loop);
 const struct optimize_settings *loop_settings(const struct loop *loop);
@@ -138,7 +137,7 @@ void loop_set_settings(struct loop *loop, const struct optimize_settings *settin
 /* When the next round is due; INFINITY: when something has happened. */
 double loop_round_due_s(const struct loop *loop);
 
-/* Something happened of which the loop cannot know: a round at once. */
+/* Something happened, maybe such that the loop cannot know: a round at once. */
 void loop_want_round(struct loop *loop, double now_s);
 
 /* A copy of what the planner reads: all that run and the head of the queue.  Until

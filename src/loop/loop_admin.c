@@ -1,8 +1,12 @@
-/* loop_admin.c - an operator's words, and what a restart brings back; see loop.h */
+/* loop_admin.c - an operator's words, lessons, and what a restart brings back; see loop.h
+ *
+ * The daemon begins a lesson when one is due, has its planning thread study it and takes
+ * it; the simulator does all three at once.  The daemon saves and loads what was learned.
+ */
 #include "loop/admit/admit_check.h"
 #include "loop/cluster.h"
 #include "loop/loop_private.h"
-#include "model/prediction_cache.h"
+#include "loop/refine/lesson.h"
 
 #include <math.h>
 
@@ -13,7 +17,7 @@ int loop_hold(struct loop *loop, uint64_t id, bool held, double now_s, struct er
     if (loop_find(loop, id, &status, err) < 0)
         return -1;
     status->held = held;
-    loop_news(loop, now_s);
+    loop_want_round(loop, now_s);
     return 0;
 }
 
@@ -29,7 +33,7 @@ int loop_drain(struct loop *loop, int device, bool drained, double now_s, struct
     if (check_device(loop, device, err) < 0)
         return -1;
     loop->cluster->devices[device].drained = drained;
-    loop_news(loop, now_s);
+    loop_want_round(loop, now_s);
     return 0;
 }
 
@@ -56,21 +60,21 @@ int loop_fix_cap(struct loop *loop, int device, double watts, double now_s,
     if (loop_set_cap(loop, device, isnan(watts) ? 0 : watts, now_s, err) < 0)
         return -1;
     loop->fixed_cap_watts[device] = watts;
-    loop_news(loop, now_s);
+    loop_want_round(loop, now_s);
     return 0;
 }
 
 void loop_allow_sleep(struct loop *loop, int node, bool allowed, double now_s)
 {
     loop->cluster->nodes[node].may_sleep = allowed;
-    loop_news(loop, now_s);
+    loop_want_round(loop, now_s);
 }
 
 void loop_set_settings(struct loop *loop, const struct optimize_settings *settings,
                        double now_s)
 {
     loop->settings = *settings;
-    loop_news(loop, now_s);
+    loop_want_round(loop, now_s);
 }
 
 static int check_seats(const struct loop *loop, const struct job_status *was,
@@ -117,4 +121,60 @@ int loop_restore(struct loop *loop, const struct job_status *was, struct err *er
         cluster_seat(loop->cluster, status->devices[i], was->job.id);
     loop->due_s = -INFINITY;
     return 0;
+}
+
+/* ---- what was learned ---- */
+
+struct learned_lesson *loop_lesson_begin(struct loop *loop, double now_s)
+{
+    if (loop->studied || !lesson_due(&loop->model, now_s))
+        return NULL;
+    return learned_lesson_create(loop->model.self, now_s);
+}
+
+void loop_lesson_take(struct loop *loop, struct learned_lesson *lesson)
+{
+    if (loop->round_out)
+        loop->studied = lesson;
+    else
+        learned_lesson_take(loop->model.self, lesson);
+}
+
+void loop_learn_due(struct loop *loop, double now_s)
+{
+    struct learned_lesson *lesson = loop_lesson_begin(loop, now_s);
+
+    if (!lesson)
+        return;
+    learned_lesson_study(lesson);
+    loop_lesson_take(loop, lesson);
+}
+
+int loop_save(const struct loop *loop, unsigned char **bytes, size_t *count,
+              struct err *err)
+{
+    if (loop->model.ops != &learned_ops)
+        return err_set(err, ERR_UNSUPPORTED, "the model %s cannot be saved",
+                       loop->model.ops->name);
+    learned_save(loop->model.self, bytes, count);
+    return 0;
+}
+
+static bool is_here(void *ctx, uint64_t job)
+{
+    return jobs_get(((struct loop *)ctx)->jobs, job) != NULL;
+}
+
+void loop_forget_absent(struct loop *loop)
+{
+    if (loop->model.ops == &learned_ops)
+        learned_retain(loop->model.self, is_here, loop);
+}
+
+int loop_load(struct loop *loop, const void *bytes, size_t count, struct err *err)
+{
+    if (loop->model.ops != &learned_ops)
+        return err_set(err, ERR_UNSUPPORTED, "the model %s cannot be loaded",
+                       loop->model.ops->name);
+    return learned_load(loop->model.self, bytes, count, err);
 }

@@ -45,15 +45,13 @@ struct loop {
 
 int loop_find(struct loop *loop, uint64_t id, struct job_status **status,
               struct err *err);
-void loop_leave_devices(struct loop *loop, struct job_status *status, double now_s);
 
 /* The model is told, now or when the round that is out has ended. */
 void loop_tell_model(struct loop *loop, enum deferred_kind kind, const struct job *job,
                      const struct observation *seen);
 void loop_tell_deferred(struct loop *loop);
 
-/* Something happened: a round now.  Something may follow from it: a round in a while. */
-void loop_news(struct loop *loop, double now_s);
+/* Something may follow from what happened: a round in a while. */
 void loop_stir(struct loop *loop, double now_s);
 
 /* The present as a planner sees it, of these jobs. */

@@ -1,4 +1,4 @@
-/* recent_rate.c - see recent_rate.h */
+/* recent_rate.c - loop_measure() notes each window, planners read what it comes to */
 #include "loop/recent_rate.h"
 
 #include "base/rng.h"
@@ -46,12 +46,10 @@ void recent_rate_note(struct job_status *status, const struct cluster *cluster,
     struct recent_rate *p = &status->pace;
     double weight;
 
-    if (m->out_of_memory)
-        return;
     if (p->company != company || p->cap_watts < cap_watts || p->cap_watts > cap_watts)
         *p = (struct recent_rate){.company = company, .cap_watts = cap_watts};
     p->windows++;
-    weight = 1.0 / p->windows > NEWEST_WEIGHT ? 1.0 / p->windows : NEWEST_WEIGHT;
+    weight = fmax(1.0 / p->windows, NEWEST_WEIGHT);
     p->rate += weight * (useful_rate(status, m) - p->rate);
     if (isfinite(m->device_watts))
         p->watts += (p->watts > 0 ? weight : 1) * (m->device_watts - p->watts);

@@ -310,7 +310,7 @@ int loop_round_end(struct loop *loop, struct round *r, double now_s,
 
     if (place_check(&in, &loop->plan, err) < 0) {
         round_destroy(loop, r);
-        loop_news(loop, now_s);
+        loop_want_round(loop, now_s);
         return err_prefix(err, "planner %s", loop->planner.ops->name);
     }
     note_departures(loop, now_s);

@@ -1,5 +1,5 @@
 /* learned_checkpoint.c - the learned model as bytes, and with fewer classes: the daemon
- * saves and loads it through loop/learning.c
+ * saves and loads it through loop/loop_admin.c
  *
  * "CORGILRN", version (8 bytes), size of the whole (8), the state, last a CRC-32 of all
  * before it (8). */

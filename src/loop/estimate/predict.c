@@ -7,11 +7,6 @@
 #include <assert.h>
 #include <math.h>
 
-static double clamp(double x, double low, double high)
-{
-    return x < low ? low : x > high ? high : x;
-}
-
 /* A model's slip (NaN from a diverged network, a crossed interval) must not reach a plan.
  */
 static void make_sane(struct estimate *e)
@@ -20,9 +15,9 @@ static void make_sane(struct estimate *e)
 
     if (!isfinite(e->value))
         *e = (struct estimate){.value = least, .low = least, .high = most};
-    e->value = clamp(e->value, least, most);
-    e->low = isfinite(e->low) ? clamp(e->low, least, e->value) : least;
-    e->high = isfinite(e->high) ? clamp(e->high, e->value, most) : most;
+    e->value = fmax(least, fmin(e->value, most));
+    e->low = isfinite(e->low) ? fmax(least, fmin(e->low, e->value)) : least;
+    e->high = isfinite(e->high) ? fmax(e->value, fmin(e->high, most)) : most;
 }
 
 void predict(const struct model *model, const struct combination *where,
@@ -33,7 +28,7 @@ void predict(const struct model *model, const struct combination *where,
     for (int i = 0; i < where->count; i++)
         make_sane(&out->rate[i]);
     make_sane(&out->watts);
-    out->fits = isfinite(out->fits) ? clamp(out->fits, 0, 1) : 0;
+    out->fits = isfinite(out->fits) ? fmax(0, fmin(out->fits, 1)) : 0;
 }
 
 static struct prediction ask_alone(const struct model *model, const struct job *job,

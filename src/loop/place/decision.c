@@ -70,20 +70,20 @@ static struct outlook outlook_here(const struct decision_ground *g,
     return o;
 }
 
-struct decision_reference decision_reference(const struct decision_ground *g,
+struct decision_reference decision_reference(const struct cluster *c,
+                                             const struct model *model,
                                              const struct job_status *status)
 {
     struct decision_reference best = {.rate = NAN, .watts = NAN};
-    int here = g->cluster->devices[status->devices[0]].type;
+    int here = c->devices[status->devices[0]].type;
 
-    for (int t = 0; t < g->cluster->type_count; t++) {
+    for (int t = 0; t < c->type_count; t++) {
         struct prediction p;
 
         if (!requirement_allows_type(&status->job, t) ||
-            (t != here &&
-             cluster_devices_of_type(g->cluster, t, true) < status->job.devices))
+            (t != here && cluster_devices_of_type(c, t, true) < status->job.devices))
             continue;
-        p = predict_alone_now(g->model, status, t);
+        p = predict_alone_now(model, status, t);
         if (p.fits < PREDICT_FITS_LEAST || p.rate[0].value <= best.rate)
             continue;
         best = (struct decision_reference){p.rate[0].value, p.watts.value};
@@ -223,11 +223,9 @@ void decision_of_mend(const struct decision_ground *g, const struct plan_mend *m
     out->help = names[mend->help];
     out->needed = mend->needed;
     out->rate = mend->rate;
-    if (status) {
-        out->device_count = status->device_count;
-        memcpy(out->devices, status->devices, sizeof(out->devices));
-    }
-    if (status && status->job.need.latency_s > 0 &&
+    out->device_count = status->device_count;
+    memcpy(out->devices, status->devices, sizeof(out->devices));
+    if (status->job.need.latency_s > 0 &&
         status->pace.latency_s > status->job.need.latency_s)
         snprintf(out->reason, sizeof(out->reason),
                  "answers later than promised, after %.3g s instead of %.3g s: %s",

@@ -56,7 +56,8 @@ void decision_of_mend(const struct decision_ground *ground, const struct plan_me
 struct decision_reference {
     double rate, watts; /* watts of a device */
 };
-struct decision_reference decision_reference(const struct decision_ground *ground,
+struct decision_reference decision_reference(const struct cluster *cluster,
+                                             const struct model *model,
                                              const struct job_status *status);
 
 #endif
