@@ -373,18 +373,18 @@ static int take_total(void *ctx, const void *row)
     return 0;
 }
 
-static long count_in(struct service *s, enum job_state state)
+static int take_count(void *ctx, const void *row)
 {
-    struct store_filter filter = {.states = 1u << state};
-    uint64_t count = 0;
+    const struct store_state_count *jobs = row;
 
-    store_count(s->reader, STORE_JOBS, &filter, &count, NULL);
-    return (long)count;
+    ((long *)ctx)[jobs->state] = (long)jobs->count;
+    return 0;
 }
 
 int restart_rebuild(struct service *s, struct err *err)
 {
     struct rebuild rebuild = {.s = s};
+    long counts[JOB_CANCELLED + 1] = {0};
     uint64_t oldest;
     double learned_s;
     int rc = -1;
@@ -402,9 +402,10 @@ int restart_rebuild(struct service *s, struct err *err)
     loop_forget_absent(s->loop);
     if (!isnan(learned_s))
         replay(s, learned_s);
-    s->done = count_in(s, JOB_DONE);
-    s->failed = count_in(s, JOB_FAILED);
-    s->cancelled = count_in(s, JOB_CANCELLED);
+    store_read(s->reader, STORE_STATE_COUNTS, NULL, take_count, counts, NULL);
+    s->done = counts[JOB_DONE];
+    s->failed = counts[JOB_FAILED];
+    s->cancelled = counts[JOB_CANCELLED];
     log_info("restored", LOG_I64("waiting", rebuild.waiting),
              LOG_I64("running", rebuild.running), LOG_I64("lost", rebuild.lost),
              LOG_BOOL("interrupted", store_was_interrupted(s->store)));

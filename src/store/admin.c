@@ -74,7 +74,8 @@ struct store_checking {
     store_finding finding;
     void *ctx;
     int findings;
-    struct err err; /* of what is read meanwhile */
+    bool failed; /* to read what is read meanwhile: err says why */
+    struct err *err;
 };
 
 static void report(struct store_checking *check, const char *sentence)
@@ -111,7 +112,7 @@ static int check_model(void *ctx, const void *row)
     struct store_checking *check = ctx;
     const struct model_row *model = row;
     struct str text = {0};
-    int rc = model_read_parts(check->reader, model, &text, &check->err);
+    int rc = model_read_parts(check->reader, model, &text, check->err);
 
     if (rc == 0) {
         str_clear(&text);
@@ -119,18 +120,9 @@ static int check_model(void *ctx, const void *row)
                  model->name);
         report(check, str_text(&text));
     }
+    check->failed = rc < 0;
     str_fini(&text);
     return rc < 0;
-}
-
-static int check_models(struct store_checking *check, struct err *err)
-{
-    if (store_read(check->reader, STORE_MODELS, NULL, check_model, check, err) < 0)
-        return -1;
-    if (check->err.code == ERR_NONE)
-        return 0;
-    *err = check->err;
-    return -1;
 }
 
 static int check_all(struct store_checking *check, bool quick, struct err *err)
@@ -141,7 +133,9 @@ static int check_all(struct store_checking *check, bool quick, struct err *err)
         return -1;
     if (check->findings > 0)
         return 0; /* what rows say on broken pages would only mislead */
-    if (report_rows(check, references, "", err) < 0 || check_models(check, err) < 0)
+    if (report_rows(check, references, "", err) < 0 ||
+        store_read(check->reader, STORE_MODELS, NULL, check_model, check, err) < 0 ||
+        check->failed)
         return -1;
     for (size_t i = 0; i < sizeof(invariants) / sizeof(invariants[0]); i++)
         if (report_rows(check, invariants[i], "", err) < 0)
@@ -171,7 +165,7 @@ static int count_rows(struct store_reader *reader, struct store_check_result *re
 int store_check(const char *path, bool quick, store_finding finding, void *ctx,
                 struct store_check_result *result, struct err *err)
 {
-    struct store_checking check = {.finding = finding, .ctx = ctx};
+    struct store_checking check = {.finding = finding, .ctx = ctx, .err = err};
     struct store_check_result found = {.schema = migrations_count};
     int rc;
 

@@ -41,12 +41,6 @@ size_t store_batch_rows(const struct store_batch *batch)
     return batch->statements.count;
 }
 
-size_t store_batch_bytes(const struct store_batch *batch)
-{
-    return sizeof(*batch) + batch->statements.capacity * sizeof(struct statement) +
-           batch->values.capacity * sizeof(struct db_value) + batch->bytes.capacity;
-}
-
 /* ---- filling ----------------------------------------------------------------------- */
 
 /* Copy bytes; NULL: no value. */
@@ -188,7 +182,9 @@ int store_commit(struct store *store, struct store_batch *batch, enum store_clas
     p->ctx = ctx;
     p->handed_s = clock_wall_s();
     p->rows = store_batch_rows(batch);
-    p->bytes = store_batch_bytes(batch) + sizeof(*p);
+    p->bytes = sizeof(*p) + sizeof(*batch) + batch->bytes.capacity +
+               batch->statements.capacity * sizeof(struct statement) +
+               batch->values.capacity * sizeof(struct db_value);
     pthread_mutex_lock(&store->lock);
     /* A batch that is larger than the queue still goes into an empty one. */
     if (store->closing ||

@@ -124,37 +124,26 @@ static void free_lists(const struct row_table *t, char *row)
 
 /* ---- which rows -------------------------------------------------------------------- */
 
-enum reading { READ_ROWS, READ_COUNT };
-
-/* SELECT as far as the terms. */
-static void add_select(struct str *sql, const struct row_table *t, enum reading reading)
-{
-    size_t offset;
-
-    if (reading == READ_ROWS && t->select) {
-        str_add(sql, t->select);
-        return;
-    }
-    str_add(sql, reading == READ_ROWS ? "SELECT " : "SELECT count(*)");
-    for (size_t i = 0; reading == READ_ROWS && i < row_count(t); i++)
-        str_addf(sql, "%s%s", i ? ", " : "", row_column(t, i, &offset)->name);
-    str_addf(sql, " FROM %s WHERE TRUE", t->name);
-}
-
 /* The query whose text ends so; its beginning is made when it comes the first time. */
 static sqlite3_stmt *query_ending(struct db *db, const struct row_table *t,
-                                  enum reading reading, const char *end, struct err *err)
+                                  const char *end, struct err *err)
 {
-    uint64_t key = rng_mix((uintptr_t)t + reading, hash_text(end));
+    uint64_t key = rng_mix((uintptr_t)t, hash_text(end));
     sqlite3_stmt *q = db_known(db, key);
     struct str sql = {0};
+    size_t offset;
 
-    if (!q) {
-        add_select(&sql, t, reading);
-        str_add(&sql, end);
-        q = db_prepare(db, key, str_text(&sql), err);
-        str_fini(&sql);
-    }
+    if (q)
+        return q;
+    for (size_t i = 0; !t->select && i < row_count(t); i++)
+        str_addf(&sql, "%s%s", i ? ", " : "SELECT ", row_column(t, i, &offset)->name);
+    if (t->select)
+        str_add(&sql, t->select);
+    else
+        str_addf(&sql, " FROM %s WHERE TRUE", t->name);
+    str_add(&sql, end);
+    q = db_prepare(db, key, str_text(&sql), err);
+    str_fini(&sql);
     return q;
 }
 
@@ -178,12 +167,10 @@ static struct db_value id_value(uint64_t id)
 
 /* The query has the terms that are asked for and no others, so that their indices can
  * serve.  A term that the table's own SELECT has is bound, not added. */
-static sqlite3_stmt *filtered(struct store_reader *reader, enum store_table table,
-                              const struct store_filter *f, enum reading reading,
-                              struct err *err)
+static sqlite3_stmt *filtered(struct store_reader *reader, const struct row_table *t,
+                              const struct store_filter *f, struct err *err)
 {
     static const unsigned all = (1u << (JOB_CANCELLED + 1)) - 1;
-    const struct row_table *t = &row_tables[table];
     const char *id = t->id ? t->id : "id", *time = t->time ? t->time : "at_s";
     int limit = f->limit > 0 ? f->limit : t->limit;
     const struct {
@@ -213,11 +200,10 @@ static sqlite3_stmt *filtered(struct store_reader *reader, enum store_table tabl
                      terms[i].name);
     if ((f->states & all) != 0)
         add_states(&end, f->states);
-    if (reading == READ_ROWS)
-        str_add(&end, t->tail);
-    if (reading == READ_ROWS && limit > 0)
+    str_add(&end, t->tail);
+    if (limit > 0)
         str_add(&end, " LIMIT :limit");
-    q = query_ending(reader->db, t, reading, str_text(&end), err);
+    q = query_ending(reader->db, t, str_text(&end), err);
     str_fini(&end);
     if (!q)
         return NULL;
@@ -233,7 +219,7 @@ int store_read(struct store_reader *reader, enum store_table table,
 {
     static const struct store_filter any;
     const struct row_table *t = &row_tables[table];
-    sqlite3_stmt *q = filtered(reader, table, filter ? filter : &any, READ_ROWS, err);
+    sqlite3_stmt *q = filtered(reader, t, filter ? filter : &any, err);
     char *space;
     int rows = 0, rc, stop = 0;
 
@@ -249,18 +235,6 @@ int store_read(struct store_reader *reader, enum store_table table,
     free(space);
     db_reset(q);
     return rc < 0 ? -1 : rows;
-}
-
-int store_count(struct store_reader *reader, enum store_table table,
-                const struct store_filter *filter, uint64_t *count, struct err *err)
-{
-    sqlite3_stmt *q = filtered(reader, table, filter, READ_COUNT, err);
-    int rc = q ? db_next(reader->db, q, err) : -1;
-
-    if (rc > 0)
-        *count = (uint64_t)sqlite3_column_int64(q, 0);
-    db_reset(q);
-    return rc < 0 ? -1 : 0;
 }
 
 int store_read_event_span(struct store_reader *reader, uint64_t *oldest, uint64_t *newest,

@@ -69,6 +69,12 @@ struct store_job {
     struct store_progress progress;
 };
 
+/* How many there are in a state. */
+struct store_state_count {
+    enum job_state state;
+    uint64_t count;
+};
+
 /* ---- history: only ever added to --------------------------------------------------- */
 
 #define STORE_NO_STATE (-1)
@@ -259,6 +265,7 @@ struct store_operator {
 enum store_table {
     STORE_JOBS,         /* newest first; limit 1000 when none is given */
     STORE_LIVE_JOBS,    /* those that did not end, oldest first, all */
+    STORE_STATE_COUNTS, /* of states with any job */
     STORE_REQUESTS,     /* put only */
     STORE_PROGRESS,     /* put only */
     STORE_TRANSITIONS,  /* of one job, oldest first, all */
@@ -335,8 +342,6 @@ typedef int store_row(void *ctx, const void *row);
 int store_read(struct store_reader *reader, enum store_table table,
                const struct store_filter *filter, store_row *row, void *ctx,
                struct err *err);
-int store_count(struct store_reader *reader, enum store_table table,
-                const struct store_filter *filter, uint64_t *count, struct err *err);
 
 /* The caller ends *job with store_job_destroy().  ERR_NOT_FOUND. */
 int store_read_job(struct store_reader *reader, uint64_t id, struct store_job **job,

@@ -85,14 +85,6 @@ static int lock_take(const char *store_path, struct err *err)
     return fd;
 }
 
-static void lock_release(int fd)
-{
-    if (fd < 0)
-        return;
-    (void)!ftruncate(fd, 0); /* the file stays: removing it would race with the next */
-    close(fd);
-}
-
 /* ---- numbers that are given once --------------------------------------------------- */
 
 /* The next number of a kind is one more than the largest stored, or than what the table
@@ -214,7 +206,11 @@ static int open_database(struct store *store, struct err *err)
 static void store_destroy(struct store *store)
 {
     db_close(store->db);
-    lock_release(store->lock_fd);
+    if (store->lock_fd >= 0) {
+        /* The file stays: removing it would race with the next. */
+        (void)!ftruncate(store->lock_fd, 0);
+        close(store->lock_fd);
+    }
     free(store->path);
     free(store);
 }

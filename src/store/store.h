@@ -76,7 +76,6 @@ bool store_was_interrupted(const struct store *store);
 struct store_batch *store_batch_create(void);
 void store_batch_destroy(struct store_batch *batch); /* NULL is fine */
 size_t store_batch_rows(const struct store_batch *batch);
-size_t store_batch_bytes(const struct store_batch *batch);
 
 /* Hand the batch over; from any thread.  ERR_BUSY, and the batch stays the caller's, when
  * too much waits or the store is closing.  done may be NULL: failures are then logged. */

@@ -100,6 +100,11 @@ static const struct row_column progress[] = {
     NAMED(store_progress, progress_extra, extra),
 };
 
+static const struct row_column state_count[] = {
+    WORD(store_state_count, state, state, row_states),
+    COLUMNS(store_state_count, count),
+};
+
 static const struct row_column transition[] = {
     COLUMNS(store_transition, job, at_s),
     WORD(store_transition, from_state, from, row_states),
@@ -237,6 +242,9 @@ const struct row_table row_tables[STORE_TABLE_COUNT] = {
     [STORE_JOBS] = {JOB_ROW, .tail = " ORDER BY id DESC", .limit = 1000},
     [STORE_LIVE_JOBS] = {JOB_ROW,
                          .tail = " AND state IN ('waiting', 'running') ORDER BY id"},
+    [STORE_STATE_COUNTS] = {.select = "SELECT state, count(*) FROM jobs",
+                            .tail = " GROUP BY state",
+                            ROW(store_state_count, state_count)},
     [STORE_REQUESTS] = {.name = "jobs",
                         .verb = "UPDATE",
                         .missing = no_job,
@@ -311,6 +319,5 @@ const struct row_table row_tables[STORE_TABLE_COUNT] = {
                                    " (SELECT sum(length(bytes)) FROM model_parts"
                                    " WHERE model = ?1)",
                             .missing = "a piece of the checkpoint could not be stored",
-                            .size = sizeof(struct model_row),
                             .parts = {{model, 1, 0}}},
 };

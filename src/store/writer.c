@@ -89,21 +89,15 @@ failed:
 
 /* ---- telling ----------------------------------------------------------------------- */
 
-static size_t time_bucket(double seconds)
+static void count_durable(struct store_stats *stats, double seconds)
 {
-    size_t i = 0;
+    size_t bucket = 0;
 
-    while (i < STORE_TIME_BUCKETS - 1 && seconds > store_time_bounds[i])
-        i++;
-    return i;
-}
-
-static void count_durable(struct store_stats *stats, const struct pending *p,
-                          double now_s)
-{
+    while (bucket < STORE_TIME_BUCKETS - 1 && seconds > store_time_bounds[bucket])
+        bucket++;
     stats->batches++;
-    stats->commit_time[time_bucket(now_s - p->handed_s)]++;
-    stats->commit_time_sum_s += now_s - p->handed_s;
+    stats->commit_time[bucket]++;
+    stats->commit_time_sum_s += seconds;
 }
 
 /* Health as the last commit leaves it; only changes are logged. */
@@ -137,7 +131,7 @@ static void note_commit(struct store *s, enum store_class how, struct pending *l
         else if (!p->done)
             s->stats.dropped++;
         if (how == STORE_DURABLE && !failure)
-            count_durable(&s->stats, p, now_s);
+            count_durable(&s->stats, now_s - p->handed_s);
     }
     if (!failure && how == STORE_DURABLE)
         s->stats.commits++;
