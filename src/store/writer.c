@@ -6,6 +6,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -175,39 +176,29 @@ static void finish(struct store *s, enum store_class how, struct pending *list,
     pthread_mutex_unlock(&s->lock);
 }
 
-static void commit_durable(struct store *s, struct pending *list)
+static void commit_list(struct store *s, enum store_class how, struct pending *list)
 {
     struct err err = {0};
-    int rc = write_list(s, STORE_DURABLE, list, &err);
+    bool again;
 
-    if (rc < 0)
-        s->retry_s = clock_wall_s() + RETRY_S;
-    finish(s, STORE_DURABLE, list, rc < 0 ? &err : NULL);
-}
-
-static void commit_relaxed(struct store *s, struct pending *list)
-{
-    struct err err = {0};
-    bool closing;
-
-    if (write_list(s, STORE_RELAXED, list, &err) == 0) {
-        finish(s, STORE_RELAXED, list, NULL);
+    if (write_list(s, how, list, &err) == 0) {
+        finish(s, how, list, NULL);
         return;
     }
     pthread_mutex_lock(&s->lock);
-    closing = s->closing;
     s->retry_s = clock_wall_s() + RETRY_S;
-    if (!closing) {
+    again = how == STORE_RELAXED && !s->closing;
+    if (again) {
         for (struct pending *p = list; p; p = p->next)
             p->err = (struct err){0};
         note_health(s, &err);
         s->given_up++;
-        queue_return(s, STORE_RELAXED, list);
+        queue_return(s, how, list);
         pthread_cond_broadcast(&s->finished);
     }
     pthread_mutex_unlock(&s->lock);
-    if (closing)
-        finish(s, STORE_RELAXED, list, &err);
+    if (!again)
+        finish(s, how, list, &err);
 }
 
 /* Nobody may be submitting, because we said that we fail.  The write also covers what a
@@ -236,10 +227,13 @@ static void commit_probe(struct store *s)
 static double relaxed_due_s(const struct store *s)
 {
     const struct pending_list *list = &s->waiting[STORE_RELAXED];
-    double due_s = list->first->handed_s + s->options.relaxed_s;
+    double due_s;
 
+    if (!list->first)
+        return INFINITY;
     if (s->closing)
         return 0;
+    due_s = list->first->handed_s + s->options.relaxed_s;
     if (s->flushing > 0 || list->rows >= RELAXED_ROWS || list->bytes >= RELAXED_BYTES)
         due_s = 0;
     return due_s > s->retry_s ? due_s : s->retry_s;
@@ -248,20 +242,16 @@ static double relaxed_due_s(const struct store *s)
 /* Take what is due and say when the next thing will be. */
 static bool look(struct store *s, struct turn *turn, double *next_s)
 {
-    double now_s = clock_wall_s();
+    double now_s = clock_wall_s(), due_s = relaxed_due_s(s);
 
     *turn = (struct turn){.closing = s->closing};
     *next_s = now_s + 60;
     turn->durable = queue_take(s, STORE_DURABLE, GROUP_ROWS, GROUP_BYTES);
-    if (s->waiting[STORE_RELAXED].first) {
-        double due_s = relaxed_due_s(s);
-
-        if (due_s <= now_s)
-            turn->relaxed =
-                queue_take(s, STORE_RELAXED, (size_t)2 * RELAXED_ROWS, RELAXED_BYTES);
-        else if (due_s < *next_s)
-            *next_s = due_s;
-    }
+    if (due_s <= now_s)
+        turn->relaxed =
+            queue_take(s, STORE_RELAXED, (size_t)2 * RELAXED_ROWS, RELAXED_BYTES);
+    else if (due_s < *next_s)
+        *next_s = due_s;
     if (s->retention) {
         turn->retention = s->retention->due_s <= now_s || s->closing;
         if (s->retention->due_s < *next_s)
@@ -336,8 +326,6 @@ static void tidy_log(struct store *s)
     struct err err = {0};
     bool waiting;
 
-    if (pages < s->log_pages_next)
-        return;
     pthread_mutex_lock(&s->lock);
     waiting = s->waiting[STORE_DURABLE].first != NULL;
     pthread_mutex_unlock(&s->lock);
@@ -358,14 +346,15 @@ static void *writer_main(void *arg)
 
     while (next_turn(s, &turn)) {
         if (turn.durable)
-            commit_durable(s, turn.durable);
+            commit_list(s, STORE_DURABLE, turn.durable);
         if (turn.relaxed)
-            commit_relaxed(s, turn.relaxed);
+            commit_list(s, STORE_RELAXED, turn.relaxed);
         if (turn.probe)
             commit_probe(s);
         if (turn.retention)
             run_retention(s, turn.closing);
-        tidy_log(s);
+        if (s->db->log_pages >= s->log_pages_next)
+            tidy_log(s);
     }
     return NULL;
 }
