@@ -25,102 +25,6 @@ static const double errors[] = {0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-static void make_cluster(struct daemon_metrics *f, struct metrics *m)
-{
-    f->jobs = metrics_gauge(m, "corgi_jobs", "Jobs by state.", "state");
-    f->ended = metrics_counter(m, "corgi_jobs_ended_total",
-                               "Jobs ended since the daemon began.", "state");
-    f->rate_ratio =
-        metrics_gauge(m, "corgi_job_rate_ratio",
-                      "Measured over required rate of running jobs.", "job user");
-    f->joules =
-        metrics_counter(m, "corgi_energy_joules_total",
-                        "Energy of the whole cluster, hosts and idle included.", NULL);
-    f->watts = metrics_gauge(m, "corgi_device_power_watts", "Draw of devices.",
-                             "device node type");
-    f->device_joules =
-        metrics_counter(m, "corgi_device_energy_joules_total",
-                        "Energy of devices since the daemon began.", "device node type");
-    f->busy =
-        metrics_gauge(m, "corgi_device_jobs", "Jobs on devices.", "device node type");
-    f->nodes = metrics_gauge(m, "corgi_nodes", "Nodes by state.", "state");
-}
-
-static void make_loop(struct daemon_metrics *f, struct metrics *m)
-{
-    f->rounds = metrics_counter(m, "corgi_rounds_total", "Rounds of planning.", NULL);
-    f->decision_s =
-        metrics_histogram(m, "corgi_decision_duration_seconds", "Time to make a plan.",
-                          NULL, seconds, COUNT(seconds));
-    f->actions =
-        metrics_counter(m, "corgi_actions_total", "Actions decided on.", "action");
-    f->stale = metrics_counter(m, "corgi_plans_stale_total",
-                               "Plans dropped because the state had moved on.", NULL);
-    f->adapted = metrics_counter(m, "corgi_model_adaptations_total",
-                                 "Times the model was adapted.", NULL);
-    f->error = metrics_histogram(m, "corgi_prediction_error_ratio",
-                                 "Error of predicted rates, |log(measured/predicted)|.",
-                                 "source", errors, COUNT(errors));
-    f->covered = metrics_counter(m, "corgi_predictions_covered_total",
-                                 "Measured rates inside the 90 % interval.", "source");
-    f->observations = metrics_counter(m, "corgi_observations_total",
-                                      "Measurements the model learned from.", NULL);
-    f->error_recent = metrics_gauge(m, "corgi_prediction_error_recent_ratio",
-                                    "Running mean of the error of predictions.", NULL);
-    f->coverage_recent =
-        metrics_gauge(m, "corgi_prediction_coverage_ratio",
-                      "Running share of measurements inside the interval.", NULL);
-    f->refused = metrics_counter(m, "corgi_measurements_refused_total",
-                                 "Windows that taught nothing, by reason.", "reason");
-    f->guard = metrics_counter(m, "corgi_guard_actions_total", "Acts on broken promises.",
-                               "action");
-    f->broken = metrics_gauge(m, "corgi_promises_broken",
-                              "Running jobs below what was promised.", NULL);
-    f->promised_s = metrics_counter(m, "corgi_promised_seconds_total",
-                                    "Job time under a promise.", NULL);
-    f->kept_s = metrics_counter(m, "corgi_promise_kept_seconds_total",
-                                "Job time with the promise kept.", NULL);
-}
-
-static void make_daemon(struct daemon_metrics *f, struct metrics *m)
-{
-    f->submissions = metrics_counter(m, "corgi_submissions_total",
-                                     "Submissions by answer.", "verdict");
-    f->submission_s = metrics_histogram(m, "corgi_submission_duration_seconds",
-                                        "From the request to the answer, stored.", NULL,
-                                        seconds, COUNT(seconds));
-    f->requests = metrics_counter(m, "corgi_http_requests_total", "Requests answered.",
-                                  "operation code");
-    f->request_s =
-        metrics_histogram(m, "corgi_http_request_duration_seconds",
-                          "Time to answer requests.", "method", seconds, COUNT(seconds));
-    f->commit_s =
-        metrics_counter(m, "corgi_store_commits_total", "Durable commits.", NULL);
-    f->store_rows = metrics_counter(m, "corgi_store_rows_total", "Rows written.", NULL);
-    f->store_bytes =
-        metrics_gauge(m, "corgi_store_size_bytes", "Size of the store.", "part");
-    f->store_failing =
-        metrics_gauge(m, "corgi_store_failing", "1 while the store cannot write.", NULL);
-    f->store_waiting = metrics_gauge(m, "corgi_store_waiting_rows",
-                                     "Rows that wait for the disk.", NULL);
-    f->turn_s = metrics_histogram(
-        m, "corgi_loop_turn_seconds",
-        "Processor time the state's thread works before it looks for news again.", NULL,
-        seconds, COUNT(seconds));
-    f->work_s = metrics_histogram(
-        m, "corgi_loop_work_seconds",
-        "Processor time of the state's thread by what it worked at: the operation of a "
-        "request, or a part of the daemon.",
-        "work", pieces, COUNT(pieces));
-    f->streams = metrics_gauge(m, "corgi_event_streams", "Clients that follow.", NULL);
-    f->stream_bytes = metrics_gauge(m, "corgi_event_buffered_bytes",
-                                    "Bytes that wait for slow clients.", NULL);
-    f->connections =
-        metrics_gauge(m, "corgi_http_connections", "Open connections.", NULL);
-    f->rate_limited = metrics_counter(m, "corgi_http_rate_limited_total",
-                                      "Requests refused for coming too often.", NULL);
-}
-
 /* ---- what happened ---------------------------------------------------------------- */
 
 void daemon_metrics_prediction(struct service *s, const struct estimate *expected,
@@ -288,9 +192,9 @@ struct daemon_metrics *daemon_metrics_create(struct service *s)
     struct daemon_metrics *f = mem_new(struct daemon_metrics);
 
     f->service = s;
-    make_cluster(f, s->metrics);
-    make_loop(f, s->metrics);
-    make_daemon(f, s->metrics);
+#define MAKE(member, kind, ...) f->member = metrics_##kind(s->metrics, __VA_ARGS__);
+    DAEMON_METRICS(MAKE)
+#undef MAKE
     reactor_on_turn(s->reactor, &(struct reactor_watcher){did, turned, f});
     return f;
 }

@@ -4,16 +4,82 @@
 
 #include "service/service_private.h"
 
+/* Every metric: its member below, its kind, its name, help, labels and bounds. */
+#define DAEMON_METRICS(M)                                                                \
+    M(jobs, gauge, "corgi_jobs", "Jobs by state.", "state")                              \
+    M(ended, counter, "corgi_jobs_ended_total", "Jobs ended since the daemon began.",    \
+      "state")                                                                           \
+    M(rate_ratio, gauge, "corgi_job_rate_ratio",                                         \
+      "Measured over required rate of running jobs.", "job user")                        \
+    M(joules, counter, "corgi_energy_joules_total",                                      \
+      "Energy of the whole cluster, hosts and idle included.", NULL)                     \
+    M(watts, gauge, "corgi_device_power_watts", "Draw of devices.", "device node type")  \
+    M(device_joules, counter, "corgi_device_energy_joules_total",                        \
+      "Energy of devices since the daemon began.", "device node type")                   \
+    M(busy, gauge, "corgi_device_jobs", "Jobs on devices.", "device node type")          \
+    M(nodes, gauge, "corgi_nodes", "Nodes by state.", "state")                           \
+    M(rounds, counter, "corgi_rounds_total", "Rounds of planning.", NULL)                \
+    M(decision_s, histogram, "corgi_decision_duration_seconds", "Time to make a plan.",  \
+      NULL, seconds, COUNT(seconds))                                                     \
+    M(actions, counter, "corgi_actions_total", "Actions decided on.", "action")          \
+    M(stale, counter, "corgi_plans_stale_total",                                         \
+      "Plans dropped because the state had moved on.", NULL)                             \
+    M(adapted, counter, "corgi_model_adaptations_total", "Times the model was adapted.", \
+      NULL)                                                                              \
+    M(error, histogram, "corgi_prediction_error_ratio",                                  \
+      "Error of predicted rates, |log(measured/predicted)|.", "source", errors,          \
+      COUNT(errors))                                                                     \
+    M(covered, counter, "corgi_predictions_covered_total",                               \
+      "Measured rates inside the 90 % interval.", "source")                              \
+    M(observations, counter, "corgi_observations_total",                                 \
+      "Measurements the model learned from.", NULL)                                      \
+    M(error_recent, gauge, "corgi_prediction_error_recent_ratio",                        \
+      "Running mean of the error of predictions.", NULL)                                 \
+    M(coverage_recent, gauge, "corgi_prediction_coverage_ratio",                         \
+      "Running share of measurements inside the interval.", NULL)                        \
+    M(refused, counter, "corgi_measurements_refused_total",                              \
+      "Windows that taught nothing, by reason.", "reason")                               \
+    M(guard, counter, "corgi_guard_actions_total", "Acts on broken promises.", "action") \
+    M(broken, gauge, "corgi_promises_broken", "Running jobs below what was promised.",   \
+      NULL)                                                                              \
+    M(promised_s, counter, "corgi_promised_seconds_total", "Job time under a promise.",  \
+      NULL)                                                                              \
+    M(kept_s, counter, "corgi_promise_kept_seconds_total",                               \
+      "Job time with the promise kept.", NULL)                                           \
+    M(submissions, counter, "corgi_submissions_total", "Submissions by answer.",         \
+      "verdict")                                                                         \
+    M(submission_s, histogram, "corgi_submission_duration_seconds",                      \
+      "From the request to the answer, stored.", NULL, seconds, COUNT(seconds))          \
+    M(requests, counter, "corgi_http_requests_total", "Requests answered.",              \
+      "operation code")                                                                  \
+    M(request_s, histogram, "corgi_http_request_duration_seconds",                       \
+      "Time to answer requests.", "method", seconds, COUNT(seconds))                     \
+    M(commit_s, counter, "corgi_store_commits_total", "Durable commits.", NULL)          \
+    M(store_rows, counter, "corgi_store_rows_total", "Rows written.", NULL)              \
+    M(store_bytes, gauge, "corgi_store_size_bytes", "Size of the store.", "part")        \
+    M(store_failing, gauge, "corgi_store_failing", "1 while the store cannot write.",    \
+      NULL)                                                                              \
+    M(store_waiting, gauge, "corgi_store_waiting_rows", "Rows that wait for the disk.",  \
+      NULL)                                                                              \
+    M(turn_s, histogram, "corgi_loop_turn_seconds",                                      \
+      "Processor time the state's thread works before it looks for news again.", NULL,   \
+      seconds, COUNT(seconds))                                                           \
+    M(work_s, histogram, "corgi_loop_work_seconds",                                      \
+      "Processor time of the state's thread by what it worked at: the operation of a "   \
+      "request, or a part of the daemon.",                                               \
+      "work", pieces, COUNT(pieces))                                                     \
+    M(streams, gauge, "corgi_event_streams", "Clients that follow.", NULL)               \
+    M(stream_bytes, gauge, "corgi_event_buffered_bytes",                                 \
+      "Bytes that wait for slow clients.", NULL)                                         \
+    M(connections, gauge, "corgi_http_connections", "Open connections.", NULL)           \
+    M(rate_limited, counter, "corgi_http_rate_limited_total",                            \
+      "Requests refused for coming too often.", NULL)
+
 struct daemon_metrics {
     struct service *service;
-    struct metric *jobs, *ended, *rate_ratio, *joules, *watts, *device_joules, *busy;
-    struct metric *nodes, *submissions, *submission_s, *requests, *request_s;
-    struct metric *rounds, *decision_s, *actions, *stale, *adapted;
-    struct metric *error, *covered, *observations, *error_recent, *coverage_recent;
-    struct metric *refused, *guard, *broken, *promised_s, *kept_s;
-    struct metric *commit_s, *store_rows, *store_bytes, *store_failing, *store_waiting;
-    struct metric *turn_s, *work_s;
-    struct metric *streams, *stream_bytes, *connections, *rate_limited;
+#define MEMBER(member, ...) struct metric *member;
+    DAEMON_METRICS(MEMBER)
+#undef MEMBER
     double slow_said_s;  /* on the wall's clock */
     uint64_t slow_turns; /* since then */
 };
