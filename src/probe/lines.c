@@ -1,7 +1,7 @@
 /* lines.c - bytes of output to clean lines, see lines.h
  *
- * relay.c feeds what passes through it; each line goes on to job_meter.c.  ending.c reads
- * the last line of a job the same way. */
+ * streams.c feeds what passes through it; each line goes on to job_meter.c.  supervisor.c
+ * reads the last line of a job the same way. */
 #include "probe/lines.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* output_limit.c - drops the middle of an output file that grows too long
  *
- * streams.c opens it beside the file, relay.c asks for room before each write. */
+ * streams.c opens it beside the file and asks for room before each write. */
 #include "probe/output_limit.h"
 
 #include <fcntl.h>
