@@ -43,18 +43,16 @@ void handle_show_policy(void *ctx, struct request *r)
 
 static void take_policy(const struct json_value *v, struct optimize_settings *p)
 {
-    double share = p->share_max;
-
-    json_value_number(json_value_get(v, "share"), &share);
-    p->share_max = (int)share;
-    json_value_bool(json_value_get(v, "sleep"), &p->sleep);
-    json_value_bool(json_value_get(v, "caps"), &p->caps);
-    json_value_bool(json_value_get(v, "moves"), &p->moves);
-    json_value_number(json_value_get(v, "confidence"), &p->confidence);
-    json_value_number(json_value_get(v, "progress_watts"), &p->progress_watts);
-    json_value_number(json_value_get(v, "move_s"), &p->move_s);
-    json_value_number(json_value_get(v, "grace_s"), &p->grace_s);
-    json_value_number(json_value_get(v, "power_limit_watts"), &p->power_limit_watts);
+    p->share_max = (int)json_member_number(v, "share", p->share_max);
+    p->sleep = json_member_bool(v, "sleep", p->sleep);
+    p->caps = json_member_bool(v, "caps", p->caps);
+    p->moves = json_member_bool(v, "moves", p->moves);
+    p->confidence = json_member_number(v, "confidence", p->confidence);
+    p->progress_watts = json_member_number(v, "progress_watts", p->progress_watts);
+    p->move_s = json_member_number(v, "move_s", p->move_s);
+    p->grace_s = json_member_number(v, "grace_s", p->grace_s);
+    p->power_limit_watts =
+        json_member_number(v, "power_limit_watts", p->power_limit_watts);
 }
 
 void handle_update_policy(void *ctx, struct request *r)

@@ -14,7 +14,7 @@
 enum service_engine { SERVICE_ENGINE_SIM, SERVICE_ENGINE_LOCAL };
 
 struct service_listen_config {
-    char *socket; /* NULL: where_socket() */
+    char *socket; /* NULL: service_default_socket() */
     char *socket_mode;
     char *socket_group;
     char *tcp;
@@ -69,7 +69,7 @@ struct service_log_config {
 
 struct service_config {
     int engine;  /* enum service_engine */
-    char *state; /* folder; NULL: where_state() */
+    char *state; /* folder; NULL: service_default_state() */
     char *pid_file;
     int nice; /* of the daemon's threads, where it has the right */
     struct service_listen_config listen;

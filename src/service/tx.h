@@ -55,7 +55,7 @@ void tx_post(void *ctx, const struct store_completion *list, size_t count);
 void tx_put_progress(const struct service *s, struct store_batch *batch,
                      const struct record *record);
 
-/* Lines of loop/ledger.h, each stored at once; nothing happens unless the clock is moved
+/* Lines of ledger.h, each stored at once; nothing happens unless the clock is moved
  * by hand. */
 void tx_ledger_quote(struct service *s, const struct quote *quote);
 void tx_ledger_round(struct service *s, const struct round_result *result);
