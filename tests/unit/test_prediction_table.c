@@ -356,6 +356,25 @@ static void of_too_many_kinds_the_last_stands_for_the_rest(void **state)
     }
 }
 
+/* Another cluster: what was kept is of types that are not there. */
+static void another_number_of_types_begins_anew(void **state)
+{
+    struct cluster *one = cluster_create(sheets, 1);
+
+    (void)state;
+    t.in.job_count = 60;
+    begin_round();
+    assert_int_equal(asked_for(44, 43, 0), 1);
+    t.in.cluster = one;
+    begin_round();
+    assert_int_equal(asked_for(44, 43, 0), 1);
+    assert_int_equal(asked_for(44, 43, 0), 0);
+    t.in.cluster = t.cluster;
+    begin_round();
+    assert_int_equal(asked_for(44, 43, 1), 1);
+    cluster_destroy(one);
+}
+
 static void nothing_to_destroy_is_fine(void **state)
 {
     (void)state;
@@ -378,6 +397,7 @@ int main(void)
         table_test(who_has_left_is_known_when_back_soon),
         table_test(many_jobs_of_a_kind_are_asked_for_as_one),
         table_test(of_too_many_kinds_the_last_stands_for_the_rest),
+        table_test(another_number_of_types_begins_anew),
         cmocka_unit_test(nothing_to_destroy_is_fine),
     };
 

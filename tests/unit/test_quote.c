@@ -327,6 +327,22 @@ static void failed_devices_do_not_count(void **state)
     loop_destroy(s.loop);
 }
 
+static void a_malformed_request_gets_no_quote(void **state)
+{
+    struct scene s;
+    struct job job = fixture_rate_job(1, 9);
+    struct quote q = {.replicas = 42};
+    struct err err = {0};
+
+    (void)state;
+    scene_init(&s);
+    job.devices = 0;
+    assert_int_equal(loop_quote(s.loop, &job, 1, NULL, 0, &q, &err), -1);
+    assert_int_equal(err.code, ERR_INVALID);
+    assert_int_equal(q.replicas, 42);
+    loop_destroy(s.loop);
+}
+
 /* ---- the quote is the plan ----------------------------------------------------------
  */
 
@@ -510,6 +526,7 @@ int main(void)
         cmocka_unit_test(malformed_requirements_are_refused_by_name_of_the_field),
         cmocka_unit_test(limits_are_allowed_and_a_little_more_is_not),
         cmocka_unit_test(each_of_64_types_can_be_allowed),
+        cmocka_unit_test(a_malformed_request_gets_no_quote),
         cmocka_unit_test(the_least_power_that_keeps_the_promise_is_quoted),
         cmocka_unit_test(confidence_of_job_and_settings_both_count),
         cmocka_unit_test(what_cannot_be_promised_gets_a_counter_offer),
