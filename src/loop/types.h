@@ -65,8 +65,7 @@ struct node {
     double wake_s;       /* from asleep to ready, at host_watts */
     double since_s;      /* when it came into this state */
     double idle_since_s; /* when its last job left; meaningless while it has jobs */
-    int first_device; /* its devices are first_device .. first_device + device_count - 1
-                       */
+    int first_device;    /* its devices are in a row */
     int device_count;
     bool may_sleep;
 };
