@@ -296,39 +296,3 @@ void json_out_null(struct json_out *out)
     before_value(out);
     str_add_bytes(out->to, "null", 4);
 }
-
-void json_out_key_string(struct json_out *out, const char *key, const char *text)
-{
-    json_out_key(out, key);
-    json_out_string(out, text);
-}
-
-void json_out_key_number(struct json_out *out, const char *key, double number)
-{
-    json_out_key(out, key);
-    json_out_number(out, number);
-}
-
-void json_out_key_int(struct json_out *out, const char *key, int64_t number)
-{
-    json_out_key(out, key);
-    json_out_int(out, number);
-}
-
-void json_out_key_bool(struct json_out *out, const char *key, bool flag)
-{
-    json_out_key(out, key);
-    json_out_bool(out, flag);
-}
-
-void json_out_key_object(struct json_out *out, const char *key)
-{
-    json_out_key(out, key);
-    json_out_begin_object(out);
-}
-
-void json_out_key_array(struct json_out *out, const char *key)
-{
-    json_out_key(out, key);
-    json_out_begin_array(out);
-}

@@ -46,11 +46,15 @@ void json_out_raw(struct json_out *out,
                   const char *json); /* a value that is JSON already */
 
 /* A key and its value at once. */
-void json_out_key_string(struct json_out *out, const char *key, const char *text);
-void json_out_key_number(struct json_out *out, const char *key, double number);
-void json_out_key_int(struct json_out *out, const char *key, int64_t number);
-void json_out_key_bool(struct json_out *out, const char *key, bool flag);
-void json_out_key_object(struct json_out *out, const char *key); /* begun */
-void json_out_key_array(struct json_out *out, const char *key);
+#define json_out_key_string(out, key, text)                                              \
+    (json_out_key(out, key), json_out_string(out, text))
+#define json_out_key_number(out, key, number)                                            \
+    (json_out_key(out, key), json_out_number(out, number))
+#define json_out_key_int(out, key, number)                                               \
+    (json_out_key(out, key), json_out_int(out, number))
+#define json_out_key_bool(out, key, flag)                                                \
+    (json_out_key(out, key), json_out_bool(out, flag))
+#define json_out_key_object(out, key) (json_out_key(out, key), json_out_begin_object(out))
+#define json_out_key_array(out, key)  (json_out_key(out, key), json_out_begin_array(out))
 
 #endif

@@ -16,13 +16,8 @@
 
 static const char *const kind_names[PROBE_KIND_COUNT + 1] = {"started", "rate", "demand",
                                                              "ended"};
-static const char *const source_names[PROBE_SOURCE_COUNT + 1] = {
+const char *const probe_source_names[PROBE_SOURCE_COUNT + 1] = {
     "none", "heartbeat", "prometheus", "log", "progress", "activity"};
-
-const char *probe_source_name(enum probe_source source)
-{
-    return (size_t)source < PROBE_SOURCE_COUNT ? source_names[source] : "unknown";
-}
 
 void probe_report_init(struct probe_report *report, enum probe_report_kind kind,
                        uint64_t job)
@@ -142,7 +137,7 @@ static const struct line_key report_keys[] = {
     {"window", AT(window_s), {VALUE_DOUBLE, 0, MAX_SECONDS, NULL}, false, false},
     {"rate", AT(rate), {VALUE_DOUBLE, 0, LARGEST, NULL}, false, false},
     {"steps", AT(steps), {VALUE_DOUBLE, 0, LARGEST, NULL}, false, false},
-    {"source", AT(source), {VALUE_CHOICE, 0, 0, source_names}, false, false},
+    {"source", AT(source), {VALUE_CHOICE, 0, 0, probe_source_names}, false, false},
     {"confidence", AT(confidence), {VALUE_DOUBLE, 0, 1, NULL}, false, false},
     {"exit", AT(exit_status), {VALUE_INT, 0, 255, NULL}, false, false},
     {"signal", AT(signal), {VALUE_INT, 0, 127, NULL}, false, false},

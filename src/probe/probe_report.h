@@ -75,7 +75,7 @@ int probe_report_parse(struct probe_report *report, const char *line, size_t len
 int probe_status_parse(struct probe_report *ended, const char *line, size_t length,
                        struct err *err);
 
-const char *probe_source_name(enum probe_source source); /* "none" for none */
+extern const char *const probe_source_names[PROBE_SOURCE_COUNT + 1];
 
 /* One line of key=value pairs, read pair by pair:
  *

@@ -70,6 +70,19 @@ static void add_told(const struct engine_event *e, struct energy_part *parts, in
     }
 }
 
+/* What its saving is reckoned from. */
+static void add_usual(struct service *s, struct energy_part *part)
+{
+    const struct record *r = records_get(s->records, part->job);
+
+    part->usual = (struct energy_reference){NAN, NAN};
+    if (!r)
+        return;
+    part->kind = record_job(r)->kind;
+    part->rate = isfinite(r->rate) ? r->rate : r->predicted_rate;
+    part->usual = (struct energy_reference){r->usual.watts, r->usual.rate};
+}
+
 static void book_host(struct service *s, struct store_batch *batch, int device,
                       double at_s)
 {
@@ -104,13 +117,10 @@ static void book_job(struct service *s, struct store_batch *batch,
                      const struct engine_event *e, const struct energy_part *part,
                      struct record *r, double window_s)
 {
-    struct energy_reference usual = {r->usual.watts, r->usual.rate};
-    double rate = isfinite(r->rate) ? r->rate : r->predicted_rate;
     double busy_s = part->here ? window_s : 0;
-    double saved = energy_saved(&usual, record_job(r)->kind, rate, busy_s, part->joules);
 
-    r->saved_joules += saved;
-    s->saved_joules += saved;
+    r->saved_joules += part->saved_joules;
+    s->saved_joules += part->saved_joules;
     r->joules += part->joules;
     r->joules_error += part->error_joules;
     r->joules_modelled += e->modelled ? part->joules : 0;
@@ -122,7 +132,7 @@ static void book_job(struct service *s, struct store_batch *batch,
                                   .joules = part->joules,
                                   .error_joules = part->error_joules,
                                   .busy_s = busy_s,
-                                  .saved_joules = saved});
+                                  .saved_joules = part->saved_joules});
 }
 
 /* A job that is forgotten here, as short ones are before their device is read: the store
@@ -146,6 +156,7 @@ static void book(struct service *s, struct store_batch *batch,
 {
     const struct cluster *c = loop_cluster(s->loop);
     struct energy_window window = {
+        .seconds = window_s,
         .joules = e->joules,
         .idle_joules = c->types[c->devices[e->device].type].idle_watts * window_s,
         .modelled = e->modelled,
@@ -157,6 +168,8 @@ static void book(struct service *s, struct store_batch *batch,
 
     if (e->divided)
         add_told(e, parts, &count);
+    for (int i = 0; i < count; i++)
+        add_usual(s, &parts[i]);
     nobodys = energy_split(&window, parts, count);
     for (int i = 0; i < count; i++) {
         struct record *r = records_get(s->records, parts[i].job);

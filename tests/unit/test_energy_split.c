@@ -146,6 +146,23 @@ static void savings_are_told_for_the_same_work(void **state)
     assert_close(energy_saved(&usual, JOB_TRAINING, 10, 100, 30000), -10000);
 }
 
+static void a_split_tells_the_saving_of_each_part(void **state)
+{
+    struct energy_window w = {.seconds = 100, .joules = 5000, .idle_joules = 1000};
+    struct energy_part part = {
+        .here = true, .added_watts = 40, .rate = 5, .usual = {.watts = 200, .rate = 10}};
+
+    (void)state;
+    energy_split(&w, &part, 1);
+    assert_close(part.saved_joules, 10000 - 5000);
+    /* Who has left took no more time, only what the engine tells. */
+    w.told = true;
+    part.here = false;
+    part.told_joules = 70;
+    energy_split(&w, &part, 1);
+    assert_close(part.saved_joules, -70);
+}
+
 static void nothing_is_saved_against_what_is_not_known(void **state)
 {
     struct energy_reference unknown = {.watts = NAN, .rate = NAN};
@@ -169,6 +186,7 @@ int main(void)
         cmocka_unit_test(parts_add_up_to_what_was_drawn),
         cmocka_unit_test(a_rounding_of_the_engine_makes_no_negative_rest),
         cmocka_unit_test(savings_are_told_for_the_same_work),
+        cmocka_unit_test(a_split_tells_the_saving_of_each_part),
         cmocka_unit_test(nothing_is_saved_against_what_is_not_known),
     };
 

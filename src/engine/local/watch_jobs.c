@@ -33,7 +33,7 @@ static void tell_measured(struct local_engine *e, const struct attempt *a,
         return;
     event.at_s = r->at_s;
     event.steps = r->steps;
-    event.source = probe_source_name(r->source); /* static */
+    event.source = probe_source_names[r->source]; /* static */
     event.confidence = r->confidence;
     event.measurement = (struct measurement){
         .job = a->job,

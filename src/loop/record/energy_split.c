@@ -67,11 +67,6 @@ static double split_as_believed(const struct energy_window *w, struct energy_par
     return here > 0 ? 0 : w->joules;
 }
 
-double energy_split(const struct energy_window *w, struct energy_part *parts, int count)
-{
-    return w->told ? split_as_told(w, parts, count) : split_as_believed(w, parts, count);
-}
-
 double energy_saved(const struct energy_reference *usual, enum job_kind kind, double rate,
                     double seconds, double joules)
 {
@@ -80,4 +75,18 @@ double energy_saved(const struct energy_reference *usual, enum job_kind kind, do
     if (kind == JOB_TRAINING)
         would_take *= rate / usual->rate;
     return isfinite(would_take) ? would_take - joules : 0;
+}
+
+double energy_split(const struct energy_window *w, struct energy_part *parts, int count)
+{
+    double rest =
+        w->told ? split_as_told(w, parts, count) : split_as_believed(w, parts, count);
+
+    for (int i = 0; i < count; i++) {
+        struct energy_part *p = &parts[i];
+
+        p->saved_joules = energy_saved(&p->usual, p->kind, p->rate,
+                                       p->here ? w->seconds : 0, p->joules);
+    }
+    return rest;
 }

@@ -16,10 +16,17 @@
 
 /* What one device drew since it was last read. */
 struct energy_window {
+    double seconds;
     double joules;
     double idle_joules; /* what it would have drawn with no job */
     bool modelled;      /* no meter has measured it */
     bool told;          /* the engine says what each job drew beyond idle */
+};
+
+/* How a job would have run had it been placed the usual way. */
+struct energy_reference {
+    double watts; /* of one device; NaN: not known */
+    double rate;  /* training: steps/s there */
 };
 
 /* One job's part in it. */
@@ -30,19 +37,17 @@ struct energy_part {
     double spread_watts; /* half a 90 % interval of that */
     double told_joules;  /* the engine's word; 0: none */
     double told_error;   /* one standard error of that */
+    enum job_kind kind;
+    double rate; /* it has; NaN: not known */
+    struct energy_reference usual;
     double joules;       /* its part */
     double error_joules; /* half a 90 % interval of that */
+    double saved_joules; /* against the usual placement of the same work */
 };
 
-/* Fills joules and error_joules of each part; returns what is left for nobody. */
+/* Fills the last three of each part; returns what is left for nobody. */
 double energy_split(const struct energy_window *window, struct energy_part *parts,
                     int count);
-
-/* How a job would have run had it been placed the usual way. */
-struct energy_reference {
-    double watts; /* of one device; NaN: not known */
-    double rate;  /* training: steps/s there */
-};
 
 /* Joules the usual placement would have taken on one device for what a job did at this
  * rate in the time, less what it took; 0 when the reference is not known. */
