@@ -279,20 +279,8 @@ void json_out_u64(struct json_out *out, uint64_t number)
 
 /* ---- other values ------------------------------------------------------------------ */
 
-void json_out_bool(struct json_out *out, bool flag)
-{
-    before_value(out);
-    str_add(out->to, flag ? "true" : "false");
-}
-
 void json_out_raw(struct json_out *out, const char *json)
 {
     before_value(out);
     str_add(out->to, json);
-}
-
-void json_out_null(struct json_out *out)
-{
-    before_value(out);
-    str_add_bytes(out->to, "null", 4);
 }

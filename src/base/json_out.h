@@ -40,10 +40,10 @@ void json_out_string(struct json_out *out, const char *text); /* NULL: null */
 void json_out_number(struct json_out *out, double number);    /* not finite: null */
 void json_out_int(struct json_out *out, int64_t number);
 void json_out_u64(struct json_out *out, uint64_t number);
-void json_out_bool(struct json_out *out, bool flag);
-void json_out_null(struct json_out *out);
-void json_out_raw(struct json_out *out,
-                  const char *json); /* a value that is JSON already */
+/* A value that is JSON already. */
+void json_out_raw(struct json_out *out, const char *json);
+#define json_out_bool(out, flag) json_out_raw(out, (flag) ? "true" : "false")
+#define json_out_null(out)       json_out_raw(out, "null")
 
 /* A key and its value at once. */
 #define json_out_key_string(out, key, text)                                              \

@@ -363,10 +363,10 @@ int loop_measure(struct loop *loop, const struct measurement *m,
     if (o->refusal != RECORD_TAKEN)
         return -1;
     if (!m->out_of_memory) {
+        recent_rate_note(status, loop->cluster, m);
         o->abs_log_error =
             refine_note(&loop->model, &o->seen, &loop->score, &o->expected);
         o->first_sight = loop->score.first_sights > sights;
-        recent_rate_note(status, loop->cluster, m);
     }
     loop_tell_model(loop, DEFERRED_ABSORB, NULL, &o->seen);
     o->falls_short = loop_falls_short(loop, m->job, m->at_s);

@@ -161,24 +161,6 @@ void round_plan(struct round *r)
 /* ---- what still holds ---- */
 
 /* A job the copy knows keeps the draft's seat; one it does not know stays as it is. */
-static void take_seat(const struct round *d, const struct optimize_input *in, size_t i,
-                      const struct map *seats, struct plan *plan)
-{
-    size_t at;
-
-    if (!map_get(seats, in->jobs[i]->job.id, &at)) {
-        if (in->jobs[i]->state == JOB_RUNNING)
-            plan_keep(plan, in, i);
-        return;
-    }
-    if (d->plan.seats[at].device_count > 0)
-        plan_seat(plan, i, d->plan.devices + d->plan.seats[at].first,
-                  d->plan.seats[at].device_count);
-    plan->seats[i].reason = d->plan.seats[at].reason;
-    plan->seats[i].rate = d->plan.seats[at].rate;
-    plan->seats[i].watts = d->plan.seats[at].watts;
-}
-
 /* What the draft knows, as it is now, and whoever runs besides; not all that wait, which
  * may be a hundred thousand. */
 static struct optimize_input input_of(const struct round *d, struct loop *loop,
@@ -217,12 +199,16 @@ static struct optimize_input take_plan(struct loop *loop, const struct round *r,
     struct optimize_input in = input_of(r, loop, now_s);
     struct plan *plan = &loop->plan;
     struct map *seats = map_create();
+    size_t at;
 
     for (size_t i = 0; i < r->plan.seat_count; i++)
         map_put(seats, r->plan.seats[i].job, i);
     plan_reset(plan, &in);
     for (size_t i = 0; i < in.job_count; i++)
-        take_seat(r, &in, i, seats, plan);
+        if (map_get(seats, in.jobs[i]->job.id, &at))
+            plan_take_seat(plan, i, &r->plan, at);
+        else if (in.jobs[i]->state == JOB_RUNNING)
+            plan_keep(plan, &in, i);
     map_destroy(seats);
     memcpy(plan->cap_watts, r->plan.cap_watts,
            (size_t)in.cluster->device_count * sizeof(*plan->cap_watts));

@@ -91,14 +91,15 @@ static void answer_other_body(struct request *r)
                          "this idempotency key was used for another request");
 }
 
-/* True when the request is taken care of. */
+/* True when the request is taken care of; else its digest is there. */
 static bool used_before(struct service *s, struct request *r, const char *key,
-                        const unsigned char *digest)
+                        unsigned char *digest)
 {
     const char *user = r->identity.name;
     struct record *record = records_keyed(s->records, user, key);
     struct store_job *job;
 
+    job_parse_digest(r->body, digest);
     if (record) {
         if (memcmp(record->stored->request.digest, digest, STORE_DIGEST_BYTES) != 0)
             answer_other_body(r);
@@ -272,11 +273,8 @@ void handle_submit_job(void *ctx, struct request *r)
 
     if (!handlers_writable(s, r) || !key_of(r, &key))
         return;
-    if (key) {
-        job_parse_digest(r->body, digest);
-        if (used_before(s, r, key, digest))
-            return;
-    }
+    if (key && used_before(s, r, key, digest))
+        return;
     if (job_parse(&context, who, r->body, &parsed, field, &err) < 0) {
         request_fail(r, field[0] ? field : NULL, &err);
         goto done;

@@ -63,6 +63,17 @@ void plan_seat(struct plan *plan, size_t seat, const int *devices, int count)
     plan->used = needed;
 }
 
+void plan_take_seat(struct plan *plan, size_t seat, const struct plan *from, size_t at)
+{
+    const struct seat *given = &from->seats[at];
+
+    if (given->device_count > 0)
+        plan_seat(plan, seat, from->devices + given->first, given->device_count);
+    plan->seats[seat].reason = given->reason;
+    plan->seats[seat].rate = given->rate;
+    plan->seats[seat].watts = given->watts;
+}
+
 void plan_note_mend(struct plan *plan, const struct plan_mend *mend)
 {
     plan->mends = with_room(plan->mends, &plan->mend_capacity, plan->mend_count + 1,

@@ -12,6 +12,8 @@ void plan_fini(struct plan *plan);
 /* Give a job its devices, or keep a running job where it is. */
 void plan_seat(struct plan *plan, size_t seat, const int *devices, int count);
 void plan_keep(struct plan *plan, const struct optimize_input *in, size_t seat);
+/* The same seat as another plan gives it. */
+void plan_take_seat(struct plan *plan, size_t seat, const struct plan *from, size_t at);
 
 /* Say what was done for a job that falls short. */
 void plan_note_mend(struct plan *plan, const struct plan_mend *mend);
