@@ -4,7 +4,7 @@
  * double, which is how gradients are checked against finite differences; that build is a
  * library of its own (corgi_nn_double) and only tests link it.
  *
- * Blocks (mlp.h, gru.h, encoder.h) add what they need when they are set up; the
+ * Blocks (mlp.h) add what they need when they are set up; the
  * optimizer, the weights file and copies for another thread work on all of them at once.
  * Adding moves the arrays, so set up every block before the first tape_param().  Not
  * thread-safe; several threads may read one set while nobody trains it. */

@@ -2,7 +2,7 @@
  *
  * Tables over GPU types and job classes: rates alone and beside one another, utilisation,
  * memory.  They come from the synthetic world (generate.h) or from measured tables
- * (gavel.h, world_csv.h).  The simulator reads them; the loop never does, save in
+ * (gavel_table.h, world_csv.h).  The simulator reads them; the loop never does, save in
  * policies called oracle. */
 #ifndef CORGI_WORLD_WORLD_H
 #define CORGI_WORLD_WORLD_H

@@ -1,7 +1,7 @@
 /* gradcheck.h - gradients against finite differences
  *
- * Meaningful in the double build (real.h).  Every operation and block has a test that
- * runs it. */
+ * Meaningful in the double build (nn/params.h).  Every operation and block has a test
+ * that runs it. */
 #ifndef CORGI_NN_GRADCHECK_H
 #define CORGI_NN_GRADCHECK_H
 

@@ -1,4 +1,4 @@
-/* bench_store.c - `corgi bench store`: cmd_bench.c calls it, store_load.c is what it
+/* bench_store.c - `corgi bench store`: cmd_bench.c calls it, the load is what it
  * runs */
 #include "lab/bench/bench_store.h"
 

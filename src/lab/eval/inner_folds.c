@@ -1,4 +1,4 @@
-/* inner_folds.c - folds inside a fold's catalogue: eval_product.c and baseline_gbt.c
+/* inner_folds.c - folds inside a fold's catalogue: eval_product.c and baseline.c
  * train on them */
 #include "lab/eval/inner_folds.h"
 

@@ -1,4 +1,4 @@
-/* facts.c - the numbers of a sweep as report_page.c and charts.c show them */
+/* facts.c - the numbers of a sweep as report_page.c and the charts show them */
 #include "lab/report/facts.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* svg.c - the drawing under charts.c: shapes, scales and axes */
+/* svg.c - the drawing under the charts: shapes, scales and axes */
 #include "lab/report/svg.h"
 
 #include "lab/report/html.h"

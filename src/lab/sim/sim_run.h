@@ -31,9 +31,9 @@ struct sim_options {
     double drift;        /* of rates over the days, see truth.h; 0: none */
     double alone_sd;     /* hidden factors of each job, see truth.h */
     double beside_sd;
-    bool record_sights; /* keep the errors of first estimates, see recording.h */
+    bool record_sights; /* keep the errors of first estimates, see sim_recording.h */
     bool record_places; /* and who ran where */
-    bool check;         /* look for broken rules at every event, see check.h */
+    bool check;         /* look for broken rules at every event, see sim_check.h */
 };
 
 struct sim_options sim_default_options(void);

@@ -59,8 +59,8 @@ size_t sweep_recorded_load(const struct sweep_options *options);
 struct sweep_mean sweep_mean(const struct sweep_row *row,
                              double (*value)(const struct sim_result *));
 
-/* One part of a row's runs, see quarters.h: means over the seeds, so that a ratio of two
- * is that of all runs together. */
+/* One part of a row's runs, see quarter_stats.h: means over the seeds, so that a ratio of
+ * two is that of all runs together. */
 struct quarter sweep_quarter(const struct sweep_row *row, int part);
 
 /* Energy for each unit of work in that part, in percent above the oracle's in the same

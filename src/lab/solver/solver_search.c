@@ -1,5 +1,5 @@
 /* solver_search.c - records and passes; the moves themselves are in moves.c.  See
- * search.h */
+ * solver_search.h */
 #include "lab/solver/solver_search.h"
 
 #include <assert.h>
