@@ -35,8 +35,8 @@ struct server {
     struct server_config config; /* limits complete */
     struct auth_rate *rate;      /* NULL: no limit */
     vec_of(struct listener *) listeners;
-    LIST_HEAD(, conn) conns;
-    LIST_HEAD(, request) requests; /* not yet answered */
+    LIST_HEAD(conn_list, conn) conns;
+    LIST_HEAD(request_list, request) requests; /* not yet answered */
     struct server_stats stats;
     struct reactor_event *drain_timer; /* NULL: not draining */
     void (*drained)(void *ctx);

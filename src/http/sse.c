@@ -30,7 +30,7 @@ struct sse_hub {
     struct reactor *reactor;
     struct sse_config config;
     struct reactor_event *heartbeat;
-    LIST_HEAD(, sse_client) clients;
+    LIST_HEAD(sse_client_list, sse_client) clients;
     int client_count;
     struct str line; /* an event as it goes out, kept to save the allocation */
 };

@@ -133,6 +133,6 @@ void classes_rebase(struct classes *classes, int cls, double by);
 
 /* For checkpoints; classes may be left out.  Reading starts from one just created for the
  * same types. */
-void classes_code(struct classes *classes, struct codec *c);
+void classes_code(struct classes *c, struct codec *codec);
 
 #endif

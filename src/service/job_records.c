@@ -161,8 +161,9 @@ void record_extra_json(const struct record *r, struct str *out)
     json_out_init(&json, out, false);
     json_out_begin_object(&json);
     for (size_t i = 0; i < EXTRA_NUMBERS; i++)
-        json_out_key_number(&json, extra_numbers[i].name,
-                            *(const double *)((const char *)r + extra_numbers[i].offset));
+        json_out_key_number(
+            &json, extra_numbers[i].name,
+            *(const double *)(const void *)((const char *)r + extra_numbers[i].offset));
     json_out_key_string(&json, "reason_code", r->reason_code);
     json_out_key_int(&json, "memory_failures", r->tries.memory_failures);
     json_out_end(&json);
@@ -179,7 +180,7 @@ void record_read_extra(struct record *r, const char *extra)
     root = json_doc_root(doc);
     for (size_t i = 0; i < EXTRA_NUMBERS; i++)
         json_value_number(json_value_get(root, extra_numbers[i].name),
-                          (double *)((char *)r + extra_numbers[i].offset));
+                          (void *)((char *)r + extra_numbers[i].offset));
     code = json_member_string(root, "reason_code");
     str_copy(r->reason_code, sizeof(r->reason_code), code ? code : "");
     r->tries.memory_failures = (int)json_member_number(root, "memory_failures", 0);
