@@ -45,7 +45,7 @@ void json_out_raw(struct json_out *out, const char *json);
 #define json_out_bool(out, flag) json_out_raw(out, (flag) ? "true" : "false")
 #define json_out_null(out)       json_out_raw(out, "null")
 
-/* A key and its value at once. */
+/* A key and its value at once; the value is worked out when the key is written. */
 #define json_out_key_string(out, key, text)                                              \
     (json_out_key(out, key), json_out_string(out, text))
 #define json_out_key_number(out, key, number)                                            \

@@ -162,12 +162,14 @@ void handle_summary(void *ctx, struct request *r)
 {
     struct service *s = ctx;
     struct handlers_answer a;
+    double watts;
 
     handlers_begin(&a, r, NULL);
     json_out_key_number(&a.out, "now_s", service_now_s(s));
     sum_jobs(s, &a.out);
     sum_devices(s, &a.out);
-    json_out_key_number(&a.out, "watts", sum_nodes(s, &a.out));
+    watts = sum_nodes(s, &a.out);
+    json_out_key_number(&a.out, "watts", watts);
     json_out_key_number(&a.out, "joules", s->total_joules);
     json_out_key_number(&a.out, "saved_joules", s->saved_joules);
     handlers_answer(&a, 200);
