@@ -39,7 +39,7 @@ enum engine_stop {
 enum engine_event_kind {
     ENGINE_STARTED,     /* job, attempt */
     ENGINE_ENDED,       /* job, attempt, end, exit_status, signal, text */
-    ENGINE_MEASURED,    /* job, measurement, steps, latency_s, source, confidence */
+    ENGINE_MEASURED,    /* job, measurement, steps, source, confidence */
     ENGINE_DEMAND,      /* job (a service), measurement.rate: requests/s asked of it */
     ENGINE_POWER,       /* device, watts, joules since the last such event, modelled,
                            shares */
@@ -79,8 +79,7 @@ struct engine_event {
     int exit_status;
     int signal;
     struct measurement measurement;
-    double steps;     /* done since the attempt began, by the job's own count; NaN: n/a */
-    double latency_s; /* of a service, 99th percentile of its answers; 0: not measured */
+    double steps; /* done since the attempt began, by the job's own count; NaN: n/a */
     const char *source; /* heartbeat, prometheus, log, progress, activity, simulated */
     double confidence;  /* in the source, 0..1 */
     double watts;

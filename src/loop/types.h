@@ -178,16 +178,21 @@ struct action {
 
 /* ---- measurements ---- */
 
-/* One window of one job, reported by a probe or by the simulator. */
+/* One window of one job, reported by a probe or by the simulator.  Nothing here says what
+ * a service could do: a probe sees only what it did. */
 struct measurement {
     uint64_t job;
     double at_s;         /* end of the window */
     double window_s;     /* its length */
-    double rate;         /* steps/s or requests/s the job could do */
+    double rate;         /* steps/s it did, or requests/s it answered */
     double device_watts; /* mean of one of its devices; NaN: not measured */
     bool out_of_memory;  /* the job failed for lack of memory; rate means nothing */
     double doubt;        /* of the source in its own rate: 0 none, 1 a mere guess */
-    double latency_s;    /* of a service, 99th percentile of its answers; 0: not told */
+    /* Of a service; 0: not told. */
+    double busy;      /* share of the window its devices worked for it, 0..1 */
+    double latency_s; /* 99th percentile of its answers, from arrival on */
+    double median_s;  /* 50th percentile */
+    double held;      /* requests inside, worked on or waiting, mean over the window */
 };
 
 #endif

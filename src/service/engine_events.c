@@ -37,7 +37,7 @@ static void store_sample(struct service *s, const struct record *r,
                          .rate = x->measurement.rate,
                          .watts = x->measurement.device_watts,
                          .steps = r->steps_before + x->steps,
-                         .latency_s = x->latency_s,
+                         .latency_s = x->measurement.latency_s,
                          .source = x->source,
                          .confidence = x->confidence,
                          .out_of_memory = x->measurement.out_of_memory,
@@ -59,7 +59,8 @@ static void tell_sample(struct service *s, const struct record *r,
     json_out_key_number(&out, "rate", x->measurement.rate);
     json_out_key_number(&out, "watts", x->measurement.device_watts);
     json_out_key_number(&out, "demand_rate", demand);
-    json_out_key_number(&out, "latency_s", x->latency_s > 0 ? x->latency_s : NAN);
+    json_out_key_number(&out, "latency_s",
+                        x->measurement.latency_s > 0 ? x->measurement.latency_s : NAN);
     json_out_key_number(&out, "steps_done", r->steps_before + x->steps);
     json_out_end(&out);
     tx_tell(s, "measurement", r, &data);
@@ -92,7 +93,6 @@ static int learn(struct service *s, const struct record *r, const struct engine_
     struct loop_observed seen = {0};
 
     window.measurement.doubt = 1 - x->confidence;
-    window.measurement.latency_s = x->latency_s;
     if (conduct_measured(s->loop, &window, &seen, err) < 0) {
         metric_add(s->figures->refused, 1,
                    METRIC_LABELS(record_refusal_name(seen.refusal)));
@@ -138,8 +138,8 @@ int engine_events_measured(struct service *s, struct record *r,
     if (r->attempt != e->attempt || r->phase != PHASE_RUNNING)
         return err_set(err, ERR_NOT_FOUND, "attempt %d of job %llu does not run",
                        e->attempt, (unsigned long long)r->id);
-    if (e->latency_s > 0)
-        r->latency_s = e->latency_s;
+    if (e->measurement.latency_s > 0)
+        r->latency_s = e->measurement.latency_s;
     if (isfinite(demand))
         follow_demand(s, r, demand);
     if (e->measurement.rate > 0) {
@@ -150,7 +150,7 @@ int engine_events_measured(struct service *s, struct record *r,
     expect_end(s, r);
     store_sample(s, r, e);
     tell_sample(s, r, e, demand);
-    if (e->measurement.rate > 0 || e->latency_s > 0)
+    if (e->measurement.rate > 0 || e->measurement.latency_s > 0)
         check_promise(s, r);
     return rc;
 }

@@ -401,9 +401,9 @@ static int take_sample(struct service *s, struct record *r, const struct json_va
                         .window_s = json_member_number(v, "window_s", 0),
                         .rate = json_member_number(v, "rate", NAN),
                         .device_watts = json_member_number(v, "device_watts", NAN),
-                        .out_of_memory = json_member_bool(v, "out_of_memory", false)},
+                        .out_of_memory = json_member_bool(v, "out_of_memory", false),
+                        .latency_s = json_member_number(v, "latency_s", 0)},
         .steps = json_member_number(v, "steps", NAN),
-        .latency_s = json_member_number(v, "latency_s", 0),
         .source = json_member_string(v, "source"),
         .confidence = json_member_number(v, "confidence", 1)};
 

@@ -260,7 +260,7 @@ static void requests_come_as_the_environment_says(void **state)
     e.ops->start(e.self, &start, NULL);
     e.ops->dispatch(e.self, 1500);
     assert_true(fabs(last_of(&h, ENGINE_DEMAND)->measurement.rate - 5) < 1e-6);
-    assert_true(last_of(&h, ENGINE_MEASURED)->latency_s > 0);
+    assert_true(last_of(&h, ENGINE_MEASURED)->measurement.latency_s > 0);
     e.ops->dispatch(e.self, 2100);
     assert_true(fabs(last_of(&h, ENGINE_DEMAND)->measurement.rate - 50) < 1e-6);
     e.ops->dispatch(e.self, 2700);
@@ -284,11 +284,11 @@ static void replicas_share_the_requests_and_answer_sooner(void **state)
     more.env = second;
     e.ops->start(e.self, &start, NULL);
     e.ops->dispatch(e.self, 1500);
-    alone_s = last_of(&h, ENGINE_MEASURED)->latency_s;
+    alone_s = last_of(&h, ENGINE_MEASURED)->measurement.latency_s;
     e.ops->start(e.self, &more, NULL);
     e.ops->dispatch(e.self, 2000);
     assert_true(fabs(last_of(&h, ENGINE_DEMAND)->measurement.rate - 4) < 1e-6);
-    assert_true(last_of(&h, ENGINE_MEASURED)->latency_s < alone_s);
+    assert_true(last_of(&h, ENGINE_MEASURED)->measurement.latency_s < alone_s);
     finish(&e, &h);
 }
 

@@ -171,7 +171,7 @@ static void fill_measurement(struct sim_engine *e, struct run *run,
         .device_watts = fmax(e->devices[run->devices[0]].watts * watts_noise, 1),
     };
     if (run->request.job.kind == JOB_INFERENCE && run->demand > 1e-6)
-        event->latency_s = latency_s(e, run, noise);
+        event->measurement.latency_s = latency_s(e, run, noise);
 }
 
 void sim_reports_measure(struct sim_engine *e, struct run *run)

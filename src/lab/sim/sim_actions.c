@@ -134,7 +134,6 @@ static void on_measured(struct sim *sim, struct sim_job *job,
     if (e->attempt != job->attempt || job->end != SIM_RUNNING)
         return;
     window.measurement.doubt = 1 - e->confidence;
-    window.measurement.latency_s = e->latency_s;
     if (conduct_measured(sim->loop, &window, &seen, NULL) < 0)
         return;
     quote_score_measured(&sim->quotes, &job->quoted, &seen);

@@ -185,8 +185,8 @@ void sim_replicas_seen(struct sim *sim, struct sim_job *job, const struct engine
     s->moved = true;
     if (e->kind == ENGINE_MEASURED) {
         job->seen.rate = e->measurement.rate;
-        if (e->latency_s > 0)
-            job->seen.latency_s = e->latency_s;
+        if (e->measurement.latency_s > 0)
+            job->seen.latency_s = e->measurement.latency_s;
     } else if (s->at_zero) {
         s->asked = e->measurement.rate;
     } else {
