@@ -133,8 +133,9 @@ static bool parse_choice(const struct value_rule *rule, const char *text, int *t
 
 static bool parse_real(const struct value_rule *rule, const char *text, double *target)
 {
-    static const struct parse_unit times[] = {
-        {"", 1}, {"s", 1}, {"min", 60}, {"m", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
+    static const struct parse_unit times[] = {{"", 1},      {"s", 1},  {"ms", 1e-3},
+                                              {"min", 60},  {"m", 60}, {"h", 3600},
+                                              {"d", 86400}, {NULL, 0}};
     static const struct parse_unit powers[] = {
         {"", 1}, {"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
     const struct parse_unit *units = rule->type == VALUE_SECONDS ? times
@@ -197,7 +198,7 @@ void value_describe(const struct value_rule *rule, struct str *out)
         [VALUE_INT] = "a whole number",
         [VALUE_U64] = "a whole number that is not negative",
         [VALUE_DOUBLE] = "a number",
-        [VALUE_SECONDS] = "a time such as 90s, 10m or 2h",
+        [VALUE_SECONDS] = "a time such as 50ms, 90s, 10m or 2h",
         [VALUE_WATTS] = "a power such as 250W or 20kW",
         [VALUE_CHOICE] = "one of ",
     };

@@ -25,7 +25,7 @@ enum value_type {
     VALUE_INT,     /* int */
     VALUE_U64,     /* uint64_t */
     VALUE_DOUBLE,  /* double, finite */
-    VALUE_SECONDS, /* double: 90, 90s, 10m, 2h, 5d */
+    VALUE_SECONDS, /* double: 90, 50ms, 90s, 10m, 2h, 5d */
     VALUE_WATTS,   /* double: 250, 250W, 20kW */
     VALUE_CHOICE,  /* int: index into choices */
     VALUE_TYPE_COUNT

@@ -283,7 +283,7 @@ const struct command cmd_submit = {
             "is read again when the job starts.",
     .examples = "corgi submit --min-rate 40 --steps 1e6 -- python train.py --epochs 3\n"
                 "corgi submit train.sh\n"
-                "corgi submit --kind inference --requests 200 --latency 0.05 -- ./serve",
+                "corgi submit --kind inference --requests 200 --latency 50ms -- ./serve",
     .operands = "SCRIPT [ARG...] | -- COMMAND [ARG...]",
     .operands_free = true,
     .options_lead = true,

@@ -33,7 +33,8 @@ static const char *const models[] = {"unknown", "conv", "attention", "rnn",   "e
         JOB(requests, DOUBLE, "requests", 0, "RATE", "requests/s a service must stand",  \
             .min = 1e-9, .max = 1e9),                                                    \
         JOB(latency_s, SECONDS, "latency", 0, "TIME",                                    \
-            "99th percentile a service must keep, with --requests", .max = 3600),        \
+            "99th percentile a service must keep, as 50ms, with --requests",             \
+            .max = 3600),                                                                \
         JOB(within_s, SECONDS, "within", 'w', "TIME",                                    \
             "all its steps must be done so long after submission, as 8h",                \
             .max = LONGEST_S),                                                           \

@@ -38,12 +38,21 @@ static void store_sample(struct service *s, const struct record *r,
                          .watts = x->measurement.device_watts,
                          .steps = r->steps_before + x->steps,
                          .latency_s = x->measurement.latency_s,
+                         .median_s = x->measurement.median_s,
+                         .busy = x->measurement.busy,
+                         .held = x->measurement.held,
                          .source = x->source,
                          .confidence = x->confidence,
                          .out_of_memory = x->measurement.out_of_memory,
                      });
     if (store_commit(s->store, batch, STORE_RELAXED, NULL, NULL, &err) < 0)
         store_batch_destroy(batch); /* telemetry may be lost; the stats count it */
+}
+
+/* Of a service; null where the window does not tell. */
+static void tell_positive(struct json_out *out, const char *key, double value)
+{
+    json_out_key_number(out, key, value > 0 ? value : NAN);
 }
 
 static void tell_sample(struct service *s, const struct record *r,
@@ -59,8 +68,10 @@ static void tell_sample(struct service *s, const struct record *r,
     json_out_key_number(&out, "rate", x->measurement.rate);
     json_out_key_number(&out, "watts", x->measurement.device_watts);
     json_out_key_number(&out, "demand_rate", demand);
-    json_out_key_number(&out, "latency_s",
-                        x->measurement.latency_s > 0 ? x->measurement.latency_s : NAN);
+    tell_positive(&out, "latency_s", x->measurement.latency_s);
+    tell_positive(&out, "median_s", x->measurement.median_s);
+    tell_positive(&out, "busy", x->measurement.busy);
+    tell_positive(&out, "held", x->measurement.held);
     json_out_key_number(&out, "steps_done", r->steps_before + x->steps);
     json_out_end(&out);
     tx_tell(s, "measurement", r, &data);

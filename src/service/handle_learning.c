@@ -402,7 +402,10 @@ static int take_sample(struct service *s, struct record *r, const struct json_va
                         .rate = json_member_number(v, "rate", NAN),
                         .device_watts = json_member_number(v, "device_watts", NAN),
                         .out_of_memory = json_member_bool(v, "out_of_memory", false),
-                        .latency_s = json_member_number(v, "latency_s", 0)},
+                        .busy = json_member_number(v, "busy", 0),
+                        .latency_s = json_member_number(v, "latency_s", 0),
+                        .median_s = json_member_number(v, "median_s", 0),
+                        .held = json_member_number(v, "held", 0)},
         .steps = json_member_number(v, "steps", NAN),
         .source = json_member_string(v, "source"),
         .confidence = json_member_number(v, "confidence", 1)};

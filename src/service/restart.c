@@ -326,7 +326,10 @@ static int take_window(void *ctx, const void *row)
                                        .device_watts = m->watts,
                                        .out_of_memory = m->out_of_memory,
                                        .doubt = 1 - m->confidence,
-                                       .latency_s = m->latency_s,
+                                       .busy = fmax(m->busy, 0), /* NaN: none */
+                                       .latency_s = fmax(m->latency_s, 0),
+                                       .median_s = fmax(m->median_s, 0),
+                                       .held = fmax(m->held, 0),
                                    }));
     return 0;
 }

@@ -270,7 +270,12 @@ static const char latency_step[] =
     "ALTER TABLE measurement_hours ADD COLUMN latency_sum REAL NOT NULL DEFAULT 0;"
     "ALTER TABLE measurement_hours ADD COLUMN latency_high REAL;";
 
-const char *const migrations_steps[] = {first_step, latency_step};
+/* The rest of what a probe sees of a service, for the replay after a restart. */
+static const char service_step[] = "ALTER TABLE measurements ADD COLUMN median_s REAL;"
+                                   "ALTER TABLE measurements ADD COLUMN busy REAL;"
+                                   "ALTER TABLE measurements ADD COLUMN held REAL;";
+
+const char *const migrations_steps[] = {first_step, latency_step, service_step};
 const int migrations_count = sizeof(migrations_steps) / sizeof(migrations_steps[0]);
 
 /* The version, when the file is a store or empty. */

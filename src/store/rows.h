@@ -159,10 +159,12 @@ struct store_measurement {
     const char *device; /* name; NULL: not of one device */
     double at_s;        /* end of the window */
     double window_s;
-    double rate;      /* NaN: none */
-    double watts;     /* of the device; NaN: none */
-    double steps;     /* so far; NaN: none */
-    double latency_s; /* 99th percentile of a service in the window; 0 or NaN: none */
+    double rate;  /* NaN: none */
+    double watts; /* of the device; NaN: none */
+    double steps; /* so far; NaN: none */
+    /* Of a service in the window; 0 or NaN: none.  Folded rows keep the latency. */
+    double latency_s, median_s; /* 99th and 50th percentile */
+    double busy, held;
     const char *source;
     double confidence; /* 0..1 */
     bool out_of_memory;

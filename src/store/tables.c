@@ -144,6 +144,9 @@ static const struct row_column measurement[] = {
     COLUMNS(store_measurement, at_s, window_s, rate, watts, steps, source, confidence),
     COLUMNS(store_measurement, out_of_memory),
     AS(ROW_POSITIVE, store_measurement, latency_s),
+    AS(ROW_POSITIVE, store_measurement, median_s),
+    AS(ROW_POSITIVE, store_measurement, busy),
+    AS(ROW_POSITIVE, store_measurement, held),
     COLUMNS(store_measurement, windows, rate_low, rate_high, latency_high_s),
 };
 
@@ -213,12 +216,14 @@ static const char no_job[] = "there is no such job in the store";
 #define SELECT_MEASUREMENTS                                                              \
     "SELECT job, attempt, nullif(device, ''), hour_s + 3600 AS at_s, window_s,"          \
     " rate_sum / nullif(rated_s, 0), watts_sum / nullif(powered_s, 0), steps, NULL,"     \
-    " NULL, out_of_memory, latency_sum / nullif(timed_s, 0), windows, rate_low,"         \
-    " rate_high, latency_high FROM measurement_hours"                                    \
+    " NULL, out_of_memory, latency_sum / nullif(timed_s, 0), NULL, NULL, NULL, windows," \
+    " rate_low, rate_high, latency_high FROM measurement_hours"                          \
     " WHERE job = :job AND hour_s + 3600 >= :from AND hour_s < :to"                      \
     " UNION ALL "                                                                        \
     "SELECT job, attempt, nullif(device, ''), at_s, window_s, rate, watts, steps,"       \
-    " source, confidence, out_of_memory, latency_s, 1, rate, rate, latency_s"            \
+    " source, confidence, out_of_memory, latency_s, median_s, busy, held, 1, rate, "     \
+    "rate,"                                                                              \
+    " latency_s"                                                                         \
     " FROM measurements WHERE job = :job AND at_s >= :from AND at_s <= :to"
 
 /* No such time, no such hour: the table refuses it. */

@@ -249,10 +249,10 @@ CASE(refuses_values_of_the_wrong_type_or_range)
                    "f.yaml:1:7: 'load' takes a number from 0.1 to 2, not '.nan'");
     assert_refused("load: nan\n",
                    "f.yaml:1:7: 'load' takes a number from 0.1 to 2, not 'nan'");
-    assert_refused("round: -5m\n", "f.yaml:1:8: 'round' takes a time such as 90s, 10m or "
-                                   "2h, not '-5m'");
+    assert_refused("round: -5m\n", "f.yaml:1:8: 'round' takes a time such as 50ms, 90s, "
+                                   "10m or 2h, not '-5m'");
     assert_refused("round: 99999999999d\n",
-                   "f.yaml:1:8: 'round' takes a time such as 90s, "
+                   "f.yaml:1:8: 'round' takes a time such as 50ms, 90s, "
                    "10m or 2h, not '99999999999d'");
     assert_refused("enabled: 7\n", "f.yaml:1:10: 'enabled' takes true or false, not '7'");
     assert_refused("mode: contrl\n",

@@ -151,7 +151,7 @@ CASE(refuses_values_outside_type_or_range)
     assert_refused(PARSE1(&args, "--load=nan"),
                    "option --load takes a number from 0 to 2, not 'nan'");
     assert_refused(PARSE1(&args, "--span=-5m"),
-                   "option --span takes a time such as 90s, 10m or 2h, not '-5m'");
+                   "option --span takes a time such as 50ms, 90s, 10m or 2h, not '-5m'");
     assert_refused(PARSE1(&args, "--budget=5V"),
                    "option --budget takes a power such as 250W or 20kW, not '5V'");
     assert_refused(PARSE1(&args, "--mode=slow"),

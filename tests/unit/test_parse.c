@@ -86,6 +86,7 @@ CASE(seconds_and_watts_take_their_units)
     assert_true(value_parse(&seconds, "90", &x) && x == 90);
     assert_true(value_parse(&seconds, "10m", &x) && x == 600);
     assert_true(value_parse(&seconds, "10min", &x) && x == 600);
+    assert_true(value_parse(&seconds, "50ms", &x) && x == 0.05);
     assert_true(value_parse(&seconds, "2h", &x) && x == 7200);
     assert_true(value_parse(&seconds, "5d", &x) && x == 432000);
     assert_true(value_parse(&watts, "250W", &x) && x == 250);

@@ -93,8 +93,8 @@ static int note_latency(void *ctx, const void *row)
     const struct store_measurement *m = row;
 
     (void)ctx;
-    snprintf(text + strlen(text), 200, "%g %g,%g %d;", m->at_s, m->latency_s,
-             m->latency_high_s, (int)m->windows);
+    snprintf(text + strlen(text), 200, "%g %g,%g %g %g %g %d;", m->at_s, m->latency_s,
+             m->latency_high_s, m->median_s, m->busy, m->held, (int)m->windows);
     return 0;
 }
 
@@ -109,16 +109,20 @@ CASE(old_latencies_become_means_and_the_highest)
                                                      .at_s = 100 + i,
                                                      .window_s = i == 3 ? 2 : 4,
                                                      .rate = 1,
-                                                     .latency_s = latencies[i]});
+                                                     .latency_s = latencies[i],
+                                                     .median_s = latencies[i] / 2,
+                                                     .busy = latencies[i] / 4,
+                                                     .held = latencies[i] * 8});
     commit(batch);
     assert_int_equal(
         store_read(f.reader, STORE_MEASUREMENTS, &of_one, note_latency, NULL, &f.err), 4);
-    assert_string_equal(text, "100 0.5,0.5 1;101 nan,nan 1;102 nan,nan 1;103 2,2 1;");
+    assert_string_equal(text, "100 0.5,0.5 0.25 0.125 4 1;101 nan,nan nan nan nan 1;"
+                              "102 nan,nan nan nan nan 1;103 2,2 1 0.5 16 1;");
     retain((struct store_retention){.telemetry_s = DAY}, DAY + 3600);
     text[0] = '\0';
     assert_int_equal(
         store_read(f.reader, STORE_MEASUREMENTS, &of_one, note_latency, NULL, &f.err), 1);
-    assert_string_equal(text, "3600 1,2 4;"); /* (0.5 * 4 + 2 * 2) / 6 */
+    assert_string_equal(text, "3600 1,2 nan nan nan 4;"); /* (0.5 * 4 + 2 * 2) / 6 */
 }
 
 /* 5000 rows: more than one step takes. */
