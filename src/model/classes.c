@@ -20,8 +20,6 @@ static size_t cell_of(const struct classes *c, int cls, int type)
 /* A mean that moved by less than this, in the log, is not worth telling the core. */
 #define MOVED_LOG 0.01
 
-static void renew_fit(struct classes *c, int cls);
-
 struct classes *classes_create(const struct gpu_sheet *types, int type_count,
                                size_t memory, bool initial)
 {
@@ -84,10 +82,8 @@ int classes_add(struct classes *c, const struct job *job, int family)
 
     rates_add_job(c->rates, &trait);
     pairs_add_job(c->pairs, &trait);
-    footprint_add(c->footprint, &job->descriptor, job->memory_gb);
     watts_add_job(c->watts);
     push_class(c);
-    renew_fit(c, (int)c->states.count - 1);
     return (int)c->states.count - 1;
 }
 
@@ -238,17 +234,15 @@ void classes_tell_watts(struct classes *c, int cls, int type, double device_watt
     c->states.items[cls].watts_version++;
 }
 
-void classes_tell_memory(struct classes *c, int type, const int *members, int count,
-                         bool failed)
+void classes_tell_memory(struct classes *c, int type, const struct footprint_item *items,
+                         int count, bool failed)
 {
     double memory_gb = c->types[type].memory_gb;
 
     if (failed)
-        footprint_failed(c->footprint, type, memory_gb, members, (size_t)count);
+        footprint_failed(c->footprint, type, memory_gb, items, (size_t)count);
     else
-        footprint_ran(c->footprint, memory_gb, members, (size_t)count);
-    for (int i = 0; i < count; i++)
-        renew_fit(c, members[i]);
+        footprint_ran(c->footprint, memory_gb, items, (size_t)count);
 }
 
 /* ---- answers ----------------------------------------------------------------------- */
@@ -303,39 +297,32 @@ struct class_guess classes_beside(const struct classes *c,
     return classes_guess_of(&g);
 }
 
-/* The best chance a class has on any type of the cluster, alone. */
-static double best_fit(const struct classes *c, int cls,
-                       const struct footprint_item *sizes)
+/* The best chance a job has on any type of the cluster, alone; 0 when it has failed on
+ * one: what is believed of its size is no guess then. */
+static double best_fit(const struct classes *c, const struct footprint_item *item)
 {
     double best = 0;
 
+    if (footprint_failed_alone(c->footprint, item->who))
+        return 0;
     for (int t = 0; t < c->type_count; t++)
-        best = fmax(
-            best, footprint_fits(c->footprint, t, c->types[t].memory_gb, &cls, 1, sizes));
+        best =
+            fmax(best, footprint_fits(c->footprint, t, c->types[t].memory_gb, item, 1));
     return best;
-}
-
-/* 0 when it has failed on one: what is believed of its size is no guess then. */
-static void renew_fit(struct classes *c, int cls)
-{
-    c->states.items[cls].fits_best =
-        footprint_failed_alone(c->footprint, cls) ? 0 : best_fit(c, cls, NULL);
 }
 
 /* Who submits a job expects it to fit somewhere, and a footprint worked out from a
  * descriptor is a guess: unless it is far too large, or has been seen to fail, the job is
  * taken to fit on the type where it most likely does.  Refusing it would teach nothing.
  */
-double classes_fit(const struct classes *c, const struct class_guests *guests, int type,
-                   const int *members, int count)
+double classes_fit(const struct classes *c, int type, const struct footprint_item *items,
+                   int count)
 {
-    double fits = footprint_fits(c->footprint, type, c->types[type].memory_gb, members,
-                                 (size_t)count, guests->sizes);
+    double fits = footprint_fits(c->footprint, type, c->types[type].memory_gb, items,
+                                 (size_t)count);
 
-    for (int i = 0; i < count; i++) {
-        double somewhere = members[i] < (int)c->states.count
-                               ? c->states.items[members[i]].fits_best
-                               : best_fit(c, members[i], guests->sizes);
+    for (int i = 0; i < count && fits < 1; i++) {
+        double somewhere = best_fit(c, &items[i]);
 
         if (somewhere >= FITS_HOPE)
             fits /= somewhere;
@@ -441,8 +428,7 @@ static bool agree(const struct classes *c)
     size_t count = c->states.count;
 
     return (size_t)c->rates->jobs == count &&
-           (size_t)c->pairs->core->job_count == count &&
-           c->footprint->items.count == count && c->watts->rows.count == count;
+           (size_t)c->pairs->core->job_count == count && c->watts->rows.count == count;
 }
 
 void classes_code(struct classes *c, struct codec *codec)
@@ -458,6 +444,4 @@ void classes_code(struct classes *c, struct codec *codec)
         return;
     if (!agree(c))
         codec->in->bad = true;
-    for (size_t i = 0; i < c->states.count && !codec->in->bad; i++)
-        renew_fit(c, (int)i);
 }

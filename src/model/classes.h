@@ -48,8 +48,7 @@ struct class_gang_tally {
 };
 
 struct class_state {
-    int here;         /* jobs of it */
-    double fits_best; /* chance of fitting alone on the type where it is best */
+    int here; /* jobs of it */
     /* For who keeps answers: these count up whenever what is believed changes noticeably.
      */
     uint64_t version;       /* rates alone of the class */
@@ -94,7 +93,6 @@ void classes_arrive(struct classes *classes, int cls, int more);
 struct class_guests {
     int count;
     struct job_trait traits[LOOP_MAX_SHARE];
-    struct footprint_item sizes[LOOP_MAX_SHARE];
 };
 
 /* ln steps/s on one device alone, and ln relative speed beside another class. */
@@ -107,8 +105,8 @@ struct class_guess classes_guess_of(const struct pairs_guess *guess);
 /* ln steps/s of a gang of this very size; false when none of the class was measured. */
 bool classes_gang(const struct classes *classes, const struct class_gang *gang,
                   struct class_guess *guess);
-double classes_fit(const struct classes *classes, const struct class_guests *guests,
-                   int type, const int *members, int count);
+double classes_fit(const struct classes *classes, int type,
+                   const struct footprint_item *items, int count);
 
 /* What one job says now in place of what it said before (NaN: nothing), of which var is
  * not known.  changed: it changed suddenly, so what was told before counts less. */
@@ -125,8 +123,8 @@ void classes_tell_beside(struct classes *classes, int cls, int type, int other,
 /* full_load: it ran as fast as it could, so its draw tells how busy it keeps the card. */
 void classes_tell_watts(struct classes *classes, int cls, int type, double device_watts,
                         bool full_load);
-void classes_tell_memory(struct classes *classes, int type, const int *members, int count,
-                         bool failed);
+void classes_tell_memory(struct classes *classes, int type,
+                         const struct footprint_item *items, int count, bool failed);
 
 /* Everything told of a class's rates was off by this much: add it. */
 void classes_rebase(struct classes *classes, int cls, double by);

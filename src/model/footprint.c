@@ -1,5 +1,7 @@
-/* footprint.c - memory of classes: classes.c asks whether they fit and tells what ran */
+/* footprint.c - memory of jobs: classes.c asks whether they fit and tells what ran */
 #include "model/footprint.h"
+
+#include "base/map.h"
 
 #include <limits.h>
 #include <math.h>
@@ -14,27 +16,34 @@
 #define SLACK_SHARE_UNTOLD 0.5
 #define FAILED_MARGIN      1.05
 #define FAILED_PROBABILITY 0.0
+#define HELD_MARGIN        1.25 /* what a job holds now it may outgrow */
+#define KNOWN_MAX          8192
 #define FAILURES_MAX       4096
 
 struct footprint *footprint_create(void)
 {
-    return mem_new(struct footprint);
+    struct footprint *f = mem_new(struct footprint);
+
+    f->index = map_create();
+    return f;
 }
 
 void footprint_destroy(struct footprint *f)
 {
     if (!f)
         return;
-    vec_free(&f->items);
+    map_destroy(f->index);
+    vec_free(&f->known);
     vec_free(&f->failures);
     free(f);
 }
 
-struct footprint_item footprint_of(const struct job_descriptor *d, double told_gb)
+struct footprint_item footprint_of(const struct job_descriptor *d, double told_gb,
+                                   uint64_t who)
 {
     double batch = d->batch > 0 ? d->batch : 1;
     bool described = d->params_millions > 0 || d->memory_mb_per_sample > 0;
-    struct footprint_item item = {UNTOLD_GB, told_gb > 0 || described};
+    struct footprint_item item = {who, UNTOLD_GB, told_gb > 0 || described};
 
     if (told_gb > 0)
         item.gb = told_gb;
@@ -44,97 +53,175 @@ struct footprint_item footprint_of(const struct job_descriptor *d, double told_g
     return item;
 }
 
-int footprint_add(struct footprint *f, const struct job_descriptor *d, double told_gb)
+/* ---- whom outcomes are of ---------------------------------------------------------- */
+
+static const struct footprint_outcome *find(const struct footprint *f, uint64_t who)
 {
-    vec_push(&f->items, footprint_of(d, told_gb));
-    return (int)f->items.count - 1;
+    size_t at;
+
+    return map_get(f->index, who, &at) ? &f->known.items[at] : NULL;
 }
+
+static void push_known(struct footprint *f, const struct footprint_outcome *outcome)
+{
+    map_put(f->index, outcome->who, f->known.count);
+    vec_push(&f->known, *outcome);
+}
+
+/* Of more than are kept the oldest quarter goes: those are believed what they told. */
+static void forget_oldest(struct footprint *f)
+{
+    size_t gone = f->known.count / 4;
+
+    for (size_t i = 0; i < gone; i++)
+        map_remove(f->index, f->known.items[i].who);
+    f->known.count -= gone;
+    memmove(f->known.items, f->known.items + gone,
+            f->known.count * sizeof(*f->known.items));
+    for (size_t i = 0; i < f->known.count; i++)
+        map_put(f->index, f->known.items[i].who, i);
+}
+
+static struct footprint_outcome *outcome_of(struct footprint *f, uint64_t who)
+{
+    size_t at;
+
+    if (map_get(f->index, who, &at))
+        return &f->known.items[at];
+    if (f->known.count == KNOWN_MAX)
+        forget_oldest(f);
+    push_known(f, &(struct footprint_outcome){.who = who});
+    return &f->known.items[f->known.count - 1];
+}
+
+double footprint_gb(const struct footprint *f, const struct footprint_item *item)
+{
+    const struct footprint_outcome *known = find(f, item->who);
+
+    return known && known->gb > 0 ? known->gb : item->gb;
+}
+
+/* ---- what failed ------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
-    const int *x = a, *y = b;
+    const uint64_t *x = a, *y = b;
 
     return (*x > *y) - (*x < *y);
 }
 
-static size_t sorted(const int *classes, size_t count, int *out)
+static size_t sorted(const struct footprint_item *items, size_t count, uint64_t *out)
 {
     size_t used = count < FOOTPRINT_MEMBERS ? count : FOOTPRINT_MEMBERS;
 
-    memcpy(out, classes, used * sizeof(*out));
+    for (size_t i = 0; i < used; i++)
+        out[i] = items[i].who;
     qsort(out, used, sizeof(*out), by_number);
     return used;
 }
 
-/* Every class of the failure is among these: more jobs need more memory. */
-static bool contains(const int *classes, size_t count,
+/* Every one of the failure is among these: more jobs need more memory. */
+static bool contains(const uint64_t *who, size_t count,
                      const struct footprint_failure *failure)
 {
     size_t found = 0;
 
     for (size_t i = 0; i < count && found < failure->count; i++)
-        found += classes[i] == failure->classes[found];
+        found += who[i] == failure->who[found];
     return found == failure->count;
 }
 
-double footprint_fits(const struct footprint *f, int type, double memory_gb,
-                      const int *classes, size_t count,
-                      const struct footprint_item *guests)
+static bool is_known_to_fail(const struct footprint *f, int type,
+                             const struct footprint_item *items, size_t count)
 {
-    int members[FOOTPRINT_MEMBERS];
-    size_t used = sorted(classes, count, members);
-    double sum = 0, slack = SLACK_GB;
+    uint64_t members[FOOTPRINT_MEMBERS];
+    size_t used = sorted(items, count, members);
+    bool any = false;
 
+    for (size_t i = 0; i < used && !any; i++) {
+        const struct footprint_outcome *known = find(f, members[i]);
+
+        any = known && known->failed;
+    }
+    if (!any)
+        return false;
     vec_each (const struct footprint_failure, failure, &f->failures)
         if (failure->type == type && contains(members, used, failure))
-            return FAILED_PROBABILITY;
-    for (size_t i = 0; i < count; i++) {
-        size_t cls = (size_t)classes[i], known = f->items.count;
-        const struct footprint_item *item =
-            cls < known ? &f->items.items[cls] : &guests[cls - known];
-
-        sum += item->gb;
-        slack += item->gb * (item->told ? SLACK_SHARE_TOLD : SLACK_SHARE_UNTOLD) / 2;
-    }
-    return 1 / (1 + exp(-(USABLE * memory_gb - sum) / slack));
-}
-
-bool footprint_failed_alone(const struct footprint *f, int cls)
-{
-    vec_each (const struct footprint_failure, failure, &f->failures)
-        if (failure->count == 1 && failure->classes[0] == cls)
             return true;
     return false;
 }
 
-static double sum_of(const struct footprint *f, const int *classes, size_t count)
+double footprint_fits(const struct footprint *f, int type, double memory_gb,
+                      const struct footprint_item *items, size_t count)
+{
+    double sum = 0, slack = SLACK_GB;
+
+    if (is_known_to_fail(f, type, items, count))
+        return FAILED_PROBABILITY;
+    for (size_t i = 0; i < count; i++) {
+        double gb = footprint_gb(f, &items[i]);
+
+        sum += gb;
+        slack += gb * (items[i].told ? SLACK_SHARE_TOLD : SLACK_SHARE_UNTOLD) / 2;
+    }
+    return 1 / (1 + exp(-(USABLE * memory_gb - sum) / slack));
+}
+
+bool footprint_failed_alone(const struct footprint *f, uint64_t who)
+{
+    const struct footprint_outcome *known = find(f, who);
+
+    if (!known || !known->failed)
+        return false;
+    vec_each (const struct footprint_failure, failure, &f->failures)
+        if (failure->count == 1 && failure->who[0] == who)
+            return true;
+    return false;
+}
+
+/* ---- outcomes ---------------------------------------------------------------------- */
+
+static double sum_of(const struct footprint *f, const struct footprint_item *items,
+                     size_t count)
 {
     double sum = 0;
 
     for (size_t i = 0; i < count; i++)
-        sum += f->items.items[classes[i]].gb;
+        sum += footprint_gb(f, &items[i]);
     return sum;
 }
 
-static void rescale(struct footprint *f, const int *classes, size_t count, double to_gb)
+static void rescale(struct footprint *f, const struct footprint_item *items, size_t count,
+                    double to_gb)
 {
-    double factor = to_gb / sum_of(f, classes, count);
+    double factor = to_gb / sum_of(f, items, count);
 
     for (size_t i = 0; i < count; i++) {
         bool repeated = false;
+        double gb = footprint_gb(f, &items[i]);
 
         for (size_t j = 0; j < i; j++)
-            repeated = repeated || classes[j] == classes[i];
+            repeated = repeated || items[j].who == items[i].who;
         if (!repeated)
-            f->items.items[classes[i]].gb *= factor;
+            outcome_of(f, items[i].who)->gb = gb * factor;
     }
 }
 
-void footprint_ran(struct footprint *f, double memory_gb, const int *classes,
-                   size_t count)
+void footprint_ran(struct footprint *f, double memory_gb,
+                   const struct footprint_item *items, size_t count)
 {
-    if (sum_of(f, classes, count) > USABLE * memory_gb)
-        rescale(f, classes, count, USABLE * memory_gb);
+    if (sum_of(f, items, count) > USABLE * memory_gb)
+        rescale(f, items, count, USABLE * memory_gb);
+}
+
+void footprint_held(struct footprint *f, const struct footprint_item *item, double gb)
+{
+    const struct footprint_outcome *known = find(f, item->who);
+
+    if (!item->told && !(known && known->gb > 0))
+        outcome_of(f, item->who)->gb = HELD_MARGIN * gb;
+    else if (gb > footprint_gb(f, item))
+        outcome_of(f, item->who)->gb = gb;
 }
 
 /* One that contains a failure known already adds nothing; when there are very many the
@@ -142,8 +229,7 @@ void footprint_ran(struct footprint *f, double memory_gb, const int *classes,
 static void remember(struct footprint *f, const struct footprint_failure *failure)
 {
     vec_each (const struct footprint_failure, known, &f->failures)
-        if (known->type == failure->type &&
-            contains(failure->classes, failure->count, known))
+        if (known->type == failure->type && contains(failure->who, failure->count, known))
             return;
     if (f->failures.count == FAILURES_MAX) {
         memmove(f->failures.items, f->failures.items + 1,
@@ -151,61 +237,43 @@ static void remember(struct footprint *f, const struct footprint_failure *failur
         f->failures.count--;
     }
     vec_push(&f->failures, *failure);
+    for (size_t i = 0; i < failure->count; i++)
+        outcome_of(f, failure->who[i])->failed = true;
 }
 
-void footprint_failed(struct footprint *f, int type, double memory_gb, const int *classes,
-                      size_t count)
+void footprint_failed(struct footprint *f, int type, double memory_gb,
+                      const struct footprint_item *items, size_t count)
 {
     struct footprint_failure failure = {.type = type};
 
-    failure.count = sorted(classes, count, failure.classes);
+    failure.count = sorted(items, count, failure.who);
     remember(f, &failure);
-    if (sum_of(f, classes, count) < FAILED_MARGIN * memory_gb)
-        rescale(f, classes, count, FAILED_MARGIN * memory_gb);
+    if (sum_of(f, items, count) < FAILED_MARGIN * memory_gb)
+        rescale(f, items, count, FAILED_MARGIN * memory_gb);
 }
 
-/* The classes as they will be numbered; false when one of them is left out. */
-static bool renumber(struct footprint_failure *failure, const struct codec *c)
-{
-    for (size_t i = 0; i < failure->count; i++) {
-        failure->classes[i] = bytes_class(c->out, failure->classes[i]);
-        if (failure->classes[i] < 0)
-            return false;
-    }
-    qsort(failure->classes, failure->count, sizeof(failure->classes[0]), by_number);
-    return true;
-}
-
-/* Items, each behind 1 or 2 (told); failures, each behind the number of its members. */
+/* Who is known, then failures, each behind the number of its members. */
 void footprint_code(struct footprint *f, struct codec *c)
 {
-    for (size_t j = 0; c->in || j < f->items.count; j++) {
-        struct footprint_item item = {0};
-        int told = 0;
+    size_t count = codec_count(c, f->known.count, KNOWN_MAX, 24);
 
-        if (c->out && !codec_kept(c, (int)j))
-            continue;
+    for (size_t i = 0; i < count && !codec_bad(c); i++) {
+        struct footprint_outcome outcome = {0};
+
         if (c->out)
-            item = f->items.items[j];
-        told = 1 + item.told;
-        codec_int(c, &told, 0, 2);
-        if (told == 0)
-            break;
-        codec_real(c, &item.gb);
-        item.told = told == 2;
+            outcome = f->known.items[i];
+        codec_u64(c, &outcome.who);
+        codec_at_least(c, &outcome.gb, 0);
+        codec_bool(c, &outcome.failed);
         if (c->in)
-            vec_push(&f->items, item);
+            push_known(f, &outcome);
     }
-    if (c->out)
-        codec_more(c, false);
     for (size_t j = 0; c->in || j < f->failures.count; j++) {
         struct footprint_failure failure = {0};
         int members;
 
         if (c->out)
             failure = f->failures.items[j];
-        if (c->out && !renumber(&failure, c))
-            continue;
         members = (int)failure.count;
         codec_int(c, &members, 0, FOOTPRINT_MEMBERS);
         if (members == 0)
@@ -213,7 +281,7 @@ void footprint_code(struct footprint *f, struct codec *c)
         failure.count = (size_t)members;
         codec_int(c, &failure.type, 0, INT_MAX);
         for (int i = 0; i < members; i++)
-            codec_int(c, &failure.classes[i], 0, (int)f->items.count - 1);
+            codec_u64(c, &failure.who[i]);
         if (c->in)
             vec_push(&f->failures, failure);
     }

@@ -186,9 +186,19 @@ static int class_asked(const struct learned *l, const struct job *job,
             return known + i;
     guests->traits[guests->count] = job_trait_of(
         &job->descriptor, guest_family(l, asked, &job->descriptor, told.family));
-    guests->sizes[guests->count] = footprint_of(&job->descriptor, job->memory_gb);
     asked->guests_told[guests->count] = told;
     return known + guests->count++;
+}
+
+/* What the job needs of memory is its own: its user's word counts for it alone, and what
+ * became of jobs of the same user told alike. */
+static struct footprint_item size_of(const struct job *job,
+                                     const struct learned_class *told)
+{
+    uint64_t who = rng_mix(told->name, (uint64_t)(int64_t)job->owner);
+
+    return footprint_of(&job->descriptor, job->memory_gb,
+                        hash_number(who, job->memory_gb));
 }
 
 void learned_members(const struct learned *l, struct prediction_cache *cache,
@@ -219,6 +229,7 @@ void learned_members(const struct learned *l, struct prediction_cache *cache,
         members[i].told = members[i].cls < known
                               ? &l->kept.items[members[i].cls]
                               : &asked->guests_told[members[i].cls - known];
+        members[i].size = size_of(m->job, members[i].told);
     }
     for (int i = 0; i < where->count; i++)
         for (int k = 0; k < where->count; k++)

@@ -259,15 +259,15 @@ void learned_absorb(void *self, const struct observation *seen)
     const struct combination *where = &seen->where;
     struct learned_question asked;
     struct learned_member members[LOOP_MAX_SHARE];
-    int classes[LOOP_MAX_SHARE];
+    struct footprint_item sizes[LOOP_MAX_SHARE];
 
     for (int i = 0; i < where->count; i++)
         learned_begin(l, where->members[i].job);
     l->version++;
     learned_members(l, l->absorbing, where, &asked, members);
     for (int i = 0; i < where->count; i++)
-        classes[i] = members[i].cls;
-    classes_tell_memory(l->classes, where->type, classes, where->count,
+        sizes[i] = members[i].size;
+    classes_tell_memory(l->classes, where->type, sizes, where->count,
                         seen->out_of_memory);
     if (seen->out_of_memory) {
         l->counts.failures++;

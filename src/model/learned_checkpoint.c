@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION  4
+#define VERSION  5
 #define MAGIC    "CORGILRN"
 #define OVERHEAD 32
 

@@ -309,7 +309,7 @@ void learned_predict(const void *self, struct prediction_cache *cache,
     struct learned_member members[LOOP_MAX_SHARE];
     struct class_guess beliefs[LOOP_MAX_SHARE];
     double relative[LOOP_MAX_SHARE] = {0}, speed;
-    int classes[LOOP_MAX_SHARE];
+    struct footprint_item sizes[LOOP_MAX_SHARE];
 
     assert(where->count >= 1 && where->count <= LOOP_MAX_SHARE);
     learned_members(l, cache, where, &asked, members);
@@ -320,15 +320,14 @@ void learned_predict(const void *self, struct prediction_cache *cache,
             beside = learned_beside(&members[i], false);
         beliefs[i] = believe(&members[i], &beside);
         relative[i] = beside.mean;
-        classes[i] = members[i].cls;
+        sizes[i] = members[i].size;
     }
     learned_watts(members, relative, where, &out->watts, &speed);
     for (int i = 0; i < where->count; i++) {
         out->rate[i] = estimate_of(&beliefs[i], speed, total);
         queueing_useful_estimate(members[i].job, &out->rate[i]);
     }
-    out->fits =
-        classes_fit(l->classes, &asked.guests, where->type, classes, where->count);
+    out->fits = classes_fit(l->classes, where->type, sizes, where->count);
 }
 
 /* ---- neighbours that work part of the time --------------------------------------------

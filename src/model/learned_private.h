@@ -83,6 +83,7 @@ struct learned_member {
     const struct job *job;
     const struct job_own *own;        /* NULL: nothing was measured of it */
     const struct learned_class *told; /* of its class */
+    struct footprint_item size;
     int cls, type, devices;
     bool spread;
     int neighbours;

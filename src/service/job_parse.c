@@ -6,6 +6,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/json_schema.h"
 
 #include <ctype.h>
@@ -127,36 +128,63 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* What a person would call the program: the script rather than its interpreter. */
-static const char *program_of(const struct parsed_job *p)
+/* The word a person would call the program by: the script rather than its interpreter. */
+static size_t program_word(const struct parsed_job *p)
 {
-    const char *first = p->argv.count > 1 ? p->argv.items[0] : NULL;
-
     for (size_t i = 0; i + 1 < p->argv.count; i++) {
         const char *word = p->argv.items[i];
 
         if (word[0] != '-' && (str_ends(word, ".py") || str_ends(word, ".sh")))
-            return base_name(word);
+            return i;
     }
-    return first && *first ? base_name(first) : NULL;
+    return 0;
 }
 
-/* Runs of the same program of the same user are alike as long as nothing better is told;
- * numbers at the end of a name tell runs apart, not programs. */
+static const char *program_of(const struct parsed_job *p)
+{
+    const char *word = p->argv.count > 1 ? p->argv.items[program_word(p)] : NULL;
+
+    return word && *word ? base_name(word) : NULL;
+}
+
+static uint64_t hash_word(uint64_t hash, const char *word)
+{
+    for (const char *c = word; *c; c++)
+        hash = rng_mix(hash, (uint64_t)(unsigned char)*c);
+    return rng_mix(hash, 0);
+}
+
+/* Users without a number in the system are told apart by name. */
+static int owner_of(const struct auth_identity *who)
+{
+    if (who->uid != AUTH_NO_ID)
+        return (int)who->uid;
+    return -2 - (int)(hash_word(1, who->name) & 0x3fffffff);
+}
+
+/* Runs of the same program of the same user with the same arguments are alike as long as
+ * nothing better is told; numbers at the end of a name tell runs apart, not programs. */
 static void guess_family(struct parsed_job *p, const char *user)
 {
     struct job *job = &p->job.request.job;
     const char *program = program_of(p);
+    char *family = job->descriptor.family;
+    uint64_t arguments = 1;
     size_t length;
 
-    if (job->descriptor.family[0])
+    if (family[0])
         return;
-    snprintf(job->descriptor.family, sizeof(job->descriptor.family), "%.15s:%.30s", user,
-             program ? program : job->name);
-    length = strlen(job->descriptor.family);
-    while (length > 1 && (isdigit((unsigned char)job->descriptor.family[length - 1]) ||
-                          strchr("-_.", job->descriptor.family[length - 1])))
-        job->descriptor.family[--length] = '\0';
+    length = (size_t)snprintf(family, DESCRIPTOR_FAMILY_SIZE, "%.15s:%.22s", user,
+                              program ? program : job->name);
+    while (length > 1 && (isdigit((unsigned char)family[length - 1]) ||
+                          strchr("-_.", family[length - 1])))
+        family[--length] = '\0';
+    for (size_t i = 1; i + 1 < p->argv.count; i++)
+        if (i != program_word(p))
+            arguments = hash_word(arguments, p->argv.items[i]);
+    if (arguments != 1)
+        snprintf(family + length, DESCRIPTOR_FAMILY_SIZE - length, "#%08x",
+                 (unsigned)(arguments & 0xffffffff));
 }
 
 static void parse_descriptor(const struct json_value *told, struct job_descriptor *d)
@@ -184,15 +212,18 @@ static void class_key(const struct job *job, char key[200])
              job->devices, (int)job->kind);
 }
 
-/* The estimator's memory grows with the square of the kinds it tells apart: whoever
- * invents new ones without end gets the common kind. */
-static void bound_classes(const struct job_parse_context *c, struct job *job)
+/* The estimator's memory grows with the square of the kinds it tells apart: users who
+ * invent new ones without end get one kind each. */
+static void bound_classes(const struct job_parse_context *c, const char *user,
+                          struct job *job)
 {
     char key[200];
 
     class_key(job, key);
-    if (intern_find(c->classes, key) < 0 && intern_count(c->classes) >= c->classes_max)
-        job->descriptor = (struct job_descriptor){.family = "other"};
+    if (intern_find(c->classes, key) >= 0 || intern_count(c->classes) < c->classes_max)
+        return;
+    job->descriptor = (struct job_descriptor){0};
+    snprintf(job->descriptor.family, DESCRIPTOR_FAMILY_SIZE, "%.15s:other", user);
 }
 
 void job_parse_know_class(struct intern *classes, const struct job *job)
@@ -327,7 +358,7 @@ int job_parse(const struct job_parse_context *c, const struct auth_identity *who
                           .may_share = true,
                           .may_move = true,
                           .submitted_s = c->now_s,
-                          .owner = (int)who->uid};
+                          .owner = owner_of(who)};
     q->user = who->name;
     q->uid = who->uid;
     q->gid = who->gid;
@@ -346,7 +377,7 @@ int job_parse(const struct job_parse_context *c, const struct auth_identity *who
     name_job(out, json_member_string(body, "name"));
     parse_descriptor(json_value_get(body, "descriptor"), &q->job.descriptor);
     guess_family(out, who->name);
-    bound_classes(c, &q->job);
+    bound_classes(c, who->name, &q->job);
     if (parse_types(c->cluster, json_value_get(body, "types"), out, field, err) < 0)
         return -1;
     if (json_value_get(body, "need") &&

@@ -108,8 +108,52 @@ static void members_of_the_body_are_taken_over(void **state)
     assert_int_equal(job_of(&x)->need.kind, NEED_RATE);
     assert_true(job_of(&x)->need.rate == 2.5);
     assert_true(x.parsed.job.progress.held);
-    /* The script tells what is alike, not its interpreter. */
-    assert_string_equal(job_of(&x)->descriptor.family, "ada:train-12.py");
+    end(&x);
+}
+
+/* What the command with these words, as JSON, is taken for. */
+static const char *family_of(struct reading *x, const char *words)
+{
+    char json[200];
+
+    snprintf(json, sizeof(json), "{\"command\": [%s]}", words);
+    assert_int_equal(parse(x, json), 0);
+    return job_of(x)->descriptor.family;
+}
+
+static void user_program_and_arguments_tell_what_is_alike(void **state)
+{
+    struct reading x;
+    char one[DESCRIPTOR_FAMILY_SIZE];
+
+    (void)state;
+    begin(&x);
+    /* The script counts, not its interpreter or where it is. */
+    assert_string_equal(family_of(&x, "\"python3\", \"dir/train-12.py\""),
+                        "ada:train-12.py");
+    str_copy(one, sizeof(one), family_of(&x, "\"python3\", \"a/t.py\", \"--bert\""));
+    assert_memory_equal(one, "ada:t.py#", 9);
+    assert_string_equal(family_of(&x, "\"python\", \"b/t.py\", \"--bert\""), one);
+    assert_string_not_equal(family_of(&x, "\"python\", \"t.py\", \"--lstm\""), one);
+    assert_string_not_equal(family_of(&x, "\"t.py\", \"--bert\", \"-v\""), one);
+    str_copy(one, sizeof(one), family_of(&x, "\"a\", \"bc\", \"d\""));
+    assert_string_not_equal(family_of(&x, "\"a\", \"b\", \"cd\""), one);
+    end(&x);
+}
+
+static void users_without_a_number_are_told_apart(void **state)
+{
+    struct reading x;
+    int ada;
+
+    (void)state;
+    begin(&x);
+    assert_int_equal(parse(&x, "{}"), 0);
+    ada = job_of(&x)->owner;
+    str_copy(x.who.name, sizeof(x.who.name), "bob");
+    assert_int_equal(parse(&x, "{}"), 0);
+    assert_int_not_equal(job_of(&x)->owner, ada);
+    assert_true(ada < 0 && job_of(&x)->owner < 0); /* and apart from those with one */
     end(&x);
 }
 
@@ -186,7 +230,7 @@ static void replicas_of_a_service_are_read(void **state)
     end(&x);
 }
 
-static void kinds_without_end_become_the_common_kind(void **state)
+static void kinds_without_end_become_one_kind_of_their_user(void **state)
 {
     struct reading x;
 
@@ -197,7 +241,7 @@ static void kinds_without_end_become_the_common_kind(void **state)
         job_parse_know_class(x.classes, job_of(&x));
     }
     assert_int_equal(parse(&x, "{\"name\": \"c\"}"), 0);
-    assert_string_equal(job_of(&x)->descriptor.family, "other");
+    assert_string_equal(job_of(&x)->descriptor.family, "ada:other");
     assert_int_equal(parse(&x, "{\"name\": \"a\"}"), 0);
     assert_string_equal(job_of(&x)->descriptor.family, "ada:a");
     end(&x);
@@ -214,7 +258,7 @@ static void asking_makes_no_kind_known(void **state)
 
         snprintf(body, sizeof(body), "{\"name\": \"%c\"}", 'a' + i);
         assert_int_equal(parse(&x, body), 0);
-        assert_string_not_equal(job_of(&x)->descriptor.family, "other");
+        assert_string_not_equal(job_of(&x)->descriptor.family, "ada:other");
     }
     assert_int_equal(intern_count(x.classes), 0);
     end(&x);
@@ -271,7 +315,9 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_named_by_field),
         cmocka_unit_test(a_time_until_the_deadline_counts_from_now),
         cmocka_unit_test(replicas_of_a_service_are_read),
-        cmocka_unit_test(kinds_without_end_become_the_common_kind),
+        cmocka_unit_test(kinds_without_end_become_one_kind_of_their_user),
+        cmocka_unit_test(user_program_and_arguments_tell_what_is_alike),
+        cmocka_unit_test(users_without_a_number_are_told_apart),
         cmocka_unit_test(asking_makes_no_kind_known),
         cmocka_unit_test(a_change_leaves_what_it_does_not_name),
         cmocka_unit_test(a_digest_does_not_depend_on_blanks),

@@ -92,6 +92,56 @@ static void small_ones_fit_everywhere(void **state)
     assert_true(predict_alone(&model, &job, 1).fits > 0.9);
 }
 
+static struct job like_it(uint64_t id, int owner, double told_gb)
+{
+    struct job other = job;
+
+    other.id = id;
+    other.owner = owner;
+    other.memory_gb = told_gb;
+    return other;
+}
+
+static double fits_best(const struct job *asked)
+{
+    double k80 = predict_alone(&model, asked, 0).fits;
+    double v100 = predict_alone(&model, asked, 1).fits;
+
+    return k80 > v100 ? k80 : v100;
+}
+
+static void what_one_tells_of_memory_is_believed_of_this_one(void **state)
+{
+    struct job none = like_it(2, 0, 0), huge = like_it(3, 0, 200);
+    struct job small = like_it(4, 0, 4);
+
+    (void)state;
+    for (int pass = 0; pass < 2; pass++) { /* asking, and then being here */
+        assert_true(fits_best(&huge) < 0.01);
+        assert_true(fits_best(&small) > 0.9);
+        assert_true(fits_best(&none) > 0.9);
+        model.ops->begin(model.self, &huge);
+        model.ops->begin(model.self, &none);
+        model.ops->begin(model.self, &small);
+    }
+}
+
+static void what_became_of_one_says_nothing_of_what_another_user_told(void **state)
+{
+    struct job theirs = like_it(2, 7, 4), mine = like_it(3, 8, 4);
+    struct job again = like_it(4, 7, 4), other_claim = like_it(5, 7, 2);
+    struct observation failed = {.where = {.count = 1, .members = {{&theirs, 1}}},
+                                 .out_of_memory = true};
+
+    (void)state;
+    for (failed.where.type = 0; failed.where.type < 2; failed.where.type++)
+        model.ops->absorb(model.self, &failed);
+    assert_true(fits_best(&theirs) < 0.01);
+    assert_true(fits_best(&again) < 0.01); /* like it: it would fail too */
+    assert_true(fits_best(&mine) > 0.9);
+    assert_true(fits_best(&other_claim) > 0.9);
+}
+
 #define memory_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -102,6 +152,8 @@ int main(void)
         memory_test(what_was_seen_to_fail_is_not_tried_again),
         memory_test(after_a_failure_no_smaller_card_is_tried),
         memory_test(small_ones_fit_everywhere),
+        memory_test(what_one_tells_of_memory_is_believed_of_this_one),
+        memory_test(what_became_of_one_says_nothing_of_what_another_user_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

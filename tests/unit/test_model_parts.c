@@ -16,57 +16,74 @@
 
 /* ---- memory ------------------------------------------------------------------------ */
 
+static struct footprint_item told(uint64_t who, double gb)
+{
+    return footprint_of(&(struct job_descriptor){0}, gb, who);
+}
+
 static void told_footprints_decide_what_fits(void **state)
 {
     struct footprint *f = footprint_create();
-    struct job_descriptor none = {0};
-    int both[2];
+    struct footprint_item both[2] = {told(1, 6), told(2, 7)};
 
     (void)state;
-    both[0] = footprint_add(f, &none, 6);
-    both[1] = footprint_add(f, &none, 7);
-    assert_float_equal(f->items.items[both[0]].gb, 6, 1e-9);
-    assert_true(footprint_fits(f, 0, 16, both, 2, NULL) > 0.9);
-    assert_true(footprint_fits(f, 0, 12, both, 2, NULL) < 0.2);
-    assert_true(footprint_fits(f, 0, 12, both, 1, NULL) > 0.9);
+    assert_float_equal(footprint_gb(f, &both[0]), 6, 1e-9);
+    assert_true(footprint_fits(f, 0, 16, both, 2) > 0.9);
+    assert_true(footprint_fits(f, 0, 12, both, 2) < 0.2);
+    assert_true(footprint_fits(f, 0, 12, both, 1) > 0.9);
     footprint_destroy(f);
 }
 
 static void parameters_and_batch_stand_in_for_what_was_not_told(void **state)
 {
-    struct footprint *f = footprint_create();
     struct job_descriptor d = {
         .params_millions = 100, .memory_mb_per_sample = 50, .batch = 64};
     struct job_descriptor larger = d;
-    int small = footprint_add(f, &d, 0), big;
+    double small = footprint_of(&d, 0, 1).gb;
 
     (void)state;
     larger.batch = 256;
-    big = footprint_add(f, &larger, 0);
-    assert_true(f->items.items[small].gb > 4 && f->items.items[small].gb < 8);
-    assert_float_equal(f->items.items[big].gb - f->items.items[small].gb, 9.6, 1e-6);
-    footprint_destroy(f);
+    assert_true(small > 4 && small < 8);
+    assert_float_equal(footprint_of(&larger, 0, 2).gb - small, 9.6, 1e-6);
 }
 
 static void what_ran_fits_and_what_failed_does_not(void **state)
 {
     struct footprint *f = footprint_create();
-    struct job_descriptor none = {0};
-    int a = footprint_add(f, &none, 10), b = footprint_add(f, &none, 3);
-    int pair[2] = {b, a}, same[2] = {a, b}, more[3] = {a, b, b};
+    struct footprint_item a = told(9, 10), b = told(5, 3);
+    struct footprint_item pair[2] = {b, a}, same[2] = {a, b}, more[3] = {a, b, b};
 
     (void)state;
-    assert_true(footprint_fits(f, 1, 12, pair, 2, NULL) < 0.3);
+    assert_true(footprint_fits(f, 1, 12, pair, 2) < 0.3);
     footprint_ran(f, 12, pair, 2); /* told too much */
-    assert_true(footprint_fits(f, 1, 12, pair, 2, NULL) >= 0.5);
-    assert_true(f->items.items[a].gb < 10);
+    assert_true(footprint_fits(f, 1, 12, pair, 2) >= 0.5);
+    assert_true(footprint_gb(f, &a) < 10);
     footprint_failed(f, 2, 24, &a, 1);
-    assert_true(footprint_fits(f, 2, 24, &a, 1, NULL) == 0);
-    assert_true(footprint_fits(f, 2, 24, same, 2, NULL) == 0); /* more needs more */
-    assert_true(footprint_fits(f, 2, 24, more, 3, NULL) == 0);
-    assert_true(footprint_fits(f, 2, 24, &b, 1, NULL) > 0.5);
-    assert_true(f->items.items[a].gb > 24); /* and it is believed elsewhere */
-    assert_true(footprint_fits(f, 1, 16, &a, 1, NULL) < 0.1);
+    assert_true(footprint_fits(f, 2, 24, &a, 1) == 0);
+    assert_true(footprint_fits(f, 2, 24, same, 2) == 0); /* more needs more */
+    assert_true(footprint_fits(f, 2, 24, more, 3) == 0);
+    assert_true(footprint_fits(f, 2, 24, &b, 1) > 0.5);
+    assert_true(footprint_failed_alone(f, a.who) && !footprint_failed_alone(f, b.who));
+    assert_true(footprint_gb(f, &a) > 24); /* and it is believed elsewhere */
+    assert_true(footprint_fits(f, 1, 16, &a, 1) < 0.1);
+    footprint_destroy(f);
+}
+
+static void what_is_held_is_needed(void **state)
+{
+    struct footprint *f = footprint_create();
+    struct footprint_item claimed = told(1, 2), unknown = told(2, 0);
+
+    (void)state;
+    footprint_held(f, &claimed, 0.5); /* it may grow to what was told */
+    assert_float_equal(footprint_gb(f, &claimed), 2, 1e-9);
+    footprint_held(f, &claimed, 3);
+    assert_float_equal(footprint_gb(f, &claimed), 3, 1e-9);
+    assert_true(footprint_fits(f, 0, 1, &unknown, 1) < 0.2);
+    footprint_held(f, &unknown, 0.1); /* instead of a mere guess */
+    assert_true(footprint_fits(f, 0, 1, &unknown, 1) > 0.8);
+    footprint_held(f, &unknown, 0.9);
+    assert_float_equal(footprint_gb(f, &unknown), 0.9, 1e-9);
     footprint_destroy(f);
 }
 
@@ -373,6 +390,7 @@ int main(void)
         cmocka_unit_test(told_footprints_decide_what_fits),
         cmocka_unit_test(parameters_and_batch_stand_in_for_what_was_not_told),
         cmocka_unit_test(what_ran_fits_and_what_failed_does_not),
+        cmocka_unit_test(what_is_held_is_needed),
         cmocka_unit_test(a_draw_never_measured_lies_between_idle_and_limit),
         cmocka_unit_test(a_measured_draw_is_answered_and_followed),
         cmocka_unit_test(a_draw_is_carried_along_the_line_others_follow),

@@ -72,7 +72,9 @@ static uint64_t key_of(const struct job_status *s, bool each)
     key = rng_mix((uint64_t)d->model, (uint64_t)d->batch);
     for (const char *c = d->family; *c; c++)
         key = rng_mix(key, (uint64_t)*c);
-    return rng_mix(rng_mix(key, (uint64_t)s->job.devices), (uint64_t)s->job.kind);
+    key = rng_mix(rng_mix(key, (uint64_t)s->job.devices), (uint64_t)s->job.kind);
+    return rng_mix(rng_mix(key, (uint64_t)(s->job.memory_gb * 1e6)),
+                   (uint64_t)(int64_t)s->job.owner);
 }
 
 static struct prediction ask(struct prediction_table *k, const struct job_status *a,
