@@ -188,6 +188,7 @@ struct measurement {
     double device_watts; /* mean of one of its devices; NaN: not measured */
     bool out_of_memory;  /* the job failed for lack of memory; rate means nothing */
     double doubt;        /* of the source in its own rate: 0 none, 1 a mere guess */
+    double memory_gb;    /* held on each of its devices; 0: not seen */
     /* Of a service; 0: not told. */
     double busy;      /* share of the window its devices worked for it, 0..1 */
     double latency_s; /* 99th percentile of its answers, from arrival on */

@@ -273,6 +273,8 @@ void learned_absorb(void *self, const struct observation *seen)
         l->counts.failures++;
         return;
     }
+    if (seen->memory_gb > 0)
+        footprint_held(l->classes->footprint, &sizes[seen->subject], seen->memory_gb);
     absorb_watts(l, seen, &members[seen->subject]);
     absorb_rate(l, seen, members);
     follow_shift(l);

@@ -107,6 +107,7 @@ struct observation {
     double rate;
     double rate_sd_log;  /* noise of the window, as sd of the log rate */
     double device_watts; /* NaN: not measured */
+    double memory_gb;    /* held on each device; 0: not seen */
     bool out_of_memory;
 };
 

@@ -4,6 +4,7 @@
 #include "model/learned.h"
 #include "world/gpu_sheet.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -142,6 +143,21 @@ static void what_became_of_one_says_nothing_of_what_another_user_told(void **sta
     assert_true(fits_best(&other_claim) > 0.9);
 }
 
+static void what_a_job_was_seen_to_hold_corrects_what_it_told(void **state)
+{
+    struct job small = like_it(2, 0, 4), again = like_it(3, 0, 4);
+    struct observation seen = {.where = {.type = 1, .count = 1, .members = {{&small, 1}}},
+                               .rate = 1,
+                               .device_watts = NAN,
+                               .memory_gb = 14};
+
+    (void)state;
+    assert_true(predict_alone(&model, &again, 0).fits > 0.9);
+    model.ops->absorb(model.self, &seen);
+    assert_true(predict_alone(&model, &again, 0).fits < 0.2);
+    assert_true(predict_alone(&model, &again, 1).fits > 0.9);
+}
+
 #define memory_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -154,6 +170,7 @@ int main(void)
         memory_test(small_ones_fit_everywhere),
         memory_test(what_one_tells_of_memory_is_believed_of_this_one),
         memory_test(what_became_of_one_says_nothing_of_what_another_user_told),
+        memory_test(what_a_job_was_seen_to_hold_corrects_what_it_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

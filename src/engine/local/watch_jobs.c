@@ -22,6 +22,12 @@
 #define BUFFER_BYTES                                                                     \
     (1 << 20) /* of the socket: a busy daemon loses none of a few hundred */
 
+/* Then what its processes hold is what it holds of its devices. */
+static bool on_processors(const struct local_engine *e, const struct attempt *a)
+{
+    return e->devices[a->devices[0]].gpu < 0;
+}
+
 static void tell_measured(struct local_engine *e, const struct attempt *a,
                           const struct probe_report *r)
 {
@@ -41,6 +47,7 @@ static void tell_measured(struct local_engine *e, const struct attempt *a,
         .window_s = r->window_s,
         .rate = r->rate,
         .device_watts = demand ? NAN : e->devices[a->devices[0]].watts,
+        .memory_gb = on_processors(e, a) ? a->rss_bytes / 1e9 / a->device_count : 0,
     };
     local_tell(e, event, NULL);
 }

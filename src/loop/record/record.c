@@ -99,6 +99,7 @@ enum record_refusal record_observe(const struct measurement *m, struct jobs *job
     out.rate = m->rate;
     out.rate_sd_log = NOISE_FLOOR + NOISE_OF_A_MINUTE / sqrt(m->window_s / 60);
     out.device_watts = m->device_watts;
+    out.memory_gb = isfinite(m->memory_gb) ? m->memory_gb : 0;
     out.out_of_memory = m->out_of_memory;
     *seen = out;
     return RECORD_TAKEN;
