@@ -3,7 +3,6 @@
 #include "corgi/commands.h"
 
 #include "base/json_out.h"
-#include "base/parse.h"
 #include "corgi/daemon.h"
 #include "corgi/view.h"
 
@@ -46,15 +45,12 @@ static void report(const struct control_args *args, const char *what,
                json_member_bool(root, "drained", false) ? " and drained" : "");
 }
 
-/* Where to say it: a job has a number; gpu07 is a node, gpu07:3 one of its GPUs.  NULL
- * when the text is not the number of a job. */
+/* Where to say it: gpu07 is a node, gpu07:3 one of its GPUs. */
 static const char *path_of(const struct command *command, const char *text)
 {
-    uint64_t id;
-
-    if (command->about != about_jobs)
-        return strchr(text, ':') ? "/v1/devices/%s" : "/v1/nodes/%s";
-    return parse_u64(text, &id) && id > 0 ? "/v1/jobs/%s" : NULL;
+    if (command->about == about_jobs)
+        return "/v1/jobs/%s";
+    return strchr(text, ':') ? "/v1/devices/%s" : "/v1/nodes/%s";
 }
 
 /* Say the verb about one thing; 0 or the exit status. */
@@ -90,10 +86,11 @@ static int run(struct command_call *call)
     struct err err = {0};
     int worst = 0;
 
-    for (int i = 0; i < call->operand_count; i++)
-        if (!path_of(call->command, call->operands[i]))
-            return command_wrong_use(call, "'%.40s' is not the number of a job",
-                                     call->operands[i]);
+    for (int i = 0; i < call->operand_count && call->command->about == about_jobs; i++) {
+        worst = daemon_check_job(call, call->operands[i]);
+        if (worst)
+            return worst;
+    }
     if (daemon_open(&client, &args->daemon, &err) < 0)
         return command_failed(call, &err);
     make_body(&body, args->reason);

@@ -13,6 +13,7 @@
 #include "base/parse.h"
 #include "corgi/daemon.h"
 #include "corgi/job_request.h"
+#include "corgi/logs.h"
 #include "corgi/view.h"
 
 #include <math.h>
@@ -23,6 +24,7 @@
 #define MARK             "#CORGI"
 #define MAX_SCRIPT_BYTES ((size_t)4 << 20)
 #define MAX_CHANGES      8
+#define LAST_LINES       10 /* of its output, at the end of --wait */
 
 /* The connection may break after the daemon has taken the job; with the same key it is
  * taken once however often it is sent. */
@@ -228,10 +230,34 @@ static int refused(const struct command_call *call, const struct job_args *args,
     return status;
 }
 
+/* How it ended, in a sentence and its last lines; its own exit status, 128 and the signal
+ * that ended it as shells do, or 1. */
+static int tell_end(const struct job_args *args, const struct json_value *job,
+                    const char *state)
+{
+    const char *reason = view_text_or(job, "reason", "");
+    double status = view_number(job, "exit_status"), by = view_number(job, "signal");
+    char id[24];
+
+    snprintf(id, sizeof(id), "%.0f", view_number(job, "id"));
+    fprintf(stderr, "job %s is %s%s%s\n", id, state, *reason ? ": " : "", reason);
+    logs_print_end(&args->daemon, id, LAST_LINES, stderr);
+    if (!strcmp(state, "done"))
+        return 0;
+    if (by > 0)
+        return 128 + (int)by;
+    return status > 0 && status < 256 ? (int)status : 1;
+}
+
 static int wait_for_end(const struct command_call *call, const struct job_args *args,
                         const struct json_value *root)
 {
+    struct client_request request = {.method = HTTP_GET, .retries = RETRIES};
+    struct client_answer answer = {0};
+    struct client *client = NULL;
+    struct str path = {0};
     char id[24];
+    int status;
     struct follow f = {.daemon = &args->daemon, .job = id, .types = "job"};
     struct err err = {0};
 
@@ -239,8 +265,17 @@ static int wait_for_end(const struct command_call *call, const struct job_args *
     fflush(stdout);
     if (follow_events(&f, &err) < 0)
         return command_failed(call, &err);
-    fprintf(stderr, "job %s is %s\n", id, f.state);
-    return strcmp(f.state, "done") == 0 ? 0 : 1;
+    daemon_add_path(&path, "/v1/jobs/%s", id);
+    request.path = str_text(&path);
+    if (daemon_open(&client, &args->daemon, &err) == 0 &&
+        daemon_ask(client, &request, &answer, &err) == 0)
+        status = tell_end(args, daemon_root(&answer), f.state);
+    else
+        status = command_failed(call, &err);
+    client_answer_fini(&answer);
+    client_destroy(client);
+    str_fini(&path);
+    return status;
 }
 
 static int submitted(const struct command_call *call, const struct job_args *args,

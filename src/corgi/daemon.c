@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/parse.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +130,18 @@ int daemon_send(const struct command_call *call, enum http_method method,
     return status;
 }
 
+int daemon_check_job(const struct command_call *call, const char *text)
+{
+    uint64_t id;
+
+    if (parse_u64(text, &id) && id > 0)
+        return 0;
+    return command_wrong_use(call,
+                             "'%.40s' is not a job number: a job has a number from 1 on, "
+                             "which 'corgi queue --all' lists",
+                             text);
+}
+
 int daemon_fetch_number(const struct command_call *call, const char *path,
                         const char *key, double *number)
 {
@@ -185,13 +198,16 @@ int daemon_show(const struct command_call *call, const struct daemon_view *view,
 {
     struct client_answer answer;
     struct str path = {0};
-    int status;
+    int status = str_starts(view->path, "/v1/jobs/%s")
+                     ? daemon_check_job(call, call->operands[0])
+                     : 0;
 
     daemon_add_path(&path, view->path, call->operands[0]);
     if (query)
         str_add(&path, str_text(query));
-    status = daemon_send(call, view->method, str_text(&path), body ? body->text : NULL,
-                         &answer);
+    if (status == 0)
+        status = daemon_send(call, view->method, str_text(&path),
+                             body ? body->text : NULL, &answer);
     if (status == 0) {
         status = daemon_show_answer(call, &answer, view);
         client_answer_fini(&answer);

@@ -55,6 +55,9 @@ int daemon_ask(struct client *client, const struct client_request *request,
 int daemon_send(const struct command_call *call, enum http_method method,
                 const char *path, const char *body, struct client_answer *answer);
 
+/* 0, or the exit status after saying that the text is not the number of a job. */
+int daemon_check_job(const struct command_call *call, const char *text);
+
 /* The same with GET, for one member of the answer. */
 int daemon_fetch_number(const struct command_call *call, const char *path,
                         const char *key, double *number);

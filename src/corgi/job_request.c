@@ -103,7 +103,7 @@ static const char *const models[] = {"unknown", "conv", "attention", "rnn",   "e
 const struct option_spec job_submit_options[] = {
     JOB_OPTIONS,
     OPT(struct job_args, wait, FLAG, "wait", 'W', NULL,
-        "wait until the job ends; fail when it does"),
+        "wait until the job ends, and end with its exit status"),
     DAEMON_TABLE_OPTIONS,
     {0},
 };

@@ -106,6 +106,9 @@ struct engine_ops {
     int (*start)(void *self, const struct engine_job *job, struct err *err);
     int (*stop)(void *self, uint64_t job, enum engine_stop how, struct err *err);
     int (*cap)(void *self, int device, double watts, struct err *err); /* 0: lift it */
+    /* The file an attempt prints to when its job names none; the caller frees.  NULL op:
+     * nothing is printed. */
+    char *(*output)(void *self, uint64_t job, int attempt);
     int (*wake)(void *self, int node, struct err *err);
     int (*sleep)(void *self, int node, struct err *err);
     /* After a restart of the daemon: is this attempt still there?  Its events come as if

@@ -29,6 +29,8 @@
     X(release_job, POST, "/v1/jobs/{id}/release", USER, NULL, &api_reason, true)         \
     X(requeue_job, POST, "/v1/jobs/{id}/requeue", USER, NULL, &api_reason, true)         \
     X(job_history, GET, "/v1/jobs/{id}/history", VIEWER, API_PAGE_QUERY, NULL, false)    \
+    X(job_output, GET, "/v1/jobs/{id}/output", VIEWER, "attempt offset lines", NULL,     \
+      false)                                                                             \
     X(job_measurements, GET, "/v1/jobs/{id}/measurements", VIEWER,                       \
       "from_s to_s step_s limit", NULL, false)                                           \
     X(quote, POST, "/v1/quotes", USER, NULL, &api_quote_request, false)                  \

@@ -383,6 +383,7 @@ void service_destroy(struct service *s)
     end_threads(s);
     sse_hub_destroy(s->hub);
     server_destroy(s->server);
+    handlers_end_output(s);
     store_reader_close(s->reader);
     daemon_metrics_destroy(s->figures);
     metrics_destroy(s->metrics);

@@ -24,6 +24,7 @@ struct planning_task;
 struct planning_thread;
 struct daemon_metrics;
 struct clock_stepper;
+struct output_desk;
 
 /* Of what a person says. */
 #define SERVICE_REASON_SIZE 208
@@ -80,13 +81,14 @@ struct service {
     struct intern *classes;     /* kinds of jobs seen, see job_parse.c */
     struct reactor_event *round_timer, *tick_timer, *keep_timer, *checkpoint_timer;
     struct reactor_event *signals[3];
-    double ended_s;              /* the clock when the engine went */
-    double started_s;            /* on the daemon's clock */
-    double round_wall_s;         /* when the last round began, on the wall's clock */
-    long unstored;               /* transactions on their way to disk */
-    struct clock_stepper *clock; /* NULL: nobody has moved the time yet */
-    double progress_wall_s;      /* when progress was last stored */
-    double watchdog_wall_s;      /* when systemd was last told */
+    double ended_s;                  /* the clock when the engine went */
+    double started_s;                /* on the daemon's clock */
+    double round_wall_s;             /* when the last round began, on the wall's clock */
+    long unstored;                   /* transactions on their way to disk */
+    struct clock_stepper *clock;     /* NULL: nobody has moved the time yet */
+    struct output_desk *output_desk; /* NULL: nobody has asked for output yet */
+    double progress_wall_s;          /* when progress was last stored */
+    double watchdog_wall_s;          /* when systemd was last told */
     uint64_t rounds;
     uint64_t newest_event;
     uint64_t stale_plans;

@@ -4,6 +4,7 @@
  * is changed here. */
 #include "service/views.h"
 
+#include "base/mem.h"
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/record/energy_split.h"
@@ -131,13 +132,17 @@ static void asked(struct json_out *out, const struct store_request *q)
     json_out_key_number(out, "submitted_s", job->submitted_s);
 }
 
-static void secrets(struct json_out *out, const struct store_request *q)
+char *views_output_path(const struct service *s, const struct store_request *q,
+                        int attempt)
 {
-    json_out_key_array(out, "command");
-    for (const char *const *word = q->argv; word && *word; word++)
-        json_out_string(out, *word);
-    json_out_end(out);
-    json_out_key_string(out, "directory", q->directory);
+    if (attempt == 0 || !s->engine.ops || !s->engine.ops->output)
+        return NULL;
+    return q->output ? mem_strdup(q->output)
+                     : s->engine.ops->output(s->engine.self, q->job.id, attempt);
+}
+
+static void environment(struct json_out *out, const struct store_request *q)
+{
     json_out_key_object(out, "environment");
     for (const char *const *entry = q->env; entry && *entry; entry++) {
         const char *equals = strchr(*entry, '=');
@@ -151,7 +156,24 @@ static void secrets(struct json_out *out, const struct store_request *q)
         json_out_key_string(out, name, equals + 1);
     }
     json_out_end(out);
-    json_out_key_string(out, "output", q->output);
+}
+
+/* What was asked to run; operators see it too, but not the environment. */
+static void secrets(struct json_out *out, const struct service *s,
+                    const struct store_request *q, int attempt,
+                    const struct auth_identity *who)
+{
+    char *output = views_output_path(s, q, attempt);
+
+    json_out_key_array(out, "command");
+    for (const char *const *word = q->argv; word && *word; word++)
+        json_out_string(out, *word);
+    json_out_end(out);
+    json_out_key_string(out, "directory", q->directory);
+    if (strcmp(who->name, q->user) == 0)
+        environment(out, q);
+    json_out_key_string(out, "output", output ? output : q->output);
+    free(output);
 }
 
 static void identity(struct json_out *out, const struct store_request *q,
@@ -273,7 +295,7 @@ static void write_job(struct json_out *out, const struct service *s,
     if (how.whole)
         views_raw(out, "quote", r->quote_json);
     if (how.who && service_may_touch(how.who, q->user))
-        secrets(out, q);
+        secrets(out, s, q, r->attempt, how.who);
     json_out_end(out);
 }
 

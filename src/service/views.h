@@ -16,8 +16,9 @@ void views_places_named(struct json_out *out, const struct service *s, const cha
 /* How much of a job is shown. */
 struct views_how {
     bool whole; /* with its quote */
-    /* Who asks: the owner and operators also see command and environment, others see
-     * nothing of neighbours that are not theirs but their number. */
+    /* Who asks: the owner and operators also see the command, the owner alone the
+     * environment; others see nothing of neighbours that are not theirs but their number.
+     */
     const struct auth_identity *who;
 };
 
@@ -45,6 +46,10 @@ void views_node(struct json_out *out, const struct service *s, int node,
 double views_host_watts(const struct node *node);
 void views_neighbour(struct json_out *out, const struct service *s, uint64_t job,
                      const struct auth_identity *who);
+
+/* The file a job's attempt prints to, which the caller frees; NULL: there is none. */
+char *views_output_path(const struct service *s, const struct store_request *request,
+                        int attempt);
 
 /* A member whose text is JSON already; NULL: null. */
 void views_raw(struct json_out *out, const char *key, const char *json);

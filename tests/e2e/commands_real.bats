@@ -93,6 +93,8 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
     [[ $output == *submitted*started* ]]
     corgi show 4711
     [ "$status" -eq 1 ]
+    corgi logs 1
+    [[ $output == *"is simulated"* ]]
 }
 
 @test "hold, release, requeue and cancel: the job does it, and keeps the reason" {

@@ -464,6 +464,10 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
     ask POST "/v1/jobs/$id/requeue" '{"reason": "again"}'
     answered 200
     await "/v1/jobs/$id" '.state == "running" and .attempt == 2'
+    ask GET "/v1/jobs/$id/output?attempt=1"
+    answered 200 '.attempt == 1 and .attempts == 2 and .ended and .file == null and .text == ""'
+    ask GET "/v1/jobs/$id/output?attempt=3"
+    answered 404
     ask POST "/v1/jobs/$id/cancel" '{"reason": "enough"}'
     answered 200 '.state == "cancelled" and .reason == "enough"'
     ask GET /v1/summary

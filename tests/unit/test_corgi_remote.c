@@ -65,6 +65,11 @@ static const struct example {
     {"job_history", "History",
      "{\"events\":[{\"id\":1,\"at_s\":1000,\"kind\":\"submitted\",\"from\":null,"
      "\"to\":\"waiting\",\"by\":\"ada\",\"text\":null}],\"next\":null}"},
+    {"job_output", "Output",
+     "{\"job\":7,\"attempt\":1,\"attempts\":1,\"state\":\"failed\",\"ended\":true,"
+     "\"all_attempts\":false,\"file\":\"/var/7/output\",\"size\":18,\"offset\":0,"
+     "\"next\":18,\"text\":\"epoch 3\\nloss 0.25\\n\",\"missing\":false,"
+     "\"note\":null}"},
     {"quote", "QuoteAnswer",
      "{\"quote\":" QUOTE ",\"what_if\":[{\"change\":{\"gpus\":2},\"quote\":" COUNTER
      "}]}"},
@@ -393,7 +398,8 @@ CASE(submit_tries_again_with_the_same_key)
 
 CASE(submit_can_wait_for_the_end)
 {
-    expect("submit --wait -- x", 1, "job 7 is failed", NULL);
+    expect("submit --wait -- x", 1, "job 7 is failed",
+           "('corgi logs 7' shows all):\nepoch 3\nloss 0.25\n");
 }
 
 CASE(quote_compares_what_if)
@@ -440,7 +446,7 @@ CASE(control_commands_go_through_all)
     expect("hold 7", 0, "7 is running", NULL);
     expect("release 7", 0, "7 is", NULL);
     expect("requeue 7", 0, "7 is", NULL);
-    expect("cancel seven", 2, "'seven' is not the number of a job", NULL);
+    expect("cancel seven", 2, "'seven' is not a job number", NULL);
     expect("drain n1 n1:3", 0, "n1 is awake and drained", "n1:3 is busy");
     expect_asked("POST /v1/devices/n1%3A3/drain");
     expect("resume n1", 0, "n1 is", NULL);

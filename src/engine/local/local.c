@@ -286,6 +286,15 @@ static void op_destroy(void *self)
     free(e);
 }
 
+static char *op_output(void *self, uint64_t job, int attempt)
+{
+    struct attempt *a = attempt_create_nobody(self, job, attempt);
+    char *path = file_join(a->dir, ATTEMPT_OUTPUT);
+
+    attempt_destroy(a);
+    return path;
+}
+
 static const struct engine_ops ops = {
     .name = "local",
     .cluster = local_devices_cluster,
@@ -294,6 +303,7 @@ static const struct engine_ops ops = {
     .start = start_job,
     .stop = op_stop,
     .cap = local_devices_cap,
+    .output = op_output,
     .wake = op_wake,
     .sleep = op_sleep,
     .adopt = adopt_job,

@@ -167,6 +167,9 @@ int local_check_devices(const struct local_engine *e, const struct engine_job *j
 
 /* attempt.c - of a job the daemon names, and of one that was found and nobody names. */
 struct attempt *attempt_create(struct local_engine *e, const struct engine_job *job);
+/* Under its folder, unless the job names a file. */
+#define ATTEMPT_OUTPUT "output"
+
 struct attempt *attempt_create_nobody(struct local_engine *e, uint64_t job, int number);
 void attempt_destroy(struct attempt *attempt); /* NULL is fine */
 /* The first reason stays: later ones follow from it. */

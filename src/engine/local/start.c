@@ -353,7 +353,7 @@ static void add_words(struct probe_words *w, const struct local_engine *e,
     if (job->output) {
         add_word(w, "--output=%s", job->output);
     } else {
-        add_word(w, "--output=%s/output", a->dir);
+        add_word(w, "--output=%s/" ATTEMPT_OUTPUT, a->dir);
         add_word(w, "--output-mb=%d", e->options.output_mb);
     }
     add_word(w, "--window=%g", e->options.window_s);
