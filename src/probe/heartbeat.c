@@ -8,7 +8,6 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "probe/match_private.h"
-#include "probe/probe_report.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -21,61 +20,85 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define MAX_NUMBER 1e18
-#define MAX_RANK   1000000
+#define MAX_NUMBER    1e18
+#define MAX_RANK      1000000
+#define MAX_LATENCY_S 1e6
 
-static int take_number(const struct fields *f, double *target, struct err *err)
+static int take_number(const struct fields *f, double most, double *target,
+                       struct err *err)
 {
     double number;
 
-    if (!parse_double(f->value, &number) || number < 0 || number > MAX_NUMBER)
-        return err_set(err, ERR_FORMAT, "a heartbeat has %s=%.40s, which is no number",
-                       f->key, f->value);
+    if (!parse_double(f->value, &number) || number < 0 || number > most)
+        return err_set(err, ERR_FORMAT,
+                       "a heartbeat has %s=%.40s, which is no number up to %g", f->key,
+                       f->value, most);
     *target = number;
     return 0;
 }
 
-static int take_pair(const struct fields *f, struct match_hit *hit, double *demand,
-                     struct err *err)
+static int take_pair(const struct fields *f, struct heartbeat *beat, struct err *err)
 {
-    if (!strcmp(f->key, "rate"))
-        return take_number(f, &hit->rate, err);
-    if (!strcmp(f->key, "steps") || !strcmp(f->key, "step"))
-        return take_number(f, &hit->count, err);
-    if (!strcmp(f->key, "demand"))
-        return take_number(f, demand, err);
-    if (!strcmp(f->key, "rank") &&
-        (!parse_int(f->value, &hit->rank) || hit->rank < 0 || hit->rank > MAX_RANK))
+    const struct {
+        const char *key;
+        double *target;
+        double most;
+    } numbers[] = {
+        {"rate", &beat->hit.rate, MAX_NUMBER},
+        {"steps", &beat->hit.count, MAX_NUMBER},
+        {"step", &beat->hit.count, MAX_NUMBER},
+        {"demand", &beat->demand, MAX_NUMBER},
+        {"latency", &beat->service.latency_s, MAX_LATENCY_S},
+        {"median", &beat->service.median_s, MAX_LATENCY_S},
+        {"busy", &beat->service.busy, 1},
+        {"held", &beat->service.held, MAX_NUMBER},
+    };
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (!strcmp(f->key, numbers[i].key))
+            return take_number(f, numbers[i].most, numbers[i].target, err);
+    if (!strcmp(f->key, "rank") && (!parse_int(f->value, &beat->hit.rank) ||
+                                    beat->hit.rank < 0 || beat->hit.rank > MAX_RANK))
         return err_set(err, ERR_FORMAT, "a heartbeat has rank=%.40s", f->value);
     if (!strcmp(f->key, "unit")) {
-        hit->unit = units_find(f->value, strlen(f->value));
-        if (!hit->unit)
-            hit->unit = units_item();
+        beat->hit.unit = units_find(f->value, strlen(f->value));
+        if (!beat->hit.unit)
+            beat->hit.unit = units_item();
     }
     return 0;
 }
 
-int heartbeat_parse(struct match_hit *hit, double *demand, const char *text,
-                    size_t length, struct err *err)
+/* Of a service something may be told without a rate. */
+static bool says_something(const struct heartbeat *beat)
+{
+    const struct probe_service *s = &beat->service;
+
+    return !isnan(beat->hit.rate) || !isnan(beat->hit.count) || !isnan(beat->demand) ||
+           !isnan(s->latency_s) || !isnan(s->median_s) || !isnan(s->busy) ||
+           !isnan(s->held);
+}
+
+int heartbeat_parse(struct heartbeat *beat, const char *text, size_t length,
+                    struct err *err)
 {
     struct fields f = {.at = text, .end = text + length};
-    struct match_hit told = match_told(units_find("step", 4));
-    double asked = NAN;
+    struct heartbeat told = {.hit = match_told(units_find("step", 4)),
+                             .demand = NAN,
+                             .service = PROBE_SERVICE_UNKNOWN};
     int more;
 
     if (length > HEARTBEAT_MAX_BYTES)
         return err_set(err, ERR_LIMIT, "a heartbeat is longer than %d bytes",
                        HEARTBEAT_MAX_BYTES);
     while ((more = fields_next(&f)) > 0)
-        if (take_pair(&f, &told, &asked, err) < 0)
+        if (take_pair(&f, &told, err) < 0)
             return -1;
     if (more < 0)
         return err_set(err, ERR_FORMAT, "a heartbeat is not a line of key=value pairs");
-    if (isnan(told.rate) && isnan(told.count) && isnan(asked))
+    if (!says_something(&told))
         return err_set(err, ERR_FORMAT,
-                       "a heartbeat says neither rate, steps nor demand");
-    *hit = told;
-    *demand = asked;
+                       "a heartbeat says neither rate, steps, demand nor latency");
+    *beat = told;
     return 0;
 }
 
@@ -83,12 +106,11 @@ int heartbeat_send(const char *line, struct err *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const char *path = getenv("CORGI_HEARTBEAT");
-    struct match_hit hit;
-    double demand;
+    struct heartbeat beat;
     ssize_t sent;
     int fd;
 
-    if (heartbeat_parse(&hit, &demand, line, strlen(line), err) < 0)
+    if (heartbeat_parse(&beat, line, strlen(line), err) < 0)
         return -1;
     if (!path)
         return 0;
@@ -129,7 +151,7 @@ int heartbeat_open(const char *path, struct err *err)
     return fd;
 }
 
-int heartbeat_receive(int fd, struct match_hit *hit, double *demand)
+int heartbeat_receive(int fd, struct heartbeat *beat)
 {
     char text[HEARTBEAT_MAX_BYTES + 1];
 
@@ -140,7 +162,7 @@ int heartbeat_receive(int fd, struct match_hit *hit, double *demand)
             continue;
         if (length < 0)
             return 0;
-        if (heartbeat_parse(hit, demand, text, (size_t)length, NULL) == 0)
+        if (heartbeat_parse(beat, text, (size_t)length, NULL) == 0)
             return 1;
     }
 }
@@ -173,10 +195,12 @@ static bool parse_json(const char *text, size_t length, struct match_hit *hit)
 
 static bool parse_pairs(const char *text, size_t length, struct match_hit *hit)
 {
-    double demand;
+    struct heartbeat beat;
 
-    return heartbeat_parse(hit, &demand, text, length, NULL) == 0 &&
-           (!isnan(hit->count) || !isnan(hit->rate));
+    if (heartbeat_parse(&beat, text, length, NULL) < 0)
+        return false;
+    *hit = beat.hit;
+    return !isnan(hit->count) || !isnan(hit->rate);
 }
 
 static bool parse_count(const char *text, size_t length, struct match_hit *hit)

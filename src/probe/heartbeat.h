@@ -2,7 +2,8 @@
  *
  * The job finds the path of a datagram socket in CORGI_HEARTBEAT and sends one line a
  * datagram: `rate=12.5` or `steps=1234`, and if it likes `rank=`, `unit=` (step, sample,
- * token...) and, for a service, `demand=` (requests per second asked of it).
+ * token...) and, for a service, `demand=` (requests per second asked of it), `latency=`
+ * and `median=` (seconds), `busy=` (0 to 1) and `held=` (requests inside).
  *
  * Or it keeps a file whose last line is a count ("1234", "1234/5000"), key=value pairs
  * ("steps=1234") or a JSON object ({"step": 1234}).  The time of a count is when the file
@@ -12,6 +13,7 @@
 
 #include "base/err.h"
 #include "probe/match.h"
+#include "probe/probe_report.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,10 +22,17 @@
 
 #define HEARTBEAT_MAX_BYTES 512
 
-/* One datagram: what it counts or states, and the demand it tells (NaN: none).  The unit
- * is "step" when it names none; the outputs are untouched on failure. */
-int heartbeat_parse(struct match_hit *hit, double *demand, const char *text,
-                    size_t length, struct err *err);
+/* One datagram: what it counts or states, and what it tells of a service.  The unit is
+ * "step" when it names none. */
+struct heartbeat {
+    struct match_hit hit;
+    double demand; /* NaN: not told */
+    struct probe_service service;
+};
+
+/* The output is untouched on failure. */
+int heartbeat_parse(struct heartbeat *beat, const char *text, size_t length,
+                    struct err *err);
 
 /* From inside of a job: send the line to the socket of CORGI_HEARTBEAT, not waiting.
  * Where that is not set there is nobody to tell, which is no error. */
@@ -34,7 +43,7 @@ int heartbeat_send(const char *line, struct err *err);
 int heartbeat_open(const char *path, struct err *err);
 
 /* The next datagram that can be read as a heartbeat: 1; 0 when there is none left. */
-int heartbeat_receive(int fd, struct match_hit *hit, double *demand);
+int heartbeat_receive(int fd, struct heartbeat *beat);
 
 struct progress_file {
     const char *path; /* borrowed */

@@ -135,6 +135,7 @@ struct job_meter {
     double next_report_s;
     double demand; /* by heartbeat; NaN: not said */
     bool demand_new, demand_due;
+    struct probe_service service; /* by heartbeats since the last report */
     double rate_seconds, rated_s; /* of reported rates, for jobs that count nothing */
     double last_report_s;
 };
@@ -178,6 +179,7 @@ struct job_meter *job_meter_create(const struct job_meter_options *options,
 
     meter->options = options;
     meter->demand = NAN;
+    meter->service = PROBE_SERVICE_UNKNOWN;
     meter->beat_fd = -1;
     meter->beats = (struct poller_watch){.fd = -1, .ready = on_beats, .ctx = meter};
     meter->page = (struct poller_watch){.fd = -1, .ready = on_page, .ctx = meter};
@@ -236,20 +238,33 @@ void job_meter_line(void *ctx, double at_s, const char *text, size_t length)
     tracks_line(meter->sources->tracks[PROBE_LOG], at_s, text, length);
 }
 
+/* What is told twice holds as told last. */
+static void prefer(struct probe_service *service, const struct probe_service *told)
+{
+    if (!isnan(told->latency_s))
+        service->latency_s = told->latency_s;
+    if (!isnan(told->median_s))
+        service->median_s = told->median_s;
+    if (!isnan(told->busy))
+        service->busy = told->busy;
+    if (!isnan(told->held))
+        service->held = told->held;
+}
+
 static void read_beats(struct job_meter *meter, double now_s)
 {
-    struct match_hit hit;
-    double demand;
+    struct heartbeat beat;
 
     for (int i = 0; i < BEATS_A_TURN; i++) {
-        if (!heartbeat_receive(meter->beat_fd, &hit, &demand))
+        if (!heartbeat_receive(meter->beat_fd, &beat))
             return;
-        if (!isnan(demand)) {
-            meter->demand = demand;
+        if (!isnan(beat.demand)) {
+            meter->demand = beat.demand;
             meter->demand_new = true;
         }
-        if (!isnan(hit.rate) || !isnan(hit.count))
-            tracks_hit(meter->sources->tracks[PROBE_HEARTBEAT], now_s, &hit);
+        prefer(&meter->service, &beat.service);
+        if (!isnan(beat.hit.rate) || !isnan(beat.hit.count))
+            tracks_hit(meter->sources->tracks[PROBE_HEARTBEAT], now_s, &beat.hit);
     }
 }
 
@@ -373,6 +388,10 @@ static bool report_rate(struct job_meter *meter, double now_s,
     fill(meter, report, PROBE_RATE, now_s);
     if (!sources_rate(meter->sources, now_s, true, report, NULL))
         return false;
+    if (meter->scrape)
+        scrape_window(meter->scrape, &report->service);
+    prefer(&report->service, &meter->service);
+    meter->service = PROBE_SERVICE_UNKNOWN;
     meter->rate_seconds += report->rate * (now_s - meter->last_report_s);
     meter->rated_s += now_s - meter->last_report_s;
     meter->last_report_s = now_s;

@@ -5,6 +5,7 @@
  *     corgi=1 kind=rate job=7 attempt=1 at=1767225600.5 window=10 rate=41.7 steps=1250
  *     source=log confidence=0.8
  *
+ * with latency=, median=, busy= and held= of a service,
  * and the status file says in one line how the job ended, for an engine that was not
  * there to hear it.  Keys that mean nothing for a kind are left out; keys that the reader
  * does not know are passed over.  Both sides use this file. */
@@ -14,6 +15,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,6 +42,15 @@ enum probe_source {
     PROBE_SOURCE_COUNT
 };
 
+/* What is seen of a service beside its rate, in one window; NaN: not told. */
+struct probe_service {
+    double latency_s, median_s; /* 99th and 50th percentile of its answers */
+    double busy;                /* share of its devices' time, by the job's own word */
+    double held;                /* requests inside, worked on or waiting */
+};
+
+#define PROBE_SERVICE_UNKNOWN ((struct probe_service){NAN, NAN, NAN, NAN})
+
 struct probe_report {
     int version; /* of the line: 1 */
     enum probe_report_kind kind;
@@ -50,6 +61,7 @@ struct probe_report {
     double window_s;  /* the time the rate was taken over; NaN: n/a */
     double rate;      /* per second; NaN: n/a; ENDED: over the whole run */
     double steps;     /* done since this attempt began; NaN: not known */
+    struct probe_service service; /* RATE */
     enum probe_source source;
     double confidence; /* in the source, 0..1; NaN: n/a */
     int exit_status;   /* ENDED: 0..255, as a shell tells it: 128 + signal; -1: n/a */

@@ -12,11 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-void scrape_page_init(struct scrape_page *page, const char *const *names, int count)
+void scrape_page_init(struct scrape_page *page, const char *const *names, int count,
+                      const char *latency_name)
 {
     assert(count <= SCRAPE_PAGE_MAX_NAMES);
     memcpy(page->names, names, (size_t)count * sizeof(names[0]));
     page->count = count;
+    page->latency_name = latency_name;
+    page->any_name[0] = '\0';
+    latency_init(&page->latency);
 }
 
 static bool is_name_byte(char c)
@@ -54,23 +58,33 @@ static bool read_value(const char *p, const char *end, double *value)
     return length > 0 && !*rest && isfinite(*value);
 }
 
-/* One line: its name within the line and its value.  False for comments and whatever else
- * is no sample with a finite value. */
-static bool read_sample(const char *line, size_t length, size_t *name_length,
-                        double *value)
+struct sample {
+    size_t name_length; /* the line begins with it */
+    const char *labels; /* between the braces */
+    size_t labels_length;
+    double value;
+};
+
+/* False for comments and whatever else is no sample with a finite value. */
+static bool read_sample(const char *line, size_t length, struct sample *sample)
 {
     const char *p = line, *end = line + length;
 
     while (p < end && is_name_byte(*p))
         p++;
-    *name_length = (size_t)(p - line);
+    *sample = (struct sample){.name_length = (size_t)(p - line), .labels = p};
     if (p == line || p == end)
         return false;
-    if (*p == '{')
+    if (*p == '{') {
         p = skip_labels(p, end);
-    else if (*p != ' ' && *p != '\t')
+        if (!p)
+            return false;
+        sample->labels++;
+        sample->labels_length = (size_t)(p - 1 - sample->labels);
+    } else if (*p != ' ' && *p != '\t') {
         return false;
-    return p && read_value(p, end, value);
+    }
+    return read_value(p, end, &sample->value);
 }
 
 static bool is_named(const char *wanted, const char *name, size_t length)
@@ -82,16 +96,38 @@ static bool is_named(const char *wanted, const char *name, size_t length)
     return length == plain || (length == plain + 6 && !memcmp(name + plain, "_total", 6));
 }
 
+/* A name that is looked for only by its end stays once it is found. */
+static const char *latency_name(struct scrape_page *page, const char *name, size_t length)
+{
+    static const char end[] = "_seconds_bucket";
+    size_t base = length - strlen("_bucket");
+
+    if (!page->latency_name || *page->latency_name)
+        return page->latency_name;
+    if (!page->any_name[0] && length >= strlen(end) && base < sizeof(page->any_name) &&
+        !memcmp(name + length - strlen(end), end, strlen(end))) {
+        memcpy(page->any_name, name, base);
+        page->any_name[base] = '\0';
+    }
+    return page->any_name[0] ? page->any_name : NULL;
+}
+
 static void take_line(struct scrape_page *page, const char *line, size_t length)
 {
-    size_t name_length;
-    double value;
+    struct sample s;
+    const char *wanted;
+    size_t plain;
 
-    if (length > SCRAPE_PAGE_MAX_LINE || !read_sample(line, length, &name_length, &value))
+    if (length > SCRAPE_PAGE_MAX_LINE || !read_sample(line, length, &s))
         return;
     for (int i = 0; i < page->count; i++)
-        if (is_named(page->names[i], line, name_length))
-            page->sums[i] = isnan(page->sums[i]) ? value : page->sums[i] + value;
+        if (is_named(page->names[i], line, s.name_length))
+            page->sums[i] = isnan(page->sums[i]) ? s.value : page->sums[i] + s.value;
+    wanted = latency_name(page, line, s.name_length);
+    plain = wanted ? strlen(wanted) : 0;
+    if (wanted && s.name_length >= plain && !memcmp(wanted, line, plain))
+        latency_add(&page->latency, line + plain, s.name_length - plain, s.labels,
+                    s.labels_length, s.value);
 }
 
 void scrape_page_read(struct scrape_page *page, const char *text, size_t length)
@@ -100,6 +136,7 @@ void scrape_page_read(struct scrape_page *page, const char *text, size_t length)
 
     for (int i = 0; i < page->count; i++)
         page->sums[i] = NAN;
+    latency_init(&page->latency);
     for (; text < end; text = newline + 1) {
         newline = memchr(text, '\n', (size_t)(end - text));
         if (!newline) /* the last line may lack it */
@@ -113,20 +150,54 @@ static const struct metrics_server servers[] = {
     {"vllm:request_success_total",
      NULL,
      {"vllm:num_requests_running", "vllm:num_requests_waiting"},
-     "request"},
+     "request",
+     "vllm:e2e_request_latency_seconds",
+     1},
+    /* Triton, with summaries on or, as usual, with counters of time. */
+    {"nv_inference_request_summary_us_count",
+     "nv_inference_request_failure",
+     {NULL, "nv_inference_pending_request_count"},
+     "request",
+     "nv_inference_request_summary_us",
+     1e-6},
     {"nv_inference_request_success",
      "nv_inference_request_failure",
-     {"nv_inference_pending_request_count", NULL},
-     "request"},
-    {"tgi_request_success", "tgi_request_failure", {"tgi_queue_size", NULL}, "request"},
+     {NULL, "nv_inference_pending_request_count"},
+     "request",
+     "nv_inference_request_duration_us",
+     1e-6},
+    {"tgi_request_success",
+     "tgi_request_failure",
+     {"tgi_batch_current_size", "tgi_queue_size"},
+     "request",
+     "tgi_request_duration",
+     1},
     {"sglang:num_requests_total",
      NULL,
      {"sglang:num_running_reqs", "sglang:num_queue_reqs"},
-     "request"},
-    {"ts_inference_requests_total", NULL, {NULL, NULL}, "request"},
-    {"llamacpp:tokens_predicted_total", NULL, {NULL, NULL}, "token"},
-    {"vllm:generation_tokens_total", NULL, {NULL, NULL}, "token"},
-    {"http_requests_total", NULL, {NULL, NULL}, "request"},
+     "request",
+     "sglang:e2e_request_latency_seconds",
+     1},
+    {"ts_inference_requests_total",
+     NULL,
+     {NULL, NULL},
+     "request",
+     "ts_inference_latency_microseconds",
+     1e-6},
+    {":tensorflow:serving:request_count",
+     NULL,
+     {NULL, NULL},
+     "request",
+     ":tensorflow:serving:request_latency",
+     1e-6},
+    {"llamacpp:tokens_predicted_total", NULL, {NULL, NULL}, "token", NULL, 1},
+    {"vllm:generation_tokens_total", NULL, {NULL, NULL}, "token", NULL, 1},
+    {"http_requests_total",
+     NULL,
+     {"http_requests_inprogress", NULL},
+     "request",
+     SCRAPE_ANY_SECONDS,
+     1},
 };
 
 #define SERVER_COUNT (sizeof(servers) / sizeof(servers[0]))
@@ -138,7 +209,7 @@ static void ask_for_all(struct scrape *scrape)
 
     for (size_t i = 0; i < SERVER_COUNT; i++)
         names[i] = servers[i].done;
-    scrape_page_init(&scrape->page, names, (int)SERVER_COUNT);
+    scrape_page_init(&scrape->page, names, (int)SERVER_COUNT, NULL);
 }
 
 static void ask_for(struct scrape *scrape, const struct metrics_server *server)
@@ -150,8 +221,22 @@ static void ask_for(struct scrape *scrape, const struct metrics_server *server)
     for (int i = 0; i < 2; i++)
         if (server->held[i])
             names[2 + i] = server->held[i];
-    scrape_page_init(&scrape->page, names, 4);
+    scrape_page_init(&scrape->page, names, 4, server->latency);
     scrape->server = server;
+}
+
+/* The job's own name is that of a counter, or of a histogram or summary, which counts. */
+static void ask_for_named(struct scrape *scrape, const char *counter)
+{
+    scrape->histogram = mem_strdup(counter);
+    if (str_ends(counter, "_count"))
+        scrape->histogram[strlen(counter) - strlen("_count")] = '\0';
+    scrape->named = (struct metrics_server){.done = counter,
+                                            .unit = "request",
+                                            .held = {"http_requests_inprogress", NULL},
+                                            .latency = scrape->histogram,
+                                            .latency_unit_s = 1};
+    ask_for(scrape, &scrape->named);
 }
 
 struct scrape *scrape_create(const char *url, const char *counter, double window_s,
@@ -167,12 +252,11 @@ struct scrape *scrape_create(const char *url, const char *counter, double window
     scrape->done.last = scrape->refused.last = NAN;
     scrape->rate = rate;
     scrape->demand = tracks_create(window_s);
-    if (counter) {
-        scrape->named = (struct metrics_server){.done = counter, .unit = "request"};
-        ask_for(scrape, &scrape->named);
-    } else {
+    scrape->page_s = scrape->told_s = NAN;
+    if (counter)
+        ask_for_named(scrape, counter);
+    else
         ask_for_all(scrape);
-    }
     return scrape;
 }
 
@@ -182,6 +266,7 @@ void scrape_destroy(struct scrape *scrape)
         return;
     fetch_fini(&scrape->fetch);
     tracks_destroy(scrape->demand);
+    free(scrape->histogram);
     free(scrape);
 }
 
@@ -203,40 +288,107 @@ static void add(struct tracks *tracks, const char *unit, double now_s, double co
     tracks_hit(tracks, now_s, &hit);
 }
 
-static void take_page(struct scrape *scrape, double now_s)
+/* The first page: whose is it? */
+static void find_server(struct scrape *scrape, double now_s)
 {
-    const double *sums = scrape->page.sums;
+    for (size_t i = 0; i < SERVER_COUNT; i++) {
+        if (isnan(scrape->page.sums[i]))
+            continue;
+        ask_for(scrape, &servers[i]);
+        scrape->due_s = now_s; /* again, with all of its names */
+        return;
+    }
+}
+
+/* The job's name may be that of a plain counter: then the times are elsewhere. */
+static void settle_latency(struct scrape *scrape)
+{
+    struct scrape_page *page = &scrape->page;
+
+    if (page->latency_name == scrape->histogram && page->latency.bucket_count == 0 &&
+        isnan(page->latency.p99) && !isnan(page->sums[0])) {
+        page->latency_name = SCRAPE_ANY_SECONDS;
+        latency_init(&page->latency);
+    }
+    if (isnan(page->latency.count)) /* of a counter of time */
+        page->latency.count = scrape->done.sum;
+}
+
+static double take_held(struct scrape *scrape)
+{
     double held = 0;
 
-    scrape_page_read(&scrape->page, str_text(&scrape->fetch.body),
-                     scrape->fetch.body.length);
+    for (int i = 0; i < 2; i++) {
+        double now = scrape->page.sums[2 + i];
+
+        if (isnan(now))
+            continue;
+        held += now;
+        scrape->held_sum[i] += now;
+    }
+    scrape->held_pages++;
+    return held;
+}
+
+void scrape_take(struct scrape *scrape, const char *text, size_t length, double now_s)
+{
+    const double *sums = scrape->page.sums;
+    double done;
+
+    scrape_page_read(&scrape->page, text, length);
     if (!scrape->server) {
-        for (size_t i = 0; i < SERVER_COUNT; i++) {
-            if (!isnan(sums[i])) {
-                ask_for(scrape, &servers[i]);
-                scrape->due_s = now_s; /* again, with all of its names */
-                return;
-            }
-        }
+        find_server(scrape, now_s);
         return;
     }
-    if (!count_on(&scrape->done, sums[0]))
+    done = isnan(sums[0]) ? scrape->page.latency.count : sums[0];
+    if (!count_on(&scrape->done, done))
         return;
+    settle_latency(scrape);
+    scrape->page_s = now_s;
+    if (isnan(scrape->told_s)) { /* what was before is not this run's */
+        scrape->told_s = now_s;
+        scrape->told = scrape->page.latency;
+    }
     add(scrape->rate, scrape->server->unit, now_s, scrape->done.sum);
     count_on(&scrape->refused, sums[1]);
-    for (int i = 2; i < 4; i++) {
-        if (!isnan(sums[i]))
-            held += sums[i];
-    }
     add(scrape->demand, scrape->server->unit, now_s,
-        scrape->done.sum + scrape->refused.sum + held);
+        scrape->done.sum + scrape->refused.sum + take_held(scrape));
+}
+
+/* Where no gauge tells who is worked on, the time all answers took together does. */
+static double mean_held(const struct scrape *scrape, const struct latency_window *window,
+                        double seconds)
+{
+    double waiting = scrape->held_sum[1] / scrape->held_pages;
+    double inside = window->mean * window->answers * scrape->server->latency_unit_s;
+
+    if (!isnan(scrape->page.sums[2]))
+        return scrape->held_sum[0] / scrape->held_pages + waiting;
+    return isfinite(inside) ? fmax(inside / seconds, waiting) : NAN;
+}
+
+void scrape_window(struct scrape *scrape, struct probe_service *service)
+{
+    double seconds = scrape->page_s - scrape->told_s;
+    struct latency_window window;
+
+    if (!(seconds > 0))
+        return;
+    latency_between(&scrape->told, &scrape->page.latency, &window);
+    service->latency_s = window.p99 * scrape->server->latency_unit_s;
+    service->median_s = window.median * scrape->server->latency_unit_s;
+    service->held = mean_held(scrape, &window, seconds);
+    scrape->told = scrape->page.latency;
+    scrape->told_s = scrape->page_s;
+    scrape->held_sum[0] = scrape->held_sum[1] = scrape->held_pages = 0;
 }
 
 void scrape_go(struct scrape *scrape, double now_s)
 {
     if (scrape->fetch.fd >= 0) {
         if (fetch_go(&scrape->fetch, now_s) == FETCH_DONE)
-            take_page(scrape, now_s);
+            scrape_take(scrape, str_text(&scrape->fetch.body), scrape->fetch.body.length,
+                        now_s);
     } else if (now_s >= scrape->due_s) {
         scrape->due_s = now_s + scrape->every_s;
         fetch_start(&scrape->fetch, NULL, NULL, now_s);

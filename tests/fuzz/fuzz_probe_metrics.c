@@ -7,6 +7,25 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The page twice, the second time cut: counters fall, buckets go. */
+static void scrape_twice(const char *counter, const char *text, size_t size)
+{
+    struct tracks *rate = tracks_create(10);
+    struct scrape *scrape = scrape_create("http://127.0.0.1:1/", counter, 10, rate, NULL);
+    struct probe_service seen = PROBE_SERVICE_UNKNOWN;
+
+    for (int i = 0; i < 3; i++)
+        scrape_take(scrape, text, size, i);
+    scrape_take(scrape, text, size / 2, 3);
+    scrape_window(scrape, &seen);
+    scrape_take(scrape, text, size, 4);
+    scrape_window(scrape, &seen);
+    if (seen.latency_s < 0 || seen.median_s < 0)
+        abort();
+    scrape_destroy(scrape);
+    tracks_destroy(rate);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const names[] = {"http_requests_total",
@@ -28,8 +47,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (state == FETCH_RUNNING &&
         fetch_read_answer(&answer, true, &body) == FETCH_RUNNING)
         abort();
-    scrape_page_init(&page, names, 3);
+    scrape_page_init(&page, names, 3, SCRAPE_ANY_SECONDS);
     scrape_page_read(&page, str_text(&body), body.length);
+    scrape_twice(NULL, str_text(&body), body.length);
+    scrape_twice("x_seconds", (const char *)data, size);
     /* And the page alone, without an answer around it. */
     scrape_page_read(&page, (const char *)data, size);
     for (int i = 0; i < 3; i++)

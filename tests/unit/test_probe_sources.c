@@ -156,21 +156,31 @@ CASE(a_later_attempt_counts_what_it_adds)
 CASE(heartbeats_are_read_strictly)
 {
     static const char *const bad[] = {
-        "",           "hello",     "rate=",    "rate=-1",         "rate=nan", "rank=1",
-        "steps=1e99", "unit=step", "rate=1 x", "steps=1 rank=-1", "rate=1e30"};
-    struct match_hit hit;
-    double demand;
+        "",          "hello",      "rate=",      "rate=-1",     "rate=nan",
+        "rank=1",    "steps=1e99", "unit=step",  "rate=1 x",    "steps=1 rank=-1",
+        "rate=1e30", "busy=1.01",  "latency=-1", "latency=1e7", "held=many"};
+    struct heartbeat b;
 
     for (size_t i = 0; i < COUNT(bad); i++)
-        assert_int_equal(heartbeat_parse(&hit, &demand, bad[i], strlen(bad[i]), NULL),
-                         -1);
-    assert_int_equal(
-        heartbeat_parse(&hit, &demand, "steps=12 rank=3 unit=tokens\n", 28, NULL), 0);
-    assert_true(hit.count == 12 && hit.rank == 3 && isnan(hit.rate) && isnan(demand));
-    assert_string_equal(hit.unit->name, "token");
-    assert_int_equal(heartbeat_parse(&hit, &demand, "rate=2.5 demand=9", 17, NULL), 0);
-    assert_true(hit.rate == 2.5 && demand == 9);
-    assert_string_equal(hit.unit->name, "step");
+        assert_int_equal(heartbeat_parse(&b, bad[i], strlen(bad[i]), NULL), -1);
+    assert_int_equal(heartbeat_parse(&b, "steps=12 rank=3 unit=tokens\n", 28, NULL), 0);
+    assert_true(b.hit.count == 12 && b.hit.rank == 3 && isnan(b.hit.rate));
+    assert_true(isnan(b.demand) && isnan(b.service.latency_s) && isnan(b.service.busy));
+    assert_string_equal(b.hit.unit->name, "token");
+    assert_int_equal(heartbeat_parse(&b, "rate=2.5 demand=9", 17, NULL), 0);
+    assert_true(b.hit.rate == 2.5 && b.demand == 9);
+    assert_string_equal(b.hit.unit->name, "step");
+}
+
+CASE(a_heartbeat_tells_of_a_service)
+{
+    static const char line[] = "latency=0.05 median=0.01 busy=0.3 held=2.5";
+    struct heartbeat b;
+
+    assert_int_equal(heartbeat_parse(&b, line, strlen(line), NULL), 0);
+    assert_true(b.service.latency_s == 0.05 && b.service.median_s == 0.01);
+    assert_true(b.service.busy == 0.3 && b.service.held == 2.5);
+    assert_true(isnan(b.hit.rate) && isnan(b.hit.count) && isnan(b.demand));
 }
 
 CASE(progress_files_may_be_numbers_pairs_or_json)
@@ -234,7 +244,7 @@ CASE(series_of_a_page_are_summed)
                                         "nothing", "http_requests"};
     static struct scrape_page prom;
 
-    scrape_page_init(&prom, names, 5);
+    scrape_page_init(&prom, names, 5, NULL);
     scrape_page_read(&prom, text, strlen(text));
     assert_true(prom.sums[0] == 15 && prom.sums[1] == 3.5);
     assert_true(isnan(prom.sums[2]) && isnan(prom.sums[3]));
@@ -297,6 +307,7 @@ int main(void)
         cmocka_unit_test(ranks_step_together_and_add_their_items),
         cmocka_unit_test(a_later_attempt_counts_what_it_adds),
         cmocka_unit_test(heartbeats_are_read_strictly),
+        cmocka_unit_test(a_heartbeat_tells_of_a_service),
         cmocka_unit_test(progress_files_may_be_numbers_pairs_or_json),
         cmocka_unit_test(what_a_progress_file_held_before_is_not_the_jobs),
         cmocka_unit_test(series_of_a_page_are_summed),
