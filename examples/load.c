@@ -1,8 +1,8 @@
 /* load.c - asks an inference server for so many answers a second
  *
  * Requests leave when their time has come, whether or not earlier ones were answered (an
- * open loop), over a few connections.  Ends with what was asked, what was answered, and
- * how long answers took. */
+ * open loop), over many connections.  At its end it waits for what was not answered yet,
+ * and tells what was asked, what was answered, and how long answers took. */
 #include "example.h"
 
 #include "base/mem.h"
@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CONNECTIONS 8
+#define CONNECTIONS 64
 #define MAX_SAMPLES 200000
+#define LAST_S      10.0 /* for the last answers to come */
 
 struct load_args {
     struct example_args common;
@@ -28,7 +29,8 @@ struct load {
     struct evhttp_connection *connections[CONNECTIONS];
     uint64_t answered, failed;
     uint64_t in_flight;
-    double *took_s; /* (sample_count) */
+    double ending_s; /* since when nothing more is asked; 0: it goes on */
+    double *took_s;  /* (sample_count) */
     size_t sample_count;
 };
 
@@ -78,8 +80,11 @@ static void on_time(evutil_socket_t fd, short what, void *ctx)
 
     (void)fd;
     (void)what;
-    if (!example_more(&load->example)) {
-        event_base_loopbreak(load->base);
+    if (load->ending_s == 0 && !example_more(&load->example))
+        load->ending_s = example_now_s();
+    if (load->ending_s > 0) {
+        if (load->in_flight == 0 || example_now_s() - load->ending_s > LAST_S)
+            event_base_loopbreak(load->base);
         return;
     }
     while ((double)(load->example.step - load->example.first) < due &&

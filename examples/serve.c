@@ -1,11 +1,13 @@
 /* serve.c - an inference server over HTTP with a Prometheus page
  *
  * GET /infer answers with the output of a small network, GET /metrics counts what was
- * answered, how long it took and what is being worked on.  On loopback only. */
+ * answered, how long it took from arrival on and what has come in and waits.  Requests
+ * are read as they come and worked on one at a time.  On loopback only. */
 #include "example.h"
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "nn/infer.h"
 
 #include <event2/buffer.h>
@@ -19,7 +21,8 @@
 #define HIDDEN  128
 #define OUTPUTS 10
 
-static const double bounds_s[] = {0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1};
+static const double bounds_s[] = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1,
+                                  0.2,   0.5,   1,     2,    5,    10};
 #define BOUNDS (sizeof(bounds_s) / sizeof(bounds_s[0]))
 
 struct serve_args {
@@ -28,9 +31,17 @@ struct serve_args {
     const char *port_file;
 };
 
+struct arrived {
+    struct evhttp_request *request;
+    double at_s;
+};
+
 struct server {
     struct example example;
     struct event_base *base;
+    struct event *work;            /* active while somebody waits */
+    vec_of(struct arrived) inside; /* from `first` on, in order of arrival */
+    size_t first;
     struct infer *infer;
     struct rng rng;
     int rows; /* of a request: what one costs */
@@ -39,25 +50,49 @@ struct server {
     double seconds;
 };
 
-static void answer_infer(struct evhttp_request *request, void *ctx)
+static void note_time(struct server *server, double took_s)
 {
-    struct server *server = ctx;
-    double begin_s = example_now_s(), took_s;
-    struct evbuffer *body = evbuffer_new();
     size_t bucket = 0;
 
-    for (int i = 0; i < server->rows * INPUTS; i++)
-        server->x[i] = (nn_real)rng_range(&server->rng, -1, 1);
-    infer_run(server->infer, server->x, (size_t)server->rows, server->y);
-    evbuffer_add_printf(body, "{\"score\": %.5f}\n", (double)server->y[0]);
-    evhttp_send_reply(request, HTTP_OK, "OK", body);
-    evbuffer_free(body);
-    took_s = example_now_s() - begin_s;
     while (bucket < BOUNDS && took_s > bounds_s[bucket])
         bucket++;
     server->buckets[bucket]++;
     server->seconds += took_s;
     server->example.step++;
+}
+
+/* One request, then whatever else is ready to be read: the page is never kept waiting. */
+static void work(evutil_socket_t fd, short what, void *ctx)
+{
+    struct server *server = ctx;
+    struct arrived *next = &server->inside.items[server->first++];
+    struct evbuffer *body = evbuffer_new();
+
+    (void)fd;
+    (void)what;
+    for (int i = 0; i < server->rows * INPUTS; i++)
+        server->x[i] = (nn_real)rng_range(&server->rng, -1, 1);
+    infer_run(server->infer, server->x, (size_t)server->rows, server->y);
+    evbuffer_add_printf(body, "{\"score\": %.5f}\n", (double)server->y[0]);
+    evhttp_send_reply(next->request, HTTP_OK, "OK", body);
+    evbuffer_free(body);
+    note_time(server, example_now_s() - next->at_s);
+    if (server->first == server->inside.count || server->first == 1024) {
+        server->inside.count -= server->first;
+        memmove(server->inside.items, &server->inside.items[server->first],
+                server->inside.count * sizeof(server->inside.items[0]));
+        server->first = 0;
+    }
+    if (server->inside.count > 0)
+        event_active(server->work, 0, 0);
+}
+
+static void take_infer(struct evhttp_request *request, void *ctx)
+{
+    struct server *server = ctx;
+
+    vec_push(&server->inside, (struct arrived){request, example_now_s()});
+    event_active(server->work, 0, 0);
 }
 
 static void answer_metrics(struct evhttp_request *request, void *ctx)
@@ -71,9 +106,13 @@ static void answer_metrics(struct evhttp_request *request, void *ctx)
         "# HELP http_requests_total Requests answered.\n"
         "# TYPE http_requests_total counter\n"
         "http_requests_total{path=\"/infer\",code=\"200\"} %llu\n"
-        "# HELP infer_seconds Time to answer.\n"
+        "# HELP http_requests_inprogress Requests that wait or are worked on.\n"
+        "# TYPE http_requests_inprogress gauge\n"
+        "http_requests_inprogress %zu\n"
+        "# HELP infer_seconds Time from arrival to answer.\n"
         "# TYPE infer_seconds histogram\n",
-        (unsigned long long)(server->example.step - server->example.first));
+        (unsigned long long)(server->example.step - server->example.first),
+        server->inside.count - server->first);
     for (size_t i = 0; i < BOUNDS; i++) {
         sum += server->buckets[i];
         evbuffer_add_printf(body, "infer_seconds_bucket{le=\"%g\"} %llu\n", bounds_s[i],
@@ -150,8 +189,11 @@ static int run(struct command_call *call)
 
     make_net(&server, args->common.seed);
     server.base = event_base_new();
+    event_base_priority_init(server.base, 3); /* all is 1 where nothing else is said */
+    server.work = event_new(server.base, -1, 0, work, &server);
+    event_priority_set(server.work, 2);
     http = evhttp_new(server.base);
-    evhttp_set_cb(http, "/infer", answer_infer, &server);
+    evhttp_set_cb(http, "/infer", take_infer, &server);
     evhttp_set_cb(http, "/metrics", answer_metrics, &server);
     timer = event_new(server.base, -1, EV_PERSIST, check_end, &server);
     event_add(timer, &often);
@@ -161,6 +203,8 @@ static int run(struct command_call *call)
         status = example_end(&server.example);
     }
     event_free(timer);
+    event_free(server.work);
+    vec_free(&server.inside);
     evhttp_free(http);
     event_base_free(server.base);
     infer_destroy(server.infer);

@@ -9,11 +9,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ENVIRON_MAX_BYTES (8U << 20) /* the kernel gives no process more */
@@ -42,8 +44,8 @@ static bool parse_stat(const char *text, struct process *process)
     process->parent = parent;
     process->session = session;
     process->id.start = start;
-    process->cpu_s =
-        ((double)utime + (double)stime + (double)cutime + (double)cstime) / tick;
+    process->waited_s = ((double)cutime + (double)cstime) / tick;
+    process->cpu_s = ((double)utime + (double)stime) / tick + process->waited_s;
     process->rss_bytes = (double)rss * (double)sysconf(_SC_PAGESIZE);
     return true;
 }
@@ -57,6 +59,16 @@ bool process_read(pid_t pid, struct process *process)
         return false;
     process->id.pid = pid;
     return parse_stat(text, process);
+}
+
+double process_clock_s(pid_t pid)
+{
+    struct timespec t;
+    clockid_t clock;
+
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
+        return NAN;
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 bool process_alive(struct process_id id)

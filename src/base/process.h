@@ -24,7 +24,8 @@ struct process {
     pid_t parent;
     pid_t session;
     char state;       /* R, S, D, Z, ... */
-    double cpu_s;     /* its own and that of children it has waited for */
+    double cpu_s;     /* its own and that of children it has waited for, in ticks */
+    double waited_s;  /* of which these children's */
     double rss_bytes; /* resident */
 };
 
@@ -40,6 +41,9 @@ struct process_ids {
 
 /* One process; false when it is gone. */
 bool process_read(pid_t pid, struct process *process);
+
+/* Processor time of all its threads, to the nanosecond; NaN when it is gone. */
+double process_clock_s(pid_t pid);
 
 /* Is this very process there and not a zombie? */
 bool process_alive(struct process_id id);

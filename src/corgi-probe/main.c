@@ -35,7 +35,7 @@ static const struct option_spec options[] = {
     OPT(struct probe_args, run.grace_s, SECONDS, "grace", 0, "SECONDS",
         "after SIGTERM, kill what still runs after this long", .min = 0, .max = 86400,
         .default_text = "30"),
-    OPT(struct probe_args, run.service, FLAG, "service", 0, NULL,
+    OPT(struct probe_args, run.meter.service, FLAG, "service", 0, NULL,
         "the job serves requests: report what is asked of it, too"),
     OPT(struct probe_args, beat, STRING, "beat", 0, "LINE",
         "inside of a job: send this heartbeat, as in --beat steps=120, and end"),

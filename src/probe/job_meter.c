@@ -382,16 +382,29 @@ static bool report_demand(struct job_meter *meter, double now_s,
     return true;
 }
 
+/* All of one window: what was answered in it, and how. */
+static void fill_service(struct job_meter *meter, struct probe_report *report)
+{
+    double seconds, answered = 0;
+
+    if (meter->scrape &&
+        scrape_window(meter->scrape, &report->service, &answered, &seconds) &&
+        report->source == PROBE_PROMETHEUS) {
+        report->rate = answered / seconds;
+        report->window_s = seconds;
+    }
+    prefer(&report->service, &meter->service);
+    meter->service = PROBE_SERVICE_UNKNOWN;
+}
+
 static bool report_rate(struct job_meter *meter, double now_s,
                         struct probe_report *report)
 {
     fill(meter, report, PROBE_RATE, now_s);
     if (!sources_rate(meter->sources, now_s, true, report, NULL))
         return false;
-    if (meter->scrape)
-        scrape_window(meter->scrape, &report->service);
-    prefer(&report->service, &meter->service);
-    meter->service = PROBE_SERVICE_UNKNOWN;
+    if (meter->options->service)
+        fill_service(meter, report);
     meter->rate_seconds += report->rate * (now_s - meter->last_report_s);
     meter->rated_s += now_s - meter->last_report_s;
     meter->last_report_s = now_s;
@@ -415,11 +428,11 @@ int job_meter_report(struct job_meter *meter, double now_s, bool last,
         return 0;
     meter->next_report_s = fmax(meter->next_report_s + meter->options->window_s,
                                 now_s + meter->options->window_s / 2);
-    meter->demand_due = !last;
+    meter->demand_due = meter->options->service && !last;
     if (report_rate(meter, now_s, report))
         return 1;
     meter->demand_due = false;
-    return !last && report_demand(meter, now_s, report);
+    return meter->options->service && !last && report_demand(meter, now_s, report);
 }
 
 void job_meter_overall(struct job_meter *meter, double now_s, double *steps, double *rate)

@@ -22,6 +22,7 @@ struct job_meter_options {
     uint64_t job;
     int attempt;
     double window_s;
+    bool service;                /* it answers requests: more than a rate is told of it */
     const char *dir;             /* for the socket; NULL: a temporary one */
     const char *metrics_url;     /* NULL: none */
     const char *metrics_counter; /* NULL: known ones */

@@ -170,8 +170,7 @@ static void send_due_reports(struct probe *probe, double now_s, bool last)
 
     sender_retry(probe->sender, now_s);
     while (job_meter_report(probe->meter, now_s, last, &report))
-        if (report.kind != PROBE_DEMAND || probe->options->service)
-            send_report(probe, &report);
+        send_report(probe, &report);
 }
 
 /* Processes that a job left behind have no rate. */

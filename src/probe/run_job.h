@@ -15,7 +15,6 @@ struct run_job_options {
     const char *output;
     double output_bytes; /* most of it on disk; 0: no limit */
     double grace_s;
-    bool service; /* demand is reported as well */
     char *const *argv;
 };
 

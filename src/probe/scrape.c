@@ -347,6 +347,7 @@ void scrape_take(struct scrape *scrape, const char *text, size_t length, double 
     scrape->page_s = now_s;
     if (isnan(scrape->told_s)) { /* what was before is not this run's */
         scrape->told_s = now_s;
+        scrape->told_done = scrape->done.sum;
         scrape->told = scrape->page.latency;
     }
     add(scrape->rate, scrape->server->unit, now_s, scrape->done.sum);
@@ -355,32 +356,39 @@ void scrape_take(struct scrape *scrape, const char *text, size_t length, double 
         scrape->done.sum + scrape->refused.sum + take_held(scrape));
 }
 
-/* Where no gauge tells who is worked on, the time all answers took together does. */
+/* A gauge that is looked at a few times in a window says little of a server that mostly
+ * holds nobody; the time all answers took together does. */
 static double mean_held(const struct scrape *scrape, const struct latency_window *window,
                         double seconds)
 {
     double waiting = scrape->held_sum[1] / scrape->held_pages;
-    double inside = window->mean * window->answers * scrape->server->latency_unit_s;
+    double all = scrape->held_sum[0] / scrape->held_pages + waiting;
+    double inside =
+        window->mean * window->answers * scrape->server->latency_unit_s / seconds;
 
-    if (!isnan(scrape->page.sums[2]))
-        return scrape->held_sum[0] / scrape->held_pages + waiting;
-    return isfinite(inside) ? fmax(inside / seconds, waiting) : NAN;
+    if (isnan(scrape->page.sums[2])) /* only those that wait are told, if any */
+        return isfinite(inside) ? fmax(inside, waiting) : NAN;
+    return all < 1 && isfinite(inside) ? inside : all;
 }
 
-void scrape_window(struct scrape *scrape, struct probe_service *service)
+bool scrape_window(struct scrape *scrape, struct probe_service *service, double *answered,
+                   double *seconds)
 {
-    double seconds = scrape->page_s - scrape->told_s;
     struct latency_window window;
 
-    if (!(seconds > 0))
-        return;
+    if (!(scrape->page_s > scrape->told_s))
+        return false;
+    *seconds = scrape->page_s - scrape->told_s;
+    *answered = scrape->done.sum - scrape->told_done;
     latency_between(&scrape->told, &scrape->page.latency, &window);
     service->latency_s = window.p99 * scrape->server->latency_unit_s;
     service->median_s = window.median * scrape->server->latency_unit_s;
-    service->held = mean_held(scrape, &window, seconds);
+    service->held = mean_held(scrape, &window, *seconds);
     scrape->told = scrape->page.latency;
     scrape->told_s = scrape->page_s;
+    scrape->told_done = scrape->done.sum;
     scrape->held_sum[0] = scrape->held_sum[1] = scrape->held_pages = 0;
+    return true;
 }
 
 void scrape_go(struct scrape *scrape, double now_s)

@@ -62,6 +62,7 @@ struct scrape {
     struct scrape_page page;
     struct steady_counter done, refused;
     struct tracks *rate, *demand;
+    double told_done;               /* answers at the last told page */
     double page_s, told_s;          /* when the last page and the last told one came */
     struct latency told;            /* the page of the last window */
     double held_sum[2], held_pages; /* of the gauges since */
@@ -80,8 +81,10 @@ void scrape_go(struct scrape *scrape, double now_s);
 /* A page has come: scrape_go() hands over those it fetched. */
 void scrape_take(struct scrape *scrape, const char *text, size_t length, double now_s);
 
-/* Latency and requests held since the last call, as far as the page tells.  Requests that
- * are not on a gauge follow from how long answers took (Little's law). */
-void scrape_window(struct scrape *scrape, struct probe_service *service);
+/* What came since the last call: answers, in how many seconds, how late and how many were
+ * held, as far as the page tells.  Requests that are not on a gauge follow from how long
+ * answers took (Little's law).  False: no page has come. */
+bool scrape_window(struct scrape *scrape, struct probe_service *service, double *answered,
+                   double *seconds);
 
 #endif

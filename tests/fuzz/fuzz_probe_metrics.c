@@ -13,13 +13,14 @@ static void scrape_twice(const char *counter, const char *text, size_t size)
     struct tracks *rate = tracks_create(10);
     struct scrape *scrape = scrape_create("http://127.0.0.1:1/", counter, 10, rate, NULL);
     struct probe_service seen = PROBE_SERVICE_UNKNOWN;
+    double answered, seconds;
 
     for (int i = 0; i < 3; i++)
         scrape_take(scrape, text, size, i);
     scrape_take(scrape, text, size / 2, 3);
-    scrape_window(scrape, &seen);
+    scrape_window(scrape, &seen, &answered, &seconds);
     scrape_take(scrape, text, size, 4);
-    scrape_window(scrape, &seen);
+    scrape_window(scrape, &seen, &answered, &seconds);
     if (seen.latency_s < 0 || seen.median_s < 0)
         abort();
     scrape_destroy(scrape);

@@ -8,6 +8,7 @@
 
 static struct tracks *rate;
 static struct scrape *scrape;
+static double answered;
 
 static int teardown(void **state)
 {
@@ -34,8 +35,9 @@ static void page(double at_s, const char *text)
 static struct probe_service seen(void)
 {
     struct probe_service service = PROBE_SERVICE_UNKNOWN;
+    double seconds;
 
-    scrape_window(scrape, &service);
+    scrape_window(scrape, &service, &answered, &seconds);
     return service;
 }
 
@@ -73,9 +75,11 @@ CASE(a_histogram_tells_the_quantiles_of_a_window)
     near(s.median_s, 0.01);
     near(s.latency_s, 0.01 + 0.09 * 98 / 100);
     near(s.held, 8.0 / 10); /* seconds of answers in ten seconds */
+    near(answered, 200);
     page_of(21, 600, 1200, 1200, 98);
     s = seen();
     assert_true(isnan(s.latency_s) && isnan(s.median_s)); /* nobody asked */
+    assert_true(answered == 0);
 }
 
 CASE(the_last_bucket_has_no_end)

@@ -33,7 +33,7 @@ struct attempt *attempt_create_nobody(struct local_engine *e, uint64_t job, int 
     a->dir = str_take(&path);
     a->pidfd = a->result_fd = -1;
     a->probe_watch.fd = a->result_watch.fd = -1;
-    a->cpu_s = NAN;
+    a->cpu_s = a->counted_s = NAN;
     return a;
 }
 
@@ -43,6 +43,7 @@ struct attempt *attempt_create(struct local_engine *e, const struct engine_job *
     char above[24] = "gang";
 
     a->nobody = false;
+    a->service = job->job->kind == JOB_INFERENCE;
     a->uid = job->uid;
     a->gid = job->gid;
     a->grace_s = job->stop_grace_s;

@@ -61,17 +61,6 @@ struct cpu_throttle {
     bool quit;
 };
 
-/* Of all its threads, to the nanosecond; NaN when it is gone. */
-static double process_cpu_s(pid_t pid)
-{
-    struct timespec t;
-    clockid_t clock;
-
-    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
-        return NAN;
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static struct throttle_member *member_of(struct throttle_group *g, pid_t pid)
 {
     vec_each (struct throttle_member, m, &g->members)
@@ -94,7 +83,7 @@ static bool look(struct throttle_group *g, double *used)
     vec_each (struct throttle_member, m, &g->members)
         m->seen = false;
     for (size_t i = 0; i < list.count; i++) {
-        double cpu_s = process_cpu_s(list.items[i]);
+        double cpu_s = process_clock_s(list.items[i]);
         struct throttle_member *m = member_of(g, list.items[i]);
 
         if (isnan(cpu_s))

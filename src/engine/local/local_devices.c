@@ -118,6 +118,30 @@ static double activity_of(void *ctx, uint64_t job)
     return fmin(used, 1);
 }
 
+/* A service's part of the device's time.  Where the driver tells of no processes, a
+ * service that is alone has all of it. */
+static void count_busy(struct metered *m, const struct local_device *d, double seconds)
+{
+    int device = (int)(d - m->engine->devices);
+
+    vec_each (struct attempt *, at, &m->engine->attempts) {
+        struct attempt *a = *at;
+        double share;
+
+        for (int i = 0; a->service && i < a->device_count; i++) {
+            if (a->devices[i] != device)
+                continue;
+            share = activity_of(m, a->job);
+            if (isnan(share) && cpu_quota_jobs_on(m->engine, device) == 1)
+                share = m->sample->utilisation;
+            if (!isnan(share)) {
+                a->gpu_busy_s += share * seconds;
+                a->gpu_seen_s += seconds;
+            }
+        }
+    }
+}
+
 static void take_reading(struct local_engine *e, const struct gpu_reading *r)
 {
     struct local_energy *sum = &e->energy[r->device];
@@ -136,9 +160,12 @@ static void take_reading(struct local_engine *e, const struct gpu_reading *r)
     sum->joules += r->interval.joules;
     sum->seconds += r->interval.to_s - r->interval.from_s;
     sum->modelled = sum->modelled || r->interval.method == GPU_METHOD_MODEL;
-    if (d && d->booking)
-        energy_booking_add(d->booking, &r->interval, activity_of,
-                           &(struct metered){e, &r->sample});
+    if (d && d->booking) {
+        struct metered m = {e, &r->sample};
+
+        energy_booking_add(d->booking, &r->interval, activity_of, &m);
+        count_busy(&m, d, r->interval.to_s - r->interval.from_s);
+    }
 }
 
 static void on_telemetry(void *ctx, uint32_t events)

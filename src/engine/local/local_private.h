@@ -73,6 +73,12 @@ struct attempt {
     struct process_ids members; /* processes of the job, the probe too, when last seen */
     double cpu_s;               /* used, as last counted; NaN: not counted yet */
     double rss_bytes;
+    bool service;     /* how busy it is will be told */
+    double counted_s; /* when that was last told; NaN: not yet */
+    double
+        counted_cpu_s; /* the time its processes, without the probe, had used by then */
+    double gpu_busy_s,
+        gpu_seen_s;     /* device seconds of its processes, of all, since then */
     uint64_t oom_kills; /* of its cgroup when it began */
 };
 

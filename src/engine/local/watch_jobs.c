@@ -7,6 +7,7 @@
  * (told to device_power.c) and how much memory they hold. */
 #include "engine/local/local_private.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -28,7 +29,64 @@ static bool on_processors(const struct local_engine *e, const struct attempt *a)
     return e->devices[a->devices[0]].gpu < 0;
 }
 
-static void tell_measured(struct local_engine *e, const struct attempt *a,
+/* Processor time of the job's processes as of now, without the probe's own. */
+static double job_cpu_s(const struct local_engine *e, const struct attempt *a)
+{
+    double cpu_s = 0, probe_s = process_clock_s(a->probe.pid);
+
+    if (cgroups_cpu_s(e->groups, a->group, &cpu_s))
+        return cpu_s - (isnan(probe_s) ? 0 : probe_s);
+    for (size_t i = 0; i < a->members.count; i++) {
+        pid_t pid = a->members.items[i].pid;
+        const struct process *one = process_table_find(&e->processes, pid);
+        double own_s = pid == a->probe.pid ? 0 : process_clock_s(pid);
+
+        cpu_s += (isnan(own_s) ? 0 : own_s) + (one ? one->waited_s : 0);
+    }
+    return cpu_s;
+}
+
+/* The share of its devices' time that a service used since the last call: of cores as
+ * far as the quota gives them, of GPUs as the driver tells.  0: not known, as in its
+ * first window, in which it may have read its weights. */
+static double busy_share(const struct local_engine *e, struct attempt *a)
+{
+    double now_s = clock_wall_s(), cpu_s = job_cpu_s(e, a), cores = 0, busy = 0;
+
+    for (int i = 0; i < a->device_count; i++) {
+        const struct local_device *d = &e->devices[a->devices[i]];
+
+        if (d->gpu < 0)
+            cores += cpus_cores(&d->cpu) * d->scale;
+    }
+    if (a->gpu_seen_s > 0)
+        busy = a->gpu_busy_s / a->gpu_seen_s;
+    else if (cores > 0 && now_s > a->counted_s) /* not NaN */
+        busy = (cpu_s - a->counted_cpu_s) / (cores * (now_s - a->counted_s));
+    a->counted_s = now_s;
+    a->counted_cpu_s = cpu_s;
+    a->gpu_busy_s = a->gpu_seen_s = 0;
+    return fmin(fmax(busy, 0), 1);
+}
+
+static double or_zero(double value)
+{
+    return isnan(value) ? 0 : value;
+}
+
+/* The job's own word on how busy it is goes before what is seen from outside. */
+static void add_service(const struct local_engine *e, struct attempt *a,
+                        const struct probe_service *s, struct measurement *m)
+{
+    double busy = busy_share(e, a);
+
+    m->busy = isnan(s->busy) ? busy : s->busy;
+    m->latency_s = or_zero(s->latency_s);
+    m->median_s = or_zero(s->median_s);
+    m->held = or_zero(s->held);
+}
+
+static void tell_measured(struct local_engine *e, struct attempt *a,
                           const struct probe_report *r)
 {
     bool demand = r->kind == PROBE_DEMAND;
@@ -49,6 +107,8 @@ static void tell_measured(struct local_engine *e, const struct attempt *a,
         .device_watts = demand ? NAN : e->devices[a->devices[0]].watts,
         .memory_gb = on_processors(e, a) ? a->rss_bytes / 1e9 / a->device_count : 0,
     };
+    if (a->service && !demand)
+        add_service(e, a, &r->service, &event.measurement);
     local_tell(e, event, NULL);
 }
 
