@@ -9,12 +9,17 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A file that is being read.  Whoever meets a mistake fills err and tells it; reading
+ * goes on, so that one look at a file finds all of them. */
 struct binding {
     const char *file;
-    struct err *err;
+    struct err err; /* the newest mistake */
+    struct err all; /* a line each */
+    int left_out;   /* those that had no room there */
 };
 
 static void *at(void *config, const struct config_key *key)
@@ -91,10 +96,24 @@ void config_fini(const struct config_key *keys, void *config)
     }
 }
 
-/* "file:line:column: " goes before what check() or the caller put into err. */
-static int place(const struct binding *b, const struct yaml_node *node)
+static int tell(struct binding *b, int line, int column)
 {
-    return err_prefix(b->err, "%s:%d:%d", b->file, node->line, node->column);
+    size_t used = strlen(b->all.text), room = sizeof(b->all.text) - used;
+    const size_t last_line = sizeof("\nand 10000 more mistakes");
+
+    err_prefix(&b->err, "%s:%d:%d", b->file, line, column);
+    if (used == 0)
+        b->all = b->err;
+    else if (strlen(b->err.text) + 2 + last_line > room)
+        b->left_out++;
+    else
+        snprintf(b->all.text + used, room, "\n%s", b->err.text);
+    return -1;
+}
+
+static int tell_at(struct binding *b, const struct yaml_node *node)
+{
+    return tell(b, node->line, node->column);
 }
 
 static void describe(const struct config_key *key, struct str *out)
@@ -109,7 +128,7 @@ static void describe(const struct config_key *key, struct str *out)
                                                 : "a list of texts");
 }
 
-static int refuse(const struct binding *b, const struct config_key *key,
+static int refuse(struct binding *b, const struct config_key *key,
                   const struct yaml_node *node)
 {
     static const char *const kinds[] = {"", "a list", "a mapping"};
@@ -117,16 +136,16 @@ static int refuse(const struct binding *b, const struct config_key *key,
 
     describe(key, &wanted);
     if (node->kind == YAML_VALUE && !*node->text)
-        err_set(b->err, ERR_INVALID, "'%s' has no value, it takes %s", key->name,
+        err_set(&b->err, ERR_INVALID, "'%s' has no value, it takes %s", key->name,
                 str_text(&wanted));
     else if (node->kind == YAML_VALUE)
-        err_set(b->err, ERR_INVALID, "'%s' takes %s, not %s'%.60s'", key->name,
+        err_set(&b->err, ERR_INVALID, "'%s' takes %s, not %s'%.60s'", key->name,
                 str_text(&wanted), node->quoted ? "the text " : "", node->text);
     else
-        err_set(b->err, ERR_INVALID, "'%s' takes %s, not %s", key->name,
+        err_set(&b->err, ERR_INVALID, "'%s' takes %s, not %s", key->name,
                 str_text(&wanted), kinds[node->kind]);
     str_fini(&wanted);
-    return place(b, node);
+    return tell_at(b, node);
 }
 
 /* In YAML quotes make a text; units and choices are texts anyway. */
@@ -140,10 +159,10 @@ static bool text_fits(const struct config_key *key, const struct yaml_node *node
            key->type != CONFIG_U64 && key->type != CONFIG_DOUBLE;
 }
 
-static int bind_mapping(const struct binding *b, const struct config_key *keys,
+static int bind_mapping(struct binding *b, const struct config_key *keys,
                         const struct yaml_node *mapping, void *config);
 
-static int bind_item(const struct binding *b, const struct config_key *key,
+static int bind_item(struct binding *b, const struct config_key *key,
                      const struct yaml_node *node, void *item)
 {
     if (key->type == CONFIG_LIST) {
@@ -158,26 +177,26 @@ static int bind_item(const struct binding *b, const struct config_key *key,
     return 0;
 }
 
-static int bind_list(const struct binding *b, const struct config_key *key,
+static int bind_list(struct binding *b, const struct config_key *key,
                      const struct yaml_node *node, struct config_list *list)
 {
     size_t size = key->type == CONFIG_LIST ? key->item_size : sizeof(char *);
     size_t most = key->max > 0 ? (size_t)key->max : CONFIG_MAX_ITEMS;
+    int rc = 0;
 
     if (node->kind != YAML_LIST)
         return refuse(b, key, node);
     if (node->child_count > most || (double)node->child_count < key->min) {
-        err_set(b->err, ERR_LIMIT, "'%s' takes %.0f to %zu items, not %zu", key->name,
+        err_set(&b->err, ERR_LIMIT, "'%s' takes %.0f to %zu items, not %zu", key->name,
                 key->min, most, node->child_count);
-        return place(b, node);
+        return tell_at(b, node);
     }
     list->items = mem_zeroed(node->child_count, size);
-    for (size_t i = 0; i < node->child_count; i++) {
-        list->count = i + 1; /* config_fini() takes a half-filled last item */
+    list->count = node->child_count; /* config_fini() takes half-filled items */
+    for (size_t i = 0; i < node->child_count; i++)
         if (bind_item(b, key, &node->children[i], (char *)list->items + i * size) < 0)
-            return -1;
-    }
-    return 0;
+            rc = -1;
+    return rc;
 }
 
 /* A group whose keys are all commented out is an empty one. */
@@ -187,7 +206,7 @@ static bool is_group(const struct yaml_node *node)
            (node->kind == YAML_VALUE && !node->quoted && !*node->text);
 }
 
-static int bind_key(const struct binding *b, const struct config_key *key,
+static int bind_key(struct binding *b, const struct config_key *key,
                     const struct yaml_node *node, void *target)
 {
     int rc = 0;
@@ -199,12 +218,12 @@ static int bind_key(const struct binding *b, const struct config_key *key,
     else if (key->type == CONFIG_GROUP || !text_fits(key, node) ||
              !set_value(key, node->text, target))
         rc = refuse(b, key, node);
-    if (rc == 0 && key->check && key->check(target, b->err) < 0)
-        rc = place(b, node);
+    if (rc == 0 && key->check && key->check(target, &b->err) < 0)
+        rc = tell_at(b, node);
     return rc;
 }
 
-static int refuse_unknown(const struct binding *b, const struct config_key *keys,
+static int refuse_unknown(struct binding *b, const struct config_key *keys,
                           const struct yaml_node *node)
 {
     struct str known = {0};
@@ -217,13 +236,13 @@ static int refuse_unknown(const struct binding *b, const struct config_key *keys
         str_addf(&known, "%s%s", known.length ? ", " : "", key->name);
     }
     if (nearest.best)
-        err_set(b->err, ERR_INVALID, "unknown key '%.60s', did you mean '%s'?", node->key,
-                nearest.best);
+        err_set(&b->err, ERR_INVALID, "unknown key '%.60s', did you mean '%s'?",
+                node->key, nearest.best);
     else
-        err_set(b->err, ERR_INVALID, "unknown key '%.60s', known are %.250s", node->key,
+        err_set(&b->err, ERR_INVALID, "unknown key '%.60s', known are %.250s", node->key,
                 str_text(&known));
     str_fini(&known);
-    return err_prefix(b->err, "%s:%d:%d", b->file, node->key_line, node->key_column);
+    return tell(b, node->key_line, node->key_column);
 }
 
 static const struct config_key *key_named(const struct config_key *keys, const char *name)
@@ -234,34 +253,45 @@ static const struct config_key *key_named(const struct config_key *keys, const c
     return NULL;
 }
 
-static int bind_mapping(const struct binding *b, const struct config_key *keys,
+static int bind_mapping(struct binding *b, const struct config_key *keys,
                         const struct yaml_node *mapping, void *config)
 {
+    int rc = 0;
+
     for (size_t i = 0; i < mapping->child_count; i++) {
         const struct yaml_node *node = &mapping->children[i];
         const struct config_key *key = key_named(keys, node->key);
 
         if (!key)
-            return refuse_unknown(b, keys, node);
-        if (bind_key(b, key, node, at(config, key)) < 0)
-            return -1;
+            rc = refuse_unknown(b, keys, node);
+        else if (bind_key(b, key, node, at(config, key)) < 0)
+            rc = -1;
     }
     for (const struct config_key *key = keys; key->name; key++) {
         if (key->type == CONFIG_LINE)
             *(int *)at(config, key) = mapping->line;
         if (key->required && !yaml_get(mapping, key->name)) {
-            err_set(b->err, ERR_INVALID, "the key '%s' (%s) is missing", key->name,
+            err_set(&b->err, ERR_INVALID, "the key '%s' (%s) is missing", key->name,
                     key->help);
-            return place(b, mapping);
+            rc = tell_at(b, mapping);
         }
     }
-    return 0;
+    return rc;
+}
+
+/* All mistakes that were told, into the caller's err. */
+static void tell_caller(struct binding *b, struct err *err)
+{
+    if (b->left_out > 0)
+        err_set(err, b->all.code, "%s\nand %d more mistakes", b->all.text, b->left_out);
+    else if (err)
+        *err = b->all;
 }
 
 int config_parse(const struct config_key *keys, void *config, size_t size,
                  const char *name, const char *text, size_t count, struct err *err)
 {
-    const struct binding b = {name, err};
+    struct binding b = {.file = name};
     struct yaml_node *root = NULL;
     void *fresh;
     int rc = -1;
@@ -273,12 +303,14 @@ int config_parse(const struct config_key *keys, void *config, size_t size,
     if (root->kind == YAML_MAPPING)
         rc = bind_mapping(&b, keys, root, fresh);
     else
-        err_set(err, ERR_FORMAT, "%s:%d:%d: a config is a mapping of keys", name,
+        err_set(&b.all, ERR_FORMAT, "%s:%d:%d: a config is a mapping of keys", name,
                 root->line, root->column);
-    if (rc == 0)
+    if (rc == 0) {
         memcpy(config, fresh, size);
-    else
+    } else {
         config_fini(keys, fresh);
+        tell_caller(&b, err);
+    }
     free(fresh);
     yaml_destroy(root);
     return rc;

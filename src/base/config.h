@@ -91,7 +91,8 @@ struct config_key {
     }
 
 /* Read the file over the defaults into the struct of that size, which is overwritten on
- * success and untouched on failure.  End it with config_fini(). */
+ * success and untouched on failure: then err holds all mistakes, a line each, as many as
+ * it has room for.  End it with config_fini(). */
 int config_read(const struct config_key *keys, void *config, size_t size,
                 const char *path, struct err *err);
 int config_parse(const struct config_key *keys, void *config, size_t size,

@@ -29,7 +29,7 @@ enum err_code {
 
 struct err {
     enum err_code code;
-    char text[400];
+    char text[1200]; /* one line; of a config file, a line a mistake */
 };
 
 /* Fill err (NULL is fine) and return -1, so that callers can `return err_set(...)`. */

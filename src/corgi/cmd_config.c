@@ -99,7 +99,7 @@ static const struct command config_show = {
 static const struct command config_check = {
     .name = "check",
     .summary = "read a file and say what is wrong with it",
-    .help = "A mistake is named with file, line and column; nothing is changed.",
+    .help = "Every mistake is named with file, line and column; nothing is changed.",
     .operands = "FILE",
     .examples = "corgi config check corgi.yaml\n"
                 "corgi config check --kind cluster mine.yaml\n"

@@ -78,7 +78,7 @@ static void answer(void *ctx)
     struct output_read *read = ctx;
     const struct output_piece *piece = &read->piece;
     struct handlers_answer a;
-    char note[600];
+    char note[sizeof(struct err) + 100];
 
     handlers_begin(&a, read->request, NULL);
     json_out_key_int(&a.out, "job", (int64_t)read->job);

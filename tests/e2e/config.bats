@@ -40,6 +40,16 @@ setup() {
     [[ $output == *"bad.yaml:2:1"* && $output == *"sleep"* ]]
 }
 
+@test "all mistakes of a file are told, each with its place" {
+    printf 'share: 9\nslep: true\nconfidence: most\n' > bad.yaml
+    run "$corgi" config check bad.yaml
+    [ "$status" -eq 1 ]
+    [ "${#lines[@]}" -eq 3 ]
+    [[ ${lines[0]} == *"bad.yaml:1:8: 'share'"* ]]
+    [[ ${lines[1]} == "bad.yaml:2:1: "*"'sleep'?" ]]
+    [[ ${lines[2]} == "bad.yaml:3:13: 'confidence'"* ]]
+}
+
 @test "values out of range are refused" {
     for value in 'share: 0' 'share: 5' 'confidence: 1.5' 'confidence: nan' 'progress: -5W' \
         'grace: 10 parsecs' 'moves: perhaps'; do

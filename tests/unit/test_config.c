@@ -284,6 +284,26 @@ CASE(a_check_of_the_caller_gets_the_position)
                    "f.yaml:4:8: nobody knows the GPU 'k9'");
 }
 
+CASE(all_mistakes_are_told_a_line_each)
+{
+    struct str text = {0};
+
+    assert_refused(
+        "jobs: many\npower: {budgte: 1kW}\nnodes: [{gpus: 2}, {name: b}, {name: []}]\n",
+        "f.yaml:1:7: 'jobs' takes a whole number from 1 to 100, not 'many'\n"
+        "f.yaml:2:9: unknown key 'budgte', did you mean 'budget'?\n"
+        "f.yaml:3:9: the key 'name' (the node's name) is missing\n"
+        "f.yaml:3:38: 'name' takes a text that is not empty, not a list");
+    for (int i = 0; i < 200; i++)
+        str_addf(&text, "unknown-%d: 1\n", i);
+    assert_int_equal(parse(&(struct config){0}, str_text(&text)), -1);
+    assert_non_null(strstr(err.text, "f.yaml:2:1: unknown key 'unknown-1'"));
+    assert_non_null(strstr(err.text, "\nand 1"));
+    assert_string_equal(err.text + strlen(err.text) - strlen(" more mistakes"),
+                        " more mistakes");
+    str_fini(&text);
+}
+
 CASE(a_missing_file_is_named)
 {
     struct config config;
@@ -304,6 +324,7 @@ int main(void)
         cmocka_unit_test(refuses_values_of_the_wrong_type_or_range),
         cmocka_unit_test(refuses_bad_lists),
         cmocka_unit_test(a_check_of_the_caller_gets_the_position),
+        cmocka_unit_test(all_mistakes_are_told_a_line_each),
         cmocka_unit_test(a_missing_file_is_named),
     };
 
