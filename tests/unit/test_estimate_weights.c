@@ -41,7 +41,7 @@ static void shipped_networks_beat_shrunk_means_on_new_worlds(void **state)
         struct statnet *net = statnet_shipped(names[i]);
         struct train_data data;
 
-        train_data_init(&data, 40, i == 0, 999);
+        train_data_init(&data, 40, i == 0, 999, NULL);
         assert_true(error_of(net, &data) < 0.85 * start_error(&data));
         train_data_fini(&data);
         statnet_destroy(net);
@@ -54,7 +54,7 @@ static void the_network_of_rates_alone_beats_what_it_corrects_on_new_worlds(void
     struct train_data data;
 
     (void)state;
-    train_alone_init(&data, 40, 999);
+    train_alone_init(&data, 40, 999, NULL);
     assert_true(data.count > 500);
     assert_true(error_of(net, &data) < 0.85 * start_error(&data));
     train_data_fini(&data);
@@ -72,7 +72,7 @@ static void a_short_training_lowers_the_error(void **state)
     (void)state;
     rng_init(&rng, 5);
     net = statnet_create("p2", &rng);
-    train_data_init(&data, 20, false, 5);
+    train_data_init(&data, 20, false, 5, NULL);
     assert_true(data.count > 256);
     before = error_of(net, &data);
     trainer = statnet_trainer_create(net, 2e-3, 200);

@@ -1,6 +1,7 @@
 /* cmd_eval.c - corgi eval: how good the estimates are on measured tables */
 #include "corgi/commands.h"
 
+#include "lab/commands/progress.h"
 #include "lab/eval/eval.h"
 
 #include <stdio.h>
@@ -39,12 +40,19 @@ static const struct option_spec options[] = {
 
 static int run(struct command_call *call)
 {
-    const struct eval_options *args = call->args;
+    struct eval_options *args = call->args;
+    struct progress progress;
     struct err err = {0};
+    int rc;
 
     if (!args->throughputs)
         return command_wrong_use(call, "--throughputs names no table");
-    return eval_main(args, stdout, &err) < 0 ? command_failed(call, &err) : 0;
+    progress_init_stderr(&progress, "evaluating");
+    args->progress = progress_show;
+    args->progress_ctx = &progress;
+    rc = eval_main(args, stdout, &err);
+    progress_end(&progress);
+    return rc < 0 ? command_failed(call, &err) : 0;
 }
 
 const struct command cmd_eval = {

@@ -3,7 +3,6 @@
 #include "lab/commands/progress.h"
 #include "lab/commands/sim_args.h"
 
-#include "base/clock.h"
 #include "base/parse.h"
 #include "loop/loop_settings.h"
 #include "lab/sim/goals.h"
@@ -136,11 +135,6 @@ static int read_settings(const struct sim_args *args, struct sweep_options *o,
     return override_settings(args, o, err);
 }
 
-static void show_progress(void *ctx, double share)
-{
-    progress_update(ctx, share, clock_wall_s());
-}
-
 /* A line for what the columns do not show. */
 static void print_rejected(const struct sweep *sweep)
 {
@@ -257,7 +251,7 @@ static int simulate(const struct sim_args *args, const struct sweep_options *o,
     int rc;
 
     progress_init_stderr(&progress, "simulating");
-    rc = sweep_run(&sweep, o, show_progress, &progress, err);
+    rc = sweep_run(&sweep, o, progress_show, &progress, err);
     progress_end(&progress);
     if (rc == 0 && args->out)
         rc = write_files(args, &sweep, o, err);

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "lab/commands/progress.h"
 #include "lab/eval/train_data.h"
 #include "nn/weights.h"
 
@@ -17,7 +18,6 @@
 #define STEPS_DEFAULT  8000
 #define BATCH          512
 #define RATE           2e-3
-#define BAR_WIDTH      40
 
 struct train_args {
     const char *out;
@@ -40,32 +40,23 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static void show(const char *name, int done, int all)
-{
-    int filled = BAR_WIDTH * done / all;
-
-    fprintf(stderr, "\r%s [%.*s%*s] %3d %%%s", name, filled,
-            "########################################", BAR_WIDTH - filled, "",
-            100 * done / all, done == all ? "\n" : "");
-}
-
 static void train(struct statnet *net, const struct train_data *data, const char *name,
                   const struct train_args *o)
 {
     int steps = o->steps > 0 ? o->steps : STEPS_DEFAULT;
     struct statnet_trainer *trainer = statnet_trainer_create(net, RATE, steps);
     struct statnet_row *batch = mem_array(struct statnet_row, BATCH);
+    struct progress progress;
     struct rng rng;
 
+    progress_init_stderr(&progress, name);
     rng_stream(&rng, o->seed, 50);
     for (int t = 0; t < steps; t++) {
         for (int i = 0; i < BATCH; i++)
             batch[i] = data->rows[rng_below(&rng, data->count)];
         statnet_train_step(trainer, batch, BATCH);
-        if ((t + 1) % (steps / 50 + 1) == 0)
-            show(name, t + 1, steps);
+        progress_show(&progress, (t + 1.0) / steps);
     }
-    show(name, steps, steps);
     statnet_repack(net);
     free(batch);
     statnet_trainer_destroy(trainer);
@@ -92,10 +83,15 @@ enum lesson { LESSON_P2, LESSON_P1, LESSON_ALONE };
 
 static void draw(struct train_data *data, enum lesson lesson, int worlds, uint64_t seed)
 {
+    struct progress progress;
+    const struct train_listener listener = {progress_show, &progress};
+
+    progress_init_stderr(&progress, "drawing synthetic worlds");
     if (lesson == LESSON_ALONE)
-        train_alone_init(data, worlds, seed);
+        train_alone_init(data, worlds, seed, &listener);
     else
-        train_data_init(data, worlds, lesson == LESSON_P1, seed);
+        train_data_init(data, worlds, lesson == LESSON_P1, seed, &listener);
+    progress_end(&progress);
 }
 
 static int save(const struct statnet *net, const char *path, struct err *err)
@@ -115,15 +111,16 @@ static int train_one(const char *name, enum lesson lesson, const struct train_ar
     int worlds = o->worlds > 0 ? o->worlds : WORLDS_DEFAULT;
     struct train_data data, test;
     struct statnet *net;
-    char path[512];
+    char path[512], label[64];
     struct rng rng;
     int rc = 0;
 
+    snprintf(label, sizeof(label), "training the network %s", name);
     rng_stream(&rng, o->seed, 60 + (uint64_t)lesson);
     net = statnet_create(name, &rng);
     draw(&data, lesson, worlds, o->seed);
     draw(&test, lesson, worlds / 10 + 1, o->seed + 1000);
-    train(net, &data, name, o);
+    train(net, &data, label, o);
     report(net, name, &test, out);
     if (o->out) {
         snprintf(path, sizeof(path), "%s/%s.bin", o->out, name);

@@ -1,4 +1,5 @@
-/* progress.c - cmd_sim.c tells it how far the simulations are; it draws the bar */
+/* progress.c - `corgi sim`, `eval` and `train` tell it how far they are; it draws the bar
+ */
 #include "lab/commands/progress.h"
 
 #include "base/clock.h"
@@ -38,6 +39,7 @@ void progress_end(struct progress *p)
         return;
     fputs("\r\033[K", p->out);
     fflush(p->out);
+    p->shown = false;
 }
 
 /* "45 s", "3 min 20 s", "2 h 05 min" */
@@ -73,4 +75,12 @@ void progress_update(struct progress *p, double share, double now_s)
         fputs(" left", p->out);
     }
     fflush(p->out);
+}
+
+void progress_show(void *p, double share)
+{
+    if (share < 1)
+        progress_update(p, share, clock_wall_s());
+    else
+        progress_end(p);
 }

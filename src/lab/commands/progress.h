@@ -22,6 +22,8 @@ void progress_init(struct progress *p, FILE *out, bool draw, const char *label,
                    double now_s);
 void progress_init_stderr(struct progress *p, const char *label);
 void progress_update(struct progress *p, double share, double now_s); /* 0 to 1 */
-void progress_end(struct progress *p);                                /* wipes the bar */
+/* For those who take a callback: the share now; 1 wipes the bar. */
+void progress_show(void *p, double share);
+void progress_end(struct progress *p); /* wipes the bar */
 
 #endif

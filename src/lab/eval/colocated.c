@@ -77,12 +77,16 @@ void colocated_run(const struct measured *table, enum fold_split split,
                    const struct method *methods, uint64_t seed, int seeds,
                    struct results *results)
 {
-    size_t count;
+    size_t count, method_count = 0, done = 0;
     struct fold *folds = fold_all(table, split, seed, &count);
 
+    while (methods[method_count].name)
+        method_count++;
     for (const struct method *m = methods; m->name; m++)
-        for (size_t f = 0; f < count; f++)
+        for (size_t f = 0; f < count; f++, done++) {
+            results_progress(results, (double)done / (double)(count * method_count));
             if (folds[f].train_count > 0)
                 run_fold(&folds[f], m, seed, seeds, results);
+        }
     fold_free(folds, count);
 }

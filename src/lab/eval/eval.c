@@ -357,7 +357,8 @@ static int curve_write(const struct results *results, const char *path, struct e
 
 #define SEEDS_DEFAULT      3
 #define SYNTHETIC_JOBS     36
-#define SYNTHETIC_JOBS_MIN 8 /* fewer are seldom drawn */
+#define ISOLATED_SHARE     0.2 /* of the time, about; the rest is for pairs */
+#define SYNTHETIC_JOBS_MIN 8   /* fewer are seldom drawn */
 
 /* Worlds no network or parameter was trained on: those have streams of their own. */
 static struct world *draw_world(const struct eval_options *o)
@@ -459,7 +460,9 @@ static void run(const struct eval_options *o, const struct measured *table,
         online_run(table, product, o->seed, seeds, results);
         return;
     }
+    results_begin_stage(results, 0, ISOLATED_SHARE);
     isolated_run(table, split, product, o->seed, results);
+    results_begin_stage(results, ISOLATED_SHARE, 1);
     choose_methods(o, methods);
     colocated_run(table, split, methods, o->seed, seeds, results);
 }
@@ -487,10 +490,13 @@ int eval_main(const struct eval_options *o, FILE *out, struct err *err)
     if (check(o, err) < 0)
         return -1;
     results = results_create(o->protocol ? o->protocol : "lofo");
+    results_on_progress(results, o->progress, o->progress_ctx);
     if (o->protocol && !strcmp(o->protocol, "power"))
         rc = power_run(o->throughputs, results, err);
     else
         rc = run_table(o, results, err);
+    results_begin_stage(results, 0, 1);
+    results_progress(results, 1);
     if (rc == 0 && o->json)
         results_json(results, out);
     else if (rc == 0)

@@ -25,6 +25,8 @@ struct eval_options {
     uint64_t seed;
     int seeds; /* 0: 3 */
     bool json;
+    void (*progress)(void *ctx, double share); /* told how far it is; NULL: nobody */
+    void *progress_ctx;
 };
 
 /* 0 when done; -1 with err when a file cannot be read or an option is wrong. */

@@ -17,7 +17,7 @@ enum { MARKS = sizeof(marks) / sizeof(marks[0]) };
 struct online_run {
     const struct measured *table;
     struct results *results;
-    int seed;
+    int seed, seeds;
     struct cell *cells; /* (count) all cells that were ever measured in the table */
     double *truth;
     double *sum, *times; /* (count) of the stream's measurements of each, */
@@ -128,6 +128,7 @@ static void play(struct online_run *run, bool product,
     size_t at = 0;
 
     for (int m = 0; m < MARKS; m++) {
+        results_progress(run->results, (run->seed + (double)m / MARKS) / run->seeds);
         for (; at < stream->count && stream->arrival[at] < marks[m]; at++)
             remember(run, product, stream->cells[at], stream->values[at]);
         score_baselines(run, marks[m]);
@@ -143,9 +144,10 @@ static void play(struct online_run *run, bool product,
 }
 
 static void run_stream(const struct measured *table, bool product, uint64_t seed,
-                       int number, struct results *results)
+                       int number, int seeds, struct results *results)
 {
-    struct online_run run = {.table = table, .results = results, .seed = number};
+    struct online_run run = {
+        .table = table, .results = results, .seed = number, .seeds = seeds};
     struct arrival_stream *stream;
     struct rng rng;
 
@@ -171,5 +173,5 @@ void online_run(const struct measured *table, bool product, uint64_t seed, int s
                 struct results *results)
 {
     for (int s = 0; s < seeds; s++)
-        run_stream(table, product, seed, s, results);
+        run_stream(table, product, seed, s, seeds, results);
 }

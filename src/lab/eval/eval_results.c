@@ -10,6 +10,9 @@
 struct results {
     const char *protocol;
     vec_of(struct result) lines;
+    eval_progress *progress; /* NULL: nobody */
+    void *progress_ctx;
+    double stage_from, stage_to;
 };
 
 struct results *results_create(const char *protocol)
@@ -28,6 +31,26 @@ void results_destroy(struct results *r)
         score_destroy(line->score);
     vec_free(&r->lines);
     free(r);
+}
+
+void results_on_progress(struct results *r, eval_progress *progress, void *ctx)
+{
+    r->progress = progress;
+    r->progress_ctx = ctx;
+    results_begin_stage(r, 0, 1);
+}
+
+void results_begin_stage(struct results *r, double from, double to)
+{
+    r->stage_from = from;
+    r->stage_to = to;
+}
+
+void results_progress(const struct results *r, double share)
+{
+    if (r->progress)
+        r->progress(r->progress_ctx,
+                    r->stage_from + (r->stage_to - r->stage_from) * share);
 }
 
 static bool same_text(const char *a, const char *b)

@@ -26,6 +26,13 @@ void results_destroy(struct results *results); /* NULL is fine */
 struct score *results_score(struct results *results, const char *target,
                             const char *scope, const char *method, int count);
 
+/* Whom to tell how far the work is: from shares `from` to `to` of all of it, as 0 to 1 of
+ * the stage that runs now. */
+typedef void eval_progress(void *ctx, double share);
+void results_on_progress(struct results *results, eval_progress *progress, void *ctx);
+void results_begin_stage(struct results *results, double from, double to);
+void results_progress(const struct results *results, double share);
+
 /* All lines, in order of first sight.  Borrowed. */
 const struct result *results_lines(const struct results *results, size_t *count);
 

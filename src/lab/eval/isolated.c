@@ -403,8 +403,10 @@ void isolated_run(const struct measured *table, enum fold_split split, bool prod
     size_t count;
     struct fold *folds = fold_all(table, split, seed, &count);
 
-    for (size_t f = 0; f < count; f++)
+    for (size_t f = 0; f < count; f++) {
+        results_progress(results, (double)f / (double)count);
         if (folds[f].train_count > 0)
             run_fold(&folds[f], product, results);
+    }
     fold_free(folds, count);
 }

@@ -151,7 +151,14 @@ static void blur_work(struct measured *t, struct rng *rng)
         t->job[j].omega += off[t->job[j].family & 63];
 }
 
-void train_data_init(struct train_data *data, int worlds, bool initial, uint64_t seed)
+static void tell(const struct train_listener *listener, int world, int worlds)
+{
+    if (listener)
+        listener->progress(listener->ctx, (double)world / worlds);
+}
+
+void train_data_init(struct train_data *data, int worlds, bool initial, uint64_t seed,
+                     const struct train_listener *listener)
 {
     struct pairs_builder b = {.initial = initial};
     struct rng rng;
@@ -165,6 +172,7 @@ void train_data_init(struct train_data *data, int worlds, bool initial, uint64_t
         struct world *world = world_generate(&how, &rng);
         struct measured *table = measured_create(world);
 
+        tell(listener, w, worlds);
         b.table = table;
         blur_work(table, &rng);
         if (table->jobs >= JOBS_MIN && table->jobs <= JOBS_MAX) {
@@ -303,7 +311,8 @@ static void from_world(struct alone_builder *b)
     }
 }
 
-void train_alone_init(struct train_data *data, int worlds, uint64_t seed)
+void train_alone_init(struct train_data *data, int worlds, uint64_t seed,
+                      const struct train_listener *listener)
 {
     struct alone_builder b = {0};
     struct rng rng;
@@ -316,6 +325,7 @@ void train_alone_init(struct train_data *data, int worlds, uint64_t seed)
         struct world *world = world_generate(&how, &rng);
         struct measured *table = measured_create(world);
 
+        tell(listener, w, worlds);
         b.world = world;
         b.table = table;
         b.traits = mem_array(struct job_trait, (size_t)table->jobs + 1);

@@ -14,14 +14,22 @@ struct train_data {
     size_t count;
 };
 
-/* initial: only rows of jobs of which nothing was measured (P1).  The caller ends it with
- * train_data_fini(). */
-void train_data_init(struct train_data *data, int worlds, bool initial, uint64_t seed);
+/* Who is told how far the drawing of worlds is, from 0 to 1. */
+struct train_listener {
+    void (*progress)(void *ctx, double share);
+    void *ctx;
+};
+
+/* initial: only rows of jobs of which nothing was measured (P1).  The listener may be
+ * NULL.  The caller ends it with train_data_fini(). */
+void train_data_init(struct train_data *data, int worlds, bool initial, uint64_t seed,
+                     const struct train_listener *listener);
 void train_data_fini(struct train_data *data);
 
 /* Rows for the network of rates alone (model/ratios.h): a catalogue, full or with
  * holes, and jobs that are not in it (nor, half of the time, their family), of which a
  * few types were measured; the other types are to be told. */
-void train_alone_init(struct train_data *data, int worlds, uint64_t seed);
+void train_alone_init(struct train_data *data, int worlds, uint64_t seed,
+                      const struct train_listener *listener);
 
 #endif

@@ -349,13 +349,26 @@ bool sim_moment(struct sim *sim, double until_s, int *rc, struct err *err)
     return *rc == 0;
 }
 
+/* Requests that came and requests that ended, in steps of a hundredth. */
+static double tell_progress(const struct sim *sim, double told)
+{
+    double share =
+        (double)(sim->arrived + sim->ended) / (2 * (double)sim->setup->workload->count);
+
+    if (!sim->setup->progress || share < told + 0.01 || share >= 1)
+        return told;
+    sim->setup->progress(sim->setup->progress_ctx, share);
+    return share;
+}
+
 static int play(struct sim *sim, struct err *err)
 {
     double limit_s = sim->options->limit_s > 0 ? sim->options->limit_s : GIVE_UP_S;
+    double told = 0;
     int rc = 0;
 
     while (!all_over(sim) && sim_moment(sim, limit_s, &rc, err))
-        ;
+        told = tell_progress(sim, told);
     return rc;
 }
 

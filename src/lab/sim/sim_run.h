@@ -81,6 +81,9 @@ enum sim_model {
     SIM_MODEL_ORACLE,   /* the truth: a bound, not a policy */
 };
 
+/* Called now and then with the share of the work that is over; it only grows. */
+typedef void sim_progress(void *ctx, double share);
+
 /* What a run needs besides options; all borrowed. */
 struct sim_setup {
     const struct world *world;
@@ -92,8 +95,10 @@ struct sim_setup {
     int late_type;                     /* nodes of this type join at late_s, if that is
                                           not 0 */
     double late_s;
-    struct sim_told *told; /* requests as users tell them, see sim_told.h; then workload
-                              is its own and the rest of this is not used.  NULL: none */
+    struct sim_told *told;  /* requests as users tell them, see sim_told.h; then workload
+                               is its own and the rest of this is not used.  NULL: none */
+    sim_progress *progress; /* told before the end only; NULL: nobody */
+    void *progress_ctx;
 };
 
 int sim_run(const struct sim_options *options, const struct sim_setup *setup,

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MAX_THREADS 64
+
 struct sweep_work {
     const struct sweep_options *options;
     struct sweep *sweep;
@@ -17,12 +19,40 @@ struct sweep_work {
     size_t task_count;          /* rows times seeds */
     sim_progress *progress;
     void *progress_ctx;
-    pthread_mutex_t mutex; /* guards next, done, failed, err and calls of progress */
+    pthread_mutex_t mutex; /* guards what follows, and calls of progress */
     size_t next;
-    double done;
+    size_t done;
+    double shares[MAX_THREADS]; /* how far the run of each worker is */
+    int workers;
     bool failed;
     struct err err;
 };
+
+struct sweep_worker {
+    struct sweep_work *work;
+    int number;
+};
+
+/* The mutex is held. */
+static void tell_progress(const struct sweep_work *w)
+{
+    double done = (double)w->done;
+
+    for (int i = 0; i < w->workers; i++)
+        done += w->shares[i];
+    if (w->progress)
+        w->progress(w->progress_ctx, done / (double)w->task_count);
+}
+
+static void run_goes_on(void *ctx, double share)
+{
+    struct sweep_worker *me = ctx;
+
+    pthread_mutex_lock(&me->work->mutex);
+    me->work->shares[me->number] = share;
+    tell_progress(me->work);
+    pthread_mutex_unlock(&me->work->mutex);
+}
 
 /* Rows with sleep, and rows without when both are asked for. */
 static size_t sleep_modes(const struct sweep_options *o)
@@ -47,8 +77,9 @@ static struct sim_options settings_of(const struct sweep_options *o,
     return sim;
 }
 
-static int run_task(struct sweep_work *w, size_t task, struct err *err)
+static int run_task(struct sweep_worker *me, size_t task, struct err *err)
 {
+    struct sweep_work *w = me->work;
     const struct sweep_options *o = w->options;
     size_t seeds = (size_t)o->seeds, seed = task % seeds;
     struct sweep_row *row = &w->sweep->rows[task / seeds];
@@ -64,6 +95,8 @@ static int run_task(struct sweep_work *w, size_t task, struct err *err)
         .model = row->policy->model,
         .late_type = s->late_type,
         .late_s = s->late_s,
+        .progress = run_goes_on,
+        .progress_ctx = me,
     };
     struct sim_options recorded = sim;
 
@@ -81,7 +114,11 @@ static int run_task(struct sweep_work *w, size_t task, struct err *err)
 static void *worker(void *arg)
 {
     struct sweep_work *w = arg;
+    struct sweep_worker me = {.work = w};
 
+    pthread_mutex_lock(&w->mutex);
+    me.number = w->workers++;
+    pthread_mutex_unlock(&w->mutex);
     for (;;) {
         struct err err = {0};
         size_t task;
@@ -92,15 +129,15 @@ static void *worker(void *arg)
         pthread_mutex_unlock(&w->mutex);
         if (task >= w->task_count)
             return NULL;
-        rc = run_task(w, task, &err);
+        rc = run_task(&me, task, &err);
         pthread_mutex_lock(&w->mutex);
         if (rc < 0 && !w->failed) {
             w->failed = true;
             w->err = err;
         }
+        w->shares[me.number] = 0;
         w->done++;
-        if (w->progress)
-            w->progress(w->progress_ctx, w->done / (double)w->task_count);
+        tell_progress(w);
         pthread_mutex_unlock(&w->mutex);
     }
 }
@@ -109,11 +146,11 @@ static void run_threads(struct sweep_work *w)
 {
     long threads =
         w->options->threads > 0 ? w->options->threads : sysconf(_SC_NPROCESSORS_ONLN);
-    pthread_t ids[64];
+    pthread_t ids[MAX_THREADS];
     int started = 0;
 
-    if (threads > 64)
-        threads = 64;
+    if (threads > MAX_THREADS)
+        threads = MAX_THREADS;
     if ((size_t)threads > w->task_count)
         threads = (long)w->task_count;
     for (long i = 1; i < threads; i++)

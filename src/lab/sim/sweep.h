@@ -44,9 +44,7 @@ struct sweep_mean {
     double mean, half_width;
 };
 
-/* Called now and then with the share of runs that are over; may be NULL. */
-typedef void sim_progress(void *ctx, double share);
-
+/* progress may be NULL. */
 int sweep_run(struct sweep *sweep, const struct sweep_options *options,
               sim_progress *progress, void *progress_ctx, struct err *err);
 void sweep_fini(struct sweep *sweep);
