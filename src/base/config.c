@@ -256,21 +256,24 @@ static const struct config_key *key_named(const struct config_key *keys, const c
 static int bind_mapping(struct binding *b, const struct config_key *keys,
                         const struct yaml_node *mapping, void *config)
 {
+    bool misspelt = false; /* an unknown key may be the one that is missing */
     int rc = 0;
 
     for (size_t i = 0; i < mapping->child_count; i++) {
         const struct yaml_node *node = &mapping->children[i];
         const struct config_key *key = key_named(keys, node->key);
 
-        if (!key)
+        if (!key) {
             rc = refuse_unknown(b, keys, node);
-        else if (bind_key(b, key, node, at(config, key)) < 0)
+            misspelt = true;
+        } else if (bind_key(b, key, node, at(config, key)) < 0) {
             rc = -1;
+        }
     }
     for (const struct config_key *key = keys; key->name; key++) {
         if (key->type == CONFIG_LINE)
             *(int *)at(config, key) = mapping->line;
-        if (key->required && !yaml_get(mapping, key->name)) {
+        if (key->required && !misspelt && !yaml_get(mapping, key->name)) {
             err_set(&b->err, ERR_INVALID, "the key '%s' (%s) is missing", key->name,
                     key->help);
             rc = tell_at(b, mapping);

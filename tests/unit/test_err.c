@@ -44,7 +44,7 @@ CASE(nobody_listening_is_fine)
 CASE(long_sentences_are_cut_and_terminated)
 {
     struct err err = {0};
-    char text[1000];
+    char text[2 * sizeof(err.text)];
 
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
