@@ -19,7 +19,7 @@ int conduct_measured(struct loop *loop, const struct conduct_window *w,
 {
     int rc = 0;
 
-    if (w->measurement.rate > 0)
+    if (w->measurement.rate > 0 || w->measurement.held > 0)
         rc = loop_measure(loop, &w->measurement, observed, err);
     if (isfinite(w->steps))
         loop_set_progress(loop, w->measurement.job, w->steps_before + w->steps, NULL);

@@ -22,9 +22,10 @@ struct conduct_tries {
 
 /* A window of a job, as its engine or its own program told. */
 struct conduct_window {
-    struct measurement measurement; /* with rate 0: only progress is told */
-    double steps;                   /* of this attempt; NaN: not told */
-    double steps_before;            /* of earlier ones */
+    struct measurement
+        measurement;     /* with neither rate nor held: only progress is told */
+    double steps;        /* of this attempt; NaN: not told */
+    double steps_before; /* of earlier ones */
 };
 
 /* The loop learns of it.  As loop_measure(); 0 also when there was nothing to learn. */

@@ -188,7 +188,7 @@ bool loop_falls_short(const struct loop *loop, uint64_t id, double now_s)
 
     return status && status->state == JOB_RUNNING &&
            recent_rate_known(status, loop->cluster) &&
-           status->pace.rate < requirement_rate_kept(status, now_s);
+           recent_rate_falls_short(status, requirement_rate_kept(status, now_s));
 }
 
 struct decision_reference loop_reference(const struct loop *loop, uint64_t id)
@@ -319,6 +319,7 @@ int loop_set_demand(struct loop *loop, uint64_t id, double rate, double now_s,
     if (loop_find(loop, id, &status, err) < 0)
         return -1;
     status->demand = fmin(status->job.need.rate, rate);
+    status->demand_least = fmin(status->demand_least, status->demand);
     status->required_rate = fmin(status->job.need.rate, rate * DEMAND_HEADROOM);
     loop_stir(loop, now_s);
     if (loop_falls_short(loop, id, now_s))
@@ -363,7 +364,6 @@ int loop_measure(struct loop *loop, const struct measurement *m,
     if (o->refusal != RECORD_TAKEN)
         return -1;
     if (!m->out_of_memory) {
-        recent_rate_note(status, loop->cluster, m);
         o->abs_log_error =
             refine_note(&loop->model, &o->seen, &loop->score, &o->expected);
         o->first_sight = loop->score.first_sights > sights;

@@ -2,13 +2,15 @@
 #include "loop/recent_rate.h"
 
 #include "base/rng.h"
-#include "loop/requirement.h"
-#include "model/queueing.h"
 
 #include <math.h>
 
 /* The newest window weighs at least this much: noise is smoothed, change is seen. */
 #define NEWEST_WEIGHT 0.25
+
+/* One late window is noise: a promise on latency is broken after two, or by so much. */
+#define LATE_WINDOWS 2
+#define LATE_CLEARLY 1.5
 
 static uint64_t company_of(const struct job_status *status, const struct cluster *cluster)
 {
@@ -25,17 +27,46 @@ static uint64_t company_of(const struct job_status *status, const struct cluster
     return others;
 }
 
-/* Of a service that asked for a latency only what it does within that counts.  What was
- * measured of the latency itself says more than what follows from a rate. */
+/* What a service answered counts less where that came later than was promised. */
 static double useful_rate(const struct job_status *status, const struct measurement *m)
 {
     double limit_s = status->job.need.latency_s;
 
-    if (!(limit_s > 0) || !(m->latency_s > 0))
-        return queueing_useful(&status->job, m->rate);
-    if (m->latency_s <= limit_s)
-        return m->rate;
-    return fmin(m->rate, requirement_demand(status)) * limit_s / m->latency_s;
+    return limit_s > 0 && m->latency_s > limit_s ? m->rate * limit_s / m->latency_s
+                                                 : m->rate;
+}
+
+static void note_service(struct job_status *status, const struct measurement *m)
+{
+    double limit_s = status->job.need.latency_s;
+    struct recent_rate *p = &status->pace;
+    struct service_window w = {.window_s = m->window_s,
+                               .answered = m->rate,
+                               .asked = NAN,
+                               .busy = m->busy,
+                               .latency_s = m->latency_s,
+                               .median_s = m->median_s,
+                               .held = m->held,
+                               .devices = status->device_count};
+
+    /* Demand that moved within the window was not all its time what it is now. */
+    if (!isnan(status->demand))
+        w.asked = fmin(status->demand, status->demand_least);
+    status->demand_least = status->demand;
+    services_note(&p->serving, &w);
+    p->asked = w.asked;
+    p->latency_s = m->latency_s;
+    p->late = limit_s > 0 && m->latency_s > limit_s ? p->late + 1 : 0;
+}
+
+/* Measured under other circumstances: what was is no more. */
+static void begin_anew(struct recent_rate *p, uint64_t company, double cap_watts)
+{
+    struct service_seen serving = p->serving;
+
+    services_moved(&serving);
+    *p = (struct recent_rate){
+        .company = company, .cap_watts = cap_watts, .serving = serving};
 }
 
 void recent_rate_note(struct job_status *status, const struct cluster *cluster,
@@ -47,14 +78,32 @@ void recent_rate_note(struct job_status *status, const struct cluster *cluster,
     double weight;
 
     if (p->company != company || p->cap_watts < cap_watts || p->cap_watts > cap_watts)
-        *p = (struct recent_rate){.company = company, .cap_watts = cap_watts};
+        begin_anew(p, company, cap_watts);
     p->windows++;
     weight = fmax(1.0 / p->windows, NEWEST_WEIGHT);
     p->rate += weight * (useful_rate(status, m) - p->rate);
     if (isfinite(m->device_watts))
         p->watts += (p->watts > 0 ? weight : 1) * (m->device_watts - p->watts);
     p->at_s = m->at_s;
-    p->latency_s = m->latency_s;
+    if (status->job.kind == JOB_INFERENCE)
+        note_service(status, m);
+}
+
+bool recent_rate_falls_short(const struct job_status *status, double rate)
+{
+    const struct recent_rate *p = &status->pace;
+
+    if (status->job.kind != JOB_INFERENCE)
+        return p->rate < rate;
+    return !services_keeps_up(&p->serving) || p->late >= LATE_WINDOWS ||
+           (p->late > 0 && p->latency_s > LATE_CLEARLY * status->job.need.latency_s);
+}
+
+double recent_rate_capacity(const struct job_status *status)
+{
+    struct service_capacity can = services_capacity(&status->pace.serving);
+
+    return can.floor ? NAN : can.rate;
 }
 
 bool recent_rate_known(const struct job_status *status, const struct cluster *cluster)

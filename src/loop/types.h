@@ -9,6 +9,7 @@
 #define CORGI_LOOP_TYPES_H
 
 #include "model/model_types.h"
+#include "model/services.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,13 +27,17 @@ enum job_state {
 
 /* The last windows of a job in one company under one cap; see recent_rate.h. */
 struct recent_rate {
-    double rate;  /* their mean, the newest weigh more */
+    double rate;  /* their mean, the newest weigh more; of a service what it answered,
+                     less where that came too late */
     double watts; /* of its first device, likewise; 0: not measured */
     double cap_watts;
     double at_s;      /* end of the newest */
     double latency_s; /* of the newest, of a service; 0: not measured */
+    double asked;     /* of it in the newest, at least; NaN: not known */
     int windows;      /* 0: not measured */
+    int late;         /* the newest so many in a row broke the promise on latency */
     uint64_t company; /* hash of devices and neighbours */
+    struct service_seen serving;
 };
 
 /* A job and what became of it so far. */
@@ -41,6 +46,7 @@ struct job_status {
     enum job_state state;
     double required_rate; /* now: need.rate, or a service's demand and some headroom */
     double demand;        /* of a service as measured, requests/s; NaN: not yet */
+    double demand_least;  /* the same, the least since its last window */
     struct recent_rate pace;
     double started_s;  /* first start; NaN before */
     double placed_s;   /* last start or move; NaN before */

@@ -146,12 +146,24 @@ bool job_effects_push(struct job_place *place, double value, double at_s,
     return false;
 }
 
+void job_effects_set(struct job_place *place, double value, double sd_log, double at_s,
+                     const struct window_noise *noise)
+{
+    place->gap_s = place->drift.times > 0 ? fmax(at_s - place->at_s, 0) : 0;
+    place->at_s = at_s;
+    place->drift =
+        (struct drift){.mean = value,
+                       .times = fmax(noise_of(place, noise) / (sd_log * sd_log),
+                                     JOB_EFFECTS_TIMES_LEAST)};
+}
+
 double job_effects_window_var(const struct job_place *place,
                               const struct window_noise *noise)
 {
     double var = noise_of(place, noise);
 
-    return var * (1 + 1 / fmax(place->drift.times, 0.1)) + noise->drift * place->gap_s;
+    return var * (1 + 1 / fmax(place->drift.times, JOB_EFFECTS_TIMES_LEAST)) +
+           noise->drift * place->gap_s;
 }
 
 struct job_factor job_effects_combine(const struct job_evidence *evidence, int type_count,

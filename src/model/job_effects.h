@@ -13,6 +13,8 @@
 #include <math.h>
 
 #define JOB_EFFECTS_MAX_PLACES 12
+/* A place known as badly as this share of a window says nothing. */
+#define JOB_EFFECTS_TIMES_LEAST 1e-3
 
 struct job_place {
     uint64_t key; /* type, neighbours, spread */
@@ -84,6 +86,11 @@ struct window_noise {
  * what of it noise does not explain; NaN both when there is nothing to compare. */
 bool job_effects_push(struct job_place *place, double value, double at_s,
                       const struct window_noise *noise, double *surprise, double *wander);
+
+/* What the place's windows come to was worked out elsewhere, with this sd of the log: it
+ * takes the place of what was believed. */
+void job_effects_set(struct job_place *place, double value, double sd_log, double at_s,
+                     const struct window_noise *noise);
 
 /* The variance of a new window there. */
 double job_effects_window_var(const struct job_place *place,

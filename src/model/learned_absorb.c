@@ -17,6 +17,14 @@
 /* Rates alone of a class known worse than this teach nothing about pairs. */
 #define ALONE_SD_MAX 0.5
 
+/* What is inferred of a service with a larger sd of the log teaches its class nothing. */
+#define INFERRED_SD_TOLD 0.5
+#define INFERRED_SD_MIN  0.02
+
+/* A belief that a floor has lifted is known better by so much, but no better than so. */
+#define LIFTED_SHARE  0.7
+#define LIFTED_SD_MIN 0.2
+
 /* A shift that moved by less is left as it is. */
 #define SHIFT_STEP 0.02
 
@@ -40,14 +48,15 @@ static bool push_window(struct learned *l, struct job_place *place, double value
 }
 
 /* A job's first word on a cell others of its class spoke of: how far do they differ? */
-static void learn_spread(struct learned *l, const struct learned_member *m, double value)
+static void learn_spread(struct learned *l, const struct learned_member *m, double value,
+                         double var)
 {
     struct class_guess cls = prediction_cache_alone(l->absorbing, m->cls, m->type);
     double off = value - cls.mean, n = cls.observations;
 
     if (!cls.measured)
         return;
-    pooled_add(&l->alone, fmax(off * off * n / (n + 1) - pooled_var(&l->noise[0]), 0));
+    pooled_add(&l->alone, fmax(off * off * n / (n + 1) - var, 0));
     for (int i = 0; i < m->own->count; i++) {
         const struct job_place *p = &m->own->places[i];
         struct class_guess there = prediction_cache_alone(l->absorbing, m->cls, p->type);
@@ -93,14 +102,21 @@ static void follow_shift(struct learned *l)
         }
 }
 
+/* What a class is to hear of a window. */
+struct told_window {
+    double var;   /* of the log rate beyond the noise of a window: a service's */
+    bool changed; /* suddenly */
+};
+
 static void tell_alone(struct learned *l, const struct learned_member *m,
-                       struct job_place *place, bool changed)
+                       struct job_place *place, const struct told_window *w)
 {
     double unused, value = place->drift.mean - learned_shift(m, &unused);
-    struct class_news news = {place->told, value, pooled_var(&l->alone), changed};
+    struct class_news news = {place->told, value, pooled_var(&l->alone) + w->var,
+                              w->changed};
 
     if (isnan(place->told)) {
-        learn_spread(l, m, value);
+        learn_spread(l, m, value, w->var > 0 ? w->var : pooled_var(&l->noise[0]));
         learn_shift(l, m, value);
     }
     classes_tell_alone(l->classes, m->cls, m->type, &news, false);
@@ -109,14 +125,14 @@ static void tell_alone(struct learned *l, const struct learned_member *m,
 
 /* A gang tells what its devices gain where one of them is known, else of the one. */
 static void tell_gang(struct learned *l, const struct learned_member *m,
-                      struct job_place *place, bool changed)
+                      struct job_place *place, const struct told_window *w)
 {
     const struct learned_class *cls = &l->kept.items[m->cls];
     struct class_gang gang = {m->cls, m->type, m->devices, m->spread};
     struct class_guess one = prediction_cache_alone(l->absorbing, m->cls, m->type);
     double unused, value = place->drift.mean - learned_shift(m, &unused);
-    double spread = pooled_var(&l->alone);
-    struct class_news news = {place->told, value, spread, changed};
+    double spread = pooled_var(&l->alone) + w->var;
+    struct class_news news = {place->told, value, spread, w->changed};
     bool first = isnan(place->told);
 
     classes_tell_gang(l->classes, &gang, &news);
@@ -156,11 +172,11 @@ static struct class_guess alone_for_pairs(struct learned *l,
 }
 
 static void tell_beside(struct learned *l, const struct learned_member *m,
-                        struct job_place *place, bool changed)
+                        struct job_place *place, const struct told_window *w)
 {
     struct class_guess alone = alone_for_pairs(l, m);
     struct class_guess cls = learned_beside_one(m, m->others[0]);
-    struct class_news news = {.before = place->told, .changed = changed};
+    struct class_news news = {.before = place->told, .changed = w->changed};
     double unused, grows;
 
     if (alone.var > ALONE_SD_MAX * ALONE_SD_MAX) {
@@ -169,41 +185,43 @@ static void tell_beside(struct learned *l, const struct learned_member *m,
 
         news.before = NAN; /* what was told of this place is a relative speed */
         news.now = place->drift.mean - now.mean - gain.mean - learned_shift(m, &unused);
-        news.var = pooled_var(&l->alone) + now.var + gain.var;
+        news.var = pooled_var(&l->alone) + now.var + gain.var + w->var;
         classes_tell_alone(l->classes, m->cls, m->type, &news, true);
         return;
     }
     if (m->busy[0] < BUSY_LEAST)
         return;
     news.now = learned_relative_full(place->drift.mean - alone.mean, m->busy[0], &grows);
-    news.var = grows * grows * alone.var + pooled_var(&l->beside);
+    news.var = grows * grows * (alone.var + w->var) + pooled_var(&l->beside);
     if (isnan(place->told) && cls.measured && alone.var < 2 * pooled_var(&l->noise[0])) {
         double off = news.now - cls.mean;
 
-        pooled_add(&l->beside, fmax(off * off / 2 - alone.var, 0));
+        pooled_add(&l->beside, fmax(off * off / 2 - alone.var - w->var, 0));
     }
     classes_tell_beside(l->classes, m->cls, m->type, m->others[0], &news);
     place->told = news.now;
 }
 
-static void absorb_rate(struct learned *l, const struct observation *seen,
-                        const struct learned_member *members)
+/* The sd of the log with which a service is told to do this.  A floor only lifts: NaN
+ * where more is believed already. */
+static double inferred_sd(const struct learned_member *m, const struct observation *seen,
+                          double value)
 {
-    const struct learned_member *m = &members[seen->subject];
-    struct job_own *own = job_effects_find(l->own, m->job->id);
-    double relative[LOOP_MAX_SHARE], speed;
-    struct job_place *place;
-    struct estimate watts;
-    bool changed;
+    struct class_guess beside = {0}, now;
 
-    if (!(seen->rate > 0) || !isfinite(seen->rate))
-        return;
-    /* What a cap took is given back as it is taken when asked: by the same busy share. */
-    for (int i = 0; i < seen->where.count; i++)
-        relative[i] = seen->where.count > 1 ? learned_beside(&members[i], false).mean : 0;
-    learned_watts(members, relative, &seen->where, &watts, &speed);
-    place = job_effects_place_take(
+    if (!seen->floor)
+        return fmax(seen->rate_sd_log, INFERRED_SD_MIN);
+    if (m->neighbours > 0)
+        beside = learned_beside(m, false);
+    now = learned_believe(m, &beside);
+    return value > now.mean ? fmax(LIFTED_SHARE * sqrt(now.var), LIFTED_SD_MIN) : NAN;
+}
+
+static struct job_place *take_place(struct job_own *own, const struct learned_member *m)
+{
+    struct job_place *place = job_effects_place_take(
         own, job_effects_key(m->type, m->others, m->neighbours, m->spread));
+
     place->type = m->type;
     place->spread = m->spread;
     place->neighbours = m->neighbours;
@@ -213,19 +231,58 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
         place->others[i] = m->others[i];
         place->busy[i] = m->busy[i];
     }
-    changed = push_window(l, place, log(seen->rate) - speed, seen->at_s);
-    l->counts.changes += changed;
-    own->version = l->version;
+    return place;
+}
+
+static void tell_class(struct learned *l, const struct learned_member *m,
+                       struct job_place *place, const struct told_window *w)
+{
     if (m->neighbours == 0) {
         l->counts.rates++;
         if (m->devices > 1)
-            tell_gang(l, m, place, changed);
+            tell_gang(l, m, place, w);
         else
-            tell_alone(l, m, place, changed);
+            tell_alone(l, m, place, w);
     } else if (m->neighbours == 1) {
         l->counts.pairs++;
-        tell_beside(l, m, place, changed);
+        tell_beside(l, m, place, w);
     }
+}
+
+static void absorb_rate(struct learned *l, const struct observation *seen,
+                        const struct learned_member *members)
+{
+    const struct learned_member *m = &members[seen->subject];
+    struct job_own *own = job_effects_find(l->own, m->job->id);
+    struct window_noise noise = learned_noise(l, m->neighbours > 0);
+    double relative[LOOP_MAX_SHARE], speed, value, sd = 0;
+    struct told_window told = {0};
+    struct job_place *place;
+    struct estimate watts;
+
+    if (!(seen->rate > 0) || !isfinite(seen->rate))
+        return;
+    /* What a cap took is given back as it is taken when asked: by the same busy share. */
+    for (int i = 0; i < seen->where.count; i++)
+        relative[i] = seen->where.count > 1 ? learned_beside(&members[i], false).mean : 0;
+    learned_watts(members, relative, &seen->where, &watts, &speed);
+    value = log(seen->rate) - speed;
+    if (m->told->service)
+        sd = inferred_sd(m, seen, value);
+    if (isnan(sd))
+        return;
+    place = take_place(own, m);
+    if (m->told->service) {
+        job_effects_set(place, value, sd, seen->at_s, &noise);
+        place->stamp = ++l->stamp;
+        told.var = sd * sd;
+    } else {
+        told.changed = push_window(l, place, value, seen->at_s);
+    }
+    l->counts.changes += told.changed;
+    own->version = l->version;
+    if (!seen->floor && sd <= INFERRED_SD_TOLD)
+        tell_class(l, m, place, &told);
 }
 
 /* What one device alone would draw, told by one of a gang: it idles while it waits. */
@@ -237,6 +294,8 @@ static void absorb_watts(struct learned *l, const struct observation *seen,
 
     if (seen->where.count != 1 || seen->where.cap_watts > 0 || !(watts > 0) ||
         !isfinite(watts))
+        return;
+    if (seen->floor) /* nobody knows which share of the time it works */
         return;
     if (m->demand > 0) { /* what it would draw if it worked all the time */
         double load = learned_at_work(m->demand, seen->rate);

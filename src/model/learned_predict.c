@@ -16,6 +16,9 @@
 /* Rates are taken to stand still until so much time has told otherwise. */
 #define WANDER_PRIOR_S (2 * 86400.0)
 
+/* What a service can do is inferred: known worse than this it was not measured. */
+#define INFERRED_SD_MAX 0.3
+
 /* How far serving strays from the usual share of training, between models. */
 #define SHIFT_SD 0.3
 
@@ -146,7 +149,7 @@ static void add_evidence(const struct learned_member *asked,
     struct learned_member there = *asked;
     struct window_noise noise = learned_noise(l, place->neighbours > 0);
     struct class_guess alone;
-    double var = noise.var / fmax(place->drift.times, 0.1), off;
+    double var = noise.var / fmax(place->drift.times, JOB_EFFECTS_TIMES_LEAST), off;
 
     there.type = place->type;
     there.spread = place->spread;
@@ -207,8 +210,8 @@ static double own_rate(const struct learned_member *m)
 
 /* ---- answers ---------------------------------------------------------------------- */
 
-static struct class_guess believe(const struct learned_member *m,
-                                  const struct class_guess *beside)
+struct class_guess learned_believe(const struct learned_member *m,
+                                   const struct class_guess *beside)
 {
     const struct learned *l = m->asked->model;
     struct window_noise noise = learned_noise(l, m->neighbours > 0);
@@ -219,13 +222,16 @@ static struct class_guess believe(const struct learned_member *m,
     if (m->own && m->own->count > 0)
         place = job_effects_place(
             m->own, job_effects_key(m->type, m->others, m->neighbours, m->spread));
-    if (place)
+    if (place) {
+        double var = job_effects_window_var(place, &noise);
+
         return (struct class_guess){
             .mean = place->drift.mean + learned_eased(m, place),
-            .var = job_effects_window_var(place, &noise),
-            .measured = true,
+            .var = var,
+            .measured = !m->told->service || var <= INFERRED_SD_MAX * INFERRED_SD_MAX,
             .observations = (int)ceil(place->drift.times),
         };
+    }
     b = learned_alone(m);
     factor = factor_of(m);
     b.mean += factor.mean;
@@ -318,7 +324,7 @@ void learned_predict(const void *self, struct prediction_cache *cache,
 
         if (where->count > 1)
             beside = learned_beside(&members[i], false);
-        beliefs[i] = believe(&members[i], &beside);
+        beliefs[i] = learned_believe(&members[i], &beside);
         relative[i] = beside.mean;
         sizes[i] = members[i].size;
     }

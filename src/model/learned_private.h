@@ -106,6 +106,9 @@ struct window_noise learned_noise(const struct learned *learned, bool shared);
  * busy as they are or if they worked all the time. */
 struct class_guess learned_alone(const struct learned_member *m);
 struct class_guess learned_beside(const struct learned_member *m, bool all_busy);
+/* What is believed of the job's own ln rate; `beside` as by learned_beside(). */
+struct class_guess learned_believe(const struct learned_member *m,
+                                   const struct class_guess *beside);
 /* Beside one of them if that worked all the time. */
 struct class_guess learned_beside_one(const struct learned_member *m, int other);
 

@@ -104,8 +104,9 @@ struct observation {
     struct combination where; /* members[subject] is the measured job */
     int subject;
     double at_s;
-    double rate;
-    double rate_sd_log;  /* noise of the window, as sd of the log rate */
+    double rate;         /* when it works all the time */
+    double rate_sd_log;  /* how far that is to be trusted, as sd of the log rate */
+    bool floor;          /* of a service: it is at least that, nothing more is known */
     double device_watts; /* NaN: not measured */
     double memory_gb;    /* held on each device; 0: not seen */
     bool out_of_memory;

@@ -114,11 +114,12 @@ static int learn(struct service *s, const struct record *r, const struct engine_
     return 0;
 }
 
-static void check_promise(struct service *s, struct record *r)
+static void check_promise(struct service *s, struct record *r, double window_s)
 {
     const struct job_status *status = loop_job(s->loop, r->id);
     struct promise_facts facts = {.promised_rate = r->promised_rate,
                                   .rate = r->rate,
+                                  .window_s = window_s,
                                   .latency_s = r->latency_s,
                                   .tolerance = s->config.guard.tolerance};
     struct promise_time time;
@@ -162,7 +163,7 @@ int engine_events_measured(struct service *s, struct record *r,
     store_sample(s, r, e);
     tell_sample(s, r, e, demand);
     if (e->measurement.rate > 0 || e->measurement.latency_s > 0)
-        check_promise(s, r);
+        check_promise(s, r, e->measurement.window_s);
     return rc;
 }
 

@@ -215,7 +215,7 @@ static struct replica as_replica(const struct record *r)
 {
     return (struct replica){.number = r->replicas.number,
                             .has_devices = record_has_devices(r),
-                            .rate = r->rate,
+                            .rate = NAN,
                             .demand = r->demand,
                             .demand_at_s = r->demand_at_s,
                             .latency_s = r->latency_s};

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "loop/recent_rate.h"
 #include "service/lifecycle.h"
 
 #include <math.h>
@@ -180,19 +181,34 @@ static void wake(struct service *s, struct record *service, const char *reason)
 
 /* ---- looking after a service ------------------------------------------------------- */
 
+/* Its replicas, with what the loop has found out that each can do. */
+static int find_replicas(const struct service *s, const struct record *service,
+                         struct replica *replicas)
+{
+    struct record *found[LOOP_MAX_GANG];
+    int count = records_replicas(s->records, service, replicas, found);
+
+    for (int i = 0; i < count; i++) {
+        const struct job_status *status = loop_job(s->loop, found[i]->id);
+
+        if (status)
+            replicas[i].rate = recent_rate_capacity(status);
+    }
+    return count;
+}
+
 static void follow(struct service *s, struct record *service, double asked)
 {
     struct replica replicas[LOOP_MAX_GANG];
     struct job share = record_share(service);
-    struct replicas_facts facts = {
-        .share = &share,
-        .replicas = replicas,
-        .count = records_replicas(s->records, service, replicas, NULL),
-        .max = service->replicas.max,
-        .scale_to_zero = service->replicas.scale_to_zero,
-        .at_zero = record_at_zero(service),
-        .asked = asked,
-        .now_s = service_now_s(s)};
+    struct replicas_facts facts = {.share = &share,
+                                   .replicas = replicas,
+                                   .count = find_replicas(s, service, replicas),
+                                   .max = service->replicas.max,
+                                   .scale_to_zero = service->replicas.scale_to_zero,
+                                   .at_zero = record_at_zero(service),
+                                   .asked = asked,
+                                   .now_s = service_now_s(s)};
     struct replicas_decision d = replicas_decide(&service->scaling, &facts);
 
     if (!d.reason[0])

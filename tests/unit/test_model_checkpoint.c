@@ -38,6 +38,7 @@ static void absorb(struct fixture *f, const struct job *a, const struct job *b, 
     struct observation seen = {
         .where = {.type = type, .count = b ? 2 : 1, .members = {{a, 1}, {b, 1}}},
         .rate = rate * exp(0.03 * rng_normal(&f->rng)),
+        .rate_sd_log = 0.03,
         .device_watts = 100 + 3 * type,
         .at_s = 60,
     };
@@ -348,11 +349,11 @@ static void a_lesson_gives_what_adapting_in_place_gives(void **state)
     assert_int_equal(learned_load(other.self, bytes, count, NULL), 0);
     assert_int_equal(learned_load(f->model.self, bytes, count, NULL), 0);
     lesson = learned_lesson_create(f->model.self, 0);
-    absorb(f, &f->jobs[1], &f->jobs[2], 0, 1.5); /* meanwhile, and it counts */
+    absorb(f, &f->jobs[0], &f->jobs[2], 0, 1.5); /* meanwhile, and it counts */
     learned_lesson_study(lesson);
     learned_lesson_take(f->model.self, lesson);
     fixture_lesson(other.self);
-    p = ask(&f->model, &f->jobs[1], &f->jobs[2], 0);
+    p = ask(&f->model, &f->jobs[0], &f->jobs[2], 0);
     assert_int_equal(p.rate[0].source, ESTIMATE_MEASURED);
     for (int j = 3; j + 1 < JOBS; j++) {
         p = ask(&f->model, &f->jobs[j], &f->jobs[j + 1], 1);

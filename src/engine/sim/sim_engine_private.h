@@ -63,8 +63,9 @@ struct run {
     double total;   /* steps it takes; 0: ends by time */
     double ends_s;  /* a service: when its time is over; INFINITY: not yet known */
     double measured_s, measured_rate,
-        measure_at_s; /* last report; when the next is due */
-    double written;   /* steps the journal has */
+        measure_at_s;     /* last report; when the next is due */
+    double demand_told_s; /* requests are counted from then on; 0: never told */
+    double written;       /* steps the journal has */
     int exit_status;
     double speed, speed_after_s;
     uint64_t service; /* whose requests it shares with the other replicas; its own id */

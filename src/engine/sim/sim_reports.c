@@ -5,15 +5,14 @@
  * or the simulation.  fill_measurement() alone decides what a probe sees. */
 #include "engine/sim/sim_engine_private.h"
 
-#include "model/queueing.h"
-
 #include <math.h>
 
 /* A demand that moved less than this is left: recomputing a device costs, and no probe
  * would see the difference. */
 #define DEMAND_STEP 0.02
 /* Of a service nobody asks anything of: no demand at all would mean all it can do. */
-#define DEMAND_NONE 1e-9
+#define DEMAND_NONE    1e-9
+#define DEMAND_COUNTED 1e-3 /* requests: fewer are none */
 
 /* A job whose rate is steady is reported ever less often, up to this share of its age in
  * its place: the tenth hour tells little that the ninth did not.  Real probes look at
@@ -22,6 +21,14 @@
 #define RATE_STEADY       0.03
 
 #define WATTS_NOISE_SD    0.02
+
+/* Of what a probe sees of a service, in the log; and the busy share of one that batches.
+ */
+#define BUSY_NOISE_SD   0.03
+#define HELD_NOISE_SD   0.1
+#define MEDIAN_NOISE_SD 0.05
+#define LATE_NOISE_SD   0.1
+#define BUSY_BATCHING   0.97
 
 static double aligned(const struct sim_engine *e, double at_s)
 {
@@ -54,12 +61,28 @@ static int active_replicas(const struct sim_engine *e, uint64_t service)
     return count;
 }
 
-static void tell_demand(struct sim_engine *e, const struct run *run, double demand)
+/* Requests that come at random, counted: so many are expected. */
+static double counted(const struct sim_engine *e, struct run *run, double expected)
+{
+    if (!(e->options.noise_sd > 0))
+        return expected > DEMAND_COUNTED ? expected : 0;
+    return fmax(0, round(expected + sqrt(expected) * rng_normal(&run->noise)));
+}
+
+/* So many were counted since it was last told. */
+static void tell_demand(struct sim_engine *e, struct run *run, double demand)
 {
     struct engine_event *event = sim_engine_tell(e, ENGINE_DEMAND, run, NULL);
+    double seconds = e->options.demand_s;
 
-    event->measurement = (struct measurement){
-        .job = event->job, .at_s = e->now_s, .rate = demand > 1e-6 ? demand : 0};
+    if (run->demand_told_s > 0)
+        seconds = fmax(e->now_s - run->demand_told_s, 1);
+    run->demand_told_s = e->now_s;
+    event->measurement =
+        (struct measurement){.job = event->job,
+                             .at_s = e->now_s,
+                             .window_s = seconds,
+                             .rate = counted(e, run, demand * seconds) / seconds};
 }
 
 /* Requests are spread evenly over the replicas that run.  True: it has moved. */
@@ -73,8 +96,10 @@ static bool move_demand(struct sim_engine *e, struct run *run)
         return false;
     sim_world_settle(e, run);
     run->demand = demand;
-    if (run->state == RUN_ACTIVE)
+    if (run->state == RUN_ACTIVE) {
         sim_world_touch(e, run);
+        sim_reports_rate(e, run);
+    }
     return true;
 }
 
@@ -122,15 +147,38 @@ static double changed_s(const struct sim_engine *e, const struct run *run)
     return newest_s;
 }
 
+/* What a probe of it counts. */
+static double done_rate(const struct run *run)
+{
+    return run->request.job.kind == JOB_INFERENCE ? fmin(run->rate, run->demand)
+                                                  : run->rate;
+}
+
+/* A service that has too many requests, or answers too late: its probe sees it at once.
+ */
+static bool is_overloaded(const struct run *run)
+{
+    double limit_s = run->request.job.need.latency_s;
+
+    if (run->request.job.kind != JOB_INFERENCE)
+        return false;
+    return run->demand > run->rate ||
+           (limit_s > 0 &&
+            request_latency(&run->request, run->rate, run->demand).late_s > limit_s);
+}
+
 /* When the next window of a running job ends. */
 static double due_s(const struct sim_engine *e, const struct run *run)
 {
-    bool steady = fabs(run->rate - run->measured_rate) <= RATE_STEADY * run->rate;
+    double rate = done_rate(run);
+    bool steady = fabs(rate - run->measured_rate) <= RATE_STEADY * rate;
     double pause_s = e->options.measure_s, next_s;
 
     if (!e->options.thin)
         return aligned(e, run->measured_s + pause_s);
-    if (steady)
+    if (is_overloaded(run))
+        pause_s = e->options.window_s;
+    else if (steady)
         pause_s = fmax(pause_s, MEASURE_AGE_SHARE * (run->measured_s - run->began_s));
     next_s = run->measured_s <= run->began_s ? run->began_s + e->options.window_s
                                              : run->measured_s + pause_s;
@@ -143,35 +191,56 @@ static void plan_measure(struct sim_engine *e, struct run *run)
     sim_world_at(e, run, EVENT_MEASURE, run->measure_at_s);
 }
 
-/* Answers of a service that is asked for more than it can do come ever later; a window
- * sees so much of that. */
-static double latency_s(const struct sim_engine *e, const struct run *run, double noise)
+static double noisy(const struct sim_engine *e, struct run *run, double value, double sd)
 {
-    double answer_s =
-        queueing_latency_s(fmax(run->rate, 1e-6), run->device_count, run->demand) / noise;
+    return e->options.noise_sd > 0 ? value * exp(sd * rng_normal(&run->noise)) : value;
+}
 
-    return fmin(answer_s, e->options.measure_s);
+/* Devices of a server that batches work for it all the time. */
+static double busy_share(const struct sim_engine *e, struct run *run, double answered)
+{
+    double share = request_batches(&run->request) ? BUSY_BATCHING : answered / run->rate;
+
+    return fmin(1, noisy(e, run, share, BUSY_NOISE_SD));
+}
+
+/* What comes out of a service, how late, and how busy that kept its devices: what it
+ * could do, nobody sees.  Answers of one that is asked for more come ever later; a window
+ * sees so much of that. */
+static void see_service(struct sim_engine *e, struct run *run, struct measurement *m)
+{
+    double rate = fmax(run->rate, 1e-6), most_s = e->options.measure_s;
+    double asked = counted(e, run, run->demand * m->window_s) / m->window_s;
+    struct request_latency late = request_latency(&run->request, rate, run->demand);
+    double waiting = fmax(0, run->demand - rate) * m->window_s / 2 + run->device_count;
+
+    m->rate = fmin(asked, rate);
+    m->held = noisy(e, run, isfinite(late.held) ? late.held : waiting, HELD_NOISE_SD);
+    if (!(m->rate > 0))
+        return;
+    m->busy = busy_share(e, run, m->rate);
+    m->median_s = noisy(e, run, fmin(late.median_s, most_s / 2), MEDIAN_NOISE_SD);
+    m->latency_s = noisy(e, run, fmin(late.late_s, most_s), LATE_NOISE_SD);
 }
 
 /* All a probe sees of a job in the window that ends now. */
 static void fill_measurement(struct sim_engine *e, struct run *run,
                              struct engine_event *event)
 {
-    bool noisy = e->options.noise_sd > 0;
-    double noise = noisy ? exp(e->options.noise_sd * rng_normal(&run->noise)) : 1;
-    double watts_noise = noisy ? exp(WATTS_NOISE_SD * rng_normal(&run->noise)) : 1;
     double window_s = e->now_s - run->measured_s;
+    struct measurement *m = &event->measurement;
 
     event->steps = run->steps;
-    event->measurement = (struct measurement){
+    *m = (struct measurement){
         .job = run->request.job.id,
         .at_s = e->now_s,
         .window_s = e->options.thin ? fmin(window_s, e->options.window_s) : window_s,
-        .rate = fmax(run->rate, 1e-6) * noise,
-        .device_watts = fmax(e->devices[run->devices[0]].watts * watts_noise, 1),
+        .rate = noisy(e, run, fmax(run->rate, 1e-6), e->options.noise_sd),
     };
-    if (run->request.job.kind == JOB_INFERENCE && run->demand > 1e-6)
-        event->measurement.latency_s = latency_s(e, run, noise);
+    m->device_watts =
+        fmax(noisy(e, run, e->devices[run->devices[0]].watts, WATTS_NOISE_SD), 1);
+    if (run->request.job.kind == JOB_INFERENCE)
+        see_service(e, run, m);
 }
 
 void sim_reports_measure(struct sim_engine *e, struct run *run)
@@ -186,7 +255,7 @@ void sim_reports_measure(struct sim_engine *e, struct run *run)
     event = sim_engine_tell(e, ENGINE_MEASURED, run, NULL);
     fill_measurement(e, run, event);
     run->measured_s = e->now_s;
-    run->measured_rate = run->rate;
+    run->measured_rate = done_rate(run);
     plan_measure(e, run);
 }
 

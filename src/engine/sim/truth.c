@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "base/str.h"
+#include "model/queueing.h"
 #include "world/power.h"
 
 #include <assert.h>
@@ -13,6 +14,14 @@
 
 #define DAY_S          86400.0
 #define DRIFT_PERIOD_S (4 * DAY_S)
+
+/* So many services batch, so many requests at once; the last of a hundred answers takes
+ * so much longer than most. */
+#define BATCHING_PERCENT 40
+#define BATCHING_KEY     300
+#define BATCH_LEAST      8
+#define BATCH_MOST       48
+#define BATCH_SPREAD     1.4
 
 int request_reference_gpu(const struct world *world)
 {
@@ -84,6 +93,37 @@ static double waved(const struct sim_request *r, double at_s)
 double request_demand(const struct sim_request *r, double at_s)
 {
     return r->demand_steps > 0 ? stepped(r, at_s) : waved(r, at_s);
+}
+
+bool request_batches(const struct sim_request *r)
+{
+    return r->job.kind == JOB_INFERENCE &&
+           rng_mix(r->hidden, BATCHING_KEY) % 100 < BATCHING_PERCENT;
+}
+
+/* Random arrivals, even service times: see queueing.c.  In a batch each request takes as
+ * long as many do one after the other. */
+struct request_latency request_latency(const struct sim_request *r, double capacity,
+                                       double load)
+{
+    double busy = load / capacity, devices = r->job.devices > 1 ? r->job.devices : 1;
+    double service_s = devices / capacity, spread = 1, wait_s, median_wait_s = 0;
+    struct request_latency out = {INFINITY, INFINITY, INFINITY};
+
+    if (!(busy < 1))
+        return out;
+    if (request_batches(r)) {
+        spread = BATCH_SPREAD;
+        service_s *= BATCH_LEAST + (double)(rng_mix(r->hidden, BATCHING_KEY + 1) %
+                                            (BATCH_MOST - BATCH_LEAST + 1));
+    }
+    wait_s = queueing_latency_s(capacity, 1, load) - 1 / capacity;
+    if (busy > 0.5)
+        median_wait_s = log(2 * busy) / (2 * (1 - busy)) / capacity;
+    out.median_s = service_s + median_wait_s;
+    out.late_s = spread * service_s + wait_s;
+    out.held = load * (service_s + busy / (2 * (1 - busy)) / capacity);
+    return out;
 }
 
 /* A standard normal that depends on its keys alone, so that a factor is the same whenever

@@ -46,6 +46,19 @@ static inline bool request_scales(const struct sim_request *request)
     return request->max_replicas > 1 || request->scale_to_zero;
 }
 
+/* Does the service batch requests continuously?  Then its devices never rest, and answers
+ * come as fast at any load until it is near all it can do. */
+bool request_batches(const struct sim_request *request);
+
+/* How the answers of a service come that can do `capacity` requests/s and is asked for
+ * `load`: infinitely late when that is more. */
+struct request_latency {
+    double median_s, late_s; /* 50th and 99th percentile */
+    double held;             /* requests inside, on average */
+};
+struct request_latency request_latency(const struct sim_request *request, double capacity,
+                                       double load);
+
 /* Fill what follows from the class: names, description, reference rate.  The requirement
  * becomes `share` of the reference rate. */
 void request_describe(struct sim_request *request, const struct world *world, int cls,

@@ -228,15 +228,18 @@ static void absorb_rate(struct datasheet *m, const struct observation *seen)
     double relative = log_relative(m, &seen->where, seen->subject, &variance, &measured);
     double surprise = log(seen->rate / prior_cap_speed(&m->prior, &seen->where)) -
                       log(alone.value) - relative;
+    double weight = prior_weight(seen, surprise);
     uint64_t keys[MEAN_MAX_LEVELS];
     int count = alone_keys(m, job, seen->where.type, keys);
 
+    if (!(weight > 0))
+        return;
     if (seen->where.count > 1)
         share = alone_sd_now * alone_sd_now / (alone_sd_now * alone_sd_now + variance);
     mean_book_add(m->alone, keys, count,
                   log(alone.value) + share * surprise -
                       prior_log_rate(&m->prior, job, seen->where.type),
-                  seen->where.count > 1 ? 0.5 : 1);
+                  seen->where.count > 1 ? 0.5 * weight : weight);
     for (int k = 0; k < seen->where.count && seen->where.count > 1; k++) {
         if (k == seen->subject)
             continue;
@@ -244,7 +247,7 @@ static void absorb_rate(struct datasheet *m, const struct observation *seen)
         mean_book_add(m->relative, keys, count,
                       (relative + (1 - share) * surprise) / (seen->where.count - 1) -
                           prior_log_relative(),
-                      1);
+                      weight);
     }
 }
 
@@ -257,7 +260,8 @@ static void datasheet_absorb(void *self, const struct observation *seen)
         map_put(m->out_of_memory, combination_key(m, &seen->where), 1);
         return;
     }
-    absorb_rate(m, seen);
+    if (seen->rate > 0)
+        absorb_rate(m, seen);
     if (isfinite(seen->device_watts) && seen->device_watts > 0) {
         int count = watts_keys(m, &seen->where, keys);
 

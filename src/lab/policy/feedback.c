@@ -127,13 +127,16 @@ static void absorb_rate(struct feedback *m, const struct observation *seen)
     struct log_rate r = ask_rate(m, where, seen->subject);
     double surprise =
         log(seen->rate / prior_cap_speed(&m->prior, where)) - r.alone - r.relative;
+    double weight = prior_weight(seen, surprise);
     double share = r.alone_variance / (r.alone_variance + r.relative_variance);
     const uint64_t keys[] = {key(BOOK_JOB, job->id, 0, 0),
                              key(BOOK_JOB_TYPE, job->id, (uint64_t)where->type, 0)};
 
+    if (!(weight > 0))
+        return;
     mean_book_add(m->means, keys, 2,
                   r.alone + share * surprise - constant_log_rate(m, job, where->type),
-                  where->count > 1 ? 0.5 : 1);
+                  where->count > 1 ? 0.5 * weight : weight);
     for (int k = 0; k < where->count; k++) {
         uint64_t pair =
             key(BOOK_PAIR, job->id, where->members[k].job->id, (uint64_t)where->type);
@@ -142,7 +145,7 @@ static void absorb_rate(struct feedback *m, const struct observation *seen)
             mean_book_add(m->means, &pair, 1,
                           (r.relative + (1 - share) * surprise) / (where->count - 1) -
                               prior_log_relative(),
-                          1);
+                          weight);
     }
 }
 
@@ -155,7 +158,8 @@ static void feedback_absorb(void *self, const struct observation *seen)
         map_put(m->out_of_memory, device, 1);
         return;
     }
-    absorb_rate(m, seen);
+    if (seen->rate > 0)
+        absorb_rate(m, seen);
     if (isfinite(seen->device_watts) && seen->device_watts > 0)
         mean_book_add(m->means, &device, 1,
                       log(seen->device_watts / prior_watts(&m->prior, &seen->where)), 1);

@@ -86,3 +86,15 @@ double prior_fits(const struct prior *p, const struct combination *where)
         return 0;
     return all_known ? 1 : where->count == 1 ? 0.97 : 0.9;
 }
+
+/* A window of a service as sure as this counts in full. */
+#define SURE_SD 0.1
+
+double prior_weight(const struct observation *seen, double surprise)
+{
+    double sd = seen->rate_sd_log;
+
+    if (seen->floor)
+        return surprise > 0 ? 1 : 0;
+    return sd > SURE_SD ? SURE_SD * SURE_SD / (sd * sd) : 1;
+}

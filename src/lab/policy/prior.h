@@ -30,4 +30,8 @@ double prior_cap_speed(const struct prior *prior, const struct combination *wher
 /* Probability that the memory suffices, from what users told. */
 double prior_fits(const struct prior *prior, const struct combination *where);
 
+/* How much an observation that is off by this log counts, 0..1: what is inferred of a
+ * service counts less the less sure it is, and a floor only lifts. */
+double prior_weight(const struct observation *seen, double surprise);
+
 #endif

@@ -23,6 +23,8 @@ static const struct {
     {"wait_p50_s", measure_wait_p50, false, false},
     {"wait_p95_s", measure_wait_p95, false, false},
     {"moves_per_job", measure_moves_per_job, false, false},
+    {"service_time", measure_service_time, true, false},
+    {"moves_per_service", measure_service_moves, false, false},
     {"efficiency_allocated", measure_efficiency_allocated, false, false},
     {"efficiency_powered", measure_efficiency_powered, false, false},
     {"decision_ms_p50", measure_decision_p50, false, true},

@@ -43,6 +43,17 @@ static double judged_rate(const struct sim_job *job, const struct sim_inspect_jo
     return need->kind == NEED_SERVICE ? now->demand : 0;
 }
 
+/* Does it do what it must, by the truth? */
+static bool is_met(const struct sim_job *job, const struct sim_inspect_job *now)
+{
+    double rate = now->active ? now->rate : 0, limit_s = job->request->job.need.latency_s;
+
+    if (rate < judged_rate(job, now) * (1 - 1e-6))
+        return false;
+    return job->request->job.need.kind != NEED_SERVICE || !(limit_s > 0) ||
+           request_latency(now->request, rate, now->demand).late_s <= limit_s;
+}
+
 /* Waiting within the grace time is not judged; afterwards it is time without the rate. */
 static double judged_seconds(const struct sim *sim, const struct sim_job *job,
                              bool active)
@@ -71,7 +82,7 @@ void sim_book_job(struct sim *sim, struct sim_job *job)
 
     sim_inspect_job(&sim->engine, request->job.id, sim->now_s, &now);
     judged_s = judged_seconds(sim, job, now.active);
-    met = (now.active ? now.rate : 0) >= judged_rate(job, &now) * (1 - 1e-6);
+    met = is_met(job, &now);
     job->result.counted_s += judged_s;
     job->result.violated_s += met ? 0 : judged_s;
     work_h =
@@ -93,6 +104,26 @@ static bool promise_kept(const struct sim_job *job)
     if (job->end == SIM_REFUSED || job->end == SIM_FAILED)
         return false;
     return job->result.violated_s <= VIOLATION_SHARE_MAX * job->result.counted_s;
+}
+
+/* Of services: time within rate and latency, and moves of each. */
+static void add_services(const struct sim *sim, struct sim_result *r)
+{
+    double counted_s = 0, violated_s = 0, moves = 0;
+    size_t services = 0;
+
+    for (size_t i = 0; i < sim->arrived && i < r->jobs; i++) {
+        const struct sim_job_result *job = &r->job_results[i];
+
+        if (sim->jobs[i].request->job.kind != JOB_INFERENCE)
+            continue;
+        services++;
+        counted_s += job->counted_s;
+        violated_s += job->violated_s;
+        moves += job->moves;
+    }
+    r->service_time = counted_s > 0 ? 1 - violated_s / counted_s : NAN;
+    r->service_moves = services ? moves / (double)services : NAN;
 }
 
 static void add_jobs(struct sim *sim, struct sim_result *r)
@@ -138,6 +169,7 @@ void score_run(struct sim *sim, struct sim_result *r)
     sim_replicas_close(sim);
     r->job_results = mem_array(struct sim_job_result, r->jobs);
     add_jobs(sim, r);
+    add_services(sim, r);
     r->energy = meter_read(sim->meter, sim->now_s);
     quarters_end(sim);
     memcpy(r->quarters, sim->quarters.parts, sizeof(r->quarters));

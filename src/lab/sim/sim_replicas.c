@@ -8,6 +8,7 @@
 
 #include "engine/sim/sim_engine.h"
 #include "loop/loop.h"
+#include "loop/recent_rate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -33,11 +34,16 @@ static bool is_alive(const struct sim_job *job)
     return job->end == SIM_WAITING || job->end == SIM_RUNNING;
 }
 
-static void find_replicas(const struct sim_service *s, struct replica *replicas)
+static void find_replicas(const struct sim *sim, const struct sim_service *s,
+                          struct replica *replicas)
 {
     for (int i = 0; i < s->count; i++) {
+        const struct job_status *status =
+            loop_job(sim->loop, s->jobs[i]->request->job.id);
+
         replicas[i] = s->jobs[i]->seen;
         replicas[i].has_devices = s->jobs[i]->end == SIM_RUNNING;
+        replicas[i].rate = status ? recent_rate_capacity(status) : NAN;
     }
 }
 
@@ -153,7 +159,7 @@ static void drop_beyond(struct sim *sim, struct sim_service *s, int keep)
     struct replica replicas[LOOP_MAX_GANG];
 
     while (s->count > keep) {
-        find_replicas(s, replicas);
+        find_replicas(sim, s, replicas);
         drop(sim, s->jobs[replicas_last(replicas, s->count)]);
     }
 }
@@ -184,7 +190,6 @@ void sim_replicas_seen(struct sim *sim, struct sim_job *job, const struct engine
         vec_push(&sim->moved, s);
     s->moved = true;
     if (e->kind == ENGINE_MEASURED) {
-        job->seen.rate = e->measurement.rate;
         if (e->measurement.latency_s > 0)
             job->seen.latency_s = e->measurement.latency_s;
     } else if (s->at_zero) {
@@ -243,7 +248,7 @@ static int follow(struct sim *sim, struct sim_service *s, struct err *err)
         sim_end_job(sim, s->jobs[0], SIM_FINISHED);
         return 0;
     }
-    find_replicas(s, replicas);
+    find_replicas(sim, s, replicas);
     d = replicas_decide(&s->state, &facts);
     return d.reason[0] ? carry_out(sim, s, replicas, d.wanted, err) : 0;
 }

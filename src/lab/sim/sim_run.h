@@ -60,6 +60,9 @@ struct sim_result {
     double sla_jobs; /* share of jobs that missed it at most 5 % of their time */
     double wait_p50_s, wait_p95_s;
     double moves_per_job;
+    double service_time;  /* of services, share of their judged time within rate and
+                             latency; NaN: there is none */
+    double service_moves; /* and moves of each */
     long restarts;
     long rounds;
     double decision_p50_ms, decision_p99_ms; /* of wall time: differs from run to run */

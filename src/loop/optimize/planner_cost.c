@@ -15,7 +15,8 @@ struct fare {
     int job;
     double expected; /* rate */
     double sure;     /* rate at the confidence asked for */
-    bool here;       /* this very combination runs now */
+    bool here;       /* this very combination runs now, */
+    bool keeps;      /* and, a service, it answers what it is asked, in time */
 };
 
 /* What the job is known to do here without a cap, from its last windows. */
@@ -28,29 +29,62 @@ static double paced_rate(const struct planner_state *s, int type, int job, doubl
            power_under_cap(gpu, power_busy(gpu, watts), pace->cap_watts).speed;
 }
 
+static bool is_service(const struct planner_state *s, int job)
+{
+    return s->jobs.items[job].status->job.kind == JOB_INFERENCE;
+}
+
+/* A service that falls short does less than it must, whatever it is believed to do. */
+#define SHORT_SHARE 0.95
+
+/* What a service could do no window tells: the model infers it from them. */
+static void note_service(const struct planner_state *s, int type, double watts,
+                         struct fare *f)
+{
+    const struct planner_job *job = &s->jobs.items[f->job];
+    double most = SHORT_SHARE * job->keep / job->status->pace.rate;
+
+    f->keeps = !job->suffers;
+    if (job->suffers)
+        f->expected = f->sure =
+            fmin(f->expected, fmin(1, most) * paced_rate(s, type, f->job, watts));
+}
+
 /* What is measured counts as it is.  All else is judged by the same view, also the place
  * a job has and was not measured at yet: it would lose against its like elsewhere. */
 static void note_pace(const struct planner_state *s, int type, double watts, double hope,
                       double boldness, struct fare *f)
 {
-    if (f->here && s->jobs.items[f->job].paced)
+    if (f->here && s->jobs.items[f->job].paced && is_service(s, f->job))
+        note_service(s, type, watts, f);
+    else if (f->here && s->jobs.items[f->job].paced)
         f->expected = f->sure = paced_rate(s, type, f->job, watts);
     else
         f->expected *= pow(hope / f->expected, boldness); /* from the guess to the hope */
+}
+
+/* What the job does under a limit that leaves it this speed.  What was inferred of a
+ * service is relied on only as far as it is sure. */
+static double capped_rate(const struct planner_state *s, const struct fare *f,
+                          double speed)
+{
+    bool measured = f->here && !(speed < 1 && is_service(s, f->job));
+
+    return speed * (measured ? f->expected : f->sure);
 }
 
 static double member_cost(const struct planner_state *s, const struct fare *f,
                           double speed)
 {
     const struct planner_job *job = &s->jobs.items[f->job];
-    double rate = speed * (f->here ? f->expected : f->sure);
+    double rate = capped_rate(s, f, speed);
     double needed = f->here ? job->keep : job->need;
     double cost = 0;
 
     if (speed < 1)
-        needed = CAP_MARGIN * job->need;
+        needed = CAP_MARGIN * job->capped;
 
-    if (rate < needed)
+    if (rate < needed && !(f->keeps && !(speed < 1)))
         cost += PLANNER_SHORT_WATTS * (0.2 + (needed - rate) / needed);
     return cost - job->worth * fmin(1, speed * f->expected / job->unit);
 }
@@ -90,7 +124,7 @@ static bool ask(struct planner_state *s, int type, int a, int b, struct fare *fa
     if (b < 0) {
         const struct table_alone *alone = &x->kind->alone[type];
 
-        fares[0] = (struct fare){a, alone->expected, alone->rate, here};
+        fares[0] = (struct fare){a, alone->expected, alone->rate, here, false};
         *watts = alone->watts;
         note_pace(s, type, *watts, alone->hope, s->view.alone, &fares[0]);
         return alone->fits >= PREDICT_FITS_LEAST || here;
@@ -101,10 +135,10 @@ static bool ask(struct planner_state *s, int type, int a, int b, struct fare *fa
     *watts = (double)pair.watts;
     for (int e = 0; e < 2; e++) {
         fares[e] = (struct fare){e ? b : a, (double)pair.expected[e],
-                                 (double)pair.rate[e], here};
+                                 (double)pair.rate[e], here, false};
         note_pace(s, type, *watts, (double)pair.hope[e], s->view.pair, &fares[e]);
     }
-    return pair.rate[0] > 0 || here;
+    return (pair.fits && pair.rate[0] > 0) || here;
 }
 
 static double work_out(struct planner_state *s, int type, int a, int b, double *best_cap)
@@ -144,9 +178,10 @@ struct planner_draw planner_draw(struct planner_state *s, int type, int a, int b
     draw.watts = fmax(run.watts, t->idle_watts);
     for (int i = 0; i < (b < 0 ? 1 : 2); i++) {
         const struct planner_job *j = &s->jobs.items[fares[i].job];
-        double rate = run.speed * (fares[i].here ? fares[i].expected : fares[i].sure);
+        double rate = capped_rate(s, &fares[i], run.speed);
 
-        draw.kept = draw.kept && rate >= (run.speed < 1 ? CAP_MARGIN : 1) * j->need;
+        draw.kept = draw.kept && (rate >= (run.speed < 1 ? CAP_MARGIN : 1) * j->capped ||
+                                  (fares[i].keeps && !(run.speed < 1)));
     }
     return draw;
 }

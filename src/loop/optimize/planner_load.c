@@ -113,6 +113,13 @@ static bool crowded(const struct planner_state *s, const struct job_status *stat
            s->in->cluster->devices[status->devices[0]].job_count > 2;
 }
 
+static bool suffers(const struct job_status *status, double keep)
+{
+    return recent_rate_falls_short(status, keep) &&
+           (status->job.kind == JOB_INFERENCE || status->pace.windows >= SHORT_WINDOWS ||
+            status->pace.rate < SHORT_CLEARLY * keep);
+}
+
 static void load_job(struct planner_state *s, size_t i, const struct table_kind *kind)
 {
     const struct job_status *status = s->in->jobs[i];
@@ -134,9 +141,10 @@ static void load_job(struct planner_state *s, size_t i, const struct table_kind 
                   !crowded(s, status);
     job.settled =
         s->in->now_s - status->placed_s >= (job.paced ? SETTLE_S : SETTLE_MOST_S);
-    job.suffers = job.paced && status->pace.rate < job.keep &&
-                  (status->pace.windows >= SHORT_WINDOWS ||
-                   status->pace.rate < SHORT_CLEARLY * job.keep);
+    job.suffers = job.paced && suffers(status, job.keep);
+    job.capped = job.need;
+    if (status->job.kind == JOB_INFERENCE && job.paced && !job.suffers)
+        job.need = status->job.need.rate; /* demand will rise again */
     vec_push(&s->jobs, job);
 }
 

@@ -39,6 +39,7 @@ struct planner_job {
     const struct table_kind *kind;
     int device;    /* its first; -1: waits */
     double need;   /* rate it must have where it is new */
+    double capped; /* rate it must have, with a margin, under a power limit */
     double keep;   /* rate below which it is helped where it is */
     double unit;   /* best rate alone anywhere: what its progress is measured by */
     double worth;  /* watts a unit of progress is worth; 0 for services */

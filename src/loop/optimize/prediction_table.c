@@ -213,7 +213,8 @@ const struct table_kind *const *prediction_table_load(struct prediction_table *k
 /* The pair as seen from a: kept with the lower index first. */
 static struct table_pair turned(struct table_pair pair, bool swap)
 {
-    struct table_pair other = {.rate = {pair.rate[1], pair.rate[0]},
+    struct table_pair other = {.fits = pair.fits,
+                               .rate = {pair.rate[1], pair.rate[0]},
                                .expected = {pair.expected[1], pair.expected[0]},
                                .hope = {pair.hope[1], pair.hope[0]},
                                .watts = pair.watts};
@@ -235,11 +236,11 @@ struct table_pair prediction_table_pair_on(struct prediction_table *k,
         return turned(*pair, a > b);
     p = ask(k, jobs[0], jobs[1], type, 1);
     for (int e = 0; e < 2; e++) {
-        pair->rate[e] =
-            p.fits < PREDICT_FITS_LEAST ? 0 : (float)sure_rate(k, jobs[e], &p.rate[e]);
+        pair->rate[e] = (float)sure_rate(k, jobs[e], &p.rate[e]);
         pair->expected[e] = (float)p.rate[e].value;
         pair->hope[e] = (float)estimate_at_confidence(&p.rate[e], PREDICTION_TABLE_HOPE);
     }
+    pair->fits = p.fits >= PREDICT_FITS_LEAST;
     pair->watts = (float)p.watts.value;
     k->known[at] = true;
     return turned(*pair, a > b);

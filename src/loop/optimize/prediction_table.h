@@ -26,7 +26,8 @@ struct table_alone {
 };
 
 struct table_pair {
-    float rate[2];     /* of the first and the second, at their confidence; 0: cannot */
+    bool fits;         /* into the memory, as far as is believed */
+    float rate[2];     /* of the first and the second, at their confidence */
     float expected[2]; /* the model's best guess */
     float hope[2];     /* what they may turn out to be */
     float watts;

@@ -3,31 +3,38 @@
 #include "loop/record/promise.h"
 
 #include "loop/requirement.h"
-#include "model/queueing.h"
 
 #include <math.h>
 
-/* What it must have now: never more than was promised. */
+/* What it must have now: never more than was promised, nor, a service, than is asked. */
 static double wanted_rate(const struct job_status *status,
                           const struct promise_facts *facts, double now_s)
 {
-    double needed = requirement_rate_now(status, now_s);
+    double needed = requirement_rate_kept(status, now_s);
 
     return isfinite(facts->promised_rate) ? fmin(needed, fmax(facts->promised_rate, 0))
                                           : 0;
 }
 
+static bool is_late(const struct job_status *status, const struct promise_facts *facts)
+{
+    double limit_s = status->job.need.latency_s;
+
+    return limit_s > 0 && facts->latency_s > limit_s * (1 + facts->tolerance);
+}
+
+/* A service keeps its promise when it answers what it is asked, in time: at a hundredth
+ * of what it could do too.  Demand may have risen within the window. */
 static bool is_kept(const struct job_status *status, const struct promise_facts *facts,
                     double wanted)
 {
-    double limit_s = status->job.need.latency_s;
-    double least = wanted * (1 - facts->tolerance);
-
-    /* What was measured of latency itself says more than what follows from a rate. */
-    if (limit_s > 0 && facts->latency_s > 0)
-        return !(facts->latency_s > limit_s * (1 + facts->tolerance)) &&
-               !(facts->rate < least);
-    return queueing_useful(&status->job, facts->rate) >= least;
+    if (status->job.kind != JOB_INFERENCE)
+        return facts->rate >= wanted * (1 - facts->tolerance);
+    if (isnan(status->demand))
+        return !is_late(status, facts);
+    return !is_late(status, facts) &&
+           services_answers(facts->rate, fmin(wanted, status->pace.asked),
+                            facts->window_s, facts->tolerance);
 }
 
 struct promise_time promise_check(struct promise *promise,

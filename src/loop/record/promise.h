@@ -16,9 +16,10 @@ struct promise {
 /* What was promised, and what the last windows said. */
 struct promise_facts {
     double promised_rate; /* NaN: none */
-    double rate;          /* NaN: not measured */
-    double latency_s;     /* of a service, 99th percentile; NaN: not measured */
-    double tolerance;     /* share a rate may fall short: noise of measuring */
+    double rate;      /* steps/s it did or requests/s it answered; NaN: not measured */
+    double window_s;  /* over so long */
+    double latency_s; /* of a service, 99th percentile; NaN: not measured */
+    double tolerance; /* share a rate may fall short: noise of measuring */
 };
 
 struct promise_time {

@@ -3,6 +3,7 @@
 #include "loop/record/record.h"
 
 #include "loop/cluster.h"
+#include "loop/recent_rate.h"
 #include "loop/requirement.h"
 
 #include <math.h>
@@ -20,13 +21,31 @@ static int check_numbers(const struct measurement *m, struct err *err)
         return err_set(err, ERR_INVALID, "a measurement needs a time and a window > 0 s");
     if (m->out_of_memory)
         return 0;
-    if (!(m->rate > 0) || m->rate > RATE_MAX)
+    /* A service that has requests inside and answers none tells something too. */
+    if (!(m->rate > 0 || (m->rate >= 0 && m->held > 0)) || m->rate > RATE_MAX)
         return err_set(err, ERR_INVALID, "rate %g is not a positive rate", m->rate);
     if (!isnan(m->device_watts) &&
         (!(m->device_watts > 0) || m->device_watts > WATTS_MAX))
         return err_set(err, ERR_INVALID, "%g W is not the draw of a device",
                        m->device_watts);
     return 0;
+}
+
+/* What the model learns of: the rate a job has when it works all the time.  Of a service
+ * that is inferred from all its windows here. */
+static void fill_rate(const struct measurement *m, const struct job_status *status,
+                      struct observation *out)
+{
+    struct service_capacity can;
+
+    out->rate = m->rate;
+    out->rate_sd_log = NOISE_FLOOR + NOISE_OF_A_MINUTE / sqrt(m->window_s / 60);
+    if (status->job.kind != JOB_INFERENCE || m->out_of_memory)
+        return;
+    can = services_capacity(&status->pace.serving);
+    out->rate = can.rate;
+    out->rate_sd_log = can.sd_log;
+    out->floor = can.floor;
 }
 
 /* Of a gang, the device with most neighbours sets the pace. */
@@ -76,8 +95,8 @@ enum record_refusal record_observe(const struct measurement *m, struct jobs *job
                                    const struct cluster *cluster, double stable_since_s,
                                    struct observation *seen, struct err *err)
 {
-    const struct job_status *status = jobs_get(jobs, m->job);
-    struct observation out = {.at_s = m->at_s};
+    struct job_status *status = jobs_get(jobs, m->job);
+    struct observation out = {.at_s = m->at_s, .device_watts = m->device_watts};
 
     if (!status || status->state != JOB_RUNNING) {
         err_set(err, ERR_NOT_FOUND, "job %llu is not running",
@@ -96,11 +115,11 @@ enum record_refusal record_observe(const struct measurement *m, struct jobs *job
         return RECORD_STRADDLES;
     }
     out.subject = fill_combination(status, jobs, cluster, &out.where);
-    out.rate = m->rate;
-    out.rate_sd_log = NOISE_FLOOR + NOISE_OF_A_MINUTE / sqrt(m->window_s / 60);
-    out.device_watts = m->device_watts;
     out.memory_gb = isfinite(m->memory_gb) ? m->memory_gb : 0;
     out.out_of_memory = m->out_of_memory;
+    if (!m->out_of_memory)
+        recent_rate_note(status, cluster, m);
+    fill_rate(m, status, &out);
     *seen = out;
     return RECORD_TAKEN;
 }

@@ -7,13 +7,24 @@
 #include <math.h>
 
 /* The score follows the last few hundred observations. */
-#define SCORE_MEMORY 300.0
+#define SCORE_MEMORY    300.0
+
+#define INFERRED_SD_MAX 0.1
 
 static void follow(double *mean, long count, double value)
 {
     double weight = fmin((double)count, SCORE_MEMORY);
 
     *mean += (value - *mean) / weight;
+}
+
+/* What a service can do is inferred: a guess says nothing of another guess. */
+static bool is_measured(const struct observation *seen)
+{
+    const struct job *job = seen->where.members[seen->subject].job;
+
+    return job->kind != JOB_INFERENCE ||
+           (!seen->floor && seen->rate_sd_log <= INFERRED_SD_MAX);
 }
 
 double refine_note(struct model *model, const struct observation *seen,
@@ -24,6 +35,8 @@ double refine_note(struct model *model, const struct observation *seen,
     double error;
 
     predict(model, &seen->where, expected);
+    if (!is_measured(seen))
+        return 0;
     error = fabs(log(fmax(measured, 1e-12) / rate->value));
     score->observations++;
     follow(&score->abs_log_error, score->observations, error);

@@ -13,10 +13,14 @@
 
 /* Demand may grow by this much before the next replica is there. */
 #define HEADROOM 1.25
+/* And must be below that by some before one goes: counted requests are noisy. */
+#define SHRINK_HEADROOM 1.35
 /* Fewer are wanted for this long before one goes: what falls often rises again. */
 #define SHRINK_S 300.0
 /* Nobody has asked for this long: no replica, where that is allowed. */
 #define ZERO_S 600.0
+/* Answers that come nearly too late call for the next replica. */
+#define NEARLY_LATE 0.9
 /* After a replica was added for latency, measurements need time to show it. */
 #define LATENCY_GAP_S 120.0
 /* A failed replica is replaced after this long, doubled with each failure in a row. */
@@ -68,7 +72,7 @@ int replicas_last(const struct replica *replicas, int count)
     return last > 0 ? last : -1;
 }
 
-/* What one replica carries: its share, or less where it was measured to do less. */
+/* What one replica carries: its share, or less where it is known to do less. */
 static double carried_by_one(const struct replicas_facts *f)
 {
     double sum = 0;
@@ -85,7 +89,7 @@ static double carried_by_one(const struct replicas_facts *f)
 
 static bool is_late(const struct replicas_facts *f)
 {
-    double limit = f->share->need.latency_s;
+    double limit = NEARLY_LATE * f->share->need.latency_s;
 
     for (int i = 0; i < f->count && limit > 0; i++)
         if (f->replicas[i].has_devices && f->replicas[i].latency_s > limit)
@@ -227,6 +231,8 @@ struct replicas_decision replicas_decide(struct replicas_state *state,
         state->less_since_s = NAN;
         return grow(state, f, wanted, demand, wanted > for_demand);
     }
+    if (wanted < f->count)
+        wanted = at_most(f, fmax(wanted, ceil(SHRINK_HEADROOM * demand / one - 1e-9)));
     if (lasts(wanted < f->count, &state->less_since_s, f->now_s, SHRINK_S))
         return shrink(state, wanted, demand);
     return leave(f);

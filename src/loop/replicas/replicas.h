@@ -27,7 +27,7 @@ struct replicas_state {
 struct replica {
     int number;         /* 1: the service's own job */
     bool has_devices;   /* or waits for them */
-    double rate;        /* requests/s it was measured to do; NaN: not measured */
+    double rate;        /* requests/s it can do, as far as is known; NaN: not known */
     double demand;      /* requests/s asked of it; NaN: not measured */
     double demand_at_s; /* when that was measured */
     double latency_s;   /* 99th percentile as measured; NaN: not measured */
