@@ -81,15 +81,16 @@ static void add_per_step(struct table *t, const struct json_value *row, const vo
     view_cell(t, steps > 0 ? view_joules(a, view_number(row, "joules") / steps) : NULL);
 }
 
-/* Idle devices save nothing; what a choice cost more has a minus. */
+/* What a choice cost more has a minus; where nobody knows there is none. */
 static void add_saved(struct table *t, const struct json_value *row, const void *ctx)
 {
     double joules = view_number(row, "saved_joules");
-    char a[VIEW_SIZE];
+    char a[VIEW_SIZE], b[VIEW_SIZE];
 
     (void)ctx;
-    if (fabs(joules) > 0)
-        table_cellf(t, "%s%s", joules < 0 ? "-" : "", view_joules(a, fabs(joules)));
+    if (isfinite(joules))
+        table_cellf(t, "%s%s ±%s", joules < 0 ? "-" : "", view_joules(a, fabs(joules)),
+                    view_joules(b, view_number(row, "saved_joules_high") - joules));
     else
         view_cell(t, NULL);
 }
@@ -110,10 +111,21 @@ static const struct view_column energy_columns[] = {
 static void print_total(const struct command_call *call, const struct json_value *root)
 {
     const struct daemon_args *args = call->args;
-    char a[VIEW_SIZE];
+    double saved = view_number(root, "saved_joules");
+    char a[VIEW_SIZE], b[VIEW_SIZE];
 
-    if (!args->parsable)
-        printf("together %s\n", view_joules(a, view_number(root, "joules")));
+    if (args->parsable)
+        return;
+    printf("together %s", view_joules(a, view_number(root, "joules")));
+    if (isfinite(view_number(root, "cost")))
+        printf(", %.2f %s", view_number(root, "cost"),
+               view_text_or(root, "currency", ""));
+    if (isfinite(view_number(root, "co2_g")))
+        printf(", %.3g kg CO2", view_number(root, "co2_g") / 1000);
+    if (isfinite(saved))
+        printf("; saved %s%s ±%s", saved < 0 ? "-" : "", view_joules(a, fabs(saved)),
+               view_joules(b, view_number(root, "saved_joules_high") - saved));
+    putchar('\n');
 }
 
 static const struct daemon_view energy_view = {.path = "/v1/energy",
@@ -151,9 +163,11 @@ const struct command cmd_energy = {
     .summary = "show energy by user, job, GPU, node or type",
     .help =
         "MODELLED is the share that comes from a model of power and not from a meter; "
-        "RANGE is what the energy of a job on a shared GPU lies between. SAVED is "
-        "estimated "
-        "against each job alone on the fastest type that was free when it was placed.",
+        "RANGE is what the energy of a job on a shared GPU lies between. SAVED compares "
+        "with each job alone on the fastest GPU that would have been free, by what is "
+        "believed of it now, with a 90 % interval; a - means that this is not known. "
+        "Energy of idle GPUs and of hosts is (idle). With a price in the daemon's config "
+        "the sum is told in money and CO2 too.",
     .examples = "corgi energy --last 7d\ncorgi energy --by job --user ada",
     .options = energy_options,
     .args_size = sizeof(struct energy_args),

@@ -12,6 +12,7 @@
 #include "loop/loop_private.h"
 #include "loop/optimize/plan.h"
 #include "loop/recent_rate.h"
+#include "loop/record/reference_place.h"
 #include "loop/requirement.h"
 #include "model/prediction_cache.h"
 
@@ -191,11 +192,6 @@ bool loop_falls_short(const struct loop *loop, uint64_t id, double now_s)
            recent_rate_falls_short(status, requirement_rate_kept(status, now_s));
 }
 
-struct decision_reference loop_reference(const struct loop *loop, uint64_t id)
-{
-    return decision_reference(loop->cluster, loop_model(loop), jobs_get(loop->jobs, id));
-}
-
 const struct cluster *loop_cluster(const struct loop *loop)
 {
     return loop->cluster;
@@ -244,13 +240,16 @@ int loop_find(struct loop *loop, uint64_t id, struct job_status **status, struct
 
 int loop_submit(struct loop *loop, const struct job *job, double now_s, struct err *err)
 {
+    struct job_status *status;
+
     if (loop_job(loop, job->id))
         return err_set(err, ERR_EXISTS, "job %llu exists already",
                        (unsigned long long)job->id);
     if (admit_check(job, loop->cluster, err) < 0)
         return -1;
-    jobs_add(loop->jobs, job);
+    status = jobs_add(loop->jobs, job);
     loop_tell_model(loop, DEFERRED_BEGIN, job, NULL);
+    reference_place(loop->cluster, loop_own_model(loop), loop->jobs, status, now_s);
     loop_want_round(loop, now_s);
     return 0;
 }

@@ -53,9 +53,11 @@ struct job_status {
     double steps_done; /* training, as far as measurements tell */
     int moves;
     int restarts;
-    bool held;        /* by its owner or an operator: waits, whatever is free */
-    int mend_told;    /* 1 + what was last done for it as it fell short; 0: nothing */
-    int device_count; /* 0 while it waits */
+    int reference_type; /* it would run on otherwise, see reference_place.h; -1: none */
+    double reference_s; /* and from when on */
+    bool held;          /* by its owner or an operator: waits, whatever is free */
+    int mend_told;      /* 1 + what was last done for it as it fell short; 0: nothing */
+    int device_count;   /* 0 while it waits */
     int devices[LOOP_MAX_GANG];
 };
 

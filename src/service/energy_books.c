@@ -2,12 +2,14 @@
  * and idle devices are nobody's
  *
  * engine_events.c hands over each reading of a device's power.  Who was on the device is
- * in the records, loop/record/energy_split says whose joules they are, and the sums go to
- * the store, to the records and to clients that follow. */
+ * in the records, loop/record/energy_split says whose joules they are and what was saved,
+ * and the sums go to the store.  Once they are there they may be told, and not before:
+ * no figure falls when the daemon is killed. */
 #include "service/service_private.h"
 
 #include "base/mem.h"
 #include "loop/estimate/predict.h"
+#include "loop/requirement.h"
 #include "loop/record/energy_split.h"
 #include "service/tx.h"
 #include "store/rows.h"
@@ -70,22 +72,88 @@ static void add_told(const struct engine_event *e, struct energy_part *parts, in
     }
 }
 
-/* What its saving is reckoned from. */
-static void add_usual(struct service *s, struct energy_part *part)
-{
-    const struct record *r = records_get(s->records, part->job);
+/* ---- what may be told ------------------------------------------------------------- */
 
-    part->usual = (struct energy_reference){NAN, NAN};
-    if (!r)
-        return;
-    part->kind = record_job(r)->kind;
-    part->rate = isfinite(r->rate) ? r->rate : r->predicted_rate;
-    part->usual = (struct energy_reference){r->usual.watts, r->usual.rate};
+struct told { /* a batch on its way to the store, and what may be told afterwards */
+    struct service *service;
+    struct store_batch *rows;
+    double joules, saved_joules;
+    vec_of(struct told_job) jobs;
+};
+
+struct told_job {
+    uint64_t id;
+    struct record_energy energy;
+};
+
+static void may_tell(void *ctx, const struct store_completion *completion)
+{
+    struct told *told = ctx;
+
+    told->service->unstored--;
+    if (completion->err.code == ERR_NONE) {
+        told->service->total_joules += told->joules;
+        told->service->saved_joules += told->saved_joules;
+        vec_each (const struct told_job, job, &told->jobs) {
+            struct record *r = records_get(told->service->records, job->id);
+
+            if (r)
+                r->shown = job->energy;
+        }
+    }
+    vec_free(&told->jobs);
+    free(told);
 }
 
-static void book_host(struct service *s, struct store_batch *batch, int device,
-                      double at_s)
+static struct told *begin(struct service *s)
 {
+    struct told *told = mem_new(struct told);
+
+    told->service = s;
+    told->rows = store_batch_create();
+    return told;
+}
+
+static void commit(struct told *told)
+{
+    told->service->unstored++;
+    if (store_commit(told->service->store, told->rows, STORE_RELAXED, may_tell, told,
+                     NULL) < 0) {
+        store_batch_destroy(told->rows);
+        may_tell(told, &(struct store_completion){.err.code = ERR_SYSTEM});
+    }
+}
+
+/* ---- who gets what ---------------------------------------------------------------- */
+
+/* What the job has saved is reckoned anew from all it did, as is believed now; the row
+ * gets what this differs from what was booked before. */
+static void add_saving(struct told *told, struct record *r, struct store_energy *row)
+{
+    struct service *s = told->service;
+    const struct job_status *status = loop_job(s->loop, r->id);
+    struct energy_saving before = r->booked.saving, *now = &r->booked.saving;
+
+    if (status) {
+        const struct reference_work work = {.steps = status->steps_done,
+                                            .seconds = r->booked.use.busy_s /
+                                                       status->job.devices,
+                                            .demand = r->mean_demand};
+        const struct reference_energy reference =
+            reference_energy(loop_cluster(s->loop), loop_model(s->loop), status, &work);
+
+        *now = energy_saved(&reference, &r->booked.use);
+    }
+    row->saved_joules = now->joules - before.joules;
+    row->saved_error = now->error - before.error;
+    row->unknown_joules = now->unknown - before.unknown;
+    told->saved_joules += row->saved_joules;
+    vec_push(&told->jobs, ((struct told_job){r->id, r->booked}));
+}
+
+static void book_host(struct told *told, int device, double at_s)
+{
+    struct service *s = told->service;
     const struct cluster *c = loop_cluster(s->loop);
     int n = c->devices[device].node;
     const struct node *node = &c->nodes[n];
@@ -96,64 +164,69 @@ static void book_host(struct service *s, struct store_batch *batch, int device,
     if (node->first_device != device || node->state == NODE_DOWN)
         return;
     more->host_s = at_s;
-    s->total_joules += joules;
-    store_put(batch, &(struct store_energy){.at_s = at_s,
-                                            .device = node->name,
-                                            .joules = joules,
-                                            .error_joules = ENERGY_MODEL_ERROR * joules,
-                                            .modelled_joules = joules});
+    told->joules += joules;
+    store_put(told->rows,
+              &(struct store_energy){.at_s = at_s,
+                                     .device = node->name,
+                                     .joules = joules,
+                                     .error_joules = ENERGY_MODEL_ERROR * joules,
+                                     .modelled_joules = joules});
 }
 
-static void add_row(struct service *s, struct store_batch *batch,
-                    const struct engine_event *e, struct store_energy row)
+static void add_row(struct told *told, const struct engine_event *e,
+                    struct store_energy row)
 {
     row.at_s = e->at_s;
-    row.device = s->devices[e->device].name;
+    row.device = told->service->devices[e->device].name;
     row.modelled_joules = e->modelled ? row.joules : 0;
-    store_put(batch, &row);
+    store_put(told->rows, &row);
 }
 
-static void book_job(struct service *s, struct store_batch *batch,
-                     const struct engine_event *e, const struct energy_part *part,
-                     struct record *r, double window_s)
+static void book_job(struct told *told, const struct engine_event *e,
+                     const struct energy_part *part, struct record *r, double window_s)
 {
-    double busy_s = part->here ? window_s : 0;
+    const struct job_status *status = loop_job(told->service->loop, r->id);
+    struct energy_use *use = &r->booked.use;
+    struct store_energy row = {.job = r->id,
+                               .user = record_user(r),
+                               .joules = part->joules,
+                               .error_joules = part->error_joules,
+                               .busy_s = part->here ? window_s : 0};
 
-    r->saved_joules += part->saved_joules;
-    s->saved_joules += part->saved_joules;
-    r->joules += part->joules;
-    r->joules_error += part->error_joules;
-    r->joules_modelled += e->modelled ? part->joules : 0;
-    if (busy_s > 0)
-        r->watts = part->joules / busy_s * record_job(r)->devices;
-    add_row(s, batch, e,
-            (struct store_energy){.job = r->id,
-                                  .user = record_user(r),
-                                  .joules = part->joules,
-                                  .error_joules = part->error_joules,
-                                  .busy_s = busy_s,
-                                  .saved_joules = part->saved_joules});
+    use->joules += row.joules;
+    use->error_joules += row.error_joules;
+    use->modelled_joules += e->modelled ? row.joules : 0;
+    use->busy_s += row.busy_s;
+    if (row.busy_s > 0) {
+        r->watts = row.joules / row.busy_s * record_job(r)->devices;
+        if (status)
+            r->mean_demand +=
+                (requirement_demand(status) - r->mean_demand) * row.busy_s / use->busy_s;
+    }
+    add_saving(told, r, &row);
+    add_row(told, e, row);
 }
 
 /* A job that is forgotten here, as short ones are before their device is read: the store
  * knows whose it was.  What the store has removed meanwhile is nobody's. */
-static void book_forgotten(struct service *s, struct store_batch *batch,
-                           const struct engine_event *e, const struct energy_part *part)
+static void book_forgotten(struct told *told, const struct engine_event *e,
+                           const struct energy_part *part)
 {
     struct store_job *job = NULL;
 
-    store_read_job(s->reader, part->job, &job, NULL);
-    add_row(s, batch, e,
+    store_read_job(told->service->reader, part->job, &job, NULL);
+    add_row(told, e,
             (struct store_energy){.job = job ? part->job : 0,
                                   .user = job ? job->request.user : NULL,
                                   .joules = part->joules,
-                                  .error_joules = part->error_joules});
+                                  .error_joules = part->error_joules,
+                                  .unknown_joules = job ? part->joules : 0});
     store_job_destroy(job);
 }
 
-static void book(struct service *s, struct store_batch *batch,
-                 const struct engine_event *e, double window_s)
+static void book(struct told *told, const struct engine_event *e, double window_s)
 {
+    struct service *s = told->service;
     const struct cluster *c = loop_cluster(s->loop);
     struct energy_window window = {
         .seconds = window_s,
@@ -168,24 +241,39 @@ static void book(struct service *s, struct store_batch *batch,
 
     if (e->divided)
         add_told(e, parts, &count);
-    for (int i = 0; i < count; i++)
-        add_usual(s, &parts[i]);
     nobodys = energy_split(&window, parts, count);
     for (int i = 0; i < count; i++) {
         struct record *r = records_get(s->records, parts[i].job);
 
         if (r)
-            book_job(s, batch, e, &parts[i], r, window_s);
+            book_job(told, e, &parts[i], r, window_s);
         else
-            book_forgotten(s, batch, e, &parts[i]);
+            book_forgotten(told, e, &parts[i]);
     }
     if (nobodys > 0 || count == 0)
-        add_row(s, batch, e,
+        add_row(told, e,
                 (struct store_energy){.joules = nobodys,
                                       .error_joules =
                                           nobodys * (e->modelled ? ENERGY_MODEL_ERROR
                                                                  : ENERGY_METER_ERROR)});
     free(parts);
+}
+
+/* Its last steps are told after its last joules. */
+void energy_close(struct service *s, struct record *r)
+{
+    const struct job_status *status = loop_job(s->loop, r->id);
+    struct told *told;
+    struct store_energy row = {.at_s = service_now_s(s), .job = r->id};
+
+    if (!status || !(r->booked.use.joules > 0))
+        return;
+    told = begin(s);
+    row.user = record_user(r);
+    row.device = s->devices[r->engine_devices[0]].name;
+    add_saving(told, r, &row);
+    store_put(told->rows, &row);
+    commit(told);
 }
 
 static void tell(struct service *s, const struct engine_event *e)
@@ -206,25 +294,24 @@ void energy_power(struct service *s, const struct engine_event *e)
 {
     struct device_more *more = &s->devices[e->device];
     double window_s = fmax(0, e->at_s - more->told_s);
-    struct store_batch *batch;
+    struct told *told;
 
     if (!(e->joules >= 0) || !isfinite(e->joules))
         return;
-    batch = store_batch_create();
+    told = begin(s);
     more->watts = e->watts;
     more->joules += e->joules;
     more->modelled = e->modelled;
     more->told_s = e->at_s;
-    s->total_joules += e->joules;
-    book(s, batch, e, window_s);
-    book_host(s, batch, e->device, e->at_s);
-    store_put(batch, &(struct store_power){.device = more->name,
-                                           .at_s = e->at_s,
-                                           .window_s = window_s,
-                                           .watts = e->watts,
-                                           .joules = e->joules,
-                                           .modelled = e->modelled});
-    if (store_commit(s->store, batch, STORE_RELAXED, NULL, NULL, NULL) < 0)
-        store_batch_destroy(batch);
+    told->joules = e->joules;
+    book(told, e, window_s);
+    book_host(told, e->device, e->at_s);
+    store_put(told->rows, &(struct store_power){.device = more->name,
+                                                .at_s = e->at_s,
+                                                .window_s = window_s,
+                                                .watts = e->watts,
+                                                .joules = e->joules,
+                                                .modelled = e->modelled});
+    commit(told);
     tell(s, e);
 }

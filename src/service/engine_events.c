@@ -201,8 +201,6 @@ static void on_started(struct service *s, const struct engine_event *e)
     records_set_phase(s->records, r, PHASE_RUNNING);
     r->began_s = e->at_s;
     r->tries.start_failures = 0;
-    if (!isfinite(r->usual.watts)) /* adopted: it was placed before a restart */
-        r->usual = loop_reference(s->loop, r->id);
 }
 
 /* Status or signal, and what the engine says of it: only it has seen the job.  Its text

@@ -12,15 +12,23 @@
 #include <string.h>
 
 #define ROWS_WITH_POINTS 50
+#define JOULES_PER_KWH   3.6e6
 
 enum by { BY_TOTAL, BY_JOB, BY_USER, BY_DEVICE, BY_NODE, BY_TYPE };
 static const char *const by_names[] = {"total", "job",  "user", "device",
                                        "node",  "type", NULL};
 
+/* No user, job or type can have these names. */
+#define NOBODY "(idle)"
+#define HOSTS  "(hosts)"
+
 struct row {
     char key[LOOP_NAME_SIZE + 16];
+    char name[LOOP_NAME_SIZE]; /* of a job */
     uint64_t job;
-    double joules, error, modelled, busy_s, saved;
+    struct energy_use use;
+    struct energy_savings saved;
+    struct energy_saving open; /* of the job `job`, not yet in saved */
 };
 
 struct sums {
@@ -39,7 +47,7 @@ static void name_of(const struct sums *x, const char *device, char *key, size_t 
     if (x->by == BY_NODE)
         str_copy(key, size, d >= 0 ? c->nodes[c->devices[d].node].name : device);
     else if (x->by == BY_TYPE)
-        str_copy(key, size, d >= 0 ? c->types[c->devices[d].type].name : "hosts");
+        str_copy(key, size, d >= 0 ? c->types[c->devices[d].type].name : HOSTS);
     else
         str_copy(key, size, device);
 }
@@ -56,6 +64,14 @@ static struct row *row_named(struct sums *x, const char *key)
     return &x->rows.items[id];
 }
 
+static void close_job(struct row *row)
+{
+    energy_savings_add(&row->saved, &row->open);
+    row->open = (struct energy_saving){0};
+}
+
+/* A job has a row for each of its devices, one after the other: its errors add up, those
+ * of different jobs do so in part. */
 static int sum_row(void *ctx, const void *stored)
 {
     const struct store_energy_sum *sum = stored;
@@ -63,59 +79,32 @@ static int sum_row(void *ctx, const void *stored)
     struct row *row;
     char key[LOOP_NAME_SIZE + 16] = "total";
 
-    if (x->by == BY_JOB && sum->job == 0)
-        str_copy(key, sizeof(key), "idle");
-    else if (x->by == BY_JOB)
+    if (x->by == BY_JOB && sum->job > 0)
         snprintf(key, sizeof(key), "%llu", (unsigned long long)sum->job);
-    else if (x->by == BY_USER)
-        str_copy(key, sizeof(key), sum->user && *sum->user ? sum->user : "nobody");
+    else if (x->by == BY_JOB || x->by == BY_USER)
+        str_copy(key, sizeof(key), sum->job > 0 && sum->user ? sum->user : NOBODY);
     else if (x->by >= BY_DEVICE)
         name_of(x, sum->device ? sum->device : "", key, sizeof(key));
     row = row_named(x, key);
+    if (row->job != sum->job)
+        close_job(row);
     row->job = sum->job;
-    row->joules += sum->joules;
-    row->error += sum->error_joules;
-    row->modelled += sum->modelled_joules;
-    row->busy_s += sum->busy_s;
-    row->saved += sum->saved_joules;
+    str_copy(row->name, sizeof(row->name), sum->name ? sum->name : "");
+    row->use.joules += sum->joules;
+    row->use.error_joules += sum->error_joules;
+    row->use.modelled_joules += sum->modelled_joules;
+    row->use.busy_s += sum->busy_s;
+    row->open.joules += sum->saved_joules;
+    row->open.error += sum->saved_error;
+    row->open.unknown += sum->unknown_joules;
     return 0;
-}
-
-/* What runs is counted up to this moment: meters are read only now and then, and a young
- * job would not be seen at all. */
-static void add_running(struct sums *x, const struct store_filter *f)
-{
-    size_t count;
-    struct record *const *busy = records_busy(x->s->records, &count);
-
-    for (size_t i = 0; i < count; i++) {
-        const struct record *r = busy[i];
-        struct views_energy e;
-        char key[LOOP_NAME_SIZE + 16];
-        struct row *row;
-
-        if (r->phase != PHASE_RUNNING || (f->job && f->job != r->id) ||
-            (f->user && strcmp(f->user, record_user(r)) != 0))
-            continue;
-        e = views_energy(x->s, r);
-        if (x->by == BY_JOB)
-            snprintf(key, sizeof(key), "%llu", (unsigned long long)r->id);
-        else
-            str_copy(key, sizeof(key), record_user(r));
-        row = row_named(x, key);
-        row->job = r->id;
-        row->joules += e.joules - e.booked;
-        row->error += e.error - r->joules_error;
-        row->modelled += e.joules - e.booked;
-        row->busy_s += e.busy_s;
-    }
 }
 
 static int by_joules(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
 
-    return (x->joules < y->joules) - (x->joules > y->joules);
+    return (x->use.joules < y->use.joules) - (x->use.joules > y->use.joules);
 }
 
 /* ---- over time -------------------------------------------------------------------- */
@@ -170,24 +159,60 @@ static void write_points(struct service *s, struct json_out *out, enum by by,
     json_out_end(out);
 }
 
+static void write_sums(const struct service *s, struct json_out *out,
+                       const struct energy_use *use, const struct energy_savings *saved)
+{
+    const struct service_energy_config *kwh = &s->config.energy;
+
+    json_out_key_number(out, "joules", use->joules);
+    json_out_key_number(out, "joules_low", fmax(0, use->joules - use->error_joules));
+    json_out_key_number(out, "joules_high", use->joules + use->error_joules);
+    json_out_key_number(out, "modelled_share",
+                        use->joules > 0 ? use->modelled_joules / use->joules : 0);
+    json_out_key_number(out, "gpu_s", use->busy_s);
+    views_saving(out, saved->known, saved->joules, energy_savings_error(saved));
+    if (kwh->price_per_kwh > 0)
+        json_out_key_number(out, "cost",
+                            use->joules / JOULES_PER_KWH * kwh->price_per_kwh);
+    if (kwh->co2_g_per_kwh > 0)
+        json_out_key_number(out, "co2_g",
+                            use->joules / JOULES_PER_KWH * kwh->co2_g_per_kwh);
+}
+
 static void write_row(struct service *s, struct json_out *out, enum by by,
                       const struct row *row)
 {
-    const struct record *r = by == BY_JOB ? records_get(s->records, row->job) : NULL;
-    const struct job_status *status = r ? loop_job(s->loop, r->id) : NULL;
+    const struct job_status *status =
+        by == BY_JOB && row->job ? loop_job(s->loop, row->job) : NULL;
 
     json_out_key_string(out, "key", row->key);
     if (by == BY_JOB)
-        json_out_key_string(out, "name", r ? record_job(r)->name : NULL);
-    json_out_key_number(out, "joules", row->joules);
-    json_out_key_number(out, "joules_low", fmax(0, row->joules - row->error));
-    json_out_key_number(out, "joules_high", row->joules + row->error);
-    json_out_key_number(out, "modelled_share",
-                        row->joules > 0 ? row->modelled / row->joules : 0);
-    json_out_key_number(out, "gpu_s", row->busy_s);
-    json_out_key_number(out, "saved_joules", row->saved);
+        json_out_key_string(out, "name", row->name[0] ? row->name : NULL);
+    write_sums(s, out, &row->use, &row->saved);
     if (by == BY_JOB)
         json_out_key_number(out, "steps", status ? status->steps_done : NAN);
+}
+
+/* All rows together, also those the answer has no room for. */
+static void write_all(struct service *s, struct json_out *out, struct sums *x)
+{
+    struct energy_use use = {0};
+    struct energy_savings saved = {0};
+
+    vec_each (struct row, row, &x->rows) {
+        close_job(row);
+        use.joules += row->use.joules;
+        use.error_joules += row->use.error_joules;
+        use.modelled_joules += row->use.modelled_joules;
+        use.busy_s += row->use.busy_s;
+        saved.joules += row->saved.joules;
+        saved.errors += row->saved.errors;
+        saved.squares += row->saved.squares;
+        saved.known = saved.known || row->saved.known;
+    }
+    write_sums(s, out, &use, &saved);
+    if (s->config.energy.price_per_kwh > 0)
+        json_out_key_string(out, "currency", s->config.energy.currency);
 }
 
 static bool parse_energy(struct service *s, struct request *r, struct sums *x,
@@ -220,36 +245,28 @@ static bool parse_energy(struct service *s, struct request *r, struct sums *x,
 
 void handle_energy(void *ctx, struct request *r)
 {
-    static const enum store_table how[] = {
-        STORE_ENERGY_TOTAL,     STORE_ENERGY_BY_JOB,    STORE_ENERGY_BY_USER,
-        STORE_ENERGY_BY_DEVICE, STORE_ENERGY_BY_DEVICE, STORE_ENERGY_BY_DEVICE};
     struct service *s = ctx;
     struct store_filter filter = {0};
     struct sums x = {0};
     struct handlers_answer a;
     struct err err = {0};
-    double step_s = 0, all = 0;
+    double step_s = 0;
     int limit;
 
     if (!parse_energy(s, r, &x, &filter, &step_s, &limit))
         return;
     x.names = intern_create();
-    if (store_read(s->reader, how[x.by], &filter, sum_row, &x, &err) < 0) {
+    if (store_read(s->reader, STORE_ENERGY_BY_JOB, &filter, sum_row, &x, &err) < 0) {
         request_fail(r, NULL, &err);
         goto done;
     }
-    if ((x.by == BY_JOB || x.by == BY_USER) && !filter.device &&
-        (filter.to_s <= 0 || filter.to_s >= service_now_s(s)))
-        add_running(&x, &filter);
     if (x.rows.count > 0)
         qsort(x.rows.items, x.rows.count, sizeof(*x.rows.items), by_joules);
-    vec_each (struct row, row, &x.rows)
-        all += row->joules;
     handlers_begin(&a, r, NULL);
     json_out_key_string(&a.out, "by", by_names[x.by]);
     json_out_key_number(&a.out, "from_s", filter.from_s);
     json_out_key_number(&a.out, "to_s", filter.to_s > 0 ? filter.to_s : service_now_s(s));
-    json_out_key_number(&a.out, "joules", all);
+    write_all(s, &a.out, &x);
     json_out_key_array(&a.out, "rows");
     for (size_t i = 0; i < x.rows.count && i < (size_t)limit; i++) {
         json_out_begin_object(&a.out);

@@ -148,9 +148,13 @@ static const struct {
     {"steps_before", offsetof(struct record, steps_before)},
     {"promised_rate", offsetof(struct record, promised_rate)},
     {"confidence", offsetof(struct record, confidence)},
-    {"joules", offsetof(struct record, joules)},
-    {"joules_error", offsetof(struct record, joules_error)},
-    {"saved_joules", offsetof(struct record, saved_joules)},
+    {"joules", offsetof(struct record, booked.use.joules)},
+    {"joules_error", offsetof(struct record, booked.use.error_joules)},
+    {"saved_joules", offsetof(struct record, booked.saving.joules)},
+    {"saved_error", offsetof(struct record, booked.saving.error)},
+    {"mean_demand", offsetof(struct record, mean_demand)},
+    {"reference_type", offsetof(struct record, reference_type)},
+    {"reference_s", offsetof(struct record, reference_s)},
 };
 #define EXTRA_NUMBERS (sizeof(extra_numbers) / sizeof(extra_numbers[0]))
 
@@ -181,6 +185,7 @@ void record_read_extra(struct record *r, const char *extra)
     for (size_t i = 0; i < EXTRA_NUMBERS; i++)
         json_value_number(json_value_get(root, extra_numbers[i].name),
                           (void *)((char *)r + extra_numbers[i].offset));
+    r->shown = r->booked;
     code = json_member_string(root, "reason_code");
     str_copy(r->reason_code, sizeof(r->reason_code), code ? code : "");
     r->tries.memory_failures = (int)json_member_number(root, "memory_failures", 0);
@@ -344,7 +349,8 @@ struct record *records_add(struct records *r, const struct store_job *job,
     record->ended_s = record->promised_rate = record->rate = record->demand = NAN;
     record->watts = record->expected_start_s = record->expected_end_s = NAN;
     record->rate_at_s = record->predicted_rate = record->latency_s = NAN;
-    record->usual.watts = record->usual.rate = record->began_s = NAN;
+    record->began_s = record->reference_s = NAN;
+    record->reference_type = -1;
     record->scaling = REPLICAS_NEW;
     record->promise = PROMISE_NEW;
     record->priority = job->request.job.priority;

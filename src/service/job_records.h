@@ -11,6 +11,7 @@
 #include "engine/conduct.h"
 #include "http/request.h"
 #include "loop/place/decision.h"
+#include "loop/record/energy_split.h"
 #include "loop/record/promise.h"
 #include "loop/replicas/replicas.h"
 #include "store/rows.h"
@@ -32,6 +33,11 @@ struct record_replicas {
     int shares;  /* of the rate asked for: a replica carries one */
     uint64_t of; /* the service it is a replica of; 0: none */
     int number;  /* its number there */
+};
+
+struct record_energy {
+    struct energy_use use;
+    struct energy_saving saving;
 };
 
 /* Lists look at the first of these in every record: they stand close together.  Those of
@@ -73,9 +79,9 @@ struct record {
     double demand_at_s;     /* measured then */
     double latency_s;       /* of a service, 99th percentile as measured; NaN */
     double watts;           /* its share of power; NaN */
-    double joules, joules_error, joules_modelled;
-    struct decision_reference usual; /* had it been placed the usual way */
-    double saved_joules;             /* against that */
+    struct record_energy booked, shown; /* shown: the part that is in the store */
+    double mean_demand;                 /* of a service since it began, requests/s */
+    double reference_type, reference_s; /* as in struct job_status, for the next start */
     struct promise promise;
     struct job_status *final;         /* how it ended; NULL: it has not */
     vec_of(struct request *) waiters; /* answered when it is stored */

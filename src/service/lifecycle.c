@@ -146,6 +146,7 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
     final.state = state;
     if (state != JOB_DONE)
         lifecycle_stop(s, r, ENGINE_STOP_CANCEL);
+    energy_close(s, r);
     if (status)
         loop_end_job(s->loop, r->id, service_now_s(s), NULL);
     r->final = mem_dup(&final, 1, sizeof(final));
@@ -200,6 +201,8 @@ void lifecycle_place(struct service *s, struct tx *tx, struct record *r, bool mo
     records_set_phase(s->records, r, PHASE_COMMITTING);
     r->steps_before = status->steps_done;
     r->rate = r->watts = r->latency_s = NAN;
+    r->reference_type = status->reference_type;
+    r->reference_s = status->reference_s;
     r->promise = PROMISE_NEW;
     record_explain(r, "", "%s", "");
     tx_job(tx, r,

@@ -91,6 +91,8 @@ struct job_status restart_status(const struct record *r, const struct store_prog
                                .moves = p->moves,
                                .restarts = p->restarts,
                                .demand = NAN,
+                               .reference_type = (int)r->reference_type,
+                               .reference_s = r->reference_s,
                                .held = r->held};
 }
 
@@ -99,10 +101,13 @@ static int take_energy(void *ctx, const void *row)
     const struct store_energy_sum *sum = row;
     struct record *r = ctx;
 
-    r->joules = sum->joules;
-    r->joules_error = sum->error_joules;
-    r->joules_modelled = sum->modelled_joules;
-    r->saved_joules = sum->saved_joules;
+    r->shown.use.joules += sum->joules;
+    r->shown.use.error_joules += sum->error_joules;
+    r->shown.use.modelled_joules += sum->modelled_joules;
+    r->shown.use.busy_s += sum->busy_s;
+    r->shown.saving.joules += sum->saved_joules;
+    r->shown.saving.error += sum->saved_error;
+    r->shown.saving.unknown += sum->unknown_joules;
     return 0;
 }
 
@@ -112,8 +117,10 @@ void restart_read_more(struct service *s, struct record *r)
 
     free(r->quote_json);
     r->quote_json = handlers_quote(s, r->id, false);
+    r->shown = (struct record_energy){0};
     if (r->attempt > 0)
         store_read(s->reader, STORE_ENERGY_BY_JOB, &filter, take_energy, r, NULL);
+    r->booked = r->shown;
 }
 
 /* Into the loop with it: where it ran if it did, else into the queue. */
@@ -371,8 +378,12 @@ static int take_total(void *ctx, const void *row)
     const struct store_energy_sum *sum = row;
     struct service *s = ctx;
 
-    s->total_joules = sum->joules;
-    s->saved_joules = sum->saved_joules;
+    int device = service_device_named(s, sum->device);
+
+    s->total_joules += sum->joules;
+    s->saved_joules += sum->saved_joules;
+    if (device >= 0)
+        s->devices[device].joules += sum->joules;
     return 0;
 }
 
@@ -399,7 +410,7 @@ int restart_rebuild(struct service *s, struct err *err)
         return -1;
     learned_s = recall(s);
     if (store_read(s->reader, STORE_LIVE_JOBS, NULL, take_job, &rebuild, err) < 0 ||
-        store_read(s->reader, STORE_ENERGY_TOTAL, NULL, take_total, s, err) < 0)
+        store_read(s->reader, STORE_ENERGY_BY_JOB, NULL, take_total, s, err) < 0)
         goto done;
     reconcile(&rebuild);
     loop_forget_absent(s->loop);

@@ -104,7 +104,6 @@ static void take_decision(struct service *s, struct tx *tx, const struct decisio
         r->predicted_rate = d->rate;
         r->watts = d->watts;
         r->expected_end_s = d->at_s + d->joules / d->watts;
-        r->usual = loop_reference(s->loop, r->id);
     }
     tx_decision(tx, r, d);
 }

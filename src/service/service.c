@@ -214,12 +214,15 @@ static void take_config(struct service *s, struct service_config *fresh)
 {
     struct service_config *c = &s->config;
     const struct service_auth_config before = c->auth;
+    const struct service_energy_config price = c->energy;
 
     if (fresh->engine != c->engine || fresh->sim.speed != c->sim.speed ||
         fresh->sim.seed != c->sim.seed)
         log_warn("config_needs_restart", LOG_STR("key", "engine, sim"));
     c->auth = fresh->auth; /* whose lists the server reads from now on */
     fresh->auth = before;
+    c->energy = fresh->energy; /* fresh has the old one's text from now on */
+    fresh->energy = price;
     c->limits = fresh->limits;
     c->policy = fresh->policy;
     c->planner = fresh->planner;

@@ -154,6 +154,15 @@ static const struct config_key keep_keys[] = {
     {0},
 };
 
+static const struct config_key energy_keys[] = {
+    CONFIG_NUMBER(DOUBLE, "price_per_kwh", IN(energy, price_per_kwh), 0, 1e6, "0",
+                  "of electricity, to tell energy in money too; 0: do not"),
+    CONFIG_KEY(STRING, "currency", IN(energy, currency), "EUR", "of that price"),
+    CONFIG_NUMBER(DOUBLE, "co2_g_per_kwh", IN(energy, co2_g_per_kwh), 0, 1e5, "0",
+                  "of electricity, to tell energy in CO2 too; 0: do not"),
+    {0},
+};
+
 static const struct config_key sim_keys[] = {
     CONFIG_KEY(STRING, "cluster", IN(sim, cluster), "demo",
                "a built-in cluster: demo, standard, standard-nok80, modern"),
@@ -211,6 +220,7 @@ const struct config_key service_config_keys[] = {
     CONFIG_NESTED("quota", AT(quota), quota_keys,
                   "of users without a quota of their own"),
     CONFIG_NESTED("keep", AT(keep), keep_keys, "how long the store remembers"),
+    CONFIG_NESTED("energy", AT(energy), energy_keys, "what a kilowatt-hour means"),
     CONFIG_NESTED("sim", AT(sim), sim_keys, "the simulated cluster, with engine: sim"),
     CONFIG_NESTED("local", AT(local), local_config_keys,
                   "the devices of this machine, with engine: local"),

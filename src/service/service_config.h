@@ -51,6 +51,11 @@ struct service_quota_config {
     int max_jobs, max_running, max_gpus; /* 0: no limit */
 };
 
+struct service_energy_config {
+    double price_per_kwh, co2_g_per_kwh; /* 0: not known */
+    char *currency;
+};
+
 struct service_sim_config {
     char *cluster;
     char *cluster_file;
@@ -80,6 +85,7 @@ struct service_config {
     struct service_guard_config guard;
     struct service_quota_config quota;
     struct store_retention keep;
+    struct service_energy_config energy;
     struct service_sim_config sim;
     struct local_engine_options local;
     struct service_log_config log;

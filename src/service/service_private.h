@@ -151,6 +151,8 @@ int engine_events_measured(struct service *s, struct record *r,
 
 /* energy_books.c: ENGINE_POWER. */
 void energy_power(struct service *s, const struct engine_event *event);
+void energy_close(struct service *s,
+                  struct record *record); /* before it leaves the loop */
 
 /* restart.c.  Before the loop is there: when the clock of a simulated world must at least
  * be.  Then everything else. */

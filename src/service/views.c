@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
-#include "loop/record/energy_split.h"
 #include "loop/requirement.h"
 
 #include <math.h>
@@ -197,32 +196,19 @@ static void ending(struct json_out *out, double ended_s, int exit_status, int si
     json_out_key_number(out, "signal", sig > 0 ? sig : NAN);
 }
 
-static void energy(struct json_out *out, double joules, double error, double saved)
+void views_saving(struct json_out *out, bool known, double joules, double error)
 {
-    json_out_key_number(out, "joules", joules);
-    json_out_key_number(out, "joules_low", fmax(0, joules - error));
-    json_out_key_number(out, "joules_high", joules + error);
-    json_out_key_number(out, "saved_joules", saved);
+    json_out_key_number(out, "saved_joules", known ? joules : NAN);
+    json_out_key_number(out, "saved_joules_low", known ? joules - error : NAN);
+    json_out_key_number(out, "saved_joules_high", known ? joules + error : NAN);
 }
 
-struct views_energy views_energy(const struct service *s, const struct record *r)
+static void energy(struct json_out *out, const struct record_energy *e)
 {
-    const struct job_status *status = loop_job(s->loop, r->id);
-    struct views_energy e = {r->joules, r->joules_error, r->joules, 0};
-    double now_s = service_now_s(s), more;
-
-    if (r->phase != PHASE_RUNNING || !status || !isfinite(r->watts) ||
-        !isfinite(r->began_s))
-        return e;
-    for (int i = 0; i < status->device_count; i++) {
-        double since_s = fmax(s->devices[status->devices[i]].told_s, r->began_s);
-
-        e.busy_s += fmax(0, now_s - since_s);
-    }
-    more = r->watts / record_job(r)->devices * e.busy_s;
-    e.joules += more;
-    e.error += ENERGY_MODEL_ERROR * more;
-    return e;
+    json_out_key_number(out, "joules", e->use.joules);
+    json_out_key_number(out, "joules_low", fmax(0, e->use.joules - e->use.error_joules));
+    json_out_key_number(out, "joules_high", e->use.joules + e->use.error_joules);
+    views_saving(out, e->saving.error > 0, e->saving.joules, e->saving.error);
 }
 
 static void neighbours(struct json_out *out, const struct service *s,
@@ -278,7 +264,6 @@ static void write_job(struct json_out *out, const struct service *s,
                       struct views_how how, bool live)
 {
     const struct store_request *q = &r->stored->request;
-    struct views_energy so_far = views_energy(s, r);
 
     json_out_begin_object(out);
     identity(out, q, views_job_state(status->state, r->held), r->reason, r->reason_code);
@@ -289,8 +274,7 @@ static void write_job(struct json_out *out, const struct service *s,
     if (live)
         neighbours(out, s, status, how.who);
     json_out_key_number(out, "watts", r->watts);
-    energy(out, so_far.joules, so_far.error,
-           live && r->attempt == 0 ? NAN : r->saved_joules);
+    energy(out, &r->shown);
     ending(out, r->ended_s, r->exit_status, r->signal);
     if (how.whole)
         views_raw(out, "quote", r->quote_json);
@@ -332,7 +316,6 @@ void views_stored(struct json_out *out, const struct service *s,
                        .expected_start_s = NAN,
                        .expected_end_s = NAN,
                        .watts = NAN,
-                       .saved_joules = NAN,
                        .quote_json = quote_json};
 
     record_read_extra(&r, p->extra);

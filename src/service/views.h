@@ -28,14 +28,8 @@ void views_record(struct json_out *out, const struct service *s, const struct re
 void views_stored(struct json_out *out, const struct service *s,
                   const struct store_job *job, char *quote_json, struct views_how how);
 
-/* Up to this moment: what was booked, and since the last word of its devices what it is
- * believed to have drawn. */
-struct views_energy {
-    double joules, error; /* half a 90 % interval */
-    double booked;        /* of that, in the store already */
-    double busy_s;        /* device time of what is not */
-};
-struct views_energy views_energy(const struct service *s, const struct record *r);
+/* What was saved, with its 90 % interval; null where it is not known. */
+void views_saving(struct json_out *out, bool known, double joules, double error);
 
 /* free, busy, drained, failed, asleep. */
 const char *views_device_state(const struct cluster *cluster, int device);

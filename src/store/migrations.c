@@ -275,7 +275,15 @@ static const char service_step[] = "ALTER TABLE measurements ADD COLUMN median_s
                                    "ALTER TABLE measurements ADD COLUMN busy REAL;"
                                    "ALTER TABLE measurements ADD COLUMN held REAL;";
 
-const char *const migrations_steps[] = {first_step, latency_step, service_step};
+/* How sure a saving is.  What was booked before was a guess, and counts as one. */
+static const char saved_step[] =
+    "ALTER TABLE energy ADD COLUMN saved_error REAL NOT NULL DEFAULT 0;"
+    "ALTER TABLE energy ADD COLUMN unknown_joules REAL NOT NULL DEFAULT 0;"
+    "UPDATE energy SET saved_joules = 0,"
+    " unknown_joules = CASE WHEN job = 0 THEN 0 ELSE joules END;";
+
+const char *const migrations_steps[] = {first_step, latency_step, service_step,
+                                        saved_step};
 const int migrations_count = sizeof(migrations_steps) / sizeof(migrations_steps[0]);
 
 /* The version, when the file is a store or empty. */

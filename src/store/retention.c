@@ -86,9 +86,10 @@ static const char fold_power[] =
 
 static const char fold_energy[] =
     "INSERT INTO energy (start_s, span_s, device, job, user, joules, error_joules,"
-    " modelled_joules, busy_s, saved_joules)"
+    " modelled_joules, busy_s, saved_joules, saved_error, unknown_joules)"
     " SELECT start_s / 86400 * 86400, 86400, device, job, max(user), sum(joules),"
-    " sum(error_joules), sum(modelled_joules), sum(busy_s), sum(saved_joules)" OLD_HOURS
+    " sum(error_joules), sum(modelled_joules), sum(busy_s), sum(saved_joules),"
+    " sum(saved_error), sum(unknown_joules)" OLD_HOURS
     " GROUP BY 1, device, job" ENERGY_ADDS_UP;
 
 #define OLD_JOBS "(SELECT id FROM jobs WHERE ended_s < ?1 ORDER BY ended_s, id LIMIT 50)"

@@ -195,16 +195,21 @@ struct store_energy {
     double error_joules;    /* half width of its 90 % interval; they add up */
     double modelled_joules; /* the part that no meter measured */
     double busy_s;          /* device time */
-    double saved_joules; /* against the reference policy, may be negative; 0: unknown */
+    double saved_joules;    /* against the reference placement, of what is known */
+    double saved_error;     /* half width of its 90 % interval */
+    double unknown_joules;  /* used, and nobody knows what they saved */
+    /* A later row may correct each of the three by less than nothing. */
 };
 
 struct store_energy_sum {
-    double start_s; /* BY_HOUR, BY_DAY; else the first hour in it */
+    double start_s; /* BY_HOUR; else the first hour in it */
     double span_s;
-    uint64_t job;       /* BY_JOB; else 0 */
-    const char *user;   /* BY_USER and BY_JOB; else NULL */
-    const char *device; /* BY_DEVICE; else NULL */
-    double joules, error_joules, modelled_joules, busy_s, saved_joules;
+    uint64_t job;       /* BY_JOB, 0: nobody's; else 0 */
+    const char *user;   /* BY_JOB; else NULL */
+    const char *name;   /* BY_JOB, of a job the store has; else NULL */
+    const char *device; /* BY_JOB; else NULL */
+    double joules, error_joules, modelled_joules, busy_s;
+    double saved_joules, saved_error, unknown_joules;
 };
 
 /* ---- access and settings ----------------------------------------------------------- */
@@ -278,20 +283,15 @@ enum store_table {
     STORE_MEASUREMENTS, /* of one job, oldest first; limit 10000 */
     STORE_POWER,        /* put only */
     STORE_ENERGY,       /* put only */
-    /* struct store_energy_sum, by time the oldest first, else the largest first; from_s
-     * counts from the hour it lies in; limit 10000 */
-    STORE_ENERGY_TOTAL,
-    STORE_ENERGY_BY_JOB,
-    STORE_ENERGY_BY_USER,
-    STORE_ENERGY_BY_DEVICE,
-    STORE_ENERGY_BY_HOUR, /* days, where hours were folded into days */
-    STORE_ENERGY_BY_DAY,
-    STORE_TOKENS,      /* all, revoked and expired ones too, oldest first */
-    STORE_REVOCATIONS, /* put only */
-    STORE_AUDIT,       /* put only */
-    STORE_SETTINGS,    /* by name, all */
-    STORE_OPERATORS,   /* by scope and name, all */
-    STORE_MODELS,      /* and the next: of models.c alone */
+    /* struct store_energy_sum; from_s counts from the hour it lies in */
+    STORE_ENERGY_BY_JOB,  /* and device, by job, all */
+    STORE_ENERGY_BY_HOUR, /* oldest first; days, where hours were folded into days */
+    STORE_TOKENS,         /* all, revoked and expired ones too, oldest first */
+    STORE_REVOCATIONS,    /* put only */
+    STORE_AUDIT,          /* put only */
+    STORE_SETTINGS,       /* by name, all */
+    STORE_OPERATORS,      /* by scope and name, all */
+    STORE_MODELS,         /* and the next: of models.c alone */
     STORE_MODEL_PARTS,
     STORE_WHOLE_MODELS,
     STORE_TABLE_COUNT

@@ -226,6 +226,8 @@ int model_read_parts(struct store_reader *reader, const struct model_row *model,
     " error_joules = error_joules + excluded.error_joules,"                              \
     " modelled_joules = modelled_joules + excluded.modelled_joules,"                     \
     " busy_s = busy_s + excluded.busy_s,"                                                \
-    " saved_joules = saved_joules + excluded.saved_joules"
+    " saved_joules = saved_joules + excluded.saved_joules,"                              \
+    " saved_error = saved_error + excluded.saved_error,"                                 \
+    " unknown_joules = unknown_joules + excluded.unknown_joules"
 
 #endif

@@ -160,11 +160,13 @@ static const struct row_column energy[] = {
     COLUMNS(store_energy, job),
     TEXT_OR(store_energy, user, ""),
     COLUMNS(store_energy, joules, error_joules, modelled_joules, busy_s, saved_joules),
+    COLUMNS(store_energy, saved_error, unknown_joules),
 };
 
 static const struct row_column energy_sum[] = {
-    COLUMNS(store_energy_sum, start_s, span_s, job, user, device, joules, error_joules),
-    COLUMNS(store_energy_sum, modelled_joules, busy_s, saved_joules),
+    COLUMNS(store_energy_sum, start_s, span_s, job, user, name, device, joules),
+    COLUMNS(store_energy_sum, error_joules, modelled_joules, busy_s, saved_joules),
+    COLUMNS(store_energy_sum, saved_error, unknown_joules),
 };
 
 static const struct row_column token[] = {
@@ -229,19 +231,20 @@ static const char no_job[] = "there is no such job in the store";
 /* No such time, no such hour: the table refuses it. */
 #define PUT_ENERGY                                                                       \
     "INSERT INTO energy (start_s, span_s, device, job, user, joules, error_joules,"      \
-    " modelled_joules, busy_s, saved_joules)"                                            \
+    " modelled_joules, busy_s, saved_joules, saved_error, unknown_joules)"               \
     " VALUES (CAST(?1 / 3600 AS INTEGER) * 3600, 3600, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "     \
-    "?9)" ENERGY_ADDS_UP
+    "?9, ?10, ?11)" ENERGY_ADDS_UP
 
 /* The columns tell a sum apart: start_s, span_s, job, user, device.  The first term is
  * for the index, no span is longer than a day. */
 #define SPAN "min(start_s), max(start_s + span_s) - min(start_s)"
 #define ENERGY_SUMS(columns, group)                                                      \
     .select = "SELECT " columns ", sum(joules), sum(error_joules),"                      \
-              " sum(modelled_joules), sum(busy_s), sum(saved_joules) FROM energy"        \
+              " sum(modelled_joules), sum(busy_s), sum(saved_joules),"                   \
+              " sum(saved_error), sum(unknown_joules) FROM energy"                       \
               " WHERE start_s > :from - 86400 AND start_s + span_s > :from"              \
               " AND start_s < :to",                                                      \
-    .tail = group, .limit = 10000, ROW(store_energy_sum, energy_sum)
+    .tail = group, ROW(store_energy_sum, energy_sum)
 
 const struct row_table row_tables[STORE_TABLE_COUNT] = {
     [STORE_JOBS] = {JOB_ROW, .tail = " ORDER BY id DESC", .limit = 1000},
@@ -283,21 +286,12 @@ const struct row_table row_tables[STORE_TABLE_COUNT] = {
                             ROW(store_measurement, measurement)},
     [STORE_POWER] = {.name = "power", ROW(store_power, power)},
     [STORE_ENERGY] = {.put = PUT_ENERGY, ROW(store_energy, energy)},
-    [STORE_ENERGY_TOTAL] = {ENERGY_SUMS(SPAN ", 0, NULL, NULL", " HAVING count(*) > 0")},
-    [STORE_ENERGY_BY_JOB] = {ENERGY_SUMS(SPAN ", job, nullif(max(user), ''), NULL",
-                                         " GROUP BY job"
-                                         " ORDER BY sum(joules) DESC, job")},
-    [STORE_ENERGY_BY_USER] = {ENERGY_SUMS(SPAN ", 0, nullif(user, ''), NULL",
-                                          " GROUP BY user"
-                                          " ORDER BY sum(joules) DESC, user")},
-    [STORE_ENERGY_BY_DEVICE] = {ENERGY_SUMS(SPAN ", 0, NULL, device",
-                                            " GROUP BY device"
-                                            " ORDER BY sum(joules) DESC, device")},
-    [STORE_ENERGY_BY_HOUR] = {ENERGY_SUMS("start_s, span_s, 0, NULL, NULL",
+    [STORE_ENERGY_BY_JOB] = {ENERGY_SUMS(
+        SPAN ", job, nullif(user, ''), (SELECT name FROM jobs WHERE id = job), device",
+        " GROUP BY job, user, device ORDER BY job, device")},
+    [STORE_ENERGY_BY_HOUR] = {ENERGY_SUMS("start_s, span_s, 0, NULL, NULL, NULL",
                                           " GROUP BY start_s, span_s"
                                           " ORDER BY start_s, span_s")},
-    [STORE_ENERGY_BY_DAY] = {ENERGY_SUMS("start_s / 86400 * 86400, 86400, 0, NULL, NULL",
-                                         " GROUP BY start_s / 86400 ORDER BY 1")},
     [STORE_TOKENS] = {.name = "tokens", .tail = " ORDER BY id", ROW(store_token, token)},
     [STORE_REVOCATIONS] = {.put = "UPDATE tokens SET revoked_s = CASE WHEN revoked_s > 0"
                                   " THEN revoked_s ELSE ?2 END WHERE id = ?1",

@@ -1,9 +1,10 @@
 #!/usr/bin/env bats
-# Whose joules they are: young jobs, moved jobs, cancelled jobs, and what was saved.
+# Whose joules they are: young jobs, moved jobs, cancelled jobs, ended jobs, what was saved,
+# and that nothing of it falls at a restart.
 
 load ../support/corgid.bash
 
-# Meters are read every hour of the simulated world: what is told in between is believed.
+# Meters are read every hour of the simulated world, unless a test says otherwise.
 setup() {
     corgid_folder
     sed -i 's/^sim:.*/sim: {speed: 60, measure: 30s, power: 1h}/' "$CORGID_DIR/c.yaml"
@@ -32,12 +33,12 @@ await_joules_by_job() { # ID
     joules_by_job "$1"
 }
 
-@test "a young job is in the table, before any meter was read" {
+@test "a young job is in the table once a meter was read" {
+    sed -i 's/power: 1h/power: 30s/' "$CORGID_DIR/c.yaml"
     corgid_start
     id=$(submit '{"total_steps": 1e9}')
     wait_state "$id" running
-    sleep 2
-    above "$(joules_by_job "$id")" 0
+    above "$(await_joules_by_job "$id")" 0
     above "$(api GET "/v1/jobs/$id" | field joules)" 0
     run env CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" energy --by job
     [[ $output == *$'\n'"$id "* ]]
@@ -84,17 +85,74 @@ await_joules_by_job() { # ID
     above "$(field rows.0.joules < "$CORGID_DIR/e")" 1000
 }
 
-@test "what was saved is told against the usual placement" {
-    sed -i 's/power: 1h/power: 1m/' "$CORGID_DIR/c.yaml"
+@test "what was saved has an interval, and a first guess is no saving" {
+    sed -i 's/power: 1h/power: 1m/; s/measure: 30s/measure: 1h/' "$CORGID_DIR/c.yaml"
     corgid_start
     id=$(submit '{"total_steps": 1e9, "need": {"kind": "rate", "rate": 0.01}}')
     wait_state "$id" running
+    above "$(await_joules_by_job "$id")" 0
+    # Nothing was measured yet: all that is known of the reference is a guess.
+    [ "$(joules_by_job "$id" saved_joules)" = None ]
+    run env CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" energy --by job
+    [[ $output != *±* ]]
     for _ in $(seq 100); do
-        [ "$(joules_by_job "$id" saved_joules)" != 0 ] && break
-        sleep 0.1
+        sample="{\"at_s\": $(api GET /v1/version | field now_s), \"window_s\": 5,
+                 \"rate\": 5, \"steps\": 5000, \"device_watts\": 120}"
+        api POST /v1/measurements "{\"job\": $id, \"samples\": [$sample]}" > /dev/null
+        [ "$(joules_by_job "$id" saved_joules)" != None ] && break
+        sleep 0.2
     done
-    one=$(joules_by_job "$id" saved_joules)
-    [ "$one" != 0 ]
-    [ "$(api GET "/v1/jobs/$id" | field saved_joules)" != null ]
-    [ "$(api GET /v1/summary | field saved_joules)" != null ]
+    above "$(joules_by_job "$id" saved_joules)" "$(joules_by_job "$id" saved_joules_low)"
+    above "$(joules_by_job "$id" saved_joules_high)" "$(joules_by_job "$id" saved_joules)"
+    run env CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" energy --by job
+    echo "$output"
+    [[ $output == *±* ]]
+}
+
+@test "no figure falls when the daemon is killed" {
+    sed -i 's/power: 1h/power: 20s/' "$CORGID_DIR/c.yaml"
+    corgid_start
+    id=$(submit '{"total_steps": 1e9}')
+    wait_state "$id" running
+    above "$(await_joules_by_job "$id")" 0
+    for _ in 1 2 3; do
+        sleep 0.7
+        all=$(api GET /v1/energy | field joules)
+        own=$(api GET "/v1/jobs/$id" | field joules)
+        corgid_kill
+        corgid_start
+        echo "told $own of $all, then $(api GET "/v1/jobs/$id" | field joules)"
+        above "$(api GET "/v1/jobs/$id" | field joules)" "$(python3 -c "print($own - 1e-6)")"
+        above "$(api GET /v1/energy | field joules)" "$(python3 -c "print($all - 1e-6)")"
+        wait_state "$id" running
+    done
+}
+
+@test "an ended job keeps its name, idle is nobody's, and every table has the same sum" {
+    sed -i 's/power: 1h/power: 20s/' "$CORGID_DIR/c.yaml"
+    echo 'energy: {price_per_kwh: 0.30, currency: CHF, co2_g_per_kwh: 100}' >> "$CORGID_DIR/c.yaml"
+    corgid_start
+    id=$(submit '{"name": "short", "total_steps": 10}')
+    wait_state "$id" done
+    above "$(await_joules_by_job "$id")" 0
+    [ "$(joules_by_job "$id" name)" = short ]
+    for by in user job device node type; do
+        api GET "/v1/energy?by=$by" > "$CORGID_DIR/$by"
+    done
+    python3 - "$CORGID_DIR" << 'EOF'
+import json, sys
+for by in "user", "job", "device", "node", "type":
+    answer = json.load(open(f"{sys.argv[1]}/{by}"))
+    total = sum(row["joules"] for row in answer["rows"])
+    assert abs(total - answer["joules"]) < 1e-6 * total, (by, total, answer["joules"])
+    saved = sum(row["saved_joules"] or 0 for row in answer["rows"])
+    assert abs(saved - (answer["saved_joules"] or 0)) < 1e-6 * total, (by, saved, answer)
+    assert abs(answer["cost"] - answer["joules"] / 3.6e6 * 0.30) < 1e-9
+    assert abs(answer["co2_g"] - answer["joules"] / 3.6e6 * 100) < 1e-9
+    keys = [row["key"] for row in answer["rows"]]
+    if by in ("user", "job"):
+        assert "(idle)" in keys and "nobody" not in keys and "idle" not in keys, keys
+EOF
+    run env CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" energy
+    [[ $output == *CHF* && $output == *"kg CO2"* && $output == *"(idle)"* ]]
 }

@@ -133,45 +133,71 @@ static void a_rounding_of_the_engine_makes_no_negative_rest(void **state)
     assert_true(energy_split(&w, &part, 1) == 0);
 }
 
-static void savings_are_told_for_the_same_work(void **state)
+static struct energy_saving saved(double reference, double error, double joules)
 {
-    struct energy_reference usual = {.watts = 200, .rate = 10};
+    const struct reference_energy r = {reference, error};
+    const struct energy_use use = {.joules = joules,
+                                   .error_joules = ENERGY_METER_ERROR * joules};
 
-    (void)state;
-    /* Half as fast for a quarter of the watts: the usual place needs half the time. */
-    assert_close(energy_saved(&usual, JOB_TRAINING, 5, 100, 50 * 100), 10000 - 5000);
-    /* A service runs as long as it runs. */
-    assert_close(energy_saved(&usual, JOB_INFERENCE, 5, 100, 50 * 100), 20000 - 5000);
-    /* More was taken than usual. */
-    assert_close(energy_saved(&usual, JOB_TRAINING, 10, 100, 30000), -10000);
+    return energy_saved(&r, &use);
 }
 
-static void a_split_tells_the_saving_of_each_part(void **state)
+static void a_saving_is_the_difference_and_as_sure_as_the_reference(void **state)
 {
-    struct energy_window w = {.seconds = 100, .joules = 5000, .idle_joules = 1000};
-    struct energy_part part = {
-        .here = true, .added_watts = 40, .rate = 5, .usual = {.watts = 200, .rate = 10}};
+    struct energy_saving s = saved(10000, 500, 4000);
 
     (void)state;
-    energy_split(&w, &part, 1);
-    assert_close(part.saved_joules, 10000 - 5000);
-    /* Who has left took no more time, only what the engine tells. */
-    w.told = true;
-    part.here = false;
-    part.told_joules = 70;
-    energy_split(&w, &part, 1);
-    assert_close(part.saved_joules, -70);
+    assert_close(s.joules, 6000);
+    /* A meter that is wrong is wrong about both sides. */
+    assert_close(s.error, hypot(500, ENERGY_METER_ERROR * 6000));
+    assert_true(s.unknown == 0);
+    assert_close(saved(10000, 500, 12000).joules, -2000); /* it cost more */
+}
+
+static void who_used_it_on_a_shared_device_is_an_error_too(void **state)
+{
+    const struct reference_energy r = {1000, 0};
+    const struct energy_use use = {.joules = 1000,
+                                   .error_joules = hypot(ENERGY_METER_ERROR * 1000, 200)};
+
+    (void)state;
+    assert_close(energy_saved(&r, &use).error, 200);
 }
 
 static void nothing_is_saved_against_what_is_not_known(void **state)
 {
-    struct energy_reference unknown = {.watts = NAN, .rate = NAN};
-    struct energy_reference stuck = {.watts = 100, .rate = 0};
+    struct energy_saving s = saved(NAN, NAN, 4000);
 
     (void)state;
-    assert_true(energy_saved(&unknown, JOB_TRAINING, 5, 100, 50) == 0);
-    assert_true(energy_saved(&stuck, JOB_TRAINING, 5, 100, 50) == 0);
-    assert_true(energy_saved(&stuck, JOB_TRAINING, NAN, 100, 50) == 0);
+    assert_true(s.joules == 0 && s.error == 0);
+    assert_close(s.unknown, 4000);
+}
+
+static void errors_of_many_jobs_cancel_in_part(void **state)
+{
+    struct energy_savings sum = {0};
+    struct energy_saving one = {.joules = 100, .error = 50};
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        energy_savings_add(&sum, &one);
+    assert_close(sum.joules, 10000);
+    assert_true(energy_savings_error(&sum) < 100 * 50);
+    assert_true(energy_savings_error(&sum) > 10 * 50); /* as if all were independent */
+}
+
+static void the_interval_has_room_for_what_is_not_known(void **state)
+{
+    struct energy_savings sum = {0};
+    struct energy_saving known = {.joules = 100, .error = 10}, guess = {.unknown = 500};
+
+    (void)state;
+    energy_savings_add(&sum, &guess);
+    assert_false(sum.known);
+    energy_savings_add(&sum, &known);
+    assert_true(sum.known);
+    assert_close(sum.joules, 100);
+    assert_true(energy_savings_error(&sum) > 500);
 }
 
 int main(void)
@@ -185,9 +211,11 @@ int main(void)
         cmocka_unit_test(a_job_that_has_left_gets_what_was_seen_of_it),
         cmocka_unit_test(parts_add_up_to_what_was_drawn),
         cmocka_unit_test(a_rounding_of_the_engine_makes_no_negative_rest),
-        cmocka_unit_test(savings_are_told_for_the_same_work),
-        cmocka_unit_test(a_split_tells_the_saving_of_each_part),
+        cmocka_unit_test(a_saving_is_the_difference_and_as_sure_as_the_reference),
+        cmocka_unit_test(who_used_it_on_a_shared_device_is_an_error_too),
         cmocka_unit_test(nothing_is_saved_against_what_is_not_known),
+        cmocka_unit_test(errors_of_many_jobs_cancel_in_part),
+        cmocka_unit_test(the_interval_has_room_for_what_is_not_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

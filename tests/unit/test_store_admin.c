@@ -109,9 +109,9 @@ CASE(every_broken_invariant_is_found)
         {"INSERT INTO sequences VALUES ('jobs', 2) ON CONFLICT (name) DO UPDATE SET"
          " next = 2; UPDATE meta SET value = 0",
          "numbers of jobs begin again at 2\n"},
-        {"INSERT INTO energy VALUES (0, 3600, 'a', 1, 'ben', 1, 0, 0, 0, 0)",
+        {"INSERT INTO energy VALUES (0, 3600, 'a', 1, 'ben', 1, 0, 0, 0, 0, 0, 0)",
          "energy of job 1 is booked on ben, but it is of ann\n"},
-        {"INSERT INTO energy VALUES (0, 3600, 'a', 1, 'ann', 1, 0, 2, 0, 0)",
+        {"INSERT INTO energy VALUES (0, 3600, 'a', 1, 'ann', 1, 0, 2, 0, 0, 0, 0)",
          "energy of job 1 on a: more is modelled than used\n"},
         {"UPDATE model_parts SET bytes = x'00'", "checkpoint 1 of blend is damaged\n"},
         {"INSERT INTO transitions (job, at_s, to_state, what, attempt)"

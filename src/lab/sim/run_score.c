@@ -137,8 +137,10 @@ static void add_jobs(struct sim *sim, struct sim_result *r)
         bool present =
             job->end == SIM_RUNNING || (job->end == SIM_WAITING && i < sim->arrived);
 
-        if (present)
+        if (present) {
             sim_book_job(sim, job);
+            sim_saved_job(sim, job);
+        }
         job->result.end = job->end;
         r->job_results[i] = job->result;
         count_end(r, job->end);
@@ -171,6 +173,8 @@ void score_run(struct sim *sim, struct sim_result *r)
     add_jobs(sim, r);
     add_services(sim, r);
     r->energy = meter_read(sim->meter, sim->now_s);
+    r->saved_j = sim->savings.joules;
+    r->saved_error_j = energy_savings_error(&sim->savings);
     quarters_end(sim);
     memcpy(r->quarters, sim->quarters.parts, sizeof(r->quarters));
     r->rounds = sim->rounds;

@@ -143,6 +143,7 @@ static void on_measured(struct sim *sim, struct sim_job *job,
 
 void sim_end_job(struct sim *sim, struct sim_job *job, enum sim_end end)
 {
+    sim_saved_job(sim, job);
     sim_replicas_end(sim, job, end == SIM_FAILED);
     loop_end_job(sim->loop, job->request->job.id, sim->now_s, NULL);
     sim_leave(sim, job);

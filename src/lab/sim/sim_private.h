@@ -14,6 +14,7 @@
 #include "lab/sim/sim_told.h"
 #include "loop/replicas/replicas.h"
 
+struct sim_draw;
 struct sim_service;
 struct sim_replica;
 
@@ -28,6 +29,8 @@ struct sim_job {
     double updated_s; /* work and judgement are booked up to here */
     double done;      /* steps or requests booked */
     double work_h, useful_h;
+    struct energy_use use;       /* of devices, see sim_saved.c */
+    double mean_demand;          /* of a service over that time, requests/s */
     struct sim_service *service; /* that may scale; NULL: it is of none */
     struct replica seen;         /* last measured of such a one */
     struct quote_kept quoted;
@@ -44,6 +47,8 @@ struct sim {
     struct sim_recording *recording; /* NULL: nobody records */
     struct check *check;             /* NULL: nobody checks */
     struct quarters quarters;
+    struct sim_draw *draws;        /* (devices) see sim_saved.c; NULL: none yet */
+    struct energy_savings savings; /* of jobs that are over */
     struct quote_score quotes;
     struct sim_job *jobs; /* (workload.count) request id - 1 is the index */
     vec_of(struct sim_service *) services; /* that may scale, see sim_replicas.c */
@@ -95,6 +100,11 @@ int sim_replicas_follow(struct sim *sim, struct err *err);
 void sim_replicas_end(struct sim *sim, struct sim_job *job, bool failed);
 void sim_replicas_close(struct sim *sim);
 void sim_replicas_fini(struct sim *sim);
+
+/* sim_saved.c: a device draws so much from now on, or has other jobs; a job is about to
+ * end, or the run is. */
+void sim_saved_device(struct sim *sim, int device, double watts);
+void sim_saved_job(struct sim *sim, const struct sim_job *job);
 
 /* run_score.c: books what is open up to now and fills *result, which ends with
  * sim_result_fini(). */

@@ -78,6 +78,7 @@ static void device_changed(void *ctx, int device, double watts)
     struct sim *sim = ctx;
 
     meter_device(sim->meter, device, watts, sim->now_s);
+    sim_saved_device(sim, device, watts);
 }
 
 static void node_changed(void *ctx, int node)
@@ -176,6 +177,7 @@ void sim_fini(struct sim *sim)
         sim->engine.ops->destroy(sim->engine.self);
     vec_free(&sim->decision_ms);
     sim_replicas_fini(sim);
+    free(sim->draws);
     free(sim->jobs);
 }
 

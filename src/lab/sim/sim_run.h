@@ -53,6 +53,7 @@ struct sim_job_result {
 struct sim_result {
     size_t jobs, finished, running, waiting, refused, failed;
     struct meter_totals energy;
+    double saved_j, saved_error_j; /* as the daemon would tell, half a 90 % interval */
     double end_s;
     double work_h;   /* done, in reference GPU hours */
     double useful_h; /* of that, while the requirement held */

@@ -70,27 +70,6 @@ static struct outlook outlook_here(const struct decision_ground *g,
     return o;
 }
 
-struct decision_reference decision_reference(const struct cluster *c,
-                                             const struct model *model,
-                                             const struct job_status *status)
-{
-    struct decision_reference best = {.rate = NAN, .watts = NAN};
-    int here = c->devices[status->devices[0]].type;
-
-    for (int t = 0; t < c->type_count; t++) {
-        struct prediction p;
-
-        if (!requirement_allows_type(&status->job, t) ||
-            (t != here && cluster_devices_of_type(c, t, true) < status->job.devices))
-            continue;
-        p = predict_alone_now(model, status, t);
-        if (p.fits < PREDICT_FITS_LEAST || p.rate[0].value <= best.rate)
-            continue;
-        best = (struct decision_reference){p.rate[0].value, p.watts.value};
-    }
-    return best;
-}
-
 static void alternative(const struct decision_ground *g, const struct job_status *status,
                         const struct outlook *here, int type,
                         struct decision_alternative *out)

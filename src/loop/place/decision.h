@@ -51,13 +51,4 @@ bool decision_of_action(const struct decision_ground *ground, const struct actio
 void decision_of_mend(const struct decision_ground *ground, const struct plan_mend *mend,
                       struct decision *out);
 
-/* How the job would run had it been placed the usual way: alone and without a power limit
- * on the fastest type of which enough are free, or on which it is.  NaN: not known. */
-struct decision_reference {
-    double rate, watts; /* watts of a device */
-};
-struct decision_reference decision_reference(const struct cluster *cluster,
-                                             const struct model *model,
-                                             const struct job_status *status);
-
 #endif

@@ -8,6 +8,10 @@
 
 #include <math.h>
 
+/* How much of the error of a saving the errors of other jobs share; from simulations with
+ * other seeds than those that are reported, see docs/decisions/saved-energy.md. */
+#define COMMON_ERROR 0.25
+
 static double error_of(const struct energy_window *w)
 {
     return w->modelled ? ENERGY_MODEL_ERROR : ENERGY_METER_ERROR;
@@ -67,26 +71,44 @@ static double split_as_believed(const struct energy_window *w, struct energy_par
     return here > 0 ? 0 : w->joules;
 }
 
-double energy_saved(const struct energy_reference *usual, enum job_kind kind, double rate,
-                    double seconds, double joules)
-{
-    double would_take = usual->watts * seconds;
-
-    if (kind == JOB_TRAINING)
-        would_take *= rate / usual->rate;
-    return isfinite(would_take) ? would_take - joules : 0;
-}
-
 double energy_split(const struct energy_window *w, struct energy_part *parts, int count)
 {
-    double rest =
-        w->told ? split_as_told(w, parts, count) : split_as_believed(w, parts, count);
+    return w->told ? split_as_told(w, parts, count) : split_as_believed(w, parts, count);
+}
 
-    for (int i = 0; i < count; i++) {
-        struct energy_part *p = &parts[i];
+/* ---- what was saved ---------------------------------------------------------------- */
 
-        p->saved_joules = energy_saved(&p->usual, p->kind, p->rate,
-                                       p->here ? w->seconds : 0, p->joules);
-    }
-    return rest;
+/* A meter that reads too much has taught the model watts that are too many by the same
+ * share: its error is one of the difference.  Who used it on a shared device is another
+ * matter. */
+struct energy_saving energy_saved(const struct reference_energy *reference,
+                                  const struct energy_use *use)
+{
+    double scale_joules = ENERGY_METER_ERROR * (use->joules - use->modelled_joules) +
+                          ENERGY_MODEL_ERROR * use->modelled_joules;
+    double scale = use->joules > 0 ? scale_joules / use->joules : 0;
+    double split = sqrt(
+        fmax(0, use->error_joules * use->error_joules - scale_joules * scale_joules));
+    double saved = reference->joules - use->joules;
+
+    if (!isfinite(saved))
+        return (struct energy_saving){.unknown = use->joules};
+    return (struct energy_saving){
+        .joules = saved, .error = hypot(hypot(reference->error, scale * saved), split)};
+}
+
+void energy_savings_add(struct energy_savings *sum, const struct energy_saving *one)
+{
+    double error = one->error + one->unknown;
+
+    sum->joules += one->joules;
+    sum->errors += error;
+    sum->squares += error * error;
+    sum->known = sum->known || one->error > 0;
+}
+
+double energy_savings_error(const struct energy_savings *sum)
+{
+    return sqrt(COMMON_ERROR * sum->errors * sum->errors +
+                (1 - COMMON_ERROR) * sum->squares);
 }

@@ -8,6 +8,7 @@
 #ifndef CORGI_LOOP_RECORD_ENERGY_SPLIT_H
 #define CORGI_LOOP_RECORD_ENERGY_SPLIT_H
 
+#include "loop/record/reference_place.h"
 #include "loop/types.h"
 
 /* Half a 90 % interval, as a share, of what a meter says and of what a model says. */
@@ -23,12 +24,6 @@ struct energy_window {
     bool told;          /* the engine says what each job drew beyond idle */
 };
 
-/* How a job would have run had it been placed the usual way. */
-struct energy_reference {
-    double watts; /* of one device; NaN: not known */
-    double rate;  /* training: steps/s there */
-};
-
 /* One job's part in it. */
 struct energy_part {
     uint64_t job;
@@ -37,21 +32,41 @@ struct energy_part {
     double spread_watts; /* half a 90 % interval of that */
     double told_joules;  /* the engine's word; 0: none */
     double told_error;   /* one standard error of that */
-    enum job_kind kind;
-    double rate; /* it has; NaN: not known */
-    struct energy_reference usual;
     double joules;       /* its part */
     double error_joules; /* half a 90 % interval of that */
-    double saved_joules; /* against the usual placement of the same work */
 };
 
-/* Fills the last three of each part; returns what is left for nobody. */
+/* Fills the last two of each part; returns what is left for nobody. */
 double energy_split(const struct energy_window *window, struct energy_part *parts,
                     int count);
 
-/* Joules the usual placement would have taken on one device for what a job did at this
- * rate in the time, less what it took; 0 when the reference is not known. */
-double energy_saved(const struct energy_reference *usual, enum job_kind kind, double rate,
-                    double seconds, double joules);
+/* ---- what was saved ---------------------------------------------------------------- */
+
+/* What a job has used so far; sums over its devices and time. */
+struct energy_use {
+    double joules, error_joules, modelled_joules;
+    double busy_s; /* device time */
+};
+
+/* What it has saved so far against the reference placement of the same work. */
+struct energy_saving {
+    double joules;  /* 0: not known */
+    double error;   /* half a 90 % interval of that */
+    double unknown; /* joules it used of which nobody knows what they saved */
+};
+struct energy_saving energy_saved(const struct reference_energy *reference,
+                                  const struct energy_use *use);
+
+/* The savings of many jobs.  What is not known counts as nothing saved, and may have been
+ * as much, more or less, as was used. */
+struct energy_savings {
+    double joules, errors, squares;
+    bool known; /* of one of them at least */
+};
+void energy_savings_add(struct energy_savings *sum, const struct energy_saving *one);
+
+/* Half a 90 % interval of the sum: what is wrong about one job is partly wrong about all,
+ * because they share what is believed of a type. */
+double energy_savings_error(const struct energy_savings *sum);
 
 #endif

@@ -1,0 +1,166 @@
+/* reference_place.c - loop_submit() calls it for each job that comes; the daemon's books
+ * and the simulator's ask for the energy of what was done so far */
+#include "loop/record/reference_place.h"
+
+#include "base/vec.h"
+#include "loop/cluster.h"
+#include "loop/estimate/predict.h"
+#include "loop/requirement.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Of a service that nobody asks: 0 would mean that it works all the time. */
+#define DEMAND_LEAST 1e-9
+
+struct leave { /* of the reference placement */
+    double at_s;
+    int devices;
+};
+
+/* As few nodes as the devices of a job can be on. */
+static int nodes_needed(const struct cluster *c, int type, int devices)
+{
+    int most = 1;
+
+    for (int n = 0; n < c->node_count; n++)
+        if (c->devices[c->nodes[n].first_device].type == type)
+            most = c->nodes[n].device_count > most ? c->nodes[n].device_count : most;
+    return (devices + most - 1) / most;
+}
+
+static struct prediction predict_there(const struct cluster *c, const struct model *model,
+                                       const struct job_status *status, int type,
+                                       double demand)
+{
+    const struct combination where = {
+        .type = type,
+        .count = 1,
+        .members = {{.job = &status->job,
+                     .nodes = nodes_needed(c, type, status->job.devices),
+                     .demand = demand}}};
+    struct prediction p;
+
+    predict(model, &where, &p);
+    return p;
+}
+
+static double rate_there(const struct cluster *c, const struct model *model,
+                         const struct job_status *status, int type)
+{
+    return predict_there(c, model, status, type, requirement_demand(status))
+        .rate[0]
+        .value;
+}
+
+/* When the job is through there. */
+static double ends_s(const struct cluster *c, const struct model *model,
+                     const struct job_status *status)
+{
+    const struct job *job = &status->job;
+
+    if (job->kind == JOB_INFERENCE)
+        return job->duration_s > 0 ? status->reference_s + job->duration_s : INFINITY;
+    if (!(job->total_steps > 0))
+        return INFINITY;
+    return status->reference_s +
+           job->total_steps / rate_there(c, model, status, status->reference_type);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct leave *x = a, *y = b;
+
+    return (x->at_s > y->at_s) - (x->at_s < y->at_s);
+}
+
+/* When so many devices of the type are free there: now, or when enough have left. */
+static double free_s(const struct cluster *c, const struct model *model,
+                     const struct jobs *jobs, int type, int wanted, double now_s)
+{
+    vec_of(struct leave) leaves = {0};
+    int missing = wanted - cluster_devices_of_type(c, type, false);
+    double at_s = now_s;
+    size_t count;
+    const struct job_status *const *all = jobs_active(jobs, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        struct leave leave;
+
+        if (all[i]->reference_type != type || !isfinite(all[i]->reference_s))
+            continue;
+        leave = (struct leave){ends_s(c, model, all[i]), all[i]->job.devices};
+        if (leave.at_s <= now_s)
+            continue;
+        missing += leave.devices;
+        vec_push(&leaves, leave);
+    }
+    if (leaves.count > 0)
+        qsort(leaves.items, leaves.count, sizeof(*leaves.items), by_time);
+    for (size_t i = 0; missing > 0; i++) {
+        if (i == leaves.count) {
+            at_s = INFINITY;
+            break;
+        }
+        at_s = leaves.items[i].at_s;
+        missing -= leaves.items[i].devices;
+    }
+    vec_free(&leaves);
+    return at_s;
+}
+
+void reference_place(const struct cluster *c, const struct model *model,
+                     const struct jobs *jobs, struct job_status *status, double now_s)
+{
+    double best_s = INFINITY, best_rate = 0;
+
+    status->reference_type = -1;
+    status->reference_s = NAN;
+    for (int t = 0; t < c->type_count; t++) {
+        struct prediction p;
+        double at_s;
+
+        if (!requirement_allows_type(&status->job, t))
+            continue;
+        p = predict_there(c, model, status, t, requirement_demand(status));
+        if (p.fits < PREDICT_FITS_LEAST)
+            continue;
+        at_s = free_s(c, model, jobs, t, status->job.devices, now_s);
+        if (at_s > best_s || (at_s == best_s && p.rate[0].value <= best_rate))
+            continue;
+        best_s = at_s;
+        best_rate = p.rate[0].value;
+        status->reference_type = t;
+        status->reference_s = at_s;
+    }
+}
+
+/* Half the logarithm of a 90 % interval. */
+static double half_width(const struct estimate *e)
+{
+    return log(e->high / e->low) / 2;
+}
+
+struct reference_energy reference_energy(const struct cluster *c,
+                                         const struct model *model,
+                                         const struct job_status *status,
+                                         const struct reference_work *work)
+{
+    const struct reference_energy unknown = {NAN, NAN};
+    bool training = status->job.kind == JOB_TRAINING;
+    struct prediction p;
+    double joules, error, factor;
+
+    if (status->reference_type < 0)
+        return unknown;
+    p = predict_there(c, model, status, status->reference_type,
+                      training ? 0 : fmax(work->demand, DEMAND_LEAST));
+    if (p.rate[0].source == ESTIMATE_INITIAL || p.watts.source == ESTIMATE_INITIAL)
+        return unknown;
+    joules = p.watts.value * status->job.devices *
+             (training ? work->steps / p.rate[0].value : work->seconds);
+    /* The watts of a service rest on how busy it is, so on its rate too. */
+    factor = exp(hypot(half_width(&p.watts), half_width(&p.rate[0])));
+    error = joules * (factor - 1 / factor) / 2;
+    return error <= joules ? (struct reference_energy){joules, error} : unknown;
+}
