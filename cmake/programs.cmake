@@ -40,5 +40,24 @@ if(NOT CORGI_SANITIZE)
     install(DIRECTORY ${corgi_share}/bash-completion DESTINATION ${CMAKE_INSTALL_DATADIR})
 endif()
 
-# systemd looks there for /usr and for /usr/local.
-install(FILES ${CMAKE_SOURCE_DIR}/packaging/corgid.service DESTINATION lib/systemd/system)
+# The unit names the places where this installation puts programs and config, which
+# --prefix may choose as late as `cmake --install`.  A config that is there is somebody's
+# own and stays.
+install(CODE "
+    set(CORGI_BIN \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+    set(etc \"\${CMAKE_INSTALL_PREFIX}/etc\")
+    if(CMAKE_INSTALL_PREFIX MATCHES \"^/usr(/local)?/*$\")
+        set(etc /etc)
+    endif()
+    set(CORGI_CONFIG \"\${etc}/corgi/corgid.yaml\")
+    configure_file(${CMAKE_SOURCE_DIR}/packaging/corgid.service.in
+                   ${CMAKE_BINARY_DIR}/corgid.service @ONLY)
+    file(INSTALL ${CMAKE_BINARY_DIR}/corgid.service
+         DESTINATION \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system\")
+    if(NOT EXISTS \"\$ENV{DESTDIR}\${CORGI_CONFIG}\")
+        file(INSTALL ${CMAKE_SOURCE_DIR}/packaging/corgid.yaml DESTINATION \"\${etc}/corgi\")
+    endif()")
+install(FILES packaging/corgid.yaml packaging/grafana-dashboard.json
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/corgi)
+install(DIRECTORY examples/clients DESTINATION ${CMAKE_INSTALL_DATADIR}/corgi)
+install(FILES README.md NEWS.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
