@@ -470,8 +470,10 @@ const struct command cmd_quote = {
     .summary = "ask what would be promised, without submitting",
     .help = "Exit status 1 means that what was asked cannot be promised; the counter-"
             "offers say what can.",
-    .examples = "corgi quote --min-rate 40 --family ResNet-50 --batch 64\n"
-                "corgi quote --min-rate 40 --what-if gpus=2,exclusive,rate=30 train.sh",
+    .examples =
+        "corgi quote --family ResNet-50 --model conv --batch 64 --gmac 4.1 --params 25 "
+        "--min-rate 1\n"
+        "corgi quote --min-rate 40 --what-if gpus=2,exclusive,rate=30 train.sh",
     .operands = "[SCRIPT [ARG...] | -- COMMAND [ARG...]]",
     .operands_free = true,
     .options_lead = true,
