@@ -3,8 +3,7 @@
  * Little-endian numbers one after another.  A reader that runs out or finds a number
  * outside its range turns bad and stays so; what it returns then is harmless, and its
  * user looks once at the end. */
-#ifndef CORGI_BASE_BYTES_H
-#define CORGI_BASE_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ double bytes_real_or_nan(struct bytes_in *in);
 /* A logarithm of something there is: not beyond e^50 either way. */
 #define BYTES_LOG_MOST 50.0
 double bytes_log(struct bytes_in *in);
-
-#endif

@@ -1,10 +1,7 @@
 /* clock.h - the time, for programs: the loop is told the time as an argument */
-#ifndef CORGI_BASE_CLOCK_H
-#define CORGI_BASE_CLOCK_H
+#pragma once
 
 /* Processor seconds of this thread so far, monotonic seconds, seconds since the epoch. */
 double clock_cpu_s(void);
 double clock_wall_s(void);
 double clock_epoch_s(void);
-
-#endif

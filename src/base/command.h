@@ -17,8 +17,7 @@
  *                                     .options = options,
  *                                     .args_size = sizeof(struct sim_args)};
  */
-#ifndef CORGI_BASE_COMMAND_H
-#define CORGI_BASE_COMMAND_H
+#pragma once
 
 #include "base/err.h"
 #include "base/options.h"
@@ -77,7 +76,7 @@ const struct command *command_find(const struct command *root, int word_count,
                                    char *const *words, int *used, struct str *path);
 
 /* Call each() for the command and for all below it that are not hidden, path "corgi
- * bench" leading to "corgi bench optimize"; ends with what it returns when that is not 0.
+ * bench" leading to "corgi bench optimize"; ends with what it returns unless that is 0.
  */
 int command_visit(const struct command *command, const char *path,
                   int (*each)(void *ctx, const struct command *command, const char *path),
@@ -97,5 +96,3 @@ void command_man_page(struct str *out, const struct command *command, const char
 
 /* A bash script that completes commands, options, choices and paths. */
 void command_bash_script(struct str *out, const struct command *root);
-
-#endif

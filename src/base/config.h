@@ -19,8 +19,7 @@
  *         {0},
  *     };
  */
-#ifndef CORGI_BASE_CONFIG_H
-#define CORGI_BASE_CONFIG_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -40,8 +39,7 @@ enum config_type {
     CONFIG_CHOICE = VALUE_CHOICE,
     CONFIG_STRINGS = VALUE_TYPE_COUNT, /* struct config_list of char * */
     CONFIG_GROUP, /* a mapping of `keys`, in a struct at the offset */
-    CONFIG_LIST,  /* struct config_list of structs of item_size, each a mapping of `keys`
-                   */
+    CONFIG_LIST,  /* struct config_list of structs of item_size, mappings of `keys` */
     CONFIG_LINE, /* int: not a key but the line where the mapping begins, 0 when it is not
                     in the file; for checks that need more than one key */
 };
@@ -104,5 +102,3 @@ void config_fini(const struct config_key *keys, void *config);
 
 /* All keys with their defaults and help, as a YAML file that config_parse() takes. */
 void config_document(const struct config_key *keys, struct str *out);
-
-#endif

@@ -4,10 +4,8 @@
  *     #CORGI --min-rate 40 --name "my run"
  *     python train.py
  *
- * Lines count as long as they are comments or empty; the first that is neither ends it.
- */
-#ifndef CORGI_BASE_DIRECTIVES_H
-#define CORGI_BASE_DIRECTIVES_H
+ * Lines count as long as they are comments or empty; the first other line ends it. */
+#pragma once
 
 #include "base/err.h"
 
@@ -31,5 +29,3 @@ struct directives {
 int directives_parse(struct directives *d, const char *mark, const char *text,
                      size_t length, const char *name, struct err *err);
 void directives_fini(struct directives *d);
-
-#endif

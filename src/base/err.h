@@ -3,8 +3,7 @@
  * A function that can fail takes a struct err last, returns 0 or -1, and fills it once.
  * The sentence names the thing (file, line, key) and what to do; whoever handles it shows
  * it. */
-#ifndef CORGI_BASE_ERR_H
-#define CORGI_BASE_ERR_H
+#pragma once
 
 /* The one table of codes: name, short text for logs and JSON. */
 #define ERR_CODES(X)                                                                     \
@@ -45,5 +44,3 @@ int err_prefix(struct err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 const char *err_code_name(enum err_code code);
-
-#endif

@@ -3,8 +3,7 @@
  * It is the same on every machine and in every run, so it may be the key of a map, the
  * seed of a random stream or a part of a name.  rng_mix() of base/rng.h joins two hashes,
  * or a hash and a number. */
-#ifndef CORGI_BASE_HASH_H
-#define CORGI_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ static inline uint64_t hash_text(const char *text)
 {
     return hash_bytes(text, strlen(text));
 }
-
-#endif

@@ -2,10 +2,7 @@
  *
  * Job families, GPU types and users are compared in inner loops; interned once at the
  * edge they are ints there.  Ids count from 0 in order of first sight. */
-#ifndef CORGI_BASE_INTERN_H
-#define CORGI_BASE_INTERN_H
-
-#include <stddef.h>
+#pragma once
 
 struct intern;
 
@@ -16,5 +13,3 @@ int intern_id(struct intern *names, const char *name);         /* adds it when n
 int intern_find(const struct intern *names, const char *name); /* -1 when unknown */
 const char *intern_name(const struct intern *names, int id);   /* borrowed */
 int intern_count(const struct intern *names);
-
-#endif

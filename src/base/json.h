@@ -8,8 +8,7 @@
  *
  * Size and depth are bounded, a key given twice is refused, and syntax errors name file,
  * line and column.  Members keep the order of the file. */
-#ifndef CORGI_BASE_JSON_H
-#define CORGI_BASE_JSON_H
+#pragma once
 
 #include "base/err.h"
 #include "base/json_out.h"
@@ -60,8 +59,7 @@ const char *json_member_string(const struct json_value *object,
 /* The value written again. */
 void json_value_write(const struct json_value *value, struct json_out *out);
 
-/* The member of this key as the kind asked for; err names the key and what stands there.
- */
+/* The member of this key as the kind asked for; err names the key and what is there. */
 int json_value_need_number(const struct json_value *object, const char *key, double min,
                            double max, double *number, struct err *err);
 int json_value_need_string(const struct json_value *object, const char *key,
@@ -78,5 +76,3 @@ struct json_iter {
 };
 
 bool json_iter_next(struct json_iter *it); /* false behind the last */
-
-#endif

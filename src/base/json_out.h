@@ -9,8 +9,7 @@
  * The same calls give the same bytes: members keep the order of the calls and numbers
  * have the shortest digits that read back as the same double.  Misuse (a value without a
  * key, an end too many) is our own mistake and asserted. */
-#ifndef CORGI_BASE_JSON_OUT_H
-#define CORGI_BASE_JSON_OUT_H
+#pragma once
 
 #include "base/str.h"
 
@@ -56,5 +55,3 @@ void json_out_raw(struct json_out *out, const char *json);
     (json_out_key(out, key), json_out_bool(out, flag))
 #define json_out_key_object(out, key) (json_out_key(out, key), json_out_begin_object(out))
 #define json_out_key_array(out, key)  (json_out_key(out, key), json_out_begin_array(out))
-
-#endif

@@ -4,14 +4,12 @@
  * handler finds every required member there, of its type and in its range, and no member
  * it does not know.  What depends on state (does that GPU type exist?) is the handler's.
  * docs/openapi.yaml says the same; a test compares the two. */
-#ifndef CORGI_BASE_JSON_SCHEMA_H
-#define CORGI_BASE_JSON_SCHEMA_H
+#pragma once
 
 #include "base/err.h"
 #include "base/json.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 
 enum schema_type {
     SCHEMA_BOOL,
@@ -51,5 +49,3 @@ struct schema {
  * whole body). */
 int schema_check(const struct schema *schema, const struct json_value *body,
                  char field[SCHEMA_PATH_SIZE], struct err *err);
-
-#endif

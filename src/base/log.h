@@ -5,8 +5,7 @@
  *
  * or, as JSON, {"time":"...","level":"info","event":"job_started","job":7,...}.
  * Set up once before threads start; then any thread may log, a line is never torn. */
-#ifndef CORGI_BASE_LOG_H
-#define CORGI_BASE_LOG_H
+#pragma once
 
 #include "base/err.h"
 
@@ -68,5 +67,3 @@ void log_event(enum log_level level, const char *event, const struct log_field *
 #define log_info(event, ...)  LOG_EVENT(LOG_LEVEL_INFO, (event), ##__VA_ARGS__)
 #define log_warn(event, ...)  LOG_EVENT(LOG_LEVEL_WARN, (event), ##__VA_ARGS__)
 #define log_error(event, ...) LOG_EVENT(LOG_LEVEL_ERROR, (event), ##__VA_ARGS__)
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Open addressing, insertion order never matters: there is no iteration, so nothing can
  * come to depend on the order of hashing. */
-#ifndef CORGI_BASE_MAP_H
-#define CORGI_BASE_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ void map_destroy(struct map *map); /* NULL is fine */
 void map_put(struct map *map, uint64_t key, size_t value); /* replaces */
 bool map_get(const struct map *map, uint64_t key, size_t *value);
 bool map_remove(struct map *map, uint64_t key);
-
-#endif

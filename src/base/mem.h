@@ -3,8 +3,7 @@
  * Sizes are checked for overflow and memory comes zeroed.  When memory is out the process
  * ends with a message: the store makes a restart safe, and no caller has a better answer.
  * So bound every size that comes from outside before asking. */
-#ifndef CORGI_BASE_MEM_H
-#define CORGI_BASE_MEM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ void *mem_resize(void *array, size_t old_count, size_t new_count, size_t size);
 
 char *mem_strdup(const char *text);
 void *mem_dup(const void *bytes, size_t count, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* normal.h - the standard normal distribution */
-#ifndef CORGI_BASE_NORMAL_H
-#define CORGI_BASE_NORMAL_H
+#pragma once
 
 /* Half the width of a 90 % interval in standard deviations. */
 #define NORMAL_90 1.6448536269514722
@@ -12,5 +11,3 @@
 /* The point that a standard normal stays below with this probability, 0 < probability <
  * 1; right to about 1e-7. */
 double normal_quantile(double probability);
-
-#endif

@@ -18,8 +18,7 @@
  *     };
  *
  * Every command also answers --help and -h. */
-#ifndef CORGI_BASE_OPTIONS_H
-#define CORGI_BASE_OPTIONS_H
+#pragma once
 
 #include "base/err.h"
 #include "base/parse.h"
@@ -70,5 +69,3 @@ void options_defaults(const struct option_spec *specs, void *args);
  * and sets *help. */
 int options_parse(const struct option_spec *specs, bool leading, void *args, int argc,
                   char **argv, bool *help, struct err *err);
-
-#endif

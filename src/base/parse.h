@@ -2,8 +2,7 @@
  *
  * The whole text must be the number: no leading blanks, no rest, no NaN or infinity
  * unless the range allows it.  False leaves the output untouched. */
-#ifndef CORGI_BASE_PARSE_H
-#define CORGI_BASE_PARSE_H
+#pragma once
 
 #include "base/str.h"
 
@@ -42,5 +41,3 @@ bool value_parse(const struct value_rule *rule, const char *text, void *target);
 
 /* What the rule asks for: "a whole number from 1 to 10". */
 void value_describe(const struct value_rule *rule, struct str *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* poller.h - a few descriptors and what to call when they are ready
  *
  * epoll with one struct poller_watch for each descriptor, which its owner embeds. */
-#ifndef CORGI_BASE_POLLER_H
-#define CORGI_BASE_POLLER_H
+#pragma once
 
 #include "base/err.h"
 
@@ -23,5 +22,3 @@ void poller_set(int poller, struct poller_watch *watch, int fd, uint32_t events)
 
 /* Wait so long at most and call what is ready. */
 void poller_wait(int poller, double timeout_s);
-
-#endif

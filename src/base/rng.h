@@ -3,8 +3,7 @@
  * xoshiro256**: the same seed gives the same numbers on every machine.  Give each use a
  * stream of its own (rng_stream), so that one more draw in one place does not shift all
  * the others. */
-#ifndef CORGI_BASE_RNG_H
-#define CORGI_BASE_RNG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ double rng_log_range(struct rng *rng, double low,
 double rng_normal(struct rng *rng); /* mean 0, sd 1 */
 double rng_exponential(struct rng *rng, double mean);
 size_t rng_below(struct rng *rng, size_t count); /* 0 .. count-1; count > 0 */
-
-#endif

@@ -4,8 +4,7 @@
  *     str_addf(&line, "%d jobs", n);
  *     str_fini(&line);
  */
-#ifndef CORGI_BASE_STR_H
-#define CORGI_BASE_STR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ bool str_next_word(const char **list, char *word, size_t size);
 
 /* Copy as much as fits, always terminated; false when it was cut. */
 bool str_copy(char *to, size_t size, const char *from);
-
-#endif

@@ -1,6 +1,5 @@
 /* suggest.h - "did you mean": the known name nearest to a misspelt one */
-#ifndef CORGI_BASE_SUGGEST_H
-#define CORGI_BASE_SUGGEST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@ struct suggest {
 };
 
 void suggest_try(struct suggest *s, const char *name);
-
-#endif

@@ -8,8 +8,7 @@
  *     table_mark(t, TABLE_GOOD);
  *     rc = table_finish(t, TABLE_ALIGNED, stdout, &err);
  */
-#ifndef CORGI_BASE_TABLE_H
-#define CORGI_BASE_TABLE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -41,5 +40,3 @@ void table_mark(struct table *t, enum table_colour colour); /* the newest cell *
 
 /* Print the titles and the rows, and end the table. */
 int table_finish(struct table *t, enum table_style style, FILE *out, struct err *err);
-
-#endif

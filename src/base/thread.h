@@ -1,8 +1,7 @@
 /* thread.h - helper threads, and waits that end on the monotonic clock
  *
  * A thread started here blocks all signals: they are for the program's main thread. */
-#ifndef CORGI_BASE_THREAD_H
-#define CORGI_BASE_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -15,5 +14,3 @@ void thread_cond_init(pthread_cond_t *cond);
 
 /* With the mutex held: false when the time, as of clock_wall_s(), is over. */
 bool thread_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, double until_s);
-
-#endif

@@ -5,8 +5,7 @@
  *     vec_free(&list);
  *
  * Items move when the array grows: keep indices, not pointers. */
-#ifndef CORGI_BASE_VEC_H
-#define CORGI_BASE_VEC_H
+#pragma once
 
 #include "base/mem.h"
 
@@ -50,5 +49,3 @@
 /* Visit every item: vec_each(struct job, job, &jobs) { ... job->id ... } */
 #define vec_each(type, item, v)                                                          \
     for (type *item = (v)->items; item && item < (v)->items + (v)->count; item++)
-
-#endif

@@ -3,8 +3,7 @@
  * Only what a config file needs: mappings, lists and plain values.  Aliases, anchors,
  * tags, several documents and keys that occur twice are refused, and so is anything
  * beyond the limits below, so that a tree is never larger than its file. */
-#ifndef CORGI_BASE_YAML_H
-#define CORGI_BASE_YAML_H
+#pragma once
 
 #include "base/err.h"
 
@@ -36,5 +35,3 @@ void yaml_destroy(struct yaml_node *root); /* NULL is fine */
 
 /* A mapping's value; NULL when there is no such key. */
 const struct yaml_node *yaml_get(const struct yaml_node *mapping, const char *key);
-
-#endif

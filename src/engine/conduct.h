@@ -4,8 +4,7 @@
  * event means for the loop, how often a job is tried again, and what is put right when
  * an engine refuses, is decided here, once.  What is stored and shown of it is the
  * caller's. */
-#ifndef CORGI_ENGINE_CONDUCT_H
-#define CORGI_ENGINE_CONDUCT_H
+#pragma once
 
 #include "engine/engine.h"
 #include "loop/loop.h"
@@ -51,5 +50,3 @@ void conduct_node(struct loop *loop, const struct engine_event *event, double no
 /* Wake, sleep or cap.  When the engine refuses, the loop is told how things are. */
 int conduct_order(struct loop *loop, const struct engine *engine,
                   const struct action *action, double now_s, struct err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * what happens as events.  Everything happens on the thread that owns the loop: an engine
  * offers a descriptor to wait for, and calls its sink only from dispatch().  What takes
  * long is done by threads or processes of the engine's own. */
-#ifndef CORGI_ENGINE_ENGINE_H
-#define CORGI_ENGINE_ENGINE_H
+#pragma once
 
 #include "base/err.h"
 #include "loop/types.h"
@@ -125,5 +124,3 @@ struct engine {
     const struct engine_ops *ops;
     void *self;
 };
-
-#endif

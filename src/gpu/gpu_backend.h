@@ -3,14 +3,12 @@
  * Drivers answer late, wrongly or never, and devices come and go.  So every call returns
  * a status to act on (errors are values here), and every power figure names the method
  * it comes from.  A modelled figure is always called a model. */
-#ifndef CORGI_GPU_GPU_BACKEND_H
-#define CORGI_GPU_GPU_BACKEND_H
+#pragma once
 
 #include "base/err.h"
 #include "world/gpu_sheet.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #define GPU_MAX_DEVICES   128 /* of one machine, MIG instances and CPU packages too */
@@ -51,8 +49,7 @@ enum gpu_method {
 extern const char *const gpu_method_names[];
 
 struct gpu_device {
-    char uuid[GPU_UUID_SIZE];  /* as CUDA_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES take it
-                                */
+    char uuid[GPU_UUID_SIZE];  /* as CUDA_ and ROCR_VISIBLE_DEVICES take it */
     char name[GPU_TITLE_SIZE]; /* as its driver says */
     char pci[24];              /* "0000:3b:00.0"; "": none */
     char driver[64];           /* version; "": not known */
@@ -113,8 +110,7 @@ struct gpu_limit {
     double default_watts; /* of the board; NaN: not known */
 };
 
-/* ---- one way of asking: a backend ----------------------------------------------------
- */
+/* ---- one way of asking: a backend -------------------------------------------------- */
 
 /* Calls for different devices may run at the same time, on threads of the watchdog's; a
  * backend holds no lock while it is inside a driver.  On anything but GPU_OK err has a
@@ -149,8 +145,7 @@ enum gpu_status gpu_rocm_open(struct gpu_backend *backend, const char *library,
                               struct err *err);
 enum gpu_status gpu_rapl_open(struct gpu_backend *backend, const char *sysfs,
                               struct err *err);
-/* The processor as a whole, its power modelled; proc is the folder of stat and cpuinfo.
- */
+/* The processor as a whole, its power modelled; proc is where stat and cpuinfo are. */
 enum gpu_status gpu_cpu_model_open(struct gpu_backend *backend, const char *proc,
                                    struct err *err);
 
@@ -190,5 +185,3 @@ const char *gpu_find_symbols(void *library, const struct gpu_symbol *symbols,
 
 /* A sample in which nothing is known. */
 void gpu_sample_clear(struct gpu_sample *sample);
-
-#endif

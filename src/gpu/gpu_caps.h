@@ -4,8 +4,7 @@
  * file, synced to disk, before the first change; gpu_caps_close() puts them back, and so
  * does the next gpu_caps_open() when a process died in between.  A device whose limit
  * somebody else changed meanwhile is left as it is. */
-#ifndef CORGI_GPU_GPU_CAPS_H
-#define CORGI_GPU_GPU_CAPS_H
+#pragma once
 
 #include "gpu/gpu_devices.h"
 
@@ -62,5 +61,3 @@ int caps_state_parse(struct caps_state *state, const char *text, size_t length,
 int caps_state_save(const struct caps_state *state, const char *path, struct err *err);
 
 struct caps_entry *caps_state_find(struct caps_state *state, const char *uuid);
-
-#endif

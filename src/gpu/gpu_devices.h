@@ -11,8 +11,7 @@
  * Any thread may use a struct gpu.  Joules of an interval, and a thread that reads all
  * devices: gpu/gpu_meter.h; joules of a job: gpu/gpu_shares.h; power limits with consent
  * and restoring: gpu/gpu_caps.h. */
-#ifndef CORGI_GPU_GPU_DEVICES_H
-#define CORGI_GPU_GPU_DEVICES_H
+#pragma once
 
 #include "gpu/gpu_backend.h"
 
@@ -62,5 +61,3 @@ enum gpu_status gpu_limit(struct gpu *gpu, int device, struct gpu_limit *limit,
 /* Within the allowed range, else GPU_FAILED with ERR_INVALID.  Everyone but tests goes
  * through gpu/gpu_caps.h, which asks for consent and restores. */
 enum gpu_status gpu_set_limit(struct gpu *gpu, int device, double watts, struct err *err);
-
-#endif

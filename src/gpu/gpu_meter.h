@@ -6,8 +6,7 @@
  * again, and jump: a difference that no device of its kind could have drawn in that time
  * is refused and the power takes its place.  A gap without samples is never invented: it
  * is added to gap_s and draws nothing. */
-#ifndef CORGI_GPU_GPU_METER_H
-#define CORGI_GPU_GPU_METER_H
+#pragma once
 
 #include "gpu/gpu_devices.h"
 
@@ -77,5 +76,3 @@ int gpu_sampler_fd(const struct gpu_sampler *sampler);
 /* The next reading, in turn over the devices; false when there is none.  A device whose
  * status is not GPU_OK is reported when that begins, not again every period. */
 bool gpu_sampler_take(struct gpu_sampler *sampler, struct gpu_reading *reading);
-
-#endif

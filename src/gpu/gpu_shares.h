@@ -7,8 +7,7 @@
  * that the shares of all jobs and of idle always add up to exactly what the meter said.
  *
  * Not thread-safe. */
-#ifndef CORGI_GPU_GPU_SHARES_H
-#define CORGI_GPU_GPU_SHARES_H
+#pragma once
 
 #include "gpu/gpu_meter.h"
 
@@ -53,5 +52,3 @@ size_t gpu_shares_all(const struct gpu_shares *shares, struct gpu_share *out,
 /* A job is over and has been reported.  Its energy is settled as it is divided now and
  * stays in the total; what it taught about the others stays in the fit. */
 void gpu_shares_forget(struct gpu_shares *shares, uint64_t job);
-
-#endif

@@ -3,14 +3,12 @@
  * There is no header package to rely on, so the declarations are ours, written from the
  * library's documentation; they hold for every driver since 2016, what is newer may be
  * missing and is NULL then.  Only nvml*.c include this. */
-#ifndef CORGI_GPU_NVML_API_H
-#define CORGI_GPU_NVML_API_H
+#pragma once
 
 #include "base/err.h"
 #include "gpu/gpu_backend.h"
 
 #include <pthread.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct nvml_handle; /* the library's */
@@ -189,5 +187,3 @@ double nvml_watts(unsigned milliwatts);
 /* Watts by the best field this device has, and which that is; NaN and NONE: nothing. */
 double nvml_power(const struct nvml_api *api, struct nvml_handle *handle, bool averages,
                   enum gpu_method *method);
-
-#endif

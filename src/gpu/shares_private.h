@@ -3,8 +3,7 @@
  * Least squares with a prior: power of a set = idle + the draw of each of its jobs.  Jobs
  * that share a device slow each other down and draw less than their sum, so sets of two
  * and more have a factor on it, fitted too, and are believed less. */
-#ifndef CORGI_GPU_SHARES_PRIVATE_H
-#define CORGI_GPU_SHARES_PRIVATE_H
+#pragma once
 
 #include "gpu/gpu_shares.h"
 
@@ -58,5 +57,3 @@ void shares_divide(const struct shares_group *g, const struct shares_fit *fit,
                    int64_t *parts, struct shares_error *const *errors);
 double shares_error_joules(const struct shares_error *error,
                            const struct shares_fit *fit);
-
-#endif

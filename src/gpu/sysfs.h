@@ -3,8 +3,7 @@
  * The root is an argument everywhere so that tests bring a tree of their own.  Files of a
  * device that is gone answer ENODEV or are gone too: both are GPU_LOST, once the device
  * was there. */
-#ifndef CORGI_GPU_SYSFS_H
-#define CORGI_GPU_SYSFS_H
+#pragma once
 
 #include "gpu/gpu_backend.h"
 
@@ -42,5 +41,3 @@ void sysfs_names_free(char **names, size_t count);
  * /proc/stat; false when they cannot be read, or when the text is no such line. */
 bool sysfs_cpu_ticks(const char *proc, double *busy, double *total);
 bool sysfs_parse_cpu_ticks(const char *text, double *busy, double *total);
-
-#endif

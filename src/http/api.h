@@ -6,8 +6,7 @@
  *     static const struct route routes[] = {API_ROUTES(ROUTE){0}};
  *
  * docs/openapi.yaml describes the same; tests/unit/test_openapi.c compares both ways. */
-#ifndef CORGI_HTTP_API_H
-#define CORGI_HTTP_API_H
+#pragma once
 
 #include "http/request.h"
 #include "base/json_schema.h"
@@ -91,5 +90,3 @@ extern const struct schema api_policy_update; /* PolicyUpdate */
 extern const struct schema api_sim_advance;   /* SimAdvance */
 extern const struct schema api_quota;         /* QuotaUpdate */
 extern const struct schema api_token_request; /* TokenRequest */
-
-#endif

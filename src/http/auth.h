@@ -3,14 +3,12 @@
  * On the Unix socket the kernel tells the user; elsewhere a bearer token does.  Tokens
  * look like corgi-ID-SECRET: ID is public and finds the record, of the rest only the
  * SHA-256 is ever kept. */
-#ifndef CORGI_HTTP_AUTH_H
-#define CORGI_HTTP_AUTH_H
+#pragma once
 
 #include "base/config.h"
 #include "base/err.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -102,5 +100,3 @@ void auth_rate_destroy(struct auth_rate *rate); /* NULL is fine */
  * *wait_s is how long until there are enough. */
 bool auth_rate_take(struct auth_rate *rate, uint64_t key, double tokens, double now_s,
                     double *wait_s);
-
-#endif

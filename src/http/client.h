@@ -6,8 +6,7 @@
  *
  * Speaks to a Unix socket, http:// or https://, keeps the connection between calls, and
  * never waits longer than it was told.  Not thread-safe. */
-#ifndef CORGI_HTTP_CLIENT_H
-#define CORGI_HTTP_CLIENT_H
+#pragma once
 
 #include "base/err.h"
 #include "base/json.h"
@@ -71,8 +70,7 @@ struct client_event {
 struct client_stream {
     const char *path;
     const char *last_event_id; /* NULL: from now on */
-    /* Called for every event; false ends the stream.  NULL event: the stream has begun.
-     */
+    /* Called for every event; false ends the stream.  NULL: the stream has begun. */
     bool (*event)(void *ctx, const struct client_event *event);
     void *ctx;
 };
@@ -108,5 +106,3 @@ char *client_encode(const char *text);
 
 /* 32 hex digits from the system's random source. */
 void client_idempotency_key(char key[33]);
-
-#endif

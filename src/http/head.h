@@ -4,8 +4,7 @@
  * What proxies and servers have been known to understand differently is refused: lengths
  * given twice, a length beside Transfer-Encoding, lines that end in a bare LF, folded
  * headers, blanks before a colon, control characters. */
-#ifndef CORGI_HTTP_HEAD_H
-#define CORGI_HTTP_HEAD_H
+#pragma once
 
 #include "base/err.h"
 
@@ -75,5 +74,3 @@ struct uri_query {
 int uri_query_parse(struct uri_query *query, char *text, struct err *err);
 
 const char *uri_query_get(const struct uri_query *query, const char *name);
-
-#endif

@@ -7,14 +7,11 @@
  * Names follow the conventions: base units (_seconds, _joules, _watts, _bytes), _total on
  * counters; breaking them is our own mistake and asserted.  Everything on the reactor's
  * thread. */
-#ifndef CORGI_HTTP_METRICS_H
-#define CORGI_HTTP_METRICS_H
+#pragma once
 
 #include "base/str.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct metrics;
 struct metric;
@@ -50,5 +47,3 @@ void metric_set_total(struct metric *metric, double total, const char *const *la
 void metric_clear(struct metric *metric); /* all of them */
 
 void metrics_write(const struct metrics *m, struct str *out);
-
-#endif

@@ -4,12 +4,10 @@
  * threads all become calls on the thread in reactor_run(), one after the other, so that
  * what they touch needs no locks.  Only reactor_post() and reactor_stop() may be called
  * from other threads. */
-#ifndef CORGI_HTTP_REACTOR_H
-#define CORGI_HTTP_REACTOR_H
+#pragma once
 
 #include "base/err.h"
 
-#include <stdbool.h>
 #include <sys/time.h>
 
 struct reactor;
@@ -78,5 +76,3 @@ struct reactor_event *reactor_signal_create(struct reactor *r, int number,
 
 struct event_base *reactor_base(struct reactor *r);
 struct timeval reactor_time(double seconds);
-
-#endif

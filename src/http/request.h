@@ -14,8 +14,7 @@
  *
  * If that takes longer than the server's answer limit the client hears 503 and the
  * handler's own answer later is dropped; the request still has to be answered then. */
-#ifndef CORGI_HTTP_REQUEST_H
-#define CORGI_HTTP_REQUEST_H
+#pragma once
 
 #include "base/err.h"
 #include "base/json.h"
@@ -143,5 +142,3 @@ size_t streaming_reply_unwritten(const struct streaming_reply *p);
 
 /* Send what is there, then close; there are no more callbacks. */
 void streaming_reply_end(struct streaming_reply *p);
-
-#endif

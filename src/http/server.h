@@ -7,8 +7,7 @@
  * Requests are read within limits, checked (who asks, may they, does the body fit its
  * schema) and given to the route's handler.  Whatever is refused gets a JSON error.
  * Everything on the reactor's thread. */
-#ifndef CORGI_HTTP_SERVER_H
-#define CORGI_HTTP_SERVER_H
+#pragma once
 
 #include "base/err.h"
 #include "http/auth.h"
@@ -96,5 +95,3 @@ struct server_stats {
 };
 
 void server_stats(const struct server *s, struct server_stats *stats);
-
-#endif

@@ -1,6 +1,5 @@
 /* server_private.h - what server.c, listen.c, conn.c and request.c share */
-#ifndef CORGI_HTTP_SERVER_PRIVATE_H
-#define CORGI_HTTP_SERVER_PRIVATE_H
+#pragma once
 
 #include "base/str.h"
 #include "base/vec.h"
@@ -103,5 +102,3 @@ bool request_check_body(struct request *r, const char *bytes, size_t count);
 /* Note the refusal; it is sent once the body is out of the way.  Always false. */
 bool request_refuse(struct request *r, int status, const char *code, const char *field,
                     const char *format, ...) __attribute__((format(printf, 5, 6)));
-
-#endif

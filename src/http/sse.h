@@ -4,10 +4,8 @@
  * rather than grow.  A client that comes back with Last-Event-ID is first fed what it
  * missed, page by page as it reads, through the replay callback, and then joins the live
  * ones without a gap.  Everything on the reactor's thread. */
-#ifndef CORGI_HTTP_SSE_H
-#define CORGI_HTTP_SSE_H
+#pragma once
 
-#include "base/err.h"
 #include "http/reactor.h"
 #include "http/request.h"
 
@@ -80,5 +78,3 @@ struct sse_stats {
 };
 
 void sse_hub_stats(const struct sse_hub *hub, struct sse_stats *stats);
-
-#endif

@@ -2,8 +2,7 @@
  *
  *     struct adam *adam = adam_create(params, (struct adam_options){
  *         .learning_rate = 2e-3, .total_steps = 1200}); */
-#ifndef CORGI_NN_ADAM_H
-#define CORGI_NN_ADAM_H
+#pragma once
 
 #include "nn/params.h"
 
@@ -26,5 +25,3 @@ void adam_destroy(struct adam *adam); /* NULL is fine */
 bool adam_step(struct adam *adam, struct params *params, double loss);
 
 double adam_rate(const struct adam *adam); /* learning rate of the next step */
-
-#endif

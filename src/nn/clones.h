@@ -1,6 +1,5 @@
 /* clones.h - one function compiled for several processors, the best chosen at start */
-#ifndef CORGI_NN_CLONES_H
-#define CORGI_NN_CLONES_H
+#pragma once
 
 /* The choice is made before sanitizers are up, so they get the plain function. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) &&   \
@@ -8,6 +7,4 @@
 #define CLONES __attribute__((target_clones("default", "avx", "fma")))
 #else
 #define CLONES
-#endif
-
 #endif

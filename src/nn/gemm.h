@@ -2,8 +2,7 @@
  *
  * OpenBLAS on one thread for batches; plain loops where a side is 1, which is several
  * times faster there.  Matrices are stored row by row without gaps. */
-#ifndef CORGI_NN_GEMM_H
-#define CORGI_NN_GEMM_H
+#pragma once
 
 #include "nn/params.h"
 
@@ -20,5 +19,3 @@ void gemm(enum gemm_form form, int m, int n, int k, nn_real alpha, const nn_real
 
 /* Keep the BLAS to one thread; every tape does it when it is made. */
 void gemm_setup(void);
-
-#endif

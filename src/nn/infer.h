@@ -4,8 +4,7 @@
  * layers without leaving the first cache: P2's 30-48-32-2 answers 8,000 cells in less
  * than a millisecond on one core.  Results agree with mlp_forward() up to rounding.
  * Several threads may run one net. */
-#ifndef CORGI_NN_INFER_H
-#define CORGI_NN_INFER_H
+#pragma once
 
 #include "nn/mlp.h"
 
@@ -21,5 +20,3 @@ void infer_destroy(struct infer *infer); /* NULL is fine */
 
 /* x (rows, inputs) to y (rows, outputs), both row by row. */
 void infer_run(const struct infer *infer, const nn_real *x, size_t rows, nn_real *y);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * The struct only holds the ids of its parameters: copy it freely, use it with any set of
  * the same layout (params_dup()).  The last layer has no ReLU. */
-#ifndef CORGI_NN_MLP_H
-#define CORGI_NN_MLP_H
+#pragma once
 
 #include "nn/tape.h"
 
@@ -38,5 +37,3 @@ void mlp_layer_init(struct mlp_layer *layer, struct params *params, const char *
                     int inputs, int outputs);
 struct var *mlp_layer_forward(const struct mlp_layer *layer, struct tape *tape,
                               struct params *params, struct var *x);
-
-#endif

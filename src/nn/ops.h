@@ -2,8 +2,7 @@
  *
  * One step of training is in model/stat_network.c.  Gradients are checked in double
  * against finite differences. */
-#ifndef CORGI_NN_OPS_H
-#define CORGI_NN_OPS_H
+#pragma once
 
 #include "nn/tape.h"
 
@@ -28,5 +27,3 @@ struct var *ops_slice_cols(struct tape *tape, struct var *x, int first, int coun
  * (rows, 1), sliced from a head of two. */
 struct var *ops_laplace(struct tape *tape, struct var *mean, struct var *log_width,
                         const nn_real *target);
-
-#endif

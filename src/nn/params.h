@@ -8,8 +8,7 @@
  * optimizer, the weights file and copies for another thread work on all of them at once.
  * Adding moves the arrays, so set up every block before the first tape_param().  Not
  * thread-safe; several threads may read one set while nobody trains it. */
-#ifndef CORGI_NN_PARAMS_H
-#define CORGI_NN_PARAMS_H
+#pragma once
 
 #include "base/rng.h"
 
@@ -61,5 +60,3 @@ void params_zero_grad(struct params *params);
  * before anything else. */
 void params_fill_he(struct params *params, int id, struct rng *rng);
 void params_fill_xavier(struct params *params, int id, struct rng *rng);
-
-#endif

@@ -15,8 +15,7 @@
  * step nothing is allocated any more.  Arrays handed to a tape or an operation are
  * copied. Wrong shapes are mistakes of ours and end in an assertion.  Not thread-safe:
  * one tape a thread. */
-#ifndef CORGI_NN_TAPE_H
-#define CORGI_NN_TAPE_H
+#pragma once
 
 #include "nn/params.h"
 
@@ -72,5 +71,3 @@ static inline size_t var_count(const struct var *var)
 {
     return (size_t)var->rows * (size_t)var->cols;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * name and in its shape, and no other.  A file that is cut, altered, of another version,
  * too large or holds a number that is not finite is refused, and the set stays as it
  * was. */
-#ifndef CORGI_NN_WEIGHTS_H
-#define CORGI_NN_WEIGHTS_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -30,5 +29,3 @@ int weights_decode(struct params *params, const void *bytes, size_t count,
 
 /* CRC-32 (IEEE 802.3), against damage and not against intent. */
 uint32_t weights_crc(const void *bytes, size_t count);
-
-#endif

@@ -4,8 +4,7 @@
  * and other escape sequences, backspaces, and sometimes it is no text at all.  Each line
  * is handed on cleaned: no escapes, no control bytes, at most LINES_MAX bytes.  A line
  * with bytes no text has is passed over. */
-#ifndef CORGI_PROBE_LINES_H
-#define CORGI_PROBE_LINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ void lines_flush(struct lines *lines);
 
 /* Bytes were left out here: forget the line that was cut in two. */
 void lines_skip(struct lines *lines);
-
-#endif

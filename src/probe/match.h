@@ -4,12 +4,10 @@
  * 120/1000", "Epoch: [3][ 40/5005]").  A line gives any number of hits; tracks.h follows
  * them over time and finds the one that is the job's rate.  Nothing is kept from line to
  * line here. */
-#ifndef CORGI_PROBE_MATCH_H
-#define CORGI_PROBE_MATCH_H
+#pragma once
 
 #include "probe/units.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,5 +44,3 @@ struct match_hit match_told(const struct work_unit *unit);
 
 /* Hits in the order of the line, at most MATCH_MAX_HITS; returns how many. */
 int match_line(const char *line, size_t length, struct match_hit *hits);
-
-#endif

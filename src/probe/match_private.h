@@ -1,6 +1,5 @@
 /* match_private.h - what match.c finds within a line, piece by piece */
-#ifndef CORGI_PROBE_MATCH_PRIVATE_H
-#define CORGI_PROBE_MATCH_PRIVATE_H
+#pragma once
 
 #include "probe/match.h"
 
@@ -52,5 +51,3 @@ enum match_bar match_bar_tqdm(const struct scan *scan, struct match_hit *hit);
 /* "100/500 [=====>......] - ETA: 12s", "100/500 ━━━━━━ 12s 30ms/step": the count; the
  * rate is found like any other. */
 enum match_bar match_bar_keras(const struct scan *scan, struct match_hit *hit);
-
-#endif

@@ -5,8 +5,7 @@
  * line at that place says how much is missing.  The limit is kept at every moment,
  * however fast the job writes: the end is moved forward and the file cut, which costs no
  * disk, where holes in the file would be written out first. */
-#ifndef CORGI_PROBE_OUTPUT_LIMIT_H
-#define CORGI_PROBE_OUTPUT_LIMIT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ void output_limit_close(struct output_limit *limit);
 
 /* Before so many bytes are written to the end of the file. */
 void output_limit_make_room(struct output_limit *limit, size_t bytes);
-
-#endif

@@ -1,13 +1,10 @@
-/* run_job.h - run a command, hand its output on, measure it, report it, end as it ended
- */
-#ifndef CORGI_PROBE_RUN_JOB_H
-#define CORGI_PROBE_RUN_JOB_H
+/* run_job.h - run a command, hand its output on, measure and report it, end as it did */
+#pragma once
 
 #include "base/err.h"
 #include "probe/job_meter.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 struct run_job_options {
     struct job_meter_options meter; /* dir is for pid and status, too */
@@ -21,5 +18,3 @@ struct run_job_options {
 /* The exit status to end with: the job's, or 128 and its signal; 126 or 127 when it could
  * not be started.  -1 with err when the options cannot be used: nothing was started. */
 int run_job(const struct run_job_options *options, struct err *err);
-
-#endif

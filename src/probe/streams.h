@@ -6,8 +6,7 @@
  * Programs draw bars and colours only on a terminal, so a job that is started from one
  * gets a pseudo-terminal: its output is copied from there, keys go there, and the window
  * keeps its size. */
-#ifndef CORGI_PROBE_STREAMS_H
-#define CORGI_PROBE_STREAMS_H
+#pragma once
 
 #include "base/err.h"
 #include "base/poller.h"
@@ -69,5 +68,3 @@ void streams_say(const struct streams *streams, const char *line);
 void streams_end(struct streams *streams, struct output_end *end);
 
 void streams_fini(struct streams *streams);
-
-#endif

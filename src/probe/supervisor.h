@@ -10,8 +10,7 @@
  * Out of memory is the end that people ask for most.  The kernel's killer leaves a
  * SIGKILL and a count (of the job's cgroup, or of the whole machine); programs that
  * notice by themselves say so in their last lines. */
-#ifndef CORGI_PROBE_SUPERVISOR_H
-#define CORGI_PROBE_SUPERVISOR_H
+#pragma once
 
 #include "base/err.h"
 #include "probe/probe_report.h"
@@ -65,5 +64,3 @@ double supervisor_due_s(const struct supervisor *supervisor);
 /* All are gone: fill exit, signal, oom and text. */
 void supervisor_tell_end(const struct supervisor *supervisor,
                          const struct output_end *output, struct probe_report *ended);
-
-#endif

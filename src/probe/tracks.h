@@ -3,8 +3,7 @@
  * A log tells several rates: nested bars, validation between epochs, samples and steps,
  * one of each for every rank.  Hits of the same kind and label make a track; the best
  * track is the rate of its source, and stays it as long as it goes on. */
-#ifndef CORGI_PROBE_TRACKS_H
-#define CORGI_PROBE_TRACKS_H
+#pragma once
 
 #include "probe/match.h"
 
@@ -35,5 +34,3 @@ void tracks_hit(struct tracks *tracks, double at_s, const struct match_hit *hit)
  * all of it is this run's. */
 bool tracks_rate(struct tracks *tracks, double now_s, bool from_zero,
                  struct tracks_rate *rate);
-
-#endif

@@ -3,8 +3,7 @@
  * "12.5it/s", "80 ms/step", "1.2k tokens per second", "train_steps_per_second": a unit
  * word and a second, in either order.  Bytes are no unit here, so downloads and disks do
  * not look like work. */
-#ifndef CORGI_PROBE_UNITS_H
-#define CORGI_PROBE_UNITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ const char *units_skip_letters(const char *p, const char *end);
 
 /* Seconds in a word of time: "ms" 0.001, "sec" 1, "min" 60; 0 when it is none. */
 double units_time(const char *word, size_t length);
-
-#endif

@@ -1,6 +1,5 @@
 /* admin.h - upkeep: retention inside the daemon; check, backup and export beside it */
-#ifndef CORGI_STORE_ADMIN_H
-#define CORGI_STORE_ADMIN_H
+#pragma once
 
 #include "store/store.h"
 
@@ -52,5 +51,3 @@ struct store_export_options {
 
 int store_export(const char *path, const struct store_export_options *options, FILE *out,
                  uint64_t *rows, struct err *err);
-
-#endif

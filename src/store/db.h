@@ -9,8 +9,7 @@
  *         puts(db_text(q, 0));
  *     db_reset(q);
  */
-#ifndef CORGI_STORE_DB_H
-#define CORGI_STORE_DB_H
+#pragma once
 
 #include "base/err.h"
 #include "base/vec.h"
@@ -95,5 +94,3 @@ int db_checkpoint(struct db *db, bool empty, int *pages, struct err *err);
 
 /* Copy all of the database, as it is now, into a new file. */
 int db_copy(struct db *db, const char *to, struct err *err);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * GPU types, devices and users stand by name: their numbers may differ when the daemon
  * starts the next time.  Where NULL means "none", NaN does so for numbers. */
-#ifndef CORGI_STORE_ROWS_H
-#define CORGI_STORE_ROWS_H
+#pragma once
 
 #include "loop/types.h"
 #include "store/store.h"
@@ -383,5 +382,3 @@ struct store_model {
 /* The newest whole one; a damaged one is passed over.  ERR_NOT_FOUND. */
 int store_load_model(struct store_reader *reader, const char *name,
                      struct store_model *model, struct err *err);
-
-#endif

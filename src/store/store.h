@@ -14,8 +14,7 @@
  * Order holds among durable batches and among relaxed ones, not between the two.
  * Reading goes through connections of its own and never waits for writing.  Rows, putting
  * and reading them: rows.h; upkeep: admin.h. */
-#ifndef CORGI_STORE_STORE_H
-#define CORGI_STORE_STORE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -135,5 +134,3 @@ void store_stats(struct store *store, struct store_stats *stats);
 /* SHA-256, for request bodies, tokens and checkpoints. */
 void store_digest(const void *bytes, size_t count,
                   unsigned char digest[STORE_DIGEST_BYTES]);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Everything may be missing: 0, an empty family, MODEL_UNKNOWN.  The estimator works
  * without and gets sharper with. */
-#ifndef CORGI_WORLD_DESCRIPTOR_H
-#define CORGI_WORLD_DESCRIPTOR_H
+#pragma once
 
 #include "base/err.h"
 
@@ -33,5 +32,3 @@ struct job_descriptor {
 
 extern const char *const model_kind_names[MODEL_KIND_COUNT + 1]; /* ends with NULL */
 enum model_kind model_kind_find(const char *name); /* MODEL_UNKNOWN when unknown */
-
-#endif

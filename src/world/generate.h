@@ -3,8 +3,7 @@
  * A roofline model of each job on each GPU, host time and launch overhead, interference
  * between two jobs on one GPU by a damped iteration, utilisation and memory.  Networks
  * are pre-trained on worlds drawn here, and `corgi sim` runs on one by default. */
-#ifndef CORGI_WORLD_GENERATE_H
-#define CORGI_WORLD_GENERATE_H
+#pragma once
 
 #include "base/rng.h"
 #include "world/world.h"
@@ -19,8 +18,5 @@ struct generate_options {
     bool scales;    /* two thirds of the families also on 2, 4 and 8 devices */
 };
 
-/* Never fails: what is drawn is valid by construction (checked in tests by world_check).
- */
+/* Never fails: what is drawn is valid by construction (tests ask world_check). */
 struct world *world_generate(const struct generate_options *options, struct rng *rng);
-
-#endif

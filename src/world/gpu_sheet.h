@@ -3,8 +3,7 @@
  * The catalogue holds real cards from public data sheets, so that Corgi knows something
  * of a GPU nobody has measured.  A K80 counts as one of its two halves, as the driver
  * shows it. */
-#ifndef CORGI_WORLD_GPU_SHEET_H
-#define CORGI_WORLD_GPU_SHEET_H
+#pragma once
 
 #include "base/err.h"
 
@@ -37,5 +36,3 @@ const struct gpu_sheet *gpu_find(const char *name);
 
 /* Is this one of the sheet's names: key, title, or alias of the card of the same key? */
 bool gpu_named(const struct gpu_sheet *sheet, const char *name);
-
-#endif

@@ -3,10 +3,8 @@
  * draw = idle + (tdp - idle) * f(busy), f concave: half the work draws more than half the
  * dynamic power.  A cap above the peaks of the draw changes nothing; a binding cap lowers
  * the clock, which slows the busy part of a step and leaves the rest.  The shape is
- * fitted to public power-limit sweeps and is a model, not a measurement: reports say so.
- */
-#ifndef CORGI_WORLD_POWER_H
-#define CORGI_WORLD_POWER_H
+ * fitted to public power-limit sweeps and is a model, no measurement: reports say so. */
+#pragma once
 
 #include "world/gpu_sheet.h"
 
@@ -25,5 +23,3 @@ struct power_capped {
  * minimum, as the driver would refuse it. */
 struct power_capped power_under_cap(const struct gpu_sheet *gpu, double busy,
                                     double cap_watts);
-
-#endif

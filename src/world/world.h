@@ -4,14 +4,11 @@
  * memory.  They come from the synthetic world (generate.h) or from measured tables
  * (gavel_table.h, world_csv.h).  The simulator reads them; the loop never does, save in
  * policies called oracle. */
-#ifndef CORGI_WORLD_WORLD_H
-#define CORGI_WORLD_WORLD_H
+#pragma once
 
 #include "base/err.h"
 #include "world/descriptor.h"
 #include "world/gpu_sheet.h"
-
-#include <stdbool.h>
 
 #define WORLD_MAX_GPUS    64
 #define WORLD_MAX_CLASSES 4096
@@ -75,5 +72,3 @@ static inline float *world_watts(const struct world *w, int gpu, int cls)
 {
     return &w->watts[(long)gpu * w->class_count + cls];
 }
-
-#endif

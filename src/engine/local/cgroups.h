@@ -5,8 +5,7 @@
  * the difference: a group is a relative path ("device-0/job-7-1"), made in every
  * hierarchy that is of use.  Where nothing may be used every call does nothing and the
  * engine helps itself otherwise. */
-#ifndef CORGI_ENGINE_LOCAL_CGROUPS_H
-#define CORGI_ENGINE_LOCAL_CGROUPS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -66,5 +65,3 @@ bool cgroups_oom_kills(const struct cgroups *groups, const char *path, uint64_t 
 /* Call for each "device/job" group there is. */
 void cgroups_each(struct cgroups *groups, void (*visit)(void *ctx, const char *path),
                   void *ctx);
-
-#endif

@@ -4,8 +4,7 @@
  * only in which cores they have.  Each type gets a data sheet, scaled from cores, clock
  * and share, so that the estimator can tell a fast type from a slow one before anything
  * has run on it. */
-#ifndef CORGI_ENGINE_LOCAL_CPUS_H
-#define CORGI_ENGINE_LOCAL_CPUS_H
+#pragma once
 
 #include "base/err.h"
 #include "world/gpu_sheet.h"
@@ -33,8 +32,7 @@ struct cpus_device {
     struct gpu_sheet sheet;
 };
 
-/* ERR_INVALID names the device and what is wrong with it, or the core that is not there.
- */
+/* ERR_INVALID names the device and what is wrong with it, or the core it has not. */
 int cpus_device_init(struct cpus_device *device, const struct cpus_spec *spec,
                      struct err *err);
 
@@ -47,5 +45,3 @@ bool cpus_parse_cores(const char *text, cpu_set_t *cores);
 
 /* Processor seconds per second the device gives. */
 double cpus_cores(const struct cpus_device *device);
-
-#endif

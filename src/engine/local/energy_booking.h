@@ -6,8 +6,7 @@
  * is always the meter's, and a job that shares a device comes to its share as soon as a
  * change of company has shown it.  A job that has been told too much when it leaves keeps
  * it; its error bar was as wide then. */
-#ifndef CORGI_ENGINE_LOCAL_ENERGY_BOOKING_H
-#define CORGI_ENGINE_LOCAL_ENERGY_BOOKING_H
+#pragma once
 
 #include "engine/engine.h"
 #include "gpu/gpu_meter.h"
@@ -32,5 +31,3 @@ void energy_booking_add(struct energy_booking *booking,
  * The caller frees *shares.  Returns how many. */
 int energy_booking_tell(struct energy_booking *booking, double now_s, double joules,
                         struct engine_share **shares);
-
-#endif

@@ -10,8 +10,7 @@
  *       cpus:
  *         - {type: cpu-fast, cores: "0-1", quota: 1}
  *         - {type: cpu-slow, cores: "2", quota: 0.25} */
-#ifndef CORGI_ENGINE_LOCAL_LOCAL_H
-#define CORGI_ENGINE_LOCAL_LOCAL_H
+#pragma once
 
 #include "base/config.h"
 #include "engine/engine.h"
@@ -44,5 +43,3 @@ extern const struct config_key local_config_keys[];
 
 int local_engine_create(struct engine *engine, const struct local_engine_options *options,
                         struct engine_sink sink, struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* local_private.h - the parts of the local engine as they see each other */
-#ifndef CORGI_ENGINE_LOCAL_LOCAL_PRIVATE_H
-#define CORGI_ENGINE_LOCAL_LOCAL_PRIVATE_H
+#pragma once
 
 #include "base/poller.h"
 #include "base/process.h"
@@ -13,8 +12,7 @@
 
 #include <pwd.h>
 
-/* ---- an attempt: one start of one job, from the fork to the last process of it --------
- */
+/* ---- an attempt: one start of one job, from the fork to the last process of it ---- */
 
 enum attempt_state {
     ATTEMPT_LAUNCHING, /* forked, the probe is not there yet */
@@ -181,8 +179,7 @@ void attempt_destroy(struct attempt *attempt); /* NULL is fine */
 /* The first reason stays: later ones follow from it. */
 void attempt_explain(struct attempt *attempt, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Bounded, of the user's folder: no link is followed.  False when not there or not right.
- */
+/* Bounded, of the user's folder: no link is followed.  False: not there, or not right. */
 bool attempt_read_status(const struct attempt *attempt, struct probe_report *status);
 bool attempt_read_pids(const struct attempt *attempt, struct process_id *probe,
                        struct process_id *child);
@@ -266,5 +263,3 @@ void watch_at_end(struct local_engine *e, struct attempt *a);
 /* adopt.c - after a restart. */
 int adopt_job(void *engine, const struct engine_job *job, struct err *err);
 void adopt_end(void *engine);
-
-#endif
