@@ -68,6 +68,10 @@ set_source_files_properties(${CMAKE_SOURCE_DIR}/src/lab/report/report_page.c PRO
     COMPILE_DEFINITIONS
         CORGI_REPORT_TEMPLATE="${CMAKE_SOURCE_DIR}/src/lab/report/report_template.html"
     OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/src/lab/report/report_template.html)
+# And the script that completes commands.
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/base/command_texts.c PROPERTIES
+    COMPILE_DEFINITIONS CORGI_COMPLETION="${CMAKE_SOURCE_DIR}/src/base/completion.bash"
+    OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/completion.bash)
 # Inner loops of estimates; nothing here relies on the sign of zero or on traps.
 set_source_files_properties(
     ${CMAKE_SOURCE_DIR}/src/model/dense.c

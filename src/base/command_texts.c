@@ -5,6 +5,8 @@
  * corgi; the build writes the man pages and the completion. */
 #include "base/command.h"
 
+#include "base/embed.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -289,7 +291,8 @@ void command_man_page(struct str *out, const struct command *command, const char
 /* ---- completion -------------------------------------------------------------------- */
 
 /* The script needs nothing but bash: it walks the typed words to the command they name
- * and looks up, by that command's path, what may follow. */
+ * and looks up, by that command's path, what may follow.  @word@ is filled in. */
+EMBED(completion_bash, CORGI_COMPLETION);
 
 static int bash_children(void *out, const struct command *command, const char *path)
 {
@@ -344,63 +347,34 @@ static int bash_values(void *out, const struct command *command, const char *pat
     return 0;
 }
 
-static const char *const lookup_end = "    esac\n";
+static void bash_fill(struct str *out, const struct command *root, const char *word)
+{
+    const struct {
+        const char *word, *text;
+        int (*each)(void *out, const struct command *command, const char *path);
+    } words[] = {{"@name@", root->name, NULL},
+                 {"@version@", CORGI_VERSION, NULL},
+                 {"@commands@", NULL, bash_children},
+                 {"@options@", NULL, bash_options},
+                 {"@values@", NULL, bash_values}};
 
-static const char *const reply =
-    "    if [[ -n $values ]]; then\n"
-    "        mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$cur\")\n"
-    "    elif [[ $kind == file ]]; then\n"
-    "        compopt -o filenames 2>/dev/null\n"
-    "        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
-    "    elif [[ $kind == directory ]]; then\n"
-    "        compopt -o filenames 2>/dev/null\n"
-    "        mapfile -t COMPREPLY < <(compgen -d -- \"$cur\")\n"
-    "    elif [[ -n $kind ]]; then\n"
-    "        return\n"
-    "    elif [[ $cur == -* ]]; then\n"
-    "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
-    "    elif [[ -n $commands ]]; then\n"
-    "        mapfile -t COMPREPLY < <(compgen -W \"$commands\" -- \"$cur\")\n"
-    "    else\n"
-    "        compopt -o filenames 2>/dev/null\n"
-    "        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
-    "    fi\n"
-    "}\n";
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (!str_starts(word, words[i].word))
+            continue;
+        if (words[i].text)
+            str_add(out, words[i].text);
+        else
+            command_visit(root, root->name, words[i].each, out);
+    }
+}
 
 void command_bash_script(struct str *out, const struct command *root)
 {
-    const char *name = root->name;
+    const char *at = (const char *)completion_bash, *word;
 
-    str_addf(out, "# bash completion for %s %s\n", name, CORGI_VERSION);
-    str_addf(out, "_%s_commands() {\n    commands=''\n    case $1 in\n", name);
-    command_visit(root, name, bash_children, out);
-    str_addf(out, "%s}\n", lookup_end);
-    str_addf(out,
-             "_%1$s() {\n"
-             "    local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev='' path='%1$s' word='' i\n"
-             "    local commands='' options='' values='' kind=''\n"
-             "    COMPREPLY=()\n"
-             "    (( COMP_CWORD > 0 )) && prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-             "    # --option=value comes as three words.\n"
-             "    if [[ $cur == '=' ]]; then\n"
-             "        cur=''\n"
-             "    elif [[ $prev == '=' ]] && (( COMP_CWORD > 1 )); then\n"
-             "        prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
-             "    fi\n"
-             "    for (( i = 1; i < COMP_CWORD; i++ )); do\n"
-             "        word=\"${COMP_WORDS[i]}\"\n"
-             "        _%1$s_commands \"$path\"\n"
-             "        [[ \" $commands \" == *\" $word \"* ]] || break\n"
-             "        path+=\" $word\"\n"
-             "    done\n"
-             "    _%1$s_commands \"$path\"\n"
-             "    [[ $path == '%1$s help' ]] && _%1$s_commands '%1$s'\n"
-             "    case $path in\n",
-             name);
-    command_visit(root, name, bash_options, out);
-    str_addf(out, "%s    case \"$path $prev\" in\n", lookup_end);
-    command_visit(root, name, bash_values, out);
-    str_addf(out, "    *) ;;\n%s", lookup_end);
-    str_add(out, reply);
-    str_addf(out, "complete -F _%s %s\n", name, name);
+    for (; (word = strchr(at, '@')); at = strchr(word + 1, '@') + 1) {
+        str_add_bytes(out, at, (size_t)(word - at));
+        bash_fill(out, root, word);
+    }
+    str_add(out, at);
 }

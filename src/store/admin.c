@@ -5,12 +5,11 @@
  * on stands below, one query an invariant, whose rows are the sentences to show. */
 #include "store/admin.h"
 
+#include "base/file.h"
 #include "base/json_out.h"
-#include "base/mem.h"
 #include "store/store_private.h"
 
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -187,22 +186,13 @@ int store_check(const char *path, bool quick, store_finding finding, void *ctx,
 
 /* ---- backup ------------------------------------------------------------------------ */
 
-static int sync_path(const char *path, int flags, struct err *err)
+static int sync_file(const char *path, struct err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     int rc = fd < 0 || fsync(fd) < 0 ? err_sys(err, "cannot sync %s", path) : 0;
 
     if (fd >= 0)
         close(fd);
-    return rc;
-}
-
-static int sync_parent(const char *path, struct err *err)
-{
-    char *copy = mem_strdup(path);
-    int rc = sync_path(dirname(copy), O_DIRECTORY, err);
-
-    free(copy);
     return rc;
 }
 
@@ -240,13 +230,9 @@ int store_backup(const char *path, const char *to, bool replace, struct err *err
         goto done;
     unlink(str_text(&temporary)); /* of an attempt that was interrupted */
     if (db_copy(reader->db, str_text(&temporary), err) < 0 ||
-        sync_path(str_text(&temporary), 0, err) < 0)
+        sync_file(str_text(&temporary), err) < 0)
         goto done;
-    if (rename(str_text(&temporary), to) < 0) {
-        err_sys(err, "cannot rename %s to %s", str_text(&temporary), to);
-        goto done;
-    }
-    rc = sync_parent(to, err);
+    rc = file_rename(str_text(&temporary), to, err);
 done:
     if (rc < 0)
         unlink(str_text(&temporary));

@@ -21,9 +21,6 @@
 /* So many queries stay prepared: more than there are, but for rare filters. */
 #define MOST_KEPT 200
 
-/* As many queries stay prepared; more are asked with rare filters only. */
-#define MOST_KEPT 200
-
 /* ---- errors ------------------------------------------------------------------------ */
 
 static int constraint_error(const struct db *db, struct err *err)

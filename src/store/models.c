@@ -2,10 +2,8 @@
  * in between, and the newest one that is whole is loaded */
 #include "store/store_private.h"
 
-#include "base/mem.h"
 #include "base/str.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A piece takes a few milliseconds to write, the longest a submission waits for one. */

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define DAY_S       86400.0

@@ -4,19 +4,13 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/str.h"
 #include "store/store_private.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
 #include <openssl/evp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,62 +22,6 @@ static const char pragmas[] = "PRAGMA synchronous = FULL;"
                               "PRAGMA journal_size_limit = 67108864;"
                               "PRAGMA cache_size = -16384;"
                               "PRAGMA temp_store = MEMORY";
-
-/* ---- one daemon a store ------------------------------------------------------------ */
-
-/* A file beside the database is locked while the store is open and holds the process id,
- * so that the next one can say who is there.  The kernel unlocks it when the process
- * ends, however it ends. */
-static int refuse_locked(int fd, const char *store_path, struct err *err)
-{
-    char text[32] = "";
-    ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-    int pid;
-
-    text[n > 0 ? n : 0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    if (!parse_int(text, &pid))
-        return err_set(err, ERR_EXISTS,
-                       "the store %s is in use by another process: stop that one first",
-                       store_path);
-    return err_set(err, ERR_EXISTS,
-                   "the store %s is in use by process %d: stop that one first, or give "
-                   "this daemon a store of its own",
-                   store_path, pid);
-}
-
-/* Nothing depends on the number being there: it only makes the refusal clearer. */
-static void write_pid(int fd)
-{
-    char text[32];
-    int length = snprintf(text, sizeof(text), "%d\n", (int)getpid());
-
-    if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)length, 0) != length)
-        (void)!ftruncate(fd, 0);
-}
-
-static int lock_take(const char *store_path, struct err *err)
-{
-    struct str path = {0};
-    int fd;
-
-    str_addf(&path, "%s.lock", store_path);
-    fd = open(str_text(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        err_sys(err, "cannot open the lock file %s", str_text(&path));
-    } else if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        if (errno == EWOULDBLOCK)
-            refuse_locked(fd, store_path, err);
-        else
-            err_sys(err, "cannot lock %s", str_text(&path));
-        close(fd);
-        fd = -1;
-    } else {
-        write_pid(fd);
-    }
-    str_fini(&path);
-    return fd;
-}
 
 /* ---- numbers that are given once --------------------------------------------------- */
 
@@ -147,15 +85,6 @@ uint64_t store_take_id(struct store *store, enum store_sequence sequence)
 
 /* ---- opening and closing ----------------------------------------------------------- */
 
-static int make_parent(const char *path, struct err *err)
-{
-    char *copy = mem_strdup(path);
-    int rc = file_make_dirs(dirname(copy), err);
-
-    free(copy);
-    return rc;
-}
-
 /* Readers that never wait need a log beside the file, and memory that processes share. */
 static int use_log(struct db *db, struct err *err)
 {
@@ -206,11 +135,8 @@ static int open_database(struct store *store, struct err *err)
 static void store_destroy(struct store *store)
 {
     db_close(store->db);
-    if (store->lock_fd >= 0) {
-        /* The file stays: removing it would race with the next. */
-        (void)!ftruncate(store->lock_fd, 0);
+    if (store->lock_fd >= 0)
         close(store->lock_fd);
-    }
     free(store->path);
     free(store);
 }
@@ -227,9 +153,9 @@ int store_open(struct store **opened, const struct store_options *options,
         store->options.queue_rows = QUEUE_ROWS;
     if (options->relaxed_s <= 0)
         store->options.relaxed_s = RELAXED_S;
-    if (make_parent(store->path, err) < 0)
+    if (file_make_parent(store->path, err) < 0)
         goto failed;
-    store->lock_fd = lock_take(store->path, err);
+    store->lock_fd = file_lock(store->path, err);
     if (store->lock_fd < 0 || open_database(store, err) < 0 ||
         writer_start(store, err) < 0)
         goto failed;

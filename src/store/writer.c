@@ -4,11 +4,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 /* A group is bounded so that a flood of submissions still gets answers in between. */
 #define GROUP_ROWS  4000
@@ -268,16 +268,12 @@ static bool look(struct store *s, struct turn *turn, double *next_s)
 /* False when the writer shall end: closing, and nothing is left. */
 static bool next_turn(struct store *s, struct turn *turn)
 {
-    struct timespec at;
     double next_s;
     bool found;
 
     pthread_mutex_lock(&s->lock);
-    while (!(found = look(s, turn, &next_s)) && !s->closing) {
-        at.tv_sec = (time_t)next_s;
-        at.tv_nsec = (long)((next_s - (double)at.tv_sec) * 1e9);
-        pthread_cond_timedwait(&s->changed, &s->lock, &at);
-    }
+    while (!(found = look(s, turn, &next_s)) && !s->closing)
+        thread_wait_until(&s->changed, &s->lock, next_s);
     pthread_mutex_unlock(&s->lock);
     return found;
 }
@@ -361,17 +357,12 @@ static void *writer_main(void *arg)
 
 int writer_start(struct store *s, struct err *err)
 {
-    pthread_condattr_t attributes;
-
     s->synced = true; /* as the connection was set up */
     s->log_pages_next = LOG_PAGES;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->changed, &attributes);
-    pthread_cond_init(&s->finished, &attributes);
-    pthread_condattr_destroy(&attributes);
-    errno = pthread_create(&s->writer, NULL, writer_main, s);
+    thread_cond_init(&s->changed);
+    thread_cond_init(&s->finished);
+    errno = thread_start(&s->writer, writer_main, s);
     return errno ? err_sys(err, "cannot start the store's thread") : 0;
 }
 
