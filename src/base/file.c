@@ -8,10 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -162,15 +162,19 @@ FILE *file_out_stream(struct file_out *out)
     return out->stream;
 }
 
-/* The rename itself must survive a crash too. */
-static int sync_directory(const char *path)
+int file_rename(const char *temp, const char *path, struct err *err)
 {
     char *copy = mem_strdup(path);
-    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = fd < 0 ? -1 : fsync(fd);
+    int fd = -1, rc = rename(temp, path);
 
-    if (rc < 0 && (errno == EINVAL || errno == EACCES))
-        rc = 0; /* some file systems cannot; the file is there all the same */
+    if (rc == 0) {
+        fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        rc = fd < 0 ? -1 : fsync(fd);
+        if (rc < 0 && (errno == EINVAL || errno == EACCES))
+            rc = 0; /* some file systems cannot; the file is there all the same */
+    }
+    if (rc < 0)
+        err_sys(err, "cannot write %s", path);
     if (fd >= 0)
         close(fd);
     free(copy);
@@ -197,23 +201,15 @@ static bool finish_stream(struct file_out *out)
 
 int file_out_commit(struct file_out *out, struct err *err)
 {
-    int rc = -1;
+    int rc = 0;
 
     errno = 0;
     if (!finish_stream(out)) {
         /* An earlier write failed and its errno is gone. */
         errno = errno ? errno : EIO;
-        err_sys(err, "cannot write %s", out->path);
-    } else if (out->temp && rename(out->temp, out->path) < 0) {
-        err_sys(err, "cannot write %s", out->path);
-    } else {
-        bool renamed = out->temp != NULL;
-
-        free(out->temp);
-        out->temp = NULL;
-        rc = !renamed || sync_directory(out->path) == 0
-                 ? 0
-                 : err_sys(err, "cannot sync the directory of %s", out->path);
+        rc = err_sys(err, "cannot write %s", out->path);
+    } else if (out->temp) {
+        rc = file_rename(out->temp, out->path, err);
     }
     file_out_abort(out);
     return rc;
@@ -257,6 +253,40 @@ int file_make_dirs(const char *path, struct err *err)
     }
     free(copy);
     return rc;
+}
+
+int file_make_parent(const char *path, struct err *err)
+{
+    char *copy = mem_strdup(path);
+    int rc = file_make_dirs(dirname(copy), err);
+
+    free(copy);
+    return rc;
+}
+
+int file_lock(const char *path, struct err *err)
+{
+    struct str name = {0};
+    char holder[32] = "";
+    int fd;
+
+    str_addf(&name, "%s.lock", path);
+    fd = open(str_text(&name), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        err_sys(err, "cannot open the lock file %s", str_text(&name));
+    } else if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        err_sys(err, "cannot lock %s", str_text(&name));
+        if (errno == EWOULDBLOCK &&
+            file_head(str_text(&name), holder, sizeof(holder)) >= 0)
+            err_set(err, ERR_EXISTS, "%s is in use by process %s: stop that one first",
+                    path, holder);
+        close(fd);
+        fd = -1;
+    } else if (ftruncate(fd, 0) == 0) { /* that only makes the refusal clearer */
+        dprintf(fd, "%d", (int)getpid());
+    }
+    str_fini(&name);
+    return fd;
 }
 
 char *file_join(const char *dir, const char *name)

@@ -3,8 +3,7 @@
  * A file that is written appears complete under its name or not at all: bytes go to a
  * temporary neighbour that is synced and then renamed.  Every error, a full disk at the
  * last byte too, is reported. */
-#ifndef CORGI_BASE_FILE_H
-#define CORGI_BASE_FILE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -31,10 +30,19 @@ FILE *file_out_stream(struct file_out *out);                       /* borrowed *
 int file_out_commit(struct file_out *out, struct err *err);
 void file_out_abort(struct file_out *out); /* NULL is fine */
 
-/* The directory and those above it; fine when it is there already. */
+/* The directory and those above it; fine when it is there already.  Of a file: only those
+ * above it. */
 int file_make_dirs(const char *path, struct err *err);
+int file_make_parent(const char *path, struct err *err);
+
+/* Give a file that is synced its final name, so that a crash keeps one or the other. */
+int file_rename(const char *temp, const char *path, struct err *err);
+
+/* One process at a time uses what the path names: PATH.lock is locked and holds the
+ * process id, so that the next one can say who is there.  The kernel unlocks it when the
+ * process ends, however it ends; the file stays, as removing it would race with the next.
+ * A descriptor to close, or -1, with ERR_EXISTS while another process has it. */
+int file_lock(const char *path, struct err *err);
 
 /* "dir/name" in one string; the caller frees. */
 char *file_join(const char *dir, const char *name);
-
-#endif

@@ -6,7 +6,6 @@
 #include "base/vec.h"
 
 #include <assert.h>
-#include <stdint.h>
 #include <string.h>
 
 #define BUCKETS 1024

@@ -3,7 +3,6 @@
 #include "base/json.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* jansson's values under our names, a document is its root; the library wants them

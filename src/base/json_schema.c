@@ -1,5 +1,4 @@
-/* json_schema.c - http/request.c has each JSON body checked here before a handler sees it
- */
+/* json_schema.c - http/request.c has JSON bodies checked here before handlers see them */
 #include "base/json_schema.h"
 
 #include "base/str.h"
@@ -16,10 +15,8 @@ struct schema_place {
     struct err *err;
 };
 
-static int refuse(const struct schema_place *p, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static int refuse(const struct schema_place *p, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int refuse(const struct schema_place *p,
+                                                        const char *format, ...)
 {
     char text[300];
     va_list args;

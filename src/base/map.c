@@ -91,8 +91,7 @@ bool map_remove(struct map *map, uint64_t key)
 
     if (!map->slots[hole].used)
         return false;
-    /* Pull back what was pushed past the hole, so that probing never meets a tombstone.
-     */
+    /* Pull back what was pushed past the hole: probing never meets a tombstone. */
     for (;;) {
         i = (i + 1) & map->mask;
         if (!map->slots[i].used)

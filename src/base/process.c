@@ -94,6 +94,15 @@ bool process_signal(struct process_id id, int signal)
     return sent;
 }
 
+void process_reset_signals(const sigset_t *mask)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+
+    for (int s = 1; s < NSIG; s++)
+        sigaction(s, &usual, NULL); /* refused for some, which are as they must be */
+    sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
 static int by_pid(const void *a, const void *b)
 {
     const struct process *one = a, *other = b;

@@ -3,12 +3,12 @@
  * One look at /proc gives every process with its parent, session, processor time and
  * memory.  A process is named by its number and its start time, so that a number which
  * the kernel has given to another process is never signalled. */
-#ifndef CORGI_BASE_PROCESS_H
-#define CORGI_BASE_PROCESS_H
+#pragma once
 
 #include "base/err.h"
 #include "base/vec.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,6 +51,9 @@ bool process_alive(struct process_id id);
 /* Signal this very process, never another one with its number; false when it is gone. */
 bool process_signal(struct process_id id, int signal);
 
+/* In a new process before exec: every signal as a fresh process has it, and this mask. */
+void process_reset_signals(const sigset_t *mask);
+
 /* Replace the table by what there is now; processes that end meanwhile are left out. */
 int process_table_read(struct process_table *table, struct err *err);
 void process_table_fini(struct process_table *table);
@@ -81,5 +84,3 @@ bool process_environ_has(pid_t pid, const char *const *wanted, size_t count);
 
 /* The value of a name there, cut to the size; false when there is none. */
 bool process_environ_get(pid_t pid, const char *name, char *value, size_t size);
-
-#endif

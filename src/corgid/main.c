@@ -1,10 +1,8 @@
 /* main.c - corgid: options and wiring */
 #include "base/command.h"
-#include "base/log.h"
 #include "service/service.h"
 
 #include <signal.h>
-#include <stdio.h>
 
 struct corgid_args {
     const char *config;

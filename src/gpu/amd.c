@@ -321,8 +321,7 @@ static enum gpu_status amd_limit(void *self, int device, struct gpu_limit *limit
     limit->default_watts =
         sysfs_number(card.hwmon, "power1_cap_default", &usual) == GPU_OK ? usual / 1e6
                                                                          : NAN;
-    /* The driver takes zero for the lowest; no card works there, the sheet knows better.
-     */
+    /* The driver takes zero for the lowest; no card works there: the sheet decides. */
     if (min <= 0 && card.device.sheet)
         limit->min_watts = fmin(card.device.sheet->cap_min_watts, limit->max_watts);
     return GPU_OK;

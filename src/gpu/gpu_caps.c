@@ -14,11 +14,9 @@
 #include "gpu/sysfs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 /* ---- the file ---------------------------------------------------------------------- */
@@ -248,26 +246,6 @@ int gpu_caps_restore(struct gpu_caps *caps)
     return caps->state.count;
 }
 
-/* Two processes that change the same limits would each restore the other's. */
-static int take_lock(struct gpu_caps *caps, struct err *err)
-{
-    struct str path = {0};
-    int rc = 0;
-
-    str_addf(&path, "%s.lock", caps->path);
-    caps->lock_fd = open(path.text, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (caps->lock_fd < 0)
-        rc = err_sys(err, "cannot open %s", path.text);
-    else if (flock(caps->lock_fd, LOCK_EX | LOCK_NB) < 0)
-        rc = errno == EWOULDBLOCK
-                 ? err_set(err, ERR_EXISTS,
-                           "another process sets power limits with %s: stop it first",
-                           caps->path)
-                 : err_sys(err, "cannot lock %s", path.text);
-    str_fini(&path);
-    return rc;
-}
-
 static void end(struct gpu_caps *caps)
 {
     if (caps->lock_fd >= 0)
@@ -301,8 +279,9 @@ struct gpu_caps *gpu_caps_open(struct gpu *gpu, const char *state_file, bool con
     caps->gpu = gpu;
     caps->consent = consent;
     caps->path = mem_strdup(state_file);
-    caps->lock_fd = -1;
-    if (take_lock(caps, err) < 0 || load(caps, err) < 0) {
+    /* Two processes that change the same limits would each restore the other's. */
+    caps->lock_fd = file_lock(state_file, err);
+    if (caps->lock_fd < 0 || load(caps, err) < 0) {
         end(caps);
         return NULL;
     }

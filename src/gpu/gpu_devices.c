@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,20 +55,11 @@ const char *gpu_throttle_text(unsigned throttle, char *out, size_t size)
                                         "brake", "clocks", "other"};
     size_t used = 0;
 
-    assert(size > 0);
     out[0] = '\0';
-    for (size_t bit = 0; bit < sizeof(words) / sizeof(words[0]); bit++) {
-        size_t length = strlen(words[bit]);
-
-        if (!(throttle & 1u << bit))
-            continue;
-        if (used + (used > 0) + length >= size)
-            break;
-        if (used > 0)
-            out[used++] = ',';
-        memcpy(out + used, words[bit], length + 1);
-        used += length;
-    }
+    for (size_t bit = 0; bit < sizeof(words) / sizeof(words[0]); bit++)
+        if (throttle & 1u << bit && used + strlen(words[bit]) + 1 < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? "," : "",
+                                     words[bit]);
     return out;
 }
 
@@ -122,8 +114,8 @@ struct gpu {
     pthread_mutex_t scan;  /* one rescan at a time; guards the sources' slots */
     pthread_mutex_t mutex; /* guards what is below; never held inside a backend */
     int count;
-    struct gpu_slot *slots[GPU_MAX_DEVICES];
-    vec_of(struct gpu_device *) kept; /* all that were ever lent */
+    struct gpu_slot slots[GPU_MAX_DEVICES]; /* (count) */
+    vec_of(struct gpu_device *) kept;       /* all that were ever lent */
 };
 
 static struct gpu_device *keep(struct gpu *gpu, const struct gpu_device *device)
@@ -145,22 +137,17 @@ static bool same_description(const struct gpu_device *a, const struct gpu_device
 static int add_slot(struct gpu *gpu, const struct gpu_device *device,
                     struct slot_place place)
 {
-    struct gpu_slot *slot;
-
     if (gpu->count == GPU_MAX_DEVICES)
         return -1;
-    slot = mem_new(struct gpu_slot);
-    slot->device = keep(gpu, device);
-    slot->first = place;
-    slot->second.source = -1;
-    gpu->slots[gpu->count] = slot;
+    gpu->slots[gpu->count] = (struct gpu_slot){
+        .device = keep(gpu, device), .first = place, .second.source = -1};
     return gpu->count++;
 }
 
 static int find_twin(const struct gpu *gpu, const struct gpu_device *device)
 {
     for (int i = 0; i < gpu->count; i++) {
-        const struct gpu_device *other = gpu->slots[i]->device;
+        const struct gpu_device *other = gpu->slots[i].device;
 
         if (!strcmp(other->uuid, device->uuid) ||
             (device->pci[0] && device->kind == GPU_KIND_GPU &&
@@ -174,7 +161,7 @@ static int find_twin(const struct gpu *gpu, const struct gpu_device *device)
 static void join(struct gpu *gpu, int index, const struct gpu_device *device,
                  struct slot_place place)
 {
-    struct gpu_slot *slot = gpu->slots[index];
+    struct gpu_slot *slot = &gpu->slots[index];
     struct gpu_device joined = *slot->device;
 
     slot->second = place;
@@ -205,8 +192,8 @@ static void take_list(struct gpu *gpu, int source, struct gpu_device *devices, i
         if (device->parent >= 0)
             device->parent = from->slots[device->parent];
         if (i < from->known) {
-            if (from->slots[i] >= 0 && gpu->slots[from->slots[i]]->first.source == source)
-                update(gpu, gpu->slots[from->slots[i]], device);
+            if (from->slots[i] >= 0 && gpu->slots[from->slots[i]].first.source == source)
+                update(gpu, &gpu->slots[from->slots[i]], device);
             continue;
         }
         from->slots[i] = find_twin(gpu, device);
@@ -260,8 +247,8 @@ static void add_source(struct gpu *gpu, const char *name, enum gpu_status opened
 static bool has_processor(const struct gpu *gpu)
 {
     for (int i = 0; i < gpu->count; i++)
-        if (gpu->slots[i]->device->kind == GPU_KIND_CPU &&
-            gpu->slots[i]->device->status == GPU_OK)
+        if (gpu->slots[i].device->kind == GPU_KIND_CPU &&
+            gpu->slots[i].device->status == GPU_OK)
             return true;
     return false;
 }
@@ -314,8 +301,6 @@ void gpu_close(struct gpu *gpu)
         return;
     for (int i = 0; i < gpu->source_count; i++)
         gpu->sources[i].backend.ops->destroy(gpu->sources[i].backend.self);
-    for (int i = 0; i < gpu->count; i++)
-        free(gpu->slots[i]);
     vec_each (struct gpu_device *, device, &gpu->kept)
         free(*device);
     vec_free(&gpu->kept);
@@ -346,15 +331,14 @@ int gpu_count(struct gpu *gpu)
     return count;
 }
 
-/* A slot stays where it is, its places too; what changes in it is read under the mutex.
- */
+/* A slot stays where it is, its places too; what changes is read under the mutex. */
 static struct gpu_slot slot_at(struct gpu *gpu, int device)
 {
     struct gpu_slot slot;
 
     pthread_mutex_lock(&gpu->mutex);
     assert(device >= 0 && device < gpu->count);
-    slot = *gpu->slots[device];
+    slot = gpu->slots[device];
     pthread_mutex_unlock(&gpu->mutex);
     return slot;
 }
@@ -370,7 +354,7 @@ int gpu_find_uuid(struct gpu *gpu, const char *uuid)
 
     pthread_mutex_lock(&gpu->mutex);
     for (int i = 0; i < gpu->count && found < 0; i++)
-        if (!strcmp(gpu->slots[i]->device->uuid, uuid))
+        if (!strcmp(gpu->slots[i].device->uuid, uuid))
             found = i;
     pthread_mutex_unlock(&gpu->mutex);
     return found;

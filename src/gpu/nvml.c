@@ -11,7 +11,6 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -213,8 +213,7 @@ enum gpu_status gpu_rapl_open(struct gpu_backend *backend, const char *sysfs,
     return GPU_OK;
 }
 
-/* ---- a processor without any meter: a model, and it says so -------------------------
- */
+/* ---- a processor without any meter: a model, and it says so ------------------------ */
 
 /* Nothing tells the power of this processor, so it gets a data sheet of a usual server's
  * by its number of threads, and the utilisation from /proc/stat.  The error bar covers

@@ -2,8 +2,7 @@
  *
  * corgi/daemon.c makes one client for a command; client_call() brings one answer, and
  * client_follow() gives every event to its caller until one of the two ends it.  libcurl
- * does the connection, TLS and the lookup of names; this is the only file that knows it.
- */
+ * does the connection, TLS and the lookup of names; only this file knows it. */
 #include "http/client.h"
 
 #include "base/clock.h"
@@ -116,8 +115,7 @@ const char *client_where(const struct client *c)
     return c->where;
 }
 
-/* ---- events as they come in ---------------------------------------------------------
- */
+/* ---- events as they come in -------------------------------------------------------- */
 
 void sse_parse_fini(struct sse_parse *p)
 {
@@ -378,8 +376,7 @@ static void set_question(CURL *curl, const struct client_request *q)
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, q->body ? q->body : "");
     curl_easy_setopt(curl, CURLOPT_NOBODY, q->method == HTTP_HEAD ? 1L : 0L);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, http_method_names[q->method]);
-    /* libcurl asks again by itself when a connection it had kept turns out to be closed.
-     */
+    /* libcurl asks again by itself when a connection that it had kept is closed. */
     curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT,
                      repeatable || q->idempotency_key ? 0L : 1L);
 }

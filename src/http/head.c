@@ -4,7 +4,6 @@
 
 #include "base/str.h"
 
-#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 

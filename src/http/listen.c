@@ -14,7 +14,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -23,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -163,38 +161,6 @@ static void on_connection(void *ctx)
 }
 
 /* ---- Unix sockets ------------------------------------------------------------------ */
-
-static int make_folder(const char *path, struct err *err)
-{
-    const char *slash = strrchr(path, '/');
-    char *folder;
-    int rc;
-
-    if (!slash || slash == path)
-        return 0;
-    folder = mem_strdup(path);
-    folder[slash - path] = '\0';
-    rc = file_make_dirs(folder, err);
-    free(folder);
-    return rc;
-}
-
-static int take_lock(struct listener *l, struct err *err)
-{
-    struct str path = {0};
-    int rc = 0;
-
-    str_addf(&path, "%s.lock", l->path);
-    l->lock_fd = open(str_text(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (l->lock_fd < 0)
-        rc = err_sys(err, "cannot open %s", str_text(&path));
-    else if (flock(l->lock_fd, LOCK_EX | LOCK_NB) < 0)
-        rc = err_set(err, ERR_EXISTS,
-                     "another daemon serves %s; stop it or choose another socket",
-                     l->path);
-    str_fini(&path);
-    return rc;
-}
 
 /* Remove a socket that nobody serves. */
 static int remove_stale(const char *path, const struct sockaddr_un *address,
@@ -449,12 +415,13 @@ int server_listen_unix(struct server *s, const struct server_unix *where, struct
     if (strlen(where->path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
         return err_set(err, ERR_LIMIT, "the socket's path %s is longer than %zu bytes",
                        where->path, sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1);
-    if (make_folder(where->path, err) < 0)
+    if (file_make_parent(where->path, err) < 0)
         return -1;
     l = make_listener(s);
     l->local = true;
     l->path = mem_strdup(where->path);
-    if (take_lock(l, err) < 0 || bind_unix(l, where, err) < 0) {
+    l->lock_fd = file_lock(l->path, err);
+    if (l->lock_fd < 0 || bind_unix(l, where, err) < 0) {
         close_listener(l);
         return -1;
     }

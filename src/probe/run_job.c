@@ -132,8 +132,7 @@ static void write_pids(const struct probe *probe)
     str_fini(&line);
 }
 
-/* The status is on disk before the end is reported, so that an engine can read it then.
- */
+/* The status is on disk before the end is reported: an engine can read it then. */
 static void tell_end(struct probe *probe)
 {
     struct str line = {0};

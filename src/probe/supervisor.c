@@ -67,8 +67,7 @@ static bool try_file(struct supervisor *supervisor, const char *root, const char
     return supervisor->cgroup_kills >= 0;
 }
 
-/* A line of /proc/PID/cgroup is "number:controllers:path"; version 2 has no controllers.
- */
+/* A line of /proc/PID/cgroup is "number:controllers:path", in version 2 "0::path". */
 static bool try_line(struct supervisor *supervisor, char *line)
 {
     char *controllers = strchr(line, ':'), *path;
@@ -114,8 +113,7 @@ static const char *killed_for_memory(const struct supervisor *supervisor)
     return NULL;
 }
 
-/* ---- its processes ------------------------------------------------------------------
- */
+/* ---- its processes ----------------------------------------------------------------- */
 
 static void place(int fd, int at)
 {
@@ -123,16 +121,6 @@ static void place(int fd, int at)
         fcntl(fd, F_SETFD, 0);
     else if (fd >= 0)
         dup2(fd, at);
-}
-
-static void reset_signals(const sigset_t *mask)
-{
-    struct sigaction usual = {.sa_handler = SIG_DFL};
-
-    for (int i = 1; i < NSIG; i++)
-        if (i != SIGKILL && i != SIGSTOP)
-            sigaction(i, &usual, NULL);
-    sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
 static int status_of_exec(int error)
@@ -155,7 +143,7 @@ static _Noreturn void become_job(char *const *argv, const struct streams *stream
     place(streams->child_err, STDERR_FILENO);
     if (streams->controlling)
         ioctl(STDOUT_FILENO, TIOCSCTTY, 0);
-    reset_signals(mask);
+    process_reset_signals(mask);
     execvp(argv[0], argv);
     error = errno;
     if (write(pipe, &error, sizeof(error)) < 0)

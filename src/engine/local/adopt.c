@@ -7,14 +7,11 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,8 +47,7 @@ static bool probe_by_marks(const struct attempt *a, struct process_id *probe)
     return false;
 }
 
-/* Watch the probe when it is there; else the sweep finds what is left and how it ended.
- */
+/* Watch the probe when it is there; else the sweep finds what is left and its end. */
 static void take_up(struct local_engine *e, struct attempt *a)
 {
     struct process one;

@@ -301,8 +301,7 @@ static void throttle_remove(struct cpu_throttle *d, pid_t probe)
     pthread_mutex_unlock(&d->lock);
 }
 
-/* ---- parts of devices ---------------------------------------------------------------
- */
+/* ---- parts of devices -------------------------------------------------------------- */
 
 int cpu_quota_open(struct local_engine *e, struct err *err)
 {

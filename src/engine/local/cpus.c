@@ -4,11 +4,8 @@
  * cores, cpu_quota.c and device_power.c ask for its share. */
 #include "engine/local/cpus.h"
 
-#include "base/parse.h"
 #include "base/str.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* energy_booking.c - a GPU's new joules to those who lack some, see energy_booking.h
  *
  * device_power.c tells who comes and goes, adds each interval of the meter and asks at
- * each tick whose the new joules are; gpu/gpu_shares.c knows what everybody's share is.
- */
+ * each tick whose the new joules are; gpu/gpu_shares.c knows everybody's share. */
 #include "engine/local/energy_booking.h"
 
 #include "base/log.h"

@@ -156,8 +156,7 @@ static void add_mps(struct job_env *env, const struct local_engine *e,
                                                   : 100 / most);
 }
 
-/* How many threads libraries should start: the cores of the devices, not all there are.
- */
+/* How many threads libraries should start: the cores of the devices, not all cores. */
 static void add_threads(struct job_env *env, const struct local_engine *e,
                         const struct attempt *a)
 {

@@ -11,10 +11,8 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "engine/local/local_private.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -23,7 +21,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -141,8 +138,7 @@ int local_check_devices(const struct local_engine *e, const struct engine_job *j
     return 0;
 }
 
-/* The timer and the eventfd only wake the daemon: what is due is done in op_dispatch().
- */
+/* The timer and the eventfd only wake the daemon: op_dispatch() does what is due. */
 static void on_woken(void *ctx, uint32_t events)
 {
     const struct poller_watch *watch = ctx;
@@ -350,21 +346,12 @@ static int take_options(struct local_engine *e, const struct local_engine_option
 
 static int lock_state(struct local_engine *e, struct err *err)
 {
-    char *path = file_join(e->state_dir, "lock");
-    int rc = 0;
+    char *path = file_join(e->state_dir, "engine");
 
-    if (file_make_dirs(e->state_dir, err) < 0) {
-        free(path);
-        return -1;
-    }
-    e->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (e->lock_fd < 0)
-        rc = err_sys(err, "cannot open %s", path);
-    else if (flock(e->lock_fd, LOCK_EX | LOCK_NB) < 0)
-        rc = err_set(err, ERR_EXISTS, "another engine uses the state folder %s",
-                     e->state_dir);
+    if (file_make_dirs(e->state_dir, err) == 0)
+        e->lock_fd = file_lock(path, err);
     free(path);
-    return rc;
+    return e->lock_fd < 0 ? -1 : 0;
 }
 
 static int open_waiting(struct local_engine *e, struct err *err)

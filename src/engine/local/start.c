@@ -8,7 +8,6 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,20 +85,8 @@ static _Noreturn void give_up(int fd, enum step step)
     _exit(n == (ssize_t)sizeof(failure) ? 126 : 125);
 }
 
-static void reset_signals(void)
-{
-    struct sigaction fresh = {.sa_handler = SIG_DFL};
-    sigset_t none;
-
-    for (int s = 1; s < NSIG; s++)
-        sigaction(s, &fresh, NULL); /* refused for some, which are as they must be */
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* The daemon may have raised its own, and its priority; a core file of a crashing job
- * could fill the disk.
- */
+ * could fill the disk. */
 static void reset_limits(void)
 {
     struct rlimit limit;
@@ -163,6 +150,8 @@ static void close_others_at_exec(void)
 
 static _Noreturn void child(const struct launch *l, int fd)
 {
+    sigset_t none;
+
     if (setsid() < 0)
         give_up(fd, STEP_SESSION);
     for (size_t i = 0; i < l->enter_count; i++)
@@ -179,7 +168,8 @@ static _Noreturn void child(const struct launch *l, int fd)
     if (!redirect(l))
         give_up(fd, STEP_MESSAGES);
     close_others_at_exec();
-    reset_signals();
+    sigemptyset(&none);
+    process_reset_signals(&none);
     execve(l->program, l->argv, l->env);
     give_up(fd, STEP_EXEC);
 }
@@ -232,8 +222,7 @@ static int launch_result(int result_fd, const char *what, struct err *err)
     return err_sys(err, "%s %s", what, step_texts[failure.step]);
 }
 
-/* ---- the job
- * --------------------------------------------------------------------------- */
+/* ---- the job ----------------------------------------------------------------------- */
 
 /* The user of a job; the strings are in `buffer`. */
 struct job_user {
@@ -292,24 +281,13 @@ static int check_job(const struct local_engine *e, const struct engine_job *job,
 /* <state>/jobs/ID is ours; only the attempt's folder is the user's. */
 static int make_folder(const struct attempt *a, struct err *err)
 {
-    char *above = mem_strdup(a->dir);
-    int rc = -1;
-
-    *strrchr(above, '/') = '\0';
-    if (file_make_dirs(above, err) < 0)
-        goto done;
-    if (mkdir(a->dir, 0750) < 0 && errno != EEXIST) {
-        err_sys(err, "cannot make %s", a->dir);
-        goto done;
-    }
-    if (geteuid() == 0 && lchown(a->dir, a->uid, a->gid) < 0) {
-        err_sys(err, "cannot give %s to its user", a->dir);
-        goto done;
-    }
-    rc = 0;
-done:
-    free(above);
-    return rc;
+    if (file_make_parent(a->dir, err) < 0)
+        return -1;
+    if (mkdir(a->dir, 0750) < 0 && errno != EEXIST)
+        return err_sys(err, "cannot make %s", a->dir);
+    if (geteuid() == 0 && lchown(a->dir, a->uid, a->gid) < 0)
+        return err_sys(err, "cannot give %s to its user", a->dir);
+    return 0;
 }
 
 /* The cores of its CPU devices together; false when it has none. */
@@ -326,10 +304,8 @@ struct probe_words {
     vec_of(char *) argv; /* the last one is NULL */
 };
 
-static void add_word(struct probe_words *w, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void add_word(struct probe_words *w, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add_word(struct probe_words *w,
+                                                           const char *format, ...)
 {
     char *word = NULL;
     va_list args;

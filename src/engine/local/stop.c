@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -147,18 +146,13 @@ static size_t kill_alive(const struct attempt *a)
 /* How it ended, put together from what the probe wrote, what the kernel counted and what
  * the engine did. */
 struct attempt_ending {
-    enum engine_end end;
-    int exit_status;
-    int signal;
-    double steps;
+    struct engine_event event;
     double at_s; /* NaN: now */
     char text[400];
 };
 
-static void say(struct attempt_ending *d, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void say(struct attempt_ending *d, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void say(struct attempt_ending *d,
+                                                      const char *format, ...)
 {
     va_list args;
 
@@ -176,31 +170,32 @@ static bool killed_by_kernel(struct local_engine *e, const struct attempt *a)
 
 static void describe_exit(struct attempt_ending *d)
 {
-    if (d->signal > 0)
-        say(d, "ended by signal %d (%s)", d->signal, strsignal(d->signal));
+    if (d->event.signal > 0)
+        say(d, "ended by signal %d (%s)", d->event.signal, strsignal(d->event.signal));
     else
-        say(d, "exit status %d", d->exit_status);
+        say(d, "exit status %d", d->event.exit_status);
 }
 
 static void from_status(struct attempt_ending *d, const struct probe_report *s)
 {
-    d->exit_status = s->exit_status > 0 ? s->exit_status : 0;
-    d->signal = s->signal > 0 ? s->signal : 0;
-    d->steps = s->steps;
+    d->event.exit_status = s->exit_status > 0 ? s->exit_status : 0;
+    d->event.signal = s->signal > 0 ? s->signal : 0;
+    d->event.steps = s->steps;
     d->at_s = s->at_s;
     if (isnan(s->started_s)) {
-        d->end = ENGINE_END_NOT_STARTED;
+        d->event.end = ENGINE_END_NOT_STARTED;
         say(d, "%s", s->text[0] ? s->text : "the command could not be started");
         return;
     }
-    d->end = s->exit_status == 0 && d->signal == 0 ? ENGINE_END_DONE : ENGINE_END_FAILED;
+    d->event.end =
+        s->exit_status == 0 && d->event.signal == 0 ? ENGINE_END_DONE : ENGINE_END_FAILED;
     if (s->oom)
-        d->end = ENGINE_END_OUT_OF_MEMORY;
+        d->event.end = ENGINE_END_OUT_OF_MEMORY;
     if (s->text[0])
         say(d, "%s", s->text);
     else if (s->oom)
         say(d, "ran out of memory");
-    else if (d->end == ENGINE_END_FAILED)
+    else if (d->event.end == ENGINE_END_FAILED)
         describe_exit(d);
 }
 
@@ -210,19 +205,19 @@ static void from_probe(struct attempt_ending *d, const struct attempt *a)
     char message[200];
 
     if (a->launch_failed) {
-        d->end = ENGINE_END_NOT_STARTED;
+        d->event.end = ENGINE_END_NOT_STARTED;
         say(d, "%s", a->why);
         return;
     }
     if (a->waited && WIFEXITED(a->wait_status) && !a->told_start) {
         attempt_read_message(a, message, sizeof(message));
-        d->end = ENGINE_END_NOT_STARTED;
-        d->exit_status = WEXITSTATUS(a->wait_status);
+        d->event.end = ENGINE_END_NOT_STARTED;
+        d->event.exit_status = WEXITSTATUS(a->wait_status);
         say(d, "corgi-probe failed before it started the command%s%s",
             message[0] ? ": " : "", message);
         return;
     }
-    d->end = ENGINE_END_LOST;
+    d->event.end = ENGINE_END_LOST;
     if (a->waited && WIFSIGNALED(a->wait_status))
         say(d,
             "corgi-probe was killed by signal %d (%s), so the exit status is not known; "
@@ -237,16 +232,16 @@ static void from_probe(struct attempt_ending *d, const struct attempt *a)
 static void correct(struct local_engine *e, struct attempt_ending *d,
                     const struct attempt *a)
 {
-    bool ours = a->stop != ATTEMPT_WANTED && d->end != ENGINE_END_NOT_STARTED &&
+    bool ours = a->stop != ATTEMPT_WANTED && d->event.end != ENGINE_END_NOT_STARTED &&
                 (isnan(d->at_s) || d->at_s >= a->stop_epoch_s);
 
-    if (a->out_of_memory || (d->end != ENGINE_END_DONE && killed_by_kernel(e, a))) {
-        d->end = ENGINE_END_OUT_OF_MEMORY;
+    if (a->out_of_memory || (d->event.end != ENGINE_END_DONE && killed_by_kernel(e, a))) {
+        d->event.end = ENGINE_END_OUT_OF_MEMORY;
         say(d, "%s",
             a->why[0] ? a->why
                       : "the kernel killed it: its device's memory limit was reached");
-    } else if (ours && d->end != ENGINE_END_OUT_OF_MEMORY) {
-        d->end = ENGINE_END_STOPPED;
+    } else if (ours && d->event.end != ENGINE_END_OUT_OF_MEMORY) {
+        d->event.end = ENGINE_END_STOPPED;
         if (a->forced)
             say(d, "did not end within %g s of SIGTERM and was killed", a->grace_s);
         else if (!d->text[0]) /* else the probe saw how it took the signal */
@@ -256,8 +251,7 @@ static void correct(struct local_engine *e, struct attempt_ending *d,
 
 static void finish(struct local_engine *e, struct attempt *a)
 {
-    struct attempt_ending d = {.steps = NAN, .at_s = NAN};
-    struct engine_event event;
+    struct attempt_ending d = {.event = local_event_of(ENGINE_ENDED, a), .at_s = NAN};
     struct probe_report status;
 
     if (attempt_read_status(a, &status))
@@ -265,7 +259,7 @@ static void finish(struct local_engine *e, struct attempt *a)
     else
         from_probe(&d, a);
     correct(e, &d, a);
-    if (d.end != ENGINE_END_NOT_STARTED && !a->told_start)
+    if (d.event.end != ENGINE_END_NOT_STARTED && !a->told_start)
         start_tell(e, a); /* it was over before anybody said it began */
     watch_at_end(e, a);
     for (int i = 0; i < a->device_count && !a->nobody; i++)
@@ -277,14 +271,10 @@ static void finish(struct local_engine *e, struct attempt *a)
     a->state = ATTEMPT_OVER;
     if (a->nobody)
         return;
-    event = local_event_of(ENGINE_ENDED, a);
-    event.end = d.end;
-    event.exit_status = d.exit_status;
-    event.signal = d.signal;
-    event.steps = d.steps;
-    event.measurement.job = a->job;
-    event.measurement.out_of_memory = d.end == ENGINE_END_OUT_OF_MEMORY;
-    local_tell(e, event, d.text);
+    d.event.at_s = clock_epoch_s();
+    d.event.measurement.job = a->job;
+    d.event.measurement.out_of_memory = d.event.end == ENGINE_END_OUT_OF_MEMORY;
+    local_tell(e, d.event, d.text);
 }
 
 void stop_sweep(struct local_engine *e, struct attempt *a)
