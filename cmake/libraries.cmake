@@ -42,7 +42,7 @@ corgi_library(corgi_lab lab corgi_service PkgConfig::CLP PkgConfig::CBC)
 # The networks' sources twice: in float for the product, in double for checking gradients
 # (only tests link that one).  Shape assertions cost one comparison an operation and stay.
 file(GLOB nn_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/nn/*.c
-    ${CMAKE_SOURCE_DIR}/src/lab/nn/*.c ${CMAKE_SOURCE_DIR}/tests/support/gradcheck.c)
+    ${CMAKE_SOURCE_DIR}/src/lab/nn/*.c ${CMAKE_SOURCE_DIR}/src/lab/solver/arena.c)
 add_library(corgi_nn_double STATIC ${nn_sources})
 target_link_libraries(corgi_nn_double PUBLIC corgi_flags corgi_base PkgConfig::OPENBLAS)
 target_include_directories(corgi_nn_double PUBLIC ${CMAKE_SOURCE_DIR}/tests)

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "nn/adam.h"
 #include "nn/mlp.h"
-#include "nn/ops.h"
 #include "nn/weights.h"
 
 #include <math.h>
@@ -20,7 +19,7 @@
 
 struct model {
     struct params *params;
-    struct tape *tape;
+    struct mlp_batch *batch;
     struct adam *adam;
     struct mlp net;
     struct rng rng;
@@ -45,17 +44,17 @@ static void draw_batch(struct model *model)
 
 static double train_step(struct model *model)
 {
-    struct var *x, *y, *loss;
+    static const nn_real width[BATCH]; /* of 1 that stays: the mean absolute error */
+    nn_real by_y[BATCH], ignored[BATCH];
+    const nn_real *y;
+    double loss;
 
     draw_batch(model);
-    tape_reset(model->tape);
-    x = tape_input(model->tape, BATCH, INPUTS, model->x);
-    y = mlp_forward(&model->net, model->tape, model->params, x);
-    /* With a width of 1 that stays: the mean absolute error. */
-    loss = ops_laplace(model->tape, y, tape_input(model->tape, BATCH, 1, NULL), model->y);
-    tape_backward(model->tape, loss);
-    adam_step(model->adam, model->params, (double)loss->value[0]);
-    return (double)loss->value[0];
+    y = mlp_forward(model->batch, model->params, model->x, BATCH);
+    loss = mlp_laplace(y, width, model->y, BATCH, by_y, ignored);
+    mlp_backward(model->batch, model->params, by_y);
+    adam_step(model->adam, model->params, loss);
+    return loss;
 }
 
 static void model_init(struct model *model, const struct example_args *args,
@@ -64,9 +63,9 @@ static void model_init(struct model *model, const struct example_args *args,
     const int widths[] = {INPUTS, args->size, args->size, 1};
 
     model->params = params_create();
-    model->tape = tape_create();
     rng_stream(&model->rng, args->seed, 1 + first); /* other batches than before */
     mlp_init(&model->net, model->params, "net", widths, 4, &model->rng);
+    model->batch = mlp_batch_create(&model->net);
     model->adam =
         adam_create(model->params, (struct adam_options){.learning_rate = 1e-3});
 }
@@ -74,7 +73,7 @@ static void model_init(struct model *model, const struct example_args *args,
 static void model_fini(struct model *model)
 {
     adam_destroy(model->adam);
-    tape_destroy(model->tape);
+    mlp_batch_destroy(model->batch);
     params_destroy(model->params);
 }
 

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "nn/adam.h"
 #include "nn/infer.h"
-#include "nn/ops.h"
 #include "nn/weights.h"
 
 #include <assert.h>
@@ -28,7 +27,7 @@ static const int widths[] = {STATS_FEATURES, 48, 32, 2};
 
 struct statnet_trainer {
     struct statnet *net;
-    struct tape *tape;
+    struct mlp_batch *batch;
     struct adam *adam;
 };
 
@@ -100,7 +99,7 @@ struct statnet_trainer *statnet_trainer_create(struct statnet *net, double rate,
     struct statnet_trainer *t = mem_new(struct statnet_trainer);
 
     t->net = net;
-    t->tape = tape_create();
+    t->batch = mlp_batch_create(&net->mlp);
     t->adam = adam_create(net->params, (struct adam_options){.learning_rate = rate,
                                                              .total_steps = steps,
                                                              .clip_norm = 5});
@@ -111,7 +110,7 @@ void statnet_trainer_destroy(struct statnet_trainer *t)
 {
     if (!t)
         return;
-    tape_destroy(t->tape);
+    mlp_batch_destroy(t->batch);
     adam_destroy(t->adam);
     free(t);
 }
@@ -119,27 +118,32 @@ void statnet_trainer_destroy(struct statnet_trainer *t)
 double statnet_train_step(struct statnet_trainer *t, const struct statnet_row *rows,
                           size_t count)
 {
-    struct var *x, *base, *out, *mean, *width, *loss;
-    struct tape *tape = t->tape;
-    nn_real *target;
+    nn_real *x = mem_array(nn_real, count * (STATS_FEATURES + 7));
+    nn_real *target = x + count * STATS_FEATURES;
+    nn_real *mean = target + count, *width = mean + count;
+    nn_real *by_mean = width + count, *by_width = by_mean + count;
+    nn_real *by_y = by_width + count; /* (count, 2) */
+    const nn_real *y;
+    double loss;
 
-    tape_reset(tape);
-    x = tape_input(tape, (int)count, STATS_FEATURES, NULL);
-    base = tape_input(tape, (int)count, 1, NULL);
-    target = tape_reals(tape, count);
     for (size_t i = 0; i < count; i++) {
-        memcpy(x->value + i * STATS_FEATURES, rows[i].x, sizeof(rows[i].x));
-        base->value[i] = rows[i].base;
+        memcpy(x + i * STATS_FEATURES, rows[i].x, sizeof(rows[i].x));
         target[i] = rows[i].target;
     }
-    out = mlp_forward(&t->net->mlp, tape, t->net->params, x);
-    mean = ops_add(tape, ops_affine(tape, ops_slice_cols(tape, out, 0, 1), MEAN_SCALE, 0),
-                   base);
-    width = ops_affine(tape, ops_slice_cols(tape, out, 1, 1), 1, WIDTH_SHIFT);
-    loss = ops_laplace(tape, mean, width, target);
-    tape_backward(tape, loss);
-    adam_step(t->adam, t->net->params, (double)loss->value[0]);
-    return (double)loss->value[0];
+    y = mlp_forward(t->batch, t->net->params, x, (int)count);
+    for (size_t i = 0; i < count; i++) {
+        mean[i] = MEAN_SCALE * y[2 * i] + rows[i].base;
+        width[i] = y[2 * i + 1] + WIDTH_SHIFT;
+    }
+    loss = mlp_laplace(mean, width, target, count, by_mean, by_width);
+    for (size_t i = 0; i < count; i++) {
+        by_y[2 * i] = MEAN_SCALE * by_mean[i];
+        by_y[2 * i + 1] = by_width[i];
+    }
+    mlp_backward(t->batch, t->net->params, by_y);
+    adam_step(t->adam, t->net->params, loss);
+    free(x);
+    return loss;
 }
 
 /* ---- the weights inside the binary ----------------------------------------------------

@@ -1,5 +1,5 @@
 /* adam.c - the optimizer: the trainer in model/stat_network.c takes a step with it after
- * each tape_backward() */
+ * each mlp_backward() */
 #include "nn/adam.h"
 
 #include "base/mem.h"

@@ -17,5 +17,5 @@ enum gemm_form {
 void gemm(enum gemm_form form, int m, int n, int k, nn_real alpha, const nn_real *a,
           const nn_real *b, nn_real beta, nn_real *c);
 
-/* Keep the BLAS to one thread; every tape does it when it is made. */
+/* Keep the BLAS to one thread; whoever multiplies calls it first. */
 void gemm_setup(void);

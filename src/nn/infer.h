@@ -1,9 +1,9 @@
 /* infer.h - a trained feed-forward network on many rows, quickly
  *
- * No tape and no BLAS: weights are packed once, then 16 rows at a time go through all the
- * layers without leaving the first cache: P2's 30-48-32-2 answers 8,000 cells in less
- * than a millisecond on one core.  Results agree with mlp_forward() up to rounding.
- * Several threads may run one net. */
+ * Nothing kept for training and no BLAS: weights are packed once, then 16 rows at a time
+ * go through all the layers without leaving the first cache: P2's 30-48-32-2 answers
+ * 8,000 cells in less than a millisecond on one core.  Results agree with mlp_forward()
+ * up to rounding. Several threads may run one net. */
 #pragma once
 
 #include "nn/mlp.h"

@@ -1,4 +1,4 @@
-/* params.c - named matrices in one flat array: mlp.c adds them, tape.c and adam.c work on
+/* params.c - named matrices in one flat array: mlp.c adds them, adam.c moves them,
  * them, weights.c keeps them */
 #include "nn/params.h"
 

@@ -6,7 +6,7 @@
  *
  * Blocks (mlp.h) add what they need when they are set up; the
  * optimizer, the weights file and copies for another thread work on all of them at once.
- * Adding moves the arrays, so set up every block before the first tape_param().  Not
+ * Adding moves the arrays, so set up every block before the first use.  Not
  * thread-safe; several threads may read one set while nobody trains it. */
 #pragma once
 
@@ -17,11 +17,11 @@
 #ifdef NN_DOUBLE
 typedef double nn_real;
 /* Objects of the two builds must not meet: the linker says so. */
-#define tape_create   tape_create_double
-#define params_create params_create_double
-#define nn_exp        __builtin_exp
-#define nn_fabs       __builtin_fabs
-#define nn_sqrt       __builtin_sqrt
+#define mlp_batch_create mlp_batch_create_double
+#define params_create    params_create_double
+#define nn_exp           __builtin_exp
+#define nn_fabs          __builtin_fabs
+#define nn_sqrt          __builtin_sqrt
 #else
 typedef float nn_real;
 #define nn_exp  __builtin_expf
@@ -41,7 +41,7 @@ struct params {
     struct param *items; /* (item_count) */
     int item_count;
     nn_real *value; /* (count) */
-    nn_real *grad;  /* (count) added to by tape_backward(), zeroed by adam_step() */
+    nn_real *grad;  /* (count) added to by mlp_backward(), zeroed by adam_step() */
     size_t count;   /* numbers in all */
 };
 
@@ -49,7 +49,7 @@ struct params *params_create(void);
 void params_destroy(struct params *params); /* NULL is fine */
 struct params *params_dup(const struct params *params);
 
-/* Add a matrix of zeros; its id is for tape_param().  The name must be new. */
+/* Add a matrix of zeros; its id finds it again.  The name must be new. */
 int params_add(struct params *params, const char *name, int rows, int cols);
 
 int params_find(const struct params *params, const char *name); /* -1 when unknown */

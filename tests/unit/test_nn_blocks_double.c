@@ -1,15 +1,11 @@
-/* test_nn_blocks_double.c - gradients of a whole network; formulas and masks of those
- * over tokens */
+/* test_nn_blocks_double.c - formulas and masks of the networks over tokens */
 #include "base/mem.h"
-#include "support/gradcheck.h"
-#include "nn/ops.h"
 #include "lab/nn/seqnet.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -18,10 +14,8 @@ enum { SEQUENCES = 3, LENGTH = 4, TOKEN = 3, QUERY = 2 };
 
 struct sample {
     struct seqnet seqnet;
-    struct mlp mlp;
     nn_real tokens[SEQUENCES * LENGTH * TOKEN];
     nn_real query[SEQUENCES * QUERY];
-    nn_real target[SEQUENCES];
 };
 
 /* Padding at the end, in the middle, and a sequence of nothing else. */
@@ -33,63 +27,19 @@ static void fill(struct sample *s, struct rng *rng)
         s->tokens[i] = rng_normal(rng);
     for (int i = 0; i < SEQUENCES * QUERY; i++)
         s->query[i] = rng_normal(rng);
-    for (int i = 0; i < SEQUENCES; i++)
-        s->target[i] = rng_normal(rng);
 }
 
-/* Nothing starts at 0 or 1, or a gradient could be right by chance. */
+/* Nothing starts at 0 or 1, or an answer could be right by chance. */
 static void stir(struct params *params, struct rng *rng)
 {
     for (size_t i = 0; i < params->count; i++)
         params->value[i] += 0.3 * rng_normal(rng);
 }
 
-static void check(struct params *params, gradcheck_loss *loss, struct sample *s)
+static struct var *seqnet_out(struct arena *arena, struct params *params,
+                              struct sample *s)
 {
-    struct gradcheck seen = gradcheck_run(params, loss, s, 1e-5);
-
-    if (!(seen.worst < 1e-6))
-        printf("gradient %zu: %.12g, by differences %.12g\n", seen.at, seen.analytic,
-               seen.numeric);
-    assert_true(seen.worst < 1e-6);
-    assert_true(seen.largest > 1e-2);
-}
-
-/* The width is kept away from the narrowest one believed in, where the loss has a kink.
- */
-static struct var *laplace_head(struct tape *tape, struct var *out, struct sample *s)
-{
-    struct var *log_width = ops_affine(tape, ops_slice_cols(tape, out, 1, 1), 0.3, -0.2);
-
-    return ops_laplace(tape, ops_slice_cols(tape, out, 0, 1), log_width, s->target);
-}
-
-static struct var *mlp_loss(struct tape *tape, struct params *params, void *arg)
-{
-    struct sample *s = arg;
-    struct var *x = tape_input(tape, SEQUENCES, QUERY, s->query);
-
-    return laplace_head(tape, mlp_forward(&s->mlp, tape, params, x), s);
-}
-
-static void mlp_gradient_matches_differences(void **state)
-{
-    struct params *params = params_create();
-    struct sample s;
-    struct rng rng;
-
-    (void)state;
-    rng_init(&rng, 1);
-    fill(&s, &rng);
-    mlp_init(&s.mlp, params, "mlp", (const int[]){QUERY, 5, 4, 2}, 4, &rng);
-    stir(params, &rng);
-    check(params, mlp_loss, &s);
-    params_destroy(params);
-}
-
-static struct var *seqnet_out(struct tape *tape, struct params *params, struct sample *s)
-{
-    return seqnet_forward(&s->seqnet, tape, params,
+    return seqnet_forward(&s->seqnet, arena, params,
                           (struct seqnet_batch){.sequences = SEQUENCES,
                                                 .length = LENGTH,
                                                 .tokens = s->tokens,
@@ -118,20 +68,12 @@ static struct params *seqnet_sample(struct sample *s, enum seqnet_kind kind)
     return params;
 }
 
-static struct tape *answering_tape(void)
-{
-    struct tape *tape = tape_create();
-
-    tape_record(tape, false);
-    return tape;
-}
-
 /* The state after two steps written out for one unit and one input; the head hands it on:
  * relu(h) - relu(-h). */
 static void gru_follows_its_formula(void **state)
 {
     struct params *params = params_create();
-    struct tape *tape = answering_tape();
+    struct arena *arena = arena_create();
     const nn_real tokens[2] = {0.7, -0.4}, here[2] = {1, 1}, query[1] = {0};
     struct seqnet net;
     struct rng rng;
@@ -166,7 +108,7 @@ static void gru_follows_its_formula(void **state)
 
         h = (1 - z) * n + z * h;
     }
-    assert_true(fabs(seqnet_forward(&net, tape, params,
+    assert_true(fabs(seqnet_forward(&net, arena, params,
                                     (struct seqnet_batch){.sequences = 1,
                                                           .length = 2,
                                                           .tokens = tokens,
@@ -174,7 +116,7 @@ static void gru_follows_its_formula(void **state)
                                                           .query = query})
                          ->value[0] -
                      h) < 1e-12);
-    tape_destroy(tape);
+    arena_destroy(arena);
     params_destroy(params);
 }
 
@@ -184,19 +126,19 @@ static void padding_never_reaches_the_answer(void **state)
     for (int kind = SEQNET_GRU; kind <= SEQNET_TRANSFORMER; kind++) {
         struct sample s;
         struct params *params = seqnet_sample(&s, (enum seqnet_kind)kind);
-        struct tape *tape = answering_tape();
-        struct var *before = seqnet_out(tape, params, &s), *after;
+        struct arena *arena = arena_create();
+        struct var *before = seqnet_out(arena, params, &s), *after;
 
         for (int i = 0; i < SEQUENCES * LENGTH; i++)
             for (int j = 0; mask[i] == 0 && j < TOKEN; j++)
                 s.tokens[i * TOKEN + j] = 100 + i;
-        after = seqnet_out(tape, params, &s);
+        after = seqnet_out(arena, params, &s);
         for (size_t i = 0; i < var_count(after); i++)
             assert_true(fabs(after->value[i] - before->value[i]) < 1e-12);
         s.tokens[0] += 1;
-        after = seqnet_out(tape, params, &s);
+        after = seqnet_out(arena, params, &s);
         assert_true(fabs(after->value[0] - before->value[0]) > 1e-6);
-        tape_destroy(tape);
+        arena_destroy(arena);
         params_destroy(params);
     }
 }
@@ -205,8 +147,8 @@ static void transformer_ignores_the_order_of_tokens(void **state)
 {
     struct sample s;
     struct params *params = seqnet_sample(&s, SEQNET_TRANSFORMER);
-    struct tape *tape = answering_tape();
-    struct var *before = seqnet_out(tape, params, &s), *after;
+    struct arena *arena = arena_create();
+    struct var *before = seqnet_out(arena, params, &s), *after;
 
     (void)state;
     for (int j = 0; j < TOKEN; j++) {
@@ -215,17 +157,16 @@ static void transformer_ignores_the_order_of_tokens(void **state)
         s.tokens[j] = s.tokens[2 * TOKEN + j];
         s.tokens[2 * TOKEN + j] = kept;
     }
-    after = seqnet_out(tape, params, &s);
+    after = seqnet_out(arena, params, &s);
     for (size_t i = 0; i < var_count(after); i++)
         assert_true(fabs(after->value[i] - before->value[i]) < 1e-12);
-    tape_destroy(tape);
+    arena_destroy(arena);
     params_destroy(params);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mlp_gradient_matches_differences),
         cmocka_unit_test(gru_follows_its_formula),
         cmocka_unit_test(padding_never_reaches_the_answer),
         cmocka_unit_test(transformer_ignores_the_order_of_tokens),

@@ -1,4 +1,4 @@
-/* test_nn_infer.c - the quick path says what the tape says */
+/* test_nn_infer.c - the quick path says what training sees */
 #include "base/mem.h"
 #include "nn/infer.h"
 
@@ -15,11 +15,11 @@ static void agree(const int *widths, int width_count, int rows)
     int inputs = widths[0], outputs = widths[width_count - 1];
     size_t count = (size_t)rows * (size_t)outputs;
     struct params *params = params_create();
-    struct tape *tape = tape_create();
     nn_real *x = mem_array(nn_real, (size_t)rows * (size_t)inputs);
     nn_real *y = mem_array(nn_real, count + 1);
+    struct mlp_batch *batch;
     struct infer *infer;
-    struct var *expected;
+    const nn_real *expected;
     struct mlp net;
     struct rng rng;
 
@@ -32,18 +32,19 @@ static void agree(const int *widths, int width_count, int rows)
     infer = infer_create(&net, params);
     y[count] = 77;
     infer_run(infer, x, (size_t)rows, y);
-    expected = mlp_forward(&net, tape, params, tape_input(tape, rows, inputs, x));
+    batch = mlp_batch_create(&net);
+    expected = mlp_forward(batch, params, x, rows);
     for (size_t i = 0; i < count; i++)
-        assert_true(fabs((double)(y[i] - expected->value[i])) < 2e-5);
+        assert_true(fabs((double)(y[i] - expected[i])) < 2e-5);
     assert_true(y[count] == 77);
     infer_destroy(infer);
     free(x);
     free(y);
-    tape_destroy(tape);
+    mlp_batch_destroy(batch);
     params_destroy(params);
 }
 
-static void agrees_with_the_tape_for_any_number_of_rows(void **state)
+static void agrees_with_training_for_any_number_of_rows(void **state)
 {
     const int row_counts[] = {1, 2, 15, 16, 17, 33, 1000};
 
@@ -52,7 +53,7 @@ static void agrees_with_the_tape_for_any_number_of_rows(void **state)
         agree((const int[]){30, 48, 32, 2}, 4, row_counts[i]);
 }
 
-static void agrees_with_the_tape_for_odd_widths(void **state)
+static void agrees_with_training_for_odd_widths(void **state)
 {
     (void)state;
     agree((const int[]){17, 32, 32, 2}, 4, 100);
@@ -65,9 +66,9 @@ static void not_a_number_in_is_not_a_number_out(void **state)
 {
     const nn_real x[4] = {1, 2, 1, (nn_real)NAN};
     struct params *params = params_create();
-    struct tape *tape = tape_create();
+    struct mlp_batch *batch;
     struct infer *infer;
-    struct var *out;
+    const nn_real *out;
     struct mlp net;
     struct rng rng;
     nn_real y[2];
@@ -77,11 +78,12 @@ static void not_a_number_in_is_not_a_number_out(void **state)
     mlp_init(&net, params, "net", (const int[]){2, 3, 3, 1}, 4, &rng);
     infer = infer_create(&net, params);
     infer_run(infer, x, 2, y);
-    out = mlp_forward(&net, tape, params, tape_input(tape, 2, 2, x));
-    assert_true(isfinite(y[0]) && isfinite(out->value[0]));
-    assert_true(isnan(y[1]) && isnan(out->value[1]));
+    batch = mlp_batch_create(&net);
+    out = mlp_forward(batch, params, x, 2);
+    assert_true(isfinite(y[0]) && isfinite(out[0]));
+    assert_true(isnan(y[1]) && isnan(out[1]));
     infer_destroy(infer);
-    tape_destroy(tape);
+    mlp_batch_destroy(batch);
     params_destroy(params);
 }
 
@@ -105,8 +107,8 @@ static void no_rows_give_no_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_the_tape_for_any_number_of_rows),
-        cmocka_unit_test(agrees_with_the_tape_for_odd_widths),
+        cmocka_unit_test(agrees_with_training_for_any_number_of_rows),
+        cmocka_unit_test(agrees_with_training_for_odd_widths),
         cmocka_unit_test(not_a_number_in_is_not_a_number_out),
         cmocka_unit_test(no_rows_give_no_answers),
     };

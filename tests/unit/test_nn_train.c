@@ -2,7 +2,6 @@
 #include "base/mem.h"
 #include "nn/adam.h"
 #include "nn/mlp.h"
-#include "nn/ops.h"
 
 #include <malloc.h>
 #include <math.h>
@@ -18,7 +17,7 @@
 /* A net with one or two outputs, its optimizer and a batch. */
 struct fixture {
     struct params *params;
-    struct tape *tape;
+    struct mlp_batch *batch;
     struct adam *adam;
     struct mlp net;
     struct rng rng;
@@ -31,9 +30,9 @@ static struct fixture *fixture_create(uint64_t seed, int outputs, long steps)
     struct fixture *f = mem_new(struct fixture);
 
     f->params = params_create();
-    f->tape = tape_create();
     rng_init(&f->rng, seed);
     mlp_init(&f->net, f->params, "net", (const int[]){2, 24, 24, outputs}, 4, &f->rng);
+    f->batch = mlp_batch_create(&f->net);
     f->adam = adam_create(f->params, (struct adam_options){.learning_rate = 5e-3,
                                                            .total_steps = steps,
                                                            .clip_norm = 10});
@@ -43,7 +42,7 @@ static struct fixture *fixture_create(uint64_t seed, int outputs, long steps)
 static void fixture_destroy(struct fixture *f)
 {
     adam_destroy(f->adam);
-    tape_destroy(f->tape);
+    mlp_batch_destroy(f->batch);
     params_destroy(f->params);
     free(f);
 }
@@ -62,18 +61,17 @@ static void draw(struct fixture *f)
 
 static double step(struct fixture *f)
 {
-    struct var *y, *loss;
-    double value;
+    static const nn_real width[BATCH]; /* of 1 that stays: the mean absolute error */
+    nn_real by_y[BATCH], ignored[BATCH];
+    const nn_real *y;
+    double loss;
 
     draw(f);
-    tape_reset(f->tape);
-    y = mlp_forward(&f->net, f->tape, f->params, tape_input(f->tape, BATCH, 2, f->x));
-    /* With a width of 1 that stays: the mean absolute error. */
-    loss = ops_laplace(f->tape, y, tape_input(f->tape, BATCH, 1, NULL), f->y);
-    tape_backward(f->tape, loss);
-    value = (double)loss->value[0];
-    assert_true(adam_step(f->adam, f->params, value));
-    return value;
+    y = mlp_forward(f->batch, f->params, f->x, BATCH);
+    loss = mlp_laplace(y, width, f->y, BATCH, by_y, ignored);
+    mlp_backward(f->batch, f->params, by_y);
+    assert_true(adam_step(f->adam, f->params, loss));
+    return loss;
 }
 
 static void small_net_learns_a_known_function(void **state)
@@ -110,7 +108,9 @@ static void same_seed_gives_the_same_early_steps(void **state)
 /* Noise whose width depends on x1: b = exp(-2 + x1). */
 static void laplace_step(struct fixture *f)
 {
-    struct var *out, *loss;
+    nn_real mean[BATCH], width[BATCH], by_mean[BATCH], by_width[BATCH], by_y[2 * BATCH];
+    const nn_real *y;
+    double loss;
 
     draw(f);
     for (int i = 0; i < BATCH; i++) {
@@ -119,34 +119,36 @@ static void laplace_step(struct fixture *f)
 
         f->y[i] += (nn_real)(sign * rng_exponential(&f->rng, b));
     }
-    tape_reset(f->tape);
-    out = mlp_forward(&f->net, f->tape, f->params, tape_input(f->tape, BATCH, 2, f->x));
-    loss =
-        ops_laplace(f->tape, ops_slice_cols(f->tape, out, 0, 1),
-                    ops_affine(f->tape, ops_slice_cols(f->tape, out, 1, 1), 1, -1), f->y);
-    tape_backward(f->tape, loss);
-    adam_step(f->adam, f->params, (double)loss->value[0]);
+    y = mlp_forward(f->batch, f->params, f->x, BATCH);
+    for (int i = 0; i < BATCH; i++) {
+        mean[i] = y[2 * i];
+        width[i] = y[2 * i + 1] - 1;
+    }
+    loss = mlp_laplace(mean, width, f->y, BATCH, by_mean, by_width);
+    for (int i = 0; i < BATCH; i++) {
+        by_y[2 * i] = by_mean[i];
+        by_y[2 * i + 1] = by_width[i];
+    }
+    mlp_backward(f->batch, f->params, by_y);
+    adam_step(f->adam, f->params, loss);
 }
 
 static void laplace_width_learns_the_noise(void **state)
 {
     struct fixture *f = fixture_create(5, 2, 3000);
-    struct var *out;
     double miss_width = 0, miss_mean = 0;
+    const nn_real *y;
 
     (void)state;
     for (int i = 0; i < 3000; i++)
         laplace_step(f);
     draw(f);
-    tape_reset(f->tape);
-    tape_record(f->tape, false);
-    out = mlp_forward(&f->net, f->tape, f->params, tape_input(f->tape, BATCH, 2, f->x));
-    assert_null(out->grad);
+    y = mlp_forward(f->batch, f->params, f->x, BATCH);
     for (int i = 0; i < BATCH; i++) {
-        double log_b = (double)out->value[2 * i + 1] - 1;
+        double log_b = (double)y[2 * i + 1] - 1;
 
         miss_width += fabs(log_b - (-2 + (double)f->x[2 * i + 1])) / BATCH;
-        miss_mean += fabs((double)(out->value[2 * i] - f->y[i])) / BATCH;
+        miss_mean += fabs((double)(y[2 * i] - f->y[i])) / BATCH;
     }
     assert_true(miss_width < 0.12);
     assert_true(miss_mean < 0.05);
@@ -201,7 +203,7 @@ static void *train_apart(void *arg)
     return NULL;
 }
 
-static void threads_with_a_tape_each_do_not_disturb_one_another(void **state)
+static void threads_with_a_batch_each_do_not_disturb_one_another(void **state)
 {
     struct fixture *here = fixture_create(21, 1, 100);
     struct fixture *apart[2] = {fixture_create(21, 1, 100), fixture_create(21, 1, 100)};
@@ -272,22 +274,25 @@ static void clipping_bounds_the_gradient(void **state)
 
 static void exact_hits_do_not_shrink_the_width_for_ever(void **state)
 {
-    struct params *params = params_create();
-    struct tape *tape = tape_create();
-    int mean = params_add(params, "mean", 1, 1), width = params_add(params, "b", 1, 1);
-    const nn_real hit = 0, miss = 1;
+    const nn_real mean = 0, width = -30, hit = 0, miss = 1;
+    nn_real by_mean, by_width;
 
     (void)state;
-    params_value(params, width)[0] = -30;
-    tape_backward(tape, ops_laplace(tape, tape_param(tape, params, mean),
-                                    tape_param(tape, params, width), &hit));
-    assert_true(params->grad[1] == 0);
-    tape_backward(tape, ops_laplace(tape, tape_param(tape, params, mean),
-                                    tape_param(tape, params, width), &miss));
-    assert_true(params->grad[1] < 0);
-    assert_true(isfinite(params->grad[1]));
-    tape_destroy(tape);
-    params_destroy(params);
+    mlp_laplace(&mean, &width, &hit, 1, &by_mean, &by_width);
+    assert_true(by_width == 0);
+    mlp_laplace(&mean, &width, &miss, 1, &by_mean, &by_width);
+    assert_true(by_width < 0);
+    assert_true(isfinite(by_width));
+}
+
+static void loss_is_the_mean_likelihood(void **state)
+{
+    const nn_real x[2] = {1, 5}, y[2] = {2, 2}, log_b[2] = {(nn_real)log(2), 0};
+    nn_real by_mean[2], by_width[2];
+
+    (void)state;
+    assert_true(fabs(mlp_laplace(x, log_b, y, 2, by_mean, by_width) -
+                     (0.5 + log(2) + 3) / 2) < 1e-5);
 }
 
 int main(void)
@@ -298,10 +303,11 @@ int main(void)
         cmocka_unit_test(laplace_width_learns_the_noise),
         cmocka_unit_test(broken_step_is_not_taken),
         cmocka_unit_test(thousand_steps_allocate_nothing_new),
-        cmocka_unit_test(threads_with_a_tape_each_do_not_disturb_one_another),
+        cmocka_unit_test(threads_with_a_batch_each_do_not_disturb_one_another),
         cmocka_unit_test(cosine_ends_at_nothing),
         cmocka_unit_test(clipping_bounds_the_gradient),
         cmocka_unit_test(exact_hits_do_not_shrink_the_width_for_ever),
+        cmocka_unit_test(loss_is_the_mean_likelihood),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include "base/embed.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "nn/gemm.h"
 #include "nn/weights.h"
 
 #include <math.h>
@@ -125,13 +126,13 @@ void seq_tokens(const struct gp *kernel, const struct stats_seen *seen, struct c
     }
 }
 
-/* Up to BATCH rows on an empty tape. */
-static const struct var *forward(const struct seq *s, struct tape *tape,
+/* Up to BATCH rows on an empty arena. */
+static const struct var *forward(const struct seq *s, struct arena *arena,
                                  const struct seq_row *rows, size_t count)
 {
-    float *tokens = tape_reals(tape, count * SEQ_LENGTH * SEQ_TOKEN);
-    float *mask = tape_reals(tape, count * SEQ_LENGTH);
-    float *query = tape_reals(tape, count * STATS_FEATURES);
+    float *tokens = arena_array(arena, float, count *SEQ_LENGTH *SEQ_TOKEN);
+    float *mask = arena_array(arena, float, count *SEQ_LENGTH);
+    float *query = arena_array(arena, float, count *STATS_FEATURES);
 
     for (size_t i = 0; i < count; i++) {
         memcpy(tokens + i * SEQ_LENGTH * SEQ_TOKEN, rows[i].tokens,
@@ -139,7 +140,7 @@ static const struct var *forward(const struct seq *s, struct tape *tape,
         memcpy(mask + i * SEQ_LENGTH, rows[i].mask, sizeof(rows[i].mask));
         memcpy(query + i * STATS_FEATURES, rows[i].stat.x, sizeof(rows[i].stat.x));
     }
-    return seqnet_forward(&s->net, tape, s->params,
+    return seqnet_forward(&s->net, arena, s->params,
                           (struct seqnet_batch){.sequences = (int)count,
                                                 .length = SEQ_LENGTH,
                                                 .tokens = tokens,
@@ -150,15 +151,15 @@ static const struct var *forward(const struct seq *s, struct tape *tape,
 void seq_predict(const struct seq *s, const struct seq_row *rows, size_t count,
                  struct statnet_guess *out)
 {
-    struct tape *tape = tape_create();
+    struct arena *arena = arena_create();
 
-    tape_record(tape, false);
+    gemm_setup();
     for (size_t first = 0; first < count; first += BATCH) {
         size_t n = count - first < BATCH ? count - first : BATCH;
         const struct var *answer;
 
-        tape_reset(tape);
-        answer = forward(s, tape, rows + first, n);
+        arena_reset(arena);
+        answer = forward(s, arena, rows + first, n);
         for (size_t i = 0; i < n; i++) {
             double width = (double)(answer->value[2 * i + 1] + WIDTH_SHIFT);
 
@@ -167,5 +168,5 @@ void seq_predict(const struct seq *s, const struct seq_row *rows, size_t count,
             out[first + i].sd = sqrt(2) * exp(fmin(fmax(width, -4), 1));
         }
     }
-    tape_destroy(tape);
+    arena_destroy(arena);
 }

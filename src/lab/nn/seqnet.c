@@ -3,7 +3,6 @@
 #include "lab/nn/seqnet.h"
 
 #include "lab/nn/token_ops.h"
-#include "nn/ops.h"
 
 #include <assert.h>
 #include <math.h>
@@ -84,120 +83,120 @@ void seqnet_init(struct seqnet *net, struct params *params, const char *name,
 }
 
 /* One token further: x holds its part of the gates already. */
-static struct var *advance(const struct seqnet_gru *gru, struct tape *tape,
+static struct var *advance(const struct seqnet_gru *gru, struct arena *arena,
                            struct params *params, struct var *x, struct var *h)
 {
     int hidden = gru->hidden;
-    struct var *from_h = mlp_layer_forward(&gru->state, tape, params, h);
+    struct var *from_h = ops_layer(arena, &gru->state, params, h);
     struct var *gates =
-        token_sigmoid(tape, ops_add(tape, ops_slice_cols(tape, x, 0, 2 * hidden),
-                                    ops_slice_cols(tape, from_h, 0, 2 * hidden)));
-    struct var *r = ops_slice_cols(tape, gates, 0, hidden);
-    struct var *z = ops_slice_cols(tape, gates, hidden, hidden);
+        token_sigmoid(arena, ops_add(arena, ops_slice_cols(arena, x, 0, 2 * hidden),
+                                     ops_slice_cols(arena, from_h, 0, 2 * hidden)));
+    struct var *r = ops_slice_cols(arena, gates, 0, hidden);
+    struct var *z = ops_slice_cols(arena, gates, hidden, hidden);
     struct var *recalled =
-        token_mul(tape, r, ops_slice_cols(tape, from_h, 2 * hidden, hidden));
+        token_mul(arena, r, ops_slice_cols(arena, from_h, 2 * hidden, hidden));
     struct var *n = token_tanh(
-        tape, ops_add(tape, ops_slice_cols(tape, x, 2 * hidden, hidden), recalled));
-    struct var *apart = ops_add(tape, h, ops_affine(tape, n, -1, 0));
+        arena, ops_add(arena, ops_slice_cols(arena, x, 2 * hidden, hidden), recalled));
+    struct var *apart = ops_add(arena, h, ops_affine(arena, n, -1, 0));
 
-    return ops_add(tape, n, token_mul(tape, z, apart));
+    return ops_add(arena, n, token_mul(arena, z, apart));
 }
 
 /* h where the token is padding, next where it is not. */
-static struct var *keep_padding(struct tape *tape, struct var *h, struct var *next,
+static struct var *keep_padding(struct arena *arena, struct var *h, struct var *next,
                                 const nn_real *mask, int length)
 {
-    nn_real *live = tape_reals(tape, (size_t)h->rows);
+    nn_real *live = arena_array(arena, nn_real, (size_t)h->rows);
     bool all = true;
 
     for (int i = 0; i < h->rows; i++) {
         live[i] = mask[(size_t)i * (size_t)length] != 0;
         all = all && live[i] != 0;
     }
-    return all ? next : token_between(tape, h, next, live);
+    return all ? next : token_between(arena, h, next, live);
 }
 
 /* tokens (sequences * length, inputs); gives the last state (sequences, hidden), 0 for a
  * sequence without tokens. */
-static struct var *gru_forward(const struct seqnet_gru *gru, struct tape *tape,
+static struct var *gru_forward(const struct seqnet_gru *gru, struct arena *arena,
                                struct params *params, struct var *tokens,
                                const nn_real *mask, int sequences)
 {
     int length = tokens->rows / sequences;
-    struct var *x = mlp_layer_forward(&gru->token, tape, params, tokens);
-    struct var *h = tape_input(tape, sequences, gru->hidden, NULL);
+    struct var *x = ops_layer(arena, &gru->token, params, tokens);
+    struct var *h = ops_input(arena, sequences, gru->hidden, NULL);
 
     for (int t = 0; t < length; t++) {
-        struct var *now = token_slice_rows(tape, x, t, length, sequences);
-        struct var *next = advance(gru, tape, params, now, h);
+        struct var *now = token_slice_rows(arena, x, t, length, sequences);
+        struct var *next = advance(gru, arena, params, now, h);
 
-        h = keep_padding(tape, h, next, mask + t, length);
+        h = keep_padding(arena, h, next, mask + t, length);
     }
     return h;
 }
 
-static struct var *norm_forward(const struct seqnet_norm *norm, struct tape *tape,
+static struct var *norm_forward(const struct seqnet_norm *norm, struct arena *arena,
                                 struct params *params, struct var *x)
 {
-    return token_layer_norm(tape, x, tape_param(tape, params, norm->gain),
-                            tape_param(tape, params, norm->shift));
+    return token_layer_norm(arena, x, ops_param(arena, params, norm->gain),
+                            ops_param(arena, params, norm->shift));
 }
 
 /* One head: weights of every token over the tokens of its sequence, then their values. */
-static struct var *attention_head(const struct seqnet_encoder *encoder, struct tape *tape,
-                                  struct var *projected, int index, const nn_real *mask,
-                                  int sequences)
+static struct var *attention_head(const struct seqnet_encoder *encoder,
+                                  struct arena *arena, struct var *projected, int index,
+                                  const nn_real *mask, int sequences)
 {
     int width = encoder->width, size = width / encoder->heads, at = index * size;
-    struct var *query = ops_slice_cols(tape, projected, at, size);
-    struct var *key = ops_slice_cols(tape, projected, width + at, size);
-    struct var *value = ops_slice_cols(tape, projected, 2 * width + at, size);
+    struct var *query = ops_slice_cols(arena, projected, at, size);
+    struct var *key = ops_slice_cols(arena, projected, width + at, size);
+    struct var *value = ops_slice_cols(arena, projected, 2 * width + at, size);
     nn_real scale = (nn_real)(1 / sqrt((double)size));
-    struct var *scores = token_group_matmul(tape, query, key, sequences, true, scale);
+    struct var *scores = token_group_matmul(arena, query, key, sequences, true, scale);
 
-    return token_group_matmul(tape, token_softmax(tape, scores, mask, sequences), value,
+    return token_group_matmul(arena, token_softmax(arena, scores, mask, sequences), value,
                               sequences, false, 1);
 }
 
-static struct var *attention(const struct seqnet_encoder *encoder, struct tape *tape,
+static struct var *attention(const struct seqnet_encoder *encoder, struct arena *arena,
                              struct params *params, struct var *x, const nn_real *mask,
                              int sequences)
 {
-    struct var *projected = mlp_layer_forward(&encoder->project, tape, params, x);
-    struct var *heads = attention_head(encoder, tape, projected, 0, mask, sequences);
+    struct var *projected = ops_layer(arena, &encoder->project, params, x);
+    struct var *heads = attention_head(encoder, arena, projected, 0, mask, sequences);
 
     for (int i = 1; i < encoder->heads; i++)
         heads = token_concat_cols(
-            tape, heads, attention_head(encoder, tape, projected, i, mask, sequences));
-    return mlp_layer_forward(&encoder->merge, tape, params, heads);
+            arena, heads, attention_head(encoder, arena, projected, i, mask, sequences));
+    return ops_layer(arena, &encoder->merge, params, heads);
 }
 
 /* The mean over the tokens of each sequence (sequences, width). */
 static struct var *encoder_forward(const struct seqnet_encoder *encoder,
-                                   struct tape *tape, struct params *params,
+                                   struct arena *arena, struct params *params,
                                    struct var *tokens, const nn_real *mask, int sequences)
 {
-    struct var *x = mlp_layer_forward(&encoder->embed, tape, params, tokens);
-    struct var *inner = norm_forward(&encoder->before_attention, tape, params, x);
+    struct var *x = ops_layer(arena, &encoder->embed, params, tokens);
+    struct var *inner = norm_forward(&encoder->before_attention, arena, params, x);
 
-    x = ops_add(tape, x, attention(encoder, tape, params, inner, mask, sequences));
-    inner = norm_forward(&encoder->before_inner, tape, params, x);
-    x = ops_add(tape, x, mlp_forward(&encoder->inner, tape, params, inner));
-    return token_masked_mean(tape, norm_forward(&encoder->last, tape, params, x), mask,
+    x = ops_add(arena, x, attention(encoder, arena, params, inner, mask, sequences));
+    inner = norm_forward(&encoder->before_inner, arena, params, x);
+    x = ops_add(arena, x, ops_mlp(arena, &encoder->inner, params, inner));
+    return token_masked_mean(arena, norm_forward(&encoder->last, arena, params, x), mask,
                              sequences);
 }
 
-struct var *seqnet_forward(const struct seqnet *net, struct tape *tape,
+struct var *seqnet_forward(const struct seqnet *net, struct arena *arena,
                            struct params *params, struct seqnet_batch batch)
 {
     int n = batch.sequences;
     struct var *tokens =
-        tape_input(tape, n * batch.length, net->token_inputs, batch.tokens);
-    struct var *query = tape_input(tape, n, net->query_inputs, batch.query);
+        ops_input(arena, n * batch.length, net->token_inputs, batch.tokens);
+    struct var *query = ops_input(arena, n, net->query_inputs, batch.query);
     struct var *pooled =
         net->kind == SEQNET_GRU
-            ? gru_forward(&net->gru, tape, params, tokens, batch.mask, n)
-            : encoder_forward(&net->encoder, tape, params, tokens, batch.mask, n);
+            ? gru_forward(&net->gru, arena, params, tokens, batch.mask, n)
+            : encoder_forward(&net->encoder, arena, params, tokens, batch.mask, n);
 
-    return mlp_forward(&net->head, tape, params, token_concat_cols(tape, pooled, query));
+    return ops_mlp(arena, &net->head, params, token_concat_cols(arena, pooled, query));
 }

@@ -9,12 +9,12 @@
  *     seqnet_init(&net, params, "p2", (struct seqnet_shape){
  *         .kind = SEQNET_GRU, .token_inputs = 8, .query_inputs = 30, .width = 32,
  *         .head = 32, .outputs = 2}, &rng);
- *     out = seqnet_forward(&net, tape, params, (struct seqnet_batch){
+ *     out = seqnet_forward(&net, arena, params, (struct seqnet_batch){
  *         .sequences = 256, .length = 16, .tokens = t, .mask = m, .query = q}); */
 #ifndef CORGI_LAB_NN_SEQNET_H
 #define CORGI_LAB_NN_SEQNET_H
 
-#include "nn/mlp.h"
+#include "lab/nn/ops.h"
 
 enum seqnet_kind {
     SEQNET_GRU,
@@ -77,8 +77,8 @@ struct seqnet_batch {
 void seqnet_init(struct seqnet *net, struct params *params, const char *name,
                  struct seqnet_shape shape, struct rng *rng);
 
-/* Gives (sequences, outputs).  The tape must not record. */
-struct var *seqnet_forward(const struct seqnet *net, struct tape *tape,
+/* Gives (sequences, outputs). */
+struct var *seqnet_forward(const struct seqnet *net, struct arena *arena,
                            struct params *params, struct seqnet_batch batch);
 
 #endif

@@ -1,4 +1,4 @@
-/* token_ops.c - what seqnet.c computes with beyond the operations of nn/ops.h */
+/* token_ops.c - what seqnet.c computes with beyond the operations of ops.h */
 #include "lab/nn/token_ops.h"
 
 #include "nn/gemm.h"
@@ -9,34 +9,28 @@
 /* Keeps the variance of a constant row from being divided by. */
 #define LAYER_NORM_EPSILON ((nn_real)1e-5)
 
-static struct var *result(struct tape *tape, const struct var *like, int rows, int cols)
-{
-    assert(!like->grad); /* there is nothing to go backwards by */
-    return tape_input(tape, rows, cols, NULL);
-}
-
 /* Through exp, several times faster than the library's; off by 1e-7 at most near 0. */
-struct var *token_tanh(struct tape *tape, const struct var *x)
+struct var *token_tanh(struct arena *arena, const struct var *x)
 {
-    struct var *out = result(tape, x, x->rows, x->cols);
+    struct var *out = ops_input(arena, x->rows, x->cols, NULL);
 
     for (size_t i = 0; i < var_count(out); i++)
         out->value[i] = 1 - 2 / (1 + nn_exp(2 * x->value[i]));
     return out;
 }
 
-struct var *token_sigmoid(struct tape *tape, const struct var *x)
+struct var *token_sigmoid(struct arena *arena, const struct var *x)
 {
-    struct var *out = result(tape, x, x->rows, x->cols);
+    struct var *out = ops_input(arena, x->rows, x->cols, NULL);
 
     for (size_t i = 0; i < var_count(out); i++)
         out->value[i] = 1 / (1 + nn_exp(-x->value[i]));
     return out;
 }
 
-struct var *token_mul(struct tape *tape, const struct var *a, const struct var *b)
+struct var *token_mul(struct arena *arena, const struct var *a, const struct var *b)
 {
-    struct var *out = result(tape, a, a->rows, a->cols);
+    struct var *out = ops_input(arena, a->rows, a->cols, NULL);
 
     assert(a->rows == b->rows && a->cols == b->cols);
     for (size_t i = 0; i < var_count(out); i++)
@@ -44,10 +38,10 @@ struct var *token_mul(struct tape *tape, const struct var *a, const struct var *
     return out;
 }
 
-struct var *token_between(struct tape *tape, const struct var *a, const struct var *b,
+struct var *token_between(struct arena *arena, const struct var *a, const struct var *b,
                           const nn_real *scale)
 {
-    struct var *out = result(tape, a, a->rows, a->cols);
+    struct var *out = ops_input(arena, a->rows, a->cols, NULL);
 
     assert(a->rows == b->rows && a->cols == b->cols);
     for (size_t i = 0; i < var_count(out); i++) {
@@ -58,10 +52,10 @@ struct var *token_between(struct tape *tape, const struct var *a, const struct v
     return out;
 }
 
-struct var *token_slice_rows(struct tape *tape, const struct var *x, int first,
+struct var *token_slice_rows(struct arena *arena, const struct var *x, int first,
                              int stride, int count)
 {
-    struct var *out = result(tape, x, count, x->cols);
+    struct var *out = ops_input(arena, count, x->cols, NULL);
     size_t cols = (size_t)x->cols;
 
     assert(first >= 0 && stride > 0 && first + (count - 1) * stride < x->rows);
@@ -72,9 +66,10 @@ struct var *token_slice_rows(struct tape *tape, const struct var *x, int first,
     return out;
 }
 
-struct var *token_concat_cols(struct tape *tape, const struct var *a, const struct var *b)
+struct var *token_concat_cols(struct arena *arena, const struct var *a,
+                              const struct var *b)
 {
-    struct var *out = result(tape, a, a->rows, a->cols + b->cols);
+    struct var *out = ops_input(arena, a->rows, a->cols + b->cols, NULL);
     size_t p = (size_t)a->cols, q = (size_t)b->cols;
 
     assert(a->rows == b->rows);
@@ -85,13 +80,13 @@ struct var *token_concat_cols(struct tape *tape, const struct var *a, const stru
     return out;
 }
 
-struct var *token_group_matmul(struct tape *tape, const struct var *a,
+struct var *token_group_matmul(struct arena *arena, const struct var *a,
                                const struct var *b, int groups, bool transposed,
                                nn_real scale)
 {
     int m = a->rows / groups, k = a->cols;
     int n = transposed ? b->rows / groups : b->cols;
-    struct var *out = result(tape, a, a->rows, n);
+    struct var *out = ops_input(arena, a->rows, n, NULL);
 
     assert(a->rows == m * groups && b->rows % groups == 0);
     assert((transposed ? b->cols : b->rows / groups) == k);
@@ -129,10 +124,10 @@ static void softmax_row(nn_real *y, const nn_real *x, const nn_real *mask, size_
             y[j] /= sum;
 }
 
-struct var *token_softmax(struct tape *tape, const struct var *x, const nn_real *mask,
+struct var *token_softmax(struct arena *arena, const struct var *x, const nn_real *mask,
                           int groups)
 {
-    struct var *out = result(tape, x, x->rows, x->cols);
+    struct var *out = ops_input(arena, x->rows, x->cols, NULL);
     size_t cols = (size_t)x->cols;
     size_t rows = (size_t)(x->rows / groups); /* of a group */
 
@@ -158,10 +153,10 @@ static void standardize(nn_real *to, const nn_real *x, size_t count)
         to[j] = (x[j] - mean) * inverse;
 }
 
-struct var *token_layer_norm(struct tape *tape, const struct var *x,
+struct var *token_layer_norm(struct arena *arena, const struct var *x,
                              const struct var *gain, const struct var *shift)
 {
-    struct var *out = result(tape, x, x->rows, x->cols);
+    struct var *out = ops_input(arena, x->rows, x->cols, NULL);
     size_t cols = (size_t)x->cols;
 
     assert(gain->rows == 1 && gain->cols == x->cols);
@@ -176,10 +171,10 @@ struct var *token_layer_norm(struct tape *tape, const struct var *x,
     return out;
 }
 
-struct var *token_masked_mean(struct tape *tape, const struct var *x, const nn_real *mask,
-                              int groups)
+struct var *token_masked_mean(struct arena *arena, const struct var *x,
+                              const nn_real *mask, int groups)
 {
-    struct var *out = result(tape, x, groups, x->cols);
+    struct var *out = ops_input(arena, groups, x->cols, NULL);
     size_t length = (size_t)(x->rows / groups), cols = (size_t)x->cols;
 
     assert(x->rows % groups == 0);
