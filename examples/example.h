@@ -3,8 +3,7 @@
  * Each is a real program that takes --steps, --seconds, --size and --seed, keeps its
  * place in a --checkpoint file when it is told to stop and goes on from there, and writes
  * to --count what it has really done, to compare with what was measured from outside. */
-#ifndef CORGI_EXAMPLES_EXAMPLE_H
-#define CORGI_EXAMPLES_EXAMPLE_H
+#pragma once
 
 #include "base/command.h"
 #include "base/rng.h"
@@ -86,5 +85,3 @@ bool example_every(double *last_s, double seconds); /* true once in that time */
 int example_end(struct example *example);
 
 double example_now_s(void);
-
-#endif

@@ -6,8 +6,7 @@
  * Does nothing when the program does not run under Corgi, never blocks, never fails in a
  * way that matters.  Call it as often as you like: once a second is plenty.  A copy of
  * this file is all a program needs; plain C99 and POSIX. */
-#ifndef CORGI_HEARTBEAT_H
-#define CORGI_HEARTBEAT_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,5 +43,3 @@ corgi_heartbeat(const char *format, ...)
         (void)sendto(fd, line, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL,
                      (const struct sockaddr *)&address, sizeof(address));
 }
-
-#endif

@@ -4,7 +4,6 @@
  * after the other, goes on to the next attempt, and with --follow asks again. */
 #include "corgi/logs.h"
 
-#include "base/parse.h"
 #include "corgi/commands.h"
 #include "corgi/view.h"
 

@@ -1,6 +1,5 @@
 /* commands.h - every command of corgi, in the files cmd_*.c here and in lab/commands/ */
-#ifndef CORGI_CORGI_COMMANDS_H
-#define CORGI_CORGI_COMMANDS_H
+#pragma once
 
 #include "base/command.h"
 
@@ -9,5 +8,3 @@ extern const struct command cmd_bench, cmd_cancel, cmd_completion, cmd_config,
     cmd_hold, cmd_logs, cmd_man, cmd_nodes, cmd_policy, cmd_queue, cmd_quota, cmd_quote,
     cmd_release, cmd_requeue, cmd_resume, cmd_show, cmd_sim, cmd_store, cmd_submit,
     cmd_token, cmd_train, cmd_version, cmd_watch, cmd_why;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Where it is: --url or --socket, else $CORGI_URL or $CORGI_SOCKET, else the first of
  * $XDG_RUNTIME_DIR/corgi/corgid.sock and /run/corgi/corgid.sock that is there. */
-#ifndef CORGI_CORGI_DAEMON_H
-#define CORGI_CORGI_DAEMON_H
+#pragma once
 
 #include "base/command.h"
 #include "base/str.h"
@@ -119,5 +118,3 @@ struct follow {
 /* Until event() says so or the job has ended: 0.  -1 when the daemon cannot be reached at
  * all, or not for half a minute after it could. */
 int follow_events(struct follow *f, struct err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* job_request.h - the options that describe a job, for submit, quote and script headers,
  * and the request they make */
-#ifndef CORGI_CORGI_JOB_REQUEST_H
-#define CORGI_CORGI_JOB_REQUEST_H
+#pragma once
 
 #include "base/command.h"
 #include "base/json_out.h"
@@ -55,5 +54,3 @@ bool job_next_word(const char **list, char *word, size_t size);
  * is none.  words: what runs, ends with NULL. */
 int job_request_json(const struct job_options *o, const char *program, char *const *words,
                      struct json_out *out, struct err *err);
-
-#endif

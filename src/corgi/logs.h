@@ -1,6 +1,5 @@
 /* logs.h - the end of a job's output, for commands that tell how a job ended */
-#ifndef CORGI_CORGI_LOGS_H
-#define CORGI_CORGI_LOGS_H
+#pragma once
 
 #include "corgi/daemon.h"
 
@@ -10,5 +9,3 @@
  * there are none. */
 void logs_print_end(const struct daemon_args *daemon, const char *job, int lines,
                     FILE *to);
-
-#endif

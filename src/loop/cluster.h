@@ -2,8 +2,7 @@
  *
  * Devices hold job ids; seating and leaving keep node idle times right.  The loop owns
  * its cluster; engines and planners only read it. */
-#ifndef CORGI_LOOP_CLUSTER_H
-#define CORGI_LOOP_CLUSTER_H
+#pragma once
 
 #include "loop/types.h"
 
@@ -40,5 +39,3 @@ double cluster_idle_watts(const struct cluster *cluster, int node); /* of its de
 
 /* How many nodes these devices span. */
 int cluster_nodes_spanned(const struct cluster *cluster, const int *devices, int count);
-
-#endif

@@ -1,7 +1,6 @@
 /* job_table.h - the jobs the loop knows, by id, and the active ones in order of admission
  */
-#ifndef CORGI_LOOP_JOB_TABLE_H
-#define CORGI_LOOP_JOB_TABLE_H
+#pragma once
 
 #include "loop/types.h"
 
@@ -25,5 +24,3 @@ const struct job_status *const *jobs_active(const struct jobs *jobs, size_t *cou
 /* Those of them a planner is shown: not the held that wait, nor the job `but` (0: none is
  * left out).  There is room for one more behind them; borrowed until the next call. */
 const struct job_status **jobs_shown(struct jobs *jobs, uint64_t but, size_t *count);
-
-#endif

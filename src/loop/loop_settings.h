@@ -2,8 +2,7 @@
  *
  * A table of keys for base/config.h, so that the daemon and the simulator read the same
  * file; the reading is theirs, for the loop does no I/O. */
-#ifndef CORGI_LOOP_LOOP_SETTINGS_H
-#define CORGI_LOOP_LOOP_SETTINGS_H
+#pragma once
 
 #include "base/config.h"
 #include "loop/planner.h"
@@ -13,5 +12,3 @@ extern const struct config_key settings_keys[];
 
 /* What the table says when no file does. */
 struct optimize_settings settings_default(void);
-
-#endif

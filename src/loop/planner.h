@@ -4,8 +4,7 @@
  * what runs into actions.  Corgi's own lives in optimize/, the conventional
  * policies it is compared with in lab/policy; they see the same jobs, cluster and
  * estimates. */
-#ifndef CORGI_LOOP_PLANNER_H
-#define CORGI_LOOP_PLANNER_H
+#pragma once
 
 #include "model/model.h"
 #include "loop/types.h"
@@ -65,5 +64,3 @@ struct planner {
 
 /* Corgi's own planner (optimize/planner.c): a running placement improved step by step. */
 extern const struct planner_ops corgi_planner_ops;
-
-#endif

@@ -1,6 +1,5 @@
 /* requirement.h - what a requirement means at a moment */
-#ifndef CORGI_LOOP_REQUIREMENT_H
-#define CORGI_LOOP_REQUIREMENT_H
+#pragma once
 
 #include "loop/planner.h"
 
@@ -27,5 +26,3 @@ double requirement_confidence(const struct optimize_settings *settings,
 bool requirement_allows_type(const struct job *job, int type);
 
 extern const char *const requirement_kind_names[]; /* of enum need_kind; ends with NULL */
-
-#endif

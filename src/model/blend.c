@@ -2,7 +2,6 @@
  * widths */
 #include "model/blend.h"
 
-#include "base/mem.h"
 #include "base/normal.h"
 #include "model/dense.h"
 

@@ -3,8 +3,7 @@
  * The loop's model (pairs.h) and `corgi eval` mix with this code, so that what is
  * measured is what ships.  The weights and the width of intervals come from cases: cells
  * whose value is known, and what parts that had not seen it said of them. */
-#ifndef CORGI_MODEL_BLEND_H
-#define CORGI_MODEL_BLEND_H
+#pragma once
 
 #include <stddef.h>
 
@@ -54,5 +53,3 @@ void blend_errors(const struct blend_case *cases, size_t count,
 /* The share-quantile of the given errors, with NORMAL_90_SHORT blended in that
  * counts as some errors: few observations move it little.  Sorts the errors. */
 double conformal_width(double *errors, size_t count, double share);
-
-#endif

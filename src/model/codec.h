@@ -4,8 +4,7 @@
  * read.  Writing changes nothing of what it is given.  Reading turns c->in->bad where a
  * number is outside its range, and its user looks once at the end.  Classes may be left
  * out and get new numbers on the way out (c->out->renumber). */
-#ifndef CORGI_MODEL_CODEC_H
-#define CORGI_MODEL_CODEC_H
+#pragma once
 
 #include "base/bytes.h"
 
@@ -44,5 +43,3 @@ static inline bool codec_bad(const struct codec *c)
 {
     return c->in && c->in->bad;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Row-major, double precision.  `stride` is the distance between rows, so that a matrix
  * can grow inside a larger allocation.  Called by gp.c and kernel_fit.c. */
-#ifndef CORGI_MODEL_DENSE_H
-#define CORGI_MODEL_DENSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ double dense_dot(const double *a, const double *b, size_t n);
 
 /* The order of numbers, for qsort(). */
 int dense_by_value(const void *a, const void *b);
-
-#endif

@@ -5,8 +5,7 @@
  * what was seen to be held is held.  A combination that failed on a card is never called
  * fitting there again.  Outcomes are kept by whom they are of (`who`): what was told and
  * by which user is part of that, so that no job changes what another may claim. */
-#ifndef CORGI_MODEL_FOOTPRINT_H
-#define CORGI_MODEL_FOOTPRINT_H
+#pragma once
 
 #include "base/vec.h"
 #include "model/codec.h"
@@ -68,5 +67,3 @@ void footprint_held(struct footprint *footprint, const struct footprint_item *it
 
 /* For checkpoints; reading starts from an empty one. */
 void footprint_code(struct footprint *footprint, struct codec *c);
-
-#endif

@@ -3,8 +3,7 @@
  * Devices of a gang exchange gradients each step: that takes a share of the step that
  * follows from the size of the model, the speed of the link and the rate on one device.
  * Measured gangs correct it for their type, their family and their kind. */
-#ifndef CORGI_MODEL_GANGS_H
-#define CORGI_MODEL_GANGS_H
+#pragma once
 
 #include "model/running.h"
 #include "world/gpu_sheet.h"
@@ -39,5 +38,3 @@ struct gangs_guess gangs_predict(const struct gangs *scale, const struct gangs_c
  * var is not known. */
 void gangs_observe(struct gangs *scale, const struct gangs_case *at, double gain,
                    double var);
-
-#endif

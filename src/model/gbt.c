@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,7 @@
  * a strong baseline of its own.
  *
  * Histogram splits over binned features, squared error, shrinkage. */
-#ifndef CORGI_MODEL_GBT_H
-#define CORGI_MODEL_GBT_H
+#pragma once
 
 #include "model/codec.h"
 #include "model/stat_network.h"
@@ -29,5 +28,3 @@ struct gbt *gbt_from_rows(const struct statnet_row *rows, const int *group, int 
 /* For checkpoints: of the trees themselves, cuts are only needed to grow.  Reading puts
  * new ones of so many columns in place of *gbt (NULL: none yet). */
 void gbt_code(struct gbt **gbt, size_t columns, struct codec *c);
-
-#endif

@@ -7,7 +7,6 @@
 #include "nn/gemm.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,8 +4,7 @@
  * all cells it correlates with, including GPUs and co-runners never tried.  Observations
  * are appended to a Cholesky factor in O(n^2).  kernel_fit.h adapts the parameters.  Not
  * thread-safe; a worker gets a copy (gp_dup). */
-#ifndef CORGI_MODEL_GP_H
-#define CORGI_MODEL_GP_H
+#pragma once
 
 #include "base/vec.h"
 #include "model/kernel.h"
@@ -87,5 +86,3 @@ int gp_leave_out(const struct gp *gp, const double *precision, const size_t *whi
  * these from it. */
 void gp_cross(const struct gp *gp, const struct cell *cells, size_t count, double *out,
               double *mean);
-
-#endif

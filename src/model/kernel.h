@@ -7,8 +7,7 @@
  * match, again correlated over alike jobs and over GPUs.  Jobs are alike by family, batch
  * and work a step.  All parameters are free real numbers: widths as logarithms, shares
  * through a sigmoid, so that a gradient step cannot leave the valid range. */
-#ifndef CORGI_MODEL_KERNEL_H
-#define CORGI_MODEL_KERNEL_H
+#pragma once
 
 #include "model/codec.h"
 #include "world/world.h"
@@ -133,5 +132,3 @@ double kernel_value(const struct kernel *kernel, const struct kernel_space *spac
 /* The part of two pairs alone, from how alike a.job and a.other are to every job. */
 double kernel_pair_value(const struct kernel *kernel, struct cell a, struct cell b,
                          const double *row, const double *other);
-
-#endif

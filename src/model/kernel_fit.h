@@ -2,8 +2,7 @@
  *
  * Marginal likelihood by Adam, with a pull towards the values it started from: the
  * shipped ones, fitted on the synthetic world, stay where data say nothing. */
-#ifndef CORGI_MODEL_KERNEL_FIT_H
-#define CORGI_MODEL_KERNEL_FIT_H
+#pragma once
 
 #include "model/gp.h"
 
@@ -23,5 +22,3 @@ struct kernel_fit_options {
 struct kernel_params kernel_fit_params(const struct gp *core,
                                        const struct kernel_params *from,
                                        const struct kernel_fit_options *options);
-
-#endif

@@ -3,8 +3,7 @@
  * Implements struct model_ops.  Jobs told alike (family, batch, work, devices) share a
  * class (classes.h), so what one job taught serves the next; what sets a job apart from
  * its class is kept beside (job_effects.h) and belongs into every interval. */
-#ifndef CORGI_MODEL_LEARNED_H
-#define CORGI_MODEL_LEARNED_H
+#pragma once
 
 #include "base/err.h"
 #include "model/learned_lesson.h"
@@ -54,5 +53,3 @@ void learned_retain(void *self, bool (*here)(void *ctx, uint64_t job), void *ctx
 
 /* A model of this kind?  For those who have any model. */
 extern const struct model_ops learned_ops;
-
-#endif

@@ -3,8 +3,7 @@
  * Parameters of the core, P2, trees, weights and widths are fitted on a copy of what is
  * known of pairs: the owner of the model makes it, any thread studies it, the owner takes
  * it.  What was absorbed meanwhile counts. */
-#ifndef CORGI_MODEL_LEARNED_LESSON_H
-#define CORGI_MODEL_LEARNED_LESSON_H
+#pragma once
 
 #include "model/blend.h"
 
@@ -23,5 +22,3 @@ void learned_lesson_destroy(struct learned_lesson *lesson); /* NULL is fine */
 /* What the core says of an observation without it and without its other direction. */
 struct blend_belief learned_lesson_leave_out(const struct gp *core,
                                              const double *precision, size_t index);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Implementations: the learned model (learned.h); for comparisons the data-sheet model,
  * feedback alone and the simulator's oracle.  One thread owns it; others may ask. */
-#ifndef CORGI_MODEL_MODEL_H
-#define CORGI_MODEL_MODEL_H
+#pragma once
 
 #include "model/model_types.h"
 
@@ -31,5 +30,3 @@ struct model {
     void *self;
     struct prediction_cache *cache; /* of this reader; NULL: none */
 };
-
-#endif

@@ -3,8 +3,7 @@
  * The networks see no GPU or job names: only shrunk means and counts around a cell (its
  * GPU, the job's row, the co-runner's column, their families, the same pair elsewhere,
  * the mirrored cell), so they work for any number of GPU types and jobs. */
-#ifndef CORGI_MODEL_PAIR_STATS_H
-#define CORGI_MODEL_PAIR_STATS_H
+#pragma once
 
 #include "model/gp.h"
 
@@ -43,5 +42,3 @@ struct stats_cell stats_features(struct stats_row *row, int gpu, int other,
 /* Features as if nothing of the job itself had been measured beside anyone; returns the
  * base that goes with them. */
 float stats_blind(float x[STATS_FEATURES], float base);
-
-#endif

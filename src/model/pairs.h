@@ -3,8 +3,7 @@
  * The part of the learned model for relative speeds.  Measurements are absorbed at once;
  * what takes longer (parameters, weights of the networks, widths of intervals, online
  * training) is a lesson (learned_lesson.h), on a copy. */
-#ifndef CORGI_MODEL_PAIRS_H
-#define CORGI_MODEL_PAIRS_H
+#pragma once
 
 #include "base/map.h"
 #include "model/blend.h"
@@ -75,5 +74,3 @@ void pairs_renew_row(const struct pairs *pairs, int job, int first, size_t count
  * c->in->bad tells of damage it is then only good for pairs_destroy(). */
 #define PAIRS_MAX_JOBS 65536
 void pairs_code(struct pairs *pairs, struct codec *c);
-
-#endif

@@ -9,8 +9,7 @@
  * An entry knows what it was made from: it is made again when its own class or job was
  * told something new, and when a share of everything else was.  Everything goes when the
  * model counts its classes anew (`generation`).  Not thread-safe: one reader each. */
-#ifndef CORGI_MODEL_PREDICTION_CACHE_H
-#define CORGI_MODEL_PREDICTION_CACHE_H
+#pragma once
 
 #include "model/classes.h"
 #include "model/job_effects.h"
@@ -43,5 +42,3 @@ struct job_factor *prediction_cache_factor(struct prediction_cache *cache, uint6
 
 /* The version of a class's rates alone as this cache knows them. */
 uint64_t prediction_cache_version(const struct prediction_cache *cache, int cls);
-
-#endif

@@ -3,8 +3,7 @@
  * A rate measured or predicted is what a service could do without pause.  At that load
  * its queue would never end: a promise on latency holds at a lower one.  Requests come at
  * random, each takes the same time on one device, several devices share a queue. */
-#ifndef CORGI_MODEL_QUEUEING_H
-#define CORGI_MODEL_QUEUEING_H
+#pragma once
 
 #include "model/model_types.h"
 
@@ -19,5 +18,3 @@ double queueing_rate_within(double capacity, int devices, double latency_s);
  * within it, of others the rate itself. */
 double queueing_useful(const struct job *job, double rate);
 void queueing_useful_estimate(const struct job *job, struct estimate *estimate);
-
-#endif

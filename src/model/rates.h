@@ -6,8 +6,7 @@
  * that, with a weight that evidence moves.  A job never measured gets the level of its
  * family over batch sizes, else the typical share of peak speed, with an interval to
  * match. */
-#ifndef CORGI_MODEL_RATES_H
-#define CORGI_MODEL_RATES_H
+#pragma once
 
 #include "model/gp.h"
 #include "model/stat_network.h"
@@ -104,5 +103,3 @@ struct rates_guess rates_predict(const struct rates *rates, int job, int gpu);
 /* The same of a job that was never added: what it would be then. */
 struct rates_guess rates_predict_guest(const struct rates *rates,
                                        const struct job_trait *guest, int gpu);
-
-#endif

@@ -2,8 +2,7 @@
  * network sees of that
  *
  * Used by rates.c and, as baselines, by `corgi eval`. */
-#ifndef CORGI_MODEL_RATIOS_H
-#define CORGI_MODEL_RATIOS_H
+#pragma once
 
 #include "model/kernel.h"
 #include "model/stat_network.h"
@@ -45,5 +44,3 @@ struct ratios_base { /* what is said of a cell without the network, ln steps/s *
  * tell of a job works in synthetic worlds, less so in real ones. */
 bool ratios_features(const struct ratios_view *view, const double *busy, int job, int gpu,
                      const struct ratios_base *base, struct statnet_row *row);
-
-#endif

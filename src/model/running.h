@@ -3,8 +3,7 @@
  * Every measurement is a window; old ones lose weight.  A sudden change (driver update,
  * throttling) shows as two windows in a row far off on the same side: then the past is
  * dropped and the new level learned at once.  One odd window alone moves little. */
-#ifndef CORGI_MODEL_RUNNING_H
-#define CORGI_MODEL_RUNNING_H
+#pragma once
 
 #include "base/vec.h"
 #include "model/codec.h"
@@ -89,5 +88,3 @@ struct mean_answer mean_book_ask(const struct mean_book *book, const uint64_t *k
 
 /* For checkpoints; reading starts from an empty one. */
 void mean_book_code(struct mean_book *book, struct codec *c);
-
-#endif

@@ -8,7 +8,6 @@
 #include "nn/infer.h"
 #include "nn/weights.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,7 @@
  *
  * Both are the same shape; P1 learned from cells of jobs never measured, P2 from all.
  * They answer with a correction to shrunk means and a Laplace width. */
-#ifndef CORGI_MODEL_STAT_NETWORK_H
-#define CORGI_MODEL_STAT_NETWORK_H
+#pragma once
 
 #include "model/pair_stats.h"
 #include "nn/mlp.h"
@@ -48,5 +47,3 @@ double statnet_train_step(struct statnet_trainer *trainer, const struct statnet_
                           size_t count);
 
 void statnet_repack(struct statnet *net);
-
-#endif

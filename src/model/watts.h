@@ -3,8 +3,7 @@
  * Data-sheet limits are a bad power model: jobs draw 0.1 to 0.9 of them.  What was
  * measured on one type is carried to another along the line that other jobs' draws on
  * both types follow, as a share of the dynamic range. */
-#ifndef CORGI_MODEL_WATTS_H
-#define CORGI_MODEL_WATTS_H
+#pragma once
 
 #include "base/vec.h"
 #include "model/codec.h"
@@ -38,5 +37,3 @@ struct watts_guess watts_predict(const struct watts *watts, int job, int gpu);
 
 /* For checkpoints; reading needs the GPU types added and no job yet. */
 void watts_code(struct watts *watts, struct codec *c);
-
-#endif

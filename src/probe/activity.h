@@ -5,8 +5,7 @@
  * device does is taken for the job's.  For a job without GPUs, or with a driver that
  * tells nothing, it is processor seconds.  The two are never mixed: the first that could
  * be told stays. */
-#ifndef CORGI_PROBE_ACTIVITY_H
-#define CORGI_PROBE_ACTIVITY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ bool activity_look(struct activity *activity, double now_s, double *seconds);
 
 /* The job speaks for itself: leave its devices alone. */
 void activity_rest(struct activity *activity);
-
-#endif

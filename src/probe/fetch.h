@@ -3,8 +3,7 @@
  * For scraping a job's own metrics and for posting reports: plain HTTP to an address or
  * to localhost (looking up names could block, so there is none).  The owner watches the
  * descriptor for fetch_events() and calls fetch_go(); size and time are bounded. */
-#ifndef CORGI_PROBE_FETCH_H
-#define CORGI_PROBE_FETCH_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -52,5 +51,3 @@ uint32_t fetch_events(const struct fetch *fetch); /* EPOLLIN or EPOLLOUT */
  * a body that ends by its length, by chunks or with the connection. */
 enum fetch_state fetch_read_answer(const struct str *answer, bool ended,
                                    struct str *body);
-
-#endif

@@ -8,8 +8,7 @@
  * Or it keeps a file whose last line is a count ("1234", "1234/5000"), key=value pairs
  * ("steps=1234") or a JSON object ({"step": 1234}).  The time of a count is when the file
  * was written, so looking seldom costs no accuracy. */
-#ifndef CORGI_PROBE_HEARTBEAT_H
-#define CORGI_PROBE_HEARTBEAT_H
+#pragma once
 
 #include "base/err.h"
 #include "probe/match.h"
@@ -59,5 +58,3 @@ bool progress_file_look(struct progress_file *file, struct match_hit *hit, doubl
 
 /* The text of the whole file or of its end. */
 bool progress_file_parse(const char *text, size_t length, struct match_hit *hit);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * The meter owns the heartbeat socket, the scraper, the progress file and the sources,
  * and gives the reports of rate and demand when they are due. */
-#ifndef CORGI_PROBE_JOB_METER_H
-#define CORGI_PROBE_JOB_METER_H
+#pragma once
 
 #include "base/err.h"
 #include "probe/probe_report.h"
@@ -78,5 +77,3 @@ bool sources_wants_activity(const struct sources *sources);
  * new since the last time it was asked with `fresh`. */
 bool sources_rate(struct sources *sources, double now_s, bool fresh,
                   struct probe_report *report, double *overall);
-
-#endif

@@ -4,8 +4,7 @@
  * histogram (`_bucket` with `le`), of which the difference between two pages gives the
  * quantiles of the time between them; a summary (`quantile=`), whose quantiles are the
  * server's own; or a plain counter of time, which gives a mean and no quantile. */
-#ifndef CORGI_PROBE_LATENCY_H
-#define CORGI_PROBE_LATENCY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ struct latency_window {
 /* A server that has begun again counts from 0. */
 void latency_between(const struct latency *before, const struct latency *now,
                      struct latency_window *window);
-
-#endif

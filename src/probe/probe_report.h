@@ -9,8 +9,7 @@
  * and the status file says in one line how the job ended, for an engine that was not
  * there to hear it.  Keys that mean nothing for a kind are left out; keys that the reader
  * does not know are passed over.  Both sides use this file. */
-#ifndef CORGI_PROBE_PROBE_REPORT_H
-#define CORGI_PROBE_PROBE_REPORT_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -107,5 +106,3 @@ struct fields {
 /* 1: key and value hold the next pair; 0: the line is over (at its end, a newline or a
  * NUL); -1: what comes is no such pair, and nothing behind it can be trusted. */
 int fields_next(struct fields *f);
-
-#endif

@@ -9,8 +9,7 @@
  *     # TYPE vllm:request_success_total counter
  *     vllm:request_success_total{model="m",finished_reason="stop"} 12.0
  */
-#ifndef CORGI_PROBE_SCRAPE_H
-#define CORGI_PROBE_SCRAPE_H
+#pragma once
 
 #include "probe/fetch.h"
 #include "probe/latency.h"
@@ -86,5 +85,3 @@ void scrape_take(struct scrape *scrape, const char *text, size_t length, double 
  * answers took (Little's law).  False: no page has come. */
 bool scrape_window(struct scrape *scrape, struct probe_service *service, double *answered,
                    double *seconds);
-
-#endif

@@ -3,8 +3,7 @@
  * To a Unix datagram socket as lines of probe_report.h, or by HTTP as JSON with the same
  * keys. A report that cannot be sent waits for the next try; of rates only the newest
  * waits. Nothing here blocks, and nothing here is an error for the job. */
-#ifndef CORGI_PROBE_SENDER_H
-#define CORGI_PROBE_SENDER_H
+#pragma once
 
 #include "base/err.h"
 #include "probe/fetch.h"
@@ -38,5 +37,3 @@ void sender_retry(struct sender *sender, double now_s);
 
 /* The last tries before the probe ends, for at most this long. */
 void sender_finish(struct sender *sender, double limit_s);
-
-#endif

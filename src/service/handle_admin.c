@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "service/quotas.h"
 #include "service/tx.h"
-#include "service/views.h"
 
 #include <math.h>
 #include <pwd.h>

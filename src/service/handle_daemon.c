@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/sim/sim_engine.h"
-#include "loop/cluster.h"
 #include "service/daemon_metrics.h"
 #include "service/replica_jobs.h"
 #include "service/views.h"

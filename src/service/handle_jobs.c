@@ -2,13 +2,11 @@
  * hold, release, requeue */
 #include "service/handlers.h"
 
-#include "base/mem.h"
 #include "service/lifecycle.h"
 #include "service/quotas.h"
 #include "service/views.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

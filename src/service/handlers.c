@@ -8,7 +8,6 @@
 #include "base/parse.h"
 #include "service/tx.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

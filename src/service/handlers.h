@@ -1,6 +1,5 @@
 /* handlers.h - a function for every route of http/api.h, and what they share */
-#ifndef CORGI_SERVICE_HANDLERS_H
-#define CORGI_SERVICE_HANDLERS_H
+#pragma once
 
 #include "http/api.h"
 #include "service/service_private.h"
@@ -70,5 +69,3 @@ void handlers_end_output(struct service *s);
 
 /* The daemon ends: whoever waits for the time to be moved is told so. */
 void handlers_end(struct service *s);
-
-#endif

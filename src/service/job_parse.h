@@ -2,8 +2,7 @@
  *
  * The schema has been checked; here is what depends on the cluster, the user and the
  * engine, and what was left out is filled in. */
-#ifndef CORGI_SERVICE_JOB_PARSE_H
-#define CORGI_SERVICE_JOB_PARSE_H
+#pragma once
 
 #include "base/json_out.h"
 #include "http/auth.h"
@@ -51,5 +50,3 @@ void job_parse_digest(const struct json_value *body,
 /* The bits of allowed types from their names, with commas between; types the cluster does
  * not have (any more) are passed over; names NULL or "": 0. */
 uint64_t job_parse_types(const struct cluster *cluster, const char *names);
-
-#endif

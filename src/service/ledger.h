@@ -3,8 +3,7 @@
  * Answers of the daemon are made of it, and lines: the daemon stores these while its time
  * is moved by hand, `corgi sim --ledger` writes them to a file, and the same requests on
  * the same cluster give the same bytes. */
-#ifndef CORGI_SERVICE_LEDGER_H
-#define CORGI_SERVICE_LEDGER_H
+#pragma once
 
 #include "base/json_out.h"
 #include "loop/loop.h"
@@ -27,5 +26,3 @@ void ledger_quote(struct str *line, double now_s, const struct cluster *cluster,
 /* The actions of a round and the decisions behind them. */
 void ledger_round(struct str *line, double now_s, const struct cluster *cluster,
                   const struct round_result *result);
-
-#endif

@@ -6,7 +6,6 @@
 #include "service/service_private.h"
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "service/daemon_metrics.h"
 #include "service/handlers.h"
 

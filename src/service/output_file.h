@@ -3,8 +3,7 @@
  * The daemon may be root and the file is its user's to replace, so it is read only when
  * it is a plain file that belongs to that user.  It may lie on a disk that hangs: this is
  * called on a thread of its own (handle_output.c). */
-#ifndef CORGI_SERVICE_OUTPUT_FILE_H
-#define CORGI_SERVICE_OUTPUT_FILE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -36,5 +35,3 @@ struct output_piece {
  * files when the user chose the path: it ends, or asks for the same user again. */
 int output_file_read(const struct output_ask *ask, struct output_piece *piece,
                      struct err *err);
-
-#endif

@@ -5,8 +5,7 @@
  * (loop_lesson_begin); this thread plans or studies, and the loop's thread applies what
  * came of it.  The thread reads the loop's one model, which learns nothing while a round
  * is out, and changes nothing but what it was given.  One task is out at a time. */
-#ifndef CORGI_SERVICE_PLANNING_THREAD_H
-#define CORGI_SERVICE_PLANNING_THREAD_H
+#pragma once
 
 #include "http/reactor.h"
 #include "loop/loop.h"
@@ -30,5 +29,3 @@ void planning_thread_destroy(struct planning_thread *thread); /* NULL is fine */
 
 void planning_thread_hand_over(struct planning_thread *thread, struct round *round,
                                struct learned_lesson *lesson);
-
-#endif

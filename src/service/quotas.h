@@ -2,8 +2,7 @@
  *
  * loop/admit/user_quotas.h decides; this module knows the quotas, from the config and
  * from operators, and asks with the jobs there are. */
-#ifndef CORGI_SERVICE_QUOTAS_H
-#define CORGI_SERVICE_QUOTAS_H
+#pragma once
 
 #include "service/service_private.h"
 
@@ -22,5 +21,3 @@ void quotas_apply(struct service *s);
 /* As stored in the settings, under quota:USER. */
 void quotas_save(struct store_batch *batch, const struct user_quota *quota);
 void quotas_load(struct service *s, const char *name, const char *text);
-
-#endif

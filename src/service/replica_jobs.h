@@ -8,8 +8,7 @@
  * At submission the rate asked for is split into as few equal shares as can be promised;
  * each replica carries one.  After that loop/replicas decides how many there are; this
  * module gathers the facts, makes and ends the jobs. */
-#ifndef CORGI_SERVICE_REPLICA_JOBS_H
-#define CORGI_SERVICE_REPLICA_JOBS_H
+#pragma once
 
 #include "service/service_private.h"
 
@@ -19,5 +18,3 @@ void replica_jobs_measured(struct service *s, const struct record *record);
 void replica_jobs_asked(struct service *s, struct record *record, double asked);
 /* Grow and shrink what needs it; now and then. */
 void replica_jobs_tick(struct service *s);
-
-#endif

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/sim/sim_engine.h"
-#include "loop/cluster.h"
 #include "model/learned.h"
 #include "loop/optimize/planner_private.h"
 #include "service/daemon_metrics.h"

@@ -6,8 +6,7 @@
  *
  * One thread owns the state and waits in service_run(); the store writes and the planning
  * thread plans on threads of their own. */
-#ifndef CORGI_SERVICE_SERVICE_H
-#define CORGI_SERVICE_SERVICE_H
+#pragma once
 
 #include "service/service_config.h"
 
@@ -23,5 +22,3 @@ int service_run(struct service *service, struct err *err);
 
 /* What runs goes on, for the next daemon. */
 void service_destroy(struct service *service); /* NULL is fine */
-
-#endif

@@ -8,8 +8,7 @@
  *     json_out_key_string(tx_event(tx, "node", NULL), "name", ...);
  *     tx_commit(tx, done, ctx);
  */
-#ifndef CORGI_SERVICE_TX_H
-#define CORGI_SERVICE_TX_H
+#pragma once
 
 #include "service/service_private.h"
 #include "store/rows.h"
@@ -59,5 +58,3 @@ void tx_put_progress(const struct service *s, struct store_batch *batch,
  * by hand. */
 void tx_ledger_quote(struct service *s, const struct quote *quote);
 void tx_ledger_round(struct service *s, const struct round_result *result);
-
-#endif

@@ -19,8 +19,7 @@
  * Settings of a gpu line: name uuid pci device_id arch memory limit min max energy=yes|no
  * field=yes|no (power fields 185 and 186) setlimit=yes|no.  Seconds count from when the
  * state began, see state.h.  A later time of 0 or none means for good. */
-#ifndef CORGI_TESTS_FAKE_SCRIPT_H
-#define CORGI_TESTS_FAKE_SCRIPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ double fake_script_value(const struct fake_gpu *gpu, enum fake_kind kind, double
 const struct fake_event *fake_script_event(const struct fake_gpu *gpu,
                                            enum fake_kind kind, const char *function,
                                            double at_s);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Limits, energy counters and the moment it all began, in the file named by
  * CORGI_FAKE_NVML_STATE so that processes share it, or in memory when there is none. */
-#ifndef CORGI_TESTS_FAKE_STATE_H
-#define CORGI_TESTS_FAKE_STATE_H
+#pragma once
 
 #include "fake/script.h"
 
@@ -34,5 +33,3 @@ bool fake_state_capped(int gpu);
 
 /* Newest process of each session that has the UUID in CUDA_VISIBLE_DEVICES. */
 int fake_state_followers(const char *uuid, struct fake_follower *followers);
-
-#endif

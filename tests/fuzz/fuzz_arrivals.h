@@ -1,6 +1,5 @@
 /* fuzz_arrivals.h - what holds of every list of arrivals that is taken */
-#ifndef CORGI_TESTS_FUZZ_ARRIVALS_H
-#define CORGI_TESTS_FUZZ_ARRIVALS_H
+#pragma once
 
 #include "fixture/text_file.h"
 #include "lab/traces/arrivals.h"
@@ -44,5 +43,3 @@ static inline int fuzz_read_arrivals(const uint8_t *data, size_t size,
     arrivals_fini(&list);
     return 0;
 }
-
-#endif

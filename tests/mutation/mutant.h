@@ -4,8 +4,7 @@
  * mutant_is() with its number.  $CORGI_MUTANT names the one that is on, 0 or nothing
  * none; $CORGI_MUTANTS_SEEN names a file with a byte a mutant, set when its place is
  * reached. */
-#ifndef CORGI_MUTANT_H
-#define CORGI_MUTANT_H
+#pragma once
 
 #define MUTANT_MAX 65536
 
@@ -17,5 +16,3 @@ static inline int mutant_is(int number)
     mutant_seen[number] = 1;
     return mutant_on == number;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Time goes in steps.  In each step nodes wake, jobs on awake nodes make progress at
  * their true rate, a window is measured with some noise, jobs that are done end, and a
  * round is played.  All actions go into a digest, so that two runs can be compared. */
-#ifndef CORGI_TESTS_SCENARIO_FAKE_ENGINE_H
-#define CORGI_TESTS_SCENARIO_FAKE_ENGINE_H
+#pragma once
 
 #include "loop_fixture.h"
 
@@ -150,5 +149,3 @@ static inline void fake_steps(struct fake_engine *e, int count)
     for (int i = 0; i < count; i++)
         fake_step(e);
 }
-
-#endif

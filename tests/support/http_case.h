@@ -1,8 +1,7 @@
 /* http_case.h - a real server on a thread of its own, and raw sockets to talk to it
  *
  * The socket lies in a temporary folder.  The test's thread is the client. */
-#ifndef CORGI_TESTS_SUPPORT_HTTP_CASE_H
-#define CORGI_TESTS_SUPPORT_HTTP_CASE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -183,5 +182,3 @@ static inline const char *http_case_body(const char *answer)
 
     return blank ? blank + 4 : "";
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Its handlers count their calls; one answers late, from a thread, and one not before the
  * test says so. */
-#ifndef CORGI_TESTS_SUPPORT_HTTP_THINGS_H
-#define CORGI_TESTS_SUPPORT_HTTP_THINGS_H
+#pragma once
 
 #include "support/http_case.h"
 
@@ -173,5 +172,3 @@ static inline void expect(const struct http_case *c, const char *request, int st
                  answer);
     free(answer);
 }
-
-#endif

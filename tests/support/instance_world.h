@@ -2,8 +2,7 @@
  *
  * Rates by a roofline of compute and bandwidth, sharing by how much of the device both
  * want: enough for tests, no claim beyond that. */
-#ifndef CORGI_TESTS_SUPPORT_INSTANCE_WORLD_H
-#define CORGI_TESTS_SUPPORT_INSTANCE_WORLD_H
+#pragma once
 
 #include "base/rng.h"
 #include "world/world.h"
@@ -55,5 +54,3 @@ static inline struct world *instance_world(int gpu_count, uint64_t seed)
             }
     return w;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* local_bench.h - a local engine in a temporary folder, and what it told
  *
  * Real processes through the real corgi-probe; the events are kept for the tests. */
-#ifndef CORGI_TESTS_SUPPORT_LOCAL_BENCH_H
-#define CORGI_TESTS_SUPPORT_LOCAL_BENCH_H
+#pragma once
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -188,5 +187,3 @@ static inline struct engine_job *bench_shell(struct bench_job *j, uint64_t id, i
     };
     return &j->engine;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* local_cases.h - what the tests of the local engine have in common: a bench for each
  * case, starting, stopping and waiting for the end, and what is left of a job's processes
  */
-#ifndef CORGI_TESTS_SUPPORT_LOCAL_CASES_H
-#define CORGI_TESTS_SUPPORT_LOCAL_CASES_H
+#pragma once
 
 #include "support/local_bench.h"
 
@@ -180,5 +179,3 @@ static inline pid_t probe_of(struct bench *b, uint64_t job)
 
 #define OPEN(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define SHUT(name) cmocka_unit_test_setup_teardown(name, set_up_closed, tear_down)
-
-#endif

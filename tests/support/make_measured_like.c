@@ -91,7 +91,7 @@ static void write_families(const char *folder, const struct world *w)
         const struct job_descriptor *d = &w->classes[c].descriptor;
 
         if (c == 0 || strcmp(d->family, w->classes[c - 1].descriptor.family) != 0)
-            fprintf(f, "%s,%s,%.4g,%.4g,%.4g\n", d->family, model_kind_name(d->model),
+            fprintf(f, "%s,%s,%.4g,%.4g,%.4g\n", d->family, model_kind_names[d->model],
                     d->gmac_per_sample, d->params_millions, d->memory_mb_per_sample);
     }
     fclose(f);

@@ -1,8 +1,7 @@
 /* openapi.h - a small validator: does this JSON satisfy a schema of the OpenAPI file?
  *
  * Knows what docs/openapi.yaml uses, and fails on a word it does not know. */
-#ifndef CORGI_TESTS_SUPPORT_OPENAPI_H
-#define CORGI_TESTS_SUPPORT_OPENAPI_H
+#pragma once
 
 #include "base/file.h"
 #include "base/json.h"
@@ -221,5 +220,3 @@ static inline const struct yaml_node *openapi_schema(const struct yaml_node *roo
         fail_msg("components/schemas has no %s", name);
     return schema;
 }
-
-#endif

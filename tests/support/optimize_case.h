@@ -1,6 +1,5 @@
 /* optimize_case.h - problems and runs that the optimizer's tests share */
-#ifndef CORGI_TESTS_SUPPORT_OPTIMIZE_CASE_H
-#define CORGI_TESTS_SUPPORT_OPTIMIZE_CASE_H
+#pragma once
 
 #include "base/err.h"
 #include "lab/bench/instance.h"
@@ -62,5 +61,3 @@ static inline double case_brute_cost(const struct problem *p)
     solution_fini(&s);
     return r.objective;
 }
-
-#endif

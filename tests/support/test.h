@@ -7,8 +7,7 @@
  *         assert_true(...);
  *     }
  */
-#ifndef CORGI_TESTS_SUPPORT_TEST_H
-#define CORGI_TESTS_SUPPORT_TEST_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,5 +16,3 @@
 #include <cmocka.h>
 
 #define CASE(name) static void name(__attribute__((unused)) void **state)
-
-#endif

@@ -8,8 +8,7 @@
  *         sleep: 10W
  *         wake: 60s
  */
-#ifndef CORGI_ENGINE_SIM_CLUSTER_FILE_H
-#define CORGI_ENGINE_SIM_CLUSTER_FILE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/str.h"
@@ -30,5 +29,3 @@ struct cluster *cluster_builtin(const char *name);
 
 /* Every key with its default and help, as a YAML file that can be loaded. */
 void cluster_file_document(struct str *out);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * While no daemon runs, the world stands still; a journal lets the next daemon find every
  * job where it was, also after a crash. */
-#ifndef CORGI_ENGINE_SIM_SIM_ENGINE_H
-#define CORGI_ENGINE_SIM_SIM_ENGINE_H
+#pragma once
 
 #include "engine/engine.h"
 #include "engine/sim/truth.h"
@@ -123,5 +122,3 @@ bool sim_inspect_job(const struct engine *engine, uint64_t job, double at_s,
 /* Who sits where, caps and nodes as they are; borrowed. */
 const struct cluster *sim_inspect_cluster(const struct engine *engine);
 const struct truth *sim_inspect_truth(const struct engine *engine);
-
-#endif

@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "loop/cluster.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,7 @@
 /* bench_estimate.h - `corgi bench estimate`: what estimates cost on one core
  *
  * Times are processor time of one thread, the median of several runs. */
-#ifndef CORGI_LAB_BENCH_BENCH_ESTIMATE_H
-#define CORGI_LAB_BENCH_BENCH_ESTIMATE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -20,5 +19,3 @@ struct bench_estimate_options {
 
 int bench_estimate_main(const struct bench_estimate_options *options, FILE *out,
                         struct err *err);
-
-#endif

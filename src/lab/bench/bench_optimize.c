@@ -13,7 +13,6 @@
 #include "lab/tables/invented_gpus.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Sizes beyond which `all` leaves a reference out: it would only fill memory. */

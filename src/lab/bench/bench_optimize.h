@@ -4,8 +4,7 @@
  * ones, and prints processor time, cost, bound and gap; with churn also the time of
  * single events.  JSON: {"runs": [...], "growth": {...}, "churn": [...]}; with small the
  * share of small instances near their optimum, see bench_small.h. */
-#ifndef CORGI_LAB_BENCH_BENCH_OPTIMIZE_H
-#define CORGI_LAB_BENCH_BENCH_OPTIMIZE_H
+#pragma once
 
 #include "lab/bench/bench_run.h"
 
@@ -15,5 +14,3 @@
  * checker refuses. */
 int bench_optimize_main(const struct bench_optimize_options *options, FILE *out,
                         struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* bench_run.h - single measurements of `corgi bench optimize` */
-#ifndef CORGI_LAB_BENCH_BENCH_RUN_H
-#define CORGI_LAB_BENCH_BENCH_RUN_H
+#pragma once
 
 #include "lab/bench/instance.h"
 #include "lab/solver/solve.h"
@@ -65,5 +64,3 @@ int bench_run_reference(const char *name, const struct problem *p,
                         struct err *err);
 int bench_run_churn(const struct world *world, const struct bench_optimize_options *o,
                     int jobs, struct bench_churn *churn, struct err *err);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Sizes from 10 to 100 jobs, three to six types, scarce and ample devices, with and
  * without caps: each solved by the optimizer and by the exact integer program. */
-#ifndef CORGI_LAB_BENCH_BENCH_SMALL_H
-#define CORGI_LAB_BENCH_BENCH_SMALL_H
+#pragma once
 
 #include "lab/bench/bench_run.h"
 
@@ -47,5 +46,3 @@ void bench_small_fini(struct bench_small *small);
 double bench_small_over(const struct bench_small_one *one);
 void bench_small_json(const struct bench_small *small, FILE *out);
 void bench_small_print(const struct bench_small *small, FILE *out);
-
-#endif

@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/json_out.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "base/table.h"
 #include "base/vec.h"

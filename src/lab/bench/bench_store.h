@@ -2,8 +2,7 @@
  *
  * Wall-clock times, on a store that is made for the purpose: each submission is a job, a
  * transition and an event in one batch, and counts when it is durable. */
-#ifndef CORGI_LAB_BENCH_BENCH_STORE_H
-#define CORGI_LAB_BENCH_BENCH_STORE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -20,5 +19,3 @@ struct bench_store_options {
 
 int bench_store_main(const struct bench_store_options *options, FILE *out,
                      struct err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * Jobs are drawn evenly over the table's classes, each needs 20 to 80 % of what it would
  * do alone on a type drawn at random.  Rates are the table's; power comes from the model
  * of world/power.h.  Types beyond those of the table are invented by scaling them. */
-#ifndef CORGI_LAB_BENCH_INSTANCE_H
-#define CORGI_LAB_BENCH_INSTANCE_H
+#pragma once
 
 #include "lab/solver/problem.h"
 #include "world/world.h"
@@ -27,5 +26,3 @@ struct instance_options {
 /* The caller owns the problem. */
 struct problem *instance_create(const struct world *world,
                                 const struct instance_options *options);
-
-#endif

@@ -1,8 +1,7 @@
 /* mip.h - integer programs, for the reference solvers
  *
  * The one door to the MIP library; the program is built with loop/optimize/lp.h. */
-#ifndef CORGI_LAB_BENCH_MIP_H
-#define CORGI_LAB_BENCH_MIP_H
+#pragma once
 
 #include "lab/solver/lp.h"
 
@@ -18,5 +17,3 @@ struct mip_result {
  * the library also ends the process on some of our small programs. */
 struct mip_result mip_solve(const struct lp *lp, const bool *integer, double limit_s,
                             double gap, bool plan_known, double *values);
-
-#endif

@@ -9,8 +9,7 @@
  *            jobs; for its time only
  *
  * All take jobs on one device and devices that are only counted. */
-#ifndef CORGI_LAB_BENCH_REFERENCE_H
-#define CORGI_LAB_BENCH_REFERENCE_H
+#pragma once
 
 #include "base/err.h"
 #include "lab/solver/problem.h"
@@ -27,5 +26,3 @@ int reference_run(const char *name, const struct problem *p, double limit_s,
                   struct solution *out, struct reference_result *result, struct err *err);
 
 const char *const *reference_names(int *count);
-
-#endif

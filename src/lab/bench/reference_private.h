@@ -1,6 +1,5 @@
 /* reference_private.h - what the files of reference.h share */
-#ifndef CORGI_LAB_BENCH_REFERENCE_PRIVATE_H
-#define CORGI_LAB_BENCH_REFERENCE_PRIVATE_H
+#pragma once
 
 #include "lab/bench/reference.h"
 #include "lab/solver/lp.h"
@@ -40,5 +39,3 @@ void reference_paper(struct reference *r);
 void reference_colgen(struct reference *r);
 void reference_gavel(struct reference *r);
 void reference_exact(struct reference *r);
-
-#endif

@@ -1,6 +1,5 @@
 /* sim_args.h - what corgi sim can be told on the command line */
-#ifndef CORGI_LAB_COMMANDS_SIM_ARGS_H
-#define CORGI_LAB_COMMANDS_SIM_ARGS_H
+#pragma once
 
 #include "base/options.h"
 #include "base/str.h"
@@ -50,5 +49,3 @@ extern const struct option_spec sim_options[];
  * where they need to be.  args_size: of the struct the options fill. */
 void options_words(const struct option_spec *specs, const void *args, size_t args_size,
                    const char *const *except, struct str *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* arrival_stream.h - arrivals of the online protocol, and what they measure */
-#ifndef CORGI_LAB_EVAL_ARRIVAL_STREAM_H
-#define CORGI_LAB_EVAL_ARRIVAL_STREAM_H
+#pragma once
 
 #include "base/rng.h"
 #include "lab/eval/measured_table.h"
@@ -15,5 +14,3 @@ struct arrival_stream {
 struct arrival_stream *arrival_stream_create(const struct measured *table, int arrivals,
                                              struct rng *rng);
 void arrival_stream_destroy(struct arrival_stream *stream); /* NULL is fine */
-
-#endif

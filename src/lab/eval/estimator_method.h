@@ -2,8 +2,7 @@
  *
  * One interface for the product and the baselines, so that every table compares them on
  * the same cells.  Values are log relative speeds. */
-#ifndef CORGI_LAB_EVAL_ESTIMATOR_METHOD_H
-#define CORGI_LAB_EVAL_ESTIMATOR_METHOD_H
+#pragma once
 
 #include "lab/eval/fold.h"
 
@@ -27,5 +26,3 @@ struct method {
 
 extern const struct method method_product[]; /* both end with a NULL name */
 extern const struct method method_baselines[];
-
-#endif

@@ -1,6 +1,5 @@
 /* eval_score.h - error and coverage of guesses, and their spread over seeds */
-#ifndef CORGI_LAB_EVAL_EVAL_SCORE_H
-#define CORGI_LAB_EVAL_EVAL_SCORE_H
+#pragma once
 
 #include "lab/eval/estimator_method.h"
 
@@ -32,5 +31,3 @@ double score_error_quantile(double *items, size_t count, double share);
  * within that of the others as often as asked for. */
 double score_fair_width(const double *errors, const int *group, size_t count, int groups,
                         double share);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Splits go by family or by job, never by row.  The cells of a held-out job are numbered:
  * its own speed on each GPU beside each catalogue job, then the effect it has on each. */
-#ifndef CORGI_LAB_EVAL_FOLD_H
-#define CORGI_LAB_EVAL_FOLD_H
+#pragma once
 
 #include "base/rng.h"
 #include "lab/eval/measured_table.h"
@@ -91,5 +90,3 @@ size_t fold_known(const struct fold *f, int job, size_t *out);
 
 /* Move `count` random items to the front. */
 void fold_draw(struct rng *rng, size_t *items, size_t available, size_t count);
-
-#endif

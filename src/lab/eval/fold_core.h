@@ -3,8 +3,7 @@
  * Used by the methods that contain it: loads the catalogue, adapts the parameters, and
  * says for a held-out job what a number of observations leave open, with the width of its
  * intervals taken from the same game played inside the catalogue. */
-#ifndef CORGI_LAB_EVAL_FOLD_CORE_H
-#define CORGI_LAB_EVAL_FOLD_CORE_H
+#pragma once
 
 #include "lab/eval/estimator_method.h"
 #include "model/blend.h"
@@ -34,5 +33,3 @@ void fold_core_posterior(const struct gp *gp, const struct cell *cells, size_t c
 void fold_core_condition(const double *mean, const double *cov, size_t count,
                          const size_t *seen, const double *values, size_t seen_count,
                          double *mean_out, double *var_out);
-
-#endif

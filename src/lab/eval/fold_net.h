@@ -1,6 +1,5 @@
 /* fold_net.h - a statistics network on the catalogue of a fold */
-#ifndef CORGI_LAB_EVAL_FOLD_NET_H
-#define CORGI_LAB_EVAL_FOLD_NET_H
+#pragma once
 
 #include "lab/eval/fold.h"
 #include "lab/eval/seq.h"
@@ -24,5 +23,3 @@ const struct statnet_row *fold_net_rows(struct fold_net *net, int job, const siz
  * filled. */
 void fold_net_predict(struct fold_net *net, int job, const size_t *seen,
                       size_t seen_count, bool effect, struct blend_said *said);
-
-#endif

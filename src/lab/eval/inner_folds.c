@@ -6,7 +6,6 @@
 #include "base/vec.h"
 #include "lab/eval/fold_net.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 struct inner_fold {

@@ -2,8 +2,7 @@
  *
  * Each job of the catalogue (with its family, where the fold splits by family) is held
  * out in turn, a few of its pairs are shown, and its other cells become rows. */
-#ifndef CORGI_LAB_EVAL_INNER_FOLDS_H
-#define CORGI_LAB_EVAL_INNER_FOLDS_H
+#pragma once
 
 #include "lab/eval/fold.h"
 #include "model/stat_network.h"
@@ -21,5 +20,3 @@ void rehearsal_fini(struct rehearsal *rehearsal);
 
 /* The group of a job of the catalogue. */
 int rehearsal_group(const struct fold *fold, int job);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The classical baseline: principal axes of the catalogue's rows, the new row's factors
  * by ridge regression on what was seen. */
-#ifndef CORGI_LAB_EVAL_LOWRANK_H
-#define CORGI_LAB_EVAL_LOWRANK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ void lowrank_destroy(struct lowrank *model); /* NULL is fine */
 
 void lowrank_complete(const struct lowrank *model, const size_t *seen,
                       const double *values, size_t seen_count, double *out);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Jobs on one device only, as indices; log rates alone and log relative speeds in pairs,
  * NaN where nothing was measured or the run failed. */
-#ifndef CORGI_LAB_EVAL_MEASURED_TABLE_H
-#define CORGI_LAB_EVAL_MEASURED_TABLE_H
+#pragma once
 
 #include "model/kernel.h"
 #include "world/world.h"
@@ -37,5 +36,3 @@ static inline double measured_pair(const struct measured *t, int job, int gpu, i
 {
     return t->pair[((long)job * t->gpus + gpu) * t->jobs + other];
 }
-
-#endif

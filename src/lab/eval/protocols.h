@@ -1,6 +1,5 @@
 /* protocols.h - the protocols of `corgi eval` that eval.c runs */
-#ifndef CORGI_LAB_EVAL_PROTOCOLS_H
-#define CORGI_LAB_EVAL_PROTOCOLS_H
+#pragma once
 
 #include "lab/eval/estimator_method.h"
 #include "lab/eval/eval_results.h"
@@ -25,5 +24,3 @@ void isolated_run(const struct measured *table, enum fold_split split, bool prod
  * those never measured on their own. */
 void online_run(const struct measured *table, bool product, uint64_t seed, int seeds,
                 struct results *results);
-
-#endif

@@ -3,8 +3,7 @@
  * The other two architectures of the field, for the table that compares them: instead of
  * statistics only, they also read the observations most correlated with the cell, one
  * token each. */
-#ifndef CORGI_LAB_EVAL_SEQ_H
-#define CORGI_LAB_EVAL_SEQ_H
+#pragma once
 
 #include "lab/eval/measured_table.h"
 #include "model/gp.h"
@@ -35,5 +34,3 @@ void seq_tokens(const struct gp *kernel, const struct stats_seen *seen, struct c
 
 void seq_predict(const struct seq *seq, const struct seq_row *rows, size_t count,
                  struct statnet_guess *out);
-
-#endif

@@ -11,8 +11,7 @@
  *         .head = 32, .outputs = 2}, &rng);
  *     out = seqnet_forward(&net, arena, params, (struct seqnet_batch){
  *         .sequences = 256, .length = 16, .tokens = t, .mask = m, .query = q}); */
-#ifndef CORGI_LAB_NN_SEQNET_H
-#define CORGI_LAB_NN_SEQNET_H
+#pragma once
 
 #include "lab/nn/ops.h"
 
@@ -80,5 +79,3 @@ void seqnet_init(struct seqnet *net, struct params *params, const char *name,
 /* Gives (sequences, outputs). */
 struct var *seqnet_forward(const struct seqnet *net, struct arena *arena,
                            struct params *params, struct seqnet_batch batch);
-
-#endif

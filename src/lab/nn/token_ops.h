@@ -2,8 +2,7 @@
  *
  * A batch of sequences is a matrix of (groups * length) rows, one sequence after the
  * other.  A mask is an array (groups, length) of 1 for a token and 0 for padding. */
-#ifndef CORGI_LAB_NN_TOKEN_OPS_H
-#define CORGI_LAB_NN_TOKEN_OPS_H
+#pragma once
 
 #include "lab/nn/ops.h"
 
@@ -46,5 +45,3 @@ struct var *token_layer_norm(struct arena *arena, const struct var *x,
  * sequence without tokens gives 0.  mask NULL: every row is a token. */
 struct var *token_masked_mean(struct arena *arena, const struct var *x,
                               const nn_real *mask, int groups);
-
-#endif

@@ -3,8 +3,7 @@
  * A planner says what one device is worth to a job; this picks the cheapest device, or
  * for a job on several GPUs the cheapest set of one type, on one node where that is
  * possible. */
-#ifndef CORGI_LAB_POLICY_CHOOSE_H
-#define CORGI_LAB_POLICY_CHOOSE_H
+#pragma once
 
 #include "lab/policy/occupancy.h"
 
@@ -26,5 +25,3 @@ void choose_fini(struct choose *c);
 bool choose_devices(struct choose *c, const struct occupancy *o,
                     const struct optimize_input *in, const struct job_status *job,
                     choose_score *score, void *ctx, int *devices, double *total);
-
-#endif

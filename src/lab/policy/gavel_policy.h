@@ -5,8 +5,7 @@
  * device, shall spend on each GPU type; rounds realise the shares: who has got the least
  * of what was promised goes first.  Objectives: max-min fairness of throughput relative
  * to an equal share of the cluster; or throughput per cost, with requirements kept. */
-#ifndef CORGI_LAB_POLICY_GAVEL_POLICY_H
-#define CORGI_LAB_POLICY_GAVEL_POLICY_H
+#pragma once
 
 #include "base/map.h"
 #include "base/vec.h"
@@ -96,5 +95,3 @@ double gavel_price(const struct gpu_sheet *gpu); /* dollars an hour */
 
 /* gavel_seats.c: turn shares into seats for this round. */
 void gavel_seat(struct gavel *g, const struct optimize_input *in, struct plan *plan);
-
-#endif

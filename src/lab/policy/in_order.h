@@ -2,8 +2,7 @@
  *
  * They keep what runs and serve the queue in order; a policy adds what one device is
  * worth to one job.  Beliefs come from the loop's model, the same for all of them. */
-#ifndef CORGI_LAB_POLICY_IN_ORDER_H
-#define CORGI_LAB_POLICY_IN_ORDER_H
+#pragma once
 
 #include "base/rng.h"
 #include "lab/policy/choose.h"
@@ -55,5 +54,3 @@ double in_order_preference(const struct occupancy *occupancy,
 
 struct rng *in_order_rng(struct in_order *o);
 int in_order_last_node(const struct in_order *o); /* a job was placed on; -1: none yet */
-
-#endif

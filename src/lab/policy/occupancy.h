@@ -2,8 +2,7 @@
  *
  * A working copy of the cluster's seats: it starts from the jobs that run, and follows as
  * a planner seats, unseats and moves.  Memory is reused from round to round. */
-#ifndef CORGI_LAB_POLICY_OCCUPANCY_H
-#define CORGI_LAB_POLICY_OCCUPANCY_H
+#pragma once
 
 #include "loop/planner.h"
 
@@ -38,5 +37,3 @@ bool occupancy_admits(const struct occupancy *o, const struct optimize_input *in
 void occupancy_combination(const struct occupancy *o, const struct optimize_input *in,
                            int device, double cap_watts, const struct job_status *more,
                            struct combination *out);
-
-#endif

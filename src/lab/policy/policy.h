@@ -1,6 +1,5 @@
 /* policy.h - everything a simulation can be scheduled by, by name */
-#ifndef CORGI_LAB_POLICY_POLICY_H
-#define CORGI_LAB_POLICY_POLICY_H
+#pragma once
 
 #include "base/err.h"
 #include "loop/planner.h"
@@ -39,5 +38,3 @@ extern const struct planner_ops policy_gavel_maxmin_ops;
 extern const struct planner_ops policy_gavel_maxmin_packed_ops;
 extern const struct planner_ops policy_gavel_cost_ops;
 extern const struct planner_ops policy_gavel_cost_packed_ops;
-
-#endif

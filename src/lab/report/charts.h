@@ -2,8 +2,7 @@
  *
  * Each draws one <svg> of a load's facts, about as wide as a phone, so that its letters
  * stay readable there; the page puts several beside one another where there is room. */
-#ifndef CORGI_LAB_REPORT_CHARTS_H
-#define CORGI_LAB_REPORT_CHARTS_H
+#pragma once
 
 #include "lab/report/facts.h"
 #include "lab/report/svg.h"
@@ -44,5 +43,3 @@ void chart_learning(struct str *out, int id, const char *title,
  * cluster is thinned out by whole nodes. */
 int chart_timeline(struct str *out, int id, const char *title, const char *description,
                    const struct sim_recording *recording);
-
-#endif

@@ -5,8 +5,7 @@
  * that keeps its promises: of the conventional policies (true rates do not count) that
  * meet the goals or keep promises about as well as Corgi, the one with the least energy.
  */
-#ifndef CORGI_LAB_REPORT_FACTS_H
-#define CORGI_LAB_REPORT_FACTS_H
+#pragma once
 
 #include "lab/sim/goals.h"
 #include "lab/sim/sweep.h"
@@ -80,5 +79,3 @@ const struct facts_line *facts_learner(const struct facts_load *load);
  * false when there was none at all. */
 bool facts_learning(const struct facts_load *load, int bins, double *percent,
                     double *at_s);
-
-#endif

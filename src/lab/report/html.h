@@ -2,8 +2,7 @@
  *
  * Names come from traces and command lines: every one of them goes through html_text().
  * What comes out is well-formed XML, too. */
-#ifndef CORGI_LAB_REPORT_HTML_H
-#define CORGI_LAB_REPORT_HTML_H
+#pragma once
 
 #include "base/str.h"
 #include "lab/sim/sweep.h"
@@ -33,5 +32,3 @@ struct html_figure html_mean(struct sweep_mean mean, int digits, bool sign);
 /* Digits that suit a number of this size: 3 significant ones, none of them behind the
  * point from 100 on. */
 int html_digits(double value);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Self-contained HTML: no network, no scripts, all drawings inline.  The same sweep gives
  * the same bytes; times the machine took are on it only when asked for. */
-#ifndef CORGI_LAB_REPORT_REPORT_PAGE_H
-#define CORGI_LAB_REPORT_REPORT_PAGE_H
+#pragma once
 
 #include "base/str.h"
 #include "lab/sim/sweep.h"
@@ -16,5 +15,3 @@ struct report_input {
 };
 
 void report_page(struct str *out, const struct report_input *input);
-
-#endif

@@ -1,7 +1,6 @@
 /* report_private.h - the page in the making, shared by report_page.c and report_tables.c
  */
-#ifndef CORGI_LAB_REPORT_REPORT_PRIVATE_H
-#define CORGI_LAB_REPORT_REPORT_PRIVATE_H
+#pragma once
 
 #include "lab/report/charts.h"
 #include "lab/report/report_page.h"
@@ -27,5 +26,3 @@ void tables_quarter_rows(struct page *p);
 
 /* Is there a row that leaves a part of Corgi out? */
 bool tables_have_ingredients(const struct facts *facts);
-
-#endif

@@ -1,6 +1,5 @@
 /* report_words.h - the report's findings as sentences */
-#ifndef CORGI_LAB_REPORT_REPORT_WORDS_H
-#define CORGI_LAB_REPORT_REPORT_WORDS_H
+#pragma once
 
 #include "base/str.h"
 #include "lab/report/facts.h"
@@ -17,5 +16,3 @@ void words_compared(struct str *text, const struct facts *facts,
 
 /* One load's comparison with its reference; not yet escaped. */
 void words_load(struct str *text, const struct facts_load *load);
-
-#endif

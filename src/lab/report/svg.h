@@ -3,8 +3,7 @@
  * Colours are classes of the page's style sheet, so one drawing serves light and dark.
  * Every picture has a title and a description for those who do not see it; every shape
  * may have a tip, which browsers show when pointed at. */
-#ifndef CORGI_LAB_REPORT_SVG_H
-#define CORGI_LAB_REPORT_SVG_H
+#pragma once
 
 #include "base/str.h"
 
@@ -61,5 +60,3 @@ void svg_x_axis(struct str *out, const struct scale *x, double top, double botto
                 const char *unit);
 void svg_y_axis(struct str *out, const struct scale *y, double left, double right,
                 const char *unit);
-
-#endif

@@ -4,8 +4,7 @@
  * mean over paired seeds; it is met when it is met at all of them.  Energy saved counts
  * only where promises are kept as well as by the opponent.  A goal whose rows are not in
  * the sweep is listed as not measured, and none is left out. */
-#ifndef CORGI_LAB_SIM_GOALS_H
-#define CORGI_LAB_SIM_GOALS_H
+#pragma once
 
 #include "base/json_out.h"
 #include "base/table.h"
@@ -76,5 +75,3 @@ const char *goals_verdict(const struct goals_line *line); /* a word for people *
 struct table *goals_table(const struct goals *goals);
 /* A list, as the value of a key that is already written. */
 void goals_json(const struct goals *goals, struct json_out *out);
-
-#endif

@@ -4,8 +4,7 @@
  * last arrival, when the cluster empties and empty nodes are free, is kept apart, so that
  * it does not pass for something learned.  The five together are the whole run.  Only
  * looks on: books nothing, so a run is the same to the last bit with and without it. */
-#ifndef CORGI_LAB_SIM_QUARTER_STATS_H
-#define CORGI_LAB_SIM_QUARTER_STATS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -48,5 +47,3 @@ void quarters_reach(struct sim *sim, double at_s);
 void quarters_end(struct sim *sim);
 
 void quarters_sight(struct quarters *q, double abs_log_error);
-
-#endif

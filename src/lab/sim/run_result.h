@@ -1,6 +1,5 @@
 /* run_result.h - a sweep as a table, as JSON, as CSV files */
-#ifndef CORGI_LAB_SIM_RUN_RESULT_H
-#define CORGI_LAB_SIM_RUN_RESULT_H
+#pragma once
 
 #include "base/str.h"
 #include "base/table.h"
@@ -21,5 +20,3 @@ struct table *result_jobs(const struct sweep *sweep);
  * when it is not there; all of them or, when the disk is full, none. */
 int result_write(const struct sweep *sweep, const struct sweep_options *options,
                  const char *page, const char *dir, struct err *err);
-
-#endif

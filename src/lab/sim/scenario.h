@@ -2,8 +2,7 @@
  *
  * From built-in defaults, or from files the user names.  One scenario a (seed, load),
  * shared by all policies: they are compared on the same requests. */
-#ifndef CORGI_LAB_SIM_SCENARIO_H
-#define CORGI_LAB_SIM_SCENARIO_H
+#pragma once
 
 #include "base/str.h"
 #include "lab/traces/arrivals.h"
@@ -65,5 +64,3 @@ const char *scenario_builtin_names(struct str *out); /* "demo, standard, ..." */
 int scenario_build(struct scenario *scenario, const struct scenario_options *options,
                    struct err *err);
 void scenario_fini(struct scenario *scenario);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * The first broken rule ends the run with a sentence that names time, job and rule.  Only
  * looks on: a run is the same with and without. */
-#ifndef CORGI_LAB_SIM_SIM_CHECK_H
-#define CORGI_LAB_SIM_SIM_CHECK_H
+#pragma once
 
 #include "base/err.h"
 #include "base/vec.h"
@@ -50,5 +49,3 @@ int check_state(struct sim *sim, struct err *err);
 /* Around a round: remember the cluster, then audit the plan that came out. */
 void check_before_round(struct sim *sim);
 int check_plan(struct sim *sim, struct err *err);
-
-#endif

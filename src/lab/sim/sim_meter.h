@@ -3,8 +3,7 @@
  * Every joule is booked once: devices that run jobs, hosts awake, idle (devices without a
  * job and nodes asleep), waking.  The total is integrated on its own from the cluster's
  * power, so that the sum can be checked against it. */
-#ifndef CORGI_LAB_SIM_SIM_METER_H
-#define CORGI_LAB_SIM_SIM_METER_H
+#pragma once
 
 #include "loop/types.h"
 
@@ -41,5 +40,3 @@ struct meter_totals meter_peek(const struct meter *meter, double now_s);
 /* The first node whose draw in the books is not what its state and jobs say now, because
  * nobody noted the change; -1: none. */
 int meter_stale_node(const struct meter *meter);
-
-#endif

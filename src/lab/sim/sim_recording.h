@@ -4,8 +4,7 @@
  * every cell was.  Only looks on: a run gives the same schedule with and without it.
  * Memory is bounded whatever the run: places are kept up to a limit, errors are merged
  * pair by pair when there are too many. */
-#ifndef CORGI_LAB_SIM_SIM_RECORDING_H
-#define CORGI_LAB_SIM_SIM_RECORDING_H
+#pragma once
 
 #include "base/intern.h"
 #include "base/vec.h"
@@ -73,5 +72,3 @@ void recording_node(struct sim_recording *r, int node, enum node_state state,
                     double now_s);
 void recording_sight(struct sim_recording *r, double at_s, double abs_log_error);
 void recording_end(struct sim_recording *r, double now_s);
-
-#endif

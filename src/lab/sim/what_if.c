@@ -6,7 +6,6 @@
 #include "loop/cluster.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A cluster as lists that can be changed. */

@@ -2,8 +2,7 @@
  *
  * "k80:8=l4:2" takes eight K80s out and puts two L4s in; "k80:8=" only takes out, "=l4:2"
  * only puts in; several with commas between. */
-#ifndef CORGI_LAB_SIM_WHAT_IF_H
-#define CORGI_LAB_SIM_WHAT_IF_H
+#pragma once
 
 #include "base/err.h"
 #include "loop/types.h"
@@ -12,5 +11,3 @@
  * nodes like those that went (like the first node when none went).  On failure *cluster
  * is untouched and err says what to do. */
 int what_if_replace(struct cluster **cluster, const char *text, struct err *err);
-
-#endif

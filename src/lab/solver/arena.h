@@ -3,8 +3,7 @@
  * A solve takes what it needs and gives everything back at once with arena_reset().  The
  * blocks stay, merged into one that is large enough, so rounds of equal size allocate
  * nothing. */
-#ifndef CORGI_LAB_SOLVER_ARENA_H
-#define CORGI_LAB_SOLVER_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ size_t arena_capacity(const struct arena *arena);
 
 #define arena_array(arena, type, count)                                                  \
     ((type *)arena_take((arena), (size_t)(count), sizeof(type)))
-
-#endif

@@ -5,8 +5,7 @@
  * its own arithmetic and says what the planner should not have done.  It shares no code
  * with any planner, takes a question to the model a device, and is meant for tests and
  * for the simulator's debug mode. */
-#ifndef CORGI_LAB_SOLVER_AUDIT_PLAN_H
-#define CORGI_LAB_SOLVER_AUDIT_PLAN_H
+#pragma once
 
 #include "base/err.h"
 #include "loop/planner.h"
@@ -29,5 +28,3 @@ struct audit {
  * too, as far as it got. */
 int audit_plan(const struct optimize_input *in, const struct plan *plan,
                struct audit *audit, struct err *err);
-
-#endif

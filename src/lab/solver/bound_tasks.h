@@ -5,8 +5,7 @@
  * percent where every job has factors of its own.  Here every pair of tasks is looked at:
  * worth is lowered task by task to what the others allow, then raised as far as they do.
  The work grows with the square of the tasks. */
-#ifndef CORGI_LAB_SOLVER_BOUND_TASKS_H
-#define CORGI_LAB_SOLVER_BOUND_TASKS_H
+#pragma once
 
 #include "lab/solver/work.h"
 
@@ -17,5 +16,3 @@ bool bound_tasks_differ(const struct work *w);
 
 /* As bound_from(). */
 double bound_tasks_from(const struct work *w, const float *pi, double *proven);
-
-#endif

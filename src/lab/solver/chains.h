@@ -5,8 +5,7 @@
  * type is used beyond its devices.  At the prices every place costs something beyond its
  * worth: a chain is followed only while it has broken up more of that than it has put in
  * its place, and some rotation of every chain that saves has this property. */
-#ifndef CORGI_LAB_SOLVER_CHAINS_H
-#define CORGI_LAB_SOLVER_CHAINS_H
+#pragma once
 
 #include "lab/solver/solver_search.h"
 
@@ -44,5 +43,3 @@ long chains_run(struct search *s, const struct chains_lists *lists,
 /* The same, starting from the records of these tasks only. */
 long chains_from(struct search *s, const struct chains_lists *lists, const int *tasks,
                  int count, const struct chains_effort *effort);
-
-#endif

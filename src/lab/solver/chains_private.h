@@ -1,6 +1,5 @@
 /* chains_private.h - a chain in the making: what chains.c and paths.c share */
-#ifndef CORGI_LAB_SOLVER_CHAINS_PRIVATE_H
-#define CORGI_LAB_SOLVER_CHAINS_PRIVATE_H
+#pragma once
 
 #include "lab/solver/chains.h"
 
@@ -49,5 +48,3 @@ void chain_take_back(struct chain *c, const struct chains_place *place);
 
 /* Seat whoever is loose and whatever is used too much; applied when it saves. */
 bool chain_go_on(struct chain *c);
-
-#endif

@@ -3,8 +3,7 @@
  * The LP over places of single tasks (master.h) gives a bound and duals; its solution is
  * rounded, and chains (chains.h) and tearing devices open go on from there, no longer
  * than what is at hand is not proven to be near enough. */
-#ifndef CORGI_LAB_SOLVER_EXACT_H
-#define CORGI_LAB_SOLVER_EXACT_H
+#pragma once
 
 #include "lab/solver/lp.h"
 #include "lab/solver/solver_search.h"
@@ -16,5 +15,3 @@
  * LP as worth, and the work its prices.  *bound: lower bound on the cost on types that
  * came with it, hosts as work.open has them; -INFINITY: none. */
 void exact_run(struct search *s, struct lp *lp, const double *worth, double *bound);
-
-#endif

@@ -4,13 +4,10 @@
  * prices make a matching that fits.  The LP itself says how many of each go where: those
  * counts, rounded down, with the best places for the most demanding, are the other start
  * for the search. */
-#ifndef CORGI_LAB_SOLVER_EXPAND_H
-#define CORGI_LAB_SOLVER_EXPAND_H
+#pragma once
 
 #include "lab/solver/prices.h"
 #include "lab/solver/solver_search.h"
 
 /* Put all tasks into the empty placement s; those the counts leave over are parked. */
 void expand_run(const struct prices_plan *plan, struct search *s);
-
-#endif

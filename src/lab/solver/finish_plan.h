@@ -1,6 +1,5 @@
 /* finish_plan.h - from a placement on types to a solution */
-#ifndef CORGI_LAB_SOLVER_FINISH_PLAN_H
-#define CORGI_LAB_SOLVER_FINISH_PLAN_H
+#pragma once
 
 #include "lab/solver/solver_search.h"
 
@@ -14,5 +13,3 @@ void finish_remove_job(const struct problem *p, struct solution *out, int job);
 
 /* Cost, watts, progress, unserved and moves of what stands in out. */
 void finish_figures(const struct problem *p, struct solution *out);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Shared by candidates, matching and cycles: for each task its cheapest way to be alone
  * and a few partners, all at the present prices; then each task's mate. */
-#ifndef CORGI_LAB_SOLVER_GRAPH_H
-#define CORGI_LAB_SOLVER_GRAPH_H
+#pragma once
 
 #include "lab/solver/work.h"
 
@@ -36,5 +35,3 @@ void graph_refresh(struct graph *g);
 
 /* Devices of each type that the matching wants. */
 void graph_demand(const struct graph *g, int *demand);
-
-#endif

@@ -2,7 +2,6 @@
  * the search adds it to every move */
 #include "lab/solver/host_power.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

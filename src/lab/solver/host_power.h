@@ -4,8 +4,7 @@
  * Really a node is awake or not: the next device is dear when it wakes a node and nearly
  * free while there is room on one that is awake.  The search adds the difference, a table
  * a type, so that it empties nodes and fills the ones it keeps. */
-#ifndef CORGI_LAB_SOLVER_HOST_POWER_H
-#define CORGI_LAB_SOLVER_HOST_POWER_H
+#pragma once
 
 #include "lab/solver/work.h"
 
@@ -15,5 +14,3 @@ struct stairs {
 
 /* In w's arena.  Nodes with several types count for each in proportion. */
 void stairs_build(struct stairs *s, const struct work *w);
-
-#endif

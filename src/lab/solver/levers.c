@@ -6,7 +6,6 @@
 #include "lab/solver/solver_caps.h"
 #include "lab/solver/finish_plan.h"
 
-#include <math.h>
 #include <string.h>
 
 #define HAIR 1e-3 /* watts; figures are sums of floats */

@@ -5,8 +5,7 @@
  * sleep and without both: where a bound shows that it cannot be dearer nothing is to be
  * done, and that is nearly always; else the smaller problem is solved and the cheaper of
  * the two plans stays. */
-#ifndef CORGI_LAB_SOLVER_LEVERS_H
-#define CORGI_LAB_SOLVER_LEVERS_H
+#pragma once
 
 #include "lab/solver/work.h"
 
@@ -26,5 +25,3 @@ struct levers {
 
 /* out holds the plan of l->p. */
 void levers_run(struct levers *l, struct solution *out);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The one door to the LP library; its types stay behind it.  Minimises; a builder is kept
  * and cleared between rounds, so it does not allocate once it has grown. */
-#ifndef CORGI_LAB_SOLVER_LP_H
-#define CORGI_LAB_SOLVER_LP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -50,5 +49,3 @@ struct lp_matrix {
     const double *row_low, *row_high;
 };
 struct lp_matrix lp_matrix(const struct lp *lp);
-
-#endif

@@ -5,8 +5,7 @@
  * than sum of pi - sum of price x devices.  Prices and a first pi may come from anywhere:
  * the bound first lowers pi until that holds, class against class, then raises it task by
  * task as far as it goes.  The work grows with types x classes^2 + tasks. */
-#ifndef CORGI_LAB_SOLVER_LP_BOUND_H
-#define CORGI_LAB_SOLVER_LP_BOUND_H
+#pragma once
 
 #include "lab/solver/work.h"
 
@@ -22,5 +21,3 @@ double bound_constant(const struct work *w);
 /* The bound that values of tasks give when no place is worth more than it costs: their
  * sum, less what the devices are worth at the prices.  proven as above. */
 double bound_total(const struct work *w, const double *pi, double *proven);
-
-#endif

@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FIRST_A_TASK 6  /* columns of least reduced cost to begin with */

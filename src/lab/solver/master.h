@@ -5,8 +5,7 @@
  * tasks only two can share, but the LP pairs them all by halves: such odd sets are cut
  * off, which closes most of what lies between the LP and the best plan.  Every round of
  * duals gives a proven bound, whatever columns are missing. */
-#ifndef CORGI_LAB_SOLVER_MASTER_H
-#define CORGI_LAB_SOLVER_MASTER_H
+#pragma once
 
 #include "lab/solver/lp.h"
 #include "lab/solver/solver_search.h"
@@ -55,5 +54,3 @@ bool master_solve(struct master *m, double enough, long iterations);
 
 /* What a column costs beyond the worth of its tasks at the last duals; at least 0. */
 double master_reduced(const struct master *m, int type, int i, int j);
-
-#endif

@@ -3,8 +3,7 @@
  * An auction on the double cover: every task bids for a partner task (itself: alone), the
  * price of a wanted partner falls by at least one increment a bid.  The result is a
  * permutation; its cycles become pairs. */
-#ifndef CORGI_LAB_SOLVER_MATCHING_H
-#define CORGI_LAB_SOLVER_MATCHING_H
+#pragma once
 
 #include "lab/solver/graph.h"
 
@@ -12,5 +11,3 @@
  * against the best matching on these edges is at most tasks x increment / 2 beside what
  * odd cycles cost. */
 void matching_run(struct graph *g, double increment_watts);
-
-#endif

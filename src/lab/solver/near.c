@@ -4,7 +4,6 @@
 
 #include "lab/solver/partners.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #define STRAY         4  /* records at random beside the near ones */

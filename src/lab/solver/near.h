@@ -3,8 +3,7 @@
  * Looking at all records costs as much as there are.  Those with a task that would go
  * well with one of the record's own, going by reduced cost, are nearly always enough, and
  * finding them is a sweep of a few operations a task. */
-#ifndef CORGI_LAB_SOLVER_NEAR_H
-#define CORGI_LAB_SOLVER_NEAR_H
+#pragma once
 
 #include "lab/solver/solver_search.h"
 
@@ -24,5 +23,3 @@ bool near_best(struct search *s, int record, int most);
 /* Records that cost more than they are worth, against those near to them, as far as the
  * effort (in evaluations) goes; returns the moves made. */
 long near_focus(struct search *s, long effort);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Of 2k + 1 tasks at most k pairs can share.  Given what the LP has, find sets in which
  * there is more. */
-#ifndef CORGI_LAB_SOLVER_ODDSETS_H
-#define CORGI_LAB_SOLVER_ODDSETS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ typedef bool oddsets_found(void *ctx, const int *members, int count);
 /* Edges each name a pair once, with a value above 0; returns the sets reported. */
 int oddsets_find(int tasks, const struct oddsets_edge *edges, int count,
                  oddsets_found *found, void *ctx);
-
-#endif

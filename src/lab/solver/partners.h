@@ -3,8 +3,7 @@
  * Holds tasks side by side in memory, a class after the other, with what each is worth,
  * and finds those that cost least beyond it beside a given one.  Shared by candidates and
  * near. */
-#ifndef CORGI_LAB_SOLVER_PARTNERS_H
-#define CORGI_LAB_SOLVER_PARTNERS_H
+#pragma once
 
 #include "lab/solver/work.h"
 
@@ -42,5 +41,3 @@ void partners_load(struct partners *b, const int *order, int first, int stride);
 /* The tasks of least reduced cost beside the one in column x; returns how many, in no
  * order.  Where worth rose since the load some may be missed. */
 int partners_find(struct partners *b, int x, int most, struct partners_one *best);
-
-#endif

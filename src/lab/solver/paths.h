@@ -5,12 +5,9 @@
  * task the best way found so far to make it the loose one, improved until nothing
  * changes.  Types come with their prices; what is used too much in the end is left to
  * the chains. */
-#ifndef CORGI_LAB_SOLVER_PATHS_H
-#define CORGI_LAB_SOLVER_PATHS_H
+#pragma once
 
 #include "lab/solver/chains_private.h"
 
 /* The chain has begun and is empty; true when a move was made. */
 bool paths_from(struct chain *c, int record);
-
-#endif

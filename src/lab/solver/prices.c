@@ -2,7 +2,6 @@
  * from it */
 #include "lab/solver/prices.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

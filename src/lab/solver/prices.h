@@ -5,8 +5,7 @@
  * prefix of that order, so a chain of carry variables a class says exactly which sets of
  * places suffice.  The LP over counts of places is as large as types x classes^2 however
  * many jobs there are, and its duals are the prices everything else runs on. */
-#ifndef CORGI_LAB_SOLVER_PRICES_H
-#define CORGI_LAB_SOLVER_PRICES_H
+#pragma once
 
 #include "lab/solver/lp.h"
 #include "lab/solver/work.h"
@@ -38,5 +37,3 @@ bool prices_from_classes(struct work *w, struct lp *lp, struct prices_plan *plan
 /* pi from prices alone: half of what a task costs by itself.  A start for the matching.
  */
 void prices_guess_pi(struct work *w);
-
-#endif

@@ -10,8 +10,7 @@
  * A power cap is a variant of its type.  A job of a class with several devices becomes as
  * many tasks, each on a device of its own; the job runs at the rate of its slowest task.
  */
-#ifndef CORGI_LAB_SOLVER_PROBLEM_H
-#define CORGI_LAB_SOLVER_PROBLEM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -180,5 +179,3 @@ void solution_copy(struct solution *to, const struct solution *from,
                    const struct problem *p);
 void solution_fini(struct solution *s);
 double solution_gap(const struct solution *s);
-
-#endif

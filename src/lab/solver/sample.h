@@ -3,8 +3,7 @@
  * When types x classes is too large for the class LP, a few hundred tasks drawn evenly
  * over classes and needs are matched again and again with the number of devices scaled
  * down; types wanted by too many become dearer, by steps that shrink. */
-#ifndef CORGI_LAB_SOLVER_SAMPLE_H
-#define CORGI_LAB_SOLVER_SAMPLE_H
+#pragma once
 
 #include "lab/solver/graph.h"
 
@@ -13,5 +12,3 @@ void sample_prices(struct work *w, int size, int rounds);
 
 /* One step of prices against the demand of g's matching; g is refreshed. */
 void sample_step(struct graph *g, double step_watts);
-
-#endif

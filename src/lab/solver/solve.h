@@ -2,8 +2,7 @@
  *
  * A solver keeps its memory between problems.  Not thread-safe; the same problem and seed
  * give the same solution. */
-#ifndef CORGI_LAB_SOLVER_SOLVE_H
-#define CORGI_LAB_SOLVER_SOLVE_H
+#pragma once
 
 #include "lab/solver/problem.h"
 
@@ -24,5 +23,3 @@ void solver_run(struct solver *solver, const struct problem *p,
  * each type (PROBLEM_MAX_TYPES); for update.h.  Borrowed until the next run. */
 const double *solver_worth(const struct solver *solver);
 const double *solver_price(const struct solver *solver);
-
-#endif

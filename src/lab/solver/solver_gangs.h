@@ -2,8 +2,7 @@
  *
  * Matching and search see single tasks.  Here gangs of which a task found no place are
  * completed, or taken out so that what they held serves others: the least harm first. */
-#ifndef CORGI_LAB_SOLVER_SOLVER_GANGS_H
-#define CORGI_LAB_SOLVER_SOLVER_GANGS_H
+#pragma once
 
 #include "lab/solver/solver_search.h"
 
@@ -18,5 +17,3 @@ double gangs_bound(struct work *w, double *proven);
 /* Afterwards every job of s has all its tasks on devices or none.  Jobs taken out are in
  * no record. */
 void gangs_settle(struct search *s);
-
-#endif

@@ -4,8 +4,7 @@
  * parked task that has no device.  A move takes two records, spreads their tasks over at
  * most two devices in the cheapest way, whatever their types, and is made when it saves.
  * The incremental update works on the same records. */
-#ifndef CORGI_LAB_SOLVER_SOLVER_SEARCH_H
-#define CORGI_LAB_SOLVER_SOLVER_SEARCH_H
+#pragma once
 
 #include "base/rng.h"
 #include "lab/solver/host_power.h"
@@ -83,5 +82,3 @@ void search_unpark(struct search *s);
 /* Every task against one of each class, or against a sample when there are many classes;
  * returns the moves made. */
 long search_pass(struct search *s);
-
-#endif

@@ -4,8 +4,7 @@
  * devices can make, those it pushed aside a second look, and a few of the records that
  * cost most beyond their worth are improved on the way.  Moves are charged.  Plans drift
  * slowly from the best; a global solve from time to time brings the rest back. */
-#ifndef CORGI_LAB_SOLVER_UPDATE_H
-#define CORGI_LAB_SOLVER_UPDATE_H
+#pragma once
 
 #include "lab/solver/problem.h"
 
@@ -35,5 +34,3 @@ long update_moves(const struct update *u);
 
 /* The placement as a solution of p (fitted): jobs not here count as unserved. */
 void update_solution(struct update *u, struct solution *out);
-
-#endif

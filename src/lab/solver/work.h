@@ -3,8 +3,7 @@
  * Every stage of the pipeline works on tasks (one device's share of a job) and on types
  * as a whole; which physical device it is comes last (solver_nodes.h).  What a task may
  * not use has an infinite threshold there, so inner loops test one comparison. */
-#ifndef CORGI_LAB_SOLVER_WORK_H
-#define CORGI_LAB_SOLVER_WORK_H
+#pragma once
 
 #include "lab/solver/arena.h"
 #include "lab/solver/problem.h"
@@ -118,5 +117,3 @@ static inline float work_least(const struct work *w, int i, int j)
     least = w->floor1[w->cls[i]];
     return least < w->penalty[i] ? least : w->penalty[i];
 }
-
-#endif

@@ -11,8 +11,7 @@
  * Fields may be quoted ("a ""b"", c"), lines may end in CRLF, empty lines are passed over
  * and a byte-order mark is dropped.  Every row must have as many fields as the header.
  * Errors name file and line. */
-#ifndef CORGI_LAB_TABLES_CSV_H
-#define CORGI_LAB_TABLES_CSV_H
+#pragma once
 
 #include "base/err.h"
 
@@ -49,5 +48,3 @@ int csv_int(const struct csv *csv, int column, int min, int max, int *value,
 /* "FILE line N: sentence", for what the caller finds wrong with the row; returns -1. */
 int csv_refuse(const struct csv *csv, struct err *err, enum err_code code,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-#endif

@@ -1,6 +1,5 @@
 /* descriptors.h - reader of what is told of job families, beside a table of rates */
-#ifndef CORGI_LAB_TABLES_DESCRIPTORS_H
-#define CORGI_LAB_TABLES_DESCRIPTORS_H
+#pragma once
 
 #include "world/world.h"
 
@@ -15,5 +14,3 @@ int descriptors_load(struct world *world, const char *path, struct err *err);
  * its own family, batch 0.  ERR_LIMIT when the family does not fit. */
 int descriptors_from_name(struct job_descriptor *descriptor, const char *name,
                           struct err *err);
-
-#endif

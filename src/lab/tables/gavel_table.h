@@ -8,8 +8,7 @@
  * faster than alone counts as 1.  Utilisation is not in the tables: it is drawn from the
  * seed with a plausible spread (utilisation.h), and the caller says so in what it
  * reports. */
-#ifndef CORGI_LAB_TABLES_GAVEL_TABLE_H
-#define CORGI_LAB_TABLES_GAVEL_TABLE_H
+#pragma once
 
 #include "lab/tables/descriptors.h"
 #include "world/world.h"
@@ -20,5 +19,3 @@
 /* GPU names must be in the catalogue.  The caller owns *world; on failure it is
  * untouched. */
 int gavel_load(struct world **world, const char *path, uint64_t seed, struct err *err);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Columns name, fp32_tflops, bandwidth_gbs, memory_gb, sms, tdp_watts, year; and when
  * known title, fp16_tflops, idle_watts, cap_min_watts, source.  See docs/formats.md. */
-#ifndef CORGI_LAB_TABLES_GPU_CSV_H
-#define CORGI_LAB_TABLES_GPU_CSV_H
+#pragma once
 
 #include "world/gpu_sheet.h"
 
@@ -12,5 +11,3 @@
 /* The caller frees *sheets; on failure both outputs are untouched. */
 int gpu_csv_load(struct gpu_sheet **sheets, size_t *count, const char *path,
                  struct err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * Drawn, not known: reports say so.  A family has a level and grows busier with its
  * batch; a stronger card is kept less busy by the same job, and so is one of many devices
  * that wait for one another. */
-#ifndef CORGI_LAB_TABLES_UTILISATION_H
-#define CORGI_LAB_TABLES_UTILISATION_H
+#pragma once
 
 #include "world/world.h"
 
@@ -13,5 +12,3 @@
 /* Fill all of world->busy from the names of the classes and the seed alone, so that the
  * order of the classes does not matter. */
 void utilisation_draw(struct world *world, uint64_t seed);
-
-#endif

@@ -1,6 +1,5 @@
 /* world_check.h - are figures that were read ones a card, or a cluster, could have? */
-#ifndef CORGI_LAB_TABLES_WORLD_CHECK_H
-#define CORGI_LAB_TABLES_WORLD_CHECK_H
+#pragma once
 
 #include "world/world.h"
 
@@ -12,5 +11,3 @@ int world_check_size(size_t gpu_count, size_t class_count, struct err *err);
 
 /* Refuses tables with negative, infinite or absurd values; err names the cell. */
 int world_check(const struct world *world, struct err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * corunner_rate, watts, spread_rate.  A row without corunner is a rate alone, a row with
  * one a pair at the same scale; see docs/formats.md.  Utilisation is worked back from
  * watts where a row tells them and drawn from the seed elsewhere (utilisation.h). */
-#ifndef CORGI_LAB_TABLES_WORLD_CSV_H
-#define CORGI_LAB_TABLES_WORLD_CSV_H
+#pragma once
 
 #include "world/world.h"
 
@@ -16,5 +15,3 @@
  * The caller owns *world; on failure it is untouched. */
 int world_csv_load(struct world **world, const char *path, const char *sheets_path,
                    uint64_t seed, struct err *err);
-
-#endif

@@ -16,8 +16,7 @@
  * cards such a wish binds nobody.
  *
  * An operator's own jobs: slurm.h. */
-#ifndef CORGI_LAB_TRACES_ARRIVALS_H
-#define CORGI_LAB_TRACES_ARRIVALS_H
+#pragma once
 
 #include "lab/tables/csv.h"
 #include "lab/traces/workload.h"
@@ -83,5 +82,3 @@ struct arrivals_use {
 struct workload *arrivals_workload(const struct arrivals *arrivals,
                                    const struct arrivals_use *use,
                                    const struct world *world);
-
-#endif

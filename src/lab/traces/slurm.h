@@ -4,8 +4,7 @@
  * guessed from how many GPUs were in use at once.  Slurm does not know what a job needs
  * or how fast it is: it is taken to need about the rate it had where it ran, and the
  * notes say all that was assumed. */
-#ifndef CORGI_LAB_TRACES_SLURM_H
-#define CORGI_LAB_TRACES_SLURM_H
+#pragma once
 
 #include "base/str.h"
 #include "lab/traces/slurm_jobs.h"
@@ -37,5 +36,3 @@ int slurm_build(struct slurm *slurm, struct slurm_jobs *jobs,
 /* What was found and assumed, without the cluster's part when it is not used; returns
  * out's text. */
 const char *slurm_notes(const struct slurm *slurm, bool other_cluster, struct str *out);
-
-#endif

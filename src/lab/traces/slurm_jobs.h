@@ -3,8 +3,7 @@
  * Needed columns: JobID, Submit, AllocTRES, and Elapsed, ElapsedRaw or Start and End.
  * Used if there: Eligible, Start, ReqTRES, NNodes, NodeList, State, User, JobName.
  * Others are passed over. */
-#ifndef CORGI_LAB_TRACES_SLURM_JOBS_H
-#define CORGI_LAB_TRACES_SLURM_JOBS_H
+#pragma once
 
 #include "lab/traces/arrivals.h"
 #include "lab/traces/slurm_nodes.h"
@@ -32,5 +31,3 @@ struct slurm_jobs {
 int slurm_jobs_load(struct slurm_jobs *jobs, const char *path,
                     const struct slurm_nodes *nodes, const char *names, struct err *err);
 void slurm_jobs_fini(struct slurm_jobs *jobs);
-
-#endif

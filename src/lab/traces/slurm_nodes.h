@@ -3,8 +3,7 @@
  * From `sinfo -N -o "%N %G"` (further columns are passed over; without a header the first
  * two are these) or from `scontrol show node`, with or without -o: told apart by the
  * first word.  A node that is in several partitions is there once. */
-#ifndef CORGI_LAB_TRACES_SLURM_NODES_H
-#define CORGI_LAB_TRACES_SLURM_NODES_H
+#pragma once
 
 #include "base/map.h"
 #include "loop/cluster.h"
@@ -69,5 +68,3 @@ void slurm_nodes_fini(struct slurm_nodes *nodes);
 
 const struct slurm_node *slurm_nodes_find(const struct slurm_nodes *nodes,
                                           const char *name); /* NULL: none */
-
-#endif

@@ -2,7 +2,6 @@
 #include "lab/traces/slurm_text.h"
 
 #include "base/file.h"
-#include "base/mem.h"
 #include "base/parse.h"
 
 #include <ctype.h>

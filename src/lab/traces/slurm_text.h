@@ -2,8 +2,7 @@
  *
  * Lines of a text with their numbers, times and elapsed times, lists of hosts.  Counts of
  * GPUs are in slurm_nodes.h. */
-#ifndef CORGI_LAB_TRACES_SLURM_TEXT_H
-#define CORGI_LAB_TRACES_SLURM_TEXT_H
+#pragma once
 
 #include "base/err.h"
 
@@ -44,5 +43,3 @@ bool slurm_elapsed(const char *text, double *seconds); /* [[D-]HH:]MM:SS[.mmm] *
  * when it is no such list, ERR_LIMIT when it has more than max hosts. */
 int slurm_hosts(const char *list, size_t max, bool (*visit)(void *ctx, const char *host),
                 void *ctx, struct err *err);
-
-#endif

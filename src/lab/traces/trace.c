@@ -5,8 +5,6 @@
 #include "base/vec.h"
 #include "lab/tables/csv.h"
 
-#include <math.h>
-
 #define STREAM_TRACE 4
 #define STEPS_MAX    1e12
 #define ARRIVAL_MAX  (10 * 365.25 * 86400)

@@ -5,8 +5,7 @@
  * but will be rejected (see workload.h).  slo is a multiple of the job's time on the
  * reference GPU and becomes a deadline; -1 is none, and the job then asks for a share of
  * its reference rate drawn from the seed, as the generator does. */
-#ifndef CORGI_LAB_TRACES_TRACE_H
-#define CORGI_LAB_TRACES_TRACE_H
+#pragma once
 
 #include "lab/traces/workload.h"
 
@@ -14,5 +13,3 @@
  * to do. */
 int trace_load(struct workload **workload, const char *path, const struct world *world,
                uint64_t seed, struct err *err);
-
-#endif

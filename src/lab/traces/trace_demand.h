@@ -3,8 +3,7 @@
  * CSV with a column arrival_s, a line a request (the Azure LLM traces).  Requests are
  * counted by the minute and set against a busy minute (the 95th percentile), so that a
  * shape is within 0.02 and 1; a longer simulation repeats it. */
-#ifndef CORGI_LAB_TRACES_TRACE_DEMAND_H
-#define CORGI_LAB_TRACES_TRACE_DEMAND_H
+#pragma once
 
 #include "lab/traces/workload.h"
 
@@ -13,5 +12,3 @@ void trace_demand_apply_take(struct workload *workload, float *shape, size_t min
 
 /* The caller frees *shape; on failure it is untouched and err names file and line. */
 int trace_demand_load(float **shape, size_t *minutes, const char *path, struct err *err);
-
-#endif

@@ -7,9 +7,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-#include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,8 +3,7 @@
  * A list in order of arrival, made by the generator or read from a trace (trace.h).  Each
  * request carries what the user would tell (the job) and what only the simulator knows:
  * its class in the world, its work, its own hidden factors. */
-#ifndef CORGI_LAB_TRACES_WORKLOAD_H
-#define CORGI_LAB_TRACES_WORKLOAD_H
+#pragma once
 
 #include "base/err.h"
 #include "engine/sim/truth.h"
@@ -44,5 +43,3 @@ void workload_destroy(struct workload *workload); /* NULL is fine */
  * they fall into the days that define load. */
 double workload_device_seconds(const struct sim_request *request,
                                const struct world *world, const struct cluster *cluster);
-
-#endif

@@ -1,6 +1,5 @@
 /* admit_check.h - is a request well formed? */
-#ifndef CORGI_LOOP_ADMIT_ADMIT_CHECK_H
-#define CORGI_LOOP_ADMIT_ADMIT_CHECK_H
+#pragma once
 
 #include "base/err.h"
 #include "loop/types.h"
@@ -8,5 +7,3 @@
 /* Refuses a malformed request: numbers that are not finite, out of range or contradict
  * each other.  err names the field. */
 int admit_check(const struct job *job, const struct cluster *cluster, struct err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * still runs.  A job that waited waits again; one that ran is taken over where the engine
  * still has it and goes back to the queue where not; what cannot come back at all ends,
  * and its owner is told why. */
-#ifndef CORGI_LOOP_ADMIT_READMIT_H
-#define CORGI_LOOP_ADMIT_READMIT_H
+#pragma once
 
 #include "loop/types.h"
 
@@ -43,5 +42,3 @@ struct readmit {
 };
 
 struct readmit readmit_decide(const struct readmit_facts *facts);
-
-#endif

@@ -4,8 +4,7 @@
  * in (a submission, or an ended job that is queued again), and the jobs and GPUs that
  * run, which is decided before each round: jobs beyond it are held back from the planner.
  */
-#ifndef CORGI_LOOP_ADMIT_USER_QUOTAS_H
-#define CORGI_LOOP_ADMIT_USER_QUOTAS_H
+#pragma once
 
 #include "loop/types.h"
 
@@ -50,5 +49,3 @@ struct user_quota_job {
  * fit does not keep smaller ones behind it. */
 void user_quota_hold_back(const struct user_quota *quotas, size_t users,
                           struct user_quota_job *jobs, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* plan.h - building plans, shared by every planner */
-#ifndef CORGI_LOOP_OPTIMIZE_PLAN_H
-#define CORGI_LOOP_OPTIMIZE_PLAN_H
+#pragma once
 
 #include "loop/planner.h"
 
@@ -21,5 +20,3 @@ void plan_note_mend(struct plan *plan, const struct plan_mend *mend);
 /* The usual rule for sleep: wake what has a seat; let a node sleep when it has had no job
  * for idle_s and none is planned for it. */
 void plan_sleep_idle(struct plan *plan, const struct optimize_input *in, double idle_s);
-
-#endif

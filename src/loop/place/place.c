@@ -6,7 +6,6 @@
 #include "loop/cluster.h"
 #include "loop/requirement.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

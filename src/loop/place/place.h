@@ -3,8 +3,7 @@
  * Compares the plan with what runs, changes the loop's picture accordingly and lists what
  * the engine has to do, in an order that is safe to execute: wake and caps, stops, moves,
  * starts, sleep.  A plan that breaks a rule is refused whole. */
-#ifndef CORGI_LOOP_PLACE_PLACE_H
-#define CORGI_LOOP_PLACE_PLACE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/vec.h"
@@ -23,5 +22,3 @@ int place_check(const struct optimize_input *in, const struct plan *plan,
 /* Appends to actions; jobs and cluster change as if the actions were done. */
 void place_apply(const struct optimize_input *in, const struct plan *plan,
                  struct jobs *jobs, struct cluster *cluster, place_actions *actions);
-
-#endif

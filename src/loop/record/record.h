@@ -3,8 +3,7 @@
  * A measurement is a number from outside: it is checked, put beside what was running
  * where, and given a noise that shrinks with the length of its window.  Windows that
  * straddle a change of place or neighbours are refused, for they tell of neither. */
-#ifndef CORGI_LOOP_RECORD_RECORD_H
-#define CORGI_LOOP_RECORD_RECORD_H
+#pragma once
 
 #include "base/err.h"
 #include "loop/job_table.h"
@@ -29,5 +28,3 @@ const char *record_refusal_name(enum record_refusal refusal);
 enum record_refusal record_observe(const struct measurement *m, struct jobs *jobs,
                                    const struct cluster *cluster, double stable_since_s,
                                    struct observation *seen, struct err *err);
-
-#endif

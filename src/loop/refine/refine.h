@@ -2,8 +2,7 @@
  *
  * Before the model absorbs an observation its own prediction is scored: the loop knows at
  * any time how good its estimates are, and whether its 90 % intervals hold. */
-#ifndef CORGI_LOOP_REFINE_REFINE_H
-#define CORGI_LOOP_REFINE_REFINE_H
+#pragma once
 
 #include "loop/types.h"
 #include "model/model.h"
@@ -22,5 +21,3 @@ struct refine_score {
  * prediction; returned is |log(observed / predicted)| of the rate. */
 double refine_note(struct model *model, const struct observation *seen,
                    struct refine_score *score, struct prediction *expected);
-
-#endif
