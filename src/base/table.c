@@ -91,7 +91,7 @@ void table_mark(struct table *t, enum table_colour colour)
         scols_cell_set_color(scols_line_get_cell(t->line, t->filled - 1), names[colour]);
 }
 
-static bool colours_wanted(FILE *out)
+bool table_colours_wanted(FILE *out)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
@@ -103,7 +103,7 @@ static bool colours_wanted(FILE *out)
 static bool print_aligned(const struct table *t, FILE *out)
 {
     scols_table_set_stream(t->rows, out);
-    scols_table_enable_colors(t->rows, colours_wanted(out));
+    scols_table_enable_colors(t->rows, table_colours_wanted(out));
     /* Cropping to the terminal would hide figures. */
     scols_table_set_termforce(t->rows, SCOLS_TERMFORCE_NEVER);
     scols_table_set_column_separator(t->rows, "  ");

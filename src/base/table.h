@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct table;
@@ -37,6 +38,9 @@ void table_cell(struct table *t, const char *text);
 void table_cellf(struct table *t, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void table_mark(struct table *t, enum table_colour colour); /* the newest cell */
+
+/* Are colours wanted there: a terminal, and NO_COLOR not set? */
+bool table_colours_wanted(FILE *out);
 
 /* Print the titles and the rows, and end the table. */
 int table_finish(struct table *t, enum table_style style, FILE *out, struct err *err);

@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "corgi/daemon.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,12 +17,32 @@ static const struct option_spec table_options[] = {
 
 /* ---- policy: how the daemon's loop decides ----------------------------------------- */
 
+/* The API has units in its names; people write them behind the number. */
+#define LIMIT_NAME "power_limit"
+#define LIMIT_KEY  "power_limit_watts"
+
+static const char *const not_as_it_is[] = {LIMIT_KEY, "changed_s", NULL};
+
 static int print_policy(const struct command_call *call, const struct json_value *root,
                         struct err *err)
 {
     const struct daemon_args *args = call->args;
+    double changed_s = view_number(root, "changed_s"),
+           limit = view_number(root, LIMIT_KEY);
+    struct table *t = view_table_of_members(root, not_as_it_is);
+    char a[VIEW_SIZE];
 
-    return view_print_members(root, args->parsable, err);
+    if (isfinite(limit)) {
+        table_row(t);
+        table_cell(t, LIMIT_NAME);
+        table_cell(t, limit > 0 ? view_watts(a, limit) : "none");
+    }
+    if (isfinite(changed_s)) {
+        table_row(t);
+        table_cell(t, "changed");
+        table_cell(t, view_time(a, changed_s));
+    }
+    return view_finish(t, args->parsable, err);
 }
 
 static const struct daemon_view policy_view = {.path = "/v1/policy",
@@ -31,14 +52,19 @@ static const struct daemon_view policy_view = {.path = "/v1/policy",
 static int add_setting(struct json_out *out, const char *word)
 {
     const char *equals = strchr(word, '=');
+    static const struct value_rule watts = {.type = VALUE_WATTS};
     char key[64];
-    double number;
+    double number = 0;
     bool flag;
 
     if (!equals || equals == word || (size_t)(equals - word) >= sizeof(key))
         return -1;
     snprintf(key, sizeof(key), "%.*s", (int)(equals - word), word);
-    if (parse_double(equals + 1, &number))
+    if (!strcmp(key, LIMIT_NAME)) {
+        if (strcmp(equals + 1, "none") != 0 && !value_parse(&watts, equals + 1, &number))
+            return -1;
+        json_out_key_number(out, LIMIT_KEY, number);
+    } else if (parse_double(equals + 1, &number))
         json_out_key_number(out, key, number);
     else if (parse_bool(equals + 1, &flag))
         json_out_key_bool(out, key, flag);
@@ -59,7 +85,9 @@ static int run_policy_set(struct command_call *call)
     for (int i = 0; i < call->operand_count; i++) {
         if (add_setting(&out, call->operands[i]) < 0) {
             str_fini(&body);
-            return command_wrong_use(call, "'%.40s' is not KEY=VALUE", call->operands[i]);
+            return command_wrong_use(
+                call, "'%.40s' is not KEY=VALUE, as share=2 or " LIMIT_NAME "=3kW",
+                call->operands[i]);
         }
     }
     json_out_end(&out);
@@ -79,7 +107,8 @@ static const struct command policy_set = {
     .name = "set",
     .summary = "change settings until the daemon's next start",
     .help = "For operators.  What shall last belongs into the daemon's config file.",
-    .examples = "corgi policy set share=2 sleep=no power_limit_watts=20000",
+    .examples = "corgi policy set share=2 sleep=no\n"
+                "corgi policy set power_limit=20kW",
     .operands = "KEY=VALUE...",
     .options = table_options,
     .args_size = sizeof(struct daemon_args),
@@ -98,14 +127,11 @@ const struct command cmd_policy = {
 
 struct quota_args {
     struct daemon_args daemon;
-    int jobs, running, gpus;
+    const char *jobs, *running, *gpus; /* NULL: stays as it is */
 };
 
-/* Below any limit: not given. */
-#define NOT_GIVEN "-2"
 #define LIMIT(member, text)                                                              \
-    OPT(struct quota_args, member, INT, #member, 0, "N", text "; -1 is no limit",        \
-        .min = -2, .max = 1000000, .default_text = NOT_GIVEN)
+    OPT(struct quota_args, member, STRING, #member, 0, "N", text "; none: no limit")
 
 static const struct option_spec quota_options[] = {
     LIMIT(jobs, "jobs that wait or run"),
@@ -115,14 +141,20 @@ static const struct option_spec quota_options[] = {
     {0},
 };
 
-static void add_limit(struct json_out *out, const char *key, int limit)
+/* False: it is neither a number nor none. */
+static bool add_limit(struct json_out *out, const char *key, const char *text)
 {
-    if (limit >= 0)
+    int limit;
+
+    if (!text)
+        return true;
+    if (parse_int(text, &limit) && limit >= 0 && limit <= 1000000) {
         json_out_key_int(out, key, limit);
-    else if (limit == -1) {
-        json_out_key(out, key);
-        json_out_null(out);
+        return true;
     }
+    json_out_key(out, key);
+    json_out_null(out);
+    return !strcmp(text, "none") || !strcmp(text, "-1");
 }
 
 static int print_quota(const struct command_call *call, const struct json_value *root,
@@ -141,13 +173,16 @@ static int run_quota_set(struct command_call *call)
     struct str body = {0};
     struct json_out out;
 
-    if (args->jobs == -2 && args->running == -2 && args->gpus == -2)
+    if (!args->jobs && !args->running && !args->gpus)
         return command_wrong_use(call, "say what to limit: --jobs, --running or --gpus");
     json_out_init(&out, &body, false);
     json_out_begin_object(&out);
-    add_limit(&out, "max_jobs", args->jobs);
-    add_limit(&out, "max_running", args->running);
-    add_limit(&out, "max_gpus", args->gpus);
+    if (!add_limit(&out, "max_jobs", args->jobs) ||
+        !add_limit(&out, "max_running", args->running) ||
+        !add_limit(&out, "max_gpus", args->gpus)) {
+        str_fini(&body);
+        return command_wrong_use(call, "a limit is a number from 0 to 1000000, or none");
+    }
     json_out_end(&out);
     return daemon_show(call, &view, NULL, &body);
 }

@@ -64,6 +64,8 @@ static void add_rate(struct table *t, const struct json_value *job, const void *
     char a[VIEW_SIZE], b[VIEW_SIZE];
 
     (void)ctx;
+    if (!isfinite(rate) && isfinite(view_number(job, "ended_s")))
+        rate = view_number(job, "mean_rate");
     if (!isfinite(rate) && !(needed > 0)) {
         view_cell(t, NULL);
         return;
@@ -78,6 +80,7 @@ static void add_place(struct table *t, const struct json_value *job, const void 
 {
     const struct json_value *devices = json_value_get(job, "devices");
     const char *reason = json_member_string(job, "reason");
+    const char *state = view_text_or(job, "state", "");
     struct str text = {0};
 
     (void)ctx;
@@ -88,8 +91,8 @@ static void add_place(struct table *t, const struct json_value *job, const void 
         if (i + 1 == json_value_count(devices) && json_member_string(d, "type"))
             str_addf(&text, " %s", json_member_string(d, "type"));
     }
-    if (text.length == 0 && reason)
-        str_addf(&text, "(%s)", reason);
+    if (reason && *reason && (text.length == 0 || !strcmp(state, "failed")))
+        str_addf(&text, "%s(%s)", text.length ? " " : "", reason);
     view_cell(t, str_text(&text));
     str_fini(&text);
 }
@@ -139,15 +142,33 @@ static void make_path(struct str *path, const struct queue_args *args, const cha
     daemon_add_query(path, "after", after);
 }
 
+struct queue_listing {
+    struct table *table;
+    size_t count;
+    double now_s;   /* on the daemon's clock */
+    bool simulated; /* which is a simulated one */
+};
+
+static int ask_clock(const struct command_call *call, struct queue_listing *listed)
+{
+    struct client_answer answer;
+    int status = daemon_send(call, HTTP_GET, "/v1/version", NULL, &answer);
+
+    if (status)
+        return status;
+    listed->now_s = view_number(daemon_root(&answer), "now_s");
+    listed->simulated = !strcmp(view_text_or(daemon_root(&answer), "engine", ""), "sim");
+    client_answer_fini(&answer);
+    return 0;
+}
+
 /* Page after page into the view, or as JSON as they come; the exit status. */
 static int list(const struct command_call *call, const struct queue_args *args,
-                const char *user, struct table *t)
+                const char *user, struct queue_listing *listed)
 {
     struct str path = {0}, after = {0};
-    double now_s = NAN;
     int left = args->limit;
-    int status =
-        args->daemon.json ? 0 : daemon_fetch_number(call, "/v1/version", "now_s", &now_s);
+    int status = args->daemon.json ? 0 : ask_clock(call, listed);
 
     if (status)
         return status;
@@ -161,7 +182,8 @@ static int list(const struct command_call *call, const struct queue_args *args,
         if (status)
             break;
         jobs = json_value_get(daemon_root(&answer), "jobs");
-        view_rows(t, columns, jobs, &now_s);
+        view_rows(listed->table, columns, jobs, &listed->now_s);
+        listed->count += json_value_count(jobs);
         left -= (int)json_value_count(jobs);
         next = json_value_count(jobs) ? json_member_string(daemon_root(&answer), "next")
                                       : NULL;
@@ -176,13 +198,27 @@ static int list(const struct command_call *call, const struct queue_args *args,
     return status;
 }
 
+/* What the table does not say. */
+static void print_rest(const struct queue_args *args, const struct queue_listing *listed)
+{
+    if (listed->count == 0 && !args->all && !args->state)
+        printf("no job waits or runs%s; 'corgi queue --all' lists those that ended\n",
+               args->user || args->me || args->name || args->type || args->node
+                   ? " of those asked for"
+                   : "");
+    else if (listed->count == 0)
+        printf("there is no such job\n");
+    else if (listed->simulated)
+        printf("times and energy are simulated\n");
+}
+
 static int run(struct command_call *call)
 {
     const struct queue_args *args = call->args;
     const char *user = args->user;
     char me[80];
+    struct queue_listing listed = {0};
     struct err err = {0};
-    struct table *t;
     int status;
 
     if (args->me && args->user)
@@ -195,21 +231,23 @@ static int run(struct command_call *call)
             return status;
         user = me;
     }
-    t = view_table(columns);
-    status = list(call, args, user, t);
+    listed.table = view_table(columns);
+    status = list(call, args, user, &listed);
     if (status || args->daemon.json)
-        table_destroy(t);
-    else if (view_finish(t, args->daemon.parsable, &err) < 0)
+        table_destroy(listed.table);
+    else if (view_finish(listed.table, args->daemon.parsable, &err) < 0)
         status = command_failed(call, &err);
+    else if (!args->daemon.parsable)
+        print_rest(args, &listed);
     return status;
 }
 
 const struct command cmd_queue = {
     .name = "queue",
     .summary = "list jobs: where they run or why they wait",
-    .help =
-        "RATE/NEED is the measured rate over the one required now.  With --json every "
-        "page of the answer is one line.",
+    .help = "RATE/NEED is the measured rate over the one required now, of a job that has "
+            "ended its mean rate.  With --json every "
+            "page of the answer is one line.",
     .examples = "corgi queue --me\ncorgi queue --state running --type v100\n"
                 "corgi queue --all --limit 20 --parsable",
     .options = options,

@@ -36,7 +36,7 @@ static void line(const char *label, const char *format, ...)
 
     va_start(args, format);
     if (vasprintf(&text, format, args) > 0 && strcmp(text, "-") != 0)
-        printf("  %-12s %s\n", label, text);
+        printf("  %-15s %s\n", label, text);
     va_end(args);
     free(text);
 }
@@ -70,13 +70,19 @@ static void print_rates(const struct json_value *job, const char *unit)
     double rate = view_number(job, "rate"), promised = view_number(job, "promised_rate");
     double done = view_number(job, "steps_done"), total = view_number(job, "total_steps");
 
+    double mean = view_number(job, "mean_rate");
+
     if (isfinite(rate))
         line("rate", "%s %s measured", view_rate(a, rate), unit);
+    if (isfinite(mean))
+        line("mean rate", "%s %s while it ran", view_rate(a, mean), unit);
     if (isfinite(promised))
         line("promised", "%s %s", view_rate(a, promised), unit);
-    if (done > 0 || total > 0)
-        line("progress", "%s of %s steps", view_rate(a, done),
-             total > 0 ? view_rate(b, total) : "?");
+    if (total > 0)
+        line("progress", "%s of %s steps", view_count(a, done), view_count(b, total));
+    else if (done > 0)
+        line("progress", "%s %s", view_count(a, done),
+             strchr(unit, 'q') ? "requests" : "steps");
 }
 
 /* Of a service: who answers, how many ask, how soon they are answered. */
@@ -116,16 +122,36 @@ static void print_places(const struct json_value *job)
     }
 }
 
+/* What is simulated is said to be. */
+static const char *mark(const struct json_value *job)
+{
+    return json_member_bool(job, "simulated", false) ? " (simulated)" : "";
+}
+
 static void print_times(const struct json_value *job)
 {
-    static const char *const keys[] = {"submitted_s", "started_s", "ended_s",
+    static const char *const keys[] = {"submitted_s",      "started_s",
+                                       "placed_s",         "ended_s",
                                        "expected_start_s", "expected_end_s"};
-    static const char *const labels[] = {"submitted", "started", "ended",
-                                         "start expected", "end expected"};
+    static const char *const labels[] = {"submitted", "first started",  "started",
+                                         "ended",     "start expected", "end expected"};
+    bool once = view_number(job, "started_s") >= view_number(job, "placed_s");
     char a[VIEW_SIZE];
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        line(labels[i], "%s", view_time(a, view_number(job, keys[i])));
+        if (isfinite(view_number(job, keys[i])) && !(once && i == 1))
+            line(labels[i], "%s%s", view_time(a, view_number(job, keys[i])), mark(job));
+}
+
+/* How its program ended. */
+static void print_exit(const struct json_value *job)
+{
+    double status = view_number(job, "exit_status"), by = view_number(job, "signal");
+
+    if (by > 0)
+        line("exit", "signal %.0f (%s)", by, strsignal((int)by));
+    else if (status >= 0)
+        line("exit", "status %.0f", status);
 }
 
 static void print_energy(const struct json_value *job)
@@ -137,11 +163,12 @@ static void print_energy(const struct json_value *job)
     if (!isfinite(joules))
         return;
     if (isfinite(low) && isfinite(high) && high > low)
-        line("energy", "%s (%s to %s)", view_joules(a, joules), view_joules(b, low),
-             view_joules(c, high));
-    else
-        line("energy", "%s", view_joules(a, joules));
-    line("power", "%s", view_watts(a, view_number(job, "watts")));
+        line("energy", "%s%s (%s to %s)", view_joules(a, joules), mark(job),
+             view_joules(b, low), view_joules(c, high));
+    else if (joules > 0)
+        line("energy", "%s%s", view_joules(a, joules), mark(job));
+    if (view_number(job, "watts") > 0)
+        line("power", "%s%s", view_watts(a, view_number(job, "watts")), mark(job));
 }
 
 static void print_command(const struct json_value *job)
@@ -163,10 +190,12 @@ static void print_job(const struct json_value *job)
     const char *kind = view_text_or(job, "kind", "");
     const char *unit = !strcmp(kind, "inference") ? "requests/s" : "steps/s";
     const struct json_value *quote = json_value_get(job, "quote");
+    char a[VIEW_SIZE], b[VIEW_SIZE], c[VIEW_SIZE];
 
     printf("job %.0f %s\n", view_number(job, "id"), view_text_or(job, "name", ""));
     line("state", "%s", view_text_or(job, "state", ""));
     line("reason", "%s", view_text_or(job, "reason", ""));
+    print_exit(job);
     line("user", "%s", view_text_or(job, "user", ""));
     line("kind", "%s", kind);
     print_need(job, unit);
@@ -175,12 +204,15 @@ static void print_job(const struct json_value *job)
     print_places(job);
     print_energy(job);
     print_times(job);
-    line("runs", "%.0f GPUs, priority %.0f, %.0f moves, %.0f restarts",
-         view_number(job, "gpus"), view_number(job, "priority"),
-         view_number(job, "moves"), view_number(job, "restarts"));
+    line("runs", "%s, priority %.0f, %s, %s",
+         view_plural(a, view_number(job, "gpus"), "GPU"), view_number(job, "priority"),
+         view_plural(b, view_number(job, "moves"), "move"),
+         view_plural(c, view_number(job, "restarts"), "restart"));
     print_command(job);
     if (json_value_kind(quote) == JSON_KIND_OBJECT) {
-        printf("the promise\n");
+        printf("%s\n", isfinite(view_number(quote, "promised_rate"))
+                           ? "the promise"
+                           : "what was expected when it was submitted");
         view_quote(quote, unit, NAN, true, stdout);
     }
 }
@@ -191,7 +223,7 @@ static int print_whole(const struct command_call *call, const struct json_value 
     const struct daemon_args *args = call->args;
 
     if (args->parsable)
-        return view_print_members(root, true, err);
+        return view_finish(view_table_of_members(root, NULL), true, err);
     print_job(root);
     return 0;
 }

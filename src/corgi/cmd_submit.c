@@ -214,6 +214,10 @@ static void print_taken(const struct job_args *args, const struct json_value *ro
     putchar('\n');
     view_quote(json_value_get(root, "quote"), job_unit(&args->job),
                view_number(job, "submitted_s"), true, stdout);
+    if (json_member_bool(job, "simulated", false))
+        printf(
+            "  note      the cluster is simulated: no program runs, and time and watts "
+            "are simulated\n");
 }
 
 static int refused(const struct command_call *call, const struct job_args *args,
@@ -315,7 +319,12 @@ const struct command cmd_submit = {
             "A script begins with #! and may hold options in lines that begin with "
             "#CORGI, before its first command; options of the command line win over "
             "those.  What follows the script is for the script.  It is not copied: it "
-            "is read again when the job starts.",
+            "is read again when the job starts.\n\n"
+            "The environment is stored with the job, so without --export only USUAL goes "
+            "along: PATH, LANG, LC_*, TZ, TMPDIR, LD_LIBRARY_PATH, PYTHONPATH, "
+            "PYTHONUNBUFFERED, VIRTUAL_ENV, CONDA_PREFIX, CONDA_DEFAULT_ENV, CUDA_HOME, "
+            "OMP_*, NCCL_* and CORGI_* but no token.  Add to it with --export "
+            "USUAL,NAME; --export ALL sends everything.",
     .examples = "corgi submit --min-rate 40 --steps 1e6 -- python train.py --epochs 3\n"
                 "corgi submit train.sh\n"
                 "corgi submit --kind inference --requests 200 --latency 50ms -- ./serve",

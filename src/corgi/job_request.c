@@ -3,7 +3,9 @@
  * API that cmd_submit.c sends of them */
 #include "corgi/job_request.h"
 
+#include "base/mem.h"
 #include "base/str.h"
+#include "base/vec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,12 @@
 #define MAX_EXPORT      ((size_t)512 << 10) /* bytes of environment */
 #define MAX_VALUE_BYTES 65535
 #define MAX_NAME_BYTES  79
+/* Of --export USUAL. */
+#define USUAL_NAMES                                                                      \
+    "PATH", "LANG", "LC_", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH",              \
+        "PYTHONUNBUFFERED", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV",          \
+        "CUDA_HOME", "OMP_", "NCCL_", "CORGI_"
+#define MAX_GPUS 64 /* as the API says */
 
 extern char **environ;
 
@@ -53,7 +61,7 @@ static const char *const models[] = {"unknown", "conv", "attention", "rnn",   "e
         JOB(kind, CHOICE, "kind", 'k', "KIND", "training, or inference for a service",   \
             .choices = kinds, .default_text = "training"),                               \
         JOB(gpus, INT, "gpus", 'G', "COUNT", "GPUs it runs on, all at once", .min = 1,   \
-            .max = 64, .default_text = "1"),                                             \
+            .max = 1000000, .default_text = "1"),                                        \
         JOB(memory_gb, DOUBLE, "memory", 'm', "GB", "GPU memory it needs on each",       \
             .max = 1e5),                                                                 \
         JOB(priority, INT, "priority", 'p', "N", "larger goes first", .min = -1000000,   \
@@ -86,9 +94,9 @@ static const char *const models[] = {"unknown", "conv", "attention", "rnn",   "e
             "where it runs; here without it"),                                           \
         JOB(output, STRING, "output", 'o', "FILE", "file for what it prints"),           \
         JOB(export, STRING, "export", 0, "NAMES",                                        \
-            "environment it gets: ALL, NONE, or NAME and NAME=VALUE with commas "        \
-            "between",                                                                   \
-            .default_text = "ALL"),                                                      \
+            "environment it gets, with commas between: NAME, NAME=VALUE, USUAL, ALL, "   \
+            "NONE",                                                                      \
+            .default_text = "USUAL"),                                                    \
         JOB(metrics_url, STRING, "metrics-url", 0, "URL",                                \
             "Prometheus endpoint of the job, to measure its rate"),                      \
         JOB(metrics_counter, STRING, "metrics-counter", 0, "NAME",                       \
@@ -127,6 +135,12 @@ int job_options_check(const struct job_options *o, struct err *err)
     int needs =
         (o->min_rate > 0) + (o->requests > 0) + (o->within_s > 0 || o->deadline != NULL);
 
+    if (o->gpus > MAX_GPUS)
+        return err_set(
+            err, ERR_USAGE,
+            "option --gpus takes %d at most: Corgi places all GPUs of a job in "
+            "one step, and plans for no more than that",
+            MAX_GPUS);
     if (needs > 1)
         return err_set(err, ERR_USAGE,
                        "a job has one need: --min-rate, --requests, or --within or "
@@ -275,54 +289,102 @@ static void add_shape(const struct job_options *o, struct json_out *out)
     add_given_int(out, "max_replicas", o->max_replicas);
 }
 
-/* "NAME=VALUE" into the object; a secret of our own stays here. */
-static int add_variable(struct json_out *out, const char *pair, size_t *bytes, int *count,
-                        struct err *err)
-{
-    const char *equals = strchr(pair, '=');
-    char name[256];
+/* What a job gets without --export: what makes programs be found and speak the user's
+ * language, and no secret.  A name that ends with _ stands for all that begin so. */
+static const char *const usual[] = {USUAL_NAMES, NULL};
 
-    if (!equals || equals == pair || (size_t)(equals - pair) >= sizeof(name))
-        return 0;
-    snprintf(name, sizeof(name), "%.*s", (int)(equals - pair), pair);
-    if (!strcmp(name, "CORGI_TOKEN"))
-        return 0;
-    *bytes += strlen(pair);
-    if (*bytes > MAX_EXPORT || strlen(equals + 1) > MAX_VALUE_BYTES ||
-        ++*count > MAX_VARIABLES)
-        return err_set(err, ERR_USAGE,
-                       "the environment is too large to send along; choose from it with "
-                       "--export NAME,...");
-    json_out_key_string(out, name, equals + 1);
+static bool is_usual(const char *pair)
+{
+    for (const char *const *name = usual; *name; name++)
+        if (str_starts(pair, *name) &&
+            (str_ends(*name, "_") || pair[strlen(*name)] == '='))
+            return true;
+    return false;
+}
+
+struct variables {
+    vec_of(char *) pairs; /* "NAME=VALUE" */
+};
+
+/* The last of a name counts; a secret of our own stays here. */
+static void put_variable(struct variables *v, const char *pair)
+{
+    size_t length = strcspn(pair, "=") + 1;
+
+    if (length < 2 || !pair[length - 1] || str_starts(pair, "CORGI_TOKEN="))
+        return;
+    vec_each (char *, had, &v->pairs)
+        if (strncmp(*had, pair, length) == 0) {
+            free(*had);
+            *had = mem_strdup(pair);
+            return;
+        }
+    vec_push(&v->pairs, mem_strdup(pair));
+}
+
+/* A word of --export: ALL, USUAL, NONE, NAME=VALUE or NAME. */
+static void export_word(struct variables *v, const char *word)
+{
+    bool all = !strcmp(word, "ALL");
+    struct str pair = {0};
+
+    if (all || !strcmp(word, "USUAL")) {
+        for (char **entry = environ; *entry; entry++)
+            if (all || is_usual(*entry))
+                put_variable(v, *entry);
+    } else if (strchr(word, '=')) {
+        put_variable(v, word);
+    } else if (getenv(word)) {
+        str_addf(&pair, "%s=%s", word, getenv(word));
+        put_variable(v, str_text(&pair));
+    }
+    str_fini(&pair);
+}
+
+static int write_variables(const struct variables *v, struct json_out *out,
+                           struct err *err)
+{
+    size_t bytes = 0;
+
+    json_out_key(out, "environment");
+    json_out_begin_object(out);
+    vec_each (char *, pair, &v->pairs) {
+        const char *equals = strchr(*pair, '=');
+        char name[256];
+
+        if ((size_t)(equals - *pair) >= sizeof(name))
+            continue;
+        snprintf(name, sizeof(name), "%.*s", (int)(equals - *pair), *pair);
+        bytes += strlen(*pair);
+        if (bytes > MAX_EXPORT || strlen(equals + 1) > MAX_VALUE_BYTES ||
+            v->pairs.count > MAX_VARIABLES)
+            return err_set(err, ERR_USAGE,
+                           "the environment is too large to send along; choose from it "
+                           "with --export NAME,...");
+        json_out_key_string(out, name, equals + 1);
+    }
+    json_out_end(out);
     return 0;
 }
 
 static int add_environment(const struct job_options *o, struct json_out *out,
                            struct err *err)
 {
-    const char *list = strcmp(o->export, "NONE") != 0 ? o->export : "";
-    bool all = !strcmp(list, "ALL");
-    size_t bytes = 0;
-    int count = 0, rc = 0;
+    struct variables v = {0};
+    int rc;
 
-    json_out_key(out, "environment");
-    json_out_begin_object(out);
-    for (char **pair = environ; all && *pair && rc == 0; pair++)
-        rc = add_variable(out, *pair, &bytes, &count, err);
-    while (!all && *list && rc == 0) {
-        struct str pair = {0};
-        const char *value;
+    for (const char *list = o->export; *list; list += *list == ',') {
+        struct str word = {0};
 
-        str_add_bytes(&pair, list, strcspn(list, ","));
-        list += pair.length;
-        list += *list == ',';
-        value = strchr(pair.text, '=') ? NULL : getenv(pair.text);
-        if (value)
-            str_addf(&pair, "=%s", value);
-        rc = add_variable(out, pair.text, &bytes, &count, err);
-        str_fini(&pair);
+        str_add_bytes(&word, list, strcspn(list, ","));
+        list += word.length;
+        export_word(&v, str_text(&word));
+        str_fini(&word);
     }
-    json_out_end(out);
+    rc = write_variables(&v, out, err);
+    vec_each (char *, pair, &v.pairs)
+        free(*pair);
+    vec_free(&v.pairs);
     return rc;
 }
 

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -99,7 +100,16 @@ int view_finish(struct table *t, bool parsable, struct err *err)
     return table_finish(t, parsable ? TABLE_PARSABLE : TABLE_ALIGNED, stdout, err);
 }
 
-int view_print_members(const struct json_value *object, bool parsable, struct err *err)
+static bool among(const char *word, const char *const *words)
+{
+    for (; words && *words; words++)
+        if (!strcmp(word, *words))
+            return true;
+    return false;
+}
+
+struct table *view_table_of_members(const struct json_value *object,
+                                    const char *const *without)
 {
     struct table *t = table_create("KEY|VALUE");
     struct json_iter it = {.object = object};
@@ -108,7 +118,7 @@ int view_print_members(const struct json_value *object, bool parsable, struct er
 
     while (json_iter_next(&it)) {
         if (json_value_kind(it.value) == JSON_KIND_OBJECT ||
-            json_value_kind(it.value) == JSON_KIND_ARRAY)
+            json_value_kind(it.value) == JSON_KIND_ARRAY || among(it.key, without))
             continue;
         table_row(t);
         view_cell(t, it.key);
@@ -119,7 +129,7 @@ int view_print_members(const struct json_value *object, bool parsable, struct er
         else
             view_cell(t, json_value_string(it.value));
     }
-    return view_finish(t, parsable, err);
+    return t;
 }
 
 /* ---- figures ----------------------------------------------------------------------- */
@@ -139,11 +149,51 @@ static const char *with_unit(char *out, double value, const char *unit)
     return out;
 }
 
+/* Four digits that count, and never a power of ten. */
 const char *view_rate(char *out, double per_s)
 {
+    double size = fabs(per_s);
+
     if (!isfinite(per_s))
         return none(out);
-    snprintf(out, VIEW_SIZE, "%.4g", per_s);
+    if (size >= 999.95e6)
+        snprintf(out, VIEW_SIZE, "%.4gG", per_s / 1e9);
+    else if (size >= 999.95e3)
+        snprintf(out, VIEW_SIZE, "%.4gM", per_s / 1e6);
+    else if (size >= 1000)
+        snprintf(out, VIEW_SIZE, "%.0f", per_s);
+    else if (size >= 0.0001 || size == 0)
+        snprintf(out, VIEW_SIZE, "%.4g", per_s);
+    else
+        snprintf(out, VIEW_SIZE, "%s0.0001", per_s < 0 ? ">-" : "<");
+    return out;
+}
+
+const char *view_count(char *out, double count)
+{
+    char digits[VIEW_SIZE];
+    size_t length, used = 0;
+
+    if (!isfinite(count) || fabs(count) > 1e15)
+        return none(out);
+    length = (size_t)snprintf(digits, sizeof(digits), "%.0f", fabs(count));
+    if (count <= -0.5)
+        out[used++] = '-';
+    for (size_t i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            out[used++] = ',';
+        out[used++] = digits[i];
+    }
+    out[used] = '\0';
+    return out;
+}
+
+const char *view_plural(char *out, double count, const char *what)
+{
+    char number[VIEW_SIZE];
+
+    snprintf(out, VIEW_SIZE, "%.25s %.12s%s", view_count(number, count), what,
+             count == 1 ? "" : "s");
     return out;
 }
 
@@ -195,12 +245,20 @@ const char *view_time(char *out, double since_1970_s)
 {
     struct tm tm;
     time_t whole;
+    size_t used;
 
     if (!isfinite(since_1970_s) || fabs(since_1970_s) > 1e12)
         return none(out);
     whole = (time_t)since_1970_s;
     if (!localtime_r(&whole, &tm) || !strftime(out, VIEW_SIZE, "%Y-%m-%dT%H:%M:%S", &tm))
         return none(out);
+    used = strlen(out);
+    if (tm.tm_gmtoff == 0)
+        snprintf(out + used, VIEW_SIZE - used, "Z");
+    else
+        snprintf(out + used, VIEW_SIZE - used, "%c%02ld:%02ld",
+                 tm.tm_gmtoff < 0 ? '-' : '+', labs(tm.tm_gmtoff) / 3600,
+                 labs(tm.tm_gmtoff) / 60 % 60);
     return out;
 }
 
@@ -263,12 +321,17 @@ static void print_cost(const struct json_value *quote, FILE *out)
     const struct json_value *watts = json_value_get(quote, "watts");
     char a[VIEW_SIZE], b[VIEW_SIZE], c[VIEW_SIZE];
 
-    if (json_value_kind(joules) == JSON_KIND_OBJECT)
+    /* Nothing runs for nothing: zero is what nobody knows. */
+    if (view_number(joules, "value") > 0 && view_number(joules, "low") > 0)
         fprintf(out, "  energy    %s (%s to %s)\n",
                 view_joules(a, view_number(joules, "value")),
                 view_joules(b, view_number(joules, "low")),
                 view_joules(c, view_number(joules, "high")));
-    if (json_value_kind(watts) == JSON_KIND_OBJECT)
+    else if (view_number(joules, "value") > 0)
+        fprintf(out, "  energy    %s (up to %s)\n",
+                view_joules(a, view_number(joules, "value")),
+                view_joules(c, view_number(joules, "high")));
+    if (view_number(watts, "value") > 0)
         fprintf(out, "  power     %s\n", view_watts(a, view_number(watts, "value")));
 }
 

@@ -33,7 +33,7 @@ enum view_as {
     VIEW_RATE,   /* 41.5 */
     VIEW_JOULES, /* 950 J, 12.3 Wh, 1.25 kWh */
     VIEW_WATTS,  /* 250 W, 1.25 kW */
-    VIEW_TIME,   /* 2026-03-01T09:00:00 */
+    VIEW_TIME,   /* 2026-03-01T09:00:00+01:00, Z: UTC */
     VIEW_SHARE,  /* 0.8: 80% */
     VIEW_YES_NO,
     VIEW_USE, /* 3/8, of a limit; 3/- without one */
@@ -62,15 +62,18 @@ void view_cell(struct table *t, const char *text); /* NULL or "": "-" */
 /* Print it, aligned or with | between, and end it. */
 int view_finish(struct table *t, bool parsable, struct err *err);
 
-/* The plain members of an object, a row for each; objects and lists in it are left out.
- */
-int view_print_members(const struct json_value *object, bool parsable, struct err *err);
+/* The plain members of an object, a row for each but those named; objects and lists in it
+ * are left out.  without: ends with NULL, or NULL. */
+struct table *view_table_of_members(const struct json_value *object,
+                                    const char *const *without);
 
 /* ---- figures, into a buffer of VIEW_SIZE; "-" for what is not finite --------------- */
 
 #define VIEW_SIZE 40
 
 const char *view_rate(char *out, double per_s);
+const char *view_count(char *out, double count);                    /* 1,234,567 */
+const char *view_plural(char *out, double count, const char *what); /* 2 GPUs */
 const char *view_joules(char *out, double joules);
 const char *view_watts(char *out, double watts);
 const char *view_share(char *out, double share);     /* 0.8: 80% */

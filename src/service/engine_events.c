@@ -199,7 +199,8 @@ static void on_started(struct service *s, const struct engine_event *e)
     if (!r || r->attempt != e->attempt || r->phase != PHASE_STARTING)
         return;
     records_set_phase(s->records, r, PHASE_RUNNING);
-    r->began_s = e->at_s;
+    if (!isfinite(r->began_s)) /* else it was adopted */
+        r->began_s = e->at_s;
     r->tries.start_failures = 0;
 }
 

@@ -49,6 +49,8 @@ void handle_list_nodes(void *ctx, struct request *r)
     for (int n = 0; n < c->node_count; n++)
         if (state < 0 || (int)c->nodes[n].state == state)
             views_node(&a.out, s, n, &r->identity);
+    json_out_end(&a.out);
+    json_out_key_bool(&a.out, "simulated", s->config.engine == SERVICE_ENGINE_SIM);
     handlers_answer(&a, 200);
 }
 

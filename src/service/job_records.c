@@ -155,6 +155,8 @@ static const struct {
     {"mean_demand", offsetof(struct record, mean_demand)},
     {"reference_type", offsetof(struct record, reference_type)},
     {"reference_s", offsetof(struct record, reference_s)},
+    {"began_s", offsetof(struct record, began_s)},
+    {"ran_s", offsetof(struct record, ran_s)},
 };
 #define EXTRA_NUMBERS (sizeof(extra_numbers) / sizeof(extra_numbers[0]))
 
@@ -190,6 +192,17 @@ void record_read_extra(struct record *r, const char *extra)
     str_copy(r->reason_code, sizeof(r->reason_code), code ? code : "");
     r->tries.memory_failures = (int)json_member_number(root, "memory_failures", 0);
     json_doc_destroy(doc);
+}
+
+double record_ran_s(const struct record *r, double now_s)
+{
+    return r->ran_s + (isfinite(r->began_s) ? fmax(0, now_s - r->began_s) : 0);
+}
+
+void record_stopped(struct record *r, double now_s)
+{
+    r->ran_s = record_ran_s(r, now_s);
+    r->began_s = NAN;
 }
 
 void record_explain(struct record *r, const char *code, const char *format, ...)

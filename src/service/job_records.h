@@ -73,7 +73,8 @@ struct record {
     double expected_start_s, expected_end_s;
     double predicted_rate;  /* where it sits now */
     char *quote_json;       /* the quote as it was given */
-    double began_s;         /* the engine said it runs; NaN: has not */
+    double began_s;         /* the engine said it runs; NaN: does not run */
+    double ran_s;           /* time its earlier attempts ran */
     double rate, rate_at_s; /* measured last; NaN: never */
     double demand;          /* of a service, requests/s; NaN */
     double demand_at_s;     /* measured then */
@@ -152,6 +153,10 @@ int records_replicas(const struct records *records, const struct record *service
 /* What the store keeps of it beside the columns of its progress, as JSON. */
 void record_extra_json(const struct record *record, struct str *out);
 void record_read_extra(struct record *record, const char *extra); /* NULL: nothing */
+
+/* It runs no more, or not there: the time it ran is added up. */
+void record_stopped(struct record *record, double now_s);
+double record_ran_s(const struct record *record, double now_s); /* up to now */
 
 /* Why it stands as it does: a code as in the API, and a sentence. */
 void record_explain(struct record *record, const char *code, const char *format, ...)

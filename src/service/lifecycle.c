@@ -152,6 +152,7 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
     r->final = mem_dup(&final, 1, sizeof(final));
     records_set_phase(s->records, r, PHASE_ENDED);
     r->ended_s = service_now_s(s);
+    record_stopped(r, r->ended_s);
     records_set_held(s->records, r, false);
     explain_why(r, why);
     s->done += state == JOB_DONE;
@@ -179,6 +180,7 @@ void lifecycle_requeue(struct service *s, struct tx *tx, struct record *r,
     if (status->state == JOB_RUNNING)
         loop_requeue(s->loop, r->id, service_now_s(s), NULL);
     records_set_phase(s->records, r, PHASE_WAITING);
+    record_stopped(r, service_now_s(s));
     r->steps_before = status->steps_done;
     r->rate = r->watts = r->predicted_rate = r->latency_s = NAN;
     r->promise = PROMISE_NEW;
@@ -198,6 +200,7 @@ void lifecycle_place(struct service *s, struct tx *tx, struct record *r, bool mo
     const struct job_status *status = loop_job(s->loop, r->id);
 
     r->attempt++;
+    record_stopped(r, service_now_s(s));
     records_set_phase(s->records, r, PHASE_COMMITTING);
     r->steps_before = status->steps_done;
     r->rate = r->watts = r->latency_s = NAN;

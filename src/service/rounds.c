@@ -65,6 +65,7 @@ static void do_stop(struct service *s, struct tx *tx, const struct action *a)
     const struct job_status *status = loop_job(s->loop, a->job);
 
     records_set_phase(s->records, r, PHASE_WAITING);
+    record_stopped(r, service_now_s(s));
     r->steps_before = status->steps_done;
     r->expected_end_s = r->rate = r->watts = NAN;
     record_explain(r, "policy", "stopped to make room; it goes on later");

@@ -234,12 +234,16 @@ static void running(struct json_out *out, const struct service *s, const struct 
     double required =
         live ? requirement_rate_now(status, service_now_s(s)) : status->required_rate;
     bool service = live && record_job(r)->kind == JOB_INFERENCE;
+    double ran_s = record_ran_s(r, service_now_s(s));
     struct replica replicas[LOOP_MAX_GANG];
     int count = service ? records_replicas(s->records, r, replicas, NULL) : 0;
 
     json_out_key_number(out, "required_rate", required);
     json_out_key_number(out, "promised_rate", r->promised_rate);
     json_out_key_number(out, "rate", r->rate);
+    json_out_key_number(out, "mean_rate",
+                        status->steps_done > 0 && ran_s > 0 ? status->steps_done / ran_s
+                                                            : NAN);
     json_out_key_number(out, "rate_ratio", required > 0 ? r->rate / required : NAN);
     json_out_key_number(out, "demand_rate",
                         service ? replicas_demand(replicas, count) : NAN);
@@ -266,6 +270,7 @@ static void write_job(struct json_out *out, const struct service *s,
     const struct store_request *q = &r->stored->request;
 
     json_out_begin_object(out);
+    json_out_key_bool(out, "simulated", s->config.engine == SERVICE_ENGINE_SIM);
     identity(out, q, views_job_state(status->state, r->held), r->reason, r->reason_code);
     asked(out, q);
     running(out, s, r, status, live);
@@ -313,6 +318,7 @@ void views_stored(struct json_out *out, const struct service *s,
                        .promised_rate = NAN,
                        .rate = NAN,
                        .latency_s = NAN,
+                       .began_s = NAN,
                        .expected_start_s = NAN,
                        .expected_end_s = NAN,
                        .watts = NAN,

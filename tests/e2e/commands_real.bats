@@ -80,6 +80,10 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
     corgi submit --name runs --steps 1e9 -- true
     corgi submit --name rests --hold -- true
     wait_state 1 running
+    corgi queue --parsable --user nobody
+    [[ $output == JOBID\|NAME\|* ]]
+    corgi queue --user nobody
+    [[ $output == "no job waits or runs of those asked for; "* ]]
     corgi queue --parsable
     [[ ${lines[0]} == JOBID\|NAME\|* ]]
     [[ $output == *"1|runs|"*"|running|"* && $output == *"2|rests|"*"|held|"* ]]
@@ -87,6 +91,11 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
     [ "$(jq -c '[.jobs[].id]' <<< "$output")" = "[2]" ]
     corgi queue --node "$(api GET /v1/jobs/1 | field devices.0.node)" --json
     [ "$(jq -c '[.jobs[].id]' <<< "$output")" = "[1]" ]
+    corgi show 1
+    [[ $output == *"started         20"*"(simulated)"* && $output == *"0 of 1,000,000,000 steps"* ]]
+    [[ $output != *e+* ]]
+    corgi show abc
+    [ "$status" -eq 2 ]
     corgi show 1 --json
     [ "$(jq -c '[.id, .name, .state]' <<< "$output")" = '[1,"runs","running"]' ]
     corgi show 1 --history
@@ -141,8 +150,11 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
 
 @test "nodes, drain and resume: what operators see and say" {
     corgid_start
-    corgi nodes --parsable
+    corgi nodes --devices --parsable
     [ "${#lines[@]}" -eq 49 ] # a title and 48 GPUs
+    corgi nodes
+    [ "${#lines[@]}" -eq 14 ] # a title, 12 nodes and the sum
+    [[ ${lines[13]} == "together 12 nodes, "*"48 GPUs (16 k80, 16 p100-16, 16 v100-16): 0 busy"*"0 jobs"*"(simulated)" ]]
     corgi drain kepler-2 volta-1:3 --reason 'new fan'
     [ "$status" -eq 0 ]
     holds /v1/nodes/kepler-2 '.drained and .reason == "new fan"'
@@ -161,11 +173,11 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
 
 @test "policy and quota: shown as set" {
     corgid_start
-    corgi policy set share=1 sleep=no power_limit_watts=20000
+    corgi policy set share=1 sleep=no power_limit=20kW
     [ "$status" -eq 0 ]
     holds /v1/policy '.share == 1 and (.sleep | not) and .power_limit_watts == 20000'
     corgi policy show --parsable
-    [[ $output == *"share|1"* && $output == *"power_limit_watts|20000"* ]]
+    [[ $output == *"share|1"* && $output == *"power_limit|20 kW"* && $output == *"changed|20"*"Z"* ]]
     corgi policy set share=9
     [ "$status" -eq 1 ]
     holds /v1/policy '.share == 1'
@@ -173,7 +185,7 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
     [ "$status" -eq 0 ]
     holds /v1/quotas 'any(.quotas[]; .user == "ada" and .max_jobs == 20 and .max_gpus == 8
         and .max_running == null)'
-    corgi quota set ada --jobs -1
+    corgi quota set ada --jobs none
     holds /v1/quotas 'any(.quotas[]; .user == "ada" and .max_jobs == null and .max_gpus == 8)'
     corgi quota list --parsable
     [[ $output == *"ada|0/-|0/-|0/8"* ]]

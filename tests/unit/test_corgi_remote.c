@@ -44,7 +44,8 @@
     "\"devices\":[" DEVICE "]}"
 
 #define POLICY                                                                           \
-    "{\"share\":2,\"sleep\":true,\"caps\":true,\"moves\":true,\"confidence\":0.8}"
+    "{\"share\":2,\"sleep\":true,\"caps\":true,\"moves\":true,\"confidence\":0.8,"       \
+    "\"power_limit_watts\":20000,\"changed_s\":1000,\"changed_by\":\"ada\"}"
 
 static const struct example {
     const char *operation;
@@ -424,10 +425,17 @@ CASE(queue_lists_and_filters)
 
 CASE(the_others_print_what_they_are_told)
 {
-    expect("nodes", 0, "awake+drained", "7:train");
+    expect(
+        "nodes", 0, "n1    awake+drained  1 v100   1/1",
+        "together 1 node, 0 asleep; 1 GPU (1 v100): 1 busy, 0 free, 0 asleep; 1 job; ");
+    expect("nodes --devices", 0, "awake+drained", "7:train");
     expect("nodes --parsable n1", 0,
            "n1|awake+drained|n1:3|v100|busy|140 W*|150 W|7:train", NULL);
-    expect("show 7", 0, "state        running", "command      python train.py");
+    expect("show 7", 0, "state           running", "command         python train.py");
+    expect("show 7", 0, "progress        1,000 of 1,000,000 steps",
+           "runs            1 GPU, ");
+    expect("show abc", 2, "'abc' is not a job number", "corgi queue --all");
+    expect("logs 7", 0, "epoch 3\nloss 0.25\n", NULL);
     expect("show 7 --parsable", 0, "name|train", "gpus|1");
     expect("show 7 --history", 0, "submitted", "waiting");
     expect("show 404", 1, "there is no job 404", NULL);
@@ -456,25 +464,28 @@ CASE(operators_have_their_commands)
 {
     expect("token make ada --expires 90d", 0, "corgi-0123456789abcdef-x\n", NULL);
     expect("token list --parsable", 0,
-           "0123456789abcdef|ada|user|1970-01-01T00:00:00|-|-|laptop", NULL);
+           "0123456789abcdef|ada|user|1970-01-01T00:00:00Z|-|-|laptop", NULL);
     expect("token revoke 0123456789abcdef", 0, "is revoked", NULL);
-    expect("quota set ada --jobs 20 --gpus -1", 0, "the quota of ada is set", NULL);
+    expect("quota set ada --jobs 20 --gpus none", 0, "the quota of ada is set", NULL);
     expect("quota set ada", 2, "say what to limit", NULL);
+    expect("quota set ada --jobs some", 2, "a number from 0 to 1000000, or none", NULL);
     expect("quota list --parsable", 0, "ada|3/20|2/-|2/-", NULL);
-    expect("policy show", 0, "confidence  0.8", NULL);
-    expect("policy set share=2 sleep=no", 0, "sleep       true", NULL);
+    expect("policy show", 0, "confidence   0.8", NULL);
+    expect("policy set share=2 sleep=no", 0, "sleep        true", NULL);
     expect("policy set share=9", 1, "share is 9, want 1 to 2", NULL);
     expect("policy set shar=2", 1, "did you mean 'share'", NULL);
     expect("policy set nonsense", 2, "is not KEY=VALUE", NULL);
+    expect("policy set power_limit=much", 2, "power_limit=3kW", NULL);
+    expect("policy show", 0, "power_limit  20 kW", "changed      1970-01-01T00:16:40Z");
 }
 
 CASE(watch_ends_with_the_job)
 {
-    expect("watch 7", 1, "job         id=7 state=running",
-           "state=failed reason=\"exit status 3\"");
+    expect("watch 7", 1, "job         job 7 train running\n",
+           "job         job 7 train failed: exit status 3\n");
     expect("watch --count 1 --json", 0,
            "{\"id\":5,\"type\":\"job\",\"data\":{\"id\":7,\"state\":\"running\"}}", NULL);
-    expect("watch seven", 2, "'seven' is not a number", NULL);
+    expect("watch seven", 2, "'seven' is not a job number", NULL);
     expect("watch 404", 1, "there is no job 404", NULL);
 }
 

@@ -399,7 +399,7 @@ static void a_job_without_a_place_waits_and_is_told_how_long(void **state)
     assert_int_equal(loop_submit(s.loop, &job, 0, NULL), 0);
     job.id = 10;
     q = decide(&s, &job);
-    assert_non_null(strstr(q.reason, "1 jobs are ahead"));
+    assert_non_null(strstr(q.reason, "1 job is ahead"));
     loop_destroy(s.loop);
 }
 

@@ -436,7 +436,7 @@ static void a_wait_has_its_reason_and_its_end(void **state)
         {UNPLACED_RATE, 0, "waits: no free device keeps the requirement"},
         {UNPLACED_MEMORY, 0, "waits: it fits into the memory of nothing that is free"},
         {UNPLACED_POLICY, 0, "waits: the limit on power leaves no room for it"},
-        {UNPLACED_CAPACITY, 1, "waits for a device; 1 jobs are ahead"},
+        {UNPLACED_CAPACITY, 1, "waits for a device; 1 job is ahead"},
         {UNPLACED_RATE, 5, "waits for a device; 5 jobs are ahead"},
     };
     static const struct {

@@ -278,8 +278,8 @@ static void queue_it(const struct search *f, const struct place_offer *offer,
     q->verdict = QUOTE_QUEUED;
     q->start_s = offer->start_s;
     if (offer->ahead > 0)
-        snprintf(q->reason, sizeof(q->reason), "waits for a device; %d jobs are ahead",
-                 offer->ahead);
+        snprintf(q->reason, sizeof(q->reason), "waits for a device; %d job%s ahead",
+                 offer->ahead, offer->ahead == 1 ? " is" : "s are");
     else
         snprintf(q->reason, sizeof(q->reason), "waits: %s", why[offer->reason]);
     offer_later(q, f->ground->now.now_s);
