@@ -74,8 +74,7 @@ void blend_errors(const struct blend_case *cases, size_t count,
     }
 }
 
-/* ---- widths ---------------------------------------------------------------------------
- */
+/* ---- widths ----------------------------------------------------------------------- */
 
 /* The default width counts as so many observations. */
 #define PRIOR_WEIGHT 20.0

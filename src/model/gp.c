@@ -265,8 +265,7 @@ void gp_set_params(struct gp *gp, const struct kernel_params *params)
     gp_refactor(gp);
 }
 
-/* ---- what it says of cells ------------------------------------------------------------
- */
+/* ---- what it says of cells -------------------------------------------------------- */
 
 void gp_cross(const struct gp *gp, const struct cell *cells, size_t count, double *out,
               double *mean)
@@ -374,8 +373,7 @@ done:
     return rc;
 }
 
-/* ---- one job beside many others at once -----------------------------------------------
- */
+/* ---- one job beside many others at once ------------------------------------------- */
 
 /* Add observation o to the sums of every GPU: level (gpus), sums (gpus, jobs). */
 static void add_observation(const struct gp *gp, int job, size_t o, double *level,

@@ -49,8 +49,7 @@ void pairs_add_job(struct pairs *p, const struct job_trait *job)
     gp_add_job(p->core, job);
 }
 
-/* ---- which observations are worth keeping ---------------------------------------------
- */
+/* ---- which observations are worth keeping ----------------------------------------- */
 
 /* What is known of jobs that left counts for less. */
 #define IDLE_WORTH 0.5
@@ -104,8 +103,7 @@ static void make_room(struct pairs *p)
     free(keep);
 }
 
-/* ---- what is told ---------------------------------------------------------------------
- */
+/* ---- what is told ----------------------------------------------------------------- */
 
 void pairs_put(struct pairs *p, struct cell cell, double value, double extra_var)
 {
@@ -133,8 +131,7 @@ void pairs_settle(struct pairs *p)
     p->stale = false;
 }
 
-/* ---- answers --------------------------------------------------------------------------
- */
+/* ---- answers ---------------------------------------------------------------------- */
 
 /* What network and trees say of cells, those of one job beside each other. */
 static void ask_network(const struct pairs *p, const struct gp_guests *guests,
@@ -270,8 +267,7 @@ void pairs_renew_row(const struct pairs *p, int job, int first, size_t count, bo
     free(mean);
 }
 
-/* ---- for checkpoints ------------------------------------------------------------------
- */
+/* ---- for checkpoints -------------------------------------------------------------- */
 
 static void code_jobs(struct pairs *p, struct codec *c)
 {

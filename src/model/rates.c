@@ -255,8 +255,7 @@ struct rates_guess rates_predict_guest(const struct rates *r,
     return from_others(&view, RATIOS_GUEST, gpu);
 }
 
-/* ---- what the network is worth here ---------------------------------------------------
- */
+/* ---- what the network is worth here ----------------------------------------------- */
 
 /* One guess that is off by orders of magnitude must not decide. */
 #define ERROR_MAX 2.0
@@ -314,8 +313,7 @@ void rates_learn_weight(struct rates *r, int job, int gpu, double log_rate)
     r->weight = rates_evidence_weight(&r->evidence);
 }
 
-/* ---- for checkpoints ------------------------------------------------------------------
- */
+/* ---- for checkpoints -------------------------------------------------------------- */
 
 struct rate_read {
     uint64_t order; /* in the core; NOT_IN_CORE: seen, and forgotten there */

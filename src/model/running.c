@@ -53,8 +53,7 @@ void drift_shift(struct drift *d, double by)
     d->odd += d->odd_count * by;
 }
 
-/* ---- variances pooled -----------------------------------------------------------------
- */
+/* ---- variances pooled ------------------------------------------------------------- */
 
 /* A sample further out than so many times the variance is an accident, not a measure. */
 #define OUTLIER 12.0
@@ -86,8 +85,7 @@ void pooled_code(struct pooled *p, struct codec *c)
     codec_at_least(c, &p->weight, 1e-3);
 }
 
-/* ---- means at several levels ----------------------------------------------------------
- */
+/* ---- means at several levels ------------------------------------------------------ */
 
 /* Past this weight a level forgets as fast as it learns: about its last 30 windows count.
  */

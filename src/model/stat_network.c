@@ -145,8 +145,7 @@ double statnet_train_step(struct statnet_trainer *t, const struct statnet_row *r
     return loss;
 }
 
-/* ---- the weights inside the binary ----------------------------------------------------
- */
+/* ---- the weights inside the binary ------------------------------------------------ */
 
 EMBED(shipped_p1, CORGI_WEIGHTS_DIR "/p1.bin");
 EMBED(shipped_p2, CORGI_WEIGHTS_DIR "/p2.bin");

@@ -20,8 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* ---- systemd and the pid file --------------------------------------------------------
- */
+/* ---- systemd and the pid file ----------------------------------------------------- */
 
 void daemon_process_notify(const char *state)
 {
@@ -95,8 +94,7 @@ void daemon_process_remove_pid(const char *path)
     free(text);
 }
 
-/* ---- the machine ----------------------------------------------------------------------
- */
+/* ---- the machine ------------------------------------------------------------------ */
 
 /* Of the store, engines, logs. */
 #define DESCRIPTORS_BESIDE 512

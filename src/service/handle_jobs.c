@@ -66,8 +66,7 @@ void handle_show_job(void *ctx, struct request *r)
     handlers_answer(&a, 200);
 }
 
-/* ---- what became of it, and what was measured ----------------------------------------
- */
+/* ---- what became of it, and what was measured ------------------------------------- */
 
 struct history {
     struct json_out *out;

@@ -13,8 +13,7 @@ extern const struct route handlers_routes[];
 /* For sse_config: what a client missed, from the store. */
 enum sse_replay handlers_replay(void *service, uint64_t after, struct sse_page *page);
 
-/* ---- query parameters: false when the request was answered with 400 -------------------
- */
+/* ---- query parameters: false when the request was answered with 400 --------------- */
 
 bool handlers_number(struct request *r, const char *name, double min, double max,
                      double *value); /* untouched when not given */

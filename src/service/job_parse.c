@@ -31,8 +31,7 @@ static int wrong(char field[SCHEMA_PATH_SIZE], const char *name, struct err *err
     return err_set(err, code, "%s", sentence);
 }
 
-/* ---- parts ---------------------------------------------------------------------------
- */
+/* ---- parts ------------------------------------------------------------------------ */
 
 static int type_named(const struct cluster *c, const char *name)
 {
@@ -234,8 +233,7 @@ void job_parse_know_class(struct intern *classes, const struct job *job)
     intern_id(classes, key);
 }
 
-/* ---- what is run ----------------------------------------------------------------------
- */
+/* ---- what is run ------------------------------------------------------------------ */
 
 static int parse_environment(const struct json_value *map, struct parsed_job *out,
                              char field[SCHEMA_PATH_SIZE], struct err *err)

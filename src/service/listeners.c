@@ -16,8 +16,7 @@
 /* More than this in one tick is a flood of refusals: the log has a line for the rest. */
 #define AUDIT_MAX 5000
 
-/* ---- the audit log ------------------------------------------------------------------
- */
+/* ---- the audit log ---------------------------------------------------------------- */
 
 static const char *outcome(int status)
 {
@@ -73,8 +72,7 @@ static void answered(void *ctx, const struct request *r, int status)
     daemon_metrics_answer(ctx, r, status);
 }
 
-/* ---- the server ---------------------------------------------------------------------
- */
+/* ---- the server ------------------------------------------------------------------- */
 
 static bool find_token(void *ctx, const char *id, struct auth_token_record *record)
 {

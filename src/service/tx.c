@@ -185,8 +185,7 @@ void tx_commit(struct tx *tx, tx_done *done, void *ctx)
     finish(tx, &err);
 }
 
-/* ---- completions from the writer thread ----------------------------------------------
- */
+/* ---- completions from the writer thread ------------------------------------------- */
 
 struct delivery {
     struct service *service;
@@ -215,8 +214,7 @@ void tx_post(void *ctx, const struct store_completion *list, size_t count)
     reactor_post(s->reactor, deliver, d);
 }
 
-/* ---- a step in a job's life -----------------------------------------------------------
- */
+/* ---- a step in a job's life ------------------------------------------------------- */
 
 static void add_devices(const struct service *s, const int *devices, int count,
                         struct str *out)
@@ -322,8 +320,7 @@ void tx_job(struct tx *tx, struct record *r, const struct tx_step *step)
     str_fini(&reason);
 }
 
-/* ---- decisions ------------------------------------------------------------------------
- */
+/* ---- decisions -------------------------------------------------------------------- */
 
 static void add_decision(struct tx *tx, const struct record *r,
                          const struct store_decision *d, const int *devices, int count)
@@ -420,8 +417,7 @@ void tx_scaled(struct tx *tx, const struct record *service, const char *reason)
         NULL, 0);
 }
 
-/* ---- the ledger of a clock that is moved by hand --------------------------------------
- */
+/* ---- the ledger of a clock that is moved by hand ---------------------------------- */
 
 void tx_ledger_quote(struct service *s, const struct quote *quote)
 {
