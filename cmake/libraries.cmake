@@ -72,6 +72,11 @@ set_source_files_properties(${CMAKE_SOURCE_DIR}/src/lab/report/report_page.c PRO
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/base/command_texts.c PROPERTIES
     COMPILE_DEFINITIONS CORGI_COMPLETION="${CMAKE_SOURCE_DIR}/src/base/completion.bash"
     OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/completion.bash)
+# And the tables of the store, which migrations.c makes.
+file(GLOB store_schema CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/store/schema/*.sql)
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/store/migrations.c PROPERTIES
+    COMPILE_DEFINITIONS CORGI_SCHEMA_DIR="${CMAKE_SOURCE_DIR}/src/store/schema"
+    OBJECT_DEPENDS "${store_schema}")
 # Inner loops of estimates; nothing here relies on the sign of zero or on traps.
 set_source_files_properties(
     ${CMAKE_SOURCE_DIR}/src/model/dense.c

@@ -1,7 +1,6 @@
 /* store_private.h - the store from inside: what waits for the writer, the tables, how
  * rows are described */
-#ifndef CORGI_STORE_STORE_PRIVATE_H
-#define CORGI_STORE_STORE_PRIVATE_H
+#pragma once
 
 #include "base/str.h"
 #include "base/vec.h"
@@ -229,5 +228,3 @@ int model_read_parts(struct store_reader *reader, const struct model_row *model,
     " saved_joules = saved_joules + excluded.saved_joules,"                              \
     " saved_error = saved_error + excluded.saved_error,"                                 \
     " unknown_joules = unknown_joules + excluded.unknown_joules"
-
-#endif
