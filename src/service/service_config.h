@@ -1,8 +1,7 @@
 /* service_config.h - the daemon's config file: every key, its default and what it is for
  *
  * One table for the daemon and for `corgi config check --kind daemon`. */
-#ifndef CORGI_SERVICE_SERVICE_CONFIG_H
-#define CORGI_SERVICE_SERVICE_CONFIG_H
+#pragma once
 
 #include "engine/sim/sim_engine.h"
 #include "loop/loop.h"
@@ -113,5 +112,3 @@ double service_config_clock_rate(const struct service_config *config);
  * user.  The caller frees. */
 char *service_default_socket(void);
 char *service_default_state(void);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * All of it belongs to the reactor's thread.  Two other threads work for it: the store's
  * writer, and the planning thread (the middle of rounds, lessons); both post back. */
-#ifndef CORGI_SERVICE_SERVICE_PRIVATE_H
-#define CORGI_SERVICE_SERVICE_PRIVATE_H
+#pragma once
 
 #include "base/json_out.h"
 #include "base/map.h"
@@ -188,5 +187,3 @@ void daemon_process_remove_pid(const char *path); /* only if it is ours */
  * connections; what the daemon has no right to is logged. */
 void daemon_process_nice(int nice);
 void daemon_process_descriptors(int connections);
-
-#endif

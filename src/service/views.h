@@ -1,6 +1,5 @@
 /* views.h - jobs, devices and nodes as JSON, as docs/openapi.yaml says */
-#ifndef CORGI_SERVICE_VIEWS_H
-#define CORGI_SERVICE_VIEWS_H
+#pragma once
 
 #include "service/service_private.h"
 
@@ -47,5 +46,3 @@ char *views_output_path(const struct service *s, const struct store_request *req
 
 /* A member whose text is JSON already; NULL: null. */
 void views_raw(struct json_out *out, const char *key, const char *json);
-
-#endif

@@ -5,8 +5,7 @@
  * in proportion to the watts each job is believed to add, and the error bar grows with
  * how little is known of those.  An idle device's energy is nobody's.  The parts always
  * add up to what the device drew. */
-#ifndef CORGI_LOOP_RECORD_ENERGY_SPLIT_H
-#define CORGI_LOOP_RECORD_ENERGY_SPLIT_H
+#pragma once
 
 #include "loop/record/reference_place.h"
 #include "loop/types.h"
@@ -68,5 +67,3 @@ void energy_savings_add(struct energy_savings *sum, const struct energy_saving *
 /* Half a 90 % interval of the sum: what is wrong about one job is partly wrong about all,
  * because they share what is believed of a type. */
 double energy_savings_error(const struct energy_savings *sum);
-
-#endif

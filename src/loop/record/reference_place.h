@@ -5,8 +5,7 @@
  * is.  Who sits where there is followed beside the real cluster, with what is believed of
  * rates: Corgi keeps devices free that the reference placement would have filled.
  * docs/decisions/saved-energy.md tells why it is this and not something else. */
-#ifndef CORGI_LOOP_RECORD_REFERENCE_PLACE_H
-#define CORGI_LOOP_RECORD_REFERENCE_PLACE_H
+#pragma once
 
 #include "loop/job_table.h"
 #include "model/model.h"
@@ -34,5 +33,3 @@ struct reference_energy reference_energy(const struct cluster *cluster,
                                          const struct model *model,
                                          const struct job_status *status,
                                          const struct reference_work *work);
-
-#endif
