@@ -160,7 +160,8 @@ static inline struct fixture_model fixture_model_make(void)
                                   .watts = {60, 300},
                                   .beside = 0.6,
                                   .sd_log = 0.05,
-                                  .fits = {1, 1}};
+                                  .fits = {1, 1},
+                                  .source = ESTIMATE_MEASURED};
 }
 
 static inline struct model fixture_model_of(struct fixture_model *m)

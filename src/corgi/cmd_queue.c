@@ -70,8 +70,9 @@ static void add_rate(struct table *t, const struct json_value *job, const void *
         view_cell(t, NULL);
         return;
     }
-    table_cellf(t, "%s/%s", view_rate(a, rate), needed > 0 ? view_rate(b, needed) : "-");
-    if (isfinite(ratio))
+    table_cellf(t, "%s/%s%s", view_rate(a, rate), needed > 0 ? view_rate(b, needed) : "-",
+                isfinite(view_number(job, "promised_rate")) || !(needed > 0) ? "" : "?");
+    if (isfinite(ratio) && isfinite(view_number(job, "promised_rate")))
         table_mark(t, ratio < 1 ? TABLE_BAD : TABLE_GOOD);
 }
 

@@ -71,6 +71,7 @@ static void print_rates(const struct json_value *job, const char *unit)
     double done = view_number(job, "steps_done"), total = view_number(job, "total_steps");
 
     double mean = view_number(job, "mean_rate");
+    const char *promise = view_text_or(job, "promise", "none");
 
     if (isfinite(rate))
         line("rate", "%s %s measured", view_rate(a, rate), unit);
@@ -78,6 +79,11 @@ static void print_rates(const struct json_value *job, const char *unit)
         line("mean rate", "%s %s while it ran", view_rate(a, mean), unit);
     if (isfinite(promised))
         line("promised", "%s %s", view_rate(a, promised), unit);
+    else if (!strcmp(promise, "pending"))
+        line("promised", "nothing yet: it gets its promise when it has been measured");
+    else if (!strcmp(promise, "offered"))
+        line("offered", "%s %s: what it needs cannot be had; it runs on",
+             view_rate(a, view_number(job, "offered_rate")), unit);
     if (total > 0)
         line("progress", "%s of %s steps", view_count(a, done), view_count(b, total));
     else if (done > 0)

@@ -315,7 +315,9 @@ const struct command cmd_submit = {
     .summary = "submit a job and get a promise",
     .help = "The daemon answers when the job is safe on disk: with the rate it promises "
             "and how sure it is, where, beside whom and for how much energy; or with "
-            "counter-offers, and then nothing was submitted.\n\n"
+            "counter-offers, and then nothing was submitted.  A job of a kind that was "
+            "never measured is taken without a promise: it runs, and after a minute it "
+            "gets its promise or an offer of what can be had ('corgi show').\n\n"
             "A script begins with #! and may hold options in lines that begin with "
             "#CORGI, before its first command; options of the command line win over "
             "those.  What follows the script is for the script.  It is not copied: it "
@@ -477,8 +479,9 @@ static int run_quote(struct command_call *call)
 const struct command cmd_quote = {
     .name = "quote",
     .summary = "ask what would be promised, without submitting",
-    .help = "Exit status 1 means that what was asked cannot be promised; the counter-"
-            "offers say what can.",
+    .help = "Exit status 1 means that what was asked cannot be had; the counter-offers "
+            "say what can.  'unpromised' means that nobody knows yet: the job would be "
+            "taken, and gets its promise or an offer after a minute of measuring.",
     .examples =
         "corgi quote --family ResNet-50 --model conv --batch 64 --gmac 4.1 --params 25 "
         "--min-rate 1\n"

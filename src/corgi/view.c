@@ -279,6 +279,14 @@ double view_number(const struct json_value *object, const char *key)
 
 /* ---- a quote in words -------------------------------------------------------------- */
 
+static const char *view_chance(char text[VIEW_SIZE], double chance)
+{
+    if (chance < 0.01 || chance > 0.99)
+        return chance < 0.01 ? "less than 1 %" : "more than 99 %";
+    snprintf(text, VIEW_SIZE, "%.0f %%", 100 * chance);
+    return text;
+}
+
 static void print_rate(const struct json_value *quote, const char *unit, FILE *out)
 {
     const struct json_value *rate = json_value_get(quote, "rate");
@@ -291,6 +299,11 @@ static void print_rate(const struct json_value *quote, const char *unit, FILE *o
         fprintf(out, "  %-9s %s %s at %.0f %% confidence\n",
                 kept ? "promised" : "possible", view_rate(a, promised), unit,
                 100 * view_number(quote, "confidence"));
+    else if (verdict && !strcmp(verdict, "unpromised"))
+        fprintf(out,
+                "  promised  not yet: when it was measured for a minute; a chance of %s "
+                "as believed now\n",
+                view_chance(a, view_number(quote, "chance")));
     if (json_value_kind(rate) == JSON_KIND_OBJECT)
         fprintf(out, "  expected  %s %s (%s to %s, %s)\n",
                 view_rate(a, view_number(rate, "value")), unit,

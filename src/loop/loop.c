@@ -22,8 +22,11 @@
 /* Demand may grow by this much before the next round without a broken promise. */
 #define DEMAND_HEADROOM 1.25
 
-#define EVERY_S         300.0
-#define MOST_WAITING    512
+/* What can be had is offered again when it has changed by so much. */
+#define OFFER_MOVED  0.1
+
+#define EVERY_S      300.0
+#define MOST_WAITING 512
 
 struct loop *loop_create_take(const struct loop_options *options, struct cluster *cluster,
                               struct model model, const struct planner_ops *planner)
@@ -350,6 +353,30 @@ static double stable_since_s(const struct loop *loop, const struct job_status *s
     return since_s;
 }
 
+/* A job without a promise was measured long enough: it gets one, or an offer.  While a
+ * round reads the model the window is not learned yet; the next one comes soon. */
+static void settle(struct loop *loop, struct job_status *status,
+                   const struct measurement *m, struct loop_observed *o)
+{
+    struct quote_ground ground = {.planner = &loop->quoting, .terms = &loop->plan.terms};
+    struct quote *q = &loop->settled;
+    size_t count;
+
+    if (!status->job.unpromised || m->out_of_memory || loop->round_out ||
+        status->pace.windows * m->window_s < QUOTE_SETTLE_S * 0.95)
+        return;
+    ground.jobs = jobs_shown(loop->jobs, 0, &count);
+    ground.now = loop_input(loop, ground.jobs, count, m->at_s);
+    if (!quote_settle(&ground, status, q))
+        return;
+    if (q->verdict == QUOTE_ACCEPTED)
+        status->job.unpromised = false;
+    else if (fabs(q->promised_rate - status->offered) <= OFFER_MOVED * status->offered)
+        return;
+    status->offered = q->verdict == QUOTE_COUNTER ? q->promised_rate : 0;
+    o->settled = q;
+}
+
 int loop_measure(struct loop *loop, const struct measurement *m,
                  struct loop_observed *observed, struct err *err)
 {
@@ -368,6 +395,7 @@ int loop_measure(struct loop *loop, const struct measurement *m,
         o->first_sight = loop->score.first_sights > sights;
     }
     loop_tell_model(loop, DEFERRED_ABSORB, NULL, &o->seen);
+    settle(loop, status, m, o);
     o->falls_short = loop_falls_short(loop, m->job, m->at_s);
     if (o->falls_short)
         loop_want_round(loop, m->at_s);

@@ -58,8 +58,9 @@ struct model *loop_model(const struct loop *loop);
 
 /* ---- telling: what users, engines and probes say ---- */
 
-/* The job enters the queue; who tells has asked for a quote before and has made what was
- * promised durable.  ERR_INVALID: malformed, ERR_EXISTS: the id is taken. */
+/* The job enters the queue; who tells has asked for a quote before, has made what was
+ * promised durable, and says so when nothing was (job.unpromised).  ERR_INVALID:
+ * malformed, ERR_EXISTS: the id is taken. */
 int loop_submit(struct loop *loop, const struct job *job, double now_s, struct err *err);
 
 /* The job is another one from now on: what it needs, may use, is called.  Its devices and
@@ -90,6 +91,9 @@ struct loop_observed {
     bool first_sight;           /* this combination was never measured before */
     double abs_log_error;       /* of the expected rate */
     bool falls_short;           /* the job does less than it must: a round is due */
+    /* Of a job that had no promise yet: it has one now (QUOTE_ACCEPTED), or an offer.
+     * NULL: nothing new; borrowed until the next call. */
+    const struct quote *settled;
     enum record_refusal refusal;
 };
 int loop_measure(struct loop *loop, const struct measurement *m,

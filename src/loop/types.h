@@ -57,7 +57,8 @@ struct job_status {
     double reference_s; /* and from when on */
     bool held;          /* by its owner or an operator: waits, whatever is free */
     int mend_told;      /* 1 + what was last done for it as it fell short; 0: nothing */
-    int device_count;   /* 0 while it waits */
+    double offered; /* rate it was offered as what it asked for cannot be had; 0: none */
+    int device_count; /* 0 while it waits */
     int devices[LOOP_MAX_GANG];
 };
 

@@ -196,7 +196,7 @@ bool classes_gang(const struct classes *c, const struct class_gang *gang,
     if (c->gangs.count == 0 || !map_get(c->gang_index, gang_key(gang), &at))
         return false;
     t = &c->gangs.items[at].tally;
-    *guess = (struct class_guess){t->mean, t->var / t->jobs, true, (int)t->jobs};
+    *guess = (struct class_guess){t->mean, t->var / t->jobs, true, true, (int)t->jobs};
     return true;
 }
 
@@ -267,13 +267,16 @@ struct class_guess classes_alone(const struct classes *c,
             .mean = t->mean,
             .var = t->inferred ? t->var : t->var / t->jobs,
             .measured = !t->inferred,
+            .of_class = true,
             .observations = (int)t->jobs,
         };
     g = t ? rates_predict(c->rates, cls, type)
           : rates_predict_guest(c->rates, &guests->traits[guest], type);
     sd = g.sd * basis_factor[g.basis];
-    return (struct class_guess){
-        .mean = g.mean, .var = sd * sd, .observations = g.observations};
+    return (struct class_guess){.mean = g.mean,
+                                .var = sd * sd,
+                                .of_class = g.basis <= RATES_ONE,
+                                .observations = g.observations};
 }
 
 struct class_guess classes_guess_of(const struct pairs_guess *g)

@@ -20,6 +20,7 @@
 struct class_guess {
     double mean, var;
     bool measured;    /* a job of the class was measured in this very cell */
+    bool of_class;    /* or in another one */
     int observations; /* jobs or cells it rests on */
 };
 

@@ -229,6 +229,7 @@ struct class_guess learned_believe(const struct learned_member *m,
             .mean = place->drift.mean + learned_eased(m, place),
             .var = var,
             .measured = !m->told->service || var <= INFERRED_SD_MAX * INFERRED_SD_MAX,
+            .of_class = true,
             .observations = (int)ceil(place->drift.times),
         };
     }
@@ -240,13 +241,13 @@ struct class_guess learned_believe(const struct learned_member *m,
     if (m->neighbours > 0) {
         b.mean += beside->mean;
         b.var += beside->var + m->neighbours * pooled_var(&l->beside);
-        b.observations += beside->observations;
+        if (b.observations > 0) /* else its level is a guess whatever pairs do */
+            b.observations += beside->observations;
     }
     return b;
 }
 
-static struct estimate estimate_of(const struct class_guess *b, double speed,
-                                   size_t total)
+static struct estimate estimate_of(const struct class_guess *b, double speed)
 {
     double value = exp(b->mean + speed), factor = exp(NORMAL_90_SHORT * sqrt(b->var));
 
@@ -254,10 +255,11 @@ static struct estimate estimate_of(const struct class_guess *b, double speed,
         .value = value,
         .low = value / factor,
         .high = value * factor,
-        .source = b->measured ? ESTIMATE_MEASURED
-                  : total > 0 ? ESTIMATE_CORRELATED
-                              : ESTIMATE_INITIAL,
+        .source = b->measured           ? ESTIMATE_MEASURED
+                  : b->observations > 0 ? ESTIMATE_CORRELATED
+                                        : ESTIMATE_INITIAL,
         .observations = b->observations,
+        .of_kind = b->of_class,
     };
 }
 
@@ -311,7 +313,6 @@ void learned_predict(const void *self, struct prediction_cache *cache,
 {
     const struct learned *l = self;
     struct learned_question asked;
-    size_t total = l->counts.rates + l->counts.pairs;
     struct learned_member members[LOOP_MAX_SHARE];
     struct class_guess beliefs[LOOP_MAX_SHARE];
     double relative[LOOP_MAX_SHARE] = {0}, speed;
@@ -330,7 +331,7 @@ void learned_predict(const void *self, struct prediction_cache *cache,
     }
     learned_watts(members, relative, where, &out->watts, &speed);
     for (int i = 0; i < where->count; i++) {
-        out->rate[i] = estimate_of(&beliefs[i], speed, total);
+        out->rate[i] = estimate_of(&beliefs[i], speed);
         queueing_useful_estimate(members[i].job, &out->rate[i]);
     }
     out->fits = classes_fit(l->classes, where->type, sizes, where->count);

@@ -57,6 +57,7 @@ struct job {
     uint64_t types_allowed; /* bit t: may run on GPU type t; 0: any */
     bool may_share;
     bool may_move;
+    bool unpromised; /* it has a need, and no promise of it yet: see loop/admit/quote.h */
 };
 
 /* ---- estimates -----------------------------------------------------------------------
@@ -73,6 +74,7 @@ struct estimate {
     double low, high; /* 90 % interval */
     enum estimate_source source;
     int observations; /* that this estimate rests on */
+    bool of_kind;     /* some of them of jobs told alike, not only of its family */
 };
 
 /* One job as part of what runs on a device. */

@@ -18,8 +18,14 @@
 /* Share of peak of a job when no other was ever measured, and how sure of that one is. */
 #define TYPICAL_SHARE  0.2
 #define TYPICAL_LOG_SD 1.3
+/* A step of a program nobody told anything of may be any amount of work. */
+#define UNTOLD_LOG_SD 2.5
+/* That share counts as much as so many kinds of jobs, and each of these moves the level
+ * by at most a factor of ten: one odd job says little of all others. */
+#define TYPICAL_KINDS 3.0
+#define KIND_MOST     2.3
 
-#define FAMILY_LOG_SD  0.2
+#define FAMILY_LOG_SD 0.2
 
 /* Operations/s of a card of speed 0. */
 #define PEAK 1e13
@@ -175,23 +181,43 @@ int ratios_family_level(const struct ratios_view *v, int job, int gpu, double *m
     return count;
 }
 
+/* ln of the mean share of peak a job reaches; NaN: never measured. */
+static double mean_share(const struct ratios_view *v, int job)
+{
+    double sum = 0;
+    int count = 0;
+
+    for (int g = 0; g < v->gpu_count; g++)
+        if (!isnan(seen(v, job, g))) {
+            sum += seen(v, job, g) + WORK_SLOPE * v->jobs[job].omega - v->gpus[g].speed -
+                   log(PEAK);
+            count++;
+        }
+    return count > 0 ? sum / count : NAN;
+}
+
+/* Jobs whose work nobody told say nothing of those of which it was, nor these of them. */
 void ratios_typical_level(const struct ratios_view *v, int job, int gpu, double *mean,
                           double *sd)
 {
-    double *share = mem_array(double, (size_t)v->job_count *(size_t)v->gpu_count + 1);
-    double peak = v->gpus[gpu].speed + log(PEAK);
+    const struct job_trait *trait = trait_of(v, job);
+    double *share = mem_array(double, (size_t)v->job_count + 1);
+    double peak = v->gpus[gpu].speed + log(PEAK), moved;
     size_t count = 0;
 
-    for (int j = 0; j < v->job_count; j++)
-        for (int g = 0; g < v->gpu_count; g++)
-            if (j != job && !isnan(seen(v, j, g)))
-                share[count++] = seen(v, j, g) + WORK_SLOPE * v->jobs[j].omega -
-                                 v->gpus[g].speed - log(PEAK);
-    if (count > 0)
-        *mean = peak - WORK_SLOPE * trait_of(v, job)->omega + median(share, count);
-    else
-        *mean = peak - 3 * trait_of(v, job)->omega + log(TYPICAL_SHARE);
-    *sd = TYPICAL_LOG_SD;
+    for (int j = 0; j < v->job_count; j++) {
+        share[count] = mean_share(v, j);
+        count += j != job && v->jobs[j].untold == trait->untold && !isnan(share[count]);
+    }
+    *mean = peak - 3 * trait->omega + log(TYPICAL_SHARE);
+    if (count > 0) {
+        double most = KIND_MOST * (double)count;
+
+        moved = peak - WORK_SLOPE * trait->omega + median(share, count) - *mean;
+        *mean += fmax(-most, fmin(moved, most)) * (double)count /
+                 ((double)count + TYPICAL_KINDS);
+    }
+    *sd = trait->untold ? UNTOLD_LOG_SD : TYPICAL_LOG_SD;
     free(share);
 }
 

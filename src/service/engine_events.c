@@ -95,7 +95,7 @@ static void note_observed(struct service *s, const struct loop_observed *seen)
     service_follow_rounds(s);
 }
 
-static int learn(struct service *s, const struct record *r, const struct engine_event *x,
+static int learn(struct service *s, struct record *r, const struct engine_event *x,
                  struct err *err)
 {
     struct conduct_window window = {.measurement = x->measurement,
@@ -111,6 +111,8 @@ static int learn(struct service *s, const struct record *r, const struct engine_
     }
     if (x->measurement.rate > 0)
         note_observed(s, &seen);
+    if (seen.settled)
+        lifecycle_settle(s, r, seen.settled);
     return 0;
 }
 

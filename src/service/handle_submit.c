@@ -160,49 +160,6 @@ static void stored(void *ctx, const struct err *err)
     free(sub);
 }
 
-static void add_quote_row(struct service *s, struct tx *tx, const struct record *record,
-                          const struct quote *q)
-{
-    const struct cluster *c = loop_cluster(s->loop);
-    char neighbour[24];
-
-    snprintf(neighbour, sizeof(neighbour), "%llu", (unsigned long long)q->neighbour);
-    store_put(tx_batch(tx), &(struct store_quote){
-                                .id = store_take_id(s->store, STORE_QUOTE_ID),
-                                .job = record->id,
-                                .user = record_user(record),
-                                .at_s = service_now_s(s),
-                                .verdict = ledger_verdict_name(q->verdict),
-                                .rate = q->promised_rate,
-                                .confidence = q->confidence,
-                                .joules = q->joules,
-                                .joules_low = q->joules_low,
-                                .joules_high = q->joules_high,
-                                .start_s = q->start_s,
-                                .valid_until_s = NAN,
-                                .devices = q->node >= 0 ? c->nodes[q->node].name : NULL,
-                                .neighbour = q->neighbour ? neighbour : NULL,
-                                .detail = record->quote_json,
-                            });
-}
-
-static void promise(const struct service *s, struct record *record, const struct quote *q)
-{
-    struct str text = {0};
-    struct json_out json;
-
-    json_out_init(&json, &text, false);
-    ledger_quote_json(&json, loop_cluster(s->loop), q);
-    free(record->quote_json);
-    record->quote_json = str_take(&text);
-    record->promised_rate = q->promised_rate;
-    record->confidence = q->confidence;
-    record->expected_start_s = q->start_s;
-    record->expected_end_s = q->end_s;
-    if (q->verdict == QUOTE_QUEUED)
-        record_explain(record, "capacity", "%s", q->reason);
-}
-
 /* A counter-offer taken is the requirement from now on. */
 static void lower_need(struct parsed_job *p, struct quote *q)
 {
@@ -226,14 +183,14 @@ static void take(struct service *s, struct request *r, struct parsed_job *p,
     job_parse_know_class(s->classes, &p->job.request.job);
     record = records_add(s->records, &p->job, &p->replicas);
     records_set_held(s->records, record, p->job.progress.held);
-    promise(s, record, q);
+    lifecycle_promise(s, record, q);
     if (record->held)
         record_explain(record, "held", "held from the start");
     vec_push(&record->waiters, r);
     *sub = (struct submission){
         .service = s, .job = record->id, .verdict = ledger_verdict_name(q->verdict)};
     tx_job(tx, record, &(struct tx_step){.what = "submitted", .first = true});
-    add_quote_row(s, tx, record, q);
+    lifecycle_put_quote(s, tx, record, q);
     job_parse_fini(p);
     tx_commit(tx, stored, sub);
 }
@@ -338,15 +295,15 @@ void handle_update_job(void *ctx, struct request *r)
         answer_refusal(s, r, &q);
         goto done;
     }
+    lifecycle_promise(s, record, &q);
     apply_update(s, record, &parsed);
-    promise(s, record, &q);
     tx = tx_begin(s);
     store_put(tx_batch(tx), &record->stored->request);
     tx_job(tx, record,
            &(struct tx_step){.what = "updated",
                              .from = loop_job(s->loop, record->id)->state,
                              .by = r->identity.name});
-    add_quote_row(s, tx, record, &q);
+    lifecycle_put_quote(s, tx, record, &q);
     write_submission(&a, s, r, record);
     handlers_commit(&a, tx, 200);
     service_want_round(s);

@@ -147,6 +147,7 @@ static const struct {
 } extra_numbers[] = {
     {"steps_before", offsetof(struct record, steps_before)},
     {"promised_rate", offsetof(struct record, promised_rate)},
+    {"offered_rate", offsetof(struct record, offered_rate)},
     {"confidence", offsetof(struct record, confidence)},
     {"joules", offsetof(struct record, booked.use.joules)},
     {"joules_error", offsetof(struct record, booked.use.error_joules)},
@@ -221,6 +222,7 @@ struct job record_share(const struct record *r)
 
     if (job.kind == JOB_INFERENCE && job.need.kind == NEED_SERVICE)
         job.need.rate /= r->replicas.shares;
+    job.unpromised = job.need.kind != NEED_BEST_EFFORT && !isfinite(r->promised_rate);
     return job;
 }
 
@@ -359,7 +361,8 @@ struct record *records_add(struct records *r, const struct store_job *job,
     keep_request(record, job, replicas);
     record->id = job->request.job.id;
     record->exit_status = -1;
-    record->ended_s = record->promised_rate = record->rate = record->demand = NAN;
+    record->ended_s = record->promised_rate = record->offered_rate = record->rate =
+        record->demand = NAN;
     record->watts = record->expected_start_s = record->expected_end_s = NAN;
     record->rate_at_s = record->predicted_rate = record->latency_s = NAN;
     record->began_s = record->reference_s = NAN;

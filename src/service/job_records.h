@@ -69,6 +69,7 @@ struct record {
     char reason[208];
     char reason_code[20];
     double promised_rate; /* NaN: no promise */
+    double offered_rate;  /* instead of one; NaN: none */
     double confidence;
     double expected_start_s, expected_end_s;
     double predicted_rate;  /* where it sits now */

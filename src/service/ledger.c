@@ -2,13 +2,16 @@
  * the lines of the ledger */
 #include "service/ledger.h"
 
+#include "loop/estimate/predict.h"
+
 #include <math.h>
 
 /* ---- names ------------------------------------------------------------------------ */
 
 const char *ledger_verdict_name(enum quote_verdict verdict)
 {
-    static const char *const names[] = {"accepted", "queued", "counter", "refused"};
+    static const char *const names[] = {"accepted", "queued", "counter", "refused",
+                                        "unpromised"};
 
     return names[verdict];
 }
@@ -31,13 +34,13 @@ const char *ledger_source_name(enum estimate_source source)
 
 void ledger_estimate_json(struct json_out *out, const struct estimate *e)
 {
-    if (!e) {
+    if (!e || e->value <= PREDICT_LEAST) {
         json_out_null(out);
         return;
     }
     json_out_begin_object(out);
     json_out_key_number(out, "value", e->value);
-    json_out_key_number(out, "low", e->low);
+    json_out_key_number(out, "low", e->low > PREDICT_LEAST ? e->low : 0);
     json_out_key_number(out, "high", e->high);
     json_out_key_string(out, "source", ledger_source_name(e->source));
     json_out_key_int(out, "observations", e->observations);
@@ -88,6 +91,7 @@ void ledger_quote_json(struct json_out *out, const struct cluster *c,
     json_out_key_string(out, "reason", q->reason);
     json_out_key_number(out, "promised_rate", q->promised_rate);
     json_out_key_number(out, "confidence", q->confidence);
+    json_out_key_number(out, "chance", q->chance);
     json_out_key_int(out, "replicas", q->replicas > 0 ? q->replicas : 1);
     json_out_key(out, "rate");
     ledger_estimate_json(out, placed ? &q->rate : NULL);

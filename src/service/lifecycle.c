@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "service/ledger.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,6 +46,69 @@ void lifecycle_engine_job(struct record *r, const struct job_status *status,
         .device_count = status->device_count,
         .devices = status->devices,
     };
+}
+
+/* ---- promises --------------------------------------------------------------------- */
+
+void lifecycle_promise(const struct service *s, struct record *r, const struct quote *q)
+{
+    struct str text = {0};
+    struct json_out json;
+
+    json_out_init(&json, &text, false);
+    ledger_quote_json(&json, loop_cluster(s->loop), q);
+    free(r->quote_json);
+    r->quote_json = str_take(&text);
+    r->promised_rate = q->verdict == QUOTE_COUNTER ? NAN : q->promised_rate;
+    r->offered_rate = q->verdict == QUOTE_COUNTER ? q->promised_rate : NAN;
+    r->confidence = q->confidence;
+    r->expected_start_s = q->start_s;
+    if (isfinite(q->end_s))
+        r->expected_end_s = q->end_s;
+    if (q->verdict == QUOTE_QUEUED)
+        record_explain(r, "capacity", "%s", q->reason);
+}
+
+void lifecycle_put_quote(struct service *s, struct tx *tx, const struct record *r,
+                         const struct quote *q)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+    char neighbour[24];
+
+    snprintf(neighbour, sizeof(neighbour), "%llu", (unsigned long long)q->neighbour);
+    store_put(tx_batch(tx), &(struct store_quote){
+                                .id = store_take_id(s->store, STORE_QUOTE_ID),
+                                .job = r->id,
+                                .user = record_user(r),
+                                .at_s = service_now_s(s),
+                                .verdict = ledger_verdict_name(q->verdict),
+                                .rate = q->promised_rate,
+                                .confidence = q->confidence,
+                                .joules = q->joules,
+                                .joules_low = q->joules_low,
+                                .joules_high = q->joules_high,
+                                .start_s = q->start_s,
+                                .valid_until_s = NAN,
+                                .devices = q->node >= 0 ? c->nodes[q->node].name : NULL,
+                                .neighbour = q->neighbour ? neighbour : NULL,
+                                .detail = r->quote_json,
+                            });
+}
+
+void lifecycle_settle(struct service *s, struct record *r, const struct quote *q)
+{
+    bool promised = q->verdict == QUOTE_ACCEPTED;
+    struct tx *tx = tx_begin(s);
+
+    lifecycle_promise(s, r, q);
+    record_explain(r, promised ? "" : "rate", "%s", promised ? "" : q->reason);
+    tx_job(tx, r,
+           &(struct tx_step){.what = promised ? "promised" : "offered",
+                             .from = JOB_RUNNING});
+    lifecycle_put_quote(s, tx, r, q);
+    log_info("job_settled", LOG_U64("job", r->id), LOG_NUM("needed", q->needed),
+             LOG_NUM(promised ? "promised" : "offered", q->promised_rate));
+    tx_commit(tx, NULL, NULL);
 }
 
 static bool is_alive(const struct service *s, uint64_t job)

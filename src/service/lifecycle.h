@@ -14,6 +14,14 @@ struct why {
     const char *by;
 };
 
+/* The record holds what the quote promises or offers; and the quote's row. */
+void lifecycle_promise(const struct service *s, struct record *r, const struct quote *q);
+void lifecycle_put_quote(struct service *s, struct tx *tx, const struct record *r,
+                         const struct quote *q);
+
+/* A job that was taken without a promise has been measured: this is what it gets. */
+void lifecycle_settle(struct service *s, struct record *r, const struct quote *q);
+
 /* It is stored: into the queue with it. */
 void lifecycle_enter(struct service *s, struct record *r);
 

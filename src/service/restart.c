@@ -93,6 +93,7 @@ struct job_status restart_status(const struct record *r, const struct store_prog
                                .demand = NAN,
                                .reference_type = (int)r->reference_type,
                                .reference_s = r->reference_s,
+                               .offered = fmax(r->offered_rate, 0), /* NaN: none */
                                .held = r->held};
 }
 

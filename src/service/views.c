@@ -240,6 +240,12 @@ static void running(struct json_out *out, const struct service *s, const struct 
 
     json_out_key_number(out, "required_rate", required);
     json_out_key_number(out, "promised_rate", r->promised_rate);
+    json_out_key_number(out, "offered_rate", r->offered_rate);
+    json_out_key_string(out, "promise",
+                        isfinite(r->promised_rate)   ? "given"
+                        : isfinite(r->offered_rate)  ? "offered"
+                        : record_share(r).unpromised ? "pending"
+                                                     : "none");
     json_out_key_number(out, "rate", r->rate);
     json_out_key_number(out, "mean_rate",
                         status->steps_done > 0 && ran_s > 0 ? status->steps_done / ran_s
@@ -316,6 +322,7 @@ void views_stored(struct json_out *out, const struct service *s,
                        .exit_status = p->exit_status,
                        .signal = p->signal,
                        .promised_rate = NAN,
+                       .offered_rate = NAN,
                        .rate = NAN,
                        .latency_s = NAN,
                        .began_s = NAN,

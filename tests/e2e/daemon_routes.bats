@@ -295,13 +295,13 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
     before=$(api GET "/v1/jobs/$first" | jq -c .quote)
     ask PATCH "/v1/jobs/$first" '{"name": "uno", "need": {"kind": "rate", "rate": 0.02},
         "total_steps": 5e5, "types": ["v100-16"], "share": false, "move": false}'
-    answered 200 '.quote.promised_rate == 0.02 and .quote.type == "v100-16"
-        and .job.name == "uno" and .job.promised_rate == 0.02'
+    answered 200 '.quote.verdict == "unpromised" and .quote.type == "v100-16"
+        and .job.name == "uno" and .job.promise == "pending"'
     ask PATCH "/v1/jobs/$second" '{"priority": 10}'
     answered 200 '.job.priority == 10'
     ask GET '/v1/jobs?state=active&order=queue'
     answered 200 "[.jobs[].id] == [$second, $first]"
-    ask PATCH "/v1/jobs/$first" '{"need": {"kind": "rate", "rate": 1e8}}'
+    ask PATCH "/v1/jobs/$first" '{"memory_gb": 1e4}'
     answered 422 '.error.quote.verdict != "accepted"'
     ask PATCH "/v1/jobs/$first" '{"types": ["abacus"]}'
     answered 400 '.error.field | startswith("types")'
@@ -313,7 +313,7 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
         ask GET "/v1/jobs/$first"
         answered 200 '.name == "uno" and .need.rate == 0.02 and .total_steps == 5e5
             and .types == ["v100-16"] and (.share | not) and (.move | not)
-            and .quote.promised_rate == 0.02 and .quote.type == "v100-16"'
+            and .quote.verdict == "unpromised" and .quote.type == "v100-16"'
         [ "$(jq -c .quote <<< "$answer")" != "$before" ]
         ask GET "/v1/jobs/$second"
         answered 200 '.priority == 10 and .name == "two"'
@@ -329,6 +329,7 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
 
 @test "a quote with what_if answers each change, and nothing is submitted" {
     corgid_start
+    known_kind '"total_steps": 1e12'
     ask POST /v1/quotes '{"job": {"total_steps": 1e6, "need": {"kind": "rate", "rate": 0.01}},
         "what_if": [{"types": ["v100-16"]}, {"need": {"kind": "rate", "rate": 1e8}},
                     {"gpus": 4, "types": ["p100-16"]}, {"need": {"kind": "best_effort"}}]}'
@@ -435,7 +436,7 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
 
 @test "a decision is shown as the list has it" {
     corgid_start
-    id=$(submit '{"total_steps": 1e9, "share": false}')
+    id=$(submit '{"total_steps": 1e9, "share": false, "move": false}')
     wait_state "$id" running
     wait_state "$(submit '{"total_steps": 1e9, "share": false}')" running
     ask GET "/v1/decisions?job=$id&kind=start"

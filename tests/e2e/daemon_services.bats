@@ -73,6 +73,8 @@ wait_replicas() { # ID NUMBER
 
 @test "more than one GPU can do is promised with several replicas" {
     corgid_start
+    known_kind '"kind": "inference", "descriptor": {"family": "web"}' \
+        '{"kind": "service", "rate": 1e-6}'
     one=$(api POST /v1/quotes '{"job": {"kind": "inference", "descriptor": {"family": "web"},
         "need": {"kind": "service", "rate": 1e8}}}' | field quote.counter_offers.0.rate)
     twice=$(python3 -c "print($one * 1.8)")
@@ -113,6 +115,7 @@ assert abs(a["quote"]["promised_rate"] - a["job"]["need"]["rate"]) < 1e-6 * a["j
 @test "answers that come too late are noticed, and helped by another replica or the guard" {
     corgid_start
     ask='"kind": "inference", "descriptor": {"family": "web"}'
+    known_kind "$ask" '{"kind": "service", "rate": 1e-6}'
     capacity=$(api POST /v1/quotes "{\"job\": {$ask, \"need\": {\"kind\": \"service\",
         \"rate\": 0.01}}}" | field quote.rate.value)
     # As much as can be promised of a service like none before.

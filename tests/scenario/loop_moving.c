@@ -32,7 +32,7 @@ static void a_job_on_too_slow_a_device_is_moved(void **state)
 
     (void)state;
     fake_engine_init(&e, 1, disappointing);
-    assert_int_equal(fake_submit(&e, asks_for(1, 0.6)).verdict, QUOTE_ACCEPTED);
+    assert_int_equal(fake_submit(&e, asks_for(1, 0.6)).verdict, QUOTE_UNPROMISED);
     fake_step(&e);
     assert_int_equal(type_of(&e, 1), SLOW);
     fake_steps(&e, 20);

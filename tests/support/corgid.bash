@@ -82,6 +82,19 @@ for key in sys.argv[1].split("."):
 print("null" if value is None else value)' "$1"
 }
 
+# A job like this, of these members without its need, was measured: its kind is known.
+known_kind() { # MEMBERS [NEED]
+    local id promise need=${2:-'{"kind": "rate", "rate": 1e-6}'}
+    id=$(api POST /v1/jobs "{$1, \"need\": $need}" | field job.id)
+    for _ in $(seq 400); do
+        promise=$(api GET "/v1/jobs/$id" | field promise)
+        [ "$promise" = given ] && break
+        sleep 0.05
+    done
+    api POST "/v1/jobs/$id/cancel" > /dev/null
+    [ "$promise" = given ]
+}
+
 # Wait until the job is in one of the states, "done" or "done|failed".
 wait_state() { # ID STATES
     local state

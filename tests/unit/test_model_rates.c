@@ -21,6 +21,38 @@ static struct rates *create(void)
     return rates;
 }
 
+/* ln steps/s of a described job nobody measured, after others were. */
+static double level_of_described(struct rates *r, int gpu)
+{
+    /* ResNet-50: 4.1 GMAC, batch 64 */
+    struct job_descriptor resnet = {.batch = 64, .gmac_per_sample = 4.1};
+    struct job_trait trait = job_trait_of(&resnet, 7);
+
+    return rates_predict_guest(r, &trait, gpu).mean;
+}
+
+/* 0.038/s of a program nobody described once made a ResNet-50 be believed at 0.0008/s. */
+static void one_odd_job_does_not_move_the_level_of_all_others(void **state)
+{
+    struct rates *r = create();
+    double before = level_of_described(r, 2);
+    struct job_trait unknown = job_trait_of(&(struct job_descriptor){0}, 0);
+    struct job_trait odd =
+        job_trait_of(&(struct job_descriptor){.batch = 32, .gmac_per_sample = 2}, 1);
+
+    (void)state;
+    rates_observe(r, rates_add_job(r, &unknown), 2, log(0.038));
+    assert_true(fabs(level_of_described(r, 2) - before) < 1e-9);
+    rates_observe(r, rates_add_job(r, &odd), 2, log(0.0001));
+    assert_true(fabs(level_of_described(r, 2) - before) < log(2));
+    for (int i = 0; i < 30; i++) { /* many that agree are believed */
+        odd.family = 10 + i;
+        rates_observe(r, rates_add_job(r, &odd), 2, log(0.0001));
+    }
+    assert_true(level_of_described(r, 2) < before - log(100));
+    rates_destroy(r);
+}
+
 static void a_family_that_takes_a_fixed_and_a_growing_time_is_extrapolated(void **state)
 {
     struct rates *r = create();
@@ -118,6 +150,7 @@ static void a_job_nobody_knows_gets_a_wide_guess(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_odd_job_does_not_move_the_level_of_all_others),
         cmocka_unit_test(a_family_that_takes_a_fixed_and_a_growing_time_is_extrapolated),
         cmocka_unit_test(one_measurement_is_carried_by_the_familys_ratio),
         cmocka_unit_test(what_is_taken_back_is_forgotten),

@@ -269,6 +269,71 @@ static void what_cannot_be_promised_gets_a_counter_offer(void **state)
     loop_destroy(s.loop);
 }
 
+/* What is not known is no reason to say no: the job is taken, and told the chance. */
+static void of_what_nobody_knows_nothing_is_promised_yet(void **state)
+{
+    struct scene s;
+    struct job fair = fixture_rate_job(1, 9), wild = fixture_rate_job(2, 1e6);
+    struct job large = fixture_rate_job(3, 9), any = fixture_job(4, 1);
+    struct quote q;
+
+    (void)state;
+    scene_init(&s);
+    s.table.source = ESTIMATE_INITIAL;
+    s.table.sd_log = 1.3;
+    q = decide(&s, &fair);
+    assert_int_equal(q.verdict, QUOTE_UNPROMISED);
+    assert_true(isnan(q.promised_rate));
+    assert_close(q.chance, 0.87, 0.01); /* on the faster type */
+    assert_int_equal(q.type, FAST);
+    assert_int_equal(q.device_count, 1);
+    assert_non_null(strstr(q.reason, "not promised yet, nothing like it"));
+    q = decide(&s, &wild);
+    assert_int_equal(q.verdict, QUOTE_UNPROMISED);
+    assert_true(q.chance < 1e-3);
+    assert_int_equal(decide(&s, &any).verdict, QUOTE_ACCEPTED); /* asks for nothing */
+    s.table.fits[SLOW] = s.table.fits[FAST] = 0;
+    assert_int_equal(decide(&s, &large).verdict, QUOTE_REFUSED);
+    loop_destroy(s.loop);
+}
+
+/* 100/s of 40: wide of what was measured, but of whom? */
+static void only_measurements_of_its_kind_lead_to_a_counter_offer(void **state)
+{
+    struct scene s;
+    struct job job = fixture_rate_job(1, 100);
+
+    (void)state;
+    scene_init(&s);
+    s.table.source = ESTIMATE_CORRELATED; /* its family was measured, not its kind */
+    assert_int_equal(decide(&s, &job).verdict, QUOTE_UNPROMISED);
+    job.need.rate = 9; /* which is enough to promise what is well below */
+    assert_int_equal(decide(&s, &job).verdict, QUOTE_ACCEPTED);
+    s.table.source = ESTIMATE_MEASURED;
+    s.table.sd_log = 0.6; /* so noisy that it may be */
+    job.need.rate = 100;
+    assert_int_equal(decide(&s, &job).verdict, QUOTE_UNPROMISED);
+    job.need.rate = 200;
+    assert_int_equal(decide(&s, &job).verdict, QUOTE_COUNTER);
+    loop_destroy(s.loop);
+}
+
+static void what_is_believed_impossible_is_not_given_as_a_number(void **state)
+{
+    struct scene s;
+    struct job job = fixture_rate_job(1, 100);
+    struct quote q;
+
+    (void)state;
+    scene_init(&s);
+    s.table.rate[SLOW] = s.table.rate[FAST] = 1e-15;
+    q = decide(&s, &job);
+    assert_int_equal(q.verdict, QUOTE_COUNTER);
+    assert_int_equal(q.offer_count, 0);
+    assert_null(strstr(q.reason, "e-1"));
+    loop_destroy(s.loop);
+}
+
 static void a_deadline_is_quoted_by_the_rate_it_takes(void **state)
 {
     struct scene s;
@@ -530,6 +595,9 @@ int main(void)
         cmocka_unit_test(the_least_power_that_keeps_the_promise_is_quoted),
         cmocka_unit_test(confidence_of_job_and_settings_both_count),
         cmocka_unit_test(what_cannot_be_promised_gets_a_counter_offer),
+        cmocka_unit_test(of_what_nobody_knows_nothing_is_promised_yet),
+        cmocka_unit_test(only_measurements_of_its_kind_lead_to_a_counter_offer),
+        cmocka_unit_test(what_is_believed_impossible_is_not_given_as_a_number),
         cmocka_unit_test(a_deadline_is_quoted_by_the_rate_it_takes),
         cmocka_unit_test(what_can_never_run_is_refused_with_the_reason),
         cmocka_unit_test(failed_devices_do_not_count),

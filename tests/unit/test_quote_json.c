@@ -25,6 +25,7 @@ static void a_quote_as_json_has_all_of_it(void **state)
         .replicas = 2,
         .promised_rate = 8,
         .confidence = 0.75,
+        .chance = 0.625,
         .rate = {.value = 10, .low = 9, .high = 12, .source = ESTIMATE_MEASURED},
         .watts = {.value = 60, .low = 50, .high = 70, .observations = 3},
         .joules = 600,
@@ -54,7 +55,7 @@ static void a_quote_as_json_has_all_of_it(void **state)
     assert_json(
         &q,
         "{\"verdict\":\"queued\",\"reason\":\"waits\",\"promised_rate\":8,"
-        "\"confidence\":0.75,\"replicas\":2,"
+        "\"confidence\":0.75,\"chance\":0.625,\"replicas\":2,"
         "\"rate\":{\"value\":10,\"low\":9,\"high\":12,\"source\":\"measured\","
         "\"observations\":0},"
         "\"watts\":{\"value\":60,\"low\":50,\"high\":70,\"source\":\"initial\","
@@ -75,6 +76,7 @@ static void what_is_not_known_is_null(void **state)
                             .replicas = 1,
                             .promised_rate = NAN,
                             .confidence = 0.5,
+                            .chance = NAN,
                             .joules = NAN,
                             .joules_per_step = NAN,
                             .type = -1,
@@ -83,11 +85,13 @@ static void what_is_not_known_is_null(void **state)
                             .end_s = NAN};
 
     (void)state;
-    assert_json(&q, "{\"verdict\":\"refused\",\"reason\":\"no\",\"promised_rate\":null,"
-                    "\"confidence\":0.5,\"replicas\":1,\"rate\":null,\"watts\":null,"
-                    "\"joules\":null,\"joules_per_step\":null,\"type\":null,"
-                    "\"node\":null,\"neighbour\":null,\"start_s\":null,"
-                    "\"end_s\":null,\"counter_offers\":[]}");
+    assert_json(
+        &q,
+        "{\"verdict\":\"refused\",\"reason\":\"no\",\"promised_rate\":null,"
+        "\"confidence\":0.5,\"chance\":null,\"replicas\":1,\"rate\":null,\"watts\":null,"
+        "\"joules\":null,\"joules_per_step\":null,\"type\":null,"
+        "\"node\":null,\"neighbour\":null,\"start_s\":null,"
+        "\"end_s\":null,\"counter_offers\":[]}");
 }
 
 int main(void)

@@ -40,6 +40,7 @@ static void model_predict(const void *self, struct prediction_cache *cache,
     for (int i = 0; i < where->count; i++) {
         out->rate[i].low = 0.8 * out->rate[i].value;
         out->rate[i].high = 1.25 * out->rate[i].value;
+        out->rate[i].source = ESTIMATE_MEASURED; /* its kind is known */
     }
     out->watts.value = t.watts[where->type] + t.more_watts * (where->count - 1);
     out->watts.low = out->watts.value - 5;

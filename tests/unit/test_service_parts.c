@@ -168,6 +168,7 @@ static void verdicts_actions_and_sources_have_names(void **state)
     assert_string_equal(ledger_verdict_name(QUOTE_QUEUED), "queued");
     assert_string_equal(ledger_verdict_name(QUOTE_COUNTER), "counter");
     assert_string_equal(ledger_verdict_name(QUOTE_REFUSED), "refused");
+    assert_string_equal(ledger_verdict_name(QUOTE_UNPROMISED), "unpromised");
     assert_string_equal(ledger_action_name(ACTION_WAKE), "wake");
     assert_string_equal(ledger_action_name(ACTION_SLEEP), "sleep");
     assert_string_equal(ledger_action_name(ACTION_CAP), "cap");

@@ -9,7 +9,7 @@ void quote_score_asked(struct quote_score *score, struct quote_kept *kept,
                        const struct quote *q, double now_s)
 {
     long *const counts[] = {&score->accepted, &score->queued, &score->counter,
-                            &score->refused};
+                            &score->refused, &score->unpromised};
 
     *kept = (struct quote_kept){.verdict = q->verdict,
                                 .type = q->type,
@@ -46,7 +46,8 @@ void quote_score_started(struct quote_score *score, struct quote_kept *kept,
     if (kept->started)
         return;
     kept->started = true;
-    if (kept->verdict == QUOTE_ACCEPTED && now_s <= kept->asked_s + 1e-6) {
+    if ((kept->verdict == QUOTE_ACCEPTED || kept->verdict == QUOTE_UNPROMISED) &&
+        now_s <= kept->asked_s + 1e-6) {
         score->started_at_once++;
         kept->at_place = same_place(kept, a);
         score->at_place += kept->at_place;

@@ -22,7 +22,7 @@ struct quote_kept {
 };
 
 struct quote_score {
-    long quotes, accepted, queued, counter, refused;
+    long quotes, accepted, queued, counter, refused, unpromised;
     long started_at_once;    /* of the accepted */
     long at_place;           /* of those, where the quote said */
     long measured, covered;  /* first windows at the quoted place; inside the interval */

@@ -233,6 +233,7 @@ static int arrive_told(struct sim *sim, struct sim_job *job, struct err *err)
     job_parse_know_class(told->classes, asked);
     told->index[told->accepted++] = at;
     asked->id = told->accepted;
+    asked->unpromised = quote.verdict == QUOTE_UNPROMISED;
     return loop_submit(sim->loop, asked, sim->now_s, err);
 }
 
@@ -240,6 +241,7 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
 {
     const struct job *asked = &job->request->job;
     struct quote quote;
+    struct job enters;
 
     sim->arrived++;
     if (sim->arrived == sim->setup->workload->count)
@@ -261,7 +263,9 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
         return 0;
     }
     sim_replicas_arrive(sim, job, quote.replicas);
-    if (loop_submit(sim->loop, &job->request->job, sim->now_s, err) < 0)
+    enters = job->request->job;
+    enters.unpromised = quote.verdict == QUOTE_UNPROMISED;
+    if (loop_submit(sim->loop, &enters, sim->now_s, err) < 0)
         return err_prefix(err, "request %llu", (unsigned long long)asked->id);
     return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "loop/admit/admit_check.h"
+#include "loop/admit/quote_private.h"
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/requirement.h"
@@ -12,23 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a type of GPU would do for the job, alone. */
-struct option {
-    int type; /* -1: none */
-    struct estimate rate, watts;
-    double sure; /* rate at the confidence of the promise */
-};
-
-struct search {
-    const struct quote_ground *ground;
-    const struct job *job;
-    double needed, confidence;
-    bool any_type; /* some allowed type has enough devices */
-    struct option best;
-};
-
 /* Least power among the types that keep the requirement; the surest rate if none does. */
-static bool better(const struct option *a, double needed, const struct option *b)
+static bool better(const struct quote_option *a, double needed,
+                   const struct quote_option *b)
 {
     bool a_meets = a->sure >= needed, b_meets = b->sure >= needed;
 
@@ -41,20 +28,31 @@ static bool better(const struct option *a, double needed, const struct option *b
     return a->sure > b->sure;
 }
 
+/* Measurements of this very kind leave open whether the type gives so much. */
+static bool is_open(const struct estimate *rate, double needed)
+{
+    if (rate->source == ESTIMATE_INITIAL || needed <= rate->high)
+        return true;
+    return rate->source == ESTIMATE_CORRELATED && !rate->of_kind;
+}
+
 /* What must the job have, could it run here at all, and what could be promised of it at
  * best? */
-static void survey(struct search *f)
+void quote_survey(struct quote_search *f, double steps_done)
 {
-    const struct job_status fresh = {
-        .job = *f->job, .required_rate = f->job->need.rate, .demand = NAN};
+    const struct job_status asked = {.job = *f->job,
+                                     .required_rate = f->job->need.rate,
+                                     .demand = NAN,
+                                     .steps_done = steps_done};
     const struct cluster *c = f->ground->now.cluster;
 
-    f->needed = requirement_rate_kept(&fresh, f->ground->now.now_s);
+    f->needed = requirement_rate_kept(&asked, f->ground->now.now_s);
     f->confidence = requirement_confidence(f->ground->now.settings, f->job);
-    f->best = (struct option){.type = -1};
-    f->any_type = false;
+    f->best = (struct quote_option){.type = -1};
+    f->any_type = f->open = false;
+    f->chance = 0;
     for (int t = 0; t < c->type_count; t++) {
-        struct option option = {.type = t};
+        struct quote_option option = {.type = t};
         struct prediction p;
 
         if (!requirement_allows_type(f->job, t) ||
@@ -67,13 +65,15 @@ static void survey(struct search *f)
         option.rate = p.rate[0];
         option.watts = p.watts;
         option.sure = estimate_at_confidence(&p.rate[0], f->confidence);
+        f->open = f->open || is_open(&p.rate[0], f->needed);
+        f->chance = fmax(f->chance, estimate_chance(&p.rate[0], f->needed));
         if (better(&option, f->needed, &f->best))
             f->best = option;
     }
 }
 
 /* The planner's own answer, with the job as the last to have come. */
-static bool ask_planner(const struct search *f, const struct job *job,
+static bool ask_planner(const struct quote_search *f, const struct job *job,
                         struct place_offer *offer)
 {
     const struct planner *planner = f->ground->planner;
@@ -95,7 +95,7 @@ static bool ask_planner(const struct search *f, const struct job *job,
 
 /* ---- the place ---- */
 
-static const struct job_status *status_of(const struct optimize_input *in, uint64_t id)
+const struct job_status *quote_status_of(const struct optimize_input *in, uint64_t id)
 {
     for (size_t i = 0; i < in->job_count; i++)
         if (in->jobs[i]->job.id == id)
@@ -105,7 +105,7 @@ static const struct job_status *status_of(const struct optimize_input *in, uint6
 
 /* What is believed of the job on the first device of a place, beside whoever is there;
  * its watts are what the device draws more than without it. */
-static void look_at_place(const struct search *f, const struct job *job,
+static void look_at_place(const struct quote_search *f, const struct job *job,
                           const struct place_offer *offer, struct quote *q)
 {
     const struct optimize_input *in = &f->ground->now;
@@ -114,7 +114,7 @@ static void look_at_place(const struct search *f, const struct job *job,
     struct prediction with, without;
 
     for (int k = 0; k < d->job_count && where.count < LOOP_MAX_SHARE - 1; k++) {
-        const struct job_status *other = status_of(in, d->jobs[k]);
+        const struct job_status *other = quote_status_of(in, d->jobs[k]);
 
         if (!other)
             continue;
@@ -153,7 +153,7 @@ static double wake_s(const struct cluster *c, const struct place_offer *offer)
     return wait_s;
 }
 
-static void take_place(const struct search *f, const struct place_offer *offer,
+static void take_place(const struct quote_search *f, const struct place_offer *offer,
                        struct quote *q)
 {
     double wait_s = wake_s(f->ground->now.cluster, offer);
@@ -182,10 +182,10 @@ static struct quote_offer *add_offer(struct quote *q, const char *kind)
     return o;
 }
 
-static void offer_lower(const struct search *f, struct quote *q, double rate, int type,
-                        const char *when)
+static void offer_lower(const struct quote_search *f, struct quote *q, double rate,
+                        int type, const char *when)
 {
-    struct quote_offer *o = rate > 0 ? add_offer(q, "lower_rate") : NULL;
+    struct quote_offer *o = rate > PREDICT_LEAST ? add_offer(q, "lower_rate") : NULL;
 
     if (!o)
         return;
@@ -197,7 +197,7 @@ static void offer_lower(const struct search *f, struct quote *q, double rate, in
 
 /* The same need on another number of GPUs: more when none is fast enough, fewer when not
  * so many are free. */
-static void offer_gpus(const struct search *f, struct quote *q)
+static void offer_gpus(const struct quote_search *f, struct quote *q)
 {
     struct job other = *f->job;
     bool more = q->verdict == QUOTE_COUNTER;
@@ -242,7 +242,7 @@ static void offer_later(struct quote *q, double now_s)
 
 /* ---- verdicts ---- */
 
-static void refuse(const struct search *f, struct quote *q)
+static void refuse(const struct quote_search *f, struct quote *q)
 {
     q->verdict = QUOTE_REFUSED;
     snprintf(q->reason, sizeof(q->reason),
@@ -251,19 +251,22 @@ static void refuse(const struct search *f, struct quote *q)
              f->job->devices);
 }
 
-static void counter(const struct search *f, struct quote *q)
+void quote_counter(const struct quote_search *f, struct quote *q)
 {
     q->verdict = QUOTE_COUNTER;
     q->promised_rate = f->best.sure;
     q->start_s = f->ground->now.now_s;
-    snprintf(q->reason, sizeof(q->reason),
-             "%.4g/s cannot be promised on any type; %.4g/s can", f->needed,
-             f->best.sure);
+    if (f->best.sure > PREDICT_LEAST)
+        snprintf(q->reason, sizeof(q->reason),
+                 "%.4g/s cannot be promised on any type; %.4g/s can", f->needed,
+                 f->best.sure);
+    else
+        snprintf(q->reason, sizeof(q->reason), "%.4g/s cannot be promised on any type",
+                 f->needed);
     offer_lower(f, q, f->best.sure, f->best.type, "");
-    offer_gpus(f, q);
 }
 
-static void queue_it(const struct search *f, const struct place_offer *offer,
+static void queue_it(const struct quote_search *f, const struct place_offer *offer,
                      struct quote *q)
 {
     static const char *const why[] = {
@@ -292,7 +295,31 @@ static void queue_it(const struct search *f, const struct place_offer *offer,
         offer_gpus(f, q);
 }
 
-static void set_energy(struct quote *q, const struct job *job)
+/* Nobody knows whether it can be kept: it starts, and what it does decides. */
+static void take_unpromised(struct quote_search *f, struct quote *q)
+{
+    struct place_offer offer = {.reason = UNPLACED_CAPACITY, .start_s = NAN};
+    struct job asked = *f->job;
+    char later[sizeof(q->reason)];
+    bool placed;
+
+    asked.unpromised = true;
+    placed = ask_planner(f, &asked, &offer) && offer.placed;
+    if (placed)
+        take_place(f, &offer, q);
+    else
+        queue_it(f, &offer, q);
+    str_copy(later, sizeof(later), q->reason);
+    q->verdict = QUOTE_UNPROMISED;
+    q->promised_rate = NAN;
+    q->offer_count = 0;
+    snprintf(q->reason, sizeof(q->reason), "not promised yet, %s: %.100s",
+             f->best.rate.source == ESTIMATE_INITIAL ? "nothing like it was measured here"
+                                                     : "what was measured leaves it open",
+             later);
+}
+
+void quote_set_energy(struct quote *q, const struct job *job)
 {
     double watts = q->watts.value * job->devices;
     double seconds = NAN, least = NAN, most = NAN;
@@ -317,14 +344,15 @@ static void set_energy(struct quote *q, const struct job *job)
 static void quote_one(const struct quote_ground *ground, const struct job *job,
                       struct quote *q)
 {
-    struct search f = {.ground = ground, .job = job};
+    struct quote_search f = {.ground = ground, .job = job};
     struct place_offer offer = {.reason = UNPLACED_CAPACITY, .start_s = NAN};
 
-    survey(&f);
+    quote_survey(&f, 0);
     *q = (struct quote){.replicas = 1,
                         .needed = f.needed,
                         .promised_rate = f.needed > 0 ? f.needed : NAN,
                         .confidence = f.confidence,
+                        .chance = f.needed > 0 ? f.chance : NAN,
                         .rate = f.best.rate,
                         .watts = f.best.watts,
                         .type = f.best.type,
@@ -334,14 +362,19 @@ static void quote_one(const struct quote_ground *ground, const struct job *job,
     if (f.best.type < 0) {
         q->promised_rate = NAN;
         refuse(&f, q);
+    } else if (f.needed > 0 && f.best.rate.source == ESTIMATE_INITIAL) {
+        take_unpromised(&f, q);
+    } else if (f.best.sure < f.needed && f.open) {
+        take_unpromised(&f, q);
     } else if (f.best.sure < f.needed) {
-        counter(&f, q);
+        quote_counter(&f, q);
+        offer_gpus(&f, q);
     } else if (ask_planner(&f, job, &offer) && offer.placed) {
         take_place(&f, &offer, q);
     } else {
         queue_it(&f, &offer, q);
     }
-    set_energy(q, job);
+    quote_set_energy(q, job);
 }
 
 static bool can_be_kept(const struct quote *q)

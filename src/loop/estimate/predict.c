@@ -11,7 +11,7 @@
  */
 static void make_sane(struct estimate *e)
 {
-    const double least = 1e-12, most = 1e12;
+    const double least = PREDICT_LEAST, most = 1e12;
 
     if (!isfinite(e->value))
         *e = (struct estimate){.value = least, .low = least, .high = most};
@@ -66,6 +66,18 @@ double estimate_at_confidence(const struct estimate *e, double confidence)
     sd_log = confidence >= 0.5 ? log(e->value / e->low) / NORMAL_90
                                : log(e->high / e->value) / NORMAL_90;
     return e->value * exp(-sd_log * normal_quantile(confidence));
+}
+
+double estimate_chance(const struct estimate *e, double least)
+{
+    double sd_log;
+
+    if (!(least > 0))
+        return 1;
+    sd_log = log(least < e->value ? e->value / e->low : e->high / e->value) / NORMAL_90;
+    if (!(sd_log > 0))
+        return e->value >= least;
+    return 0.5 * erfc(log(least / e->value) / sd_log / sqrt(2));
 }
 
 struct estimate estimate_from_log(double log_value, double sd_log,

@@ -8,6 +8,9 @@
 #include "loop/types.h"
 #include "model/model.h"
 
+/* No estimate is below this; one that is there says that nothing is believed possible. */
+#define PREDICT_LEAST 1e-12
+
 /* Below this belief in memory a place is not tried. */
 #define PREDICT_FITS_LEAST 0.5
 
@@ -26,6 +29,9 @@ struct prediction predict_alone_now(const struct model *model,
 /* The value that is exceeded with this probability, reading the 90 % interval as that of
  * a log-normal; confidence 0.5 gives the value itself. */
 double estimate_at_confidence(const struct estimate *estimate, double confidence);
+
+/* The probability that the value is at least this much, read likewise. */
+double estimate_chance(const struct estimate *estimate, double least);
 
 /* An estimate from its logarithm and the standard deviation of that. */
 struct estimate estimate_from_log(double log_value, double sd_log,

@@ -62,7 +62,7 @@ static bool all_paced(const struct planner_state *s, const int *members)
     for (int e = 0; e < 2 && members[e] >= 0; e++) {
         const struct planner_job *j = &s->jobs.items[members[e]];
 
-        if (!j->paced || j->moved)
+        if (!j->paced || j->moved || j->status->job.unpromised)
             return false;
     }
     return true;
@@ -107,11 +107,12 @@ static enum plan_help help_of(const struct planner_state *s, const struct plan *
     return s->in->settings->moves && j->status->job.may_move ? HELP_NOTHING : HELP_FIXED;
 }
 
-/* Say what was done for each job that falls short; most often nobody does. */
+/* Say what was done for each job that falls short of its promise; most often nobody does.
+ */
 static void write_mends(const struct planner_state *s, struct plan *plan)
 {
     vec_each (const struct planner_job, j, &s->jobs) {
-        if (j->suffers)
+        if (j->suffers && !j->status->job.unpromised)
             plan_note_mend(plan, &(struct plan_mend){.job = j->status->job.id,
                                                      .help = help_of(s, plan, j),
                                                      .rate = j->status->pace.rate,

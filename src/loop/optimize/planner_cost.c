@@ -17,6 +17,8 @@ struct fare {
     double sure;     /* rate at the confidence asked for */
     bool here;       /* this very combination runs now, */
     bool keeps;      /* and, a service, it answers what it is asked, in time */
+    bool paced;      /* and was measured */
+    double chance;   /* that it keeps the requirement, of a job without a promise */
 };
 
 /* What the job is known to do here without a cap, from its last windows. */
@@ -55,9 +57,11 @@ static void note_service(const struct planner_state *s, int type, double watts,
 static void note_pace(const struct planner_state *s, int type, double watts, double hope,
                       double boldness, struct fare *f)
 {
-    if (f->here && s->jobs.items[f->job].paced && is_service(s, f->job))
+    f->chance = planner_chance(&s->jobs.items[f->job], f->expected, hope);
+    f->paced = f->here && s->jobs.items[f->job].paced;
+    if (f->paced && is_service(s, f->job))
         note_service(s, type, watts, f);
-    else if (f->here && s->jobs.items[f->job].paced)
+    else if (f->paced)
         f->expected = f->sure = paced_rate(s, type, f->job, watts);
     else
         f->expected *= pow(hope / f->expected, boldness); /* from the guess to the hope */
@@ -84,7 +88,9 @@ static double member_cost(const struct planner_state *s, const struct fare *f,
     if (speed < 1)
         needed = CAP_MARGIN * job->capped;
 
-    if (rate < needed && !(f->keeps && !(speed < 1)))
+    if (job->status->job.unpromised && !f->paced && f->chance >= PLANNER_CHANCE_LEAST)
+        cost += PLANNER_UNSURE_WATTS * (1 - f->chance);
+    else if (rate < needed && !(f->keeps && !(speed < 1)))
         cost += PLANNER_SHORT_WATTS * (0.2 + (needed - rate) / needed);
     return cost - job->worth * fmin(1, speed * f->expected / job->unit);
 }
@@ -124,7 +130,8 @@ static bool ask(struct planner_state *s, int type, int a, int b, struct fare *fa
     if (b < 0) {
         const struct table_alone *alone = &x->kind->alone[type];
 
-        fares[0] = (struct fare){a, alone->expected, alone->rate, here, false};
+        fares[0] = (struct fare){
+            .job = a, .expected = alone->expected, .sure = alone->rate, .here = here};
         *watts = alone->watts;
         note_pace(s, type, *watts, alone->hope, s->view.alone, &fares[0]);
         return alone->fits >= PREDICT_FITS_LEAST || here;
@@ -134,8 +141,10 @@ static bool ask(struct planner_state *s, int type, int a, int b, struct fare *fa
 
     *watts = (double)pair.watts;
     for (int e = 0; e < 2; e++) {
-        fares[e] = (struct fare){e ? b : a, (double)pair.expected[e],
-                                 (double)pair.rate[e], here, false};
+        fares[e] = (struct fare){.job = e ? b : a,
+                                 .expected = (double)pair.expected[e],
+                                 .sure = (double)pair.rate[e],
+                                 .here = here};
         note_pace(s, type, *watts, (double)pair.hope[e], s->view.pair, &fares[e]);
     }
     return (pair.fits && pair.rate[0] > 0) || here;

@@ -5,8 +5,13 @@
  * So a job that needs a place anyway is placed as if uncertain rates were nearer to what
  * may be hoped for; the first measurement there tells, and every job of its kind gains.
  * Moves cost a pause, so they are judged nearly at the best guess.  What trials lose
- * against the best guess is kept within a share of the cluster's energy (`explore`). */
+ * against the best guess is kept within a share of the cluster's energy (`explore`).
+ *
+ * A job that has no promise yet goes where it has the best chance to get one; the minute
+ * it is measured there is the same lesson anywhere. */
 #include "loop/optimize/planner_private.h"
+
+#include "base/normal.h"
 
 #include <math.h>
 
@@ -116,6 +121,17 @@ void planner_settle_trials(struct planner_state *s)
             s->trials.items[kept++] = trial;
     }
     s->trials.count = kept;
+}
+
+double planner_chance(const struct planner_job *job, double expected, double hope)
+{
+    double sd_log = log(hope / expected) / normal_quantile(1 - PREDICTION_TABLE_HOPE);
+
+    if (!job->status->job.unpromised || !(job->need > 0))
+        return 1;
+    if (!(sd_log > 0))
+        return expected >= job->need;
+    return 0.5 * erfc(log(job->need / expected) / sd_log / sqrt(2));
 }
 
 /* What a job that falls short where it is may hope for elsewhere. */

@@ -203,9 +203,10 @@ static bool place(struct planner_state *s, struct plan *plan, int job)
         return false;
     }
     /* Every place left breaks a promise.  Waiting is free up to the grace time if a
-     * better place can come free; after that any progress is better than none. */
-    if (seats.cost > PLANNER_KEEPS && waited_s < GRACE_USED * s->settings.grace_s &&
-        possible(s, job, true)) {
+     * better place can come free; after that any progress is better than none.  Who has
+     * no promise yet waits for nothing: it gets one only when it was measured. */
+    if (seats.cost > PLANNER_KEEPS && !status->job.unpromised &&
+        waited_s < GRACE_USED * s->settings.grace_s && possible(s, job, true)) {
         plan->seats[seat].reason = UNPLACED_RATE;
         return false;
     }

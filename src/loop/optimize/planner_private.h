@@ -26,8 +26,12 @@
 #define PLANNER_MEMO 320
 /* The cost of a requirement that does not hold, and of one missed altogether. */
 #define PLANNER_SHORT_WATTS 1e5
-#define PLANNER_NEVER       1e12 /* the cost of what cannot be, */
-#define PLANNER_IMPOSSIBLE  5e11 /* and of nothing that can */
+/* Nothing is promised to a job yet: a place is judged by its chance, and what that is
+ * worth; with less of it than this a place breaks the requirement like any other. */
+#define PLANNER_UNSURE_WATTS 1000.0
+#define PLANNER_CHANCE_LEAST PREDICTION_TABLE_HOPE
+#define PLANNER_NEVER        1e12 /* the cost of what cannot be, */
+#define PLANNER_IMPOSSIBLE   5e11 /* and of nothing that can */
 /* A place that costs more is not believed to keep all requirements. */
 #define PLANNER_KEEPS (0.1 * PLANNER_SHORT_WATTS)
 
@@ -174,6 +178,8 @@ void planner_note_trial(struct planner_state *s, int job, int device, double ins
                         double dearer);
 /* Compare what trials were measured to cost; after loading. */
 void planner_settle_trials(struct planner_state *s);
+/* The probability that the job keeps its requirement, from a guess and what is hoped. */
+double planner_chance(const struct planner_job *job, double expected, double hope);
 /* An empty device of the type with the best chance to keep the requirement of a job that
  * no place is believed to keep; -1: none. */
 int planner_hopeful_place(const struct planner_state *s, int job);
