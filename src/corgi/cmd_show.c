@@ -69,7 +69,6 @@ static void print_rates(const struct json_value *job, const char *unit)
     char a[VIEW_SIZE], b[VIEW_SIZE];
     double rate = view_number(job, "rate"), promised = view_number(job, "promised_rate");
     double done = view_number(job, "steps_done"), total = view_number(job, "total_steps");
-
     double mean = view_number(job, "mean_rate");
     const char *promise = view_text_or(job, "promise", "none");
 
@@ -89,6 +88,27 @@ static void print_rates(const struct json_value *job, const char *unit)
     else if (done > 0)
         line("progress", "%s %s", view_count(a, done),
              strchr(unit, 'q') ? "requests" : "steps");
+}
+
+/* What was measured of it and taught nothing, and why. */
+static void print_refused(const struct json_value *job)
+{
+    static const struct {
+        const char *key, *text;
+    } reasons[] = {{"straddles", "began before its devices last changed"},
+                   {"doubted", "the source was not sure of its rate"},
+                   {"numbers", "no rate can be like that"},
+                   {"not_running", "it did not run"}};
+    const struct json_value *refused = json_value_get(job, "measurements_refused");
+    bool first = true;
+
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        double count = view_number(refused, reasons[i].key);
+
+        if (count > 0)
+            line(first ? "not learned" : "", "%.0f windows: %s", count, reasons[i].text);
+        first = first && !(count > 0);
+    }
 }
 
 /* Of a service: who answers, how many ask, how soon they are answered. */
@@ -206,6 +226,7 @@ static void print_job(const struct json_value *job)
     line("kind", "%s", kind);
     print_need(job, unit);
     print_rates(job, unit);
+    print_refused(job);
     print_service(job);
     print_places(job);
     print_energy(job);

@@ -105,6 +105,7 @@ static int learn(struct service *s, struct record *r, const struct engine_event 
 
     window.measurement.doubt = 1 - x->confidence;
     if (conduct_measured(s->loop, &window, &seen, err) < 0) {
+        r->refused[seen.refusal]++;
         metric_add(s->figures->refused, 1,
                    METRIC_LABELS(record_refusal_name(seen.refusal)));
         return -1;

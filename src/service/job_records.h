@@ -13,6 +13,7 @@
 #include "loop/place/decision.h"
 #include "loop/record/energy_split.h"
 #include "loop/record/promise.h"
+#include "loop/record/record.h"
 #include "loop/replicas/replicas.h"
 #include "store/rows.h"
 
@@ -84,6 +85,7 @@ struct record {
     struct record_energy booked, shown; /* shown: the part that is in the store */
     double mean_demand;                 /* of a service since it began, requests/s */
     double reference_type, reference_s; /* as in struct job_status, for the next start */
+    int refused[RECORD_REASONS]; /* windows that taught nothing, by enum record_refusal */
     struct promise promise;
     struct job_status *final;         /* how it ended; NULL: it has not */
     vec_of(struct request *) waiters; /* answered when it is stored */

@@ -269,6 +269,17 @@ static void running(struct json_out *out, const struct service *s, const struct 
     json_out_key_number(out, "replica_of", r->replicas.of ? (double)r->replicas.of : NAN);
 }
 
+/* Windows that taught nothing since the daemon came up, by reason. */
+static void refused_windows(struct json_out *out, const struct record *r)
+{
+    json_out_key_object(out, "measurements_refused");
+    for (int i = RECORD_TAKEN + 1; i < RECORD_REASONS; i++)
+        if (r->refused[i] > 0)
+            json_out_key_int(out, record_refusal_name((enum record_refusal)i),
+                             r->refused[i]);
+    json_out_end(out);
+}
+
 static void write_job(struct json_out *out, const struct service *s,
                       const struct record *r, const struct job_status *status,
                       struct views_how how, bool live)
@@ -287,8 +298,10 @@ static void write_job(struct json_out *out, const struct service *s,
     json_out_key_number(out, "watts", r->watts);
     energy(out, &r->shown);
     ending(out, r->ended_s, r->exit_status, r->signal);
-    if (how.whole)
+    if (how.whole) {
         views_raw(out, "quote", r->quote_json);
+        refused_windows(out, r);
+    }
     if (how.who && service_may_touch(how.who, q->user))
         secrets(out, s, q, r->attempt, how.who);
     json_out_end(out);

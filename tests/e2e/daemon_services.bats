@@ -80,7 +80,7 @@ wait_replicas() { # ID NUMBER
     twice=$(python3 -c "print($one * 1.8)")
     ask="\"kind\": \"inference\", \"descriptor\": {\"family\": \"web\"},
         \"need\": {\"kind\": \"service\", \"rate\": $twice}"
-    [ "$(api_status POST /v1/jobs "{$ask}")" = 422 ]
+    [ "$(api POST /v1/quotes "{\"job\": {$ask}}" | field quote.promised_rate)" = null ]
     run api POST /v1/jobs "{$ask, \"max_replicas\": 3}"
     [ "$(field quote.replicas <<< "$output")" = 2 ]
     python3 -c 'import json, sys

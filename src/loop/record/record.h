@@ -19,6 +19,7 @@ enum record_refusal {
     RECORD_NUMBERS,     /* a number that cannot be */
     RECORD_STRADDLES,   /* the window began before its devices last changed */
     RECORD_DOUBTED,     /* the source is not sure enough of it */
+    RECORD_REASONS
 };
 const char *record_refusal_name(enum record_refusal refusal);
 
