@@ -345,7 +345,7 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
     ask POST /v1/quotes '{"job": {"total_steps": 1e6, "need": {"kind": "rate", "rate": 0.01},
         "types": ["v100-16"]}}'
     [ "$(jq -c '.quote | .rate, .watts, .joules' <<< "$answer")" = "$changed" ]
-    ask GET /v1/jobs
+    ask GET '/v1/jobs?state=active'
     answered 200 '.jobs == []'
 }
 
