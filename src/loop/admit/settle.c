@@ -72,8 +72,7 @@ bool quote_settle(const struct quote_ground *ground, const struct job_status *st
         q->verdict = QUOTE_ACCEPTED;
         snprintf(q->reason, sizeof(q->reason), "promised after it was measured");
     } else if (may_go_elsewhere(&f) || (service && !short_now)) {
-        return false; /* no window tells what a service could do that does all it is asked
-                       */
+        return false; /* what a service could do that does all it is asked is not seen */
     } else {
         if (sure > f.best.sure)
             f.best = (struct quote_option){q->type, here, q->watts, sure};
