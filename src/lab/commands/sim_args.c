@@ -4,6 +4,8 @@
 
 #include "base/json_out.h"
 #include "base/mem.h"
+#include "lab/policy/policy.h"
+#include "lab/sim/scenario.h"
 #include "lab/traces/arrivals.h"
 
 #include <inttypes.h>
@@ -13,11 +15,26 @@
 /* In the order of enum arrivals_format. */
 static const char *const formats[] = {"philly", "alibaba", NULL};
 
+static void workload_words(struct str *out)
+{
+    scenario_builtin_names(out);
+}
+
+static void policy_words(struct str *out)
+{
+    size_t count;
+    const struct policy *all = policy_all(&count);
+
+    str_add(out, "all");
+    for (size_t i = 0; i < count; i++)
+        str_addf(out, ",%s", all[i].name);
+}
+
 const struct option_spec sim_options[] = {
     OPT(struct sim_args, workload, STRING, "workload", 'w', "NAME",
         "built-in cluster and requests: demo, standard, modern, or a variant of "
         "standard (-tight, -drift, -newfamily, -newgpu, -nok80, -host40, -host400)",
-        .default_text = "demo"),
+        .words = workload_words, .default_text = "demo"),
     OPT(struct sim_args, cluster, STRING, "cluster", 'c', "FILE",
         "nodes and GPUs as YAML, or alibaba or another built-in name"),
     OPT(struct sim_args, config, STRING, "config", 0, "FILE",
@@ -59,7 +76,7 @@ const struct option_spec sim_options[] = {
         "none",
         .default_text = "0"),
     OPT(struct sim_args, policy, STRING, "policy", 'p', "LIST",
-        "policies to compare, with commas between, or all",
+        "policies to compare, with commas between, or all", .words = policy_words,
         .default_text = "corgi,fifo,fastest,pack-blind"),
     OPT(struct sim_args, load, STRING, "load", 'l', "LIST",
         "offered loads in percent, with commas between [the workload's]"),
