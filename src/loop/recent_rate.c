@@ -36,7 +36,21 @@ static double useful_rate(const struct job_status *status, const struct measurem
                                                  : m->rate;
 }
 
-static void note_service(struct job_status *status, const struct measurement *m)
+/* A CPU device of a fifth of a core answers in bursts of a whole one, then rests. */
+static double workers_of(const struct job_status *status, const struct cluster *cluster)
+{
+    double workers = 0;
+
+    for (int i = 0; i < status->device_count; i++) {
+        int type = cluster->devices[status->devices[i]].type;
+
+        workers += cluster->types[type].cores > 0 ? cluster->types[type].cores : 1;
+    }
+    return workers;
+}
+
+static void note_service(struct job_status *status, const struct cluster *cluster,
+                         const struct measurement *m)
 {
     double limit_s = status->job.need.latency_s;
     struct recent_rate *p = &status->pace;
@@ -47,7 +61,7 @@ static void note_service(struct job_status *status, const struct measurement *m)
                                .latency_s = m->latency_s,
                                .median_s = m->median_s,
                                .held = m->held,
-                               .devices = status->device_count};
+                               .workers = workers_of(status, cluster)};
 
     /* Demand that moved within the window was not all its time what it is now. */
     if (!isnan(status->demand))
@@ -86,7 +100,7 @@ void recent_rate_note(struct job_status *status, const struct cluster *cluster,
         p->watts += (p->watts > 0 ? weight : 1) * (m->device_watts - p->watts);
     p->at_s = m->at_s;
     if (status->job.kind == JOB_INFERENCE)
-        note_service(status, m);
+        note_service(status, cluster, m);
 }
 
 bool recent_rate_falls_short(const struct job_status *status, double rate)

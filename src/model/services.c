@@ -12,7 +12,7 @@
 #define LACK_SHARE 0.02
 #define LACK_SDS   2.5
 
-/* One at a time: no more devices at work than requests inside.  Probes are not exact. */
+/* One at a time: no more workers at work than requests inside.  Probes are not exact. */
 #define INSIDE_FACTOR 1.5
 #define INSIDE_SLACK  0.1
 /* Devices that hardly rest let requests wait, and some far longer than most. */
@@ -65,7 +65,7 @@ static bool breaks_littles_law(const struct service_window *w)
 {
     double inside = w->held > 0 ? w->held : w->answered * w->median_s;
 
-    return inside > 0 && w->busy * w->devices > INSIDE_FACTOR * inside + INSIDE_SLACK;
+    return inside > 0 && w->busy * w->workers > INSIDE_FACTOR * inside + INSIDE_SLACK;
 }
 
 static bool never_rests_nor_waits(const struct service_window *w)
@@ -144,8 +144,8 @@ void services_note(struct service_seen *s, const struct service_window *w)
     }
     s->most = fmax(s->most, (n - 2 * counting_sd(n)) / w->window_s);
     if (w->held > 0)
-        s->at_once +=
-            (w->answered / w->held - s->at_once) * (s->at_once > 0 ? 1 - FADING : 1);
+        s->at_once += (w->answered / w->held * fmin(w->workers, 1) - s->at_once) *
+                      (s->at_once > 0 ? 1 - FADING : 1);
     if (is_checked(w)) {
         s->work += w->answered;
         s->work_busy += w->answered * fmin(w->busy, 1);

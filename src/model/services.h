@@ -4,7 +4,7 @@
  * not what it can do.  Three things tell more:
  *
  * - Where requests are worked on one at a time, the busy share of the devices grows with
- *   them: what was answered, over the busy share, is the capacity.  More devices at work
+ *   them: what was answered, over the busy share, is the capacity.  More workers at work
  *   than requests inside (Little's law), or hardly any waiting on devices that never
  *   rest, say that it is not so: such a server batches, and its busy share says nothing.
  * - Once fewer requests are answered than are asked for, or answers come far later than
@@ -26,7 +26,8 @@ struct service_window {
     double latency_s; /* 99th percentile */
     double median_s;
     double held; /* requests inside, on average */
-    int devices;
+    double
+        workers; /* that can be at work for it: devices, or cores as far as it has them */
 };
 
 /* Sums over the windows, each counts less with every one that follows. */

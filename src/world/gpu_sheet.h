@@ -19,7 +19,8 @@ struct gpu_sheet {
     double fp16_tflops; /* dense, tensor or matrix cores where there are any */
     double bandwidth_gbs;
     double memory_gb;
-    int sms; /* streaming multiprocessors or compute units */
+    int sms;      /* streaming multiprocessors or compute units */
+    double cores; /* of a CPU device: processor seconds it gives a second; 0: a GPU */
     double tdp_watts;
     double idle_watts;
     double cap_min_watts; /* lowest power limit that may be set; 0: caps not supported */

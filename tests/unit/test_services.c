@@ -41,7 +41,7 @@ static struct service_window one_at_a_time(double asked)
         .median_s = noisy((1 + fmax(0, log(2 * busy)) / (2 * left)) / CAPACITY, 0.05),
         .latency_s = noisy((1 + fmax(0, log(100 * busy)) / (2 * left)) / CAPACITY, 0.1),
         .held = noisy(busy * (1 + busy / (2 * left)), 0.1),
-        .devices = 1};
+        .workers = 1};
 }
 
 /* Thirty at once: the device never rests, answers take as long until it is nearly full.
@@ -58,7 +58,7 @@ static struct service_window batching(double asked)
                                    .median_s = noisy(30 / CAPACITY, 0.05),
                                    .latency_s = noisy(40 / CAPACITY + wait_s, 0.1),
                                    .held = noisy(answered * 30 / CAPACITY, 0.1),
-                                   .devices = 1};
+                                   .workers = 1};
 }
 
 static struct service_capacity after(int windows, double asked,
@@ -157,7 +157,7 @@ static void without_latency_nor_requests_inside_a_busy_share_is_not_believed(voi
 {
     struct service_seen seen = {0};
     struct service_window w = {
-        .window_s = WINDOW_S, .answered = 20, .asked = 20, .busy = 0.1, .devices = 1};
+        .window_s = WINDOW_S, .answered = 20, .asked = 20, .busy = 0.1, .workers = 1};
 
     (void)state;
     services_note(&seen, &w);
@@ -231,9 +231,30 @@ static int set_up(void **state)
     return 0;
 }
 
+/* A fifth of a core: it answers at the speed of a whole one, a fifth of the time. */
+static struct service_window in_bursts(double asked)
+{
+    struct service_window w = one_at_a_time(asked);
+
+    w.workers = 0.2;
+    w.median_s *= 0.2;
+    w.held = noisy(0.2 * w.busy, 0.1);
+    return w;
+}
+
+static void a_part_of_a_core_does_not_look_like_batching(void **state)
+{
+    struct service_capacity can = after(10, 0.6 * CAPACITY, in_bursts);
+
+    (void)state;
+    assert_false(can.floor);
+    assert_true(can.rate > 0.9 * CAPACITY && can.rate < 1.1 * CAPACITY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_part_of_a_core_does_not_look_like_batching),
         cmocka_unit_test(the_busy_share_tells_what_one_at_a_time_can_do),
         cmocka_unit_test(a_server_that_batches_is_known_only_to_do_what_it_does),
         cmocka_unit_test(a_server_that_batches_is_known_once_it_is_full),

@@ -98,6 +98,7 @@ static void fill_sheet(struct cpus_device *d, const struct cpus_spec *spec)
     s->bandwidth_gbs = cores * BANDWIDTH_GBS;
     s->memory_gb = spec->memory_gb > 0 ? spec->memory_gb : machine_memory_gb();
     s->sms = d->core_count;
+    s->cores = cores;
     s->idle_watts = d->core_count * idle * d->quota;
     s->tdp_watts = s->idle_watts + cores * busy;
     s->year = SHEET_YEAR;

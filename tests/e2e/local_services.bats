@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# A real server on the local engine: asked little or much it stays where it is and keeps
+# its promise, and what it could do is known before it has to.
+#
+# CORGI_SERVICES_S is how long each rate is asked for; 300 is the long version.
+
+bats_require_minimum_version 1.5.0
+load local_daemon.bash
+
+ASKED_S=${CORGI_SERVICES_S:-25}
+
+# Processor seconds of one answer: a server of its own is asked as much as it can.
+cost_of_answer() {
+    local dir=$1 server before after n0 n1
+
+    "$CORGI_BIN/example-serve" --size "$SIZE" --port-file "$dir/cost.port" \
+        > "$dir/cost.log" 2>&1 3>&- &
+    server=$!
+    await_file "$dir/cost.port" 10
+    "$CORGI_BIN/example-load" --port "$(< "$dir/cost.port")" --rate 50 --seconds 2 > /dev/null
+    n0=$(answers_of "$(< "$dir/cost.port")")
+    before=$(ticks_of "$server")
+    "$CORGI_BIN/example-load" --port "$(< "$dir/cost.port")" --rate 5000 --seconds 5 > /dev/null
+    after=$(ticks_of "$server")
+    n1=$(answers_of "$(< "$dir/cost.port")")
+    kill "$server"
+    wait "$server" || true
+    python3 -c "print(($after - $before) / $(getconf CLK_TCK) / ($n1 - $n0))"
+}
+
+ticks_of() { awk '{print $14 + $15}' "/proc/$1/stat"; }
+
+# answers_of PORT
+answers_of() {
+    curl -sS --max-time 10 "http://127.0.0.1:$1/metrics" |
+        awk '/^http_requests_total/ {print int($2)}'
+}
+
+# Two devices of one type, on each of which the server can answer about 500 a second.
+setup_file() {
+    DIR=$(mktemp -d /tmp/corgi-services-XXXXXX)
+    SIZE=400
+    PORT=$((20000 + RANDOM % 12000)) # below those of clients
+    export DIR SIZE PORT
+    local quota last=$(($(nproc) - 1))
+
+    quota=$(python3 -c "print(round(min(0.9, max(0.02, 500 * $(cost_of_answer "$DIR"))), 3))")
+    cat > "$DIR/corgi.yaml" << YAML
+engine: local
+state: $DIR/state
+listen: {socket: $DIR/corgi.sock}
+planner: {gap: 0.2s, every: 1s}
+local:
+  gpus: false
+  memory_cgroups: false
+  window: 2s
+  power_every: 1s
+  output_mb: 2
+  cpus:
+    - {type: cpu-serve, cores: "0", quota: $quota}
+    - {type: cpu-serve, cores: "$last", quota: $quota}
+YAML
+    echo "$quota" > "$DIR/quota"
+    start_daemon "$DIR"
+}
+
+teardown_file() {
+    stop_daemon "$DIR" || true
+    for pid in $(processes_of "$DIR"); do
+        kill -KILL "$pid" || true
+    done
+    rm -rf "$DIR"
+}
+
+# serve NAME RATE MORE: submits, waits until it answers, prints its number
+serve() {
+    local id
+
+    id=$(submit_job "$DIR" "$1" "\"kind\": \"inference\", \"descriptor\": {\"family\": \"serve\"},
+        \"metrics_url\": \"http://127.0.0.1:$PORT/metrics\",
+        \"need\": {\"kind\": \"service\", \"rate\": $2, \"latency_s\": 0.5} ${3:+, $3}" \
+        "exec $CORGI_BIN/example-serve --size $SIZE --port \$(($PORT + 0\${CORGI_REPLICA:+1}))" |
+        jq -r .job.id)
+    [ "$id" -gt 0 ]
+    await_state "$DIR" "$id" running 30 >&2
+    for _ in $(seq 100); do
+        answers_of "$PORT" > /dev/null 2>&1 && break
+        sleep 0.1
+    done
+    echo "$id"
+}
+
+# ask RATE SECONDS: what example-load says
+ask() {
+    "$CORGI_BIN/example-load" --port "$PORT" --rate "$1" --seconds "$2" 2>&1
+}
+
+# all_answered LINE
+all_answered() {
+    python3 - "$1" << 'PYTHON'
+import re, sys
+asked, answered, failed = map(int, re.search(
+    r"asked (\d+), answered (\d+), failed (\d+)", sys.argv[1]).groups())
+assert asked > 0 and answered == asked and failed == 0, sys.argv[1]
+PYTHON
+}
+
+# Promises that were kept of those that were given, as seconds: 1 when none was broken.
+kept_share() {
+    daemon_get "$DIR" /v1/summary | jq '.promises.kept_share // 1'
+}
+
+# stayed JOB: it was never moved or started again, and no decision but its start is there
+stayed() {
+    daemon_get "$DIR" "/v1/jobs/$1" | jq -e '.moves == 0 and .restarts == 0' ||
+        { daemon_get "$DIR" "/v1/jobs/$1"; return 1; }
+    daemon_get "$DIR" "/v1/decisions?job=$1" |
+        jq -e '[.decisions[] | select(.kind != "start" and .kind != "cap")] == []' ||
+        { daemon_get "$DIR" "/v1/decisions?job=$1"; return 1; }
+}
+
+@test "asked 1, 30 and 300 requests/s a service stays, answers all and keeps its promise" {
+    id=$(serve web 300)
+    echo "$id" > "$DIR/web"
+    for rate in 1 30 300; do
+        run ask "$rate" "$ASKED_S"
+        echo "$rate: $output"
+        all_answered "$output"
+        stayed "$id"
+        [ "$(kept_share)" = 1 ]
+        [ "$(daemon_get "$DIR" /v1/summary | jq .promises.broken)" = 0 ]
+    done
+    daemon_get "$DIR" "/v1/jobs/$id" | jq -e '.latency_s > 0 and .latency_s < 0.5'
+}
+
+# The server's own count of a run in which it always has more than it can do, and the
+# share of its quota that the machine gave it meanwhile.
+saturated() {
+    local server first second begin end before after
+
+    server=$(pgrep -n -f "example-serve --size $SIZE --port $PORT\$")
+    ask 2000 9 > "$DIR/saturated" &
+    sleep 2.5
+    first=$(answers_of "$PORT") begin=$EPOCHREALTIME before=$(ticks_of "$server")
+    sleep 6
+    second=$(answers_of "$PORT") end=$EPOCHREALTIME after=$(ticks_of "$server")
+    wait $!
+    python3 -c "
+seconds = $end - $begin
+print(($second - $first) / seconds,
+      ($after - $before) / $(getconf CLK_TCK) / seconds / $(< "$DIR/quota"))"
+}
+
+@test "what it can do was known before it had to: the interval holds a saturating run" {
+    id=$(< "$DIR/web")
+    before=$(daemon_get "$DIR" "/v1/estimates?job=$id&beside=none" | jq -c '.cells[0].rate')
+    for _ in 1 2 3 4 5; do
+        read -r measured given <<< "$(saturated)"
+        echo "# estimated $before, saturated $measured with $given of its quota" >&3
+        python3 -c "exit($given < 0.93)" && break
+    done
+    python3 -c "exit($given < 0.93)" || skip "the machine is too busy to give a device its quota"
+    jq -e --argjson m "$measured" '.source == "measured" and .low <= $m and $m <= .high' <<< "$before"
+}
