@@ -3,8 +3,7 @@
  * For the tests of src/loop: node 0 has devices 0 and 1 of the slow type, node 1 devices
  * 2 to 5 of the fast one, node 2 devices 6 and 7 of the slow one.  The model answers from
  * a table that the test fills, and notes what it was told. */
-#ifndef CORGI_TESTS_LOOP_FIXTURE_H
-#define CORGI_TESTS_LOOP_FIXTURE_H
+#pragma once
 
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
@@ -219,5 +218,3 @@ static inline struct job_status *fixture_running(struct fixture *f, struct job j
     }
     return status;
 }
-
-#endif

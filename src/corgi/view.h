@@ -15,8 +15,7 @@
  *     view_rows(t, columns, json_value_get(root, "jobs"), NULL);
  *     rc = view_finish(t, args->parsable, &err);
  */
-#ifndef CORGI_CORGI_VIEW_H
-#define CORGI_CORGI_VIEW_H
+#pragma once
 
 #include "base/err.h"
 #include "base/json.h"
@@ -90,5 +89,3 @@ double view_number(const struct json_value *object, const char *key); /* NaN: no
  * daemon's clock, NaN: not known.  The reason is left out where it has just been said. */
 void view_quote(const struct json_value *quote, const char *unit, double now_s,
                 bool with_reason, FILE *out);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Models answer for combinations in general and smooth over much; whether a promise is
  * broken right now is told by the last windows of the job itself. */
-#ifndef CORGI_LOOP_RECENT_RATE_H
-#define CORGI_LOOP_RECENT_RATE_H
+#pragma once
 
 #include "loop/types.h"
 
@@ -23,5 +22,3 @@ double recent_rate_capacity(const struct job_status *status);
 /* Has the job been measured on its device beside whoever is there now?  Under which cap
  * is in pace.cap_watts. */
 bool recent_rate_known(const struct job_status *status, const struct cluster *cluster);
-
-#endif

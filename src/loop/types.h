@@ -5,8 +5,7 @@
  * correct what is believed of it and of its like (refine).  What the model below the loop
  * sees of them too is in model/model_types.h.  Nothing here does anything.
  */
-#ifndef CORGI_LOOP_TYPES_H
-#define CORGI_LOOP_TYPES_H
+#pragma once
 
 #include "model/model_types.h"
 #include "model/services.h"
@@ -204,5 +203,3 @@ struct measurement {
     double median_s;  /* 50th percentile */
     double held;      /* requests inside, worked on or waiting, mean over the window */
 };
-
-#endif

@@ -4,8 +4,7 @@
  * measured, each job once and then corrected, so that a job measured for days does not
  * outvote the others.  Asking changes nothing; a reader that asks much keeps answers in a
  * cache (prediction_cache.h). */
-#ifndef CORGI_MODEL_CLASSES_H
-#define CORGI_MODEL_CLASSES_H
+#pragma once
 
 #include "model/footprint.h"
 #include "model/model_types.h"
@@ -133,5 +132,3 @@ void classes_rebase(struct classes *classes, int cls, double by);
 /* For checkpoints; classes may be left out.  Reading starts from one just created for the
  * same types. */
 void classes_code(struct classes *c, struct codec *codec);
-
-#endif

@@ -4,8 +4,7 @@
  * A job is measured again and again in the place it holds, so that place is answered
  * from its own windows; what sets it apart from its class there is carried, shrunk, to
  * the places it never was.  Gone when the job ends: the class keeps what it taught. */
-#ifndef CORGI_MODEL_JOB_EFFECTS_H
-#define CORGI_MODEL_JOB_EFFECTS_H
+#pragma once
 
 #include "model/running.h"
 #include "model/model_types.h"
@@ -115,5 +114,3 @@ void job_effects_code(struct job_effects *book, int types, size_t classes,
 /* Every job that is here, in no order that means anything; ends with NULL. */
 const struct job_own *job_effects_next(const struct job_effects *book,
                                        const struct job_own *after);
-
-#endif

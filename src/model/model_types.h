@@ -4,8 +4,7 @@
  * as the answer, an observation to learn from.  The loop's own structs are in
  * loop/types.h.
  */
-#ifndef CORGI_MODEL_MODEL_TYPES_H
-#define CORGI_MODEL_MODEL_TYPES_H
+#pragma once
 
 #include "world/descriptor.h"
 #include "world/gpu_sheet.h"
@@ -113,5 +112,3 @@ struct observation {
     double memory_gb;    /* held on each device; 0: not seen */
     bool out_of_memory;
 };
-
-#endif

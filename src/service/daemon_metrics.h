@@ -1,6 +1,5 @@
 /* daemon_metrics.h - numbers for Prometheus */
-#ifndef CORGI_SERVICE_DAEMON_METRICS_H
-#define CORGI_SERVICE_DAEMON_METRICS_H
+#pragma once
 
 #include "service/service_private.h"
 
@@ -92,5 +91,3 @@ void daemon_metrics_prediction(struct service *s, const struct estimate *expecte
                                double rate);
 void daemon_metrics_submission(struct service *s, const char *verdict, double asked_s);
 void daemon_metrics_answer(struct service *s, const struct request *r, int status);
-
-#endif

@@ -3,8 +3,7 @@
  * The loop knows a job as far as it plans with it; a record has the rest: its owner and
  * command, its attempts, what was promised, what was measured, who waits for an answer.
  * Jobs that ended are in the store alone. */
-#ifndef CORGI_SERVICE_JOB_RECORDS_H
-#define CORGI_SERVICE_JOB_RECORDS_H
+#pragma once
 
 #include "base/str.h"
 #include "base/vec.h"
@@ -179,5 +178,3 @@ static inline const char *record_user(const struct record *r)
 {
     return r->stored->request.user;
 }
-
-#endif

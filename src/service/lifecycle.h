@@ -2,8 +2,7 @@
  *
  * An attempt is stored before the engine hears of it, so that after a crash every attempt
  * the engine may know is known here too, and none runs twice. */
-#ifndef CORGI_SERVICE_LIFECYCLE_H
-#define CORGI_SERVICE_LIFECYCLE_H
+#pragma once
 
 #include "service/tx.h"
 
@@ -54,5 +53,3 @@ void lifecycle_engine_job(struct record *r, const struct job_status *status,
 
 /* Write again what the store could not take. */
 void lifecycle_retry(struct service *s);
-
-#endif

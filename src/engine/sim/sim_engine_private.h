@@ -1,8 +1,7 @@
 /* sim_engine_private.h - the inside of the simulated engine, for the files of this folder
  * only: sim_engine.c (the operations), sim_world.c (what happens), event_queue.c (when),
  * sim_reports.c (what probes tell of it), sim_journal.c, guess_class.c */
-#ifndef CORGI_ENGINE_SIM_SIM_ENGINE_PRIVATE_H
-#define CORGI_ENGINE_SIM_SIM_ENGINE_PRIVATE_H
+#pragma once
 
 #include "base/map.h"
 #include "base/rng.h"
@@ -182,5 +181,3 @@ void journal_start(struct sim_engine *e, const struct run *run);
 void journal_end(struct sim_engine *e, const struct run *run);
 /* Steps and the clock, when it is time or the daemon ends. */
 void journal_steps(struct sim_engine *e, bool at_once);
-
-#endif

@@ -4,8 +4,7 @@
  * class the job is of, its work, its own hidden factors, the demand of a service.  Rates
  * and watts of whatever runs on a device follow from the world's tables and from these
  * factors: knowing a job's class is not knowing the job. */
-#ifndef CORGI_ENGINE_SIM_TRUTH_H
-#define CORGI_ENGINE_SIM_TRUTH_H
+#pragma once
 
 #include "loop/types.h"
 #include "world/world.h"
@@ -96,5 +95,3 @@ double truth_alone(const struct truth *truth, const struct sim_request *request,
 void truth_outcome(const struct truth *truth, int type, double cap_watts,
                    const struct truth_member *members, int count,
                    struct truth_outcome *out);
-
-#endif

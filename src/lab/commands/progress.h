@@ -2,8 +2,7 @@
  *
  * Drawn only when stderr is a terminal, at most ten times a second, and wiped at the end:
  * nothing of it reaches a log or a pipe.  Not thread-safe. */
-#ifndef CORGI_LAB_COMMANDS_PROGRESS_H
-#define CORGI_LAB_COMMANDS_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,5 +24,3 @@ void progress_update(struct progress *p, double share, double now_s); /* 0 to 1 
 /* For those who take a callback: the share now; 1 wipes the bar. */
 void progress_show(void *p, double share);
 void progress_end(struct progress *p); /* wipes the bar */
-
-#endif

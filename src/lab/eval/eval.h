@@ -2,8 +2,7 @@
  *
  * Protocols lofo and lojo hold out a family or a job type, online plays a stream of
  * arrivals.  Every table has the baselines beside the product. */
-#ifndef CORGI_LAB_EVAL_EVAL_H
-#define CORGI_LAB_EVAL_EVAL_H
+#pragma once
 
 #include "base/err.h"
 
@@ -31,5 +30,3 @@ struct eval_options {
 
 /* 0 when done; -1 with err when a file cannot be read or an option is wrong. */
 int eval_main(const struct eval_options *options, FILE *out, struct err *err);
-
-#endif

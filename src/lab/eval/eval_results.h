@@ -1,7 +1,6 @@
 /* eval_results.h - the table `corgi eval` prints, as text for people or JSON for programs
  */
-#ifndef CORGI_LAB_EVAL_EVAL_RESULTS_H
-#define CORGI_LAB_EVAL_EVAL_RESULTS_H
+#pragma once
 
 #include "lab/eval/eval_score.h"
 
@@ -38,5 +37,3 @@ const struct result *results_lines(const struct results *results, size_t *count)
 
 void results_print(const struct results *results, FILE *out);
 void results_json(const struct results *results, FILE *out);
-
-#endif

@@ -3,8 +3,7 @@
  * Those of P1 and P2: half of them from streams of arrivals cut at some point, half from
  * full catalogues with a held-out job of which a few pairs were shown: what the networks
  * meet in use. */
-#ifndef CORGI_LAB_EVAL_TRAIN_DATA_H
-#define CORGI_LAB_EVAL_TRAIN_DATA_H
+#pragma once
 
 #include "base/rng.h"
 #include "model/stat_network.h"
@@ -31,5 +30,3 @@ void train_data_fini(struct train_data *data);
  * few types were measured; the other types are to be told. */
 void train_alone_init(struct train_data *data, int worlds, uint64_t seed,
                       const struct train_listener *listener);
-
-#endif

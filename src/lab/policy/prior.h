@@ -4,8 +4,7 @@
  * Rates are its work divided by what the data sheet promises, or, when nothing is told of
  * its work, what it asks for; watts and memory likewise.  Everything here is a guess with
  * a wide interval; refine/ corrects it. */
-#ifndef CORGI_LAB_POLICY_PRIOR_H
-#define CORGI_LAB_POLICY_PRIOR_H
+#pragma once
 
 #include "loop/types.h"
 
@@ -33,5 +32,3 @@ double prior_fits(const struct prior *prior, const struct combination *where);
 /* How much an observation that is off by this log counts, 0..1: what is inferred of a
  * service counts less the less sure it is, and a floor only lifts. */
 double prior_weight(const struct observation *seen, double surprise);
-
-#endif

@@ -4,8 +4,7 @@
  * where the job was put with the place that was named, the rate of its first window there
  * with the rate that was expected, its start with the one that was told, what it took
  * there with the energy that was told.  None of it changes the run. */
-#ifndef CORGI_LAB_SIM_QUOTE_SCORE_H
-#define CORGI_LAB_SIM_QUOTE_SCORE_H
+#pragma once
 
 #include "loop/loop.h"
 
@@ -45,5 +44,3 @@ void quote_score_started(struct quote_score *score, struct quote_kept *kept,
 /* A window of the job was learned from. */
 void quote_score_measured(struct quote_score *score, struct quote_kept *kept,
                           const struct loop_observed *seen);
-
-#endif

@@ -1,7 +1,6 @@
 /* run_measure.h - the figures of one run, each a function, so that means, differences and
  * goals all mean the same by a name */
-#ifndef CORGI_LAB_SIM_RUN_MEASURE_H
-#define CORGI_LAB_SIM_RUN_MEASURE_H
+#pragma once
 
 #include "lab/sim/sim_run.h"
 
@@ -44,5 +43,3 @@ double measure_end_s(const struct sim_result *r);
 
 /* The value at this share (0..1) of a list, which gets sorted; NaN when it is empty. */
 double measure_quantile(double *values, size_t count, double share);
-
-#endif

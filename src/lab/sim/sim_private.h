@@ -3,8 +3,7 @@
  *
  * What really happens is the simulated engine's (engine/sim/sim_engine.h); here is what
  * became of each request so far, and the score. */
-#ifndef CORGI_LAB_SIM_SIM_PRIVATE_H
-#define CORGI_LAB_SIM_SIM_PRIVATE_H
+#pragma once
 
 #include "base/vec.h"
 #include "engine/conduct.h"
@@ -116,5 +115,3 @@ void sim_book_job(struct sim *sim, struct sim_job *job);
  * engine.
  */
 struct model sim_oracle_create(const struct engine *engine);
-
-#endif

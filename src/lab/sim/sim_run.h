@@ -3,8 +3,7 @@
  * The simulator is an engine for the very loop the daemon runs: it carries out the loop's
  * actions on the truth, reports noisy measurements, lets nodes fail, and keeps the books.
  */
-#ifndef CORGI_LAB_SIM_SIM_RUN_H
-#define CORGI_LAB_SIM_SIM_RUN_H
+#pragma once
 
 #include "base/err.h"
 #include "loop/loop.h"
@@ -108,5 +107,3 @@ struct sim_setup {
 int sim_run(const struct sim_options *options, const struct sim_setup *setup,
             struct sim_result *result, struct err *err);
 void sim_result_fini(struct sim_result *result);
-
-#endif

@@ -4,8 +4,7 @@
  * They are played on the cluster, with the engine, the planner and the settings that a
  * daemon with this config has; what the jobs really are follows from the engine's seed,
  * their ids and what was told. */
-#ifndef CORGI_LAB_SIM_SIM_TOLD_H
-#define CORGI_LAB_SIM_SIM_TOLD_H
+#pragma once
 
 #include "base/intern.h"
 #include "base/json.h"
@@ -37,5 +36,3 @@ void told_fini(struct sim_told *told);
 
 /* Play them up to a time of the world; 0: until all is over. */
 int told_run(struct sim_told *told, double until_s, FILE *ledger, struct err *err);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Every policy plays the same scenarios; rows are means over the paired seeds with 95 %
  * intervals.  Results do not depend on how many threads there were. */
-#ifndef CORGI_LAB_SIM_SWEEP_H
-#define CORGI_LAB_SIM_SWEEP_H
+#pragma once
 
 #include "lab/policy/policy.h"
 #include "lab/sim/sim_run.h"
@@ -78,5 +77,3 @@ size_t sweep_group(const struct sweep *sweep, size_t first);
 /* The row of this policy in the group of row `i`; NULL: there is none. */
 const struct sweep_row *sweep_peer(const struct sweep *sweep, size_t i,
                                    const char *policy);
-
-#endif

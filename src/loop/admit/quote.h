@@ -7,8 +7,7 @@
  * the job is taken, runs, and when it was measured for a minute it gets its promise or an
  * offer (quote_settle).  Asking changes nothing: neither the model nor what is planned
  * next. */
-#ifndef CORGI_LOOP_ADMIT_QUOTE_H
-#define CORGI_LOOP_ADMIT_QUOTE_H
+#pragma once
 
 #include "base/err.h"
 #include "loop/admit/user_quotas.h"
@@ -81,5 +80,3 @@ int quote_make(const struct quote_ground *ground, const struct job *job, int max
  * False: it may still have a better place.  ground->jobs may be NULL. */
 bool quote_settle(const struct quote_ground *ground, const struct job_status *status,
                   struct quote *quote);
-
-#endif

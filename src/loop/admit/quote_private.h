@@ -1,6 +1,5 @@
 /* quote_private.h - what quote.c and settle.c share */
-#ifndef CORGI_LOOP_ADMIT_QUOTE_PRIVATE_H
-#define CORGI_LOOP_ADMIT_QUOTE_PRIVATE_H
+#pragma once
 
 #include "loop/admit/quote.h"
 
@@ -32,5 +31,3 @@ const struct job_status *quote_status_of(const struct optimize_input *in, uint64
 void quote_counter(const struct quote_search *f, struct quote *q);
 
 void quote_set_energy(struct quote *q, const struct job *job);
-
-#endif

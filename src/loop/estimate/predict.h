@@ -2,8 +2,7 @@
  *
  * Asks the model, keeps its answers sane whatever the model is, and reads intervals: a
  * requirement is judged at the confidence it was asked with. */
-#ifndef CORGI_LOOP_ESTIMATE_PREDICT_H
-#define CORGI_LOOP_ESTIMATE_PREDICT_H
+#pragma once
 
 #include "loop/types.h"
 #include "model/model.h"
@@ -36,5 +35,3 @@ double estimate_chance(const struct estimate *estimate, double least);
 /* An estimate from its logarithm and the standard deviation of that. */
 struct estimate estimate_from_log(double log_value, double sd_log,
                                   enum estimate_source source, int observations);
-
-#endif

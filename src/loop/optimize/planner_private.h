@@ -9,8 +9,7 @@
  * Why not the best plan from scratch each round: estimates jitter, jobs come and go, and
  * a plan that is one percent better today moves half the cluster (docs/decisions/
  * optimizer-steady.md). */
-#ifndef CORGI_LOOP_OPTIMIZE_PLANNER_PRIVATE_H
-#define CORGI_LOOP_OPTIMIZE_PLANNER_PRIVATE_H
+#pragma once
 
 #include "base/rng.h"
 #include "base/vec.h"
@@ -201,5 +200,3 @@ void planner_keep_limit(struct planner_state *s, struct plan *plan);
 /* planner_improve.c: moves that help who falls short, gangs included, and that pay. */
 void planner_mend(struct planner_state *s);
 void planner_improve(struct planner_state *s);
-
-#endif

@@ -5,8 +5,7 @@
  * with the same descriptor are one kind and its first job is asked for.  Answers on pairs
  * are kept from round to round; they are asked again when what the model says of either
  * alone has changed, when the two share right now, and in turn as time goes by. */
-#ifndef CORGI_LOOP_OPTIMIZE_PREDICTION_TABLE_H
-#define CORGI_LOOP_OPTIMIZE_PREDICTION_TABLE_H
+#pragma once
 
 #include "loop/cluster.h"
 #include "loop/planner.h"
@@ -56,5 +55,3 @@ const struct table_kind *const *prediction_table_load(struct prediction_table *t
 struct table_pair prediction_table_pair_on(struct prediction_table *table,
                                            const struct table_kind *a,
                                            const struct table_kind *b, int type);
-
-#endif

@@ -1,7 +1,6 @@
 /* promise.h - is a promise kept?  The accounts of it: time under a promise, and time of
  * that in which it was kept.  The planner helps who falls short. */
-#ifndef CORGI_LOOP_RECORD_PROMISE_H
-#define CORGI_LOOP_RECORD_PROMISE_H
+#pragma once
 
 #include "loop/types.h"
 
@@ -31,5 +30,3 @@ struct promise_time {
 struct promise_time promise_check(struct promise *promise,
                                   const struct job_status *status,
                                   const struct promise_facts *facts, double now_s);
-
-#endif

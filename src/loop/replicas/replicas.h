@@ -7,8 +7,7 @@
  *
  * The daemon and the simulator gather the facts, carry out what is decided and keep the
  * state between two decisions. */
-#ifndef CORGI_LOOP_REPLICAS_REPLICAS_H
-#define CORGI_LOOP_REPLICAS_REPLICAS_H
+#pragma once
 
 #include "loop/types.h"
 
@@ -73,5 +72,3 @@ int replicas_free_number(const struct replica *replicas, int count);
 /* The index of the replica to end first: the highest number.  -1 when there is none but
  * the service's own job. */
 int replicas_last(const struct replica *replicas, int count);
-
-#endif
