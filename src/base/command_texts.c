@@ -318,9 +318,39 @@ static int bash_options(void *out, const struct command *command, const char *pa
     return 0;
 }
 
+/* What a value or an operand of this name is: "[JOB]...", "TYPE,...".  Of NODE:INDEX the
+ * first part. */
+static void bash_kind(struct str *out, const char *argument)
+{
+    size_t start = strcspn(argument, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    size_t length = strspn(argument + start, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+    if (strstr(argument, "FILE") || strstr(argument, "SCRIPT") ||
+        strstr(argument, "STORE") || strstr(argument, "COMMAND"))
+        str_add(out, "kind=file");
+    else if (strstr(argument, "DIR"))
+        str_add(out, "kind=directory");
+    else if (strstr(argument, "NODE:INDEX"))
+        str_add(out, "kind=DEVICE");
+    else if (length > 0)
+        str_addf(out, "kind=%.*s", (int)length, argument + start);
+    else
+        str_addf(out, "values='%s'", argument); /* a word: bash */
+}
+
+static int bash_operands(void *out, const struct command *command, const char *path)
+{
+    if (command->children || !command->operands || strstr(command->operands, "COMMAND]"))
+        return 0;
+    str_addf(out, "    '%s') ", path);
+    bash_kind(out, command->operands);
+    str_add(out, " ;;\n");
+    return 0;
+}
+
 static void bash_value(struct str *out, const struct option_spec *spec, const char *path)
 {
-    const char *argument = value_name(spec);
+    struct str words = {0};
 
     str_addf(out, "    '%s --%s'", path, spec->name);
     if (spec->letter)
@@ -330,13 +360,24 @@ static void bash_value(struct str *out, const struct option_spec *spec, const ch
         for (const char *const *choice = spec->choices; *choice; choice++)
             str_addf(out, "%s ", *choice);
         str_add(out, "' ;;\n");
-    } else if (strstr(argument, "FILE")) {
-        str_add(out, ") kind=file ;;\n");
-    } else if (strstr(argument, "DIR")) {
-        str_add(out, ") kind=directory ;;\n");
+    } else if (spec->words) {
+        spec->words(&words);
+        str_addf(out, ") values='%s' ;;\n", str_text(&words));
     } else {
-        str_add(out, ") kind=other ;;\n");
+        str_add(out, ") ");
+        bash_kind(out, value_name(spec));
+        str_add(out, " ;;\n");
     }
+    str_fini(&words);
+}
+
+/* Does the program know words of its own? */
+static bool has_complete(const struct command *root)
+{
+    for (int i = 0; root->children && root->children[i]; i++)
+        if (!strcmp(root->children[i]->name, "complete"))
+            return true;
+    return false;
 }
 
 static int bash_values(void *out, const struct command *command, const char *path)
@@ -356,7 +397,9 @@ static void bash_fill(struct str *out, const struct command *root, const char *w
                  {"@version@", CORGI_VERSION, NULL},
                  {"@commands@", NULL, bash_children},
                  {"@options@", NULL, bash_options},
-                 {"@values@", NULL, bash_values}};
+                 {"@values@", NULL, bash_values},
+                 {"@operands@", NULL, bash_operands},
+                 {"@complete@", has_complete(root) ? "yes" : "", NULL}};
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (!str_starts(word, words[i].word))

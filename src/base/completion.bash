@@ -28,8 +28,27 @@ _@name@() {
     case "$path $prev" in
 @values@    *) ;;
     esac
+    if [[ -z $kind$values && $cur != -* ]]; then
+        case $path in
+@operands@    *) ;;
+        esac
+    fi
+    # What it is called in the help, in capitals: the program knows the words.
+    if [[ -n '@complete@' && $kind == *[A-Z]* ]]; then
+        values="$(timeout 1 "${COMP_WORDS[0]}" complete "$kind" 2>/dev/null)"
+    fi
     if [[ -n $values ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$values" -- "$cur")
+        # Words may be lists with commas between, and have a colon, where bash cuts words.
+        values="${values//,/ }" cur="${COMP_LINE-}"
+        cur="${cur:0:${COMP_POINT-0}}"
+        cur="${cur##*[ =]}"
+        [[ -n $cur ]] || cur="${COMP_WORDS[COMP_CWORD]#=}"
+        mapfile -t COMPREPLY < <(compgen -P "${cur%"${cur##*,}"}" -W "$values" -- "${cur##*,}")
+        if [[ $cur == *:* && ${COMP_WORDBREAKS-:} == *:* ]]; then
+            for i in ${!COMPREPLY[*]}; do
+                COMPREPLY[i]="${COMPREPLY[i]#"${cur%:*}:"}"
+            done
+        fi
     elif [[ $kind == file ]]; then
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
@@ -42,9 +61,6 @@ _@name@() {
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
     elif [[ -n $commands ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur")
-    else
-        compopt -o filenames 2>/dev/null
-        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi
 }
 complete -F _@name@ @name@

@@ -38,13 +38,16 @@ enum option_type {
 };
 
 struct option_spec {
-    const char *name;     /* without the dashes; NULL ends the table */
-    char letter;          /* 0: no short form; 'h' is taken */
-    const char *argument; /* FILE and DIR complete to paths; unused for flags */
+    const char *name; /* without the dashes; NULL ends the table */
+    char letter;      /* 0: no short form; 'h' is taken */
+    /* Unused for flags.  FILE and DIR complete to paths, another name to what the hidden
+     * command complete of the program says to it: `corgi complete JOB`. */
+    const char *argument;
     enum option_type type;
     size_t offset;   /* of the value in the struct of the command's arguments */
     double min, max; /* as in struct value_rule */
-    const char *const *choices; /* ends with NULL */
+    const char *const *choices;     /* ends with NULL */
+    void (*words)(struct str *out); /* adds values that exist, commas between; or NULL */
     const char *default_text; /* as it would be typed, parsed the same way; NULL: zero */
     const char *help;         /* lower case, no full stop */
 };

@@ -128,7 +128,8 @@ const struct command cmd_completion = {
     .name = "completion",
     .summary = "print a shell completion script",
     .help =
-        "Print a script that completes Corgi's commands, options and files.  The only "
+        "Print a script that completes Corgi's commands and options, and asks the daemon "
+        "for jobs, nodes, GPUs and types; where files are wanted, files.  The only "
         "shell so far is bash.",
     .examples = "source <(corgi completion bash)",
     .operands = "bash",

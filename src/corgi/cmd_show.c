@@ -295,35 +295,27 @@ struct why_args {
 
 static const struct option_spec why_options[] = {
     OPT(struct why_args, limit, INT, "limit", 'l', "COUNT",
-        "how many of its newest decisions", .min = 1, .max = 1000, .default_text = "1"),
+        "so many of its newest decisions, also about power limits and broken promises "
+        "[the one that put it where it is]",
+        .min = 0, .max = 1000, .default_text = "0"),
     DAEMON_TABLE_OPTIONS,
     {0},
 };
 
-static void add_beside(struct table *t, const struct json_value *place, const void *ctx)
-{
-    double beside = view_number(place, "beside");
-
-    (void)ctx;
-    if (isfinite(beside))
-        table_cellf(t, "job %.0f", beside);
-    else
-        view_cell(t, "alone");
-}
-
 /* The row is a place that was passed over; ctx is the decision. */
 static const struct view_column why_columns[] = {
     {">DECISION", .key = "^id", .as = VIEW_COUNT},
-    {"TYPE", .key = "type"},
-    {"NODE", .key = "node"},
-    {"BESIDE", .add = add_beside},
-    {"VERDICT", .key = "verdict"},
-    {">RATE", .key = "rate", .as = VIEW_RATE},
-    {">MORE-POWER", .key = "more_watts", .as = VIEW_WATTS},
-    {">MORE-ENERGY", .key = "more_joules", .as = VIEW_JOULES},
-    {"TEXT", .key = "text"},
-    {0},
-};
+#define PLACE_COLUMNS                                                                    \
+    {"TYPE", .key = "type"}, {"VERDICT", .key = "verdict"},                              \
+        {">RATE", .key = "rate", .as = VIEW_RATE},                                       \
+        {">SURE", .key = "sure_rate", .as = VIEW_RATE},                                  \
+        {">NEEDED", .key = "needed_rate", .as = VIEW_RATE},                              \
+        {">POWER", .key = "watts", .as = VIEW_WATTS},                                    \
+        {">FITS", .key = "fits", .as = VIEW_SHARE}, {"TEXT", .key = "text"}, {0},
+    PLACE_COLUMNS};
+
+/* Of a job that waits: nothing was decided. */
+static const struct view_column place_columns[] = {PLACE_COLUMNS};
 
 static void print_decision(const struct json_value *d)
 {
@@ -338,24 +330,29 @@ static void print_decision(const struct json_value *d)
                json_member_string(json_value_item(devices, i), "name"));
     putchar('\n');
     printf("  %s\n", view_text_or(d, "reason", "-"));
-    if (json_value_kind(rate) == JSON_KIND_OBJECT)
-        printf("  predicted %s/s, measured %s/s\n",
-               view_rate(a, view_number(rate, "value")),
-               view_rate(b, view_number(d, "measured_rate")));
+    if (json_value_kind(rate) == JSON_KIND_OBJECT) {
+        printf("  predicted %s/s", view_rate(a, view_number(rate, "value")));
+        if (isfinite(view_number(d, "measured_rate")))
+            printf(", measured %s/s", view_rate(b, view_number(d, "measured_rate")));
+        putchar('\n');
+    }
     if (isfinite(view_number(d, "joules")))
         printf("  predicted energy %s\n", view_joules(a, view_number(d, "joules")));
     if (json_member_bool(d, "explored", false))
         printf("  chosen to learn how it would run there\n");
 }
 
-/* Nothing was decided yet: then why it waits. */
+/* Why it waits, before the places it could have. */
 static int print_waiting(const struct command_call *call, const struct json_value *job,
                          struct err *err)
 {
-    (void)call, (void)err;
-    printf("job %.0f is %s: %s\n", view_number(job, "id"),
-           view_text_or(job, "state", "?"),
-           view_text_or(job, "reason", "nothing has been decided about it yet"));
+    const struct daemon_args *args = call->args;
+
+    (void)err;
+    if (!args->parsable)
+        printf("job %.0f is %s: %s\n", view_number(job, "id"),
+               view_text_or(job, "state", "?"),
+               view_text_or(job, "reason", "nothing has been decided about it yet"));
     return 0;
 }
 
@@ -375,28 +372,40 @@ static const struct daemon_view why_view = {.list = "decisions",
                                             .rows = "alternatives",
                                             .columns = why_columns,
                                             .before = print_decisions};
-static const struct daemon_view why_waiting = {.path = "/v1/jobs/%s",
-                                               .before = print_waiting};
+static const struct daemon_view why_waiting = {
+    .list = "places", .columns = place_columns, .before = print_waiting};
 
+/* Of a job that waits its places; else the decision that put it where it is, or as many
+ * of all kinds as are asked for. */
 static int run_why(struct command_call *call)
 {
     const struct why_args *args = call->args;
     struct client_answer answer;
     struct str path = {0};
+    bool waits;
     int status;
 
-    str_add(&path, "/v1/decisions");
-    daemon_add_query(&path, "job", call->operands[0]);
-    daemon_add_count(&path, "limit", args->limit);
+    str_addf(&path, "/v1/jobs/%s", call->operands[0]);
     status = daemon_send(call, HTTP_GET, str_text(&path), NULL, &answer);
     str_fini(&path);
     if (status)
         return status;
-    if (!args->daemon.json && !args->daemon.parsable &&
-        json_value_count(json_value_get(daemon_root(&answer), "decisions")) == 0)
-        status = daemon_show(call, &why_waiting, NULL, NULL);
-    else
-        status = daemon_show_answer(call, &answer, &why_view);
+    waits = args->limit == 0 && json_value_get(daemon_root(&answer), "places");
+    if (waits)
+        status = daemon_show_answer(call, &answer, &why_waiting);
+    client_answer_fini(&answer);
+    if (waits)
+        return status;
+    str_add(&path, "/v1/decisions");
+    daemon_add_query(&path, "job", call->operands[0]);
+    if (args->limit == 0)
+        daemon_add_query(&path, "kind", "placed");
+    daemon_add_count(&path, "limit", args->limit > 0 ? args->limit : 1);
+    status = daemon_send(call, HTTP_GET, str_text(&path), NULL, &answer);
+    str_fini(&path);
+    if (status)
+        return status;
+    status = daemon_show_answer(call, &answer, &why_view);
     client_answer_fini(&answer);
     return status;
 }
@@ -404,8 +413,10 @@ static int run_why(struct command_call *call)
 const struct command cmd_why = {
     .name = "why",
     .summary = "say why a job runs where it does, or why it waits",
-    .help = "Shows the decision from the ledger and the places that were passed over, "
-            "with what they would have cost more.",
+    .help = "Shows the decision that put the job where it is and the types that were "
+            "passed over; of a job that waits, every type and why it is not taken. SURE "
+            "is the rate at the confidence that is asked for: it must reach what is "
+            "NEEDED.",
     .examples = "corgi why 7\ncorgi why 7 --limit 5",
     .operands = "JOB",
     .options = why_options,

@@ -75,6 +75,7 @@ void loop_destroy(struct loop *loop)
     vec_free(&loop->deferred);
     vec_free(&loop->actions);
     vec_free(&loop->decisions);
+    vec_free(&loop->before);
     vec_free(&loop->ready);
     free(loop->device_changed_s);
     free(loop->fixed_cap_watts);
@@ -193,6 +194,18 @@ bool loop_falls_short(const struct loop *loop, uint64_t id, double now_s)
     return status && status->state == JOB_RUNNING &&
            recent_rate_known(status, loop->cluster) &&
            recent_rate_falls_short(status, requirement_rate_kept(status, now_s));
+}
+
+void loop_explain(const struct loop *loop, uint64_t id, double now_s,
+                  struct decision *places)
+{
+    const struct decision_ground ground = {.now_s = now_s,
+                                           .cluster = loop->cluster,
+                                           .jobs = loop->jobs,
+                                           .model = loop_model(loop),
+                                           .settings = &loop->settings};
+
+    decision_of_waiting(&ground, jobs_get(loop->jobs, id), places);
 }
 
 const struct cluster *loop_cluster(const struct loop *loop)

@@ -48,6 +48,11 @@ int loop_quote(const struct loop *loop, const struct job *job, int max_replicas,
 /* Does it do less than it must, by its last windows?  A reason for a round at once. */
 bool loop_falls_short(const struct loop *loop, uint64_t job, double now_s);
 
+/* The places of a job that waits and why each is not taken: alternatives, nothing else.
+ */
+void loop_explain(const struct loop *loop, uint64_t job, double now_s,
+                  struct decision *places);
+
 const struct cluster *loop_cluster(const struct loop *loop);
 const struct optimize_settings *loop_settings(const struct loop *loop);
 const struct job_status *loop_job(const struct loop *loop, uint64_t job); /* NULL: none */

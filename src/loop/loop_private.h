@@ -29,6 +29,7 @@ struct loop {
     struct plan plan;
     place_actions actions;
     vec_of(struct decision) decisions;
+    vec_of(struct decision_before) before;   /* of jobs the plan moves */
     vec_of(const struct job_status *) ready; /* those a round that ends is about */
     vec_of(struct deferred *) deferred;
     struct learned_lesson *studied; /* taken when no round reads the model; NULL: none */

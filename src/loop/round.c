@@ -254,13 +254,35 @@ static void note_departures(struct loop *loop, double now_s)
 
 /* ---- the ledger ---- */
 
+/* What those had that the plan moves: afterwards nobody knows. */
+static void note_before(struct loop *loop, double now_s)
+{
+    const struct decision_ground ground = {.now_s = now_s,
+                                           .cluster = loop->cluster,
+                                           .jobs = loop->jobs,
+                                           .model = loop_own_model(loop)};
+
+    vec_clear(&loop->before);
+    for (size_t i = 0; i < loop->plan.seat_count; i++) {
+        const struct seat *seat = &loop->plan.seats[i];
+        const struct job_status *status = jobs_get(loop->jobs, seat->job);
+
+        if (status->state == JOB_RUNNING && seat->device_count > 0 &&
+            !place_stays(status, loop->plan.devices + seat->first, seat->device_count))
+            vec_push(&loop->before, decision_look(&ground, status));
+    }
+}
+
 static void write_ledger(struct loop *loop, double now_s)
 {
     const struct decision_ground ground = {.now_s = now_s,
                                            .cluster = loop->cluster,
                                            .jobs = loop->jobs,
                                            .model = loop_own_model(loop),
-                                           .settings = &loop->settings};
+                                           .settings = &loop->settings,
+                                           .plan = &loop->plan,
+                                           .before = loop->before.items,
+                                           .before_count = loop->before.count};
     struct decision d;
 
     vec_clear(&loop->decisions);
@@ -300,6 +322,7 @@ int loop_round_end(struct loop *loop, struct round *r, double now_s,
         return err_prefix(err, "planner %s", loop->planner.ops->name);
     }
     note_departures(loop, now_s);
+    note_before(loop, now_s);
     vec_clear(&loop->actions);
     place_apply(&in, &loop->plan, loop->jobs, loop->cluster, &loop->actions);
     note_changes(loop, now_s);

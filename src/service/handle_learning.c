@@ -235,6 +235,16 @@ static bool may_see_job(struct service *s, const struct auth_identity *who, uint
     return allowed;
 }
 
+/* Is the job still where this decision put it?  What is measured is of that place. */
+static bool put_it_there(struct service *s, const struct record *r,
+                         const struct store_decision *d)
+{
+    const struct job_status *status = loop_job(s->loop, r->id);
+
+    return status && status->device_count > 0 && d->at_s >= status->placed_s &&
+           (strcmp(d->what, "start") == 0 || strcmp(d->what, "move") == 0);
+}
+
 static void row_json(struct decisions_list *l, const struct store_decision *d)
 {
     const struct record *r = records_get(l->s->records, d->job);
@@ -262,10 +272,18 @@ static void row_json(struct decisions_list *l, const struct store_decision *d)
     json_out_key_number(l->out, "watts", d->watts);
     json_out_key_number(l->out, "joules", d->joules);
     json_out_key_number(l->out, "measured_rate",
-                        r && isfinite(d->rate) && record_has_devices(r) ? r->rate : NAN);
+                        r && put_it_there(l->s, r, d) ? r->rate : NAN);
     json_out_key_bool(l->out, "explored", false);
     views_raw(l->out, "alternatives", d->alternatives ? d->alternatives : "[]");
     json_out_end(l->out);
+}
+
+/* placed: a start or a move. */
+static bool is_kind(const char *kind, const char *what)
+{
+    return strcmp(kind, what) == 0 ||
+           (strcmp(kind, "placed") == 0 &&
+            (strcmp(what, "start") == 0 || strcmp(what, "move") == 0));
 }
 
 static bool names_device(const char *names, const char *device)
@@ -289,7 +307,7 @@ static int decision_row(void *ctx, const void *row)
     }
     l->scanned++;
     l->last = d->id;
-    if ((l->only && d->id != l->only) || (l->kind && strcmp(l->kind, d->what) != 0) ||
+    if ((l->only && d->id != l->only) || (l->kind && !is_kind(l->kind, d->what)) ||
         (l->device && !names_device(d->devices, l->device)) ||
         !may_see_job(l->s, l->who, d->job))
         return 0;
@@ -321,8 +339,8 @@ static int read_ledger(struct decisions_list *l, struct store_filter *filter,
 static bool parse_ledger(struct request *r, struct decisions_list *l,
                          struct store_filter *f, char *device, size_t size)
 {
-    static const char *const kinds[] = {"start", "move",  "stop",  "cap", "wake",
-                                        "sleep", "guard", "scale", NULL};
+    static const char *const kinds[] = {"start", "move",  "stop",  "cap",    "wake",
+                                        "sleep", "guard", "scale", "placed", NULL};
     double job = 0;
     int kind = -1, index;
 

@@ -126,8 +126,12 @@ void ledger_alternatives_json(struct json_out *out, const struct cluster *cluste
 
         json_out_begin_object(out);
         json_out_key_string(out, "type", cluster->types[a->type].name);
-        json_out_key_string(out, "verdict", a->verdict);
+        json_out_key_string(out, "verdict", decision_verdict(a->verdict));
         json_out_key_number(out, "rate", a->rate);
+        json_out_key_number(out, "sure_rate", a->sure);
+        json_out_key_number(out, "needed_rate", a->needed);
+        json_out_key_number(out, "watts", a->watts);
+        json_out_key_number(out, "fits", a->fits);
         json_out_key_number(out, "more_watts", a->more_watts);
         json_out_key_number(out, "more_joules", a->more_joules);
         json_out_key_string(out, "text", a->text);

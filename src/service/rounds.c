@@ -147,15 +147,11 @@ static void carry_out(struct service *s, const struct round_result *result)
 static void explain(struct record *r, enum unplaced_reason reason)
 {
     static const char *const codes[] = {"", "capacity", "rate", "memory", "policy"};
-    static const char *const texts[] = {
-        "", "waits: all devices it could use are taken",
-        "waits: no free device is believed to keep its requirement",
-        "waits: it fits into the memory of nothing that is free",
-        "waits: held back by order, quota or the power limit"};
+    const char *text = decision_waits(reason, record_job(r));
 
     if (r->phase == PHASE_WAITING && !r->held && !r->over_quota &&
-        strcmp(r->reason, texts[reason]) != 0)
-        record_explain(r, codes[reason], "%s", texts[reason]);
+        strcmp(r->reason, text) != 0)
+        record_explain(r, codes[reason], "%s", text);
 }
 
 /* The round had no look at these: there was no room for them.  They are many, so each

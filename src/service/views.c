@@ -8,6 +8,7 @@
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/requirement.h"
+#include "service/ledger.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -301,6 +302,13 @@ static void write_job(struct json_out *out, const struct service *s,
     if (how.whole) {
         views_raw(out, "quote", r->quote_json);
         refused_windows(out, r);
+    }
+    if (how.whole && live && status->state == JOB_WAITING && loop_job(s->loop, r->id)) {
+        struct decision places;
+
+        loop_explain(s->loop, r->id, service_now_s(s), &places);
+        json_out_key(out, "places");
+        ledger_alternatives_json(out, loop_cluster(s->loop), &places);
     }
     if (how.who && service_may_touch(how.who, q->user))
         secrets(out, s, q, r->attempt, how.who);

@@ -32,7 +32,7 @@ static const struct {
     bool given_before_stored; /* clients may have seen numbers that a crash has cost */
 } sequences[STORE_SEQUENCE_COUNT] = {
     [STORE_JOB_ID] = {"jobs", false},     [STORE_EVENT_ID] = {"events", true},
-    [STORE_QUOTE_ID] = {"quotes", true},  [STORE_DECISION_ID] = {"decisions", true},
+    [STORE_QUOTE_ID] = {"quotes", true},  [STORE_DECISION_ID] = {"decisions", false},
     [STORE_TOKEN_ID] = {"tokens", false}, [STORE_MODEL_ID] = {"models", false},
 };
 

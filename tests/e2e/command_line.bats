@@ -88,6 +88,29 @@ bats_require_minimum_version 1.5.0
     [ ! -d "$share" ] || bash -n "$share/bash-completion/completions/corgi"
 }
 
+# What bash offers at the end of a line.
+offered() { # LINE
+    bash -c 'set -u; source <("$1" completion bash); PATH=$(dirname "$1"):$PATH
+        COMP_LINE=$2 COMP_POINT=${#2}; read -ra COMP_WORDS <<< "${2//:/ : }"
+        [[ $2 != *" " ]] || COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        _corgi; echo "${COMPREPLY[*]-}"' _ "$corgi" "$1"
+}
+
+@test "the completion knows words that need no daemon, and no file where none is wanted" {
+    export CORGI_SOCKET=/nonexistent
+    cd /
+    [ "$(offered 'corgi queue --state wai')" = waiting ]
+    [ "$(offered 'corgi queue --state held,run')" = held,running ]
+    [[ $(offered 'corgi sim --policy corgi,fi') == corgi,fi* ]]
+    [[ " $(offered 'corgi sim --workload stan') " == *" standard "* ]]
+    [ "$(offered 'corgi submit --types v100-1')" = v100-16 ]
+    [ -z "$(offered 'corgi show ')" ]
+    [ -z "$(offered 'corgi cancel e')" ]
+    [ "$(offered 'corgi submit et')" = etc ]
+    [ "$(offered 'corgi completion ')" = bash ]
+    [ -z "$(offered 'corgi queue ')" ]
+}
+
 @test "man pages are there for every command and render without a warning" {
     command -v groff > /dev/null || skip "groff is not installed"
     local pages

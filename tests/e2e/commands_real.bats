@@ -175,6 +175,22 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
     holds /v1/nodes '[.nodes[] | select(.state == "down")] == []'
 }
 
+@test "completion: jobs, nodes, GPUs, types and settings of this daemon" {
+    corgid_start
+    corgi submit --hold -- true
+    for line in 'corgi cancel =1' 'corgi show =1' 'corgi drain kepler-3=kepler-3' \
+        'corgi drain volta-1:2=2' 'corgi nodes pascal-2=pascal-2' \
+        'corgi queue --type p=p100-16' 'corgi policy set mov=moves= move_s='; do
+        run env CORGI_SOCKET="$CORGID_SOCKET" bash -c 'set -u
+            source <("$1" completion bash); PATH=$(dirname "$1"):$PATH
+            COMP_LINE=$2 COMP_POINT=${#2}; read -ra COMP_WORDS <<< "${2//:/ : }"
+            [[ $2 != *" " ]] || COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+            _corgi; echo "${COMPREPLY[*]-}"' _ "$CORGI_BIN/corgi" "${line%%=*}"
+        echo "$line: $output"
+        [[ " $output " == *" ${line#*=} "* ]]
+    done
+}
+
 @test "policy and quota: shown as set" {
     corgid_start
     corgi policy set share=1 sleep=no power_limit=20kW

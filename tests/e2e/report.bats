@@ -21,7 +21,7 @@ simulate() { # directory, option...
 @test "the page is there with every section and every policy" {
     simulate "$out" --policy all
     local page="$out/report.html"
-    for id in rows goals energy against promises pareto parts ingredients learning timeline \
+    for id in rows energy against promises pareto parts ingredients learning timeline \
         basis reading again; do
         grep -q "<section id=\"$id\">" "$page"
         grep -q "href=\"#$id\"" "$page"
@@ -31,7 +31,28 @@ simulate() { # directory, option...
     done
     grep -q 'class="span training"' "$page"
     grep -q 'aria-label="Table of quarters"' "$page"
-    grep -q 'aria-label="Table of goals"' "$page"
+    # Goals of Corgi's developers are for the run they are set for.
+    run ! grep -q 'id="goals"' "$page"
+}
+
+@test "the cluster, the load and what it means are at the top" {
+    simulate "$out"
+    grep -q 'The cluster: 16 k80, 16 p100-16 and 16 v100-16 in 12 nodes. The load is the share' "$out/report.html"
+    run ! grep -q '<h1>.*,\.' "$out/report.html"
+}
+
+@test "a report of Slurm's jobs names them and the nodes" {
+    {
+        echo "JobID|User|JobName|Submit|Start|Elapsed|AllocTRES|ReqTRES|NNodes|NodeList|State"
+        for i in $(seq 10 29); do
+            echo "$i|ada|train|2024-03-01T08:$i:00|2024-03-01T08:$i:00|01:30:00|cpu=8,gres/gpu=1|cpu=8,gres/gpu=1|1|rack4-gpu01|COMPLETED"
+        done
+    } > "$out/sacct.txt"
+    printf 'NODELIST GRES CPUS MEMORY\nrack4-gpu[01-02] gpu:v100:4(S:0-1) 64 512000\n' > "$out/sinfo.txt"
+    "$corgi" sim --from-slurm "$out/sacct.txt" --slurm-nodes "$out/sinfo.txt" --policy corgi,fifo --out "$out" > /dev/null
+    grep -q 'the jobs of your Slurm cluster, as they came' "$out/report.html"
+    grep -q 'ack4-gpu02' "$out/report.html"
+    run ! grep -q 'workload “standard”' "$out/report.html"
 }
 
 @test "the page is well-formed" {

@@ -209,6 +209,7 @@ CASE(bash_completes_commands_options_and_choices)
         {"farm day herd --dog =", "cardigan pembroke\n"},
         {"farm day herd --map /et", "/etc\n"},
         {"farm day herd --sheep ''", "\n"},
+        {"farm day herd --dog pembroke,c", "pembroke,cardigan\n"},
         {"farm -", "--help --version\n"},
     };
     char offered[4096];

@@ -133,7 +133,6 @@ static void broken_promises_are_no_saving(void **state)
     add_row(&good, 0.5, 100, 0.999);
     assert_int_equal(verdict(), FACTS_BREAKS);
     assert_says("breaks more promises than the strongest opponent");
-    assert_says("Corgi itself misses the goal");
 }
 
 static void a_small_difference_is_unclear(void **state)
@@ -160,7 +159,59 @@ static void being_better_in_both_is_said(void **state)
     add_row(&corgi, 0.5, 50, 0.999);
     add_row(&cheap, 0.5, 100, 0.5);
     assert_int_equal(verdict(), FACTS_BETTER);
-    assert_says("less energy than the opponent that keeps promises best, while keeping");
+    assert_says(
+        " % less energy than the opponent that keeps promises best, and keeps more of "
+        "them.</h1>");
+}
+
+/* Job-time and jobs may differ: then neither is better, and the headline says nothing. */
+static void a_headline_never_says_what_the_table_denies(void **state)
+{
+    char *text;
+
+    (void)state;
+    add_row(&corgi, 0.5, 50, 0.97);
+    add_row(&cheap, 0.5, 100, 0.98);
+    for (int s = 0; s < rows[1].seeds; s++)
+        runs[1][s].sla_jobs = 0.5;
+    assert_int_equal(verdict(), FACTS_NO_PEER);
+    text = page();
+    assert_null(strstr(text, "keeps more of them"));
+    free(text);
+}
+
+static void goals_are_for_the_run_they_are_set_for(void **state)
+{
+    char *text;
+
+    (void)state;
+    add_row(&corgi, 0.5, 80, 0.999);
+    add_row(&good, 0.5, 100, 0.999);
+    text = page();
+    assert_null(strstr(text, "#goals"));
+    free(text);
+    options.scenario.workload = "standard";
+    options.seeds = 8;
+    assert_says("<section id=\"goals\">");
+}
+
+static void a_year_is_told_at_a_price(void **state)
+{
+    struct str out = {0};
+
+    (void)state;
+    add_row(&corgi, 0.5, 80, 0.999);
+    add_row(&good, 0.5, 100, 0.999);
+    for (int i = 0; i < 2; i++)
+        for (int s = 0; s < rows[i].seeds; s++)
+            runs[i][s].end_s = 365.25 * 86400;
+    report_page(&out,
+                &(struct report_input){
+                    .sweep = &sweep, .options = &options, .price = 0.5, .co2_g = 1e5});
+    assert_non_null(strstr(str_text(&out), " kWh less, 1"));
+    assert_non_null(strstr(str_text(&out), " at 0.5 a kWh, 2."));
+    assert_non_null(strstr(str_text(&out), " t of CO2 at 100000 g a kWh."));
+    str_fini(&out);
 }
 
 static void loads_with_different_ends_are_counted(void **state)
@@ -351,6 +402,9 @@ int main(void)
         cmocka_unit_test_setup(a_small_difference_is_unclear, set_up),
         cmocka_unit_test_setup(without_an_equal_nothing_is_claimed, set_up),
         cmocka_unit_test_setup(being_better_in_both_is_said, set_up),
+        cmocka_unit_test_setup(a_headline_never_says_what_the_table_denies, set_up),
+        cmocka_unit_test_setup(goals_are_for_the_run_they_are_set_for, set_up),
+        cmocka_unit_test_setup(a_year_is_told_at_a_price, set_up),
         cmocka_unit_test_setup(loads_with_different_ends_are_counted, set_up),
         cmocka_unit_test_setup(a_load_without_sleep_stands_for_itself, set_up),
         cmocka_unit_test_setup(little_data_still_makes_a_page, set_up),

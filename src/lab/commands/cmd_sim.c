@@ -208,7 +208,11 @@ static int write_files(const struct sim_args *args, const struct sweep *sweep,
      * them. */
     static const char *const except[] = {"out", "threads", "json", "check", NULL};
     struct str command = {0}, page = {0};
-    struct report_input report = {.sweep = sweep, .options = o, .timings = args->timings};
+    struct report_input report = {.sweep = sweep,
+                                  .options = o,
+                                  .timings = args->timings,
+                                  .price = args->price,
+                                  .co2_g = args->co2_g};
     int rc;
 
     str_add(&command, "corgi sim");

@@ -4,6 +4,8 @@
 
 #include "base/json_out.h"
 #include "base/mem.h"
+#include "lab/policy/policy.h"
+#include "lab/sim/scenario.h"
 #include "lab/traces/arrivals.h"
 
 #include <inttypes.h>
@@ -13,11 +15,26 @@
 /* In the order of enum arrivals_format. */
 static const char *const formats[] = {"philly", "alibaba", NULL};
 
+static void workload_words(struct str *out)
+{
+    scenario_builtin_names(out);
+}
+
+static void policy_words(struct str *out)
+{
+    size_t count;
+    const struct policy *all = policy_all(&count);
+
+    str_add(out, "all");
+    for (size_t i = 0; i < count; i++)
+        str_addf(out, ",%s", all[i].name);
+}
+
 const struct option_spec sim_options[] = {
     OPT(struct sim_args, workload, STRING, "workload", 'w', "NAME",
         "built-in cluster and requests: demo, standard, modern, or a variant of "
         "standard (-tight, -drift, -newfamily, -newgpu, -nok80, -host40, -host400)",
-        .default_text = "demo"),
+        .words = workload_words, .default_text = "demo"),
     OPT(struct sim_args, cluster, STRING, "cluster", 'c', "FILE",
         "nodes and GPUs as YAML, or alibaba or another built-in name"),
     OPT(struct sim_args, config, STRING, "config", 0, "FILE",
@@ -59,7 +76,7 @@ const struct option_spec sim_options[] = {
         "none",
         .default_text = "0"),
     OPT(struct sim_args, policy, STRING, "policy", 'p', "LIST",
-        "policies to compare, with commas between, or all",
+        "policies to compare, with commas between, or all", .words = policy_words,
         .default_text = "corgi,fifo,fastest,pack-blind"),
     OPT(struct sim_args, load, STRING, "load", 'l', "LIST",
         "offered loads in percent, with commas between [the workload's]"),
@@ -89,6 +106,12 @@ const struct option_spec sim_options[] = {
         .default_text = "0"),
     OPT(struct sim_args, out, STRING, "out", 'o', "DIR",
         "also write report.html, sim.json, rows.csv and jobs.csv there"),
+    OPT(struct sim_args, price, DOUBLE, "price", 0, "PRICE",
+        "of a kWh: the page tells what the difference is worth in a year", .min = 0,
+        .max = 1e6, .default_text = "0"),
+    OPT(struct sim_args, co2_g, DOUBLE, "co2", 0, "GRAMS",
+        "of CO2 a kWh: the page tells tonnes a year", .min = 0, .max = 1e5,
+        .default_text = "0"),
     OPT(struct sim_args, check, FLAG, "check", 0, NULL,
         "debug: look for broken rules at every event and end with the first one"),
     OPT(struct sim_args, timings, FLAG, "timings", 0, NULL,

@@ -27,6 +27,7 @@ struct sim_args {
     double power_limit_watts;
     const char *policy;
     const char *load;
+    double price, co2_g; /* of a kWh; 0: not told */
     const char *out;
     const char *sleep;
     uint64_t seed;

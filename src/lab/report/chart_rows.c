@@ -27,7 +27,7 @@ enum svg_shape chart_shape(enum facts_role role)
 #define ROWS_TOP    6.0
 #define AXIS_HEIGHT 36.0
 #define LABEL_MAX   165.0
-#define VALUE_GAP   6.0
+#define VALUE_GAP   12.0
 
 struct rows {
     const struct chart_rows *chart;

@@ -9,16 +9,18 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-#define WIDTH       720.0
-#define LEFT        94.0
-#define RIGHT       (WIDTH - 10)
-#define TOP         8.0
-#define LANE        5.0
-#define LANES       2
-#define ROW         (LANES * LANE + 2)
-#define GROUP_GAP   8.0
-#define MAX_DEVICES 48
+#define WIDTH          720.0
+#define LEFT           112.0
+#define RIGHT          (WIDTH - 10)
+#define TOP            8.0
+#define LANE           5.0
+#define LANES          2
+#define ROW            (LANES * LANE + 2)
+#define GROUP_GAP      8.0
+#define MAX_DEVICES    48
+#define NAME_MAX_SHOWN 10 /* letters of a node's name */
 /* With more stays than this each loses its tip: the page must stay small. */
 #define MAX_TIPS 3000
 #define DAY_S    86400.0
@@ -61,7 +63,6 @@ static void row_labels(struct str *out, const struct layout *l,
                        const struct sim_recording *r)
 {
     int type = -1, node = -1;
-    char label[32];
 
     for (int d = 0; d < r->device_count; d++) {
         if (isnan(l->y[d]))
@@ -71,8 +72,12 @@ static void row_labels(struct str *out, const struct layout *l,
             svg_text(out, "label strong", 2, l->y[d] + 9, SVG_START,
                      intern_name(r->names, r->devices[d].type));
         if (r->devices[d].node != node) {
-            snprintf(label, sizeof(label), "n%d", r->devices[d].node + 1);
-            svg_text(out, "tick", LEFT - 5, l->y[d] + 9, SVG_END, label);
+            const char *name = intern_name(r->names, r->devices[d].node_name);
+            size_t length = strlen(name);
+
+            /* The end of a long name tells more: "rack4-gpu07". */
+            svg_text(out, "tick", LEFT - 5, l->y[d] + 9, SVG_END,
+                     length > NAME_MAX_SHOWN ? name + length - NAME_MAX_SHOWN : name);
         }
         type = r->devices[d].type;
         node = r->devices[d].node;

@@ -82,6 +82,13 @@ static bool keeps_as_well(const struct facts_line *line, const struct facts_line
            line->sla_jobs.mean >= other->sla_jobs.mean - GOALS_MARGIN_JOBS;
 }
 
+/* In both measures: what the headline says the table must show. */
+static bool keeps_better(const struct facts_line *line, const struct facts_line *other)
+{
+    return line->sla_time.mean >= other->sla_time.mean &&
+           line->sla_jobs.mean >= other->sla_jobs.mean;
+}
+
 static bool keeps(const struct facts_line *line, const struct facts_line *corgi)
 {
     if (line->sla_time.mean >= GOALS_SLA_TIME && line->sla_jobs.mean >= GOALS_SLA_JOBS)
@@ -123,7 +130,10 @@ static enum facts_verdict judge(const struct facts_load *l, bool peer)
     corgi = &l->lines[l->corgi];
     spread = isnan(corgi->against.half_width) ? 0 : corgi->against.half_width;
     if (!peer)
-        return corgi->against.mean + spread < 0 ? FACTS_BETTER : FACTS_NO_PEER;
+        return corgi->against.mean + spread < 0 &&
+                       keeps_better(corgi, &l->lines[l->reference])
+                   ? FACTS_BETTER
+                   : FACTS_NO_PEER;
     if (corgi->against.mean - spread > 0)
         return FACTS_COSTS;
     if (!keeps_as_well(corgi, &l->lines[l->reference]))
@@ -191,7 +201,7 @@ static void name_group(struct facts_load *l, const struct sweep_row *rows, bool 
     for (size_t i = 0; i < l->count; i++)
         sleep = sleep || rows[i].sleep;
     if (isnan(rows[0].load))
-        snprintf(l->label, sizeof(l->label), "trace%s",
+        snprintf(l->label, sizeof(l->label), "as it came%s",
                  again && !sleep ? ", no sleep" : "");
     else
         snprintf(l->label, sizeof(l->label), "%.0f %% load%s", 100 * rows[0].load,

@@ -41,7 +41,8 @@ enum facts_verdict {
     FACTS_NO_CORGI,    /* it was not among the policies */
     FACTS_NO_OPPONENT, /* nothing to compare it with */
     FACTS_NO_PEER,     /* no opponent keeps promises as well */
-    FACTS_BETTER,      /* likewise, and the one that keeps them best uses more energy */
+    FACTS_BETTER,      /* likewise, and the one that keeps them best uses more energy and
+                          keeps fewer */
     FACTS_SAVES,
     FACTS_COSTS,
     FACTS_UNCLEAR, /* the interval holds zero */
@@ -50,7 +51,7 @@ enum facts_verdict {
 };
 
 struct facts_load {
-    char label[32]; /* "50 % load", "trace" */
+    char label[32]; /* "50 % load", "as it came" */
     size_t count;
     struct facts_line *lines; /* in the order of the sweep */
     int corgi;                /* index of its line; -1: none */

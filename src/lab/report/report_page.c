@@ -45,6 +45,41 @@ static void fill_compared(struct page *p)
     str_fini(&text);
 }
 
+static const struct sim_recording *places_of(const struct facts_line *line)
+{
+    const struct sim_recording *r = line->row->runs[0].recording;
+
+    return r && r->places && r->device_count > 0 ? r : NULL;
+}
+
+/* The first run whose places were kept; NULL: none. */
+static const struct sim_recording *any_places(const struct facts *facts)
+{
+    for (size_t i = 0; i < facts->load_count; i++)
+        for (size_t k = 0; k < facts->loads[i].count; k++)
+            if (places_of(&facts->loads[i].lines[k]))
+                return places_of(&facts->loads[i].lines[k]);
+    return NULL;
+}
+
+static void fill_cluster(struct page *p)
+{
+    const struct sim_recording *r = any_places(&p->facts);
+    struct str text = {0};
+
+    if (!r)
+        return;
+    str_add(&text, "The cluster: ");
+    words_cluster(&text, r);
+    str_add(&text, isnan(p->facts.loads[0].lines[0].row->load)
+                       ? "."
+                       : ". The load is the share of all GPUs' time that the requests "
+                         "would take with every job alone on its GPUs, first come, first "
+                         "served.");
+    html_text(p->out, str_text(&text));
+    str_fini(&text);
+}
+
 static void fill_cards(struct page *p)
 {
     static const char *const looks[FACTS_VERDICTS] = {[FACTS_SAVES] = "saves",
@@ -59,13 +94,14 @@ static void fill_cards(struct page *p)
         str_add(p->out, "<li>");
         html_element(p->out, "span", l->label);
         str_addf(p->out, "<span class=\"big %s\">",
-                 looks[l->verdict] ? looks[l->verdict] : "unclear");
+                 looks[l->verdict] && p->facts.seeds > 1 ? looks[l->verdict] : "unclear");
         if (l->corgi >= 0 && l->reference >= 0)
             str_addf(p->out, "%s %% energy</span>",
                      html_mean(l->lines[l->corgi].against, 1, true).text);
         else
             str_add(p->out, "–</span>");
         words_load(&text, l);
+        words_year(&text, l, p->in->price, p->in->co2_g);
         html_element(p->out, "span class=\"note\"", str_text(&text));
         str_add(p->out, "</li>\n");
         str_fini(&text);
@@ -186,13 +222,6 @@ static void fill_learning_chart(struct page *p)
 /* ---- timeline -----------------------------------------------------------------------
  */
 
-static const struct sim_recording *places_of(const struct facts_line *line)
-{
-    const struct sim_recording *r = line->row->runs[0].recording;
-
-    return r && r->places && r->device_count > 0 ? r : NULL;
-}
-
 static void timeline_figure(struct page *p, const struct facts_load *l,
                             const struct facts_line *line)
 {
@@ -205,7 +234,7 @@ static void timeline_figure(struct page *p, const struct facts_load *l,
              r->spans.count, r->device_count, r->node_count, r->end_s / DAY_S);
     str_add(p->out, "<figure class=\"wide\">");
     html_element(p->out, "h3", str_text(&title));
-    str_add(p->out, "\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+    str_add(p->out, "\n<div class=\"scroll far\" tabindex=\"0\" role=\"region\" "
                     "aria-label=\"Timeline\">\n");
     shown = chart_timeline(p->out, p->next_id++, str_text(&title), str_text(&caption), r);
     str_add(p->out, "</div>\n");
@@ -285,6 +314,7 @@ static void fill_command(struct page *p)
 
 enum condition {
     NONE,
+    ONE,
     BY_PROTOCOL,
     INGREDIENTS,
     LEARNING,
@@ -299,7 +329,8 @@ enum condition {
 static bool holds(struct page *p, enum condition condition)
 {
     const struct sweep_options *o = p->in->options;
-    const bool values[] = {[BY_PROTOCOL] = p->goals.by_protocol,
+    const bool values[] = {[ONE] = p->facts.load_count == 1,
+                           [BY_PROTOCOL] = p->goals.by_protocol,
                            [INGREDIENTS] = tables_have_ingredients(&p->facts),
                            [LEARNING] = p->learning_count > 0,
                            [LOADS] = p->facts.load_count > 0,
@@ -307,7 +338,8 @@ static bool holds(struct page *p, enum condition condition)
                            [THROUGHPUTS] = o->scenario.throughputs,
                            [TIMELINE] = timelines(&p->facts, NULL),
                            [TIMINGS] = p->in->timings,
-                           [TRACE] = o->scenario.trace};
+                           [TRACE] = o->scenario.trace || o->scenario.arrivals ||
+                                     o->scenario.slurm};
 
     return values[condition];
 }
@@ -321,7 +353,9 @@ static const struct template_slot {
     {"headline", .fill = fill_headline},
     {"verdicts", .fill = fill_verdicts},
     {"compared", .fill = fill_compared},
+    {"cluster", .fill = fill_cluster},
     {"cards", .fill = fill_cards},
+    {"one", .condition = ONE},
     {"loads", .condition = LOADS},
     {"timings", .condition = TIMINGS},
     {"rows", .fill = tables_rows},

@@ -12,6 +12,8 @@ struct report_input {
     const struct sweep_options *options;
     const char *command; /* that gives the same numbers again; NULL: not known */
     bool timings;
+    double price; /* of a kWh; 0: not told */
+    double co2_g; /* grams of CO2 a kWh; 0: not told */
 };
 
 void report_page(struct str *out, const struct report_input *input);

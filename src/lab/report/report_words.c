@@ -3,8 +3,11 @@
 #include "lab/report/report_words.h"
 
 #include "lab/report/html.h"
+#include "loop/cluster.h"
 
 #include <math.h>
+
+#define YEAR_S (365.25 * 86400)
 
 static int count_verdicts(const struct facts *f, enum facts_verdict verdict)
 {
@@ -52,8 +55,8 @@ void words_headline(struct str *text, const struct facts *f)
         {FACTS_SAVES, "saves ",
          " % energy against the strongest opponent that keeps its promises"},
         {FACTS_BETTER, "uses ",
-         " % less energy than the opponent that keeps promises best, while keeping them "
-         "better,"},
+         " % less energy than the opponent that keeps promises best, and keeps more of "
+         "them"},
         {FACTS_COSTS, "uses ",
          " % more energy than the strongest opponent that keeps its promises"},
     };
@@ -64,7 +67,11 @@ void words_headline(struct str *text, const struct facts *f)
 
         if (count == 0)
             continue;
-        str_addf(text, "%s%s", any ? "; " : "Corgi ", clear[i].before);
+        str_addf(text, "%s%s",
+                 any            ? "; "
+                 : f->seeds < 2 ? "In a single run Corgi "
+                                : "Corgi ",
+                 clear[i].before);
         add_range(text, f, clear[i].verdict);
         str_add(text, clear[i].after);
         add_where(text, f, count);
@@ -88,11 +95,10 @@ void words_verdicts(struct str *out, const struct facts *f)
         {FACTS_UNCLEAR, "No clear difference to the strongest opponent is shown", "."},
         {FACTS_BREAKS, "Corgi breaks more promises than the strongest opponent",
          ", so no energy figure there is a saving."},
-        {FACTS_NO_PEER, "Corgi keeps promises better than every opponent",
+        {FACTS_NO_PEER, "No opponent keeps promises as well as Corgi",
          ": there is no equal to compare its energy with."},
         {FACTS_NO_OPPONENT, "There is no conventional policy to compare Corgi with", "."},
     };
-    int missed = 0;
 
     for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
         int count = count_verdicts(f, rest[i].verdict);
@@ -103,20 +109,31 @@ void words_verdicts(struct str *out, const struct facts *f)
         add_where(out, f, count);
         str_addf(out, "%s</p>\n", rest[i].why);
     }
-    for (size_t i = 0; i < f->load_count; i++) {
-        const struct facts_load *l = &f->loads[i];
+}
 
-        missed += l->corgi >= 0 && (l->lines[l->corgi].sla_time.mean < GOALS_SLA_TIME ||
-                                    l->lines[l->corgi].sla_jobs.mean < GOALS_SLA_JOBS);
+/* "16 k80, 16 p100-16 and 16 v100-16 in 12 nodes", from a run whose places were kept. */
+void words_cluster(struct str *text, const struct sim_recording *r)
+{
+    int counts[CLUSTER_MAX_TYPES], types[CLUSTER_MAX_TYPES], count = 0;
+
+    for (int d = 0; d < r->device_count; d++) {
+        int t = 0;
+
+        while (t < count && types[t] != r->devices[d].type)
+            t++;
+        if (t == count) {
+            types[count] = r->devices[d].type;
+            counts[count++] = 0;
+        }
+        counts[t]++;
     }
-    if (missed == 0)
-        return;
-    str_addf(out,
-             "<p>Corgi itself misses the goal of %.1f %% of job-time and %.0f %% of "
-             "jobs with their promise kept",
-             GOALS_SLA_TIME, GOALS_SLA_JOBS);
-    add_where(out, f, missed);
-    str_add(out, ".</p>\n");
+    for (int t = 0; t < count; t++)
+        str_addf(text, "%s%d %s",
+                 t == 0          ? ""
+                 : t + 1 < count ? ", "
+                                 : " and ",
+                 counts[t], intern_name(r->names, types[t]));
+    str_addf(text, " in %d %s", r->node_count, r->node_count == 1 ? "node" : "nodes");
 }
 
 void words_compared(struct str *text, const struct facts *f,
@@ -128,6 +145,16 @@ void words_compared(struct str *text, const struct facts *f,
              policies == 1 ? "policy" : "policies");
     if (s->trace)
         str_addf(text, "the trace %s", s->trace);
+    else if (s->slurm)
+        str_add(text, "the jobs of your Slurm cluster");
+    else if (s->arrivals)
+        str_addf(text, "the arrivals of %s", s->arrivals);
+    if (!s->trace && !s->as_is && (s->slurm || s->arrivals))
+        str_add(text, " at ");
+    if (s->trace || s->as_is)
+        str_add(text, ", as they came");
+    else if (s->slurm || s->arrivals)
+        str_addf(text, "%zu %s", f->load_count, f->load_count == 1 ? "load" : "loads");
     else
         str_addf(text, "the workload “%s” at %zu %s", s->workload, f->load_count,
                  f->again             ? "settings"
@@ -167,4 +194,27 @@ void words_load(struct str *text, const struct facts_load *l)
              html_number(corgi->sla_jobs.mean, 1).text,
              html_number(other->sla_jobs.mean, 1).text,
              judged[l->verdict] ? judged[l->verdict] : "");
+}
+
+void words_year(struct str *text, const struct facts_load *l, double price, double co2_g)
+{
+    const struct facts_line *corgi;
+    double end_s = 0, kwh;
+
+    if (l->verdict != FACTS_SAVES && l->verdict != FACTS_BETTER &&
+        l->verdict != FACTS_COSTS)
+        return; /* there is no difference to speak of */
+    corgi = &l->lines[l->corgi];
+    for (int s = 0; s < corgi->row->seeds; s++)
+        end_s += corgi->row->runs[s].end_s / corgi->row->seeds;
+    if (!(end_s > 0))
+        return;
+    kwh = (l->lines[l->reference].kwh.mean - corgi->kwh.mean) * YEAR_S / end_s;
+    str_addf(text, " In a year of such days: %.0f kWh %s", fabs(kwh),
+             kwh >= 0 ? "less" : "more");
+    if (price > 0)
+        str_addf(text, ", %.0f at %g a kWh", fabs(kwh) * price, price);
+    if (co2_g > 0)
+        str_addf(text, ", %.1f t of CO2 at %g g a kWh", fabs(kwh) * co2_g / 1e6, co2_g);
+    str_add(text, ".");
 }

@@ -208,8 +208,8 @@ static bool follows_protocol(const struct sweep_options *o)
     const struct scenario_options *s = &o->scenario;
 
     return s->workload && !strcmp(s->workload, "standard") && !s->trace && !s->arrivals &&
-           !s->cluster && !s->replace && !s->demand && s->days == 0 && s->limit == 0 &&
-           o->sim.limit_s == 0 && o->seeds >= 8;
+           !s->slurm && !s->cluster && !s->replace && !s->demand && s->days == 0 &&
+           s->limit == 0 && o->sim.limit_s == 0 && o->seeds >= 8;
 }
 
 void goals_init(struct goals *goals, const struct sweep *sweep,

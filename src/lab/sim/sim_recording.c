@@ -19,6 +19,8 @@ struct sim_recording *recording_create(const struct cluster *cluster, bool place
         r->devices[d] = (struct recording_device){
             .type = intern_id(r->names, cluster->types[cluster->devices[d].type].name),
             .node = cluster->devices[d].node,
+            .node_name =
+                intern_id(r->names, cluster->nodes[cluster->devices[d].node].name),
         };
     r->node_count = cluster->node_count;
     r->away_now = mem_array(size_t, (size_t)cluster->node_count);

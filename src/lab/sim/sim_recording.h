@@ -42,6 +42,7 @@ struct recording_sight {
 struct recording_device {
     int type; /* in the names of the recording */
     int node;
+    int node_name; /* likewise */
 };
 
 struct sim_recording {

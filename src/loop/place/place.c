@@ -139,7 +139,7 @@ done:
 
 /* ---- what is to be done ---- */
 
-static bool same_devices(const struct job_status *status, const int *devices, int count)
+bool place_stays(const struct job_status *status, const int *devices, int count)
 {
     if (status->device_count != count)
         return false;
@@ -165,7 +165,7 @@ static void vacate(const struct optimize_input *in, const struct plan *plan,
         struct job_status *status = jobs_get(jobs, seat->job);
 
         if (status->state != JOB_RUNNING ||
-            same_devices(status, plan->devices + seat->first, seat->device_count))
+            place_stays(status, plan->devices + seat->first, seat->device_count))
             continue;
         leave_all(status, cluster, in->now_s);
         if (seat->device_count == 0) {

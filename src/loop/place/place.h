@@ -19,6 +19,9 @@ typedef vec_of(struct action) place_actions;
 int place_check(const struct optimize_input *in, const struct plan *plan,
                 struct err *err);
 
+/* Does a job that sits where it does have these devices already? */
+bool place_stays(const struct job_status *status, const int *devices, int count);
+
 /* Appends to actions; jobs and cluster change as if the actions were done. */
 void place_apply(const struct optimize_input *in, const struct plan *plan,
                  struct jobs *jobs, struct cluster *cluster, place_actions *actions);
