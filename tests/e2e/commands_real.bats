@@ -58,6 +58,22 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
     wait_state 1 "done"
 }
 
+@test "submit: the usual environment, no secret unless it is asked for" {
+    corgid_start
+    export MY_SECRET=hunter2
+    corgi submit --hold -- true
+    holds /v1/jobs/1 ".environment.PATH == \"$PATH\" and (.environment | has(\"MY_SECRET\") | not)"
+    corgi submit --hold --export USUAL,MY_SECRET,PATH=/bin -- true
+    holds /v1/jobs/2 '.environment.MY_SECRET == "hunter2" and .environment.PATH == "/bin"'
+    corgi submit --hold --export ALL -- true
+    holds /v1/jobs/3 '.environment.MY_SECRET'
+    corgi submit --hold --export NONE -- true
+    holds /v1/jobs/4 '.environment == {}'
+    corgi submit --gpus 100 -- true
+    [ "$status" -eq 2 ]
+    [[ $output == *"--gpus takes 64 at most: "* ]]
+}
+
 @test "quote: promises, counter-offers and changes, and nothing is submitted" {
     corgid_start
     corgi quote --min-rate 0.01 --steps 1e6
@@ -263,6 +279,11 @@ print(s.getsockname()[1])')
         --steps 5000 -- true
     corgi watch 2 --since 0
     [ "$status" -eq 1 ]
+    [[ ${lines[0]} == 20??-??-??", times in "*", simulated" ]]
+    [[ $output == *" job         job 2 true submitted"*" job         job 2 true started on "*" ("*")"* ]]
+    [[ $output == *" job         job 2 true failed: ended with exit status 3"* ]]
+    corgi watch --types power --all --count 1
+    [[ ${lines[1]} =~ ^[0-9:]{8}\ power\ +[a-z]+-[0-9]:[0-9]\ .*W$ ]]
     wait_state 2 failed
     corgi watch --types node --count 1 &
     watcher=$!

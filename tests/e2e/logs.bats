@@ -76,6 +76,23 @@ corgi() {
     grep -q 'attempt 2' "$DIR/noted"
     corgi logs "$id" --attempt 1
     [ "$output" = begins ]
+    corgi show "$id" # this start and the first one
+    [[ $output == *"first started   20"*"started         20"* ]]
+}
+
+@test "an ended job keeps its mean rate, exit status, reason, name and energy over a restart" {
+    id=$("$CORGI_BIN/corgi" submit --parsable --name keeps --steps 1000 -- sh -c \
+        'for i in $(seq 0 20 100); do echo "step $i/1000"; sleep 0.5; done; exit 4')
+    await_state "$DIR" "$id" failed 60
+    stop_daemon "$DIR"
+    start_daemon "$DIR"
+    daemon_get "$DIR" "/v1/jobs/$id" | tee "$DIR/kept"
+    jq -e '.name == "keeps" and .exit_status == 4 and .reason_code == "exit" and .joules >= 0
+        and .steps_done == 100 and .mean_rate > 20 and .mean_rate < 60' "$DIR/kept"
+    corgi show "$id"
+    [[ $output == *"exit            status 4"* && $output == *"mean rate "*"steps/s while it ran"* ]]
+    corgi queue --all
+    [[ $output == *"keeps"*"(ended with exit status 4"* ]]
 }
 
 @test "logs: a file the user named is read, a link to another's is not" {
@@ -106,6 +123,11 @@ corgi() {
     as_nobody logs "$id"
     [ "$status" -eq 1 ]
     [[ $output == *"not a plain file of the user"* ]]
+    # The owner sees the environment, an operator the command alone.
+    as_nobody show "$id" --json
+    jq -e '.environment.PATH and .command' <<< "$output"
+    corgi show "$id" --json
+    jq -e '(has("environment") | not) and .command' <<< "$output"
     as_nobody logs 1 # root's job
     [ "$status" -eq 1 ]
     [[ $output == *"another user's"* ]]
