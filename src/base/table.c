@@ -83,7 +83,7 @@ void table_mark(struct table *t, enum table_colour colour)
     static const char *const names[] = {
         [TABLE_GOOD] = "green",
         [TABLE_BAD] = "red",
-        [TABLE_DIM] = "darkgray",
+        [TABLE_DIM] = "\033[2m", /* "darkgray" is black on black in places */
     };
 
     assert(t->filled > 0);
