@@ -35,6 +35,18 @@ CASE(what_only_the_engine_may_say_is_passed_over)
     job_env_fini(&env);
 }
 
+CASE(a_replica_hears_which_it_is)
+{
+    static const char *const told[] = {"CORGI_SERVICE=7", "CORGI_REPLICA=2", NULL};
+    struct job_env env = {0};
+    struct err err = {0};
+
+    assert_int_equal(job_env_add(&env, told, &err), 0);
+    assert_int_equal(env.count, 2);
+    assert_string_equal(env.items[1], "CORGI_REPLICA=2");
+    job_env_fini(&env);
+}
+
 CASE(what_is_no_entry_is_refused_and_nothing_is_taken)
 {
     static const char *const wrong[] = {"NOVALUE", "=x", "A B=1", "1A=2", "\tA=1", ""};
@@ -63,6 +75,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(later_values_replace_earlier_ones),
         cmocka_unit_test(what_only_the_engine_may_say_is_passed_over),
+        cmocka_unit_test(a_replica_hears_which_it_is),
         cmocka_unit_test(what_is_no_entry_is_refused_and_nothing_is_taken),
     };
 

@@ -61,8 +61,11 @@ void job_env_set(struct job_env *env, const char *name, const char *format, ...)
     put(env, str_take(&entry));
 }
 
+/* Of a replica the daemon says which it is, in the job's own environment. */
 static bool is_ours(const char *entry)
 {
+    if (str_starts(entry, "CORGI_SERVICE=") || str_starts(entry, "CORGI_REPLICA="))
+        return false;
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
         size_t length = strlen(ours[i]);
 
