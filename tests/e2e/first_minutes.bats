@@ -155,7 +155,7 @@ run_as_printed() {
             continue
         fi
         status=0
-        timeout "$(endless "$line" && echo 2 || echo 120)" \
+        timeout "$(endless "$line" && echo 2 || echo 500)" \
             bash -c "$(here <<< "$line")$(shorter "$line")" < /dev/null > out.txt 2> err.txt || status=$?
         if ((status == 0)) || { endless "$line" && ((status == 124)); }; then
             continue
