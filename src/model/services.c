@@ -24,9 +24,11 @@
 /* Answers that come later than at light load by so much: a server that batches is near
  * its capacity. */
 #define LATE_FACTOR 2.5
-/* Answers so late, and that part of the window, are those of a queue that grows. */
-#define LATE_FAR    20.0
-#define LATE_WINDOW 0.3
+/* Answers so much later, and by the length of the window, are those of a queue that
+ * grows; devices that work on one at a time do not rest then. */
+#define LATE_FAR    8.0
+#define LATE_WINDOW 1.0
+#define LATE_BUSY   0.95
 
 /* Errors of the log capacity: of a busy share, in its own unit and of its value; of the
  * line from a low load to the full one; of what is answered at the full one. */
@@ -130,7 +132,8 @@ void services_note(struct service_seen *s, const struct service_window *w)
 
     fade(s);
     note_batching(s, w);
-    s->late = is_late(s, w, LATE_FAR) && w->latency_s > LATE_WINDOW * w->window_s;
+    s->late = is_late(s, w, LATE_FAR) && w->latency_s > LATE_WINDOW * w->window_s &&
+              !(s->batching < 0 && w->busy < LATE_BUSY);
     if (w->latency_s > 0 && (!(s->light_s > 0) || w->latency_s < s->light_s))
         s->light_s = w->latency_s;
     if (!(w->answered > 0))

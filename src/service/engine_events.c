@@ -89,7 +89,7 @@ static void follow_demand(struct service *s, struct record *r, double demand)
 /* The loop has observed once, and says what it saw and what it had expected. */
 static void note_observed(struct service *s, const struct loop_observed *seen)
 {
-    if (!seen->seen.out_of_memory)
+    if (!seen->seen.out_of_memory && !seen->seen.floor)
         daemon_metrics_prediction(s, &seen->expected.rate[seen->seen.subject],
                                   seen->seen.rate);
     service_follow_rounds(s);

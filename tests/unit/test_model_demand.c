@@ -89,6 +89,53 @@ static void measure_alone(void)
     absorb(&other, 0, SERVICE_ALONE, NAN);
 }
 
+static struct estimate service_rate(void)
+{
+    const struct combination where = service_alone(1);
+    struct prediction p;
+
+    predict(&model, &where, &p);
+    return p.rate[0];
+}
+
+/* It is at least so fast: that lifts what is believed, and never lowers it. */
+static void a_floor_only_lifts(void **state)
+{
+    struct observation seen = {
+        .where = service_alone(1), .floor = true, .device_watts = NAN, .at_s = 60};
+    double before = service_rate().value;
+
+    (void)state;
+    seen.rate = before / 20;
+    model.ops->absorb(model.self, &seen);
+    assert_near(service_rate().value, before, 1e-9 * before);
+    seen.rate = 2 * before;
+    model.ops->absorb(model.self, &seen);
+    assert_true(service_rate().value > 1.9 * before);
+    assert_true(service_rate().source != ESTIMATE_MEASURED);
+}
+
+/* What is inferred of a service is believed as far as it is sure. */
+static void the_doubt_of_an_observation_is_kept(void **state)
+{
+    static const double sds[] = {0.03, 0.2, 0.6};
+    struct observation seen = {
+        .where = service_alone(1), .rate = 40, .device_watts = NAN, .at_s = 60};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct estimate e;
+
+        seen.rate_sd_log = sds[i];
+        model.ops->absorb(model.self, &seen);
+        e = service_rate();
+        assert_near(e.value, 40, 1e-6);
+        assert_true(log(e.high / e.value) >= 1.64 * sds[i]);
+        assert_true(log(e.high / e.value) <= 1.64 * sds[i] + 0.2);
+        assert_int_equal(e.source == ESTIMATE_MEASURED, i < 2);
+    }
+}
+
 /* What the training does beside the service when that is asked for so much. */
 static double truth(double demand)
 {
@@ -239,6 +286,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         load_test(relative_speeds_go_there_and_back),
         load_test(who_is_asked_for_less_slows_its_neighbours_less),
+        load_test(a_floor_only_lifts),
+        load_test(the_doubt_of_an_observation_is_kept),
         load_test(a_demand_that_moves_is_followed),
         load_test(the_class_is_told_of_full_load),
         load_test(a_service_nobody_asks_rests),

@@ -205,12 +205,15 @@ static bool is_service_under(const struct share *x, double speed)
 }
 
 /* A service that does well is moved only to where it could answer all it may be asked. */
+static bool does_well(const struct job_status *s)
+{
+    return s->job.kind == JOB_INFERENCE && recent_rate_known(s, w.cluster) &&
+           !recent_rate_falls_short(s, 0);
+}
+
 static double new_need(const struct job_status *s)
 {
-    bool well = s->job.kind == JOB_INFERENCE && recent_rate_known(s, w.cluster) &&
-                !recent_rate_falls_short(s, 0);
-
-    return well ? s->job.need.rate : requirement_rate_now(s, w.now_s);
+    return does_well(s) ? s->job.need.rate : requirement_rate_now(s, w.now_s);
 }
 
 static double share_cost(const struct share *x, int type, double watts, double speed,
@@ -222,6 +225,9 @@ static double share_cost(const struct share *x, int type, double watts, double s
            rate;
     double cost = 0;
     bool keeps = false;
+
+    if (!x->here && does_well(s))
+        sure = guess * guess / x->hope;
 
     if (x->measured)
         keeps = take_measured(x, type, watts, &guess, &sure);
@@ -480,7 +486,10 @@ static void a_device_draws_what_its_limit_leaves_and_keeps_what_it_can(void **st
                         for (int i = 0; i < count; i++) {
                             const struct share *x = &shares[i];
                             const struct job_status *s = x->job;
-                            double guess = x->guess, sure = x->sure;
+                            double guess = x->guess;
+                            double sure = !x->here && does_well(s)
+                                              ? guess * guess / x->hope
+                                              : x->sure;
                             bool keeps = x->measured &&
                                          take_measured(x, type, watts, &guess, &sure);
                             double rate =

@@ -49,6 +49,56 @@ static void who_is_measured_to_fall_short_is_moved(void **state)
     assert_int_equal(a->moves, 1);
 }
 
+/* A service that is asked for 9 of what the cheap card is believed to do, 10. */
+static struct job_status *some_service(void)
+{
+    struct job_status *a;
+
+    policy_round_init(&r, "corgi", 1, 1, 1);
+    r.beliefs.rate[1] = 11;
+    a = policy_round_job(&r, 9);
+    a->job.kind = JOB_INFERENCE;
+    a->job.need.kind = NEED_SERVICE;
+    policy_round_plan(&r);
+    assert_int_equal(type_of(a), 0);
+    return a;
+}
+
+/* It answers the little it is asked: no reason to move it, whatever it could do. */
+static void a_service_that_answers_what_it_is_asked_stays(void **state)
+{
+    struct job_status *a = some_service();
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        r.now_s += 120;
+        a->demand = a->demand_least = 0.09;
+        measure(a, i % 2 ? 0.07 : 0.1);
+        policy_round_plan(&r);
+        assert_int_equal(r.plan.mend_count, 0);
+    }
+    assert_int_equal(a->moves, 0);
+}
+
+static void a_service_that_answers_less_than_it_is_asked_is_moved(void **state)
+{
+    struct job_status *a = some_service();
+
+    (void)state;
+    r.now_s += 120;
+    a->demand = a->demand_least = 9;
+    measure(a, 6);
+    policy_round_plan(&r);
+    assert_int_equal(type_of(a), 1);
+    assert_int_equal(a->moves, 1);
+    /* Where nothing helps it does not wander. */
+    r.now_s += 120;
+    a->demand_least = 9;
+    measure(a, 6);
+    policy_round_plan(&r);
+    assert_int_equal(a->moves, 1);
+}
+
 /* ---- who falls short, and what is done about it --------------------------------------
  */
 
@@ -583,6 +633,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         planner_test(who_is_measured_to_fall_short_is_moved),
+        planner_test(a_service_that_answers_what_it_is_asked_stays),
+        planner_test(a_service_that_answers_less_than_it_is_asked_is_moved),
         planner_test(the_plan_says_what_was_done_for_a_job_that_falls_short),
         planner_test(a_job_keeps_what_it_has_where_nothing_better_is_free),
         planner_test(a_job_that_may_not_move_keeps_what_it_has),

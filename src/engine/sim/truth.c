@@ -22,6 +22,7 @@
 #define BATCH_LEAST      8
 #define BATCH_MOST       48
 #define BATCH_SPREAD     1.4
+#define BATCH_MOST_S     20.0 /* who takes longer for a request batches no more */
 
 int request_reference_gpu(const struct world *world)
 {
@@ -114,8 +115,10 @@ struct request_latency request_latency(const struct sim_request *r, double capac
         return out;
     if (request_batches(r)) {
         spread = BATCH_SPREAD;
-        service_s *= BATCH_LEAST + (double)(rng_mix(r->hidden, BATCHING_KEY + 1) %
-                                            (BATCH_MOST - BATCH_LEAST + 1));
+        service_s = fmin(
+            service_s * (BATCH_LEAST + (double)(rng_mix(r->hidden, BATCHING_KEY + 1) %
+                                                (BATCH_MOST - BATCH_LEAST + 1))),
+            fmax(service_s, BATCH_MOST_S));
     }
     wait_s = queueing_latency_s(capacity, 1, load) - 1 / capacity;
     if (busy > 0.5)

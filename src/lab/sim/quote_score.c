@@ -69,7 +69,7 @@ void quote_score_measured(struct quote_score *score, struct quote_kept *kept,
     const struct observation *o = &seen->seen;
 
     /* Whoever came beside it meanwhile was not part of the quote. */
-    if (!kept->at_place || kept->measured ||
+    if (!kept->at_place || kept->measured || o->floor ||
         o->where.count != (kept->neighbour ? 2 : 1) || o->where.cap_watts > 0)
         return;
     kept->measured = true;

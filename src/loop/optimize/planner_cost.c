@@ -120,6 +120,17 @@ static bool runs_here(const struct planner_state *s, int type, int a, int b)
     return !y || (y->device_count > 0 && y->devices[0] == x->devices[0]);
 }
 
+/* A service that does well is moved, or gets a neighbour, only where it is rather sure to
+ * go on so: as surely below the guess as the hope is above it. */
+static double sure_rate(const struct planner_state *s, const struct fare *f, double hope)
+{
+    const struct planner_job *j = &s->jobs.items[f->job];
+
+    if (f->here || !is_service(s, f->job) || !j->paced || j->suffers)
+        return f->sure;
+    return f->expected * f->expected / hope;
+}
+
 /* Fill the fares of a device; false: memory does not suffice. */
 static bool ask(struct planner_state *s, int type, int a, int b, struct fare *fares,
                 double *watts)
@@ -132,6 +143,7 @@ static bool ask(struct planner_state *s, int type, int a, int b, struct fare *fa
 
         fares[0] = (struct fare){
             .job = a, .expected = alone->expected, .sure = alone->rate, .here = here};
+        fares[0].sure = sure_rate(s, &fares[0], alone->hope);
         *watts = alone->watts;
         note_pace(s, type, *watts, alone->hope, s->view.alone, &fares[0]);
         return alone->fits >= PREDICT_FITS_LEAST || here;
@@ -145,6 +157,7 @@ static bool ask(struct planner_state *s, int type, int a, int b, struct fare *fa
                                  .expected = (double)pair.expected[e],
                                  .sure = (double)pair.rate[e],
                                  .here = here};
+        fares[e].sure = sure_rate(s, &fares[e], (double)pair.hope[e]);
         note_pace(s, type, *watts, (double)pair.hope[e], s->view.pair, &fares[e]);
     }
     return (pair.fits && pair.rate[0] > 0) || here;

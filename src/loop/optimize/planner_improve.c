@@ -8,7 +8,7 @@
  * is believed of the new place may be wrong, and the cluster will look different soon.
  * Services feel a pause more. */
 #define EARN_TRAINING 16.0
-#define EARN_SERVICE  36.0
+#define EARN_SERVICE  120.0
 /* Nobody knows what the cluster looks like after this long.  With a shorter horizon and a
  * lower hurdle as many moves went to jobs with less to gain. */
 #define HORIZON_S    14400.0
@@ -22,7 +22,8 @@
 #define DEVICES_A_LOOK 320
 /* Fewer jobs on a node than this: worth a thought whether they fit elsewhere. */
 #define EVACUATE_MOST 6
-/* After each move a gang is left alone longer: where nothing helps it must not wander. */
+/* After each move a gang or a service is left alone longer: where nothing helps it must
+ * not wander. */
 #define PATIENCE_S 600.0
 
 /* Joules a move must save. */
@@ -57,6 +58,11 @@ static double beside_horizon(const struct planner_state *s, double h, int device
 static bool may_move(const struct planner_job *j)
 {
     return j->movable && j->settled && !j->moved && j->device >= 0;
+}
+
+static bool has_waited(const struct planner_state *s, const struct planner_job *j)
+{
+    return s->in->now_s - j->status->placed_s >= PATIENCE_S * j->status->moves;
 }
 
 static void move(struct planner_state *s, int job, int device)
@@ -154,8 +160,7 @@ static void send_neighbour_away(struct planner_state *s, int job)
 static bool gang_may_go(const struct planner_state *s, const struct planner_job *j)
 {
     return j->status->job.devices > 1 && j->suffers && s->settings.moves &&
-           j->status->job.may_move && j->device >= 0 &&
-           s->in->now_s - j->status->placed_s >= PATIENCE_S * j->status->moves;
+           j->status->job.may_move && j->device >= 0 && has_waited(s, j);
 }
 
 static void mend_gang(struct planner_state *s, int job)
@@ -178,6 +183,12 @@ static void mend_gang(struct planner_state *s, int job)
     vec_push(&s->gangs, gang);
 }
 
+/* What a service could do elsewhere is known badly while it has too many requests. */
+static bool may_mend(const struct planner_state *s, const struct planner_job *j)
+{
+    return j->status->job.kind != JOB_INFERENCE || has_waited(s, j);
+}
+
 /* Help those who do less than they must.  Whoever finds no better place keeps what it
  * has: a job is never stopped for want of a better place. */
 void planner_mend(struct planner_state *s)
@@ -187,7 +198,7 @@ void planner_mend(struct planner_state *s)
 
         if (!j->suffers || j->moved || j->device < 0 || j->status->job.devices > 1)
             continue;
-        if (j->movable && still_short(s, i))
+        if (j->movable && may_mend(s, j) && still_short(s, i))
             relocate(s, i, true);
         if (!j->moved && still_short(s, i))
             send_neighbour_away(s, i);
