@@ -281,6 +281,7 @@ struct model learned_create(const struct gpu_sheet *types, int type_count,
     l->noise[1] = pooled_start(NOISE_SD * NOISE_SD, SPREAD_SAMPLES);
     l->alone = pooled_start(ALONE_SD * ALONE_SD, SPREAD_SAMPLES);
     l->beside = pooled_start(BESIDE_SD * BESIDE_SD, SPREAD_SAMPLES);
+    calibration_init(&l->calibration);
     l->service =
         (struct learned_shift){log(SERVICE_FASTER), SERVICE_WEIGHT, log(SERVICE_FASTER)};
     return (struct model){&learned_ops, l, NULL};

@@ -217,6 +217,21 @@ static double inferred_sd(const struct learned_member *m, const struct observati
     return value > now.mean ? fmax(LIFTED_SHARE * sqrt(now.var), LIFTED_SD_MIN) : NAN;
 }
 
+/* A first window in a place: where in what was believed of it did it lie?  sd: of what it
+ * says itself, beyond the noise of a window. */
+static void learn_ends(struct learned *l, const struct learned_member *m, double value,
+                       double sd)
+{
+    struct class_guess beside = {0}, b;
+
+    if (m->neighbours > 0)
+        beside = learned_beside(m, false);
+    b = learned_believe(m, &beside);
+    if (!b.measured)
+        calibration_note(&l->calibration, learned_basis(m),
+                         (value - b.mean) / sqrt(b.var + sd * sd));
+}
+
 static struct job_place *take_place(struct job_own *own, const struct learned_member *m)
 {
     struct job_place *place = job_effects_place_take(
@@ -271,6 +286,8 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
         sd = inferred_sd(m, seen, value);
     if (isnan(sd))
         return;
+    if (!seen->floor && sd <= INFERRED_SD_TOLD && seen->where.cap_watts <= 0)
+        learn_ends(l, m, value, sd);
     place = take_place(own, m);
     if (m->told->service) {
         job_effects_set(place, value, sd, seen->at_s, &noise);

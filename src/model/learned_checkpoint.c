@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION  5
+#define VERSION  6
 #define MAGIC    "CORGILRN"
 #define OVERHEAD 32
 
@@ -104,6 +104,7 @@ static void code_all(struct learned *l, struct codec *c)
     pooled_code(&l->noise[1], c);
     pooled_code(&l->alone, c);
     pooled_code(&l->beside, c);
+    calibration_code(&l->calibration, c);
     for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++)
         codec_real(c, reals[i]);
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)

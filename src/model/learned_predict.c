@@ -247,14 +247,25 @@ struct class_guess learned_believe(const struct learned_member *m,
     return b;
 }
 
-static struct estimate estimate_of(const struct class_guess *b, double speed)
+int learned_basis(const struct learned_member *m)
 {
-    double value = exp(b->mean + speed), factor = exp(NORMAL_90_SHORT * sqrt(b->var));
+    return calibration_basis(m->own && m->own->count > 0, m->neighbours > 0,
+                             m->told->service);
+}
 
+static struct estimate estimate_of(const struct learned_member *m,
+                                   const struct class_guess *b, double speed)
+{
+    const struct learned *l = m->asked->model;
+    struct calibration_ends at = {-NORMAL_90_SHORT, 0, NORMAL_90_SHORT};
+    double mean = b->mean + speed, sd = sqrt(b->var);
+
+    if (!b->measured)
+        at = calibration_ends(&l->calibration, learned_basis(m));
     return (struct estimate){
-        .value = value,
-        .low = value / factor,
-        .high = value * factor,
+        .value = exp(mean + at.median * sd),
+        .low = exp(mean + at.low * sd),
+        .high = exp(mean + at.high * sd),
         .source = b->measured           ? ESTIMATE_MEASURED
                   : b->observations > 0 ? ESTIMATE_CORRELATED
                                         : ESTIMATE_INITIAL,
@@ -331,7 +342,7 @@ void learned_predict(const void *self, struct prediction_cache *cache,
     }
     learned_watts(members, relative, where, &out->watts, &speed);
     for (int i = 0; i < where->count; i++) {
-        out->rate[i] = estimate_of(&beliefs[i], speed);
+        out->rate[i] = estimate_of(&members[i], &beliefs[i], speed);
         queueing_useful_estimate(members[i].job, &out->rate[i]);
     }
     out->fits = classes_fit(l->classes, where->type, sizes, where->count);

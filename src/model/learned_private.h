@@ -5,6 +5,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "model/calibration.h"
 #include "model/classes.h"
 #include "model/learned.h"
 #include "model/prediction_cache.h"
@@ -42,6 +43,7 @@ struct learned {
     struct pooled noise[2];            /* of windows: alone, beside others */
     struct pooled alone, beside;       /* between jobs of a class */
     struct learned_shift service;
+    struct calibration calibration;  /* of what was never measured */
     double wander, wander_s;         /* variance beyond noise, and the time it took */
     double products, product_weight; /* of factors of one job on two types */
     struct learned_counts counts;
@@ -124,6 +126,9 @@ void learned_fill_busy(struct learned_member *members, int count);
 /* ln of what the member does now over what it did in this place, whose neighbours were
  * busier or less so. */
 double learned_eased(const struct learned_member *m, const struct job_place *place);
+
+/* What a belief of a place where the job never was rests on, see calibration.h. */
+int learned_basis(const struct learned_member *m);
 
 /* ln gain of the member's devices over one of them. */
 struct gangs_guess learned_gain(const struct learned_member *m);

