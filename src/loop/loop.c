@@ -18,6 +18,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Demand may grow by this much before the next round without a broken promise. */
 #define DEMAND_HEADROOM 1.25
@@ -233,6 +234,11 @@ const struct refine_score *loop_score(const struct loop *loop)
     return &loop->score;
 }
 
+const struct quote_score *loop_quote_score(const struct loop *loop)
+{
+    return &loop->quotes;
+}
+
 const struct plan *loop_plan(const struct loop *loop)
 {
     return &loop->plan;
@@ -270,6 +276,24 @@ int loop_submit(struct loop *loop, const struct job *job, double now_s, struct e
     return 0;
 }
 
+void loop_quoted(struct loop *loop, uint64_t id, const struct quote *q, double asked_s)
+{
+    struct job_status *status = jobs_get(loop->jobs, id);
+
+    bool placed = q->verdict == QUOTE_ACCEPTED && q->device_count > 0;
+
+    if (!status || !isnan(status->started_s) || (!placed && q->verdict != QUOTE_QUEUED))
+        return;
+    status->quoted = (struct quote_kept){.given = true,
+                                         .asked_s = asked_s,
+                                         .start_s = q->start_s,
+                                         .rate = q->rate,
+                                         .watts = q->watts.value,
+                                         .neighbour = q->neighbour,
+                                         .device_count = q->device_count};
+    memcpy(status->quoted.devices, q->devices, sizeof(q->devices));
+}
+
 int loop_change(struct loop *loop, const struct job *job, double now_s, struct err *err)
 {
     struct job_status *status;
@@ -282,6 +306,7 @@ int loop_change(struct loop *loop, const struct job *job, double now_s, struct e
         status->required_rate = job->need.rate;
     loop_tell_model(loop, DEFERRED_END, &status->job, NULL);
     status->job = *job;
+    status->quoted.given = status->quoted.at_place = false; /* that was another job */
     loop_tell_model(loop, DEFERRED_BEGIN, job, NULL);
     loop_want_round(loop, now_s);
     return 0;
@@ -403,6 +428,8 @@ int loop_measure(struct loop *loop, const struct measurement *m,
     if (o->refusal != RECORD_TAKEN)
         return -1;
     if (!m->out_of_memory) {
+        if (refine_is_measured(&o->seen))
+            quote_score_measured(&loop->quotes, status, &o->seen);
         o->abs_log_error =
             refine_note(&loop->model, &o->seen, &loop->score, &o->expected);
         o->first_sight = loop->score.first_sights > sights;

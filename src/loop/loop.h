@@ -16,6 +16,7 @@
 #include "loop/admit/quote.h"
 #include "loop/place/decision.h"
 #include "loop/planner.h"
+#include "loop/record/quote_score.h"
 #include "loop/record/record.h"
 #include "loop/refine/refine.h"
 #include "model/learned.h"
@@ -58,6 +59,7 @@ const struct optimize_settings *loop_settings(const struct loop *loop);
 const struct job_status *loop_job(const struct loop *loop, uint64_t job); /* NULL: none */
 const struct job_status *const *loop_jobs(const struct loop *loop, size_t *count);
 const struct refine_score *loop_score(const struct loop *loop);
+const struct quote_score *loop_quote_score(const struct loop *loop);
 const struct plan *loop_plan(const struct loop *loop); /* of the last round */
 struct model *loop_model(const struct loop *loop);
 
@@ -67,6 +69,11 @@ struct model *loop_model(const struct loop *loop);
  * promised durable, and says so when nothing was (job.unpromised).  ERR_INVALID:
  * malformed, ERR_EXISTS: the id is taken. */
 int loop_submit(struct loop *loop, const struct job *job, double now_s, struct err *err);
+
+/* What the job that entered was quoted at this time: what becomes of it is compared with
+ * that. */
+void loop_quoted(struct loop *loop, uint64_t job, const struct quote *quote,
+                 double asked_s);
 
 /* The job is another one from now on: what it needs, may use, is called.  Its devices and
  * its past stay. */

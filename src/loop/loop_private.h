@@ -34,6 +34,7 @@ struct loop {
     vec_of(struct deferred *) deferred;
     struct learned_lesson *studied; /* taken when no round reads the model; NULL: none */
     struct refine_score score;
+    struct quote_score quotes;
     struct quote settled;     /* of the last job that was */
     double *device_changed_s; /* (devices) when jobs or cap of a device last changed */
     double *fixed_cap_watts;  /* (devices) an operator's word; NaN: none */

@@ -216,6 +216,7 @@ static struct optimize_input take_plan(struct loop *loop, const struct round *r,
            (size_t)in.cluster->node_count * sizeof(*plan->awake));
     plan->learning = r->plan.learning;
     plan->terms = r->plan.terms;
+    plan->again_s = r->plan.again_s;
     for (size_t i = 0; i < r->plan.mend_count; i++)
         plan_note_mend(plan, &r->plan.mends[i]);
     for (int d = 0; d < in.cluster->device_count; d++) /* an operator's word first */
@@ -229,6 +230,8 @@ static void note_changes(struct loop *loop, double now_s)
     vec_each (struct action, action, &loop->actions) {
         if (action->kind == ACTION_CAP)
             loop->device_changed_s[action->device] = now_s;
+        if (action->kind == ACTION_START)
+            quote_score_started(&loop->quotes, jobs_get(loop->jobs, action->job), now_s);
         for (int i = 0; i < action->device_count; i++)
             loop->device_changed_s[action->devices[i]] = now_s;
     }
@@ -309,6 +312,7 @@ static void set_next_round(struct loop *loop, double now_s)
         loop->stirred_s = now_s;
     if (now_s - loop->stirred_s < QUIET_S)
         loop_stir(loop, now_s);
+    loop->due_s = fmin(loop->due_s, fmax(loop->plan.again_s, now_s + loop->gap_s));
 }
 
 int loop_round_end(struct loop *loop, struct round *r, double now_s,

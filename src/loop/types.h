@@ -39,6 +39,18 @@ struct recent_rate {
     struct service_seen serving;
 };
 
+/* What a job was quoted, until that is compared with what came; see quote_score.h. */
+struct quote_kept {
+    bool given;
+    bool started, at_place, measured; /* what has been compared */
+    double asked_s, start_s;          /* start NaN: not told */
+    struct estimate rate;
+    double watts;               /* of each device; its share where it has a neighbour */
+    uint64_t neighbour;         /* 0: alone */
+    int device_count;           /* 0: it was to wait */
+    int devices[LOOP_MAX_GANG]; /* that were named */
+};
+
 /* A job and what became of it so far. */
 struct job_status {
     struct job job;
@@ -59,6 +71,7 @@ struct job_status {
     double offered; /* rate it was offered as what it asked for cannot be had; 0: none */
     int device_count; /* 0 while it waits */
     int devices[LOOP_MAX_GANG];
+    struct quote_kept quoted;
 };
 
 /* ---- the cluster ---- */
@@ -159,6 +172,8 @@ struct plan {
     bool *awake;       /* (cluster.node_count) wanted state */
     struct plan_learning learning;
     struct plan_terms terms;
+    double again_s; /* it changes then by itself: somebody has waited long enough for a
+                       better place; infinite: never */
     size_t mend_count, mend_capacity;
     struct plan_mend *mends; /* (mend_count) whoever falls short */
 };

@@ -224,12 +224,13 @@ static void learn_ends(struct learned *l, const struct learned_member *m, double
 {
     struct class_guess beside = {0}, b;
 
+    if (learned_own_place(m))
+        return;
     if (m->neighbours > 0)
         beside = learned_beside(m, false);
     b = learned_believe(m, &beside);
-    if (!b.measured)
-        calibration_note(&l->calibration, learned_basis(m),
-                         (value - b.mean) / sqrt(b.var + sd * sd));
+    calibration_note(&l->calibration, learned_basis(m),
+                     (value - b.mean) / sqrt(b.var + sd * sd));
 }
 
 static struct job_place *take_place(struct job_own *own, const struct learned_member *m)

@@ -210,18 +210,23 @@ static double own_rate(const struct learned_member *m)
 
 /* ---- answers ---------------------------------------------------------------------- */
 
+const struct job_place *learned_own_place(const struct learned_member *m)
+{
+    if (!m->own || m->own->count == 0)
+        return NULL;
+    return job_effects_place(
+        m->own, job_effects_key(m->type, m->others, m->neighbours, m->spread));
+}
+
 struct class_guess learned_believe(const struct learned_member *m,
                                    const struct class_guess *beside)
 {
     const struct learned *l = m->asked->model;
     struct window_noise noise = learned_noise(l, m->neighbours > 0);
-    const struct job_place *place = NULL;
+    const struct job_place *place = learned_own_place(m);
     struct class_guess b;
     struct job_factor factor;
 
-    if (m->own && m->own->count > 0)
-        place = job_effects_place(
-            m->own, job_effects_key(m->type, m->others, m->neighbours, m->spread));
     if (place) {
         double var = job_effects_window_var(place, &noise);
 
@@ -260,7 +265,7 @@ static struct estimate estimate_of(const struct learned_member *m,
     struct calibration_ends at = {-NORMAL_90_SHORT, 0, NORMAL_90_SHORT};
     double mean = b->mean + speed, sd = sqrt(b->var);
 
-    if (!b->measured)
+    if (!learned_own_place(m))
         at = calibration_ends(&l->calibration, learned_basis(m));
     return (struct estimate){
         .value = exp(mean + at.median * sd),

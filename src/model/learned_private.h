@@ -127,6 +127,9 @@ void learned_fill_busy(struct learned_member *members, int count);
  * busier or less so. */
 double learned_eased(const struct learned_member *m, const struct job_place *place);
 
+/* Its windows in this company; NULL: it was never measured there. */
+const struct job_place *learned_own_place(const struct learned_member *m);
+
 /* What a belief of a place where the job never was rests on, see calibration.h. */
 int learned_basis(const struct learned_member *m);
 

@@ -67,6 +67,7 @@ enum estimate_source {
     ESTIMATE_CORRELATED, /* moved by observations of other cells */
     ESTIMATE_MEASURED,   /* this very cell was measured */
 };
+#define ESTIMATE_SOURCES 3
 
 struct estimate {
     double value;

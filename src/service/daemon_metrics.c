@@ -124,6 +124,32 @@ static void collect_loop(struct daemon_metrics *f, struct service *s)
     metric_set_total(f->kept_s, s->kept_s, METRIC_NO_LABELS);
 }
 
+/* What was quoted, against what came. */
+static void collect_quotes(struct daemon_metrics *f, struct service *s)
+{
+    static const char *const companies[] = {"alone", "beside"};
+    static const char *const kinds[] = {"training", "inference"};
+    static const char *const confidences[QUOTE_LEVELS] = {"0.5", "0.8", "0.95"};
+    const struct quote_score *score = loop_quote_score(s->loop);
+
+    for (int i = 0; i < ESTIMATE_SOURCES * 4; i++) {
+        int source = i / 4, beside = i / 2 % 2, kind = i % 2;
+        const struct quote_windows *w = &score->windows[source][beside][kind];
+        const char *name = ledger_source_name((enum estimate_source)source);
+
+        metric_set_total(f->quoted, (double)w->measured,
+                         METRIC_LABELS(name, companies[beside], kinds[kind]));
+        for (int k = 0; k < QUOTE_LEVELS; k++)
+            metric_set_total(
+                f->quoted_kept, (double)w->kept[k],
+                METRIC_LABELS(name, companies[beside], kinds[kind], confidences[k]));
+    }
+    metric_set_total(f->quoted_starts, (double)score->starts, METRIC_LABELS("yes"));
+    metric_set_total(f->quoted_starts, (double)score->starts_unknown,
+                     METRIC_LABELS("no"));
+    metric_set_total(f->quoted_good, (double)score->starts_good, METRIC_NO_LABELS);
+}
+
 static void collect_daemon(struct daemon_metrics *f, struct service *s)
 {
     struct store_stats store;
@@ -150,6 +176,7 @@ void daemon_metrics_write(struct service *s, struct str *out)
     collect_jobs(s->figures, s);
     collect_cluster(s->figures, s);
     collect_loop(s->figures, s);
+    collect_quotes(s->figures, s);
     collect_daemon(s->figures, s);
     metrics_write(s->metrics, out);
 }

@@ -45,6 +45,15 @@
       NULL)                                                                              \
     M(kept_s, counter, "corgi_promise_kept_seconds_total",                               \
       "Job time with the promise kept.", NULL)                                           \
+    M(quoted, counter, "corgi_quoted_windows_total",                                     \
+      "First windows of jobs at the place they were quoted.", "source company kind")     \
+    M(quoted_kept, counter, "corgi_quoted_windows_kept_total",                           \
+      "Of these, not below the rate quoted at this confidence.",                         \
+      "source company kind confidence")                                                  \
+    M(quoted_starts, counter, "corgi_quoted_starts_total",                               \
+      "Jobs that had to wait and started, by whether they were told when.", "told")      \
+    M(quoted_good, counter, "corgi_quoted_starts_good_total",                            \
+      "Of those told, started within a fifth of the wait or 30 s of it.", NULL)          \
     M(submissions, counter, "corgi_submissions_total", "Submissions by answer.",         \
       "verdict")                                                                         \
     M(submission_s, histogram, "corgi_submission_duration_seconds",                      \

@@ -125,6 +125,8 @@ struct submission {
     struct service *service;
     uint64_t job;
     const char *verdict;
+    struct quote quote;
+    double asked_s;
 };
 
 static void answer_waiters(struct service *s, struct record *record, const char *verdict,
@@ -152,8 +154,10 @@ static void stored(void *ctx, const struct err *err)
     struct service *s = sub->service;
     struct record *record = records_get(s->records, sub->job);
 
-    if (err->code == ERR_NONE)
+    if (err->code == ERR_NONE) {
         lifecycle_enter(s, record);
+        loop_quoted(s->loop, sub->job, &sub->quote, sub->asked_s);
+    }
     answer_waiters(s, record, sub->verdict, err);
     if (err->code != ERR_NONE)
         records_drop(s->records, record);
@@ -187,8 +191,11 @@ static void take(struct service *s, struct request *r, struct parsed_job *p,
     if (record->held)
         record_explain(record, "held", "held from the start");
     vec_push(&record->waiters, r);
-    *sub = (struct submission){
-        .service = s, .job = record->id, .verdict = ledger_verdict_name(q->verdict)};
+    *sub = (struct submission){.service = s,
+                               .job = record->id,
+                               .verdict = ledger_verdict_name(q->verdict),
+                               .quote = *q,
+                               .asked_s = service_now_s(s)};
     tx_job(tx, record, &(struct tx_step){.what = "submitted", .first = true});
     lifecycle_put_quote(s, tx, record, q);
     job_parse_fini(p);
@@ -297,6 +304,7 @@ void handle_update_job(void *ctx, struct request *r)
     }
     lifecycle_promise(s, record, &q);
     apply_update(s, record, &parsed);
+    loop_quoted(s->loop, record->id, &q, service_now_s(s));
     tx = tx_begin(s);
     store_put(tx_batch(tx), &record->stored->request);
     tx_job(tx, record,

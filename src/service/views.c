@@ -259,7 +259,9 @@ static void running(struct json_out *out, const struct service *s, const struct 
     json_out_key_number(out, "started_s", status->started_s);
     json_out_key_number(out, "placed_s", status->placed_s);
     json_out_key_number(out, "expected_start_s",
-                        status->state == JOB_RUNNING ? NAN : r->expected_start_s);
+                        status->state == JOB_WAITING && isnan(status->started_s)
+                            ? r->expected_start_s
+                            : NAN);
     json_out_key_number(out, "expected_end_s", r->expected_end_s);
     json_out_key_int(out, "moves", status->moves);
     json_out_key_int(out, "restarts", status->restarts);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # One loop: the same requests at the same times, played through a real daemon (its HTTP,
 # its store, its threads) and through `corgi sim`, give the same quotes, plans and
-# decisions, byte for byte.
+# decisions, byte for byte, and count alike what came of the quotes.
 
 load ../support/corgid.bash
 
@@ -32,13 +32,18 @@ for line in sys.stdin:
 same_bytes() { # SEED COUNT END
     cd "$CORGID_DIR" || return
     one_loop make "$1" "$2" 1000000 > requests
-    "$CORGI_BIN/corgi" sim --requests requests --daemon c.yaml --ledger sim.ledger --until "$3s"
+    "$CORGI_BIN/corgi" sim --requests requests --daemon c.yaml --ledger sim.ledger --until "$3s" \
+        > sim.quotes
     corgid_start
     run one_loop play "$CORGID_SOCKET" requests "$3"
     echo "$output"
     [ "$status" -eq 0 ]
     [[ $output == *201* && $output == *422* ]] # some were taken, some were not
+    one_loop quotes "$CORGID_SOCKET" > daemon.quotes
     corgid_stop
+    cat sim.quotes
+    diff sim.quotes daemon.quotes
+    grep -q 'place: [1-9]' sim.quotes
     daemon_ledger > daemon.ledger
     wc -l sim.ledger daemon.ledger
     grep -q '"kind":"move"' sim.ledger

@@ -3,6 +3,7 @@
 
 one_loop.py make SEED COUNT START        prints requests, a line of JSON each
 one_loop.py play SOCKET REQUESTS END     asks the daemon for them, at their times
+one_loop.py quotes SOCKET                prints what its /metrics say of quotes, as the simulator does
 """
 import http.client
 import json
@@ -86,8 +87,32 @@ def play(path, requests, end_s):
     print(answers)
 
 
+def quotes(path):
+    daemon = Daemon(path)
+    daemon.request("GET", "/metrics")
+    series = {}
+    for line in daemon.getresponse().read().decode().splitlines():
+        if line.startswith("corgi_quoted_"):
+            name, value = line.rsplit(" ", 1)
+            series[name] = int(float(value))
+
+    def total(name, label=""):
+        return sum(v for k, v in series.items() if k.split("{")[0] == name and label in k)
+
+    kept = [
+        f"kept at {level}: " + str(total("corgi_quoted_windows_kept_total", f'"{level}"'))
+        for level in ("0.5", "0.8", "0.95")
+    ]
+    print("first windows at the quoted place:", total("corgi_quoted_windows_total"), end=", ")
+    print(", ".join(kept))
+    told = total("corgi_quoted_starts_total", '"yes"')
+    print(f"starts told: {told}, well: {total('corgi_quoted_starts_good_total')}")
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "make":
+    if sys.argv[1] == "quotes":
+        quotes(sys.argv[2])
+    elif sys.argv[1] == "make":
         make(int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))
     else:
         play(sys.argv[2], sys.argv[3], float(sys.argv[4]))

@@ -388,7 +388,7 @@ static void fill_fast(void)
         s->job.may_share = false;
         s->job.duration_s = w.now_s + ends_in_s[d] - s->started_s;
     }
-    take(3)->job.total_steps = 100;
+    take(3)->job.total_steps = 1e9;
 }
 
 static double starts_in(void)
@@ -433,12 +433,12 @@ static void whoever_goes_before_is_counted(void **state)
     assert_int_equal(offer_to_last().ahead, 2);
     assert_true(fabs(starts_in() - 3000) < 1e-6);
     first->job.devices = 2;
-    assert_true(isnan(starts_in()));                   /* four devices */
+    assert_true(fabs(starts_in() - 2000) < 1e-6);      /* two are not free before 3000 */
     second->job.need.rate = second->required_rate = 1; /* gets a seat at once */
     second->job.types_allowed = 1u << SLOW;
     second->job.may_share = w.jobs[3].job.may_share = true;
     assert_int_equal(offer_to_last().ahead, 1);
-    assert_true(fabs(starts_in() - 3000) < 1e-6);
+    assert_true(fabs(starts_in() - 1000) < 1e-6);
 }
 
 static void what_is_left_of_training_takes_as_long_as_measured(void **state)
@@ -458,6 +458,59 @@ static void what_is_left_of_training_takes_as_long_as_measured(void **state)
     assert_true(fabs(starts_in() - 800) < 1e-6);
     s->steps_done = 40000; /* more than it said */
     assert_true(fabs(starts_in()) < 1e-6);
+}
+
+/* The only fast device is left in 1000 s; whoever is before takes it for 100 s. */
+static void whoever_goes_before_has_to_end_too(void **state)
+{
+    struct job_status *first;
+
+    (void)state;
+    fill_fast();
+    w.cluster->devices[0].drained = w.cluster->devices[1].drained = true;
+    first = alone(20);
+    first->job.total_steps = 4000; /* 40 a second */
+    alone(20);
+    assert_true(fabs(starts_in() - 1100) < 1e-6);
+    first->job.total_steps = w.jobs[3].job.total_steps = 0; /* not told */
+    assert_true(isnan(starts_in()));
+}
+
+/* Two share a device: when one ends, the other goes on at its rate alone. */
+static void a_neighbour_that_ends_lets_the_other_run_faster(void **state)
+{
+    (void)state;
+    world_init(&w);
+    world_node(&w, FAST, 1);
+    for (int i = 0; i < 2; i++) {
+        struct job_status *s = world_run(&w, world_job(&w, 1), 0);
+
+        s->job.total_steps = i ? 24000 : 2400; /* at 24 a second each, later at 40 */
+    }
+    alone(20);
+    assert_true(fabs(starts_in() - (100 + (24000 - 2400) / 40.0)) < 1e-6);
+}
+
+static void any_place_is_taken_when_the_grace_time_is_used_up(void **state)
+{
+    struct job_status *a;
+
+    (void)state;
+    fill_fast();
+    w.jobs[3].job.total_steps = 100; /* the slow device is soon free */
+    a = alone(20);
+    assert_true(fabs(starts_in() - 480) < 1e-6);
+    a->job.submitted_s -= 300;
+    assert_true(fabs(starts_in() - 180) < 1e-6);
+    world_node(&w, SLOW, 1); /* one is free at once */
+    assert_true(fabs(starts_in() - 180) < 1e-6);
+    world_plan(&w);
+    assert_int_equal(reason(a), UNPLACED_RATE);
+    assert_true(fabs(w.plan.again_s - w.now_s - 180) < 1e-6); /* then it is time */
+    w.now_s = w.plan.again_s;
+    world_plan(&w);
+    assert_int_equal(reason(a), UNPLACED_NONE);
+    assert_true(isinf(w.plan.again_s));
 }
 
 static void an_end_nobody_knows_gives_no_start(void **state)
@@ -488,7 +541,7 @@ static void a_free_device_that_is_too_slow_is_named(void **state)
     assert_int_equal(offer.reason, UNPLACED_RATE);
     assert_int_equal(offer.device_count, 1);
     assert_int_equal(offer.devices[0], 4);
-    assert_true(fabs(offer.start_s - w.now_s - 1000) < 1e-6);
+    assert_true(fabs(offer.start_s - w.now_s - 480) < 1e-6); /* its grace time */
     w.jobs[4].job.devices = 2;
     offer = offer_to_last();
     assert_int_equal(offer.device_count, 2);
@@ -549,6 +602,9 @@ int main(void)
         planner_test(a_gang_may_only_use_what_it_is_allowed),
         planner_test(an_offer_is_the_place_a_round_would_give),
         planner_test(a_job_starts_when_enough_devices_are_left),
+        planner_test(whoever_goes_before_has_to_end_too),
+        planner_test(a_neighbour_that_ends_lets_the_other_run_faster),
+        planner_test(any_place_is_taken_when_the_grace_time_is_used_up),
         planner_test(whoever_goes_before_is_counted),
         planner_test(what_is_left_of_training_takes_as_long_as_measured),
         planner_test(an_end_nobody_knows_gives_no_start),

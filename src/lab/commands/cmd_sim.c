@@ -265,9 +265,20 @@ static int simulate(const struct sim_args *args, const struct sweep_options *o,
     return rc;
 }
 
+static void print_quotes(const struct quote_score *quotes)
+{
+    struct quote_windows w = quote_score_windows(quotes);
+
+    printf("first windows at the quoted place: %ld", w.measured);
+    for (int i = 0; i < QUOTE_LEVELS; i++)
+        printf(", kept at %g: %ld", quote_levels[i], w.kept[i]);
+    printf("\nstarts told: %ld, well: %ld\n", quotes->starts, quotes->starts_good);
+}
+
 /* Requests as a daemon gets them: what it would answer, plan and decide. */
 static int play_requests(const struct sim_args *args, struct err *err)
 {
+    struct quote_score quotes;
     struct sim_told told;
     FILE *ledger;
     int rc;
@@ -279,9 +290,11 @@ static int play_requests(const struct sim_args *args, struct err *err)
         told_fini(&told);
         return err_sys(err, "cannot write %s", args->ledger);
     }
-    rc = told_run(&told, args->until_s, ledger, err);
+    rc = told_run(&told, args->until_s, ledger, &quotes, err);
     if (fclose(ledger) != 0 && rc == 0)
         rc = err_sys(err, "cannot write %s", args->ledger);
+    if (rc == 0)
+        print_quotes(&quotes);
     told_fini(&told);
     return rc;
 }

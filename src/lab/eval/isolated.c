@@ -168,7 +168,7 @@ struct noted { /* what was said inside the catalogue, and the truth */
     int group; /* what is held out together */
 };
 
-struct calibration {
+struct width_fit {
     vec_of(struct noted) noted;
     double weight; /* of the network */
     double width[RATES_BASIS_COUNT];
@@ -265,7 +265,7 @@ static void visit_all(const struct fold *fold, struct rates *rates, visit_fn *fn
 
 static void note(const struct visit *v, void *arg)
 {
-    struct calibration *c = arg;
+    struct width_fit *c = arg;
     struct noted n = {
         .guess = rates_predict(v->rates, v->job, v->gpu),
         .truth = measured_alone(v->fold->table, v->job, v->gpu),
@@ -276,7 +276,7 @@ static void note(const struct visit *v, void *arg)
 }
 
 /* The weight that suits this table, by the rule the loop follows. */
-static void choose_weight(struct calibration *c)
+static void choose_weight(struct width_fit *c)
 {
     struct rates_evidence evidence = {0};
     int group = -1; /* those of one follow one another */
@@ -289,7 +289,7 @@ static void choose_weight(struct calibration *c)
     c->weight = rates_evidence_weight(&evidence);
 }
 
-static double width_of(const struct calibration *c, enum rates_basis basis, int groups)
+static double width_of(const struct width_fit *c, enum rates_basis basis, int groups)
 {
     double *errors = mem_array(double, c->noted.count + 1), width = NORMAL_90_SHORT;
     int *group = mem_array(int, c->noted.count + 1);
@@ -313,11 +313,11 @@ static double width_of(const struct calibration *c, enum rates_basis basis, int 
 
 /* Play the same game inside the catalogue. */
 static void calibrate(const struct fold *fold, const struct kernel_params *params,
-                      struct calibration *c)
+                      struct width_fit *c)
 {
     int groups = fold->table->families + fold->table->jobs;
 
-    *c = (struct calibration){0};
+    *c = (struct width_fit){0};
     for (int at = 0; at < fold->train_count; at++) {
         struct fold inner;
         struct rates *rates;
@@ -338,7 +338,7 @@ static void calibrate(const struct fold *fold, const struct kernel_params *param
 
 struct scoring {
     struct results *results;
-    const struct calibration *calibration; /* NULL: score the baselines */
+    const struct width_fit *calibration; /* NULL: score the baselines */
     const struct isolated_baseline *baseline;
 };
 
@@ -377,7 +377,7 @@ static void run_fold(const struct fold *fold, bool product, struct results *resu
 {
     struct kernel_params params;
     struct rates *rates;
-    struct calibration calibration;
+    struct width_fit calibration;
     struct isolated_baseline *baseline;
     struct scoring s = {.results = results, .calibration = &calibration};
 

@@ -55,12 +55,30 @@ MEASURE(decision_p99, r->decision_p99_ms)
 MEASURE(end_s, r->end_s)
 MEASURE(quoted_places,
         share_of((double)r->quotes.at_place, (double)r->quotes.started_at_once))
-MEASURE(quoted_rate_error,
-        percent(share_of(r->quotes.rate_log_error, (double)r->quotes.measured)))
-MEASURE(quoted_coverage, share_of((double)r->quotes.covered, (double)r->quotes.measured))
+
+static double windows(const struct sim_result *r)
+{
+    return (double)quote_score_windows(&r->quotes).measured;
+}
+
+static double kept_at(const struct sim_result *r, int level)
+{
+    return share_of((double)quote_score_windows(&r->quotes).kept[level], windows(r));
+}
+
+MEASURE(quoted_rate_error, percent(share_of(r->quotes.rate_log_error, windows(r))))
+MEASURE(quoted_coverage, share_of((double)r->quotes.covered, windows(r)))
+MEASURE(quoted_kept50, kept_at(r, 0))
+MEASURE(quoted_kept80, kept_at(r, 1))
+MEASURE(quoted_kept95, kept_at(r, 2))
 MEASURE(quoted_energy_error,
         percent(share_of(r->quotes.energy_log_error, (double)r->quotes.energies)))
-MEASURE(quoted_start_error, share_of(r->quotes.start_error_s, r->quotes.start_wait_s))
+MEASURE(quoted_start_error, quote_score_start_median(&r->quotes))
+MEASURE(quoted_start_good,
+        share_of((double)r->quotes.starts_good, (double)r->quotes.starts))
+MEASURE(quoted_start_told,
+        share_of((double)r->quotes.starts,
+                 (double)(r->quotes.starts + r->quotes.starts_unknown)))
 
 static int by_value(const void *a, const void *b)
 {

@@ -38,7 +38,12 @@ double measure_quoted_places(const struct sim_result *r);       /* share, 0..1 *
 double measure_quoted_rate_error(const struct sim_result *r);   /* percent */
 double measure_quoted_coverage(const struct sim_result *r);     /* share, 0..1 */
 double measure_quoted_energy_error(const struct sim_result *r); /* percent */
-double measure_quoted_start_error(const struct sim_result *r);  /* share of the wait */
+double measure_quoted_kept50(const struct sim_result *r);       /* share, 0..1: of */
+double measure_quoted_kept80(const struct sim_result *r);       /* rates quoted at */
+double measure_quoted_kept95(const struct sim_result *r);       /* this confidence */
+double measure_quoted_start_error(const struct sim_result *r);  /* median, of the wait */
+double measure_quoted_start_good(const struct sim_result *r);   /* share, 0..1 */
+double measure_quoted_start_told(const struct sim_result *r);   /* share, 0..1 */
 double measure_end_s(const struct sim_result *r);
 
 /* The value at this share (0..1) of a list, which gets sorted; NaN when it is empty. */

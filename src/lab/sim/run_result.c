@@ -47,8 +47,13 @@ static const struct {
     {"quoted_place_share", measure_quoted_places, false, false},
     {"quoted_rate_error_percent", measure_quoted_rate_error, false, false},
     {"quoted_rate_coverage90", measure_quoted_coverage, false, false},
+    {"quoted_rate_kept50", measure_quoted_kept50, false, false},
+    {"quoted_rate_kept80", measure_quoted_kept80, false, false},
+    {"quoted_rate_kept95", measure_quoted_kept95, false, false},
     {"quoted_energy_error_percent", measure_quoted_energy_error, false, false},
     {"quoted_start_error_share", measure_quoted_start_error, false, false},
+    {"quoted_start_good_share", measure_quoted_start_good, false, false},
+    {"quoted_start_told_share", measure_quoted_start_told, false, false},
     {"end_s", measure_end_s, false, false},
 };
 

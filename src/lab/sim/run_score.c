@@ -180,7 +180,7 @@ void score_run(struct sim *sim, struct sim_result *r)
     r->rounds = sim->rounds;
     r->estimates = *loop_score(sim->loop);
     r->learning = loop_plan(sim->loop)->learning;
-    r->quotes = sim->quotes;
+    r->quotes = *loop_quote_score(sim->loop);
     r->decision_p50_ms =
         measure_quantile(sim->decision_ms.items, sim->decision_ms.count, 0.5);
     r->decision_p99_ms =

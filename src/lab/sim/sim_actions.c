@@ -65,7 +65,6 @@ static void start(struct sim *sim, struct sim_job *job, const struct action *a)
                                        .devices = a->devices};
 
     must(sim->engine.ops->start(sim->engine.self, &attempt, NULL));
-    quote_score_started(&sim->quotes, &job->quoted, a, sim->now_s);
     job->steps_before = loop_job(sim->loop, told->id)->steps_done;
     job->end = SIM_RUNNING;
     if (isnan(job->result.wait_s))
@@ -136,7 +135,6 @@ static void on_measured(struct sim *sim, struct sim_job *job,
     window.measurement.doubt = 1 - e->confidence;
     if (conduct_measured(sim->loop, &window, &seen, NULL) < 0)
         return;
-    quote_score_measured(&sim->quotes, &job->quoted, &seen);
     if (seen.first_sight)
         note_sight(sim, seen.abs_log_error);
 }

@@ -32,7 +32,6 @@ struct sim_job {
     double mean_demand;          /* of a service over that time, requests/s */
     struct sim_service *service; /* that may scale; NULL: it is of none */
     struct replica seen;         /* last measured of such a one */
-    struct quote_kept quoted;
     struct sim_job_result result;
 };
 
@@ -48,8 +47,7 @@ struct sim {
     struct quarters quarters;
     struct sim_draw *draws;        /* (devices) see sim_saved.c; NULL: none yet */
     struct energy_savings savings; /* of jobs that are over */
-    struct quote_score quotes;
-    struct sim_job *jobs; /* (workload.count) request id - 1 is the index */
+    struct sim_job *jobs;          /* (workload.count) request id - 1 is the index */
     vec_of(struct sim_service *) services; /* that may scale, see sim_replicas.c */
     vec_of(struct sim_service *) moved;    /* of which something was measured */
     vec_of(struct sim_replica *) replicas; /* ids go on behind the workload's */

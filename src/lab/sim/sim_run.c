@@ -234,7 +234,10 @@ static int arrive_told(struct sim *sim, struct sim_job *job, struct err *err)
     told->index[told->accepted++] = at;
     asked->id = told->accepted;
     asked->unpromised = quote.verdict == QUOTE_UNPROMISED;
-    return loop_submit(sim->loop, asked, sim->now_s, err);
+    if (loop_submit(sim->loop, asked, sim->now_s, err) < 0)
+        return -1;
+    loop_quoted(sim->loop, asked->id, &quote, sim->now_s);
+    return 0;
 }
 
 static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
@@ -257,7 +260,6 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
     if (loop_quote(sim->loop, asked, job->request->max_replicas, NULL, sim->now_s, &quote,
                    err) < 0)
         return err_prefix(err, "request %llu", (unsigned long long)asked->id);
-    quote_score_asked(&sim->quotes, &job->quoted, &quote, sim->now_s);
     if (quote.verdict == QUOTE_REFUSED) {
         refuse(sim, job);
         return 0;
@@ -267,6 +269,7 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
     enters.unpromised = quote.verdict == QUOTE_UNPROMISED;
     if (loop_submit(sim->loop, &enters, sim->now_s, err) < 0)
         return err_prefix(err, "request %llu", (unsigned long long)asked->id);
+    loop_quoted(sim->loop, asked->id, &quote, sim->now_s);
     return 0;
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/err.h"
 #include "loop/loop.h"
-#include "lab/sim/quote_score.h"
 #include "lab/sim/sim_meter.h"
 #include "lab/sim/quarter_stats.h"
 #include "lab/sim/sim_recording.h"

@@ -87,7 +87,8 @@ void told_fini(struct sim_told *told)
     free(told->index);
 }
 
-int told_run(struct sim_told *told, double until_s, FILE *ledger, struct err *err)
+int told_run(struct sim_told *told, double until_s, FILE *ledger,
+             struct quote_score *quotes, struct err *err)
 {
     struct sim_options options = sim_default_options();
     const struct sim_setup setup = {
@@ -99,6 +100,7 @@ int told_run(struct sim_told *told, double until_s, FILE *ledger, struct err *er
     options.limit_s = until_s;
     told->ledger = ledger;
     rc = sim_run(&options, &setup, &result, err);
+    *quotes = result.quotes;
     sim_result_fini(&result);
     return rc;
 }

@@ -9,6 +9,7 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "lab/traces/workload.h"
+#include "loop/record/quote_score.h"
 #include "service/job_parse.h"
 #include "service/service_config.h"
 
@@ -34,5 +35,7 @@ int told_load(struct sim_told *told, const char *config, const char *requests,
               struct err *err);
 void told_fini(struct sim_told *told);
 
-/* Play them up to a time of the world; 0: until all is over. */
-int told_run(struct sim_told *told, double until_s, FILE *ledger, struct err *err);
+/* Play them up to a time of the world; 0: until all is over.  *quotes: what came of what
+ * was quoted. */
+int told_run(struct sim_told *told, double until_s, FILE *ledger,
+             struct quote_score *quotes, struct err *err);

@@ -36,6 +36,7 @@ void plan_reset(struct plan *plan, const struct optimize_input *in)
         plan->cap_watts[d] = in->cluster->devices[d].cap_watts;
     for (size_t n = 0; n < nodes; n++)
         plan->awake[n] = in->cluster->nodes[n].state != NODE_ASLEEP;
+    plan->again_s = INFINITY;
     plan->mend_count = 0;
 }
 

@@ -36,7 +36,7 @@ static void planner_destroy(void *self)
     vec_free(&s->seats);
     vec_free(&s->shown_jobs);
     vec_free(&s->trials);
-    vec_free(&s->ends);
+    vec_free(&s->runs);
     plan_fini(&s->offered);
     free(s);
 }

@@ -1,5 +1,5 @@
-/* planner_place.c - seats for those who wait, and offers to those who ask; called by
- * planner.c when what runs has been looked at */
+/* planner_place.c - seats for those who wait; called by planner.c when what runs has been
+ * looked at */
 #include "loop/optimize/planner_private.h"
 
 #include "loop/requirement.h"
@@ -8,15 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first job on a node is charged this part of it: others will join. */
-#define FIRST_SHARE 0.5
 /* Among equals the node that is awake. */
 #define ASLEEP_WATTS 1.0
 /* From this part of the grace time on, any place is better than none. */
 #define GRACE_USED 0.8
-/* A full cluster with a long queue: after so many jobs that found no place the others
- * keep theirs in the queue until the next round. */
-#define WAITING_TRIES 24
 
 /* All empty devices of a type on nodes in the same state are alike. */
 static int alike_of(const struct planner_state *s, int device)
@@ -40,7 +35,7 @@ static void find_single(struct planner_state *s, int job, struct planner_seats *
                 continue;
             seen[alike_of(s, d)] = true;
         }
-        cost = planner_add_cost(s, job, d, FIRST_SHARE);
+        cost = planner_add_cost(s, job, d, PLANNER_FIRST_SHARE);
         if (s->in->cluster->nodes[s->in->cluster->devices[d].node].state == NODE_ASLEEP)
             cost += ASLEEP_WATTS;
         if (cost < best->cost) {
@@ -120,7 +115,7 @@ static bool gang_on_type(struct planner_state *s, int job, int type, bool *used,
         used[n] = true;
         nodes++;
         if (s->node_jobs.items[n] == 0)
-            out->cost += FIRST_SHARE * planner_node_cost(s, n);
+            out->cost += PLANNER_FIRST_SHARE * planner_node_cost(s, n);
         for (int d = c->nodes[n].first_device;
              d < c->nodes[n].first_device + c->nodes[n].device_count && got < wanted; d++)
             if (free_of_type(s, d, type))
@@ -181,7 +176,7 @@ static void note_if_trial(struct planner_state *s, int job, int device)
     if (bold.alone <= 0 || s->terms)
         return;
     planner_look(s, (struct planner_view){0});
-    taken = planner_add_cost(s, job, device, FIRST_SHARE);
+    taken = planner_add_cost(s, job, device, PLANNER_FIRST_SHARE);
     if (planner_find_seats(s, job, &guess) && guess.devices[0] != device) {
         double node = taken - planner_add_cost(s, job, device, 0);
 
@@ -190,11 +185,22 @@ static void note_if_trial(struct planner_state *s, int job, int device)
     planner_look(s, bold);
 }
 
+double planner_grace_ends_s(const struct planner_state *s, int job)
+{
+    return s->jobs.items[job].status->job.submitted_s + GRACE_USED * s->settings.grace_s;
+}
+
+bool planner_rather_waits(const struct planner_state *s, int job, double cost,
+                          double at_s)
+{
+    return cost > PLANNER_KEEPS && !s->jobs.items[job].status->job.unpromised &&
+           at_s < planner_grace_ends_s(s, job) && possible(s, job, true);
+}
+
 static bool place(struct planner_state *s, struct plan *plan, int job)
 {
     const struct job_status *status = s->jobs.items[job].status;
     size_t seat = s->jobs.items[job].seat;
-    double waited_s = s->in->now_s - status->job.submitted_s;
     struct planner_seats seats;
 
     if (!planner_find_seats(s, job, &seats)) {
@@ -202,12 +208,9 @@ static bool place(struct planner_state *s, struct plan *plan, int job)
             plan->seats[seat].reason = UNPLACED_MEMORY;
         return false;
     }
-    /* Every place left breaks a promise.  Waiting is free up to the grace time if a
-     * better place can come free; after that any progress is better than none.  Who has
-     * no promise yet waits for nothing: it gets one only when it was measured. */
-    if (seats.cost > PLANNER_KEEPS && !status->job.unpromised &&
-        waited_s < GRACE_USED * s->settings.grace_s && possible(s, job, true)) {
+    if (planner_rather_waits(s, job, seats.cost, s->in->now_s)) {
         plan->seats[seat].reason = UNPLACED_RATE;
+        plan->again_s = fmin(plan->again_s, planner_grace_ends_s(s, job));
         return false;
     }
     if (status->job.devices == 1)
@@ -238,96 +241,11 @@ static void sort_waiting(struct planner_state *s)
 
 void planner_place_waiting(struct planner_state *s, struct plan *plan)
 {
-    int tries = WAITING_TRIES;
+    int tries = PLANNER_WAITING_TRIES;
 
     sort_waiting(s);
     if (s->order.count > 0)
         planner_look_to_place(s);
     for (size_t i = 0; i < s->order.count && tries > 0; i++)
         tries -= !place(s, plan, s->order.items[i]);
-}
-
-/* ---- offers ---- */
-
-static int by_end(const void *a, const void *b)
-{
-    const struct planner_end *x = a, *y = b;
-
-    return (x->at_s > y->at_s) - (x->at_s < y->at_s);
-}
-
-static bool runs_for_known_time(const struct job *job)
-{
-    return job->kind == JOB_TRAINING ? job->total_steps > 0 : job->duration_s > 0;
-}
-
-/* Rate it has now, as measured or as believed; what is left takes so long. */
-static double ends_in_s(const struct planner_state *s, const struct planner_job *j)
-{
-    const struct job_status *status = j->status;
-    const struct job *job = &status->job;
-    int type = s->in->cluster->devices[status->devices[0]].type;
-    double rate = j->paced ? status->pace.rate : j->kind->alone[type].expected;
-
-    if (!runs_for_known_time(job))
-        return INFINITY;
-    if (job->kind == JOB_INFERENCE)
-        return j->left_s;
-    return fmax(0, job->total_steps - status->steps_done) / fmax(rate, 1e-9);
-}
-
-/* When devices that would keep the job's requirement are expected to be left, sorted. */
-static void list_ends(struct planner_state *s, int job)
-{
-    const struct planner_job *j = &s->jobs.items[job];
-
-    vec_clear(&s->ends);
-    for (size_t i = 0; i < s->jobs.count; i++) {
-        const struct planner_job *other = &s->jobs.items[i];
-        int device = other->status->device_count > 0 ? other->status->devices[0] : -1;
-
-        if (device < 0 || !planner_allowed(s, job, device) ||
-            j->kind->alone[s->in->cluster->devices[device].type].rate < j->need)
-            continue;
-        vec_push(&s->ends, (struct planner_end){s->in->now_s + ends_in_s(s, other),
-                                                other->status->device_count});
-    }
-    if (s->ends.count > 0)
-        qsort(s->ends.items, s->ends.count, sizeof(*s->ends.items), by_end);
-}
-
-void planner_offer_later(struct planner_state *s, const struct optimize_input *in,
-                         struct place_offer *offer)
-{
-    const struct job_status *asked = in->jobs[in->job_count - 1];
-    struct planner_seats seats;
-    int job = -1, wanted = asked->job.devices;
-
-    offer->start_s = NAN;
-    for (size_t i = 0; i < in->job_count - 1; i++) {
-        const struct job_status *other = in->jobs[i];
-
-        if (other->state != JOB_WAITING || other->job.priority < asked->job.priority ||
-            s->offered.seats[i].device_count > 0)
-            continue;
-        offer->ahead++;
-        wanted += other->job.devices;
-    }
-    for (size_t i = 0; i < s->jobs.count; i++)
-        if (s->jobs.items[i].status == asked)
-            job = (int)i;
-    if (job < 0)
-        return; /* so many wait before it that no round looks at it yet */
-    if (offer->reason == UNPLACED_RATE && planner_find_seats(s, job, &seats)) {
-        offer->device_count = asked->job.devices;
-        memcpy(offer->devices, seats.devices, sizeof(seats.devices));
-    }
-    list_ends(s, job);
-    vec_each (struct planner_end, end, &s->ends) {
-        wanted -= end->devices;
-        if (wanted <= 0) {
-            offer->start_s = isfinite(end->at_s) ? end->at_s : NAN;
-            return;
-        }
-    }
 }

@@ -31,6 +31,11 @@
 #define PLANNER_CHANCE_LEAST PREDICTION_TABLE_HOPE
 #define PLANNER_NEVER        1e12 /* the cost of what cannot be, */
 #define PLANNER_IMPOSSIBLE   5e11 /* and of nothing that can */
+/* The first job on a node is charged this part of it: others will join. */
+#define PLANNER_FIRST_SHARE 0.5
+/* A full cluster with a long queue: after so many jobs that found no place the others
+ * keep theirs in the queue until the next round. */
+#define PLANNER_WAITING_TRIES 24
 /* A place that costs more is not believed to keep all requirements. */
 #define PLANNER_KEEPS (0.1 * PLANNER_SHORT_WATTS)
 
@@ -77,10 +82,12 @@ struct planner_view {
     double alone, pair;
 };
 
-/* Devices that a job which runs is expected to leave. */
-struct planner_end {
-    double at_s;
-    int devices;
+/* A job in a forecast, on its devices. */
+struct planner_run {
+    int job;
+    double left; /* steps, or seconds of a service; infinite: not told */
+    double rate; /* of that a second, */
+    double at_s; /* since then */
 };
 
 /* A place taken for what it may turn out to be, until it is measured. */
@@ -122,7 +129,7 @@ struct planner_state {
     vec_of(int) started;                /* jobs that got a seat in this round */
     const struct plan_terms *terms;  /* of an offer that is being made; NULL: a round */
     struct plan offered;             /* scratch of offers */
-    vec_of(struct planner_end) ends; /* likewise */
+    vec_of(struct planner_run) runs; /* likewise */
 };
 
 static inline int *planner_members(const struct planner_state *s, int device)
@@ -187,9 +194,15 @@ int planner_hopeful_place(const struct planner_state *s, int job);
 void planner_place_waiting(struct planner_state *s, struct plan *plan);
 /* The cheapest free devices for a job; false: there are none. */
 bool planner_find_seats(struct planner_state *s, int job, struct planner_seats *best);
+/* Every place left breaks a promise.  Waiting is free up to the grace time if a better
+ * place can come free; after that any progress is better than none.  Who has no promise
+ * yet waits for nothing: it gets one only when it was measured. */
+bool planner_rather_waits(const struct planner_state *s, int job, double cost,
+                          double at_s);
+double planner_grace_ends_s(const struct planner_state *s, int job);
 
-/* Of an offer without a place: a free place that is too slow, who goes before, and when
- * the job is expected to start. */
+/* planner_forecast.c: of an offer without a place, a free place that is too slow, who
+ * goes before, and when the job is expected to start. */
 void planner_offer_later(struct planner_state *s, const struct optimize_input *in,
                          struct place_offer *offer);
 

@@ -18,8 +18,7 @@ static void follow(double *mean, long count, double value)
     *mean += (value - *mean) / weight;
 }
 
-/* What a service can do is inferred: a guess says nothing of another guess. */
-static bool is_measured(const struct observation *seen)
+bool refine_is_measured(const struct observation *seen)
 {
     const struct job *job = seen->where.members[seen->subject].job;
 
@@ -35,7 +34,7 @@ double refine_note(struct model *model, const struct observation *seen,
     double error;
 
     predict(model, &seen->where, expected);
-    if (!is_measured(seen))
+    if (!refine_is_measured(seen))
         return 0;
     error = fabs(log(fmax(measured, 1e-12) / rate->value));
     score->observations++;

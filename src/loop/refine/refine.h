@@ -17,6 +17,10 @@ struct refine_score {
     double first_newest;        /* |log(observed / predicted)| of the newest of those */
 };
 
+/* Does the window say what a prediction can be held against?  What a service can do is
+ * inferred: a guess says nothing of another guess. */
+bool refine_is_measured(const struct observation *seen);
+
 /* Score what the model expects of an observation it has yet to absorb: *expected is its
  * prediction; returned is |log(observed / predicted)| of the rate. */
 double refine_note(struct model *model, const struct observation *seen,
