@@ -21,8 +21,8 @@
 /* As found on simulations of seeds that are not reported (docs/decisions/calibration.md),
  * in the order of calibration_basis(). */
 static const struct calibration_ends starts[CALIBRATION_BASES] = {
-    {-1.62, 0.12, 1.82}, {-1.57, 0.00, 1.61},  {-1.49, 0.11, 1.67}, {-1.49, 0.04, 1.46},
-    {-1.42, 0.00, 1.53}, {-1.39, -0.08, 1.09}, {-1.33, 0.09, 1.38}, {-1.23, 0.09, 1.35},
+    {-1.63, 0.05, 1.71}, {-1.10, 0, 1.00}, {-1.40, 0.05, 1.55}, {-1.00, 0.05, 1.10},
+    {-1.45, 0, 1.45},    {-0.80, 0, 0.75}, {-1.20, 0.05, 1.30}, {-0.80, 0.05, 0.90},
 };
 
 void calibration_init(struct calibration *k)

@@ -286,3 +286,31 @@ with_small_disk() { # kilobytes, command...
     # The same work, whoever does it.
     jq -e '[.rows[].work_reference_gpu_hours] | (max / min - 1) < 1e-6' "$dir/a.json"
 }
+
+# What a row of `corgi sim --json` says of quotes, each between these bounds.
+quoted() { # JSON KEY LEAST MOST ...
+    python3 - "$@" <<'EOP'
+import json
+import sys
+
+row = json.load(open(sys.argv[1]))["rows"][0]
+for key, least, most in zip(*[iter(sys.argv[2:])] * 3):
+    print(key, row["quoted_" + key])
+    assert float(least) <= row["quoted_" + key] <= float(most), key
+EOP
+}
+
+@test "rates quoted at 0.5, 0.8 and 0.95 are kept as often" {
+    "$CORGI_BIN/corgi" sim -w standard -p corgi -l 70 --days 2 --seed 201 --seeds 2 -j \
+        > "$BATS_TEST_TMPDIR/json"
+    quoted "$BATS_TEST_TMPDIR/json" rate_kept50 0.46 0.54 rate_kept80 0.76 0.84 \
+        rate_kept95 0.91 0.99
+}
+
+# At 70 % of the load of whole devices nobody waits; at this one many do.
+@test "jobs that wait are told when they start" {
+    "$CORGI_BIN/corgi" sim -w standard -p corgi -l 110 --share 1 --days 1 --seed 201 \
+        --seeds 2 -j > "$BATS_TEST_TMPDIR/json"
+    quoted "$BATS_TEST_TMPDIR/json" start_error_share 0 0.2 start_good_share 0.5 1 \
+        start_told_share 0.5 1
+}

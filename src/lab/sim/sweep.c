@@ -276,11 +276,15 @@ struct sweep_mean sweep_mean(const struct sweep_row *row,
                              double (*value)(const struct sim_result *))
 {
     double *values = mem_array(double, (size_t)row->seeds);
-    struct sweep_mean m;
+    struct sweep_mean m = {NAN, NAN};
+    int count = 0;
 
-    for (int s = 0; s < row->seeds; s++)
-        values[s] = value(&row->runs[s]);
-    m = sweep_mean_of(values, row->seeds);
+    for (int s = 0; s < row->seeds; s++) {
+        values[count] = value(&row->runs[s]);
+        count += !isnan(values[count]); /* else this run had nothing to tell */
+    }
+    if (count > 0)
+        m = sweep_mean_of(values, count);
     free(values);
     return m;
 }
