@@ -359,7 +359,8 @@ int loop_set_demand(struct loop *loop, uint64_t id, double rate, double now_s,
     if (loop_find(loop, id, &status, err) < 0)
         return -1;
     status->demand = fmin(status->job.need.rate, rate);
-    status->demand_least = fmin(status->demand_least, status->demand);
+    status->asked = rate;
+    status->asked_least = fmin(status->asked_least, rate);
     status->required_rate = fmin(status->job.need.rate, rate * DEMAND_HEADROOM);
     loop_stir(loop, now_s);
     if (loop_falls_short(loop, id, now_s))

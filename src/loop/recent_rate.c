@@ -65,10 +65,11 @@ static void note_service(struct job_status *status, const struct cluster *cluste
 
     /* Demand that moved within the window was not all its time what it is now. */
     if (!isnan(status->demand))
-        w.asked = fmin(status->demand, status->demand_least);
-    status->demand_least = status->demand;
+        w.asked = fmin(status->asked, status->asked_least);
+    w.owed = isnan(w.asked) ? NAN : fmin(w.asked, status->job.need.rate);
+    status->asked_least = status->asked;
     services_note(&p->serving, &w);
-    p->asked = w.asked;
+    p->asked = w.owed;
     p->latency_s = m->latency_s;
     p->late = limit_s > 0 && m->latency_s > limit_s ? p->late + 1 : 0;
 }

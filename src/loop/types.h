@@ -57,7 +57,8 @@ struct job_status {
     enum job_state state;
     double required_rate; /* now: need.rate, or a service's demand and some headroom */
     double demand;        /* of a service as measured, requests/s; NaN: not yet */
-    double demand_least;  /* the same, the least since its last window */
+    double asked, asked_least; /* the same as counted, also beyond what was reserved; and
+                                  the least since its last window */
     struct recent_rate pace;
     double started_s;  /* first start; NaN before */
     double placed_s;   /* last start or move; NaN before */

@@ -58,7 +58,7 @@ bool services_answers(double answered, double asked, double window_s, double tol
 
 bool services_keeps_up(const struct service_seen *s)
 {
-    return !s->late && services_answers(s->answered, s->asked, 1, LACK_SHARE);
+    return !s->late && services_answers(s->answered, s->owed, 1, LACK_SHARE);
 }
 
 /* ---- does it batch? ---- */
@@ -97,7 +97,7 @@ static void note_batching(struct service_seen *s, const struct service_window *w
 static void fade(struct service_seen *s)
 {
     s->answered *= FADING;
-    s->asked *= FADING;
+    s->owed *= FADING;
     s->counted *= FADING;
     s->full_windows *= FADING;
     s->work_windows *= WORK_FADING;
@@ -141,9 +141,9 @@ void services_note(struct service_seen *s, const struct service_window *w)
     else
         note_full(s, w);
     s->counted += n;
-    if (!isnan(w->asked)) {
-        s->answered += fmin(n, w->asked * w->window_s);
-        s->asked += w->asked * w->window_s;
+    if (!isnan(w->owed)) {
+        s->answered += fmin(n, w->owed * w->window_s);
+        s->owed += w->owed * w->window_s;
     }
     s->most = fmax(s->most, (n - 2 * counting_sd(n)) / w->window_s);
     if (w->held > 0)

@@ -22,6 +22,7 @@ struct service_window {
     double window_s;
     double answered;  /* requests/s */
     double asked;     /* requests/s, at least, all the window long; NaN: not known */
+    double owed;      /* of these so many as were reserved; NaN likewise */
     double busy;      /* share of the window its devices worked for it */
     double latency_s; /* 99th percentile */
     double median_s;
@@ -32,9 +33,9 @@ struct service_window {
 
 /* Sums over the windows, each counts less with every one that follows. */
 struct service_seen {
-    double answered, asked; /* requests counted, where asked is known */
-    double counted;         /* requests answered, of all windows */
-    double work_windows;    /* windows whose busy share is of use, and of these */
+    double answered, owed; /* requests counted, where it is known what was asked */
+    double counted;        /* requests answered, of all windows */
+    double work_windows;   /* windows whose busy share is of use, and of these */
     double work, work_busy, squares; /* answered, it times busy, it squared */
     double most;                     /* most requests/s it surely answered */
     double at_once;                  /* requests/s it would answer one after the other */

@@ -133,7 +133,7 @@ await_joules_by_job() { # ID
     echo 'energy: {price_per_kwh: 0.30, currency: CHF, co2_g_per_kwh: 100}' >> "$CORGID_DIR/c.yaml"
     corgid_start
     id=$(submit '{"name": "short", "total_steps": 10}')
-    wait_state "$id" done
+    wait_state "$id" "done"
     above "$(await_joules_by_job "$id")" 0
     [ "$(joules_by_job "$id" name)" = short ]
     for by in user job device node type; do

@@ -71,10 +71,15 @@ wait_replicas() { # ID NUMBER
     wait_state "$id" running
 }
 
+# What services of the family can do is known once one of them was asked for more.
+known_capacity() {
+    known_kind '"kind": "inference", "descriptor": {"family": "web"},
+        "environment": {"CORGI_SIM_DEMAND": "1e6@0"}' '{"kind": "service", "rate": 1e-6}'
+}
+
 @test "more than one GPU can do is promised with several replicas" {
     corgid_start
-    known_kind '"kind": "inference", "descriptor": {"family": "web"}' \
-        '{"kind": "service", "rate": 1e-6}'
+    known_capacity
     one=$(api POST /v1/quotes '{"job": {"kind": "inference", "descriptor": {"family": "web"},
         "need": {"kind": "service", "rate": 1e8}}}' | field quote.counter_offers.0.rate)
     twice=$(python3 -c "print($one * 1.8)")
@@ -115,7 +120,7 @@ assert abs(a["quote"]["promised_rate"] - a["job"]["need"]["rate"]) < 1e-6 * a["j
 @test "answers that come too late are noticed, and helped by another replica or the guard" {
     corgid_start
     ask='"kind": "inference", "descriptor": {"family": "web"}'
-    known_kind "$ask" '{"kind": "service", "rate": 1e-6}'
+    known_capacity
     capacity=$(api POST /v1/quotes "{\"job\": {$ask, \"need\": {\"kind\": \"service\",
         \"rate\": 0.01}}}" | field quote.rate.value)
     # As much as can be promised of a service like none before.
@@ -132,7 +137,7 @@ assert abs(a["quote"]["promised_rate"] - a["job"]["need"]["rate"]) < 1e-6 * a["j
             grep -q '"kind":"scale"' "$CORGID_DIR/more" && break
         sleep 0.1
     done
-    grep -q 'answers later than promised' "$CORGID_DIR/one"
+    grep -q 'later than the promised' "$CORGID_DIR/one"
     grep -q '"kind":"scale"' "$CORGID_DIR/more"
     # How late is remembered, also after an end that nobody expected.
     sleep 0.3

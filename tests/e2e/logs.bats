@@ -81,6 +81,7 @@ corgi() {
 }
 
 @test "an ended job keeps its mean rate, exit status, reason, name and energy over a restart" {
+    # shellcheck disable=SC2016  # for the inner shell
     id=$("$CORGI_BIN/corgi" submit --parsable --name keeps --steps 1000 -- sh -c \
         'for i in $(seq 0 20 100); do echo "step $i/1000"; sleep 0.5; done; exit 4')
     await_state "$DIR" "$id" failed 60
@@ -153,6 +154,7 @@ corgi() {
 @test "logs: a simulated job says that nothing runs" {
     corgid_folder
     corgid_start
+    # shellcheck disable=SC2153  # set by corgid.bash
     export CORGI_SOCKET=$CORGID_SOCKET
     corgi submit --wait --steps 5000 -- echo hello
     [ "$status" -eq 0 ]

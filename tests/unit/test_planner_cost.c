@@ -47,7 +47,7 @@ static void draw_job(void)
     }
     w.beliefs.beside[id] = between(0.4, 0.95);
     if (s->job.kind == JOB_INFERENCE && chance(0.6)) {
-        s->demand = s->demand_least = between(0.3, 0.9) * s->job.need.rate;
+        s->demand = s->asked = s->asked_least = between(0.3, 0.9) * s->job.need.rate;
         s->required_rate = fmin(s->job.need.rate, 1.25 * s->demand);
     }
     s->job.need.confidence = chance(0.5) ? 0 : 0.9;

@@ -72,7 +72,7 @@ static void a_service_that_answers_what_it_is_asked_stays(void **state)
     (void)state;
     for (int i = 0; i < 10; i++) {
         r.now_s += 120;
-        a->demand = a->demand_least = 0.09;
+        a->demand = a->asked = a->asked_least = 0.09;
         measure(a, i % 2 ? 0.07 : 0.1);
         policy_round_plan(&r);
         assert_int_equal(r.plan.mend_count, 0);
@@ -86,14 +86,14 @@ static void a_service_that_answers_less_than_it_is_asked_is_moved(void **state)
 
     (void)state;
     r.now_s += 120;
-    a->demand = a->demand_least = 9;
+    a->demand = a->asked = a->asked_least = 9;
     measure(a, 6);
     policy_round_plan(&r);
     assert_int_equal(type_of(a), 1);
     assert_int_equal(a->moves, 1);
     /* Where nothing helps it does not wander. */
     r.now_s += 120;
-    a->demand_least = 9;
+    a->asked_least = 9;
     measure(a, 6);
     policy_round_plan(&r);
     assert_int_equal(a->moves, 1);

@@ -37,6 +37,7 @@ static struct service_window one_at_a_time(double asked)
         .window_s = WINDOW_S,
         .answered = answered,
         .asked = asked,
+        .owed = asked,
         .busy = fmin(1, noisy(busy, 0.03)),
         .median_s = noisy((1 + fmax(0, log(2 * busy)) / (2 * left)) / CAPACITY, 0.05),
         .latency_s = noisy((1 + fmax(0, log(100 * busy)) / (2 * left)) / CAPACITY, 0.1),
@@ -54,6 +55,7 @@ static struct service_window batching(double asked)
     return (struct service_window){.window_s = WINDOW_S,
                                    .answered = answered,
                                    .asked = asked,
+                                   .owed = asked,
                                    .busy = fmin(1, noisy(0.97, 0.02)),
                                    .median_s = noisy(30 / CAPACITY, 0.05),
                                    .latency_s = noisy(40 / CAPACITY + wait_s, 0.1),
@@ -207,6 +209,21 @@ static void answers_that_are_missing_are_a_shortage(void **state)
     assert_false(services_keeps_up(&seen));
 }
 
+/* Nobody promised to answer these, but they tell what it can do. */
+static void requests_beyond_what_was_reserved_show_the_capacity(void **state)
+{
+    struct service_seen seen = {0};
+    struct service_window w = batching(10 * CAPACITY);
+
+    (void)state;
+    w.owed = 1;
+    for (int i = 0; i < 4; i++)
+        services_note(&seen, &w);
+    assert_true(services_keeps_up(&seen));
+    assert_false(services_capacity(&seen).floor);
+    assert_float_equal(services_capacity(&seen).rate, CAPACITY, 0.05 * CAPACITY);
+}
+
 static void another_place_leaves_only_how_it_works(void **state)
 {
     struct service_seen seen = {0};
@@ -263,6 +280,7 @@ int main(void)
             without_latency_nor_requests_inside_a_busy_share_is_not_believed),
         cmocka_unit_test(counting_noise_is_no_shortage),
         cmocka_unit_test(answers_that_are_missing_are_a_shortage),
+        cmocka_unit_test(requests_beyond_what_was_reserved_show_the_capacity),
         cmocka_unit_test(another_place_leaves_only_how_it_works),
     };
 
