@@ -197,6 +197,7 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
     for line in 'corgi cancel =1' 'corgi show =1' 'corgi drain kepler-3=kepler-3' \
         'corgi drain volta-1:2=2' 'corgi nodes pascal-2=pascal-2' \
         'corgi queue --type p=p100-16' 'corgi policy set mov=moves= move_s='; do
+        # shellcheck disable=SC2016  # for the inner shell
         run env CORGI_SOCKET="$CORGID_SOCKET" bash -c 'set -u
             source <("$1" completion bash); PATH=$(dirname "$1"):$PATH
             COMP_LINE=$2 COMP_POINT=${#2}; read -ra COMP_WORDS <<< "${2//:/ : }"
