@@ -117,8 +117,9 @@ enum unplaced_reason {
     UNPLACED_NONE,     /* it has a place */
     UNPLACED_CAPACITY, /* every device it could use is taken */
     UNPLACED_RATE,     /* no free device is believed to meet the requirement */
-    UNPLACED_MEMORY,   /* fits nowhere that is free */
-    UNPLACED_POLICY,   /* held back: order, quota, reservation, power limit */
+    UNPLACED_MEMORY,   /* it fits into the memory of no type it may use */
+    UNPLACED_POLICY,   /* held back: power limit; order, in other policies */
+    UNPLACED_REASONS
 };
 
 /* Where one job shall run.  Jobs keep the order of the optimizer's input. */

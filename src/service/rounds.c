@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "loop/cluster.h"
+#include "loop/unplaced.h"
 #include "service/daemon_metrics.h"
 #include "service/ledger.h"
 #include "service/lifecycle.h"
@@ -147,7 +148,7 @@ static void carry_out(struct service *s, const struct round_result *result)
 static void explain(struct record *r, enum unplaced_reason reason)
 {
     static const char *const codes[] = {"", "capacity", "rate", "memory", "policy"};
-    const char *text = decision_waits(reason, record_job(r));
+    const char *text = unplaced_sentence(reason, record_job(r));
 
     if (r->phase == PHASE_WAITING && !r->held && !r->over_quota &&
         strcmp(r->reason, text) != 0)

@@ -1,6 +1,7 @@
 /* test_decision.c - every sentence `corgi why` can print, from a state where it is true
  *
- * Each table below has a state for every value of its enum; a value without one fails. */
+ * Each table below has a state for every value of its enum; a value without one fails.
+ * Of jobs that wait: test_unplaced.c. */
 #include "loop/place/decision.h"
 
 #include "base/mem.h"
@@ -331,22 +332,6 @@ static void the_place_a_job_has_is_no_alternative(void **state)
     assert_true(d.alternatives[0].more_watts == 300);
 }
 
-/* ---- waits ------------------------------------------------------------------------- */
-
-static void every_wait_has_a_sentence_that_can_be_true(void **state)
-{
-    const struct job effort = {.need.kind = NEED_BEST_EFFORT};
-    const struct job rate = {.need = {.kind = NEED_RATE, .rate = 5}};
-
-    (void)state;
-    assert_null(decision_waits(UNPLACED_NONE, &rate));
-    for (int r = UNPLACED_CAPACITY; r <= UNPLACED_POLICY; r++)
-        assert_memory_equal(decision_waits((enum unplaced_reason)r, &rate), "waits: ", 7);
-    /* Who has no requirement waits for none. */
-    assert_null(strstr(decision_waits(UNPLACED_RATE, &effort), "requirement"));
-    assert_non_null(strstr(decision_waits(UNPLACED_RATE, &rate), "requirement"));
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, end_world)
 
 int main(void)
@@ -356,7 +341,6 @@ int main(void)
         TEST(every_help_is_said),
         TEST(every_verdict_agrees_with_its_text),
         TEST(the_place_a_job_has_is_no_alternative),
-        TEST(every_wait_has_a_sentence_that_can_be_true),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -433,10 +433,12 @@ static void a_wait_has_its_reason_and_its_end(void **state)
         int ahead;
         const char *text;
     } cases[] = {
-        {UNPLACED_CAPACITY, 0, "waits: all devices it could use are taken"},
-        {UNPLACED_RATE, 0, "waits: no free device keeps the requirement"},
-        {UNPLACED_MEMORY, 0, "waits: it fits into the memory of nothing that is free"},
-        {UNPLACED_POLICY, 0, "waits: the limit on power leaves no room for it"},
+        {UNPLACED_CAPACITY, 0, "waits: no device it could use is free"},
+        {UNPLACED_RATE, 0,
+         "waits: no free place is believed to keep its requirement and those of the jobs "
+         "beside it"},
+        {UNPLACED_MEMORY, 0, "waits: it fits into the memory of no type it may use"},
+        {UNPLACED_POLICY, 0, "waits: the power limit leaves no room for it"},
         {UNPLACED_CAPACITY, 1, "waits for a device; 1 job is ahead"},
         {UNPLACED_RATE, 5, "waits for a device; 5 jobs are ahead"},
     };
@@ -503,7 +505,7 @@ static void a_planner_that_names_no_places_queues(void **state)
     (void)state;
     q = ask(&silent_ops, &job, 1, 1000);
     assert_int_equal(q.verdict, QUOTE_QUEUED);
-    assert_string_equal(q.reason, "waits: all devices it could use are taken");
+    assert_string_equal(q.reason, "waits: no device it could use is free");
     assert_true(isnan(q.start_s));
     job.need.rate = 100;
     q = ask(&silent_ops, &job, 1, 1000);

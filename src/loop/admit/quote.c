@@ -8,6 +8,7 @@
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/requirement.h"
+#include "loop/unplaced.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -269,13 +270,6 @@ void quote_counter(const struct quote_search *f, struct quote *q)
 static void queue_it(const struct quote_search *f, const struct place_offer *offer,
                      struct quote *q)
 {
-    static const char *const why[] = {
-        [UNPLACED_NONE] = "",
-        [UNPLACED_CAPACITY] = "all devices it could use are taken",
-        [UNPLACED_RATE] = "no free device keeps the requirement",
-        [UNPLACED_MEMORY] = "it fits into the memory of nothing that is free",
-        [UNPLACED_POLICY] = "the limit on power leaves no room for it",
-    };
     struct quote slow = {0};
 
     q->verdict = QUOTE_QUEUED;
@@ -284,7 +278,7 @@ static void queue_it(const struct quote_search *f, const struct place_offer *off
         snprintf(q->reason, sizeof(q->reason), "waits for a device; %d job%s ahead",
                  offer->ahead, offer->ahead == 1 ? " is" : "s are");
     else
-        snprintf(q->reason, sizeof(q->reason), "waits: %s", why[offer->reason]);
+        str_copy(q->reason, sizeof(q->reason), unplaced_sentence(offer->reason, f->job));
     offer_later(q, f->ground->now.now_s);
     if (offer->device_count > 0) {
         look_at_place(f, f->job, offer, &slow);

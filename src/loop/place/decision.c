@@ -75,27 +75,6 @@ const char *decision_why_not(enum decision_verdict verdict)
     return sentences[verdict];
 }
 
-const char *decision_waits(enum unplaced_reason reason, const struct job *job)
-{
-    switch (reason) {
-    case UNPLACED_NONE:
-        break;
-    case UNPLACED_CAPACITY:
-        return "waits: all devices it could use are taken";
-    case UNPLACED_RATE:
-        return job->need.kind == NEED_BEST_EFFORT
-                   ? "waits: in every free place it would break the promise of a job "
-                     "beside it"
-                   : "waits: no free place is believed to keep its requirement and those "
-                     "of the jobs beside it";
-    case UNPLACED_MEMORY:
-        return "waits: it fits into the memory of no type it may use";
-    case UNPLACED_POLICY:
-        return "waits: held back by order, quota or the power limit";
-    }
-    return NULL;
-}
-
 /* Figures by name, as people read them. */
 struct figure {
     const char *name;

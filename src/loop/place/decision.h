@@ -70,9 +70,6 @@ const char *decision_help(enum plan_help help);
 const char *decision_verdict(enum decision_verdict verdict); /* a word, as in the API */
 const char *decision_why_not(enum decision_verdict verdict); /* a sentence */
 
-/* Why a job waits, by what the planner said of it; NULL: it has a place. */
-const char *decision_waits(enum unplaced_reason reason, const struct job *job);
-
 /* What a job had where it was before it was moved. */
 struct decision_before {
     uint64_t job;
