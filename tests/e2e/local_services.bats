@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # A real server on the local engine: asked little or much it stays where it is and keeps
-# its promise, and what it could do is known before it has to.
+# its promise, what it could do is known before it has to, and asked for more it gets help.
 #
 # CORGI_SERVICES_S is how long each rate is asked for; 300 is the long version.
 
@@ -72,13 +72,13 @@ teardown_file() {
     rm -rf "$DIR"
 }
 
-# serve NAME RATE MORE: submits, waits until it answers, prints its number
+# serve NAME RATE LATENCY MORE: submits, waits until it answers, prints its number
 serve() {
     local id
 
     id=$(submit_job "$DIR" "$1" "\"kind\": \"inference\", \"descriptor\": {\"family\": \"serve\"},
         \"metrics_url\": \"http://127.0.0.1:$PORT/metrics\",
-        \"need\": {\"kind\": \"service\", \"rate\": $2, \"latency_s\": 0.5} ${3:+, $3}" \
+        \"need\": {\"kind\": \"service\", \"rate\": $2, \"latency_s\": $3} ${4:+, $4}" \
         "exec $CORGI_BIN/example-serve --size $SIZE --port \$(($PORT + 0\${CORGI_REPLICA:+1}))" |
         jq -r .job.id)
     [ "$id" -gt 0 ]
@@ -120,7 +120,7 @@ stayed() {
 }
 
 @test "asked 1, 30 and 300 requests/s a service stays, answers all and keeps its promise" {
-    id=$(serve web 300)
+    id=$(serve web 300 0.5)
     echo "$id" > "$DIR/web"
     for rate in 1 30 300; do
         run ask "$rate" "$ASKED_S"
@@ -161,4 +161,37 @@ print(($second - $first) / seconds,
     done
     python3 -c "exit($given < 0.93)" || skip "the machine is too busy to give a device its quota"
     jq -e --argjson m "$measured" '.source == "measured" and .low <= $m and $m <= .high' <<< "$before"
+}
+
+# helped JOB: another place, or a second replica that runs
+helped() {
+    daemon_get "$DIR" "/v1/jobs/$1" | jq -e '.moves > 0' > /dev/null ||
+        daemon_get "$DIR" "/v1/jobs?state=active" | jq -e --argjson id "$1" '
+            any(.jobs[]; .replica_of == $id and .state == "running")' > /dev/null
+}
+
+@test "asked for more than it can, a service gets a replica or a place in a minute, and why says so" {
+    daemon_post "$DIR" "/v1/jobs/$(< "$DIR/web")/cancel"
+    await_state "$DIR" "$(< "$DIR/web")" cancelled 30
+    id=$(serve wide 600 5 '"max_replicas": 2')
+    ask 20 8
+    run -1 helped "$id" # one place is enough for that
+    ask 1000 60 > "$DIR/wide" &
+    load=$!
+    for ((second = 0, begin = SECONDS; second < 60; second = SECONDS - begin)); do
+        helped "$id" && break
+        sleep 0.5
+    done
+    kill "$load" 2> /dev/null || true
+    wait "$load" || true
+    daemon_get "$DIR" "/v1/jobs/$id"
+    helped "$id"
+    said="requests/s are asked for: 2 replicas|answers come later than .* s: 2 replicas|to keep its [0-9.]+/s: "
+    daemon_get "$DIR" "/v1/decisions?job=$id" | jq -e --arg said "$said" '
+        any(.decisions[]; (.kind == "scale" or .kind == "move") and (.reason | test($said)))' ||
+        { daemon_get "$DIR" "/v1/decisions?job=$id"; return 1; }
+    run -0 env CORGI_SOCKET="$DIR/corgi.sock" "$CORGI_BIN/corgi" why "$id" --limit 5
+    echo "$output"
+    echo "# helped after $second s: $(grep -E "$said" <<< "$output")" >&3
+    [[ $output =~ $said ]]
 }
