@@ -134,7 +134,7 @@ static bool contains(const uint64_t *who, size_t count,
 static bool is_known_to_fail(const struct footprint *f, int type,
                              const struct footprint_item *items, size_t count)
 {
-    uint64_t members[FOOTPRINT_MEMBERS];
+    uint64_t members[FOOTPRINT_MEMBERS] = {0};
     size_t used = sorted(items, count, members);
     bool any = false;
 
