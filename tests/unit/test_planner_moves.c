@@ -1,7 +1,7 @@
 /* test_planner_moves.c - running jobs are moved, exchanged and gathered where that earns
  * a multiple of what the moves cost, and else left alone
  *
- * A move has to save 16 times what a pause of move_s costs at 250 W, 120 times for a
+ * A move has to save 16 times what a pause of move_s costs at 250 W, 240 times for a
  * service, over the time the job is expected to stay, four hours at most. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,10 +86,12 @@ static void a_move_must_earn_a_multiple_of_its_pause(void **state)
         {"no pause counts as one of a second", 0.99 * least / 45, 1e6, 0, 0, false,
          false},
         {"a bit more than that", 1.01 * least / 45, 1e6, 0, 0, false, true},
-        {"a service feels a pause more", 7.49 * least, 1e6, 0, 45, true, false},
-        {"for 120 times a service goes", 7.51 * least, 1e6, 0, 45, true, true},
-        {"a service that ends in an hour", 29.9 * least, 3600, 0, 45, true, false},
-        {"and one that saves more", 30.1 * least, 3600, 0, 45, true, true},
+        {"a service feels a pause more", 14.9 * least, 1e6, 0, 45, true, false},
+        {"for 240 times a service goes", 15.1 * least, 1e6, 0, 45, true, true},
+        {"a service that ends in an hour", 59.9 * least, 3600, 0, 45, true, false},
+        {"and one that saves more", 60.1 * least, 3600, 0, 45, true, true},
+        {"a service that has moved", 74.9 * least, 1e6, 1, 45, true, false},
+        {"and one that saves five times as much", 75.1 * least, 1e6, 1, 45, true, true},
         {"whoever ends in five minutes stays", 1000, 299, 0, 45, false, false},
         {"or goes when there is a bit more time", 1000, 301, 0, 45, false, true},
     };
@@ -186,7 +188,7 @@ static void nobody_flees_from_a_neighbour_who_is_about_to_end(void **state)
     assert_int_equal(moves_of_two(0.98 * pays_s, 1e6), 0);
 }
 
-/* A job on a fast device would save 140 W beside one on a slow device. */
+/* A job on a fast device would save 340 W beside one on a slow device. */
 static bool joins(double left_s_of_neighbour)
 {
     struct job_status *a, *b;
@@ -200,7 +202,7 @@ static bool joins(double left_s_of_neighbour)
     w.beliefs.beside[1] = w.beliefs.beside[2] = 1;
     w.beliefs.rate[1][FAST] = 10;
     w.beliefs.rate[2][FAST] = 1; /* the neighbour has to stay where it is */
-    w.beliefs.watts[1][FAST] = 250;
+    w.beliefs.watts[1][FAST] = 450;
     w.beliefs.more_watts = 60;
     b->job.duration_s = w.now_s + left_s_of_neighbour - b->started_s;
     world_measure_all(&w);
@@ -211,7 +213,7 @@ static bool joins(double left_s_of_neighbour)
 
 static void nobody_joins_a_neighbour_who_is_about_to_end(void **state)
 {
-    const double pays_s = 120 * PAUSE_JOULES / 140;
+    const double pays_s = 240 * PAUSE_JOULES / 340;
 
     (void)state;
     assert_true(joins(1e6));

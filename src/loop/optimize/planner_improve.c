@@ -6,9 +6,11 @@
 
 /* A move has to earn this many times what it costs: the pause is part of a promise, what
  * is believed of the new place may be wrong, and the cluster will look different soon.
- * Services feel a pause more. */
-#define EARN_TRAINING 16.0
-#define EARN_SERVICE  120.0
+ * Services feel a pause more, and each further one more again. */
+#define EARN_TRAINING    16.0
+#define EARN_SERVICE     240.0
+#define CAUTION_TRAINING 0.25
+#define CAUTION_SERVICE  4.0
 /* Nobody knows what the cluster looks like after this long.  With a shorter horizon and a
  * lower hurdle as many moves went to jobs with less to gain. */
 #define HORIZON_S    14400.0
@@ -30,7 +32,8 @@
 static double hurdle(const struct planner_state *s, const struct planner_job *j)
 {
     bool service = j->status->job.kind == JOB_INFERENCE;
-    double caution = 1 + 0.25 * j->status->moves;
+    double caution =
+        1 + (service ? CAUTION_SERVICE : CAUTION_TRAINING) * j->status->moves;
 
     return caution * (service ? EARN_SERVICE : EARN_TRAINING) *
            fmax(s->settings.move_s, 1) * PAUSE_WATTS;
