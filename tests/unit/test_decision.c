@@ -201,25 +201,25 @@ static const struct {
 } reasons[DECISION_REASONS] = {
     [DECISION_START_KEEPS] = {start_keeps,
                               "all jobs together cost the least with it here, and its "
-                              "5.00/s are kept: 9.52/s at 80.0 % confidence, 100 W"},
+                              "5/s are kept: 9.52/s at 80 % confidence, 100 W"},
     [DECISION_START_EFFORT] = {start_effort, "best effort: all jobs together cost the "
-                                             "least with it here, 10.0/s for 100 W"},
+                                             "least with it here, 10/s for 100 W"},
     [DECISION_START_SHORT] = {start_short,
-                              "no free place keeps its 9.90/s at 80.0 % confidence: this "
+                              "no free place keeps its 9.90/s at 80 % confidence: this "
                               "one gives 9.52/s, for 100 W"},
     [DECISION_MOVE_PROMISE] = {move_promise,
-                               "to keep its 12.0/s: 19.0/s here at 80.0 % confidence, "
-                               "8.00/s measured where it was"},
-    [DECISION_MOVE_COST] = {move_cost, "costs less: 100 W for 10.0/s here, 400 W for "
-                                       "20.0/s where it was"},
+                               "to keep its 12/s: 19.0/s here at 80 % confidence, "
+                               "8/s measured where it was"},
+    [DECISION_MOVE_COST] = {move_cost, "costs less: 100 W for 10/s here, 400 W for "
+                                       "20/s where it was"},
     [DECISION_MOVE_PLAN] = {move_plan,
-                            "all jobs together cost less with it here: 400 W for 20.0/s "
-                            "here, 100 W for 10.0/s where it was"},
+                            "all jobs together cost less with it here: 400 W for 20/s "
+                            "here, 100 W for 10/s where it was"},
     [DECISION_STOP] = {stop, "stopped to make room; it goes on later"},
-    [DECISION_CAP] = {cap, "power limit of 80.0 W: the work there takes the least energy "
+    [DECISION_CAP] = {cap, "power limit of 80 W: the work there takes the least energy "
                            "with it"},
     [DECISION_UNCAP] = {uncap, "power limit lifted"},
-    [DECISION_SLOW] = {slow, "measured 8.00/s, below the promise of 12.0/s: no better "
+    [DECISION_SLOW] = {slow, "measured 8/s, below the promise of 12/s: no better "
                              "place is free, so it keeps what it has"},
     [DECISION_LATE] = {late, "answers after 0.250 s, later than the promised 0.050 s: it "
                              "may not be moved, so it keeps what it has"},
@@ -298,9 +298,9 @@ static const struct {
 } verdicts[DECISION_VERDICTS] = {
     [DECISION_POSSIBLE] = {is_possible, "possible", "it could run there"},
     [DECISION_TOO_LITTLE_MEMORY] = {has_too_little_memory, "too_little_memory",
-                                    "too little memory: it fits with 20.0 % probability"},
+                                    "too little memory: it fits with 20 % probability"},
     [DECISION_TOO_SLOW] = {is_too_slow, "too_slow",
-                           "too slow: 9.52/s at 80.0 % confidence, 9.90/s are needed"},
+                           "too slow: 9.52/s at 80 % confidence, 9.90/s are needed"},
     [DECISION_TAKEN] = {is_taken, "taken", "fast enough, none free"},
 };
 

@@ -89,6 +89,8 @@ static void add_figure(struct str *out, double v)
         str_add(out, "?");
     else if (size > 0 && size < 0.001)
         str_add(out, "less than 0.001");
+    else if (fabs(v - round(v)) < 1e-9)
+        str_addf(out, "%.0f", v);
     else
         str_addf(out, "%.*f", size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3, v);
 }
