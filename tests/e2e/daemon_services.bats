@@ -85,7 +85,7 @@ known_capacity() {
     twice=$(python3 -c "print($one * 1.8)")
     ask="\"kind\": \"inference\", \"descriptor\": {\"family\": \"web\"},
         \"need\": {\"kind\": \"service\", \"rate\": $twice}"
-    [ "$(api POST /v1/quotes "{\"job\": {$ask}}" | field quote.promised_rate)" = null ]
+    [ "$(api POST /v1/quotes "{\"job\": {$ask}}" | field quote.verdict)" = counter ]
     run api POST /v1/jobs "{$ask, \"max_replicas\": 3}"
     [ "$(field quote.replicas <<< "$output")" = 2 ]
     python3 -c 'import json, sys

@@ -39,7 +39,7 @@ answers_of() {
 # Two devices of one type, on each of which the server can answer about 500 a second.
 setup_file() {
     DIR=$(mktemp -d /tmp/corgi-services-XXXXXX)
-    SIZE=400
+    SIZE=800 # shorter answers cost a good part more when the server sleeps between them
     PORT=$((20000 + RANDOM % 12000)) # below those of clients
     export DIR SIZE PORT
     local quota last=$(($(nproc) - 1))
