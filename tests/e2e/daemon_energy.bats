@@ -70,10 +70,10 @@ await_joules_by_job() { # ID
     api POST "/v1/jobs/$id/requeue" > /dev/null
     wait_state "$id" running
     # The table has all of it soon after, as the job itself: not only what it draws now.
-    for _ in $(seq 40); do
+    for _ in $(seq 100); do
         own=$(api GET "/v1/jobs/$id" | field joules)
         table=$(joules_by_job "$id")
-        above "$table" "$(python3 -c "print(0.9 * $own)")" && break
+        above "$own" "$before" && above "$table" "$(python3 -c "print(0.9 * $own)")" && break
         sleep 0.1
     done
     echo "before $before, then $own, in the table $table"
