@@ -9,8 +9,7 @@
  *
  * One thread owns a loop.  Only round_plan() may run on another one: it touches nothing
  * but the round it is given and reads the model, which does not learn in the meantime. */
-#ifndef CORGI_LOOP_LOOP_H
-#define CORGI_LOOP_LOOP_H
+#pragma once
 
 #include "base/err.h"
 #include "loop/admit/quote.h"
@@ -204,5 +203,3 @@ int loop_load(struct loop *loop, const void *bytes, size_t count, struct err *er
 
 /* After loading and restoring: what was kept of jobs that are not here any more goes. */
 void loop_forget_absent(struct loop *loop);
-
-#endif

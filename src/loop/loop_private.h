@@ -1,7 +1,6 @@
 /* loop_private.h - the inside of struct loop, for loop.c, loop_admin.c and round.c only
  */
-#ifndef CORGI_LOOP_LOOP_PRIVATE_H
-#define CORGI_LOOP_LOOP_PRIVATE_H
+#pragma once
 
 #include "base/vec.h"
 #include "loop/job_table.h"
@@ -67,5 +66,3 @@ static inline struct model *loop_own_model(const struct loop *loop)
 {
     return (struct model *)(uintptr_t)&loop->model;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* learned_private.h - the inside of the learned model, for learned*.c only */
-#ifndef CORGI_MODEL_LEARNED_PRIVATE_H
-#define CORGI_MODEL_LEARNED_PRIVATE_H
+#pragma once
 
 #include "base/intern.h"
 #include "base/map.h"
@@ -146,5 +145,3 @@ void learned_watts(const struct learned_member *members, const double *relative,
 void learned_predict(const void *self, struct prediction_cache *cache,
                      const struct combination *where, struct prediction *out);
 void learned_absorb(void *self, const struct observation *seen);
-
-#endif

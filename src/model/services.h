@@ -12,8 +12,7 @@
  * - Else it can do at least what it does: a floor.
  *
  * One record is of a service in one place, beside whoever is there, under one cap. */
-#ifndef CORGI_MODEL_SERVICES_H
-#define CORGI_MODEL_SERVICES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -64,5 +63,3 @@ bool services_answers(double answered, double asked, double window_s, double tol
 
 /* Another place: what a server does with its requests is remembered, nothing else. */
 void services_moved(struct service_seen *seen);
-
-#endif

@@ -3,8 +3,7 @@
  * loop_round_end() makes one for each action about a job and for each job that falls
  * short; the daemon stores and shows them (`corgi why`), the simulator writes them to a
  * file, both by service/ledger.h. */
-#ifndef CORGI_LOOP_PLACE_DECISION_H
-#define CORGI_LOOP_PLACE_DECISION_H
+#pragma once
 
 #include "loop/job_table.h"
 #include "loop/planner.h"
@@ -103,5 +102,3 @@ void decision_of_waiting(const struct decision_ground *ground,
 /* What was done for a job that falls short. */
 void decision_of_mend(const struct decision_ground *ground, const struct plan_mend *mend,
                       struct decision *out);
-
-#endif
