@@ -199,6 +199,21 @@ static int list(const struct command_call *call, const struct queue_args *args,
     return status;
 }
 
+/* To people, not to scripts: what the daemon has to say of itself. */
+static void print_warnings(const struct command_call *call)
+{
+    const struct json_value *warnings;
+    struct client_answer answer;
+
+    if (daemon_send(call, HTTP_GET, "/v1/summary", NULL, &answer))
+        return;
+    warnings = json_value_get(daemon_root(&answer), "warnings");
+    for (size_t i = 0; i < json_value_count(warnings); i++)
+        fprintf(stderr, "corgid warns: %s\n",
+                json_value_string(json_value_item(warnings, i)));
+    client_answer_fini(&answer);
+}
+
 /* What the table does not say. */
 static void print_rest(const struct queue_args *args, const struct queue_listing *listed)
 {
@@ -238,8 +253,10 @@ static int run(struct command_call *call)
         table_destroy(listed.table);
     else if (view_finish(listed.table, args->daemon.parsable, &err) < 0)
         status = command_failed(call, &err);
-    else if (!args->daemon.parsable)
+    if (!status && !args->daemon.json && !args->daemon.parsable) {
         print_rest(args, &listed);
+        print_warnings(call);
+    }
     return status;
 }
 

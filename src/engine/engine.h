@@ -110,6 +110,8 @@ struct engine_ops {
     char *(*output)(void *self, uint64_t job, int attempt);
     int (*wake)(void *self, int node, struct err *err);
     int (*sleep)(void *self, int node, struct err *err);
+    /* The largest number of a job it remembers, 0: none: new jobs get greater ones. */
+    uint64_t (*last_job)(void *self);
     /* After a restart of the daemon: is this attempt still there?  Its events come as if
      * it had been started here, an end that happened meanwhile comes as ENDED.
      * ERR_NOT_FOUND: nothing is known of it. */

@@ -164,6 +164,7 @@ static void collect_daemon(struct daemon_metrics *f, struct service *s)
     metric_set(f->store_bytes, (double)store.database_bytes, METRIC_LABELS("database"));
     metric_set(f->store_bytes, (double)store.wal_bytes, METRIC_LABELS("wal"));
     metric_set(f->store_failing, s->failing || store.failing, METRIC_NO_LABELS);
+    metric_set(f->store_shortened, store_shortened(s->store) != NULL, METRIC_NO_LABELS);
     metric_set(f->store_waiting, (double)store.waiting_rows, METRIC_NO_LABELS);
     metric_set(f->streams, streams.clients, METRIC_NO_LABELS);
     metric_set(f->stream_bytes, (double)streams.buffered_bytes, METRIC_NO_LABELS);

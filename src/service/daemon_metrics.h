@@ -67,6 +67,8 @@
     M(store_bytes, gauge, "corgi_store_size_bytes", "Size of the store.", "part")        \
     M(store_failing, gauge, "corgi_store_failing", "1 while the store cannot write.",    \
       NULL)                                                                              \
+    M(store_shortened, gauge, "corgi_store_shortened",                                   \
+      "1 when the store held less than was acknowledged as the daemon started.", NULL)   \
     M(store_waiting, gauge, "corgi_store_waiting_rows", "Rows that wait for the disk.",  \
       NULL)                                                                              \
     M(turn_s, histogram, "corgi_loop_turn_seconds",                                      \

@@ -157,6 +157,21 @@ static double sum_nodes(const struct service *s, struct json_out *out)
     return watts;
 }
 
+/* What an operator should know, a sentence each. */
+static void sum_warnings(const struct service *s, struct json_out *out)
+{
+    const char *shortened = store_shortened(s->store);
+    struct store_stats stats;
+
+    store_stats(s->store, &stats);
+    json_out_key_array(out, "warnings");
+    if (shortened)
+        json_out_string(out, shortened);
+    if (stats.failing)
+        json_out_string(out, stats.failure);
+    json_out_end(out);
+}
+
 void handle_summary(void *ctx, struct request *r)
 {
     struct service *s = ctx;
@@ -171,6 +186,7 @@ void handle_summary(void *ctx, struct request *r)
     json_out_key_number(&a.out, "watts", watts);
     json_out_key_number(&a.out, "joules", s->total_joules);
     json_out_key_number(&a.out, "saved_joules", s->saved_joules);
+    sum_warnings(s, &a.out);
     handlers_answer(&a, 200);
 }
 

@@ -70,9 +70,16 @@ static int make_local(struct service *s, struct err *err)
     return rc;
 }
 
+/* The engine may have seen jobs that the store has lost: their numbers are not given
+ * again. */
 static int make_engine(struct service *s, struct err *err)
 {
-    return s->config.engine == SERVICE_ENGINE_SIM ? make_sim(s, err) : make_local(s, err);
+    int rc =
+        s->config.engine == SERVICE_ENGINE_SIM ? make_sim(s, err) : make_local(s, err);
+
+    if (rc == 0)
+        store_raise_id(s->store, STORE_JOB_ID, s->engine.ops->last_job(s->engine.self));
+    return rc;
 }
 
 static void engine_ready(void *ctx)

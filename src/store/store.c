@@ -9,8 +9,10 @@
 
 #include <assert.h>
 #include <openssl/evp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,10 +32,14 @@ static const char pragmas[] = "PRAGMA synchronous = FULL;"
 static const struct {
     const char *table;
     bool given_before_stored; /* clients may have seen numbers that a crash has cost */
+    unsigned block;           /* so many are reserved in the mark at once */
 } sequences[STORE_SEQUENCE_COUNT] = {
-    [STORE_JOB_ID] = {"jobs", false},     [STORE_EVENT_ID] = {"events", true},
-    [STORE_QUOTE_ID] = {"quotes", true},  [STORE_DECISION_ID] = {"decisions", false},
-    [STORE_TOKEN_ID] = {"tokens", false}, [STORE_MODEL_ID] = {"models", false},
+    [STORE_JOB_ID] = {"jobs", false, 1000},
+    [STORE_EVENT_ID] = {"events", true, 100000},
+    [STORE_QUOTE_ID] = {"quotes", true, 10000},
+    [STORE_DECISION_ID] = {"decisions", false, 10000},
+    [STORE_TOKEN_ID] = {"tokens", false, 100},
+    [STORE_MODEL_ID] = {"models", false, 100},
 };
 
 static int sequences_load(struct store *store, struct err *err)
@@ -83,6 +89,127 @@ uint64_t store_take_id(struct store *store, enum store_sequence sequence)
     return atomic_fetch_add(&store->next[sequence], 1);
 }
 
+void store_raise_id(struct store *store, enum store_sequence sequence, uint64_t last)
+{
+    uint64_t next = atomic_load(&store->next[sequence]);
+
+    while (next <= last &&
+           !atomic_compare_exchange_weak(&store->next[sequence], &next, last + 1))
+        ;
+}
+
+void store_reserve(struct store *store)
+{
+    struct mark_record *m = &store->mark.now;
+    bool more = false;
+
+    for (int i = 0; i < STORE_SEQUENCE_COUNT; i++) {
+        uint64_t next = atomic_load(&store->next[i]);
+
+        if (next <= m->reserved[i])
+            continue;
+        m->reserved[i] = next + sequences[i].block;
+        more = true;
+    }
+    if (more)
+        mark_write(&store->mark, true);
+}
+
+/* ---- is it the store that it was? -------------------------------------------------- */
+
+/* Its own number, which a backup has too; a store that has none yet gets one, in its file
+ * and not in the log, which may be lost. */
+static int read_identity(struct store *store, uint64_t *id, struct err *err)
+{
+    int64_t known = 0;
+    uint64_t fresh = 0;
+    struct str sql = {0};
+    int rc = 0, left;
+
+    if (db_number(store->db, "SELECT ifnull(max(value), 0) FROM meta WHERE name = 'id'",
+                  &known, err) < 0 ||
+        db_number(store->db,
+                  "SELECT ifnull(max(value), 0) FROM meta WHERE name = 'commit'",
+                  (int64_t *)&store->commit, err) < 0)
+        return -1;
+    if (known <= 0) {
+        if (getrandom(&fresh, sizeof(fresh), 0) != (ssize_t)sizeof(fresh))
+            return err_sys(err, "cannot draw a random number");
+        known = (int64_t)(fresh >> 2) + 1;
+        str_addf(&sql, "INSERT OR REPLACE INTO meta VALUES ('id', %lld)",
+                 (long long)known);
+        rc = db_exec(store->db, str_text(&sql), err);
+        if (rc == 0)
+            rc = db_checkpoint(store->db, true, &left, err);
+        str_fini(&sql);
+    }
+    *id = (uint64_t)known;
+    return rc;
+}
+
+/* What the mark knows and the store does not. */
+static void compare(struct store *store, const struct mark_record *found, uint64_t id)
+{
+    char *text = store->shortened;
+    size_t size = sizeof(store->shortened);
+
+    if (found->store != 0 && found->store != id)
+        snprintf(text, size,
+                 "the store %s is not the one that was here before: it is new, or from "
+                 "elsewhere",
+                 store->path);
+    else if (store->commit < found->commit)
+        snprintf(text, size,
+                 "the store %s is older than what was acknowledged here: %llu "
+                 "transactions are missing; a backup was put back, or its log was lost",
+                 store->path, (unsigned long long)(found->commit - store->commit));
+}
+
+/* After a loss, or a power cut that may have hidden one, numbers go on above all that may
+ * have been told to anybody. */
+static void number_above(struct store *store, const struct mark_record *found)
+{
+    bool exact = !store->shortened[0] && (found->closed || found->same_boot);
+
+    for (int i = 0; !exact && i < STORE_SEQUENCE_COUNT; i++)
+        if (found->reserved[i] > 0)
+            store_raise_id(store, (enum store_sequence)i, found->reserved[i] - 1);
+}
+
+static int open_mark(struct store *store, struct err *err)
+{
+    struct mark_record found;
+    uint64_t id = 0;
+
+    if (read_identity(store, &id, err) < 0 ||
+        mark_open(&store->mark, store->path, &found, err) < 0)
+        return -1;
+    compare(store, &found, id);
+    number_above(store, &found);
+    if (store->shortened[0])
+        log_warn("store_shortened", LOG_STR("why", store->shortened),
+                 LOG_U64("next_job", atomic_load(&store->next[STORE_JOB_ID])));
+    store->mark.now = (struct mark_record){.store = id, .commit = store->commit};
+    store_reserve(store);
+    return 0;
+}
+
+static void close_mark(struct store *store)
+{
+    struct mark_record *m = &store->mark.now;
+
+    m->closed = true;
+    m->commit = store->commit;
+    for (int i = 0; i < STORE_SEQUENCE_COUNT; i++)
+        m->reserved[i] = atomic_load(&store->next[i]);
+    mark_write(&store->mark, true);
+}
+
+const char *store_shortened(const struct store *store)
+{
+    return store->shortened[0] ? store->shortened : NULL;
+}
+
 /* ---- opening and closing ----------------------------------------------------------- */
 
 /* Readers that never wait need a log beside the file, and memory that processes share. */
@@ -101,7 +228,7 @@ static int use_log(struct db *db, struct err *err)
 }
 
 /* Note that the store is in use; *interrupted tells if it still was. */
-static int mark_open(struct db *db, bool *interrupted, struct err *err)
+static int note_in_use(struct db *db, bool *interrupted, struct err *err)
 {
     int64_t open;
 
@@ -123,8 +250,8 @@ static int open_database(struct store *store, struct err *err)
             0 ||
         migrations_apply(store->db, migrations_steps, migrations_count, &from, err) < 0 ||
         use_log(store->db, err) < 0 || db_exec(store->db, pragmas, err) < 0 ||
-        mark_open(store->db, &store->interrupted, err) < 0 ||
-        sequences_load(store, err) < 0)
+        note_in_use(store->db, &store->interrupted, err) < 0 ||
+        sequences_load(store, err) < 0 || open_mark(store, err) < 0)
         return -1;
     if (from > 0 && from < migrations_count)
         log_info("store_migrated", LOG_STR("store", store->path), LOG_I64("from", from),
@@ -135,6 +262,7 @@ static int open_database(struct store *store, struct err *err)
 static void store_destroy(struct store *store)
 {
     db_close(store->db);
+    mark_close(&store->mark);
     if (store->lock_fd >= 0)
         close(store->lock_fd);
     free(store->path);
@@ -147,7 +275,7 @@ int store_open(struct store **opened, const struct store_options *options,
     struct store *store = mem_new(struct store);
 
     store->path = mem_strdup(options->path);
-    store->lock_fd = -1;
+    store->lock_fd = store->mark.fd = -1;
     store->options = *options;
     if (options->queue_rows == 0)
         store->options.queue_rows = QUEUE_ROWS;
@@ -181,6 +309,8 @@ void store_close(struct store *store)
         db_checkpoint(store->db, true, &left, &err) < 0) {
         db_rollback(store->db);
         log_error("store_not_closed_cleanly", LOG_ERR(&err));
+    } else {
+        close_mark(store);
     }
     store_destroy(store);
 }

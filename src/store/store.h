@@ -70,6 +70,10 @@ const char *store_path(const struct store *store);
 /* Did the process that had it last end without store_close()? */
 bool store_was_interrupted(const struct store *store);
 
+/* A sentence when the store holds less than this folder had acknowledged: a backup was
+ * put back, its log was lost, or it is another one.  NULL: all is there. */
+const char *store_shortened(const struct store *store);
+
 /* ---- writing ----------------------------------------------------------------------- */
 
 struct store_batch *store_batch_create(void);
@@ -100,6 +104,8 @@ enum store_sequence {
  * also after rows were removed.  Numbers of events that a crash may have cost are not
  * given again: a client that saw one resumes correctly. */
 uint64_t store_take_id(struct store *store, enum store_sequence sequence);
+/* Somebody else, the engine, has seen numbers up to `last`: take only greater ones. */
+void store_raise_id(struct store *store, enum store_sequence sequence, uint64_t last);
 
 /* ---- health ------------------------------------------------------------------------ */
 

@@ -7,6 +7,7 @@
 #include "store/admin.h"
 #include "store/db.h"
 #include "store/rows.h"
+#include "store/store_mark.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -44,6 +45,7 @@ struct store {
     int lock_fd;
     struct db *db; /* the writer's while it runs */
     bool interrupted;
+    char shortened[300]; /* what it lost before it was opened; "": nothing */
     _Atomic uint64_t next[STORE_SEQUENCE_COUNT];
     struct store_options options;
     pthread_t writer;
@@ -59,6 +61,8 @@ struct store {
     struct retention *retention; /* NULL: none is under way */
 
     /* Of the writer thread alone: */
+    uint64_t commit; /* the number of the last durable transaction */
+    struct store_mark mark;
     bool synced; /* SQLite syncs each commit now */
     double retry_s;
     int log_pages_next;
@@ -68,6 +72,9 @@ struct store {
 /* Keep the numbers in use, for when their rows are gone; on the thread that writes,
  * inside a transaction of the caller's. */
 int store_keep_sequences(struct store *store, struct err *err);
+
+/* Before numbers are told to anybody: note in the mark that they are in use. */
+void store_reserve(struct store *store);
 
 /* Batches that wait may have so many bytes, each class. */
 #define STORE_QUEUE_BYTES ((size_t)256 << 20)

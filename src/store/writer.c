@@ -63,6 +63,27 @@ static int apply_one(struct store *s, struct pending *p, struct err *err)
     return db_exec(s->db, "RELEASE batch", err);
 }
 
+/* Durable transactions are counted in the store and in the mark beside it: one that is
+ * missing when the store is opened was lost. */
+static int count_commit(struct store *s, struct err *err)
+{
+    sqlite3_stmt *q =
+        db_query(s->db, "INSERT OR REPLACE INTO meta VALUES ('commit', ?1)", err);
+    struct db_value number = db_value_int((int64_t)s->commit + 1);
+
+    if (!q)
+        return -1;
+    db_bind(q, 1, &number);
+    store_reserve(s);
+    return db_run(s->db, q, err);
+}
+
+static void note_in_mark(struct store *s)
+{
+    s->mark.now.commit = ++s->commit;
+    mark_write(&s->mark, false);
+}
+
 static int write_list(struct store *s, enum store_class how, struct pending *list,
                       struct err *err)
 {
@@ -80,8 +101,10 @@ static int write_list(struct store *s, enum store_class how, struct pending *lis
     for (struct pending *p = list; p; p = p->next)
         if (apply_one(s, p, err) < 0)
             goto failed;
-    if (db_exec(s->db, "COMMIT", err) < 0)
+    if ((synced && count_commit(s, err) < 0) || db_exec(s->db, "COMMIT", err) < 0)
         goto failed;
+    if (synced)
+        note_in_mark(s);
     return 0;
 failed:
     db_rollback(s->db);

@@ -56,6 +56,8 @@ CASE(a_store_is_made_private_with_its_folders)
     unlink(deep);
     snprintf(deep, sizeof(deep), "%s/a/b/store.db.lock", f.dir);
     unlink(deep);
+    snprintf(deep, sizeof(deep), "%s/a/b/store.db.mark", f.dir);
+    unlink(deep);
     snprintf(deep, sizeof(deep), "%s/a/b", f.dir);
     assert_int_equal(rmdir(deep), 0); /* nothing else was left */
     snprintf(deep, sizeof(deep), "%s/a", f.dir);

@@ -71,6 +71,17 @@ static void take_up(struct local_engine *e, struct attempt *a)
     watch_for_start(e, a);
 }
 
+/* The store is older than the engine, as after a backup was put back: this attempt was
+ * stopped for the next one, so how it ended says nothing of the job. */
+static bool later_is_there(struct local_engine *e, const struct engine_job *job)
+{
+    struct attempt *next = attempt_create_nobody(e, job->job->id, job->attempt + 1);
+    bool there = access(next->dir, F_OK) == 0;
+
+    attempt_destroy(next);
+    return there;
+}
+
 int adopt_job(void *engine, const struct engine_job *job, struct err *err)
 {
     struct local_engine *e = engine;
@@ -82,7 +93,7 @@ int adopt_job(void *engine, const struct engine_job *job, struct err *err)
         return err_set(err, ERR_EXISTS, "job %llu is here already",
                        (unsigned long long)job->job->id);
     a = attempt_create(e, job);
-    if (access(a->dir, F_OK) != 0) {
+    if (access(a->dir, F_OK) != 0 || later_is_there(e, job)) {
         attempt_destroy(a);
         return err_set(err, ERR_NOT_FOUND, "nothing is known of attempt %d of job %llu",
                        job->attempt, (unsigned long long)job->job->id);

@@ -11,8 +11,10 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "engine/local/local_private.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -291,6 +293,24 @@ static char *op_output(void *self, uint64_t job, int attempt)
     return path;
 }
 
+/* Folders of jobs stay when they have ended, whatever became of the store. */
+static uint64_t op_last_job(void *self)
+{
+    const struct local_engine *e = self;
+    char *path = file_join(e->state_dir, "jobs");
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+    uint64_t last = 0, job;
+
+    while (dir && (entry = readdir(dir)))
+        if (parse_u64(entry->d_name, &job) && job > last && job <= INT64_MAX)
+            last = job;
+    if (dir)
+        closedir(dir);
+    free(path);
+    return last;
+}
+
 static const struct engine_ops ops = {
     .name = "local",
     .cluster = local_devices_cluster,
@@ -302,6 +322,7 @@ static const struct engine_ops ops = {
     .output = op_output,
     .wake = op_wake,
     .sleep = op_sleep,
+    .last_job = op_last_job,
     .adopt = adopt_job,
     .adopted = adopt_end,
     .destroy = op_destroy,

@@ -7,7 +7,9 @@
 #include "engine/local/local_private.h"
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define MAX_FOUND     100 /* folders of one attempt that were put aside */
 #define MAX_GROUPS    256
 #define MAX_ARGUMENTS 8192
 #define MAX_ARG_BYTES (1U << 20)
@@ -278,12 +281,44 @@ static int check_job(const struct local_engine *e, const struct engine_job *job,
     return 0;
 }
 
-/* <state>/jobs/ID is ours; only the attempt's folder is the user's. */
+/* A folder of the name is of another life of the number, before a backup was put back:
+ * nothing in it is the new attempt's, and nobody's files are removed. */
+static int put_aside(const struct attempt *a, struct err *err)
+{
+    struct str name = {0};
+    int rc = -1;
+
+    for (int i = 1; rc < 0 && i <= MAX_FOUND; i++) {
+        str_clear(&name);
+        str_addf(&name, "%s.found-%d", a->dir, i);
+        rc = renameat2(AT_FDCWD, a->dir, AT_FDCWD, str_text(&name), RENAME_NOREPLACE);
+        if (rc < 0 && errno != EEXIST)
+            break;
+    }
+    if (rc < 0)
+        err_sys(err, "cannot put %s aside, which is of another attempt", a->dir);
+    else
+        log_warn("engine_folder_aside", LOG_U64("job", a->job),
+                 LOG_I64("attempt", a->number), LOG_STR("to", str_text(&name)));
+    str_fini(&name);
+    return rc;
+}
+
+/* <state>/jobs/ID is ours; only the attempt's folder is the user's.  It is new: what an
+ * attempt finds in its folder is its own. */
 static int make_folder(const struct attempt *a, struct err *err)
 {
+    int rc;
+
     if (file_make_parent(a->dir, err) < 0)
         return -1;
-    if (mkdir(a->dir, 0750) < 0 && errno != EEXIST)
+    rc = mkdir(a->dir, 0750);
+    if (rc < 0 && errno == EEXIST) {
+        if (put_aside(a, err) < 0)
+            return -1;
+        rc = mkdir(a->dir, 0750);
+    }
+    if (rc < 0)
         return err_sys(err, "cannot make %s", a->dir);
     if (geteuid() == 0 && lchown(a->dir, a->uid, a->gid) < 0)
         return err_sys(err, "cannot give %s to its user", a->dir);
@@ -414,6 +449,15 @@ static void on_result(void *ctx, uint32_t events)
     start_result(ctx);
 }
 
+/* Also one that nobody named, which is being stopped. */
+static bool attempt_is_there(const struct local_engine *e, uint64_t job)
+{
+    vec_each (struct attempt *const, at, &e->attempts)
+        if ((*at)->job == job && (*at)->state != ATTEMPT_OVER)
+            return true;
+    return false;
+}
+
 int start_job(void *engine, const struct engine_job *job, struct err *err)
 {
     struct local_engine *e = engine;
@@ -425,7 +469,7 @@ int start_job(void *engine, const struct engine_job *job, struct err *err)
 
     if (check_job(e, job, err) < 0 || find_user(u, job->uid, job->gid, err) < 0)
         goto done;
-    if (local_attempt_of(e, job->job->id)) {
+    if (attempt_is_there(e, job->job->id)) {
         err_set(err, ERR_EXISTS, "job %llu is still there from its last start",
                 (unsigned long long)job->job->id);
         goto done;

@@ -451,6 +451,13 @@ static void sim_adopted(void *self)
     set_timer(e);
 }
 
+static uint64_t sim_last_job(void *self)
+{
+    const struct sim_engine *e = self;
+
+    return e->last_job;
+}
+
 static const struct engine_ops sim_ops = {
     .name = "sim",
     .cluster = sim_cluster,
@@ -461,6 +468,7 @@ static const struct engine_ops sim_ops = {
     .cap = sim_cap,
     .wake = sim_wake,
     .sleep = sim_sleep,
+    .last_job = sim_last_job,
     .adopt = sim_adopt,
     .adopted = sim_adopted,
     .destroy = sim_destroy,

@@ -110,6 +110,7 @@ struct sim_engine {
     int journal;                /* descriptor; -1: none */
     double journaled_s;         /* wall time of the last steps written */
     long journal_bytes;
+    uint64_t last_job; /* the largest number in the journal as it was found */
     struct rng failures;
     struct map *index;         /* job -> position in runs */
     vec_of(struct run *) runs; /* that run, will again, or have just ended */

@@ -159,6 +159,8 @@ static struct run *run_of(struct sim_engine *e, unsigned long long job)
 {
     struct run *run = sim_engine_find(e, job);
 
+    if (job > e->last_job && job <= INT64_MAX)
+        e->last_job = job;
     if (!run)
         run = sim_engine_add(e, job);
     run->started = true;

@@ -347,7 +347,7 @@ static int measure_syncs(const char *dir, double *per_s, struct err *err)
 
 static void remove_store(const char *path)
 {
-    static const char *const ends[] = {"", "-wal", "-shm", ".lock"};
+    static const char *const ends[] = {"", "-wal", "-shm", ".lock", ".mark"};
 
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         struct str name = {0};
