@@ -98,6 +98,10 @@ static void print_refused(const struct json_value *job)
     } reasons[] = {{"straddles", "began before its devices last changed"},
                    {"doubted", "the source was not sure of its rate"},
                    {"numbers", "no rate can be like that"},
+                   {"contradicted", "too little work was seen for so many steps"},
+                   {"outside", "not within the life of the attempt"},
+                   {"overlaps", "of a time that was told already"},
+                   {"engine_measures", "told by the job, and the engine measures it"},
                    {"not_running", "it did not run"}};
     const struct json_value *refused = json_value_get(job, "measurements_refused");
     bool first = true;

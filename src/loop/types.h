@@ -214,6 +214,8 @@ struct measurement {
     bool out_of_memory;  /* the job failed for lack of memory; rate means nothing */
     double doubt;        /* of the source in its own rate: 0 none, 1 a mere guess */
     double memory_gb;    /* held on each of its devices; 0: not seen */
+    double worked_s;     /* of its devices' time in the window, as the engine itself saw
+                            it; 0: not seen */
     /* Of a service; 0: not told. */
     double busy;      /* share of the window its devices worked for it, 0..1 */
     double latency_s; /* 99th percentile of its answers, from arrival on */

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define MAX_NUMBER    1e18
+#define MAX_RATE      1e9 /* as in loop/record: nothing is faster */
 #define MAX_RANK      1000000
 #define MAX_LATENCY_S 1e6
 
@@ -44,10 +45,10 @@ static int take_pair(const struct fields *f, struct heartbeat *beat, struct err 
         double *target;
         double most;
     } numbers[] = {
-        {"rate", &beat->hit.rate, MAX_NUMBER},
+        {"rate", &beat->hit.rate, MAX_RATE},
         {"steps", &beat->hit.count, MAX_NUMBER},
         {"step", &beat->hit.count, MAX_NUMBER},
-        {"demand", &beat->demand, MAX_NUMBER},
+        {"demand", &beat->demand, MAX_RATE},
         {"latency", &beat->service.latency_s, MAX_LATENCY_S},
         {"median", &beat->service.median_s, MAX_LATENCY_S},
         {"busy", &beat->service.busy, 1},

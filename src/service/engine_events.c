@@ -77,7 +77,7 @@ static void tell_sample(struct service *s, const struct record *r,
     tx_tell(s, "measurement", r, &data);
 }
 
-static void follow_demand(struct service *s, struct record *r, double demand)
+void engine_events_demand(struct service *s, struct record *r, double demand)
 {
     r->demand = demand;
     r->demand_at_s = service_now_s(s);
@@ -95,8 +95,16 @@ static void note_observed(struct service *s, const struct loop_observed *seen)
     service_follow_rounds(s);
 }
 
-static int learn(struct service *s, struct record *r, const struct engine_event *x,
-                 struct err *err)
+void engine_events_refused(struct service *s, struct record *r,
+                           enum record_refusal refusal)
+{
+    r->refused[refusal]++;
+    metric_add(s->figures->refused, 1, METRIC_LABELS(record_refusal_name(refusal)));
+}
+
+/* Why the window taught nothing; TAKEN: it was learned from, or had nothing to learn. */
+static enum record_refusal learn(struct service *s, struct record *r,
+                                 const struct engine_event *x, struct err *err)
 {
     struct conduct_window window = {.measurement = x->measurement,
                                     .steps = x->steps,
@@ -105,16 +113,14 @@ static int learn(struct service *s, struct record *r, const struct engine_event 
 
     window.measurement.doubt = 1 - x->confidence;
     if (conduct_measured(s->loop, &window, &seen, err) < 0) {
-        r->refused[seen.refusal]++;
-        metric_add(s->figures->refused, 1,
-                   METRIC_LABELS(record_refusal_name(seen.refusal)));
-        return -1;
+        engine_events_refused(s, r, seen.refusal);
+        return seen.refusal;
     }
     if (x->measurement.rate > 0)
         note_observed(s, &seen);
     if (seen.settled)
         lifecycle_settle(s, r, seen.settled);
-    return 0;
+    return RECORD_TAKEN;
 }
 
 static void check_promise(struct service *s, struct record *r, double window_s)
@@ -148,7 +154,8 @@ static void expect_end(struct service *s, struct record *r)
 int engine_events_measured(struct service *s, struct record *r,
                            const struct engine_event *e, double demand, struct err *err)
 {
-    int rc;
+    double rate = r->rate, rate_at_s = r->rate_at_s, latency_s = r->latency_s;
+    enum record_refusal refusal;
 
     if (r->attempt != e->attempt || r->phase != PHASE_RUNNING)
         return err_set(err, ERR_NOT_FOUND, "attempt %d of job %llu does not run",
@@ -156,18 +163,24 @@ int engine_events_measured(struct service *s, struct record *r,
     if (e->measurement.latency_s > 0)
         r->latency_s = e->measurement.latency_s;
     if (isfinite(demand))
-        follow_demand(s, r, demand);
+        engine_events_demand(s, r, demand);
     if (e->measurement.rate > 0) {
         r->rate = e->measurement.rate;
         r->rate_at_s = e->measurement.at_s;
     }
-    rc = learn(s, r, e, err);
+    refusal = learn(s, r, e, err);
+    if (record_refusal_is_false(refusal)) {
+        r->rate = rate;
+        r->rate_at_s = rate_at_s;
+        r->latency_s = latency_s;
+        return -1;
+    }
     expect_end(s, r);
     store_sample(s, r, e);
     tell_sample(s, r, e, demand);
     if (e->measurement.rate > 0 || e->measurement.latency_s > 0)
         check_promise(s, r, e->measurement.window_s);
-    return rc;
+    return refusal == RECORD_TAKEN ? 0 : -1;
 }
 
 static void on_measured(struct service *s, const struct engine_event *told)
@@ -180,7 +193,8 @@ static void on_measured(struct service *s, const struct engine_event *told)
     e.measurement.job = r->id;
     if (e.attempt == 0)
         e.attempt = r->attempt;
-    engine_events_measured(s, r, &e, NAN, NULL);
+    if (engine_events_measured(s, r, &e, NAN, NULL) == 0 && e.measurement.rate > 0)
+        r->measured_attempt = e.attempt;
 }
 
 static void on_demand(struct service *s, const struct engine_event *e)
@@ -188,7 +202,7 @@ static void on_demand(struct service *s, const struct engine_event *e)
     struct record *r = records_get(s->records, e->job);
 
     if (r && r->phase == PHASE_RUNNING)
-        follow_demand(s, r, e->measurement.rate);
+        engine_events_demand(s, r, e->measurement.rate);
     else if (r && e->measurement.rate > 0)
         replica_jobs_asked(s, r, e->measurement.rate);
 }

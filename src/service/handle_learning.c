@@ -1,4 +1,4 @@
-/* handle_learning.c - estimates, decisions, measurements from probes */
+/* handle_learning.c - estimates and decisions */
 #include "service/handlers.h"
 
 #include "base/clock.h"
@@ -7,7 +7,6 @@
 #include "loop/estimate/predict.h"
 #include "loop/requirement.h"
 #include "model/prediction_cache.h"
-#include "service/replica_jobs.h"
 #include "service/ledger.h"
 #include "service/views.h"
 #include "store/rows.h"
@@ -402,94 +401,4 @@ void handle_show_decision(void *ctx, struct request *r)
     else
         handlers_answer(&a, 200);
     str_fini(&a.text);
-}
-
-/* ---- measurements in -------------------------------------------------------------- */
-
-static int take_sample(struct service *s, struct record *r, const struct json_value *v,
-                       int attempt)
-{
-    struct engine_event e = {
-        .kind = ENGINE_MEASURED,
-        .job = r->id,
-        .attempt = attempt,
-        .measurement = {.job = r->id,
-                        .at_s = json_member_number(v, "at_s", 0),
-                        .window_s = json_member_number(v, "window_s", 0),
-                        .rate = json_member_number(v, "rate", NAN),
-                        .device_watts = json_member_number(v, "device_watts", NAN),
-                        .out_of_memory = json_member_bool(v, "out_of_memory", false),
-                        .busy = json_member_number(v, "busy", 0),
-                        .latency_s = json_member_number(v, "latency_s", 0),
-                        .median_s = json_member_number(v, "median_s", 0),
-                        .held = json_member_number(v, "held", 0)},
-        .steps = json_member_number(v, "steps", NAN),
-        .source = json_member_string(v, "source"),
-        .confidence = json_member_number(v, "confidence", 1)};
-
-    return engine_events_measured(s, r, &e, json_member_number(v, "demand_rate", NAN),
-                                  NULL);
-}
-
-/* Of a service without a replica only whoever takes its requests can tell that there are
- * some: that wakes it. */
-static void answer_at_zero(struct service *s, struct request *r, struct record *record,
-                           const struct json_value *samples)
-{
-    struct str text = {0};
-    double asked = 0;
-    int accepted = 0;
-
-    for (size_t i = 0; i < json_value_count(samples); i++) {
-        double demand = json_member_number(json_value_item(samples, i), "demand_rate", 0);
-
-        accepted += demand > 0;
-        asked = fmax(asked, demand);
-    }
-    replica_jobs_asked(s, record, asked);
-    str_addf(&text, "{\"accepted\":%d}", accepted);
-    request_answer(r, 202, &text);
-}
-
-void handle_report_measurements(void *ctx, struct request *r)
-{
-    struct service *s = ctx;
-    const struct json_value *body = r->body;
-    const struct json_value *samples = json_value_get(body, "samples");
-    uint64_t id = (uint64_t)json_member_number(body, "job", 0);
-    struct record *record = records_get(s->records, id);
-    struct str text = {0};
-    int accepted = 0, attempt;
-
-    if (!handlers_writable(s, r))
-        return;
-    if (!record || record->phase == PHASE_PENDING) {
-        request_answer_error(r, 404, "not_found", "job", "job %llu does not run",
-                             (unsigned long long)id);
-        return;
-    }
-    if (!service_may_touch(&r->identity, record_user(record))) {
-        request_answer_error(r, 403, "forbidden", "job", "job %llu is another user's",
-                             (unsigned long long)id);
-        return;
-    }
-    attempt = (int)json_member_number(body, "attempt", record->attempt);
-    if (record_at_zero(record)) {
-        answer_at_zero(s, r, record, samples);
-        return;
-    }
-    if (attempt != record->attempt || record->phase != PHASE_RUNNING) {
-        request_answer_error(r, 409, "exists", "attempt",
-                             "attempt %d of job %llu does not run", attempt,
-                             (unsigned long long)id);
-        return;
-    }
-    for (size_t i = 0; i < json_value_count(samples); i++) {
-        /* A broken promise may end the attempt in the middle of the list. */
-        if (!records_get(s->records, id) || record->phase != PHASE_RUNNING)
-            break;
-        accepted += take_sample(s, record, json_value_item(samples, i), attempt) == 0;
-    }
-    str_addf(&text, "{\"accepted\":%d}", accepted);
-    request_answer(r, 202, &text);
 }

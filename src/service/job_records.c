@@ -365,6 +365,7 @@ struct record *records_add(struct records *r, const struct store_job *job,
         record->demand = NAN;
     record->watts = record->expected_start_s = record->expected_end_s = NAN;
     record->rate_at_s = record->predicted_rate = record->latency_s = NAN;
+    record->told_s = NAN;
     record->began_s = record->reference_s = NAN;
     record->reference_type = -1;
     record->scaling = REPLICAS_NEW;

@@ -84,6 +84,8 @@ struct record {
     struct record_energy booked, shown; /* shown: the part that is in the store */
     double mean_demand;                 /* of a service since it began, requests/s */
     double reference_type, reference_s; /* as in struct job_status, for the next start */
+    int measured_attempt; /* the last one its engine measured, as far as it was taken */
+    double told_s;        /* end of the last window a job told by itself; NaN: none */
     int refused[RECORD_REASONS]; /* windows that taught nothing, by enum record_refusal */
     struct promise promise;
     struct job_status *final;         /* how it ended; NULL: it has not */

@@ -143,10 +143,15 @@ void engine_events_event(void *service, const struct engine_event *event);
 
 /* A window of measurement, from the engine or over HTTP; demand of a service NaN: not
  * told.  -1: the loop cannot use it (it is stored all the same when it is of a job that
- * runs). */
+ * runs, unless it cannot be as it was told). */
 int engine_events_measured(struct service *s, struct record *r,
                            const struct engine_event *event, double demand,
                            struct err *err);
+/* So many requests/s are asked of a service that runs. */
+void engine_events_demand(struct service *s, struct record *r, double demand);
+/* Count a window that taught nothing. */
+void engine_events_refused(struct service *s, struct record *r,
+                           enum record_refusal refusal);
 
 /* energy_books.c: ENGINE_POWER. */
 void energy_power(struct service *s, const struct engine_event *event);

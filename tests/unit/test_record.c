@@ -225,6 +225,59 @@ static void refusals_have_names(void **state)
     assert_string_equal(record_refusal_name(RECORD_DOUBTED), "doubted");
 }
 
+/* Of 60 s: a step takes some work on any device. */
+static void more_steps_than_the_work_seen_are_refused(void **state)
+{
+    struct measurement m = of_job(1);
+    struct observation seen;
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_running(&f, fixture_job(1, 1), (int[]){0}, 0);
+    m.rate = 5e8;
+    taken(&f, m, 0); /* nobody looked */
+    m.worked_s = 30;
+    assert_int_equal(record_observe(&m, f.jobs, f.cluster, 0, &seen, NULL),
+                     RECORD_CONTRADICTED);
+    m.rate = 1e6;
+    taken(&f, m, 0);
+    m.worked_s = 1e-9; /* it slept */
+    assert_int_equal(record_observe(&m, f.jobs, f.cluster, 0, &seen, NULL),
+                     RECORD_CONTRADICTED);
+    m.rate = 50;
+    taken(&f, m, 0); /* a tick is not seen */
+    fixture_fini(&f);
+}
+
+static enum record_refusal own_word(double at_s, double window_s, double told_s,
+                                    bool measured)
+{
+    struct measurement m = {.job = 1, .at_s = at_s, .window_s = window_s, .rate = 5};
+    struct record_attempt attempt = {
+        .began_s = 1000, .now_s = 2000, .told_s = told_s, .measured = measured};
+    struct err err = {0};
+    enum record_refusal refusal = record_own_word(&m, &attempt, &err);
+
+    assert_true((refusal == RECORD_TAKEN) == (err.text[0] == 0));
+    return refusal;
+}
+
+static void a_job_tells_of_its_own_time_once(void **state)
+{
+    (void)state;
+    assert_int_equal(own_word(1500, 60, NAN, false), RECORD_TAKEN);
+    assert_int_equal(own_word(1500, 60, 1440, false), RECORD_TAKEN);
+    assert_int_equal(own_word(1500, 60, 1441, false), RECORD_OVERLAPS);
+    assert_int_equal(own_word(1500, 60, 1500, false), RECORD_OVERLAPS);
+    assert_int_equal(own_word(1030, 60, NAN, false), RECORD_OUTSIDE);
+    assert_int_equal(own_word(2100, 60, NAN, false), RECORD_OUTSIDE);
+    assert_int_equal(own_word(NAN, 60, NAN, false), RECORD_OUTSIDE);
+    assert_int_equal(own_word(1500, 60, NAN, true), RECORD_ENGINE_MEASURES);
+    assert_false(record_refusal_is_false(RECORD_STRADDLES));
+    assert_true(record_refusal_is_false(RECORD_OVERLAPS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +292,8 @@ int main(void)
         cmocka_unit_test(small_numbers_and_the_largest_are_fine),
         cmocka_unit_test(a_source_that_doubts_itself_teaches_nothing),
         cmocka_unit_test(refusals_have_names),
+        cmocka_unit_test(more_steps_than_the_work_seen_are_refused),
+        cmocka_unit_test(a_job_tells_of_its_own_time_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,9 @@
 #define BUFFER_BYTES                                                                     \
     (1 << 20) /* of the socket: a busy daemon loses none of a few hundred */
 
+/* Told of a job that did no work at all: 0 would say that nobody looked. */
+#define WORK_LEAST_S 1e-9
+
 /* Then what its processes hold is what it holds of its devices. */
 static bool on_processors(const struct local_engine *e, const struct attempt *a)
 {
@@ -46,12 +49,12 @@ static double job_cpu_s(const struct local_engine *e, const struct attempt *a)
     return cpu_s;
 }
 
-/* The share of its devices' time that a service used since the last call: of cores as
- * far as the quota gives them, of GPUs as the driver tells.  0: not known, as in its
- * first window, in which it may have read its weights. */
+/* The share of its devices' time that a job used since the last call: of cores as far as
+ * the quota gives them, of GPUs as the driver tells.  NaN: not known, as in its first
+ * window, in which a service may have read its weights. */
 static double busy_share(const struct local_engine *e, struct attempt *a)
 {
-    double now_s = clock_wall_s(), cpu_s = job_cpu_s(e, a), cores = 0, busy = 0;
+    double now_s = clock_wall_s(), cpu_s = job_cpu_s(e, a), cores = 0, busy = NAN;
 
     for (int i = 0; i < a->device_count; i++) {
         const struct local_device *d = &e->devices[a->devices[i]];
@@ -66,7 +69,7 @@ static double busy_share(const struct local_engine *e, struct attempt *a)
     a->counted_s = now_s;
     a->counted_cpu_s = cpu_s;
     a->gpu_busy_s = a->gpu_seen_s = 0;
-    return fmin(fmax(busy, 0), 1);
+    return isnan(busy) ? NAN : fmin(fmax(busy, 0), 1);
 }
 
 static double or_zero(double value)
@@ -75,15 +78,24 @@ static double or_zero(double value)
 }
 
 /* The job's own word on how busy it is goes before what is seen from outside. */
-static void add_service(const struct local_engine *e, struct attempt *a,
-                        const struct probe_service *s, struct measurement *m)
+static void add_service(const struct probe_service *s, double busy, struct measurement *m)
 {
-    double busy = busy_share(e, a);
-
-    m->busy = isnan(s->busy) ? busy : s->busy;
+    m->busy = or_zero(isnan(s->busy) ? busy : s->busy);
     m->latency_s = or_zero(s->latency_s);
     m->median_s = or_zero(s->median_s);
     m->held = or_zero(s->held);
+}
+
+/* What was seen of its work from outside: no job's word counts for that. */
+static void add_work(const struct local_engine *e, struct attempt *a,
+                     const struct probe_report *r, struct measurement *m)
+{
+    double busy = busy_share(e, a);
+
+    if (!isnan(busy))
+        m->worked_s = fmax(busy * r->window_s, WORK_LEAST_S);
+    if (a->service)
+        add_service(&r->service, busy, m);
 }
 
 static void tell_measured(struct local_engine *e, struct attempt *a,
@@ -107,8 +119,8 @@ static void tell_measured(struct local_engine *e, struct attempt *a,
         .device_watts = demand ? NAN : e->devices[a->devices[0]].watts,
         .memory_gb = on_processors(e, a) ? a->rss_bytes / 1e9 / a->device_count : 0,
     };
-    if (a->service && !demand)
-        add_service(e, a, &r->service, &event.measurement);
+    if (!demand)
+        add_work(e, a, r, &event.measurement);
     local_tell(e, event, NULL);
 }
 

@@ -15,6 +15,14 @@
 #define RATE_MAX          1e9
 #define WATTS_MAX         1e5
 
+/* No device does a step in less work than this.  An engine sees work in ticks of so
+ * much: a job it saw nothing of may have done that. */
+#define STEP_WORK_S 1e-7
+#define TICK_S      0.01
+
+/* Clocks of a machine and of a job on another one differ by so much. */
+#define CLOCKS_APART_S 1.0
+
 static int check_numbers(const struct measurement *m, struct err *err)
 {
     if (!isfinite(m->at_s) || !(m->window_s > 0) || !isfinite(m->window_s))
@@ -85,10 +93,44 @@ static int fill_combination(const struct job_status *status, struct jobs *jobs,
 
 const char *record_refusal_name(enum record_refusal refusal)
 {
-    static const char *const names[] = {"taken", "not_running", "numbers", "straddles",
-                                        "doubted"};
+    static const char *const names[] = {"taken",     "not_running", "numbers",
+                                        "straddles", "doubted",     "contradicted",
+                                        "outside",   "overlaps",    "engine_measures"};
 
     return names[refusal];
+}
+
+bool record_refusal_is_false(enum record_refusal refusal)
+{
+    return refusal == RECORD_NUMBERS || refusal >= RECORD_CONTRADICTED;
+}
+
+enum record_refusal record_own_word(const struct measurement *m,
+                                    const struct record_attempt *a, struct err *err)
+{
+    double from_s = m->at_s - m->window_s;
+
+    if (a->measured) {
+        err_set(err, ERR_INVALID,
+                "the engine measures job %llu itself: its own samples are not needed",
+                (unsigned long long)m->job);
+        return RECORD_ENGINE_MEASURES;
+    }
+    if (!(from_s >= a->began_s - CLOCKS_APART_S) ||
+        !(m->at_s <= a->now_s + CLOCKS_APART_S)) {
+        err_set(err, ERR_INVALID,
+                "a window from %.3f to %.3f is not within the attempt, which runs since "
+                "%.3f; it is %.3f",
+                from_s, m->at_s, a->began_s, a->now_s);
+        return RECORD_OUTSIDE;
+    }
+    if (from_s < a->told_s - 1e-6) {
+        err_set(err, ERR_INVALID,
+                "a window from %.3f on overlaps the last one, which ended at %.3f",
+                from_s, a->told_s);
+        return RECORD_OVERLAPS;
+    }
+    return RECORD_TAKEN;
 }
 
 enum record_refusal record_observe(const struct measurement *m, struct jobs *jobs,
@@ -105,6 +147,14 @@ enum record_refusal record_observe(const struct measurement *m, struct jobs *job
     }
     if (check_numbers(m, err) < 0)
         return RECORD_NUMBERS;
+    if (m->worked_s > 0 &&
+        m->rate * m->window_s * STEP_WORK_S > fmax(m->worked_s, TICK_S)) {
+        err_set(err, ERR_INVALID,
+                "a rate of %g/s, and only %g s of work were seen in "
+                "%g s",
+                m->rate, m->worked_s, m->window_s);
+        return RECORD_CONTRADICTED;
+    }
     if (m->doubt > RECORD_DOUBT_MOST) {
         err_set(err, ERR_INVALID, "the source is not sure enough to learn from");
         return RECORD_DOUBTED;

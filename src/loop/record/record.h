@@ -19,9 +19,30 @@ enum record_refusal {
     RECORD_NUMBERS,     /* a number that cannot be */
     RECORD_STRADDLES,   /* the window began before its devices last changed */
     RECORD_DOUBTED,     /* the source is not sure enough of it */
+    /* It is not so, whoever says it. */
+    RECORD_CONTRADICTED,    /* the engine saw too little work for so many steps */
+    RECORD_OUTSIDE,         /* the window is not within the life of the attempt */
+    RECORD_OVERLAPS,        /* a window of the same time was taken already */
+    RECORD_ENGINE_MEASURES, /* told by the job, and the engine measures it itself */
     RECORD_REASONS
 };
 const char *record_refusal_name(enum record_refusal refusal);
+
+/* Nothing is shown, stored or counted of a window that cannot be as it was told. */
+bool record_refusal_is_false(enum record_refusal refusal);
+
+/* The attempt that a job reports about by itself, not through its engine. */
+struct record_attempt {
+    double began_s, now_s; /* it has run from, to */
+    double told_s;         /* end of the last window that was taken; NaN: none */
+    bool measured;         /* its engine told a window that was taken */
+};
+
+/* May a window that a job tells of itself be taken?  It lies within the attempt, after
+ * the one before, and the engine does not see the same by itself. */
+enum record_refusal record_own_word(const struct measurement *m,
+                                    const struct record_attempt *attempt,
+                                    struct err *err);
 
 /* Fill *seen from a measurement of a running job.  stable_since_s: when the devices of
  * the job last changed their jobs or cap.  Says what is wrong with a window that cannot
