@@ -76,7 +76,9 @@
 #define API_MAX_RATE     1e9
 #define API_MAX_TIME_S   1e11 /* since 1970: past the year 5000 */
 #define API_MAX_PAGE     1000
-#define API_MAX_SHARE    2 /* jobs the planner seats on one GPU */
+#define API_MAX_PRIORITY 1000000
+#define API_MAX_GRACE_S  86400 /* of a stop */
+#define API_MAX_SHARE    2     /* jobs the planner seats on one GPU */
 #define API_DEFAULT_PAGE 100
 
 extern const struct schema api_job_request;   /* JobRequest */

@@ -212,21 +212,28 @@ static bool key_of(struct request *r, const char **key)
     return false;
 }
 
-static struct job_parse_context parse_context(const struct service *s)
+static struct job_parse_context parse_context(const struct service *s,
+                                              const struct auth_identity *who)
 {
-    return (struct job_parse_context){.cluster = loop_cluster(s->loop),
-                                      .classes = s->classes,
-                                      .classes_max = s->config.limits.classes,
-                                      .command_needed =
-                                          s->config.engine != SERVICE_ENGINE_SIM,
-                                      .now_s = service_now_s(s)};
+    const struct service_limit_config *limits = &s->config.limits;
+    bool real = s->config.engine != SERVICE_ENGINE_SIM;
+
+    return (struct job_parse_context){
+        .cluster = loop_cluster(s->loop),
+        .classes = s->classes,
+        .classes_max = limits->classes,
+        .command_needed = real,
+        .account_needed = real,
+        .priority_max = who->role == AUTH_OPERATOR ? API_MAX_PRIORITY : limits->priority,
+        .stop_grace_max_s = limits->stop_grace_s,
+        .now_s = service_now_s(s)};
 }
 
 void handle_submit_job(void *ctx, struct request *r)
 {
     struct service *s = ctx;
     const struct auth_identity *who = &r->identity;
-    struct job_parse_context context = parse_context(s);
+    struct job_parse_context context = parse_context(s, &r->identity);
     struct parsed_job parsed = {0};
     char field[SCHEMA_PATH_SIZE];
     struct user_quota_ask quota;
@@ -279,7 +286,7 @@ void handle_update_job(void *ctx, struct request *r)
 {
     struct service *s = ctx;
     struct record *record = handlers_record(s, r);
-    struct job_parse_context context = parse_context(s);
+    struct job_parse_context context = parse_context(s, &r->identity);
     struct parsed_job parsed = {0};
     char field[SCHEMA_PATH_SIZE];
     struct handlers_answer a;
@@ -325,7 +332,7 @@ static int add_what_if(struct service *s, struct request *r,
                        const struct json_value *change, size_t index,
                        const struct parsed_job *base, struct json_out *out)
 {
-    struct job_parse_context context = parse_context(s);
+    struct job_parse_context context = parse_context(s, &r->identity);
     struct parsed_job changed = {.job = base->job, .replicas = base->replicas};
     char field[SCHEMA_PATH_SIZE], path[SCHEMA_PATH_SIZE + 48];
     struct err err = {0};
@@ -355,7 +362,7 @@ void handle_quote(void *ctx, struct request *r)
     struct service *s = ctx;
     const struct json_value *body = r->body;
     const struct json_value *changes = json_value_get(body, "what_if");
-    struct job_parse_context context = parse_context(s);
+    struct job_parse_context context = parse_context(s, &r->identity);
     struct parsed_job parsed = {0};
     char field[SCHEMA_PATH_SIZE], path[SCHEMA_PATH_SIZE + 16];
     struct handlers_answer a = {0};

@@ -273,35 +273,73 @@ static int parse_command(bool needed, const struct json_value *body,
     return parse_environment(json_value_get(body, "environment"), out, field, err);
 }
 
-static int parse_paths(const struct auth_identity *who, const struct json_value *body,
-                       struct parsed_job *out, char field[SCHEMA_PATH_SIZE],
+/* A device is not free before the job has left it, so how long that may take is the
+ * operator's to bound. */
+static int parse_grace(const struct job_parse_context *c, const struct json_value *body,
+                       struct store_request *q, char field[SCHEMA_PATH_SIZE],
                        struct err *err)
 {
+    q->stop_grace_s =
+        json_member_number(body, "stop_grace_s", fmin(STOP_GRACE_S, c->stop_grace_max_s));
+    if (q->stop_grace_s <= c->stop_grace_max_s)
+        return 0;
+    str_copy(field, SCHEMA_PATH_SIZE, "stop_grace_s");
+    return err_set(err, ERR_INVALID,
+                   "a job has at most %g s to end after it was told to, not %g",
+                   c->stop_grace_max_s, q->stop_grace_s);
+}
+
+static int parse_paths(const struct job_parse_context *c, const struct auth_identity *who,
+                       const struct json_value *body, struct parsed_job *out,
+                       char field[SCHEMA_PATH_SIZE], struct err *err)
+{
     struct store_request *q = &out->job.request;
-    const struct passwd *account;
+    const struct passwd *account = who->uid != AUTH_NO_ID ? getpwuid(who->uid) : NULL;
 
     q->directory = json_member_string(body, "directory");
     q->output = json_member_string(body, "output");
     q->metrics_url = json_member_string(body, "metrics_url");
     q->metrics_counter = json_member_string(body, "metrics_counter");
     q->progress_file = json_member_string(body, "progress_file");
-    q->stop_grace_s = json_member_number(body, "stop_grace_s", STOP_GRACE_S);
     q->checkpoint_signal = (int)json_member_number(body, "checkpoint_signal", 0);
     if (q->directory && q->directory[0] != '/')
         return wrong(field, "directory", err, ERR_INVALID,
                      "the directory must be an absolute path");
-    if (!q->directory) {
-        account = who->uid != AUTH_NO_ID ? getpwuid(who->uid) : NULL;
+    if (c->account_needed && !account)
+        return err_set(err, ERR_INVALID,
+                       "%s has no account on this machine, so nothing can run as this "
+                       "user",
+                       who->name[0] ? who->name : "this user");
+    if (!q->directory)
         q->directory =
             keep(out, mem_strdup(account && account->pw_dir[0] == '/' ? account->pw_dir
                                                                       : "/"));
-    }
-    return 0;
+    return parse_grace(c, body, q, field, err);
 }
 
-static void parse_numbers(const struct json_value *body, struct job *job)
+/* Whoever goes before all others takes their turn: only so far as the operator says. */
+static int check_priority(const struct job_parse_context *c,
+                          const struct json_value *body, char field[SCHEMA_PATH_SIZE],
+                          struct err *err)
+{
+    double asked = json_member_number(body, "priority", -INFINITY);
+
+    if (asked <= c->priority_max)
+        return 0;
+    str_copy(field, SCHEMA_PATH_SIZE, "priority");
+    return err_set(err, ERR_INVALID,
+                   "priority %.0f is above %d, the most a user may ask for; an operator "
+                   "can raise it",
+                   asked, c->priority_max);
+}
+
+static int parse_numbers(const struct job_parse_context *c, const struct json_value *body,
+                         struct job *job, char field[SCHEMA_PATH_SIZE], struct err *err)
 {
     const char *kind = json_member_string(body, "kind");
+
+    if (check_priority(c, body, field, err) < 0)
+        return -1;
 
     if (kind)
         job->kind = strcmp(kind, "inference") == 0 ? JOB_INFERENCE : JOB_TRAINING;
@@ -312,6 +350,7 @@ static void parse_numbers(const struct json_value *body, struct job *job)
     job->priority = (int)json_member_number(body, "priority", job->priority);
     job->may_share = json_member_bool(body, "share", job->may_share);
     job->may_move = json_member_bool(body, "move", job->may_move);
+    return 0;
 }
 
 static void name_job(struct parsed_job *out, const char *name)
@@ -356,11 +395,13 @@ int job_parse(const struct job_parse_context *c, const struct auth_identity *who
                           .may_share = true,
                           .may_move = true,
                           .submitted_s = c->now_s,
+                          .priority = c->priority_max < 0 ? c->priority_max : 0,
                           .owner = owner_of(who)};
     q->user = who->name;
     q->uid = who->uid;
     q->gid = who->gid;
-    parse_numbers(body, &q->job);
+    if (parse_numbers(c, body, &q->job, field, err) < 0)
+        return -1;
     counter = json_member_string(body, "on_counter");
     out->accept_counter = counter && strcmp(counter, "accept") == 0;
     out->job.progress =
@@ -370,7 +411,7 @@ int job_parse(const struct job_parse_context *c, const struct auth_identity *who
                                 .placed_s = NAN,
                                 .ended_s = NAN};
     if (parse_command(c->command_needed, body, out, field, err) < 0 ||
-        parse_paths(who, body, out, field, err) < 0)
+        parse_paths(c, who, body, out, field, err) < 0)
         return -1;
     name_job(out, json_member_string(body, "name"));
     parse_descriptor(json_value_get(body, "descriptor"), &q->job.descriptor);
@@ -392,7 +433,8 @@ int job_parse_change(const struct job_parse_context *c, const struct json_value 
     const char *name = json_member_string(change, "name");
 
     field[0] = '\0';
-    parse_numbers(change, job);
+    if (parse_numbers(c, change, job, field, err) < 0)
+        return -1;
     if (name)
         str_copy(job->name, sizeof(job->name), name);
     if (json_value_get(change, "types") &&

@@ -25,6 +25,9 @@ struct job_parse_context {
     const struct intern *classes; /* kinds of jobs known so far */
     int classes_max;              /* the estimator tells apart */
     bool command_needed;          /* the engine runs real programs */
+    bool account_needed;          /* and runs them as the user who asks */
+    int priority_max;             /* this user may ask for */
+    double stop_grace_max_s;      /* anybody may ask for */
     double now_s;
 };
 

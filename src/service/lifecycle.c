@@ -19,8 +19,8 @@ static void explain_why(struct record *r, const struct why *why)
     record_explain(r, why->code, "%s", why->text ? why->text : "");
 }
 
-void lifecycle_engine_job(struct record *r, const struct job_status *status,
-                          struct engine_job *job)
+void lifecycle_engine_job(const struct service *s, struct record *r,
+                          const struct job_status *status, struct engine_job *job)
 {
     static const char *const nothing[] = {NULL};
     const struct store_request *q = &r->stored->request;
@@ -41,7 +41,7 @@ void lifecycle_engine_job(struct record *r, const struct job_status *status,
         .metrics_url = q->metrics_url,
         .metrics_counter = q->metrics_counter,
         .progress_file = q->progress_file,
-        .stop_grace_s = q->stop_grace_s,
+        .stop_grace_s = fmin(q->stop_grace_s, s->config.limits.stop_grace_s),
         .checkpoint_signal = q->checkpoint_signal,
         .device_count = status->device_count,
         .devices = status->devices,
@@ -320,7 +320,7 @@ static void launch(struct service *s, struct record *r, const struct job_status 
     struct engine_job job;
     struct err err = {0};
 
-    lifecycle_engine_job(r, status, &job);
+    lifecycle_engine_job(s, r, status, &job);
     records_set_phase(s->records, r, PHASE_STARTING);
     if (s->engine.ops->start(s->engine.self, &job, &err) < 0) {
         not_started(s, r, &err);

@@ -48,8 +48,8 @@ void lifecycle_stop(struct service *s, struct record *r, enum engine_stop how);
 void lifecycle_left(struct service *s, struct record *r);
 
 /* The job as the engine needs it; borrowed from the record, which notes its devices. */
-void lifecycle_engine_job(struct record *r, const struct job_status *status,
-                          struct engine_job *job);
+void lifecycle_engine_job(const struct service *s, struct record *r,
+                          const struct job_status *status, struct engine_job *job);
 
 /* Write again what the store could not take. */
 void lifecycle_retry(struct service *s);

@@ -173,7 +173,7 @@ static enum readmit_engine ask_engine(struct service *s, struct record *r)
     struct err err = {0};
 
     records_set_phase(s->records, r, PHASE_STARTING);
-    lifecycle_engine_job(r, loop_job(s->loop, r->id), &job);
+    lifecycle_engine_job(s, r, loop_job(s->loop, r->id), &job);
     if (s->engine.ops->adopt(s->engine.self, &job, &err) == 0)
         return READMIT_RUNS;
     records_set_phase(s->records, r, PHASE_LAUNCHING); /* nothing is there to stop */

@@ -108,6 +108,13 @@ static const struct config_key limit_keys[] = {
     CONFIG_NUMBER(
         INT, "classes", IN(limit, classes), 16, 4000, "2000",
         "kinds of jobs the estimator tells apart; memory grows with the square"),
+    CONFIG_NUMBER(INT, "priority", IN(limit, priority), -API_MAX_PRIORITY,
+                  API_MAX_PRIORITY, "0",
+                  "largest a user may give a job; operators may give any"),
+    CONFIG_NUMBER(SECONDS, "stop_grace", IN(limit, stop_grace_s), 0, API_MAX_GRACE_S,
+                  "300s",
+                  "longest a job may take to end after it was told to, its device is "
+                  "taken until then"),
     {0},
 };
 

@@ -32,8 +32,10 @@ struct service_limit_config {
     int streams;
     double requests_per_s, burst;
     double answer_s;
-    int jobs;    /* waiting and running, all users */
-    int classes; /* kinds of jobs the estimator tells apart */
+    int jobs;            /* waiting and running, all users */
+    int classes;         /* kinds of jobs the estimator tells apart */
+    int priority;        /* a user may ask for; operators may ask for any */
+    double stop_grace_s; /* a job may ask for */
 };
 
 struct service_planner_config {

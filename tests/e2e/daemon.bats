@@ -161,6 +161,18 @@ assert a["job"]["need"]["rate"] == a["quote"]["promised_rate"]' "$output"
     [[ $(api GET /v1/quotas) == *'"jobs":2'* ]]
 }
 
+@test "a job that is queued again counts for the limit of all jobs too" {
+    echo 'limits: {jobs: 2}' >> "$CORGID_DIR/c.yaml"
+    corgid_start
+    for _ in 1 2 3; do
+        id=$(submit '{"total_steps": 1e9, "hold": true}')
+        api POST "/v1/jobs/$id/cancel" > /dev/null
+    done
+    [ "$(api_status POST /v1/jobs/1/requeue)" = 200 ]
+    [ "$(api_status POST /v1/jobs/2/requeue)" = 200 ]
+    [ "$(api_status POST /v1/jobs/3/requeue)" = 429 ]
+}
+
 @test "a second daemon on the same store, or the same socket, refuses" {
     corgid_start
     run "$CORGI_BIN/corgid" --config "$CORGID_DIR/c.yaml"

@@ -55,6 +55,7 @@ def main():
                 refused(port, method, path, bearer, 403, operation)
                 count += 1
     other_users_jobs(socket, port, bearers["USER"])
+    no_more_than_a_user_may(socket, port, bearers["USER"])
     print("%d refusals as they should be" % count)
 
 
@@ -81,6 +82,25 @@ def other_users_jobs(socket, port, bearer):
     status, seen = call(own, "GET", path, None, viewer)
     assert status == 200 and "command" not in seen and "environment" not in seen, seen
     status, answer = call(own, "POST", "/v1/jobs/%d/cancel" % mine["job"]["id"], {}, headers)
+    assert status == 200, answer
+
+
+def no_more_than_a_user_may(socket, port, bearer):
+    """A user goes before nobody else and blocks no device for a day; an operator may raise."""
+    own = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    headers = {"Authorization": "Bearer " + bearer}
+    for body, field in [({"priority": 1}, "priority"), ({"priority": 1000000}, "priority"),
+                        ({"stop_grace_s": 301}, "stop_grace_s")]:
+        status, answer = call(own, "POST", "/v1/jobs", dict(body, hold=True), headers)
+        assert status == 400 and answer["error"]["field"] == field, (body, status, answer)
+    status, mine = call(own, "POST", "/v1/jobs", {"hold": True, "priority": -5}, headers)
+    assert status == 201, mine
+    path = "/v1/jobs/%d" % mine["job"]["id"]
+    status, answer = call(own, "PATCH", path, {"priority": 1}, headers)
+    assert status == 400 and answer["error"]["field"] == "priority", answer
+    status, answer = call(Connection(socket), "PATCH", path, {"priority": 1000000})
+    assert status == 200 and answer["job"]["priority"] == 1000000, answer
+    status, answer = call(own, "POST", path + "/cancel", {}, headers)
     assert status == 200, answer
 
 

@@ -23,8 +23,12 @@ static void begin(struct reading *x)
     *x = (struct reading){.cluster = fixture_cluster(),
                           .classes = intern_create(),
                           .who = {.role = AUTH_USER, .uid = AUTH_NO_ID, .name = "ada"}};
-    x->context = (struct job_parse_context){
-        .cluster = x->cluster, .classes = x->classes, .classes_max = 2, .now_s = 1000};
+    x->context = (struct job_parse_context){.cluster = x->cluster,
+                                            .classes = x->classes,
+                                            .classes_max = 2,
+                                            .priority_max = 10,
+                                            .stop_grace_max_s = 300,
+                                            .now_s = 1000};
 }
 
 static void forget(struct reading *x)
@@ -108,6 +112,78 @@ static void members_of_the_body_are_taken_over(void **state)
     assert_int_equal(job_of(&x)->need.kind, NEED_RATE);
     assert_true(job_of(&x)->need.rate == 2.5);
     assert_true(x.parsed.job.progress.held);
+    end(&x);
+}
+
+static void a_user_asks_for_no_more_priority_than_allowed(void **state)
+{
+    struct reading x;
+
+    (void)state;
+    begin(&x);
+    assert_wrong(&x, "{\"priority\": 11}", "priority");
+    assert_non_null(strstr(x.err.text, "above 10"));
+    assert_int_equal(parse(&x, "{\"priority\": 10}"), 0);
+    assert_int_equal(parse(&x, "{\"priority\": -500}"), 0);
+    assert_int_equal(job_of(&x)->priority, -500);
+    x.context.priority_max = -3; /* then nobody begins above it either */
+    assert_int_equal(parse(&x, "{}"), 0);
+    assert_int_equal(job_of(&x)->priority, -3);
+    end(&x);
+}
+
+static void a_change_raises_no_priority_above_the_limit(void **state)
+{
+    static const char raise[] = "{\"priority\": 11}", rename[] = "{\"name\": \"b\"}";
+    struct parsed_job old = {.job.request.job = {.priority = 99}}; /* by an operator */
+    struct json_doc *doc;
+    struct reading x;
+
+    (void)state;
+    begin(&x);
+    assert_int_equal(json_doc_parse(&doc, raise, strlen(raise), "change", NULL), 0);
+    assert_int_equal(
+        job_parse_change(&x.context, json_doc_root(doc), &old, x.field, &x.err), -1);
+    assert_string_equal(x.field, "priority");
+    json_doc_destroy(doc);
+    assert_int_equal(json_doc_parse(&doc, rename, strlen(rename), "change", NULL), 0);
+    assert_int_equal(
+        job_parse_change(&x.context, json_doc_root(doc), &old, x.field, &x.err), 0);
+    assert_int_equal(old.job.request.job.priority, 99);
+    json_doc_destroy(doc);
+    end(&x);
+}
+
+static void the_time_to_stop_is_bounded(void **state)
+{
+    struct reading x;
+
+    (void)state;
+    begin(&x);
+    assert_wrong(&x, "{\"stop_grace_s\": 301}", "stop_grace_s");
+    assert_int_equal(parse(&x, "{\"stop_grace_s\": 300}"), 0);
+    assert_int_equal(parse(&x, "{}"), 0);
+    assert_true(x.parsed.job.request.stop_grace_s == 30);
+    x.context.stop_grace_max_s = 5; /* less than what goes without saying */
+    assert_int_equal(parse(&x, "{}"), 0);
+    assert_true(x.parsed.job.request.stop_grace_s == 5);
+    end(&x);
+}
+
+static void real_programs_need_an_account(void **state)
+{
+    struct reading x;
+
+    (void)state;
+    begin(&x);
+    x.context.account_needed = true;
+    x.who.uid = 0;
+    assert_int_equal(parse(&x, "{}"), 0);
+    x.who.uid = 2000000321;
+    assert_wrong(&x, "{}", "");
+    assert_non_null(strstr(x.err.text, "no account"));
+    x.who.uid = AUTH_NO_ID;
+    assert_wrong(&x, "{}", "");
     end(&x);
 }
 
@@ -311,6 +387,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_out_is_filled_in),
         cmocka_unit_test(members_of_the_body_are_taken_over),
+        cmocka_unit_test(a_user_asks_for_no_more_priority_than_allowed),
+        cmocka_unit_test(a_change_raises_no_priority_above_the_limit),
+        cmocka_unit_test(the_time_to_stop_is_bounded),
+        cmocka_unit_test(real_programs_need_an_account),
         cmocka_unit_test(numbers_at_the_end_of_a_name_do_not_make_another_kind),
         cmocka_unit_test(what_is_wrong_is_named_by_field),
         cmocka_unit_test(a_time_until_the_deadline_counts_from_now),

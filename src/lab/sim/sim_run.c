@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "engine/sim/sim_engine.h"
+#include "http/api.h"
 #include "loop/cluster.h"
 #include "lab/policy/datasheet.h"
 #include "lab/policy/feedback.h"
@@ -210,6 +211,9 @@ static int arrive_told(struct sim *sim, struct sim_job *job, struct err *err)
     const struct job_parse_context context = {.cluster = loop_cluster(sim->loop),
                                               .classes = told->classes,
                                               .classes_max = told->config.limits.classes,
+                                              .priority_max = API_MAX_PRIORITY,
+                                              .stop_grace_max_s =
+                                                  told->config.limits.stop_grace_s,
                                               .now_s = sim->now_s};
     char field[SCHEMA_PATH_SIZE];
     struct quote quote;
