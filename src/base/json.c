@@ -3,6 +3,7 @@
 #include "base/json.h"
 
 #include <jansson.h>
+#include <stdint.h>
 #include <string.h>
 
 /* jansson's values under our names, a document is its root; the library wants them
@@ -22,12 +23,13 @@ static const struct json_value *ours(const json_t *value)
     return (const struct json_value *)value;
 }
 
-/* jansson recurses as deep as the text is nested, both to read and to free: bound that
- * before it starts. */
-static int check_nesting(const char *text, size_t length, const char *name,
-                         struct err *err)
+/* jansson recurses as deep as the text is nested, both to read and to free, and each
+ * value costs it a microsecond: bound both before it starts.  A value is the first, or
+ * stands behind a comma or a bracket. */
+static int check_shape(const char *text, size_t length, const char *name,
+                       size_t most_values, struct err *err)
 {
-    size_t line = 1, line_start = 0;
+    size_t line = 1, line_start = 0, values = 1;
     int depth = 0;
     bool in_string = false;
 
@@ -50,9 +52,17 @@ static int check_nesting(const char *text, size_t length, const char *name,
                 return err_set(err, ERR_LIMIT,
                                "%s line %zu column %zu: nested deeper than %d levels",
                                name, line, i - line_start + 1, JSON_MAX_NESTING);
+            values++;
         } else if (c == ']' || c == '}') {
             depth--;
+        } else if (c == ',') {
+            values++;
         }
+        if (values > most_values)
+            return err_set(err, ERR_LIMIT,
+                           "%s line %zu column %zu: more than %zu values, which is more "
+                           "than can be used here",
+                           name, line, i - line_start + 1, most_values);
     }
     return 0;
 }
@@ -60,13 +70,19 @@ static int check_nesting(const char *text, size_t length, const char *name,
 int json_doc_parse(struct json_doc **doc, const char *text, size_t length,
                    const char *name, struct err *err)
 {
+    return json_doc_parse_few(doc, text, length, name, SIZE_MAX, err);
+}
+
+int json_doc_parse_few(struct json_doc **doc, const char *text, size_t length,
+                       const char *name, size_t most_values, struct err *err)
+{
     json_error_t where;
     json_t *root;
 
     if (length > JSON_MAX_BYTES)
         return err_set(err, ERR_LIMIT, "%s is larger than %zu bytes", name,
                        JSON_MAX_BYTES);
-    if (check_nesting(text, length, name, err) < 0)
+    if (check_shape(text, length, name, most_values, err) < 0)
         return -1;
     root = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
     if (!root)

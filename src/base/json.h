@@ -34,6 +34,10 @@ enum json_kind {
 /* The caller owns *doc; on failure it is untouched.  name is for messages. */
 int json_doc_parse(struct json_doc **doc, const char *text, size_t length,
                    const char *name, struct err *err);
+/* The same of a text that has at most so many values (members and items, and what holds
+ * them), else ERR_LIMIT: what a text may cost is bounded before the first is made. */
+int json_doc_parse_few(struct json_doc **doc, const char *text, size_t length,
+                       const char *name, size_t most_values, struct err *err);
 void json_doc_destroy(struct json_doc *doc);                        /* NULL is fine */
 const struct json_value *json_doc_root(const struct json_doc *doc); /* NULL: NULL */
 

@@ -209,3 +209,26 @@ int schema_check(const struct schema *schema, const struct json_value *body,
     memcpy(field, p.path, sizeof(p.path));
     return rc;
 }
+
+/* An empty array or object counts one more: its bracket may hold a value. */
+static size_t most_values_of(const struct schema_field *f)
+{
+    switch (f->type) {
+    case SCHEMA_OBJECT:
+        return schema_most_values(f->schema);
+    case SCHEMA_ARRAY:
+    case SCHEMA_MAP:
+        return 2 + (size_t)f->max * most_values_of(f->item);
+    default:
+        return 1;
+    }
+}
+
+size_t schema_most_values(const struct schema *schema)
+{
+    size_t most = 2;
+
+    for (const struct schema_field *f = schema->fields; f->name; f++)
+        most += most_values_of(f);
+    return most;
+}

@@ -49,3 +49,6 @@ struct schema {
  * whole body). */
 int schema_check(const struct schema *schema, const struct json_value *body,
                  char field[SCHEMA_PATH_SIZE], struct err *err);
+
+/* How many values (json_doc_parse_few()) an object that passes can have. */
+size_t schema_most_values(const struct schema *schema);

@@ -11,6 +11,7 @@
 #include "http/server_private.h"
 
 #include "base/mem.h"
+#include "http/body_reader.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -30,6 +31,16 @@
 
 /* What a client may send ahead of being asked: more stays with the kernel. */
 #define READ_AHEAD_BYTES 65536
+
+/* A refused body that is larger than that keeps its sender waiting so long, for each so
+ * many that wait already: however many send however fast, no more than a few such bodies
+ * a second have to be read away. */
+#define PAUSE_S     0.5
+#define PAUSED_MANY 8
+
+/* So many of the largest bodies are read away: many clients hear the answer only when
+ * they have sent all. */
+#define DROP_BODIES 4
 
 /* What the kernel keeps of a stream that its client does not read. */
 #define STREAM_KERNEL_BYTES 65536
@@ -67,6 +78,7 @@ void conn_destroy(struct conn *c)
     }
     LIST_REMOVE(c, link);
     s->stats.connections--;
+    s->paused -= c->phase == CONN_PAUSE;
     let_go(c);
     if (c->stream.events)
         c->stream.events->gone(c->stream.ctx);
@@ -193,14 +205,20 @@ static void refuse_early(struct conn *c, int status, const char *code, const cha
     send_refusal(c);
 }
 
-/* Refused for sure; a body that is small enough is read away, so that the connection can
- * go on. */
+/* Refused for sure; a body that is small is read away, so that the connection can go on.
+ * To read large ones only to drop them would cost what the refusal saves: whoever sends
+ * one waits for the answer. */
 static void refuse_head(struct conn *c)
 {
     struct request *r = c->request;
 
-    if (r->head.length > c->server->config.limits.body_bytes || r->head.expects_continue)
+    if (r->head.length > READ_AHEAD_BYTES || r->head.expects_continue)
         c->close_after = true;
+    if (r->head.length > READ_AHEAD_BYTES && !r->head.expects_continue) {
+        bufferevent_disable(c->bev, EV_READ);
+        set_phase(c, CONN_PAUSE, PAUSE_S * (1 + c->server->paused++ / PAUSED_MANY));
+        return;
+    }
     if (c->close_after || r->head.length == 0) {
         send_refusal(c);
         return;
@@ -209,25 +227,51 @@ static void refuse_head(struct conn *c)
     set_phase(c, CONN_SKIP, c->server->config.limits.body_s);
 }
 
+void conn_body_read(struct request *r, bool good)
+{
+    const struct server *s = r->server;
+    const struct route *route = r->match.route;
+
+    if (good) {
+        route->handle(s->config.ctx, r); /* it is the handler's now */
+        reactor_did(s->reactor, route->operation);
+    } else if (r->conn) {
+        send_refusal(r->conn);
+    } else { /* the client did not wait for it */
+        request_count(r, r->refused);
+        request_destroy(r);
+    }
+}
+
+/* False: it is small enough to be read here. */
+static bool read_elsewhere(struct server *s, struct request *r, const char *body)
+{
+    if (r->head.length <= BODY_READER_LARGE)
+        return false;
+    if (!s->reader)
+        s->reader = body_reader_create(s->reactor);
+    if (s->reader)
+        body_reader_hand_over(s->reader, r, body, r->head.length);
+    return s->reader != NULL;
+}
+
 static void hand_over(struct conn *c)
 {
     struct request *r = c->request;
-    const struct server *s = c->server;
-    const struct route *route = r->match.route;
+    struct server *s = c->server;
     struct evbuffer *in = bufferevent_get_input(c->bev);
     const char *body = (const char *)evbuffer_pullup(in, (ev_ssize_t)r->head.length);
-    bool good = request_check_body(r, body, r->head.length);
+    bool elsewhere = read_elsewhere(s, r, body);
+    bool good = elsewhere || request_check_body(r, body, r->head.length);
 
     evbuffer_drain(in, r->head.length);
     read_ahead(c, 0);
-    if (!good) {
-        send_refusal(c);
-        return;
+    if (good) {
+        r->handled = true;
+        set_phase(c, CONN_ANSWER, s->config.limits.answer_s);
     }
-    r->handled = true;
-    set_phase(c, CONN_ANSWER, s->config.limits.answer_s);
-    route->handle(s->config.ctx, r); /* it is the handler's now */
-    reactor_did(s->reactor, route->operation);
+    if (!elsewhere)
+        conn_body_read(r, good);
 }
 
 static void take_head(struct conn *c, size_t count)
@@ -338,10 +382,13 @@ static bool step(struct conn *c)
     case CONN_SKIP:
         return step_skip(c);
     case CONN_ANSWER:
+    case CONN_PAUSE:
         return false;
     case CONN_STREAM:
     case CONN_CLOSING:
-        drop(c, readable(c));
+        c->dropped += drop(c, readable(c));
+        if (c->dropped > DROP_BODIES * c->server->config.limits.body_bytes)
+            bufferevent_disable(c->bev, EV_READ);
         return false;
     }
     return false;
@@ -422,6 +469,11 @@ static void on_limit(void *ctx)
         c->request->identity = r->identity;
         r->conn = NULL;
         refuse_early(c, 503, "timeout", "the answer takes too long; ask again later");
+        break;
+    case CONN_PAUSE:
+        c->server->paused--;
+        bufferevent_enable(c->bev, EV_READ);
+        send_refusal(c);
         break;
     case CONN_STREAM:
         break;

@@ -303,19 +303,47 @@ static uint64_t rate_key(const struct request *r)
         3, hash_bytes(r->peer, port ? (size_t)(port - r->peer) : strlen(r->peer)));
 }
 
-static bool not_too_often(struct request *r, double cost)
+static bool within_rate(struct request *r, struct auth_rate *rate, double cost,
+                        const char *too_much)
 {
     double wait_s;
     char seconds[24];
 
-    if (!r->server->rate || r->identity.role == AUTH_OPERATOR ||
-        auth_rate_take(r->server->rate, rate_key(r), cost, clock_wall_s(), &wait_s))
+    if (!rate || r->identity.role == AUTH_OPERATOR ||
+        auth_rate_take(rate, rate_key(r), cost, clock_wall_s(), &wait_s))
         return true;
     r->server->stats.rate_limited++;
     snprintf(seconds, sizeof(seconds), "%.0f", ceil(wait_s));
     request_add_header(r, "Retry-After", seconds);
-    return request_refuse(r, 429, "limit", NULL, "too many requests; try again in %s s",
+    return request_refuse(r, 429, "limit", NULL, "%s; try again in %s s", too_much,
                           seconds);
+}
+
+static bool not_too_often(struct request *r, double cost)
+{
+    return within_rate(r, r->server->rate, cost, "too many requests");
+}
+
+/* One that is too large to be taken counts as the largest that is not. */
+static bool not_too_much(struct request *r)
+{
+    size_t most = r->server->config.limits.body_bytes;
+
+    return within_rate(r, r->server->bytes,
+                       (double)(r->head.length < most ? r->head.length : most),
+                       "too many bytes in a short time");
+}
+
+bool request_spend(struct request *r, double requests)
+{
+    struct str refusal;
+
+    if (!r->server || not_too_often(r, requests))
+        return true;
+    refusal = r->refusal;
+    r->refusal = (struct str){0};
+    request_answer(r, r->refused, &refusal);
+    return false;
 }
 
 static bool identify(struct request *r)
@@ -411,7 +439,7 @@ static bool body_fits(struct request *r)
 bool request_check_head(struct request *r)
 {
     return find_route(r) && identify(r) && not_too_often(r, 1) && may(r) &&
-           read_query(r) && body_fits(r);
+           read_query(r) && not_too_much(r) && body_fits(r);
 }
 
 bool request_check_body(struct request *r, const char *bytes, size_t count)
@@ -422,8 +450,8 @@ bool request_check_body(struct request *r, const char *bytes, size_t count)
 
     if (!schema)
         return true;
-    if (json_doc_parse(&r->document, count ? bytes : "{}", count ? count : 2, "the body",
-                       &err) < 0)
+    if (json_doc_parse_few(&r->document, count ? bytes : "{}", count ? count : 2,
+                           "the body", schema_most_values(schema), &err) < 0)
         return request_refuse(r, err.code == ERR_LIMIT ? 413 : 400,
                               err_code_name(err.code), NULL, "%s", err.text);
     r->body = json_doc_root(r->document);

@@ -96,6 +96,11 @@ const char *request_param(const struct request *r, const char *name);
  * is gone, and -1 is returned. */
 int request_param_id(struct request *r, const char *name, uint64_t *id);
 
+/* It is as much work as so many requests more, and counts as such for how often its user
+ * may ask.  Otherwise the request is answered with 429, is gone, and false is returned.
+ */
+bool request_spend(struct request *r, double requests);
+
 /* True once the client has hung up: the answer will not be read. */
 bool request_gone(const struct request *r);
 

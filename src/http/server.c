@@ -3,22 +3,28 @@
 #include "http/server.h"
 
 #include "base/mem.h"
+#include "http/body_reader.h"
 #include "http/server_private.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RATE_BUCKETS 10000
+#define RATE_BUCKETS  10000
+#define BYTES_BURST_S 4
 
 /* ---- configuration ----------------------------------------------------------------- */
 
 static void complete(struct server_limits *l)
 {
+    int share;
+
     l->head_bytes = l->head_bytes ? l->head_bytes : 16384;
     l->body_bytes = l->body_bytes ? l->body_bytes : 1 << 20;
     l->connections = l->connections ? l->connections : 4096;
-    if (!l->connections_each)
-        l->connections_each = l->connections > 4 ? l->connections / 4 : l->connections;
+    share = l->connections > 4 ? l->connections / 4 : l->connections;
+    if (!l->connections_each || l->connections_each > share)
+        l->connections_each = share;
     l->head_s = l->head_s > 0 ? l->head_s : 10;
     l->body_s = l->body_s > 0 ? l->body_s : 30;
     l->idle_s = l->idle_s > 0 ? l->idle_s : 75;
@@ -35,9 +41,14 @@ static void use_config(struct server *s, const struct server_config *config)
     complete(&s->config.limits);
     memset(s->accounts, 0, sizeof(s->accounts));
     auth_rate_destroy(s->rate);
-    s->rate = NULL;
+    auth_rate_destroy(s->bytes);
+    s->rate = s->bytes = NULL;
     if (l->requests_per_s > 0)
         s->rate = auth_rate_create(l->requests_per_s, l->burst, RATE_BUCKETS);
+    if (l->bytes_per_s > 0)
+        s->bytes = auth_rate_create(
+            l->bytes_per_s, fmax(BYTES_BURST_S * l->bytes_per_s, (double)l->body_bytes),
+            RATE_BUCKETS);
 }
 
 struct server *server_create(struct reactor *r, const struct server_config *config)
@@ -103,9 +114,11 @@ void server_destroy(struct server *s)
     s->drain_timer = NULL;
     while (!LIST_EMPTY(&s->conns))
         conn_destroy(LIST_FIRST(&s->conns));
+    body_reader_destroy(s->reader);
     LIST_FOREACH (r, &s->requests, link)
         r->server = NULL;
     auth_rate_destroy(s->rate);
+    auth_rate_destroy(s->bytes);
     vec_free(&s->listeners);
     free(s);
 }

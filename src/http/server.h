@@ -33,6 +33,8 @@ struct server_limits {
     double write_s;        /* a client may take no byte of an answer; 0: 30 */
     double requests_per_s; /* of one identity in the long run; 0: no limit */
     double burst;          /* and at once; 0: twice requests_per_s */
+    double bytes_per_s;    /* of bodies of one identity; at once four times that, and
+                              a body at least; 0: no limit */
 };
 
 struct server_config {

@@ -33,10 +33,13 @@ struct server {
     struct local_account accounts[SERVER_ACCOUNTS];
     struct server_config config; /* limits complete */
     struct auth_rate *rate;      /* NULL: no limit */
+    struct auth_rate *bytes;     /* of bodies; NULL: no limit */
+    struct body_reader *reader;  /* NULL: no large body has come yet */
     vec_of(struct listener *) listeners;
     LIST_HEAD(conn_list, conn) conns;
     LIST_HEAD(request_list, request) requests; /* not yet answered */
     struct server_stats stats;
+    int paused;                        /* connections in CONN_PAUSE */
     struct reactor_event *drain_timer; /* NULL: not draining */
     void (*drained)(void *ctx);
     void *drained_ctx;
@@ -46,6 +49,7 @@ enum conn_phase {
     CONN_HEAD,    /* the next request, or its beginning, is awaited */
     CONN_BODY,    /* of conn.request */
     CONN_SKIP,    /* the body of a request that is refused already */
+    CONN_PAUSE,   /* its body is large: the refusal goes out after a while */
     CONN_ANSWER,  /* the handler has it */
     CONN_STREAM,  /* an answer without an end goes out */
     CONN_CLOSING, /* the last bytes go out, then what still comes in is dropped */
@@ -66,8 +70,9 @@ struct conn {
     struct auth_identity local; /* who, on a Unix socket */
     bool is_local;
     char peer[REQUEST_PEER_SIZE];
-    size_t seen; /* of the bytes read, looked at for the end of the head */
-    size_t skip; /* bytes of a body to drop */
+    size_t seen;    /* of the bytes read, looked at for the end of the head */
+    size_t skip;    /* bytes of a body to drop */
+    size_t dropped; /* that came after the last answer */
     struct request *request;
     bool close_after; /* the answer */
     bool ended;       /* the client sends no more */
@@ -89,6 +94,9 @@ bool conn_idle(const struct conn *c);
 /* The answer of its request, with a head of its own; ends the request's hold on it. */
 void conn_answer(struct conn *c, int status, const char *content_type,
                  const struct str *headers, const void *bytes, size_t count);
+
+/* Its body has been read and checked: the handler gets the request, or it is refused. */
+void conn_body_read(struct request *r, bool good);
 
 /* request.c */
 struct request *request_create(struct conn *c);

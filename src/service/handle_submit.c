@@ -369,6 +369,8 @@ void handle_quote(void *ctx, struct request *r)
     struct err err = {0};
     struct quote q;
 
+    if (!request_spend(r, (double)json_value_count(changes))) /* each is a quote too */
+        return;
     if (job_parse(&context, &r->identity, json_value_get(body, "job"), &parsed, field,
                   &err) < 0) {
         snprintf(path, sizeof(path), "job%s%s", field[0] ? "." : "", field);

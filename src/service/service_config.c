@@ -96,11 +96,17 @@ static const struct config_key limit_keys[] = {
                   "largest body of a request"),
     CONFIG_NUMBER(INT, "connections", IN(limit, connections), 1, 100000, "4096",
                   "at once"),
+    CONFIG_NUMBER(INT, "connections_each", IN(limit, connections_each), 1, 100000, "512",
+                  "of one local user, or over TCP of one address, at once; operators "
+                  "have no such limit"),
     CONFIG_NUMBER(INT, "streams", IN(limit, streams), 1, 100000, "2000",
                   "clients that follow events at once"),
     CONFIG_NUMBER(DOUBLE, "requests_per_second", IN(limit, requests_per_s), 0, 1e6,
                   "2000", "of one user in the long run; 0 is no limit"),
     CONFIG_NUMBER(DOUBLE, "burst", IN(limit, burst), 0, 1e6, "4000", "and at once"),
+    CONFIG_NUMBER(DOUBLE, "kb_per_second", IN(limit, kb_per_s), 0, 1e6, "1024",
+                  "of bodies of one user in the long run, four times that at once; 0 is "
+                  "no limit"),
     CONFIG_NUMBER(SECONDS, "answer", IN(limit, answer_s), 1, 600, "60s",
                   "an answer that takes longer becomes a 503"),
     CONFIG_NUMBER(INT, "jobs", IN(limit, jobs), 1, 1000000, "100000",

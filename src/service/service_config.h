@@ -28,9 +28,10 @@ struct service_auth_config {
 
 struct service_limit_config {
     int body_kb;
-    int connections;
+    int connections, connections_each;
     int streams;
     double requests_per_s, burst;
+    double kb_per_s; /* of bodies */
     double answer_s;
     int jobs;            /* waiting and running, all users */
     int classes;         /* kinds of jobs the estimator tells apart */

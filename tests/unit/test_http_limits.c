@@ -24,6 +24,102 @@ CASE(limits_hold)
     finish(&c);
 }
 
+/* Ask on a new connection with a body of this many values, or bytes; the status. */
+static int send_list(struct http_case *c, size_t values, size_t bytes)
+{
+    struct str text = {0}, body = {0};
+    char *answer;
+    int status;
+
+    str_add(&body, "{\"name\":[0");
+    for (size_t i = 1; i < values; i++)
+        str_add(&body, ",0");
+    str_add(&body, "]");
+    while (body.length < bytes)
+        str_add(&body, "          ");
+    str_add(&body, "}");
+    str_addf(&text, "POST /things HTTP/1.1\r\n" HOST "Content-Length: %zu\r\n\r\n%s",
+             body.length, str_text(&body));
+    answer = http_case_ask(c, str_text(&text));
+    status = http_case_status(answer);
+    free(answer);
+    str_fini(&text);
+    str_fini(&body);
+    return status;
+}
+
+CASE(bodies_with_more_values_than_the_schema_has_are_not_read)
+{
+    struct http_case c;
+
+    start(&c, &plain);
+    assert_int_equal(send_list(&c, 1, 0), 400);     /* a list is not a name */
+    assert_int_equal(send_list(&c, 10, 0), 413);    /* two members: that is no thing */
+    assert_int_equal(send_list(&c, 1, 50000), 400); /* the same on another thread */
+    assert_int_equal(send_list(&c, 10000, 0), 413);
+    expect(&c, "GET /things/3 HTTP/1.1\r\n" HOST "\r\n", 200, "\"id\":\"3\"");
+    finish(&c);
+}
+
+CASE(large_bodies_reach_their_handler_too)
+{
+    struct str text = {0}, blanks = {0};
+    struct http_case c;
+
+    start(&c, &plain);
+    while (blanks.length < 300000)
+        str_add(&blanks, "          ");
+    str_addf(&text,
+             "POST /things HTTP/1.1\r\n" HOST
+             "Content-Length: %zu\r\n\r\n%s{\"name\":\"big\"}"
+             "GET /things/3 HTTP/1.1\r\n" HOST "\r\n",
+             blanks.length + 14, str_text(&blanks));
+    expect(&c, str_text(&text), 201, "{\"made\":\"big\"}HTTP/1.1 200");
+    str_fini(&text);
+    str_fini(&blanks);
+    finish(&c);
+}
+
+/* A body of this many bytes over TCP, where nobody is an operator; the status. */
+static int send_blanks(struct http_case *c, int bytes)
+{
+    int fd = http_case_connect_tcp(server_port(c->server, 0)), status;
+    struct str text = {0};
+
+    str_addf(&text,
+             "POST /things HTTP/1.1\r\n" HOST
+             "Connection: close\r\nContent-Length: %d\r\n\r\n%*s",
+             bytes, bytes, "");
+    http_case_say(fd, str_text(&text));
+    str_clear(&text);
+    http_case_hear_all(fd, &text);
+    status = http_case_status(str_text(&text));
+    close(fd);
+    str_fini(&text);
+    return status;
+}
+
+CASE(bytes_of_bodies_are_limited_by_user)
+{
+    struct server_config config = plain;
+    struct http_case c;
+
+    config.auth.anonymous_role = AUTH_USER;
+    config.limits.bytes_per_s = 1; /* and a body of the largest size at once */
+    config.limits.body_bytes = 200000;
+    http_case_make(&c, &config);
+    assert_int_equal(
+        server_listen_tcp(c.server, &(struct server_tcp){.address = "127.0.0.1:0"}, NULL),
+        0);
+    http_case_start(&c);
+    assert_int_equal(send_blanks(&c, 90000), 400); /* blanks are not JSON */
+    assert_int_equal(send_blanks(&c, 90000), 400);
+    assert_int_equal(send_blanks(&c, 90000), 429);
+    assert_int_equal(send_blanks(&c, 300000), 429); /* of any size, it is counted */
+    assert_int_equal(send_blanks(&c, 2000), 400);   /* a small one has room */
+    http_case_end(&c);
+}
+
 CASE(connections_are_limited)
 {
     struct server_config config = plain;
@@ -221,6 +317,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_hold),
+        cmocka_unit_test(bodies_with_more_values_than_the_schema_has_are_not_read),
+        cmocka_unit_test(large_bodies_reach_their_handler_too),
+        cmocka_unit_test(bytes_of_bodies_are_limited_by_user),
         cmocka_unit_test(connections_are_limited),
         cmocka_unit_test(slow_clients_are_told_and_closed),
         cmocka_unit_test(a_client_that_left_does_no_harm),

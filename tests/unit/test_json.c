@@ -112,6 +112,20 @@ CASE(brackets_in_strings_do_not_count_as_levels)
     json_doc_destroy(doc);
 }
 
+CASE(a_text_of_more_values_than_wanted_is_not_read)
+{
+    static const char text[] =
+        "{\"a\": [1, 2], \"b,[\": {}}"; /* 6: the empty one may hold one */
+    struct json_doc *doc = NULL;
+    struct err err = {0};
+
+    assert_int_equal(json_doc_parse_few(&doc, text, strlen(text), "test", 5, &err), -1);
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_null(doc);
+    assert_int_equal(json_doc_parse_few(&doc, text, strlen(text), "test", 6, &err), 0);
+    json_doc_destroy(doc);
+}
+
 CASE(written_pretty_with_two_blanks_a_level)
 {
     struct str text = {0};
@@ -207,6 +221,7 @@ int main(void)
         cmocka_unit_test(syntax_errors_name_file_line_and_column),
         cmocka_unit_test(a_million_levels_are_refused_cleanly),
         cmocka_unit_test(brackets_in_strings_do_not_count_as_levels),
+        cmocka_unit_test(a_text_of_more_values_than_wanted_is_not_read),
         cmocka_unit_test(written_pretty_with_two_blanks_a_level),
         cmocka_unit_test(numbers_are_short_and_read_back_the_same),
         cmocka_unit_test(what_is_no_number_is_written_as_null),
