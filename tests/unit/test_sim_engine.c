@@ -198,6 +198,31 @@ static void a_torn_journal_is_read_as_far_as_it_goes(void **state)
     unlink(path);
 }
 
+static void a_node_asleep_draws_nothing_for_the_next_daemon_either(void **state)
+{
+    char path[] = "/tmp/corgi-journal.XXXXXX";
+    struct heard h = {0};
+    struct engine e;
+    struct cluster *c;
+    const struct engine_event *last;
+
+    (void)state;
+    close(mkstemp(path));
+    e = make(&h, path);
+    assert_int_equal(e.ops->cluster(e.self, &c, NULL), 0);
+    assert_int_equal(e.ops->sleep(e.self, c->node_count - 1, NULL), 0);
+    finish(&e, &h);
+    e = make(&h, path);
+    e.ops->dispatch(e.self, sim_engine_now_s(&e) + 61);
+    last = last_of(&h, ENGINE_POWER);
+    assert_non_null(last);
+    assert_int_equal(last->device, c->device_count - 1);
+    assert_true(last->watts == 0);
+    cluster_destroy(c);
+    finish(&e, &h);
+    unlink(path);
+}
+
 static void nodes_sleep_and_wake(void **state)
 {
     struct heard h = {0};
@@ -502,6 +527,7 @@ int main(void)
         cmocka_unit_test(a_moved_job_goes_on_where_it_was),
         cmocka_unit_test(the_next_daemon_finds_its_jobs),
         cmocka_unit_test(a_torn_journal_is_read_as_far_as_it_goes),
+        cmocka_unit_test(a_node_asleep_draws_nothing_for_the_next_daemon_either),
         cmocka_unit_test(nodes_sleep_and_wake),
         cmocka_unit_test(the_environment_can_make_a_job_fail),
         cmocka_unit_test(requests_come_as_the_environment_says),

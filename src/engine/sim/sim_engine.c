@@ -227,13 +227,17 @@ static void set_clocks(struct sim_engine *e)
         e->cluster->nodes[n].since_s = e->cluster->nodes[n].idle_since_s = e->now_s;
     for (size_t i = 0; i < e->runs.count; i++)
         e->runs.items[i]->done_to = e->now_s;
-    for (int d = 0; d < e->cluster->device_count; d++)
+    for (int d = 0; d < e->cluster->device_count; d++) {
+        const struct device *device = &e->cluster->devices[d];
+        bool asleep = e->cluster->nodes[device->node].state == NODE_ASLEEP;
+
         e->devices[d] = (struct sim_device){
-            .watts = e->cluster->types[e->cluster->devices[d].type].idle_watts,
+            .watts = asleep ? 0 : e->cluster->types[device->type].idle_watts,
             .joules_to = e->now_s,
             .told_to = e->now_s,
             .changed_s = e->now_s,
         };
+    }
 }
 
 /* ---- operations ------------------------------------------------------------------- */
