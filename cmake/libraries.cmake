@@ -77,6 +77,21 @@ file(GLOB store_schema CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/store/schema/*.
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/store/migrations.c PROPERTIES
     COMPILE_DEFINITIONS CORGI_SCHEMA_DIR="${CMAKE_SOURCE_DIR}/src/store/schema"
     OBJECT_DEPENDS "${store_schema}")
+# And the dashboard, as it is and compressed.
+set(dashboard_files)
+foreach(file index.html app.js app.css icon.svg)
+    set(compressed ${CMAKE_BINARY_DIR}/dashboard/${file}.gz)
+    add_custom_command(OUTPUT ${compressed}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/dashboard
+        COMMAND gzip -9 -n -c ${CMAKE_SOURCE_DIR}/web/dist/${file} > ${compressed}
+        DEPENDS ${CMAKE_SOURCE_DIR}/web/dist/${file} VERBATIM)
+    list(APPEND dashboard_files ${CMAKE_SOURCE_DIR}/web/dist/${file} ${compressed})
+    target_sources(corgi_service PRIVATE ${compressed})
+endforeach()
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/service/handle_dashboard.c PROPERTIES
+    COMPILE_DEFINITIONS
+        "CORGI_DASHBOARD=\"${CMAKE_SOURCE_DIR}/web/dist\";CORGI_DASHBOARD_GZ=\"${CMAKE_BINARY_DIR}/dashboard\""
+    OBJECT_DEPENDS "${dashboard_files}")
 # Inner loops of estimates; nothing here relies on the sign of zero or on traps.
 set_source_files_properties(
     ${CMAKE_SOURCE_DIR}/src/model/dense.c

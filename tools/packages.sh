@@ -12,7 +12,7 @@ packages_build=(
 packages_test=(
     "${packages_build[@]}"
     libcmocka-dev bats jq clang-format clang-tidy cppcheck shellcheck groff-base libxml2-utils
-    curl sqlite3 prometheus python3 openssl procps
+    curl sqlite3 prometheus python3 openssl procps chromium
 )
 
 # Names of those that are not installed, one a line.

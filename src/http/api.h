@@ -13,12 +13,15 @@
 
 /* operation, method, pattern, least role, query names, body, audit */
 #define API_ROUTES(X)                                                                    \
+    X(dashboard, GET, "/", NOBODY, NULL, NULL, false)                                    \
+    X(dashboard_file, GET, "/ui/{file}", NOBODY, NULL, NULL, false)                      \
     X(health, GET, "/healthz", NOBODY, NULL, NULL, false)                                \
     X(ready, GET, "/readyz", NOBODY, NULL, NULL, false)                                  \
     X(metrics, GET, "/metrics", VIEWER, NULL, NULL, false)                               \
     X(version, GET, "/v1/version", NOBODY, NULL, NULL, false)                            \
     X(whoami, GET, "/v1/whoami", VIEWER, NULL, NULL, false)                              \
     X(summary, GET, "/v1/summary", VIEWER, NULL, NULL, false)                            \
+    X(trends, GET, "/v1/trends", VIEWER, "from_s step_s", NULL, false)                   \
     X(list_jobs, GET, "/v1/jobs", VIEWER, API_JOBS_QUERY, NULL, false)                   \
     X(submit_job, POST, "/v1/jobs", USER, NULL, &api_job_request, true)                  \
     X(show_job, GET, "/v1/jobs/{id}", VIEWER, NULL, NULL, false)                         \
@@ -60,6 +63,7 @@
     X(advance_sim, POST, "/v1/sim/advance", OPERATOR, NULL, &api_sim_advance, true)      \
     X(list_quotas, GET, "/v1/quotas", VIEWER, NULL, NULL, false)                         \
     X(set_quota, PUT, "/v1/quotas/{user}", OPERATOR, NULL, &api_quota, true)             \
+    X(list_audit, GET, "/v1/audit", OPERATOR, API_PAGE_QUERY, NULL, false)               \
     X(list_tokens, GET, "/v1/tokens", OPERATOR, NULL, NULL, false)                       \
     X(make_token, POST, "/v1/tokens", OPERATOR, NULL, &api_token_request, true)          \
     X(revoke_token, DELETE, "/v1/tokens/{token}", OPERATOR, NULL, NULL, true)

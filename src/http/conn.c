@@ -128,8 +128,9 @@ static void write_head(struct conn *c, int status, const char *content_type,
     if (content_type)
         evbuffer_add_printf(
             out, "Content-Type: %s\r\nX-Content-Type-Options: nosniff\r\n", content_type);
-    evbuffer_add_printf(out, "Cache-Control: no-store\r\n%s%sConnection: %s\r\n\r\n",
-                        length, str_text(headers),
+    if (!strstr(str_text(headers), "Cache-Control:"))
+        evbuffer_add_printf(out, "Cache-Control: no-store\r\n");
+    evbuffer_add_printf(out, "%s%sConnection: %s\r\n\r\n", length, str_text(headers),
                         c->close_after ? "close" : "keep-alive");
 }
 

@@ -107,7 +107,7 @@ bool request_gone(const struct request *r);
 /* ---- answers ----------------------------------------------------------------------- */
 
 /* A header of the answer, before it is given.  Bytes that cannot stand in a header are
- * replaced. */
+ * replaced.  Without a Cache-Control of its own an answer has `no-store`. */
 void request_add_header(struct request *r, const char *name, const char *value);
 
 /* JSON; the text is taken and left empty. */

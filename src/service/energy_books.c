@@ -286,6 +286,7 @@ static void tell(struct service *s, const struct engine_event *e)
     json_out_key_string(&out, "device", s->devices[e->device].name);
     json_out_key_number(&out, "at_s", e->at_s);
     json_out_key_number(&out, "watts", e->watts);
+    json_out_key_bool(&out, "modelled", e->modelled);
     json_out_end(&out);
     tx_tell(s, "power", NULL, &data);
 }

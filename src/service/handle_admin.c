@@ -1,4 +1,4 @@
-/* handle_admin.c - policy, quotas, tokens */
+/* handle_admin.c - policy, quotas, tokens, the audit log */
 #include "service/handlers.h"
 
 #include "base/mem.h"
@@ -317,4 +317,57 @@ void handle_revoke_token(void *ctx, struct request *r)
         return;
     }
     request_answer_error(r, 404, "not_found", NULL, "there is no token '%s'", id);
+}
+
+/* ---- the audit log ----------------------------------------------------------------- */
+
+struct audit_list {
+    struct json_out *out;
+    int limit, count;
+    uint64_t last;
+    bool more;
+};
+
+static int audit_row(void *ctx, const void *row)
+{
+    const struct store_audit *entry = row;
+    struct audit_list *l = ctx;
+
+    if (l->count == l->limit) {
+        l->more = true;
+        return 1;
+    }
+    l->count++;
+    l->last = entry->id;
+    json_out_begin_object(l->out);
+    json_out_key_int(l->out, "id", (int64_t)entry->id);
+    json_out_key_number(l->out, "at_s", entry->at_s);
+    json_out_key_string(l->out, "user", entry->user);
+    json_out_key_string(l->out, "from", entry->from);
+    json_out_key_string(l->out, "action", entry->action);
+    json_out_key_string(l->out, "target", entry->target);
+    json_out_key_string(l->out, "outcome", entry->outcome);
+    json_out_key_string(l->out, "detail", entry->detail);
+    json_out_end(l->out);
+    return 0;
+}
+
+void handle_list_audit(void *ctx, struct request *r)
+{
+    struct service *s = ctx;
+    struct handlers_answer a;
+    struct audit_list l = {.out = &a.out};
+    struct store_filter filter = {0};
+    struct err err = {0};
+
+    if (!handlers_limit(r, &l.limit) || !handlers_after(r, &filter.before_id))
+        return;
+    filter.limit = l.limit + 1;
+    handlers_begin(&a, r, "entries");
+    if (store_read(s->reader, STORE_AUDIT, &filter, audit_row, &l, &err) < 0) {
+        handlers_fail(&a, &err);
+        return;
+    }
+    handlers_page(&a, l.more, l.last);
+    handlers_answer(&a, 200);
 }

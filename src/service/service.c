@@ -162,6 +162,7 @@ static void tick(void *ctx)
     if (!service_clock_stepped(s))
         replica_jobs_tick(s);
     service_follow_rounds(s);
+    trends_tick(s);
     sign_of_life(s);
     reactor_did(s->reactor, "tick");
     if (wall_s - s->progress_wall_s > PROGRESS_S && !s->failing) {
@@ -393,6 +394,7 @@ void service_destroy(struct service *s)
     sse_hub_destroy(s->hub);
     server_destroy(s->server);
     handlers_end_output(s);
+    trends_end(s);
     store_reader_close(s->reader);
     daemon_metrics_destroy(s->figures);
     metrics_destroy(s->metrics);

@@ -24,6 +24,7 @@ struct planning_thread;
 struct daemon_metrics;
 struct clock_stepper;
 struct output_desk;
+struct trends;
 
 /* Of what a person says. */
 #define SERVICE_REASON_SIZE 208
@@ -86,6 +87,7 @@ struct service {
     long unstored;                   /* transactions on their way to disk */
     struct clock_stepper *clock;     /* NULL: nobody has moved the time yet */
     struct output_desk *output_desk; /* NULL: nobody has asked for output yet */
+    struct trends *trends;           /* NULL: nothing was noted yet */
     double progress_wall_s;          /* when progress was last stored */
     double watchdog_wall_s;          /* when systemd was last told */
     uint64_t rounds;
@@ -171,6 +173,10 @@ struct job_status restart_status(const struct record *r,
 void restart_read_more(struct service *s, struct record *r);
 /* What was learned, and the clock, for the next start; done when stored. */
 void restart_checkpoint(struct service *s);
+
+/* trends.c: once a tick, a point now and then; its end. */
+void trends_tick(struct service *s);
+void trends_end(struct service *s);
 
 /* listeners.c.  Server, streams and metrics, while nobody can connect yet; listen on what
  * systemd gave, else on the Unix socket, and on TCP if configured; other limits, rules

@@ -393,6 +393,7 @@ void views_device(struct json_out *out, const struct service *s, int device,
     json_out_key_string(out, "reason", more->reason[0] ? more->reason : NULL);
     json_out_key_number(out, "cap_watts", d->cap_watts > 0 ? d->cap_watts : NAN);
     json_out_key_number(out, "watts", more->watts);
+    json_out_key_number(out, "tdp_watts", c->types[d->type].tdp_watts);
     json_out_key_bool(out, "modelled", more->modelled);
     json_out_key_number(out, "joules", more->joules);
     json_out_key_number(out, "memory_gb", c->types[d->type].memory_gb);

@@ -243,6 +243,7 @@ struct store_audit {
     const char *target;  /* 17 */
     const char *outcome; /* done, refused, failed */
     const char *detail;  /* NULL: none; nothing secret */
+    uint64_t id;         /* read: its number */
 };
 
 /* Any name and text.  Put: replaces the text of that name. */
@@ -287,7 +288,7 @@ enum store_table {
     STORE_ENERGY_BY_HOUR, /* oldest first; days, where hours were folded into days */
     STORE_TOKENS,         /* all, revoked and expired ones too, oldest first */
     STORE_REVOCATIONS,    /* put only */
-    STORE_AUDIT,          /* put only */
+    STORE_AUDIT,          /* newest first; limit 1000 */
     STORE_SETTINGS,       /* by name, all */
     STORE_OPERATORS,      /* by scope and name, all */
     STORE_MODELS,         /* and the next: of models.c alone */

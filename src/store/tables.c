@@ -185,6 +185,7 @@ static const struct row_column audit[] = {
     NAMED(store_audit, peer, from),
     COLUMNS(store_audit, action, target, outcome),
     NAMED(store_audit, note, detail),
+    COLUMNS(store_audit, id),
 };
 
 static const struct row_column setting[] = {COLUMNS(store_setting, name, text)};
@@ -297,7 +298,11 @@ const struct row_table row_tables[STORE_TABLE_COUNT] = {
                                   " THEN revoked_s ELSE ?2 END WHERE id = ?1",
                            .missing = "there is no such token",
                            ROW(store_revocation, revocation)},
-    [STORE_AUDIT] = {.name = "audit", ROW(store_audit, audit)},
+    [STORE_AUDIT] = {.name = "audit",
+                     .tail = " ORDER BY id DESC",
+                     .limit = 1000,
+                     .only_read = 1,
+                     ROW(store_audit, audit)},
     [STORE_SETTINGS] = {.name = "settings",
                         .verb = "INSERT OR REPLACE",
                         .tail = " ORDER BY name",

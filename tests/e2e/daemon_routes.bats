@@ -76,6 +76,41 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
     [[ $answer == *'corgi_jobs{state="held"} 1'* ]]
 }
 
+@test "the dashboard's page and files need no token and ask for nothing of others" {
+    start_with_tcp
+    ask GET /
+    [[ $code == 200 && $answer == *'<script src="/ui/app.js">'* ]]
+    ask GET /ui/app.js
+    [ "$code" = 200 ]
+    run curl -s -o /dev/null -w '%{http_code} %{content_type}' "http://127.0.0.1:$port/ui/app.css"
+    [ "$output" = "200 text/css; charset=utf-8" ]
+}
+
+@test "trends: what the cluster draws by type, minute by minute, and their mean" {
+    corgid_start
+    submit '{"name": "one", "total_steps": 1e9}' > /dev/null
+    await /v1/trends '[.points[] | select(.running == 1 and .coverage != null)] | length > 3'
+    answered 200 '.step_s == 60 and .types == ["k80", "p100-16", "v100-16"]
+        and ([.points[] | ((.host_watts + (.type_watts | add) - .watts) | fabs) < 1e-6] | all)
+        and ([.points[1:], .points[:-1]] | transpose | all(.[0].at_s - .[1].at_s >= 60))'
+    ask GET '/v1/trends?step_s=600'
+    answered 200 '.step_s == 600 and (.points | length) > 0 and .points[-1].running == 1'
+    last=$(jq '.points[-1].at_s' <<< "$answer")
+    ask GET "/v1/trends?from_s=$(jq -n "$last + 1e6")"
+    answered 200 '.points == []'
+}
+
+@test "audit: who changed what, newest first, page by page" {
+    corgid_start
+    ask POST /v1/devices/0/drain '{"reason": "a test"}'
+    ask POST /v1/devices/0/resume
+    await '/v1/audit?limit=1' '.entries[0].action == "resume_device"'
+    answered 200 '(.entries | length) == 1 and .entries[0].outcome == "done"
+        and .entries[0].target == "/v1/devices/0/resume" and .next != null'
+    ask GET "/v1/audit?limit=5&after=$(jq -r .next <<< "$answer")"
+    answered 200 '[.entries[].action] == ["drain_device"] and .next == null'
+}
+
 @test "whoami: the kernel's word on the socket, the token's over TCP" {
     start_with_tcp
     ask GET /v1/whoami

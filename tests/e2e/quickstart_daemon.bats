@@ -22,6 +22,10 @@ jobs_there() { # folder: how many wait or run
     run bash -c "'$tool' start '$CORGI_BIN' '$dir'"
     [ "$status" -eq 0 ]
     [[ $output == *"a simulated cluster runs"* ]]
+    # The dashboard is where it says, and the token opens it.
+    address=$(grep -o 'http://127[^ ]*' <<< "$output")
+    curl -sf "${address%%#*}" | grep -q '<title>Corgi'
+    curl -sf -H "Authorization: Bearer ${address##*token=}" "${address%%#*}v1/whoami" | grep -q operator
     pid=$(< "$dir/corgid.pid")
     kill -0 "$pid"
     [ "$(jobs_there "$dir")" -eq 6 ]
