@@ -16,7 +16,8 @@ const pages = [
 
 function wrong(summary) {
     if (!summary) return null;
-    const { promises, devices, nodes } = summary;
+    const { promises, devices, nodes, warnings } = summary;
+    if (warnings?.length) return [warnings[0], address("/operate")];
     if (promises.broken > 0)
         return [`${count(promises.broken, "promise does", "promises do")} not hold`, address("/jobs", { state: "running", short: 1 })];
     if (nodes.down > 0) return [`${count(nodes.down, "node is", "nodes are")} down`, address("/operate")];
