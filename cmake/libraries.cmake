@@ -13,6 +13,7 @@ pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 pkg_check_modules(EVENT REQUIRED IMPORTED_TARGET
     libevent libevent_openssl libevent_pthreads openssl)
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
+pkg_check_modules(NCURSES REQUIRED IMPORTED_TARGET ncursesw) # of corgi top alone
 
 function(corgi_library name folder)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.c)

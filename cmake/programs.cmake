@@ -9,7 +9,7 @@ function(corgi_program name)
 endfunction()
 
 include(GNUInstallDirs)
-corgi_program(corgi corgi_lab corgi_service)
+corgi_program(corgi corgi_lab corgi_service PkgConfig::NCURSES)
 corgi_program(corgid corgi_service)
 corgi_program(corgi-probe corgi_probe)
 

@@ -7,12 +7,13 @@ packages_build=(
     libjansson-dev libyaml-dev libsmartcols-dev
     libopenblas-dev coinor-libclp-dev coinor-libcbc-dev zlib1g-dev libbz2-dev
     libsqlite3-dev libevent-dev libssl-dev libcurl4-openssl-dev
+    libncurses-dev
 )
 # shellcheck disable=SC2034  # used by ./test
 packages_test=(
     "${packages_build[@]}"
     libcmocka-dev bats jq clang-format clang-tidy cppcheck shellcheck groff-base libxml2-utils
-    curl sqlite3 prometheus python3 openssl procps chromium
+    curl sqlite3 prometheus python3 openssl procps chromium tmux
 )
 
 # Names of those that are not installed, one a line.
