@@ -123,6 +123,11 @@ async function measure(url) {
 }
 
 const { daemon, port } = start();
+for (const signal of ["SIGINT", "SIGTERM"])
+    process.on(signal, () => {
+        daemon.kill();
+        process.exit(1);
+    });
 try {
     const address = `http://127.0.0.1:${await port}`;
     const agent = await submitAll(Number(jobs));
