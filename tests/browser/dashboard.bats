@@ -162,6 +162,16 @@ walk() { # NAME
     walk keyboard
 }
 
+@test "dashboard: hundreds of devices are drawn on a canvas" {
+    needs_browser
+    printf 'nodes:\n  - {name: old, count: 25, gpu: k80, gpus: 8}\n  - {name: new, count: 25, gpu: v100-16, gpus: 8}\n' \
+        > "$CORGID_DIR/cluster.yaml"
+    sed -i "s|^sim: {|sim: {cluster_file: $CORGID_DIR/cluster.yaml, |" "$CORGID_DIR/c.yaml"
+    corgid_start
+    some_jobs
+    walk many
+}
+
 @test "dashboard: pictures of all pages, and nothing serious by axe" {
     needs_browser
     corgid_start

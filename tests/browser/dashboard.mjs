@@ -167,6 +167,23 @@ const walks = {
         await page.waitForSelector(`.drawer h2:has-text('${name}')`);
     },
 
+    // More devices than elements can be: a canvas, the same keys, and a table of the same.
+    async many(page) {
+        await signIn(page);
+        await page.waitForSelector("canvas.devices");
+        assert.equal(await page.locator(".cell").count(), 0);
+        await page.focus("canvas.devices");
+        for (const key of ["ArrowDown", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+        assert.match(await text(page, ".told"), /^old-1:1, k80, /);
+        await page.waitForSelector(".drawer h2:has-text('old-1:1')");
+        await page.screenshot({ path: join(folder, "many-1440-light.png") });
+        await check(page, "many devices");
+        await page.click("text=Show as a table");
+        await page.waitForSelector(".vbody .vrow");
+        assert.equal(await page.getAttribute(".vtable", "aria-rowcount"), "401");
+        assert.ok((await page.locator(".vbody .vrow").count()) < 60, "rows out of sight are elements");
+    },
+
     // Pictures, and what axe finds: nothing serious.
     async looks(page) {
         await signIn(page);

@@ -4,7 +4,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { bandsOf, lookOf, nameOf } from "./device.js";
 import { count } from "./format.js";
-import { live } from "./live.js";
+import { isFresh, live } from "./live.js";
 import { jobColour, useMedia, useWidth } from "./ui.jsx";
 
 const cell = { w: 13, h: 20, gap: 2 }, frame = 3, between = 8, title = 26;
@@ -63,6 +63,11 @@ function paintCell(g, c, device, colours) {
         g.rect(c.x, c.y, cell.w, cell.h);
         g.stroke();
         g.restore();
+    }
+    if (isFresh(device)) {
+        g.strokeStyle = colours.accent;
+        g.lineWidth = 2;
+        g.strokeRect(c.x + 1, c.y + 1, cell.w - 2, cell.h - 2);
     }
     if (look.capped) {
         g.strokeStyle = colours.text;

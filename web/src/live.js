@@ -120,17 +120,25 @@ export async function loadRunning() {
     changed(true);
 }
 
+// What changed is marked for two seconds.
+export const isFresh = (thing) => performance.now() - (thing.changedAt ?? -Infinity) < 2000;
+
 // A promise that does not hold at the moment, by what was measured last.
 export const fallsShort = (job) => job && job.promised_rate > 0 && job.rate !== null && job.rate < 0.95 * job.promised_rate;
 
 // ---- events --------------------------------------------------------------------------
 
+export const freshJobs = new Map(); // when each changed last
+
 function putJob(event) {
+    freshJobs.set(event.id, performance.now());
+    setTimeout(() => freshJobs.delete(event.id), 2000);
     for (const device of live.devices.values()) {
         const here = event.state === "running" && event.devices.some((place) => place.name === device.name);
         const at = device.jobs.findIndex((j) => j.job === event.id);
         if (at >= 0 && !here) device.jobs.splice(at, 1);
         if (at < 0 && here) device.jobs.push({ job: event.id, name: event.name, user: event.user, rate: null });
+        if (at >= 0 !== here) device.changedAt = performance.now();
         if (at >= 0 || here) {
             if (device.jobs.length) device.state = device.state === "drained" ? "drained" : "busy";
             else if (device.state === "busy") device.state = "free";
@@ -167,6 +175,7 @@ function take(type, data) {
     }
     heard.dispatchEvent(new CustomEvent(type, { detail: data }));
     changed(type === "job");
+    if (type === "job") setTimeout(changed, 2100);
 }
 
 // ---- the link ------------------------------------------------------------------------

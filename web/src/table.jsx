@@ -7,7 +7,7 @@ import { useNarrow } from "./ui.jsx";
 
 const rowHeight = 34, spare = 8;
 
-export function VirtualTable({ rows, columns, label, rowKey, marked, onEnd }) {
+export function VirtualTable({ rows, columns, label, rowKey, marked, fresh, onEnd }) {
     const box = useRef(null);
     const narrow = useNarrow();
     const [view, set] = useState({ top: 0, height: 600 });
@@ -53,7 +53,7 @@ export function VirtualTable({ rows, columns, label, rowKey, marked, onEnd }) {
                     {rows.slice(first, end).map((row, i) => (
                         <div
                             role="row"
-                            class={`vrow ${marked?.(row) ? "marked" : ""}`}
+                            class={`vrow ${marked?.(row) ? "marked" : ""} ${fresh?.(row) ? "fresh" : ""}`}
                             aria-rowindex={first + i + 2}
                             key={rowKey(row)}
                             style={{ ...tracks, top: `${(first + i) * rowHeight}px` }}

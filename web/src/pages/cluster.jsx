@@ -7,7 +7,7 @@ import { ClusterCanvas } from "../cluster_canvas.jsx";
 import { bandsOf, lookOf, nameOf, nodeWatts } from "../device.js";
 import { Drawer } from "../drawer.jsx";
 import { count, watts } from "../format.js";
-import { live, useLive } from "../live.js";
+import { isFresh, live, useLive } from "../live.js";
 import { setQuery } from "../route.js";
 import { VirtualTable } from "../table.jsx";
 import { Empty, JobLink, jobColour, jobShape, Simulated, useTitle } from "../ui.jsx";
@@ -18,7 +18,7 @@ const select = (device) => setQuery({ device: device?.name });
 
 function Cell({ device, selected, reachable }) {
     const look = lookOf(device);
-    const classes = ["cell", look.state, look.capped && "capped", look.short && "short", selected && "selected"];
+    const classes = ["cell", look.state, look.capped && "capped", look.short && "short", isFresh(device) && "fresh", selected && "selected"];
     return (
         <button
             type="button"

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { get, query as asQuery } from "../api.js";
 import { count, digits, energy, exactTime, isNumber, time } from "../format.js";
-import { fallsShort, heard, live, now, useLive } from "../live.js";
+import { fallsShort, freshJobs, heard, live, now, useLive } from "../live.js";
 import { setQuery } from "../route.js";
 import { VirtualTable } from "../table.jsx";
 import { Empty, JobLink, Simulated, Trouble, useTitle } from "../ui.jsx";
@@ -172,7 +172,7 @@ export function Jobs({ query }) {
             <Filters query={query} />
             <Trouble error={error} />
             {rows.length || !loaded ? (
-                <VirtualTable label="Jobs" rows={rows} columns={columns} rowKey={(j) => j.id} onEnd={more} />
+                <VirtualTable label="Jobs" rows={rows} columns={columns} rowKey={(j) => j.id} fresh={(j) => freshJobs.has(j.id)} onEnd={more} />
             ) : filtered && jobs.length + (live.summary?.jobs.running ?? 0) > 0 ? (
                 <Empty title="No job is like that." />
             ) : (
