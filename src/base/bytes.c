@@ -43,6 +43,11 @@ int bytes_class(const struct bytes_out *out, int cls)
     return out->renumber && cls >= 0 ? out->renumber[cls] : cls;
 }
 
+int bytes_kind(const struct bytes_out *out, int kind)
+{
+    return out->renumber_kinds && kind >= 0 ? out->renumber_kinds[kind] : kind;
+}
+
 bool bytes_get(struct bytes_in *in, void *bytes, size_t count)
 {
     if (in->bad || in->left < count) {

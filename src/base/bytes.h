@@ -13,6 +13,7 @@ struct bytes_out {
     unsigned char *items;
     size_t count, capacity;
     const int *renumber; /* (classes) new number of each, -1: left out; NULL: all stay */
+    const int *renumber_kinds; /* the same of kinds of jobs */
 };
 
 void bytes_out_fini(struct bytes_out *out);
@@ -22,6 +23,7 @@ void bytes_put_real(struct bytes_out *out, double value);
 
 /* Where a class goes: its number in the result, -1 when it is left out. */
 int bytes_class(const struct bytes_out *out, int cls);
+int bytes_kind(const struct bytes_out *out, int kind);
 
 struct bytes_in {
     const unsigned char *at;

@@ -40,17 +40,17 @@ static void follow(double *quantile, double share, double deviation, double step
     *quantile = fmax(-FURTHEST, fmin(*quantile, FURTHEST));
 }
 
-void calibration_note(struct calibration *k, int basis, double deviation)
+void calibration_note(struct calibration *k, int basis, double deviation, double share)
 {
     struct calibration_ends *at = &k->bases[basis].at;
     double *weight = &k->bases[basis].weight;
 
     if (!isfinite(deviation))
         return;
-    *weight = fmin(*weight + 1, MEMORY);
-    follow(&at->low, 0.05, deviation, STEP_END / *weight);
-    follow(&at->median, 0.5, deviation, STEP_MEDIAN / *weight);
-    follow(&at->high, 0.95, deviation, STEP_END / *weight);
+    *weight = fmin(*weight + share, MEMORY);
+    follow(&at->low, 0.05, deviation, share * STEP_END / *weight);
+    follow(&at->median, 0.5, deviation, share * STEP_MEDIAN / *weight);
+    follow(&at->high, 0.95, deviation, share * STEP_END / *weight);
 }
 
 struct calibration_ends calibration_ends(const struct calibration *k, int basis)

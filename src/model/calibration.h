@@ -35,8 +35,10 @@ struct calibration {
 
 void calibration_init(struct calibration *calibration);
 
-/* A first window lay so many standard deviations above the mean. */
-void calibration_note(struct calibration *calibration, int basis, double deviation);
+/* A first window lay so many standard deviations above the mean.  share: it counts as
+ * this part of a window, 0..1. */
+void calibration_note(struct calibration *calibration, int basis, double deviation,
+                      double share);
 
 /* In order: low < median < high. */
 struct calibration_ends calibration_ends(const struct calibration *calibration,

@@ -2,10 +2,13 @@
  * learned_predict.c asks it, mostly through prediction_cache.c */
 #include "model/classes.h"
 
+#include "model/classes_private.h"
+
 #include "base/map.h"
 #include "base/mem.h"
 #include "world/power.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,14 +17,18 @@ static size_t cell_of(const struct classes *c, int cls, int type)
     return (size_t)cls * (size_t)c->type_count + (size_t)type;
 }
 
-/* Jobs a class remembers: newer ones push older ones out. */
-#define JOBS_MEMORY 8.0
-
 /* A mean that moved by less than this, in the log, is not worth telling the core. */
 #define MOVED_LOG 0.01
 
+/* Two users agree on a cell whose voices differ by less than three standard deviations,
+ * but for at least and at most this in the log; a voice that moved by so much is compared
+ * again. */
+#define AGREE_LEAST 0.25
+#define AGREE_MOST  0.5
+#define VOICE_MOVED 0.1
+
 struct classes *classes_create(const struct gpu_sheet *types, int type_count,
-                               size_t memory, bool initial)
+                               const struct classes_options *options)
 {
     struct classes *c = mem_new(struct classes);
     struct kernel_params params;
@@ -31,8 +38,10 @@ struct classes *classes_create(const struct gpu_sheet *types, int type_count,
     c->types = mem_dup(types, (size_t)type_count, sizeof(*types));
     c->rates = rates_create(&params);
     c->pairs = pairs_create();
-    c->pairs->limit = memory < PAIRS_MAX ? memory : PAIRS_MAX;
-    c->rates->closed = c->pairs->initial_only = initial;
+    c->pairs->limit = options->memory < PAIRS_MAX ? options->memory : PAIRS_MAX;
+    c->rates->closed = c->pairs->initial_only = options->initial_only;
+    trust_init(&c->trust, options->share);
+    c->rates->trust = &c->trust;
     c->footprint = footprint_create();
     c->watts = watts_create();
     c->beside_index = map_create();
@@ -57,8 +66,18 @@ void classes_destroy(struct classes *c)
     watts_destroy(c->watts);
     map_destroy(c->beside_index);
     map_destroy(c->gang_index);
+    vec_each (struct class_gang_tally, g, &c->gangs)
+        tally_fini(&g->tally);
+    vec_each (struct class_pair, p, &c->beside)
+        tally_fini(&p->tally);
+    vec_each (struct tally, t, &c->alone)
+        tally_fini(t);
+    vec_each (struct class_kind, k, &c->kinds)
+        vec_free(&k->classes);
+    trust_fini(&c->trust);
     vec_free(&c->gangs);
     vec_free(&c->states);
+    vec_free(&c->kinds);
     vec_free(&c->alone);
     vec_free(&c->drawn);
     vec_free(&c->beside);
@@ -66,100 +85,144 @@ void classes_destroy(struct classes *c)
     free(c);
 }
 
-/* Room for one more class in what is kept here; the parts get it from their users. */
-static void push_class(struct classes *c)
+void classes_push(struct classes *c, int kind, int user)
 {
     for (int t = 0; t < c->type_count; t++) {
-        vec_push(&c->alone, (struct class_tally){.pushed = NAN});
+        vec_push(&c->alone, TALLY_EMPTY);
         vec_push(&c->drawn, NAN);
     }
-    vec_push(&c->states, (struct class_state){.version = 1, .watts_version = 1});
+    vec_push(&c->kinds.items[kind].classes, (int)c->states.count);
+    vec_push(&c->states,
+             (struct class_state){
+                 .kind = kind, .user = user, .version = 1, .watts_version = 1});
+    trust_meet(&c->trust, user);
 }
 
-int classes_add(struct classes *c, const struct job *job, int family)
+int classes_add(struct classes *c, const struct job *job, const struct class_told *told)
 {
-    struct job_trait trait = job_trait_of(&job->descriptor, family);
+    struct job_trait own = job_trait_of(&job->descriptor, told->own_family);
+    struct job_trait shared = job_trait_of(&job->descriptor, told->family);
+    int kind = told->kind;
 
-    rates_add_job(c->rates, &trait);
-    pairs_add_job(c->pairs, &trait);
-    watts_add_job(c->watts);
-    push_class(c);
+    if (kind < 0) {
+        kind = (int)c->kinds.count;
+        pairs_add_job(c->pairs, &shared);
+        vec_push(&c->kinds, (struct class_kind){0});
+    }
+    rates_add_job_of(c->rates, &own, job->owner, told->family);
+    watts_add_job_of(c->watts, kind);
+    classes_push(c, kind, job->owner);
     return (int)c->states.count - 1;
 }
 
 void classes_arrive(struct classes *c, int cls, int more)
 {
-    struct class_state *s = &c->states.items[cls];
+    int kind = c->states.items[cls].kind;
 
-    s->here += more;
-    c->pairs->idle.items[cls] = s->here <= 0;
+    c->kinds.items[kind].here += more;
+    c->pairs->idle.items[kind] = c->kinds.items[kind].here <= 0;
 }
 
 /* ---- what is told ----------------------------------------------------------------- */
 
 /* True when the mean moved enough for others to know. */
-static bool tally_take(struct class_tally *t, const struct class_news *news)
+static bool take(struct tally *t, int user, const struct class_news *news)
 {
-    if (news->changed)
-        t->jobs = fmin(t->jobs, 1);
-    if (isnan(news->before) || t->jobs <= 0) {
-        t->jobs = fmin(t->jobs + 1, JOBS_MEMORY);
-        t->mean += (news->now - t->mean) / t->jobs;
-    } else {
-        t->mean += (news->now - news->before) / t->jobs;
-    }
-    t->var += (news->var - t->var) / t->jobs;
+    struct tally_word word = {user, news->job, news->now, news->var};
+
+    tally_take(t, &word, news->changed);
     return !(fabs(t->mean - t->pushed) < MOVED_LOG);
+}
+
+static double var_of(const struct tally *t)
+{
+    return t->var / (double)t->words.count;
+}
+
+/* Other users measured the same kind on the same type: do they say the same? */
+static void compare_users(struct classes *c, int cls, int type)
+{
+    const struct class_state *state = &c->states.items[cls];
+    const struct tally *t = &c->alone.items[cell_of(c, cls, type)];
+    uint64_t version = c->trust.version;
+
+    vec_each (const int, other, &c->kinds.items[state->kind].classes) {
+        const struct tally *o = &c->alone.items[cell_of(c, *other, type)];
+        double apart = fabs(t->mean - o->mean);
+
+        if (*other == cls || o->words.count == 0 || o->inferred)
+            continue;
+        trust_compare(&c->trust, state->user, c->states.items[*other].user,
+                      apart <= fmin(fmax(3 * sqrt(var_of(t) + var_of(o)), AGREE_LEAST),
+                                    AGREE_MOST));
+    }
+    if (c->trust.version != version) /* then all answers from others are old */
+        c->news.alone += c->news.alone_cells;
+}
+
+/* Classes of the kind that were not measured there go by this one, if by any. */
+static void stir_kind(struct classes *c, int kind, int type)
+{
+    vec_each (const int, other, &c->kinds.items[kind].classes)
+        if (c->alone.items[cell_of(c, *other, type)].words.count == 0)
+            c->states.items[*other].version++;
 }
 
 void classes_tell_alone(struct classes *c, int cls, int type,
                         const struct class_news *news, bool inferred)
 {
-    struct class_tally *t = &c->alone.items[cell_of(c, cls, type)];
-    bool first = isnan(t->pushed);
+    struct tally *t = &c->alone.items[cell_of(c, cls, type)];
+    struct class_state *state = &c->states.items[cls];
+    bool first = isnan(t->pushed), moved, heard;
 
-    if (inferred && t->jobs > 0 && !t->inferred)
+    if (inferred && t->words.count > 0 && !t->inferred)
         return;
     if (!inferred && t->inferred)
-        *t = (struct class_tally){.pushed = t->pushed};
+        tally_clear(t);
     t->inferred = inferred;
-    if (!tally_take(t, news))
+    heard = !(fabs(t->mean - news->now) < VOICE_MOVED) || t->words.count == 0;
+    moved = take(t, state->user, news);
+    if (!inferred && heard)
+        compare_users(c, cls, type);
+    if (!moved)
         return;
     t->pushed = t->mean;
+    stir_kind(c, state->kind, type);
     if (first && !inferred)
         rates_learn_weight(c->rates, cls, type, t->mean);
     rates_observe(c->rates, cls, type, t->mean);
     c->news.alone_cells += first;
     c->news.alone++;
-    c->states.items[cls].version++;
+    state->version++;
 }
 
-static size_t add_pair(struct classes *c, const struct class_pair *pair)
+size_t classes_push_pair(struct classes *c, const struct class_pair *pair)
 {
     map_put(c->beside_index, cell_key(pair->cell), c->beside.count);
     vec_push(&c->beside, *pair);
-    c->states.items[pair->cell.job].pair_cells++;
-    c->states.items[pair->cell.other].pair_cells++;
+    c->kinds.items[pair->cell.job].pair_cells++;
+    c->kinds.items[pair->cell.other].pair_cells++;
     return c->beside.count - 1;
 }
 
 void classes_tell_beside(struct classes *c, int cls, int type, int other,
                          const struct class_news *news)
 {
-    struct cell cell = {cls, type, other};
-    struct class_tally *t;
+    struct cell cell = {c->states.items[cls].kind, type, other};
+    struct tally *t;
+    double value;
     size_t at;
 
     if (!map_get(c->beside_index, cell_key(cell), &at))
-        at = add_pair(c, &(struct class_pair){cell, {.pushed = NAN}});
+        at = classes_push_pair(c, &(struct class_pair){cell, TALLY_EMPTY});
     t = &c->beside.items[at].tally;
-    if (!tally_take(t, news))
+    if (!take(t, c->states.items[cls].user, news))
         return;
     t->pushed = t->mean;
-    pairs_put(c->pairs, cell, fmin(fmax(t->mean, log(CLASSES_RELATIVE_MIN)), 0),
-              t->var / t->jobs);
-    c->states.items[cls].pair_news++;
-    c->states.items[other].pair_news++;
+    value = fmin(fmax(t->mean, log(CLASSES_RELATIVE_MIN)), 0);
+    pairs_put(c->pairs, cell, pairs_bounded(c->pairs, cell, value, var_of(t)), var_of(t));
+    c->kinds.items[cell.job].pair_news++;
+    c->kinds.items[other].pair_news++;
     c->news.pairs++;
 }
 
@@ -169,7 +232,7 @@ static uint64_t gang_key(const struct class_gang *g)
            g->spread;
 }
 
-static size_t add_gang(struct classes *c, const struct class_gang_tally *gang)
+size_t classes_push_gang(struct classes *c, const struct class_gang_tally *gang)
 {
     map_put(c->gang_index, gang_key(&gang->gang), c->gangs.count);
     vec_push(&c->gangs, *gang);
@@ -182,39 +245,39 @@ void classes_tell_gang(struct classes *c, const struct class_gang *gang,
     size_t at;
 
     if (!map_get(c->gang_index, gang_key(gang), &at))
-        at = add_gang(c, &(struct class_gang_tally){*gang, {.pushed = NAN}});
-    tally_take(&c->gangs.items[at].tally, news);
+        at = classes_push_gang(c, &(struct class_gang_tally){*gang, TALLY_EMPTY});
+    take(&c->gangs.items[at].tally, c->states.items[gang->cls].user, news);
     c->states.items[gang->cls].version++;
 }
 
 bool classes_gang(const struct classes *c, const struct class_gang *gang,
                   struct class_guess *guess)
 {
-    const struct class_tally *t;
+    const struct tally *t;
     size_t at;
 
     if (c->gangs.count == 0 || !map_get(c->gang_index, gang_key(gang), &at))
         return false;
     t = &c->gangs.items[at].tally;
-    *guess = (struct class_guess){t->mean, t->var / t->jobs, true, true, (int)t->jobs};
+    *guess = (struct class_guess){t->mean, var_of(t), true, true, (int)t->words.count};
     return true;
 }
 
 void classes_rebase(struct classes *c, int cls, double by)
 {
     for (int t = 0; t < c->type_count; t++) {
-        struct class_tally *tally = &c->alone.items[cell_of(c, cls, t)];
+        struct tally *tally = &c->alone.items[cell_of(c, cls, t)];
 
-        if (tally->jobs <= 0)
+        if (tally->words.count == 0)
             continue;
-        tally->mean += by;
+        tally_shift(tally, by);
         tally->pushed = tally->mean;
         rates_observe(c->rates, cls, t, tally->mean);
         c->news.alone++;
     }
     vec_each (struct class_gang_tally, g, &c->gangs)
         if (g->gang.cls == cls)
-            g->tally.mean += by;
+            tally_shift(&g->tally, by);
     c->states.items[cls].version++;
 }
 
@@ -257,21 +320,26 @@ struct class_guess classes_alone(const struct classes *c,
                                  const struct class_guests *guests, int cls, int type)
 {
     int guest = cls - (int)c->states.count;
-    const struct class_tally *t =
-        guest < 0 ? &c->alone.items[cell_of(c, cls, type)] : NULL;
+    const struct tally *t = guest < 0 ? &c->alone.items[cell_of(c, cls, type)] : NULL;
     struct rates_guess g;
     double sd;
 
-    if (t && t->jobs > 0)
+    if (t && t->words.count > 0)
         return (struct class_guess){
             .mean = t->mean,
-            .var = t->inferred ? t->var : t->var / t->jobs,
+            .var = t->inferred ? t->var : var_of(t),
             .measured = !t->inferred,
             .of_class = true,
-            .observations = (int)t->jobs,
+            .observations = (int)t->words.count,
         };
-    g = t ? rates_predict(c->rates, cls, type)
-          : rates_predict_guest(c->rates, &guests->traits[guest], type);
+    if (t) {
+        g = rates_predict(c->rates, cls, type);
+    } else {
+        struct rates_guest asked = {&guests->traits[guest], guests->users[guest],
+                                    guests->families[guest]};
+
+        g = rates_predict_guest(c->rates, &asked, type);
+    }
     sd = g.sd * basis_factor[g.basis];
     return (struct class_guess){.mean = g.mean,
                                 .var = sd * sd,
@@ -290,14 +358,34 @@ struct class_guess classes_guess_of(const struct pairs_guess *g)
 }
 
 struct class_guess classes_beside(const struct classes *c,
-                                  const struct class_guests *guests, int cls, int type,
+                                  const struct class_guests *guests, int kind, int type,
                                   int other)
 {
-    struct gp_guests jobs = {guests->traits, guests->count};
+    struct gp_guests jobs = {guests->kinds, guests->kind_count};
     struct pairs_guess g =
-        pairs_predict_guest(c->pairs, &jobs, (struct cell){cls, type, other});
+        pairs_predict_guest(c->pairs, &jobs, (struct cell){kind, type, other});
 
     return classes_guess_of(&g);
+}
+
+bool classes_own_beside(const struct classes *c, int user, struct cell cell,
+                        struct class_guess *guess)
+{
+    const struct tally *t;
+    double mean;
+    size_t at;
+    int count;
+
+    if (c->trust.users.count < 2 || !map_get(c->beside_index, cell_key(cell), &at))
+        return false;
+    t = &c->beside.items[at].tally;
+    count = t->users > 1 ? tally_voice(t, user, &mean) : 0;
+    if (count > 0)
+        *guess = (struct class_guess){.mean = fmin(mean, 0),
+                                      .var = t->var / count,
+                                      .measured = true,
+                                      .observations = count};
+    return count > 0;
 }
 
 /* The best chance a job has on any type of the cluster, alone; 0 when it has failed on
@@ -331,120 +419,4 @@ double classes_fit(const struct classes *c, int type, const struct footprint_ite
             fits /= somewhere;
     }
     return fmin(1, fits);
-}
-
-/* ---- for checkpoints ------------------------------------------------------------------
- */
-
-#define CELLS_MAX   (1 << 24)
-#define DEVICES_MAX 4096
-
-static void code_tally(struct class_tally *t, struct codec *c)
-{
-    codec_real(c, &t->mean);
-    codec_at_least(c, &t->var, 0);
-    codec_at_least(c, &t->jobs, 0);
-    codec_or_nan(c, &t->pushed, 1);
-    codec_bool(c, &t->inferred);
-}
-
-static void code_alone(struct classes *c, struct codec *codec)
-{
-    size_t types = (size_t)c->type_count, known = c->states.count;
-    size_t count = codec_class_count(codec, known, PAIRS_MAX_JOBS, 40 * types);
-
-    for (size_t i = 0; i < (codec->in ? count : known); i++) {
-        if (codec->in)
-            push_class(c);
-        for (size_t t = 0; codec_kept(codec, (int)i) && t < types; t++) {
-            struct class_tally *tally = &c->alone.items[i * types + t];
-
-            code_tally(tally, codec);
-            if (codec->in)
-                c->news.alone_cells += !isnan(tally->pushed);
-        }
-    }
-    if (codec->in)
-        c->news.alone = c->news.alone_cells;
-}
-
-static void code_pair(struct classes *c, struct class_pair *pair, struct codec *codec)
-{
-    codec_class(codec, &pair->cell.job, c->states.count);
-    codec_int(codec, &pair->cell.gpu, 0, c->type_count - 1);
-    codec_class(codec, &pair->cell.other, c->states.count);
-    code_tally(&pair->tally, codec);
-}
-
-static bool both_kept(const struct codec *codec, struct cell cell)
-{
-    return codec_kept(codec, cell.job) && codec_kept(codec, cell.other);
-}
-
-static void code_beside(struct classes *c, struct codec *codec)
-{
-    struct class_pair read;
-    size_t count = 0;
-
-    vec_each (const struct class_pair, pair, &c->beside)
-        count += both_kept(codec, pair->cell);
-    count = codec_count(codec, count, CELLS_MAX, 64);
-    if (codec->out) {
-        vec_each (struct class_pair, pair, &c->beside)
-            if (both_kept(codec, pair->cell))
-                code_pair(c, pair, codec);
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        code_pair(c, &read, codec);
-        if (codec->in->bad)
-            return;
-        add_pair(c, &read);
-    }
-}
-
-static void code_gangs(struct classes *c, struct codec *codec)
-{
-    for (size_t i = 0; codec->in || i < c->gangs.count; i++) {
-        struct class_gang_tally g = {0};
-
-        if (codec->out)
-            g = c->gangs.items[i];
-        if (!codec_kept(codec, g.gang.cls))
-            continue;
-        if (!codec_more(codec, true))
-            return;
-        codec_class(codec, &g.gang.cls, c->states.count);
-        codec_int(codec, &g.gang.type, 0, c->type_count - 1);
-        codec_int(codec, &g.gang.devices, 1, DEVICES_MAX);
-        codec_bool(codec, &g.gang.spread);
-        code_tally(&g.tally, codec);
-        if (codec->in)
-            add_gang(c, &g);
-    }
-    codec_more(codec, false);
-}
-
-/* Every part numbers the same classes. */
-static bool agree(const struct classes *c)
-{
-    size_t count = c->states.count;
-
-    return (size_t)c->rates->jobs == count &&
-           (size_t)c->pairs->core->job_count == count && c->watts->rows.count == count;
-}
-
-void classes_code(struct classes *c, struct codec *codec)
-{
-    rates_code(c->rates, codec);
-    pairs_code(c->pairs, codec);
-    footprint_code(c->footprint, codec);
-    watts_code(c->watts, codec);
-    code_alone(c, codec);
-    code_beside(c, codec);
-    code_gangs(c, codec);
-    if (codec->out)
-        return;
-    if (!agree(c))
-        codec->in->bad = true;
 }

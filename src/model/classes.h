@@ -1,15 +1,20 @@
 /* classes.h - what is believed of classes of jobs: rates alone and beside, watts, memory
  *
- * The slow half of the learned model, above its parts.  Jobs of a class tell it what they
- * measured, each job once and then corrected, so that a job measured for days does not
- * outvote the others.  Asking changes nothing; a reader that asks much keeps answers in a
- * cache (prediction_cache.h). */
+ * The slow half of the learned model, above its parts.  A class is a user's jobs told
+ * alike, a kind the jobs of all users told alike.  Rates alone and watts are kept by
+ * class, and those of others inform as far as their users are believed (trust.h); how
+ * jobs slow each other down is kept by kind, where each user has one voice (tally.h).
+ * Jobs tell what they measured, each job once and then corrected, so that a job measured
+ * for days does not outvote the others.  Asking changes nothing; a reader that asks much
+ * keeps answers in a cache (prediction_cache.h). */
 #pragma once
 
 #include "model/footprint.h"
 #include "model/model_types.h"
 #include "model/pairs.h"
 #include "model/rates.h"
+#include "model/tally.h"
+#include "model/trust.h"
 #include "model/watts.h"
 
 /* No set of jobs slows one down below this. */
@@ -29,32 +34,29 @@ struct class_gang {
     bool spread;
 };
 
-/* What the jobs of a class say of one cell. */
-struct class_tally {
-    double mean, var; /* var: what one of them does not know */
-    double jobs;      /* fading */
-    double pushed;    /* what the core was told; NaN: nothing */
-    bool inferred;    /* from runs beside others: gives way to a real one */
-};
-
 struct class_pair {
-    struct cell cell;
-    struct class_tally tally;
+    struct cell cell; /* of kinds */
+    struct tally tally;
 };
 
 struct class_gang_tally {
     struct class_gang gang;
-    struct class_tally tally;
+    struct tally tally;
 };
 
+/* For who keeps answers: versions and news count up whenever what is believed changes
+ * noticeably. */
 struct class_state {
-    int here; /* jobs of it */
-    /* For who keeps answers: these count up whenever what is believed changes noticeably.
-     */
+    int kind, user;
     uint64_t version;       /* rates alone of the class */
     uint64_t watts_version; /* its draw */
-    uint64_t pair_news;     /* pairs it is part of */
-    double pair_cells;      /* how many there are */
+};
+
+struct class_kind {
+    int here;            /* jobs of it */
+    uint64_t pair_news;  /* pairs it is part of */
+    double pair_cells;   /* how many there are */
+    vec_of(int) classes; /* of it, one a user */
 };
 
 struct classes_news { /* the same of all classes */
@@ -68,8 +70,10 @@ struct classes {
     struct pairs *pairs; /* settle these after telling, before the next question */
     struct footprint *footprint;
     struct watts *watts;
+    struct trust trust;
     vec_of(struct class_state) states;
-    vec_of(struct class_tally) alone; /* (classes, types) */
+    vec_of(struct class_kind) kinds;
+    vec_of(struct tally) alone;       /* (classes, types) */
     vec_of(double) drawn;             /* (classes, types) watts when last told as news */
     struct map *beside_index;         /* cell -> beside */
     vec_of(struct class_pair) beside; /* cells of pairs ever told of */
@@ -78,29 +82,46 @@ struct classes {
     struct classes_news news;
 };
 
-/* initial: see learned_options.initial_only. */
+struct classes_options {
+    size_t memory;     /* cells of pairs kept */
+    bool initial_only; /* see learned.h */
+    bool share;        /* users inform each other */
+};
+
 struct classes *classes_create(const struct gpu_sheet *types, int type_count,
-                               size_t memory, bool initial);
+                               const struct classes_options *options);
 void classes_destroy(struct classes *classes); /* NULL is fine */
 
-int classes_add(struct classes *classes, const struct job *job, int family);
+struct class_told {
+    int kind;       /* that there is; -1: a new one */
+    int family;     /* by its name; -1: none told */
+    int own_family; /* the same for this user alone */
+};
+int classes_add(struct classes *classes, const struct job *job,
+                const struct class_told *told);
 
 /* How many jobs of a class are here now. */
 void classes_arrive(struct classes *classes, int cls, int more);
 
-/* Classes that were never added, as a question sees them: they count from
- * states.count on, and get the answers they would get once added. */
+/* Classes and kinds that were never added, as a question sees them: they count from
+ * states.count and kinds.count on, and get the answers they would get once added. */
 struct class_guests {
-    int count;
-    struct job_trait traits[LOOP_MAX_SHARE];
+    int count, kind_count;
+    struct job_trait traits[LOOP_MAX_SHARE]; /* of classes */
+    int users[LOOP_MAX_SHARE], families[LOOP_MAX_SHARE];
+    struct job_trait kinds[LOOP_MAX_SHARE];
 };
 
-/* ln steps/s on one device alone, and ln relative speed beside another class. */
+/* ln steps/s on one device alone, and ln relative speed of a kind beside another. */
 struct class_guess classes_alone(const struct classes *classes,
                                  const struct class_guests *guests, int cls, int type);
 struct class_guess classes_beside(const struct classes *classes,
-                                  const struct class_guests *guests, int cls, int type,
+                                  const struct class_guests *guests, int kind, int type,
                                   int other);
+/* What a user's own jobs say of a cell where others said something too; false: the kind's
+ * answer is theirs. */
+bool classes_own_beside(const struct classes *classes, int user, struct cell cell,
+                        struct class_guess *guess);
 struct class_guess classes_guess_of(const struct pairs_guess *guess);
 /* ln steps/s of a gang of this very size; false when none of the class was measured. */
 bool classes_gang(const struct classes *classes, const struct class_gang *gang,
@@ -108,16 +129,18 @@ bool classes_gang(const struct classes *classes, const struct class_gang *gang,
 double classes_fit(const struct classes *classes, int type,
                    const struct footprint_item *items, int count);
 
-/* What one job says now in place of what it said before (NaN: nothing), of which var is
- * not known.  changed: it changed suddenly, so what was told before counts less. */
+/* What one job says now in place of what it said before, of which var is not known.
+ * changed: it changed suddenly, so what was told before counts less. */
 struct class_news {
-    double before, now, var;
+    uint64_t job;
+    double now, var;
     bool changed;
 };
 void classes_tell_alone(struct classes *classes, int cls, int type,
                         const struct class_news *news, bool inferred);
 void classes_tell_gang(struct classes *classes, const struct class_gang *gang,
                        const struct class_news *news);
+/* Of the class's kind beside another kind. */
 void classes_tell_beside(struct classes *classes, int cls, int type, int other,
                          const struct class_news *news);
 /* full_load: it ran as fast as it could, so its draw tells how busy it keeps the card. */

@@ -70,6 +70,15 @@ void codec_class(struct codec *c, int *cls, size_t count)
         *cls = number;
 }
 
+void codec_kind(struct codec *c, int *kind, size_t count)
+{
+    int number = c->out ? bytes_kind(c->out, *kind) : 0;
+
+    codec_int(c, &number, 0, (int)count - 1);
+    if (c->in)
+        *kind = number;
+}
+
 void codec_text(struct codec *c, char *text, size_t size)
 {
     size_t length = codec_count(c, c->out ? strlen(text) : 0, size - 1, 1);
@@ -89,6 +98,11 @@ bool codec_kept(const struct codec *c, int cls)
     return !c->out || bytes_class(c->out, cls) >= 0;
 }
 
+bool codec_kind_kept(const struct codec *c, int kind)
+{
+    return !c->out || bytes_kind(c->out, kind) >= 0;
+}
+
 size_t codec_count(struct codec *c, size_t count, size_t most, size_t each)
 {
     if (c->in)
@@ -103,6 +117,15 @@ size_t codec_class_count(struct codec *c, size_t count, size_t most, size_t each
 
     for (size_t i = 0; c->out && i < count; i++)
         kept += codec_kept(c, (int)i);
+    return codec_count(c, kept, most, each);
+}
+
+size_t codec_kind_count(struct codec *c, size_t count, size_t most, size_t each)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; c->out && i < count; i++)
+        kept += codec_kind_kept(c, (int)i);
     return codec_count(c, kept, most, each);
 }
 

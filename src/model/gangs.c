@@ -24,7 +24,9 @@
 #define SHARE_MIN     1e-3
 #define SHARE_MAX     50.0
 #define RESIDUAL_MAX  2.5
+#define OFF_MOST      5.0 /* of all corrections together */
 #define LEVELS        5
+#define LEVELS_OF_ALL 2 /* the first ones are of all users, the others of one */
 #define LEVELS_MAX    100000
 
 /* How far ln(exchange / computing) strays, below each level of likeness. */
@@ -96,7 +98,8 @@ struct gangs_guess gangs_predict(const struct gangs *s, const struct gangs_case 
     };
 }
 
-void gangs_observe(struct gangs *s, const struct gangs_case *at, double gain, double var)
+void gangs_observe(struct gangs *s, const struct gangs_case *at, double gain, double var,
+                   double share_of_all)
 {
     struct gangs_guess before = gangs_predict(s, at);
     double share = share_before(s, at);
@@ -110,11 +113,13 @@ void gangs_observe(struct gangs *s, const struct gangs_case *at, double gain, do
     off = (before.mean - gain) / fmax(weight, 0.05);
     off = log(cost / (passes(at->devices) * share)) +
           fmin(fmax(off, -RESIDUAL_MAX), RESIDUAL_MAX);
+    off = fmin(fmax(off, -OFF_MOST), OFF_MOST);
     if (s->book->levels.count > LEVELS_MAX) { /* decades of new models: start anew */
         mean_book_destroy(s->book);
         s->book = mean_book_create();
     }
     make_keys(at, keys);
-    mean_book_add(s->book, keys, LEVELS, off,
-                  fmax(weight * weight / (weight * weight + 4 * var), 0.02));
+    weight = fmax(weight * weight / (weight * weight + 4 * var), 0.02);
+    mean_book_add(s->book, keys, LEVELS_OF_ALL, off, weight * share_of_all);
+    mean_book_add(s->book, keys + LEVELS_OF_ALL, LEVELS - LEVELS_OF_ALL, off, weight);
 }

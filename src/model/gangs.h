@@ -35,6 +35,6 @@ void gangs_destroy(struct gangs *scale); /* NULL is fine */
 struct gangs_guess gangs_predict(const struct gangs *scale, const struct gangs_case *at);
 
 /* A gang was measured, and one device of its kind too: the ln of what it gained, of which
- * var is not known. */
+ * var is not known.  share: what it counts as among all, 0..1. */
 void gangs_observe(struct gangs *scale, const struct gangs_case *at, double gain,
-                   double var);
+                   double var, double share);

@@ -7,6 +7,7 @@
 #include "nn/gemm.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -340,6 +341,19 @@ void gp_predict_guest(const struct gp *gp, const struct gp_guests *guests,
     free(row);
     free(other);
     free(cross);
+}
+
+void gp_leave_one_out(const struct gp *gp, size_t which, double *mean, double *var)
+{
+    double *column = mem_array(double, gp->count + 1), precision = 0;
+
+    column[which] = 1;
+    dense_solve(gp->factor, gp->count, gp->capacity, false, column, 1);
+    for (size_t i = which; i < gp->count; i++)
+        precision += column[i] * column[i];
+    free(column);
+    *var = fmax(1 / precision, GP_VAR_MIN);
+    *mean = gp->values[which] - gp->weight[which] * *var;
 }
 
 void gp_precision(const struct gp *gp, double *precision)

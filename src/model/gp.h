@@ -79,6 +79,10 @@ void gp_precision(const struct gp *gp, double *precision);
 int gp_leave_out(const struct gp *gp, const double *precision, const size_t *which,
                  size_t count, double *mean, double *cov);
 
+/* What a measurement of one of the observed cells would show, by all the others; O(n^2).
+ */
+void gp_leave_one_out(const struct gp *gp, size_t which, double *mean, double *var);
+
 /* A predictive variance below this is rounding, not knowledge. */
 #define GP_VAR_MIN 1e-8
 

@@ -214,18 +214,18 @@ const struct job_own *job_effects_next(const struct job_effects *b,
 static bool kept(const struct job_place *p, const struct codec *c)
 {
     for (int i = 0; i < p->neighbours; i++)
-        if (!codec_kept(c, p->others[i]))
+        if (!codec_kind_kept(c, p->others[i]))
             return false;
     return true;
 }
 
-static void code_place(struct job_place *p, int types, size_t classes, struct codec *c)
+static void code_place(struct job_place *p, int types, size_t kinds, struct codec *c)
 {
     codec_int(c, &p->type, 0, types - 1);
     codec_bool(c, &p->spread);
     codec_int(c, &p->neighbours, 0, LOOP_MAX_SHARE - 1);
     for (int i = 0; i < p->neighbours; i++)
-        codec_class(c, &p->others[i], classes);
+        codec_kind(c, &p->others[i], kinds);
     for (int i = 0; i < p->neighbours; i++) {
         codec_at_least(c, &p->busy[i], 0);
         p->busy[i] = fmin(p->busy[i], 1);
@@ -243,12 +243,13 @@ static void code_place(struct job_place *p, int types, size_t classes, struct co
 }
 
 /* A job with the places that stay, as a copy. */
-static void code_job(struct job_own *own, int types, size_t classes, struct codec *c)
+static void code_job(struct job_own *own, const struct job_effects_counts *counts,
+                     struct codec *c)
 {
     int places = 0;
 
     codec_u64(c, &own->job);
-    codec_class(c, &own->cls, classes);
+    codec_class(c, &own->cls, counts->classes);
     for (int i = 0; c->out && i < own->count; i++)
         if (kept(&own->places[i], c))
             own->places[places++] = own->places[i];
@@ -257,12 +258,13 @@ static void code_job(struct job_own *own, int types, size_t classes, struct code
     for (int i = 0; i < own->count; i++) {
         struct job_place *p = &own->places[i];
 
-        code_place(p, types, classes, c);
+        code_place(p, counts->types, counts->kinds, c);
         p->key = job_effects_key(p->type, p->others, p->neighbours, p->spread);
     }
 }
 
-void job_effects_code(struct job_effects *b, int types, size_t classes, struct codec *c)
+void job_effects_code(struct job_effects *b, const struct job_effects_counts *counts,
+                      struct codec *c)
 {
     const struct job_own *at = c->out ? job_effects_next(b, NULL) : NULL;
 
@@ -275,7 +277,7 @@ void job_effects_code(struct job_effects *b, int types, size_t classes, struct c
             break;
         if (at)
             own = *at;
-        code_job(&own, types, classes, c);
+        code_job(&own, counts, c);
         if (at) {
             at = job_effects_next(b, at);
         } else {

@@ -20,7 +20,7 @@ struct job_place {
     int type;
     bool spread;
     int neighbours;
-    int others[LOOP_MAX_SHARE - 1];  /* their classes, sorted */
+    int others[LOOP_MAX_SHARE - 1];  /* their kinds, sorted */
     double busy[LOOP_MAX_SHARE - 1]; /* how busy they were at the last window: what is
                                         kept here is for neighbours as busy as that */
     struct drift drift;
@@ -65,7 +65,7 @@ struct job_own *job_effects_find(const struct job_effects *book, uint64_t job);
 /* What jobs of a class told of rates alone was off by this much: add it. */
 void job_effects_rebase(struct job_effects *book, int cls, double by);
 
-/* The key of a place: the classes beside it in any order. */
+/* The key of a place: the kinds beside it in any order. */
 uint64_t job_effects_key(int type, const int *others, int neighbours, bool spread);
 
 const struct job_place *job_effects_place(const struct job_own *own,
@@ -106,9 +106,13 @@ struct job_evidence {
 struct job_factor job_effects_combine(const struct job_evidence *evidence, int type_count,
                                       int type, double var, double rho);
 
-/* For checkpoints: jobs and places whose classes are left out are left out too.  Reading
- * starts from an empty book, for so many types and classes. */
-void job_effects_code(struct job_effects *book, int types, size_t classes,
+/* For checkpoints: jobs whose classes, and places whose kinds are left out are left out
+ * too.  Reading starts from an empty book, for so many of each. */
+struct job_effects_counts {
+    int types;
+    size_t classes, kinds;
+};
+void job_effects_code(struct job_effects *book, const struct job_effects_counts *counts,
                       struct codec *c);
 
 /* Every job that is here, in no order that means anything; ends with NULL. */

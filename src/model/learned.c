@@ -5,19 +5,9 @@
 #include "base/rng.h"
 #include "model/learned_private.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-
-/* Where the learning of spreads starts: noise of windows, jobs of a class alone and
- * beside others. */
-#define NOISE_SD       0.05
-#define ALONE_SD       0.10
-#define BESIDE_SD      0.08
-#define SPREAD_SAMPLES 6.0
-
-/* A training step costs three passes; a request one, with more overhead. */
-#define SERVICE_FASTER 2.0
-#define SERVICE_WEIGHT 0.5
+#include <string.h>
 
 static uint64_t hash_text(const char *text, uint64_t seed)
 {
@@ -38,8 +28,9 @@ static uint64_t hash_number(uint64_t hash, double number)
     return rng_mix(hash, as.bits);
 }
 
-/* Whom a job is like: told the same of it, else named the same by the same user. */
-static uint64_t hash_job(const struct job *job, bool service)
+/* Whom a job is like, whoever's it is: told the same of it, else named the same by the
+ * same user. */
+static uint64_t hash_kind(const struct job *job, bool service)
 {
     const struct job_descriptor *d = &job->descriptor;
     uint64_t hash;
@@ -58,30 +49,57 @@ static uint64_t hash_job(const struct job *job, bool service)
     return rng_mix(hash, service);
 }
 
-static int family_of(struct learned *l, const struct job_descriptor *d)
+static uint64_t of_user(uint64_t hash, int user)
 {
-    if (!d->family[0])
-        return -1;
-    if (intern_count(l->families) >= KERNEL_FAMILIES)
-        return intern_find(l->families, d->family);
-    return intern_id(l->families, d->family);
+    return rng_mix(hash, (uint64_t)(int64_t)user) | 1;
 }
 
-static struct learned_class told_of(const struct job *job)
+static int number_of(struct intern *names, const char *name)
+{
+    if (intern_count(names) >= KERNEL_FAMILIES)
+        return intern_find(names, name);
+    return intern_id(names, name);
+}
+
+/* The family by its name, and as this user's own. */
+static void number_family(struct learned *l, const struct job *job,
+                          struct class_told *told)
+{
+    char own[LEARNED_FAMILY_SIZE];
+
+    told->family = told->own_family = -1;
+    if (!job->descriptor.family[0])
+        return;
+    snprintf(own, sizeof(own), "%d %s", job->owner, job->descriptor.family);
+    told->family = number_of(l->families, job->descriptor.family);
+    told->own_family = number_of(l->own_families, own);
+}
+
+/* Users who are kept apart share no kinds. */
+static struct learned_class told_of(const struct learned *l, const struct job *job,
+                                    bool service)
 {
     const struct job_descriptor *d = &job->descriptor;
-    bool service = job->kind == JOB_INFERENCE;
+    uint64_t kind = hash_kind(job, service);
 
-    return (struct learned_class){.name = hash_job(job, service),
-                                  .family = d->family[0] ? hash_text(d->family, 5) : 0,
-                                  .params_millions = d->params_millions,
-                                  .service = service,
-                                  .twin = -1};
+    if (l->options.keep_users_apart)
+        kind = of_user(kind, job->owner);
+    return (struct learned_class){
+        .name = of_user(kind, job->owner),
+        .family = d->family[0] ? of_user(hash_text(d->family, 5), job->owner) : 0,
+        .kind_name = kind,
+        .user = job->owner,
+        .kind = -1,
+        .params_millions = d->params_millions,
+        .service = service,
+        .twin = -1};
 }
 
 static int class_of(struct learned *l, const struct job *job)
 {
-    struct learned_class new = told_of(job);
+    bool service = job->kind == JOB_INFERENCE;
+    struct learned_class new = told_of(l, job, service);
+    struct class_told told = {.kind = -1};
     size_t at;
     int cls;
 
@@ -92,8 +110,13 @@ static int class_of(struct learned *l, const struct job *job)
     if (l->kept.count >= LEARNED_CLASSES || l->classes->beside.count >= LEARNED_CELLS)
         learned_compact(l);
     new.used = l->came;
-    cls = classes_add(l->classes, job, family_of(l, &job->descriptor));
-    if (map_get(l->names, hash_job(job, !new.service), &at)) {
+    number_family(l, job, &told);
+    if (map_get(l->kind_names, new.kind_name, &at))
+        told.kind = (int)at;
+    cls = classes_add(l->classes, job, &told);
+    new.kind = l->classes->states.items[cls].kind;
+    map_put(l->kind_names, new.kind_name, (size_t) new.kind);
+    if (map_get(l->names, told_of(l, job, !service).name, &at)) {
         new.twin = (int)at;
         l->kept.items[at].twin = cls;
     }
@@ -140,22 +163,22 @@ void learned_retain(void *self, bool (*here)(void *ctx, uint64_t job), void *ctx
     }
 }
 
-static void add_neighbour(struct learned_member *m, int cls, int who)
+static void add_neighbour(struct learned_member *m, int kind, int who)
 {
     int at = m->neighbours++;
 
-    for (; at > 0 && m->others[at - 1] > cls; at--) {
+    for (; at > 0 && m->others[at - 1] > kind; at--) {
         m->others[at] = m->others[at - 1];
         m->who[at] = m->who[at - 1];
     }
-    m->others[at] = cls;
+    m->others[at] = kind;
     m->who[at] = who;
 }
 
 /* The family number a guest would get: that of a family nobody told of yet is the next,
  * and the same for all guests of it. */
 static int guest_family(const struct learned *l, const struct learned_question *asked,
-                        const struct job_descriptor *d, uint64_t family)
+                        const struct job_descriptor *d)
 {
     int number = d->family[0] ? intern_find(l->families, d->family) : -1;
     int next = intern_count(l->families);
@@ -163,20 +186,37 @@ static int guest_family(const struct learned *l, const struct learned_question *
     if (number >= 0 || !d->family[0] || next >= KERNEL_FAMILIES)
         return number;
     for (int i = 0; i < asked->guests.count; i++) {
-        if (asked->guests_told[i].family == family)
-            return asked->guests.traits[i].family;
-        next += asked->guests.traits[i].family >= next;
+        if (strcmp(asked->guest_jobs[i]->descriptor.family, d->family) == 0)
+            return asked->guests.families[i];
+        next += asked->guests.families[i] >= next;
     }
     return next;
+}
+
+/* The kind of a guest, which other users may have told of. */
+static int guest_kind(const struct learned *l, struct learned_question *asked,
+                      uint64_t name, const struct job_trait *trait)
+{
+    struct class_guests *guests = &asked->guests;
+    int known = (int)l->classes->kinds.count;
+    size_t at;
+
+    if (map_get(l->kind_names, name, &at))
+        return (int)at;
+    for (int i = 0; i < guests->count; i++)
+        if (asked->guests_told[i].kind_name == name)
+            return asked->guests_told[i].kind;
+    guests->kinds[guests->kind_count] = *trait;
+    return known + guests->kind_count++;
 }
 
 /* The class of a job that may never have begun. */
 static int class_asked(const struct learned *l, const struct job *job,
                        struct learned_question *asked)
 {
-    struct learned_class told = told_of(job);
+    struct learned_class told = told_of(l, job, job->kind == JOB_INFERENCE);
     struct class_guests *guests = &asked->guests;
-    int known = (int)l->kept.count;
+    int known = (int)l->kept.count, new = guests->count;
     size_t at;
 
     if (map_get(l->names, told.name, &at))
@@ -184,9 +224,12 @@ static int class_asked(const struct learned *l, const struct job *job,
     for (int i = 0; i < guests->count; i++)
         if (asked->guests_told[i].name == told.name)
             return known + i;
-    guests->traits[guests->count] = job_trait_of(
-        &job->descriptor, guest_family(l, asked, &job->descriptor, told.family));
-    asked->guests_told[guests->count] = told;
+    guests->users[new] = job->owner;
+    guests->families[new] = guest_family(l, asked, &job->descriptor);
+    guests->traits[new] = job_trait_of(&job->descriptor, guests->families[new]);
+    told.kind = guest_kind(l, asked, told.kind_name, &guests->traits[new]);
+    asked->guest_jobs[new] = job;
+    asked->guests_told[new] = told;
     return known + guests->count++;
 }
 
@@ -195,7 +238,7 @@ static int class_asked(const struct learned *l, const struct job *job,
 static struct footprint_item size_of(const struct job *job,
                                      const struct learned_class *told)
 {
-    uint64_t who = rng_mix(told->name, (uint64_t)(int64_t)job->owner);
+    uint64_t who = told->name;
 
     return footprint_of(&job->descriptor, job->memory_gb,
                         hash_number(who, job->memory_gb));
@@ -209,7 +252,7 @@ void learned_members(const struct learned *l, struct prediction_cache *cache,
 
     asked->model = l;
     asked->cache = cache;
-    asked->guests.count = asked->pair_count = 0;
+    asked->guests.count = asked->guests.kind_count = asked->pair_count = 0;
     if (cache)
         prediction_cache_sync(cache, l->classes, l->generation);
     for (int i = 0; i < where->count; i++) {
@@ -229,12 +272,13 @@ void learned_members(const struct learned *l, struct prediction_cache *cache,
         members[i].told = members[i].cls < known
                               ? &l->kept.items[members[i].cls]
                               : &asked->guests_told[members[i].cls - known];
+        members[i].kind = members[i].told->kind;
         members[i].size = size_of(m->job, members[i].told);
     }
     for (int i = 0; i < where->count; i++)
         for (int k = 0; k < where->count; k++)
             if (k != i)
-                add_neighbour(&members[i], members[k].cls, k);
+                add_neighbour(&members[i], members[k].kind, k);
     learned_fill_busy(members, where->count);
 }
 
@@ -249,7 +293,10 @@ static void learned_destroy(void *self)
     gangs_destroy(l->scale);
     job_effects_destroy(l->own);
     intern_destroy(l->families);
+    intern_destroy(l->own_families);
     map_destroy(l->names);
+    map_destroy(l->kind_names);
+    learned_users_fini(l);
     vec_free(&l->kept);
     free(l);
 }
@@ -267,22 +314,21 @@ struct model learned_create(const struct gpu_sheet *types, int type_count,
                             const struct learned_options *options)
 {
     struct learned *l = mem_new(struct learned);
+    const struct classes_options how = {.memory = options->memory > 0 ? options->memory
+                                                                      : LEARNED_MEMORY,
+                                        .initial_only = options->initial_only,
+                                        .share = !options->keep_users_apart};
 
     l->options = *options;
-    l->classes = classes_create(types, type_count,
-                                options->memory > 0 ? options->memory : LEARNED_MEMORY,
-                                options->initial_only);
+    l->classes = classes_create(types, type_count, &how);
     l->scale = gangs_create(l->classes->types);
     l->own = job_effects_create();
     l->absorbing = prediction_cache_create(PREDICTION_CACHE_CELLS);
     l->families = intern_create();
+    l->own_families = intern_create();
     l->names = map_create();
-    l->noise[0] = pooled_start(NOISE_SD * NOISE_SD, SPREAD_SAMPLES);
-    l->noise[1] = pooled_start(NOISE_SD * NOISE_SD, SPREAD_SAMPLES);
-    l->alone = pooled_start(ALONE_SD * ALONE_SD, SPREAD_SAMPLES);
-    l->beside = pooled_start(BESIDE_SD * BESIDE_SD, SPREAD_SAMPLES);
+    l->kind_names = map_create();
+    learned_users_init(l);
     calibration_init(&l->calibration);
-    l->service =
-        (struct learned_shift){log(SERVICE_FASTER), SERVICE_WEIGHT, log(SERVICE_FASTER)};
     return (struct model){&learned_ops, l, NULL};
 }

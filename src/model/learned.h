@@ -1,8 +1,9 @@
 /* learned.h - the learned model: what Corgi believes, corrected by every measurement
  *
- * Implements struct model_ops.  Jobs told alike (family, batch, work, devices) share a
- * class (classes.h), so what one job taught serves the next; what sets a job apart from
- * its class is kept beside (job_effects.h) and belongs into every interval. */
+ * Implements struct model_ops.  A user's jobs told alike (family, batch, work, devices)
+ * share a class (classes.h), so what one job taught serves the next, and other users' as
+ * far as these agree; what sets a job apart from its class is kept beside (job_effects.h)
+ * and belongs into every interval. */
 #pragma once
 
 #include "base/err.h"
@@ -16,6 +17,8 @@ struct learned_options {
      * What was measured is known, and nothing is concluded from it for other places of
      * the job: no core, no P2, no trees, no factor of its own. */
     bool initial_only;
+    /* What a user measured of a kind or family of jobs informs no other user. */
+    bool keep_users_apart;
 };
 
 #define LEARNED_MEMORY 512

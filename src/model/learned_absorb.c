@@ -30,20 +30,21 @@
 
 /* The window against what the place's last ones said: how noisy are windows, and how
  * fast do rates wander? */
-static bool push_window(struct learned *l, struct job_place *place, double value,
-                        double at_s)
+static bool push_window(struct learned *l, struct job_place *place, int user,
+                        double value, double at_s)
 {
     struct window_noise noise = learned_noise(l, place->neighbours > 0);
+    struct learned_user *u = learned_user(l, user);
     double surprise, wander, keep;
     bool changed = job_effects_push(place, value, at_s, &noise, &surprise, &wander);
 
     place->stamp = ++l->stamp;
     if (isnan(surprise))
         return changed;
-    pooled_add(&l->noise[place->neighbours > 0], surprise);
-    keep = l->wander_s > WANDER_MEMORY_S ? 1 - place->gap_s / WANDER_MEMORY_S : 1;
-    l->wander = fmax(keep, 0) * l->wander + fmin(wander, WANDER_MAX);
-    l->wander_s = fmax(keep, 0) * l->wander_s + place->gap_s;
+    pooled_add(&u->noise[place->neighbours > 0], surprise);
+    keep = u->wander_s > WANDER_MEMORY_S ? 1 - place->gap_s / WANDER_MEMORY_S : 1;
+    u->wander = fmax(keep, 0) * u->wander + fmin(wander, WANDER_MAX);
+    u->wander_s = fmax(keep, 0) * u->wander_s + place->gap_s;
     return changed;
 }
 
@@ -52,11 +53,12 @@ static void learn_spread(struct learned *l, const struct learned_member *m, doub
                          double var)
 {
     struct class_guess cls = prediction_cache_alone(l->absorbing, m->cls, m->type);
+    struct learned_user *u = learned_user(l, m->told->user);
     double off = value - cls.mean, n = cls.observations;
 
     if (!cls.measured)
         return;
-    pooled_add(&l->alone, fmax(off * off * n / (n + 1) - var, 0));
+    pooled_add(&u->alone, fmax(off * off * n / (n + 1) - var, 0));
     for (int i = 0; i < m->own->count; i++) {
         const struct job_place *p = &m->own->places[i];
         struct class_guess there = prediction_cache_alone(l->absorbing, m->cls, p->type);
@@ -64,8 +66,8 @@ static void learn_spread(struct learned *l, const struct learned_member *m, doub
         if (p->neighbours > 0 || p->type == m->type || !there.measured ||
             there.observations < 2 || isnan(p->told))
             continue;
-        l->products += off * (p->told - there.mean);
-        l->product_weight++;
+        u->products += off * (p->told - there.mean);
+        u->product_weight++;
     }
 }
 
@@ -73,6 +75,7 @@ static void learn_spread(struct learned *l, const struct learned_member *m, doub
 static void learn_shift(struct learned *l, const struct learned_member *m, double value)
 {
     const struct learned_class *cls = &l->kept.items[m->cls];
+    struct learned_user *u = learned_user(l, cls->user);
     struct class_guess twin;
     double sample;
 
@@ -83,8 +86,8 @@ static void learn_shift(struct learned *l, const struct learned_member *m, doubl
         return;
     /* Both are told without the shift: what is left between them is an error of it. */
     sample = l->service.used + (cls->service ? value - twin.mean : twin.mean - value);
-    l->service.weight = fmin(l->service.weight + 1, SHIFT_MEMORY);
-    l->service.mean += (sample - l->service.mean) / l->service.weight;
+    u->shift.weight = fmin(u->shift.weight + 1, SHIFT_MEMORY);
+    u->shift.mean += (sample - u->shift.mean) / u->shift.weight;
 }
 
 /* Services were told of with the shift of their time: once it has moved, correct that. */
@@ -112,7 +115,7 @@ static void tell_alone(struct learned *l, const struct learned_member *m,
                        struct job_place *place, const struct told_window *w)
 {
     double unused, value = place->drift.mean - learned_shift(m, &unused);
-    struct class_news news = {place->told, value, pooled_var(&l->alone) + w->var,
+    struct class_news news = {m->job->id, value, pooled_var(&l->alone) + w->var,
                               w->changed};
 
     if (isnan(place->told)) {
@@ -132,7 +135,7 @@ static void tell_gang(struct learned *l, const struct learned_member *m,
     struct class_guess one = prediction_cache_alone(l->absorbing, m->cls, m->type);
     double unused, value = place->drift.mean - learned_shift(m, &unused);
     double spread = pooled_var(&l->alone) + w->var;
-    struct class_news news = {place->told, value, spread, w->changed};
+    struct class_news news = {m->job->id, value, spread, w->changed};
     bool first = isnan(place->told);
 
     classes_tell_gang(l->classes, &gang, &news);
@@ -140,13 +143,12 @@ static void tell_gang(struct learned *l, const struct learned_member *m,
         struct gangs_case at = {cls->name, cls->family,          m->type, m->devices,
                                 m->spread, cls->params_millions, one.mean};
 
-        gangs_observe(l->scale, &at, value - one.mean, one.var + spread);
+        gangs_observe(l->scale, &at, value - one.mean, one.var + spread,
+                      learned_user_share(l, cls->user));
     } else if (!one.measured) {
         struct gangs_guess gain = learned_gain(m);
 
         news.now -= gain.mean;
-        if (!first)
-            news.before -= gain.mean;
         news.var += gain.var;
         classes_tell_alone(l->classes, m->cls, m->type, &news, true);
     }
@@ -176,14 +178,13 @@ static void tell_beside(struct learned *l, const struct learned_member *m,
 {
     struct class_guess alone = alone_for_pairs(l, m);
     struct class_guess cls = learned_beside_one(m, m->others[0]);
-    struct class_news news = {.before = place->told, .changed = w->changed};
+    struct class_news news = {.job = m->job->id, .changed = w->changed};
     double unused, grows;
 
     if (alone.var > ALONE_SD_MAX * ALONE_SD_MAX) {
         struct class_guess now = learned_beside(m, false);
         struct gangs_guess gain = learned_gain(m);
 
-        news.before = NAN; /* what was told of this place is a relative speed */
         news.now = place->drift.mean - now.mean - gain.mean - learned_shift(m, &unused);
         news.var = pooled_var(&l->alone) + now.var + gain.var + w->var;
         classes_tell_alone(l->classes, m->cls, m->type, &news, true);
@@ -196,7 +197,8 @@ static void tell_beside(struct learned *l, const struct learned_member *m,
     if (isnan(place->told) && cls.measured && alone.var < 2 * pooled_var(&l->noise[0])) {
         double off = news.now - cls.mean;
 
-        pooled_add(&l->beside, fmax(off * off / 2 - alone.var - w->var, 0));
+        pooled_add(&learned_user(l, m->told->user)->beside,
+                   fmax(off * off / 2 - alone.var - w->var, 0));
     }
     classes_tell_beside(l->classes, m->cls, m->type, m->others[0], &news);
     place->told = news.now;
@@ -230,7 +232,8 @@ static void learn_ends(struct learned *l, const struct learned_member *m, double
         beside = learned_beside(m, false);
     b = learned_believe(m, &beside);
     calibration_note(&l->calibration, learned_basis(m),
-                     (value - b.mean) / sqrt(b.var + sd * sd));
+                     (value - b.mean) / sqrt(b.var + sd * sd),
+                     learned_user_share(l, m->told->user));
 }
 
 static struct job_place *take_place(struct job_own *own, const struct learned_member *m)
@@ -295,7 +298,7 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
         place->stamp = ++l->stamp;
         told.var = sd * sd;
     } else {
-        told.changed = push_window(l, place, value, seen->at_s);
+        told.changed = push_window(l, place, m->told->user, value, seen->at_s);
     }
     l->counts.changes += told.changed;
     own->version = l->version;
@@ -354,6 +357,7 @@ void learned_absorb(void *self, const struct observation *seen)
         footprint_held(l->classes->footprint, &sizes[seen->subject], seen->memory_gb);
     absorb_watts(l, seen, &members[seen->subject]);
     absorb_rate(l, seen, members);
+    learned_users_combine(l);
     follow_shift(l);
     pairs_settle(l->classes->pairs);
 }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION  6
+#define VERSION  7
 #define MAGIC    "CORGILRN"
 #define OVERHEAD 32
 
@@ -39,10 +39,22 @@ static int code_types(const struct learned *l, struct codec *c, struct err *err)
     return 0;
 }
 
+static void code_families(struct intern *families, struct codec *c)
+{
+    size_t count = codec_count(c, (size_t)intern_count(families), KERNEL_FAMILIES, 8);
+    char name[LEARNED_FAMILY_SIZE];
+
+    for (size_t f = 0; f < count && !codec_bad(c); f++) {
+        if (c->out)
+            str_copy(name, sizeof(name), intern_name(families, (int)f));
+        codec_text(c, name, sizeof(name));
+        if (c->in && !c->in->bad)
+            intern_id(families, name);
+    }
+}
+
 static void code_kept(struct learned *l, struct codec *c)
 {
-    char name[DESCRIPTOR_FAMILY_SIZE];
-    size_t families;
 
     for (size_t i = 0; codec_next(c, &i, l->kept.count); i++) {
         struct learned_class k = {0};
@@ -53,6 +65,7 @@ static void code_kept(struct learned *l, struct codec *c)
         }
         codec_u64(c, &k.name);
         codec_u64(c, &k.family);
+        codec_u64(c, &k.kind_name);
         codec_real(c, &k.params_millions);
         codec_bool(c, &k.service);
         codec_int(c, &k.twin, -1, LEARNED_CLASSES);
@@ -65,13 +78,19 @@ static void code_kept(struct learned *l, struct codec *c)
     vec_each (const struct learned_class, k, &l->kept)
         if (c->in && k->twin >= (int)l->kept.count)
             c->in->bad = true;
-    families = codec_count(c, (size_t)intern_count(l->families), KERNEL_FAMILIES, 8);
-    for (size_t f = 0; f < families && !codec_bad(c); f++) {
-        if (c->out)
-            str_copy(name, sizeof(name), intern_name(l->families, (int)f));
-        codec_text(c, name, sizeof(name));
-        if (c->in && !c->in->bad)
-            intern_id(l->families, name);
+    code_families(l->families, c);
+    code_families(l->own_families, c);
+}
+
+/* Each class knows its kind and its user. */
+static void link_classes(struct learned *l)
+{
+    for (size_t i = 0; i < l->kept.count; i++) {
+        struct learned_class *k = &l->kept.items[i];
+
+        k->kind = l->classes->states.items[i].kind;
+        k->user = l->classes->states.items[i].user;
+        map_put(l->kind_names, k->kind_name, (size_t)k->kind);
     }
 }
 
@@ -88,9 +107,7 @@ static void count_jobs(struct learned *l)
 /* Everything but the types. */
 static void code_all(struct learned *l, struct codec *c)
 {
-    double *const reals[] = {&l->service.mean,   &l->service.weight, &l->service.used,
-                             &l->wander,         &l->wander_s,       &l->products,
-                             &l->product_weight, &l->adapted_s};
+    double *const reals[] = {&l->service.used, &l->adapted_s};
     uint64_t *const counts[] = {&l->counts.rates,
                                 &l->counts.pairs,
                                 &l->counts.changes,
@@ -100,10 +117,7 @@ static void code_all(struct learned *l, struct codec *c)
                                 &l->came};
 
     code_kept(l, c);
-    pooled_code(&l->noise[0], c);
-    pooled_code(&l->noise[1], c);
-    pooled_code(&l->alone, c);
-    pooled_code(&l->beside, c);
+    learned_users_code(l, c);
     calibration_code(&l->calibration, c);
     for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++)
         codec_real(c, reals[i]);
@@ -112,11 +126,17 @@ static void code_all(struct learned *l, struct codec *c)
     classes_code(l->classes, c);
     if (c->in && l->classes->states.count != l->kept.count)
         c->in->bad = true;
+    if (c->in && !c->in->bad)
+        link_classes(l);
     if (c->in && l->adapted_at > l->classes->beside.count)
         l->adapted_at = l->classes->beside.count; /* classes were left out */
     mean_book_code(l->scale->book, c);
     if (!codec_bad(c))
-        job_effects_code(l->own, l->classes->type_count, l->kept.count, c);
+        job_effects_code(l->own,
+                         &(struct job_effects_counts){l->classes->type_count,
+                                                      l->kept.count,
+                                                      l->classes->kinds.count},
+                         c);
     if (c->in && !c->in->bad)
         count_jobs(l);
 }
@@ -203,39 +223,79 @@ int learned_load(void *self, const void *bytes, size_t count, struct err *err)
     return 0;
 }
 
-static int by_use(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
+/* A class that may be forgotten. */
+struct candidate {
+    int cls, user;
+    uint64_t used;
+    size_t newer; /* classes of its user that were used after it */
+};
 
-    return (*x > *y) - (*x < *y);
+static int by_user_and_use(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+
+    if (x->user != y->user)
+        return (x->user > y->user) - (x->user < y->user);
+    return (x->used < y->used) - (x->used > y->used);
 }
 
-/* New numbers for the classes that stay: those with jobs here and those used last. */
+static int by_worth(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+
+    if (x->newer != y->newer)
+        return (x->newer > y->newer) - (x->newer < y->newer);
+    return (x->used < y->used) - (x->used > y->used);
+}
+
+/* New numbers for the classes that stay: those with jobs here and those used last, as
+ * many of each user as there is room for: none makes the others' be forgotten. */
 static int *choose_classes(const struct learned *l, size_t stay)
 {
     size_t n = l->kept.count;
     int *renumber = mem_array(int, n + 1), next = 0;
-    uint64_t *used = mem_array(uint64_t, n + 1), since;
-    bool *here = mem_array(bool, n + 1);
+    struct candidate *all = mem_array(struct candidate, n + 1);
+    bool *keep = mem_array(bool, n + 1);
 
+    for (size_t i = 0; i < n; i++)
+        all[i] =
+            (struct candidate){(int)i, l->kept.items[i].user, l->kept.items[i].used, 0};
+    qsort(all, n, sizeof(*all), by_user_and_use);
+    for (size_t i = 1; i < n; i++)
+        all[i].newer = all[i].user == all[i - 1].user ? all[i - 1].newer + 1 : 0;
+    qsort(all, n, sizeof(*all), by_worth);
+    for (size_t i = 0; i < stay && i < n; i++)
+        keep[all[i].cls] = true;
     for (const struct job_own *own = job_effects_next(l->own, NULL); own;
          own = job_effects_next(l->own, own))
-        here[own->cls] = true;
+        keep[own->cls] = true;
     for (size_t i = 0; i < n; i++)
-        used[i] = l->kept.items[i].used;
-    qsort(used, n, sizeof(*used), by_use);
-    since = used[n - stay];
-    for (size_t i = 0; i < n; i++)
-        renumber[i] = here[i] || l->kept.items[i].used >= since ? next++ : -1;
-    free(used);
-    free(here);
+        renumber[i] = keep[i] ? next++ : -1;
+    free(all);
+    free(keep);
+    return renumber;
+}
+
+/* Kinds stay with their classes. */
+static int *choose_kinds(const struct learned *l, const int *classes)
+{
+    size_t n = l->classes->kinds.count;
+    int *renumber = mem_array(int, n + 1), next = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        renumber[k] = -1;
+        vec_each (const int, cls, &l->classes->kinds.items[k].classes)
+            if (classes[*cls] >= 0 && renumber[k] < 0)
+                renumber[k] = next++;
+    }
     return renumber;
 }
 
 void learned_compact(struct learned *l)
 {
     int *renumber = choose_classes(l, 3 * (size_t)LEARNED_CLASSES / 4);
-    struct bytes_out out = {.renumber = renumber};
+    int *kinds = choose_kinds(l, renumber);
+    struct bytes_out out = {.renumber = renumber, .renumber_kinds = kinds};
     struct bytes_in in;
     struct learned *fewer;
 
@@ -246,6 +306,7 @@ void learned_compact(struct learned *l)
         replace(l, fewer);
     bytes_out_fini(&out);
     free(renumber);
+    free(kinds);
 }
 
 /* ---- lessons ----------------------------------------------------------------------- */

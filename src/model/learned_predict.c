@@ -40,18 +40,23 @@ static struct class_guess alone_on(const struct learned_member *m, int type)
 struct class_guess learned_beside_one(const struct learned_member *m, int other)
 {
     struct learned_question *q = m->asked;
-    int known = (int)q->model->kept.count;
+    const struct classes *classes = q->model->classes;
+    int known = (int)classes->kinds.count;
     struct class_guess guess;
 
-    if (q->cache && m->cls < known && other < known)
-        return prediction_cache_beside(q->cache, m->cls, m->type, other);
+    if (classes_own_beside(classes, m->told->user, (struct cell){m->kind, m->type, other},
+                           &guess))
+        return guess;
+    if (q->cache && m->kind < known && other < known)
+        return prediction_cache_beside(q->cache, m->kind, m->type, other);
     for (int i = 0; i < q->pair_count; i++)
-        if (q->pairs[i].cls == m->cls && q->pairs[i].type == m->type &&
+        if (q->pairs[i].kind == m->kind && q->pairs[i].type == m->type &&
             q->pairs[i].other == other)
             return q->pairs[i].guess;
-    guess = classes_beside(q->model->classes, &q->guests, m->cls, m->type, other);
+    guess = classes_beside(classes, &q->guests, m->kind, m->type, other);
     if (q->pair_count < LEARNED_ASKED_MAX)
-        q->pairs[q->pair_count++] = (struct learned_asked){m->cls, m->type, other, guess};
+        q->pairs[q->pair_count++] =
+            (struct learned_asked){m->kind, m->type, other, guess};
     return guess;
 }
 
@@ -61,7 +66,7 @@ static struct watts_guess draw_of(const struct learned_member *m)
 
     if (q->cache && m->cls < (int)q->model->kept.count)
         return prediction_cache_watts(q->cache, m->cls, m->type);
-    return watts_predict(q->model->classes->watts, m->cls, m->type);
+    return watts_predict_of(q->model->classes->watts, m->cls, m->kind, m->type);
 }
 
 double learned_shift(const struct learned_member *m, double *var)

@@ -24,11 +24,25 @@ struct learned_counts {
 };
 
 struct learned_class {
-    uint64_t name, family; /* hashes; family 0: none told */
+    uint64_t name, family; /* hashes, of this user; family 0: none told */
+    uint64_t kind_name;    /* the same whoever's it is */
+    int user;
+    int kind;
     double params_millions;
     bool service;
     int twin;      /* the same model served or trained; -1: never seen */
     uint64_t used; /* when a job of it came last, counted in jobs */
+};
+
+/* What one user's windows say of windows and jobs in general, see learned_users.c. */
+struct learned_user {
+    int owner;
+    struct pooled noise[2], alone, beside;
+    double wander, wander_s, products, product_weight;
+    struct {
+        double mean, weight;
+    } shift;
+    double notes; /* figures told where all users count together */
 };
 
 struct learned {
@@ -36,15 +50,20 @@ struct learned {
     struct classes *classes;
     struct gangs *scale;
     struct job_effects *own;
-    struct intern *families;
+    struct intern *families;           /* by name, */
+    struct intern *own_families;       /* and each user's own */
     struct map *names;                 /* hash of what a user tells -> class */
+    struct map *kind_names;            /* the same of all users -> kind */
     vec_of(struct learned_class) kept; /* (classes) */
-    struct pooled noise[2];            /* of windows: alone, beside others */
-    struct pooled alone, beside;       /* between jobs of a class */
+    struct map *user_index;            /* user -> users */
+    vec_of(struct learned_user) users;
+    /* Over all users, as learned_users_combine() makes them: */
+    struct pooled noise[2];      /* of windows: alone, beside others */
+    struct pooled alone, beside; /* between jobs of a class */
     struct learned_shift service;
-    struct calibration calibration;  /* of what was never measured */
     double wander, wander_s;         /* variance beyond noise, and the time it took */
     double products, product_weight; /* of factors of one job on two types */
+    struct calibration calibration;  /* of what was never measured */
     struct learned_counts counts;
     uint64_t adapted_at; /* cells of pairs at the last lesson, */
     double adapted_s;    /* and when that was, on the loop's clock */
@@ -54,6 +73,9 @@ struct learned {
     uint64_t version;    /* counts up with everything that changes the model */
     uint64_t generation; /* the version since which classes have their numbers */
 };
+
+/* A family's name behind the number of its user. */
+#define LEARNED_FAMILY_SIZE (DESCRIPTOR_FAMILY_SIZE + 12)
 
 /* Cells of pairs whose means are kept. */
 #define LEARNED_CELLS 65536
@@ -69,10 +91,11 @@ struct learned_question {
     struct prediction_cache *cache; /* of the reader; NULL: none */
     struct class_guests guests;
     struct learned_class guests_told[LOOP_MAX_SHARE];
+    const struct job *guest_jobs[LOOP_MAX_SHARE];
     /* Without a cache: pairs this very question has asked for, as the next step of an
      * answer asks for the same again. */
     struct learned_asked {
-        int cls, type, other;
+        int kind, type, other;
         struct class_guess guess;
     } pairs[LEARNED_ASKED_MAX];
     int pair_count;
@@ -85,10 +108,10 @@ struct learned_member {
     const struct job_own *own;        /* NULL: nothing was measured of it */
     const struct learned_class *told; /* of its class */
     struct footprint_item size;
-    int cls, type, devices;
+    int cls, kind, type, devices;
     bool spread;
     int neighbours;
-    int others[LOOP_MAX_SHARE - 1];  /* their classes, sorted, */
+    int others[LOOP_MAX_SHARE - 1];  /* their kinds, sorted, */
     int who[LOOP_MAX_SHARE - 1];     /* which members they are, */
     double busy[LOOP_MAX_SHARE - 1]; /* and the share of time each is at work */
     double demand;                   /* see struct member */
@@ -100,6 +123,17 @@ void learned_members(const struct learned *learned, struct prediction_cache *cac
                      struct learned_member *members);
 
 void learned_begin(void *self, const struct job *job);
+
+/* Accounts of users (learned_users.c).  What was added to one counts once it is combined
+ * with the others'. */
+void learned_users_init(struct learned *learned);
+void learned_users_fini(struct learned *learned);
+struct learned_user *learned_user(struct learned *learned,
+                                  int owner); /* until the next */
+void learned_users_combine(struct learned *learned);
+void learned_users_code(struct learned *learned, struct codec *c);
+/* A figure of this user is to count where all count together: how much, 0..1? */
+double learned_user_share(struct learned *learned, int owner);
 
 struct window_noise learned_noise(const struct learned *learned, bool shared);
 

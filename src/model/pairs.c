@@ -105,6 +105,25 @@ static void make_room(struct pairs *p)
 
 /* ---- what is told ----------------------------------------------------------------- */
 
+/* Standard deviations from what the others say beyond which a cell says no more. */
+#define BOUND_SDS 3.0
+
+double pairs_bounded(struct pairs *p, struct cell cell, double value, double extra_var)
+{
+    double mean, var, far;
+    size_t at;
+
+    pairs_settle(p);
+    if (map_get(p->index, cell_key(cell), &at)) {
+        gp_leave_one_out(p->core, at, &mean, &var);
+    } else {
+        gp_predict(p->core, &cell, 1, &mean, &var);
+        var += extra_var;
+    }
+    far = BOUND_SDS * sqrt(var);
+    return fmax(mean - far, fmin(value, mean + far));
+}
+
 void pairs_put(struct pairs *p, struct cell cell, double value, double extra_var)
 {
     struct pairs_memory *m;
@@ -272,7 +291,7 @@ void pairs_renew_row(const struct pairs *p, int job, int first, size_t count, bo
 static void code_jobs(struct pairs *p, struct codec *c)
 {
     size_t known = (size_t)p->core->job_count;
-    size_t count = codec_class_count(c, known, PAIRS_MAX_JOBS, 32);
+    size_t count = codec_kind_count(c, known, PAIRS_MAX_JOBS, 32);
     struct job_trait trait;
 
     for (size_t j = 0; c->in && j < count; j++) {
@@ -280,7 +299,7 @@ static void code_jobs(struct pairs *p, struct codec *c)
         pairs_add_job(p, &trait);
     }
     for (size_t j = 0; c->out && j < known; j++)
-        if (codec_kept(c, (int)j))
+        if (codec_kind_kept(c, (int)j))
             job_trait_code(c, &p->core->space.jobs[j]);
 }
 
@@ -296,9 +315,9 @@ static void code_observation(const struct pairs *p, struct pairs_kept *o, struct
     double odd = 0; /* windows out of line were kept here: there are none any more */
     int odd_count = 0;
 
-    codec_class(c, &o->cell.job, jobs);
+    codec_kind(c, &o->cell.job, jobs);
     codec_int(c, &o->cell.gpu, 0, p->core->gpu_count - 1);
-    codec_class(c, &o->cell.other, jobs);
+    codec_kind(c, &o->cell.other, jobs);
     codec_log(c, &o->value);
     codec_real(c, &o->memory.times);
     codec_real(c, &odd);
@@ -315,7 +334,8 @@ static void code_observations(struct pairs *p, struct codec *c)
     size_t n;
 
     for (size_t i = 0; c->out && i < core->count; i++)
-        if (codec_kept(c, core->cells[i].job) && codec_kept(c, core->cells[i].other))
+        if (codec_kind_kept(c, core->cells[i].job) &&
+            codec_kind_kept(c, core->cells[i].other))
             vec_push(&all, (struct pairs_kept){core->cells[i], core->values[i],
                                                core->extra[i], p->memory[i]});
     n = codec_count(c, all.count, PAIRS_MAX, 80);

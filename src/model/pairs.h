@@ -48,6 +48,11 @@ void pairs_destroy(struct pairs *pairs); /* NULL is fine */
 
 void pairs_add_job(struct pairs *pairs, const struct job_trait *job);
 
+/* What may be told of a cell: the value, but no further than three standard deviations
+ * from what all other cells say of it. */
+double pairs_bounded(struct pairs *pairs, struct cell cell, double value,
+                     double extra_var);
+
 /* Absorb the value of a cell as it is known now; a later one replaces it.  extra_var:
  * what is not known of the job's rate alone. */
 void pairs_put(struct pairs *pairs, struct cell cell, double value, double extra_var);

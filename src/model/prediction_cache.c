@@ -34,11 +34,11 @@ struct pair_marks { /* what there was when an answer on pairs was made */
     uint64_t news, all_news, lessons;
 };
 
-struct cached_row {              /* answers for one class beside all others */
+struct cached_row {              /* answers for one kind beside all others */
     struct pairs_guess *guesses; /* (capacity, types) */
     double *core_sd;             /* (capacity, types) */
-    int width, capacity;         /* classes answered for */
-    double told_widths;          /* cells of this class when widths were made */
+    int width, capacity;         /* kinds answered for */
+    double told_widths;          /* cells of this kind when widths were made */
     struct pair_marks made;
 };
 
@@ -49,7 +49,6 @@ struct cached_cell {
 
 struct cached_class {
     uint64_t moved; /* answers on rates alone that changed by what others told */
-    struct cached_row row;
 };
 
 struct prediction_cache {
@@ -57,6 +56,7 @@ struct prediction_cache {
     uint64_t generation;
     int type_count;
     vec_of(struct cached_class) items; /* (classes) */
+    vec_of(struct cached_row) rows;    /* (kinds) */
     vec_of(struct cached_type) types;  /* (classes, types) */
     enum prediction_cache_pairs pairs;
     struct map *cell_index; /* class, type, other -> cells */
@@ -84,12 +84,13 @@ static void forget_cells(struct prediction_cache *cache)
 
 static void forget_classes(struct prediction_cache *cache)
 {
-    vec_each (struct cached_class, cls, &cache->items) {
-        free(cls->row.guesses);
-        free(cls->row.core_sd);
+    vec_each (struct cached_row, row, &cache->rows) {
+        free(row->guesses);
+        free(row->core_sd);
     }
     forget_cells(cache);
     vec_clear(&cache->items);
+    vec_clear(&cache->rows);
     vec_clear(&cache->types);
 }
 
@@ -106,6 +107,7 @@ void prediction_cache_destroy(struct prediction_cache *cache)
         return;
     forget_classes(cache);
     vec_free(&cache->items);
+    vec_free(&cache->rows);
     vec_free(&cache->types);
     vec_free(&cache->factors);
     vec_free(&cache->cells);
@@ -124,6 +126,8 @@ void prediction_cache_sync(struct prediction_cache *cache, const struct classes 
         cache->generation = generation;
         cache->type_count = classes->type_count;
     }
+    while (cache->rows.count < classes->kinds.count)
+        vec_push(&cache->rows, (struct cached_row){0});
     while (cache->items.count < classes->states.count) {
         vec_push(&cache->items, (struct cached_class){0});
         for (int t = 0; t < cache->type_count; t++)
@@ -170,7 +174,8 @@ struct watts_guess prediction_cache_watts(struct prediction_cache *cache, int cl
 
     if (kept->watts_version != version || (double)(all->watts - kept->watts_news) >
                                               NEWS_SHARE * (double)cache->items.count) {
-        kept->watts = watts_predict(cache->classes->watts, cls, type);
+        kept->watts = watts_predict_of(cache->classes->watts, cls,
+                                       cache->classes->states.items[cls].kind, type);
         kept->watts_version = version;
         kept->watts_news = all->watts;
     }
@@ -192,53 +197,53 @@ static void widen_row(struct cached_row *row, int types, int wanted)
     row->core_sd = mem_resize(row->core_sd, old, new, sizeof(*row->core_sd));
 }
 
-/* Make answers for the classes from `first` on, widths only where asked for. */
-static void fill_row(struct prediction_cache *cache, int cls, int first, bool widths)
+/* Make answers for the kinds from `first` on, widths only where asked for. */
+static void fill_row(struct prediction_cache *cache, int kind, int first, bool widths)
 {
-    struct cached_row *row = &cache->items.items[cls].row;
+    struct cached_row *row = &cache->rows.items[kind];
     size_t at = (size_t)first * (size_t)cache->type_count;
 
-    widen_row(row, cache->type_count, (int)cache->items.count);
-    pairs_renew_row(cache->classes->pairs, cls, first, cache->items.count - (size_t)first,
+    widen_row(row, cache->type_count, (int)cache->rows.count);
+    pairs_renew_row(cache->classes->pairs, kind, first, cache->rows.count - (size_t)first,
                     widths, row->core_sd + at, row->guesses + at);
-    row->width = (int)cache->items.count;
+    row->width = (int)cache->rows.count;
 }
 
-/* Of what an answer on pairs of a class was made. */
-static struct pair_marks marks_of(const struct prediction_cache *cache, int cls)
+/* Of what an answer on pairs of a kind was made. */
+static struct pair_marks marks_of(const struct prediction_cache *cache, int kind)
 {
     const struct classes_news *all = &cache->classes->news;
 
-    return (struct pair_marks){cache->classes->states.items[cls].pair_news, all->pairs,
+    return (struct pair_marks){cache->classes->kinds.items[kind].pair_news, all->pairs,
                                all->lessons};
 }
 
 /* Has too much been told since? */
-static bool is_old(const struct prediction_cache *cache, int cls,
+static bool is_old(const struct prediction_cache *cache, int kind,
                    const struct pair_marks *made)
 {
     const struct classes *c = cache->classes;
-    struct pair_marks now = marks_of(cache, cls);
+    struct pair_marks now = marks_of(cache, kind);
 
     return made->lessons != now.lessons ||
            (double)(now.news - made->news) >
-               ROW_NEWS_SHARE * c->states.items[cls].pair_cells ||
+               ROW_NEWS_SHARE * c->kinds.items[kind].pair_cells ||
            (double)(now.all_news - made->all_news) > NEWS_SHARE * (double)c->beside.count;
 }
 
-static void renew_row(struct prediction_cache *cache, int cls)
+static void renew_row(struct prediction_cache *cache, int kind)
 {
-    struct cached_row *row = &cache->items.items[cls].row;
-    double cells = cache->classes->states.items[cls].pair_cells;
+    struct cached_row *row = &cache->rows.items[kind];
+    double cells = cache->classes->kinds.items[kind].pair_cells;
     bool widths = row->width == 0 || row->made.lessons != cache->classes->news.lessons ||
                   cells + 1 > WIDTHS_GROWTH * (row->told_widths + 1);
 
-    if (row->width < (int)cache->items.count && row->width > 0)
-        fill_row(cache, cls, row->width, true);
-    fill_row(cache, cls, 0, widths);
+    if (row->width < (int)cache->rows.count && row->width > 0)
+        fill_row(cache, kind, row->width, true);
+    fill_row(cache, kind, 0, widths);
     if (widths)
         row->told_widths = cells;
-    row->made = marks_of(cache, cls);
+    row->made = marks_of(cache, kind);
 }
 
 static struct class_guess cell_beside(struct prediction_cache *cache, struct cell cell)
@@ -264,17 +269,17 @@ static struct class_guess cell_beside(struct prediction_cache *cache, struct cel
     return kept->guess;
 }
 
-struct class_guess prediction_cache_beside(struct prediction_cache *cache, int cls,
+struct class_guess prediction_cache_beside(struct prediction_cache *cache, int kind,
                                            int type, int other)
 {
-    struct cached_row *row = &cache->items.items[cls].row;
+    struct cached_row *row = &cache->rows.items[kind];
 
     if (cache->pairs == PREDICTION_CACHE_CELLS)
-        return cell_beside(cache, (struct cell){cls, type, other});
-    if (row->width == 0 || is_old(cache, cls, &row->made))
-        renew_row(cache, cls);
+        return cell_beside(cache, (struct cell){kind, type, other});
+    if (row->width == 0 || is_old(cache, kind, &row->made))
+        renew_row(cache, kind);
     else if (other >= row->width)
-        fill_row(cache, cls, row->width, true);
+        fill_row(cache, kind, row->width, true);
     return classes_guess_of(&row->guesses[other * cache->type_count + type]);
 }
 

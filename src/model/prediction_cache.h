@@ -27,10 +27,10 @@ void prediction_cache_destroy(struct prediction_cache *cache); /* NULL is fine *
 void prediction_cache_sync(struct prediction_cache *cache, const struct classes *classes,
                            uint64_t generation);
 
-/* As the functions of classes.h; only for classes that were added. */
+/* As the functions of classes.h; only for classes and kinds that were added. */
 struct class_guess prediction_cache_alone(struct prediction_cache *cache, int cls,
                                           int type);
-struct class_guess prediction_cache_beside(struct prediction_cache *cache, int cls,
+struct class_guess prediction_cache_beside(struct prediction_cache *cache, int kind,
                                            int type, int other);
 struct watts_guess prediction_cache_watts(struct prediction_cache *cache, int cls,
                                           int type);

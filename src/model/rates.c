@@ -3,9 +3,10 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "model/ratios.h"
+#include "model/by_user.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,12 +18,18 @@
 #define CORE_MAX    512
 #define NOT_IN_CORE ((size_t)-1)
 
+/* A rate further than this from what the job's other rates and all other jobs say, in
+ * the log, tells the core no more than one so far: no two types differ so much more for
+ * one job than for others. */
+#define CORE_FAR 1.5
+
+/* What users say whom nobody believes moves a guess by at most a factor of ten, and is
+ * worth this against the typical level. */
+#define RUMOUR_MOST   2.3
+#define RUMOUR_LOG_SD 0.8
+
 /* Of a rate carried over by ratios alone. */
 #define RATIO_LOG_SD 0.3
-
-/* The network's share of a rate carried over while nothing speaks for another: the best
- * on synthetic worlds with families held out. */
-#define NET_WEIGHT 0.5
 
 static struct kernel_params widened(const struct kernel_params *params)
 {
@@ -39,7 +46,7 @@ struct rates *rates_create(const struct kernel_params *params)
 
     r->core = gp_create(&wide, false);
     r->net = statnet_shipped("alone");
-    r->weight = NET_WEIGHT;
+    r->weight = rates_evidence_weight(&r->evidence);
     return r;
 }
 
@@ -50,12 +57,18 @@ void rates_destroy(struct rates *r)
     gp_destroy(r->core);
     statnet_destroy(r->net);
     free(r->seen);
+    free(r->owners);
     free(r->busy);
     free(r->index);
     free(r);
 }
 
 int rates_add_job(struct rates *r, const struct job_trait *job)
+{
+    return rates_add_job_of(r, job, 0, job->family);
+}
+
+int rates_add_job_of(struct rates *r, const struct job_trait *job, int user, int family)
 {
     if (r->jobs == r->capacity) {
         int old = r->capacity, new = old ? old * 2 : 32;
@@ -66,12 +79,14 @@ int rates_add_job(struct rates *r, const struct job_trait *job)
                              (size_t) new *WORLD_MAX_GPUS, sizeof(double));
         r->index = mem_resize(r->index, (size_t)old * WORLD_MAX_GPUS,
                               (size_t) new *WORLD_MAX_GPUS, sizeof(size_t));
+        r->owners = mem_resize(r->owners, (size_t)old, (size_t) new, sizeof(*r->owners));
         r->capacity = new;
     }
     for (size_t g = 0; g < WORLD_MAX_GPUS; g++)
         r->seen[(size_t)r->jobs * WORLD_MAX_GPUS + g] =
             r->busy[(size_t)r->jobs * WORLD_MAX_GPUS + g] = NAN;
     gp_add_job(r->core, job);
+    r->owners[r->jobs] = (struct ratios_owner){user, family, 1};
     return r->jobs++;
 }
 
@@ -95,6 +110,82 @@ static void forget_oldest(struct rates *r)
             r->index[i] = keep[r->index[i]] ? r->index[i] - CORE_MAX / 4 : NOT_IN_CORE;
 }
 
+static struct ratios_view view_of(const struct rates *r)
+{
+    const struct kernel_space *space = &r->core->space;
+
+    return (struct ratios_view){.jobs = space->jobs,
+                                .gpus = space->gpus,
+                                .job_count = r->jobs,
+                                .gpu_count = r->gpus,
+                                .seen = r->seen,
+                                .owners = r->trust ? r->owners : NULL,
+                                .trust = r->trust};
+}
+
+/* Types the job was measured on. */
+static int count_seen(const struct rates *r, int job)
+{
+    int count = 0;
+
+    for (int g = 0; g < r->gpus; g++)
+        count += !isnan(rates_seen(r, job, g));
+    return count;
+}
+
+/* What the core is told of a cell: what was seen, but not far beyond what the job's other
+ * cells and all other jobs say of it. */
+static double bounded(const struct rates *r, int job, int gpu, double log_rate)
+{
+    struct ratios_view view = view_of(r);
+    double sum = 0;
+    int count = 0;
+
+    if (!r->trust)
+        return log_rate;
+    for (int g = 0; g < r->gpus; g++)
+        if (g != gpu && !isnan(rates_seen(r, job, g))) {
+            sum += rates_seen(r, job, g) + ratios_between(&view, job, g, gpu);
+            count++;
+        }
+    if (count == 0)
+        return log_rate;
+    return fmax(sum / count - CORE_FAR, fmin(log_rate, sum / count + CORE_FAR));
+}
+
+static int by_user_number(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* A job was measured for the first time: no user has more to say than most. */
+static void share_voices(struct rates *r)
+{
+    int *users = mem_array(int, (size_t)r->jobs + 1);
+    struct by_user *all = mem_array(struct by_user, (size_t)r->jobs + 1);
+    size_t jobs = 0, count = 0;
+    double cap;
+
+    for (int j = 0; j < r->jobs; j++)
+        if (count_seen(r, j) > 0)
+            users[jobs++] = r->owners[j].user;
+    qsort(users, jobs, sizeof(*users), by_user_number);
+    for (size_t i = 0; i < jobs; i++) {
+        if (i == 0 || users[i] != users[i - 1])
+            all[count++] = (struct by_user){users[i], 0};
+        all[count - 1].weight++;
+    }
+    cap = by_user_cap(all, count);
+    for (int j = 0; j < r->jobs; j++)
+        for (size_t i = 0; i < count; i++)
+            if ((int)all[i].value == r->owners[j].user)
+                r->owners[j].voice = fmin(1, cap / all[i].weight);
+    free(users);
+    free(all);
+}
+
 static void append(struct rates *r, int job, int gpu, double log_rate)
 {
     if (r->core->count == CORE_MAX)
@@ -109,10 +200,14 @@ void rates_observe(struct rates *r, int job, int gpu, double log_rate)
 
     assert(job < r->jobs && gpu < r->gpus);
     if (isnan(r->seen[at]) || r->index[at] == NOT_IN_CORE) {
-        append(r, job, gpu, log_rate);
+        append(r, job, gpu, bounded(r, job, gpu, log_rate));
     } else {
-        r->core->values[r->index[at]] = log_rate;
+        r->core->values[r->index[at]] = bounded(r, job, gpu, log_rate);
         gp_revise(r->core);
+    }
+    if (r->trust && count_seen(r, job) == 0) {
+        r->seen[at] = log_rate;
+        share_voices(r);
     }
     r->seen[at] = log_rate;
 }
@@ -130,24 +225,6 @@ void rates_set_params(struct rates *r, const struct kernel_params *params)
     gp_set_params(r->core, &wide);
 }
 
-static struct ratios_view view_of(const struct rates *r)
-{
-    const struct kernel_space *space = &r->core->space;
-
-    return (struct ratios_view){space->jobs, space->gpus, r->jobs,
-                                r->gpus,     r->seen,     NULL};
-}
-
-/* Types the job was measured on. */
-static int count_seen(const struct rates *r, int job)
-{
-    int count = 0;
-
-    for (int g = 0; g < r->gpus; g++)
-        count += !isnan(rates_seen(r, job, g));
-    return count;
-}
-
 void rates_mix(struct rates_guess *guess, double weight)
 {
     guess->mean = (1 - weight) * guess->plain.mean + weight * guess->net.mean;
@@ -160,7 +237,8 @@ static struct ratios_base carry_base(const struct rates *r,
                                      int count)
 {
     struct cell cell = {job, gpu, -1};
-    double var = RATIO_LOG_SD * RATIO_LOG_SD, level, level_sd;
+    double var = RATIO_LOG_SD * RATIO_LOG_SD;
+    struct ratios_level level = ratios_family_level(view, job, gpu);
     bool known = false; /* to the core */
     struct ratios_base base = {0};
 
@@ -176,8 +254,8 @@ static struct ratios_base carry_base(const struct rates *r,
         gp_predict(r->core, &cell, 1, &base.core, &var);
     base.core_sd = sqrt(var);
     base.mean = (base.closed + base.core) / 2;
-    if (ratios_family_level(view, job, gpu, &level, &level_sd) > 0)
-        base.mean += (level - base.mean) / 3;
+    if (level.count > 0)
+        base.mean += (level.mean - base.mean) / 3;
     return base;
 }
 
@@ -193,6 +271,21 @@ bool rates_transfer_row(const struct rates *r, int job, int gpu, struct statnet_
     return ratios_features(&view, r->busy, job, gpu, &base, row);
 }
 
+/* Where the job's own cells are only carried over, users its own believes may have
+ * measured the very cell. */
+static void hear_others(const struct ratios_view *view, int job, int gpu,
+                        struct rates_guess *guess)
+{
+    struct ratios_level said = ratios_family_level(view, job, gpu);
+    double own = guess->plain.sd * guess->plain.sd, var = said.sd * said.sd;
+
+    if (said.count == 0 || !said.others)
+        return;
+    guess->plain.mean += (said.mean - guess->plain.mean) * own / (own + var);
+    guess->plain.sd = sqrt(own * var / (own + var));
+    guess->net = guess->plain;
+}
+
 static struct rates_guess carried_over(const struct rates *r,
                                        const struct ratios_view *view, int job, int gpu,
                                        int count)
@@ -206,6 +299,7 @@ static struct rates_guess carried_over(const struct rates *r,
 
     guess.plain = guess.net =
         (struct rates_belief){base.mean, hypot(base.core_sd, apart)};
+    hear_others(view, job, gpu, &guess);
     guess.corrected = ratios_features(view, r->busy, job, gpu, &base, &row);
     if (guess.corrected) {
         statnet_predict(r->net, &row, 1, &said);
@@ -215,16 +309,37 @@ static struct rates_guess carried_over(const struct rates *r,
     return guess;
 }
 
+/* What others say of the family, whom nobody believes yet: something, but no more than a
+ * guess. */
+static void hear_rumour(const struct ratios_view *view, int job, int gpu,
+                        struct rates_guess *guess)
+{
+    struct ratios_level said = ratios_rumour(view, job, gpu);
+    double var = guess->sd * guess->sd, own = RUMOUR_LOG_SD * RUMOUR_LOG_SD;
+    double off = said.mean - guess->mean;
+
+    if (said.count == 0)
+        return;
+    off = fmax(-RUMOUR_MOST, fmin(off, RUMOUR_MOST));
+    guess->mean += off * var / (var + own);
+    guess->sd = sqrt(var * own / (var + own) + own);
+}
+
 /* A job never measured: the level of its family, else that of everybody. */
 static struct rates_guess from_others(const struct ratios_view *view, int job, int gpu)
 {
     struct rates_guess guess = {.basis = RATES_NOTHING};
+    struct ratios_level level = ratios_family_level(view, job, gpu);
 
-    guess.observations = ratios_family_level(view, job, gpu, &guess.mean, &guess.sd);
-    if (guess.observations > 0)
+    if (level.count > 0) {
+        guess.observations = level.count;
         guess.basis = RATES_FAMILY;
-    else
+        guess.mean = level.mean;
+        guess.sd = level.sd;
+    } else {
         ratios_typical_level(view, job, gpu, &guess.mean, &guess.sd);
+        hear_rumour(view, job, gpu, &guess);
+    }
     guess.plain = guess.net = (struct rates_belief){guess.mean, guess.sd};
     return guess;
 }
@@ -247,70 +362,13 @@ struct rates_guess rates_predict(const struct rates *r, int job, int gpu)
 }
 
 struct rates_guess rates_predict_guest(const struct rates *r,
-                                       const struct job_trait *guest, int gpu)
+                                       const struct rates_guest *guest, int gpu)
 {
     struct ratios_view view = view_of(r);
 
-    view.guest = guest;
+    view.guest = guest->trait;
+    view.guest_owner = (struct ratios_owner){guest->user, guest->family, 1};
     return from_others(&view, RATIOS_GUEST, gpu);
-}
-
-/* ---- what the network is worth here ----------------------------------------------- */
-
-/* One guess that is off by orders of magnitude must not decide. */
-#define ERROR_MAX 2.0
-
-/* What it costs to move all of the weight, in relative error: as in blend.c. */
-#define WEIGHT_COST 0.02
-
-/* The shipped weight counts as so many groups. */
-#define PRIOR_GROUPS 10.0
-
-static double weight_at(int step)
-{
-    return (double)step / (RATES_STEPS - 1);
-}
-
-void rates_evidence_add(struct rates_evidence *e, const struct rates_guess *said,
-                        double truth, bool fresh)
-{
-    for (int i = 0; i < RATES_STEPS; i++) {
-        struct rates_guess g = *said;
-
-        rates_mix(&g, weight_at(i));
-        e->error[i] += fmin(fabs(expm1(g.mean - truth)), ERROR_MAX);
-    }
-    e->count++;
-    e->groups += fresh;
-}
-
-double rates_evidence_weight(const struct rates_evidence *e)
-{
-    double least = INFINITY, best = NET_WEIGHT;
-
-    if (e->count <= 0 || e->groups <= 0)
-        return best;
-    for (int i = 0; i < RATES_STEPS; i++) {
-        double moved = fabs(weight_at(i) - NET_WEIGHT);
-        double loss =
-            e->error[i] / e->count + WEIGHT_COST * moved * (1 + PRIOR_GROUPS / e->groups);
-
-        if (loss < least) {
-            least = loss;
-            best = weight_at(i);
-        }
-    }
-    return best;
-}
-
-void rates_learn_weight(struct rates *r, int job, int gpu, double log_rate)
-{
-    struct rates_guess said = rates_predict(r, job, gpu);
-
-    if (!said.corrected)
-        return;
-    rates_evidence_add(&r->evidence, &said, log_rate, said.basis == RATES_ONE);
-    r->weight = rates_evidence_weight(&r->evidence);
 }
 
 /* ---- for checkpoints -------------------------------------------------------------- */
@@ -318,7 +376,7 @@ void rates_learn_weight(struct rates *r, int job, int gpu, double log_rate)
 struct rate_read {
     uint64_t order; /* in the core; NOT_IN_CORE: seen, and forgotten there */
     int job, gpu;
-    double log_rate;
+    double log_rate, core; /* core: what it was told */
 };
 
 static int by_order(const void *a, const void *b)
@@ -338,7 +396,7 @@ static void observe_again(struct rates *r, struct rate_read *items, size_t count
 
         r->index[at] = NOT_IN_CORE;
         if (items[i].order != NOT_IN_CORE && r->core->count < CORE_MAX)
-            append(r, items[i].job, items[i].gpu, items[i].log_rate);
+            append(r, items[i].job, items[i].gpu, items[i].core);
         r->seen[at] = items[i].log_rate;
     }
 }
@@ -353,20 +411,29 @@ void rates_code(struct rates *r, struct codec *c)
         rates_set_params(r, &params);
     for (size_t j = 0; codec_next(c, &j, (size_t)r->jobs); j++) {
         struct job_trait trait = {0};
+        struct ratios_owner owner = {0};
 
-        if (c->out)
+        if (c->out) {
             trait = r->core->space.jobs[j];
+            owner = r->owners[j];
+        }
         job_trait_code(c, &trait);
+        codec_int(c, &owner.user, -1, INT_MAX);
+        codec_int(c, &owner.family, -1, KERNEL_FAMILIES);
         if (c->in)
-            rates_add_job(r, &trait);
+            rates_add_job_of(r, &trait, owner.user, owner.family);
         for (int g = 0; g < r->gpus; g++) {
             size_t at = j * WORLD_MAX_GPUS + (size_t)g;
             struct rate_read it = {isnan(r->seen[at]) ? NOT_IN_CORE : r->index[at],
-                                   (int)j, g, r->seen[at]};
+                                   (int)j, g, r->seen[at], r->seen[at]};
 
+            if (it.order != NOT_IN_CORE)
+                it.core = r->core->values[it.order];
             codec_or_nan(c, &it.log_rate, 1);
+            codec_or_nan(c, &it.core, 1);
             codec_u64(c, &it.order);
-            if (c->in && !c->in->bad && fabs(it.log_rate) < BYTES_LOG_MOST)
+            if (c->in && !c->in->bad && fabs(it.log_rate) < BYTES_LOG_MOST &&
+                fabs(it.core) < BYTES_LOG_MOST)
                 vec_push(&all, it);
         }
         for (int g = 0; g < r->gpus; g++) {
@@ -379,6 +446,8 @@ void rates_code(struct rates *r, struct codec *c)
     }
     observe_again(r, all.items, all.count);
     vec_free(&all);
+    if (c->in && r->trust)
+        share_voices(r);
     for (int i = 0; i < RATES_STEPS; i++)
         codec_at_least(c, &r->evidence.error[i], 0);
     codec_at_least(c, &r->evidence.count, 0);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "model/gp.h"
+#include "model/ratios.h"
 #include "model/stat_network.h"
 
 #include <stdbool.h>
@@ -57,9 +58,11 @@ double rates_evidence_weight(const struct rates_evidence *evidence);
 struct rates {
     struct gp *core;
     int jobs, gpus, capacity;
-    double *seen;  /* (capacity, WORLD_MAX_GPUS) ln rates, NaN: never */
-    double *busy;  /* the same: share of the device in use, NaN */
-    size_t *index; /* the same: observation in the core */
+    double *seen;                /* (capacity, WORLD_MAX_GPUS) ln rates, NaN: never */
+    struct ratios_owner *owners; /* (capacity) */
+    const struct trust *trust;   /* borrowed; NULL: there is one user */
+    double *busy;                /* the same: share of the device in use, NaN */
+    size_t *index;               /* the same: observation in the core */
     bool closed;   /* carry rates over by closed forms alone, for comparisons */
     double weight; /* of the network where rates are carried over, 0..1 */
     struct rates_evidence evidence;
@@ -69,7 +72,10 @@ struct rates {
 struct rates *rates_create(const struct kernel_params *params);
 void rates_destroy(struct rates *rates); /* NULL is fine */
 
+/* Of one user for all; rates_add_job_of(): of this one, with a family by its name. */
 int rates_add_job(struct rates *rates, const struct job_trait *job);
+int rates_add_job_of(struct rates *rates, const struct job_trait *job, int user,
+                     int family);
 int rates_add_gpu(struct rates *rates, const struct gpu_trait *gpu);
 
 /* A measurement of one cell; a later one replaces it. */
@@ -101,5 +107,9 @@ void rates_code(struct rates *rates, struct codec *c);
 
 struct rates_guess rates_predict(const struct rates *rates, int job, int gpu);
 /* The same of a job that was never added: what it would be then. */
+struct rates_guest {
+    const struct job_trait *trait;
+    int user, family; /* by name */
+};
 struct rates_guess rates_predict_guest(const struct rates *rates,
-                                       const struct job_trait *guest, int gpu);
+                                       const struct rates_guest *guest, int gpu);

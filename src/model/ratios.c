@@ -3,6 +3,7 @@
 #include "model/ratios.h"
 
 #include "base/mem.h"
+#include "model/by_user.h"
 #include "model/dense.h"
 
 #include <math.h>
@@ -27,6 +28,15 @@
 
 #define FAMILY_LOG_SD 0.2
 
+/* What jobs told alike by another user, whom one believes, differ by. */
+#define OTHERS_LOG_SD 0.1
+
+/* Batches nearer than this are the same. */
+#define SAME_BATCH 1e-6
+
+/* A ratio further from the data sheets' than this says no more than one so far. */
+#define RATIO_MOST 2.5
+
 /* Operations/s of a card of speed 0. */
 #define PEAK 1e13
 
@@ -46,51 +56,39 @@ static double seen(const struct ratios_view *v, int job, int gpu)
     return v->seen[(size_t)job * WORLD_MAX_GPUS + (size_t)gpu];
 }
 
-static double median(double *items, size_t count)
-{
-    qsort(items, count, sizeof(*items), dense_by_value);
-    return count % 2 ? items[count / 2] : (items[count / 2 - 1] + items[count / 2]) / 2;
-}
-
 static const struct job_trait *trait_of(const struct ratios_view *v, int job)
 {
     return job == RATIOS_GUEST ? v->guest : &v->jobs[job];
 }
 
-static int siblings(const struct ratios_view *v, int a, int b)
+static struct ratios_owner owner_of(const struct ratios_view *v, int job)
 {
-    int family = trait_of(v, a)->family;
+    if (job == RATIOS_GUEST && v->owners)
+        return v->guest_owner;
+    return v->owners ? v->owners[job]
+                     : (struct ratios_owner){0, trait_of(v, job)->family, 1};
+}
 
-    return a != b && family >= 0 && family == trait_of(v, b)->family;
+static double voice_of(const struct ratios_view *v, int job)
+{
+    return v->owners ? v->owners[job].voice : 1;
+}
+
+/* Of one family by name, and does its user believe b's? */
+static bool related(const struct ratios_view *v, int a, int b, bool believed)
+{
+    struct ratios_owner of_a = owner_of(v, a), of_b = owner_of(v, b);
+
+    if (a == b || of_a.family < 0 || of_a.family != of_b.family)
+        return false;
+    return believed == (of_a.user == of_b.user || !v->trust ||
+                        trust_has(v->trust, of_a.user, of_b.user));
 }
 
 /* Near batches count for much more: a quarter for each doubling. */
 static double nearness(const struct ratios_view *v, int a, int b)
 {
     return exp2(-4 * fabs(trait_of(v, a)->beta - trait_of(v, b)->beta));
-}
-
-struct weighted {
-    double value, weight;
-};
-
-static int by_weighted(const void *a, const void *b)
-{
-    return dense_by_value(&((const struct weighted *)a)->value,
-                          &((const struct weighted *)b)->value);
-}
-
-static double weighted_median(struct weighted *items, size_t count)
-{
-    double all = 0, sum = 0;
-    size_t i = 0;
-
-    qsort(items, count, sizeof(*items), by_weighted);
-    for (size_t k = 0; k < count; k++)
-        all += items[k].weight;
-    while (i + 1 < count && sum + items[i].weight < all / 2)
-        sum += items[i++].weight;
-    return items[i].value;
 }
 
 /* How much the ratio of b tells of that of a.  Where nobody told the work the share of
@@ -105,46 +103,125 @@ static double likeness(const struct ratios_view *v, int a, int b, int gpu)
     return SHARE_FLOOR + exp(-0.5 * apart * apart / (SHARE_WIDTH * SHARE_WIDTH));
 }
 
-double ratios_between(const struct ratios_view *v, int job, int from, int to)
+/* One user's part of a family. */
+struct user_part {
+    int user;
+    double value, weight; /* sums on the way to a mean */
+    double nearest;
+    int count;
+};
+
+static struct user_part *part_of(struct user_part *parts, size_t *count, int user)
 {
-    struct weighted *all = mem_array(struct weighted, (size_t)v->job_count + 1);
-    double weight = 0, sum = 0, result;
-    size_t count = 0;
+    for (size_t i = 0; i < *count; i++)
+        if (parts[i].user == user)
+            return &parts[i];
+    parts[*count] = (struct user_part){.user = user, .nearest = INFINITY};
+    return &parts[(*count)++];
+}
 
-    for (int j = 0; j < v->job_count; j++) {
-        double ratio = seen(v, j, to) - seen(v, j, from);
+static double median_of_parts(const struct user_part *parts, size_t count)
+{
+    struct by_user *voices = mem_array(struct by_user, count + 1);
+    double result;
 
-        if (j == job || isnan(ratio))
-            continue;
-        all[count++] = (struct weighted){ratio, likeness(v, job, j, from)};
-        if (siblings(v, j, job)) {
-            sum += nearness(v, j, job) * ratio;
-            weight += nearness(v, j, job);
-        }
-    }
-    if (weight > 0)
-        result = sum / weight;
-    else if (count > 0)
-        result = weighted_median(all, count);
-    else
-        result = SHEET_SLOPE * (v->gpus[to].speed - v->gpus[from].speed);
-    free(all);
+    for (size_t i = 0; i < count; i++)
+        voices[i] = (struct by_user){parts[i].value, 1};
+    result = by_user_median(voices, count);
+    free(voices);
     return result;
 }
 
-/* Weighted fit of the family's rates to steps that take h + c * batch, with the share
- * `fixed` of h in the step of the asked job; returns the loss, *level its ln rate. */
-static double fit_fixed_share(const struct ratios_view *v, int job, int gpu, double fixed,
-                              double *level)
+double ratios_between(const struct ratios_view *v, int job, int from, int to)
+{
+    struct by_user *all = mem_array(struct by_user, (size_t)v->job_count + 1);
+    struct user_part *parts = mem_array(struct user_part, (size_t)v->job_count + 1);
+    size_t count = 0, users = 0, own = 0;
+    double result;
+
+    for (int j = 0; j < v->job_count; j++) {
+        double ratio = seen(v, j, to) - seen(v, j, from);
+        struct user_part *part;
+
+        if (j == job || isnan(ratio))
+            continue;
+        all[count++] =
+            (struct by_user){ratio, likeness(v, job, j, from) * voice_of(v, j)};
+        if (!related(v, job, j, true))
+            continue;
+        part = part_of(parts, &users, owner_of(v, j).user);
+        part->value += nearness(v, j, job) * ratio;
+        part->weight += nearness(v, j, job);
+    }
+    for (size_t i = 0; i < users; i++) {
+        parts[i].value /= parts[i].weight;
+        if (parts[i].user == owner_of(v, job).user)
+            own = i + 1;
+    }
+    if (own > 0)
+        result = parts[own - 1].value;
+    else if (users > 0)
+        result = median_of_parts(parts, users);
+    else if (count > 0)
+        result = by_user_weighted_median(all, count);
+    else
+        result = SHEET_SLOPE * (v->gpus[to].speed - v->gpus[from].speed);
+    free(all);
+    free(parts);
+    return result;
+}
+
+/* Jobs of a family that were measured on the type, by user. */
+struct family_rates {
+    int *jobs; /* (count) */
+    int *of;   /* (count) which part */
+    int count;
+    struct user_part *parts; /* (users) */
+    size_t users;
+};
+
+static void family_init(struct family_rates *f, const struct ratios_view *v, int job,
+                        int gpu, bool believed)
+{
+    size_t most = (size_t)v->job_count + 1;
+
+    *f = (struct family_rates){mem_array(int, most), mem_array(int, most), 0,
+                               mem_array(struct user_part, most), 0};
+    for (int j = 0; j < v->job_count; j++) {
+        struct user_part *part;
+
+        if (isnan(seen(v, j, gpu)) || !related(v, job, j, believed))
+            continue;
+        part = part_of(f->parts, &f->users, owner_of(v, j).user);
+        part->nearest =
+            fmin(part->nearest, fabs(v->jobs[j].beta - trait_of(v, job)->beta));
+        part->count++;
+        f->jobs[f->count] = j;
+        f->of[f->count++] = (int)(part - f->parts);
+    }
+}
+
+static void family_fini(struct family_rates *f)
+{
+    free(f->jobs);
+    free(f->of);
+    free(f->parts);
+}
+
+/* Weighted fit of a user's rates to steps that take h + c * batch, with the share `fixed`
+ * of h in the step of the asked job; returns the loss, *level its ln rate. */
+static double fit_fixed_share(const struct ratios_view *v, const struct family_rates *f,
+                              int part, int job, int gpu, double fixed, double *level)
 {
     double weight = 0, sum = 0, square = 0;
 
-    for (int j = 0; j < v->job_count; j++) {
+    for (int i = 0; i < f->count; i++) {
+        int j = f->jobs[i];
         double larger = exp2(2 * (v->jobs[j].beta - trait_of(v, job)->beta));
         double at_job = seen(v, j, gpu) + log(fixed + (1 - fixed) * larger);
         double near = nearness(v, j, job);
 
-        if (!siblings(v, j, job) || isnan(at_job))
+        if (f->of[i] != part)
             continue;
         weight += near;
         sum += near * at_job;
@@ -155,30 +232,64 @@ static double fit_fixed_share(const struct ratios_view *v, int job, int gpu, dou
            FIXED_PULL * (fixed - FIXED_TYPICAL) * (fixed - FIXED_TYPICAL);
 }
 
-int ratios_family_level(const struct ratios_view *v, int job, int gpu, double *mean,
-                        double *sd)
+static double fit_part(const struct ratios_view *v, const struct family_rates *f,
+                       int part, int job, int gpu)
 {
-    double nearest = INFINITY, best = INFINITY;
-    int count = 0;
+    double best = INFINITY, result = 0;
 
-    for (int j = 0; j < v->job_count; j++) {
-        if (!siblings(v, j, job) || isnan(seen(v, j, gpu)))
-            continue;
-        nearest = fmin(nearest, fabs(v->jobs[j].beta - trait_of(v, job)->beta));
-        count++;
-    }
-    if (count == 0)
-        return 0;
     for (int step = 0; step <= 20; step++) {
-        double level, loss = fit_fixed_share(v, job, gpu, step / 20.0, &level);
+        double level, loss = fit_fixed_share(v, f, part, job, gpu, step / 20.0, &level);
 
         if (loss < best) {
             best = loss;
-            *mean = level;
+            result = level;
         }
     }
-    *sd = FAMILY_LOG_SD * (0.5 + nearest);
-    return count;
+    return result;
+}
+
+static struct ratios_level level_of(const struct ratios_view *v, int job, int gpu,
+                                    bool believed)
+{
+    struct ratios_level level = {.others = true};
+    double nearest = INFINITY;
+    struct family_rates f;
+    size_t near = 0;
+
+    family_init(&f, v, job, gpu, believed);
+    for (size_t i = 0; i < f.users; i++)
+        nearest = fmin(nearest, f.parts[i].nearest);
+    /* Who measured the nearest batches, the user's own word before that of others. */
+    for (size_t i = 0; i < f.users && level.others; i++) {
+        if (f.parts[i].nearest > nearest + SAME_BATCH)
+            continue;
+        if (f.parts[i].user == owner_of(v, job).user) {
+            level.others = false;
+            near = 0;
+            level.count = 0;
+        }
+        level.count += f.parts[i].count;
+        f.parts[i].value = fit_part(v, &f, (int)i, job, gpu);
+        f.parts[near++] = f.parts[i];
+    }
+    if (near > 0) {
+        level.mean = median_of_parts(f.parts, near);
+        level.sd = FAMILY_LOG_SD * (0.5 + nearest);
+        if (level.others)
+            level.sd = hypot(level.sd, OTHERS_LOG_SD);
+    }
+    family_fini(&f);
+    return level;
+}
+
+struct ratios_level ratios_family_level(const struct ratios_view *v, int job, int gpu)
+{
+    return level_of(v, job, gpu, true);
+}
+
+struct ratios_level ratios_rumour(const struct ratios_view *v, int job, int gpu)
+{
+    return level_of(v, job, gpu, false);
 }
 
 /* ln of the mean share of peak a job reaches; NaN: never measured. */
@@ -201,24 +312,28 @@ void ratios_typical_level(const struct ratios_view *v, int job, int gpu, double 
                           double *sd)
 {
     const struct job_trait *trait = trait_of(v, job);
-    double *share = mem_array(double, (size_t)v->job_count + 1);
-    double peak = v->gpus[gpu].speed + log(PEAK), moved;
+    struct by_user *shares = mem_array(struct by_user, (size_t)v->job_count + 1);
+    double peak = v->gpus[gpu].speed + log(PEAK), kinds = 0, moved;
     size_t count = 0;
 
     for (int j = 0; j < v->job_count; j++) {
-        share[count] = mean_share(v, j);
-        count += j != job && v->jobs[j].untold == trait->untold && !isnan(share[count]);
+        double share = mean_share(v, j);
+
+        if (j == job || v->jobs[j].untold != trait->untold || isnan(share))
+            continue;
+        shares[count++] = (struct by_user){share, voice_of(v, j)};
+        kinds += voice_of(v, j);
     }
     *mean = peak - 3 * trait->omega + log(TYPICAL_SHARE);
     if (count > 0) {
-        double most = KIND_MOST * (double)count;
+        double most = KIND_MOST * kinds;
 
-        moved = peak - WORK_SLOPE * trait->omega + median(share, count) - *mean;
-        *mean += fmax(-most, fmin(moved, most)) * (double)count /
-                 ((double)count + TYPICAL_KINDS);
+        moved = peak - WORK_SLOPE * trait->omega +
+                by_user_weighted_median(shares, count) - *mean;
+        *mean += fmax(-most, fmin(moved, most)) * kinds / (kinds + TYPICAL_KINDS);
     }
     *sd = trait->untold ? UNTOLD_LOG_SD : TYPICAL_LOG_SD;
-    free(share);
+    free(shares);
 }
 
 /* ---- what the network of rates alone sees ---------------------------------------------
@@ -285,16 +400,17 @@ static void catalogue_features(const struct ratios_view *v, int job, int from, i
     double sheet = SHEET_SLOPE * (v->gpus[to].speed - v->gpus[from].speed);
 
     for (int j = 0; j < v->job_count; j++) {
-        double ratio = seen(v, j, to) - seen(v, j, from) - sheet;
+        double ratio = seen(v, j, to) - seen(v, j, from) - sheet, voice = voice_of(v, j);
 
         if (j == job || isnan(ratio))
             continue;
-        n++;
-        sum += ratio;
-        square += ratio * ratio;
+        ratio = fmax(-RATIO_MOST, fmin(ratio, RATIO_MOST));
+        n += voice;
+        sum += voice * ratio;
+        square += voice * ratio * ratio;
         if (!v->jobs[j].untold) {
-            shares += share(v, j, from);
-            told++;
+            shares += voice * share(v, j, from);
+            told += voice;
         }
     }
     if (n <= 0)
@@ -320,7 +436,7 @@ bool ratios_features(const struct ratios_view *v, const double *busy, int job, i
     const struct job_trait *trait = &v->jobs[job];
     int sources[SOURCES], count = nearest(v, job, gpu, sources);
     float *x = row->x;
-    double level, level_sd;
+    struct ratios_level level;
 
     memset(x, 0, sizeof(row->x));
     row->base = (float)base->mean;
@@ -340,10 +456,11 @@ bool ratios_features(const struct ratios_view *v, const double *busy, int job, i
     x[22] = (float)(trait->beta - BETA_CENTRE);
     x[23] = (float)v->gpus[gpu].speed;
     x[24] = (float)v->gpus[gpu].bandwidth;
-    if (ratios_family_level(v, job, gpu, &level, &level_sd) > 0) {
+    level = ratios_family_level(v, job, gpu);
+    if (level.count > 0) {
         x[25] = 1;
-        x[26] = (float)(2 * (level - base->mean));
-        x[27] = (float)(3 * level_sd);
+        x[26] = (float)(2 * (level.mean - base->mean));
+        x[27] = (float)(3 * level.sd);
     }
     for (int i = 0; i < STATS_FEATURES; i++)
         x[i] = fminf(fmaxf(x[i], -CLIP), CLIP);

@@ -6,13 +6,25 @@
 
 #include "model/kernel.h"
 #include "model/stat_network.h"
+#include "model/trust.h"
+
+/* Whose a job is: what a family's name means is its user's to say. */
+struct ratios_owner {
+    int user;
+    int family;   /* by its name, over all users; -1: none told */
+    double voice; /* what the job counts among all: no user counts for more than most */
+};
 
 struct ratios_view {
     const struct job_trait *jobs;
     const struct gpu_trait *gpus;
     int job_count, gpu_count;
     const double *seen; /* (jobs, WORLD_MAX_GPUS) ln rates, NaN where never measured */
-    const struct job_trait *guest; /* a job that was never added, asked for by this: */
+    /* A job that was never added, asked for by RATIOS_GUEST. */
+    const struct job_trait *guest;
+    struct ratios_owner guest_owner;
+    const struct ratios_owner *owners; /* (jobs); NULL: all of one user, as traits say */
+    const struct trust *trust;         /* NULL: all believe each other */
 };
 #define RATIOS_GUEST (-1) /* as the job of a level */
 
@@ -20,10 +32,19 @@ struct ratios_view {
  * else the median over all jobs measured on both, else the data sheets'. */
 double ratios_between(const struct ratios_view *view, int job, int from, int to);
 
-/* The level of the job's family at its batch; returns how many measurements it rests on,
- * 0 (outputs untouched) when there are none. */
-int ratios_family_level(const struct ratios_view *view, int job, int gpu, double *mean,
-                        double *sd);
+/* The level of a job's family at its batch. */
+struct ratios_level {
+    double mean, sd;
+    int count;   /* measurements it rests on; 0: there are none, and the rest is unset */
+    bool others; /* not its own user's */
+};
+
+/* By its own user's measurements, and by those of users they believe where these are of
+ * nearer batches. */
+struct ratios_level ratios_family_level(const struct ratios_view *view, int job, int gpu);
+
+/* The same by those of users they do not believe: a rumour. */
+struct ratios_level ratios_rumour(const struct ratios_view *view, int job, int gpu);
 
 /* A job of which nothing is known but its work: the typical share of peak. */
 void ratios_typical_level(const struct ratios_view *view, int job, int gpu, double *mean,

@@ -1,7 +1,11 @@
 /* watts.c - draws of jobs: classes.c tells it what was measured and asks it */
 #include "model/watts.h"
 
+#include "base/mem.h"
+#include "model/by_user.h"
+
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Share of the dynamic range a job of which nothing is known draws. */
@@ -11,6 +15,7 @@
 #define SHARE_MAX       1.2
 
 #define MEASURED_LOG_SD 0.05
+#define OTHERS_LOG_SD   0.1 /* of jobs told alike by other users */
 #define CARRIED_LOG_SD  0.25
 #define TYPICAL_LOG_SD  0.5
 
@@ -32,7 +37,12 @@ void watts_destroy(struct watts *w)
 
 int watts_add_job(struct watts *w)
 {
-    struct watts_row row;
+    return watts_add_job_of(w, -1);
+}
+
+int watts_add_job_of(struct watts *w, int kind)
+{
+    struct watts_row row = {.kind = kind};
 
     for (int g = 0; g < WORLD_MAX_GPUS; g++)
         row.seen[g] = NAN;
@@ -111,6 +121,27 @@ struct watts_guess watts_predict(const struct watts *w, int job, int gpu)
     if (count > 0)
         return (struct watts_guess){watts_of(sheet, sum / count), CARRIED_LOG_SD, count};
     return (struct watts_guess){watts_of(sheet, log(TYPICAL_SHARE)), TYPICAL_LOG_SD, 0};
+}
+
+struct watts_guess watts_predict_of(const struct watts *w, int job, int kind, int gpu)
+{
+    bool known = job < (int)w->rows.count && !isnan(w->rows.items[job].seen[gpu]);
+    struct by_user *all;
+    size_t count = 0;
+    double share;
+
+    if (known || kind < 0)
+        return watts_predict(w, job, gpu);
+    all = mem_array(struct by_user, w->rows.count + 1);
+    vec_each (const struct watts_row, r, &w->rows)
+        if (r->kind == kind && !isnan(r->seen[gpu]))
+            all[count++] = (struct by_user){r->seen[gpu], 1};
+    share = count > 0 ? by_user_median(all, count) : NAN;
+    free(all);
+    if (isnan(share))
+        return watts_predict(w, job, gpu);
+    return (struct watts_guess){watts_of(&w->sheets[gpu], share), OTHERS_LOG_SD,
+                                (int)count};
 }
 
 void watts_code(struct watts *w, struct codec *c)

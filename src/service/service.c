@@ -112,7 +112,7 @@ static void name_devices(struct service *s)
 static int make_loop(struct service *s, struct err *err)
 {
     struct loop_options how = service_config_loop(&s->config);
-    struct learned_options learned = {.seed = 1};
+    struct learned_options learned = service_config_learned(&s->config);
     struct cluster *cluster;
     struct model model;
 

@@ -137,6 +137,14 @@ static const struct config_key planner_keys[] = {
     {0},
 };
 
+static const struct config_key learning_keys[] = {
+    CONFIG_KEY(
+        BOOL, "share_between_users", IN(learning, share_between_users), "true",
+        "what a user's jobs measured informs other users' jobs of the same family, "
+        "as far as their measurements agree"),
+    {0},
+};
+
 static const struct config_key guard_keys[] = {
     CONFIG_NUMBER(DOUBLE, "tolerance", IN(guard, tolerance), 0, 0.5, "0.05",
                   "share a rate may fall short before a promise counts as broken: noise "
@@ -228,6 +236,7 @@ const struct config_key service_config_keys[] = {
      .offset = AT(policy),
      .help = "how the loop decides"},
     CONFIG_NESTED("planner", AT(planner), planner_keys, "when it decides and learns"),
+    CONFIG_NESTED("learning", AT(learning), learning_keys, "what is learned of whom"),
     CONFIG_NESTED("guard", AT(guard), guard_keys,
                   "what happens when a promise is broken"),
     CONFIG_NESTED("quota", AT(quota), quota_keys,
@@ -342,6 +351,12 @@ struct sim_engine_options service_config_sim(const struct service_config *config
     options.clock = (enum sim_clock)c->clock;
     options.start_s = c->start_s;
     return options;
+}
+
+struct learned_options service_config_learned(const struct service_config *config)
+{
+    return (struct learned_options){
+        .seed = 1, .keep_users_apart = !config->learning.share_between_users};
 }
 
 struct loop_options service_config_loop(const struct service_config *c)

@@ -45,6 +45,10 @@ struct service_planner_config {
     double checkpoint_s;
 };
 
+struct service_learning_config {
+    bool share_between_users;
+};
+
 struct service_guard_config {
     double tolerance;
 };
@@ -84,6 +88,7 @@ struct service_config {
     struct service_limit_config limits;
     struct optimize_settings policy;
     struct service_planner_config planner;
+    struct service_learning_config learning;
     struct service_guard_config guard;
     struct service_quota_config quota;
     struct store_retention keep;
@@ -107,6 +112,7 @@ void service_config_fini(struct service_config *config);
  * same of it. */
 struct sim_engine_options service_config_sim(const struct service_config *config);
 struct loop_options service_config_loop(const struct service_config *config);
+struct learned_options service_config_learned(const struct service_config *config);
 
 /* Seconds of the daemon's clock in one of the wall's. */
 double service_config_clock_rate(const struct service_config *config);

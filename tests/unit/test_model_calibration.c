@@ -28,7 +28,7 @@ static void kept(double mean, double sd, double stretch, double share[3])
             count[1] += window >= at.low;
             count[2] += window >= at.high;
         }
-        calibration_note(&k, 2, window);
+        calibration_note(&k, 2, window, 1);
     }
     for (int i = 0; i < 3; i++)
         share[i] = (double)count[i] / 5000;
@@ -56,9 +56,9 @@ static void a_wild_window_moves_no_more_than_any_other(void **state)
     (void)state;
     calibration_init(&near);
     calibration_init(&far);
-    calibration_note(&near, 0, -3);
-    calibration_note(&far, 0, -1e9);
-    calibration_note(&far, 0, NAN); /* and none that is no number */
+    calibration_note(&near, 0, -3, 1);
+    calibration_note(&far, 0, -1e9, 1);
+    calibration_note(&far, 0, NAN, 1); /* and none that is no number */
     assert_memory_equal(&near, &far, sizeof(near));
 }
 
@@ -71,7 +71,7 @@ static void bases_learn_apart(void **state)
     calibration_init(&k);
     calibration_init(&start);
     for (int i = 0; i < 10000; i++)
-        calibration_note(&k, calibration_basis(true, false, true), -100);
+        calibration_note(&k, calibration_basis(true, false, true), -100, 1);
     assert_memory_equal(&k.bases[0], &start.bases[0], sizeof(k.bases[0]) * 5);
     assert_memory_equal(&k.bases[6], &start.bases[6], sizeof(k.bases[0]) * 2);
     at = calibration_ends(&k, calibration_basis(true, false, true));
@@ -87,7 +87,7 @@ static void what_was_learned_survives_as_bytes(void **state)
     (void)state;
     calibration_init(&k);
     for (int i = 0; i < 50; i++)
-        calibration_note(&k, i % CALIBRATION_BASES, i - 25);
+        calibration_note(&k, i % CALIBRATION_BASES, i - 25, 1);
     calibration_code(&k, &(struct codec){.out = &out});
     calibration_init(&back);
     in = (struct bytes_in){out.items, out.count, false};

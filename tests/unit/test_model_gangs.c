@@ -57,7 +57,7 @@ static void one_device_gains_nothing_and_is_sure_of_it(void **state)
 
     (void)state;
     assert_true(g.mean == 0 && g.var == 0);
-    gangs_observe(s, &one, 3, 0.01); /* nothing to learn from */
+    gangs_observe(s, &one, 3, 0.01, 1); /* nothing to learn from */
     assert_true(gangs_predict(s, &one).mean == 0);
     gangs_destroy(s);
 }
@@ -84,7 +84,7 @@ static void a_measured_gang_corrects_other_sizes_and_its_family(void **state)
     kin.cls = 12;
     kin_before = gangs_predict(s, &kin).mean;
     for (int i = 0; i < 4; i++) /* no gain at all from the second device */
-        gangs_observe(s, &two, log(1.0), 0.001);
+        gangs_observe(s, &two, log(1.0), 0.001, 1);
     assert_true(gangs_predict(s, &eight).mean < before - 0.3);
     assert_true(gangs_predict(s, &eight).var < var);
     assert_true(gangs_predict(s, &kin).mean < kin_before - 0.1);

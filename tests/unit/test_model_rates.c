@@ -28,7 +28,7 @@ static double level_of_described(struct rates *r, int gpu)
     struct job_descriptor resnet = {.batch = 64, .gmac_per_sample = 4.1};
     struct job_trait trait = job_trait_of(&resnet, 7);
 
-    return rates_predict_guest(r, &trait, gpu).mean;
+    return rates_predict_guest(r, &(struct rates_guest){&trait, 0, 7}, gpu).mean;
 }
 
 /* 0.038/s of a program nobody described once made a ResNet-50 be believed at 0.0008/s. */
@@ -123,7 +123,8 @@ static void a_familys_ratio_is_that_of_the_family(void **state)
         {0, 3, 8, 1}, {0, 3, 8, 1}, {1, 3, 8, 1}, {1, 3, 8, 1}, {1, 3, 8, 1}};
     const struct gpu_trait gpus[] = {{0, 0}, {1, 0}};
     double seen[5][WORLD_MAX_GPUS];
-    struct ratios_view view = {jobs, gpus, 5, 2, &seen[0][0], NULL};
+    struct ratios_view view = {
+        .jobs = jobs, .gpus = gpus, .job_count = 5, .gpu_count = 2, .seen = &seen[0][0]};
 
     (void)state;
     for (int j = 0; j < 5; j++)

@@ -107,7 +107,11 @@ static double median_ratio(const struct isolated_baseline *b, const struct rates
                            int job, int gpu)
 {
     const struct measured *t = b->fold->table;
-    struct ratios_view view = {t->told_trait, t->gpu, t->jobs, t->gpus, b->seen, NULL};
+    struct ratios_view view = {.jobs = t->told_trait,
+                               .gpus = t->gpu,
+                               .job_count = t->jobs,
+                               .gpu_count = t->gpus,
+                               .seen = b->seen};
     double sum = 0, count = 0;
 
     for (int g = 0; g < t->gpus; g++)

@@ -50,9 +50,12 @@ static struct model learned_model(const struct sim *sim, const struct cluster *c
 
 static struct model make_model(struct sim *sim, const struct cluster *cluster)
 {
-    if (sim->setup->told)
-        return learned_create(cluster->types, cluster->type_count,
-                              &(struct learned_options){.seed = 1});
+    if (sim->setup->told) {
+        const struct learned_options how =
+            service_config_learned(&sim->setup->told->config);
+
+        return learned_create(cluster->types, cluster->type_count, &how);
+    }
     switch (sim->setup->model) {
     case SIM_MODEL_ORACLE:
         return sim_oracle_create(&sim->engine);
