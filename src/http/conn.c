@@ -400,15 +400,18 @@ static bool wants_input(const struct conn *c)
     return c->phase == CONN_HEAD || c->phase == CONN_BODY || c->phase == CONN_SKIP;
 }
 
-/* An answer may be given far inside, and the client may be found gone there. */
+/* An answer may be given far inside, and the client may be found gone there.  A client
+ * that only sends no more still hears the answer that is on its way. */
 static void conn_advance(struct conn *c)
 {
     c->busy++;
     while (!c->doomed && step(c)) {
     }
     c->busy--;
-    if (c->doomed || (c->ended && wants_input(c)))
+    if (c->doomed || (c->ended && wants_input(c) && unwritten(c) == 0))
         conn_destroy(c);
+    else if (c->ended && wants_input(c))
+        conn_finish(c);
 }
 
 /* ---- what libevent tells ----------------------------------------------------------- */
