@@ -17,7 +17,7 @@ static void show_stored(struct service *s, struct request *r, uint64_t id)
     struct handlers_answer a;
     struct store_job *job;
     struct err err = {0};
-    char *quote;
+    char *quote, *first;
 
     if (store_read_job(s->reader, id, &job, &err) < 0) {
         request_fail(r, NULL, &err);
@@ -27,21 +27,28 @@ static void show_stored(struct service *s, struct request *r, uint64_t id)
         handlers_forbid(r, id);
     } else {
         quote = handlers_quote(s, id, false);
+        first = handlers_quote(s, id, true);
         handlers_value(&a, r);
-        views_stored(&a.out, s, job, quote,
-                     (struct views_how){.whole = true, .who = &r->identity});
+        views_stored(
+            &a.out, s, job, quote,
+            (struct views_how){.whole = true, .first_quote = first, .who = &r->identity});
         handlers_answer(&a, 200);
         free(quote);
+        free(first);
     }
     store_job_destroy(job);
 }
 
-static void write_record(struct handlers_answer *a, const struct service *s,
-                         struct request *r, const struct record *record)
+static void write_record(struct handlers_answer *a, struct service *s, struct request *r,
+                         const struct record *record)
 {
+    char *first = handlers_quote(s, record->id, true);
+
     handlers_value(a, r);
-    views_record(&a->out, s, record,
-                 (struct views_how){.whole = true, .who = &r->identity});
+    views_record(
+        &a->out, s, record,
+        (struct views_how){.whole = true, .first_quote = first, .who = &r->identity});
+    free(first);
 }
 
 void handle_show_job(void *ctx, struct request *r)

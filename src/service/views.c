@@ -303,6 +303,7 @@ static void write_job(struct json_out *out, const struct service *s,
     ending(out, r->ended_s, r->exit_status, r->signal);
     if (how.whole) {
         views_raw(out, "quote", r->quote_json);
+        views_raw(out, "first_quote", how.first_quote);
         refused_windows(out, r);
     }
     if (how.whole && live && status->state == JOB_WAITING && loop_job(s->loop, r->id)) {

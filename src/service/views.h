@@ -14,7 +14,8 @@ void views_places_named(struct json_out *out, const struct service *s, const cha
 
 /* How much of a job is shown. */
 struct views_how {
-    bool whole; /* with its quote */
+    bool whole;              /* with its quote */
+    const char *first_quote; /* JSON, shown with the whole; NULL: none */
     /* Who asks: the owner and operators also see the command, the owner alone the
      * environment; others see nothing of neighbours that are not theirs but their number.
      */

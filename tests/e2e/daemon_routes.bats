@@ -86,6 +86,19 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
     [ "$output" = "200 text/css; charset=utf-8" ]
 }
 
+@test "a job keeps what it was quoted first beside the promise it has now" {
+    corgid_start
+    id=$(submit '{"name": "one", "total_steps": 1e9, "need": {"kind": "rate", "rate": 1e-6}}')
+    ask GET "/v1/jobs/$id"
+    answered 200 '.first_quote.verdict == "unpromised"'
+    first=$(jq .first_quote.rate.value <<< "$answer")
+    await "/v1/jobs/$id" '.promise == "given"'
+    answered 200 ".quote.verdict == \"accepted\" and .first_quote.verdict == \"unpromised\"
+        and .first_quote.rate.value == $first"
+    api POST "/v1/jobs/$id/cancel" > /dev/null
+    await "/v1/jobs/$id" '.state == "cancelled" and .first_quote.verdict == "unpromised"'
+}
+
 @test "trends: what the cluster draws by type, minute by minute, and their mean" {
     corgid_start
     submit '{"name": "one", "total_steps": 1e9}' > /dev/null

@@ -36,9 +36,27 @@ function palette() {
     return Object.fromEntries(["ground", "text", "quiet", "line", "empty", "bad", "accent"].map((n) => [n, style.getPropertyValue(`--${n}`).trim()]));
 }
 
+// As cells that sleep look in the style.
+function hatch(g, colours) {
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 6;
+    const p = tile.getContext("2d");
+    p.fillStyle = colours.ground;
+    p.fillRect(0, 0, 6, 6);
+    p.strokeStyle = colours.line;
+    p.lineWidth = 2;
+    p.beginPath();
+    for (const at of [-6, 0, 6]) {
+        p.moveTo(at - 1, 7);
+        p.lineTo(at + 7, -1);
+    }
+    p.stroke();
+    return g.createPattern(tile, "repeat");
+}
+
 function paintCell(g, c, device, colours) {
     const look = lookOf(device);
-    g.fillStyle = colours.empty;
+    g.fillStyle = look.state === "asleep" ? colours.hatch : colours.empty;
     g.fillRect(c.x, c.y, cell.w, cell.h);
     if (device.jobs.length) {
         const h = Math.round(look.fill * cell.h), w = cell.w / device.jobs.length;
@@ -47,22 +65,13 @@ function paintCell(g, c, device, colours) {
             g.fillRect(c.x + i * w, c.y + cell.h - h, w, h);
         });
     }
-    if (look.state === "asleep" || look.state === "drained" || look.state === "failed") {
+    if (look.state === "drained" || look.state === "failed") {
         g.strokeStyle = look.state === "failed" ? colours.bad : colours.quiet;
-        g.lineWidth = 1;
+        g.lineWidth = 1.5;
         g.beginPath();
-        for (let k = look.state === "asleep" ? 0 : 6; k < cell.h; k += look.state === "asleep" ? 6 : 99) {
-            g.moveTo(c.x, c.y + k + 6);
-            g.lineTo(c.x + cell.w, c.y + k - 2);
-        }
-        if (look.state !== "asleep") {
-            g.moveTo(c.x, c.y);
-            g.lineTo(c.x + cell.w, c.y + cell.h);
-        }
-        g.save();
-        g.rect(c.x, c.y, cell.w, cell.h);
+        g.moveTo(c.x, c.y + cell.h);
+        g.lineTo(c.x + cell.w, c.y);
         g.stroke();
-        g.restore();
     }
     if (isFresh(device)) {
         g.strokeStyle = colours.accent;
@@ -86,6 +95,7 @@ function paintCell(g, c, device, colours) {
 
 function paint(canvas, plan, width, chosen, focus) {
     const ratio = devicePixelRatio || 1, g = canvas.getContext("2d"), colours = palette();
+    colours.hatch = hatch(g, colours);
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(plan.height * ratio)) {
         canvas.width = Math.round(width * ratio);
         canvas.height = Math.round(plan.height * ratio);

@@ -61,7 +61,7 @@ function RateChart({ job, points, belief }) {
                 <p>A job is measured in windows; the first comes within a minute of its start.</p>
             </Empty>
         );
-    const first = job.quote?.rate;
+    const first = (job.first_quote ?? job.quote)?.rate;
     const times = [job.started_s ?? known[0].at_s - 1, ...known.map((p) => p.at_s)];
     const flat = (value) => times.map(() => value);
     const band = (key) => times.map((t, i) => (i <= 1 ? first?.[key] : belief?.[key]) ?? null);

@@ -101,10 +101,10 @@ function HeatMap({ job, cells }) {
 function Path({ job, cells }) {
     const type = job.devices[0]?.type, next = job.neighbours?.[0]?.job ?? 0;
     const here = cells.find((c) => c.type === type && (c.beside[0]?.job ?? 0) === next)?.rate;
-    const first = job.quote?.rate;
+    const quoted = job.first_quote ?? job.quote, first = quoted?.rate;
     return (
         <p>
-            First guess{first && job.quote.type ? ` (${job.quote.type})` : ""}: <b>{first ? interval(first.value, first.low, first.high, digits) : "none"}</b>. Believed where it is now{type ? ` (${type}${next ? `, beside ${next}` : ", alone"})` : ""}:{" "}
+            First guess{first && quoted.type ? ` (${quoted.type})` : ""}: <b>{first ? interval(first.value, first.low, first.high, digits) : "none"}</b>. Believed where it is now{type ? ` (${type}${next ? `, beside ${next}` : ", alone"})` : ""}:{" "}
             <b>{here ? interval(here.value, here.low, here.high, digits) : "–"}</b>. Measured: <b>{digits(job.rate)}</b>.
         </p>
     );
