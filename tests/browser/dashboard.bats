@@ -13,9 +13,11 @@ setup_file() {
     local try stamp=$BATS_TEST_DIRNAME/../../web/node_modules/.corgi-lock
     if ! command -v node > /dev/null || ! command -v npm > /dev/null; then
         export LACKING="node and npm are not installed"
+    elif [ "$(node -p 'process.versions.node.split(".")[0]')" -lt 18 ]; then
+        export LACKING="node is older than 18"
     elif ! cmp -s "$BATS_TEST_DIRNAME/../../web/package-lock.json" "$stamp"; then
         for try in 1 2; do
-            (cd "$BATS_TEST_DIRNAME/../../web" && timeout 120 npm ci --ignore-scripts) && break
+            (cd "$BATS_TEST_DIRNAME/../../web" && timeout 100 npm ci --ignore-scripts --fetch-retries=0 --fetch-timeout=30000) && break
             [ "$try" = 1 ] || export LACKING="npm ci found no registry"
         done > "$BATS_FILE_TMPDIR/npm.log" 2>&1
         [ -n "${LACKING:-}" ] || cp "$BATS_TEST_DIRNAME/../../web/package-lock.json" "$stamp"
