@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "loop/admit/admit_check.h"
+#include "loop/estimate/lengths.h"
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/loop_private.h"
@@ -45,6 +46,7 @@ struct loop *loop_create_take(const struct loop_options *options, struct cluster
     loop->planner = (struct planner){planner, planner->create(options->seed)};
     loop->quoting = (struct planner){planner, planner->create(options->seed)};
     loop->jobs = jobs_create();
+    loop->lengths = lengths_create();
     loop->gap_s = options->round_gap_s;
     loop->every_s = options->round_every_s > 0 ? options->round_every_s : EVERY_S;
     loop->most_waiting = options->most_waiting ? options->most_waiting : MOST_WAITING;
@@ -69,6 +71,7 @@ void loop_destroy(struct loop *loop)
     prediction_cache_destroy(loop->asked.cache);
     loop->model.ops->destroy(loop->model.self);
     jobs_destroy(loop->jobs);
+    lengths_destroy(loop->lengths);
     cluster_destroy(loop->cluster);
     plan_fini(&loop->plan);
     for (size_t i = 0; i < loop->deferred.count; i++)
@@ -197,6 +200,15 @@ bool loop_falls_short(const struct loop *loop, uint64_t id, double now_s)
            recent_rate_falls_short(status, requirement_rate_kept(status, now_s));
 }
 
+double loop_time_left_s(const struct loop *loop, uint64_t id, double rate, double now_s)
+{
+    const struct job_status *status = jobs_get(loop->jobs, id);
+
+    if (!status || !lengths_known(loop->lengths, &status->job))
+        return NAN;
+    return lengths_left_s(loop->lengths, status, rate, 0.5, now_s);
+}
+
 void loop_explain(const struct loop *loop, uint64_t id, double now_s,
                   struct decision *places)
 {
@@ -204,6 +216,7 @@ void loop_explain(const struct loop *loop, uint64_t id, double now_s,
                                            .cluster = loop->cluster,
                                            .jobs = loop->jobs,
                                            .model = loop_model(loop),
+                                           .lengths = loop->lengths,
                                            .settings = &loop->settings};
 
     decision_of_waiting(&ground, jobs_get(loop->jobs, id), places);
@@ -271,7 +284,8 @@ int loop_submit(struct loop *loop, const struct job *job, double now_s, struct e
         return -1;
     status = jobs_add(loop->jobs, job);
     loop_tell_model(loop, DEFERRED_BEGIN, job, NULL);
-    reference_place(loop->cluster, loop_own_model(loop), loop->jobs, status, now_s);
+    reference_place(loop->cluster, loop_own_model(loop), loop->lengths, loop->jobs,
+                    status, now_s);
     loop_want_round(loop, now_s);
     return 0;
 }
@@ -305,6 +319,9 @@ int loop_change(struct loop *loop, const struct job *job, double now_s, struct e
         status->job.need.rate != job->need.rate)
         status->required_rate = job->need.rate;
     loop_tell_model(loop, DEFERRED_END, &status->job, NULL);
+    if (status->job.total_steps != job->total_steps ||
+        status->job.duration_s != job->duration_s)
+        status->parts_passed = LENGTHS_RESUMED;
     status->job = *job;
     status->quoted.given = status->quoted.at_place = false; /* that was another job */
     loop_tell_model(loop, DEFERRED_BEGIN, job, NULL);
@@ -329,6 +346,7 @@ int loop_end_job(struct loop *loop, uint64_t id, double now_s, struct err *err)
     if (loop_find(loop, id, &status, err) < 0)
         return -1;
     leave_devices(loop, status, now_s);
+    lengths_ended(loop->lengths, status, now_s);
     job = status->job;
     jobs_drop(loop->jobs, id);
     loop_tell_model(loop, DEFERRED_END, &job, NULL);

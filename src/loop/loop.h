@@ -48,6 +48,9 @@ int loop_quote(const struct loop *loop, const struct job *job, int max_replicas,
 /* Does it do less than it must, by its last windows?  A reason for a round at once. */
 bool loop_falls_short(const struct loop *loop, uint64_t job, double now_s);
 
+/* How long the job is expected to run on at this rate; NaN: nobody knows. */
+double loop_time_left_s(const struct loop *loop, uint64_t job, double rate, double now_s);
+
 /* The places of a job that waits and why each is not taken: alternatives, nothing else.
  */
 void loop_explain(const struct loop *loop, uint64_t job, double now_s,

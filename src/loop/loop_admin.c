@@ -3,12 +3,21 @@
  * The daemon begins a lesson when one is due, has its planning thread study it and takes
  * it; the simulator does all three at once.  The daemon saves and loads what was learned.
  */
+#include "base/bytes.h"
+#include "base/hash.h"
 #include "loop/admit/admit_check.h"
 #include "loop/cluster.h"
+#include "loop/estimate/lengths.h"
 #include "loop/loop_private.h"
 #include "loop/refine/lesson.h"
+#include "model/codec.h"
 
 #include <math.h>
+#include <string.h>
+
+/* What was learned: the model's bytes, then those of lengths with this behind them. */
+#define LENGTHS_MAGIC    "CORGILEN"
+#define LENGTHS_OVERHEAD 24 /* size, checksum, magic */
 
 int loop_hold(struct loop *loop, uint64_t id, bool held, double now_s, struct err *err)
 {
@@ -115,6 +124,7 @@ int loop_restore(struct loop *loop, const struct job_status *was, struct err *er
     loop_tell_model(loop, DEFERRED_BEGIN, &was->job, NULL);
     status = jobs_add(loop->jobs, &was->job);
     *status = *was;
+    status->ages_passed = status->parts_passed = LENGTHS_RESUMED;
     if (was->state != JOB_RUNNING)
         status->device_count = 0;
     for (int i = 0; i < status->device_count; i++)
@@ -150,6 +160,49 @@ void loop_learn_due(struct loop *loop, double now_s)
     loop_lesson_take(loop, lesson);
 }
 
+static void add_lengths(const struct loop *loop, unsigned char **bytes, size_t *count)
+{
+    struct bytes_out out = {.items = *bytes, .count = *count, .capacity = *count};
+    struct codec c = {.out = &out};
+    size_t size;
+
+    lengths_code(loop->lengths, &c);
+    size = out.count - *count;
+    bytes_put_u64(&out, size);
+    bytes_put_u64(&out, hash_bytes((const char *)out.items + *count, size));
+    bytes_put(&out, LENGTHS_MAGIC, 8);
+    *bytes = out.items;
+    *count = out.count;
+}
+
+/* The lengths at the end of what was learned; *count becomes that of the rest.  NULL and
+ * no error: there are none, it is of an older Corgi. */
+static int read_lengths(const unsigned char *bytes, size_t *count,
+                        struct lengths **lengths, struct err *err)
+{
+    struct bytes_in in = {bytes + *count - LENGTHS_OVERHEAD, LENGTHS_OVERHEAD, false};
+    struct codec c = {.in = &in};
+    size_t size;
+    uint64_t sum;
+
+    *lengths = NULL;
+    if (*count < LENGTHS_OVERHEAD || memcmp(bytes + *count - 8, LENGTHS_MAGIC, 8) != 0)
+        return 0;
+    size = bytes_u64(&in);
+    sum = bytes_u64(&in);
+    if (size > *count - LENGTHS_OVERHEAD)
+        return err_set(err, ERR_FORMAT, "what was learned of lengths is cut short");
+    *count -= LENGTHS_OVERHEAD + size;
+    in = (struct bytes_in){bytes + *count, size, false};
+    *lengths = lengths_create();
+    lengths_code(*lengths, &c);
+    if (!in.bad && in.left == 0 && sum == hash_bytes((const char *)bytes + *count, size))
+        return 0;
+    lengths_destroy(*lengths);
+    *lengths = NULL;
+    return err_set(err, ERR_FORMAT, "what was learned of lengths is damaged");
+}
+
 int loop_save(const struct loop *loop, unsigned char **bytes, size_t *count,
               struct err *err)
 {
@@ -157,6 +210,7 @@ int loop_save(const struct loop *loop, unsigned char **bytes, size_t *count,
         return err_set(err, ERR_UNSUPPORTED, "the model %s cannot be saved",
                        loop->model.ops->name);
     learned_save(loop->model.self, bytes, count);
+    add_lengths(loop, bytes, count);
     return 0;
 }
 
@@ -173,8 +227,20 @@ void loop_forget_absent(struct loop *loop)
 
 int loop_load(struct loop *loop, const void *bytes, size_t count, struct err *err)
 {
+    struct lengths *lengths;
+
     if (loop->model.ops != &learned_ops)
         return err_set(err, ERR_UNSUPPORTED, "the model %s cannot be loaded",
                        loop->model.ops->name);
-    return learned_load(loop->model.self, bytes, count, err);
+    if (read_lengths(bytes, &count, &lengths, err) < 0)
+        return -1;
+    if (learned_load(loop->model.self, bytes, count, err) < 0) {
+        lengths_destroy(lengths);
+        return -1;
+    }
+    if (lengths) {
+        lengths_destroy(loop->lengths);
+        loop->lengths = lengths;
+    }
+    return 0;
 }

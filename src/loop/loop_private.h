@@ -25,6 +25,7 @@ struct loop {
     struct model planned;   /* the model as a round reads it, with a cache of its own */
     struct model asked;     /* as others read it: what they ask leaves no trace in ours */
     struct jobs *jobs;
+    struct lengths *lengths;
     struct plan plan;
     place_actions actions;
     vec_of(struct decision) decisions;

@@ -9,6 +9,8 @@
 #include "model/model.h"
 #include "loop/types.h"
 
+struct lengths;
+
 struct optimize_settings {
     int share_max;     /* theta: jobs on one device, 1 .. LOOP_MAX_SHARE */
     bool sleep;        /* idle nodes may sleep */
@@ -30,6 +32,7 @@ struct optimize_input {
     size_t job_count;
     const struct job_status *const *jobs; /* waiting and running, in order of admission */
     struct model *model;
+    const struct lengths *lengths; /* how long jobs run on; NULL: as was told */
     const struct optimize_settings *settings;
 };
 

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "loop/cluster.h"
+#include "loop/estimate/lengths.h"
 #include "loop/loop_private.h"
 #include "loop/optimize/plan.h"
 
@@ -30,6 +31,7 @@ struct round {
     const struct job_status **listed; /* (count) pointers to them */
     struct planner *planner;          /* the loop's, this round's until it ends */
     struct model *model;              /* the loop's */
+    struct lengths *lengths;          /* a copy */
     struct plan plan;
 };
 
@@ -96,6 +98,7 @@ struct optimize_input loop_input(const struct loop *loop,
         .job_count = count,
         .jobs = jobs,
         .model = loop_own_model(loop),
+        .lengths = loop->lengths,
         .settings = &loop->settings,
     };
 }
@@ -108,6 +111,9 @@ struct round *loop_round_begin(struct loop *loop, double now_s)
     struct round *r = mem_new(struct round);
     bool *chosen = mem_array(bool, count + 1);
 
+    for (size_t i = 0; i < count; i++)
+        if (shown[i]->state == JOB_RUNNING)
+            lengths_follow(loop->lengths, jobs_get(loop->jobs, shown[i]->job.id), now_s);
     assert(!loop->round_out);
     loop->round_out = true;
     loop->due_s = INFINITY; /* news that come while it is planned set it again */
@@ -116,6 +122,7 @@ struct round *loop_round_begin(struct loop *loop, double now_s)
     r->settings = loop->settings;
     r->planner = &loop->planner;
     r->model = &loop->planned;
+    r->lengths = lengths_dup(loop->lengths);
     r->cluster = cluster_dup(loop->cluster);
     waiting = choose(&in, worth_a_look(loop), chosen, &running);
     r->jobs = mem_array(struct job_status, waiting + running + 1);
@@ -139,6 +146,7 @@ void round_destroy(struct loop *loop, struct round *r)
     loop_tell_deferred(loop);
     cluster_destroy(r->cluster);
     plan_fini(&r->plan);
+    lengths_destroy(r->lengths);
     free(r->jobs);
     free(r->listed);
     free(r);
@@ -152,6 +160,7 @@ void round_plan(struct round *r)
         .job_count = r->count,
         .jobs = r->listed,
         .model = r->model,
+        .lengths = r->lengths,
         .settings = &r->settings,
     };
 
@@ -263,7 +272,8 @@ static void note_before(struct loop *loop, double now_s)
     const struct decision_ground ground = {.now_s = now_s,
                                            .cluster = loop->cluster,
                                            .jobs = loop->jobs,
-                                           .model = loop_own_model(loop)};
+                                           .model = loop_own_model(loop),
+                                           .lengths = loop->lengths};
 
     vec_clear(&loop->before);
     for (size_t i = 0; i < loop->plan.seat_count; i++) {
@@ -282,6 +292,7 @@ static void write_ledger(struct loop *loop, double now_s)
                                            .cluster = loop->cluster,
                                            .jobs = loop->jobs,
                                            .model = loop_own_model(loop),
+                                           .lengths = loop->lengths,
                                            .settings = &loop->settings,
                                            .plan = &loop->plan,
                                            .before = loop->before.items,

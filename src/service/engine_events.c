@@ -143,12 +143,10 @@ static void check_promise(struct service *s, struct record *r, double window_s)
 /* When it will be done, as far as it is. */
 static void expect_end(struct service *s, struct record *r)
 {
-    const struct job_status *status = loop_job(s->loop, r->id);
+    double now_s = service_now_s(s);
 
-    if (status && status->job.total_steps > 0 && r->rate > 0)
-        r->expected_end_s =
-            service_now_s(s) +
-            fmax(0, status->job.total_steps - status->steps_done) / r->rate;
+    if (r->rate > 0)
+        r->expected_end_s = now_s + loop_time_left_s(s->loop, r->id, r->rate, now_s);
 }
 
 int engine_events_measured(struct service *s, struct record *r,

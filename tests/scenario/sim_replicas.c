@@ -124,7 +124,7 @@ static void replicas_are_there_before_answers_are_late(void **state)
 static void the_end_of_a_service_is_the_end_of_its_replicas(void **state)
 {
     (void)state;
-    workload->requests[0].job.duration_s = 2.5 * HOUR;
+    workload->requests[0].serve_s = 2.5 * HOUR;
     begin("corgi");
     assert_int_equal(running_at(2.4 * HOUR), 4);
     assert_int_equal(running_at(2.6 * HOUR), 0);
@@ -136,7 +136,7 @@ static void the_end_of_a_service_is_the_end_of_its_replicas(void **state)
 static void a_service_at_zero_ends_when_its_time_is_over(void **state)
 {
     (void)state;
-    workload->requests[0].job.duration_s = 5 * HOUR;
+    workload->requests[0].serve_s = 5 * HOUR;
     begin("corgi");
     assert_int_equal(running_at(4.9 * HOUR), 0);
     assert_int_equal(sim.jobs[0].end, SIM_WAITING);
@@ -149,7 +149,7 @@ static void what_replicas_served_is_the_services_work(void **state)
     double asked = 20 * HOUR + 60 * HOUR + 150 * HOUR * 0.4;
 
     (void)state;
-    workload->requests[0].job.duration_s = 2.4 * HOUR;
+    workload->requests[0].serve_s = 2.4 * HOUR;
     begin("corgi");
     play_until(2.6 * HOUR);
     assert_int_equal(sim.jobs[0].end, SIM_FINISHED);

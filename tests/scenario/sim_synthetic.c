@@ -1,6 +1,7 @@
 /* sim_synthetic.c - whole simulations on the synthetic world: what holds for every policy
  */
 #include "lab/sim/sweep.h"
+#include "lab/traces/told_sizes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,6 +85,7 @@ static void every_policy_does_the_same_work(void **state)
         &(struct workload_options){
             .load = 0.7, .days = 1, .several_gpus = 0.1, .diurnal = true, .seed = 5},
         s.world, devices);
+    told_sizes_apply(s.workload, 5);
     for (count = 0; count < s.workload->count; count++) {
         const struct sim_request *r = &s.workload->requests[count];
 

@@ -71,7 +71,7 @@ static struct job_status *come(struct world *w, uint64_t id, double now_s)
     struct job job = {.id = id, .kind = JOB_TRAINING, .devices = 1, .total_steps = 20000};
     struct job_status *status = jobs_add(w->jobs, &job);
 
-    reference_place(w->cluster, &model, w->jobs, status, now_s);
+    reference_place(w->cluster, &model, NULL, w->jobs, status, now_s);
     return status;
 }
 
@@ -105,7 +105,7 @@ static void a_type_that_is_not_allowed_is_not_the_reference(void **state)
     struct job job = {.id = 1, .devices = 1, .types_allowed = 1};
     struct job_status *status = jobs_add(w->jobs, &job);
 
-    reference_place(w->cluster, &model, w->jobs, status, 0);
+    reference_place(w->cluster, &model, NULL, w->jobs, status, 0);
     assert_int_equal(status->reference_type, 0);
 }
 

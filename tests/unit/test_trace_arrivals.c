@@ -142,7 +142,7 @@ static void a_whole_list_is_played_as_it_is(void **state)
     w = arrivals_workload(&list, &use, world);
     assert_int_equal(w->count, 3);
     assert_int_equal(w->requests[0].job.kind, JOB_INFERENCE);
-    assert_near(w->requests[0].job.duration_s, 100, 0);
+    assert_near(w->requests[0].serve_s, 100, 0);
     assert_int_equal(w->requests[1].job.kind, JOB_TRAINING);
     assert_int_equal(w->requests[1].job.devices, 2);
     assert_near(w->requests[1].steps / w->requests[1].reference_rate, 600, 1e-6);

@@ -54,7 +54,7 @@ static double device_seconds(const struct sim_request *r)
     double slow = r->steps / *world_alone(world, FIXTURE_K80, r->cls);
     double fast = r->steps / *world_alone(world, FIXTURE_V100, r->cls);
     double seconds = r->job.kind == JOB_TRAINING ? (in_window(slow) + in_window(fast)) / 2
-                                                 : in_window(r->job.duration_s);
+                                                 : in_window(r->serve_s);
 
     return seconds * r->job.devices;
 }

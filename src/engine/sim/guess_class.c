@@ -118,6 +118,7 @@ static void heed_environment(struct sim_engine *e, struct run *run,
     run->speed = 1;
     run->speed_after_s = 0;
     run->request.demand_steps = 0;
+    run->request.steps = 0;
     for (; env && *env; env++) {
         if (str_starts(*env, SIM_ENGINE_EXIT))
             parse_int(*env + strlen(SIM_ENGINE_EXIT), &run->exit_status);
@@ -125,6 +126,8 @@ static void heed_environment(struct sim_engine *e, struct run *run,
             parse_double(*env + strlen(SIM_ENGINE_SPEED), &run->speed);
         else if (str_starts(*env, SIM_ENGINE_AFTER))
             parse_double(*env + strlen(SIM_ENGINE_AFTER), &run->speed_after_s);
+        else if (str_starts(*env, SIM_ENGINE_STEPS))
+            parse_double(*env + strlen(SIM_ENGINE_STEPS), &run->request.steps);
         else if (str_starts(*env, SIM_ENGINE_DEMAND))
             read_demand(run, *env + strlen(SIM_ENGINE_DEMAND));
         else if (str_starts(*env, SIM_ENGINE_SERVICE))
@@ -163,9 +166,11 @@ void sim_engine_describe(struct sim_engine *e, struct run *run,
     rng_init(&rng, r->hidden);
     r->phase = rng_range(&rng, 0, 2 * M_PI);
     r->peak_rate = job->job->need.rate > 0 ? job->job->need.rate : r->reference_rate / 2;
-    r->steps = job->job->total_steps;
+    if (!(r->steps > 0))
+        r->steps = job->job->total_steps;
     if (r->job.kind == JOB_TRAINING && !(r->steps > 0))
         r->steps = r->reference_rate * rng_log_range(&rng, 600, 7200);
+    r->serve_s = job->job->duration_s;
     run->total = r->job.kind == JOB_TRAINING ? r->steps : 0;
     run->known = true;
 }

@@ -302,9 +302,9 @@ static void begin(struct sim_engine *e, struct run *run)
     run->state = RUN_ACTIVE;
     run->began_s = e->now_s;
     run->stamp[EVENT_READY] = 0;
-    if (run->request.job.kind == JOB_INFERENCE && run->request.job.duration_s > 0 &&
+    if (run->request.job.kind == JOB_INFERENCE && run->request.serve_s > 0 &&
         isinf(run->ends_s))
-        run->ends_s = e->now_s + run->request.job.duration_s;
+        run->ends_s = e->now_s + run->request.serve_s;
     for (int i = 0; i < run->device_count; i++)
         e->devices[run->devices[i]].changed_s = e->now_s;
     sim_reports_begin(e, run);

@@ -20,7 +20,8 @@ struct sim_request {
                 rate on so many, so the request is rejected whatever the policy, and no
                 policy is blamed for it */
     int base; /* the same model on one device: interference is known of that; -1: none */
-    double steps;       /* training: what is to be done */
+    double steps;       /* training: what is really to be done, whatever was told */
+    double serve_s;     /* inference: how long it is really wanted; 0: until stopped */
     double peak_rate;   /* inference: the demand at its highest */
     double phase;       /* inference: where in the day its peak is, radians */
     const float *shape; /* (shape_minutes) its demand minute by minute, borrowed from the

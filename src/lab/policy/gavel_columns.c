@@ -2,6 +2,7 @@
 #include "lab/policy/gavel_policy.h"
 
 #include "base/rng.h"
+#include "loop/estimate/lengths.h"
 #include "loop/estimate/predict.h"
 #include "loop/requirement.h"
 
@@ -113,15 +114,11 @@ static double stay_worth(const struct optimize_input *in, int i)
 {
     const struct job_status *job = in->jobs[i];
     double base = job->job.kind == JOB_TRAINING ? STAY_TRAINING : STAY_SERVICE;
-    double left_s = job->job.kind == JOB_TRAINING
-                        ? (job->job.total_steps - job->steps_done) /
-                              fmax(requirement_rate_now(job, in->now_s), 1e-9) / 2
-                        : job->started_s + job->job.duration_s - in->now_s;
+    double rate = 2 * fmax(requirement_rate_now(job, in->now_s), 1e-9);
+    double left_s = lengths_left_s(in->lengths, job, rate, 0.5, in->now_s);
 
     if (in->now_s - job->placed_s < SETTLE_S)
         base = fmax(base, STAY_NEW);
-    if (job->job.kind == JOB_TRAINING && !(job->job.total_steps > 0))
-        left_s = STAY_HORIZON_S;
     base *= 1 + MOVES_CAUTION * job->moves;
     return base * STAY_HORIZON_S / fmax(600, fmin(STAY_HORIZON_S, left_s));
 }

@@ -5,6 +5,7 @@
 #include "loop/cluster.h"
 #include "engine/sim/cluster_file.h"
 #include "engine/sim/sim_engine.h"
+#include "lab/traces/told_sizes.h"
 #include "lab/traces/trace.h"
 #include "lab/traces/trace_demand.h"
 #include "lab/sim/what_if.h"
@@ -204,6 +205,7 @@ static int make_workload(struct scenario *s, const struct scenario_options *o,
     } else {
         generate_workload(s, o, builtin);
     }
+    told_sizes_apply(s->workload, o->seed);
     if (!o->demand)
         return 0;
     if (trace_demand_load(&shape, &minutes, o->demand, err) < 0)

@@ -91,7 +91,7 @@ static int add(struct sim *sim, struct sim_service *s, int number, struct err *e
     r->request.hidden += (uint64_t)number;
     job->id = sim->setup->workload->count + sim->replicas.count + 1;
     job->submitted_s = sim->now_s;
-    job->duration_s = 0; /* it ends with its service */
+    job->duration_s = r->request.serve_s = 0; /* it ends with its service */
     snprintf(job->name, sizeof(job->name), "%.66s/%d", s->request.job.name, number);
     r->job = (struct sim_job){.request = &r->request,
                               .end = SIM_WAITING,

@@ -329,9 +329,9 @@ static struct sim_request make_request(const struct arrival *a,
     work_s = seconds_of(a, use, &r);
     if (r.job.kind == JOB_INFERENCE) {
         r.peak_rate = r.job.need.rate;
-        r.job.duration_s = work_s;
+        r.serve_s = work_s;
     } else {
-        r.steps = r.job.total_steps = work_s * r.reference_rate;
+        r.steps = work_s * r.reference_rate;
     }
     return r;
 }
@@ -363,7 +363,7 @@ static struct sim_request make_as_it_ran(const struct arrival *a,
     r.job.owner = a->owner;
     r.job.need = (struct requirement){.kind = NEED_RATE, .rate = ARRIVALS_KEPT * rate};
     r.job.types_allowed = types_named(use->cluster, a->gpus, world, r.cls);
-    r.steps = r.job.total_steps = seconds_of(a, use, &r) * rate;
+    r.steps = seconds_of(a, use, &r) * rate;
     return r;
 }
 

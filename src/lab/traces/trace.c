@@ -80,7 +80,6 @@ static int read_row(const struct csv *csv, const struct trace_columns *c,
                           "'%s' runs on no GPU type of the throughputs; take the job out",
                           csv_field(csv, c->type));
     r.job.priority = priority;
-    r.job.total_steps = r.steps;
     r.hidden = rng_u64(rng);
     set_requirement(&r, slo, rng);
     *out = r;

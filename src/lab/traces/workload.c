@@ -103,11 +103,11 @@ static void draw_request(struct sim_request *r, const struct workload_options *o
     r->hidden = rng_u64(rng);
     if (r->job.kind == JOB_TRAINING) {
         r->job.need.kind = NEED_RATE;
-        r->steps = r->job.total_steps = work_s * r->reference_rate;
+        r->steps = work_s * r->reference_rate;
     } else {
         r->job.need.kind = NEED_SERVICE;
         r->peak_rate = r->job.need.rate;
-        r->job.duration_s = work_s;
+        r->serve_s = work_s;
         r->max_replicas = r->job.devices == 1 ? o->max_replicas : 0;
     }
 }
@@ -145,9 +145,9 @@ static double device_seconds(const struct sim_request *r, const struct world *wo
         if (!(rate > 0) || type_devices[g] == 0)
             continue;
         devices += type_devices[g];
-        sum += type_devices[g] * seconds_in_window(r->job.kind == JOB_TRAINING
-                                                       ? r->steps / rate
-                                                       : r->job.duration_s);
+        sum +=
+            type_devices[g] *
+            seconds_in_window(r->job.kind == JOB_TRAINING ? r->steps / rate : r->serve_s);
     }
     return devices ? r->job.devices * sum / devices : 0;
 }

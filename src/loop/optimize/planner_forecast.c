@@ -1,17 +1,25 @@
 /* planner_forecast.c - what planner.c offers to a job that finds no place now: who goes
  * before it, and when it is expected to start
  *
- * The queue is played forward from the plan of the offer: jobs end when what is told of
- * their size is done at the rate they have, whoever waits takes what they leave in the
- * order and by the rules of a round, and any place when its grace time is used up.  A job
- * whose size was not told runs on; moves are not foreseen. */
+ * The queue is played forward from the plan of the offer: jobs end when their work is
+ * done at the rate they have, whoever waits takes what they leave in the order and by the
+ * rules of a round, and any place when its grace time is used up.  Moves are not
+ * foreseen.  Nobody knows how much work a job has left (estimate/lengths.h): with many
+ * jobs some end long before what is the best guess of each, so the queue is played
+ * several times, with other draws of what is left, and the start is the median.  The
+ * draws follow from the ids of jobs: the same question has the same answer. */
 #include "loop/optimize/planner_private.h"
 
+#include "base/mem.h"
+#include "loop/estimate/lengths.h"
+
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Further ahead a forecast is worth nothing, and costs time. */
 #define FORECAST_STEPS_MOST 400
+#define PLAYS               11 /* a prime */
 
 static const int *devices_of(const struct planner_state *s, int job, int *count)
 {
@@ -38,26 +46,26 @@ static double believed_rate(struct planner_state *s, int job)
         .expected[0];
 }
 
-static double work_left(const struct planner_state *s, const struct job_status *status)
+/* A number between 0 and 1 for a job in a play: over the plays those of a job are spread
+ * evenly, in an order of its own. */
+static double draw(uint64_t job, int play)
 {
-    const struct job *job = &status->job;
-    double since_s = status->started_s;
+    uint64_t bits = rng_mix(job, 1);
+    uint64_t at = (uint64_t)play * (1 + bits % (PLAYS - 1)) % PLAYS;
 
-    if (job->kind == JOB_TRAINING)
-        return job->total_steps > 0 ? fmax(0, job->total_steps - status->steps_done)
-                                    : INFINITY;
-    if (!(job->duration_s > 0))
-        return INFINITY;
-    return fmax(0, job->duration_s - (isnan(since_s) ? 0 : s->in->now_s - since_s));
+    return fmod((double)(bits >> 11) * 0x1p-53 + (double)at / PLAYS, 1);
 }
 
-static void add_run(struct planner_state *s, int job, double at_s)
+static void add_run(struct planner_state *s, int job, int play, double at_s)
 {
     const struct planner_job *j = &s->jobs.items[job];
-    struct planner_run run = {.job = job, .left = work_left(s, j->status), .at_s = at_s};
+    struct planner_run run = {.job = job, .left = INFINITY, .at_s = at_s};
 
     run.rate = j->paced && j->status->job.kind == JOB_TRAINING ? j->status->pace.rate
                                                                : believed_rate(s, job);
+    if (lengths_known(s->in->lengths, &j->status->job))
+        run.left = lengths_left(s->in->lengths, j->status, run.rate,
+                                draw(j->status->job.id, play), s->in->now_s);
     vec_push(&s->runs, run);
 }
 
@@ -90,7 +98,8 @@ static void drop_seated(struct planner_state *s)
     s->order.count = kept;
 }
 
-static void seat(struct planner_state *s, int job, const int *devices, double at_s)
+static void seat(struct planner_state *s, int job, const int *devices, int play,
+                 double at_s)
 {
     const struct planner_job *j = &s->jobs.items[job];
     int count = j->status->job.devices;
@@ -98,12 +107,12 @@ static void seat(struct planner_state *s, int job, const int *devices, double at
     planner_attach(s, job, devices, count);
     plan_seat(&s->offered, j->seat, devices, count);
     change_rates(s, devices, count, at_s);
-    add_run(s, job, at_s);
+    add_run(s, job, play, at_s);
 }
 
 /* A seat among the devices that have just been left, or for a gang anywhere. */
 static bool take_left(struct planner_state *s, int job, const int *devices, int count,
-                      double at_s)
+                      int play, double at_s)
 {
     struct planner_seats found;
 
@@ -111,14 +120,14 @@ static bool take_left(struct planner_state *s, int job, const int *devices, int 
         if (!planner_find_seats(s, job, &found) ||
             planner_rather_waits(s, job, found.cost, at_s))
             return false;
-        seat(s, job, found.devices, at_s);
+        seat(s, job, found.devices, play, at_s);
         return true;
     }
     for (int k = 0; k < count; k++) {
         double cost = planner_add_cost(s, job, devices[k], PLANNER_FIRST_SHARE);
 
         if (cost < PLANNER_IMPOSSIBLE && !planner_rather_waits(s, job, cost, at_s)) {
-            seat(s, job, &devices[k], at_s);
+            seat(s, job, &devices[k], play, at_s);
             return true;
         }
     }
@@ -126,7 +135,7 @@ static bool take_left(struct planner_state *s, int job, const int *devices, int 
 }
 
 /* A job ends, and others may come. */
-static void play_end(struct planner_state *s, size_t at, double at_s)
+static void play_end(struct planner_state *s, size_t at, int play, double at_s)
 {
     int job = s->runs.items[at].job, count, tries = PLANNER_WAITING_TRIES;
     const int *left = devices_of(s, job, &count);
@@ -137,7 +146,7 @@ static void play_end(struct planner_state *s, size_t at, double at_s)
     planner_detach(s, job, devices, count);
     change_rates(s, devices, count, at_s);
     for (size_t i = 0; i < s->order.count && tries > 0; i++)
-        tries -= !take_left(s, s->order.items[i], devices, count, at_s);
+        tries -= !take_left(s, s->order.items[i], devices, count, play, at_s);
 }
 
 /* The next end among runs; the number of runs: nobody's is known. */
@@ -171,8 +180,8 @@ static int next_to_give_in(const struct planner_state *s, double after_s, double
     return next;
 }
 
-/* NaN: not known. */
-static double forecast_start_s(struct planner_state *s, int asked)
+/* When the job starts in this play; infinite: not that anybody knew. */
+static double play_start_s(struct planner_state *s, int asked, int play)
 {
     double now_s = s->in->now_s;
 
@@ -180,7 +189,7 @@ static double forecast_start_s(struct planner_state *s, int asked)
     drop_seated(s);
     for (int i = 0; i < (int)s->jobs.count; i++)
         if (s->jobs.items[i].device >= 0)
-            add_run(s, i, now_s);
+            add_run(s, i, play, now_s);
     for (int step = 0; step < FORECAST_STEPS_MOST; step++) {
         double ends_s, gives_in_s;
         size_t end = next_end(s, &ends_s);
@@ -191,14 +200,78 @@ static double forecast_start_s(struct planner_state *s, int asked)
         if (!isfinite(now_s))
             break;
         if (ends_s <= gives_in_s)
-            play_end(s, end, now_s);
+            play_end(s, end, play, now_s);
         else if (planner_find_seats(s, job, &found))
-            seat(s, job, found.devices, now_s);
+            seat(s, job, found.devices, play, now_s);
         drop_seated(s);
         if (s->jobs.items[asked].device >= 0)
             return now_s;
     }
-    return NAN;
+    return INFINITY;
+}
+
+/* All that a play changes, as it was before. */
+struct before_play {
+    int *members, *node_jobs, *order, *device;
+    size_t waiting, used;
+    struct seat *seats;
+};
+
+static struct before_play keep(const struct planner_state *s)
+{
+    struct before_play b = {.waiting = s->order.count, .used = s->offered.used};
+
+    b.members = mem_dup(s->members.items, s->members.count, sizeof(int));
+    b.node_jobs = mem_dup(s->node_jobs.items, s->node_jobs.count, sizeof(int));
+    b.order = mem_dup(s->order.items, s->order.count, sizeof(int));
+    b.seats = mem_dup(s->offered.seats, s->offered.seat_count, sizeof(struct seat));
+    b.device = mem_array(int, s->jobs.count + 1);
+    for (size_t i = 0; i < s->jobs.count; i++)
+        b.device[i] = s->jobs.items[i].device;
+    return b;
+}
+
+static void put_back(struct planner_state *s, const struct before_play *b)
+{
+    memcpy(s->members.items, b->members, s->members.count * sizeof(int));
+    memcpy(s->node_jobs.items, b->node_jobs, s->node_jobs.count * sizeof(int));
+    memcpy(s->order.items, b->order, b->waiting * sizeof(int));
+    memcpy(s->offered.seats, b->seats, s->offered.seat_count * sizeof(struct seat));
+    s->order.count = b->waiting;
+    s->offered.used = b->used;
+    for (size_t i = 0; i < s->jobs.count; i++)
+        s->jobs.items[i].device = b->device[i];
+}
+
+static void forget(struct before_play *b)
+{
+    free(b->members);
+    free(b->node_jobs);
+    free(b->order);
+    free(b->device);
+    free(b->seats);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* NaN: not known. */
+static double forecast_start_s(struct planner_state *s, int asked)
+{
+    struct before_play before = keep(s);
+    double starts_s[PLAYS];
+
+    for (int play = 0; play < PLAYS; play++) {
+        starts_s[play] = play_start_s(s, asked, play);
+        put_back(s, &before);
+    }
+    forget(&before);
+    qsort(starts_s, PLAYS, sizeof(*starts_s), by_time);
+    return isfinite(starts_s[PLAYS / 2]) ? starts_s[PLAYS / 2] : NAN;
 }
 
 void planner_offer_later(struct planner_state *s, const struct optimize_input *in,

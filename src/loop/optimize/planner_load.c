@@ -2,6 +2,7 @@
  * first step of planner.c */
 #include "loop/optimize/planner_private.h"
 
+#include "loop/estimate/lengths.h"
 #include "loop/requirement.h"
 #include "loop/recent_rate.h"
 
@@ -19,9 +20,7 @@
 /* One window is noise: a job is moved for falling short after two, or by so much. */
 #define SHORT_WINDOWS 2
 #define SHORT_CLEARLY 0.95
-/* Of jobs that do not tell how long they run, so much longer is expected. */
-#define LEFT_UNKNOWN_S 7200.0
-#define CAP_STEP       0.15
+#define CAP_STEP      0.15
 
 static void load_type(struct planner_type *type, const struct gpu_sheet *gpu, bool caps)
 {
@@ -95,15 +94,11 @@ static double unit_of(const struct planner_state *s, const struct planner_job *j
     return unit;
 }
 
-static double time_left(const struct job_status *status, double unit, double now_s)
+/* Training is taken to go on at half its best rate. */
+static double time_left(const struct planner_state *s, const struct planner_job *j)
 {
-    const struct job *job = &status->job;
-
-    if (job->kind == JOB_TRAINING && job->total_steps > 0)
-        return fmax(0, job->total_steps - status->steps_done) / fmax(0.5 * unit, 1e-9);
-    if (job->kind == JOB_INFERENCE && job->duration_s > 0 && !isnan(status->started_s))
-        return fmax(0, status->started_s + job->duration_s - now_s);
-    return LEFT_UNKNOWN_S;
+    return lengths_left_s(s->in->lengths, j->status, fmax(0.5 * j->unit, 1e-9), 0.5,
+                          s->in->now_s);
 }
 
 /* More may sit on a device than this planner ever seats: they stay. */
@@ -135,7 +130,7 @@ static void load_job(struct planner_state *s, size_t i, const struct table_kind 
     if (status->job.kind == JOB_INFERENCE)
         job.keep = fmin(job.need, SERVICE_KEEP * job.keep);
     job.paced = status->state == JOB_RUNNING && recent_rate_known(status, s->in->cluster);
-    job.left_s = time_left(status, job.unit, s->in->now_s);
+    job.left_s = time_left(s, &job);
     job.movable = s->in->settings->moves && status->job.may_move &&
                   status->state == JOB_RUNNING && status->job.devices == 1 &&
                   !crowded(s, status);

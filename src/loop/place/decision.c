@@ -4,6 +4,7 @@
 #include "loop/place/decision.h"
 
 #include "base/str.h"
+#include "loop/estimate/lengths.h"
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/requirement.h"
@@ -138,16 +139,12 @@ struct outlook {
     double joules; /* for the rest of the job; NaN: not known */
 };
 
-static double seconds_left(const struct job_status *status, double rate, double now_s)
+static double seconds_left(const struct decision_ground *g,
+                           const struct job_status *status, double rate)
 {
-    const struct job *job = &status->job;
-
-    if (job->kind == JOB_TRAINING && job->total_steps > 0)
-        return fmax(0, job->total_steps - status->steps_done) / rate;
-    if (job->kind == JOB_INFERENCE && job->duration_s > 0)
-        return job->duration_s -
-               (isfinite(status->started_s) ? now_s - status->started_s : 0);
-    return NAN;
+    if (!lengths_known(g->lengths, &status->job))
+        return NAN;
+    return lengths_left_s(g->lengths, status, rate, 0.5, g->now_s);
 }
 
 static struct combination combination_on(const struct decision_ground *g, int device)
@@ -186,7 +183,7 @@ static struct outlook outlook_here(const struct decision_ground *g,
             o.rate = p.rate[at];
         o.watts += p.watts.value / where.count;
     }
-    o.joules = o.watts * seconds_left(status, o.rate.value, g->now_s);
+    o.joules = o.watts * seconds_left(g, status, o.rate.value);
     return o;
 }
 
@@ -206,8 +203,7 @@ static void alternative(const struct decision_ground *g, const struct job_status
         .watts = watts,
         .fits = p.fits,
         .more_watts = watts - here->watts,
-        .more_joules =
-            watts * seconds_left(status, p.rate[0].value, g->now_s) - here->joules,
+        .more_joules = watts * seconds_left(g, status, p.rate[0].value) - here->joules,
     };
     if (p.fits < PREDICT_FITS_LEAST)
         out->verdict = DECISION_TOO_LITTLE_MEMORY;

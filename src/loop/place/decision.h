@@ -81,6 +81,7 @@ struct decision_ground {
     const struct cluster *cluster;
     struct jobs *jobs;
     struct model *model;
+    const struct lengths *lengths;
     const struct optimize_settings *settings;
     const struct plan *plan; /* that was carried out; NULL: none */
     size_t before_count;

@@ -53,18 +53,30 @@ static double rate_there(const struct cluster *c, const struct model *model,
         .value;
 }
 
-/* When the job is through there. */
-static double ends_s(const struct cluster *c, const struct model *model,
-                     const struct job_status *status)
-{
-    const struct job *job = &status->job;
+/* What is believed of all others in the reference placement. */
+struct reference_ground {
+    const struct cluster *cluster;
+    const struct model *model;
+    const struct lengths *lengths;
+    const struct jobs *jobs;
+    double now_s;
+};
 
-    if (job->kind == JOB_INFERENCE)
-        return job->duration_s > 0 ? status->reference_s + job->duration_s : INFINITY;
-    if (!(job->total_steps > 0))
+/* When the job is through there: it does the same, or is wanted for as long. */
+static double ends_s(const struct reference_ground *g, const struct job_status *status)
+{
+    double rate, left, passed_s = 0;
+
+    if (!lengths_known(g->lengths, &status->job))
         return INFINITY;
-    return status->reference_s +
-           job->total_steps / rate_there(c, model, status, status->reference_type);
+    rate = rate_there(g->cluster, g->model, status, status->reference_type);
+    left = lengths_left(g->lengths, status,
+                        status->pace.rate > 0 ? status->pace.rate : rate, 0.5, g->now_s);
+    if (status->job.kind == JOB_TRAINING)
+        return status->reference_s + (status->steps_done + left) / rate;
+    if (isfinite(status->started_s))
+        passed_s = g->now_s - status->started_s;
+    return status->reference_s + passed_s + left;
 }
 
 static int by_time(const void *a, const void *b)
@@ -75,22 +87,21 @@ static int by_time(const void *a, const void *b)
 }
 
 /* When so many devices of the type are free there: now, or when enough have left. */
-static double free_s(const struct cluster *c, const struct model *model,
-                     const struct jobs *jobs, int type, int wanted, double now_s)
+static double free_s(const struct reference_ground *g, int type, int wanted)
 {
     vec_of(struct leave) leaves = {0};
-    int missing = wanted - cluster_devices_of_type(c, type, false);
-    double at_s = now_s;
+    int missing = wanted - cluster_devices_of_type(g->cluster, type, false);
+    double at_s = g->now_s;
     size_t count;
-    const struct job_status *const *all = jobs_active(jobs, &count);
+    const struct job_status *const *all = jobs_active(g->jobs, &count);
 
     for (size_t i = 0; i < count; i++) {
         struct leave leave;
 
         if (all[i]->reference_type != type || !isfinite(all[i]->reference_s))
             continue;
-        leave = (struct leave){ends_s(c, model, all[i]), all[i]->job.devices};
-        if (leave.at_s <= now_s)
+        leave = (struct leave){ends_s(g, all[i]), all[i]->job.devices};
+        if (leave.at_s <= g->now_s)
             continue;
         missing += leave.devices;
         vec_push(&leaves, leave);
@@ -110,8 +121,10 @@ static double free_s(const struct cluster *c, const struct model *model,
 }
 
 void reference_place(const struct cluster *c, const struct model *model,
-                     const struct jobs *jobs, struct job_status *status, double now_s)
+                     const struct lengths *lengths, const struct jobs *jobs,
+                     struct job_status *status, double now_s)
 {
+    const struct reference_ground ground = {c, model, lengths, jobs, now_s};
     double best_s = INFINITY, best_rate = 0;
 
     status->reference_type = -1;
@@ -125,7 +138,7 @@ void reference_place(const struct cluster *c, const struct model *model,
         p = predict_there(c, model, status, t, requirement_demand(status));
         if (p.fits < PREDICT_FITS_LEAST)
             continue;
-        at_s = free_s(c, model, jobs, t, status->job.devices, now_s);
+        at_s = free_s(&ground, t, status->job.devices);
         if (at_s > best_s || (at_s == best_s && p.rate[0].value <= best_rate))
             continue;
         best_s = at_s;

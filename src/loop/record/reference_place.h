@@ -7,12 +7,14 @@
  * docs/decisions/saved-energy.md tells why it is this and not something else. */
 #pragma once
 
+#include "loop/estimate/lengths.h"
 #include "loop/job_table.h"
 #include "model/model.h"
 
 /* Gives a job that comes its type in the reference placement. */
 void reference_place(const struct cluster *cluster, const struct model *model,
-                     const struct jobs *jobs, struct job_status *status, double now_s);
+                     const struct lengths *lengths, const struct jobs *jobs,
+                     struct job_status *status, double now_s);
 
 /* What a job has done so far. */
 struct reference_work {

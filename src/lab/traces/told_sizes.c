@@ -1,0 +1,30 @@
+/* told_sizes.c - see told_sizes.h */
+#include "lab/traces/told_sizes.h"
+
+#include "base/rng.h"
+
+#include <math.h>
+
+#define STREAM_TOLD 41
+#define TOLD_SHARE  0.5
+#define TOLD_SD     0.5
+
+void told_sizes_apply(struct workload *w, uint64_t seed)
+{
+    struct rng rng;
+
+    rng_stream(&rng, seed, STREAM_TOLD);
+    for (size_t i = 0; i < w->count; i++) {
+        struct sim_request *r = &w->requests[i];
+        bool told = rng_uniform(&rng) < TOLD_SHARE;
+        double factor = exp(TOLD_SD * rng_normal(&rng));
+
+        r->job.total_steps = r->job.duration_s = 0;
+        if (!told && r->job.need.kind != NEED_DEADLINE)
+            continue;
+        if (r->job.kind == JOB_TRAINING)
+            r->job.total_steps = fmax(1, r->steps * factor);
+        else
+            r->job.duration_s = r->serve_s * factor;
+    }
+}
