@@ -457,7 +457,7 @@ static void what_is_left_of_training_takes_as_long_as_measured(void **state)
     world_measure(&w, s, 25, 0);
     assert_true(fabs(starts_in() - 800) < 1e-6);
     s->steps_done = 40000; /* more than it said: a while longer */
-    assert_true(starts_in() > 1 && starts_in() < 800);
+    assert_true(starts_in() > 1 && starts_in() <= 1000 + 1e-6); /* others end then */
 }
 
 /* The only fast device is left in 1000 s; whoever is before takes it for 100 s. */

@@ -6,8 +6,9 @@
  * rules of a round, and any place when its grace time is used up.  Moves are not
  * foreseen.  Nobody knows how much work a job has left (estimate/lengths.h): with many
  * jobs some end long before what is the best guess of each, so the queue is played
- * several times, with other draws of what is left, and the start is the median.  The
- * draws follow from the ids of jobs: the same question has the same answer. */
+ * several times, with other draws of what is left, and told is the start that most plays
+ * come near to.  The draws follow from the ids of jobs: the same question has the same
+ * answer. */
 #include "loop/optimize/planner_private.h"
 
 #include "base/mem.h"
@@ -19,7 +20,10 @@
 
 /* Further ahead a forecast is worth nothing, and costs time. */
 #define FORECAST_STEPS_MOST 400
-#define PLAYS               11 /* a prime */
+#define PLAYS               23 /* a prime */
+/* Starts so near to each other, as a share of the wait, are told as one. */
+#define NEAR   0.2
+#define NEAR_S 30.0
 
 static const int *devices_of(const struct planner_state *s, int job, int *count)
 {
@@ -259,6 +263,33 @@ static int by_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The start that the most plays come near to, each counts by how near it comes; NaN: most
+ * plays have none.  A wait often ends when its grace time does: what lies between that
+ * and an early end of somebody's happens least of all. */
+static double most_likely_s(double *starts_s, double now_s)
+{
+    double best_s = NAN, most = 0;
+
+    qsort(starts_s, PLAYS, sizeof(*starts_s), by_time);
+    if (!isfinite(starts_s[PLAYS / 2]))
+        return NAN;
+    for (int i = 0; i < PLAYS && isfinite(starts_s[i]); i++) {
+        double near = 0;
+
+        for (int k = 0; k < PLAYS; k++) {
+            double wait_s = fmin(starts_s[i], starts_s[k]) - now_s;
+            double off_s = fabs(starts_s[k] - starts_s[i]);
+
+            near += fmax(0, 1 - off_s / fmax(NEAR_S, NEAR * wait_s));
+        }
+        if (near > most) {
+            most = near;
+            best_s = starts_s[i];
+        }
+    }
+    return best_s;
+}
+
 /* NaN: not known. */
 static double forecast_start_s(struct planner_state *s, int asked)
 {
@@ -270,8 +301,7 @@ static double forecast_start_s(struct planner_state *s, int asked)
         put_back(s, &before);
     }
     forget(&before);
-    qsort(starts_s, PLAYS, sizeof(*starts_s), by_time);
-    return isfinite(starts_s[PLAYS / 2]) ? starts_s[PLAYS / 2] : NAN;
+    return most_likely_s(starts_s, s->in->now_s);
 }
 
 void planner_offer_later(struct planner_state *s, const struct optimize_input *in,
