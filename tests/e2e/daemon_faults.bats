@@ -6,6 +6,7 @@ load ../support/corgid.bash
 
 setup() {
     corgid_folder
+    # shellcheck disable=SC2153 # corgid_folder has made it
     state=$CORGID_DIR/state
 }
 

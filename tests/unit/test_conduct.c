@@ -1,4 +1,5 @@
-/* test_conduct.c - what becomes of a job whose attempts go wrong, whatever engine tells */
+/* test_conduct.c - what becomes of a job whose attempts go wrong, whatever engine tells
+ */
 #include "loop_fixture.h"
 
 #include "engine/conduct.h"
