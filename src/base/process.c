@@ -71,6 +71,22 @@ double process_clock_s(pid_t pid)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+bool process_user(pid_t pid, uid_t *uid)
+{
+    char path[64], text[2048];
+    const char *line;
+    unsigned real;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    if (file_head(path, text, sizeof(text)) <= 0)
+        return false;
+    line = strstr(text, "\nUid:");
+    if (!line || sscanf(line, "\nUid: %u", &real) != 1)
+        return false;
+    *uid = real;
+    return true;
+}
+
 bool process_alive(struct process_id id)
 {
     struct process process;

@@ -45,6 +45,9 @@ bool process_read(pid_t pid, struct process *process);
 /* Processor time of all its threads, to the nanosecond; NaN when it is gone. */
 double process_clock_s(pid_t pid);
 
+/* Who it runs as; false when it is gone. */
+bool process_user(pid_t pid, uid_t *uid);
+
 /* Is this very process there and not a zombie? */
 bool process_alive(struct process_id id);
 

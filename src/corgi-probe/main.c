@@ -3,10 +3,13 @@
 #include "probe/heartbeat.h"
 #include "probe/run_job.h"
 
+#include <sys/prctl.h>
+
 struct probe_args {
     struct run_job_options run;
     const char *beat;
     double output_mb;
+    bool guarded;
 };
 
 static const struct option_spec options[] = {
@@ -35,6 +38,12 @@ static const struct option_spec options[] = {
     OPT(struct probe_args, run.grace_s, SECONDS, "grace", 0, "SECONDS",
         "after SIGTERM, kill what still runs after this long", .min = 0, .max = 86400,
         .default_text = "30"),
+    OPT(struct probe_args, run.environment_fd, INT, "environment-fd", 0, "N",
+        "the job's environment, NAME=value with a NUL behind each, is read from this "
+        "descriptor; -1: it has the probe's own",
+        .min = -1, .max = 1e6, .default_text = "-1"),
+    OPT(struct probe_args, guarded, FLAG, "guarded", 0, NULL,
+        "processes of the same user cannot trace the probe or read its memory"),
     OPT(struct probe_args, run.meter.service, FLAG, "service", 0, NULL,
         "the job serves requests: report what is asked of it, too"),
     OPT(struct probe_args, beat, STRING, "beat", 0, "LINE",
@@ -55,6 +64,8 @@ static int run_command(struct command_call *call)
     }
     if (call->operand_count == 0)
         return command_wrong_use(call, "COMMAND is missing");
+    if (args->guarded)
+        prctl(PR_SET_DUMPABLE, 0);
     args->run.argv = call->operands;
     args->run.output_bytes = args->output_mb * 1e6;
     status = run_job(&args->run, &err);

@@ -50,6 +50,22 @@ static void tell_memory(struct loop *loop, uint64_t job, double now_s,
     loop_measure(loop, &m, observed, NULL);
 }
 
+/* A job that kills its probe, or whose command cannot be started, would otherwise be
+ * started over and over, with a folder and rows in the store each time. */
+static enum conduct_fate try_again(struct loop *loop, uint64_t job,
+                                   struct conduct_tries *tries, double now_s)
+{
+    const struct job_status *status = loop_job(loop, job);
+
+    if (status && now_s - status->placed_s >= CONDUCT_STEADY_S) /* not NaN */
+        tries->unfinished = 0;
+    if (++tries->unfinished >= CONDUCT_UNFINISHED)
+        return CONDUCT_FAILED;
+    if (tries->unfinished > 1)
+        loop_defer(loop, job, now_s + pow(CONDUCT_PAUSE_FACTOR, tries->unfinished - 2));
+    return CONDUCT_AGAIN;
+}
+
 enum conduct_fate conduct_ended(struct loop *loop, uint64_t job, enum engine_end end,
                                 struct conduct_tries *tries, double now_s,
                                 struct loop_observed *observed)
@@ -64,10 +80,9 @@ enum conduct_fate conduct_ended(struct loop *loop, uint64_t job, enum engine_end
         return ++tries->memory_failures >= CONDUCT_MEMORY_FAILURES ? CONDUCT_FAILED
                                                                    : CONDUCT_AGAIN;
     case ENGINE_END_NOT_STARTED:
-        return ++tries->start_failures >= CONDUCT_START_FAILURES ? CONDUCT_FAILED
-                                                                 : CONDUCT_AGAIN;
-    case ENGINE_END_STOPPED:
     case ENGINE_END_LOST:
+        return try_again(loop, job, tries, now_s);
+    case ENGINE_END_STOPPED:
         break;
     }
     return CONDUCT_AGAIN;

@@ -9,13 +9,18 @@
 #include "engine/engine.h"
 #include "loop/loop.h"
 
-/* A job that could not be started so often in a row is given up, and one that ran out of
- * memory so often: what it fits beside is learned by trying. */
-#define CONDUCT_START_FAILURES  3
+/* A job is given up after so many attempts in a row that were lost or could not be
+ * started, and after it ran out of memory so often: what it fits beside is learned by
+ * trying.  The first such attempt is followed by another at once, the next ones after
+ * 1, 3, 9 s. */
+#define CONDUCT_UNFINISHED      5
 #define CONDUCT_MEMORY_FAILURES 64
+#define CONDUCT_PAUSE_FACTOR    3.0
+/* An attempt that has lasted this long went well: counting begins again. */
+#define CONDUCT_STEADY_S 600.0
 
 struct conduct_tries {
-    int start_failures;
+    int unfinished; /* in a row */
     int memory_failures;
 };
 
@@ -35,7 +40,8 @@ int conduct_measured(struct loop *loop, const struct conduct_window *window,
 void conduct_demand(struct loop *loop, uint64_t job, double rate, double now_s);
 
 /* What becomes of a job whose attempt is over, or could not begin (END_NOT_STARTED).  The
- * loop is told of lacking memory and of how far the job came, nothing else. */
+ * loop is told of lacking memory, and until when a job that is tried again shall wait;
+ * nothing else. */
 enum conduct_fate { CONDUCT_DONE, CONDUCT_FAILED, CONDUCT_AGAIN };
 enum conduct_fate conduct_ended(struct loop *loop, uint64_t job, enum engine_end end,
                                 struct conduct_tries *tries, double now_s,

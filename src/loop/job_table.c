@@ -83,12 +83,22 @@ const struct job_status *const *jobs_active(const struct jobs *jobs, size_t *cou
     return (const struct job_status *const *)jobs->active.items;
 }
 
-const struct job_status **jobs_shown(struct jobs *jobs, uint64_t but, size_t *count)
+double jobs_next_start_s(const struct jobs *jobs, double now_s)
+{
+    double next_s = INFINITY;
+
+    vec_each (struct job_status *const, status, &jobs->active)
+        if ((*status)->state != JOB_RUNNING && (*status)->not_before_s > now_s)
+            next_s = fmin(next_s, (*status)->not_before_s);
+    return next_s;
+}
+
+const struct job_status **jobs_shown(struct jobs *jobs, uint64_t but, double now_s,
+                                     size_t *count)
 {
     vec_clear(&jobs->shown);
     vec_each (struct job_status *, status, &jobs->active)
-        if ((*status)->job.id != but &&
-            (!(*status)->held || (*status)->state == JOB_RUNNING))
+        if ((*status)->job.id != but && jobs_may_sit(*status, now_s))
             vec_push(&jobs->shown, *status);
     *count = jobs->shown.count;
     vec_reserve(&jobs->shown, *count + 1);

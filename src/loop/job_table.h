@@ -23,4 +23,14 @@ const struct job_status *const *jobs_active(const struct jobs *jobs, size_t *cou
 
 /* Those of them a planner is shown: not the held that wait, nor the job `but` (0: none is
  * left out).  There is room for one more behind them; borrowed until the next call. */
-const struct job_status **jobs_shown(struct jobs *jobs, uint64_t but, size_t *count);
+const struct job_status **jobs_shown(struct jobs *jobs, uint64_t but, double now_s,
+                                     size_t *count);
+/* When the first of those begins that have to wait until a time; INFINITY: none. */
+double jobs_next_start_s(const struct jobs *jobs, double now_s);
+
+/* Runs, or may have a seat at this time. */
+static inline bool jobs_may_sit(const struct job_status *status, double now_s)
+{
+    return status->state == JOB_RUNNING ||
+           (!status->held && status->not_before_s <= now_s);
+}

@@ -184,7 +184,7 @@ int loop_quote(const struct loop *loop, const struct job *job, int max_replicas,
     size_t count;
 
     asked.submitted_s = fmin(asked.submitted_s, now_s);
-    ground.jobs = jobs_shown(loop->jobs, job->id, &count);
+    ground.jobs = jobs_shown(loop->jobs, job->id, now_s, &count);
     ground.now = loop_input(loop, ground.jobs, count, now_s);
     if (asked.id == 0)
         asked.id = asked_id(&asked);
@@ -422,7 +422,7 @@ static void settle(struct loop *loop, struct job_status *status,
     if (!status->job.unpromised || m->out_of_memory || loop->round_out ||
         status->pace.windows * m->window_s < QUOTE_SETTLE_S * 0.95)
         return;
-    ground.jobs = jobs_shown(loop->jobs, 0, &count);
+    ground.jobs = jobs_shown(loop->jobs, 0, m->at_s, &count);
     ground.now = loop_input(loop, ground.jobs, count, m->at_s);
     if (!quote_settle(&ground, status, q))
         return;

@@ -128,6 +128,9 @@ void loop_set_node(struct loop *loop, int node, enum node_state state, double no
 
 /* ---- telling: an operator's words ---- */
 
+/* A job that waits gets no seat before this time: its last attempts went wrong. */
+void loop_defer(struct loop *loop, uint64_t job, double until_s);
+
 /* A held job gets no seat.  One that runs is put back into the queue first, which is the
  * caller's business (loop_requeue). */
 int loop_hold(struct loop *loop, uint64_t job, bool held, double now_s, struct err *err);

@@ -30,6 +30,16 @@ int loop_hold(struct loop *loop, uint64_t id, bool held, double now_s, struct er
     return 0;
 }
 
+void loop_defer(struct loop *loop, uint64_t id, double until_s)
+{
+    struct job_status *status = jobs_get(loop->jobs, id);
+
+    if (!status)
+        return;
+    status->not_before_s = until_s;
+    loop->due_s = fmin(loop->due_s, until_s);
+}
+
 static int check_device(const struct loop *loop, int device, struct err *err)
 {
     if (device >= 0 && device < loop->cluster->device_count)

@@ -106,7 +106,7 @@ struct optimize_input loop_input(const struct loop *loop,
 struct round *loop_round_begin(struct loop *loop, double now_s)
 {
     size_t count, running, waiting;
-    const struct job_status *const *shown = jobs_shown(loop->jobs, 0, &count);
+    const struct job_status *const *shown = jobs_shown(loop->jobs, 0, now_s, &count);
     struct optimize_input in = loop_input(loop, shown, count, now_s);
     struct round *r = mem_new(struct round);
     bool *chosen = mem_array(bool, count + 1);
@@ -116,7 +116,8 @@ struct round *loop_round_begin(struct loop *loop, double now_s)
             lengths_follow(loop->lengths, jobs_get(loop->jobs, shown[i]->job.id), now_s);
     assert(!loop->round_out);
     loop->round_out = true;
-    loop->due_s = INFINITY; /* news that come while it is planned set it again */
+    /* News that come while it is planned set it again. */
+    loop->due_s = jobs_next_start_s(loop->jobs, now_s);
     loop->last_round_s = now_s;
     r->now_s = now_s;
     r->settings = loop->settings;
@@ -183,7 +184,7 @@ static struct optimize_input input_of(const struct round *d, struct loop *loop,
     for (size_t i = 0; i < d->count; i++) {
         const struct job_status *status = jobs_get(loop->jobs, d->jobs[i].job.id);
 
-        if (!status || (status->held && status->state != JOB_RUNNING))
+        if (!status || !jobs_may_sit(status, now_s))
             continue;
         vec_push(&loop->ready, status);
         map_put(listed, status->job.id, i);

@@ -68,8 +68,9 @@ struct job_status {
     int reference_type; /* it would run on otherwise, see reference_place.h; -1: none */
     double reference_s; /* and from when on */
     int ages_passed, parts_passed; /* what was counted of it, see estimate/lengths.h */
-    bool held;      /* by its owner or an operator: waits, whatever is free */
-    int mend_told;  /* 1 + what was last done for it as it fell short; 0: nothing */
+    bool held;           /* by its owner or an operator: waits, whatever is free */
+    double not_before_s; /* waits until then, after attempts that went wrong; 0: no */
+    int mend_told;       /* 1 + what was last done for it as it fell short; 0: nothing */
     double offered; /* rate it was offered as what it asked for cannot be had; 0: none */
     int device_count; /* 0 while it waits */
     int devices[LOOP_MAX_GANG];

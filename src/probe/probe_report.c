@@ -152,6 +152,7 @@ static const struct line_key report_keys[] = {
     {"signal", AT(signal), {VALUE_INT, 0, 127, NULL}, false, false},
     {"oom", AT(oom), {VALUE_BOOL, 0, 1, NULL}, false, false},
     {"text", AT(text), {VALUE_TEXT, 0, 0, NULL}, false, false},
+    {"key", AT(key), {VALUE_TEXT, 0, 0, NULL}, false, false},
     {0},
 };
 
@@ -166,6 +167,7 @@ static const struct line_key status_keys[] = {
     {"steps", AT(steps), {VALUE_DOUBLE, 0, LARGEST, NULL}, false, false},
     {"rate", AT(rate), {VALUE_DOUBLE, 0, LARGEST, NULL}, false, false},
     {"text", AT(text), {VALUE_TEXT, 0, 0, NULL}, false, true},
+    {"key", AT(key), {VALUE_TEXT, 0, 0, NULL}, false, false},
     {0},
 };
 
@@ -299,7 +301,8 @@ static bool take_value(const struct line_key *k, const char *text, void *target)
     int number;
 
     if (k->rule.type == VALUE_TEXT) {
-        str_copy(target, PROBE_REPORT_MAX_TEXT, text);
+        str_copy(target, k->offset == AT(key) ? PROBE_KEY_SIZE : PROBE_REPORT_MAX_TEXT,
+                 text);
         return true;
     }
     if (k->rule.type != VALUE_BOOL)

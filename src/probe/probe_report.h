@@ -5,7 +5,7 @@
  *     corgi=1 kind=rate job=7 attempt=1 at=1767225600.5 window=10 rate=41.7 steps=1250
  *     source=log confidence=0.8
  *
- * with latency=, median=, busy= and held= of a service,
+ * with latency=, median=, busy= and held= of a service, key= where the engine gave one,
  * and the status file says in one line how the job ended, for an engine that was not
  * there to hear it.  Keys that mean nothing for a kind are left out; keys that the reader
  * does not know are passed over.  Both sides use this file. */
@@ -21,6 +21,7 @@
 
 #define PROBE_REPORT_MAX_LINE 2048 /* bytes of a line; longer ones are refused */
 #define PROBE_REPORT_MAX_TEXT 240  /* bytes of the text, with the NUL; more is cut */
+#define PROBE_KEY_SIZE        33   /* of a key, with the NUL */
 
 enum probe_report_kind {
     PROBE_STARTED,
@@ -67,6 +68,8 @@ struct probe_report {
     int signal;        /* ENDED: that ended it, 0: none; -1: n/a */
     bool oom;          /* ENDED: it ran out of memory, the text tells which */
     char text[PROBE_REPORT_MAX_TEXT]; /* a sentence for people; "": none */
+    char key[PROBE_KEY_SIZE]; /* that it is of this attempt: as in its file key; "": none
+                               */
 };
 
 /* All "not known"; attempt 1. */

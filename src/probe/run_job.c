@@ -9,6 +9,8 @@
 #include "base/file.h"
 #include "base/poller.h"
 #include "base/process.h"
+#include "base/str.h"
+#include "probe/job_environment.h"
 #include "probe/job_meter.h"
 #include "probe/probe_report.h"
 #include "probe/sender.h"
@@ -35,6 +37,8 @@ struct probe {
     struct job_meter *meter;
     struct sender *sender;
     struct supervisor supervisor;
+    struct job_environment environment;
+    char key[PROBE_KEY_SIZE];  /* "": nobody gave one */
     struct probe_report ended; /* what the last report and the status file tell */
 };
 
@@ -91,7 +95,10 @@ static int open_signals(struct probe *probe, const sigset_t *set, struct err *er
 
 static void send_report(struct probe *probe, const struct probe_report *report)
 {
-    sender_send(probe->sender, report, clock_wall_s());
+    struct probe_report keyed = *report;
+
+    str_copy(keyed.key, sizeof(keyed.key), probe->key);
+    sender_send(probe->sender, &keyed, clock_wall_s());
 }
 
 static void report_started(struct probe *probe)
@@ -137,6 +144,7 @@ static void tell_end(struct probe *probe)
 {
     struct str line = {0};
 
+    str_copy(probe->ended.key, sizeof(probe->ended.key), probe->key);
     probe_status_format(&probe->ended, &line);
     write_file(probe, "status", &line);
     str_fini(&line);
@@ -149,8 +157,11 @@ static int start_job(struct probe *probe, const sigset_t *mask)
     struct err err = {0};
     int exit_status;
 
-    if (supervisor_start(&probe->supervisor, probe->options->argv, &probe->streams, mask,
-                         &exit_status, &err) < 0) {
+    if (supervisor_start(
+            &probe->supervisor,
+            &(struct supervisor_command){probe->options->argv,
+                                         job_environment_items(&probe->environment)},
+            &probe->streams, mask, &exit_status, &err) < 0) {
         streams_say(&probe->streams, err.text);
         probe->ended.exit_status = exit_status;
         probe->ended.signal = 0;
@@ -219,10 +230,26 @@ static void end_job(struct probe *probe)
     tell_end(probe);
 }
 
+/* By the key an engine knows that a report or a status is of the attempt it started. */
+static void read_key(struct probe *probe)
+{
+    char *path;
+
+    if (!probe->options->meter.dir)
+        return;
+    path = file_join(probe->options->meter.dir, "key");
+    if (file_head(path, probe->key, sizeof(probe->key)) < 0)
+        probe->key[0] = '\0';
+    free(path);
+}
+
 static int open_all(struct probe *probe, const sigset_t *signals, struct err *err)
 {
     const struct run_job_options *options = probe->options;
 
+    if (job_environment_read(&probe->environment, options->environment_fd, err) < 0)
+        return -1;
+    read_key(probe);
     if (options->meter.dir && file_make_dirs(options->meter.dir, err) < 0)
         return -1;
     probe->sender = sender_create(options->report, err);
@@ -244,6 +271,7 @@ static void close_all(struct probe *probe)
     streams_fini(&probe->streams);
     job_meter_destroy(probe->meter);
     sender_destroy(probe->sender);
+    job_environment_fini(&probe->environment);
     if (probe->signal_fd >= 0)
         close(probe->signal_fd);
     if (probe->poller >= 0)

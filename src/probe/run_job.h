@@ -12,6 +12,7 @@ struct run_job_options {
     const char *output;
     double output_bytes; /* most of it on disk; 0: no limit */
     double grace_s;
+    int environment_fd; /* the job's environment, see job_environment.h; -1: ours */
     char *const *argv;
 };
 

@@ -129,8 +129,9 @@ static int status_of_exec(int error)
 }
 
 /* In the new process; errno of the failure goes into the pipe, which exec closes. */
-static _Noreturn void become_job(char *const *argv, const struct streams *streams,
-                                 const sigset_t *mask, pid_t parent, int pipe)
+static _Noreturn void become_job(const struct supervisor_command *command,
+                                 const struct streams *streams, const sigset_t *mask,
+                                 pid_t parent, int pipe)
 {
     int error;
 
@@ -144,7 +145,8 @@ static _Noreturn void become_job(char *const *argv, const struct streams *stream
     if (streams->controlling)
         ioctl(STDOUT_FILENO, TIOCSCTTY, 0);
     process_reset_signals(mask);
-    execvp(argv[0], argv);
+    environ = (char **)(uintptr_t)command->env; /* whose PATH execvp() goes by */
+    execvp(command->argv[0], command->argv);
     error = errno;
     if (write(pipe, &error, sizeof(error)) < 0)
         _exit(126);
@@ -163,7 +165,8 @@ static int wait_for_exec(int pipe)
     return n == (ssize_t)sizeof(error) ? error : 0;
 }
 
-int supervisor_start(struct supervisor *supervisor, char *const *argv,
+int supervisor_start(struct supervisor *supervisor,
+                     const struct supervisor_command *command,
                      const struct streams *streams, const sigset_t *mask,
                      int *exit_status, struct err *err)
 {
@@ -175,10 +178,10 @@ int supervisor_start(struct supervisor *supervisor, char *const *argv,
         return err_sys(err, "cannot make a pipe");
     pid = fork();
     if (pid == 0)
-        become_job(argv, streams, mask, parent, pipes[1]);
+        become_job(command, streams, mask, parent, pipes[1]);
     close(pipes[1]);
     if (pid < 0) {
-        err_sys(err, "cannot start a process for %.100s", argv[0]);
+        err_sys(err, "cannot start a process for %.100s", command->argv[0]);
         close(pipes[0]);
         return -1;
     }
@@ -188,7 +191,7 @@ int supervisor_start(struct supervisor *supervisor, char *const *argv,
         waitpid(pid, NULL, 0);
         *exit_status = status_of_exec(error);
         errno = error;
-        return err_sys(err, "cannot start %.200s", argv[0]);
+        return err_sys(err, "cannot start %.200s", command->argv[0]);
     }
     supervisor->pid = pid;
     supervisor->kill_at_s = supervisor->term_at_s = INFINITY;

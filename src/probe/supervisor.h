@@ -44,11 +44,17 @@ struct supervisor {
 struct streams;    /* of streams.h */
 struct output_end; /* likewise */
 
-/* With the streams' ends for the job as 0, 1 and 2, and the signals blocked that were
- * when the probe was started.  0: the command runs.  -1: it could not be started;
- * *exit_status is what a shell would say, 127 when there is no such command and 126 when
- * it cannot be run. */
-int supervisor_start(struct supervisor *supervisor, char *const *argv,
+/* With this environment, the streams' ends for the job as 0, 1 and 2, and the signals
+ * blocked that were when the probe was started.  0: the command runs.  -1: it could not
+ * be started; *exit_status is what a shell would say, 127 when there is no such command
+ * and 126 when it cannot be run. */
+struct supervisor_command {
+    char *const *argv;
+    char *const *env;
+};
+
+int supervisor_start(struct supervisor *supervisor,
+                     const struct supervisor_command *command,
                      const struct streams *streams, const sigset_t *mask,
                      int *exit_status, struct err *err);
 

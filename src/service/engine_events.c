@@ -216,7 +216,6 @@ static void on_started(struct service *s, const struct engine_event *e)
     records_set_phase(s->records, r, PHASE_RUNNING);
     if (!isfinite(r->began_s)) /* else it was adopted */
         r->began_s = e->at_s;
-    r->tries.start_failures = 0;
 }
 
 /* Status or signal, and what the engine says of it: only it has seen the job.  Its text
@@ -286,7 +285,7 @@ static void ended(struct service *s, struct record *r, const struct engine_event
     } else if (e->end == ENGINE_END_FAILED) {
         own_failure(s, r, e);
     } else {
-        lifecycle_end(s, NULL, r, JOB_FAILED, &why);
+        lifecycle_give_up(s, r, &why);
     }
 }
 

@@ -46,7 +46,8 @@ void handle_ready(void *ctx, struct request *r)
     else if (s->draining)
         answer_status(r, 503, "draining", "the daemon is ending");
     else if (s->failing || stats.failing)
-        answer_status(r, 503, "read_only", "the store cannot write");
+        answer_status(r, 503, "read_only",
+                      stats.failing ? stats.failure : "the store cannot write");
     else
         answer_status(r, 200, "ready", NULL);
 }

@@ -273,7 +273,11 @@ static void row_json(struct decisions_list *l, const struct store_decision *d)
     json_out_key_number(l->out, "measured_rate",
                         r && put_it_there(l->s, r, d) ? r->rate : NAN);
     json_out_key_bool(l->out, "explored", false);
-    views_raw(l->out, "alternatives", d->alternatives ? d->alternatives : "[]");
+    if (d->alternatives == store_damaged)
+        json_out_key_bool(l->out, "damaged", true);
+    views_raw(l->out, "alternatives",
+              d->alternatives && d->alternatives != store_damaged ? d->alternatives
+                                                                  : "[]");
     json_out_end(l->out);
 }
 

@@ -147,6 +147,26 @@ struct kept_quote {
     char *text;
 };
 
+/* The text is lost; its row still tells the most of it. */
+static char *quote_again(const struct store_quote *q)
+{
+    struct str text = {0};
+    struct json_out out;
+
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "verdict", q->verdict);
+    json_out_key_string(&out, "reason",
+                        "the text of this quote is damaged in the store; these are the "
+                        "figures that are kept beside it");
+    json_out_key_number(&out, "promised_rate", q->rate);
+    json_out_key_number(&out, "confidence", q->confidence);
+    json_out_key_number(&out, "start_s", q->start_s);
+    json_out_key_bool(&out, "damaged", true);
+    json_out_end(&out);
+    return str_take(&text);
+}
+
 static int keep_quote(void *ctx, const void *row)
 {
     const struct store_quote *quote = row;
@@ -155,7 +175,9 @@ static int keep_quote(void *ctx, const void *row)
     if (kept->first && kept->text)
         return 0;
     free(kept->text);
-    kept->text = quote->detail ? mem_strdup(quote->detail) : NULL;
+    kept->text = quote->detail == store_damaged ? quote_again(quote)
+                 : quote->detail                ? mem_strdup(quote->detail)
+                                                : NULL;
     return 0;
 }
 

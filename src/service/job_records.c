@@ -173,6 +173,7 @@ void record_extra_json(const struct record *r, struct str *out)
             *(const double *)(const void *)((const char *)r + extra_numbers[i].offset));
     json_out_key_string(&json, "reason_code", r->reason_code);
     json_out_key_int(&json, "memory_failures", r->tries.memory_failures);
+    json_out_key_int(&json, "unfinished", r->tries.unfinished);
     json_out_end(&json);
 }
 
@@ -192,6 +193,7 @@ void record_read_extra(struct record *r, const char *extra)
     code = json_member_string(root, "reason_code");
     str_copy(r->reason_code, sizeof(r->reason_code), code ? code : "");
     r->tries.memory_failures = (int)json_member_number(root, "memory_failures", 0);
+    r->tries.unfinished = (int)json_member_number(root, "unfinished", 0);
     json_doc_destroy(doc);
 }
 

@@ -257,6 +257,23 @@ void lifecycle_requeue(struct service *s, struct tx *tx, struct record *r,
     service_want_round(s);
 }
 
+void lifecycle_give_up(struct service *s, struct record *r, const struct why *why)
+{
+    char text[400];
+    struct why last = *why;
+
+    if (r->tries.unfinished >= CONDUCT_UNFINISHED)
+        snprintf(text, sizeof(text),
+                 "given up after %d attempts in a row that were lost or could not be "
+                 "started: %s",
+                 r->tries.unfinished, why->text);
+    else
+        snprintf(text, sizeof(text), "given up after %d attempts: %s",
+                 r->tries.memory_failures, why->text);
+    last.text = text;
+    lifecycle_end(s, NULL, r, JOB_FAILED, &last);
+}
+
 /* ---- the beginning ---------------------------------------------------------------- */
 
 void lifecycle_place(struct service *s, struct tx *tx, struct record *r, bool moved)
@@ -310,7 +327,7 @@ static void not_started(struct service *s, struct record *r, const struct err *e
                       PHASE_LAUNCHING); /* the engine has nothing of it to stop */
     if (conduct_ended(s->loop, r->id, ENGINE_END_NOT_STARTED, &r->tries, service_now_s(s),
                       NULL) == CONDUCT_FAILED)
-        lifecycle_end(s, NULL, r, JOB_FAILED, &why);
+        lifecycle_give_up(s, r, &why);
     else
         lifecycle_requeue(s, NULL, r, &why);
 }

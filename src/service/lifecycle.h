@@ -29,6 +29,9 @@ void lifecycle_enter(struct service *s, struct record *r);
 void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
                    enum job_state state, const struct why *why);
 
+/* It failed, as its attempts went wrong too often: the last one why. */
+void lifecycle_give_up(struct service *s, struct record *r, const struct why *why);
+
 /* Back to the queue; what runs of it is stopped, with a checkpoint. */
 void lifecycle_requeue(struct service *s, struct tx *tx, struct record *r,
                        const struct why *why);

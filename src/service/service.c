@@ -41,7 +41,7 @@ static int open_store(struct service *s, struct err *err)
     int rc = -1;
 
     if (file_make_dirs(s->state, err) == 0 && store_open(&s->store, &options, err) == 0 &&
-        store_reader_open(&s->reader, path, err) == 0)
+        store_open_reader(s->store, &s->reader, err) == 0)
         rc = 0;
     free(path);
     return rc;

@@ -6,6 +6,7 @@
 #include "store/admin.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/json_out.h"
 #include "store/store_private.h"
 
@@ -59,6 +60,15 @@ static const char *const invariants[] = {
     " WHEN 'tokens' THEN (SELECT max(id) FROM tokens)"
     " WHEN 'models' THEN (SELECT max(id) FROM models) END"
     " AND (SELECT value FROM meta WHERE name = 'open') = 0" MOST,
+
+    "SELECT printf('the text of quote %d of job %d is damaged', id, ifnull(job, 0))"
+    " FROM quotes WHERE detail_sum <> text_sum(detail)" MOST,
+
+    "SELECT printf('the text of decision %d of job %d is damaged', id, job)"
+    " FROM decisions WHERE alternatives_sum <> text_sum(alternatives)" MOST,
+
+    "SELECT printf('the text of event %d is damaged', id)"
+    " FROM events WHERE data_sum <> text_sum(data)" MOST,
 
     "SELECT printf('energy of job %d on %s: more is modelled than used', job, device)"
     " FROM energy WHERE modelled_joules > joules * 1.000001 + 0.001" MOST,
@@ -290,9 +300,18 @@ static void add_hex(struct json_out *out, sqlite3_stmt *q, int column)
     str_fini(&hex);
 }
 
+static bool is_json(const char *text)
+{
+    struct json_doc *doc = NULL;
+    bool valid = json_doc_parse(&doc, text, strlen(text), "", NULL) == 0;
+
+    json_doc_destroy(doc);
+    return valid;
+}
+
 static void add_value(struct json_out *out, sqlite3_stmt *q, int column)
 {
-    /* Columns whose text is JSON already; the schema has checked it. */
+    /* Columns whose text is JSON already, unless it was damaged. */
     static const char json[] = "extra,progress_extra,data,alternatives,detail";
     const char *name = sqlite3_column_name(q, column);
 
@@ -307,7 +326,7 @@ static void add_value(struct json_out *out, sqlite3_stmt *q, int column)
         json_out_number(out, sqlite3_column_double(q, column));
         break;
     case SQLITE_TEXT:
-        if (str_in_list(json, ',', name))
+        if (str_in_list(json, ',', name) && is_json(db_text(q, column)))
             json_out_raw(out, db_text(q, column));
         else
             json_out_string(out, db_text(q, column));
@@ -324,7 +343,11 @@ static void add_value(struct json_out *out, sqlite3_stmt *q, int column)
 static bool is_left_out(sqlite3_stmt *q, int column,
                         const struct store_export_options *options)
 {
-    return !options->secrets && strcmp(sqlite3_column_name(q, column), "env") == 0;
+    const char *name = sqlite3_column_name(q, column);
+
+    /* Sums of texts are the store's own. */
+    return (!options->secrets && strcmp(name, "env") == 0) ||
+           str_in_list("detail_sum,alternatives_sum,data_sum", ',', name);
 }
 
 static void write_json(sqlite3_stmt *q, const struct store_export_options *options,

@@ -111,6 +111,11 @@ static struct db_value value_of(struct store_batch *batch, const struct row_colu
     case ROW_TEXT:
         text = *(const char *const *)at;
         return text_value(batch, text ? text : c->otherwise);
+    case ROW_SUM:
+        text = *(const char *const *)at;
+        text = text ? text : c->otherwise;
+        return text ? db_value_int(db_text_sum(text))
+                    : (struct db_value){.type = SQLITE_NULL};
     case ROW_CHARS:
         return text_value(batch, at);
     case ROW_WORD:

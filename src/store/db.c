@@ -95,6 +95,22 @@ static int make_private(const char *path, struct err *err)
     return 0;
 }
 
+int64_t db_text_sum(const char *text)
+{
+    return (int64_t)hash_text(text);
+}
+
+static void sql_text_sum(sqlite3_context *ctx, int count, sqlite3_value **values)
+{
+    const char *text = (const char *)sqlite3_value_text(values[0]);
+
+    (void)count;
+    if (text)
+        sqlite3_result_int64(ctx, db_text_sum(text));
+    else
+        sqlite3_result_null(ctx);
+}
+
 /* Called after each commit.  It stands where SQLite's own checkpoints would: the writer
  * chooses the moment itself. */
 static int count_log_pages(void *ctx, sqlite3 *handle, const char *name, int pages)
@@ -132,6 +148,8 @@ int db_open(struct db **opened, const char *path, enum db_mode mode, const char 
     sqlite3_extended_result_codes(db->handle, 1);
     sqlite3_busy_timeout(db->handle, BUSY_WAIT_MS);
     sqlite3_wal_hook(db->handle, count_log_pages, db);
+    sqlite3_create_function(db->handle, "text_sum", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+                            NULL, sql_text_sum, NULL, NULL);
     *opened = db;
     return 0;
 }

@@ -79,6 +79,9 @@ int db_next(struct db *db, sqlite3_stmt *q, struct err *err);
 int db_run(struct db *db, sqlite3_stmt *q, struct err *err);
 void db_reset(sqlite3_stmt *q); /* NULL is fine */
 
+/* The sum of a text that the store keeps beside it; in SQL text_sum(TEXT). */
+int64_t db_text_sum(const char *text);
+
 static inline const char *db_text(sqlite3_stmt *q, int column)
 {
     return (const char *)sqlite3_column_text(q, column);

@@ -3,6 +3,7 @@
 #include "store/store_private.h"
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -16,10 +17,16 @@
 
 int store_reader_open(struct store_reader **opened, const char *path, struct err *err)
 {
+    return reader_open(opened, path, NULL, err);
+}
+
+int reader_open(struct store_reader **opened, const char *path, const char *vfs,
+                struct err *err)
+{
     struct store_reader *reader;
     struct db *db;
 
-    if (db_open(&db, path, DB_READ, NULL, err) < 0)
+    if (db_open(&db, path, DB_READ, vfs, err) < 0)
         return -1;
     if (db_exec(db, "PRAGMA query_only = ON", err) < 0 ||
         migrations_examine(db, err) < 0) {
@@ -40,6 +47,8 @@ void store_reader_close(struct store_reader *reader)
     free(reader);
 }
 
+const char store_damaged[] = "{\"damaged\":true}";
+
 /* ---- one row ----------------------------------------------------------------------- */
 
 /* The number of a word; 0, the first, when it is not there (the tables let no other word
@@ -56,6 +65,7 @@ static int number_of(const char *const *words, const char *word)
 
 static void take_value(sqlite3_stmt *q, int i, const struct row_column *c, void *to)
 {
+    const char *text;
     int word;
 
     switch (c->kind) {
@@ -79,6 +89,15 @@ static void take_value(sqlite3_stmt *q, int i, const struct row_column *c, void 
         break;
     case ROW_TEXT:
         *(const char **)to = db_text(q, i);
+        break;
+    case ROW_SUM:
+        text = *(const char **)to;
+        if (text && sqlite3_column_type(q, i) != SQLITE_NULL &&
+            sqlite3_column_int64(q, i) != db_text_sum(text)) {
+            log_error("store_text_damaged", LOG_STR("column", c->name),
+                      LOG_I64("row", sqlite3_column_int64(q, 0)));
+            *(const char **)to = store_damaged;
+        }
         break;
     case ROW_CHARS:
         str_copy(to, c->size, db_text(q, i));

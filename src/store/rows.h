@@ -18,6 +18,11 @@
 
 #include <sys/types.h>
 
+/* What stands in place of a JSON text (a quote's detail, a decision's alternatives, an
+ * event's data) that is not what was stored: {"damaged":true}.  To be compared by its
+ * address. */
+extern const char store_damaged[];
+
 /* ---- jobs -------------------------------------------------------------------------- */
 
 /* As it was asked for.  Put: as its owner changed it, the key and the digest stay;
@@ -323,6 +328,8 @@ void store_put_row(struct store_batch *batch, enum store_table table, const void
 struct store_reader;
 
 int store_reader_open(struct store_reader **reader, const char *path, struct err *err);
+/* In the process that has the store open: also where no other process can read it. */
+int store_open_reader(struct store *store, struct store_reader **reader, struct err *err);
 void store_reader_close(struct store_reader *reader); /* NULL is fine */
 
 /* Which rows; 0 and NULL: any.  Only what the table has may be asked for. */

@@ -210,6 +210,33 @@ const char *store_shortened(const struct store *store)
     return store->shortened[0] ? store->shortened : NULL;
 }
 
+/* ---- is it where it was? ----------------------------------------------------------- */
+
+static const char *const place_suffixes[STORE_PLACES] = {"", "-wal", ".lock"};
+
+int store_find_places(struct store *store, struct err *err)
+{
+    for (int i = 0; i < STORE_PLACES; i++) {
+        struct store_place *place = &store->places[i];
+        struct str path = {0};
+        struct stat st = {0};
+        bool there;
+
+        str_addf(&path, "%s%s", store->path, place_suffixes[i]);
+        there = stat(str_text(&path), &st) == 0;
+        str_fini(&path);
+        if (place->inode == 0)
+            *place = (struct store_place){st.st_dev, there ? st.st_ino : 0};
+        else if (!there || st.st_dev != place->device || st.st_ino != place->inode)
+            return err_set(err, ERR_SYSTEM,
+                           "%s%s was removed or replaced while corgid runs, so nothing "
+                           "that is written would be kept: put the folder back, or "
+                           "start corgid again on what is there now",
+                           store->path, place_suffixes[i]);
+    }
+    return 0;
+}
+
 /* ---- opening and closing ----------------------------------------------------------- */
 
 /* Readers that never wait need a log beside the file, and memory that processes share. */
@@ -228,16 +255,17 @@ static int use_log(struct db *db, struct err *err)
 }
 
 /* Note that the store is in use; *interrupted tells if it still was. */
-static int note_in_use(struct db *db, bool *interrupted, struct err *err)
+static int note_in_use(struct store *store, struct err *err)
 {
     int64_t open;
 
-    if (db_number(db, "SELECT ifnull(max(value), 0) FROM meta WHERE name = 'open'", &open,
-                  err) < 0 ||
-        db_exec(db, "INSERT OR REPLACE INTO meta VALUES ('open', 1)", err) < 0)
+    if (db_number(store->db, "SELECT ifnull(max(value), 0) FROM meta WHERE name = 'open'",
+                  &open, err) < 0)
         return -1;
-    *interrupted = open != 0;
-    return 0;
+    store->interrupted = open != 0;
+    if (store->reading)
+        return 0; /* the writer notes it when the disk works again */
+    return db_exec(store->db, "INSERT OR REPLACE INTO meta VALUES ('open', 1)", err);
 }
 
 static int open_database(struct store *store, struct err *err)
@@ -245,17 +273,42 @@ static int open_database(struct store *store, struct err *err)
     int from;
 
     /* cell_size_check finds a damaged page when it is read, not when it did harm. */
-    if (db_open(&store->db, store->path, DB_WRITE, store->options.vfs, err) < 0 ||
+    if (db_open(&store->db, store->path, DB_WRITE, store->vfs, err) < 0 ||
         db_exec(store->db, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON", err) <
             0 ||
         migrations_apply(store->db, migrations_steps, migrations_count, &from, err) < 0 ||
         use_log(store->db, err) < 0 || db_exec(store->db, pragmas, err) < 0 ||
-        note_in_use(store->db, &store->interrupted, err) < 0 ||
-        sequences_load(store, err) < 0 || open_mark(store, err) < 0)
+        note_in_use(store, err) < 0 || sequences_load(store, err) < 0 ||
+        open_mark(store, err) < 0)
         return -1;
     if (from > 0 && from < migrations_count)
         log_info("store_migrated", LOG_STR("store", store->path), LOG_I64("from", from),
                  LOG_I64("to", migrations_count));
+    return 0;
+}
+
+/* On a full disk the memory that processes share cannot be made beside the store.  SQLite
+ * can keep it inside of this process, to which the store then belongs alone until it is
+ * closed.  Writing is tried again by the writer, as after any failure. */
+static int open_for_reading(struct store *store, struct err *err)
+{
+    struct err trouble = *err;
+
+    if (err->code != ERR_SYSTEM || store->options.vfs)
+        return -1;
+    db_close(store->db);
+    mark_close(&store->mark);
+    store->db = NULL;
+    store->vfs = "unix-excl";
+    store->reading = true;
+    if (open_database(store, err) < 0) {
+        *err = trouble;
+        return -1;
+    }
+    store->stats.failing = true;
+    store->stats.failures = 1;
+    memcpy(store->stats.failure, trouble.text, sizeof(store->stats.failure));
+    log_error("store_failing", LOG_STR("start", "reading only"), LOG_ERR(&trouble));
     return 0;
 }
 
@@ -277,6 +330,7 @@ int store_open(struct store **opened, const struct store_options *options,
     store->path = mem_strdup(options->path);
     store->lock_fd = store->mark.fd = -1;
     store->options = *options;
+    store->vfs = options->vfs;
     if (options->queue_rows == 0)
         store->options.queue_rows = QUEUE_ROWS;
     if (options->relaxed_s <= 0)
@@ -284,8 +338,9 @@ int store_open(struct store **opened, const struct store_options *options,
     if (file_make_parent(store->path, err) < 0)
         goto failed;
     store->lock_fd = file_lock(store->path, err);
-    if (store->lock_fd < 0 || open_database(store, err) < 0 ||
-        writer_start(store, err) < 0)
+    if (store->lock_fd < 0 ||
+        (open_database(store, err) < 0 && open_for_reading(store, err) < 0) ||
+        store_find_places(store, err) < 0 || writer_start(store, err) < 0)
         goto failed;
     *opened = store;
     return 0;
@@ -313,6 +368,11 @@ void store_close(struct store *store)
         close_mark(store);
     }
     store_destroy(store);
+}
+
+int store_open_reader(struct store *store, struct store_reader **reader, struct err *err)
+{
+    return reader_open(reader, store->path, store->reading ? store->vfs : NULL, err);
 }
 
 const char *store_path(const struct store *store)

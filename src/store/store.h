@@ -56,7 +56,10 @@ struct store_options {
     void *post_ctx;
 };
 
-/* Lock, open or make, migrate, start the writer.  ERR_EXISTS: another process has this
+/* Lock, open or make, migrate, start the writer.  A store that is there is opened on a
+ * full disk too: it can be read, stats.failing says why it cannot be written, and the
+ * writer goes on by itself when it can; tools of other processes wait until it is closed.
+ * ERR_EXISTS: another process has this
  * store open (err says which); ERR_UNSUPPORTED: a newer program wrote it; ERR_FORMAT: not
  * a store or damaged. */
 int store_open(struct store **store, const struct store_options *options,

@@ -40,11 +40,20 @@ struct retention {
     double due_s; /* when its next step is */
 };
 
+/* A file of the store, by which one that takes its place is told from it. */
+struct store_place {
+    dev_t device;
+    ino_t inode; /* 0: it was not there when it was looked for */
+};
+#define STORE_PLACES 3
+
 struct store {
     char *path;
     int lock_fd;
+    const char *vfs;
     struct db *db; /* the writer's while it runs */
     bool interrupted;
+    bool reading;        /* it was opened on a disk that did not take writes */
     char shortened[300]; /* what it lost before it was opened; "": nothing */
     _Atomic uint64_t next[STORE_SEQUENCE_COUNT];
     struct store_options options;
@@ -61,10 +70,12 @@ struct store {
     struct retention *retention; /* NULL: none is under way */
 
     /* Of the writer thread alone: */
+    struct store_place places[STORE_PLACES];
     uint64_t commit; /* the number of the last durable transaction */
     struct store_mark mark;
     bool synced; /* SQLite syncs each commit now */
     double retry_s;
+    double places_s; /* when its files are looked for the next time */
     int log_pages_next;
     vec_of(struct store_completion) completions;
 };
@@ -75,6 +86,10 @@ int store_keep_sequences(struct store *store, struct err *err);
 
 /* Before numbers are told to anybody: note in the mark that they are in use. */
 void store_reserve(struct store *store);
+
+/* -1 (ERR_SYSTEM): its files are not where they were, somebody removed or replaced them;
+ * what is written now is lost when the process ends. */
+int store_find_places(struct store *store, struct err *err);
 
 /* Batches that wait may have so many bytes, each class. */
 #define STORE_QUEUE_BYTES ((size_t)256 << 20)
@@ -128,6 +143,9 @@ struct store_reader {
     struct db *db;
 };
 
+int reader_open(struct store_reader **reader, const char *path, const char *vfs,
+                struct err *err);
+
 /* ---- rows: tables.c describes them, batch.c writes and reader.c reads them -----------
  */
 
@@ -140,6 +158,7 @@ enum row_kind {
     ROW_REAL,     /* NaN is NULL */
     ROW_POSITIVE, /* what is not above 0 is NULL */
     ROW_TEXT,
+    ROW_SUM, /* of the text that the same member fills; a text that differs is replaced */
     ROW_CHARS,  /* a text inside the struct */
     ROW_WORD,   /* an enum, in the table the word for it; below 0: NULL */
     ROW_WORDS,  /* a list that ends with NULL, in the table a blob */

@@ -33,6 +33,9 @@
 #define AS(as, row, column) FIELD(row, column, column, as, .words = NULL)
 /* NULL is written as this text. */
 #define TEXT_OR(row, column, text) FIELD(row, column, column, ROW_TEXT, .otherwise = text)
+/* The sum of such a text, or of NULL. */
+#define SUM_OR(row, column, member, text)                                                \
+    FIELD(row, column, member, ROW_SUM, .otherwise = text)
 /* A number that stands as a word of a list. */
 #define WORD(row, column, member, list)                                                  \
     FIELD(row, column, member, ROW_WORD, .words = list)
@@ -115,6 +118,7 @@ static const struct row_column transition[] = {
 static const struct row_column decision[] = {
     COLUMNS(store_decision, id, job, at_s, round, what, devices, rate, watts),
     COLUMNS(store_decision, joules, reason, alternatives),
+    SUM_OR(store_decision, alternatives_sum, alternatives, NULL),
 };
 
 static const struct row_column quote[] = {
@@ -123,6 +127,7 @@ static const struct row_column quote[] = {
     TEXT_OR(store_quote, user, ""),
     COLUMNS(store_quote, at_s, verdict, rate, confidence, joules, joules_low),
     COLUMNS(store_quote, joules_high, start_s, valid_until_s, devices, neighbour, detail),
+    SUM_OR(store_quote, detail_sum, detail, NULL),
 };
 
 static const struct row_column guard[] = {
@@ -135,6 +140,7 @@ static const struct row_column event[] = {
     AS(ROW_ID, store_event, job),
     COLUMNS(store_event, user),
     TEXT_OR(store_event, data, "{}"),
+    SUM_OR(store_event, data_sum, data, "{}"),
 };
 
 /* The last four are only read. */

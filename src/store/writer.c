@@ -25,6 +25,8 @@
 
 /* After a failure the disk is tried again this much later. */
 #define RETRY_S 1.0
+/* And its files are looked for this often, besides after each commit. */
+#define PLACES_EVERY_S 0.5
 const double store_time_bounds[STORE_TIME_BUCKETS - 1] = {0.001, 0.002, 0.005, 0.01, 0.02,
                                                           0.05,  0.1,   0.25,  1.0};
 
@@ -34,6 +36,7 @@ struct turn {
     struct pending *relaxed;
     bool retention;
     bool probe;
+    bool places; /* to be looked for */
     bool closing;
 };
 
@@ -96,7 +99,7 @@ static int write_list(struct store *s, enum store_class how, struct pending *lis
             return -1;
         s->synced = synced;
     }
-    if (db_exec(s->db, "BEGIN IMMEDIATE", err) < 0)
+    if (store_find_places(s, err) < 0 || db_exec(s->db, "BEGIN IMMEDIATE", err) < 0)
         return -1;
     for (struct pending *p = list; p; p = p->next)
         if (apply_one(s, p, err) < 0)
@@ -105,7 +108,8 @@ static int write_list(struct store *s, enum store_class how, struct pending *lis
         goto failed;
     if (synced)
         note_in_mark(s);
-    return 0;
+    /* Again: what went away meanwhile is not told to be stored. */
+    return synced ? store_find_places(s, err) : 0;
 failed:
     db_rollback(s->db);
     return -1;
@@ -230,7 +234,8 @@ static void commit_probe(struct store *s)
 {
     struct err err = {0};
 
-    if (db_exec(s->db,
+    if (store_find_places(s, &err) < 0 ||
+        db_exec(s->db,
                 "PRAGMA synchronous = FULL; BEGIN IMMEDIATE;"
                 "INSERT OR REPLACE INTO meta VALUES ('open', 1); COMMIT",
                 &err) < 0) {
@@ -267,8 +272,9 @@ static bool look(struct store *s, struct turn *turn, double *next_s)
 {
     double now_s = clock_wall_s(), due_s = relaxed_due_s(s);
 
-    *turn = (struct turn){.closing = s->closing};
-    *next_s = now_s + 60;
+    *turn = (struct turn){.closing = s->closing,
+                          .places = s->places_s <= now_s && !s->closing};
+    *next_s = s->places_s;
     turn->durable = queue_take(s, STORE_DURABLE, GROUP_ROWS, GROUP_BYTES);
     if (due_s <= now_s)
         turn->relaxed =
@@ -285,7 +291,8 @@ static bool look(struct store *s, struct turn *turn, double *next_s)
         if (s->retry_s < *next_s)
             *next_s = s->retry_s;
     }
-    return turn->durable || turn->relaxed || turn->retention || turn->probe;
+    return turn->durable || turn->relaxed || turn->retention || turn->probe ||
+           turn->places;
 }
 
 /* False when the writer shall end: closing, and nothing is left. */
@@ -338,6 +345,22 @@ static void run_retention(struct store *s, bool closing)
         s->retention->due_s = clock_wall_s() + RETENTION_PAUSE_S;
 }
 
+/* Nobody may be submitting when the folder goes. */
+static void watch_places(struct store *s)
+{
+    struct err err = {0};
+
+    s->places_s = clock_wall_s() + PLACES_EVERY_S;
+    if (store_find_places(s, &err) == 0)
+        return;
+    pthread_mutex_lock(&s->lock);
+    if (!s->stats.failing) {
+        s->retry_s = clock_wall_s() + RETRY_S;
+        note_health(s, &err);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* Move what is in the log to its place, when it has grown and nobody waits. */
 static void tidy_log(struct store *s)
 {
@@ -368,6 +391,8 @@ static void *writer_main(void *arg)
             commit_list(s, STORE_DURABLE, turn.durable);
         if (turn.relaxed)
             commit_list(s, STORE_RELAXED, turn.relaxed);
+        if (turn.places)
+            watch_places(s);
         if (turn.probe)
             commit_probe(s);
         if (turn.retention)

@@ -133,6 +133,6 @@ says_shortened() {
     stop_daemon "$dir" KILL
     start_daemon "$dir"
     [ "$(submit true '"hold":true')" = $((last + 1)) ]
-    ! grep -q store_shortened "$dir/log"
+    run ! grep -q store_shortened "$dir/log"
     [ "$(daemon_get "$dir" /v1/summary | jq '.warnings | length')" = 0 ]
 }

@@ -143,3 +143,14 @@ says() {
     done
     no_process_of "$dir"
 }
+
+@test "a job that kills its probe is tried again with pauses and then given up, and that is said" {
+    began=$(date +%s)
+    id=$(submit murders "kill -9 \$PPID; sleep 5")
+    await_state "$dir" "$id" failed 60
+    [ $(($(date +%s) - began)) -ge 10 ]
+    says "$id" "given up after 5 attempts in a row that were lost or could not be started: corgi-probe was killed"
+    [ "$(daemon_get "$dir" "/v1/jobs/$id" | jq .attempt)" = 5 ]
+    [ "$(find "$dir/state/engine/jobs/$id" -name 'attempt-?' | wc -l)" = 5 ]
+    no_process_of "$dir"
+}

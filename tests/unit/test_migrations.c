@@ -111,6 +111,33 @@ CASE(a_store_of_the_first_schema_gains_latency)
                      0);
 }
 
+/* A text that was damaged before there were sums is told from one that was not. */
+CASE(texts_of_an_older_store_get_sums)
+{
+    int from = -1;
+    struct db *db;
+
+    assert_int_equal(migrate(migrations_steps, 4, &from), 0);
+    assert_int_equal(db_open(&db, path, DB_WRITE, NULL, &err), 0);
+    assert_int_equal(
+        db_exec(db,
+                "PRAGMA ignore_check_constraints = ON;"
+                "INSERT INTO events VALUES (1, 5, 'job', 1, 'ann', '{\"a\":1}'),"
+                " (2, 5, 'job', 1, 'ann', '{\"a\":');"
+                "INSERT INTO quotes (id, user, at_s, verdict, detail)"
+                " VALUES (1, 'ann', 5, 'accepted', '{}'), (2, 'ann', 5, 'refused', NULL)",
+                &err),
+        0);
+    db_close(db);
+    assert_int_equal(migrate(migrations_steps, migrations_count, &from), 0);
+    assert_int_equal(from, 4);
+    assert_int_equal(number("SELECT id FROM events WHERE data_sum = text_sum(data)"), 1);
+    assert_int_equal(number("SELECT id FROM events WHERE data_sum <> text_sum(data)"), 2);
+    assert_int_equal(number("SELECT id FROM quotes WHERE detail_sum = text_sum(detail)"),
+                     1);
+    assert_int_equal(number("SELECT id FROM quotes WHERE detail_sum IS NULL"), 2);
+}
+
 CASE(newer_is_refused)
 {
     int from = -1;
@@ -140,6 +167,7 @@ int main(void)
         TEST(takes_the_missing_steps_only),
         TEST(a_step_that_fails_is_undone),
         TEST(a_store_of_the_first_schema_gains_latency),
+        TEST(texts_of_an_older_store_get_sums),
         TEST(newer_is_refused),
         TEST(a_reader_refuses_what_is_older),
     };

@@ -21,6 +21,7 @@ CASE(a_report_reads_back_as_it_was)
     in.steps = 123456789012;
     in.source = PROBE_PROMETHEUS;
     in.confidence = 0.9;
+    str_copy(in.key, sizeof(in.key), "0123456789abcdef0123456789abcdef");
     str_copy(in.text, sizeof(in.text), "it said \"a\\b\"\nand ended");
     probe_report_format(&in, &line);
     assert_int_equal(probe_report_parse(&out, line.text, line.length, &err), 0);
@@ -29,6 +30,7 @@ CASE(a_report_reads_back_as_it_was)
     assert_true(out.window_s == 10 && out.confidence == 0.9);
     assert_int_equal(out.source, PROBE_PROMETHEUS);
     assert_int_equal(out.exit_status, -1);
+    assert_string_equal(out.key, in.key);
     assert_string_equal(out.text, "it said \"a\\b\" and ended");
     str_fini(&line);
 }

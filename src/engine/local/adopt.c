@@ -18,16 +18,16 @@
 #define NOBODY_GRACE_S 10.0
 
 /* The file may be of an earlier boot, or written by the user: what counts is that the
- * process carries the marks of this attempt. */
+ * process started then is the job's user's and has the marks and the key. */
 static bool probe_by_file(const struct attempt *a, struct process_id *probe)
 {
     struct process_id child;
 
     return attempt_read_pids(a, probe, &child) && process_alive(*probe) &&
-           attempt_marked(a, probe->pid);
+           attempt_is_probe(a, probe->pid);
 }
 
-static bool is_probe(pid_t pid)
+static bool has_its_name(pid_t pid)
 {
     char path[64], name[32];
 
@@ -39,24 +39,34 @@ static bool is_probe(pid_t pid)
 static bool probe_by_marks(const struct attempt *a, struct process_id *probe)
 {
     vec_each (const struct process, process, &a->engine->processes.all)
-        if (process->state != 'Z' && is_probe(process->id.pid) &&
-            attempt_marked(a, process->id.pid)) {
+        if (process->state != 'Z' && has_its_name(process->id.pid) &&
+            attempt_is_probe(a, process->id.pid)) {
             *probe = process->id;
             return true;
         }
     return false;
 }
 
-/* Watch the probe when it is there; else the sweep finds what is left and its end. */
+static bool find_probe(struct local_engine *e, struct attempt *a)
+{
+    struct err err;
+
+    return process_table_read(&e->processes, &err) == 0 &&
+           (probe_by_file(a, &a->probe) || probe_by_marks(a, &a->probe));
+}
+
+/* Watch the probe when it is there; else the sweep finds what is left and its end.  When
+ * there is a status the probe has gone, whoever says to be it. */
 static void take_up(struct local_engine *e, struct attempt *a)
 {
+    struct probe_report status;
     struct process one;
     struct err err = {0};
 
+    attempt_read_key(a);
     a->state = ATTEMPT_SWEEPING;
     a->deadline_s = clock_wall_s() + STOP_STUBBORN_S;
-    if (process_table_read(&e->processes, &err) == 0 &&
-        (probe_by_file(a, &a->probe) || probe_by_marks(a, &a->probe)))
+    if (!attempt_read_status(a, &status) && find_probe(e, a))
         a->pidfd = (int)syscall(SYS_pidfd_open, a->probe.pid, 0);
     if (a->pidfd >= 0 && process_read(a->probe.pid, &one) &&
         one.id.start == a->probe.start &&
@@ -98,7 +108,7 @@ int adopt_job(void *engine, const struct engine_job *job, struct err *err)
         return err_set(err, ERR_NOT_FOUND, "nothing is known of attempt %d of job %llu",
                        job->attempt, (unsigned long long)job->job->id);
     }
-    if (cpu_quota_join(e, a, err) < 0) {
+    if (!watch_listen(e, a->uid, err) || cpu_quota_join(e, a, err) < 0) {
         attempt_destroy(a);
         return -1;
     }

@@ -4,6 +4,7 @@
  * local.c keeps the list. */
 #include "engine/local/local_private.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,6 +33,8 @@ struct attempt *attempt_create_nobody(struct local_engine *e, uint64_t job, int 
     str_addf(&path, "%s/jobs/%llu/attempt-%d", e->state_dir, (unsigned long long)job,
              number);
     a->dir = str_take(&path);
+    snprintf(a->aside, sizeof(a->aside), "aside/probe-%llu-%d", (unsigned long long)job,
+             number);
     a->pidfd = a->result_fd = -1;
     a->probe_watch.fd = a->result_watch.fd = -1;
     a->cpu_s = a->counted_s = NAN;
@@ -122,6 +126,64 @@ static ssize_t read_plain(const struct attempt *a, const char *name, char *text,
     return n;
 }
 
+/* ---- the key ----------------------------------------------------------------------
+ *
+ * A name and marks in an environment are anybody's to have.  The key is in the attempt's
+ * folder, where only its user can read it, and in a file of ours beside it. */
+
+static void key_path(const struct attempt *a, bool ours, struct str *path)
+{
+    str_addf(path, ours ? "%s.key" : "%s/key", a->dir);
+}
+
+static int write_key(const struct attempt *a, bool ours, struct err *err)
+{
+    struct str path = {0};
+    size_t length = strlen(a->key);
+    int fd, rc = -1;
+
+    key_path(a, ours, &path);
+    if (ours)
+        unlink(str_text(&path)); /* of a folder that was put aside */
+    fd =
+        open(str_text(&path), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, a->key, length) != (ssize_t)length ||
+        (!ours && geteuid() == 0 && fchown(fd, a->uid, a->gid) < 0))
+        err_sys(err, "cannot write %s", str_text(&path));
+    else
+        rc = 0;
+    if (fd >= 0)
+        close(fd);
+    str_fini(&path);
+    return rc;
+}
+
+int attempt_make_key(struct attempt *a, struct err *err)
+{
+    unsigned char random[(PROBE_KEY_SIZE - 1) / 2];
+
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        return err_sys(err, "cannot draw a random number");
+    for (size_t i = 0; i < sizeof(random); i++)
+        snprintf(a->key + 2 * i, 3, "%02x", random[i]);
+    return write_key(a, true, err) < 0 || write_key(a, false, err) < 0 ? -1 : 0;
+}
+
+void attempt_read_key(struct attempt *a)
+{
+    struct str path = {0};
+
+    key_path(a, true, &path);
+    if (file_head(str_text(&path), a->key, sizeof(a->key)) < 0)
+        a->key[0] = '\0';
+    str_fini(&path);
+}
+
+bool attempt_has_key(const struct attempt *a, const char *key)
+{
+    return !a->key[0] || strcmp(a->key, key) == 0;
+}
+
 bool attempt_read_status(const struct attempt *a, struct probe_report *status)
 {
     char text[SMALL_FILE];
@@ -131,7 +193,7 @@ bool attempt_read_status(const struct attempt *a, struct probe_report *status)
 
     if (n <= 0 || probe_status_parse(&s, text, (size_t)n, &err) < 0)
         return false;
-    if (s.job != a->job || s.attempt != a->number)
+    if (s.job != a->job || s.attempt != a->number || !attempt_has_key(a, s.key))
         return false;
     *status = s;
     return true;
@@ -178,4 +240,15 @@ bool attempt_marked(const struct attempt *a, pid_t pid)
     snprintf(texts[1], sizeof(texts[1]), "CORGI_JOB_ID=%llu", (unsigned long long)a->job);
     snprintf(texts[2], sizeof(texts[2]), "CORGI_ATTEMPT=%d", a->number);
     return process_environ_has(pid, all, 3);
+}
+
+bool attempt_is_probe(const struct attempt *a, pid_t pid)
+{
+    char text[16 + PROBE_KEY_SIZE];
+    const char *const mark = text;
+    uid_t uid;
+
+    snprintf(text, sizeof(text), PROBE_KEY_MARK "=%s", a->key);
+    return process_user(pid, &uid) && (a->nobody || uid == a->uid) &&
+           attempt_marked(a, pid) && (!a->key[0] || process_environ_has(pid, &mark, 1));
 }

@@ -7,6 +7,7 @@
 #include "engine/local/cgroups.h"
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -26,9 +27,13 @@
  * stand still for 75 ms at a time, which shows in short windows of its rate. */
 #define PERIOD_US    40000
 #define MIN_QUOTA_US 1000 /* the kernel takes no less */
-#define ASIDE        "aside"
 
-#define LINE_SIZE    8192
+/* What a process aside may use: to copy a loud job's output takes it half a core. */
+#define ASIDE_CORES 0.5
+#define ASIDE_BYTES 268435456.0
+#define ASIDE_TASKS "64"
+
+#define LINE_SIZE   8192
 /* In v2 a group with processes of its own cannot limit groups below it, so the engine's
  * process steps aside into this one. */
 #define SELF_GROUP "corgi-self"
@@ -38,6 +43,7 @@ enum role {
     ROLE_MEMORY = 2,
     ROLE_ACCOUNT = 4, /* counts processor time */
     ROLE_KILL = 8,    /* has cgroup.kill */
+    ROLE_PIDS = 16,   /* bounds processes and threads */
 };
 
 struct tree {            /* a hierarchy in which our folder could be made */
@@ -112,6 +118,7 @@ static bool parse_mount(const char *line, struct mount *mount)
     mount->roles |= str_in_list(options, ',', "cpu") ? ROLE_CPU : 0;
     mount->roles |= str_in_list(options, ',', "cpuacct") ? ROLE_ACCOUNT : 0;
     mount->roles |= str_in_list(options, ',', "memory") ? ROLE_MEMORY : 0;
+    mount->roles |= str_in_list(options, ',', "pids") ? ROLE_PIDS : 0;
     return mount->roles != 0;
 }
 
@@ -120,6 +127,7 @@ static bool own_path(const char *proc, const struct mount *mount, char *path, si
 {
     const char *want = mount->roles & ROLE_CPU      ? "cpu"
                        : mount->roles & ROLE_MEMORY ? "memory"
+                       : mount->roles & ROLE_PIDS   ? "pids"
                                                     : "cpuacct";
     char name[PATH_MAX], line[LINE_SIZE];
     bool found = false;
@@ -181,6 +189,9 @@ static bool hand_down(const char *dir, bool memory, unsigned *roles)
     if (memory && str_in_list(have, ' ', "memory") &&
         write_text(dir, "cgroup.subtree_control", "+memory"))
         *roles |= ROLE_MEMORY;
+    if (str_in_list(have, ' ', "pids") &&
+        write_text(dir, "cgroup.subtree_control", "+pids"))
+        *roles |= ROLE_PIDS;
     return *roles != 0;
 }
 
@@ -223,7 +234,7 @@ static bool try_v2(char *dir, const char *name, bool memory, struct tree *tree)
 static bool try_v1(const char *dir, const char *name, bool memory, unsigned roles,
                    struct tree *tree)
 {
-    if (!(roles & ROLE_CPU) && !(memory && (roles & ROLE_MEMORY)))
+    if (!(roles & (ROLE_CPU | ROLE_PIDS)) && !(memory && (roles & ROLE_MEMORY)))
         return false; /* accounting alone is not worth a folder */
     if (!make_base(dir, name, tree))
         return false;
@@ -294,11 +305,9 @@ static void describe(struct cgroups *g)
 struct cgroups *cgroups_open(const struct cgroups_options *options)
 {
     struct cgroups *g = mem_new(struct cgroups);
-    struct err err;
 
     g->count = find_trees(options->proc ? options->proc : "/proc", options->name,
                           options->memory, g->trees);
-    cgroups_make(g, ASIDE, &err);
     describe(g);
     return g;
 }
@@ -350,6 +359,8 @@ static int make_in(const struct tree *tree, const char *path, struct err *err)
             write_text(dir.text, "cgroup.subtree_control", "+memory");
         if (tree->version == 2 && (tree->roles & ROLE_CPU))
             write_text(dir.text, "cgroup.subtree_control", "+cpu");
+        if (tree->version == 2 && (tree->roles & ROLE_PIDS))
+            write_text(dir.text, "cgroup.subtree_control", "+pids");
         *slash = '/';
     }
     return make_folder(dir.text) ? 0
@@ -466,13 +477,21 @@ int cgroups_enter_fds(struct cgroups *g, const char *path, int fds[CGROUPS_MAX],
     return 0;
 }
 
-void cgroups_put_aside(struct cgroups *g, pid_t pid)
+void cgroups_put_aside(struct cgroups *g, const char *path, pid_t pid)
 {
+    const struct tree *tasks = with_role(g, ROLE_PIDS);
+    struct err err;
     char text[32];
 
     snprintf(text, sizeof(text), "%d", (int)pid);
+    if (cgroups_make(g, path, &err) < 0 ||
+        cgroups_set_cpu(g, path, ASIDE_CORES, &err) < 0 ||
+        cgroups_set_memory(g, path, ASIDE_BYTES, &err) < 0)
+        log_warn("cgroup_aside_unbounded", LOG_ERR(&err));
+    if (tasks)
+        set(tasks, path, "pids.max", "pids.max", ASIDE_TASKS);
     for (size_t i = 0; i < g->count; i++)
-        set(&g->trees[i], ASIDE, "cgroup.procs", "cgroup.procs", text);
+        set(&g->trees[i], path, "cgroup.procs", "cgroup.procs", text);
 }
 
 /* Kills each in the list one by one; how many there were. */

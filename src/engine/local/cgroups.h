@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define CGROUPS_MAX 4 /* hierarchies in use: v2 and three v1 controllers */
+#define CGROUPS_MAX 5 /* hierarchies in use: v2 and four v1 controllers */
 
 struct cgroups;
 
@@ -50,8 +50,10 @@ int cgroups_set_memory(struct cgroups *groups, const char *path, double bytes,
  * the caller closes them. */
 int cgroups_enter_fds(struct cgroups *groups, const char *path, int fds[CGROUPS_MAX],
                       size_t *count, struct err *err);
-/* Put a process into a group of ours that has no limits. */
-void cgroups_put_aside(struct cgroups *groups, pid_t pid);
+/* Put a process, which looks after a job, into a group of its own beside those of jobs:
+ * "aside/NAME", with limits that are wide for that and narrow for anything else.
+ * cgroups_remove() with the same path when it has gone. */
+void cgroups_put_aside(struct cgroups *groups, const char *path, pid_t pid);
 
 /* Kill all in the group and below; how many there were, 0 when it is empty or not there.
  * Call again until it is. */

@@ -1,6 +1,7 @@
 /* job_env.c - the environment of a job
  *
- * start.c fills one for each start; it goes through corgi-probe to the job. */
+ * start.c fills one for each start, which corgi-probe gives to the job, and another one
+ * for corgi-probe itself. */
 #include "engine/local/local_private.h"
 
 #include "base/mem.h"
@@ -171,6 +172,26 @@ static void add_threads(struct job_env *env, const struct local_engine *e,
         job_env_set(env, "OMP_NUM_THREADS", "%d", cores);
 }
 
+/* By which its processes are found again, and its devices. */
+static void add_marks(struct job_env *env, const struct local_engine *e,
+                      const struct attempt *a)
+{
+    job_env_set(env, "CORGI_ENGINE", "%s", e->state_dir);
+    job_env_set(env, "CORGI_JOB_ID", "%llu", (unsigned long long)a->job);
+    job_env_set(env, "CORGI_ATTEMPT", "%d", a->number);
+    job_env_set(env, "CORGI_NODE", "%s", e->node);
+    add_devices(env, e, a);
+}
+
+void job_env_fill_probe(struct job_env *env, const struct local_engine *e,
+                        const struct attempt *a)
+{
+    job_env_set(env, "PATH", "%s", USUAL_PATH);
+    job_env_set(env, "LANG", "C.UTF-8");
+    add_marks(env, e, a);
+    job_env_set(env, PROBE_KEY_MARK, "%s", a->key);
+}
+
 int job_env_fill(struct job_env *env, const struct local_engine *e,
                  const struct attempt *a, const struct engine_job *job,
                  const struct passwd *user, struct err *err)
@@ -187,11 +208,7 @@ int job_env_fill(struct job_env *env, const struct local_engine *e,
     add_threads(env, e, a);
     if (job_env_add(env, job->env, err) < 0)
         return -1;
-    job_env_set(env, "CORGI_ENGINE", "%s", e->state_dir);
-    job_env_set(env, "CORGI_JOB_ID", "%llu", (unsigned long long)a->job);
-    job_env_set(env, "CORGI_ATTEMPT", "%d", a->number);
-    job_env_set(env, "CORGI_NODE", "%s", e->node);
-    add_devices(env, e, a);
+    add_marks(env, e, a);
     add_mps(env, e, a, job->job->may_share);
     return 0;
 }

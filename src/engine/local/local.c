@@ -272,7 +272,7 @@ static void op_destroy(void *self)
     }
     vec_free(&e->queue);
     process_table_fini(&e->processes);
-    close_fd(e->report_fd);
+    watch_close(e);
     close_fd(e->timer_fd);
     close_fd(e->wake_fd);
     close_fd(e->poller);
@@ -280,7 +280,6 @@ static void op_destroy(void *self)
     free(e->state_dir);
     free(e->probe);
     free(e->node);
-    free(e->report_path);
     free(e);
 }
 
@@ -385,7 +384,7 @@ static int open_waiting(struct local_engine *e, struct err *err)
     if (local_watch(e, &e->timer, e->timer_fd, on_woken, &e->timer, err) < 0 ||
         local_watch(e, &e->wake, e->wake_fd, on_woken, &e->wake, err) < 0)
         return -1;
-    return watch_open(e, err);
+    return 0;
 }
 
 static int open_limits(struct local_engine *e, struct err *err)
@@ -413,7 +412,7 @@ int local_engine_create(struct engine *engine, const struct local_engine_options
 
     e->sink = sink;
     e->power_s = NAN;
-    e->lock_fd = e->poller = e->report_fd = e->timer_fd = e->wake_fd = -1;
+    e->lock_fd = e->poller = e->timer_fd = e->wake_fd = -1;
     if (take_options(e, options, err) < 0 || lock_state(e, err) < 0 ||
         open_waiting(e, err) < 0 || local_devices_open(e, err) < 0 ||
         open_limits(e, err) < 0) {

@@ -45,8 +45,10 @@ struct attempt {
     int device_count;
     int devices[LOOP_MAX_GANG];
     char *dir;
-    char group[64]; /* its cgroup; "": not known */
-    int throttle;   /* its group of the throttle cycle */
+    char key[PROBE_KEY_SIZE]; /* by which its probe proves itself; "": it has none */
+    char aside[64];           /* its probe's */
+    char group[64];           /* its cgroup; "": not known */
+    int throttle;             /* its group of the throttle cycle */
 
     enum attempt_state state;
     struct process_id probe;
@@ -109,6 +111,17 @@ struct local_device {
     double watts;  /* mean between the last two; NaN before */
 };
 
+/* Where probes of one user report: nobody else can write there. */
+struct report_socket {
+    struct local_engine *engine;
+    uid_t uid;
+    int fd;
+    char *path;
+    struct poller_watch watch;
+    double said_s;    /* when the log was last told of what was refused; monotonic */
+    uint64_t refused; /* since then */
+};
+
 /* An event that waits for dispatch() to tell it. */
 struct queued_event {
     struct engine_event event;
@@ -122,14 +135,13 @@ struct local_engine {
     char *state_dir;
     char *probe;
     char *node;
-    char *report_path;
+    vec_of(struct report_socket *) sockets;
 
     int poller;
     int lock_fd;
-    int report_fd;
     int timer_fd;
     int wake_fd; /* an eventfd: there are events to deliver */
-    struct poller_watch reports, timer, wake, telemetry;
+    struct poller_watch timer, wake, telemetry;
 
     int device_count;
     struct local_device *devices; /* (device_count) GPUs first */
@@ -171,6 +183,8 @@ int local_check_devices(const struct local_engine *e, const struct engine_job *j
 
 /* attempt.c - of a job the daemon names, and of one that was found and nobody names. */
 struct attempt *attempt_create(struct local_engine *e, const struct engine_job *job);
+/* In the environment of a probe, and of nobody else. */
+#define PROBE_KEY_MARK "CORGI_KEY"
 /* Under its folder, unless the job names a file. */
 #define ATTEMPT_OUTPUT "output"
 
@@ -190,6 +204,12 @@ void attempt_close_probe(struct attempt *attempt);
 void attempt_close_result(struct attempt *attempt);
 /* Does a process carry the attempt's marks in the environment it was started with? */
 bool attempt_marked(const struct attempt *attempt, pid_t pid);
+/* Is it the attempt's probe: a process of the job's user, which has its key too? */
+bool attempt_is_probe(const struct attempt *attempt, pid_t pid);
+/* A new key, in the attempt's folder for the probe, beside it for the next daemon. */
+int attempt_make_key(struct attempt *attempt, struct err *err);
+void attempt_read_key(struct attempt *attempt);
+bool attempt_has_key(const struct attempt *attempt, const char *key);
 
 /* local_devices.c - what there is: GPUs of telemetry, CPU devices of the config. */
 int local_devices_open(struct local_engine *e, struct err *err);
@@ -230,6 +250,9 @@ void job_env_set(struct job_env *env, const char *name, const char *format, ...)
  * over: they are often there by accident, from the shell a job was submitted in. */
 int job_env_add(struct job_env *env, const char *const *entries, struct err *err);
 void job_env_fini(struct job_env *env);
+/* What its probe is started with: nothing in there is the user's. */
+void job_env_fill_probe(struct job_env *env, const struct local_engine *e,
+                        const struct attempt *a);
 /* All that a job is started with. */
 int job_env_fill(struct job_env *env, const struct local_engine *e,
                  const struct attempt *a, const struct engine_job *job,
@@ -252,7 +275,9 @@ void stop_probe_gone(void *ctx, uint32_t events);
 void stop_sweep(struct local_engine *e, struct attempt *a);
 
 /* watch_jobs.c - reports of probes; processes, their time and memory. */
-int watch_open(struct local_engine *e, struct err *err);
+void watch_close(struct local_engine *e);
+/* Where the probes of a user report; NULL with err. */
+const char *watch_listen(struct local_engine *e, uid_t uid, struct err *err);
 void watch_reports(struct local_engine *e);
 void watch_processes(struct local_engine *e);
 /* The report that the command was started may be lost; the probe's file is not. */

@@ -2,14 +2,15 @@
  *
  * local.c calls start_job() with a job of the daemon: it gets a folder, a group with its
  * quota, an environment and a command line, and a fork becomes corgi-probe as the job's
- * user.  A pipe tells how that went; the daemon hears ENGINE_STARTED when the probe says
- * that the command runs. */
+ * user (launch.c).  A pipe tells how that went; the daemon hears ENGINE_STARTED when the
+ * probe says that the command runs. */
 #include "engine/local/local_private.h"
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/local/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,202 +29,6 @@
 #define MAX_GROUPS    256
 #define MAX_ARGUMENTS 8192
 #define MAX_ARG_BYTES (1U << 20)
-#define OPEN_FILES    1024        /* soft limit; programs may raise it to the hard one */
-#define STACK_BYTES   (8UL << 20) /* what systems give */
-#define OOM_PRIORITY  "300"       /* the kernel takes a job before the daemon */
-
-/* ---- the fork: nothing of ours is left in the program --------------------------------
- *
- * Between fork and exec only calls that are safe there: everything is prepared before.  A
- * failure in the child comes back through a pipe, which closes when the program has been
- * started. */
-
-struct launch {
-    const char *program;
-    char *const *argv;
-    char *const *env;
-    const char *directory;
-    const char *messages; /* file for stdout and stderr of the program, made by the user;
-                             stdin is empty */
-    bool change_user;     /* only root can */
-    uid_t uid;
-    gid_t gid;
-    const gid_t *groups; /* (group_count) with change_user */
-    size_t group_count;
-    const cpu_set_t *cores; /* NULL: all */
-    const int *enter_fds;   /* (enter_count) "0" is written to each, see cgroups.h */
-    size_t enter_count;
-};
-
-enum step {
-    STEP_SESSION,
-    STEP_GROUP,
-    STEP_CORES,
-    STEP_USER,
-    STEP_DIRECTORY,
-    STEP_MESSAGES,
-    STEP_EXEC,
-};
-
-static const char *const step_texts[] = {
-    [STEP_SESSION] = "cannot make a session of its own",
-    [STEP_GROUP] = "cannot enter its cgroup",
-    [STEP_CORES] = "cannot be bound to the cores of its device",
-    [STEP_USER] = "cannot become the user who submitted it",
-    [STEP_DIRECTORY] = "cannot enter its working directory",
-    [STEP_MESSAGES] = "cannot write to its folder in the engine's state",
-    [STEP_EXEC] = "cannot run corgi-probe",
-};
-
-struct launch_failure {
-    int step;
-    int error;
-};
-
-static _Noreturn void give_up(int fd, enum step step)
-{
-    struct launch_failure failure = {.step = step, .error = errno};
-    ssize_t n = write(fd, &failure, sizeof(failure));
-
-    _exit(n == (ssize_t)sizeof(failure) ? 126 : 125);
-}
-
-/* The daemon may have raised its own, and its priority; a core file of a crashing job
- * could fill the disk. */
-static void reset_limits(void)
-{
-    struct rlimit limit;
-    int fd;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max < OPEN_FILES ? limit.rlim_max : OPEN_FILES;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-    if (getpriority(PRIO_PROCESS, 0) < 0) /* the daemon's own is higher */
-        setpriority(PRIO_PROCESS, 0, 0);
-    if (getrlimit(RLIMIT_STACK, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max < STACK_BYTES ? limit.rlim_max : STACK_BYTES;
-        setrlimit(RLIMIT_STACK, &limit);
-    }
-    if (getrlimit(RLIMIT_CORE, &limit) == 0) {
-        limit.rlim_cur = 0;
-        setrlimit(RLIMIT_CORE, &limit);
-    }
-    fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        ssize_t n = write(fd, OOM_PRIORITY, sizeof(OOM_PRIORITY) - 1);
-
-        (void)n; /* a wish, not a need */
-        close(fd);
-    }
-}
-
-static bool become_user(const struct launch *l)
-{
-    return !l->change_user || (setgroups(l->group_count, l->groups) == 0 &&
-                               setresgid(l->gid, l->gid, l->gid) == 0 &&
-                               setresuid(l->uid, l->uid, l->uid) == 0 &&
-                               getuid() == l->uid && geteuid() == l->uid);
-}
-
-static bool redirect(const struct launch *l)
-{
-    int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int out =
-        open(l->messages, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
-
-    return in >= 0 && out >= 0 && dup2(in, STDIN_FILENO) >= 0 &&
-           dup2(out, STDOUT_FILENO) >= 0 && dup2(out, STDERR_FILENO) >= 0;
-}
-
-/* Everything from 3 on goes at exec, whoever opened it and however. */
-static void close_others_at_exec(void)
-{
-#ifdef SYS_close_range
-    if (syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) == 0)
-        return;
-#endif
-    for (int fd = 3; fd < 65536; fd++) {
-        int flags = fcntl(fd, F_GETFD);
-
-        if (flags >= 0)
-            fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
-    }
-}
-
-static _Noreturn void child(const struct launch *l, int fd)
-{
-    sigset_t none;
-
-    if (setsid() < 0)
-        give_up(fd, STEP_SESSION);
-    for (size_t i = 0; i < l->enter_count; i++)
-        if (write(l->enter_fds[i], "0", 1) != 1)
-            give_up(fd, STEP_GROUP);
-    if (l->cores && sched_setaffinity(0, sizeof(*l->cores), l->cores) < 0)
-        give_up(fd, STEP_CORES);
-    reset_limits();
-    umask(022);
-    if (!become_user(l))
-        give_up(fd, STEP_USER);
-    if (chdir(l->directory) < 0)
-        give_up(fd, STEP_DIRECTORY);
-    if (!redirect(l))
-        give_up(fd, STEP_MESSAGES);
-    close_others_at_exec();
-    sigemptyset(&none);
-    process_reset_signals(&none);
-    execve(l->program, l->argv, l->env);
-    give_up(fd, STEP_EXEC);
-}
-
-/* The process, and a descriptor that tells how its start went: launch_result().  Nothing
- * waits for that: a working directory may be on a server that hangs. */
-static int launch_start(const struct launch *l, pid_t *pid, int *pidfd, int *result_fd,
-                        struct err *err)
-{
-    sigset_t all, before;
-    int pipe_fds[2];
-    pid_t started;
-
-    if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-        return err_sys(err, "cannot make a pipe");
-    sigfillset(&all); /* no handler of the daemon may run in the child */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    started = fork();
-    if (started == 0)
-        child(l, pipe_fds[1]);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    close(pipe_fds[1]);
-    if (started < 0) {
-        close(pipe_fds[0]);
-        return err_sys(err, "cannot start a process");
-    }
-    *pidfd = (int)syscall(SYS_pidfd_open, started, 0);
-    if (*pidfd < 0) {
-        err_sys(err, "cannot watch a process");
-        kill(started, SIGKILL);
-        close(pipe_fds[0]);
-        return -1;
-    }
-    *pid = started;
-    *result_fd = pipe_fds[0];
-    return 0;
-}
-
-/* When result_fd is readable: 0 the program runs, -1 with the reason in err. */
-static int launch_result(int result_fd, const char *what, struct err *err)
-{
-    struct launch_failure failure;
-    ssize_t n = read(result_fd, &failure, sizeof(failure));
-
-    if (n != (ssize_t)sizeof(failure))
-        return 0;
-    errno = failure.error;
-    if (failure.step < 0 || failure.step > STEP_EXEC)
-        return err_sys(err, "%s cannot be started", what);
-    return err_sys(err, "%s %s", what, step_texts[failure.step]);
-}
 
 /* ---- the job ----------------------------------------------------------------------- */
 
@@ -306,7 +111,7 @@ static int put_aside(const struct attempt *a, struct err *err)
 
 /* <state>/jobs/ID is ours; only the attempt's folder is the user's.  It is new: what an
  * attempt finds in its folder is its own. */
-static int make_folder(const struct attempt *a, struct err *err)
+static int make_folder(struct attempt *a, struct err *err)
 {
     int rc;
 
@@ -320,6 +125,8 @@ static int make_folder(const struct attempt *a, struct err *err)
     }
     if (rc < 0)
         return err_sys(err, "cannot make %s", a->dir);
+    if (attempt_make_key(a, err) < 0)
+        return -1;
     if (geteuid() == 0 && lchown(a->dir, a->uid, a->gid) < 0)
         return err_sys(err, "cannot give %s to its user", a->dir);
     return 0;
@@ -354,13 +161,17 @@ __attribute__((format(printf, 2, 3))) static void add_word(struct probe_words *w
 
 /* The probe's options, then the job's command. */
 static void add_words(struct probe_words *w, const struct local_engine *e,
-                      const struct attempt *a, const struct engine_job *job)
+                      const struct attempt *a, const struct engine_job *job,
+                      const char *report_path)
 {
     add_word(w, "corgi-probe");
     add_word(w, "--job=%llu", (unsigned long long)a->job);
     add_word(w, "--attempt=%d", a->number);
     add_word(w, "--dir=%s", a->dir);
-    add_word(w, "--report=unix:%s", e->report_path);
+    add_word(w, "--report=unix:%s", report_path);
+    add_word(w, "--environment-fd=%d", LAUNCH_ENV_FD);
+    if (geteuid() == 0) /* who could not read its environment any more otherwise */
+        add_word(w, "--guarded");
     if (job->output) {
         add_word(w, "--output=%s", job->output);
     } else {
@@ -383,10 +194,32 @@ static void add_words(struct probe_words *w, const struct local_engine *e,
     vec_push(&w->argv, NULL);
 }
 
+/* The job's environment for the probe to read: never on a disk, never in the probe. */
+static int env_descriptor(const struct job_env *env, struct err *err)
+{
+    int fd = memfd_create("environment", MFD_CLOEXEC);
+
+    if (fd < 0)
+        return err_sys(err, "cannot hand over an environment");
+    for (size_t i = 0; i < env->count; i++) {
+        size_t size = strlen(env->items[i]) + 1;
+
+        if (write(fd, env->items[i], size) != (ssize_t)size) {
+            err_sys(err, "cannot hand over an environment");
+            close(fd);
+            return -1;
+        }
+    }
+    lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
 static int launch_probe(struct local_engine *e, struct attempt *a,
                         const struct engine_job *job, const struct job_user *u,
-                        struct job_env *env, struct err *err)
+                        const struct job_env *env, struct err *err)
 {
+    const char *report_path = watch_listen(e, a->uid, err);
+    struct job_env own = {0};
     struct probe_words words = {0};
     struct process one;
     char *messages = file_join(a->dir, "messages");
@@ -394,7 +227,6 @@ static int launch_probe(struct local_engine *e, struct attempt *a,
     cpu_set_t cores;
     struct launch l = {
         .program = e->probe,
-        .env = env->items,
         .directory = job->directory,
         .messages = messages,
         .change_user = geteuid() == 0,
@@ -407,7 +239,14 @@ static int launch_probe(struct local_engine *e, struct attempt *a,
     };
     int rc = -1;
 
-    add_words(&words, e, a, job);
+    if (!report_path)
+        goto done;
+    l.job_env_fd = env_descriptor(env, err);
+    if (l.job_env_fd < 0)
+        goto done;
+    job_env_fill_probe(&own, e, a);
+    l.env = own.items;
+    add_words(&words, e, a, job, report_path);
     l.argv = words.argv.items;
     if (cgroups_enter_fds(e->groups, a->group, fds, &l.enter_count, err) == 0) {
         pid_t pid = 0;
@@ -421,9 +260,12 @@ static int launch_probe(struct local_engine *e, struct attempt *a,
             vec_push(&a->members, one.id);
         }
     }
+    close(l.job_env_fd);
+done:
     vec_each (char *, word, &words.argv)
         free(*word);
     vec_free(&words.argv);
+    job_env_fini(&own);
     free(messages);
     return rc;
 }
@@ -504,7 +346,7 @@ static void set_aside(struct local_engine *e, const struct attempt *a)
 {
     cpu_set_t all;
 
-    cgroups_put_aside(e->groups, a->probe.pid);
+    cgroups_put_aside(e->groups, a->aside, a->probe.pid);
     if (sched_getaffinity(0, sizeof(all), &all) == 0)
         sched_setaffinity(a->probe.pid, sizeof(all), &all);
 }

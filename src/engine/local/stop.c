@@ -268,6 +268,7 @@ static void finish(struct local_engine *e, struct attempt *a)
                                  clock_wall_s());
     cpu_quota_leave(e, a);
     cgroups_remove(e->groups, a->group); /* of one that nobody had named */
+    cgroups_remove(e->groups, a->aside);
     a->state = ATTEMPT_OVER;
     if (a->nobody)
         return;
@@ -281,7 +282,7 @@ void stop_sweep(struct local_engine *e, struct attempt *a)
 {
     struct err err;
     size_t alive;
-    int held = cgroups_kill(e->groups, a->group);
+    int held = cgroups_kill(e->groups, a->group) + cgroups_kill(e->groups, a->aside);
 
     if (process_table_read(&e->processes, &err) < 0)
         return;

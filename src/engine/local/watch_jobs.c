@@ -1,25 +1,29 @@
 /* watch_jobs.c - what is seen of jobs that run: reports of their probes, their processes
  *
- * Everybody on the machine may send to the socket, so the kernel is asked who did: only
- * the probe of an attempt may speak for it.  The poller calls when a report is there, and
- * the daemon hears ENGINE_STARTED, ENGINE_MEASURED and ENGINE_DEMAND.  local.c asks twice
- * a second for a look at all processes: which belong to a job, what time they have used
- * (told to device_power.c) and how much memory they hold. */
+ * Any process of a user may send to that user's socket, so the kernel is asked who did:
+ * only the probe of an attempt, with its key, may speak for it.  The poller calls when a
+ * report is there, and the daemon hears ENGINE_STARTED, ENGINE_MEASURED and
+ * ENGINE_DEMAND.  local.c asks twice a second for a look at all processes: which belong
+ * to a job, what time they have used (told to device_power.c) and how much memory they
+ * hold. */
 #include "engine/local/local_private.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BATCH 256 /* reports taken at a time, so that others get their turn */
+#define REFUSED_EVERY_S 60.0 /* a line in the log, at most */
+#define BATCH           256  /* reports taken at a time, so that others get their turn */
 #define BUFFER_BYTES                                                                     \
     (1 << 20) /* of the socket: a busy daemon loses none of a few hundred */
 
@@ -124,36 +128,68 @@ static void tell_measured(struct local_engine *e, struct attempt *a,
     local_tell(e, event, NULL);
 }
 
-static void take(struct local_engine *e, const struct probe_report *r, pid_t from)
-{
-    struct attempt *a = local_attempt_of(e, r->job);
+/* ---- reports ----------------------------------------------------------------------
+ *
+ * Every user whose jobs run here has a socket of their own, which only they can write to:
+ * nobody can fill another's. */
 
-    if (!a || a->number != r->attempt || a->nobody)
-        return; /* late, or of somebody we do not know */
-    if (a->probe.pid != from) {
-        log_warn("engine_report_refused", LOG_U64("job", r->job), LOG_I64("from", from),
-                 LOG_I64("probe", a->probe.pid));
+static struct attempt *attempt_of_probe(const struct local_engine *e, pid_t pid)
+{
+    vec_each (struct attempt *const, at, &e->attempts)
+        if ((*at)->probe.pid == pid && (*at)->state != ATTEMPT_OVER && !(*at)->nobody)
+            return *at;
+    return NULL;
+}
+
+/* One line a minute, however much comes. */
+static void refuse(struct report_socket *s, const struct ucred *from, const char *why)
+{
+    double now_s = clock_wall_s();
+
+    s->refused++;
+    if (now_s - s->said_s < REFUSED_EVERY_S)
         return;
-    }
-    if (r->kind != PROBE_ENDED) /* which also comes when it could not be started */
-        start_tell(e, a);
-    if (r->kind == PROBE_RATE || r->kind == PROBE_DEMAND)
-        tell_measured(e, a, r);
+    log_warn("engine_reports_refused", LOG_U64("uid", s->uid),
+             LOG_U64("count", s->refused), LOG_I64("last_from", from->pid),
+             LOG_STR("last_why", why));
+    s->said_s = now_s;
+    s->refused = 0;
 }
 
-static pid_t sender_of(struct msghdr *message)
+/* Who sent it is asked before a byte of it is read. */
+static void take(struct report_socket *s, const char *line, size_t length,
+                 const struct ucred *from)
 {
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c))
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
-            struct ucred who;
+    struct local_engine *e = s->engine;
+    struct attempt *a = attempt_of_probe(e, from->pid);
+    struct probe_report r;
+    struct err err;
 
-            memcpy(&who, CMSG_DATA(c), sizeof(who));
-            return who.pid;
-        }
-    return 0;
+    if (!a || a->uid != from->uid) {
+        refuse(s, from, "it is not of a probe");
+    } else if (probe_report_parse(&r, line, length, &err) < 0) {
+        refuse(s, from, err.text);
+    } else if (r.job != a->job || r.attempt != a->number || !attempt_has_key(a, r.key)) {
+        refuse(s, from, "it is not of this probe's attempt");
+    } else {
+        if (r.kind != PROBE_ENDED) /* which also comes when it could not be started */
+            start_tell(e, a);
+        if (r.kind == PROBE_RATE || r.kind == PROBE_DEMAND)
+            tell_measured(e, a, &r);
+    }
 }
 
-void watch_reports(struct local_engine *e)
+static struct ucred sender_of(struct msghdr *message)
+{
+    struct ucred who = {.pid = 0, .uid = (uid_t)-1};
+
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c))
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS)
+            memcpy(&who, CMSG_DATA(c), sizeof(who));
+    return who;
+}
+
+static void hear(struct report_socket *s)
 {
     for (int i = 0; i < BATCH; i++) {
         char line[PROBE_REPORT_MAX_LINE + 1];
@@ -166,58 +202,103 @@ void watch_reports(struct local_engine *e)
                                  .msg_iovlen = 1,
                                  .msg_control = &control,
                                  .msg_controllen = sizeof(control)};
-        ssize_t n = recvmsg(e->report_fd, &message, MSG_CMSG_CLOEXEC);
-        struct probe_report report;
-        struct err err;
+        ssize_t n = recvmsg(s->fd, &message, MSG_CMSG_CLOEXEC);
+        struct ucred from;
 
         if (n < 0)
             return;
-        if (probe_report_parse(&report, line, (size_t)n, &err) == 0)
-            take(e, &report, sender_of(&message));
-        else
-            log_warn("engine_report_unreadable", LOG_I64("from", sender_of(&message)),
-                     LOG_ERR(&err));
+        from = sender_of(&message);
+        take(s, line, (size_t)n, &from);
     }
+}
+
+void watch_reports(struct local_engine *e)
+{
+    vec_each (struct report_socket *, at, &e->sockets)
+        hear(*at);
 }
 
 static void on_reports(void *ctx, uint32_t events)
 {
     (void)events;
-    watch_reports(ctx);
+    hear(ctx);
 }
 
-static int bind_socket(int fd, const struct sockaddr_un *address, struct err *err)
+static int bind_socket(const struct report_socket *s, const struct sockaddr_un *address,
+                       struct err *err)
 {
     int on = 1, bytes = BUFFER_BYTES;
 
     unlink(address->sun_path); /* of an engine before us: we hold the lock */
-    if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) < 0)
+    if (bind(s->fd, (const struct sockaddr *)address, sizeof(*address)) < 0)
         return err_sys(err, "cannot make %s", address->sun_path);
-    if (chmod(address->sun_path, 0666) < 0)
+    if (chmod(address->sun_path, 0600) < 0 ||
+        (geteuid() == 0 && chown(address->sun_path, s->uid, (gid_t)-1) < 0))
         return err_sys(err, "cannot open %s to probes", address->sun_path);
-    if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
+    if (setsockopt(s->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
         return err_sys(err, "cannot ask who sends to %s", address->sun_path);
-    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+    setsockopt(s->fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
     return 0;
 }
 
-int watch_open(struct local_engine *e, struct err *err)
+static void close_socket(struct report_socket *s)
+{
+    poller_set(s->engine->poller, &s->watch, -1, 0);
+    if (s->fd >= 0)
+        close(s->fd);
+    free(s->path);
+    free(s);
+}
+
+static int open_socket(struct report_socket *s, struct err *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-    e->report_path = file_join(e->state_dir, "engine.sock");
-    if (!str_copy(address.sun_path, sizeof(address.sun_path), e->report_path))
+    if (!str_copy(address.sun_path, sizeof(address.sun_path), s->path))
         return err_set(err, ERR_LIMIT,
                        "the state folder %s is too long for a socket in it: want at most "
                        "%zu bytes",
-                       e->state_dir, sizeof(address.sun_path) - sizeof("/engine.sock"));
-    e->report_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (e->report_fd < 0)
+                       s->engine->state_dir,
+                       sizeof(address.sun_path) - sizeof("/report-4294967295.sock"));
+    s->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (s->fd < 0)
         return err_sys(err, "cannot make a socket");
-    if (bind_socket(e->report_fd, &address, err) < 0)
+    if (bind_socket(s, &address, err) < 0)
         return -1;
-    return local_watch(e, &e->reports, e->report_fd, on_reports, e, err);
+    return local_watch(s->engine, &s->watch, s->fd, on_reports, s, err);
 }
+
+const char *watch_listen(struct local_engine *e, uid_t uid, struct err *err)
+{
+    struct report_socket *s;
+    struct str path = {0};
+
+    vec_each (struct report_socket *, at, &e->sockets)
+        if ((*at)->uid == uid)
+            return (*at)->path;
+    s = mem_new(struct report_socket);
+    s->engine = e;
+    s->uid = uid;
+    s->fd = s->watch.fd = -1;
+    s->said_s = -INFINITY;
+    str_addf(&path, "%s/report-%u.sock", e->state_dir, (unsigned)uid);
+    s->path = str_take(&path);
+    if (open_socket(s, err) < 0) {
+        close_socket(s);
+        return NULL;
+    }
+    vec_push(&e->sockets, s);
+    return s->path;
+}
+
+void watch_close(struct local_engine *e)
+{
+    vec_each (struct report_socket *, at, &e->sockets)
+        close_socket(*at);
+    vec_free(&e->sockets);
+}
+
+/* ---- processes --------------------------------------------------------------------- */
 
 /* Resident memory and processor time of the members that are there. */
 static double count_members(struct local_engine *e, struct attempt *a)
