@@ -21,27 +21,22 @@
 #define SHORT_CLEARLY 0.95
 /* Of jobs that do not tell how long they run, so much longer is expected. */
 #define LEFT_UNKNOWN_S 7200.0
-#define CAP_STEP       0.15
 
 static void load_type(struct planner_type *type, const struct gpu_sheet *gpu, bool caps)
 {
-    *type = (struct planner_type){
-        .caps = 1, .idle_watts = gpu->idle_watts, .top_watts = gpu->tdp_watts};
-    for (int c = 1; c < PLANNER_CAPS; c++) {
-        double cap = gpu->tdp_watts * (1 - CAP_STEP * c);
-
-        if (!caps || gpu->cap_min_watts <= 0 || cap < gpu->cap_min_watts)
-            continue;
-        type->cap_watts[type->caps] = cap;
+    *type =
+        (struct planner_type){.idle_watts = gpu->idle_watts, .top_watts = gpu->tdp_watts};
+    type->caps = plan_cap_levels(gpu, type->cap_watts);
+    if (!caps)
+        type->caps = 1;
+    for (int c = 1; c < type->caps; c++)
         for (int i = 0; i <= PLANNER_STEPS; i++) {
             double watts =
                 gpu->idle_watts + i * (gpu->tdp_watts - gpu->idle_watts) / PLANNER_STEPS;
 
-            type->capped[type->caps][i] =
-                power_under_cap(gpu, power_busy(gpu, watts), cap);
+            type->capped[c][i] =
+                power_under_cap(gpu, power_busy(gpu, watts), type->cap_watts[c]);
         }
-        type->caps++;
-    }
 }
 
 static void load_types(struct planner_state *s)

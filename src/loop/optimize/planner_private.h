@@ -19,7 +19,6 @@
 #include "loop/optimize/plan.h"
 #include "world/power.h"
 
-#define PLANNER_CAPS  4  /* power limits of a type, none included */
 #define PLANNER_STEPS 64 /* of the table of what a limit does */
 /* Jobs whose costs two by two are kept through a round. */
 #define PLANNER_MEMO 320
@@ -69,11 +68,11 @@ struct planner_seats {
 
 struct planner_type {
     int caps;
-    double cap_watts[PLANNER_CAPS]; /* the first is 0: none */
+    double cap_watts[PLAN_CAPS_MOST]; /* the first is 0: none */
     double idle_watts;
     double top_watts;
     /* Draw and speed under each limit by the draw without, from idle to top. */
-    struct power_capped capped[PLANNER_CAPS][PLANNER_STEPS + 1];
+    struct power_capped capped[PLAN_CAPS_MOST][PLANNER_STEPS + 1];
 };
 
 /* How far above the best guess of a rate a place is judged: 0 at the guess, 1 at what is
