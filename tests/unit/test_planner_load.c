@@ -67,16 +67,16 @@ static void how_long_a_job_stays(void **state)
     w.beliefs.rate[1][SLOW] = 0.5; /* slow, but not slower than it is */
     a->job.total_steps = 50;
     assert_left(a, 50 / 0.25);
-    b->job.duration_s = 4000; /* started an hour ago */
+    b->job.duration_s = 86800; /* started a day ago */
     assert_left(b, 400);
-    b->job.duration_s = 3000;
+    b->job.duration_s = 86000;
     assert_left(b, 0);
     b->job.duration_s = 0;
     assert_left(b, 7200);
     b->job.duration_s = 0.5;
     assert_left(b, 0);
     b->job.total_steps = 1000; /* says nothing of a service */
-    b->job.duration_s = 4000;
+    b->job.duration_s = 86800;
     assert_left(b, 400);
     b->started_s = NAN;
     assert_left(b, 7200);

@@ -36,6 +36,7 @@ static void planner_destroy(void *self)
     vec_free(&s->seats);
     vec_free(&s->shown_jobs);
     vec_free(&s->trials);
+    vec_free(&s->caps);
     vec_free(&s->runs);
     plan_fini(&s->offered);
     free(s);
@@ -138,6 +139,7 @@ static void planner_plan(void *self, const struct optimize_input *in, struct pla
     planner_load(s, in);
     planner_set_price(s);
     planner_settle_trials(s);
+    planner_learn_caps(s);
     planner_look_to_move(s);
     planner_mend(s);
     if (in->settings->moves && in->now_s - s->improved_s >= IMPROVE_S) {

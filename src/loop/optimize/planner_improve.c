@@ -7,7 +7,7 @@
 /* A move has to earn this many times what it costs: the pause is part of a promise, what
  * is believed of the new place may be wrong, and the cluster will look different soon.
  * Services feel a pause more, and each further one more again. */
-#define EARN_TRAINING    16.0
+#define EARN_TRAINING    28.0
 #define EARN_SERVICE     240.0
 #define CAUTION_TRAINING 0.25
 #define CAUTION_SERVICE  4.0
@@ -58,9 +58,21 @@ static double beside_horizon(const struct planner_state *s, double h, int device
     return h;
 }
 
-static bool may_move(const struct planner_job *j)
+/* What moves take from a job's promise, with what it was seen to fall short, stays within
+ * this share of its time so far.  By its age: how long it will still run is hearsay. */
+#define SHORT_BUDGET 0.005
+
+static bool within_budget(const struct planner_state *s, const struct planner_job *j)
 {
-    return j->movable && j->settled && !j->moved && j->device >= 0;
+    double short_s = (j->status->moves + 1) * s->settings.move_s + j->status->short_s;
+
+    return short_s <= SHORT_BUDGET * (s->in->now_s - j->status->started_s);
+}
+
+/* For less cost; who falls short is moved whatever it took so far. */
+static bool may_move(const struct planner_state *s, const struct planner_job *j)
+{
+    return j->movable && j->settled && !j->moved && j->device >= 0 && within_budget(s, j);
 }
 
 static bool has_waited(const struct planner_state *s, const struct planner_job *j)
@@ -217,7 +229,7 @@ static void shuffle_running(struct planner_state *s)
 {
     vec_clear(&s->order);
     for (int i = 0; i < (int)s->jobs.count; i++)
-        if (may_move(&s->jobs.items[i]))
+        if (may_move(s, &s->jobs.items[i]))
             vec_push(&s->order, i);
     for (size_t i = s->order.count; i > 1; i--) {
         size_t k = rng_below(&s->rng, i);
@@ -245,7 +257,7 @@ static void try_swap(struct planner_state *s, int a, int b)
     int dx = x->device, dy = y->device;
     double h = fmin(horizon(x), horizon(y)), before, after;
 
-    if (dx == dy || !may_move(x) || !may_move(y) || h < LEFT_LEAST_S)
+    if (dx == dy || !may_move(s, x) || !may_move(s, y) || h < LEFT_LEAST_S)
         return;
     if (!planner_allowed(s, a, dy) || !planner_allowed(s, b, dx))
         return;
@@ -287,7 +299,7 @@ static int jobs_of_node(struct planner_state *s, int node, int *jobs)
 
             if (job < 0)
                 continue;
-            if (!may_move(&s->jobs.items[job]) ||
+            if (!may_move(s, &s->jobs.items[job]) ||
                 s->jobs.items[job].left_s < LEFT_LEAST_S)
                 return 0;
             jobs[count++] = job;
@@ -346,7 +358,7 @@ void planner_improve(struct planner_state *s)
 {
     shuffle_running(s);
     for (size_t i = 0; i < s->order.count; i++)
-        if (may_move(&s->jobs.items[s->order.items[i]]))
+        if (may_move(s, &s->jobs.items[s->order.items[i]]))
             relocate(s, s->order.items[i], false);
     try_swaps(s);
     for (int n = 0; n < s->in->cluster->node_count && s->settings.sleep; n++)

@@ -121,9 +121,7 @@ static bool gang_on_type(struct planner_state *s, int job, int type, bool *used,
             if (free_of_type(s, d, type))
                 out->devices[got++] = d;
     }
-    /* Its worth counts once, its power on each device. */
-    out->cost +=
-        cost + (wanted - 1) * (j->kind->alone[type].watts - s->types[type].idle_watts);
+    out->cost += cost;
     if (nodes > 1)
         out->cost += spread_cost(j, type);
     return true;

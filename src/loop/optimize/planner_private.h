@@ -89,6 +89,12 @@ struct planner_run {
     double at_s; /* since then */
 };
 
+/* Power limits a device's present jobs have been under. */
+struct planner_caps {
+    uint64_t company; /* hash of the jobs; 0: nobody */
+    int deepest;      /* level they may have: below it they were seen to fall short */
+};
+
 /* A place taken for what it may turn out to be, until it is measured. */
 struct planner_trial {
     uint64_t job;
@@ -119,6 +125,7 @@ struct planner_state {
     double improved_s;  /* when moves for the sake of cost were last looked for */
     struct planner_view view;
     vec_of(struct planner_trial) trials;
+    vec_of(struct planner_caps) caps; /* (devices) */
     struct plan_learning learning;
     double watts_now;      /* of nodes with jobs */
     double used_joules;    /* since the first round */
@@ -147,7 +154,8 @@ struct power_capped planner_under_cap(const struct planner_type *type, int cap,
                                       double watts);
 
 /* planner_cost.c: watts of a device of this type with these jobs (-1: nobody) above idle;
- * *cap, unless NULL, is the limit it is the least with. */
+ * in the end, with the limit that makes it the least.  *cap, unless NULL, is the limit to
+ * set now on the way there, and the watts are those with it. */
 double planner_cost(struct planner_state *s, int type, int a, int b, double *cap);
 /* Watts it draws under this limit (0: none), idle included, as far as is believed, and
  * whether all its requirements hold. */
@@ -165,6 +173,19 @@ bool planner_allowed(const struct planner_state *s, int job, int device);
 double planner_add_cost(struct planner_state *s, int job, int device, double share);
 /* What its place costs now, the node included when it is alone there. */
 double planner_place_cost(struct planner_state *s, int job);
+
+/* planner_caps.c: remember the limits under which jobs were seen to fall short; after
+ * loading, in a round. */
+void planner_learn_caps(struct planner_state *s);
+/* The level of power limit that jobs were measured under on their device as they are now,
+ * and the deepest that is not known to be too deep for them. */
+struct planner_cap_range {
+    int now, deepest;
+};
+struct planner_cap_range planner_cap_range(const struct planner_state *s, int device,
+                                           int a, int b);
+/* What a limit must leave of the requirement, for a job with so many windows here. */
+double planner_cap_margin(int windows);
 
 /* planner_price.c: what the cluster draws, and what progress is worth. */
 void planner_set_price(struct planner_state *s);
