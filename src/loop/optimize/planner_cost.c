@@ -330,7 +330,7 @@ static bool shares(const struct planner_state *s, int job)
 
 bool planner_allowed(const struct planner_state *s, int job, int device)
 {
-    return s->usable.items[device] &&
+    return s->usable.items[device] && planner_may_use(s, job, device) &&
            requirement_allows_type(&s->jobs.items[job].status->job,
                                    s->in->cluster->devices[device].type);
 }

@@ -5,15 +5,12 @@
 #include "loop/requirement.h"
 #include "loop/recent_rate.h"
 
-#include <limits.h>
 #include <math.h>
 
 /* A job is left alone until it was measured where it is beside whoever is there: what a
  * move is worth is not known before.  Not shorter than this, nor for ever. */
 #define SETTLE_S      600.0
 #define SETTLE_MOST_S 1800.0
-/* A long queue is looked at from its head: so many at a time. */
-#define WAITING_MOST 64
 /* Where a service is already, the demand of the moment counts, and a little more. */
 #define SERVICE_KEEP 1.03
 /* One window is noise: a job is moved for falling short after two, or by so much. */
@@ -168,38 +165,11 @@ void planner_detach(struct planner_state *s, int job, const int *devices, int co
     s->jobs.items[job].device = -1;
 }
 
-/* Who runs, and the head of the queue: first by priority, then by admission. */
-static void choose_shown(struct planner_state *s, const struct optimize_input *in)
-{
-    int top = INT_MIN, left = WAITING_MOST;
-
-    vec_clear(&s->shown_jobs);
-    vec_clear(&s->seats);
-    for (size_t i = 0; i < in->job_count; i++) {
-        if (in->jobs[i]->state == JOB_WAITING)
-            top = in->jobs[i]->job.priority > top ? in->jobs[i]->job.priority : top;
-    }
-    for (int pass = 0; pass < 2; pass++) /* the most urgent before the others */
-        for (size_t i = 0; i < in->job_count; i++) {
-            bool waits = in->jobs[i]->state == JOB_WAITING;
-            bool urgent = waits && in->jobs[i]->job.priority == top;
-
-            if ((waits ? urgent != (pass == 0) : pass > 0) || (waits && left-- <= 0))
-                continue;
-            vec_push(&s->shown_jobs, in->jobs[i]);
-            vec_push(&s->seats, i);
-        }
-    s->shown = *in;
-    s->shown.jobs = s->shown_jobs.items;
-    s->shown.job_count = s->shown_jobs.count;
-    s->shown.settings = &s->settings;
-}
-
 void planner_load(struct planner_state *s, const struct optimize_input *in)
 {
     const struct table_kind *const *kinds;
 
-    choose_shown(s, in);
+    planner_show(s, in);
     s->in = in = &s->shown;
     kinds = prediction_table_load(s->table, in);
     load_types(s);
@@ -215,4 +185,5 @@ void planner_load(struct planner_state *s, const struct optimize_input *in)
     s->view = (struct planner_view){0};
     vec_reserve(&s->memo,
                 (size_t)in->cluster->type_count * PLANNER_MEMO * (size_t)PLANNER_MEMO);
+    planner_hold_nothing(s);
 }
