@@ -11,8 +11,8 @@
     }
 
 const struct config_key settings_keys[] = {
-    KEY("share", CONFIG_INT, share_max, 1, LOOP_MAX_SHARE, "2",
-        "most jobs on one GPU; the daemon takes 1 or 2"),
+    KEY("share", CONFIG_INT, share_max, 1, PLANNER_MAX_SHARE, "2",
+        "most jobs on one GPU"),
     KEY("sleep", CONFIG_BOOL, sleep, 0, 0, "true", "nodes without jobs may sleep"),
     KEY("caps", CONFIG_BOOL, caps, 0, 0, "true",
         "power limits of GPUs may be planned; an engine sets them only with consent"),

@@ -11,8 +11,12 @@
 
 struct lengths;
 
+/* Jobs a planner may seat on one device: three have not been measured side by side, and
+ * a setting that asks for more is refused. */
+#define PLANNER_MAX_SHARE 2
+
 struct optimize_settings {
-    int share_max;     /* theta: jobs on one device, 1 .. LOOP_MAX_SHARE */
+    int share_max;     /* theta: jobs on one device, 1 .. PLANNER_MAX_SHARE */
     bool sleep;        /* idle nodes may sleep */
     bool caps;         /* power caps may be set */
     bool moves;        /* running jobs may be moved */

@@ -2,6 +2,7 @@
 #include "loop/recent_rate.h"
 
 #include "base/rng.h"
+#include "loop/requirement.h"
 
 #include <math.h>
 
@@ -102,6 +103,8 @@ void recent_rate_note(struct job_status *status, const struct cluster *cluster,
     p->at_s = m->at_s;
     if (status->job.kind == JOB_INFERENCE)
         note_service(status, cluster, m);
+    if (recent_rate_falls_short(status, requirement_rate_kept(status, m->at_s)))
+        status->short_s += m->window_s;
 }
 
 bool recent_rate_falls_short(const struct job_status *status, double rate)

@@ -41,20 +41,6 @@ static int check_mode(const void *value, struct err *err)
     return 0;
 }
 
-/* What the simulator's planners can do, the daemon's cannot. */
-static int check_policy(const void *value, struct err *err)
-{
-    const struct optimize_settings *policy = value;
-
-    if (policy->share_max > API_MAX_SHARE)
-        return err_set(
-            err, ERR_INVALID,
-            "policy.share is %d: the daemon's planner seats one or two jobs on "
-            "a GPU, want 1 to %d",
-            policy->share_max, API_MAX_SHARE);
-    return 0;
-}
-
 static const struct config_key listen_keys[] = {
     CONFIG_KEY(STRING, "socket", IN(listen, socket), NULL,
                "Unix socket; left out $CORGI_SOCKET, else /run/corgi/corgid.sock for "
@@ -232,7 +218,6 @@ const struct config_key service_config_keys[] = {
     {.name = "policy",
      .type = CONFIG_GROUP,
      .keys = settings_keys,
-     .check = check_policy,
      .offset = AT(policy),
      .help = "how the loop decides"},
     CONFIG_NESTED("planner", AT(planner), planner_keys, "when it decides and learns"),

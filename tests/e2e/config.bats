@@ -51,7 +51,7 @@ setup() {
 }
 
 @test "values out of range are refused" {
-    for value in 'share: 0' 'share: 5' 'confidence: 1.5' 'confidence: nan' 'progress: -5W' \
+    for value in 'share: 0' 'share: 3' 'confidence: 1.5' 'confidence: nan' 'progress: -5W' \
         'grace: 10 parsecs' 'moves: perhaps'; do
         echo "$value" > bad.yaml
         run "$corgi" sim --config bad.yaml

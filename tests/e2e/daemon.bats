@@ -235,7 +235,7 @@ while "STOPPING=1" not in heard:
     printf 'sim: {speed: 3}\npolicy: {share: 3}\n' > "$CORGID_DIR/wrong.yaml"
     run "$CORGI_BIN/corgi" config check --kind daemon "$CORGID_DIR/wrong.yaml"
     [ "$status" -eq 1 ]
-    [[ $output == *wrong.yaml:2*"policy.share is 3"*"want 1 to 2"* ]]
+    [[ $output == *wrong.yaml:2*"'share' takes a whole number from 1 to 2, not '3'"* ]]
     "$CORGI_BIN/corgi" config show --kind daemon > "$CORGID_DIR/all.yaml"
     "$CORGI_BIN/corgi" config check --kind daemon "$CORGID_DIR/all.yaml"
 }

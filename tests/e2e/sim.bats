@@ -197,16 +197,16 @@ with_small_disk() { # kilobytes, command...
 }
 
 @test "goals are listed with what was measured, and their table ends the text" {
-    local few=(sim --days 0.3 --seeds 2 --load 50 --policy "corgi,least-energy")
+    local few=(sim --days 0.3 --seeds 2 --load 50 --policy "corgi,least-energy-caps")
     "$corgi" "${few[@]}" --json > "$dir/a.json"
-    jq -e '(.rows[1] | .energy_against_least_energy_percent == 0 and
+    jq -e '(.rows[1] | .energy_against_least_energy_caps_percent == 0 and
             .energy_against_gavel_cost_packed_percent == null) and
-        (.rows[0].energy_against_least_energy_percent as $saved |
-            .goals[] | select(.goal == "energy with caps") |
-            .worst == $saved and .must == -17 and .at[0].load == 0.5 and
+        (.rows[0].energy_against_least_energy_caps_percent as $saved |
+            .goals[] | select(.goal == "energy" and .against == "least-energy-caps") |
+            .worst == $saved and .must == -20 and .at[0].load == 0.5 and
             (.met | IN("no", "must", "target")))' "$dir/a.json"
-    jq -e '.goals_by_protocol == false and (.goals | length == 12) and
-        (.goals[] | select(.against == "gavel-cost-packed") | .met == null)' "$dir/a.json"
+    jq -e '.goals_by_protocol == false and (.goals | length == 13) and
+        (.goals[] | select(.against == "gavel-energy-packed") | .met == null)' "$dir/a.json"
     "$corgi" "${few[@]}" > "$dir/text"
     grep -q '^goal .*met$' "$dir/text"
     [ "$(grep -c 'not measured' "$dir/text")" -eq "$(jq '[.goals[] | select(.met == null)] | length' "$dir/a.json")" ]

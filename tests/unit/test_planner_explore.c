@@ -214,6 +214,7 @@ static void who_was_not_measured_yet_is_left_alone(void **state)
     a->job.types_allowed = 0; /* the V100 would be better by far */
     r.beliefs.rate[1] = 100;
     r.now_s += 1200;
+    a->started_s = r.now_s - 86400; /* it has time to lose */
     policy_round_plan(&r);
     assert_int_equal(a->moves, 0);
     measure(a, 10);
@@ -531,7 +532,7 @@ static void a_trial_is_noted_against_the_place_of_the_best_guess(void **state)
     (void)state;
     w.beliefs.sd = 0.8;
     w.beliefs.rate[1][SLOW] = 14; /* may turn out to be 39 */
-    world_job(&w, 2)->job.may_share = false;
+    world_job(&w, 0.01)->job.may_share = false;
     world_plan(&w);
     assert_true(world_seat(&w, &w.jobs[0]) < 2);
     assert_int_equal(w.plan.learning.trials, 1);

@@ -42,7 +42,9 @@ static void plan_within(double watts)
 
 static void assert_cap(int device, double watts)
 {
-    assert_true(fabs(w.plan.cap_watts[device] - watts) < 0.01);
+    if (fabs(w.plan.cap_watts[device] - watts) >= 0.01)
+        fail_msg("device %d has a limit of %g W, not %g", device,
+                 w.plan.cap_watts[device], watts);
 }
 
 static int stopped(void)
@@ -130,7 +132,7 @@ static double drawn_under(double watts, double cap)
 
 static void a_cap_in_force_bounds_what_is_believed(void **state)
 {
-    double least = drawn_under(390, 220);
+    double least = drawn_under(390, 200);
 
     (void)state;
     for (int above = 0; above < 2; above++) {
@@ -140,7 +142,7 @@ static void a_cap_in_force_bounds_what_is_believed(void **state)
         world_measure(&w, &w.jobs[0], 40, 390);
         plan_within(100 + least + (above ? 1 : -1)); /* as deep as it goes */
         assert_int_equal(stopped(), !above);
-        assert_cap(0, 220);
+        assert_cap(0, 200);
         if (!above)
             world_fini(&w);
     }
@@ -156,11 +158,13 @@ static void the_cap_that_saves_most_comes_first(void **state)
     plan_within((3 * 100 + 360 + 395 + 300 - 10) / 0.97);
     assert_int_equal(stopped(), 0);
     assert_cap(0, 0);
-    assert_cap(1, 340);
-    assert_cap(2, 0); /* draws less than the first step already */
+    assert_cap(1, 380);
+    assert_cap(2, 0); /* draws less than the first steps already */
     plan_within((3 * 100 + 360 + 395 + 300 - 60) / 0.97);
     assert_true(w.plan.cap_watts[1] > 0 && w.plan.cap_watts[1] < 400);
-    assert_true(w.plan.cap_watts[0] > 339 || w.plan.cap_watts[1] < 281);
+    /* Step by step where the next saves most: nobody is far deeper than who draws more. */
+    assert_true(w.plan.cap_watts[0] == 0 ||
+                w.plan.cap_watts[0] >= w.plan.cap_watts[1] - 20.01);
 }
 
 static void nothing_is_capped_below_97_percent(void **state)
@@ -171,7 +175,7 @@ static void nothing_is_capped_below_97_percent(void **state)
     plan_within(490 / 0.96);
     assert_cap(0, 0);
     plan_within(490 / 0.98);
-    assert_cap(0, 340);
+    assert_cap(0, 380);
 }
 
 /* The first needs all it does: it keeps it as long as the limit holds. */
@@ -183,19 +187,19 @@ static void promises_are_capped_last(void **state)
     w.jobs[0].job.need.rate = w.jobs[0].required_rate = 39.5;
     plan_within((2 * 100 + 395 + 360 - 10) / 0.97);
     assert_cap(0, 0);
-    assert_cap(1, 340);
+    assert_cap(1, 360);
     w.jobs[1].job.need.rate = w.jobs[1].required_rate = 39.5;
     plan_within((2 * 100 + 395 + 360) / 0.98); /* above 97 %, below the limit */
     assert_true(w.plan.cap_watts[0] == 0 && w.plan.cap_watts[1] == 0);
     plan_within(2 * 100 + 395 + 360 - 10); /* above it: rather slow than stopped */
-    assert_cap(0, 340);
+    assert_cap(0, 380);
     assert_cap(1, 0);
     assert_int_equal(stopped(), 0);
 }
 
 static void caps_go_as_deep_as_needed(void **state)
 {
-    static const double steps[] = {340, 280, 220};
+    static const double steps[] = {340, 280, 200};
 
     (void)state;
     run_on_fast(1, (const double[]){395});
@@ -206,7 +210,7 @@ static void caps_go_as_deep_as_needed(void **state)
         assert_cap(0, steps[i]);
         assert_int_equal(stopped(), 0);
     }
-    plan_within(100 + drawn_under(395, 220) - 1);
+    plan_within(100 + drawn_under(395, 200) - 1);
     assert_int_equal(stopped(), 1);
 }
 

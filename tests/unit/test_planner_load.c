@@ -68,21 +68,21 @@ static void how_long_a_job_stays(void **state)
     assert_left(a, 0.5 / 5);
     a->job.total_steps = 0;
     a->job.duration_s = 77;        /* says nothing of training */
-    assert_left(a, 7200 + 3600);   /* it has run for an hour */
+    assert_left(a, 7200 + 86400);  /* it has run for a day */
     w.beliefs.rate[1][SLOW] = 0.5; /* slow, but not slower than it is */
     a->job.total_steps = 50;
     assert_left(a, 50 / 0.25);
-    b->job.duration_s = 4000; /* started an hour ago */
+    b->job.duration_s = 86800; /* started a day ago */
     assert_left(b, 400);
-    b->job.duration_s = 3000;
-    assert_true(loaded(b)->left_s > 0 && loaded(b)->left_s < 1500);
+    b->job.duration_s = 72000;
+    assert_true(loaded(b)->left_s > 0 && loaded(b)->left_s < 36000);
     b->job.duration_s = 0;
-    assert_left(b, 7200 + 3600);
+    assert_left(b, 7200 + 86400);
     b->job.total_steps = 1000; /* says nothing of a service */
-    b->job.duration_s = 4000;
+    b->job.duration_s = 86800;
     assert_left(b, 400);
     b->started_s = NAN;
-    assert_left(b, 4000);
+    assert_left(b, 86800);
 }
 
 static void who_may_be_moved(void **state)

@@ -549,7 +549,35 @@ static struct job_status *gang_apart(double need, double rate)
     world_node(&w, SLOW, 1);
     a = world_job(&w, need);
     a->job.devices = 2;
-    return does(a, 0, rate);
+    a = does(a, 0, rate);
+    a->started_s = w.now_s - 3600; /* no time to lose for less cost */
+    return a;
+}
+
+/* It does well enough, and would do five times as much elsewhere. */
+static void a_gang_leaves_a_place_that_turned_out_wrong(void **state)
+{
+    static const struct {
+        double age_s, left_s, fast_watts;
+        bool goes;
+    } cases[] = {{86400, 1e6, 200, true},
+                 {8999, 1e6, 200, false},   /* its budget does not reach */
+                 {86400, 1500, 200, false}, /* too little time to earn two pauses */
+                 {86400, 1e6, 390, false}}; /* it would draw more than that is worth */
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct job_status *a = gang_apart(7, 7.5);
+
+        a->started_s = w.now_s - cases[i].age_s;
+        a->job.total_steps = cases[i].left_s * 0.5 * 40;
+        w.beliefs.watts[1][FAST] = cases[i].fast_watts;
+        world_node(&w, FAST, 2);
+        world_plan(&w);
+        assert_int_equal(world_seat(&w, a), cases[i].goes ? 2 : 0);
+        world_fini(&w);
+    }
+    gang_apart(1, 1);
 }
 
 static void a_gang_goes_to_a_type_that_keeps_its_promise(void **state)
@@ -654,6 +682,7 @@ int main(void)
         world_test(a_move_elsewhere_is_no_help),
         world_test(the_last_of_many_devices_is_found_too),
         world_test(a_limit_is_lifted_or_raised),
+        world_test(a_gang_leaves_a_place_that_turned_out_wrong),
         world_test(a_gang_goes_to_a_type_that_keeps_its_promise),
         world_test(a_gang_that_was_moved_is_left_alone_for_a_while),
         world_test(a_gang_stays_when_another_limit_is_enough),

@@ -1,7 +1,7 @@
 /* test_planner_moves.c - running jobs are moved, exchanged and gathered where that earns
  * a multiple of what the moves cost, and else left alone
  *
- * A move has to save 16 times what a pause of move_s costs at 250 W, 240 times for a
+ * A move has to save 28 times what a pause of move_s costs at 250 W, 240 times for a
  * service, over the time the job is expected to stay, four hours at most. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,7 +68,7 @@ static bool one_goes(const struct one *c)
 
 static void a_move_must_earn_a_multiple_of_its_pause(void **state)
 {
-    const double least = 16 * PAUSE_JOULES / FOUR_HOURS;
+    const double least = 28 * PAUSE_JOULES / FOUR_HOURS;
     const struct one cases[] = {
         {"a little more than the least", 1.01 * least, 1e6, 0, 45, false, true},
         {"a little less", 0.99 * least, 1e6, 0, 45, false, false},
@@ -86,20 +86,52 @@ static void a_move_must_earn_a_multiple_of_its_pause(void **state)
         {"no pause counts as one of a second", 0.99 * least / 45, 1e6, 0, 0, false,
          false},
         {"a bit more than that", 1.01 * least / 45, 1e6, 0, 0, false, true},
-        {"a service feels a pause more", 14.9 * least, 1e6, 0, 45, true, false},
-        {"for 240 times a service goes", 15.1 * least, 1e6, 0, 45, true, true},
-        {"a service that ends in an hour", 59.9 * least, 3600, 0, 45, true, false},
-        {"and one that saves more", 60.1 * least, 3600, 0, 45, true, true},
-        {"a service that has moved", 74.9 * least, 1e6, 1, 45, true, false},
-        {"and one that saves five times as much", 75.1 * least, 1e6, 1, 45, true, true},
-        {"whoever ends in five minutes stays", 1000, 299, 0, 45, false, false},
-        {"or goes when there is a bit more time", 1000, 301, 0, 45, false, true},
+        {"a service feels a pause more", 8.5 * least, 1e6, 0, 45, true, false},
+        {"for 240 times a service goes", 8.6 * least, 1e6, 0, 45, true, true},
+        {"a service that ends in an hour", 34.2 * least, 3600, 0, 45, true, false},
+        {"and one that saves more", 34.4 * least, 3600, 0, 45, true, true},
+        {"a service that has moved", 42.7 * least, 1e6, 1, 45, true, false},
+        {"and one that saves five times as much", 43 * least, 1e6, 1, 45, true, true},
+        {"whoever ends in five minutes stays", 2000, 299, 0, 45, false, false},
+        {"or goes when there is a bit more time", 2000, 301, 0, 45, false, true},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         if (one_goes(&cases[i]) != cases[i].goes)
             fail_msg("%s", cases[i].what);
+        if (i + 1 < sizeof(cases) / sizeof(*cases))
+            world_fini(&w);
+    }
+}
+
+/* Moves and what it was seen short may take 0.5 % of a job's time so far. */
+static void a_job_is_moved_for_less_cost_within_its_budget(void **state)
+{
+    static const struct {
+        double age_s, short_s;
+        int moves;
+        bool goes;
+    } cases[] = {{8999, 0, 0, false}, {9001, 0, 0, true},     {17999, 0, 1, false},
+                 {18001, 0, 1, true}, {68999, 300, 0, false}, {69001, 300, 0, true}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct job_status *a;
+
+        world_init(&w);
+        world_node(&w, SLOW, 1);
+        world_node(&w, FAST, 1);
+        w.settings.sleep = false;
+        a = world_run(&w, world_job(&w, 5), 1);
+        w.beliefs.rate[1][FAST] = 10;
+        w.beliefs.watts[1][FAST] = 350;
+        world_measure(&w, a, 10, 0);
+        a->started_s = w.now_s - cases[i].age_s;
+        a->short_s = cases[i].short_s;
+        a->moves = cases[i].moves;
+        world_plan(&w);
+        assert_int_equal(world_seat(&w, a), cases[i].goes ? 0 : 1);
         if (i + 1 < sizeof(cases) / sizeof(*cases))
             world_fini(&w);
     }
@@ -174,7 +206,7 @@ static int moves_of_two(double left_s_of_first, double left_s_of_second)
 
 static void nobody_flees_from_a_neighbour_who_is_about_to_end(void **state)
 {
-    const double pays_s = 16 * PAUSE_JOULES / 80;
+    const double pays_s = 28 * PAUSE_JOULES / 80;
 
     (void)state;
     assert_int_equal(moves_of_two(1e6, 1e6), 1); /* one of them, not both */
@@ -278,19 +310,19 @@ static void second_only_slow(struct job_status *a, struct job_status *b)
 static void first_ends_too_soon(struct job_status *a, struct job_status *b)
 {
     (void)b;
-    lasts(a, 0.98 * 2 * 16 * PAUSE_JOULES / 150, 10);
+    lasts(a, 0.98 * 2 * 28 * PAUSE_JOULES / 150, 10);
 }
 
 static void first_ends_just_late_enough(struct job_status *a, struct job_status *b)
 {
     (void)b;
-    lasts(a, 1.02 * 2 * 16 * PAUSE_JOULES / 150, 10);
+    lasts(a, 1.02 * 2 * 28 * PAUSE_JOULES / 150, 10);
 }
 
 static void second_ends_too_soon(struct job_status *a, struct job_status *b)
 {
     (void)a;
-    lasts(b, 0.98 * 2 * 16 * PAUSE_JOULES / 150, 40);
+    lasts(b, 0.98 * 2 * 28 * PAUSE_JOULES / 150, 40);
 }
 
 static void progress_is_dear_and_the_end_near(struct job_status *a, struct job_status *b)
@@ -309,13 +341,13 @@ static void progress_is_dear(struct job_status *a, struct job_status *b)
 
 static void first_was_moved_often(struct job_status *a, struct job_status *b)
 {
-    lasts(b, 3600, 40);
+    lasts(b, 7200, 40);
     a->moves = 8; /* three pauses for it, and one for the other */
 }
 
 static void first_was_moved(struct job_status *a, struct job_status *b)
 {
-    lasts(b, 3600, 40);
+    lasts(b, 7200, 40);
     a->moves = 3;
 }
 
@@ -441,25 +473,25 @@ static void a_device_is_drained(struct job_status **jobs)
 
 static void one_ends_too_soon(struct job_status **jobs)
 {
-    lasts(jobs[1], 0.98 * 2 * 16 * PAUSE_JOULES / 110, 10);
+    lasts(jobs[1], 0.98 * 2 * 28 * PAUSE_JOULES / 110, 10);
 }
 
 static void one_ends_just_late_enough(struct job_status **jobs)
 {
-    lasts(jobs[1], 1.02 * 2 * 16 * PAUSE_JOULES / 110, 10);
+    lasts(jobs[1], 1.02 * 2 * 28 * PAUSE_JOULES / 110, 10);
 }
 
-/* 2 x 16 pauses in two hours are 50 W. */
+/* 2 x 28 pauses in two hours are 87.5 W. */
 static void it_hardly_pays(struct job_status **jobs)
 {
     (void)jobs;
-    w.cluster->nodes[0].host_watts = w.cluster->nodes[1].host_watts = 41;
+    w.cluster->nodes[0].host_watts = w.cluster->nodes[1].host_watts = 78.5;
 }
 
 static void it_hardly_fails_to_pay(struct job_status **jobs)
 {
     (void)jobs;
-    w.cluster->nodes[0].host_watts = w.cluster->nodes[1].host_watts = 39;
+    w.cluster->nodes[0].host_watts = w.cluster->nodes[1].host_watts = 76.5;
 }
 
 static void a_host_draws_much_and_one_ends(struct job_status **jobs)
@@ -595,6 +627,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         planner_test(a_move_must_earn_a_multiple_of_its_pause),
+        planner_test(a_job_is_moved_for_less_cost_within_its_budget),
         planner_test(a_job_is_looked_at_again_after_a_while),
         planner_test(without_a_measurement_it_takes_half_an_hour),
         planner_test(nobody_flees_from_a_neighbour_who_is_about_to_end),

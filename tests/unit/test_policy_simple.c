@@ -1,6 +1,8 @@
 /* test_policy_simple.c - each conventional policy does what its name says */
 #include "lab/policy/policy.h"
 
+#include "world/power.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -121,6 +123,42 @@ static void least_energy_keeps_requirements_first(void **state)
     assert_int_equal(round_type(&r, service), FIXTURE_V100);
 }
 
+/* The rate left by the limit this policy sets for a job alone on a V100 that asks for so
+ * much of the 40 it would do. */
+static double speed_left(const char *policy, double need)
+{
+    const struct gpu_sheet *gpu;
+    struct job_status *job;
+    double speed;
+
+    policy_round_init(&r, policy, 0, 1, 1);
+    r.settings.caps = true;
+    r.beliefs.watts[FIXTURE_V100] = 290;
+    job = policy_round_job(&r, need);
+    policy_round_plan(&r);
+    gpu = &r.cluster->types[FIXTURE_V100];
+    assert_int_equal(job->device_count, 1);
+    speed = power_under_cap(gpu, power_busy(gpu, 290), r.plan.cap_watts[job->devices[0]])
+                .speed;
+    tear_down(NULL);
+    return speed;
+}
+
+static void limits_save_energy_as_far_as_the_requirement_holds(void **state)
+{
+    double free = speed_left("least-energy-caps", 1);
+
+    (void)state;
+    assert_true(free < 0.95);
+    assert_true(speed_left("zeus-like", 1) > free); /* it minds the time as well */
+    assert_in_range(1000 * speed_left("ear-like", 1), 950, 999);
+    assert_true(speed_left("least-energy-caps", 40 * 0.95) >= 0.95);
+    assert_near(speed_left("least-energy-caps", 39.9), 1, 0);
+    assert_near(speed_left("least-energy", 1), 1, 0);
+    assert_true(speed_left("gavel-energy-packed", 1) < 0.95);
+    assert_near(speed_left("gavel-cost-packed", 1), 1, 0);
+}
+
 static void slurm_like_names_a_type_once(void **state)
 {
     struct job_status *narrow, *wide, *behind;
@@ -232,17 +270,33 @@ static void backfill_ends_for_a_gang_that_has_waited_an_hour(void **state)
 /* Scripts and measurements rely on these names. */
 static void the_table_has_every_fixed_name(void **state)
 {
-    static const char *const names[] = {"corgi",         "corgi-nocaps",
-                                        "corgi-p1",      "corgi-noshare",
-                                        "corgi-nomoves", "corgi-nosleep",
-                                        "oracle",        "oracle-nocaps",
-                                        "feedback-only", "fifo",
-                                        "random",        "round-robin",
-                                        "fastest",       "slurm-like",
-                                        "slowest-ok",    "pack-blind",
-                                        "pack-util",     "least-energy",
-                                        "gavel-cost",    "gavel-cost-packed",
-                                        "gavel-maxmin",  "gavel-maxmin-packed"};
+    static const char *const names[] = {"corgi",
+                                        "corgi-nocaps",
+                                        "corgi-p1",
+                                        "corgi-noshare",
+                                        "corgi-nomoves",
+                                        "corgi-nosleep",
+                                        "oracle",
+                                        "oracle-nocaps",
+                                        "feedback-only",
+                                        "fifo",
+                                        "random",
+                                        "round-robin",
+                                        "fastest",
+                                        "slurm-like",
+                                        "slowest-ok",
+                                        "pack-blind",
+                                        "pack-util",
+                                        "least-energy",
+                                        "least-energy-caps",
+                                        "zeus-like",
+                                        "ear-like",
+                                        "pwr-fgd",
+                                        "gavel-energy-packed",
+                                        "gavel-cost",
+                                        "gavel-cost-packed",
+                                        "gavel-maxmin",
+                                        "gavel-maxmin-packed"};
     const struct policy *list[POLICY_MAX];
     size_t count;
     struct err err = {0};
@@ -269,6 +323,7 @@ int main(void)
         policy_test(least_energy_weighs_watts_against_time),
         policy_test(least_energy_fills_nodes_in_use_when_nodes_may_sleep),
         policy_test(least_energy_keeps_requirements_first),
+        cmocka_unit_test(limits_save_energy_as_far_as_the_requirement_holds),
         policy_test(slurm_like_names_a_type_once),
         policy_test(pack_util_shares_only_what_adds_up),
         policy_test(round_robin_goes_from_node_to_node),

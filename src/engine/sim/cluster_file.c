@@ -186,6 +186,10 @@ static const struct builtin builtins[] = {
                  "  - {gpu: k80, gpus: 4, count: 9, name: kepler}\n"
                  "  - {gpu: p100, gpus: 4, count: 9, name: pascal}\n"
                  "  - {gpu: v100, gpus: 4, count: 9, name: volta}\n"},
+    {"standard-gangs", "nodes:\n"
+                       "  - {gpu: k80, gpus: 8, count: 5, name: kepler}\n"
+                       "  - {gpu: p100, gpus: 8, count: 5, name: pascal}\n"
+                       "  - {gpu: v100, gpus: 8, count: 5, name: volta}\n"},
     {"standard-nok80", "nodes:\n"
                        "  - {gpu: p100, gpus: 4, count: 13, name: pascal}\n"
                        "  - {gpu: v100, gpus: 4, count: 14, name: volta}\n"},

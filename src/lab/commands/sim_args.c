@@ -33,7 +33,7 @@ static void policy_words(struct str *out)
 const struct option_spec sim_options[] = {
     OPT(struct sim_args, workload, STRING, "workload", 'w', "NAME",
         "built-in cluster and requests: demo, standard, modern, or a variant of "
-        "standard (-tight, -drift, -newfamily, -newgpu, -nok80, -host40, -host400)",
+        "standard (-tight, -drift, -newfamily, -newgpu, -gangs, -nok80, -host40, -host400)",
         .words = workload_words, .default_text = "demo"),
     OPT(struct sim_args, cluster, STRING, "cluster", 'c', "FILE",
         "nodes and GPUs as YAML, or alibaba or another built-in name"),
@@ -95,7 +95,7 @@ const struct option_spec sim_options[] = {
         "stop the clock there; 0 is when all work is done", .default_text = "0"),
     OPT(struct sim_args, share, INT, "share", 0, "N",
         "most jobs on one GPU; 0 is what the config says", .min = 0,
-        .max = LOOP_MAX_SHARE, .default_text = "0"),
+        .max = PLANNER_MAX_SHARE, .default_text = "0"),
     OPT(struct sim_args, sleep, STRING, "sleep", 0, "MODE",
         "whether idle nodes sleep, for every policy: on, off, or both in turn [what the "
         "config says]"),

@@ -1,8 +1,8 @@
 /* gavel_policy.c - the planners of the Gavel policies: a round builds columns
  * (gavel_columns.c), solves for shares (gavel_solve.c) and seats jobs (gavel_seats.c)
  *
- * Told rates, alone and in pairs; moves every round; shares only when packed; no caps;
- * idle nodes sleep. */
+ * Told rates, alone and in pairs; moves every round; shares only when packed; power
+ * limits only where energy is the price; idle nodes sleep. */
 #include "lab/policy/gavel_policy.h"
 
 #include "base/rng.h"
@@ -155,6 +155,10 @@ static void plan(void *self, const struct optimize_input *in, struct plan *out)
         g->solved_s = in->now_s;
         g->expected = state_planned(in, out);
     }
+    if (g->objective == GAVEL_ENERGY) {
+        occupancy_load_plan(&g->occupancy, in, out);
+        device_caps_write(&g->occupancy, in, out, &(struct device_cap_rule){0});
+    }
     plan_sleep_idle(out, in, IDLE_BEFORE_SLEEP_S);
 }
 
@@ -182,6 +186,12 @@ static void *create_cost_packed(uint64_t seed)
     return create(GAVEL_COST, true);
 }
 
+static void *create_energy_packed(uint64_t seed)
+{
+    (void)seed;
+    return create(GAVEL_ENERGY, true);
+}
+
 const struct planner_ops policy_gavel_maxmin_ops = {
     .name = "gavel-maxmin", .create = create_maxmin, .plan = plan, .destroy = destroy};
 const struct planner_ops policy_gavel_maxmin_packed_ops = {.name = "gavel-maxmin-packed",
@@ -194,3 +204,7 @@ const struct planner_ops policy_gavel_cost_packed_ops = {.name = "gavel-cost-pac
                                                          .create = create_cost_packed,
                                                          .plan = plan,
                                                          .destroy = destroy};
+const struct planner_ops policy_gavel_energy_packed_ops = {.name = "gavel-energy-packed",
+                                                           .create = create_energy_packed,
+                                                           .plan = plan,
+                                                           .destroy = destroy};

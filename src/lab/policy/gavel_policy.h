@@ -4,19 +4,21 @@
  * A linear program says which share of its time each job, or each pair of jobs on one
  * device, shall spend on each GPU type; rounds realise the shares: who has got the least
  * of what was promised goes first.  Objectives: max-min fairness of throughput relative
- * to an equal share of the cluster; or throughput per cost, with requirements kept. */
+ * to an equal share of the cluster; or throughput per cost, with requirements kept, where
+ * cost is dollars or the watts of devices and hosts. */
 #pragma once
 
 #include "base/map.h"
 #include "base/vec.h"
 #include "loop/cluster.h"
 #include "lab/policy/choose.h"
+#include "lab/policy/device_caps.h"
 #include "lab/solver/lp.h"
 
 /* The length of a round; shares are realised in units of it. */
 #define GAVEL_ROUND_S 360.0
 
-enum gavel_objective { GAVEL_MAXMIN, GAVEL_COST };
+enum gavel_objective { GAVEL_MAXMIN, GAVEL_COST, GAVEL_ENERGY };
 
 /* One way to use devices of a type: a job, or two jobs on one device. */
 struct gavel_column {
@@ -24,6 +26,7 @@ struct gavel_column {
     int type;
     double rate[2];   /* of each, relative to its best type alone */
     double shortfall; /* requirement missed by, as a share, the worst of them */
+    double watts;     /* of a device with them, and its share of the host */
     bool now;         /* this is how they run at present */
     double stay;      /* what moves it spares are worth, see gavel_columns.c */
     double share;     /* of the time, from the program */
@@ -32,6 +35,8 @@ struct gavel_column {
 /* What is believed of a job on a type, alone. */
 struct gavel_alone {
     double rate; /* relative to its best type */
+    double sure; /* at the confidence asked for, of its own */
+    double watts;
     double shortfall;
     bool fits;
 };
@@ -39,6 +44,7 @@ struct gavel_alone {
 /* A belief on two jobs on one type. */
 struct gavel_pair {
     double rate[2], sure[2];
+    double watts;
     double fits;
 };
 

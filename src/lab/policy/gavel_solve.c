@@ -49,10 +49,17 @@ static double progress(const struct optimize_input *in, const struct gavel_colum
     return c->other < 0 ? sum : sum + worth(in, c->other, c->rate[1]);
 }
 
-static double column_cost(const struct optimize_input *in, const struct gavel_column *c)
+/* A kilowatt as dollars an hour in the program: about what the three cards of its authors
+ * cost beside what they draw, so that its other prices keep their weight. */
+#define KILOWATT_PRICE 10.0
+
+static double column_cost(const struct gavel *g, const struct optimize_input *in,
+                          const struct gavel_column *c)
 {
-    double price = gavel_price(&in->cluster->types[c->type]) * devices_of(in, c);
-    double cost = price - c->stay;
+    double price = g->objective == GAVEL_ENERGY
+                       ? KILOWATT_PRICE * c->watts / 1000
+                       : gavel_price(&in->cluster->types[c->type]);
+    double cost = price * devices_of(in, c) - c->stay;
 
     if (c->shortfall > 0)
         cost += SHORTFALL_PRICE * (0.2 + c->shortfall);
@@ -78,7 +85,7 @@ static bool solve_cost(struct gavel *g, const struct optimize_input *in)
         const int rows[] = {c->job, g->job_count + c->type, c->other};
         const double values[] = {1, devices_of(in, c), 1};
 
-        lp_column(g->lp, column_cost(in, c), 0, 1, c->other < 0 ? 2 : 3, rows, values);
+        lp_column(g->lp, column_cost(g, in, c), 0, 1, c->other < 0 ? 2 : 3, rows, values);
     }
     for (int i = 0; i < g->job_count; i++)
         lp_column(g->lp, WAITING_PRICE, 0, 1, 1, &i, &one);
@@ -135,7 +142,7 @@ void gavel_solve(struct gavel *g, const struct optimize_input *in)
 
     if (g->job_count == 0 || g->columns.count == 0)
         return;
-    solved = g->objective == GAVEL_COST ? solve_cost(g, in) : solve_maxmin(g, in);
+    solved = g->objective == GAVEL_MAXMIN ? solve_maxmin(g, in) : solve_cost(g, in);
     for (size_t c = 0; c < g->columns.count; c++)
         g->columns.items[c].share = solved ? fmax(0, lp_values(g->lp)[c]) : 0;
 }

@@ -249,5 +249,7 @@ void in_order_plan(void *self, const struct optimize_input *in, struct plan *pla
         plan->seats[i].reason = UNPLACED_POLICY;
         blocked = blocked || holds_up(in, rules, in->jobs[i], &tries);
     }
+    if (rules->caps)
+        device_caps_write(&o->occupancy, in, plan, rules->caps);
     plan_sleep_idle(plan, in, IDLE_BEFORE_SLEEP_S);
 }

@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "lab/policy/choose.h"
+#include "lab/policy/device_caps.h"
 
 /* Added to the score of a place that breaks a promise: only when there is no other. */
 #define IN_ORDER_BROKEN 1e9
@@ -17,6 +18,7 @@ struct in_order_rules {
     void *ctx;     /* of score; NULL: the struct in_order */
     bool backfill; /* a job that finds no place does not hold up those behind it */
     bool mend;     /* a running job measured to fall short moves to where it would not */
+    const struct device_cap_rule *caps; /* NULL: sets no power limits */
 };
 
 void *in_order_create(uint64_t seed);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void occupancy_load(struct occupancy *o, const struct optimize_input *in)
+static void clear(struct occupancy *o, const struct optimize_input *in)
 {
     const struct cluster *c = in->cluster;
     size_t devices = (size_t)c->device_count, nodes = (size_t)c->node_count;
@@ -25,9 +25,24 @@ void occupancy_load(struct occupancy *o, const struct optimize_input *in)
     }
     memset(o->counts, 0, devices * sizeof(*o->counts));
     memset(o->node_jobs, 0, nodes * sizeof(*o->node_jobs));
+}
+
+void occupancy_load(struct occupancy *o, const struct optimize_input *in)
+{
+    clear(o, in);
     for (size_t i = 0; i < in->job_count; i++)
         for (int k = 0; k < in->jobs[i]->device_count; k++)
-            occupancy_add(o, c, in->jobs[i]->devices[k], in->jobs[i]);
+            occupancy_add(o, in->cluster, in->jobs[i]->devices[k], in->jobs[i]);
+}
+
+void occupancy_load_plan(struct occupancy *o, const struct optimize_input *in,
+                         const struct plan *plan)
+{
+    clear(o, in);
+    for (size_t i = 0; i < in->job_count; i++)
+        for (int k = 0; k < plan->seats[i].device_count; k++)
+            occupancy_add(o, in->cluster, plan->devices[plan->seats[i].first + k],
+                          in->jobs[i]);
 }
 
 void occupancy_fini(struct occupancy *o)

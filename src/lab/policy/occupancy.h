@@ -15,6 +15,9 @@ struct occupancy {
 
 /* Load the running jobs of the input. */
 void occupancy_load(struct occupancy *o, const struct optimize_input *in);
+/* Load the seats of a plan instead. */
+void occupancy_load_plan(struct occupancy *o, const struct optimize_input *in,
+                         const struct plan *plan);
 void occupancy_fini(struct occupancy *o);
 
 void occupancy_add(struct occupancy *o, const struct cluster *cluster, int device,

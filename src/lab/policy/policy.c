@@ -77,6 +77,18 @@ static const struct policy policies[] = {
     {.name = "least-energy",
      .summary = "one job a device, where it costs the least energy",
      .planner = &policy_least_energy_ops},
+    {.name = "least-energy-caps",
+     .summary = "the same under the power limit that keeps the requirement",
+     .planner = &policy_least_energy_caps_ops},
+    {.name = "zeus-like",
+     .summary = "the same under the limit that weighs energy and time as Zeus does",
+     .planner = &policy_zeus_like_ops},
+    {.name = "ear-like",
+     .summary = "the same under the best limit within 5 % of full speed, as EAR",
+     .planner = &policy_ear_like_ops},
+    {.name = "pwr-fgd",
+     .summary = "shared by predicted utilisation, least power and fragmentation added",
+     .planner = &policy_pwr_fgd_ops},
     {.name = "gavel-maxmin",
      .summary = "Gavel: shares of time by max-min fairness over GPU types",
      .planner = &policy_gavel_maxmin_ops},
@@ -89,6 +101,9 @@ static const struct policy policies[] = {
     {.name = "gavel-cost-packed",
      .summary = "the same with two jobs a device where that pays",
      .planner = &policy_gavel_cost_packed_ops},
+    {.name = "gavel-energy-packed",
+     .summary = "the same with watts of devices and hosts as the cost, and power limits",
+     .planner = &policy_gavel_energy_packed_ops},
 };
 
 const struct policy *policy_all(size_t *count)

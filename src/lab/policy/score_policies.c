@@ -3,8 +3,8 @@
  * in_order.c calls the score for every device a job may use and takes the least; policy.c
  * lists them with the model they are told.  "Told rates" is the model that Corgi learns,
  * "told the data sheet" only datasheet.h, and that only for what fits into memory.
- * Levers: none sets power caps; idle nodes sleep under all of them when the settings
- * allow it; sharing and moves as said with each. */
+ * Levers: idle nodes sleep under all of them when the settings allow it; sharing, moves
+ * and power limits as said with each. */
 #include "lab/policy/in_order.h"
 #include "lab/policy/policy.h"
 #include "loop/estimate/predict.h"
@@ -192,6 +192,22 @@ static double node_watts(const struct occupancy *o, const struct optimize_input 
            (o->node_jobs[n] == 0 ? EMPTY_NODE_FACTOR : 1);
 }
 
+/* Watts of device and host for the time the work takes there, run like this. */
+static double energy_score(struct in_order *order, const struct occupancy *o,
+                           const struct optimize_input *in, const struct job_status *job,
+                           int device, const struct device_cap *run)
+{
+    double watts = run->watts + node_watts(o, in, device);
+    double score = watts * (1 + 1e-12 * in_order_preference(o, in, device));
+    double rate = run->speed * in_order_rate(order, in, job, device);
+
+    /* A service runs as long as it is wanted; training ends the sooner the faster. */
+    if (job->job.kind != JOB_TRAINING)
+        return score;
+    return in_order_needed(in, job) > 0 ? score * (in_order_needed(in, job) / rate)
+                                        : score / rate;
+}
+
 /* The free device on which the job costs the least energy: type by type the watts of
  * device and host for the time the work takes there.  With sleep it prefers nodes in use:
  * an empty one would stay awake for this job alone.  Told rates and watts; no sharing;
@@ -200,18 +216,86 @@ static bool least_energy_score(void *ctx, const struct occupancy *o,
                                const struct optimize_input *in,
                                const struct job_status *job, int device, double *out)
 {
-    double watts;
-
     if (!free_and_fits(ctx, o, in, job, device))
         return false;
-    watts = in_order_alone(ctx, in, job, device)->watts.value + node_watts(o, in, device);
-    *out = watts * (1 + 1e-12 * in_order_preference(o, in, device));
-    /* A service runs as long as it is wanted; training ends the sooner the faster. */
-    if (job->job.kind == JOB_TRAINING)
-        *out *= in_order_needed(in, job) > 0
-                    ? in_order_needed(in, job) / in_order_rate(ctx, in, job, device)
-                    : 1 / in_order_rate(ctx, in, job, device);
+    *out = energy_score(
+        ctx, o, in, job, device,
+        &(struct device_cap){.watts = in_order_alone(ctx, in, job, device)->watts.value,
+                             .speed = 1});
     return take_if_kept(ctx, in, job, device, out);
 }
 SCORE_POLICY(least_energy, "least-energy", .score = least_energy_score, .backfill = true,
              .mend = true);
+
+static const struct device_cap_rule least_energy_rule = {0};
+
+/* The same with power limits: device, host and the limit that keeps the requirement are
+ * chosen together.  The strongest of those that do not share. */
+static bool least_energy_caps_score(void *ctx, const struct occupancy *o,
+                                    const struct optimize_input *in,
+                                    const struct job_status *job, int device, double *out)
+{
+    struct device_cap cap;
+
+    if (!free_and_fits(ctx, o, in, job, device))
+        return false;
+    cap = device_cap_of(in, device, &job, 1, in_order_alone(ctx, in, job, device),
+                        &least_energy_rule);
+    *out = energy_score(ctx, o, in, job, device, &cap);
+    return take_if_kept(ctx, in, job, device, out);
+}
+SCORE_POLICY(least_energy_caps, "least-energy-caps", .score = least_energy_caps_score,
+             .backfill = true, .mend = true, .caps = &least_energy_rule);
+
+/* Zeus: where it costs the least energy, under the limit that minimises half energy, half
+ * time at the card's peak (its eta of 0.5).  Zeus profiles the limits of each job; here
+ * what a limit does is known as soon as the job is. */
+static const struct device_cap_rule zeus_rule = {.against_peak = true};
+
+SCORE_POLICY(zeus_like, "zeus-like", .score = least_energy_score, .backfill = true,
+             .mend = true, .caps = &zeus_rule);
+
+/* EAR's min_energy: the least energy of the node within 5 % of the full speed. */
+static const struct device_cap_rule ear_rule = {.slowest = 0.95};
+
+SCORE_POLICY(ear_like, "ear-like", .score = least_energy_score, .backfill = true,
+             .mend = true, .caps = &ear_rule);
+
+/* ---- power and fragmentation ---- */
+
+/* Weight of power beside fragmentation, both as shares of a card: as its authors found
+ * best (arXiv 2412.17484). */
+#define PWR_WEIGHT 0.1
+
+/* Of a device with so much left, the share that a job of any size, from nothing to the
+ * whole card alike, is expected not to be able to use. */
+static double fragment(double left)
+{
+    return left > 0 ? left * (1 - left) : 0;
+}
+
+/* Watts and fragments a job adds, weighed: jobs share while predicted utilisations add up
+ * to one device.  Told rates and watts of jobs alone; shares, no moves, no limits. */
+static bool pwr_fgd_score(void *ctx, const struct occupancy *o,
+                          const struct optimize_input *in, const struct job_status *job,
+                          int device, double *out)
+{
+    int type = in->cluster->devices[device].type;
+    const struct gpu_sheet *gpu = &in->cluster->types[type];
+    const struct node *node = &in->cluster->nodes[in->cluster->devices[device].node];
+    double mine = busy(gpu, in_order_alone(ctx, in, job, device));
+    double left = 1 - busy_there(o, in, device), watts;
+
+    if (o->counts[device] > 0 && (job->job.devices > 1 || mine > left))
+        return false;
+    if (!in_order_fits(ctx, in, job, device))
+        return false;
+    watts = mine * (gpu->tdp_watts - gpu->idle_watts);
+    if (o->node_jobs[in->cluster->devices[device].node] == 0)
+        watts += node->host_watts;
+    *out = PWR_WEIGHT * watts / gpu->tdp_watts +
+           (1 - PWR_WEIGHT) * (fragment(left - mine) - fragment(left)) +
+           1e-9 * in_order_preference(o, in, device);
+    return take_if_kept(ctx, in, job, device, out);
+}
+SCORE_POLICY(pwr_fgd, "pwr-fgd", .score = pwr_fgd_score, .backfill = true);

@@ -26,6 +26,7 @@ struct facts_line {
     enum facts_role role;
     struct sweep_mean kwh;
     struct sweep_mean sla_time, sla_jobs; /* percent */
+    double service_time;                  /* percent; NaN: no services */
     struct sweep_mean against;           /* energy above the reference, percent, paired */
     struct sweep_mean against_corgi;     /* the same above Corgi */
     struct sweep_mean sla_against_corgi; /* points of job-time above Corgi, paired */

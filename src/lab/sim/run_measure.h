@@ -17,6 +17,8 @@ double measure_saved_error_kwh(const struct sim_result *r);
 double measure_wh_per_work(const struct sim_result *r);
 double measure_sla_time(const struct sim_result *r);
 double measure_sla_jobs(const struct sim_result *r);
+double measure_sla_jobs_5(const struct sim_result *r);
+double measure_sla_jobs_01(const struct sim_result *r);
 double measure_wait_p50(const struct sim_result *r);
 double measure_wait_p95(const struct sim_result *r);
 double measure_moves_per_job(const struct sim_result *r);

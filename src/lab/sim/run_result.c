@@ -20,6 +20,8 @@ static const struct {
     {"energy_kwh", measure_energy_kwh, true, false},
     {"sla_time", measure_sla_time, true, false},
     {"sla_jobs", measure_sla_jobs, true, false},
+    {"sla_jobs_5", measure_sla_jobs_5, false, false},
+    {"sla_jobs_01", measure_sla_jobs_01, false, false},
     {"wait_p50_s", measure_wait_p50, false, false},
     {"wait_p95_s", measure_wait_p95, false, false},
     {"moves_per_job", measure_moves_per_job, false, false},
@@ -108,11 +110,15 @@ static void json_against(struct json_out *out, const struct sweep *sweep, size_t
     static const char *const opponents[][3] = {
         {"least-energy", "energy_against_least_energy_percent",
          "energy_against_least_energy_percent_ci"},
+        {"least-energy-caps", "energy_against_least_energy_caps_percent",
+         "energy_against_least_energy_caps_percent_ci"},
         {"gavel-cost-packed", "energy_against_gavel_cost_packed_percent",
          "energy_against_gavel_cost_packed_percent_ci"},
+        {"gavel-energy-packed", "energy_against_gavel_energy_packed_percent",
+         "energy_against_gavel_energy_packed_percent_ci"},
     };
 
-    for (int k = 0; k < 2; k++) {
+    for (size_t k = 0; k < sizeof(opponents) / sizeof(opponents[0]); k++) {
         const struct sweep_row *base = sweep_peer(sweep, i, opponents[k][0]);
         struct sweep_mean m = {NAN, NAN};
 
@@ -263,7 +269,9 @@ static void table_line(struct table *t, const struct sweep_row *row, bool best)
         table_mark(t, TABLE_GOOD);
     table_cellf(t, "%.0f", sweep_mean(row, measure_wh_per_work).mean);
     table_cellf(t, "%.2f", 100 * sweep_mean(row, measure_sla_time).mean);
-    table_cellf(t, "%.1f", 100 * sweep_mean(row, measure_sla_jobs).mean);
+    table_cellf(t, "%.1f/%.1f/%.1f", 100 * sweep_mean(row, measure_sla_jobs_5).mean,
+                100 * sweep_mean(row, measure_sla_jobs).mean,
+                100 * sweep_mean(row, measure_sla_jobs_01).mean);
     table_cellf(t, "%.1f", sweep_mean(row, measure_wait_p95).mean / 60);
     table_cellf(t, "%.3f", sweep_mean(row, measure_efficiency_allocated).mean);
     table_cellf(t, "%.3f", sweep_mean(row, measure_efficiency_powered).mean);
@@ -274,7 +282,7 @@ static void table_line(struct table *t, const struct sweep_row *row, bool best)
 struct table *result_table(const struct sweep *sweep)
 {
     struct table *t = table_create("policy|>load|>sleep|>energy kWh|>Wh/work|>SLA time%|"
-                                   ">SLA jobs%|>wait95 min|>eff alloc|>eff power|"
+                                   ">kept 5/1/.1%|>wait95 min|>eff alloc|>eff power|"
                                    ">moves/job|>finished");
 
     for (size_t i = 0; i < sweep->row_count; i++)

@@ -56,7 +56,8 @@ struct sim_result {
     double work_h;   /* done, in reference GPU hours */
     double useful_h; /* of that, while the requirement held */
     double sla_time; /* share of judged job-time with the requirement met */
-    double sla_jobs; /* share of jobs that missed it at most 5 % of their time */
+    double sla_jobs; /* share of jobs that missed it at most 1 % of their time, */
+    double sla_jobs_5, sla_jobs_01; /* 5 % and 0.1 % */
     double wait_p50_s, wait_p95_s;
     double moves_per_job;
     double service_time;  /* of services, share of their judged time within rate and

@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the card's peak: with steps of 15 % limits fell short more often, or were not set.
+ */
+#define CAP_STEP 0.05
+
 static void *with_room(void *items, size_t *capacity, size_t needed, size_t size)
 {
     if (needed > *capacity) {
@@ -88,6 +92,20 @@ void plan_keep(struct plan *plan, const struct optimize_input *in, size_t seat)
 
     assert(status->state == JOB_RUNNING);
     plan_seat(plan, seat, status->devices, status->device_count);
+}
+
+int plan_cap_levels(const struct gpu_sheet *gpu, double watts[PLAN_CAPS_MOST])
+{
+    int count = 1;
+
+    watts[0] = 0;
+    for (int c = 1; c < PLAN_CAPS_MOST; c++) {
+        double cap = gpu->tdp_watts * (1 - CAP_STEP * c);
+
+        if (gpu->cap_min_watts > 0 && cap >= gpu->cap_min_watts)
+            watts[count++] = cap;
+    }
+    return count;
 }
 
 void plan_sleep_idle(struct plan *plan, const struct optimize_input *in, double idle_s)

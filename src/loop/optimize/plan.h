@@ -17,6 +17,11 @@ void plan_take_seat(struct plan *plan, size_t seat, const struct plan *from, siz
 /* Say what was done for a job that falls short. */
 void plan_note_mend(struct plan *plan, const struct plan_mend *mend);
 
+/* The power limits a planner may set on a card, the first 0 for none, the others from the
+ * highest down; returns how many. */
+#define PLAN_CAPS_MOST 11
+int plan_cap_levels(const struct gpu_sheet *gpu, double watts[PLAN_CAPS_MOST]);
+
 /* The usual rule for sleep: wake what has a seat; let a node sleep when it has had no job
  * for idle_s and none is planned for it. */
 void plan_sleep_idle(struct plan *plan, const struct optimize_input *in, double idle_s);

@@ -36,6 +36,8 @@ static void planner_destroy(void *self)
     vec_free(&s->seats);
     vec_free(&s->shown_jobs);
     vec_free(&s->trials);
+    vec_free(&s->caps);
+    vec_free(&s->holds);
     vec_free(&s->runs);
     plan_fini(&s->offered);
     free(s);
@@ -68,15 +70,28 @@ static bool all_paced(const struct planner_state *s, const int *members)
     return true;
 }
 
+/* Somebody's grace time is over, and devices are what is missing. */
+static bool somebody_queues(const struct planner_state *s)
+{
+    vec_each (const struct planner_job, j, &s->jobs)
+        if (j->status->state == JOB_WAITING && j->device < 0 && !j->status->held &&
+            s->in->now_s - j->status->job.submitted_s > s->settings.grace_s)
+            return true;
+    return false;
+}
+
 /* The limit each device costs the least with; none before its jobs have been seen to
- * keep their requirements without. */
+ * keep their requirements without.  Whoever is slowed down for less power keeps others
+ * waiting: none while there is a queue. */
 static void write_caps(struct planner_state *s, struct plan *plan)
 {
+    bool queue = somebody_queues(s);
+
     for (int d = 0; d < s->in->cluster->device_count; d++) {
         const int *m = planner_members(s, d);
 
         plan->cap_watts[d] = 0;
-        if (!all_paced(s, m))
+        if (queue || !all_paced(s, m))
             continue;
         planner_cost(s, s->in->cluster->devices[d].type, m[0], m[1], &plan->cap_watts[d]);
     }
@@ -137,7 +152,9 @@ static void planner_plan(void *self, const struct optimize_input *in, struct pla
     plan_reset(plan, in);
     planner_load(s, in);
     planner_set_price(s);
+    planner_hold_devices(s);
     planner_settle_trials(s);
+    planner_learn_caps(s);
     planner_look_to_move(s);
     planner_mend(s);
     if (in->settings->moves && in->now_s - s->improved_s >= IMPROVE_S) {
@@ -166,6 +183,7 @@ static void planner_offer(void *self, const struct optimize_input *in,
     plan_reset(&s->offered, in);
     planner_load(s, in);
     planner_take_terms(s);
+    planner_hold_devices(s);
     seat_waiting(s, &s->offered);
     seat = &s->offered.seats[in->job_count - 1];
     *offer = (struct place_offer){

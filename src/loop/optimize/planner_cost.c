@@ -6,9 +6,15 @@
 
 #include <math.h>
 
-/* A cap leaves this much above the requirement: it is set for less power, and what it
- * does to the rate is a model. */
+/* Where a job has not been measured, a cap is believed to leave this much above its
+ * requirement: it is set for less power, and what it does to the rate is a model. */
 #define CAP_MARGIN 1.05
+/* What a service could do is inferred, and its demand grows: a cap leaves it more. */
+#define SERVICE_CAP_MARGIN 1.25
+
+/* What the chance to fall short costs where a job was not measured in this company: a
+ * place that is a little cheaper and a little less sure is not better. */
+#define DOUBT_WATTS 150.0
 
 /* How one job fares as part of what a device runs, without a cap. */
 struct fare {
@@ -18,7 +24,7 @@ struct fare {
     bool here;       /* this very combination runs now, */
     bool keeps;      /* and, a service, it answers what it is asked, in time */
     bool paced;      /* and was measured */
-    double chance;   /* that it keeps the requirement, of a job without a promise */
+    double chance;   /* that it keeps the requirement */
 };
 
 /* What the job is known to do here without a cap, from its last windows. */
@@ -77,8 +83,34 @@ static double capped_rate(const struct planner_state *s, const struct fare *f,
     return speed * (measured ? f->expected : f->sure);
 }
 
+/* A cap that has not been tried takes at most so much of a rate at a time. */
+#define CAP_STEP_SPEED 0.9
+
+/* A cap in force, or a higher one; the next to be tried; one that will be, some day. */
+enum cap_step { CAP_TRIED, CAP_NEXT, CAP_SOME_DAY };
+
+static enum cap_step step_to(int level, int now, bool next)
+{
+    if (level <= now)
+        return CAP_TRIED;
+    return next ? CAP_NEXT : CAP_SOME_DAY;
+}
+
+/* What a cap has to leave of a job's requirement. */
+static double cap_margin(const struct planner_state *s, const struct fare *f,
+                         enum cap_step step)
+{
+    double headroom = is_service(s, f->job) ? SERVICE_CAP_MARGIN : 1;
+
+    if (step == CAP_SOME_DAY)
+        return headroom * CAP_MARGIN;
+    if (step == CAP_TRIED)
+        return headroom;
+    return headroom * planner_cap_margin(s->jobs.items[f->job].status->pace.windows);
+}
+
 static double member_cost(const struct planner_state *s, const struct fare *f,
-                          double speed)
+                          double speed, enum cap_step step)
 {
     const struct planner_job *job = &s->jobs.items[f->job];
     double rate = capped_rate(s, f, speed);
@@ -86,23 +118,27 @@ static double member_cost(const struct planner_state *s, const struct fare *f,
     double cost = 0;
 
     if (speed < 1)
-        needed = CAP_MARGIN * job->capped;
+        needed = cap_margin(s, f, step) * job->capped;
 
     if (job->status->job.unpromised && !f->paced && f->chance >= PLANNER_CHANCE_LEAST)
         cost += PLANNER_UNSURE_WATTS * (1 - f->chance);
     else if (rate < needed && !(f->keeps && !(speed < 1)))
         cost += PLANNER_SHORT_WATTS * (0.2 + (needed - rate) / needed);
+    else if (!f->paced)
+        cost += DOUBT_WATTS * (1 - f->chance);
     return cost - job->worth * fmin(1, speed * f->expected / job->unit);
 }
 
 static double capped_cost(const struct planner_state *s, int type, int cap, double watts,
-                          const struct fare *fares, int count)
+                          const struct fare *fares, int count, enum cap_step step)
 {
     struct power_capped run = planner_under_cap(&s->types[type], cap, watts);
-    double cost = run.watts - s->types[type].idle_watts;
+    /* A gang's progress counts once, for all of its devices; so does the power of all. */
+    double cost = (run.watts - s->types[type].idle_watts) *
+                  s->jobs.items[fares[0].job].status->job.devices;
 
     for (int i = 0; i < count; i++)
-        cost += member_cost(s, &fares[i], run.speed);
+        cost += member_cost(s, &fares[i], run.speed, step);
     return cost;
 }
 
@@ -163,16 +199,32 @@ static bool ask(struct planner_state *s, int type, int a, int b, struct fare *fa
     return (pair.fits && pair.rate[0] > 0) || here;
 }
 
-static double work_out(struct planner_state *s, int type, int a, int b, double *best_cap)
+/* The cap it is cheapest with, in the end; or the next one on the way there. */
+static double work_out(struct planner_state *s, int type, int a, int b, bool next,
+                       double *best_cap)
 {
     double best = PLANNER_NEVER, watts;
+    struct planner_cap_range range = {0, s->types[type].caps - 1};
     struct fare fares[2];
+    double least_speed;
 
     *best_cap = 0;
     if (!ask(s, type, a, b, fares, &watts))
         return PLANNER_NEVER;
-    for (int c = 0; c < s->types[type].caps; c++) {
-        double cost = capped_cost(s, type, c, watts, fares, b < 0 ? 1 : 2);
+    if (fares[0].paced && (b < 0 || fares[1].paced))
+        range = planner_cap_range(s, s->jobs.items[a].status->devices[0], a, b);
+    else
+        next = false; /* nothing was tried yet */
+    least_speed =
+        CAP_STEP_SPEED * planner_under_cap(&s->types[type], range.now, watts).speed;
+    for (int c = 0; c <= range.deepest; c++) {
+        double cost;
+
+        if (next && c > range.now &&
+            planner_under_cap(&s->types[type], c, watts).speed < least_speed)
+            break;
+        cost = capped_cost(s, type, c, watts, fares, b < 0 ? 1 : 2,
+                           step_to(c, range.now, next));
 
         if (cost < best) {
             best = cost;
@@ -252,7 +304,9 @@ double planner_cost(struct planner_state *s, int type, int a, int b, double *cap
     memo = memo_of(s, type, a, b);
     if (memo && !cap && !isnan(*memo))
         return (double)*memo;
-    cost = work_out(s, type, a, b, cap ? cap : &ignored);
+    cost = work_out(s, type, a, b, cap != NULL, cap ? cap : &ignored);
+    if (cap)
+        return cost;
     if (memo)
         *memo = (float)cost;
     return cost;
@@ -276,7 +330,7 @@ static bool shares(const struct planner_state *s, int job)
 
 bool planner_allowed(const struct planner_state *s, int job, int device)
 {
-    return s->usable.items[device] &&
+    return s->usable.items[device] && planner_may_use(s, job, device) &&
            requirement_allows_type(&s->jobs.items[job].status->job,
                                    s->in->cluster->devices[device].type);
 }

@@ -127,7 +127,7 @@ double planner_chance(const struct planner_job *job, double expected, double hop
 {
     double sd_log = log(hope / expected) / normal_quantile(1 - PREDICTION_TABLE_HOPE);
 
-    if (!job->status->job.unpromised || !(job->need > 0))
+    if (!(job->need > 0))
         return 1;
     if (!(sd_log > 0))
         return expected >= job->need;

@@ -108,6 +108,7 @@ static void seat(struct planner_state *s, int job, const int *devices, int play,
     const struct planner_job *j = &s->jobs.items[job];
     int count = j->status->job.devices;
 
+    planner_release(s, job);
     planner_attach(s, job, devices, count);
     plan_seat(&s->offered, j->seat, devices, count);
     change_rates(s, devices, count, at_s);

@@ -7,14 +7,13 @@
 /* A move has to earn this many times what it costs: the pause is part of a promise, what
  * is believed of the new place may be wrong, and the cluster will look different soon.
  * Services feel a pause more, and each further one more again. */
-#define EARN_TRAINING    16.0
+#define EARN_TRAINING    28.0
 #define EARN_SERVICE     240.0
 #define CAUTION_TRAINING 0.25
 #define CAUTION_SERVICE  4.0
 /* Nobody knows what the cluster looks like after this long.  With a shorter horizon and a
  * lower hurdle as many moves went to jobs with less to gain. */
-#define HORIZON_S    14400.0
-#define LEFT_LEAST_S 300.0
+#define HORIZON_S 14400.0
 /* Watts of a device that stands still for a move. */
 #define PAUSE_WATTS 250.0
 #define SWAPS_A_JOB 4
@@ -29,7 +28,7 @@
 #define PATIENCE_S 600.0
 
 /* Joules a move must save. */
-static double hurdle(const struct planner_state *s, const struct planner_job *j)
+double planner_hurdle(const struct planner_state *s, const struct planner_job *j)
 {
     bool service = j->status->job.kind == JOB_INFERENCE;
     double caution =
@@ -39,7 +38,7 @@ static double hurdle(const struct planner_state *s, const struct planner_job *j)
            fmax(s->settings.move_s, 1) * PAUSE_WATTS;
 }
 
-static double horizon(const struct planner_job *j)
+double planner_horizon(const struct planner_job *j)
 {
     return fmin(j->left_s, HORIZON_S);
 }
@@ -58,12 +57,25 @@ static double beside_horizon(const struct planner_state *s, double h, int device
     return h;
 }
 
-static bool may_move(const struct planner_job *j)
+/* What moves take from a job's promise, with what it was seen to fall short, stays within
+ * this share of its time so far.  By its age: how long it will still run is hearsay. */
+#define SHORT_BUDGET 0.005
+
+bool planner_within_budget(const struct planner_state *s, const struct planner_job *j)
 {
-    return j->movable && j->settled && !j->moved && j->device >= 0;
+    double short_s = (j->status->moves + 1) * s->settings.move_s + j->status->short_s;
+
+    return short_s <= SHORT_BUDGET * (s->in->now_s - j->status->started_s);
 }
 
-static bool has_waited(const struct planner_state *s, const struct planner_job *j)
+/* For less cost; who falls short is moved whatever it took so far. */
+static bool may_move(const struct planner_state *s, const struct planner_job *j)
+{
+    return j->movable && j->settled && !j->moved && j->device >= 0 &&
+           planner_within_budget(s, j);
+}
+
+bool planner_has_waited(const struct planner_state *s, const struct planner_job *j)
 {
     return s->in->now_s - j->status->placed_s >= PATIENCE_S * j->status->moves;
 }
@@ -119,9 +131,10 @@ static void relocate(struct planner_state *s, int job, bool mend)
     }
     if (to < 0)
         return;
-    h = beside_horizon(s, beside_horizon(s, horizon(j), from, job), to, job);
-    if (mend ? now - cost > PLANNER_KEEPS
-             : (now - cost) * h > hurdle(s, j) && j->left_s > LEFT_LEAST_S)
+    h = beside_horizon(s, beside_horizon(s, planner_horizon(j), from, job), to, job);
+    if (mend
+            ? now - cost > PLANNER_KEEPS
+            : (now - cost) * h > planner_hurdle(s, j) && j->left_s > PLANNER_LEFT_LEAST_S)
         move(s, job, to);
 }
 
@@ -155,41 +168,10 @@ static void send_neighbour_away(struct planner_state *s, int job)
         move(s, other, to);
 }
 
-/* ---- gangs --------------------------------------------------------------------------
- *
- * A gang is alone on its devices, so no neighbour and, after the cap was lifted, nothing
- * but other devices can help it.  It is moved as a whole, to devices that are free. */
-
-static bool gang_may_go(const struct planner_state *s, const struct planner_job *j)
-{
-    return j->status->job.devices > 1 && j->suffers && s->settings.moves &&
-           j->status->job.may_move && j->device >= 0 && has_waited(s, j);
-}
-
-static void mend_gang(struct planner_state *s, int job)
-{
-    const struct job_status *status = s->jobs.items[job].status;
-    int type = s->in->cluster->devices[status->devices[0]].type;
-    int count = status->device_count;
-    struct planner_seats gang;
-
-    if (planner_cost(s, type, job, -1, NULL) <= PLANNER_KEEPS) /* another cap is enough */
-        return;
-    planner_detach(s, job, status->devices, count);
-    planner_find_seats(s, job, &gang);
-    if (gang.cost > PLANNER_KEEPS) { /* so are all devices of the type it is on */
-        planner_attach(s, job, status->devices, count);
-        return;
-    }
-    planner_attach(s, job, gang.devices, status->job.devices);
-    s->jobs.items[job].moved = true;
-    vec_push(&s->gangs, gang);
-}
-
 /* What a service could do elsewhere is known badly while it has too many requests. */
 static bool may_mend(const struct planner_state *s, const struct planner_job *j)
 {
-    return j->status->job.kind != JOB_INFERENCE || has_waited(s, j);
+    return j->status->job.kind != JOB_INFERENCE || planner_has_waited(s, j);
 }
 
 /* Help those who do less than they must.  Whoever finds no better place keeps what it
@@ -206,9 +188,7 @@ void planner_mend(struct planner_state *s)
         if (!j->moved && still_short(s, i))
             send_neighbour_away(s, i);
     }
-    for (int i = 0; i < (int)s->jobs.count; i++)
-        if (gang_may_go(s, &s->jobs.items[i]))
-            mend_gang(s, i);
+    planner_mend_gangs(s);
 }
 
 /* ---- for less cost ---- */
@@ -217,7 +197,7 @@ static void shuffle_running(struct planner_state *s)
 {
     vec_clear(&s->order);
     for (int i = 0; i < (int)s->jobs.count; i++)
-        if (may_move(&s->jobs.items[i]))
+        if (may_move(s, &s->jobs.items[i]))
             vec_push(&s->order, i);
     for (size_t i = s->order.count; i > 1; i--) {
         size_t k = rng_below(&s->rng, i);
@@ -243,9 +223,9 @@ static void try_swap(struct planner_state *s, int a, int b)
 {
     struct planner_job *x = &s->jobs.items[a], *y = &s->jobs.items[b];
     int dx = x->device, dy = y->device;
-    double h = fmin(horizon(x), horizon(y)), before, after;
+    double h = fmin(planner_horizon(x), planner_horizon(y)), before, after;
 
-    if (dx == dy || !may_move(x) || !may_move(y) || h < LEFT_LEAST_S)
+    if (dx == dy || !may_move(s, x) || !may_move(s, y) || h < PLANNER_LEFT_LEAST_S)
         return;
     if (!planner_allowed(s, a, dy) || !planner_allowed(s, b, dx))
         return;
@@ -255,7 +235,7 @@ static void try_swap(struct planner_state *s, int a, int b)
     h = beside_horizon(s, beside_horizon(s, h, dx, a), dy, b);
     before = cost_of(s, dx, a, a) + cost_of(s, dy, b, b);
     after = cost_of(s, dx, b, a) + cost_of(s, dy, a, b);
-    if ((before - after) * h <= hurdle(s, x) + hurdle(s, y))
+    if ((before - after) * h <= planner_hurdle(s, x) + planner_hurdle(s, y))
         return;
     planner_detach(s, a, &dx, 1);
     planner_detach(s, b, &dy, 1);
@@ -287,8 +267,8 @@ static int jobs_of_node(struct planner_state *s, int node, int *jobs)
 
             if (job < 0)
                 continue;
-            if (!may_move(&s->jobs.items[job]) ||
-                s->jobs.items[job].left_s < LEFT_LEAST_S)
+            if (!may_move(s, &s->jobs.items[job]) ||
+                s->jobs.items[job].left_s < PLANNER_LEFT_LEAST_S)
                 return 0;
             jobs[count++] = job;
         }
@@ -317,7 +297,7 @@ static void evacuate(struct planner_state *s, int node)
     before = node_now(s, node);
     for (int i = 0; i < count; i++) {
         from[i] = s->jobs.items[jobs[i]].device;
-        hurdles += hurdle(s, &s->jobs.items[jobs[i]]);
+        hurdles += planner_hurdle(s, &s->jobs.items[jobs[i]]);
         h = fmin(h, s->jobs.items[jobs[i]].left_s);
         planner_detach(s, jobs[i], &from[i], 1);
     }
@@ -346,9 +326,10 @@ void planner_improve(struct planner_state *s)
 {
     shuffle_running(s);
     for (size_t i = 0; i < s->order.count; i++)
-        if (may_move(&s->jobs.items[s->order.items[i]]))
+        if (may_move(s, &s->jobs.items[s->order.items[i]]))
             relocate(s, s->order.items[i], false);
     try_swaps(s);
+    planner_improve_gangs(s);
     for (int n = 0; n < s->in->cluster->node_count && s->settings.sleep; n++)
         evacuate(s, n);
 }

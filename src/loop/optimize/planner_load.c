@@ -6,41 +6,33 @@
 #include "loop/requirement.h"
 #include "loop/recent_rate.h"
 
-#include <limits.h>
 #include <math.h>
 
 /* A job is left alone until it was measured where it is beside whoever is there: what a
  * move is worth is not known before.  Not shorter than this, nor for ever. */
 #define SETTLE_S      600.0
 #define SETTLE_MOST_S 1800.0
-/* A long queue is looked at from its head: so many at a time. */
-#define WAITING_MOST 64
 /* Where a service is already, the demand of the moment counts, and a little more. */
 #define SERVICE_KEEP 1.03
 /* One window is noise: a job is moved for falling short after two, or by so much. */
 #define SHORT_WINDOWS 2
 #define SHORT_CLEARLY 0.95
-#define CAP_STEP      0.15
 
 static void load_type(struct planner_type *type, const struct gpu_sheet *gpu, bool caps)
 {
-    *type = (struct planner_type){
-        .caps = 1, .idle_watts = gpu->idle_watts, .top_watts = gpu->tdp_watts};
-    for (int c = 1; c < PLANNER_CAPS; c++) {
-        double cap = gpu->tdp_watts * (1 - CAP_STEP * c);
-
-        if (!caps || gpu->cap_min_watts <= 0 || cap < gpu->cap_min_watts)
-            continue;
-        type->cap_watts[type->caps] = cap;
+    *type =
+        (struct planner_type){.idle_watts = gpu->idle_watts, .top_watts = gpu->tdp_watts};
+    type->caps = plan_cap_levels(gpu, type->cap_watts);
+    if (!caps)
+        type->caps = 1;
+    for (int c = 1; c < type->caps; c++)
         for (int i = 0; i <= PLANNER_STEPS; i++) {
             double watts =
                 gpu->idle_watts + i * (gpu->tdp_watts - gpu->idle_watts) / PLANNER_STEPS;
 
-            type->capped[type->caps][i] =
-                power_under_cap(gpu, power_busy(gpu, watts), cap);
+            type->capped[c][i] =
+                power_under_cap(gpu, power_busy(gpu, watts), type->cap_watts[c]);
         }
-        type->caps++;
-    }
 }
 
 static void load_types(struct planner_state *s)
@@ -168,38 +160,11 @@ void planner_detach(struct planner_state *s, int job, const int *devices, int co
     s->jobs.items[job].device = -1;
 }
 
-/* Who runs, and the head of the queue: first by priority, then by admission. */
-static void choose_shown(struct planner_state *s, const struct optimize_input *in)
-{
-    int top = INT_MIN, left = WAITING_MOST;
-
-    vec_clear(&s->shown_jobs);
-    vec_clear(&s->seats);
-    for (size_t i = 0; i < in->job_count; i++) {
-        if (in->jobs[i]->state == JOB_WAITING)
-            top = in->jobs[i]->job.priority > top ? in->jobs[i]->job.priority : top;
-    }
-    for (int pass = 0; pass < 2; pass++) /* the most urgent before the others */
-        for (size_t i = 0; i < in->job_count; i++) {
-            bool waits = in->jobs[i]->state == JOB_WAITING;
-            bool urgent = waits && in->jobs[i]->job.priority == top;
-
-            if ((waits ? urgent != (pass == 0) : pass > 0) || (waits && left-- <= 0))
-                continue;
-            vec_push(&s->shown_jobs, in->jobs[i]);
-            vec_push(&s->seats, i);
-        }
-    s->shown = *in;
-    s->shown.jobs = s->shown_jobs.items;
-    s->shown.job_count = s->shown_jobs.count;
-    s->shown.settings = &s->settings;
-}
-
 void planner_load(struct planner_state *s, const struct optimize_input *in)
 {
     const struct table_kind *const *kinds;
 
-    choose_shown(s, in);
+    planner_show(s, in);
     s->in = in = &s->shown;
     kinds = prediction_table_load(s->table, in);
     load_types(s);
@@ -215,4 +180,5 @@ void planner_load(struct planner_state *s, const struct optimize_input *in)
     s->view = (struct planner_view){0};
     vec_reserve(&s->memo,
                 (size_t)in->cluster->type_count * PLANNER_MEMO * (size_t)PLANNER_MEMO);
+    planner_hold_nothing(s);
 }

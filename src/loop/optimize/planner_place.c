@@ -45,32 +45,32 @@ static void find_single(struct planner_state *s, int job, struct planner_seats *
     }
 }
 
-static bool free_of_type(const struct planner_state *s, int device, int type)
+static bool free_for(const struct planner_state *s, int job, int device, int type)
 {
     return s->in->cluster->devices[device].type == type && s->usable.items[device] &&
-           planner_members(s, device)[0] < 0;
+           planner_members(s, device)[0] < 0 && planner_may_use(s, job, device);
 }
 
-static int free_on_node(const struct planner_state *s, int node, int type)
+static int free_on_node(const struct planner_state *s, int job, int node, int type)
 {
     const struct node *n = &s->in->cluster->nodes[node];
     int count = 0;
 
     for (int d = n->first_device; d < n->first_device + n->device_count; d++)
-        count += free_of_type(s, d, type);
+        count += free_for(s, job, d, type);
     return count;
 }
 
 /* The node to take devices from next: one that has all, the tightest such; else the one
  * with most.  Nodes in use before empty ones. */
-static int next_node(const struct planner_state *s, int type, int wanted,
+static int next_node(const struct planner_state *s, int job, int type, int wanted,
                      const bool *used)
 {
     int best = -1;
     double best_score = INFINITY;
 
     for (int n = 0; n < s->in->cluster->node_count; n++) {
-        int free = used[n] ? 0 : free_on_node(s, n, type);
+        int free = used[n] ? 0 : free_on_node(s, job, n, type);
         double score = free >= wanted ? free - wanted : 1000 - free;
 
         if (s->node_jobs.items[n] == 0)
@@ -108,7 +108,7 @@ static bool gang_on_type(struct planner_state *s, int job, int type, bool *used,
     out->cost = 0;
     memset(used, 0, (size_t)c->node_count * sizeof(*used));
     while (got < wanted) {
-        int n = next_node(s, type, wanted - got, used);
+        int n = next_node(s, job, type, wanted - got, used);
 
         if (n < 0)
             return false;
@@ -118,15 +118,35 @@ static bool gang_on_type(struct planner_state *s, int job, int type, bool *used,
             out->cost += PLANNER_FIRST_SHARE * planner_node_cost(s, n);
         for (int d = c->nodes[n].first_device;
              d < c->nodes[n].first_device + c->nodes[n].device_count && got < wanted; d++)
-            if (free_of_type(s, d, type))
+            if (free_for(s, job, d, type))
                 out->devices[got++] = d;
     }
-    /* Its worth counts once, its power on each device. */
-    out->cost +=
-        cost + (wanted - 1) * (j->kind->alone[type].watts - s->types[type].idle_watts);
+    out->cost += cost;
     if (nodes > 1)
         out->cost += spread_cost(j, type);
     return true;
+}
+
+double planner_gang_cost(struct planner_state *s, int job, const int *devices)
+{
+    const struct cluster *c = s->in->cluster;
+    const struct planner_job *j = &s->jobs.items[job];
+    int count = j->status->job.devices, type = c->devices[devices[0]].type;
+    double cost = planner_cost(s, type, job, -1, NULL);
+
+    for (int k = 0; k < count; k++) {
+        bool seen = s->node_jobs.items[c->devices[devices[k]].node] > 0;
+
+        for (int i = 0; i < k && !seen; i++)
+            seen = c->devices[devices[i]].node == c->devices[devices[k]].node;
+        if (!seen)
+            cost += planner_node_cost(s, c->devices[devices[k]].node);
+    }
+    /* What was measured where it is has that in it. */
+    if (cluster_nodes_spanned(c, devices, count) > 1 &&
+        !(j->paced && devices == j->status->devices))
+        cost += spread_cost(j, type);
+    return cost;
 }
 
 static void find_gang(struct planner_state *s, int job, struct planner_seats *best)
@@ -215,37 +235,25 @@ static bool place(struct planner_state *s, struct plan *plan, int job)
     }
     if (status->job.devices == 1)
         note_if_trial(s, job, seats.devices[0]);
+    planner_release(s, job);
     planner_attach(s, job, seats.devices, status->job.devices);
     plan_seat(plan, seat, seats.devices, status->job.devices);
     vec_push(&s->started, job);
     return true;
 }
 
-/* Larger priorities first, else in order of admission. */
-static void sort_waiting(struct planner_state *s)
-{
-    vec_clear(&s->order);
-    for (int i = 0; i < (int)s->jobs.count; i++) {
-        size_t at = s->order.count;
-
-        if (s->jobs.items[i].status->state != JOB_WAITING)
-            continue;
-        vec_push(&s->order, i);
-        for (; at > 0 && s->jobs.items[s->order.items[at - 1]].status->job.priority <
-                             s->jobs.items[i].status->job.priority;
-             at--)
-            s->order.items[at] = s->order.items[at - 1];
-        s->order.items[at] = i;
-    }
-}
-
 void planner_place_waiting(struct planner_state *s, struct plan *plan)
 {
     int tries = PLANNER_WAITING_TRIES;
 
-    sort_waiting(s);
+    planner_list_waiting(s);
     if (s->order.count > 0)
         planner_look_to_place(s);
-    for (size_t i = 0; i < s->order.count && tries > 0; i++)
-        tries -= !place(s, plan, s->order.items[i]);
+    for (size_t i = 0; i < s->order.count && tries > 0; i++) {
+        int job = s->order.items[i];
+
+        /* A gang that finds no devices says nothing of those behind it. */
+        if (!place(s, plan, job) && s->jobs.items[job].status->job.devices == 1)
+            tries--;
+    }
 }

@@ -19,7 +19,6 @@
 #include "loop/optimize/plan.h"
 #include "world/power.h"
 
-#define PLANNER_CAPS  4  /* power limits of a type, none included */
 #define PLANNER_STEPS 64 /* of the table of what a limit does */
 /* Jobs whose costs two by two are kept through a round. */
 #define PLANNER_MEMO 320
@@ -36,6 +35,8 @@
 /* A full cluster with a long queue: after so many jobs that found no place the others
  * keep theirs in the queue until the next round. */
 #define PLANNER_WAITING_TRIES 24
+/* Whoever ends sooner is not moved for less cost. */
+#define PLANNER_LEFT_LEAST_S 300.0
 /* A place that costs more is not believed to keep all requirements. */
 #define PLANNER_KEEPS (0.1 * PLANNER_SHORT_WATTS)
 
@@ -58,6 +59,8 @@ struct planner_job {
     bool suffers;  /* and found to do less than it must */
     bool moved;    /* in this round */
     bool stopped;  /* in this round: back to the queue, to keep the power limit */
+    bool held;     /* devices are held for it, see planner_queue.c */
+    int rank;      /* among those who wait: its place in the queue */
 };
 
 /* Devices for a job, and what they cost. */
@@ -69,11 +72,11 @@ struct planner_seats {
 
 struct planner_type {
     int caps;
-    double cap_watts[PLANNER_CAPS]; /* the first is 0: none */
+    double cap_watts[PLAN_CAPS_MOST]; /* the first is 0: none */
     double idle_watts;
     double top_watts;
     /* Draw and speed under each limit by the draw without, from idle to top. */
-    struct power_capped capped[PLANNER_CAPS][PLANNER_STEPS + 1];
+    struct power_capped capped[PLAN_CAPS_MOST][PLANNER_STEPS + 1];
 };
 
 /* How far above the best guess of a rate a place is judged: 0 at the guess, 1 at what is
@@ -88,6 +91,18 @@ struct planner_run {
     double left; /* steps, or seconds of a service; infinite: not told */
     double rate; /* of that a second, */
     double at_s; /* since then */
+};
+
+/* A device held for a job that cannot start yet. */
+struct planner_hold {
+    int job;        /* -1: nobody */
+    double until_s; /* when it is believed to get it */
+};
+
+/* Power limits a device's present jobs have been under. */
+struct planner_caps {
+    uint64_t company; /* hash of the jobs; 0: nobody */
+    int deepest;      /* level they may have: below it they were seen to fall short */
 };
 
 /* A place taken for what it may turn out to be, until it is measured. */
@@ -120,6 +135,8 @@ struct planner_state {
     double improved_s;  /* when moves for the sake of cost were last looked for */
     struct planner_view view;
     vec_of(struct planner_trial) trials;
+    vec_of(struct planner_caps) caps;  /* (devices) */
+    vec_of(struct planner_hold) holds; /* (devices) */
     struct plan_learning learning;
     double watts_now;      /* of nodes with jobs */
     double used_joules;    /* since the first round */
@@ -139,6 +156,18 @@ static inline int *planner_members(const struct planner_state *s, int device)
 
 /* planner_load.c: the round's jobs, devices and prices. */
 void planner_load(struct planner_state *s, const struct optimize_input *in);
+/* planner_queue.c: who runs, and the head of the queue in its order. */
+void planner_show(struct planner_state *s, const struct optimize_input *in);
+/* Those shown who wait, in their order, into s->order. */
+void planner_list_waiting(struct planner_state *s);
+/* Hold devices for the first who cannot start; when progress has its price. */
+void planner_hold_devices(struct planner_state *s);
+void planner_hold_nothing(struct planner_state *s);
+/* Is the device held for nobody else, or will the job be gone in time? */
+bool planner_may_use(const struct planner_state *s, int job, int device);
+/* The job has its devices: what was held for it is anybody's. */
+void planner_release(struct planner_state *s, int job);
+
 /* The job comes to these devices, or leaves them. */
 void planner_attach(struct planner_state *s, int job, const int *devices, int count);
 void planner_detach(struct planner_state *s, int job, const int *devices, int count);
@@ -148,7 +177,8 @@ struct power_capped planner_under_cap(const struct planner_type *type, int cap,
                                       double watts);
 
 /* planner_cost.c: watts of a device of this type with these jobs (-1: nobody) above idle;
- * *cap, unless NULL, is the limit it is the least with. */
+ * in the end, with the limit that makes it the least.  *cap, unless NULL, is the limit to
+ * set now on the way there, and the watts are those with it. */
 double planner_cost(struct planner_state *s, int type, int a, int b, double *cap);
 /* Watts it draws under this limit (0: none), idle included, as far as is believed, and
  * whether all its requirements hold. */
@@ -166,6 +196,19 @@ bool planner_allowed(const struct planner_state *s, int job, int device);
 double planner_add_cost(struct planner_state *s, int job, int device, double share);
 /* What its place costs now, the node included when it is alone there. */
 double planner_place_cost(struct planner_state *s, int job);
+
+/* planner_caps.c: remember the limits under which jobs were seen to fall short; after
+ * loading, in a round. */
+void planner_learn_caps(struct planner_state *s);
+/* The level of power limit that jobs were measured under on their device as they are now,
+ * and the deepest that is not known to be too deep for them. */
+struct planner_cap_range {
+    int now, deepest;
+};
+struct planner_cap_range planner_cap_range(const struct planner_state *s, int device,
+                                           int a, int b);
+/* What a limit must leave of the requirement, for a job with so many windows here. */
+double planner_cap_margin(int windows);
 
 /* planner_price.c: what the cluster draws, and what progress is worth. */
 void planner_set_price(struct planner_state *s);
@@ -194,6 +237,8 @@ int planner_hopeful_place(const struct planner_state *s, int job);
 void planner_place_waiting(struct planner_state *s, struct plan *plan);
 /* The cheapest free devices for a job; false: there are none. */
 bool planner_find_seats(struct planner_state *s, int job, struct planner_seats *best);
+/* What a gang costs on these devices, the nodes it would have for itself included. */
+double planner_gang_cost(struct planner_state *s, int job, const int *devices);
 /* Every place left breaks a promise.  Waiting is free up to the grace time if a better
  * place can come free; after that any progress is better than none.  Who has no promise
  * yet waits for nothing: it gets one only when it was measured. */
@@ -213,3 +258,14 @@ void planner_keep_limit(struct planner_state *s, struct plan *plan);
 /* planner_improve.c: moves that help who falls short, gangs included, and that pay. */
 void planner_mend(struct planner_state *s);
 void planner_improve(struct planner_state *s);
+/* Joules a move of the job must save, and over how long. */
+double planner_hurdle(const struct planner_state *s, const struct planner_job *j);
+double planner_horizon(const struct planner_job *j);
+/* May it be moved for less cost, after what moves took from it so far? */
+bool planner_within_budget(const struct planner_state *s, const struct planner_job *j);
+/* Is it long enough where it is to be moved again, after so many moves? */
+bool planner_has_waited(const struct planner_state *s, const struct planner_job *j);
+
+/* planner_gangs.c: the same for gangs, as a whole to devices that are free. */
+void planner_mend_gangs(struct planner_state *s);
+void planner_improve_gangs(struct planner_state *s);

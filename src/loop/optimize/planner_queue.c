@@ -1,0 +1,306 @@
+/* planner_queue.c - who waits, in which order, and which devices are kept for whom: the
+ * first thing planner_load.c and planner.c ask in a round and in an offer
+ *
+ * Larger priorities go first, and a priority grows with the wait; among equals the order
+ * of admission counts.  A gang needs several devices at once, which whoever is smaller
+ * would take one by one for ever.  So the first who cannot start have devices held for
+ * them: those believed to be free the soonest.  Others come there only if they are
+ * expected to be gone by then (backfill), and nobody is moved there.  The same holds for
+ * a job on one device whose grace time is over. */
+#include "loop/optimize/planner_private.h"
+
+#include "loop/requirement.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A wait of so long counts as a step of priority. */
+#define AGEING_S 21600.0
+/* Devices are held for the first, and for so many in all who have waited for long. */
+#define HELD_MOST   4
+#define HELD_WAIT_S 7200.0
+/* What is told of sizes is often wrong: a job is let in before another only if there is
+ * time for so many times what it is expected to take. */
+#define BACKFILL_ROOM 2.0
+/* Of gangs of one size so many are looked at in a round: where the first finds no place
+ * the others find none either, and others wait behind them. */
+#define ALIKE_MOST 8
+/* A long queue is looked at from its head: so many at a time. */
+#define WAITING_MOST 64
+
+/* ---- order ---- */
+
+static double urgency(const struct job_status *status, double now_s)
+{
+    return status->job.priority +
+           floor(fmax(0, now_s - status->job.submitted_s) / AGEING_S);
+}
+
+struct queued {
+    size_t at; /* in the input: the order of admission */
+    int devices;
+    double urgency;
+};
+
+static int by_urgency(const void *a, const void *b)
+{
+    const struct queued *x = a, *y = b;
+
+    if (x->urgency < y->urgency || x->urgency > y->urgency)
+        return x->urgency > y->urgency ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Mark the head of the queue among those who wait. */
+static void choose_head(const struct optimize_input *in, bool *shown)
+{
+    vec_of(struct queued) queue = {0};
+    int alike[LOOP_MAX_GANG + 1] = {0}, left = WAITING_MOST;
+
+    for (size_t i = 0; i < in->job_count; i++)
+        if (in->jobs[i]->state == JOB_WAITING)
+            vec_push(&queue, (struct queued){i, in->jobs[i]->job.devices,
+                                             urgency(in->jobs[i], in->now_s)});
+    if (queue.count > 1)
+        qsort(queue.items, queue.count, sizeof(*queue.items), by_urgency);
+    vec_each (const struct queued, q, &queue) {
+        if (left == 0)
+            break;
+        if (q->devices > 1 && alike[q->devices]++ >= ALIKE_MOST)
+            continue;
+        shown[q->at] = true;
+        left--;
+    }
+    vec_free(&queue);
+}
+
+void planner_show(struct planner_state *s, const struct optimize_input *in)
+{
+    bool *shown = mem_array(bool, in->job_count + 1);
+
+    choose_head(in, shown);
+    vec_clear(&s->shown_jobs);
+    vec_clear(&s->seats);
+    for (size_t i = 0; i < in->job_count; i++)
+        if (in->jobs[i]->state != JOB_WAITING || shown[i]) {
+            vec_push(&s->shown_jobs, in->jobs[i]);
+            vec_push(&s->seats, i);
+        }
+    free(shown);
+    s->shown = *in;
+    s->shown.jobs = s->shown_jobs.items;
+    s->shown.job_count = s->shown_jobs.count;
+    s->shown.settings = &s->settings;
+}
+
+void planner_list_waiting(struct planner_state *s)
+{
+    vec_clear(&s->order);
+    for (int i = 0; i < (int)s->jobs.count; i++) {
+        size_t at = s->order.count;
+
+        if (s->jobs.items[i].status->state != JOB_WAITING)
+            continue;
+        vec_push(&s->order, i);
+        for (; at > 0 &&
+               urgency(s->jobs.items[s->order.items[at - 1]].status, s->in->now_s) <
+                   urgency(s->jobs.items[i].status, s->in->now_s);
+             at--)
+            s->order.items[at] = s->order.items[at - 1];
+        s->order.items[at] = i;
+    }
+    for (size_t i = 0; i < s->order.count; i++)
+        s->jobs.items[s->order.items[i]].rank = (int)i;
+}
+
+/* ---- devices held ---- */
+
+/* Until whoever is on the device is expected to have gone, from now on. */
+static double free_in_s(const struct planner_state *s, int device)
+{
+    const int *m = planner_members(s, device);
+    double longest = 0;
+
+    if (!s->usable.items[device] || s->holds.items[device].job >= 0)
+        return INFINITY;
+    for (int e = 0; e < 2 && m[e] >= 0; e++)
+        longest = fmax(longest, s->jobs.items[m[e]].left_s);
+    return longest;
+}
+
+/* How long a job that waits, or runs, would be on a device; infinite: it does not tell.
+ */
+static double stays_s(const struct planner_state *s, int job, int type)
+{
+    const struct planner_job *j = &s->jobs.items[job];
+    const struct job_status *status = j->status;
+
+    if (status->job.kind == JOB_INFERENCE)
+        return status->job.duration_s > 0 ? j->left_s : INFINITY;
+    if (!(status->job.total_steps > 0))
+        return INFINITY;
+    return fmax(0, status->job.total_steps - status->steps_done) /
+           fmax(j->kind->alone[type].expected, 1e-9);
+}
+
+bool planner_may_use(const struct planner_state *s, int job, int device)
+{
+    const struct planner_hold *hold = &s->holds.items[device];
+    const struct planner_job *j = &s->jobs.items[job];
+
+    if (hold->job < 0 || hold->job == job)
+        return true;
+    /* Who goes before waits for nobody behind; a promise at stake goes before all. */
+    if (j->status->state == JOB_WAITING ? j->rank < s->jobs.items[hold->job].rank
+                                        : j->suffers)
+        return true;
+    return BACKFILL_ROOM * stays_s(s, job, s->in->cluster->devices[device].type) <=
+           hold->until_s - s->in->now_s;
+}
+
+void planner_release(struct planner_state *s, int job)
+{
+    if (!s->jobs.items[job].held)
+        return;
+    s->jobs.items[job].held = false;
+    vec_each (struct planner_hold, hold, &s->holds)
+        if (hold->job == job)
+            hold->job = -1;
+}
+
+static void hold(struct planner_state *s, int job, const int *devices, int count,
+                 double until_s)
+{
+    for (int k = 0; k < count; k++)
+        s->holds.items[devices[k]] = (struct planner_hold){job, until_s};
+    s->jobs.items[job].held = true;
+}
+
+struct soon {
+    int device;
+    double free_s;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct soon *x = a, *y = b;
+
+    if (x->free_s < y->free_s || x->free_s > y->free_s)
+        return x->free_s < y->free_s ? -1 : 1;
+    return x->device - y->device;
+}
+
+/* Of these devices the ones of a type that are free the soonest; when all of them are,
+ * and a little for each that is not free yet. */
+static double soonest_of(const struct planner_state *s, int type, int first, int count,
+                         int wanted, struct planner_seats *out)
+{
+    vec_of(struct soon) soon = {0};
+    double when = INFINITY, sum = 0;
+
+    for (int d = first; d < first + count; d++)
+        if (s->in->cluster->devices[d].type == type && isfinite(free_in_s(s, d)))
+            vec_push(&soon, (struct soon){d, free_in_s(s, d)});
+    if ((int)soon.count >= wanted) {
+        if (soon.count > 1)
+            qsort(soon.items, soon.count, sizeof(*soon.items), by_time);
+        for (int k = 0; k < wanted; k++) {
+            out->devices[k] = soon.items[k].device;
+            sum += soon.items[k].free_s;
+        }
+        when = soon.items[wanted - 1].free_s;
+        out->cost = when + 1e-3 * sum;
+    }
+    vec_free(&soon);
+    return when;
+}
+
+/* On one node if one has as many of the type, else on any. */
+static double soonest_on(const struct planner_state *s, int type, int wanted,
+                         struct planner_seats *best)
+{
+    const struct cluster *c = s->in->cluster;
+    double when = INFINITY;
+
+    best->cost = INFINITY;
+    for (int n = 0; n < c->node_count; n++) {
+        struct planner_seats found = {.cost = INFINITY};
+        double at;
+
+        if (c->nodes[n].device_count < wanted)
+            continue;
+        at = soonest_of(s, type, c->nodes[n].first_device, c->nodes[n].device_count,
+                        wanted, &found);
+        if (found.cost < best->cost) {
+            *best = found;
+            when = at;
+        }
+    }
+    if (isinf(when))
+        when = soonest_of(s, type, 0, c->device_count, wanted, best);
+    return when;
+}
+
+/* A type on which it keeps its requirement goes before any other. */
+static void hold_soonest(struct planner_state *s, int job)
+{
+    const struct planner_job *j = &s->jobs.items[job];
+    struct planner_seats best = {.cost = INFINITY}, found;
+    bool best_keeps = false;
+    double until_s = 0;
+
+    for (int t = 0; t < s->in->cluster->type_count; t++) {
+        bool keeps = j->kind->alone[t].rate >= j->need;
+        double when_s;
+
+        if (!requirement_allows_type(&j->status->job, t) ||
+            j->kind->alone[t].fits < PREDICT_FITS_LEAST || (best_keeps && !keeps))
+            continue;
+        when_s = soonest_on(s, t, j->status->job.devices, &found);
+        if (isfinite(when_s) && (found.cost < best.cost || (keeps && !best_keeps))) {
+            best = found;
+            best_keeps = keeps;
+            until_s = s->in->now_s + when_s;
+        }
+    }
+    if (isfinite(best.cost))
+        hold(s, job, best.devices, j->status->job.devices, until_s);
+}
+
+static bool deserves_hold(const struct planner_state *s, const struct job_status *status,
+                          bool first)
+{
+    double wait_s = s->in->now_s - status->job.submitted_s;
+
+    if (!first)
+        return wait_s > HELD_WAIT_S;
+    return status->job.devices > 1 || wait_s > s->settings.grace_s;
+}
+
+void planner_hold_nothing(struct planner_state *s)
+{
+    vec_clear(&s->holds);
+    for (int d = 0; d < s->in->cluster->device_count; d++)
+        vec_push(&s->holds, (struct planner_hold){.job = -1});
+}
+
+void planner_hold_devices(struct planner_state *s)
+{
+    int held = 0;
+
+    planner_list_waiting(s);
+    for (size_t i = 0; i < s->order.count && held < HELD_MOST; i++) {
+        int job = s->order.items[i];
+        struct planner_seats seats;
+
+        if (!deserves_hold(s, s->jobs.items[job].status, held == 0))
+            continue;
+        if (planner_find_seats(s, job,
+                               &seats)) /* it starts in this round, or rather waits */
+            hold(s, job, seats.devices, s->jobs.items[job].status->job.devices,
+                 s->in->now_s);
+        else
+            hold_soonest(s, job);
+        held += s->jobs.items[job].held;
+    }
+}

@@ -1,0 +1,186 @@
+/* queues.c - nobody waits for ever: gangs among single jobs, single jobs behind gangs
+ *
+ * Each trace is played by Corgi and by a policy that serves the queue in order with
+ * backfill on devices of its own; a wait is held against the other's. */
+#include "base/rng.h"
+#include "lab/sim/sim_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "fixture/sim.h"
+
+#define GANG_CLASS 4
+#define HOUR_S     3600.0
+/* What a wait may be longer than with backfill in order: it is the grace time too. */
+#define LONGER_S 600.0
+
+static struct world *world;
+static struct sim_options options;
+
+/* The fixture's world and a class on four GPUs. */
+static struct world *world_with_gangs(void)
+{
+    struct world *w = world_create(2, 5);
+
+    w->gpus[FIXTURE_K80] = *gpu_find("k80");
+    w->gpus[FIXTURE_V100] = *gpu_find("v100");
+    fixture_class(w, FIXTURE_LIGHT, "light", 1, 10);
+    fixture_class(w, FIXTURE_HEAVY, "heavy", 1, 4);
+    fixture_class(w, FIXTURE_SERVICE, "service", 1, 20);
+    fixture_class(w, FIXTURE_PAIR, "light", 2, 18);
+    fixture_class(w, GANG_CLASS, "light", 4, 34);
+    return w;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    world = world_with_gangs();
+    options = fixture_options();
+    options.check = true;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    world_destroy(world);
+    return 0;
+}
+
+static void add(struct workload *w, int cls, double at_s, double work_s, int priority)
+{
+    fixture_training(w, world, cls, at_s, work_s);
+    w->requests[w->count - 1].job.priority = priority;
+}
+
+/* Single jobs come every ten minutes and keep four GPUs nearly busy; a gang of four that
+ * matters more comes in between. */
+static void a_gang_does_not_starve_behind_single_jobs(void **state)
+{
+    struct workload *w = fixture_workload();
+    struct cluster *cluster = fixture_cluster(world, 0, 1, 4);
+    struct sim_result corgi, fifo;
+    size_t gang = 0;
+
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        if (i == 12) {
+            add(w, GANG_CLASS, 600.0 * i, HOUR_S, 3);
+            gang = w->count - 1;
+        }
+        add(w, FIXTURE_LIGHT, 600.0 * i, 2300, 0);
+    }
+    corgi = fixture_run("corgi", &options, world, w, cluster);
+    fifo = fixture_run("least-energy", &options, world, w, cluster);
+    if (corgi.job_results[gang].wait_s > fifo.job_results[gang].wait_s + LONGER_S)
+        fail_msg("the gang waits %.0f s, in order %.0f s", corgi.job_results[gang].wait_s,
+                 fifo.job_results[gang].wait_s);
+    sim_result_fini(&corgi);
+    sim_result_fini(&fifo);
+    workload_destroy(w);
+    cluster_destroy(cluster);
+}
+
+/* One long job, 24 gangs that need its device too, then six short single jobs. */
+static void single_jobs_do_not_wait_behind_gangs_beside_idle_devices(void **state)
+{
+    struct workload *w = fixture_workload();
+    struct cluster *cluster = fixture_cluster(world, 0, 1, 4);
+    struct sim_result corgi, fifo;
+
+    (void)state;
+    add(w, FIXTURE_LIGHT, 0, 11 * HOUR_S, 0);
+    for (int i = 0; i < 24; i++)
+        add(w, GANG_CLASS, 60, 600, 0);
+    for (int i = 0; i < 6; i++)
+        add(w, FIXTURE_LIGHT, 120, HOUR_S, 0);
+    corgi = fixture_run("corgi", &options, world, w, cluster);
+    fifo = fixture_run("least-energy", &options, world, w, cluster);
+    for (size_t i = 25; i < w->count; i++)
+        if (corgi.job_results[i].wait_s > fifo.job_results[i].wait_s + LONGER_S)
+            fail_msg("job %zu waits %.0f s, in order %.0f s", i + 1,
+                     corgi.job_results[i].wait_s, fifo.job_results[i].wait_s);
+    sim_result_fini(&corgi);
+    sim_result_fini(&fifo);
+    workload_destroy(w);
+    cluster_destroy(cluster);
+}
+
+#define TRACES 40
+
+static struct workload *draw_trace(uint64_t seed)
+{
+    static const int classes[] = {FIXTURE_LIGHT, FIXTURE_HEAVY, FIXTURE_PAIR, GANG_CLASS};
+    struct workload *w = fixture_workload();
+    struct rng rng;
+    double at_s = 0;
+
+    rng_stream(&rng, seed, 1);
+    for (int i = 0; i < 50; i++) {
+        int cls = classes[rng_below(&rng, 4)];
+
+        at_s += 1500 * rng_uniform(&rng);
+        add(w, cls, at_s, 600 + 6000 * rng_uniform(&rng), 0);
+    }
+    return w;
+}
+
+static double longest_wait_s(const struct sim_result *r)
+{
+    double longest = 0;
+
+    for (size_t i = 0; i < r->jobs; i++)
+        longest = fmax(longest, r->job_results[i].wait_s);
+    return longest;
+}
+
+static double waits_s(const struct sim_result *r)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < r->jobs; i++)
+        sum += r->job_results[i].wait_s;
+    return sum;
+}
+
+/* Who goes first among the others depends on where it would go; but the longest wait of a
+ * trace is bounded by that in order, and the mean of all waits is less. */
+static void waits_are_bounded_on_random_traces(void **state)
+{
+    double ours_s = 0, theirs_s = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= TRACES; seed++) {
+        struct workload *w = draw_trace(seed);
+        struct cluster *cluster = fixture_cluster(world, 0, 2, 4);
+        struct sim_result corgi = fixture_run("corgi", &options, world, w, cluster);
+        struct sim_result other =
+            fixture_run("least-energy", &options, world, w, cluster);
+
+        if (longest_wait_s(&corgi) > 1.5 * longest_wait_s(&other) + LONGER_S)
+            fail_msg("trace %d: somebody waits %.0f s, in order %.0f s", (int)seed,
+                     longest_wait_s(&corgi), longest_wait_s(&other));
+        ours_s += waits_s(&corgi);
+        theirs_s += waits_s(&other);
+        sim_result_fini(&corgi);
+        sim_result_fini(&other);
+        workload_destroy(w);
+        cluster_destroy(cluster);
+    }
+    assert_true(ours_s < theirs_s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gang_does_not_starve_behind_single_jobs),
+        cmocka_unit_test(single_jobs_do_not_wait_behind_gangs_beside_idle_devices),
+        cmocka_unit_test(waits_are_bounded_on_random_traces),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
