@@ -307,7 +307,6 @@ void tx_job(struct tx *tx, struct record *r, const struct tx_step *step)
     store_put(tx->batch, &(struct store_transition){
                              .job = r->id,
                              .at_s = service_now_s(tx->service),
-                             .from = step->first ? STORE_NO_STATE : (int)step->from,
                              .to = progress->state,
                              .what = step->what,
                              .reason = reason.length ? reason.text : NULL,
