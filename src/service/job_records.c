@@ -13,6 +13,7 @@
 #include "base/rng.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -191,7 +192,8 @@ void record_read_extra(struct record *r, const char *extra)
     r->shown = r->booked;
     code = json_member_string(root, "reason_code");
     str_copy(r->reason_code, sizeof(r->reason_code), code ? code : "");
-    r->tries.memory_failures = (int)json_member_number(root, "memory_failures", 0);
+    r->tries.memory_failures =
+        (int)fmin(fmax(json_member_number(root, "memory_failures", 0), 0), INT_MAX);
     json_doc_destroy(doc);
 }
 
