@@ -1,8 +1,6 @@
 # One program a fuzz target: tests/fuzz/fuzz_<parser>.c with its seeds in corpus/<parser>/.
 # With clang and -DCORGI_FUZZ=ON they are libFuzzer programs; else standalone.c runs the
 # seeds and some mutations of them, which ctest does too.
-option(CORGI_FUZZ "Build the fuzz targets with libFuzzer (clang)" OFF)
-
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
 foreach(source ${fuzz_sources})
     get_filename_component(name ${source} NAME_WE)

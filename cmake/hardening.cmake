@@ -2,10 +2,12 @@
 # code: checked string functions, guarded stacks, no jump into the middle of a function,
 # random addresses, no table of pointers that stays writable.  tests/e2e/hardening.bats reads
 # them back from the programs.
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-include(CheckPIESupported)
-check_pie_supported(LANGUAGES C)
 include(CheckCCompilerFlag)
+# Not CMake's own property: it makes static libraries for shared ones (-fPIC), whose functions
+# are not inlined.
+set(type $<TARGET_PROPERTY:TYPE>)
+target_compile_options(corgi_flags INTERFACE $<$<NOT:$<STREQUAL:${type},SHARED_LIBRARY>>:-fPIE>)
+target_link_options(corgi_flags INTERFACE $<$<STREQUAL:${type},EXECUTABLE>:-pie>)
 foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection=full)
     string(MAKE_C_IDENTIFIER "corgi_has${flag}" has)
     check_c_compiler_flag(${flag} ${has})

@@ -14,3 +14,8 @@ if(CORGI_SANITIZE)
         -fsanitize=${CORGI_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     target_link_options(corgi_flags INTERFACE -fsanitize=${CORGI_SANITIZE})
 endif()
+# Of the libraries too: libFuzzer goes by the branches it has seen in them.
+option(CORGI_FUZZ "Build the fuzz targets with libFuzzer (clang)" OFF)
+if(CORGI_FUZZ)
+    target_compile_options(corgi_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()

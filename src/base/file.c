@@ -162,6 +162,14 @@ FILE *file_out_stream(struct file_out *out)
     return out->stream;
 }
 
+int file_out_reserve(struct file_out *out, size_t bytes, struct err *err)
+{
+    if (fallocate(fileno(out->stream), FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) < 0 &&
+        errno != EOPNOTSUPP && errno != ENOSYS)
+        return err_sys(err, "cannot make room for %s", out->path);
+    return 0;
+}
+
 int file_rename(const char *temp, const char *path, struct err *err)
 {
     char *copy = mem_strdup(path);

@@ -27,6 +27,9 @@ int file_write(const char *path, const void *bytes, size_t count, struct err *er
 struct file_out;
 struct file_out *file_out_open(const char *path, struct err *err); /* NULL: failed */
 FILE *file_out_stream(struct file_out *out);                       /* borrowed */
+/* Takes room on the disk for so many bytes, so that they can be written when it is full;
+ * fine where a file system cannot do that. */
+int file_out_reserve(struct file_out *out, size_t bytes, struct err *err);
 int file_out_commit(struct file_out *out, struct err *err);
 void file_out_abort(struct file_out *out); /* NULL is fine */
 

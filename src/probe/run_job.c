@@ -28,6 +28,11 @@
 /* How long an end is offered to an engine whose queue is full. */
 #define FINISH_S 0.5
 
+/* How long a status that finds no room on the disk is tried again: without it nobody
+ * knows that the job is done, and it would run once more. */
+#define STATUS_S       600.0
+#define STATUS_AGAIN_S 0.5
+
 struct probe {
     const struct run_job_options *options;
     int poller;
@@ -40,6 +45,7 @@ struct probe {
     struct job_environment environment;
     char key[PROBE_KEY_SIZE];  /* "": nobody gave one */
     struct probe_report ended; /* what the last report and the status file tell */
+    struct file_out *status;   /* with room on the disk, since before the job began */
 };
 
 /* Handed on to the job; the kernel's own (SEGV and the like) are not. */
@@ -139,6 +145,53 @@ static void write_pids(const struct probe *probe)
     str_fini(&line);
 }
 
+/* A disk that is full when the job ends must not make its end unknown. */
+static void reserve_status(struct probe *probe)
+{
+    char *path = file_join(probe->options->meter.dir, "status");
+    struct err err = {0};
+
+    probe->status = file_out_open(path, &err);
+    if (probe->status &&
+        file_out_reserve(probe->status, PROBE_REPORT_MAX_LINE, &err) < 0) {
+        file_out_abort(probe->status);
+        probe->status = NULL; /* there may be room at the end */
+    }
+    free(path);
+}
+
+static bool write_reserved(struct probe *probe, const struct str *line)
+{
+    struct file_out *out = probe->status;
+    struct err err = {0};
+
+    probe->status = NULL;
+    if (out && fwrite(line->text, 1, line->length, file_out_stream(out)) == line->length)
+        return file_out_commit(out, &err) == 0;
+    file_out_abort(out);
+    return false;
+}
+
+static void write_status(struct probe *probe, const struct str *line)
+{
+    const char *dir = probe->options->meter.dir;
+    double until_s = clock_wall_s() + STATUS_S;
+    struct err err = {0};
+    char *path;
+
+    if (!dir || write_reserved(probe, line))
+        return;
+    path = file_join(dir, "status");
+    while (file_write(path, line->text, line->length, &err) < 0) {
+        if (access(dir, W_OK) < 0 || clock_wall_s() > until_s) {
+            streams_say(&probe->streams, err.text);
+            break;
+        }
+        usleep((useconds_t)(STATUS_AGAIN_S * 1e6));
+    }
+    free(path);
+}
+
 /* The status is on disk before the end is reported: an engine can read it then. */
 static void tell_end(struct probe *probe)
 {
@@ -146,7 +199,7 @@ static void tell_end(struct probe *probe)
 
     str_copy(probe->ended.key, sizeof(probe->ended.key), probe->key);
     probe_status_format(&probe->ended, &line);
-    write_file(probe, "status", &line);
+    write_status(probe, &line);
     str_fini(&line);
     send_report(probe, &probe->ended);
     sender_finish(probe->sender, FINISH_S);
@@ -252,6 +305,8 @@ static int open_all(struct probe *probe, const sigset_t *signals, struct err *er
     read_key(probe);
     if (options->meter.dir && file_make_dirs(options->meter.dir, err) < 0)
         return -1;
+    if (options->meter.dir)
+        reserve_status(probe);
     probe->sender = sender_create(options->report, err);
     if (!probe->sender)
         return err_prefix(err, "--report");
@@ -269,6 +324,7 @@ static int open_all(struct probe *probe, const sigset_t *signals, struct err *er
 static void close_all(struct probe *probe)
 {
     streams_fini(&probe->streams);
+    file_out_abort(probe->status);
     job_meter_destroy(probe->meter);
     sender_destroy(probe->sender);
     job_environment_fini(&probe->environment);

@@ -272,9 +272,7 @@ static void set_held(struct service *s, struct request *r, struct record *record
     else
         record_explain(record, "", "%s", reason ? reason : "");
     tx_job(tx, record,
-           &(struct tx_step){.what = held ? "held" : "released",
-                             .from = JOB_WAITING,
-                             .by = r->identity.name});
+           &(struct tx_step){.what = held ? "held" : "released", .by = r->identity.name});
     finish(s, r, tx, record);
 }
 
@@ -333,9 +331,7 @@ static void revive(struct service *s, struct request *r, const struct store_job 
     }
     record_explain(record, "", "%s", reason ? reason : "");
     tx = tx_begin(s);
-    tx_job(tx, record,
-           &(struct tx_step){
-               .what = "requeued", .from = job->progress.state, .by = r->identity.name});
+    tx_job(tx, record, &(struct tx_step){.what = "requeued", .by = r->identity.name});
     finish(s, r, tx, record);
 }
 

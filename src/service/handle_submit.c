@@ -314,10 +314,7 @@ void handle_update_job(void *ctx, struct request *r)
     loop_quoted(s->loop, record->id, &q, service_now_s(s));
     tx = tx_begin(s);
     store_put(tx_batch(tx), &record->stored->request);
-    tx_job(tx, record,
-           &(struct tx_step){.what = "updated",
-                             .from = loop_job(s->loop, record->id)->state,
-                             .by = r->identity.name});
+    tx_job(tx, record, &(struct tx_step){.what = "updated", .by = r->identity.name});
     lifecycle_put_quote(s, tx, record, &q);
     write_submission(&a, s, r, record);
     handlers_commit(&a, tx, 200);

@@ -13,6 +13,7 @@
 #include "base/rng.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -177,6 +178,12 @@ void record_extra_json(const struct record *r, struct str *out)
     json_out_end(&json);
 }
 
+/* A damaged one is taken for the nearest that can be. */
+static int stored_count(const struct json_value *root, const char *name)
+{
+    return (int)fmin(fmax(json_member_number(root, name, 0), 0), INT_MAX);
+}
+
 void record_read_extra(struct record *r, const char *extra)
 {
     const struct json_value *root;
@@ -192,8 +199,8 @@ void record_read_extra(struct record *r, const char *extra)
     r->shown = r->booked;
     code = json_member_string(root, "reason_code");
     str_copy(r->reason_code, sizeof(r->reason_code), code ? code : "");
-    r->tries.memory_failures = (int)json_member_number(root, "memory_failures", 0);
-    r->tries.unfinished = (int)json_member_number(root, "unfinished", 0);
+    r->tries.memory_failures = stored_count(root, "memory_failures");
+    r->tries.unfinished = stored_count(root, "unfinished");
     json_doc_destroy(doc);
 }
 

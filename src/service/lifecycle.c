@@ -102,9 +102,7 @@ void lifecycle_settle(struct service *s, struct record *r, const struct quote *q
 
     lifecycle_promise(s, r, q);
     record_explain(r, promised ? "" : "rate", "%s", promised ? "" : q->reason);
-    tx_job(tx, r,
-           &(struct tx_step){.what = promised ? "promised" : "offered",
-                             .from = JOB_RUNNING});
+    tx_job(tx, r, &(struct tx_step){.what = promised ? "promised" : "offered"});
     lifecycle_put_quote(s, tx, r, q);
     log_info("job_settled", LOG_U64("job", r->id), LOG_NUM("needed", q->needed),
              LOG_NUM(promised ? "promised" : "offered", q->promised_rate));
@@ -201,7 +199,6 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
                    enum job_state state, const struct why *why)
 {
     const struct job_status *status = loop_job(s->loop, r->id);
-    enum job_state from = status ? status->state : JOB_WAITING;
     struct job_status final = {.job = *record_job(r)};
     struct tx *own = tx ? tx : tx_begin(s);
 
@@ -222,8 +219,7 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
     s->done += state == JOB_DONE;
     s->failed += state == JOB_FAILED;
     s->cancelled += state == JOB_CANCELLED;
-    tx_job(own, r,
-           &(struct tx_step){.what = what_of(state), .from = from, .by = why->by});
+    tx_job(own, r, &(struct tx_step){.what = what_of(state), .by = why->by});
     log_info("job_ended", LOG_U64("job", r->id), LOG_STR("state", what_of(state)),
              LOG_STR("reason", r->reason));
     end_replicas(s, own, r);
@@ -237,7 +233,6 @@ void lifecycle_requeue(struct service *s, struct tx *tx, struct record *r,
                        const struct why *why)
 {
     const struct job_status *status = loop_job(s->loop, r->id);
-    enum job_state from = status->state;
     struct tx *own = tx ? tx : tx_begin(s);
 
     lifecycle_stop(s, r, ENGINE_STOP_MOVE);
@@ -250,7 +245,7 @@ void lifecycle_requeue(struct service *s, struct tx *tx, struct record *r,
     r->promise = PROMISE_NEW;
     r->expected_end_s = NAN;
     explain_why(r, why);
-    tx_job(own, r, &(struct tx_step){.what = "requeued", .from = from, .by = why->by});
+    tx_job(own, r, &(struct tx_step){.what = "requeued", .by = why->by});
     log_info("job_requeued", LOG_U64("job", r->id), LOG_STR("reason", r->reason));
     if (!tx)
         tx_commit(own, NULL, NULL);
@@ -289,9 +284,7 @@ void lifecycle_place(struct service *s, struct tx *tx, struct record *r, bool mo
     r->reference_s = status->reference_s;
     r->promise = PROMISE_NEW;
     record_explain(r, "", "%s", "");
-    tx_job(tx, r,
-           &(struct tx_step){.what = moved ? "moved" : "started",
-                             .from = moved ? JOB_RUNNING : JOB_WAITING});
+    tx_job(tx, r, &(struct tx_step){.what = moved ? "moved" : "started"});
 }
 
 void lifecycle_placed(struct service *s, uint64_t job, int attempt, bool stored)
@@ -384,8 +377,7 @@ void lifecycle_retry(struct service *s)
         if (!tx)
             tx = tx_begin(s);
         tx_job(tx, r,
-               &(struct tx_step){.what = r->final ? what_of(r->final->state) : "stored",
-                                 .from = r->final ? r->final->state : JOB_WAITING});
+               &(struct tx_step){.what = r->final ? what_of(r->final->state) : "stored"});
     }
     if (tx)
         tx_commit(tx, NULL, NULL);

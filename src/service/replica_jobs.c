@@ -173,7 +173,7 @@ static void wake(struct service *s, struct record *service, const char *reason)
     records_set_held(s->records, service, false);
     loop_hold(s->loop, service->id, false, service_now_s(s), NULL);
     record_explain(service, "", "%s", reason);
-    tx_job(tx, service, &(struct tx_step){.what = "released", .from = JOB_WAITING});
+    tx_job(tx, service, &(struct tx_step){.what = "released"});
     tx_scaled(tx, service, reason);
     tx_commit(tx, NULL, NULL);
     service_want_round(s);

@@ -70,7 +70,7 @@ static void do_stop(struct service *s, struct tx *tx, const struct action *a)
     r->steps_before = status->steps_done;
     r->expected_end_s = r->rate = r->watts = NAN;
     record_explain(r, "policy", "stopped to make room; it goes on later");
-    tx_job(tx, r, &(struct tx_step){.what = "stopped", .from = JOB_RUNNING});
+    tx_job(tx, r, &(struct tx_step){.what = "stopped"});
 }
 
 static void do_place(struct service *s, struct tx *tx, const struct action *a,

@@ -304,15 +304,14 @@ void tx_job(struct tx *tx, struct record *r, const struct tx_step *step)
     str_add(&reason, r->reason);
     if (step->by)
         str_addf(&reason, "%sby %s", r->reason[0] ? "; " : "", step->by);
-    store_put(tx->batch, &(struct store_transition){
-                             .job = r->id,
-                             .at_s = service_now_s(tx->service),
-                             .from = step->first ? STORE_NO_STATE : (int)step->from,
-                             .to = progress->state,
-                             .what = step->what,
-                             .reason = reason.length ? reason.text : NULL,
-                             .attempt = r->attempt,
-                             .devices = progress->devices});
+    store_put(tx->batch,
+              &(struct store_transition){.job = r->id,
+                                         .at_s = service_now_s(tx->service),
+                                         .to = progress->state,
+                                         .what = step->what,
+                                         .reason = reason.length ? reason.text : NULL,
+                                         .attempt = r->attempt,
+                                         .devices = progress->devices});
     add_event(tx, r, status, step);
     vec_push(&tx->jobs, r->id);
     r->dirty = false;

@@ -26,9 +26,8 @@ struct json_out *tx_event(struct tx *tx, const char *type, const struct record *
 /* A step in a job's life: its progress as it is now, the transition and the event. */
 struct tx_step {
     const char *what; /* one word: started, moved, ... */
-    enum job_state from;
-    bool first;     /* it is new: its request too */
-    const char *by; /* user; NULL: the daemon */
+    bool first;       /* it is new: its request too */
+    const char *by;   /* user; NULL: the daemon */
 };
 void tx_job(struct tx *tx, struct record *record, const struct tx_step *step);
 

@@ -88,7 +88,7 @@ struct store_state_count {
 struct store_transition {
     uint64_t job;
     double at_s;
-    int from;           /* enum job_state; STORE_NO_STATE: of a new job */
+    int from;           /* only read: enum job_state; STORE_NO_STATE: of a new job */
     enum job_state to;  /* the same as from for holds, moves, updates */
     const char *what;   /* submitted, started, moved, held, ...: one word */
     const char *reason; /* a sentence; NULL: none */

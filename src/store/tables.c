@@ -110,9 +110,9 @@ static const struct row_column state_count[] = {
 
 static const struct row_column transition[] = {
     COLUMNS(store_transition, job, at_s),
-    WORD(store_transition, from_state, from, row_states),
     WORD(store_transition, to_state, to, row_states),
     COLUMNS(store_transition, what, reason, attempt, devices),
+    WORD(store_transition, from_state, from, row_states), /* only read */
 };
 
 static const struct row_column decision[] = {
@@ -235,6 +235,13 @@ static const char no_job[] = "there is no such job in the store";
     " latency_s"                                                                         \
     " FROM measurements WHERE job = :job AND at_s >= :from AND at_s <= :to"
 
+/* What a step began from is what the store has: a step before it may have been refused by
+ * a full disk. */
+#define PUT_TRANSITION                                                                   \
+    "INSERT INTO transitions (job, at_s, to_state, what, reason, attempt, devices,"      \
+    " from_state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT to_state FROM"             \
+    " transitions WHERE job = ?1 ORDER BY id DESC LIMIT 1))"
+
 /* No such time, no such hour: the table refuses it. */
 #define PUT_ENERGY                                                                       \
     "INSERT INTO energy (start_s, span_s, device, job, user, joules, error_joules,"      \
@@ -269,8 +276,10 @@ const struct row_table row_tables[STORE_TABLE_COUNT] = {
                         .missing = no_job,
                         ROW(store_progress, progress)},
     [STORE_TRANSITIONS] = {.name = "transitions",
+                           .put = PUT_TRANSITION,
                            .needs = ":job",
                            .tail = " ORDER BY id",
+                           .only_read = 1,
                            ROW(store_transition, transition)},
     [STORE_DECISIONS] = {.name = "decisions",
                          .tail = " ORDER BY id DESC",

@@ -36,7 +36,9 @@ YAML
 
 # start_daemon DIR: its process number is in DIR/pid
 start_daemon() {
-    "$CORGI_BIN/corgid" --config "$1/corgi.yaml" >> "$1/log" 2>&1 3>&- &
+    # CORGI_LAUNCHER: words of a command that starts it, as a sandbox
+    # shellcheck disable=SC2086
+    ${CORGI_LAUNCHER:-} "$CORGI_BIN/corgid" --config "$1/corgi.yaml" >> "$1/log" 2>&1 3>&- &
     echo $! > "$1/pid"
     for _ in $(seq 300); do
         if [ "$(daemon_get "$1" /readyz 2> /dev/null | jq -r .status 2> /dev/null)" = ready ]; then

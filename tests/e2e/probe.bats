@@ -392,6 +392,32 @@ PY
     [ -e "$dir/job/status" ]
 }
 
+# on_small_disk SCRIPT: in $dir/disk, 256 kB that nobody else sees; as root in a user
+# namespace where we are not
+on_small_disk() {
+    local own=(unshare -m)
+    [ "$(id -u)" = 0 ] || own=(unshare -rm)
+    "${own[@]}" true 2> /dev/null || skip "no mount of our own is allowed here"
+    mkdir -p "$dir/disk"
+    # shellcheck disable=SC2016  # for the inner shell
+    run "${own[@]}" bash -c 'mount -t tmpfs -o size=256k small "$1" && cd "$1" && eval "$2"' _ \
+        "$dir/disk" "$1"
+}
+
+@test "how a job ended is known although the disk is full at its end" {
+    on_small_disk "\"$probe\" --job 1 --dir job --output out -- \
+        sh -c 'head -c 1000000 /dev/zero > rest; exit 4'; echo code \$?; cat job/status"
+    [[ $output == *"code 4"* ]]
+    [[ $output == *"exit=4"* ]]
+}
+
+@test "a job that began on a full disk tells its end when there is room" {
+    on_small_disk "mkdir job; head -c 1000000 /dev/zero > rest; (sleep 1.5; rm rest) & \
+        \"$probe\" --job 1 --dir job --output out -- sh -c 'exit 4'; echo code \$?; cat job/status"
+    [[ $output == *"code 4"* ]]
+    [[ $output == *"exit=4"* ]]
+}
+
 @test "a full disk loses output, not the job" {
     run bash -c 'trap "" XFSZ; ulimit -f 100; exec "$@"' _ "$probe" --job 1 --dir "$dir/job" \
         --output "$dir/out" -- sh -c 'head -c 1000000 /dev/zero; echo still here >&2; exit 3'

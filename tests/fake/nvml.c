@@ -102,7 +102,8 @@ static int enter(const struct nvml_handle *handle, const char *function)
     event = fake_script_event(gpu, FAKE_HANG, function, fake_state_now());
     while (event && fake_state_now() < event->until_s)
         usleep(2000);
-    if (fake_script_event(gpu, FAKE_UNPLUG, NULL, fake_state_now()))
+    if (fake_script_event(gpu, FAKE_UNPLUG, NULL, fake_state_now()) ||
+        fake_state_unplugged(handle->gpu))
         return NVML_GPU_IS_LOST;
     event = fake_script_event(gpu, FAKE_ERROR, function, fake_state_now());
     return event ? (int)event->value : NVML_DONE;

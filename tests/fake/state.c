@@ -127,6 +127,17 @@ void fake_state_set_now(double at_s)
     unlock();
 }
 
+bool fake_state_unplugged(int gpu)
+{
+    const char *folder = getenv("CORGI_FAKE_NVML_UNPLUGGED");
+    char path[512];
+
+    if (!folder)
+        return false;
+    snprintf(path, sizeof(path), "%s/%d", folder, gpu);
+    return access(path, F_OK) == 0;
+}
+
 /* The value of CUDA_VISIBLE_DEVICES in a process, "" when it is not ours to read. */
 static void visible_devices(const char *pid, char *value, size_t size)
 {

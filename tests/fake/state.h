@@ -31,5 +31,9 @@ double fake_state_watts(int gpu);
 double fake_state_joules(int gpu);
 bool fake_state_capped(int gpu);
 
+/* A person has pulled the card out: the file N is in the folder
+ * CORGI_FAKE_NVML_UNPLUGGED, for tests that draw the moment while the daemon runs. */
+bool fake_state_unplugged(int gpu);
+
 /* Newest process of each session that has the UUID in CUDA_VISIBLE_DEVICES. */
 int fake_state_followers(const char *uuid, struct fake_follower *followers);

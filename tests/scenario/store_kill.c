@@ -79,11 +79,11 @@ static void *submit_for_ever(void *arg)
             _exit(3);
         tell(id, JOB_WAITING);
         measure(id);
-        if (fixture_move(&mine, id, JOB_WAITING, JOB_RUNNING, 2000) < 0)
+        if (fixture_move(&mine, id, JOB_RUNNING, 2000) < 0)
             _exit(4);
         tell(id, JOB_RUNNING);
         if (id % 2 == 0) {
-            if (fixture_move(&mine, id, JOB_RUNNING, JOB_DONE, 3000) < 0)
+            if (fixture_move(&mine, id, JOB_DONE, 3000) < 0)
                 _exit(5);
             tell(id, JOB_DONE);
         }

@@ -65,9 +65,9 @@ static void make_some(void)
 
     for (uint64_t id = 1; id <= 3; id++)
         assert_int_equal(fixture_submit(&f, id), 0);
-    assert_int_equal(fixture_move(&f, 1, JOB_WAITING, JOB_RUNNING, 1500), 0);
-    assert_int_equal(fixture_move(&f, 1, JOB_RUNNING, JOB_DONE, 1600), 0);
-    assert_int_equal(fixture_move(&f, 2, JOB_WAITING, JOB_RUNNING, 1700), 0);
+    assert_int_equal(fixture_move(&f, 1, JOB_RUNNING, 1500), 0);
+    assert_int_equal(fixture_move(&f, 1, JOB_DONE, 1600), 0);
+    assert_int_equal(fixture_move(&f, 2, JOB_RUNNING, 1700), 0);
     assert_int_equal(store_save_model(f.store, "blend", 1, 1, bytes, sizeof(bytes), NULL,
                                       NULL, &f.err),
                      0);

@@ -134,6 +134,32 @@ CASE(failing_syncs_are_survived)
     survive(FAULT_SYNC, 5);
 }
 
+static int note_last_step(void *ctx, const void *row)
+{
+    *(struct store_transition *)ctx = *(const struct store_transition *)row;
+    return 0;
+}
+
+/* The job ran and ended, but nobody could write down that it ran. */
+CASE(a_history_whose_step_was_refused_is_one_all_the_same)
+{
+    struct store_transition last = {0};
+
+    open_faulty();
+    assert_int_equal(fixture_submit(&f, 1), 0);
+    fault_set(FAULT_FULL, 0);
+    assert_int_equal(fixture_move(&f, 1, JOB_RUNNING, 1500), -1);
+    fault_set(FAULT_NONE, 0);
+    assert_int_equal(fixture_move(&f, 1, JOB_DONE, 1600), 0);
+    assert_sound();
+    assert_int_equal(store_read(f.reader, STORE_TRANSITIONS,
+                                &(struct store_filter){.job = 1}, note_last_step, &last,
+                                &f.err),
+                     2);
+    assert_int_equal(last.from, JOB_WAITING);
+    assert_int_equal(last.to, JOB_DONE);
+}
+
 CASE(a_store_that_cannot_be_made_says_so)
 {
     for (int after = 0; after < 10; after++) {
@@ -403,6 +429,7 @@ int main(void)
         TEST(failing_writes_are_survived),
         TEST(torn_writes_are_survived),
         TEST(failing_syncs_are_survived),
+        TEST(a_history_whose_step_was_refused_is_one_all_the_same),
         TEST(a_store_that_cannot_be_made_says_so),
         TEST(telemetry_waits_for_the_disk),
         TEST(the_store_notices_that_the_disk_is_well),

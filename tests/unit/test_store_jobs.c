@@ -152,7 +152,7 @@ CASE(an_update_changes_the_request_only)
 
     r.key = "k";
     assert_int_equal(fixture_commit(f.store, fixture_submission(&r), &f.err), 0);
-    assert_int_equal(fixture_move(&f, 1, JOB_WAITING, JOB_RUNNING, 1100), 0);
+    assert_int_equal(fixture_move(&f, 1, JOB_RUNNING, 1100), 0);
     r.job.need.rate = 55;
     r.job.priority = 9;
     store_put(batch, &r);
@@ -225,9 +225,9 @@ static void make_six(void)
         r.user = id % 2 ? "ann" : "ben";
         assert_int_equal(fixture_commit(f.store, fixture_submission(&r), &f.err), 0);
     }
-    assert_int_equal(fixture_move(&f, 1, JOB_WAITING, JOB_DONE, 2000), 0);
-    assert_int_equal(fixture_move(&f, 2, JOB_WAITING, JOB_FAILED, 2000), 0);
-    assert_int_equal(fixture_move(&f, 3, JOB_WAITING, JOB_RUNNING, 2000), 0);
+    assert_int_equal(fixture_move(&f, 1, JOB_DONE, 2000), 0);
+    assert_int_equal(fixture_move(&f, 2, JOB_FAILED, 2000), 0);
+    assert_int_equal(fixture_move(&f, 3, JOB_RUNNING, 2000), 0);
 }
 
 CASE(live_jobs_are_those_that_did_not_end)
@@ -317,7 +317,7 @@ CASE(transitions_keep_their_order)
     char text[600] = "";
 
     make_six();
-    assert_int_equal(fixture_move(&f, 3, JOB_RUNNING, JOB_DONE, 1500), 0);
+    assert_int_equal(fixture_move(&f, 3, JOB_DONE, 1500), 0);
     assert_int_equal(store_read(f.reader, STORE_TRANSITIONS,
                                 &(struct store_filter){.job = 3}, log_transition, text,
                                 &f.err),

@@ -244,8 +244,8 @@ CASE(old_jobs_go_with_their_history_and_keep_their_numbers)
     for (int id = 1; id <= 61; id++)
         assert_int_equal(fixture_submit(&f, store_take_id(f.store, STORE_JOB_ID)), 0);
     for (uint64_t id = 1; id <= 60; id++)
-        assert_int_equal(fixture_move(&f, id, JOB_WAITING, JOB_DONE, 2000), 0);
-    assert_int_equal(fixture_move(&f, 61, JOB_WAITING, JOB_DONE, 5000), 0);
+        assert_int_equal(fixture_move(&f, id, JOB_DONE, 2000), 0);
+    assert_int_equal(fixture_move(&f, 61, JOB_DONE, 5000), 0);
     store_put(batch, &decision);
     store_put(batch, &quote);
     store_put(batch, &guard);

@@ -86,8 +86,7 @@ static struct store_batch *submission(struct store *store)
     };
     struct store_progress p = {
         .started_s = NAN, .placed_s = NAN, .ended_s = NAN, .exit_status = -1};
-    struct store_transition t = {
-        .job = r.job.id, .from = STORE_NO_STATE, .what = "submitted"};
+    struct store_transition t = {.job = r.job.id, .what = "submitted"};
     struct store_event e = {.id = store_take_id(store, STORE_EVENT_ID),
                             .kind = "job.submitted",
                             .job = r.job.id,
