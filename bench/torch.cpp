@@ -13,7 +13,7 @@
 
 namespace {
 
-constexpr int features = 30, batch = 384, runs = 15;
+constexpr int features = 36, batch = 384, runs = 15;
 
 double cpu_ms()
 {

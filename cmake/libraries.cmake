@@ -42,8 +42,7 @@ corgi_library(corgi_service service corgi_engine corgi_http corgi_store)
 corgi_library(corgi_lab lab corgi_service PkgConfig::CLP PkgConfig::CBC)
 # The networks' sources twice: in float for the product, in double for checking gradients
 # (only tests link that one).  Shape assertions cost one comparison an operation and stay.
-file(GLOB nn_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/nn/*.c
-    ${CMAKE_SOURCE_DIR}/src/lab/nn/*.c ${CMAKE_SOURCE_DIR}/src/lab/solver/arena.c)
+file(GLOB nn_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/nn/*.c)
 add_library(corgi_nn_double STATIC ${nn_sources})
 target_link_libraries(corgi_nn_double PUBLIC corgi_flags corgi_base PkgConfig::OPENBLAS)
 target_include_directories(corgi_nn_double PUBLIC ${CMAKE_SOURCE_DIR}/tests)
@@ -52,14 +51,13 @@ set(nn_options -O3 -fno-math-errno -fno-trapping-math -fno-signed-zeros -UNDEBUG
 foreach(library corgi_nn corgi_nn_double)
     target_compile_options(${library} PRIVATE ${nn_options})
 endforeach()
-file(GLOB lab_nn_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/lab/nn/*.c)
-set_source_files_properties(${lab_nn_sources} PROPERTIES COMPILE_OPTIONS "${nn_options}")
-# The weights that ship are put into the binary by stat_network.c and seq.c.
+# The weights that ship are put into the binary by these.
 file(GLOB corgi_weights CONFIGURE_DEPENDS
     ${CMAKE_SOURCE_DIR}/src/model/weights/*.bin)
 set_source_files_properties(
     ${CMAKE_SOURCE_DIR}/src/model/stat_network.c
-    ${CMAKE_SOURCE_DIR}/src/lab/eval/seq.c
+    ${CMAKE_SOURCE_DIR}/src/model/p1.c
+    ${CMAKE_SOURCE_DIR}/src/model/p2.c
     PROPERTIES
     COMPILE_DEFINITIONS
         CORGI_WEIGHTS_DIR="${CMAKE_SOURCE_DIR}/src/model/weights"

@@ -52,7 +52,7 @@ static double train_step(struct model *model)
     draw_batch(model);
     y = mlp_forward(model->batch, model->params, model->x, BATCH);
     loss = mlp_laplace(y, width, model->y, BATCH, by_y, ignored);
-    mlp_backward(model->batch, model->params, by_y);
+    mlp_backward(model->batch, model->params, by_y, NULL);
     adam_step(model->adam, model->params, loss);
     return loss;
 }

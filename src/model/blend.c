@@ -1,94 +1,163 @@
-/* blend.c - one belief from several: pairs.c mixes with it, lessons choose weights and
- * widths */
+/* blend.c - one belief from several: pairs.c mixes with it, lessons choose widths */
 #include "model/blend.h"
 
+#include "base/mem.h"
 #include "base/normal.h"
-#include "model/dense.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define NET_DEFAULT   0.15
-#define TREES_DEFAULT 0.15
-#define STEPS         10 /* weights are tried in tenths */
+const int blend_counts[BLEND_COUNTS] = {0, 1, 3, 10};
 
-/* What it costs, in relative error, to move all of the weight away from the default.  On
- * synthetic worlds with families held out this does a little better than a fifth of it.
- */
-#define WEIGHT_COST 0.02
+/* Of a new family, by kind and number of measurements: core, rows, network, column,
+ * nearest.  Between these counts they follow the log. */
+static const double stranger[PAIR_KINDS][BLEND_COUNTS][BLEND_EXPERTS] = {
+    [PAIR_OWN] = {{0.2, 0.2, 0.4, 0.1, 0.1},
+                  {0.3, 0.2, 0.45, 0.05, 0},
+                  {0.4, 0.2, 0.4, 0, 0},
+                  {0.5, 0.2, 0.3, 0, 0}},
+    [PAIR_EFFECT] = {{0.2, 0.1, 0.7, 0, 0},
+                     {0.3, 0.1, 0.6, 0, 0},
+                     {0.4, 0.15, 0.45, 0, 0},
+                     {0.5, 0.2, 0.3, 0, 0}},
+};
 
-/* Fewer cases choose by chance. */
-#define CASES_MIN 40
+/* Where a job of the family is known. */
+static const double sibling[BLEND_EXPERTS] = {0.6, 0, 0.4, 0, 0};
 
-struct blend_weights blend_weights_default(void)
+/* Share of the variance by which the best point lies below the mean, up to a variance. */
+#define POINT_SHIFT   0.3
+#define POINT_VAR_MAX 0.3
+
+/* The place of a count among blend_counts, and how far it is on the way to the next. */
+static int place_of(int measured, double *rest)
 {
-    return (struct blend_weights){NET_DEFAULT, TREES_DEFAULT};
+    int at = 0;
+
+    while (at + 2 < BLEND_COUNTS && measured >= blend_counts[at + 1])
+        at++;
+    *rest = (log1p(measured) - log1p(blend_counts[at])) /
+            (log1p(blend_counts[at + 1]) - log1p(blend_counts[at]));
+    *rest = fmin(fmax(*rest, 0), 1);
+    return at;
 }
 
-struct blend_belief blend_mix(const struct blend_said *s, const struct blend_weights *w)
+struct blend_weights blend_weights_at(const struct blend_place *at, unsigned without)
 {
-    double core = 1 - w->net - w->trees;
+    struct blend_weights w;
+    double rest, sum = 0;
+    int n = place_of(at->measured, &rest);
 
-    return (struct blend_belief){core * s->core.mean + w->net * s->net.mean +
-                                     w->trees * s->trees,
-                                 core * s->core.sd + (w->net + w->trees) * s->net.sd};
+    for (int e = 0; e < BLEND_EXPERTS; e++) {
+        w.of[e] = at->sibling ? sibling[e]
+                              : (1 - rest) * stranger[at->kind][n][e] +
+                                    rest * stranger[at->kind][n + 1][e];
+        if (without & 1u << e)
+            w.of[e] = 0;
+        sum += w.of[e];
+    }
+    for (int e = 0; e < BLEND_EXPERTS; e++)
+        w.of[e] = sum > 0 ? w.of[e] / sum : without & 1u << e ? 0 : 1;
+    return w;
 }
 
-static double loss_of(const struct blend_case *cases, size_t count,
-                      const struct blend_weights *w)
+struct blend_belief blend_mix(const struct blend_said *said,
+                              const struct blend_weights *w)
 {
-    double loss = 0, moved = fabs(w->net - NET_DEFAULT) + fabs(w->trees - TREES_DEFAULT);
+    double mean = 0, var = 0;
+
+    for (int e = 0; e < BLEND_EXPERTS; e++)
+        if (w->of[e] > 0)
+            mean += w->of[e] * said->by[e].mean;
+    for (int e = 0; e < BLEND_EXPERTS; e++) {
+        double away = said->by[e].mean - mean;
+
+        if (w->of[e] > 0)
+            var += w->of[e] * (said->by[e].sd * said->by[e].sd + away * away);
+    }
+    return (struct blend_belief){mean - POINT_SHIFT * fmin(var, POINT_VAR_MAX),
+                                 sqrt(var)};
+}
+
+/* ---- widths ------------------------------------------------------------------------ */
+
+/* A little more than 90 %: parameters were fitted to what they are judged on. */
+#define WIDTH_SHARE 0.92
+#define WIDTH_LEAST 0.8
+#define WIDTH_MOST  4.0
+
+/* Fewer families say little of the next one: this width counts as so many of them. */
+#define FEW_FAMILIES   6
+#define PRIOR_WIDTH    1.8
+#define PRIOR_FAMILIES 2.0
+
+struct blend_widths blend_widths_default(void)
+{
+    struct blend_widths w;
+
+    for (int kind = 0; kind < PAIR_KINDS; kind++)
+        for (int n = 0; n < BLEND_COUNTS; n++)
+            w.half[kind][n][0] = w.half[kind][n][1] = NORMAL_90_SHORT;
+    return w;
+}
+
+double blend_width_at(const struct blend_widths *w, const struct blend_place *at)
+{
+    double rest;
+    int n = place_of(at->measured, &rest);
+
+    return (1 - rest) * w->half[at->kind][n][at->sibling] +
+           rest * w->half[at->kind][n + 1][at->sibling];
+}
+
+void blend_widths_code(struct blend_widths *w, struct codec *c)
+{
+    for (int kind = 0; kind < PAIR_KINDS; kind++)
+        for (int n = 0; n < BLEND_COUNTS; n++)
+            for (int s = 0; s < 2; s++)
+                codec_at_least(c, &w->half[kind][n][s], 0);
+}
+
+static int by_error(const void *a, const void *b)
+{
+    const struct blend_miss *x = a, *y = b;
+
+    return (x->error > y->error) - (x->error < y->error);
+}
+
+/* How many misses each family has, in the order of `misses`; returns the families. */
+static int family_sizes(const struct blend_miss *misses, size_t count, double *sizes)
+{
+    int families = 0, most = 0;
+    double *of;
 
     for (size_t i = 0; i < count; i++)
-        loss += fabs(expm1(blend_mix(&cases[i].said, w).mean - cases[i].truth));
-    return loss / (double)count + WEIGHT_COST * moved;
+        most = misses[i].family > most ? misses[i].family : most;
+    of = mem_array(double, (size_t)most + 1);
+    for (size_t i = 0; i < count; i++)
+        families += of[misses[i].family]++ == 0;
+    for (size_t i = 0; i < count; i++)
+        sizes[i] = of[misses[i].family];
+    free(of);
+    return families;
 }
 
-struct blend_weights blend_weights_choose(const struct blend_case *cases, size_t count)
+double blend_width_choose(struct blend_miss *misses, size_t count)
 {
-    struct blend_weights best = blend_weights_default();
-    double least = INFINITY;
+    double *sizes = mem_array(double, count + 1), all = 0, below = 0, width = PRIOR_WIDTH;
+    int families;
 
-    if (count < CASES_MIN)
-        return best;
-    for (int net = 0; net <= STEPS; net++)
-        for (int trees = 0; net + trees <= STEPS; trees++) {
-            struct blend_weights w = {(double)net / STEPS, (double)trees / STEPS};
-            double loss = loss_of(cases, count, &w);
-
-            if (loss < least) {
-                least = loss;
-                best = w;
-            }
-        }
-    return best;
-}
-
-void blend_errors(const struct blend_case *cases, size_t count,
-                  const struct blend_weights *w, double *out)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct blend_belief b = blend_mix(&cases[i].said, w);
-
-        out[i] = fabs(cases[i].truth - b.mean) / b.sd;
+    qsort(misses, count, sizeof(*misses), by_error);
+    families = family_sizes(misses, count, sizes);
+    for (size_t i = 0; i < count; i++) /* a large family does not outvote the others */
+        all += 1 / sqrt(sizes[i]);
+    for (size_t i = 0; i < count && below < WIDTH_SHARE * all; i++) {
+        width = misses[i].error;
+        below += 1 / sqrt(sizes[i]);
     }
-}
-
-/* ---- widths ----------------------------------------------------------------------- */
-
-/* The default width counts as so many observations. */
-#define PRIOR_WEIGHT 20.0
-
-double conformal_width(double *errors, size_t count, double share)
-{
-    double weight = (double)count / ((double)count + PRIOR_WEIGHT);
-    size_t at;
-
-    if (count == 0)
-        return NORMAL_90_SHORT;
-    qsort(errors, count, sizeof(*errors), dense_by_value);
-    at = (size_t)ceil(share * (double)(count + 1)) - 1;
-    if (at >= count)
-        at = count - 1;
-    return weight * errors[at] + (1 - weight) * NORMAL_90_SHORT;
+    free(sizes);
+    if (families < FEW_FAMILIES)
+        width = (families * width + PRIOR_FAMILIES * PRIOR_WIDTH) /
+                (families + PRIOR_FAMILIES);
+    return fmin(fmax(width, WIDTH_LEAST), WIDTH_MOST);
 }

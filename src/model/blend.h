@@ -1,55 +1,75 @@
-/* blend.h - one belief from what core, network and trees say of a cell
+/* blend.h - one belief from what several experts say of a cell
  *
- * The loop's model (pairs.h) and `corgi eval` mix with this code, so that what is
- * measured is what ships.  The weights and the width of intervals come from cases: cells
- * whose value is known, and what parts that had not seen it said of them. */
+ * Who is believed how much is a table by what the cell is: the job's own speed or its
+ * effect, how many measurements of the job there are, and whether a job of its family is
+ * known.  The weights are round numbers that held on synthetic worlds and on measured
+ * tables alike; choosing them again inside a catalogue of few families earned nothing
+ * (docs/decisions/estimator-blend.md).  Widths of intervals are chosen there (lessons).
+ */
 #pragma once
 
-#include <stddef.h>
+#include "model/codec.h"
+#include "model/pair_view.h"
+
+enum blend_expert {
+    BLEND_CORE,    /* the correlation core (gp.h) */
+    BLEND_ROWS,    /* rows alike by rates, corrected by measurements (pair_experts.h) */
+    BLEND_NETWORK, /* P1 or P2 */
+    BLEND_COLUMN,  /* what others do there */
+    BLEND_NEAREST, /* the nearest known jobs */
+    BLEND_EXPERTS
+};
 
 struct blend_belief {
     double mean, sd;
 };
 
 struct blend_said {
-    struct blend_belief core, net;
-    double trees; /* without trees: what the network says */
+    struct blend_belief by[BLEND_EXPERTS];
 };
 
-struct blend_weights { /* the core has the rest */
-    double net, trees;
+/* What a cell is. */
+struct blend_place {
+    enum pair_kind kind;
+    int measured; /* measurements of the job beside others */
+    bool sibling;
 };
 
-struct blend_case {
-    struct blend_said said;
-    double truth;
-    int group; /* what is held out together */
+struct blend_weights {
+    double of[BLEND_EXPERTS]; /* 1 together */
 };
 
-/* Of the relative error, which punishes a guess above the truth more: the share of the
- * variance by which the best point lies below the mean of the log. */
-#define BLEND_POINT_SHIFT 0.4
+/* without: bits of experts that are left out; the others share their weight. */
+struct blend_weights blend_weights_at(const struct blend_place *at, unsigned without);
 
-/* While nothing speaks for others. */
-struct blend_weights blend_weights_default(void);
-
-/* Those with the least relative error on the cases, held back towards the default. */
-struct blend_weights blend_weights_choose(const struct blend_case *cases, size_t count);
-
+/* mean is the point with the least relative error, a little below the mean of the log: an
+ * error upwards counts more. */
 struct blend_belief blend_mix(const struct blend_said *said,
                               const struct blend_weights *weights);
-
-/* |truth - mean| in units of sd, of each case: out (count). */
-void blend_errors(const struct blend_case *cases, size_t count,
-                  const struct blend_weights *weights, double *out);
 
 /* ------------------------------------------------------------------------------------ */
 
 /* Intervals whose stated 90 % is 90 %
  *
- * A model's own variance is only as good as the model.  What it says of observations
- * when they are left out, against what they were, gives the factor to put on it. */
+ * Half of one in units of sd, by what the cell is, from games played inside the catalogue
+ * in which parts that had not seen it said something of it. */
 
-/* The share-quantile of the given errors, with NORMAL_90_SHORT blended in that
- * counts as some errors: few observations move it little.  Sorts the errors. */
-double conformal_width(double *errors, size_t count, double share);
+#define BLEND_COUNTS 4 /* widths are kept for these numbers of measurements */
+extern const int blend_counts[BLEND_COUNTS];
+
+struct blend_widths {
+    double half[PAIR_KINDS][BLEND_COUNTS][2]; /* then: a sibling is known */
+};
+
+struct blend_widths blend_widths_default(void);
+double blend_width_at(const struct blend_widths *widths, const struct blend_place *at);
+void blend_widths_code(struct blend_widths *widths, struct codec *c);
+
+/* Of one game: |truth - mean| / sd, and whose family it was. */
+struct blend_miss {
+    double error;
+    int family; /* what was held out together */
+};
+
+/* The width that holds 90 % for a family never seen.  Sorts the misses. */
+double blend_width_choose(struct blend_miss *misses, size_t count);

@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "model/dense.h"
 #include "world/power.h"
 
 #include <limits.h>
@@ -50,7 +51,7 @@ struct classes *classes_create(const struct gpu_sheet *types, int type_count,
         struct gpu_trait trait = gpu_trait_of(&types[t]);
 
         rates_add_gpu(c->rates, &trait);
-        gp_add_gpu(c->pairs->core, &trait);
+        pairs_add_gpu(c->pairs, &trait);
         watts_add_gpu(c->watts, &types[t]);
     }
     return c;
@@ -168,6 +169,48 @@ static void stir_kind(struct classes *c, int kind, int type)
             c->states.items[*other].version++;
 }
 
+/* The middle of what classes of a kind say; sorts them. */
+static double middle(double *values, size_t count)
+{
+    qsort(values, count, sizeof(*values), dense_by_value);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+/* Rates alone tell which kinds are alike, once one of them was measured; those carried
+ * over to other types count too.  Of several users the middle counts. */
+static void tell_rates(struct classes *c, int kind)
+{
+    const struct class_kind *k = &c->kinds.items[kind];
+    double *said = mem_array(double, k->classes.count + 1), rates[WORLD_MAX_GPUS];
+    size_t count = 0;
+
+    for (int t = 0; t < c->type_count; t++) {
+        count = 0;
+        vec_each (const int, cls, &k->classes) {
+            bool measured = false;
+
+            for (int u = 0; u < c->type_count; u++)
+                measured =
+                    measured || c->alone.items[cell_of(c, *cls, u)].words.count > 0;
+            if (measured)
+                said[count++] = classes_alone(c, NULL, *cls, t).mean;
+        }
+        rates[t] = count > 0 ? middle(said, count) : NAN;
+    }
+    free(said);
+    if (count == 0)
+        return;
+    pairs_set_rates(c->pairs, kind, rates);
+    c->kinds.items[kind].pair_news++;
+}
+
+void classes_tell_rates(struct classes *c)
+{
+    for (size_t i = 0; i < c->kinds.count; i++)
+        if (c->pairs->told.items[i] > 0)
+            tell_rates(c, (int)i);
+}
+
 void classes_tell_alone(struct classes *c, int cls, int type,
                         const struct class_news *news, bool inferred)
 {
@@ -194,6 +237,8 @@ void classes_tell_alone(struct classes *c, int cls, int type,
     c->news.alone_cells += first;
     c->news.alone++;
     state->version++;
+    if (c->pairs->told.items[state->kind] == 0)
+        tell_rates(c, state->kind);
 }
 
 size_t classes_push_pair(struct classes *c, const struct class_pair *pair)

@@ -138,6 +138,8 @@ struct class_news {
 };
 void classes_tell_alone(struct classes *classes, int cls, int type,
                         const struct class_news *news, bool inferred);
+/* Rates alone of classes with pairs, as they are now, for the next lesson on these. */
+void classes_tell_rates(struct classes *classes);
 void classes_tell_gang(struct classes *classes, const struct class_gang *gang,
                        const struct class_news *news);
 /* Of the class's kind beside another kind. */

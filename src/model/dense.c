@@ -182,3 +182,65 @@ int dense_by_value(const void *a, const void *b)
 
     return (*x > *y) - (*x < *y);
 }
+
+/* Rotations by Jacobi until nothing beside the diagonal is left. */
+#define JACOBI_ROUNDS 30
+
+static void rotate(double *a, double *vectors, size_t n, size_t p, size_t q)
+{
+    double theta = (a[q * n + q] - a[p * n + p]) / (2 * a[p * n + q]);
+    double t = (theta >= 0 ? 1 : -1) / (fabs(theta) + sqrt(theta * theta + 1));
+    double c = 1 / sqrt(t * t + 1), s = t * c;
+
+    for (size_t k = 0; k < n; k++) {
+        double x = a[k * n + p], y = a[k * n + q];
+
+        a[k * n + p] = c * x - s * y;
+        a[k * n + q] = s * x + c * y;
+    }
+    for (size_t k = 0; k < n; k++) {
+        double x = a[p * n + k], y = a[q * n + k];
+
+        a[p * n + k] = c * x - s * y;
+        a[q * n + k] = s * x + c * y;
+        x = vectors[k * n + p];
+        y = vectors[k * n + q];
+        vectors[k * n + p] = c * x - s * y;
+        vectors[k * n + q] = s * x + c * y;
+    }
+}
+
+void dense_nearest_covariance(double *a, size_t n, double least)
+{
+    double *vectors = mem_array(double, n *n + 1), *values = mem_array(double, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        vectors[i * n + i] = 1;
+    for (int round = 0; round < JACOBI_ROUNDS; round++) {
+        double off = 0, all = 0;
+
+        for (size_t p = 0; p < n; p++)
+            for (size_t q = 0; q < n; q++) {
+                all += a[p * n + q] * a[p * n + q];
+                off += p != q ? a[p * n + q] * a[p * n + q] : 0;
+            }
+        if (!(off > 1e-16 * all))
+            break;
+        for (size_t p = 0; p + 1 < n; p++)
+            for (size_t q = p + 1; q < n; q++)
+                if (a[p * n + q] * a[p * n + q] > 1e-18 * all)
+                    rotate(a, vectors, n, p, q);
+    }
+    for (size_t i = 0; i < n; i++)
+        values[i] = fmax(a[i * n + i], least);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0;
+
+            for (size_t k = 0; k < n; k++)
+                sum += vectors[i * n + k] * values[k] * vectors[j * n + k];
+            a[i * n + j] = sum;
+        }
+    free(vectors);
+    free(values);
+}

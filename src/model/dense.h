@@ -31,6 +31,10 @@ void dense_transpose_multiply(double alpha, const double *a, size_t m, const dou
 void dense_multiply_symmetric(const double *a, const double *symmetric, size_t stride,
                               size_t m, size_t n, double *c);
 
+/* The symmetric matrix a (n, n), without gaps, made one whose eigenvalues are at least so
+ * large: the nearest covariance.  For a small n. */
+void dense_nearest_covariance(double *a, size_t n, double least);
+
 double dense_dot(const double *a, const double *b, size_t n);
 
 /* The order of numbers, for qsort(). */

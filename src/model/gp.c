@@ -32,6 +32,7 @@ void gp_destroy(struct gp *gp)
     if (!gp)
         return;
     free(gp->space.jobs);
+    free(gp->space.profiles);
     free(gp->space.alike);
     free(gp->space.gpus);
     vec_free(&gp->kin);
@@ -52,6 +53,7 @@ struct gp *gp_dup(const struct gp *gp)
     size_t jobs = space->stride, n = gp->capacity;
 
     copy->space.jobs = mem_dup(space->jobs, jobs, sizeof(*space->jobs));
+    copy->space.profiles = mem_dup(space->profiles, jobs, sizeof(*space->profiles));
     copy->space.alike = mem_dup(space->alike, jobs * jobs, sizeof(double));
     copy->space.gpus = mem_dup(space->gpus, (size_t)gp->gpu_count, sizeof(*space->gpus));
     copy->kin.items = mem_dup(gp->kin.items, gp->kin.capacity, sizeof(int));
@@ -65,13 +67,18 @@ struct gp *gp_dup(const struct gp *gp)
     return copy;
 }
 
+static struct kernel_job job_of(const struct gp *gp, int job)
+{
+    return (struct kernel_job){&gp->space.jobs[job], &gp->space.profiles[job]};
+}
+
+/* Its likeness to the jobs before it. */
 static void fill_alike(struct gp *gp, int job)
 {
     struct kernel_space *space = &gp->space;
 
     for (int i = 0; i <= job; i++) {
-        double k =
-            kernel_alike(&gp->kernel, &space->jobs[job], &space->jobs[i], i == job);
+        double k = kernel_alike(&gp->kernel, job_of(gp, job), job_of(gp, i), i == job);
 
         space->alike[(size_t)job * space->stride + (size_t)i] = k;
         space->alike[(size_t)i * space->stride + (size_t)job] = k;
@@ -88,6 +95,7 @@ static void grow_jobs(struct kernel_space *space)
     free(space->alike);
     space->alike = alike;
     space->jobs = mem_resize(space->jobs, old, new, sizeof(*space->jobs));
+    space->profiles = mem_resize(space->profiles, old, new, sizeof(*space->profiles));
     space->stride = new;
 }
 
@@ -96,6 +104,7 @@ int gp_add_job(struct gp *gp, const struct job_trait *job)
     if ((size_t)gp->job_count == gp->space.stride)
         grow_jobs(&gp->space);
     gp->space.jobs[gp->job_count] = *job;
+    gp->space.profiles[gp->job_count] = (struct rate_profile){.count = 0};
     fill_alike(gp, gp->job_count);
     while (job->family >= (int)gp->newest.count)
         vec_push(&gp->newest, -1);
@@ -103,6 +112,20 @@ int gp_add_job(struct gp *gp, const struct job_trait *job)
     if (job->family >= 0)
         gp->newest.items[job->family] = gp->job_count;
     return gp->job_count++;
+}
+
+void gp_set_rates(struct gp *gp, int job, const double *rates)
+{
+    struct kernel_space *space = &gp->space;
+
+    space->profiles[job] =
+        rate_profile_of(&space->jobs[job], rates, space->gpus, gp->gpu_count);
+    for (int i = 0; i < gp->job_count; i++) {
+        double k = kernel_alike(&gp->kernel, job_of(gp, job), job_of(gp, i), i == job);
+
+        space->alike[(size_t)job * space->stride + (size_t)i] = k;
+        space->alike[(size_t)i * space->stride + (size_t)job] = k;
+    }
 }
 
 int gp_add_gpu(struct gp *gp, const struct gpu_trait *gpu)
@@ -266,6 +289,14 @@ void gp_set_params(struct gp *gp, const struct kernel_params *params)
     gp_refactor(gp);
 }
 
+void gp_set_units(struct gp *gp, const struct kernel_params *params)
+{
+    memcpy(gp->params.v + KERNEL_SPREAD, params->v + KERNEL_SPREAD,
+           (KERNEL_PARAM_COUNT - KERNEL_SPREAD) * sizeof(double));
+    kernel_prepare(&gp->kernel, &gp->params);
+    gp_refactor(gp);
+}
+
 /* ---- what it says of cells -------------------------------------------------------- */
 
 void gp_cross(const struct gp *gp, const struct cell *cells, size_t count, double *out,
@@ -308,14 +339,17 @@ static double *alike_to_all(const struct gp *gp, const struct gp_guests *guests,
 {
     int known = gp->job_count, count = known + guests->count;
     double *row = mem_array(double, (size_t)count);
-    const struct job_trait *trait =
-        job < known ? &gp->space.jobs[job] : &guests->traits[job - known];
+    struct kernel_job guest = {job < known ? NULL : &guests->traits[job - known], NULL};
 
     for (int i = 0; i < known; i++)
         row[i] = job < known ? gp->space.alike[(size_t)job * gp->space.stride + (size_t)i]
-                             : kernel_alike(&gp->kernel, trait, &gp->space.jobs[i], 0);
+                             : kernel_alike(&gp->kernel, guest, job_of(gp, i), 0);
+    if (job < known)
+        guest = job_of(gp, job);
     for (int i = known; i < count; i++)
-        row[i] = kernel_alike(&gp->kernel, trait, &guests->traits[i - known], i == job);
+        row[i] =
+            kernel_alike(&gp->kernel, guest,
+                         (struct kernel_job){&guests->traits[i - known], NULL}, i == job);
     return row;
 }
 
@@ -327,7 +361,7 @@ void gp_predict_guest(const struct gp *gp, const struct gp_guests *guests,
     double *cross = mem_array(double, gp->count + 1);
 
     assert(gp->space.relative && cell.other >= 0);
-    *mean = gp->kernel.m0;
+    *mean = kernel_mean(&gp->kernel, &gp->space, cell);
     for (size_t i = 0; i < gp->count; i++) {
         cross[i] = kernel_pair_value(&gp->kernel, cell, gp->cells[i], row, other);
         *mean += gp->weight[i] * cross[i];
@@ -387,15 +421,17 @@ done:
     return rc;
 }
 
-/* ---- one job beside many others at once ------------------------------------------- */
+/* ---- one job and many others at once ----------------------------------------------- */
 
 /* Add observation o to the sums of every GPU: level (gpus), sums (gpus, jobs). */
-static void add_observation(const struct gp *gp, int job, size_t o, double *level,
-                            double *sums)
+static void add_observation(const struct gp *gp, int job, bool effect, size_t o,
+                            double *level, double *sums)
 {
     const struct kernel *k = &gp->kernel;
     struct cell seen = gp->cells[o];
     const double *row = gp->space.alike + (size_t)job * gp->space.stride;
+    int mine = effect ? seen.other : seen.job, theirs = effect ? seen.job : seen.other;
+    double by_mine = effect ? k->vb : k->va, by_theirs = effect ? k->va : k->vb;
     double weight = gp->weight[o];
 
     for (int g = 0; g < gp->gpu_count; g++) {
@@ -404,15 +440,16 @@ static void add_observation(const struct gp *gp, int job, size_t o, double *leve
         double spread = weight * k->spread[g] * k->spread[seen.gpu];
         double share = spread * (same ? 1 : k->share_g);
 
-        level[g] += weight * k->vm * (same ? 1 : k->share_m) +
-                    share * (k->va * row[seen.job] + k->vab * row[seen.other]);
-        sum[seen.other] +=
-            share * k->vb + spread * k->vc * (same ? 1 : k->share_c) * row[seen.job];
-        sum[seen.job] += share * k->vab;
+        level[g] += spread * k->vm * (same ? 1 : k->share_m) +
+                    share * (by_mine * row[mine] + k->vab * row[theirs]);
+        sum[theirs] +=
+            share * by_theirs + spread * k->vc * (same ? 1 : k->share_c) * row[mine];
+        sum[mine] += share * k->vab;
     }
 }
 
-void gp_predict_row(const struct gp *gp, int job, int first, size_t count, double *out)
+void gp_predict_row(const struct gp *gp, int job, bool effect, int first, size_t count,
+                    double *out)
 {
     size_t jobs = (size_t)gp->job_count, gpus = (size_t)gp->gpu_count;
     double *level = mem_array(double, gpus + 1);
@@ -421,9 +458,9 @@ void gp_predict_row(const struct gp *gp, int job, int first, size_t count, doubl
 
     assert(gp->space.relative);
     for (size_t g = 0; g < gpus; g++)
-        level[g] = gp->kernel.m0;
+        level[g] = gp->kernel.m0 + gp->kernel.level[g];
     for (size_t o = 0; o < gp->count; o++)
-        add_observation(gp, job, o, level, sums);
+        add_observation(gp, job, effect, o, level, sums);
     /* The whole job table, in place: gathering the asked columns costs more. */
     dense_multiply_symmetric(sums, gp->space.alike, gp->space.stride, gpus, jobs, all);
     for (size_t q = 0; q < count; q++)

@@ -35,6 +35,10 @@ struct gp *gp_dup(const struct gp *gp);
 int gp_add_job(struct gp *gp, const struct job_trait *job);
 int gp_add_gpu(struct gp *gp, const struct gpu_trait *gpu);
 
+/* What is known of a job's rates alone: (gpus) ln rates, NaN where none is.  When there
+ * are observations of the job already: gp_refactor() afterwards. */
+void gp_set_rates(struct gp *gp, int job, const double *rates);
+
 /* Append one observation; extra_var adds to the noise of the kernel.  Returns its index.
  */
 size_t gp_observe(struct gp *gp, struct cell cell, double value, double extra_var);
@@ -53,6 +57,9 @@ void gp_retain(struct gp *gp, const bool *keep);
 /* New parameters: the job table and the factor are made again, O(n^3). */
 void gp_set_params(struct gp *gp, const struct kernel_params *params);
 
+/* New levels and spreads of the GPU types from these parameters, all others stay. */
+void gp_set_units(struct gp *gp, const struct kernel_params *params);
+
 /* What a new measurement of each cell would show: mean and, unless NULL, variance. */
 void gp_predict(const struct gp *gp, const struct cell *cells, size_t count, double *mean,
                 double *var);
@@ -67,9 +74,11 @@ struct gp_guests {
 void gp_predict_guest(const struct gp *gp, const struct gp_guests *guests,
                       struct cell cell, double *mean, double *var);
 
-/* Means of one job beside each of `count` others from first on, on every GPU: out (count,
- * gpus).  Much cheaper than gp_predict(); relative values only. */
-void gp_predict_row(const struct gp *gp, int job, int first, size_t count, double *out);
+/* Means of one job beside each of `count` others from first on, on every GPU, or, effect,
+ * of each of those beside it: out (count, gpus).  Much cheaper than gp_predict();
+ * relative values only. */
+void gp_predict_row(const struct gp *gp, int job, bool effect, int first, size_t count,
+                    double *out);
 
 /* Inverse covariance of the observations (n, n), for gp_leave_out(). */
 void gp_precision(const struct gp *gp, double *precision);

@@ -9,8 +9,15 @@
  * two operations each. */
 #define OPS_PER_MAC 6.0
 
+/* Rates that weigh less than this in likeness are not looked at. */
+#define RATES_WEIGHT_MIN 1e-9
+
 /* Work a sample of a job nobody described: the middle of what jobs of today need. */
 #define GMAC_UNTOLD 1.0
+
+/* Relative speeds on a type before anything is known: somewhat better than half. */
+#define UNSEEN_LEVEL  (-0.598)
+#define UNSEEN_SPREAD 0.30
 
 struct job_trait job_trait_of(const struct job_descriptor *descriptor, int family)
 {
@@ -51,13 +58,28 @@ void kernel_params_code(struct codec *c, struct kernel_params *params)
 void kernel_default(struct kernel_params *params)
 {
     static const double start[KERNEL_FIXED_COUNT] = {
-#define KERNEL_START(name, value) value,
+#define KERNEL_START(name, alone, pairs) alone,
         KERNEL_PARAMS(KERNEL_START)
 #undef KERNEL_START
     };
 
     memset(params, 0, sizeof(*params));
     memcpy(params->v, start, sizeof(start));
+}
+
+void kernel_pairs_default(struct kernel_params *params)
+{
+    static const double start[KERNEL_FIXED_COUNT] = {
+#define KERNEL_START(name, alone, pairs) pairs,
+        KERNEL_PARAMS(KERNEL_START)
+#undef KERNEL_START
+    };
+
+    memcpy(params->v, start, sizeof(start));
+    for (int g = 0; g < WORLD_MAX_GPUS; g++) {
+        params->v[KERNEL_SPREAD + g] = log(UNSEEN_SPREAD);
+        params->v[KERNEL_LEVEL + g] = UNSEEN_LEVEL;
+    }
 }
 
 static double sigmoid(double x)
@@ -69,6 +91,7 @@ void kernel_prepare(struct kernel *kernel, const struct kernel_params *params)
 {
     const double *v = params->v;
     double ef = exp(v[KERNEL_WF]), er = exp(v[KERNEL_WR]), ei = exp(v[KERNEL_WI]);
+    double es = exp(v[KERNEL_WS]), all = ef + er + ei + es;
 
     *kernel = (struct kernel){
         .m0 = v[KERNEL_M0],
@@ -81,11 +104,14 @@ void kernel_prepare(struct kernel *kernel, const struct kernel_params *params)
         .share_m = sigmoid(v[KERNEL_RM]),
         .share_g = sigmoid(v[KERNEL_RG]),
         .share_c = sigmoid(v[KERNEL_RC]),
-        .wf = ef / (ef + er + ei),
-        .wr = er / (ef + er + ei),
-        .wi = ei / (ef + er + ei),
+        .wf = ef / all,
+        .wr = er / all,
+        .wi = ei / all,
+        .ws = es / all,
         .inv_b = exp(v[KERNEL_LB]),
         .inv_w = exp(v[KERNEL_LW]),
+        .inv_p = exp(v[KERNEL_LP]),
+        .inv_s = exp(v[KERNEL_LS]),
         .b0 = v[KERNEL_B0],
         .bw = v[KERNEL_BW],
         .bs = v[KERNEL_BS],
@@ -98,26 +124,85 @@ void kernel_prepare(struct kernel *kernel, const struct kernel_params *params)
         .vj = exp(2 * v[KERNEL_VJ]),
         .vjs = exp(2 * v[KERNEL_VJS]),
     };
-    for (int g = 0; g < WORLD_MAX_GPUS; g++)
+    for (int g = 0; g < WORLD_MAX_GPUS; g++) {
         kernel->spread[g] = exp(v[KERNEL_SPREAD + g]);
+        kernel->level[g] = v[KERNEL_LEVEL + g];
+    }
 }
 
-double kernel_alike(const struct kernel *kernel, const struct job_trait *a,
-                    const struct job_trait *b, int same)
-{
-    double batch = (a->beta - b->beta) * kernel->inv_b;
-    double work = (a->omega - b->omega) * kernel->inv_w;
-    double near_batch = exp(-0.5 * batch * batch);
-    int family = same || (a->family >= 0 && a->family == b->family);
+/* Of ratios between many types each says less. */
+#define RATIO_TYPES 3.0
 
-    return kernel->wf * family * near_batch +
-           kernel->wr * exp(-0.5 * work * work) * near_batch + kernel->wi * same;
+struct rate_profile rate_profile_of(const struct job_trait *job, const double *rates,
+                                    const struct gpu_trait *gpus, int gpu_count)
+{
+    struct rate_profile p = {.share = NAN};
+    double level = 0, share = 0, scale = sqrt(RATIO_TYPES / fmax(gpu_count, 1));
+
+    for (int g = 0; g < gpu_count; g++) {
+        if (isnan(rates[g]))
+            continue;
+        level += rates[g] - 0.5 * gpus[g].speed;
+        share += rates[g] - gpus[g].speed;
+        p.count++;
+    }
+    if (p.count == 0)
+        return p;
+    level /= p.count;
+    for (int g = 0; g < gpu_count; g++)
+        if (!isnan(rates[g]))
+            p.ratio[g] = (float)(scale * (rates[g] - 0.5 * gpus[g].speed - level));
+    if (!job->untold)
+        p.share = (float)((share / p.count + 3 * job->omega - log(1e13)) / 3);
+    p.count = gpu_count;
+    return p;
+}
+
+static double rates_apart(const struct kernel *kernel, const struct rate_profile *a,
+                          const struct rate_profile *b, struct kernel_likeness *out)
+{
+    double ratios = 0, share = (double)(a->share - b->share) * kernel->inv_s;
+
+    for (int g = 0; g < a->count && g < b->count; g++)
+        ratios += (double)((a->ratio[g] - b->ratio[g]) * (a->ratio[g] - b->ratio[g]));
+    out->ratio2 = ratios * kernel->inv_p * kernel->inv_p;
+    out->share2 = isnan(share) ? 0 : share * share;
+    return exp(-0.5 * (out->ratio2 + out->share2));
+}
+
+struct kernel_likeness kernel_likeness_of(const struct kernel *kernel,
+                                          struct kernel_job a, struct kernel_job b,
+                                          int same)
+{
+    double batch = (a.trait->beta - b.trait->beta) * kernel->inv_b;
+    double work = (a.trait->omega - b.trait->omega) * kernel->inv_w;
+    double near_batch = exp(-0.5 * batch * batch);
+    int family = same || (a.trait->family >= 0 && a.trait->family == b.trait->family);
+    struct kernel_likeness l = {.family = family * near_batch,
+                                .work = exp(-0.5 * work * work) * near_batch,
+                                .rates = same,
+                                .batch2 = batch * batch,
+                                .work2 = work * work};
+
+    if (!same && kernel->ws > RATES_WEIGHT_MIN && a.profile && b.profile &&
+        a.profile->count > 0 && b.profile->count > 0)
+        l.rates = rates_apart(kernel, a.profile, b.profile, &l);
+    return l;
+}
+
+double kernel_alike(const struct kernel *kernel, struct kernel_job a, struct kernel_job b,
+                    int same)
+{
+    struct kernel_likeness l = kernel_likeness_of(kernel, a, b, same);
+
+    return kernel->wf * l.family + kernel->wr * l.work + kernel->wi * same +
+           kernel->ws * l.rates;
 }
 
 double kernel_mean(const struct kernel *kernel, const struct kernel_space *space,
                    struct cell cell)
 {
-    double mean = cell.other >= 0 ? kernel->m0 : 0;
+    double mean = cell.other >= 0 ? kernel->m0 + kernel->level[cell.gpu] : 0;
 
     if (space->relative)
         return mean;
@@ -156,11 +241,11 @@ double kernel_pair_value(const struct kernel *kernel, struct cell a, struct cell
     double jj = row[b.job], kk = other[b.other];
     double cross = row[b.other] + other[b.job];
 
-    return kernel->vm * (same_gpu ? 1 : kernel->share_m) +
-           kernel->spread[a.gpu] * kernel->spread[b.gpu] *
-               ((same_gpu ? 1 : kernel->share_g) *
-                    (kernel->va * jj + kernel->vb * kk + kernel->vab * cross) +
-                kernel->vc * (same_gpu ? 1 : kernel->share_c) * jj * kk);
+    return kernel->spread[a.gpu] * kernel->spread[b.gpu] *
+           (kernel->vm * (same_gpu ? 1 : kernel->share_m) +
+            (same_gpu ? 1 : kernel->share_g) *
+                (kernel->va * jj + kernel->vb * kk + kernel->vab * cross) +
+            kernel->vc * (same_gpu ? 1 : kernel->share_c) * jj * kk);
 }
 
 double kernel_value(const struct kernel *kernel, const struct kernel_space *space,

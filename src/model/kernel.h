@@ -5,8 +5,10 @@
  * peak speed and correlates over alike jobs and over GPUs; the relative speed beside
  * another job is a sum of the job's sensitivity, the neighbour's pressure and their
  * match, again correlated over alike jobs and over GPUs.  Jobs are alike by family, batch
- * and work a step.  All parameters are free real numbers: widths as logarithms, shares
- * through a sigmoid, so that a gradient step cannot leave the valid range. */
+ * and work a step, and by their rates alone: how these differ between types, and which
+ * share of peak speed they reach.  All parameters are free real numbers: widths as
+ * logarithms, shares through a sigmoid, so that a gradient step cannot leave the valid
+ * range. */
 #pragma once
 
 #include "model/codec.h"
@@ -18,43 +20,49 @@
 /* Work is centred here, about 10 GFLOP a step, so that level and slope do not fight. */
 #define KERNEL_OMEGA_CENTRE 8.0
 
-/* name, starting value fitted on the synthetic world, meaning */
+/* name, starting value for rates alone, for pairs, meaning.  Both were fitted on
+ * synthetic worlds: those of pairs in units of each GPU type's own spread. */
 #define KERNEL_PARAMS(X)                                                                 \
-    X(M0, -0.598) /* mean log relative speed */                                          \
-    X(VM, -1.897) /* log sd of the mean of a GPU type */                                 \
-    X(WF, -0.78)  /* softmax weights of the job kernel: family, */                       \
-    X(WR, 0.52)   /* work, */                                                            \
-    X(WI, -1.55)  /* identity */                                                         \
-    X(LB, -1.12)  /* log inverse length over batch */                                    \
-    X(LW, -0.28)  /* the same over work */                                               \
-    X(VA, -2.03)  /* log sd of sensitivity */                                            \
-    X(VB, -1.78)  /* log sd of pressure */                                               \
-    X(RAB, -0.47) /* their correlation, through tanh */                                  \
-    X(RG, 1.02)   /* share common to all GPUs of both, through a sigmoid */              \
-    X(VC, -1.26)  /* log sd of the match */                                              \
-    X(RC, -0.04)  /* its common share */                                                 \
-    X(RM, 0.74)   /* the common share of the mean */                                     \
-    X(LN, -3.85)  /* log sd of noise */                                                  \
-    X(B0, 3.55)   /* rate alone: mean, */                                                \
-    X(BW, -2.04)  /* slope over work, */                                                 \
-    X(BS, 0.54)   /* slope over log peak speed; then log sds: */                         \
-    X(S0, -1.44)  /* common level */                                                     \
-    X(SW, -2.02)  /* slope over work */                                                  \
-    X(VL, -2.03)  /* level of a job */                                                   \
-    X(VI, 1.2)    /* level of this very job: efficiency nobody told */                   \
-    X(VG, -2.71)  /* level of a GPU */                                                   \
-    X(VS, -2.54)  /* slope over log peak speed */                                        \
-    X(VJ, -1.43)  /* match of job and GPU */                                             \
-    X(VJS, -1.34) /* the job's own slope over log peak speed */
+    X(M0, -0.598, 0)      /* mean log relative speed, beside the level of the type */    \
+    X(VM, -1.897, -1.204) /* log sd of the mean of a GPU type */                         \
+    X(WF, -0.78, 0.651)   /* softmax weights of the job kernel: family, */               \
+    X(WR, 0.52, 0.354)    /* work, */                                                    \
+    X(WI, -1.55, -2.514)  /* identity, */                                                \
+    X(WS, -40, -0.391)    /* rates alone */                                              \
+    X(LB, -1.12, -0.857)  /* log inverse length over batch */                            \
+    X(LW, -0.28, -0.189)  /* the same over work, */                                      \
+    X(LP, 0, 0.584)       /* over ratios of rates between types */                       \
+    X(LS, 0, -0.036)      /* and over the share of peak speed */                         \
+    X(VA, -2.03, -0.349)  /* log sd of sensitivity */                                    \
+    X(VB, -1.78, -0.809)  /* log sd of pressure */                                       \
+    X(RAB, -0.47, -0.254) /* their correlation, through tanh */                          \
+    X(RG, 1.02, 1.321)    /* share common to all GPUs of both, through a sigmoid */      \
+    X(VC, -1.26, -0.42)   /* log sd of the match */                                      \
+    X(RC, -0.04, 0.249)   /* its common share */                                         \
+    X(RM, 0.74, 0.74)     /* the common share of the mean */                             \
+    X(LN, -3.85, -1.433)  /* log sd of noise */                                          \
+    X(B0, 3.55, 0)        /* rate alone: mean, */                                        \
+    X(BW, -2.04, 0)       /* slope over work, */                                         \
+    X(BS, 0.54, 0)        /* slope over log peak speed; then log sds: */                 \
+    X(S0, -1.44, 0)       /* common level */                                             \
+    X(SW, -2.02, 0)       /* slope over work */                                          \
+    X(VL, -2.03, 0)       /* level of a job */                                           \
+    X(VI, 1.2, 0)         /* level of this very job: efficiency nobody told */           \
+    X(VG, -2.71, 0)       /* level of a GPU */                                           \
+    X(VS, -2.54, 0)       /* slope over log peak speed */                                \
+    X(VJ, -1.43, 0)       /* match of job and GPU */                                     \
+    X(VJS, -1.34, 0)      /* the job's own slope over log peak speed */
 
 enum kernel_param {
-#define KERNEL_ENUM(name, start) KERNEL_##name,
+#define KERNEL_ENUM(name, alone, pairs) KERNEL_##name,
     KERNEL_PARAMS(KERNEL_ENUM)
 #undef KERNEL_ENUM
         KERNEL_FIXED_COUNT,
-    /* Then, for each GPU type, the log of how widely relative speeds spread on it. */
+    /* Then, for each GPU type, the log of how widely relative speeds spread on it, and
+     * their mean: what turns them into standard units. */
     KERNEL_SPREAD = KERNEL_FIXED_COUNT,
-    KERNEL_PARAM_COUNT = KERNEL_FIXED_COUNT + WORLD_MAX_GPUS,
+    KERNEL_LEVEL = KERNEL_SPREAD + WORLD_MAX_GPUS,
+    KERNEL_PARAM_COUNT = KERNEL_LEVEL + WORLD_MAX_GPUS,
 };
 
 struct kernel_params {
@@ -98,9 +106,22 @@ struct gpu_trait gpu_trait_of(const struct gpu_sheet *sheet);
 void job_trait_code(struct codec *c, struct job_trait *trait);
 void kernel_params_code(struct codec *c, struct kernel_params *params);
 
+/* What rates alone tell of a job's likeness; count 0: none was measured. */
+struct rate_profile {
+    int count;                   /* types */
+    float ratio[WORLD_MAX_GPUS]; /* ln rate on each, over what its peak speed lets expect
+                                    and centred; 0 where none was measured */
+    float share;                 /* ln share of peak speed reached, over 3; NaN: untold */
+};
+
+/* rates (gpus): ln rate alone on each type, NaN where none is known. */
+struct rate_profile rate_profile_of(const struct job_trait *job, const double *rates,
+                                    const struct gpu_trait *gpus, int gpu_count);
+
 /* Jobs, GPUs and the table of job kernels, shared by many evaluations. */
 struct kernel_space {
-    struct job_trait *jobs; /* (stride) */
+    struct job_trait *jobs;        /* (stride) */
+    struct rate_profile *profiles; /* (stride) */
     struct gpu_trait *gpus;
     double *alike; /* (stride, stride) */
     size_t stride;
@@ -111,17 +132,34 @@ struct kernel_space {
 struct kernel {
     double m0, vm, va, vb, vab, vc, noise; /* variances and a covariance */
     double share_m, share_g, share_c;
-    double wf, wr, wi, inv_b, inv_w;
+    double wf, wr, wi, ws, inv_b, inv_w, inv_p, inv_s;
     double b0, bw, bs, s0, sw, vl, vi, vg, vs, vj, vjs;
-    double spread[WORLD_MAX_GPUS];
+    double spread[WORLD_MAX_GPUS], level[WORLD_MAX_GPUS];
 };
 
+/* Where rates alone, and pairs, start. */
 void kernel_default(struct kernel_params *params);
+void kernel_pairs_default(struct kernel_params *params);
 void kernel_prepare(struct kernel *kernel, const struct kernel_params *params);
 
+/* A job as likeness sees it; profile NULL: its rates are not known. */
+struct kernel_job {
+    const struct job_trait *trait;
+    const struct rate_profile *profile;
+};
+
+/* The parts of how alike two jobs are, each 0..1, and the squared distances in them. */
+struct kernel_likeness {
+    double family, work, rates;
+    double batch2, work2, ratio2, share2;
+};
+struct kernel_likeness kernel_likeness_of(const struct kernel *kernel,
+                                          struct kernel_job a, struct kernel_job b,
+                                          int same);
+
 /* How alike two jobs are, 0..1; same says they are the same job. */
-double kernel_alike(const struct kernel *kernel, const struct job_trait *a,
-                    const struct job_trait *b, int same);
+double kernel_alike(const struct kernel *kernel, struct kernel_job a, struct kernel_job b,
+                    int same);
 
 double kernel_mean(const struct kernel *kernel, const struct kernel_space *space,
                    struct cell cell);

@@ -61,11 +61,11 @@ static void pair_slopes(const struct kernel *k, const struct kernel_space *space
     double linear = k->va * jj + k->vb * kk + k->vab * cross, match = k->vc * jj * kk;
     double by_spread;
 
+    w *= k->spread[a.gpu] * k->spread[b.gpu];
     s->k.vm += w * (same ? 1 : k->share_m);
     if (!same)
         s->k.share_m += w * k->vm;
-    w *= k->spread[a.gpu] * k->spread[b.gpu];
-    by_spread = w * (rg * linear + rc * match);
+    by_spread = w * ((same ? 1 : k->share_m) * k->vm + rg * linear + rc * match);
     s->k.spread[a.gpu] += by_spread;
     s->k.spread[b.gpu] += by_spread;
     s->k.va += w * rg * jj;
@@ -82,36 +82,36 @@ static void pair_slopes(const struct kernel *k, const struct kernel_space *space
     *alike_slope(s, a.other, b.job) += w * rg * k->vab;
 }
 
-/* From the derivatives by the job table to those by its five parameters. */
+/* From the derivatives by the job table to those by its parameters. */
 static void table_slopes(const struct kernel *k, const struct kernel_space *space,
                          const struct slopes *s, double *gradient)
 {
-    double f = 0, r = 0, id = 0, mean;
+    double f = 0, r = 0, id = 0, rates = 0, mean;
 
     for (int a = 0; a < s->jobs; a++)
         for (int b = 0; b < s->jobs; b++) {
             double w = s->alike[(size_t)a * (size_t)s->jobs + (size_t)b];
-            const struct job_trait *x = &space->jobs[a], *y = &space->jobs[b];
-            double batch = (x->beta - y->beta) * k->inv_b;
-            double work = (x->omega - y->omega) * k->inv_w;
-            double near_batch = exp(-0.5 * batch * batch);
-            bool family = a == b || (x->family >= 0 && x->family == y->family);
-            double by_family = family ? near_batch : 0;
-            double by_work = near_batch * exp(-0.5 * work * work);
+            struct kernel_job x = {&space->jobs[a], &space->profiles[a]};
+            struct kernel_job y = {&space->jobs[b], &space->profiles[b]};
+            struct kernel_likeness l;
 
             if (w == 0)
                 continue;
-            f += w * by_family;
-            r += w * by_work;
+            l = kernel_likeness_of(k, x, y, a == b);
+            f += w * l.family;
+            r += w * l.work;
             id += w * (a == b);
-            gradient[KERNEL_LB] -=
-                w * batch * batch * (k->wf * by_family + k->wr * by_work);
-            gradient[KERNEL_LW] -= w * work * work * k->wr * by_work;
+            rates += w * l.rates;
+            gradient[KERNEL_LB] -= w * l.batch2 * (k->wf * l.family + k->wr * l.work);
+            gradient[KERNEL_LW] -= w * l.work2 * k->wr * l.work;
+            gradient[KERNEL_LP] -= w * l.ratio2 * k->ws * l.rates;
+            gradient[KERNEL_LS] -= w * l.share2 * k->ws * l.rates;
         }
-    mean = k->wf * f + k->wr * r + k->wi * id;
+    mean = k->wf * f + k->wr * r + k->wi * id + k->ws * rates;
     gradient[KERNEL_WF] = k->wf * (f - mean);
     gradient[KERNEL_WR] = k->wr * (r - mean);
     gradient[KERNEL_WI] = k->wi * (id - mean);
+    gradient[KERNEL_WS] = k->ws * (rates - mean);
 }
 
 static void chain(const struct kernel *k, const struct kernel_params *params,
@@ -141,8 +141,10 @@ static void chain(const struct kernel *k, const struct kernel_params *params,
     gradient[KERNEL_VS] = 2 * k->vs * s->k.vs;
     gradient[KERNEL_VJ] = 2 * k->vj * s->k.vj;
     gradient[KERNEL_VJS] = 2 * k->vjs * s->k.vjs;
-    for (int g = 0; g < WORLD_MAX_GPUS; g++)
+    for (int g = 0; g < WORLD_MAX_GPUS; g++) {
         gradient[KERNEL_SPREAD + g] = s->k.spread[g];
+        gradient[KERNEL_LEVEL + g] = s->k.level[g];
+    }
 }
 
 static void noise_slopes(const struct kernel *k, struct cell a, double w,
@@ -168,8 +170,10 @@ static void likelihood_gradient(const struct gp *core, const double *precision,
     for (size_t i = 0; i < n; i++) {
         struct cell a = core->cells[i];
 
-        if (a.other >= 0)
+        if (a.other >= 0) {
             s.k.m0 -= weight[i];
+            s.k.level[a.gpu] -= weight[i];
+        }
         if (!space->relative) {
             s.k.b0 -= weight[i];
             s.k.bw -= weight[i] * (space->jobs[a.job].omega - KERNEL_OMEGA_CENTRE);
@@ -259,13 +263,28 @@ static void adam_step(struct fit_adam *adam, struct kernel_params *params,
     }
 }
 
+/* Slope of what being away from the start costs. */
+static double pulled(const struct kernel_fit_options *o, int p, size_t rows, double away)
+{
+    if (o->prior_sd)
+        return away / (o->prior_sd[p] * o->prior_sd[p] * (double)rows);
+    return 2 * o->pull * away;
+}
+
+static bool stays(const struct kernel_fit_options *o, int p)
+{
+    return o->prior_sd ? !(o->prior_sd[p] > 0) : o->frozen && o->frozen[p];
+}
+
 struct kernel_params kernel_fit_params(const struct gp *core,
                                        const struct kernel_params *from,
                                        const struct kernel_fit_options *options)
 {
-    struct kernel_params params = core->params;
+    struct kernel_params params = *from;
     struct gp *copy = refit_copy(core, options->max_rows);
     struct fit_adam adam = {0};
+
+    gp_set_params(copy, from);
 
     for (int t = 0; t < options->steps && copy->count > 0; t++) {
         double gradient[KERNEL_PARAM_COUNT];
@@ -274,10 +293,10 @@ struct kernel_params kernel_fit_params(const struct gp *core,
         if (!isfinite(loss))
             break;
         for (int p = 0; p < KERNEL_PARAM_COUNT; p++)
-            gradient[p] =
-                options->frozen && options->frozen[p]
-                    ? 0
-                    : gradient[p] + 2 * options->pull * (params.v[p] - from->v[p]);
+            gradient[p] += pulled(options, p, copy->count, params.v[p] - from->v[p]);
+        for (int p = 0; p < KERNEL_PARAM_COUNT; p++)
+            if (stays(options, p))
+                gradient[p] = 0;
         adam_step(&adam, &params, gradient, options->rate);
         gp_set_params(copy, &params);
     }

@@ -12,8 +12,11 @@ double kernel_fit_loss(const struct gp *core, double *gradient);
 
 struct kernel_fit_options {
     int steps;
-    double rate;        /* of Adam */
-    double pull;        /* weight of the squared distance from `from` */
+    double rate; /* of Adam */
+    double pull; /* weight of the squared distance from `from`, */
+    /* or (KERNEL_PARAM_COUNT) how far each is believed to be from it, 0: it stays.  Then
+     * the result is the most probable one after the observations. */
+    const double *prior_sd;
     size_t max_rows;    /* fit on at most so many observations, evenly spread; 0: all */
     const bool *frozen; /* (KERNEL_PARAM_COUNT) parameters that stay; NULL: none */
 };

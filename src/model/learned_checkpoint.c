@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION  7
+#define VERSION  8
 #define MAGIC    "CORGILRN"
 #define OVERHEAD 32
 
@@ -317,6 +317,7 @@ struct learned_lesson *learned_lesson_create(void *self, double now_s)
 
     l->adapted_at = l->classes->beside.count;
     l->adapted_s = now_s;
+    classes_tell_rates(l->classes);
     return learned_lesson_begin(l->classes->pairs, l->options.seed);
 }
 

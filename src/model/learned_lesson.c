@@ -5,261 +5,336 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/kernel_fit.h"
-#include "model/pairs.h"
+#include "model/pairs_game.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Parameters are adapted from so many observations on; before, the shipped ones stay. */
 #define FIT_FROM  80
-#define FIT_STEPS 40
-#define FIT_ROWS  400
-#define FIT_PULL  0.5 /* the pull to the shipped values counts as so many observations */
-
-/* The network learns online from so many on: earlier its intervals collapse. */
-#define TRAIN_FROM  120
-#define TRAIN_STEPS 100
-#define TRAIN_RATE  7e-4
-#define TRAIN_BATCH 128
-
-#define GROUPS      3
-#define NO_GROUP    (-1)
-
-/* Of the errors inside: a little more than 90 %, they were seen when fitting. */
-#define CALIBRATE_SHARE 0.91
+#define FIT_STEPS 50
+#define FIT_ROWS  250
+#define FIT_RATE  0.05
 
 struct learned_lesson {
     uint64_t seed;
-    struct kernel_params start;
-    struct gp *core;
-    struct statnet *refined;
-    struct gbt *trees; /* NULL: too little for them and for training P2 */
-    struct blend_weights weights;
-    double width;
+    struct pairs *copy; /* without an index: it is played with, not asked */
 };
 
-struct held { /* what the parts say of observed cells without them */
-    size_t count;
-    struct blend_case *cases; /* (count) */
-    struct statnet_row *rows; /* (count) */
-    int *group;               /* (count) both directions of a pair together */
+/* How far parameters fitted to single synthetic worlds lie from the start. */
+static const struct {
+    enum kernel_param param;
+    double sd;
+} prior_sds[] = {
+    {KERNEL_WF, 0.60}, {KERNEL_WR, 0.55}, {KERNEL_WI, 0.63},  {KERNEL_WS, 0.57},
+    {KERNEL_LB, 0.53}, {KERNEL_LW, 0.47}, {KERNEL_LP, 0.60},  {KERNEL_LS, 0.55},
+    {KERNEL_VA, 0.40}, {KERNEL_VB, 0.41}, {KERNEL_RAB, 0.40}, {KERNEL_RG, 0.92},
+    {KERNEL_VC, 0.36}, {KERNEL_RC, 0.95}, {KERNEL_LN, 0.45},
 };
 
-static bool same_pair(struct cell a, struct cell b)
+/* ---- parameters of the cores --------------------------------------------------------
+ */
+
+static void fit(struct pairs *p)
 {
-    return a.gpu == b.gpu && ((a.job == b.job && a.other == b.other) ||
-                              (a.job == b.other && a.other == b.job));
+    double sd[KERNEL_PARAM_COUNT] = {0};
+    struct kernel_fit_options how = {
+        .steps = FIT_STEPS, .rate = FIT_RATE, .prior_sd = sd, .max_rows = FIT_ROWS};
+    struct kernel_params start = p->start, params;
+
+    for (size_t i = 0; i < sizeof(prior_sds) / sizeof(prior_sds[0]); i++)
+        sd[prior_sds[i].param] = prior_sds[i].sd;
+    pairs_standard_units(p, &start);
+    params = start;
+    if (p->core->count >= FIT_FROM)
+        params = kernel_fit_params(p->core, &start, &how);
+    gp_set_params(p->core, &params);
+    gp_set_params(p->plain, &start);
 }
 
-struct blend_belief learned_lesson_leave_out(const struct gp *core,
-                                             const double *precision, size_t i)
-{
-    size_t group[2] = {i, i}, size = 1;
-    double mean[2], cov[4];
+/* ---- widths of intervals ------------------------------------------------------------
+ */
 
-    for (size_t j = 0; j < core->count && size < 2; j++)
-        if (j != i && same_pair(core->cells[i], core->cells[j]))
-            group[size++] = j;
-    if (gp_leave_out(core, precision, group, size, mean, cov) < 0)
-        return (struct blend_belief){core->values[i], 1};
-    return (struct blend_belief){mean[0], sqrt(cov[0])};
-}
+#define FAMILIES_MOST 12 /* held out */
+#define JOBS_MOST     4  /* of each */
+#define SINGLES_MOST  24 /* jobs held out alone */
+#define DRAWS         2
+#define ASKED_MOST    30
+#define MISSES_MIN    20
+#define JOBS_LEFT     4
 
-static void leave_out_core(const struct gp *core, struct held *h)
-{
-    size_t n = core->count;
-    double *precision = mem_array(double, n *n + 1);
+typedef vec_of(struct blend_miss) misses_of;
 
-    gp_precision(core, precision);
-    for (size_t i = 0; i < n; i++) {
-        h->cases[i].truth = core->values[i];
-        h->cases[i].said.core = learned_lesson_leave_out(core, precision, i);
-    }
-    free(precision);
-}
-
-static void leave_out_rows(const struct learned_lesson *l, struct held *h)
-{
-    struct stats_seen seen = {l->core->cells, l->core->values, l->core->count};
-
-    for (size_t i = 0; i < h->count; i++) {
-        struct cell cell = seen.cells[i];
-        struct stats_row *row = stats_row_create(l->core, &seen, cell.job, NULL);
-
-        h->rows[i].base =
-            (float)stats_features(row, cell.gpu, cell.other, true, h->rows[i].x).base;
-        h->rows[i].target = (float)h->cases[i].truth;
-        /* The other direction of the same pair is not there for a cell never tried. */
-        h->rows[i].x[22] = h->rows[i].x[23] = 0;
-        stats_row_destroy(row);
-    }
-}
-
-static void held_init(const struct learned_lesson *l, struct held *h)
-{
-    size_t n = l->core->count;
-
-    *h = (struct held){
-        .count = n,
-        .cases = mem_array(struct blend_case, n + 1),
-        .rows = mem_array(struct statnet_row, n + 1),
-        .group = mem_array(int, n + 1),
-    };
-    leave_out_core(l->core, h);
-    leave_out_rows(l, h);
-}
-
-static void held_fini(struct held *h)
-{
-    free(h->cases);
-    free(h->rows);
-    free(h->group);
-}
-
-static double choose_width(const struct held *h, const struct blend_weights *w)
-{
-    double *errors = mem_array(double, h->count + 1), width;
-
-    blend_errors(h->cases, h->count, w, errors);
-    width = conformal_width(errors, h->count, CALIBRATE_SHARE);
-    free(errors);
-    return width;
-}
-
-/* P2 from its shipped start and trees, from the rows that are not of one group. */
-static void train(const struct held *h, int without, uint64_t seed, struct statnet **net,
-                  struct gbt **trees)
-{
-    struct statnet_trainer *trainer;
-    struct statnet_row batch[TRAIN_BATCH];
+struct rehearsal {
+    struct pairs *p;
     struct rng rng;
+    double *fitted, *plain; /* precisions of the two cores */
+    misses_of misses[PAIR_KINDS][BLEND_COUNTS][2];
+};
 
-    *net = statnet_shipped("p2");
-    trainer = statnet_trainer_create(*net, TRAIN_RATE, TRAIN_STEPS);
-    rng_stream(&rng, seed, h->count * (GROUPS + 1) + (size_t)(without + 1));
-    for (int t = 0; t < TRAIN_STEPS; t++) {
-        for (int i = 0; i < TRAIN_BATCH; i++) {
-            size_t at = rng_below(&rng, h->count);
+struct hand { /* the cells of one game by kind, those of one pair at the same place */
+    size_t *own, *effect; /* effect: SIZE_MAX where it was not measured */
+    size_t count;
+};
 
-            while (h->group[at] == without)
-                at = rng_below(&rng, h->count);
-            batch[i] = h->rows[at];
-        }
-        statnet_train_step(trainer, batch, TRAIN_BATCH);
-    }
-    statnet_trainer_destroy(trainer);
-    statnet_repack(*net);
-    *trees = gbt_from_rows(h->rows, h->group, without, h->count);
-}
-
-/* What a network and trees say of the rows of one group; NO_GROUP: of all. */
-static void ask(struct held *h, int group, const struct statnet *net,
-                const struct gbt *trees)
+static void deal(struct hand *hand, const struct cell *cells, size_t count, int job)
 {
-    struct statnet_guess *guesses = mem_array(struct statnet_guess, h->count + 1);
+    hand->own = mem_array(size_t, count + 1);
+    hand->effect = mem_array(size_t, count + 1);
+    hand->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = hand->count;
 
-    statnet_predict(net, h->rows, h->count, guesses);
-    for (size_t i = 0; i < h->count; i++) {
-        struct blend_said *said = &h->cases[i].said;
-
-        if (group != NO_GROUP && h->group[i] != group)
+        if (cells[i].job != job)
             continue;
-        said->net = (struct blend_belief){guesses[i].mean, guesses[i].sd};
-        said->trees = trees ? (double)h->rows[i].base + gbt_predict(trees, h->rows[i].x)
-                            : guesses[i].mean;
-    }
-    free(guesses);
-}
-
-/* Each group by parts that did not learn from it. */
-static void rehearse(struct held *h, uint64_t seed)
-{
-    for (int g = 0; g < GROUPS; g++) {
-        struct statnet *net;
-        struct gbt *trees;
-
-        train(h, g, seed, &net, &trees);
-        ask(h, g, net, trees);
-        statnet_destroy(net);
-        gbt_destroy(trees);
+        hand->own[at] = i;
+        hand->effect[at] = SIZE_MAX;
+        for (size_t k = 0; k < count; k++)
+            if (cells[k].other == job && cells[k].job == cells[i].other &&
+                cells[k].gpu == cells[i].gpu && k != i)
+                hand->effect[at] = k;
+        hand->count++;
     }
 }
 
-/* Groups by pair and GPU; false when one of them has everything. */
-static bool make_groups(const struct gp *core, struct held *h)
+static void shuffle(struct hand *hand, struct rng *rng)
 {
-    size_t sizes[GROUPS] = {0};
+    for (size_t i = 0; i + 1 < hand->count; i++) {
+        size_t j = i + rng_below(rng, hand->count - i), own = hand->own[i];
+        size_t effect = hand->effect[i];
 
-    for (size_t i = 0; i < h->count; i++) {
-        struct cell c = core->cells[i];
-        uint64_t pair = rng_mix((uint64_t)(c.job < c.other ? c.job : c.other),
-                                (uint64_t)(c.job < c.other ? c.other : c.job));
-
-        h->group[i] = (int)(rng_mix(pair, (uint64_t)c.gpu) % GROUPS);
-        sizes[h->group[i]]++;
+        hand->own[i] = hand->own[j];
+        hand->effect[i] = hand->effect[j];
+        hand->own[j] = own;
+        hand->effect[j] = effect;
     }
-    for (int g = 0; g < GROUPS; g++)
-        if (sizes[g] == h->count)
-            return false;
-    return true;
+}
+
+/* Own speeds are guessed from own speeds, effects from both. */
+static void play(struct rehearsal *r, struct pairs_game *game, const struct hand *hand,
+                 enum pair_kind kind, int count, int group, bool sibling)
+{
+    size_t seen[2 * PAIR_SHOWN_MAX], seen_count = 0, asked[ASKED_MOST], asked_count = 0;
+    size_t shown = (size_t)blend_counts[count], all;
+    double shown_values[2 * PAIR_SHOWN_MAX];
+    struct pairs_guess out[ASKED_MOST];
+    struct blend_belief raw[ASKED_MOST];
+    const double *values;
+
+    pairs_game_cells(game, &all, &values);
+    for (size_t i = 0; i < shown; i++) {
+        seen[seen_count++] = hand->own[i];
+        if (kind == PAIR_EFFECT && hand->effect[i] != SIZE_MAX)
+            seen[seen_count++] = hand->effect[i];
+    }
+    for (size_t i = 0; i < seen_count; i++)
+        shown_values[i] = values[seen[i]];
+    for (size_t i = shown; i < hand->count && asked_count < ASKED_MOST; i++)
+        if (kind == PAIR_OWN)
+            asked[asked_count++] = hand->own[i];
+        else if (hand->effect[i] != SIZE_MAX)
+            asked[asked_count++] = hand->effect[i];
+    pairs_game_play(game, seen, shown_values, seen_count, asked, asked_count, out, raw);
+    for (size_t i = 0; i < asked_count; i++)
+        vec_push(
+            &r->misses[kind][count][sibling],
+            (struct blend_miss){fabs(values[asked[i]] - raw[i].mean) / raw[i].sd, group});
+}
+
+static void rehearse_job(struct rehearsal *r, const struct pairs_held *held, int job,
+                         int group, bool sibling)
+{
+    struct pairs_game *game = pairs_game_of_held(held, job);
+    const struct cell *cells;
+    const double *values;
+    struct hand hand;
+    size_t count;
+
+    if (!game)
+        return;
+    cells = pairs_game_cells(game, &count, &values);
+    deal(&hand, cells, count, job);
+    for (int n = 0; n < BLEND_COUNTS; n++)
+        for (int d = 0; d < (n ? DRAWS : 1); d++) {
+            shuffle(&hand, &r->rng);
+            if (hand.count <= (size_t)blend_counts[n])
+                continue;
+            play(r, game, &hand, PAIR_OWN, n, group, sibling);
+            play(r, game, &hand, PAIR_EFFECT, n, group, sibling);
+        }
+    free(hand.own);
+    free(hand.effect);
+    pairs_game_destroy(game);
+}
+
+/* Jobs of one family, or one job, as if nothing of them had been measured. */
+static void rehearse(struct rehearsal *r, const bool *hidden, int group, bool sibling)
+{
+    const struct pairs *p = r->p;
+    struct pairs_held held;
+    int left = 0, played = 0;
+
+    for (int j = 0; j < p->core->job_count; j++)
+        left += !hidden[j] && p->told.items[j] > 0;
+    if (left < JOBS_LEFT)
+        return;
+    if (pairs_held_init(&held, p, r->fitted, r->plain, hidden) == 0)
+        for (int j = 0; j < p->core->job_count && played < JOBS_MOST; j++)
+            if (hidden[j] && p->told.items[j] > 0) {
+                rehearse_job(r, &held, j, group, sibling);
+                played++;
+            }
+    pairs_held_fini(&held);
+}
+
+/* Numbers of what is held out together: families, and jobs without one. */
+static int group_of(const struct pairs *p, int job)
+{
+    int family = p->core->space.jobs[job].family;
+
+    return family >= 0 ? family : (int)p->core->newest.count + job;
+}
+
+static void rehearse_families(struct rehearsal *r, bool *hidden)
+{
+    const struct pairs *p = r->p;
+    int jobs = p->core->job_count, held = 0;
+    bool *done = mem_array(bool, p->core->newest.count + (size_t)jobs + 1);
+
+    for (int j = 0; j < jobs && held < FAMILIES_MOST; j++) {
+        int group = group_of(p, j);
+
+        if (p->told.items[j] == 0 || done[group])
+            continue;
+        done[group] = true;
+        held++;
+        for (int k = 0; k < jobs; k++)
+            hidden[k] = group_of(p, k) == group;
+        rehearse(r, hidden, group, false);
+    }
+    free(done);
+}
+
+static void rehearse_singles(struct rehearsal *r, bool *hidden)
+{
+    const struct pairs *p = r->p;
+    int jobs = p->core->job_count, held = 0;
+
+    for (int j = 0; j < jobs && held < SINGLES_MOST; j++) {
+        bool sibling = false;
+
+        for (int k = 0; k < jobs; k++)
+            sibling = sibling || (k != j && p->told.items[k] > 0 &&
+                                  group_of(p, k) == group_of(p, j));
+        if (p->told.items[j] == 0 || !sibling)
+            continue;
+        held++;
+        memset(hidden, 0, (size_t)jobs * sizeof(*hidden));
+        hidden[j] = true;
+        rehearse(r, hidden, j, true);
+    }
+}
+
+static void choose_widths(struct pairs *p, uint64_t seed)
+{
+    size_t n = p->core->count;
+    struct rehearsal r = {.p = p,
+                          .fitted = mem_array(double, n *n + 1),
+                          .plain = mem_array(double, n *n + 1)};
+    bool *hidden = mem_array(bool, (size_t)p->core->job_count + 1);
+
+    rng_stream(&r.rng, seed, 100 + n);
+    gp_precision(p->core, r.fitted);
+    gp_precision(p->plain, r.plain);
+    rehearse_families(&r, hidden);
+    rehearse_singles(&r, hidden);
+    for (int kind = 0; kind < PAIR_KINDS; kind++)
+        for (int c = 0; c < BLEND_COUNTS; c++)
+            for (int s = 0; s < 2; s++) {
+                misses_of *m = &r.misses[kind][c][s];
+
+                if (m->count >= MISSES_MIN)
+                    p->widths.half[kind][c][s] = blend_width_choose(m->items, m->count);
+                vec_free(m);
+            }
+    free(r.fitted);
+    free(r.plain);
+    free(hidden);
+}
+
+/* ---- the lesson ---------------------------------------------------------------------
+ */
+
+static void take_rates(struct pairs *p, int job, const double *rates)
+{
+    int gpus = p->core->gpu_count;
+
+    if (!memcmp(p->rates.items + job * gpus, rates, (size_t)gpus * sizeof(*rates)))
+        return;
+    memcpy(p->rates.items + job * gpus, rates, (size_t)gpus * sizeof(*rates));
+    gp_set_rates(p->core, job, rates);
+    gp_set_rates(p->plain, job, rates);
 }
 
 struct learned_lesson *learned_lesson_begin(const struct pairs *p, uint64_t seed)
 {
     struct learned_lesson *l = mem_new(struct learned_lesson);
+    int gpus = p->core->gpu_count;
 
     l->seed = seed;
-    l->start = p->start;
-    l->core = gp_dup(p->core);
+    l->copy = pairs_dup(p);
     for (size_t i = 0; i < p->core->count; i++)
-        l->core->extra[i] = p->memory[i].extra_var;
-    l->refined = statnet_dup(p->refined);
+        l->copy->core->extra[i] = l->copy->plain->extra[i] = p->memory[i].extra_var;
+    for (int j = 0; j < p->core->job_count; j++)
+        take_rates(l->copy, j, p->rates_now.items + j * gpus);
     return l;
+}
+
+/* How rows vary together, once for all views until the next lesson. */
+static void take_moments(struct pairs *p)
+{
+    size_t types = PAIR_KINDS * (size_t)p->core->gpu_count;
+    struct pair_catalogue from;
+    struct pair_sight *all;
+
+    vec_clear(&p->common);
+    vec_clear(&p->match);
+    if (p->core->job_count == 0)
+        return;
+    from = pairs_catalogue(p, NULL);
+    all = pair_view_create(&from, PAIR_NO_JOB, NULL);
+    for (size_t i = 0; i < types * types; i++) {
+        vec_push(&p->common, all->common[i]);
+        vec_push(&p->match, all->match[i]);
+    }
+    pair_view_destroy(all);
 }
 
 void learned_lesson_study(struct learned_lesson *l)
 {
-    size_t n = l->core->count;
-    struct held h;
-
-    gp_refactor(l->core); /* of a cell that was seen more often less is unknown */
-    if (n >= FIT_FROM) {
-        struct kernel_fit_options how = {.steps = FIT_STEPS,
-                                         .rate = 0.04,
-                                         .pull = FIT_PULL / (double)n,
-                                         .max_rows = FIT_ROWS};
-        struct kernel_params params = kernel_fit_params(l->core, &l->start, &how);
-
-        gp_set_params(l->core, &params);
-    }
-    held_init(l, &h);
-    if (n >= TRAIN_FROM && make_groups(l->core, &h)) {
-        rehearse(&h, l->seed);
-        statnet_destroy(l->refined);
-        train(&h, NO_GROUP, l->seed, &l->refined, &l->trees);
-    } else {
-        ask(&h, NO_GROUP, l->refined, NULL);
-    }
-    l->weights = blend_weights_choose(h.cases, n);
-    l->width = choose_width(&h, &l->weights);
-    held_fini(&h);
+    fit(l->copy);
+    take_moments(l->copy);
+    choose_widths(l->copy, l->seed);
 }
 
 void learned_lesson_end(struct learned_lesson *l, struct pairs *p)
 {
+    int gpus = p->core->gpu_count;
+
     for (size_t i = 0; i < p->core->count; i++)
-        p->core->extra[i] = p->memory[i].extra_var;
-    gp_set_params(p->core, &l->core->params);
+        p->core->extra[i] = p->plain->extra[i] = p->memory[i].extra_var;
+    for (int j = 0; j < l->copy->core->job_count; j++)
+        take_rates(p, j, l->copy->rates.items + j * gpus);
+    gp_set_params(p->core, &l->copy->core->params);
+    gp_set_params(p->plain, &l->copy->plain->params);
     p->stale = false;
-    p->weights = l->weights;
-    p->width = l->width;
-    if (l->trees) {
-        statnet_destroy(p->refined);
-        gbt_destroy(p->trees);
-        p->refined = l->refined;
-        p->trees = l->trees;
-        l->refined = NULL;
-        l->trees = NULL;
+    p->widths = l->copy->widths;
+    vec_clear(&p->common);
+    vec_clear(&p->match);
+    for (size_t i = 0; i < l->copy->common.count; i++) {
+        vec_push(&p->common, l->copy->common.items[i]);
+        vec_push(&p->match, l->copy->match.items[i]);
     }
     learned_lesson_destroy(l);
 }
@@ -268,8 +343,6 @@ void learned_lesson_destroy(struct learned_lesson *l)
 {
     if (!l)
         return;
-    gp_destroy(l->core);
-    statnet_destroy(l->refined);
-    gbt_destroy(l->trees);
+    pairs_destroy(l->copy);
     free(l);
 }

@@ -1,11 +1,11 @@
-/* pairs.c - relative speeds: classes.c tells it cells, prediction_cache.c and
- * learned_predict.c ask it by the row or by the cell */
+/* pairs.c - relative speeds, what is told and kept: classes.c tells it cells and rates,
+ * pairs_answer.c answers */
 #include "model/pairs.h"
 
 #include "base/mem.h"
-#include "base/normal.h"
 #include "base/str.h"
 #include "model/dense.h"
+#include "model/p2.h"
 #include "nn/weights.h"
 
 #include <assert.h>
@@ -17,15 +17,15 @@ struct pairs *pairs_create(void)
 {
     struct pairs *p = mem_new(struct pairs);
 
-    kernel_default(&p->start);
+    kernel_pairs_default(&p->start);
     p->core = gp_create(&p->start, true);
-    p->initial = statnet_shipped("p1");
-    p->refined = statnet_shipped("p2");
+    p->plain = gp_create(&p->start, true);
+    p->p1 = p1_shipped();
+    p->p2 = p2_shipped();
     p->index = map_create();
     p->memory = mem_array(struct pairs_memory, PAIRS_MAX);
     p->limit = PAIRS_MAX;
-    p->weights = blend_weights_default();
-    p->width = NORMAL_90_SHORT;
+    p->widths = blend_widths_default();
     return p;
 }
 
@@ -34,19 +34,69 @@ void pairs_destroy(struct pairs *p)
     if (!p)
         return;
     gp_destroy(p->core);
-    statnet_destroy(p->initial);
-    statnet_destroy(p->refined);
-    gbt_destroy(p->trees);
+    gp_destroy(p->plain);
+    attention_destroy(p->p1);
+    attention_destroy(p->p2);
     map_destroy(p->index);
     vec_free(&p->idle);
+    vec_free(&p->told);
+    vec_free(&p->rates);
+    vec_free(&p->rates_now);
+    vec_free(&p->common);
+    vec_free(&p->match);
     free(p->memory);
     free(p);
+}
+
+struct pairs *pairs_dup(const struct pairs *p)
+{
+    struct pairs *copy = mem_dup(p, 1, sizeof(*p));
+
+    copy->core = gp_dup(p->core);
+    copy->plain = gp_dup(p->plain);
+    copy->p1 = attention_dup(p->p1);
+    copy->p2 = attention_dup(p->p2);
+    copy->index = NULL;
+    copy->memory = NULL;
+    copy->idle.items = mem_dup(p->idle.items, p->idle.capacity, sizeof(bool));
+    copy->told.items = mem_dup(p->told.items, p->told.capacity, sizeof(int));
+    copy->rates.items = mem_dup(p->rates.items, p->rates.capacity, sizeof(double));
+    copy->common.items = mem_dup(p->common.items, p->common.capacity, sizeof(double));
+    copy->match.items = mem_dup(p->match.items, p->match.capacity, sizeof(double));
+    copy->rates_now.items =
+        mem_dup(p->rates_now.items, p->rates_now.capacity, sizeof(double));
+    return copy;
+}
+
+void pairs_add_gpu(struct pairs *p, const struct gpu_trait *gpu)
+{
+    assert(p->core->job_count == 0);
+    gp_add_gpu(p->core, gpu);
+    gp_add_gpu(p->plain, gpu);
 }
 
 void pairs_add_job(struct pairs *p, const struct job_trait *job)
 {
     vec_push(&p->idle, false);
+    vec_push(&p->told, 0);
+    for (int g = 0; g < p->core->gpu_count; g++) {
+        vec_push(&p->rates, NAN);
+        vec_push(&p->rates_now, NAN);
+    }
     gp_add_job(p->core, job);
+    gp_add_job(p->plain, job);
+}
+
+void pairs_set_rates(struct pairs *p, int job, const double *rates)
+{
+    int gpus = p->core->gpu_count;
+
+    memcpy(p->rates_now.items + job * gpus, rates, (size_t)gpus * sizeof(*rates));
+    if (p->told.items[job] > 0) /* the factors know the job as it was */
+        return;
+    memcpy(p->rates.items + job * gpus, rates, (size_t)gpus * sizeof(*rates));
+    gp_set_rates(p->core, job, rates);
+    gp_set_rates(p->plain, job, rates);
 }
 
 /* ---- which observations are worth keeping ----------------------------------------- */
@@ -75,6 +125,12 @@ static void weigh(const struct pairs *p, double *worth)
     free(precision);
 }
 
+static void count_told(struct pairs *p, struct cell cell, int more)
+{
+    p->told.items[cell.job] += more;
+    p->told.items[cell.other] += more;
+}
+
 static void make_room(struct pairs *p)
 {
     size_t n = p->core->count, kept = 0;
@@ -91,12 +147,15 @@ static void make_room(struct pairs *p)
     for (size_t i = 0; i < n; i++) {
         /* Always make room, whatever is alike. */
         keep[i] = worth[i] >= least && kept < n - n / 4;
-        if (!keep[i])
+        if (!keep[i]) {
+            count_told(p, p->core->cells[i], -1);
             continue;
+        }
         map_put(p->index, cell_key(p->core->cells[i]), kept);
         p->memory[kept++] = p->memory[i];
     }
     gp_retain(p->core, keep);
+    gp_retain(p->plain, keep);
     p->stale = true;
     free(worth);
     free(sorted);
@@ -130,12 +189,14 @@ void pairs_put(struct pairs *p, struct cell cell, double value, double extra_var
     size_t at;
 
     if (map_get(p->index, cell_key(cell), &at)) {
-        p->core->values[at] = value;
+        p->core->values[at] = p->plain->values[at] = value;
         p->stale = true;
     } else {
         if (p->core->count >= p->limit)
             make_room(p);
         at = gp_observe(p->core, cell, value, extra_var);
+        gp_observe(p->plain, cell, value, extra_var);
+        count_told(p, cell, 1);
         p->memory[at].times = 0;
         map_put(p->index, cell_key(cell), at);
     }
@@ -143,147 +204,64 @@ void pairs_put(struct pairs *p, struct cell cell, double value, double extra_var
     *m = (struct pairs_memory){extra_var, m->times + 1, ++p->stamp};
 }
 
-void pairs_settle(struct pairs *p)
+/* The spread before anything is known, and how many observations of all types and of one
+ * a prior counts as. */
+#define SPREAD_PRIOR 0.30
+#define SPREAD_COUNT 20.0
+#define LEVEL_COUNT  8.0
+
+void pairs_standard_units(const struct pairs *p, struct kernel_params *params)
 {
-    if (p->stale)
-        gp_revise(p->core);
+    double sum[WORLD_MAX_GPUS] = {0}, n[WORLD_MAX_GPUS] = {0};
+    double square[WORLD_MAX_GPUS] = {0}, mean = 0, all = 0, level[WORLD_MAX_GPUS];
+    size_t count = p->core->count;
+
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        sum[p->core->cells[i].gpu] += p->core->values[i];
+        n[p->core->cells[i].gpu]++;
+        mean += p->core->values[i] / (double)count;
+    }
+    for (int g = 0; g < p->core->gpu_count; g++)
+        level[g] = (sum[g] + LEVEL_COUNT * mean) / (n[g] + LEVEL_COUNT);
+    for (size_t i = 0; i < count; i++) {
+        double value = p->core->values[i], away = value - level[p->core->cells[i].gpu];
+
+        square[p->core->cells[i].gpu] += away * away;
+        all += (value - mean) * (value - mean);
+    }
+    all = (all + SPREAD_COUNT * SPREAD_PRIOR * SPREAD_PRIOR) /
+          ((double)count + SPREAD_COUNT);
+    for (int g = 0; g < p->core->gpu_count; g++) {
+        params->v[KERNEL_LEVEL + g] = level[g];
+        params->v[KERNEL_SPREAD + g] =
+            0.5 * log((square[g] + SPREAD_COUNT * all) / (n[g] + SPREAD_COUNT));
+    }
+}
+
+/* Before the first lesson, while that costs nothing, units follow every observation. */
+#define UNITS_FOLLOW 40
+
+static void follow_units(struct pairs *p)
+{
+    struct kernel_params params = p->start;
+
+    pairs_standard_units(p, &params);
+    gp_set_units(p->core, &params);
+    gp_set_units(p->plain, &params);
     p->stale = false;
 }
 
-/* ---- answers ---------------------------------------------------------------------- */
-
-/* What network and trees say of cells, those of one job beside each other. */
-static void ask_network(const struct pairs *p, const struct gp_guests *guests,
-                        const struct cell *cells, size_t count, struct blend_said *out)
+void pairs_settle(struct pairs *p)
 {
-    struct statnet_row *rows = mem_array(struct statnet_row, count + 1);
-    struct statnet_guess *net = mem_array(struct statnet_guess, count + 1);
-    struct stats_seen seen = {p->core->cells, p->core->values, p->core->count};
-    size_t first = 0, next;
-
-    for (; first < count; first = next) {
-        struct stats_row *row =
-            stats_row_create(p->core, &seen, cells[first].job, guests);
-
-        for (next = first; next < count && cells[next].job == cells[first].job; next++) {
-            struct statnet_row *r = &rows[next];
-
-            r->base =
-                (float)stats_features(row, cells[next].gpu, cells[next].other, true, r->x)
-                    .base;
-            if (p->initial_only)
-                r->base = stats_blind(r->x, r->base);
-        }
-        /* P1 answers for a job of which nothing was measured, P2 for the others. */
-        statnet_predict(stats_row_measured(row) && !p->initial_only ? p->refined
-                                                                    : p->initial,
-                        rows + first, next - first, net + first);
-        stats_row_destroy(row);
+    if (p->core->count > 0 && p->core->count <= UNITS_FOLLOW)
+        follow_units(p);
+    if (p->stale) {
+        gp_revise(p->core);
+        gp_revise(p->plain);
     }
-    for (size_t i = 0; i < count; i++) {
-        out[i].net = (struct blend_belief){net[i].mean, net[i].sd};
-        out[i].trees = p->trees ? (double)rows[i].base + gbt_predict(p->trees, rows[i].x)
-                                : net[i].mean;
-    }
-    free(rows);
-    free(net);
-}
-
-/* The core knows what was measured; P1 alone keeps to the very measurement. */
-static struct blend_belief mix(const struct pairs *p, const struct blend_said *said,
-                               bool seen, size_t at)
-{
-    static const struct blend_weights core_alone = {0, 0};
-
-    if (!p->initial_only)
-        return blend_mix(said, seen ? &core_alone : &p->weights);
-    if (seen)
-        return (struct blend_belief){
-            p->core->values[at], sqrt(p->memory[at].extra_var + p->core->kernel.noise)};
-    return said->net;
-}
-
-static struct pairs_guess guess_of(const struct pairs *p, struct cell cell,
-                                   const struct blend_said *said)
-{
-    size_t at = 0;
-    bool seen = map_get(p->index, cell_key(cell), &at);
-    struct blend_belief b = mix(p, said, seen, at);
-    double half = (seen ? NORMAL_90_SHORT : p->width) * b.sd;
-
-    return (struct pairs_guess){
-        .mean = fmin(b.mean, 0),
-        .low = b.mean - half,
-        .high = fmin(b.mean + half, 0),
-        .sd = half / NORMAL_90_SHORT,
-        .times = seen ? (int)p->memory[at].times : 0,
-    };
-}
-
-static void answer(const struct pairs *p, const struct gp_guests *guests,
-                   const struct cell *cells, size_t count, const double *core_mean,
-                   const double *core_sd, struct pairs_guess *out)
-{
-    struct blend_said *said = mem_array(struct blend_said, count + 1);
-
-    assert(!p->stale);
-    ask_network(p, guests, cells, count, said);
-    for (size_t i = 0; i < count; i++) {
-        said[i].core = (struct blend_belief){core_mean[i], core_sd[i]};
-        out[i] = guess_of(p, cells[i], &said[i]);
-    }
-    free(said);
-}
-
-void pairs_predict(const struct pairs *p, const struct cell *cells, size_t count,
-                   double *core_sd, struct pairs_guess *out)
-{
-    double *mean = mem_array(double, count + 1);
-    double *sd = core_sd ? core_sd : mem_array(double, count + 1);
-
-    gp_predict(p->core, cells, count, mean, sd);
-    for (size_t i = 0; i < count; i++)
-        sd[i] = sqrt(sd[i]);
-    answer(p, NULL, cells, count, mean, sd, out);
-    free(mean);
-    if (!core_sd)
-        free(sd);
-}
-
-struct pairs_guess pairs_predict_guest(const struct pairs *p,
-                                       const struct gp_guests *guests, struct cell cell)
-{
-    int known = p->core->job_count;
-    struct pairs_guess guess;
-    double mean, var;
-
-    if (cell.job < known && cell.other < known)
-        gp_predict(p->core, &cell, 1, &mean, &var);
-    else
-        gp_predict_guest(p->core, guests, cell, &mean, &var);
-    var = sqrt(var);
-    answer(p, guests, &cell, 1, &mean, &var, &guess);
-    return guess;
-}
-
-void pairs_renew_row(const struct pairs *p, int job, int first, size_t count, bool widths,
-                     double *core_sd, struct pairs_guess *out)
-{
-    size_t gpus = (size_t)p->core->gpu_count, total = gpus * count;
-    struct cell *cells = mem_array(struct cell, total + 1);
-    double *mean = mem_array(double, total + 1);
-
-    for (size_t k = 0; k < count; k++)
-        for (size_t g = 0; g < gpus; g++)
-            cells[k * gpus + g] = (struct cell){job, (int)g, first + (int)k};
-    if (widths) {
-        pairs_predict(p, cells, total, core_sd, out);
-    } else {
-        gp_predict_row(p->core, job, first, count, mean);
-        answer(p, NULL, cells, total, mean, core_sd, out);
-    }
-    free(cells);
-    free(mean);
+    p->stale = false;
 }
 
 /* ---- for checkpoints -------------------------------------------------------------- */
@@ -292,15 +270,21 @@ static void code_jobs(struct pairs *p, struct codec *c)
 {
     size_t known = (size_t)p->core->job_count;
     size_t count = codec_kind_count(c, known, PAIRS_MAX_JOBS, 32);
+    size_t gpus = (size_t)p->core->gpu_count;
     struct job_trait trait;
+    double rates[WORLD_MAX_GPUS];
 
     for (size_t j = 0; c->in && j < count; j++) {
         job_trait_code(c, &trait);
+        codec_or_nan(c, rates, gpus);
         pairs_add_job(p, &trait);
+        pairs_set_rates(p, (int)j, rates);
     }
     for (size_t j = 0; c->out && j < known; j++)
-        if (codec_kind_kept(c, (int)j))
+        if (codec_kind_kept(c, (int)j)) {
             job_trait_code(c, &p->core->space.jobs[j]);
+            codec_or_nan(c, p->rates.items + j * gpus, gpus);
+        }
 }
 
 struct pairs_kept { /* an observation with what is remembered of it */
@@ -352,8 +336,10 @@ static void code_observations(struct pairs *p, struct codec *c)
             extra[i] = all.items[i].extra;
             p->memory[i] = all.items[i].memory;
             map_put(p->index, cell_key(cells[i]), i);
+            count_told(p, cells[i], 1);
         }
         gp_load(core, cells, values, extra, n);
+        gp_load(p->plain, cells, values, extra, n);
         free(cells);
         free(values);
         free(extra);
@@ -361,46 +347,60 @@ static void code_observations(struct pairs *p, struct codec *c)
     vec_free(&all);
 }
 
-static void code_network(struct pairs *p, struct codec *c)
+static void code_network(struct attention *net, struct codec *c)
 {
     struct str blob = {0};
     struct err err = {0};
     size_t size;
 
     /* A network that is not finite is not worth keeping: the shipped one then stays. */
-    if (c->out && weights_encode(p->refined->params, "", &blob, &err) < 0)
+    if (c->out && weights_encode(net->params, "", &blob, &err) < 0)
         str_clear(&blob);
     size = codec_count(c, blob.length, WEIGHTS_MAX_BYTES, 1);
     if (c->out) {
         bytes_put(c->out, str_text(&blob), size);
     } else if (!c->in->bad && size > 0) {
-        if (weights_decode(p->refined->params, c->in->at, size, &err) < 0)
+        if (weights_decode(net->params, c->in->at, size, &err) < 0)
             c->in->bad = true;
         c->in->at += size;
         c->in->left -= size;
-        statnet_repack(p->refined);
+        attention_repack(net);
     }
     str_fini(&blob);
 }
 
+/* All of it or nothing. */
+static void code_moments(struct pairs *p, struct codec *c)
+{
+    size_t types = PAIR_KINDS * (size_t)p->core->gpu_count, all = types * types;
+
+    if (!codec_more(c, p->common.count > 0))
+        return;
+    for (size_t i = 0; c->in && i < all; i++) {
+        vec_push(&p->common, 0);
+        vec_push(&p->match, 0);
+    }
+    for (size_t i = 0; i < all; i++) {
+        codec_log(c, &p->common.items[i]);
+        codec_log(c, &p->match.items[i]);
+    }
+}
+
 void pairs_code(struct pairs *p, struct codec *c)
 {
-    struct kernel_params params = p->core->params;
+    struct kernel_params params = p->core->params, plain = p->plain->params;
 
     code_jobs(p, c);
     kernel_params_code(c, &params);
-    if (c->in && !c->in->bad)
+    kernel_params_code(c, &plain);
+    if (c->in && !c->in->bad) {
         gp_set_params(p->core, &params);
-    code_observations(p, c);
-    codec_real(c, &p->weights.net);
-    codec_real(c, &p->weights.trees);
-    codec_at_least(c, &p->width, 0.1);
-    codec_u64(c, &p->stamp);
-    code_network(p, c);
-    if (codec_more(c, p->trees != NULL))
-        gbt_code(&p->trees, STATS_FEATURES, c);
-    if (c->in) {
-        p->weights.net = fmin(fmax(p->weights.net, 0), 1);
-        p->weights.trees = fmin(fmax(p->weights.trees, 0), 1 - p->weights.net);
+        gp_set_params(p->plain, &plain);
     }
+    code_observations(p, c);
+    blend_widths_code(&p->widths, c);
+    codec_u64(c, &p->stamp);
+    code_moments(p, c);
+    code_network(p->p1, c);
+    code_network(p->p2, c);
 }

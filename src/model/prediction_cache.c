@@ -34,9 +34,10 @@ struct pair_marks { /* what there was when an answer on pairs was made */
     uint64_t news, all_news, lessons;
 };
 
-struct cached_row {              /* answers for one kind beside all others */
-    struct pairs_guess *guesses; /* (capacity, types) */
-    double *core_sd;             /* (capacity, types) */
+/* Answers for one kind and all others, its own speeds and its effects. */
+struct cached_row {
+    struct pairs_guess *guesses; /* (capacity, PAIR_KINDS, types) */
+    double *core_sd;             /* as large */
     int width, capacity;         /* kinds answered for */
     double told_widths;          /* cells of this kind when widths were made */
     struct pair_marks made;
@@ -186,13 +187,13 @@ struct watts_guess prediction_cache_watts(struct prediction_cache *cache, int cl
 
 static void widen_row(struct cached_row *row, int types, int wanted)
 {
-    size_t old = (size_t)row->capacity * (size_t)types, new;
+    size_t each = PAIR_KINDS * (size_t)types, old = (size_t)row->capacity * each, new;
 
     if (wanted <= row->capacity)
         return;
     while (row->capacity < wanted)
         row->capacity = row->capacity ? 2 * row->capacity : 32;
-    new = (size_t)row->capacity *(size_t)types;
+    new = (size_t)row->capacity *each;
     row->guesses = mem_resize(row->guesses, old, new, sizeof(*row->guesses));
     row->core_sd = mem_resize(row->core_sd, old, new, sizeof(*row->core_sd));
 }
@@ -201,7 +202,7 @@ static void widen_row(struct cached_row *row, int types, int wanted)
 static void fill_row(struct prediction_cache *cache, int kind, int first, bool widths)
 {
     struct cached_row *row = &cache->rows.items[kind];
-    size_t at = (size_t)first * (size_t)cache->type_count;
+    size_t at = (size_t)first * PAIR_KINDS * (size_t)cache->type_count;
 
     widen_row(row, cache->type_count, (int)cache->rows.count);
     pairs_renew_row(cache->classes->pairs, kind, first, cache->rows.count - (size_t)first,
@@ -249,6 +250,7 @@ static void renew_row(struct prediction_cache *cache, int kind)
 static struct class_guess cell_beside(struct prediction_cache *cache, struct cell cell)
 {
     static const struct class_guests none;
+    int job = pairs_less_known(cache->classes->pairs, cell);
     struct cached_cell *kept;
     size_t at;
     bool made = false;
@@ -262,25 +264,29 @@ static struct class_guess cell_beside(struct prediction_cache *cache, struct cel
         made = true;
     }
     kept = &cache->cells.items[at];
-    if (made || is_old(cache, cell.job, &kept->made))
+    if (made || is_old(cache, job, &kept->made))
         *kept = (struct cached_cell){
             classes_beside(cache->classes, &none, cell.job, cell.gpu, cell.other),
-            marks_of(cache, cell.job)};
+            marks_of(cache, job)};
     return kept->guess;
 }
 
 struct class_guess prediction_cache_beside(struct prediction_cache *cache, int kind,
                                            int type, int other)
 {
-    struct cached_row *row = &cache->rows.items[kind];
+    struct cell cell = {kind, type, other};
+    int job = pairs_less_known(cache->classes->pairs, cell);
+    int side = job == kind ? PAIR_OWN : PAIR_EFFECT, beside = job == kind ? other : kind;
+    struct cached_row *row = &cache->rows.items[job];
 
     if (cache->pairs == PREDICTION_CACHE_CELLS)
-        return cell_beside(cache, (struct cell){kind, type, other});
-    if (row->width == 0 || is_old(cache, kind, &row->made))
-        renew_row(cache, kind);
-    else if (other >= row->width)
-        fill_row(cache, kind, row->width, true);
-    return classes_guess_of(&row->guesses[other * cache->type_count + type]);
+        return cell_beside(cache, cell);
+    if (row->width == 0 || is_old(cache, job, &row->made))
+        renew_row(cache, job);
+    else if (beside >= row->width)
+        fill_row(cache, job, row->width, true);
+    return classes_guess_of(
+        &row->guesses[(beside * PAIR_KINDS + side) * cache->type_count + type]);
 }
 
 /* ---- jobs -------------------------------------------------------------------------- */

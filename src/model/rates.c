@@ -45,7 +45,7 @@ struct rates *rates_create(const struct kernel_params *params)
     struct kernel_params wide = widened(params);
 
     r->core = gp_create(&wide, false);
-    r->net = statnet_shipped("alone");
+    r->net = statnet_shipped();
     r->weight = rates_evidence_weight(&r->evidence);
     return r;
 }

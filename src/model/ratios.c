@@ -462,7 +462,7 @@ bool ratios_features(const struct ratios_view *v, const double *busy, int job, i
         x[26] = (float)(2 * (level.mean - base->mean));
         x[27] = (float)(3 * level.sd);
     }
-    for (int i = 0; i < STATS_FEATURES; i++)
+    for (int i = 0; i < STATNET_INPUTS; i++)
         x[i] = fminf(fmaxf(x[i], -CLIP), CLIP);
     return x[5] > 0;
 }

@@ -1,5 +1,5 @@
-/* stat_network.c - P1 and P2: pairs.c and rates.c ask them about rows of statistics,
- * lessons train P2 on what this cluster showed */
+/* stat_network.c - rates carried over: rates.c asks it about rows of statistics, `corgi
+ * train` trains it */
 #include "model/stat_network.h"
 
 #include "base/embed.h"
@@ -22,7 +22,7 @@
 #define WIDTH_LOW   (-4.0)
 #define WIDTH_HIGH  1.0
 
-static const int widths[] = {STATS_FEATURES, 48, 32, 2};
+static const int widths[] = {STATNET_INPUTS, 48, 32, 2};
 
 struct statnet_trainer {
     struct statnet *net;
@@ -72,10 +72,10 @@ void statnet_repack(struct statnet *net)
 static void predict_some(const struct statnet *net, const struct statnet_row *rows,
                          size_t count, struct statnet_guess *out)
 {
-    float x[CHUNK * STATS_FEATURES], y[CHUNK * 2];
+    float x[CHUNK * STATNET_INPUTS], y[CHUNK * 2];
 
     for (size_t i = 0; i < count; i++)
-        memcpy(x + i * STATS_FEATURES, rows[i].x, sizeof(rows[i].x));
+        memcpy(x + i * STATNET_INPUTS, rows[i].x, sizeof(rows[i].x));
     infer_run(net->infer, x, count, y);
     for (size_t i = 0; i < count; i++) {
         double width = (double)(y[2 * i + 1] + WIDTH_SHIFT);
@@ -117,8 +117,8 @@ void statnet_trainer_destroy(struct statnet_trainer *t)
 double statnet_train_step(struct statnet_trainer *t, const struct statnet_row *rows,
                           size_t count)
 {
-    nn_real *x = mem_array(nn_real, count * (STATS_FEATURES + 7));
-    nn_real *target = x + count * STATS_FEATURES;
+    nn_real *x = mem_array(nn_real, count * (STATNET_INPUTS + 7));
+    nn_real *target = x + count * STATNET_INPUTS;
     nn_real *mean = target + count, *width = mean + count;
     nn_real *by_mean = width + count, *by_width = by_mean + count;
     nn_real *by_y = by_width + count; /* (count, 2) */
@@ -126,7 +126,7 @@ double statnet_train_step(struct statnet_trainer *t, const struct statnet_row *r
     double loss;
 
     for (size_t i = 0; i < count; i++) {
-        memcpy(x + i * STATS_FEATURES, rows[i].x, sizeof(rows[i].x));
+        memcpy(x + i * STATNET_INPUTS, rows[i].x, sizeof(rows[i].x));
         target[i] = rows[i].target;
     }
     y = mlp_forward(t->batch, t->net->params, x, (int)count);
@@ -139,7 +139,7 @@ double statnet_train_step(struct statnet_trainer *t, const struct statnet_row *r
         by_y[2 * i] = MEAN_SCALE * by_mean[i];
         by_y[2 * i + 1] = by_width[i];
     }
-    mlp_backward(t->batch, t->net->params, by_y);
+    mlp_backward(t->batch, t->net->params, by_y, NULL);
     adam_step(t->adam, t->net->params, loss);
     free(x);
     return loss;
@@ -147,34 +147,20 @@ double statnet_train_step(struct statnet_trainer *t, const struct statnet_row *r
 
 /* ---- the weights inside the binary ------------------------------------------------ */
 
-EMBED(shipped_p1, CORGI_WEIGHTS_DIR "/p1.bin");
-EMBED(shipped_p2, CORGI_WEIGHTS_DIR "/p2.bin");
 EMBED(shipped_alone, CORGI_WEIGHTS_DIR "/alone.bin");
 
-static const struct {
-    const char *name;
-    const unsigned char *bytes, *end;
-} shipped[] = {
-    {"p1", shipped_p1, shipped_p1_end},
-    {"p2", shipped_p2, shipped_p2_end},
-    {"alone", shipped_alone, shipped_alone_end},
-};
-
-struct statnet *statnet_shipped(const char *name)
+struct statnet *statnet_shipped(void)
 {
     struct statnet *net;
     struct err err = {0};
     struct rng rng;
-    size_t at = 0;
 
-    while (strcmp(shipped[at].name, name))
-        at++;
     rng_init(&rng, 1);
-    net = statnet_create(name, &rng);
-    if (weights_decode(net->params, shipped[at].bytes,
-                       (size_t)(shipped[at].end - shipped[at].bytes), &err) < 0) {
+    net = statnet_create("alone", &rng);
+    if (weights_decode(net->params, shipped_alone,
+                       (size_t)(shipped_alone_end - shipped_alone), &err) < 0) {
         /* Our own build put them there: a broken binary, not a broken input. */
-        fprintf(stderr, "weights of %s: %s\n", name, err.text);
+        fprintf(stderr, "weights of alone: %s\n", err.text);
         abort();
     }
     statnet_repack(net);

@@ -1,11 +1,11 @@
-/* stat_network.h - the networks P1 and P2: from statistics around a cell to its log speed
+/* stat_network.h - the network that carries rates over: from statistics to a log rate
  *
- * Both are the same shape; P1 learned from cells of jobs never measured, P2 from all.
- * They answer with a correction to shrunk means and a Laplace width. */
+ * It answers with a correction to where it starts and a Laplace width. */
 #pragma once
 
-#include "model/pair_stats.h"
 #include "nn/mlp.h"
+
+#define STATNET_INPUTS 30
 
 struct infer;
 
@@ -15,16 +15,16 @@ struct statnet {
     struct infer *infer;
 };
 
-/* Random start; name ("p1", "p2") heads the parameters. */
+/* Random start; the name heads the parameters. */
 struct statnet *statnet_create(const char *name, struct rng *rng);
 void statnet_destroy(struct statnet *net); /* NULL is fine */
 struct statnet *statnet_dup(const struct statnet *net);
 
-/* The networks that ship, trained on the synthetic world.  The caller owns them. */
-struct statnet *statnet_shipped(const char *name);
+/* The network that ships, trained on the synthetic world.  The caller owns it. */
+struct statnet *statnet_shipped(void);
 
 struct statnet_row {
-    float x[STATS_FEATURES];
+    float x[STATNET_INPUTS];
     float base;
     float target; /* training only */
 };

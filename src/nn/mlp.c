@@ -130,7 +130,8 @@ static void add_to(nn_real *restrict to, const nn_real *restrict from, size_t co
         to[i] += from[i];
 }
 
-void mlp_backward(struct mlp_batch *batch, struct params *params, const nn_real *by_y)
+void mlp_backward(struct mlp_batch *batch, struct params *params, const nn_real *by_y,
+                  nn_real *by_x)
 {
     for (int i = batch->mlp.layer_count - 1; i >= 0; i--) {
         const struct mlp_layer *layer = &batch->mlp.layers[i];
@@ -142,10 +143,12 @@ void mlp_backward(struct mlp_batch *batch, struct params *params, const nn_real 
         for (size_t r = 0; r < (size_t)batch->rows; r++)
             add_to(params->grad + params->items[layer->bias].offset,
                    by_y + r * (size_t)layer->outputs, (size_t)layer->outputs);
-        if (i == 0)
+        if (i == 0 && !by_x)
             break;
         gemm(GEMM_NT, batch->rows, layer->inputs, layer->outputs, 1, by_y,
-             value_of(params, layer->weight), 0, batch->grad[i - 1]);
+             value_of(params, layer->weight), 0, i > 0 ? batch->grad[i - 1] : by_x);
+        if (i == 0)
+            break;
         relu_backward(x, batch->grad[i - 1], count);
         by_y = batch->grad[i - 1];
     }

@@ -9,7 +9,7 @@
  *
  *     y = mlp_forward(batch, params, x, rows);
  *     loss = mlp_laplace(mean, log_width, target, rows, by_mean, by_log_width);
- *     mlp_backward(batch, params, by_y);
+ *     mlp_backward(batch, params, by_y, NULL);
  *     adam_step(adam, params, loss);
  *
  * Gradients are checked in double against finite differences. */
@@ -51,8 +51,10 @@ const nn_real *mlp_forward(struct mlp_batch *batch, const struct params *params,
                            const nn_real *x, int rows);
 
 /* Given the gradient of a loss by each output (rows, outputs) of the last forward, add
- * its gradient by each parameter to params->grad. */
-void mlp_backward(struct mlp_batch *batch, struct params *params, const nn_real *by_y);
+ * its gradient by each parameter to params->grad, and put that by each input (rows,
+ * inputs) into by_x unless NULL. */
+void mlp_backward(struct mlp_batch *batch, struct params *params, const nn_real *by_y,
+                  nn_real *by_x);
 
 /* Narrowest width a Laplace loss believes in, as log b; below it, log b counts as this
  * and is only ever pushed up.  Keeps a run of exact hits from sending b to 0. */

@@ -1,5 +1,6 @@
 /* test_estimate_weights.c - the shipped networks, and a short training of new ones */
-#include "lab/eval/train_data.h"
+#include "lab/eval/train_pairs.h"
+#include "model/p2.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -32,25 +33,49 @@ static double start_error(const struct train_data *data)
     return sum / (double)data->count;
 }
 
-static void shipped_networks_beat_shrunk_means_on_new_worlds(void **state)
+static double error_of_games(const struct attention *net, const struct train_games *games,
+                             double *start)
 {
-    const char *const names[] = {"p1", "p2"};
+    double sum = 0, cells = 0;
 
+    *start = 0;
+    for (size_t i = 0; i < games->count; i++) {
+        const struct attention_case *c = games->cases[i];
+        struct attention_guess *out = calloc((size_t)c->cells, sizeof(*out));
+
+        assert_non_null(out);
+        attention_answer(net, c, out);
+        for (int q = 0; q < c->cells; q++) {
+            assert_true(isfinite(out[q].mean) && out[q].sd > 0);
+            sum += fabs(out[q].mean - (double)c->target[q]);
+            *start += fabs((double)(c->centre[q] - c->target[q]));
+            cells++;
+        }
+        free(out);
+    }
+    *start /= cells;
+    return sum / cells;
+}
+
+static void p1_and_p2_beat_column_means_on_new_worlds(void **state)
+{
     (void)state;
-    for (int i = 0; i < 2; i++) {
-        struct statnet *net = statnet_shipped(names[i]);
-        struct train_data data;
+    for (int refined = 0; refined < 2; refined++) {
+        struct attention *net = refined ? p2_shipped() : p1_shipped();
+        struct train_games games;
+        double start, error;
 
-        train_data_init(&data, 40, i == 0, 999, NULL);
-        assert_true(error_of(net, &data) < 0.85 * start_error(&data));
-        train_data_fini(&data);
-        statnet_destroy(net);
+        train_games_init(&games, 40, refined, 999, NULL);
+        error = error_of_games(net, &games, &start);
+        assert_true(error < (refined ? 0.7 : 0.85) * start);
+        train_games_fini(&games);
+        attention_destroy(net);
     }
 }
 
 static void the_network_of_rates_alone_beats_what_it_corrects_on_new_worlds(void **state)
 {
-    struct statnet *net = statnet_shipped("alone");
+    struct statnet *net = statnet_shipped();
     struct train_data data;
 
     (void)state;
@@ -63,32 +88,33 @@ static void the_network_of_rates_alone_beats_what_it_corrects_on_new_worlds(void
 
 static void a_short_training_lowers_the_error(void **state)
 {
-    struct statnet *net;
-    struct statnet_trainer *trainer;
-    struct train_data data;
+    struct attention_trainer *trainer;
+    struct train_games games;
+    struct attention *net;
+    double before, start;
     struct rng rng;
-    double before;
 
     (void)state;
     rng_init(&rng, 5);
-    net = statnet_create("p2", &rng);
-    train_data_init(&data, 20, false, 5, NULL);
-    assert_true(data.count > 256);
-    before = error_of(net, &data);
-    trainer = statnet_trainer_create(net, 2e-3, 200);
+    net = attention_create("p2", &rng);
+    train_games_init(&games, 20, true, 5, NULL);
+    assert_true(games.count > 32);
+    before = error_of_games(net, &games, &start);
+    trainer = attention_trainer_create(net, 2e-3, 200);
     for (int t = 0; t < 200; t++)
-        statnet_train_step(trainer, data.rows + rng_below(&rng, data.count - 256), 256);
-    statnet_repack(net);
-    assert_true(error_of(net, &data) < 0.9 * before);
-    statnet_trainer_destroy(trainer);
-    train_data_fini(&data);
-    statnet_destroy(net);
+        attention_train_step(trainer, games.cases + rng_below(&rng, games.count - 16),
+                             16);
+    attention_repack(net);
+    assert_true(error_of_games(net, &games, &start) < 0.9 * before);
+    attention_trainer_destroy(trainer);
+    train_games_fini(&games);
+    attention_destroy(net);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shipped_networks_beat_shrunk_means_on_new_worlds),
+        cmocka_unit_test(p1_and_p2_beat_column_means_on_new_worlds),
         cmocka_unit_test(the_network_of_rates_alone_beats_what_it_corrects_on_new_worlds),
         cmocka_unit_test(a_short_training_lowers_the_error),
     };

@@ -110,7 +110,8 @@ static void wrong_types_and_absurd_rates_name_their_place(void **state)
     refused("{}", ERR_FORMAT, "worker types");
     refused("{\"k80\": {}}", ERR_FORMAT, "no jobs");
     refused("{\"k80\": 3}", ERR_FORMAT, "k80: want an object");
-    refused("{\"k80\": {\"A\": {\"null\": 1}}}", ERR_FORMAT, "k80 -> A");
+    refused("{\"k80\": {\"('A', x)\": {\"null\": 1}}}", ERR_FORMAT, "k80 -> ('A', x)");
+    refused("{\"k80\": {\"\": {\"null\": 1}}}", ERR_FORMAT, "want a key");
     refused("{\"k80\": {" A ": 7}}", ERR_FORMAT, "k80 -> ('A (batch size 16)', 1)");
     refused("{\"k80\": {" A ": {}}}", ERR_INVALID, "-> null");
     refused("{\"k80\": {" A ": {\"null\": \"7\"}}}", ERR_INVALID, "-> null");
@@ -142,8 +143,29 @@ static void a_pair_that_differs_from_its_mirror_is_refused(void **state)
     refused("{\"k80\": {" A ": {\"null\": 10, " B ": [5, 1]}, " B ": {\"null\": 2, " A
             ": [1, 6]}}}",
             ERR_INVALID, "the other way round");
-    refused("{\"k80\": {" A ": {\"null\": 10, " A ": [5, 1]}}}", ERR_INVALID,
-            "the other way round");
+}
+
+/* The forms Gavel published: keys with and without a scale, two rates of one job. */
+static void jobs_without_a_scale_and_two_rates_of_one_job_are_read(void **state)
+{
+    static const char text[] = "{\"k80\": {\"A (batch size 16)\": {\"null\": 10, "
+                               "\"A (batch size 16)\": [4, 6], \"B\": [5, 1]}, "
+                               "\"B\": {\"null\": 2, \"A (batch size 16)\": [1, 5]}}}";
+    struct gavel_notes notes = {0};
+    struct world *w = NULL;
+    struct err err = {0};
+
+    (void)state;
+    if (gavel_load_noted(&w, text_file("test", text), 1, &notes, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(w->class_count, 2);
+    assert_int_equal(w->classes[0].scale, 1);
+    assert_string_equal(w->classes[0].name, "A (batch size 16)");
+    assert_true(fabsf(*world_beside(w, 0, 0, 0) - 0.5f) < 1e-6f);
+    assert_true(fabsf(*world_beside(w, 0, 0, 1) - 0.5f) < 1e-6f);
+    assert_int_equal(notes.plain_keys, 2);
+    assert_int_equal(notes.self_pairs, 1);
+    world_destroy(w);
 }
 
 static void descriptors_fill_whole_families_or_nothing(void **state)
@@ -237,6 +259,7 @@ int main(void)
         cmocka_unit_test(wrong_types_and_absurd_rates_name_their_place),
         cmocka_unit_test(unknown_and_repeated_gpus_are_refused),
         cmocka_unit_test(a_pair_that_differs_from_its_mirror_is_refused),
+        cmocka_unit_test(jobs_without_a_scale_and_two_rates_of_one_job_are_read),
         cmocka_unit_test(descriptors_fill_whole_families_or_nothing),
         cmocka_unit_test(reads_the_published_tables),
     };

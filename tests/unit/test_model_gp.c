@@ -1,7 +1,7 @@
 /* test_model_gp.c - the correlation core against itself done the long way */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/eval/fold_core.h"
+#include "model/joint.h"
 #include "model/dense.h"
 
 #include <math.h>
@@ -88,14 +88,16 @@ static void row_means_are_the_cells_means(void **state)
     double row[GPUS * 4], mean;
 
     (void)state;
-    gp_predict_row(core, 3, 1, 4, row);
-    for (int g = 0; g < GPUS; g++)
-        for (int k = 0; k < 4; k++) {
-            struct cell cell = {3, g, 1 + k};
+    for (int effect = 0; effect < 2; effect++) {
+        gp_predict_row(core, 3, effect, 1, 4, row);
+        for (int g = 0; g < GPUS; g++)
+            for (int k = 0; k < 4; k++) {
+                struct cell own = {3, g, 1 + k}, other = {1 + k, g, 3};
 
-            gp_predict(core, &cell, 1, &mean, NULL);
-            assert_close(row[k * GPUS + g], mean, 1e-9);
-        }
+                gp_predict(core, effect ? &other : &own, 1, &mean, NULL);
+                assert_close(row[k * GPUS + g], mean, 1e-9);
+            }
+    }
     gp_destroy(core);
 }
 
@@ -103,13 +105,15 @@ static void conditioning_a_joint_is_observing(void **state)
 {
     struct gp *core = filled_core(true), *more = filled_core(true);
     struct cell asked[3] = {{0, 0, 1}, {0, 1, 4}, {3, 1, 0}};
-    double mean[3], cov[9], mean_after[3], var_after[3], expected[3], expected_var[3];
+    double mean_after[3], var_after[3], expected[3], expected_var[3];
+    struct joint joint;
     const size_t seen[1] = {1};
     const double value[1] = {-1.2};
 
     (void)state;
-    fold_core_posterior(core, asked, 3, mean, cov);
-    fold_core_condition(mean, cov, 3, seen, value, 1, mean_after, var_after);
+    joint_of_cells(&joint, core, asked, 3);
+    joint_condition(&joint, seen, value, 1, mean_after, var_after);
+    joint_fini(&joint);
     gp_observe(more, asked[1], value[0], 0);
     gp_predict(more, asked, 3, expected, expected_var);
     for (int q = 0; q < 3; q += 2) {
@@ -126,20 +130,22 @@ static void leaving_out_is_never_having_seen(void **state)
     const size_t which[2] = {3, 17};
     struct cell cells[2] = {core->cells[3], core->cells[17]};
     double *precision = mem_array(double, SEEN *SEEN);
-    double mean[2], cov[4], expected[2], expected_cov[4];
+    double mean[2], cov[4];
+    struct joint expected;
     bool keep[SEEN];
 
     (void)state;
     for (size_t i = 0; i < SEEN; i++)
         keep[i] = i != 3 && i != 17;
     gp_retain(without, keep);
-    fold_core_posterior(without, cells, 2, expected, expected_cov);
+    joint_of_cells(&expected, without, cells, 2);
     gp_precision(core, precision);
     assert_int_equal(gp_leave_out(core, precision, which, 2, mean, cov), 0);
     for (int q = 0; q < 2; q++)
-        assert_close(mean[q], expected[q], 1e-7);
+        assert_close(mean[q], expected.mean[q], 1e-7);
     for (int q = 0; q < 4; q++)
-        assert_close(cov[q], expected_cov[q], 1e-7);
+        assert_close(cov[q], expected.cov[q], 1e-7);
+    joint_fini(&expected);
     free(precision);
     gp_destroy(core);
     gp_destroy(without);

@@ -34,6 +34,26 @@ static struct gp *observed(bool relative, double spread_of_last)
     return core;
 }
 
+/* Pairs as they start: jobs are alike by their rates too. */
+static struct gp *observed_pairs(void)
+{
+    struct gp *core = observed(true, 0.4);
+    struct kernel_params params;
+    struct rng rng;
+
+    kernel_pairs_default(&params);
+    rng_init(&rng, 4);
+    for (int j = 0; j < JOBS; j++) {
+        double rates[GPUS];
+
+        for (int g = 0; g < GPUS; g++)
+            rates[g] = j == 1 ? NAN : 0.5 * g + 0.4 * rng_normal(&rng);
+        gp_set_rates(core, j, rates);
+    }
+    gp_set_params(core, &params);
+    return core;
+}
+
 static double loss_at(struct gp *core, const struct kernel_params *params,
                       double *gradient)
 {
@@ -44,16 +64,19 @@ static double loss_at(struct gp *core, const struct kernel_params *params,
 static void gradient_is_that_of_finite_differences(void **state)
 {
     (void)state;
-    for (int relative = 0; relative < 2; relative++) {
-        struct gp *core = observed(relative, 0.4);
+    for (int kind = 0; kind < 3; kind++) {
+        struct gp *core = kind == 2 ? observed_pairs() : observed(kind, 0.4);
         struct kernel_params at = core->params;
         double gradient[KERNEL_PARAM_COUNT];
 
         at.v[KERNEL_SPREAD + 1] = 0.3;
         loss_at(core, &at, gradient);
-        for (int p = 0; p < KERNEL_SPREAD + GPUS; p++) {
+        for (int p = 0; p < KERNEL_LEVEL + GPUS; p++) {
             struct kernel_params up = at, down = at;
             double numeric;
+
+            if (p >= KERNEL_SPREAD + GPUS && p < KERNEL_LEVEL)
+                continue;
 
             up.v[p] += 1e-5;
             down.v[p] -= 1e-5;

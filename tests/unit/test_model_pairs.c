@@ -1,7 +1,7 @@
 /* test_model_pairs.c - pairs: what is left out, what is forgotten, who answers */
 #include "base/mem.h"
 #include "model/learned_lesson.h"
-#include "model/pairs.h"
+#include "model/pairs_game.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -17,62 +17,20 @@ static struct pairs *create(void)
     struct pairs *p = pairs_create();
 
     for (int g = 0; g < CARDS; g++)
-        gp_add_gpu(p->core, &(struct gpu_trait){g, g});
-    for (int j = 0; j < KINDS; j++)
+        pairs_add_gpu(p, &(struct gpu_trait){g, g});
+    for (int j = 0; j < KINDS; j++) {
+        double rates[CARDS] = {0.3 * j, 0.2 * j + 0.1 * (j % 3)};
+
         pairs_add_job(p, &(struct job_trait){j / 2, 2 + j % 3, 7 + 0.2 * j, 0});
+        if (j != 5)
+            pairs_set_rates(p, j, rates);
+    }
     return p;
 }
 
 static double value_of(int a, int b, int gpu)
 {
     return -0.2 - 0.1 * a - 0.07 * b - 0.05 * gpu - 0.02 * ((a * b) % 3);
-}
-
-/* A cell judged by parts that saw its mirror would be judged too well. */
-static void leaving_a_pair_out_leaves_both_directions_out(void **state)
-{
-    struct kernel_params params;
-    struct gp *all, *rest;
-    double *precision;
-    struct cell cells[6] = {{0, 0, 1}, {2, 0, 3}, {1, 0, 0},
-                            {4, 1, 5}, {0, 1, 1}, {2, 0, 1}};
-
-    (void)state;
-    kernel_default(&params);
-    for (size_t left = 0; left < 6; left++) {
-        struct blend_belief said;
-        double mean, var;
-
-        all = gp_create(&params, true);
-        rest = gp_create(&params, true);
-        for (int g = 0; g < CARDS; g++) {
-            gp_add_gpu(all, &(struct gpu_trait){g, g});
-            gp_add_gpu(rest, &(struct gpu_trait){g, g});
-        }
-        for (int j = 0; j < KINDS; j++) {
-            gp_add_job(all, &(struct job_trait){j / 2, 2, 7 + 0.2 * j, 0});
-            gp_add_job(rest, &(struct job_trait){j / 2, 2, 7 + 0.2 * j, 0});
-        }
-        for (size_t i = 0; i < 6; i++) {
-            bool mirror = cells[i].gpu == cells[left].gpu &&
-                          cells[i].job == cells[left].other &&
-                          cells[i].other == cells[left].job;
-            double value = value_of(cells[i].job, cells[i].other, cells[i].gpu);
-
-            gp_observe(all, cells[i], value, 0.01);
-            if (i != left && !mirror)
-                gp_observe(rest, cells[i], value, 0.01);
-        }
-        precision = mem_array(double, 36);
-        gp_precision(all, precision);
-        said = learned_lesson_leave_out(all, precision, left);
-        gp_predict(rest, &cells[left], 1, &mean, &var);
-        assert_float_equal(said.mean, mean, 1e-6);
-        assert_float_equal(said.sd, sqrt(var + 0.01), 1e-6);
-        free(precision);
-        gp_destroy(all);
-        gp_destroy(rest);
-    }
 }
 
 static void see_all(struct pairs *p)
@@ -114,7 +72,7 @@ static void of_too_many_those_that_tell_least_go(void **state)
     }
     /* 24 of 112 cells are of jobs that are here: they are kept more often. */
     assert_true((double)here / 24 > (double)idle / 88);
-    pairs_predict(p, &(struct cell){1, 1, 2}, 1, NULL, &g);
+    pairs_predict(p, &(struct cell){1, 1, 2}, 1, &g);
     assert_true(fabs(g.mean - value_of(1, 2, 1)) < 0.15);
     pairs_destroy(p);
 }
@@ -135,9 +93,9 @@ static void a_cell_is_answered_alike_alone_and_among_others(void **state)
         for (int b = 0; b < KINDS; b++)
             if (a != b)
                 cells[count++] = (struct cell){a, 0, b};
-    pairs_predict(p, cells, count, NULL, all);
+    pairs_predict(p, cells, count, all);
     for (size_t i = 0; i < count; i++) {
-        pairs_predict(p, &cells[i], 1, NULL, &one);
+        pairs_predict(p, &cells[i], 1, &one);
         assert_float_equal(all[i].mean, one.mean, 1e-6);
         assert_float_equal(all[i].sd, one.sd, 1e-6);
         one = pairs_predict_guest(p, &(struct gp_guests){NULL, 0}, cells[i]);
@@ -146,10 +104,157 @@ static void a_cell_is_answered_alike_alone_and_among_others(void **state)
     pairs_destroy(p);
 }
 
+enum { NEW = 7 };
+
+/* Everything but a job, and a lesson on it. */
+static struct pairs *without_new(void)
+{
+    struct pairs *p = create();
+    struct learned_lesson *lesson;
+
+    for (int g = 0; g < CARDS; g++)
+        for (int a = 0; a < NEW; a++)
+            for (int b = 0; b < NEW; b++)
+                pairs_put(p, (struct cell){a, g, b}, value_of(a, b, g), 0);
+    pairs_settle(p);
+    lesson = learned_lesson_begin(p, 1);
+    learned_lesson_study(lesson);
+    learned_lesson_end(lesson, p);
+    return p;
+}
+
+static size_t cells_of_new(struct cell *cells)
+{
+    size_t count = 0;
+
+    for (int g = 0; g < CARDS; g++)
+        for (int k = 0; k < NEW; k++) {
+            cells[count++] = (struct cell){NEW, g, k};
+            cells[count++] = (struct cell){k, g, NEW};
+        }
+    return count;
+}
+
+/* What `corgi eval` measures is what the daemon answers. */
+static void a_game_answers_as_measuring_does(void **state)
+{
+    struct cell cells[2 * CARDS * NEW];
+    size_t count = cells_of_new(cells), asked[2 * CARDS * NEW];
+    const size_t seen[6] = {4, 5, 9, 16, 17, 21};
+    struct pairs_guess played[2 * CARDS * NEW], told[2 * CARDS * NEW];
+
+    (void)state;
+    for (size_t i = 0; i < count; i++)
+        asked[i] = i;
+    for (size_t shown = 0; shown <= 6; shown++) {
+        struct pairs *p = without_new();
+        struct pairs_game *game = pairs_game_create(p, NEW, cells, count);
+        double values[6];
+
+        for (size_t i = 0; i < shown; i++)
+            values[i] =
+                value_of(cells[seen[i]].job, cells[seen[i]].other, cells[seen[i]].gpu) -
+                0.05;
+        pairs_game_play(game, seen, values, shown, asked, count, played, NULL);
+        pairs_game_destroy(game);
+        for (size_t i = 0; i < shown; i++)
+            pairs_put(p, cells[seen[i]], values[i], 0);
+        pairs_settle(p);
+        pairs_predict(p, cells, count, told);
+        for (size_t i = 0; i < count; i++) {
+            if (told[i].times > 0)
+                continue;
+            assert_float_equal(played[i].mean, told[i].mean, 1e-5);
+            assert_float_equal(played[i].low, told[i].low, 1e-5);
+            assert_float_equal(played[i].sd, told[i].sd, 1e-5);
+        }
+        pairs_destroy(p);
+    }
+}
+
+/* Widths come from games with jobs as if they had not been measured: they must not know
+ * anything of them. */
+static void a_job_held_out_was_never_measured(void **state)
+{
+    struct pairs *p = without_new(), *more = without_new();
+    bool hidden[KINDS] = {false};
+    double *fitted, *plain;
+    const double *values;
+    const struct cell *cells;
+    struct pairs_game *game, *held;
+    struct pairs_held out;
+    struct pairs_guess told[2 * CARDS * NEW], played[2 * CARDS * NEW];
+    size_t count, n, asked[2 * CARDS * NEW];
+
+    (void)state;
+    for (int g = 0; g < CARDS; g++)
+        for (int k = 0; k < NEW; k++) {
+            pairs_put(more, (struct cell){NEW, g, k}, -0.5 - 0.1 * k, 0);
+            pairs_put(more, (struct cell){k, g, NEW}, -0.9 + 0.1 * k, 0);
+        }
+    pairs_settle(more);
+    n = more->core->count;
+    fitted = mem_array(double, n *n);
+    plain = mem_array(double, n *n);
+    gp_precision(more->core, fitted);
+    gp_precision(more->plain, plain);
+    hidden[NEW] = true;
+    assert_int_equal(pairs_held_init(&out, more, fitted, plain, hidden), 0);
+    held = pairs_game_of_held(&out, NEW);
+    cells = pairs_game_cells(held, &count, &values);
+    assert_int_equal(count, 2 * CARDS * NEW);
+    for (size_t i = 0; i < count; i++)
+        asked[i] = i;
+    game = pairs_game_create(p, NEW, cells, count);
+    pairs_game_play(held, asked, values, 2, asked, count, played, NULL);
+    pairs_game_play(game, asked, values, 2, asked, count, told, NULL);
+    for (size_t i = 2; i < count; i++) {
+        assert_float_equal(played[i].mean, told[i].mean, 1e-5);
+        assert_float_equal(played[i].sd, told[i].sd, 1e-5);
+    }
+    pairs_game_destroy(held);
+    pairs_game_destroy(game);
+    pairs_held_fini(&out);
+    free(fitted);
+    free(plain);
+    pairs_destroy(p);
+    pairs_destroy(more);
+}
+
+static void rows_are_the_cells_of_the_less_known_job(void **state)
+{
+    struct pairs *p = without_new();
+    struct pairs_guess row[KINDS * PAIR_KINDS * CARDS], one;
+    double sd[KINDS * PAIR_KINDS * CARDS];
+
+    (void)state;
+    pairs_put(p, (struct cell){NEW, 0, 2}, -0.7, 0);
+    pairs_settle(p);
+    for (int widths = 1; widths >= 0; widths--) { /* the second time sds are kept */
+        pairs_renew_row(p, NEW, 0, KINDS, widths, sd, row);
+        for (int k = 0; k < NEW; k++)
+            for (int g = 0; g < CARDS; g++)
+                for (int kind = 0; kind < PAIR_KINDS; kind++) {
+                    struct cell own = {NEW, g, k}, effect = {k, g, NEW};
+                    struct cell cell = kind == PAIR_OWN ? own : effect;
+                    const struct pairs_guess *r =
+                        &row[(k * PAIR_KINDS + kind) * CARDS + g];
+
+                    assert_int_equal(pairs_less_known(p, cell), NEW);
+                    pairs_predict(p, &cell, 1, &one);
+                    assert_float_equal(r->mean, one.mean, 1e-6);
+                    assert_float_equal(r->sd, one.sd, 1e-6);
+                }
+    }
+    pairs_destroy(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(leaving_a_pair_out_leaves_both_directions_out),
+        cmocka_unit_test(a_game_answers_as_measuring_does),
+        cmocka_unit_test(a_job_held_out_was_never_measured),
+        cmocka_unit_test(rows_are_the_cells_of_the_less_known_job),
         cmocka_unit_test(of_too_many_those_that_tell_least_go),
         cmocka_unit_test(a_cell_is_answered_alike_alone_and_among_others),
     };

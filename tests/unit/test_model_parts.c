@@ -1,11 +1,11 @@
 /* test_model_parts.c - memory, watts, drift, boosted trees, statistics */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/pair_stats.h"
+#include "lab/eval/pair_stats.h"
 #include "model/footprint.h"
 #include "model/watts.h"
 #include "model/running.h"
-#include "model/gbt.h"
+#include "lab/eval/gbt.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -247,33 +247,6 @@ static void trees_of_nothing_say_nothing(void **state)
     gbt_destroy(NULL);
 }
 
-static void trees_survive_the_way_through_bytes(void **state)
-{
-    float *x = mem_array(float, 3 * ROWS), *y = mem_array(float, ROWS);
-    struct bytes_out out = {0};
-    struct bytes_in in;
-    struct gbt *g, *again = NULL;
-
-    (void)state;
-    make_rows(x, y);
-    g = gbt_train(x, y, ROWS, 3, 20);
-    gbt_code(&g, 3, &(struct codec){.out = &out});
-    in = (struct bytes_in){out.items, out.count, false};
-    gbt_code(&again, 3, &(struct codec){.in = &in});
-    assert_false(in.bad);
-    assert_int_equal(in.left, 0);
-    for (int r = 0; r < ROWS; r++)
-        assert_true(gbt_predict(g, x + 3 * r) == gbt_predict(again, x + 3 * r));
-    in = (struct bytes_in){out.items, out.count - 9, false};
-    gbt_code(&again, 3, &(struct codec){.in = &in});
-    assert_true(in.bad);
-    gbt_destroy(g);
-    gbt_destroy(again);
-    bytes_out_fini(&out);
-    free(x);
-    free(y);
-}
-
 /* ---- statistics -------------------------------------------------------------------- */
 
 static struct gp *three_jobs(void)
@@ -335,30 +308,6 @@ static void families_speak_for_one_another(void **state)
     gp_destroy(s);
 }
 
-static void blind_features_know_nothing_of_the_job_itself(void **state)
-{
-    struct gp *s = three_jobs();
-    const struct cell cells[2] = {{0, 0, 2}, {2, 0, 0}};
-    const double values[2] = {-0.598, -0.598};
-    float before[STATS_FEATURES], after[STATS_FEATURES], base_before, base_after;
-    struct stats_row *row;
-
-    (void)state;
-    row = stats_row_create(s, &(struct stats_seen){cells, values, 0}, 0, NULL);
-    base_before = (float)stats_features(row, 0, 1, true, before).base;
-    stats_row_destroy(row);
-    row = stats_row_create(s, &(struct stats_seen){cells, values, 2}, 0, NULL);
-    base_after = (float)stats_features(row, 0, 1, true, after).base;
-    stats_row_destroy(row);
-    assert_true(after[3] > 0 && after[5] > 0);
-    base_after = stats_blind(after, base_after);
-    assert_float_equal(base_before, base_after, 1e-6);
-    for (int i = 2; i < 6; i++)
-        assert_float_equal(after[i], 0, 0);
-    assert_float_equal(after[22], 0, 0);
-    gp_destroy(s);
-}
-
 /* The same features whatever was asked before: co-runners are prepared when first named.
  */
 static void features_do_not_depend_on_the_order_of_questions(void **state)
@@ -399,10 +348,8 @@ int main(void)
         cmocka_unit_test(odd_windows_on_both_sides_are_noise),
         cmocka_unit_test(trees_learn_steps_and_matches),
         cmocka_unit_test(trees_of_nothing_say_nothing),
-        cmocka_unit_test(trees_survive_the_way_through_bytes),
         cmocka_unit_test(features_without_the_cell_do_not_know_it),
         cmocka_unit_test(families_speak_for_one_another),
-        cmocka_unit_test(blind_features_know_nothing_of_the_job_itself),
         cmocka_unit_test(features_do_not_depend_on_the_order_of_questions),
     };
 

@@ -66,7 +66,7 @@ static void without_a_draw_the_network_has_no_say(void **state)
     rates_observe_busy(r, asked, SLOW, 0.5);
     assert_true(rates_transfer_row(r, asked, FAST, &row));
     assert_false(rates_transfer_row(r, asked, SLOW, &row)); /* measured */
-    for (int i = 0; i < STATS_FEATURES; i++)
+    for (int i = 0; i < STATNET_INPUTS; i++)
         assert_true(fabsf(row.x[i]) <= 4);
     rates_destroy(r);
 }

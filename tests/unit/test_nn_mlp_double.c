@@ -54,7 +54,7 @@ static double loss_of(struct sample *s, bool backward)
         by_y[2 * i + 1] = 0.3 * by_width[i];
     }
     if (backward)
-        mlp_backward(s->batch, s->params, by_y);
+        mlp_backward(s->batch, s->params, by_y, NULL);
     return loss;
 }
 

@@ -69,7 +69,7 @@ static double step(struct fixture *f)
     draw(f);
     y = mlp_forward(f->batch, f->params, f->x, BATCH);
     loss = mlp_laplace(y, width, f->y, BATCH, by_y, ignored);
-    mlp_backward(f->batch, f->params, by_y);
+    mlp_backward(f->batch, f->params, by_y, NULL);
     assert_true(adam_step(f->adam, f->params, loss));
     return loss;
 }
@@ -129,7 +129,7 @@ static void laplace_step(struct fixture *f)
         by_y[2 * i] = by_mean[i];
         by_y[2 * i + 1] = by_width[i];
     }
-    mlp_backward(f->batch, f->params, by_y);
+    mlp_backward(f->batch, f->params, by_y, NULL);
     adam_step(f->adam, f->params, loss);
 }
 

@@ -7,8 +7,8 @@
 #include "base/json_out.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "model/p2.h"
 #include "model/pairs.h"
-#include "model/stat_network.h"
 #include "world/world.h"
 
 #include <limits.h>
@@ -112,6 +112,9 @@ static bool torch_measure(int cells, struct torch_times *times)
 #define OBSERVATIONS_DEFAULT 1000
 #define RUNS                 15
 #define BATCH                384
+#define GAMES                6
+#define KNOWN                64
+#define RESIDUALS            2000
 #define BATCHES_OF_FAMILY    5
 
 struct estimate_bench {
@@ -176,7 +179,7 @@ static void setup(struct estimate_bench *b, const struct bench_estimate_options 
     rng_init(&b->rng, o->seed);
     b->pairs = pairs_create();
     for (int g = 0; g < b->gpus; g++)
-        gp_add_gpu(b->pairs->core, &(struct gpu_trait){0.3 * g - 1, 0.2 * g - 0.7});
+        pairs_add_gpu(b->pairs, &(struct gpu_trait){0.3 * g - 1, 0.2 * g - 0.7});
     for (int j = 0; j < b->jobs; j++) {
         struct job_trait trait = {j / BATCHES_OF_FAMILY, 2 + 0.5 * (j % 5),
                                   rng_range(&b->rng, 6.5, 9.5), 0};
@@ -192,7 +195,7 @@ static void setup(struct estimate_bench *b, const struct bench_estimate_options 
 static struct timing initial_time(struct estimate_bench *b)
 {
     size_t count = (size_t)b->jobs - 1;
-    size_t cells = count * (size_t)b->gpus + 1;
+    size_t cells = PAIR_KINDS * count * (size_t)b->gpus + 1;
     struct pairs_guess *out = mem_array(struct pairs_guess, cells);
     double *sd = mem_array(double, cells);
     struct stopwatch watch = {.runs = 0};
@@ -220,47 +223,72 @@ static struct timing refine_time(struct estimate_bench *b)
     return stopwatch_read(&watch);
 }
 
-/* P2 alone, for as many cells as a new job has: what libtorch is compared with. */
+/* A job and `cells` cells of it among KNOWN known jobs, all numbers random. */
+static void draw_case(struct estimate_bench *b, int cells, struct attention_case *c)
+{
+    size_t n = (size_t)cells;
+
+    *c = (struct attention_case){
+        .known = KNOWN,
+        .cells = cells,
+        .alike = mem_array(nn_real, KNOWN * ATTENTION_ALIKE),
+        .about = mem_array(nn_real, n * ATTENTION_ABOUT + 1),
+        .centre = mem_array(nn_real, n + 1),
+        .target = mem_array(nn_real, n + 1),
+        .residuals = mem_array(struct attention_residual, RESIDUALS),
+        .residual_count = RESIDUALS,
+    };
+    for (int i = 0; i < KNOWN * ATTENTION_ALIKE; i++)
+        c->alike[i] = (nn_real)rng_normal(&b->rng);
+    for (size_t i = 0; i < n * ATTENTION_ABOUT; i++)
+        c->about[i] = (nn_real)rng_normal(&b->rng);
+    for (int i = 0; i < RESIDUALS; i++)
+        c->residuals[i] = (struct attention_residual){
+            (int)rng_below(&b->rng, KNOWN), (int)rng_below(&b->rng, n),
+            (nn_real)(0.3 * rng_normal(&b->rng))};
+}
+
+/* P2 alone, for as many cells as a new job has. */
 static struct timing network_time(struct estimate_bench *b)
 {
-    size_t count = ((size_t)b->jobs - 1) * (size_t)b->gpus;
-    struct statnet *net = statnet_shipped("p2");
-    struct statnet_row *rows = mem_array(struct statnet_row, count + 1);
-    struct statnet_guess *out = mem_array(struct statnet_guess, count + 1);
+    int count = (b->jobs - 1) * b->gpus;
+    struct attention *net = p2_shipped();
+    struct attention_guess *out = mem_array(struct attention_guess, (size_t)count + 1);
     struct stopwatch watch = {.runs = 0};
+    struct attention_case c;
 
-    for (size_t i = 0; i < count; i++)
-        for (int f = 0; f < STATS_FEATURES; f++)
-            rows[i].x[f] = (float)rng_normal(&b->rng);
+    draw_case(b, count, &c);
     for (int r = 0; r < RUNS; r++) {
         stopwatch_start(&watch);
-        statnet_predict(net, rows, count, out);
+        attention_answer(net, &c, out);
         stopwatch_stop(&watch);
     }
-    statnet_destroy(net);
-    free(rows);
+    attention_case_fini(&c);
+    attention_destroy(net);
     free(out);
     return stopwatch_read(&watch);
 }
 
 static struct timing train_step_time(struct estimate_bench *b)
 {
-    struct statnet *net = statnet_shipped("p2");
-    struct statnet_trainer *trainer = statnet_trainer_create(net, 1e-4, 0);
-    struct statnet_row *rows = mem_array(struct statnet_row, BATCH);
+    struct attention *net = p2_shipped();
+    struct attention_trainer *trainer = attention_trainer_create(net, 1e-4, 0);
+    struct attention_case games[GAMES], *batch[GAMES];
     struct stopwatch watch = {.runs = 0};
 
-    for (int i = 0; i < BATCH; i++)
-        for (int f = 0; f < STATS_FEATURES; f++)
-            rows[i].x[f] = (float)rng_normal(&b->rng);
+    for (int i = 0; i < GAMES; i++) {
+        draw_case(b, BATCH / GAMES, &games[i]);
+        batch[i] = &games[i];
+    }
     for (int r = 0; r < RUNS; r++) {
         stopwatch_start(&watch);
-        statnet_train_step(trainer, rows, BATCH);
+        attention_train_step(trainer, batch, GAMES);
         stopwatch_stop(&watch);
     }
-    statnet_trainer_destroy(trainer);
-    statnet_destroy(net);
-    free(rows);
+    for (int i = 0; i < GAMES; i++)
+        attention_case_fini(&games[i]);
+    attention_trainer_destroy(trainer);
+    attention_destroy(net);
     return stopwatch_read(&watch);
 }
 

@@ -25,7 +25,7 @@ static const struct option_spec options[] = {
         "predicts watts",
         .default_text = "lofo"),
     OPT(struct eval_options, arch, STRING, "arch", 'a', "NAME",
-        "only blend, core, ff, gru, transformer or baseline [all]"),
+        "only blend, core, networks or baseline; all leaves each part out in turn too"),
     OPT(struct eval_options, seed, U64, "seed", 's', "N", "seed of all draws",
         .default_text = "1"),
     OPT(struct eval_options, seeds, INT, "seeds", 0, "N",

@@ -5,9 +5,8 @@
 
 #include "base/mem.h"
 #include "lab/eval/eval_score.h"
-#include "lab/eval/fold_net.h"
-#include "lab/eval/inner_folds.h"
 #include "lab/eval/lowrank.h"
+#include "lab/eval/stat_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -212,27 +211,24 @@ static void predict_lowrank(void *self, int job, const size_t *seen, size_t seen
     free(row);
 }
 
-/* ---- boosted trees on the statistics the networks see ------------------------------
+/* ---- boosted trees on statistics around a cell ----------------------------------
  *
- * Trained inside the catalogue on the same game as is played outside (inner_folds.h). */
+ * Trained inside the catalogue on the same game as is played outside (stat_rows.h). */
 
 struct trees {
     const struct fold *fold;
     struct gbt *gbt;
-    struct fold_net *outer;
+    struct stat_rows *outer;
 };
 
 static void *trees_fit(const struct fold *fold, const char *name)
 {
     struct trees *t = mem_new(struct trees);
-    struct rehearsal r;
 
     (void)name;
     t->fold = fold;
-    t->outer = fold_net_create(fold, NULL, NULL, NULL);
-    rehearsal_init(&r, fold);
-    t->gbt = gbt_from_rows(r.rows, NULL, -1, r.count);
-    rehearsal_fini(&r);
+    t->outer = stat_rows_create(fold);
+    t->gbt = stat_rows_grow(fold);
     return t;
 }
 
@@ -241,8 +237,7 @@ static void trees_predict(void *self, int job, const size_t *seen, size_t seen_c
 {
     struct trees *t = self;
     size_t half = fold_half(t->fold), first = effect ? half : 0;
-    const struct statnet_row *rows =
-        fold_net_rows(t->outer, job, seen, seen_count, effect);
+    const struct stat_row *rows = stat_rows_fill(t->outer, job, seen, seen_count, effect);
 
     for (size_t i = 0; i < half; i++)
         out[first + i] = (struct guess){
@@ -254,7 +249,7 @@ static void trees_destroy(void *self)
     struct trees *t = self;
 
     gbt_destroy(t->gbt);
-    fold_net_destroy(t->outer);
+    stat_rows_destroy(t->outer);
     free(t);
 }
 

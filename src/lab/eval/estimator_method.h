@@ -6,6 +6,8 @@
 
 #include "lab/eval/fold.h"
 
+struct pairs;
+
 /* A 90 % interval around a point, of log values. */
 struct guess {
     double mid, low, high; /* low and high NaN: the method has no interval */
@@ -23,6 +25,14 @@ struct method {
                     bool effect, struct guess *out);
     void (*destroy)(void *self);
 };
+
+/* Of larger catalogues the product is told pairs drawn at random. */
+#define EVAL_PAIRS_MAX 1900
+
+/* The pairs of the daemon's model for a table's jobs and GPUs, nothing measured beside
+ * others yet; and a lesson on what was told. */
+struct pairs *eval_pairs_create(const struct measured *table);
+void eval_pairs_study(struct pairs *pairs, uint64_t seed);
 
 extern const struct method method_product[]; /* both end with a NULL name */
 extern const struct method method_baselines[];

@@ -2,222 +2,19 @@
 #include "lab/eval/eval.h"
 
 #include "base/err.h"
-#include "base/intern.h"
-#include "base/normal.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "lab/eval/protocols.h"
-#include "lab/tables/csv.h"
 #include "lab/tables/descriptors.h"
 #include "lab/tables/gavel_table.h"
 #include "lab/tables/invented_gpus.h"
 #include "lab/tables/world_csv.h"
-#include "model/watts.h"
 #include "world/generate.h"
 #include "world/gpu_sheet.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
-
-/* ---- protocol power: watts on a GPU a job never ran on ----------------------------- */
-
-/* Reads the Zeus tables of a folder (summary_power_<gpu>.csv), holds out one workload at
- * a time, shows the draw of each of its configurations on one GPU and scores the others.
- * Only runs at the highest power limit of each GPU count. */
-
-#define GPUS_MAX 8
-
-struct config {
-    int workload;
-    double watts[GPUS_MAX]; /* NaN: not measured */
-    double limit[GPUS_MAX]; /* of that measurement */
-};
-
-struct zeus {
-    struct intern *workloads, *configs;
-    vec_of(struct config) rows;
-    const struct gpu_sheet *sheets[GPUS_MAX];
-    int gpus;
-};
-
-static struct config *config_of(struct zeus *z, const struct csv *csv, const int *column)
-{
-    char workload[256], name[512];
-    int id;
-
-    snprintf(workload, sizeof(workload), "%s/%s", csv_field(csv, column[0]),
-             csv_field(csv, column[1]));
-    snprintf(name, sizeof(name), "%s/%s/%s", workload, csv_field(csv, column[2]),
-             csv_field(csv, column[3]));
-    id = intern_id(z->configs, name);
-    if (id == (int)z->rows.count) {
-        struct config fresh = {.workload = intern_id(z->workloads, workload)};
-
-        for (int g = 0; g < GPUS_MAX; g++)
-            fresh.watts[g] = NAN;
-        vec_push(&z->rows, fresh);
-    }
-    return &z->rows.items[id];
-}
-
-static int load_file(struct zeus *z, const char *path, int gpu, struct err *err)
-{
-    static const char *const names[] = {"dataset",   "network",     "batch_size",
-                                        "optimizer", "power_limit", "average_power"};
-    struct csv *csv = NULL;
-    int column[6], more = -1;
-
-    if (csv_load(&csv, path, err) < 0)
-        return -1;
-    for (int i = 0; i < 6; i++)
-        if (csv_need(csv, names[i], &column[i], err) < 0)
-            goto done;
-    while ((more = csv_next(csv, err)) > 0) {
-        struct config *c = config_of(z, csv, column);
-        double limit, watts;
-
-        if (csv_double(csv, column[4], 1, 5000, &limit, err) < 0 ||
-            csv_double(csv, column[5], 1, 5000, &watts, err) < 0) {
-            more = -1;
-            break;
-        }
-        if (isnan(c->watts[gpu]) || limit > c->limit[gpu]) {
-            c->watts[gpu] = watts;
-            c->limit[gpu] = limit;
-        }
-    }
-done:
-    csv_destroy(csv);
-    return more;
-}
-
-static int load_power(struct zeus *z, const char *folder, struct err *err)
-{
-    struct dirent **entries;
-    int count = scandir(folder, &entries, NULL, alphasort), rc = 0;
-
-    if (count < 0)
-        return err_sys(err, "cannot read the folder %s", folder);
-    for (int i = 0; i < count; i++) {
-        char gpu[64], path[1024];
-
-        if (rc == 0 && z->gpus < GPUS_MAX &&
-            sscanf(entries[i]->d_name, "summary_power_%63[^.].csv", gpu) == 1) {
-            z->sheets[z->gpus] = gpu_find(gpu);
-            snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
-            if (!z->sheets[z->gpus])
-                rc = err_set(err, ERR_NOT_FOUND, "%s: no data sheet of a %s", path, gpu);
-            else
-                rc = load_file(z, path, z->gpus++, err);
-        }
-        free(entries[i]);
-    }
-    free(entries);
-    if (rc == 0 && z->gpus < 2)
-        rc = err_set(err, ERR_NOT_FOUND, "%s holds no summary_power_<gpu>.csv tables",
-                     folder);
-    return rc;
-}
-
-/* Mean over the catalogue of ln watts(to) - ln watts(from). */
-static double mean_ratio(const struct zeus *z, int workload, int from, int to)
-{
-    double sum = 0, n = 0;
-
-    vec_each (const struct config, c, &z->rows)
-        if (c->workload != workload && !isnan(c->watts[from]) && !isnan(c->watts[to])) {
-            sum += log(c->watts[to] / c->watts[from]);
-            n++;
-        }
-    return n > 0 ? sum / n : 0;
-}
-
-static double gpu_mean(const struct zeus *z, int workload, int gpu)
-{
-    double sum = 0, n = 0;
-
-    vec_each (const struct config, c, &z->rows)
-        if (c->workload != workload && !isnan(c->watts[gpu])) {
-            sum += log(c->watts[gpu]);
-            n++;
-        }
-    return n > 0 ? sum / n : log(z->sheets[gpu]->tdp_watts);
-}
-
-static void add(struct results *results, const char *method, double guess, double sd,
-                double truth)
-{
-    int shown = !strcmp(method, "blend") || !strcmp(method, "baseline:mean-ratio");
-
-    score_add(
-        results_score(results, "watts", NULL, method, shown), 0,
-        (struct guess){guess, guess - sd * NORMAL_90_SHORT, guess + sd * NORMAL_90_SHORT},
-        log(truth));
-}
-
-static void score_config(const struct zeus *z, struct watts *watts, size_t at,
-                         struct results *results)
-{
-    const struct config *c = &z->rows.items[at];
-
-    for (int from = 0; from < z->gpus; from++)
-        for (int to = 0; to < z->gpus; to++) {
-            struct watts_guess g;
-            int job;
-
-            if (from == to || isnan(c->watts[from]) || isnan(c->watts[to]))
-                continue;
-            job = watts_add_job(watts);
-            watts_observe(watts, job, from, c->watts[from]);
-            g = watts_predict(watts, job, to);
-            add(results, "blend", log(g.watts), g.sd_log, c->watts[to]);
-            add(results, "baseline:mean-ratio",
-                log(c->watts[from]) + mean_ratio(z, c->workload, from, to), NAN,
-                c->watts[to]);
-            add(results, "baseline:gpu-mean", gpu_mean(z, c->workload, to), NAN,
-                c->watts[to]);
-            add(results, "baseline:tdp", log(z->sheets[to]->tdp_watts), NAN,
-                c->watts[to]);
-        }
-}
-
-static void run_fold(const struct zeus *z, int workload, struct results *results)
-{
-    struct watts *watts = watts_create();
-
-    for (int g = 0; g < z->gpus; g++)
-        watts_add_gpu(watts, z->sheets[g]);
-    for (size_t i = 0; i < z->rows.count; i++) {
-        int job;
-
-        if (z->rows.items[i].workload == workload)
-            continue;
-        job = watts_add_job(watts);
-        for (int g = 0; g < z->gpus; g++)
-            if (!isnan(z->rows.items[i].watts[g]))
-                watts_observe(watts, job, g, z->rows.items[i].watts[g]);
-    }
-    for (size_t i = 0; i < z->rows.count; i++)
-        if (z->rows.items[i].workload == workload)
-            score_config(z, watts, i, results);
-    watts_destroy(watts);
-}
-
-static int power_run(const char *folder, struct results *results, struct err *err)
-{
-    struct zeus z = {.workloads = intern_create(), .configs = intern_create()};
-    int rc = load_power(&z, folder, err);
-
-    for (int w = 0; rc == 0 && w < intern_count(z.workloads); w++)
-        run_fold(&z, w, results);
-    intern_destroy(z.workloads);
-    intern_destroy(z.configs);
-    vec_free(&z.rows);
-    return rc;
-}
 
 /* ---- the learning curve, as SVG ---------------------------------------------------- */
 
@@ -382,6 +179,7 @@ static struct world *draw_world(const struct eval_options *o)
 static int load(struct world **world, const struct eval_options *o, struct err *err)
 {
     bool json = str_ends(o->throughputs, ".json");
+    struct gavel_notes notes = {0};
     struct world *w = NULL;
 
     if (!strcmp(o->throughputs, "synthetic")) {
@@ -392,9 +190,16 @@ static int load(struct world **world, const struct eval_options *o, struct err *
         return err_set(err, ERR_USAGE, "format is gavel or csv, not %s", o->format);
     if (o->format)
         json = !strcmp(o->format, "gavel");
-    if (json ? gavel_load(&w, o->throughputs, o->seed, err) < 0
+    if (json ? gavel_load_noted(&w, o->throughputs, o->seed, &notes, err) < 0
              : world_csv_load(&w, o->throughputs, o->sheets, o->seed, err) < 0)
         return -1;
+    if (notes.plain_keys > 0)
+        fprintf(stderr, "%s: %d jobs have no scale factor: taken as 1\n", o->throughputs,
+                notes.plain_keys);
+    if (notes.self_pairs > 0)
+        fprintf(stderr,
+                "%s: %d pairs of a job with itself have two rates: their mean counts\n",
+                o->throughputs, notes.self_pairs);
     if (o->descriptors && descriptors_load(w, o->descriptors, err) < 0) {
         world_destroy(w);
         return -1;
@@ -407,12 +212,10 @@ static bool wanted(const struct eval_options *o, const char *method)
 {
     if (str_starts(method, "baseline:"))
         return true;
-    if (!o->arch) /* the slow ones only when asked for */
-        return strcmp(method, "p2-gru") && strcmp(method, "p2-transformer");
-    if (!strcmp(o->arch, "baseline"))
-        return false;
-    return !strcmp(o->arch, method) ||
-           (str_starts(method, "p2-") && !strcmp(o->arch, method + 3));
+    if (!o->arch || !strcmp(o->arch, "all"))
+        return o->arch || !strcmp(method, "blend") || !strcmp(method, "core") ||
+               !strcmp(method, "networks");
+    return !strcmp(o->arch, method);
 }
 
 static size_t choose_methods(const struct eval_options *o, struct method *chosen)
@@ -430,8 +233,7 @@ static size_t choose_methods(const struct eval_options *o, struct method *chosen
 
 static int check(const struct eval_options *o, struct err *err)
 {
-    static const char *const archs[] = {"blend", "core",        "ff",
-                                        "gru",   "transformer", "baseline"};
+    static const char *const archs[] = {"blend", "core", "networks", "all", "baseline"};
 
     if (!o->throughputs)
         return err_set(err, ERR_USAGE, "name a table with --throughputs");
@@ -465,6 +267,19 @@ static void run(const struct eval_options *o, const struct measured *table,
     results_begin_stage(results, ISOLATED_SHARE, 1);
     choose_methods(o, methods);
     colocated_run(table, split, methods, o->seed, seeds, results);
+}
+
+int eval_load_measured(struct measured **table, const char *path, uint64_t seed,
+                       struct err *err)
+{
+    struct eval_options o = {.throughputs = path, .seed = seed};
+    struct world *world;
+
+    if (load(&world, &o, err) < 0)
+        return -1;
+    *table = measured_create(world);
+    world_destroy(world);
+    return 0;
 }
 
 static int run_table(const struct eval_options *o, struct results *results,

@@ -19,7 +19,8 @@ struct eval_options {
     const char *format;      /* gavel, csv; NULL: by the file's name */
     const char *sheets;      /* data sheets of GPUs not in the catalogue; NULL: none */
     const char *protocol;    /* lofo, lojo, online, power; NULL: lofo */
-    const char *arch;        /* blend, core, ff, gru, transformer, baseline; NULL: all */
+    const char *arch;        /* blend, core, networks, baseline; all: every part left out
+                                in turn too; NULL: these without that */
     const char *curve;       /* write the learning curve here as SVG; NULL: no */
     uint64_t seed;
     int seeds; /* 0: 3 */
@@ -30,3 +31,8 @@ struct eval_options {
 
 /* 0 when done; -1 with err when a file cannot be read or an option is wrong. */
 int eval_main(const struct eval_options *options, FILE *out, struct err *err);
+
+/* A table as the protocols see it; the caller ends it with measured_destroy(). */
+struct measured;
+int eval_load_measured(struct measured **table, const char *path, uint64_t seed,
+                       struct err *err);

@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "lab/eval/arrival_stream.h"
-#include "model/learned_lesson.h"
 #include "model/pairs.h"
 #include "model/running.h"
 
@@ -106,20 +105,22 @@ static void score_baselines(struct online_run *run, int mark)
 static void score_product(struct online_run *run, int mark)
 {
     struct pairs_guess *guesses = mem_array(struct pairs_guess, run->count + 1);
-    double *mean = mem_array(double, run->count + 1);
+    static const struct {
+        const char *name;
+        unsigned without;
+    } variants[] = {{"blend", 0},
+                    {"core", ~(1u << BLEND_CORE)},
+                    {"without networks", 1u << BLEND_NETWORK}};
 
-    pairs_predict(run->pairs, run->cells, run->count, NULL, guesses);
-    gp_predict(run->pairs->core, run->cells, run->count, mean, NULL);
-    for (size_t i = 0; i < run->count; i++) {
-        const struct pairs_guess *g = &guesses[i];
-        double shift = BLEND_POINT_SHIFT * g->sd * g->sd;
-
-        score(run, "blend", mark, i,
-              (struct guess){fmin(g->mean - shift, 0), g->low, g->high});
-        score(run, "core", mark, i, (struct guess){fmin(mean[i] - shift, 0), NAN, NAN});
+    for (size_t v = 0; v < sizeof(variants) / sizeof(variants[0]); v++) {
+        run->pairs->without = variants[v].without;
+        pairs_predict(run->pairs, run->cells, run->count, guesses);
+        for (size_t i = 0; i < run->count; i++)
+            score(run, variants[v].name, mark, i,
+                  (struct guess){guesses[i].mean, guesses[i].low, guesses[i].high});
     }
+    run->pairs->without = 0;
     free(guesses);
-    free(mean);
 }
 
 static void play(struct online_run *run, bool product,
@@ -133,11 +134,8 @@ static void play(struct online_run *run, bool product,
             remember(run, product, stream->cells[at], stream->values[at]);
         score_baselines(run, marks[m]);
         if (product) {
-            struct learned_lesson *lesson =
-                learned_lesson_begin(run->pairs, (uint64_t)run->seed);
-
-            learned_lesson_study(lesson);
-            learned_lesson_end(lesson, run->pairs);
+            pairs_settle(run->pairs);
+            eval_pairs_study(run->pairs, (uint64_t)run->seed);
             score_product(run, marks[m]);
         }
     }
@@ -154,11 +152,7 @@ static void run_stream(const struct measured *table, bool product, uint64_t seed
     rng_stream(&rng, seed, 300 + (uint64_t)number);
     stream = arrival_stream_create(table, marks[MARKS - 1], &rng);
     list_cells(&run);
-    run.pairs = pairs_create();
-    for (int j = 0; j < table->jobs; j++)
-        pairs_add_job(run.pairs, &table->job[j]);
-    for (int g = 0; g < table->gpus; g++)
-        gp_add_gpu(run.pairs->core, &table->gpu[g]);
+    run.pairs = eval_pairs_create(table);
     play(&run, product, stream);
     pairs_destroy(run.pairs);
     arrival_stream_destroy(stream);

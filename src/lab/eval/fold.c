@@ -49,7 +49,7 @@ struct fold *fold_all(const struct measured *table, enum fold_split split, uint6
         *fold = (struct fold){.table = table,
                               .split = split,
                               .seed = seed,
-                              .fit = mem_new(struct fold_fit)};
+                              .fit = mem_new(struct fold_fit *)};
         split_jobs(fold, all, table->jobs, j);
         for (int i = 0; i < fold->test_count; i++)
             done[fold->test[i]] = true;
@@ -64,6 +64,8 @@ void fold_fini(struct fold *fold)
 {
     free(fold->train);
     free(fold->test);
+    if (fold->fit)
+        fold_fit_destroy(*fold->fit);
     free(fold->fit);
     fold->fit = NULL;
     fold->train = fold->test = NULL;

@@ -21,14 +21,10 @@ struct fold {
     int test_count;
     int *test; /* (test_count) held out */
     uint64_t seed;
-    struct fold_fit *fit; /* made once for several methods; NULL: not kept */
+    struct fold_fit **fit; /* the product's, made once for its variants; NULL: not kept */
 };
 
-/* Parameters of the core fitted to a fold's catalogue. */
-struct fold_fit {
-    bool known;
-    struct kernel_params params;
-};
+void fold_fit_destroy(struct fold_fit *fit); /* NULL is fine */
 
 /* All folds of a table; a job without a family counts as a family of its own.  The caller
  * frees with fold_free(). */

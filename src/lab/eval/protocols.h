@@ -24,3 +24,7 @@ void isolated_run(const struct measured *table, enum fold_split split, bool prod
  * those never measured on their own. */
 void online_run(const struct measured *table, bool product, uint64_t seed, int seeds,
                 struct results *results);
+
+/* power: the draw of each configuration of a held-out workload of the Zeus tables in a
+ * folder, from its draw on another GPU. */
+int power_run(const char *folder, struct results *results, struct err *err);

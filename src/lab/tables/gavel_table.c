@@ -29,6 +29,7 @@ struct gavel_reader {
     struct intern *classes; /* table keys "('job', 1)", in order of first sight */
     struct world *world;
     unsigned seen[WORLD_MAX_GPUS]; /* which of the two kinds of rates a type has */
+    struct gavel_notes notes;
     struct err *err;
 };
 
@@ -41,7 +42,8 @@ static int refuse(const struct gavel_reader *r, enum err_code code, const char *
                    other ? other : "", sentence);
 }
 
-/* The two parts of "('ResNet-18 (batch size 16)', 2)", as Python writes a tuple. */
+/* The two parts of "('ResNet-18 (batch size 16)', 2)", as Python writes a tuple; a name
+ * alone is that of a job on one device. */
 static bool split_key(const char *key, char name[WORLD_NAME_SIZE], int *scale)
 {
     char quote = key[0] == '(' ? key[1] : '\0';
@@ -49,6 +51,11 @@ static bool split_key(const char *key, char name[WORLD_NAME_SIZE], int *scale)
     size_t length = end ? (size_t)(end - key - 2) : 0;
     char digits[8] = "";
 
+    if (key[0] != '(') {
+        *scale = 1;
+        snprintf(name, WORLD_NAME_SIZE, "%s", key);
+        return key[0] && strlen(key) < WORLD_NAME_SIZE && strcmp(key, "null");
+    }
     if (length == 0 || length >= WORLD_NAME_SIZE || !str_starts(end + 1, ", ") ||
         !str_ends(key, ")") || strlen(end + 3) > sizeof(digits))
         return false;
@@ -92,7 +99,9 @@ static int collect_keys(struct gavel_reader *r, const char *type,
 
         if (!split_key(it.key, name, &scale))
             return refuse(r, ERR_FORMAT, type, it.key, NULL,
-                          "want a key like \"('job', 1)\"");
+                          "want a key like \"('job', 1)\" or \"job\"");
+        if (it.key[0] != '(' && intern_find(r->classes, it.key) < 0)
+            r->notes.plain_keys++;
         if (json_value_kind(it.value) != JSON_KIND_OBJECT)
             return refuse(r, ERR_FORMAT, type, it.key, NULL, "want an object of rates");
         intern_id(r->classes, it.key);
@@ -236,10 +245,15 @@ static int fill_pair(struct gavel_reader *r, const char *type, int g, const char
     if (!pair_rates(value, rates))
         return refuse(r, ERR_INVALID, type, key, other,
                       "want two rates, each 0 to 1e6 steps/s");
-    if (mirror && (!pair_rates(mirror, mirrored) || differ(rates[0], mirrored[1]) ||
-                   differ(rates[1], mirrored[0])))
+    if (a == b && differ(rates[0], rates[1])) {
+        rates[0] = rates[1] = (rates[0] + rates[1]) / 2;
+        r->notes.self_pairs++;
+    } else if (mirror &&
+               (!pair_rates(mirror, mirrored) || differ(rates[0], mirrored[1]) ||
+                differ(rates[1], mirrored[0]))) {
         return refuse(r, ERR_INVALID, type, key, other,
                       "differs from the same pair the other way round: correct one");
+    }
     if (r->world->classes[a].scale != 1 || r->world->classes[b].scale != 1)
         return 0;
     ran = rates[0] > 0 || rates[1] > 0;
@@ -312,6 +326,12 @@ static int build(struct gavel_reader *r, uint64_t seed)
 
 int gavel_load(struct world **world, const char *path, uint64_t seed, struct err *err)
 {
+    return gavel_load_noted(world, path, seed, NULL, err);
+}
+
+int gavel_load_noted(struct world **world, const char *path, uint64_t seed,
+                     struct gavel_notes *notes, struct err *err)
+{
     struct gavel_reader r = {.path = path, .err = err};
     struct json_doc *doc = NULL;
     char *text;
@@ -328,10 +348,13 @@ int gavel_load(struct world **world, const char *path, uint64_t seed, struct err
     r.types = intern_create();
     r.classes = intern_create();
     rc = build(&r, seed);
-    if (rc == 0)
+    if (rc == 0) {
         *world = r.world;
-    else
+        if (notes)
+            *notes = r.notes;
+    } else {
         world_destroy(r.world);
+    }
     intern_destroy(r.types);
     intern_destroy(r.classes);
     json_doc_destroy(doc);

@@ -1,6 +1,6 @@
 /* pair_stats.h - sufficient statistics of what was measured, as features of a cell
  *
- * The networks see no GPU or job names: only shrunk means and counts around a cell (its
+ * Boosted trees see no GPU or job names: only shrunk means and counts around a cell (its
  * GPU, the job's row, the co-runner's column, their families, the same pair elsewhere,
  * the mirrored cell), so they work for any number of GPU types and jobs. */
 #pragma once
@@ -26,9 +26,6 @@ struct stats_row *stats_row_create(const struct gp *core, const struct stats_see
                                    int job, const struct gp_guests *guests);
 void stats_row_destroy(struct stats_row *row); /* NULL is fine */
 
-/* Was the job itself measured beside anyone? */
-bool stats_row_measured(const struct stats_row *row);
-
 /* What is known of a cell besides its features. */
 struct stats_cell {
     double base;  /* where a network's correction starts: shrunk means */
@@ -38,7 +35,3 @@ struct stats_cell {
 /* without_own: as if the cell itself had not been measured (for training on it). */
 struct stats_cell stats_features(struct stats_row *row, int gpu, int other,
                                  bool without_own, float x[STATS_FEATURES]);
-
-/* Features as if nothing of the job itself had been measured beside anyone; returns the
- * base that goes with them. */
-float stats_blind(float x[STATS_FEATURES], float base);

@@ -1,6 +1,6 @@
-/* pair_stats.c - features of a cell from what was measured around it: pairs.c and lessons
- * hand them to the networks and trees */
-#include "model/pair_stats.h"
+/* pair_stats.c - features of a cell from what was measured around it: stat_rows.c hands
+ * them to boosted trees */
+#include "lab/eval/pair_stats.h"
 
 #include "base/mem.h"
 
@@ -181,11 +181,6 @@ struct stats_row *stats_row_create(const struct gp *core, const struct stats_see
     return row;
 }
 
-bool stats_row_measured(const struct stats_row *row)
-{
-    return row->suffers_all[row->job].n > 0;
-}
-
 void stats_row_destroy(struct stats_row *row)
 {
     if (!row)
@@ -313,14 +308,4 @@ struct stats_cell stats_features(struct stats_row *row, int gpu, int other,
         .base = row->gpu_mean[g] + (double)(x[2] + x[6]) / 4,
         .times = own.n,
     };
-}
-
-float stats_blind(float x[STATS_FEATURES], float base)
-{
-    static const int own[] = {2, 3, 4, 5, 10, 11, 20, 21, 22, 23};
-
-    base -= x[2] / 4;
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        x[own[i]] = 0;
-    return base;
 }

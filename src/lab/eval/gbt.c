@@ -1,6 +1,6 @@
 /* gbt.c - boosted trees: a lesson grows them from what this cluster showed, pairs.c asks
  * them */
-#include "model/gbt.h"
+#include "lab/eval/gbt.h"
 
 #include "base/mem.h"
 
@@ -206,49 +206,18 @@ double gbt_predict(const struct gbt *g, const float *x)
     return sum;
 }
 
-struct gbt *gbt_from_rows(const struct statnet_row *rows, const int *group, int without,
-                          size_t count)
+struct gbt *gbt_from_rows(const struct stat_row *rows, size_t count)
 {
     float *x = mem_array(float, count *STATS_FEATURES + 1);
     float *y = mem_array(float, count + 1);
     struct gbt *g;
-    size_t used = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (group && group[i] == without)
-            continue;
-        memcpy(x + used * STATS_FEATURES, rows[i].x, sizeof(rows[i].x));
-        y[used++] = rows[i].target - rows[i].base;
+        memcpy(x + i * STATS_FEATURES, rows[i].x, sizeof(rows[i].x));
+        y[i] = rows[i].target - rows[i].base;
     }
-    g = gbt_train(x, y, used, STATS_FEATURES, TREES);
+    g = gbt_train(x, y, count, STATS_FEATURES, TREES);
     free(x);
     free(y);
     return g;
-}
-
-void gbt_code(struct gbt **gbt, size_t columns, struct codec *c)
-{
-    size_t trees =
-        codec_count(c, c->out ? (size_t)(*gbt)->trees : 0, TREES_MAX, 24 * NODES);
-    struct gbt *g = *gbt;
-
-    if (c->in) {
-        gbt_destroy(g);
-        *gbt = g = mem_new(struct gbt);
-        g->columns = columns;
-        g->trees = (int)trees;
-        g->nodes = mem_array(struct tree_node, trees * NODES + 1);
-        g->cuts = mem_array(float, columns *(BINS - 1) + 1);
-    }
-    codec_real(c, &g->start);
-    for (size_t i = 0; i < trees * NODES; i++) {
-        bool inner = 2 * (i % NODES) + 2 < NODES;
-        double cut = (double)g->nodes[i].cut;
-
-        codec_int(c, &g->nodes[i].column, inner ? 0 : -1, (int)columns - 1);
-        codec_real(c, &cut);
-        codec_real(c, &g->nodes[i].value);
-        if (c->in)
-            g->nodes[i].cut = (float)cut;
-    }
 }
