@@ -162,7 +162,8 @@ static void the_cap_that_saves_most_comes_first(void **state)
     assert_cap(2, 0); /* draws less than the first steps already */
     plan_within((3 * 100 + 360 + 395 + 300 - 60) / 0.97);
     assert_true(w.plan.cap_watts[1] > 0 && w.plan.cap_watts[1] < 400);
-    /* Step by step where the next saves most: nobody is far deeper than who draws more. */
+    /* Step by step where the next saves most: nobody is far deeper than who draws more.
+     */
     assert_true(w.plan.cap_watts[0] == 0 ||
                 w.plan.cap_watts[0] >= w.plan.cap_watts[1] - 20.01);
 }

@@ -433,7 +433,7 @@ static void whoever_goes_before_is_counted(void **state)
     assert_int_equal(offer_to_last().ahead, 2);
     assert_true(fabs(starts_in() - 3000) < 1e-6);
     first->job.devices = 2;
-    assert_true(fabs(starts_in() - 251000) < 1e-3); /* when the second has ended */
+    assert_true(fabs(starts_in() - 251000) < 1e-3);    /* when the second has ended */
     second->job.need.rate = second->required_rate = 1; /* gets a seat at once */
     second->job.types_allowed = 1u << SLOW;
     second->job.may_share = w.jobs[3].job.may_share = true;

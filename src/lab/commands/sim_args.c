@@ -33,7 +33,8 @@ static void policy_words(struct str *out)
 const struct option_spec sim_options[] = {
     OPT(struct sim_args, workload, STRING, "workload", 'w', "NAME",
         "built-in cluster and requests: demo, standard, modern, or a variant of "
-        "standard (-tight, -drift, -newfamily, -newgpu, -gangs, -nok80, -host40, -host400)",
+        "standard (-tight, -drift, -newfamily, -newgpu, -gangs, -nok80, -host40, "
+        "-host400)",
         .words = workload_words, .default_text = "demo"),
     OPT(struct sim_args, cluster, STRING, "cluster", 'c', "FILE",
         "nodes and GPUs as YAML, or alibaba or another built-in name"),

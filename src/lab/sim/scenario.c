@@ -35,7 +35,8 @@ static const struct scenario_builtin builtins[] = {
      .seeds = 8,
      .loads = "30,50,70,90"},
     {.name = "standard-gangs",
-     .summary = "120 GPUs in nodes of eight, a fifth of the requests on 2, 4 or 8 of them",
+     .summary =
+         "120 GPUs in nodes of eight, a fifth of the requests on 2, 4 or 8 of them",
      .days = 5,
      .inference = 0.3,
      .several_gpus = 0.2,

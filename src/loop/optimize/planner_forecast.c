@@ -220,6 +220,7 @@ struct before_play {
     int *members, *node_jobs, *order, *device;
     size_t waiting, used;
     struct seat *seats;
+    struct planner_hold *holds;
 };
 
 static struct before_play keep(const struct planner_state *s)
@@ -230,6 +231,7 @@ static struct before_play keep(const struct planner_state *s)
     b.node_jobs = mem_dup(s->node_jobs.items, s->node_jobs.count, sizeof(int));
     b.order = mem_dup(s->order.items, s->order.count, sizeof(int));
     b.seats = mem_dup(s->offered.seats, s->offered.seat_count, sizeof(struct seat));
+    b.holds = mem_dup(s->holds.items, s->holds.count, sizeof(*b.holds));
     b.device = mem_array(int, s->jobs.count + 1);
     for (size_t i = 0; i < s->jobs.count; i++)
         b.device[i] = s->jobs.items[i].device;
@@ -242,10 +244,16 @@ static void put_back(struct planner_state *s, const struct before_play *b)
     memcpy(s->node_jobs.items, b->node_jobs, s->node_jobs.count * sizeof(int));
     memcpy(s->order.items, b->order, b->waiting * sizeof(int));
     memcpy(s->offered.seats, b->seats, s->offered.seat_count * sizeof(struct seat));
+    memcpy(s->holds.items, b->holds, s->holds.count * sizeof(*b->holds));
     s->order.count = b->waiting;
     s->offered.used = b->used;
-    for (size_t i = 0; i < s->jobs.count; i++)
+    for (size_t i = 0; i < s->jobs.count; i++) {
         s->jobs.items[i].device = b->device[i];
+        s->jobs.items[i].held = false;
+    }
+    vec_each (const struct planner_hold, hold, &s->holds)
+        if (hold->job >= 0)
+            s->jobs.items[hold->job].held = true;
 }
 
 static void forget(struct before_play *b)
@@ -255,6 +263,7 @@ static void forget(struct before_play *b)
     free(b->order);
     free(b->device);
     free(b->seats);
+    free(b->holds);
 }
 
 static int by_time(const void *a, const void *b)

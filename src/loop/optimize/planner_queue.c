@@ -9,6 +9,7 @@
  * a job on one device whose grace time is over. */
 #include "loop/optimize/planner_private.h"
 
+#include "loop/estimate/lengths.h"
 #include "loop/requirement.h"
 
 #include <math.h>
@@ -22,6 +23,7 @@
 /* What is told of sizes is often wrong: a job is let in before another only if there is
  * time for so many times what it is expected to take. */
 #define BACKFILL_ROOM 2.0
+#define STAYS_SHARE   0.8
 /* Of gangs of one size so many are looked at in a round: where the first finds no place
  * the others find none either, and others wait behind them. */
 #define ALIKE_MOST 8
@@ -128,19 +130,16 @@ static double free_in_s(const struct planner_state *s, int device)
     return longest;
 }
 
-/* How long a job that waits, or runs, would be on a device; infinite: it does not tell.
- */
+/* How long a job that waits, or runs, would be on a device, and with little doubt not
+ * longer; infinite: nothing is known of that. */
 static double stays_s(const struct planner_state *s, int job, int type)
 {
     const struct planner_job *j = &s->jobs.items[job];
-    const struct job_status *status = j->status;
 
-    if (status->job.kind == JOB_INFERENCE)
-        return status->job.duration_s > 0 ? j->left_s : INFINITY;
-    if (!(status->job.total_steps > 0))
+    if (!lengths_known(s->in->lengths, &j->status->job))
         return INFINITY;
-    return fmax(0, status->job.total_steps - status->steps_done) /
-           fmax(j->kind->alone[type].expected, 1e-9);
+    return lengths_left_s(s->in->lengths, j->status, j->kind->alone[type].expected,
+                          STAYS_SHARE, s->in->now_s);
 }
 
 bool planner_may_use(const struct planner_state *s, int job, int device)
