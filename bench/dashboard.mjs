@@ -126,6 +126,7 @@ const { daemon, port } = start();
 for (const signal of ["SIGINT", "SIGTERM"])
     process.on(signal, () => {
         daemon.kill();
+        rmSync(folder, { recursive: true, force: true });
         process.exit(1);
     });
 try {
