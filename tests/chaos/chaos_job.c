@@ -129,7 +129,7 @@ static void lie(int step)
         say(heartbeat, beats[(size_t)step % (sizeof(beats) / sizeof(beats[0]))]);
     if (!engine)
         return;
-    snprintf(path, sizeof(path), "%s/engine.sock", engine);
+    snprintf(path, sizeof(path), "%s/report-%u.sock", engine, (unsigned)getuid());
     snprintf(report, sizeof(report),
              "corgi=1 kind=rate job=%d attempt=1 at=1 window=1 rate=1e9 steps=1e9 "
              "source=heartbeat "

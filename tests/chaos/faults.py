@@ -213,7 +213,7 @@ class LyingProbe(Fault):
         for job in jobs[-3:]:
             self.liars.append(subprocess.Popen(
                 [sys.executable, os.path.join(HERE, "stranger.py"), "probe",
-                 os.path.join(engine, "engine.sock"), str(job), str(self.lasts_s)],
+                 engine, str(job), str(self.lasts_s)],
                 env={"CORGI_ENGINE": engine, "CORGI_JOB_ID": str(job), "CORGI_ATTEMPT": "1"},
                 stderr=subprocess.DEVNULL))
             self.arena.strangers.add(self.liars[-1].pid)
@@ -231,7 +231,7 @@ class Flood(Fault):
     def begin(self):
         self.process = subprocess.Popen(
             [sys.executable, os.path.join(HERE, "stranger.py"), "flood", self.arena.socket,
-             os.path.join(self.arena.state, "engine", "engine.sock"), str(self.lasts_s),
+             os.path.join(self.arena.state, "engine"), str(self.lasts_s),
              str(self.random.randrange(1 << 30))], stderr=subprocess.DEVNULL)
 
     def end(self):

@@ -187,11 +187,23 @@ def check_outcome(arena, ledger, number, job, answer):
                                   % (number, own, answer["steps_done"]))
 
 
+def told_to_leave(arena, job, attempt):
+    """Was the attempt before it told to stop?  Nobody can tell a job that stopped as it was told,
+    with status 0, from one that was done at that very moment: it runs again."""
+    status, history = call(arena.connect(30), "GET", "/v1/jobs/%d/history" % job)
+    return status == 200 and any(
+        event["kind"] in ("requeued", "moved", "stopped") and event["attempt"] < attempt + (
+            event["kind"] == "moved") and "corgi-probe" not in (event.get("reason") or "")
+        for event in history["events"])
+
+
 def check_runs(arena, ledger):
     """Nothing is done a second time, unless we killed the one who knew that it was done."""
     for job, attempt in ledger.again:
         kind = arena.known[job]["kind"] if job in arena.known else "?"
-        if job not in arena.excused and kind != "killer":
+        if told_to_leave(arena, job, attempt):
+            arena.counts["ended while leaving"] = arena.counts.get("ended while leaving", 0) + 1
+        elif job not in arena.excused and kind != "killer":
             arena.chaos.violation(arena, "nothing doubled", "job %d (%s) was done and attempt "
                                   "%d began" % (job, kind, attempt))
     for job, attempts in ledger.starts.items():

@@ -1,12 +1,15 @@
 """stranger.py - a plain user who means harm, for tests/chaos/run
 
-stranger.py probe ENGINE_SOCKET JOB SECONDS   claims to be the probe of a job
-stranger.py flood SOCKET ENGINE_SOCKET SECONDS SEED   sends all that hurts
+stranger.py probe ENGINE JOB SECONDS   claims to be the probe of a job
+stranger.py flood SOCKET ENGINE SECONDS SEED   sends all that hurts
+
+ENGINE is the engine's folder: it tries every socket there.
 
 As root it becomes the user `games` first.  It never reads slower or faster than it can; it
 ends by itself.
 """
 import ctypes
+import glob
 import json
 import os
 import random
@@ -25,25 +28,26 @@ def drop():
         os.setuid(GAMES)
 
 
-def datagrams(path, lines, until, pause_s):
+def datagrams(engine, lines, until, pause_s):
     sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     sender.setblocking(False)
     while time.monotonic() < until:
-        for line in lines:
-            try:
-                sender.sendto(line, path)
-            except OSError:
-                pass
+        for path in glob.glob(os.path.join(engine, "*.sock")):
+            for line in lines:
+                try:
+                    sender.sendto(line, path)
+                except OSError:
+                    break  # full, or not for us
         time.sleep(pause_s)
 
 
-def probe(path, job, seconds):
+def probe(engine, job, seconds):
     ctypes.CDLL(None).prctl(15, b"corgi-probe", 0, 0, 0)  # PR_SET_NAME
     report = ("corgi=1 kind=%s job=%d attempt=1 at=%f window=1 rate=123456 steps=1e9 "
               "source=heartbeat confidence=1")
     lines = [(report % (kind, job, time.time())).encode() for kind in ("started", "rate")]
     lines.append(b"corgi=1 kind=ended job=%d attempt=1 exit=0 signal=0" % job)
-    datagrams(path, lines, time.monotonic() + seconds, 0.1)
+    datagrams(engine, lines, time.monotonic() + seconds, 0.1)
 
 
 def requests(draw):

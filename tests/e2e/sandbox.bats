@@ -52,6 +52,7 @@ start_sandboxed() {
     write_config "$dir"
     start_sandboxed
     # www-data submits; the kernel says who it is.
+    # shellcheck disable=SC2016  # for the job's shell
     id=$(setpriv --reuid=33 --regid=33 --clear-groups curl -sS --max-time 20 \
         --unix-socket "$dir/corgi.sock" -H 'Content-Type: application/json' -d '{"name": "sandboxed",
         "command": ["/bin/sh", "-c", "i=0; while :; do i=$((i+1)); echo step $i/1000000; sleep 0.2; done"],
@@ -116,12 +117,10 @@ SH
     for wrong in "wrote /usr" "wrote /etc" setuid "socket packet" "socket vsock" "clock set" "call " mounted; do
         [[ $output != *"$wrong"* ]]
     done
-    # The bounding set is the one of the unit, bit by bit.
+    # The bounding set is what the unit gives: signals, but no say over the system.
     bound=$(sed -n 's/^CapBnd:\s*//p' <<< "$output")
-    for word in $(sed -n 's/^CapabilityBoundingSet=//p' "$unit"); do
-        capsh --decode="$bound" 2> /dev/null | grep -qi "${word,,}" || ! command -v capsh > /dev/null
-    done
-    [ $((0x$bound & (1 << 21))) = 0 ] # no CAP_SYS_ADMIN
+    [ $((0x$bound & (1 << 5))) != 0 ]  # CAP_KILL
+    [ $((0x$bound & (1 << 21))) = 0 ] # CAP_SYS_ADMIN
     # Another user sees nobody else's processes.
     seen=$(setpriv --reuid=33 --regid=33 --clear-groups curl -sS --max-time 20 \
         --unix-socket "$dir/corgi.sock" -H 'Content-Type: application/json' -d '{"name": "looks",

@@ -43,6 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                         .now_s = 1000,
                                         .command_needed = size % 2};
     struct parsed_job parsed = {0};
+    struct intern *classes;
     char field[SCHEMA_PATH_SIZE] = "";
     struct json_doc *doc = NULL;
     struct err err = {0};
@@ -53,10 +54,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (json_doc_parse(&doc, (const char *)data, size, "body", &err) < 0)
         return 0;
     context.cluster = cluster;
-    context.classes = intern_create();
+    context.classes = classes = intern_create();
     if (schema_check(schema_of("submit_job"), json_doc_root(doc), field, &err) == 0) {
         if (job_parse(&context, &who, json_doc_root(doc), &parsed, field, &err) == 0) {
+            unsigned char digest[STORE_DIGEST_BYTES];
+
             check_job(&parsed.job.request.job);
+            job_parse_know_class(classes, &parsed.job.request.job);
+            job_parse_digest(json_doc_root(doc), digest);
+            job_parse_types(cluster, parsed.job.request.types);
             if (job_parse_change(&context, json_doc_root(doc), &parsed, field, &err) == 0)
                 check_job(&parsed.job.request.job);
         } else if (!err.text[0]) {
@@ -64,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         job_parse_fini(&parsed);
     }
-    intern_destroy((struct intern *)(uintptr_t)context.classes);
+    intern_destroy(classes);
     json_doc_destroy(doc);
     return 0;
 }
