@@ -69,6 +69,7 @@ struct job_status {
     double reference_s; /* and from when on */
     int ages_passed, parts_passed; /* what was counted of it, see estimate/lengths.h */
     bool held;      /* by its owner or an operator: waits, whatever is free */
+    int helped;     /* so many times, as it fell short: where it was put was too tight */
     int mend_told;  /* 1 + what was last done for it as it fell short; 0: nothing */
     double offered; /* rate it was offered as what it asked for cannot be had; 0: none */
     int device_count; /* 0 while it waits */
