@@ -81,8 +81,12 @@ static void print_rates(const struct json_value *job, const char *unit)
     else if (!strcmp(promise, "pending"))
         line("promised", "nothing yet: it gets its promise when it has been measured");
     else if (!strcmp(promise, "offered"))
-        line("offered", "%s %s: what it needs cannot be had; it runs on",
-             view_rate(a, view_number(job, "offered_rate")), unit);
+        line("offered",
+             "%s %s: what it needs cannot be had; it runs on, 'corgi update %.0f "
+             "--accept' "
+             "takes this",
+             view_rate(a, view_number(job, "offered_rate")), unit,
+             view_number(job, "id"));
     if (total > 0)
         line("progress", "%s of %s steps", view_count(a, done), view_count(b, total));
     else if (done > 0)

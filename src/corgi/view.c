@@ -296,9 +296,10 @@ static void print_rate(const struct json_value *quote, const char *unit, FILE *o
     bool kept = !verdict || !strcmp(verdict, "accepted") || !strcmp(verdict, "queued");
 
     if (isfinite(promised))
-        fprintf(out, "  %-9s %s %s at %.0f %% confidence\n",
+        fprintf(out, "  %-9s %s %s at %.0f %% confidence%s\n",
                 kept ? "promised" : "possible", view_rate(a, promised), unit,
-                100 * view_number(quote, "confidence"));
+                100 * view_number(quote, "confidence"),
+                kept ? " (so sure is its first place; falling short, it is helped)" : "");
     else if (verdict && !strcmp(verdict, "unpromised"))
         fprintf(out,
                 "  promised  not yet: when it was measured for a minute; a chance of %s "

@@ -309,6 +309,7 @@ static void write_ledger(struct loop *loop, double now_s)
         if (!status || status->mend_told == 1 + (int)mend->help)
             continue;
         status->mend_told = 1 + (int)mend->help;
+        status->helped += mend->help != HELP_NOTHING && mend->help != HELP_FIXED;
         decision_of_mend(&ground, mend, &d);
         vec_push(&loop->decisions, d);
     }

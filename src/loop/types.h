@@ -71,7 +71,8 @@ struct job_status {
     int ages_passed, parts_passed; /* what was counted of it, see estimate/lengths.h */
     bool held;           /* by its owner or an operator: waits, whatever is free */
     double not_before_s; /* waits until then, after attempts that went wrong; 0: no */
-    int mend_told;       /* 1 + what was last done for it as it fell short; 0: nothing */
+    int helped;     /* so many times, as it fell short: where it was put was too tight */
+    int mend_told;  /* 1 + what was last done for it as it fell short; 0: nothing */
     double offered; /* rate it was offered as what it asked for cannot be had; 0: none */
     int device_count; /* 0 while it waits */
     int devices[LOOP_MAX_GANG];

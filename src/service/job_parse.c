@@ -371,6 +371,7 @@ static int parse_replicas(const struct json_value *body, struct parsed_job *out,
     bool service = job->kind == JOB_INFERENCE && job->need.kind == NEED_SERVICE;
 
     out->replicas = (struct record_replicas){
+        .number = 1, /* the next is NAME/2 */
         .scale_to_zero = json_member_bool(body, "scale_to_zero", false),
         .max = (int)json_member_number(body, "max_replicas", 1)};
     if (out->replicas.max > 1 && !service)

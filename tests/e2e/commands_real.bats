@@ -151,6 +151,26 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
     holds /v1/jobs/1 '.state == "cancelled" and .reason == "enough"'
 }
 
+@test "update: the job needs something else, and an offer is taken" {
+    corgid_start
+    corgi submit --steps 1e9 --min-rate 1e-6 --name slow -- true
+    corgi update 1 --min-rate 2e-6 --steps 2e9 --name slower
+    [ "$status" -eq 0 ]
+    [[ $output == "Job 1 is changed"* ]]
+    holds /v1/jobs/1 '.need.rate == 2e-6 and .total_steps == 2e9 and .name == "slower"'
+    corgi update 1 --accept
+    [ "$status" -ne 0 ]
+    [[ $output == *"was offered nothing"* ]]
+    corgi update 1 --accept --min-rate 1
+    [ "$status" -eq 2 ]
+    corgi submit --steps 1e9 --min-rate 1e6 --name greedy -- sleep 4711 # a kind nobody knows
+    for _ in $(seq 400); do holds /v1/jobs/2 '.promise == "offered"' > /dev/null && break; sleep 0.05; done
+    offered=$(api GET /v1/jobs/2 | field offered_rate)
+    corgi update 2 --accept
+    [ "$status" -eq 0 ]
+    holds /v1/jobs/2 ".need.rate < 1e6 and .need.rate > 0 and .need.rate >= 0.5 * $offered"
+}
+
 @test "why and estimates: the ledger's and the model's answers" {
     corgid_start
     corgi submit --steps 1e9 --name trial --no-move -- true

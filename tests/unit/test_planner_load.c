@@ -159,6 +159,21 @@ static void a_service_must_have_its_demand_and_a_little(void **state)
     assert_true(loaded(a)->keep == 12);
 }
 
+/* What was believed of it was too much: it is put only where there is more. */
+static void a_service_that_was_helped_must_have_more_elsewhere(void **state)
+{
+    struct job_status *a = world_run(&w, world_service(&w, 20), 1);
+    struct job_status *b = world_run(&w, world_job(&w, 5), 0);
+
+    (void)state;
+    a->helped = b->helped = 1;
+    assert_true(fabs(loaded(a)->need - 24) < 1e-9 && loaded(a)->keep == 20);
+    assert_true(fabs(loaded(a)->capped - 24) < 1e-9);
+    assert_true(loaded(b)->need == 5);
+    a->helped = 50; /* there is an end to it */
+    assert_true(fabs(loaded(a)->need - 32) < 1e-9);
+}
+
 static void best_rates_are_those_of_allowed_types(void **state)
 {
     struct job_status *a = world_job(&w, 0);
@@ -350,6 +365,7 @@ int main(void)
         load_test(who_may_be_moved),
         load_test(who_falls_short),
         load_test(a_service_must_have_its_demand_and_a_little),
+        load_test(a_service_that_was_helped_must_have_more_elsewhere),
         load_test(best_rates_are_those_of_allowed_types),
         load_test(devices_have_their_jobs_and_nodes_count_them),
         load_test(a_unit_of_progress_costs_the_watts_it_takes),

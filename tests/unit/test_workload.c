@@ -84,6 +84,30 @@ static void the_load_asked_for_is_reached(void **state)
     }
 }
 
+/* Every service asks for a latency that the reference GPU keeps at the peak. */
+static void services_ask_for_a_latency(void **state)
+{
+    struct workload *w = generate(
+        (struct workload_options){.load = 0.5, .days = 20, .inference = 0.5, .seed = 2});
+    int services = 0;
+
+    (void)state;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct sim_request *r = &w->requests[i];
+        double asked = r->job.need.latency_s /
+                       request_latency(r, r->reference_rate, r->peak_rate).late_s;
+
+        if (r->job.kind == JOB_TRAINING) {
+            assert_true(r->job.need.latency_s == 0);
+            continue;
+        }
+        services++;
+        assert_true(asked > 4.99 && asked < 20.01);
+    }
+    assert_true(services > 50);
+    workload_destroy(w);
+}
+
 static void requests_come_in_order_with_ids_from_one(void **state)
 {
     struct workload *w = generate((struct workload_options){
@@ -245,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_load_asked_for_is_reached),
+        cmocka_unit_test(services_ask_for_a_latency),
         cmocka_unit_test(requests_come_in_order_with_ids_from_one),
         cmocka_unit_test(the_same_seed_gives_the_same_bytes),
         cmocka_unit_test(another_load_has_the_same_jobs_first),

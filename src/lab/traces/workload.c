@@ -18,6 +18,10 @@
 #define STREAM_JOBS     2
 #define STREAM_TIMES    3
 #define STREAM_NEWCOMER 5
+/* A service asks for this many times the latency of the reference GPU. */
+#define LATENCY_KEY   500
+#define LATENCY_LEAST 5.0
+#define LATENCY_MOST  20.0
 /* The days load is defined by, the first of them left out. */
 #define LOAD_DAYS 5
 /* Share of requests that are of the new family once it is there. */
@@ -87,6 +91,19 @@ static double draw_work_s(struct rng *rng)
     return fmin(60 * pow(10, exponent), WORK_CAP_S);
 }
 
+/* Answers are wanted some times later than they come from the reference GPU at the peak
+ * of the demand: services of seconds ask for seconds, and slow cards are too slow for
+ * some.
+ */
+static double draw_latency_s(const struct sim_request *r)
+{
+    double late_s = request_latency(r, r->reference_rate, r->peak_rate).late_s;
+    struct rng rng;
+
+    rng_init(&rng, rng_mix(r->hidden, LATENCY_KEY));
+    return late_s * rng_log_range(&rng, LATENCY_LEAST, LATENCY_MOST);
+}
+
 static void draw_request(struct sim_request *r, const struct workload_options *o,
                          const struct world *world, int reference_gpu,
                          const struct newcomer *newcomer, double at_s, struct rng *rng)
@@ -108,6 +125,7 @@ static void draw_request(struct sim_request *r, const struct workload_options *o
         r->job.need.kind = NEED_SERVICE;
         r->peak_rate = r->job.need.rate;
         r->serve_s = work_s;
+        r->job.need.latency_s = draw_latency_s(r);
         r->max_replicas = r->job.devices == 1 ? o->max_replicas : 0;
     }
 }

@@ -17,6 +17,9 @@
 /* One window is noise: a job is moved for falling short after two, or by so much. */
 #define SHORT_WINDOWS 2
 #define SHORT_CLEARLY 0.95
+/* So much more than it must have for each time it was helped, up to so many times. */
+#define HELPED_MARGIN 0.2
+#define HELPED_MOST   3
 
 static void load_type(struct planner_type *type, const struct gpu_sheet *gpu, bool caps)
 {
@@ -107,6 +110,13 @@ static bool suffers(const struct job_status *status, double keep)
             status->pace.rate < SHORT_CLEARLY * keep);
 }
 
+/* What is believed of a service that had to be helped was too much, so it needs more than
+ * others to be put anywhere, or beside anybody. */
+static double tightness(const struct job_status *status)
+{
+    return 1 + HELPED_MARGIN * fmin(status->helped, HELPED_MOST);
+}
+
 static void load_job(struct planner_state *s, size_t i, const struct table_kind *kind)
 {
     const struct job_status *status = s->in->jobs[i];
@@ -132,6 +142,10 @@ static void load_job(struct planner_state *s, size_t i, const struct table_kind 
     job.capped = job.need;
     if (status->job.kind == JOB_INFERENCE && job.paced && !job.suffers)
         job.need = status->job.need.rate; /* demand will rise again */
+    if (status->job.kind == JOB_INFERENCE) {
+        job.need *= tightness(status);
+        job.capped *= tightness(status);
+    }
     vec_push(&s->jobs, job);
 }
 
