@@ -13,17 +13,18 @@ const int blend_counts[BLEND_COUNTS] = {0, 1, 3, 10};
  * nearest.  Between these counts they follow the log. */
 static const double stranger[PAIR_KINDS][BLEND_COUNTS][BLEND_EXPERTS] = {
     [PAIR_OWN] = {{0.2, 0.2, 0.4, 0.1, 0.1},
-                  {0.3, 0.2, 0.45, 0.05, 0},
-                  {0.4, 0.2, 0.4, 0, 0},
-                  {0.5, 0.2, 0.3, 0, 0}},
+                  {0.35, 0.15, 0.45, 0.05, 0},
+                  {0.5, 0.15, 0.35, 0, 0},
+                  {0.65, 0.15, 0.2, 0, 0}},
     [PAIR_EFFECT] = {{0.2, 0.1, 0.7, 0, 0},
-                     {0.3, 0.1, 0.6, 0, 0},
-                     {0.4, 0.15, 0.45, 0, 0},
-                     {0.5, 0.2, 0.3, 0, 0}},
+                     {0.35, 0.1, 0.55, 0, 0},
+                     {0.55, 0.1, 0.35, 0, 0},
+                     {0.7, 0.1, 0.2, 0, 0}},
 };
 
-/* Where a job of the family is known. */
-static const double sibling[BLEND_EXPERTS] = {0.6, 0, 0.4, 0, 0};
+/* Where a job of the family is known: core and network. */
+static const double sibling[BLEND_COUNTS][BLEND_EXPERTS] = {
+    {0.65, 0, 0.35, 0, 0}, {0.7, 0, 0.3, 0, 0}, {0.8, 0, 0.2, 0, 0}, {0.9, 0, 0.1, 0, 0}};
 
 /* Share of the variance by which the best point lies below the mean, up to a variance. */
 #define POINT_SHIFT   0.3
@@ -49,9 +50,10 @@ struct blend_weights blend_weights_at(const struct blend_place *at, unsigned wit
     int n = place_of(at->measured, &rest);
 
     for (int e = 0; e < BLEND_EXPERTS; e++) {
-        w.of[e] = at->sibling ? sibling[e]
-                              : (1 - rest) * stranger[at->kind][n][e] +
-                                    rest * stranger[at->kind][n + 1][e];
+        const double *now = at->sibling ? sibling[n] : stranger[at->kind][n];
+        const double *next = at->sibling ? sibling[n + 1] : stranger[at->kind][n + 1];
+
+        w.of[e] = (1 - rest) * now[e] + rest * next[e];
         if (without & 1u << e)
             w.of[e] = 0;
         sum += w.of[e];

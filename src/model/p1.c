@@ -60,7 +60,13 @@ static double share_input(double share)
 /* What all cells of the job have in common. */
 struct about_job {
     double known, families;
+    double doubt[PAIR_KINDS * WORLD_MAX_GPUS]; /* of cells nobody was measured in */
 };
+
+static double doubt_of(const struct pair_sight *v, int cell)
+{
+    return log(pair_moments_var(v, cell)) / 2 + 1.8;
+}
 
 static void fill_about(const struct pair_sight *v, const struct about_job *all, int cell,
                        nn_real *x)
@@ -93,7 +99,7 @@ static void fill_about(const struct pair_sight *v, const struct about_job *all, 
     x[18] = p1_clip(v->gpus / 3.0);
     x[19] = p1_clip(all->known);
     x[20] = p1_clip(all->families);
-    x[25] = p1_clip(log(pair_moments_var(v, cell)) / 2 + 1.8);
+    x[25] = p1_clip(v->square[cell] > 0 ? doubt_of(v, cell) : all->doubt[cell / v->jobs]);
 }
 
 /* Residuals of the asked cells, by the number of their job among the known ones. */
@@ -123,9 +129,15 @@ static void take_residuals(const struct pair_sight *v, const int *cells, size_t 
 void p1_case(const struct pair_sight *v, const int *cells, size_t count,
              struct attention_case *out)
 {
-    struct about_job all = {log(fmax(v->known_count, 1)) / 3,
-                            log(fmax(v->families, 1)) / 2};
+    struct about_job all = {.known = log(fmax(v->known_count, 1)) / 3,
+                            .families = log(fmax(v->families, 1)) / 2};
 
+    for (int t = 0; t < PAIR_KINDS * v->gpus; t++)
+        for (int k = v->jobs - 1; k >= 0; k--)
+            if (!(v->square[t * v->jobs + k] > 0)) {
+                all.doubt[t] = doubt_of(v, t * v->jobs + k);
+                break;
+            }
     *out = (struct attention_case){
         .known = v->known_count,
         .cells = (int)count,

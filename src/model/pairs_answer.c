@@ -60,6 +60,9 @@ bool pairs_trusts_fit(const struct pair_sight *v)
     return v->sibling || place_of(v, PAIR_OWN).measured >= FIT_FROM;
 }
 
+/* Measurements from which on nobody listens to the nearest jobs any more. */
+#define NEAREST_UNTIL 2
+
 void pairs_ask_experts(const struct pairs *p, const struct pair_sight *v,
                        const int *cells, size_t count, struct blend_said *said)
 {
@@ -78,7 +81,8 @@ void pairs_ask_experts(const struct pairs *p, const struct pair_sight *v,
     if (p->initial_only || v->sibling) /* nobody listens to these there */
         return;
     pair_experts_rows(v, cells, count, said);
-    pair_experts_nearest(v, cells, count, said);
+    if (place_of(v, PAIR_OWN).measured <= NEAREST_UNTIL)
+        pair_experts_nearest(v, cells, count, said);
 }
 
 static struct pairs_guess spread_out(struct blend_belief b, double half, int times)
@@ -139,6 +143,7 @@ static void answer(const struct pairs *p, const struct pair_sight *v,
     int *numbers = mem_array(int, count + 1);
     struct pairs_mix mix[PAIR_KINDS] = {pairs_mix_of(p, v, PAIR_OWN),
                                         pairs_mix_of(p, v, PAIR_EFFECT)};
+    bool known = told_of(p, v->job) > 0;
 
     for (size_t i = 0; i < count; i++)
         numbers[i] = pair_view_find(v, cells[i]);
@@ -148,7 +153,7 @@ static void answer(const struct pairs *p, const struct pair_sight *v,
         size_t at;
 
         said[i].by[BLEND_CORE] = core[i];
-        out[i] = map_get(p->index, cell_key(cells[i]), &at)
+        out[i] = known && map_get(p->index, cell_key(cells[i]), &at)
                      ? measured_guess(p, at, core[i])
                      : pairs_guess_of(&mix[kind], &said[i], NULL);
     }

@@ -7,6 +7,7 @@
 #include "base/json_out.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "lab/eval/estimator_method.h"
 #include "model/p2.h"
 #include "model/pairs.h"
 #include "world/world.h"
@@ -189,6 +190,7 @@ static void setup(struct estimate_bench *b, const struct bench_estimate_options 
     while (b->pairs->core->count < wanted)
         observe(b);
     pairs_settle(b->pairs);
+    eval_pairs_study(b->pairs, o->seed); /* as after any of the loop's lessons */
 }
 
 /* One new job on every type beside every other job. */
