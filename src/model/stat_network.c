@@ -149,7 +149,7 @@ double statnet_train_step(struct statnet_trainer *t, const struct statnet_row *r
 
 EMBED(shipped_alone, CORGI_WEIGHTS_DIR "/alone.bin");
 
-struct statnet *statnet_shipped(void)
+static struct statnet *unpack(const unsigned char *bytes, const unsigned char *end)
 {
     struct statnet *net;
     struct err err = {0};
@@ -157,12 +157,16 @@ struct statnet *statnet_shipped(void)
 
     rng_init(&rng, 1);
     net = statnet_create("alone", &rng);
-    if (weights_decode(net->params, shipped_alone,
-                       (size_t)(shipped_alone_end - shipped_alone), &err) < 0) {
+    if (weights_decode(net->params, bytes, (size_t)(end - bytes), &err) < 0) {
         /* Our own build put them there: a broken binary, not a broken input. */
         fprintf(stderr, "weights of alone: %s\n", err.text);
         abort();
     }
     statnet_repack(net);
     return net;
+}
+
+struct statnet *statnet_shipped(void)
+{
+    return unpack(shipped_alone, shipped_alone_end);
 }
