@@ -47,6 +47,7 @@ setup() {
         echo "$program"
         objdump -d --no-show-raw-insn "$CORGI_BIN/$program" > "$BATS_TEST_TMPDIR/code"
         # -fstack-clash-protection touches what it takes of the stack.
+        # shellcheck disable=SC2016  # an operand of the assembler
         grep -qE 'or[lq]? +\$0x0,(0x[0-9a-f]+)?\(%rsp' "$BATS_TEST_TMPDIR/code"
         # The start files of Debian 12 lack the mark, so the kernel does not enforce it there.
         grep -A 1 '<main>:' "$BATS_TEST_TMPDIR/code" | grep -q endbr64
