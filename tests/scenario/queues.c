@@ -147,11 +147,13 @@ static double waits_s(const struct sim_result *r)
     return sum;
 }
 
-/* Who goes first among the others depends on where it would go; but the longest wait of a
- * trace is bounded by that in order, and the mean of all waits is less. */
+/* Who goes first among the others depends on where it would go, and a first place on what
+ * is believed of jobs nobody knows yet.  So the longest wait is bounded by that in order
+ * in nine of ten traces, not in each; and the mean of all waits is less. */
 static void waits_are_bounded_on_random_traces(void **state)
 {
     double ours_s = 0, theirs_s = 0;
+    int longer = 0;
 
     (void)state;
     for (uint64_t seed = 1; seed <= TRACES; seed++) {
@@ -161,9 +163,11 @@ static void waits_are_bounded_on_random_traces(void **state)
         struct sim_result other =
             fixture_run("least-energy", &options, world, w, cluster);
 
-        if (longest_wait_s(&corgi) > 1.5 * longest_wait_s(&other) + LONGER_S)
-            fail_msg("trace %d: somebody waits %.0f s, in order %.0f s", (int)seed,
-                     longest_wait_s(&corgi), longest_wait_s(&other));
+        if (longest_wait_s(&corgi) > 1.2 * longest_wait_s(&other) + LONGER_S) {
+            print_message("trace %d: somebody waits %.0f s, in order %.0f s\n", (int)seed,
+                          longest_wait_s(&corgi), longest_wait_s(&other));
+            longer++;
+        }
         ours_s += waits_s(&corgi);
         theirs_s += waits_s(&other);
         sim_result_fini(&corgi);
@@ -171,7 +175,9 @@ static void waits_are_bounded_on_random_traces(void **state)
         workload_destroy(w);
         cluster_destroy(cluster);
     }
-    assert_true(ours_s < theirs_s);
+    print_message("mean wait %.2f of that in order\n", ours_s / theirs_s);
+    assert_true(ours_s < 0.7 * theirs_s);
+    assert_true(longer <= TRACES / 10);
 }
 
 int main(void)
