@@ -19,6 +19,13 @@ int conduct_measured(struct loop *loop, const struct conduct_window *w,
 {
     int rc = 0;
 
+    if (!(w->measurement.at_s <= w->now_s + RECORD_CLOCKS_APART_S)) {
+        observed->refusal = RECORD_OUTSIDE;
+        return err_set(err, ERR_INVALID,
+                       "a window that ends at %.3f is of the future: "
+                       "it is %.3f",
+                       w->measurement.at_s, w->now_s);
+    }
     if (w->measurement.rate > 0 || w->measurement.held > 0)
         rc = loop_measure(loop, &w->measurement, observed, err);
     if (isfinite(w->steps))

@@ -28,6 +28,7 @@ struct conduct_tries {
 struct conduct_window {
     struct measurement
         measurement;     /* with neither rate nor held: only progress is told */
+    double now_s;        /* windows of the future are refused */
     double steps;        /* of this attempt; NaN: not told */
     double steps_before; /* of earlier ones */
 };

@@ -228,6 +228,7 @@ static void code_place(struct job_place *p, int types, size_t kinds, struct code
         codec_kind(c, &p->others[i], kinds);
     for (int i = 0; i < p->neighbours; i++) {
         codec_at_least(c, &p->busy[i], 0);
+        codec_at_least(c, &p->asked[i], 0);
         p->busy[i] = fmin(p->busy[i], 1);
     }
     codec_int(c, &p->drift.odd_count, 0, 1000);

@@ -20,9 +20,10 @@ struct job_place {
     int type;
     bool spread;
     int neighbours;
-    int others[LOOP_MAX_SHARE - 1];  /* their kinds, sorted */
-    double busy[LOOP_MAX_SHARE - 1]; /* how busy they were at the last window: what is
-                                        kept here is for neighbours as busy as that */
+    int others[LOOP_MAX_SHARE - 1];   /* their kinds, sorted */
+    double busy[LOOP_MAX_SHARE - 1];  /* how busy they were at the last window: what is
+                                         kept here is for neighbours as busy as that */
+    double asked[LOOP_MAX_SHARE - 1]; /* requests/s asked of them then; 0: none counted */
     struct drift drift;
     double squares; /* of surprises, each scaled to the noise of one window */
     double surprises;

@@ -249,6 +249,7 @@ static struct job_place *take_place(struct job_own *own, const struct learned_me
     for (int i = 0; i < m->neighbours; i++) {
         place->others[i] = m->others[i];
         place->busy[i] = m->busy[i];
+        place->asked[i] = m->demands[i];
     }
     return place;
 }

@@ -389,15 +389,20 @@ static double least_rate(const struct learned_member *m)
     return exp(own_rate(m) + learned_beside(m, true).mean);
 }
 
+/* By what is asked of the neighbours now and was then, which is counted: what they are
+ * believed to do may have changed in between for no good reason. */
 double learned_eased(const struct learned_member *m, const struct job_place *place)
 {
-    struct learned_member then = *m;
+    struct learned_member then = *m, now = *m;
 
     if (m->neighbours == 0)
         return 0;
-    for (int i = 0; i < m->neighbours; i++)
+    for (int i = 0; i < m->neighbours; i++) {
         then.busy[i] = place->busy[i];
-    return learned_beside(m, false).mean - learned_beside(&then, false).mean;
+        if (place->asked[i] > 0 && m->demands[i] > 0)
+            now.busy[i] = fmin(1, place->busy[i] * m->demands[i] / place->asked[i]);
+    }
+    return learned_beside(&now, false).mean - learned_beside(&then, false).mean;
 }
 
 void learned_fill_busy(struct learned_member *members, int count)
@@ -409,6 +414,8 @@ void learned_fill_busy(struct learned_member *members, int count)
                       ? learned_at_work(members[k].demand, least_rate(&members[k]))
                       : 1;
     for (int i = 0; i < count; i++)
-        for (int k = 0; k < members[i].neighbours; k++)
+        for (int k = 0; k < members[i].neighbours; k++) {
             members[i].busy[k] = load[members[i].who[k]];
+            members[i].demands[k] = members[members[i].who[k]].demand;
+        }
 }

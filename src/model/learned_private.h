@@ -111,10 +111,11 @@ struct learned_member {
     int cls, kind, type, devices;
     bool spread;
     int neighbours;
-    int others[LOOP_MAX_SHARE - 1];  /* their kinds, sorted, */
-    int who[LOOP_MAX_SHARE - 1];     /* which members they are, */
-    double busy[LOOP_MAX_SHARE - 1]; /* and the share of time each is at work */
-    double demand;                   /* see struct member */
+    int others[LOOP_MAX_SHARE - 1];     /* their kinds, sorted, */
+    int who[LOOP_MAX_SHARE - 1];        /* which members they are, */
+    double busy[LOOP_MAX_SHARE - 1];    /* the share of time each is at work, */
+    double demands[LOOP_MAX_SHARE - 1]; /* and what is asked of each, as `demand` */
+    double demand;                      /* see struct member */
 };
 
 /* Who they are; the question and the members belong together and point at each other. */

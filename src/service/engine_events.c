@@ -107,6 +107,7 @@ static enum record_refusal learn(struct service *s, struct record *r,
                                  const struct engine_event *x, struct err *err)
 {
     struct conduct_window window = {.measurement = x->measurement,
+                                    .now_s = service_now_s(s),
                                     .steps = x->steps,
                                     .steps_before = r->steps_before};
     struct loop_observed seen = {0};

@@ -329,6 +329,49 @@ static void a_liars_noise_does_not_widen_intervals_of_others(void **state)
     assert_true(log(after.high / after.low) < 1.2 * log(before.high / before.low));
 }
 
+enum { HONEST = 19 };
+
+/* What is believed of honest users' jobs, measured and not, when one job of another user
+ * always tells so many times the truth; 0: it is not there. */
+static void believed_beside(void **state, const char *family, double times,
+                            double out[HONEST][TYPES])
+{
+    struct job jobs[HONEST], liar;
+
+    tear_down(state);
+    set_up(state);
+    liar = job_of(LIAR, family, 32);
+    for (int i = 0; i < HONEST; i++) {
+        jobs[i] = job_of(i + 1, i % 4 == 0 ? "one" : i % 4 == 1 ? "two" : "three", 32);
+        windows(&jobs[i], i % TYPES, exp(0.1 * (i % 5)), 5);
+        if (times > 0)
+            windows(&liar, i % TYPES, times, 3);
+        windows(&jobs[i], (i + 1) % TYPES, exp(0.1 * (i % 5)), 5);
+    }
+    for (int i = 0; i < HONEST; i++)
+        for (int t = 0; t < TYPES; t++)
+            out[i][t] = asked(&jobs[i], t).value;
+}
+
+static void a_job_that_always_lies_moves_nobody_elses_estimates(void **state)
+{
+    static const char *const families[] = {"one", "three", "its own"};
+    static const double lies_told[] = {10, 0.1, 30};
+    double without[HONEST][TYPES], lied[HONEST][TYPES], most = 0;
+
+    for (int f = 0; f < 3; f++) {
+        believed_beside(state, families[f], 0, without);
+        for (int k = 0; k < 3; k++) {
+            believed_beside(state, families[f], lies_told[k], lied);
+            for (int i = 0; i < HONEST; i++)
+                for (int t = 0; t < TYPES; t++)
+                    most = fmax(most, fabs(log(lied[i][t] / without[i][t])));
+        }
+    }
+    printf("# one that always lies moves others by at most %.4f\n", most);
+    assert_true(most < 0.05);
+}
+
 static void users_and_whom_they_believe_survive_as_bytes(void **state)
 {
     struct job mine = job_of(VICTIM, "bert", 32), next = job_of(VICTIM, "bert", 64);
@@ -402,6 +445,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_liars_noise_does_not_widen_intervals_of_others,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_job_that_always_lies_moves_nobody_elses_estimates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(users_and_whom_they_believe_survive_as_bytes,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_makes_others_be_forgotten, set_up,

@@ -126,15 +126,21 @@ static void on_measured(struct sim *sim, struct sim_job *job,
                         const struct engine_event *e)
 {
     struct conduct_window window = {.measurement = e->measurement,
+                                    .now_s = sim->now_s,
                                     .steps = e->steps,
                                     .steps_before = job->steps_before};
-    struct loop_observed seen;
+    const struct sim_probes *probes = sim->setup->probes;
+    struct loop_observed seen = {0};
 
     if (e->attempt != job->attempt || job->end != SIM_RUNNING)
         return;
     window.measurement.doubt = 1 - e->confidence;
+    if (probes && probes->tells)
+        probes->tells(probes->ctx, &job->request->job, &window.measurement);
     if (conduct_measured(sim->loop, &window, &seen, NULL) < 0)
         return;
+    if (probes && probes->seen && seen.seen.where.count > 0)
+        probes->seen(probes->ctx, &seen.seen);
     if (seen.first_sight)
         note_sight(sim, seen.abs_log_error);
 }

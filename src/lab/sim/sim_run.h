@@ -87,6 +87,14 @@ enum sim_model {
 /* Called now and then with the share of the work that is over; it only grows. */
 typedef void sim_progress(void *ctx, double share);
 
+/* Between probes and the loop: what a job's probe measured is told as this makes it, and
+ * what the loop saw of it.  Either may be NULL. */
+struct sim_probes {
+    void *ctx;
+    void (*tells)(void *ctx, const struct job *job, struct measurement *m);
+    void (*seen)(void *ctx, const struct observation *seen);
+};
+
 /* What a run needs besides options; all borrowed. */
 struct sim_setup {
     const struct world *world;
@@ -98,9 +106,10 @@ struct sim_setup {
     int late_type;                     /* nodes of this type join at late_s, if that is
                                           not 0 */
     double late_s;
-    struct sim_told *told;  /* requests as users tell them, see sim_told.h; then workload
-                               is its own and the rest of this is not used.  NULL: none */
-    sim_progress *progress; /* told before the end only; NULL: nobody */
+    struct sim_told *told; /* requests as users tell them, see sim_told.h; then workload
+                              is its own and the rest of this is not used.  NULL: none */
+    const struct sim_probes *probes; /* NULL: they tell what they measure */
+    sim_progress *progress;          /* told before the end only; NULL: nobody */
     void *progress_ctx;
 };
 

@@ -20,9 +20,6 @@
 #define STEP_WORK_S 1e-7
 #define TICK_S      0.01
 
-/* Clocks of a machine and of a job on another one differ by so much. */
-#define CLOCKS_APART_S 1.0
-
 static int check_numbers(const struct measurement *m, struct err *err)
 {
     if (!isfinite(m->at_s) || !(m->window_s > 0) || !isfinite(m->window_s))
@@ -116,8 +113,8 @@ enum record_refusal record_own_word(const struct measurement *m,
                 (unsigned long long)m->job);
         return RECORD_ENGINE_MEASURES;
     }
-    if (!(from_s >= a->began_s - CLOCKS_APART_S) ||
-        !(m->at_s <= a->now_s + CLOCKS_APART_S)) {
+    if (!(from_s >= a->began_s - RECORD_CLOCKS_APART_S) ||
+        !(m->at_s <= a->now_s + RECORD_CLOCKS_APART_S)) {
         err_set(err, ERR_INVALID,
                 "a window from %.3f to %.3f is not within the attempt, which runs since "
                 "%.3f; it is %.3f",

@@ -12,6 +12,9 @@
  * has read off two printed steps with a doubt of two thirds. */
 #define RECORD_DOUBT_MOST 0.7
 
+/* Clocks of a machine and of a job on another one differ by so much. */
+#define RECORD_CLOCKS_APART_S 1.0
+
 /* Why a window teaches nothing. */
 enum record_refusal {
     RECORD_TAKEN,
