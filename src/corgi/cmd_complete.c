@@ -92,7 +92,7 @@ static const struct {
     {"TYPE", NULL, "/v1/devices", print_types},
     {"USER", NULL, "/v1/quotas", print_users},
     {"KEY", NULL, "/v1/policy", print_keys},
-    {"STATE", "waiting\nheld\nrunning\ndone\nfailed\ncancelled", NULL, NULL},
+    {"STATE", "waiting\nheld\nrunning\nleaving\ndone\nfailed\ncancelled", NULL, NULL},
     {"EVENT", "job\ndecision\nguard\ndevice\nnode\nmeasurement\npower\npolicy", NULL,
      NULL},
     {"NAMES", "USUAL\nALL\nNONE", NULL, NULL},

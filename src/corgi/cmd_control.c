@@ -12,6 +12,7 @@
 struct control_args {
     struct daemon_args daemon;
     const char *reason;
+    bool force;
 };
 
 static const struct option_spec options[] = {
@@ -20,16 +21,26 @@ static const struct option_spec options[] = {
     {0},
 };
 
+static const struct option_spec cancel_options[] = {
+    OPT(struct control_args, reason, STRING, "reason", 'r', "TEXT", "why; is recorded"),
+    OPT(struct control_args, force, FLAG, "force", 'f', NULL,
+        "kill it at once, also one that is leaving"),
+    DAEMON_OPTIONS,
+    {0},
+};
+
 static const char about_jobs[] = "JOB...", about_hardware[] = "NODE|NODE:INDEX...";
 
-static void make_body(struct str *body, const char *reason)
+static void make_body(struct str *body, const struct control_args *args)
 {
     struct json_out out;
 
     json_out_init(&out, body, false);
     json_out_begin_object(&out);
-    if (reason)
-        json_out_key_string(&out, "reason", reason);
+    if (args->reason)
+        json_out_key_string(&out, "reason", args->reason);
+    if (args->force)
+        json_out_key_bool(&out, "force", true);
     json_out_end(&out);
 }
 
@@ -93,7 +104,7 @@ static int run(struct command_call *call)
     }
     if (daemon_open(&client, &args->daemon, &err) < 0)
         return command_failed(call, &err);
-    make_body(&body, args->reason);
+    make_body(&body, args);
     for (int i = 0; i < call->operand_count; i++) {
         int status = say(call, client, call->operands[i], str_text(&body));
 
@@ -106,27 +117,32 @@ static int run(struct command_call *call)
 
 /* A word to the daemon: its summary, more help or NULL, examples or NULL, and what it is
  * about. */
-#define WORD(verb, text, more, example, what)                                            \
+#define WORD(verb, text, more, example, what, choices)                                   \
     const struct command cmd_##verb = {                                                  \
         .name = #verb,                                                                   \
         .summary = (text),                                                               \
         .help = (more),                                                                  \
         .examples = (example),                                                           \
         .operands = (what),                                                              \
-        .options = options,                                                              \
+        .options = (choices),                                                            \
         .args_size = sizeof(struct control_args),                                        \
         .run = run,                                                                      \
         .about = (what),                                                                 \
     }
 
 WORD(cancel, "end jobs, whether they wait or run",
-     "A job that runs gets SIGTERM and its grace time.", NULL, about_jobs);
-WORD(hold, "keep waiting jobs from starting", NULL, NULL, about_jobs);
-WORD(release, "let held jobs start", NULL, NULL, about_jobs);
+     "A job that runs gets SIGTERM and its grace time.  Until its processes are gone it "
+     "is "
+     "leaving, and its GPUs are not given to others.",
+     "corgi cancel 17\ncorgi cancel 17 --force", about_jobs, cancel_options);
+WORD(hold, "keep waiting jobs from starting", NULL, NULL, about_jobs, options);
+WORD(release, "let held jobs start", NULL, NULL, about_jobs, options);
 WORD(requeue, "put jobs back into the queue",
-     "Running ones are stopped first, and ended ones start over.", NULL, about_jobs);
+     "Running ones are stopped first, and ended ones start over.", NULL, about_jobs,
+     options);
 WORD(drain, "start nothing more on nodes or GPUs",
      "What runs there goes on.  For operators.",
-     "corgi drain gpu07 --reason 'new fan'\ncorgi drain gpu07:3", about_hardware);
+     "corgi drain gpu07 --reason 'new fan'\ncorgi drain gpu07:3", about_hardware,
+     options);
 WORD(resume, "use drained or failed nodes or GPUs again", "For operators.", NULL,
-     about_hardware);
+     about_hardware, options);

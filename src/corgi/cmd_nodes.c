@@ -142,7 +142,7 @@ static void add_node(struct sum *sum, const struct json_value *node)
         const char *state = view_text_or(d, "state", "");
 
         sum->gpus++;
-        sum->busy += !strcmp(state, "busy");
+        sum->busy += !strcmp(state, "busy") || !strcmp(state, "leaving");
         sum->free += !strcmp(state, "free");
         sum->asleep += !strcmp(state, "asleep");
         sum->modelled |= json_member_bool(d, "modelled", false);

@@ -20,7 +20,8 @@ struct queue_args {
 
 static const struct option_spec options[] = {
     OPT(struct queue_args, state, STRING, "state", 's', "STATE,...",
-        "waiting, held, running, done, failed, cancelled; without it the first three"),
+        "waiting, held, running, leaving, done, failed, cancelled; without it the "
+        "first four"),
     OPT(struct queue_args, all, FLAG, "all", 'a', NULL, "jobs that have ended, too"),
     OPT(struct queue_args, user, STRING, "user", 'u', "USER", "jobs of this user"),
     OPT(struct queue_args, me, FLAG, "me", 0, NULL, "jobs of mine"),

@@ -33,7 +33,11 @@ struct engine_job {
 enum engine_stop {
     ENGINE_STOP_CANCEL, /* it is not wanted any more */
     ENGINE_STOP_MOVE,   /* checkpoint first: it will be started elsewhere */
+    ENGINE_STOP_KILL,   /* at once, whatever time it had; also of one that is leaving */
 };
+
+/* What stop() returns when nothing of the job is left already. */
+#define ENGINE_GONE 1
 
 enum engine_event_kind {
     ENGINE_STARTED,     /* job, attempt */
@@ -103,6 +107,8 @@ struct engine_ops {
     void (*dispatch)(void *self, double now_s);
     /* Asked for, not done: the sink hears STARTED or ENDED. */
     int (*start)(void *self, const struct engine_job *job, struct err *err);
+    /* 0: it is leaving, and its devices are not free before ENDED; ENGINE_GONE: they are
+     * free, and ENDED is told all the same. */
     int (*stop)(void *self, uint64_t job, enum engine_stop how, struct err *err);
     int (*cap)(void *self, int device, double watts, struct err *err); /* 0: lift it */
     /* The file an attempt prints to when its job names none; the caller frees.  NULL op:

@@ -120,6 +120,14 @@ static const struct schema_field reason_fields[] = {{STRING("reason", 0, 200)}, 
 const struct schema api_reason = {
     .name = "Reason", .fields = reason_fields, .optional = true};
 
+static const struct schema_field cancel_fields[] = {
+    {STRING("reason", 0, 200)},
+    {BOOL("force")},
+    {0},
+};
+const struct schema api_cancel = {
+    .name = "Cancel", .fields = cancel_fields, .optional = true};
+
 static const struct schema_field node_power_fields[] = {
     {CHOICE("state", power_states), .required = true},
     {STRING("reason", 0, 200)},

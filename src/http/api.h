@@ -26,7 +26,7 @@
     X(submit_job, POST, "/v1/jobs", USER, NULL, &api_job_request, true)                  \
     X(show_job, GET, "/v1/jobs/{id}", VIEWER, NULL, NULL, false)                         \
     X(update_job, PATCH, "/v1/jobs/{id}", USER, NULL, &api_job_update, true)             \
-    X(cancel_job, POST, "/v1/jobs/{id}/cancel", USER, NULL, &api_reason, true)           \
+    X(cancel_job, POST, "/v1/jobs/{id}/cancel", USER, NULL, &api_cancel, true)           \
     X(hold_job, POST, "/v1/jobs/{id}/hold", USER, NULL, &api_reason, true)               \
     X(release_job, POST, "/v1/jobs/{id}/release", USER, NULL, &api_reason, true)         \
     X(requeue_job, POST, "/v1/jobs/{id}/requeue", USER, NULL, &api_reason, true)         \
@@ -89,6 +89,7 @@ extern const struct schema api_job_request;   /* JobRequest */
 extern const struct schema api_job_update;    /* JobUpdate */
 extern const struct schema api_quote_request; /* QuoteRequest */
 extern const struct schema api_reason;        /* Reason */
+extern const struct schema api_cancel;        /* Cancel */
 extern const struct schema api_node_power;    /* NodePower */
 extern const struct schema api_device_power;  /* DevicePower */
 extern const struct schema api_measurements;  /* Measurements */

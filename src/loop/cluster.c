@@ -92,11 +92,45 @@ void cluster_leave(struct cluster *c, int device, uint64_t job, double now_s)
         c->nodes[d->node].idle_since_s = now_s;
 }
 
+static int leaving_at(const struct device *d, uint64_t job)
+{
+    int i = 0;
+
+    while (i < d->leaving_count && d->leaving[i].job != job)
+        i++;
+    return i;
+}
+
+void cluster_begin_leaving(struct cluster *c, int device, uint64_t job, double until_s)
+{
+    struct device *d = &c->devices[device];
+    int at = leaving_at(d, job);
+
+    assert(at < LOOP_MAX_SHARE);
+    d->leaving[at] = (struct device_leaving){job, until_s};
+    d->leaving_count += at == d->leaving_count;
+}
+
+void cluster_end_leaving(struct cluster *c, int device, uint64_t job, double now_s)
+{
+    struct device *d = &c->devices[device];
+    int at = leaving_at(d, job);
+
+    if (at == d->leaving_count)
+        return;
+    d->leaving_count--;
+    for (; at < d->leaving_count; at++)
+        d->leaving[at] = d->leaving[at + 1];
+    if (cluster_node_jobs(c, d->node) == 0)
+        c->nodes[d->node].idle_since_s = now_s;
+}
+
 bool cluster_device_usable(const struct cluster *c, int device)
 {
     const struct device *d = &c->devices[device];
 
-    return !d->failed && !d->drained && c->nodes[d->node].state != NODE_DOWN;
+    return !d->failed && !d->drained && d->leaving_count == 0 &&
+           c->nodes[d->node].state != NODE_DOWN;
 }
 
 int cluster_node_jobs(const struct cluster *c, int node)
@@ -105,7 +139,8 @@ int cluster_node_jobs(const struct cluster *c, int node)
     int jobs = 0;
 
     for (int i = 0; i < n->device_count; i++)
-        jobs += c->devices[n->first_device + i].job_count;
+        jobs += c->devices[n->first_device + i].job_count +
+                c->devices[n->first_device + i].leaving_count;
     return jobs;
 }
 

@@ -31,8 +31,16 @@ void cluster_add_node(struct cluster *cluster, const struct node_spec *spec);
 void cluster_seat(struct cluster *cluster, int device, uint64_t job);
 void cluster_leave(struct cluster *cluster, int device, uint64_t job, double now_s);
 
+/* A job that has no seat there any more is still on the device, until then at the latest;
+ * and it has gone.  Nobody may start there in between.  Both take what they know
+ * already. */
+void cluster_begin_leaving(struct cluster *cluster, int device, uint64_t job,
+                           double until_s);
+void cluster_end_leaving(struct cluster *cluster, int device, uint64_t job, double now_s);
+
 bool cluster_device_usable(const struct cluster *c, int device); /* may start a job */
-int cluster_node_jobs(const struct cluster *c, int node); /* seats taken on a node */
+int cluster_node_jobs(const struct cluster *c,
+                      int node); /* seats taken on a node, and who leaves it */
 /* Devices of a type that have not failed, or that are free for a new job. */
 int cluster_devices_of_type(const struct cluster *cluster, int type, bool free);
 double cluster_idle_watts(const struct cluster *cluster, int node); /* of its devices */

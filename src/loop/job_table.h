@@ -21,7 +21,8 @@ void jobs_drop(struct jobs *jobs, uint64_t id);
 /* Waiting and running jobs in order of admission; borrowed until the next add or drop. */
 const struct job_status *const *jobs_active(const struct jobs *jobs, size_t *count);
 
-/* Those of them a planner is shown: not the held that wait, nor the job `but` (0: none is
+/* Those of them a planner is shown: not those that wait and are held, or whose earlier
+ * attempt is still there, nor the job `but` (0: none is
  * left out).  There is room for one more behind them; borrowed until the next call. */
 const struct job_status **jobs_shown(struct jobs *jobs, uint64_t but, double now_s,
                                      size_t *count);
@@ -32,5 +33,5 @@ double jobs_next_start_s(const struct jobs *jobs, double now_s);
 static inline bool jobs_may_sit(const struct job_status *status, double now_s)
 {
     return status->state == JOB_RUNNING ||
-           (!status->held && status->not_before_s <= now_s);
+           (!status->held && !status->leaving && status->not_before_s <= now_s);
 }

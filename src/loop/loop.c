@@ -354,6 +354,31 @@ int loop_end_job(struct loop *loop, uint64_t id, double now_s, struct err *err)
     return 0;
 }
 
+void loop_leaving(struct loop *loop, uint64_t id, const int *devices, int count,
+                  double until_s)
+{
+    struct job_status *status = jobs_get(loop->jobs, id);
+
+    for (int i = 0; i < count; i++)
+        cluster_begin_leaving(loop->cluster, devices[i], id, until_s);
+    if (status)
+        status->leaving = true;
+}
+
+void loop_left(struct loop *loop, uint64_t id, const int *devices, int count,
+               double now_s)
+{
+    struct job_status *status = jobs_get(loop->jobs, id);
+
+    for (int i = 0; i < count; i++) {
+        cluster_end_leaving(loop->cluster, devices[i], id, now_s);
+        loop->device_changed_s[devices[i]] = now_s;
+    }
+    if (status)
+        status->leaving = false;
+    loop_want_round(loop, now_s);
+}
+
 int loop_requeue(struct loop *loop, uint64_t id, double now_s, struct err *err)
 {
     struct job_status *status;

@@ -84,6 +84,14 @@ int loop_change(struct loop *loop, const struct job *job, double now_s, struct e
 /* The job has ended by itself or was cancelled; its seats are free. */
 int loop_end_job(struct loop *loop, uint64_t job, double now_s, struct err *err);
 
+/* An attempt of the job, which may have ended for the loop, or wait again, or have other
+ * devices now, was told to stop and is still on these: nobody starts there, and the job
+ * itself nowhere, before it has left.  Until then at the latest it is made to go. */
+void loop_leaving(struct loop *loop, uint64_t job, const int *devices, int count,
+                  double until_s);
+void loop_left(struct loop *loop, uint64_t job, const int *devices, int count,
+               double now_s);
+
 /* The engine lost the job (out of memory, node gone): it waits again. */
 int loop_requeue(struct loop *loop, uint64_t job, double now_s, struct err *err);
 

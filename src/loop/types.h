@@ -70,6 +70,7 @@ struct job_status {
     double reference_s; /* and from when on */
     int ages_passed, parts_passed; /* what was counted of it, see estimate/lengths.h */
     bool held;           /* by its owner or an operator: waits, whatever is free */
+    bool leaving;        /* an earlier attempt of it is still there, see cluster.h */
     double not_before_s; /* waits until then, after attempts that went wrong; 0: no */
     int helped;     /* so many times, as it fell short: where it was put was too tight */
     int mend_told;  /* 1 + what was last done for it as it fell short; 0: nothing */
@@ -104,6 +105,11 @@ struct device {
     double cap_watts; /* power limit in force; 0: none */
     int job_count;
     uint64_t jobs[LOOP_MAX_SHARE]; /* ids, in order of arrival on the device */
+    int leaving_count;             /* jobs that were told to go and are still there */
+    struct device_leaving {
+        uint64_t job;
+        double until_s; /* it is made to go then, at the latest */
+    } leaving[LOOP_MAX_SHARE];
 };
 
 struct cluster {

@@ -2,6 +2,11 @@
  * (admit/quote.c) and for a job that waits (service/rounds.c) */
 #include "loop/unplaced.h"
 
+#include "base/str.h"
+#include "loop/requirement.h"
+
+#include <stdio.h>
+
 const char *unplaced_sentence(enum unplaced_reason reason, const struct job *job)
 {
     const char *const sentences[UNPLACED_REASONS] = {
@@ -19,4 +24,34 @@ const char *unplaced_sentence(enum unplaced_reason reason, const struct job *job
     };
 
     return sentences[reason];
+}
+
+bool unplaced_leaving(char *to, size_t size, const struct job *job, int type,
+                      const struct cluster *c)
+{
+    for (int i = 0; i < c->device_count; i++) {
+        const struct device *d = &c->devices[i];
+
+        if (d->leaving_count == 0 || d->failed || d->drained ||
+            (type >= 0 && d->type != type) || !requirement_allows_type(job, d->type))
+            continue;
+        snprintf(to, size, "%s:%d is being left by job %llu", c->nodes[d->node].name,
+                 i - c->nodes[d->node].first_device,
+                 (unsigned long long)d->leaving[0].job);
+        return true;
+    }
+    return false;
+}
+
+void unplaced_say(char *to, size_t size, enum unplaced_reason reason,
+                  const struct job *job, const struct cluster *cluster)
+{
+    const char *sentence = unplaced_sentence(reason, job);
+    char leaving[LOOP_NAME_SIZE + 64];
+
+    if (reason == UNPLACED_CAPACITY &&
+        unplaced_leaving(leaving, sizeof(leaving), job, -1, cluster))
+        snprintf(to, size, "waits: %s", leaving);
+    else
+        str_copy(to, size, sentence ? sentence : "");
 }

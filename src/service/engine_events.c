@@ -305,9 +305,21 @@ static void add_how_it_went(struct record *r, const struct engine_event *e)
 {
     size_t used = strlen(r->reason);
 
-    if (r->final->state == JOB_CANCELLED && e->text && *e->text)
+    bool cancelled = r->phase == PHASE_LEAVING ? r->leaving_end == JOB_CANCELLED
+                                               : r->final->state == JOB_CANCELLED;
+
+    if (cancelled && e->text && *e->text)
         snprintf(r->reason + used, sizeof(r->reason) - used, "%s%s", used ? ": " : "",
                  e->text);
+}
+
+/* Its devices are free now, and it waits for others. */
+static void tell_left(struct service *s, struct record *r)
+{
+    struct tx *tx = tx_begin(s);
+
+    tx_job(tx, r, &(struct tx_step){.what = "left"});
+    tx_commit(tx, NULL, NULL);
 }
 
 static void on_ended(struct service *s, const struct engine_event *e)
@@ -318,11 +330,21 @@ static void on_ended(struct service *s, const struct engine_event *e)
         return;
     if (e->attempt == r->leaving_attempt) {
         const struct job_status *status = loop_job(s->loop, r->id);
+        bool held = r->leaving_holds;
 
         conduct_progress(s->loop, r->id, r->leaving_steps_before, e->steps);
         if (status)
             r->steps_before = status->steps_done;
         lifecycle_left(s, r);
+        if (r->phase == PHASE_LEAVING) {
+            if (isfinite(e->steps))
+                r->final->steps_done = r->leaving_steps_before + e->steps;
+            add_how_it_went(r, e);
+            lifecycle_ended(s, r);
+            return;
+        }
+        if (held && r->phase == PHASE_WAITING && e->end != ENGINE_END_DONE)
+            tell_left(s, r);
         /* It was done before it could be stopped: then it is done. */
         if (e->end == ENGINE_END_DONE && !r->final) {
             r->exit_status = 0;

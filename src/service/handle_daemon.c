@@ -120,7 +120,7 @@ static void sum_devices(const struct service *s, struct json_out *out)
     for (int d = 0; d < c->device_count; d++) {
         const struct device *device = &c->devices[d];
 
-        busy += device->job_count > 0;
+        busy += device->job_count + device->leaving_count > 0;
         shared += device->job_count > 1;
         drained += device->drained;
         failed += device->failed;

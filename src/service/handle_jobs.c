@@ -243,7 +243,8 @@ static void finish(struct service *s, struct request *r, struct tx *tx,
 void handle_cancel_job(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    struct record *record = handlers_record(s, r);
+    struct record *record = handlers_record_leaving(s, r);
+    bool force = json_member_bool(r->body, "force", false);
     const char *reason;
     struct tx *tx;
 
@@ -255,6 +256,8 @@ void handle_cancel_job(void *ctx, struct request *r)
                   &(struct why){.code = "cancelled",
                                 .text = reason ? reason : "cancelled",
                                 .by = r->identity.name});
+    if (force)
+        lifecycle_kill(s, record);
     finish(s, r, tx, record);
 }
 

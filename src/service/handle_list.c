@@ -18,9 +18,10 @@
 /* Records that are fetched from memory before they are looked at. */
 #define AHEAD 12
 
-enum { STATE_HELD = JOB_CANCELLED + 1, STATE_COUNT };
-#define ACTIVE_STATES (1u << JOB_WAITING | 1u << JOB_RUNNING | 1u << STATE_HELD)
-#define ALL_STATES    ((1u << STATE_COUNT) - 1)
+enum { STATE_HELD = JOB_CANCELLED + 1, STATE_LEAVING, STATE_COUNT };
+#define ACTIVE_STATES                                                                    \
+    (1u << JOB_WAITING | 1u << JOB_RUNNING | 1u << STATE_HELD | 1u << STATE_LEAVING)
+#define ALL_STATES ((1u << STATE_COUNT) - 1)
 
 struct listing {
     struct service *s;
@@ -44,8 +45,8 @@ struct listing {
 
 static bool parse_states(const char *text, unsigned *states)
 {
-    static const char *const names[] = {"waiting", "running",   "done",
-                                        "failed",  "cancelled", "held"};
+    static const char *const names[] = {"waiting",   "running", "done",   "failed",
+                                        "cancelled", "held",    "leaving"};
 
     char word[16];
 
@@ -103,9 +104,14 @@ static enum job_state state_of(const struct record *r)
     return record_has_devices(r) ? JOB_RUNNING : JOB_WAITING;
 }
 
+static unsigned record_bit(const struct record *r)
+{
+    return r->leaving_holds ? 1u << STATE_LEAVING : state_bit(state_of(r), r->held);
+}
+
 static bool record_fits(const struct listing *l, const struct record *r)
 {
-    return r->phase != PHASE_PENDING && l->states & state_bit(state_of(r), r->held) &&
+    return r->phase != PHASE_PENDING && l->states & record_bit(r) &&
            (l->everything || (asked_for(l, &r->stored->request) && sits_there(l, r)));
 }
 
@@ -265,8 +271,8 @@ static bool parse_listing(struct request *r, struct listing *l)
     l->node = uri_query_get(&r->query, "node");
     if (!parse_states(uri_query_get(&r->query, "state"), &l->states)) {
         request_answer_error(r, 400, "invalid", "state",
-                             "state takes waiting, held, running, done, failed, "
-                             "cancelled and active, with commas between");
+                             "state takes waiting, held, running, leaving, done, "
+                             "failed, cancelled and active, with commas between");
         return false;
     }
     if (!handlers_choice(r, "kind", kinds, &l->kind) ||

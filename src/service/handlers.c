@@ -210,6 +210,18 @@ static void answer_for_stored(struct service *s, struct request *r, uint64_t id)
 
 struct record *handlers_record(struct service *s, struct request *r)
 {
+    struct record *record = handlers_record_leaving(s, r);
+
+    if (!record || record->phase != PHASE_LEAVING)
+        return record;
+    request_answer_error(r, 409, "exists", NULL,
+                         "job %llu is leaving: it ends when its processes are gone",
+                         (unsigned long long)record->id);
+    return NULL;
+}
+
+struct record *handlers_record_leaving(struct service *s, struct request *r)
+{
     struct record *record;
     uint64_t id;
 

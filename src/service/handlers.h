@@ -46,6 +46,8 @@ bool handlers_writable(struct service *s, struct request *r);
 /* The record of the route's {id} that the asker may see, or change.  NULL when the
  * request was answered: 404, 403, or 409 for a change to a job that has ended. */
 struct record *handlers_record(struct service *s, struct request *r);
+/* The same, also of a job that is leaving, which handlers_record() answers with 409. */
+struct record *handlers_record_leaving(struct service *s, struct request *r);
 
 /* The route's {id} is a job that the asker may see, ended or not.  False: answered. */
 bool handlers_may_look(struct service *s, struct request *r, uint64_t *id);

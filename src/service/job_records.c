@@ -162,7 +162,8 @@ static const struct {
 };
 #define EXTRA_NUMBERS (sizeof(extra_numbers) / sizeof(extra_numbers[0]))
 
-void record_extra_json(const struct record *r, struct str *out)
+void record_extra_json(const struct record *r, const char *leaving_devices,
+                       struct str *out)
 {
     struct json_out json;
 
@@ -175,7 +176,40 @@ void record_extra_json(const struct record *r, struct str *out)
     json_out_key_string(&json, "reason_code", r->reason_code);
     json_out_key_int(&json, "memory_failures", r->tries.memory_failures);
     json_out_key_int(&json, "unfinished", r->tries.unfinished);
+    if (r->leaving_holds) {
+        json_out_key_int(&json, "leaving_attempt", r->leaving_attempt);
+        json_out_key_string(&json, "leaving_devices", leaving_devices);
+        json_out_key_number(&json, "leaving_until_s", r->leaving_until_s);
+        json_out_key_number(&json, "leaving_steps_before", r->leaving_steps_before);
+        json_out_key_int(&json, "leaving_end",
+                         r->phase == PHASE_LEAVING ? r->leaving_end : 0);
+    }
     json_out_end(&json);
+}
+
+char *record_read_leaving(struct record *r, const char *extra)
+{
+    const struct json_value *root;
+    struct json_doc *doc;
+    const char *devices;
+    char *names = NULL;
+    double end;
+
+    if (!extra || !strstr(extra, "\"leaving_attempt\"") ||
+        json_doc_parse(&doc, extra, strlen(extra), "extra", NULL) < 0)
+        return NULL;
+    root = json_doc_root(doc);
+    devices = json_member_string(root, "leaving_devices");
+    end = json_member_number(root, "leaving_end", 0);
+    if (devices) {
+        r->leaving_attempt = whole(root, "leaving_attempt", 1);
+        r->leaving_until_s = json_member_number(root, "leaving_until_s", 0);
+        r->leaving_steps_before = json_member_number(root, "leaving_steps_before", 0);
+        r->leaving_end = end >= JOB_DONE && end <= JOB_CANCELLED ? (int)end : 0;
+        names = mem_strdup(devices);
+    }
+    json_doc_destroy(doc);
+    return names;
 }
 
 /* A damaged one is taken for the nearest that can be. */

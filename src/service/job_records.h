@@ -23,6 +23,7 @@ enum phase {
     PHASE_LAUNCHING,  /* stored; waits for others to leave its devices */
     PHASE_STARTING,   /* the engine was told */
     PHASE_RUNNING,    /* the engine said it runs */
+    PHASE_LEAVING,    /* it is to end, and the engine has not said yet that it has */
     PHASE_ENDED,      /* until the store has its end */
 };
 
@@ -61,6 +62,9 @@ struct record {
     int leaving_attempt; /* that was told to stop and has not ended yet; 0: none */
     int leaving_count;
     int leaving_devices[LOOP_MAX_GANG];
+    bool leaving_holds;     /* it is still there, and nobody may start on them */
+    double leaving_until_s; /* then it is made to go */
+    int leaving_end;        /* of PHASE_LEAVING: enum job_state it ends in */
     struct conduct_tries tries;
     double leaving_steps_before; /* steps_before of the attempt that is leaving */
     double steps_before;         /* done by earlier attempts */
@@ -88,7 +92,8 @@ struct record {
     double told_s;        /* end of the last window a job told by itself; NaN: none */
     int refused[RECORD_REASONS]; /* windows that taught nothing, by enum record_refusal */
     struct promise promise;
-    struct job_status *final;         /* how it ended; NULL: it has not */
+    struct job_status *final;         /* how it ended, or stood when it was told to;
+                                         NULL: neither */
     vec_of(struct request *) waiters; /* answered when it is stored */
 };
 
@@ -155,8 +160,12 @@ int records_replicas(const struct records *records, const struct record *service
  */
 
 /* What the store keeps of it beside the columns of its progress, as JSON. */
-void record_extra_json(const struct record *record, struct str *out);
+void record_extra_json(const struct record *record, const char *leaving_devices,
+                       struct str *out);
 void record_read_extra(struct record *record, const char *extra); /* NULL: nothing */
+/* Names of the devices an attempt was leaving then, with commas between; the caller
+ * frees.  NULL: none was. */
+char *record_read_leaving(struct record *record, const char *extra);
 
 /* It runs no more, or not there: the time it ran is added up. */
 void record_stopped(struct record *record, double now_s);
@@ -173,7 +182,7 @@ static inline const struct job *record_job(const struct record *r)
 
 static inline bool record_has_devices(const struct record *r)
 {
-    return r->phase >= PHASE_COMMITTING && r->phase <= PHASE_RUNNING;
+    return r->phase >= PHASE_COMMITTING && r->phase <= PHASE_LEAVING;
 }
 
 static inline const char *record_user(const struct record *r)

@@ -135,18 +135,55 @@ void lifecycle_enter(struct service *s, struct record *r)
 
 /* ---- stopping --------------------------------------------------------------------- */
 
+/* A probe that cannot do its work is helped a little later; see engine/local/stop.c. */
+#define LEAVING_SLACK_S 10.0
+
 void lifecycle_left(struct service *s, struct record *r)
 {
+    if (r->leaving_holds)
+        loop_left(s->loop, r->id, r->leaving_devices, r->leaving_count, service_now_s(s));
     for (int i = 0; i < r->leaving_count; i++)
         s->devices[r->leaving_devices[i]].leaving--;
     r->leaving_attempt = r->leaving_count = 0;
+    r->leaving_holds = false;
+    service_follow_rounds(s);
     lifecycle_launch(s);
+}
+
+static double longest_leaving_s(const struct service *s, const struct record *r,
+                                enum engine_stop how)
+{
+    const struct store_request *q = &r->stored->request;
+    double grace_s = fmin(q->stop_grace_s, s->config.limits.stop_grace_s);
+    bool checkpoint = how == ENGINE_STOP_MOVE && q->checkpoint_signal > 0;
+
+    return grace_s * (checkpoint ? 2 : 1) + LEAVING_SLACK_S;
+}
+
+/* The engine has the attempt: until it says otherwise its devices are taken. */
+static void stop_attempt(struct service *s, struct record *r, enum engine_stop how)
+{
+    struct err err = {0};
+    int rc = s->engine.ops->stop(s->engine.self, r->id, how, &err);
+
+    if (rc < 0) {
+        if (err.code != ERR_NOT_FOUND)
+            log_warn("stop_failed", LOG_U64("job", r->id), LOG_ERR(&err));
+        lifecycle_left(s, r);
+        return;
+    }
+    if (rc == ENGINE_GONE)
+        return;
+    r->leaving_holds = true;
+    r->leaving_until_s = service_now_s(s) + longest_leaving_s(s, r, how);
+    loop_leaving(s->loop, r->id, r->leaving_devices, r->leaving_count,
+                 r->leaving_until_s);
+    log_info("job_leaving", LOG_U64("job", r->id), LOG_I64("attempt", r->leaving_attempt),
+             LOG_STR("device", s->devices[r->leaving_devices[0]].name));
 }
 
 void lifecycle_stop(struct service *s, struct record *r, enum engine_stop how)
 {
-    struct err err = {0};
-
     if (r->phase < PHASE_STARTING || r->phase > PHASE_RUNNING || !s->engine.ops)
         return;
     r->leaving_attempt = r->attempt;
@@ -156,11 +193,45 @@ void lifecycle_stop(struct service *s, struct record *r, enum engine_stop how)
         r->leaving_devices[i] = r->engine_devices[i];
         s->devices[r->engine_devices[i]].leaving++;
     }
-    if (s->engine.ops->stop(s->engine.self, r->id, how, &err) == 0)
+    stop_attempt(s, r, how);
+}
+
+void lifecycle_kill(struct service *s, struct record *r)
+{
+    struct err err = {0};
+
+    if (r->leaving_holds && s->engine.ops &&
+        s->engine.ops->stop(s->engine.self, r->id, ENGINE_STOP_KILL, &err) < 0 &&
+        err.code != ERR_NOT_FOUND)
+        log_warn("kill_failed", LOG_U64("job", r->id), LOG_ERR(&err));
+}
+
+void lifecycle_resume_leaving(struct service *s, struct record *r)
+{
+    enum engine_stop how =
+        r->phase == PHASE_LEAVING ? ENGINE_STOP_CANCEL : ENGINE_STOP_MOVE;
+    struct job_status status = {.job = *record_job(r), .device_count = r->leaving_count};
+    int engine_count = r->engine_count, engine_devices[LOOP_MAX_GANG];
+    struct engine_job job;
+
+    if (r->leaving_attempt == 0)
         return;
-    if (err.code != ERR_NOT_FOUND)
-        log_warn("stop_failed", LOG_U64("job", r->id), LOG_ERR(&err));
-    lifecycle_left(s, r);
+    memcpy(status.devices, r->leaving_devices, sizeof(status.devices));
+    memcpy(engine_devices, r->engine_devices, sizeof(engine_devices));
+    lifecycle_engine_job(s, r, &status, &job);
+    job.attempt = r->leaving_attempt;
+    job.stop_grace_s =
+        fmax(0, fmin(job.stop_grace_s, r->leaving_until_s - service_now_s(s)));
+    for (int i = 0; i < r->leaving_count; i++)
+        s->devices[r->leaving_devices[i]].leaving++;
+    if (s->engine.ops->adopt(s->engine.self, &job, NULL) == 0)
+        stop_attempt(s, r, how);
+    else
+        lifecycle_left(s, r);
+    r->engine_count = engine_count;
+    memcpy(r->engine_devices, engine_devices, sizeof(engine_devices));
+    if (r->leaving_attempt == 0 && r->phase == PHASE_LEAVING)
+        lifecycle_ended(s, r);
 }
 
 /* ---- the end ---------------------------------------------------------------------- */
@@ -195,38 +266,70 @@ static void end_replicas(struct service *s, struct tx *tx, const struct record *
             lifecycle_end(s, tx, found[i], JOB_CANCELLED, &without_service);
 }
 
+/* It is over, as its record says. */
+static void finish(struct service *s, struct tx *tx, struct record *r, const char *by)
+{
+    enum job_state state = r->final->state;
+
+    records_set_phase(s->records, r, PHASE_ENDED);
+    r->ended_s = service_now_s(s);
+    record_stopped(r, r->ended_s);
+    s->done += state == JOB_DONE;
+    s->failed += state == JOB_FAILED;
+    s->cancelled += state == JOB_CANCELLED;
+    tx_job(tx, r, &(struct tx_step){.what = what_of(state), .by = by});
+    log_info("job_ended", LOG_U64("job", r->id), LOG_STR("state", what_of(state)),
+             LOG_STR("reason", r->reason));
+    note_failed_replica(s, r, state);
+    service_want_round(s);
+}
+
+void lifecycle_ended(struct service *s, struct record *r)
+{
+    struct tx *tx = tx_begin(s);
+
+    r->final->state = (enum job_state)r->leaving_end;
+    finish(s, tx, r, NULL);
+    tx_commit(tx, NULL, NULL);
+}
+
 void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
                    enum job_state state, const struct why *why)
 {
     const struct job_status *status = loop_job(s->loop, r->id);
     struct job_status final = {.job = *record_job(r)};
-    struct tx *own = tx ? tx : tx_begin(s);
+    struct tx *own;
 
+    if (r->phase == PHASE_LEAVING) /* it ends already, whoever said so first */
+        return;
+    own = tx ? tx : tx_begin(s);
     if (status)
         final = *status;
     final.state = state;
-    if (state != JOB_DONE)
+    if (state != JOB_DONE && r->leaving_holds) /* it was to go on elsewhere */
+        s->engine.ops->stop(s->engine.self, r->id, ENGINE_STOP_CANCEL, NULL);
+    else if (state != JOB_DONE)
         lifecycle_stop(s, r, ENGINE_STOP_CANCEL);
     energy_close(s, r);
     if (status)
         loop_end_job(s->loop, r->id, service_now_s(s), NULL);
     r->final = mem_dup(&final, 1, sizeof(final));
-    records_set_phase(s->records, r, PHASE_ENDED);
-    r->ended_s = service_now_s(s);
-    record_stopped(r, r->ended_s);
     records_set_held(s->records, r, false);
     explain_why(r, why);
-    s->done += state == JOB_DONE;
-    s->failed += state == JOB_FAILED;
-    s->cancelled += state == JOB_CANCELLED;
-    tx_job(own, r, &(struct tx_step){.what = what_of(state), .by = why->by});
-    log_info("job_ended", LOG_U64("job", r->id), LOG_STR("state", what_of(state)),
-             LOG_STR("reason", r->reason));
+    if (r->leaving_holds) {
+        r->leaving_end = (int)state;
+        r->final->state = JOB_RUNNING; /* for the store, and until it has left */
+        r->final->device_count = r->leaving_count;
+        memcpy(r->final->devices, r->leaving_devices, sizeof(r->final->devices));
+        records_set_phase(s->records, r, PHASE_LEAVING);
+        tx_job(own, r, &(struct tx_step){.what = "leaving", .by = why->by});
+        service_want_round(s);
+    } else {
+        finish(s, own, r, why->by);
+    }
     end_replicas(s, own, r);
-    note_failed_replica(s, r, state);
     if (!tx)
         tx_commit(own, NULL, NULL);
-    service_want_round(s);
 }
 
 void lifecycle_requeue(struct service *s, struct tx *tx, struct record *r,
@@ -303,12 +406,30 @@ void lifecycle_placed(struct service *s, uint64_t job, int attempt, bool stored)
     record_explain(r, "policy", "waits: the daemon cannot write to its store");
 }
 
-static bool devices_are_free(const struct service *s, const struct job_status *status)
+/* Whoever got a device in the round that moved others away from it waits for them, but
+ * not for one that does not go. */
+void lifecycle_give_up_waiting(struct service *s)
 {
-    for (int i = 0; i < status->device_count; i++)
-        if (s->devices[status->devices[i]].leaving > 0)
-            return false;
-    return true;
+    size_t count;
+    struct record *const *busy = records_busy(s->records, &count);
+    vec_of(uint64_t) due = {0};
+    int device;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct job_status *status = loop_job(s->loop, busy[i]->id);
+        const struct device_leaving *other = busy[i]->phase == PHASE_LAUNCHING && status
+                                                 ? service_in_the_way(s, status, &device)
+                                                 : NULL;
+
+        if (other && other->until_s < service_now_s(s))
+            vec_push(&due, busy[i]->id);
+    }
+    vec_each (uint64_t, id, &due)
+        lifecycle_requeue(s, NULL, records_get(s->records, *id),
+                          &(struct why){.code = "leaving",
+                                        .text = "the job before it does not leave its "
+                                                "device"});
+    vec_free(&due);
 }
 
 static void not_started(struct service *s, struct record *r, const struct err *err)
@@ -346,6 +467,7 @@ void lifecycle_launch(struct service *s)
     size_t count;
     struct record *const *busy = records_busy(s->records, &count);
     vec_of(uint64_t) due = {0};
+    int device;
 
     for (size_t i = 0; i < count; i++)
         if (busy[i]->phase == PHASE_LAUNCHING && busy[i]->leaving_attempt == 0)
@@ -355,7 +477,7 @@ void lifecycle_launch(struct service *s)
         const struct job_status *status = loop_job(s->loop, *id);
 
         if (s->engine.ops && r && r->phase == PHASE_LAUNCHING && status &&
-            status->state == JOB_RUNNING && devices_are_free(s, status))
+            status->state == JOB_RUNNING && !service_in_the_way(s, status, &device))
             launch(s, r, status);
     }
     vec_free(&due);
@@ -377,7 +499,9 @@ void lifecycle_retry(struct service *s)
         if (!tx)
             tx = tx_begin(s);
         tx_job(tx, r,
-               &(struct tx_step){.what = r->final ? what_of(r->final->state) : "stored"});
+               &(struct tx_step){.what = r->phase == PHASE_ENDED
+                                             ? what_of(r->final->state)
+                                             : "stored"});
     }
     if (tx)
         tx_commit(tx, NULL, NULL);

@@ -24,8 +24,9 @@ void lifecycle_settle(struct service *s, struct record *r, const struct quote *q
 /* It is stored: into the queue with it. */
 void lifecycle_enter(struct service *s, struct record *r);
 
-/* The job is over.  Stops what runs of it.  With a tx its rows go there and the caller
- * commits, else it is committed here. */
+/* The job is over.  Stops what runs of it; where that takes a while the job is leaving,
+ * its devices stay taken, and its end is stored when the engine says that it has gone.
+ * With a tx its rows go there and the caller commits, else it is committed here. */
 void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
                    enum job_state state, const struct why *why);
 
@@ -47,8 +48,16 @@ void lifecycle_launch(struct service *s);
 /* Tell the engine, if it was told of this attempt, to stop it; its devices count as taken
  * until it has ended. */
 void lifecycle_stop(struct service *s, struct record *r, enum engine_stop how);
-/* It has ended. */
+/* Do not wait for what is leaving: end it now. */
+void lifecycle_kill(struct service *s, struct record *r);
+/* It has ended; and the end of a job that was to end then. */
 void lifecycle_left(struct service *s, struct record *r);
+void lifecycle_ended(struct service *s, struct record *r);
+/* After a restart: what was leaving goes on to leave. */
+void lifecycle_resume_leaving(struct service *s, struct record *r);
+
+/* Jobs that wait for others to leave longer than that may take go back to the queue. */
+void lifecycle_give_up_waiting(struct service *s);
 
 /* The job as the engine needs it; borrowed from the record, which notes its devices. */
 void lifecycle_engine_job(const struct service *s, struct record *r,

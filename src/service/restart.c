@@ -68,6 +68,7 @@ struct record *restart_record(struct service *s, const struct store_job *stored)
 {
     const struct store_progress *p = &stored->progress;
     struct record *r = records_add(s->records, stored, NULL);
+    char *leaving;
 
     r->stored->request.job.types_allowed =
         job_parse_types(loop_cluster(s->loop), stored->request.types);
@@ -77,6 +78,9 @@ struct record *restart_record(struct service *s, const struct store_job *stored)
     r->attempt = p->attempt;
     str_copy(r->reason, sizeof(r->reason), p->reason ? p->reason : "");
     record_read_extra(r, p->extra);
+    leaving = record_read_leaving(r, p->extra);
+    service_devices_named(s, leaving, r->leaving_devices, &r->leaving_count);
+    free(leaving);
     return r;
 }
 
@@ -156,6 +160,17 @@ static int take_job(void *ctx, const void *row)
                              .facts = {.state = p->state, .at_zero = record_at_zero(r)}};
     int devices[LOOP_MAX_GANG];
 
+    if (r->leaving_end) { /* the loop had let go of it */
+        struct job_status status = restart_status(r, p);
+
+        status.state = JOB_RUNNING;
+        status.device_count = r->leaving_count;
+        memcpy(status.devices, r->leaving_devices, sizeof(status.devices));
+        r->final = mem_dup(&status, 1, sizeof(status));
+        records_set_phase(b->s->records, r, PHASE_LEAVING);
+        vec_push(&b->jobs, back);
+        return 0;
+    }
     if (p->state == JOB_RUNNING)
         back.facts.devices_named =
             service_devices_named(b->s, p->devices, devices, &back.facts.devices_found);
@@ -213,8 +228,9 @@ static void reconcile(struct rebuild *b)
         struct record *r = records_get(b->s->records, back->job);
 
         restart_read_more(b->s, r);
-        if (r->phase != PHASE_ENDED) /* with its service, say */
+        if (r->phase != PHASE_ENDED && r->phase != PHASE_LEAVING) /* with its service */
             bring_back(b, back, r);
+        lifecycle_resume_leaving(b->s, r);
     }
     b->s->engine.ops->adopted(b->s->engine.self);
 }

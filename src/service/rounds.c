@@ -145,13 +145,16 @@ static void carry_out(struct service *s, const struct round_result *result)
 
 /* ---- why the others wait ---------------------------------------------------------- */
 
-static void explain(struct record *r, enum unplaced_reason reason)
+static void explain(const struct service *s, struct record *r,
+                    enum unplaced_reason reason)
 {
     static const char *const codes[] = {"", "capacity", "rate", "memory", "policy"};
-    const char *text = unplaced_sentence(reason, record_job(r));
+    char text[sizeof(r->reason)];
 
-    if (r->phase == PHASE_WAITING && !r->held && !r->over_quota &&
-        strcmp(r->reason, text) != 0)
+    if (r->phase != PHASE_WAITING || r->held || r->over_quota)
+        return;
+    unplaced_say(text, sizeof(text), reason, record_job(r), loop_cluster(s->loop));
+    if (strcmp(r->reason, text) != 0)
         record_explain(r, codes[reason], "%s", text);
 }
 
@@ -164,7 +167,7 @@ static void explain_some(struct service *s)
 
     some = count < EXPLAIN_AT_ONCE ? count : EXPLAIN_AT_ONCE;
     for (size_t i = 0; i < some; i++)
-        explain(all[s->explained++ % count], UNPLACED_CAPACITY);
+        explain(s, all[s->explained++ % count], UNPLACED_CAPACITY);
 }
 
 static void explain_waiting(struct service *s)
@@ -177,7 +180,7 @@ static void explain_waiting(struct service *s)
         struct record *r = records_get(s->records, seat->job);
 
         if (r && seat->device_count == 0 && seat->reason != UNPLACED_NONE)
-            explain(r, seat->reason);
+            explain(s, r, seat->reason);
     }
 }
 

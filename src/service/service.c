@@ -161,6 +161,7 @@ static void tick(void *ctx)
     listeners_flush(s);
     if (!service_clock_stepped(s))
         replica_jobs_tick(s);
+    lifecycle_give_up_waiting(s);
     service_follow_rounds(s);
     trends_tick(s);
     sign_of_life(s);

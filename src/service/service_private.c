@@ -76,6 +76,19 @@ const struct job_status *service_status(const struct service *s, const struct re
     return known ? known : &waiting;
 }
 
+const struct device_leaving *
+service_in_the_way(const struct service *s, const struct job_status *status, int *device)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+
+    for (int i = 0; i < status->device_count; i++) {
+        *device = status->devices[i];
+        if (c->devices[*device].leaving_count > 0)
+            return &c->devices[*device].leaving[0];
+    }
+    return NULL;
+}
+
 bool service_may_touch(const struct auth_identity *who, const char *user)
 {
     return who->role == AUTH_OPERATOR ||

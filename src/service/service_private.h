@@ -121,6 +121,10 @@ int service_node_named(const struct service *s, const char *name); /* -1: none *
 /* How a job stands: as it ended, as the loop has it, or waiting. */
 const struct job_status *service_status(const struct service *s, const struct record *r);
 
+/* Who has to leave a device of this job before it can start there; NULL: nobody. */
+const struct device_leaving *
+service_in_the_way(const struct service *s, const struct job_status *status, int *device);
+
 /* May this identity see, or change, the job of this user? */
 bool service_may_see(const struct auth_identity *who, const char *user);
 bool service_may_touch(const struct auth_identity *who, const char *user);

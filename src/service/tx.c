@@ -225,7 +225,7 @@ static void add_devices(const struct service *s, const int *devices, int count,
 
 struct progress_row { /* and what its texts are in */
     struct store_progress progress;
-    struct str devices, extra;
+    struct str devices, extra, leaving;
 };
 
 static const struct store_progress *
@@ -234,7 +234,9 @@ fill_progress(const struct service *s, const struct record *r, struct progress_r
     const struct job_status *status = service_status(s, r);
 
     add_devices(s, status->devices, status->device_count, &row->devices);
-    record_extra_json(r, &row->extra);
+    if (r->leaving_holds)
+        add_devices(s, r->leaving_devices, r->leaving_count, &row->leaving);
+    record_extra_json(r, str_text(&row->leaving), &row->extra);
     row->progress = (struct store_progress){
         .job = r->id,
         .state = status->state,
@@ -261,6 +263,7 @@ static void free_progress(struct progress_row *row)
 {
     str_fini(&row->devices);
     str_fini(&row->extra);
+    str_fini(&row->leaving);
 }
 
 void tx_put_progress(const struct service *s, struct store_batch *batch,
@@ -281,7 +284,7 @@ static void add_event(struct tx *tx, const struct record *r,
     json_out_key_string(out, "name", record_job(r)->name);
     json_out_key_string(out, "user", record_user(r));
     json_out_key_string(out, "what", step->what);
-    json_out_key_string(out, "state", views_job_state(status->state, r->held));
+    json_out_key_string(out, "state", views_record_state(tx->service, r));
     json_out_key_string(out, "reason", r->reason[0] ? r->reason : NULL);
     json_out_key_string(out, "by", step->by);
     json_out_key_int(out, "attempt", r->attempt);

@@ -11,6 +11,7 @@
 #include "service/ledger.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,37 @@ const char *views_job_state(enum job_state state, bool held)
                                         "cancelled"};
 
     return state == JOB_WAITING && held ? "held" : names[state];
+}
+
+const char *views_record_state(const struct service *s, const struct record *r)
+{
+    const struct job_status *status = service_status(s, r);
+    int device;
+
+    if (r->leaving_holds)
+        return "leaving";
+    if ((r->phase == PHASE_COMMITTING || r->phase == PHASE_LAUNCHING) &&
+        service_in_the_way(s, status, &device))
+        return views_job_state(JOB_WAITING, false);
+    return views_job_state(status->state, r->held);
+}
+
+/* What has to be said first of a job whose devices, or whose own attempt, others wait
+ * for; else why it stands as it does. */
+static const char *reason_now(const struct service *s, const struct record *r, char *text,
+                              size_t size)
+{
+    const struct device_leaving *other;
+    int device;
+
+    if (r->phase != PHASE_COMMITTING && r->phase != PHASE_LAUNCHING)
+        return r->reason;
+    other = service_in_the_way(s, service_status(s, r), &device);
+    if (!other)
+        return r->reason;
+    snprintf(text, size, "waits: %s is being left by job %llu", s->devices[device].name,
+             (unsigned long long)other->job);
+    return text;
 }
 
 static void place(struct json_out *out, const struct service *s, int device)
@@ -288,14 +320,19 @@ static void write_job(struct json_out *out, const struct service *s,
                       struct views_how how, bool live)
 {
     const struct store_request *q = &r->stored->request;
+    char text[sizeof(r->reason)];
 
     json_out_begin_object(out);
     json_out_key_bool(out, "simulated", s->config.engine == SERVICE_ENGINE_SIM);
-    identity(out, q, views_job_state(status->state, r->held), r->reason, r->reason_code);
+    identity(out, q,
+             live ? views_record_state(s, r) : views_job_state(status->state, r->held),
+             live ? reason_now(s, r, text, sizeof(text)) : r->reason, r->reason_code);
     asked(out, q);
     running(out, s, r, status, live);
     json_out_key(out, "devices");
     views_places(out, s, status->devices, status->device_count);
+    json_out_key(out, "leaving");
+    views_places(out, s, r->leaving_devices, r->leaving_holds ? r->leaving_count : 0);
     if (live)
         neighbours(out, s, status, how.who);
     json_out_key_number(out, "watts", r->watts);
@@ -373,6 +410,8 @@ const char *views_device_state(const struct cluster *c, int device)
         return "failed";
     if (d->drained)
         return "drained";
+    if (d->leaving_count > 0)
+        return "leaving";
     if (d->job_count > 0)
         return "busy";
     return node == NODE_ASLEEP ? "asleep" : "free";
@@ -401,6 +440,10 @@ void views_device(struct json_out *out, const struct service *s, int device,
     json_out_key_array(out, "jobs");
     for (int i = 0; i < d->job_count; i++)
         views_neighbour(out, s, d->jobs[i], who);
+    json_out_end(out);
+    json_out_key_array(out, "leaving");
+    for (int i = 0; i < d->leaving_count; i++)
+        views_neighbour(out, s, d->leaving[i].job, who);
     json_out_end(out);
     json_out_end(out);
 }

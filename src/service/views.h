@@ -4,6 +4,8 @@
 #include "service/service_private.h"
 
 /* waiting, held, running, done, failed, cancelled. */
+/* Of a record: also leaving, and waiting as long as others have not left its devices. */
+const char *views_record_state(const struct service *s, const struct record *r);
 const char *views_job_state(enum job_state state, bool held);
 
 /* An array of places. */

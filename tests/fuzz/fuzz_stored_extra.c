@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     memcpy(text, data, size);
     record_read_extra(&record, text);
-    record_extra_json(&record, &out);
+    free(record_read_leaving(&record, text));
+    record_extra_json(&record, "", &out);
     if (json_doc_parse(&doc, out.text, out.length, "again", NULL) < 0)
         abort();
     json_doc_destroy(doc);

@@ -83,6 +83,27 @@ static void drained_failed_and_down_devices_are_not_usable(void **state)
     cluster_destroy(c);
 }
 
+static void a_device_that_is_being_left_is_not_usable(void **state)
+{
+    struct cluster *c = fixture_cluster();
+
+    (void)state;
+    cluster_begin_leaving(c, 2, 7, 100);
+    cluster_begin_leaving(c, 2, 8, 90);
+    cluster_begin_leaving(c, 2, 7, 80); /* sooner than was thought */
+    assert_int_equal(c->devices[2].leaving_count, 2);
+    assert_true(c->devices[2].leaving[0].until_s == 80);
+    assert_false(cluster_device_usable(c, 2));
+    assert_int_equal(cluster_node_jobs(c, 1), 2);
+    cluster_end_leaving(c, 2, 9, 40); /* nobody there */
+    cluster_end_leaving(c, 2, 7, 50);
+    assert_false(cluster_device_usable(c, 2));
+    cluster_end_leaving(c, 2, 8, 60);
+    assert_true(cluster_device_usable(c, 2));
+    assert_true(c->nodes[1].idle_since_s == 60);
+    cluster_destroy(c);
+}
+
 static void idle_watts_are_those_of_all_devices_of_the_node(void **state)
 {
     struct cluster *c = fixture_cluster();
@@ -113,6 +134,7 @@ int main(void)
         cmocka_unit_test(leaving_keeps_the_order_of_the_others),
         cmocka_unit_test(a_node_idles_from_when_its_last_job_left),
         cmocka_unit_test(drained_failed_and_down_devices_are_not_usable),
+        cmocka_unit_test(a_device_that_is_being_left_is_not_usable),
         cmocka_unit_test(idle_watts_are_those_of_all_devices_of_the_node),
         cmocka_unit_test(each_spanned_node_counts_once),
     };

@@ -143,6 +143,64 @@ static void a_requeued_job_waits_and_starts_again(void **state)
     loop_destroy(s.loop);
 }
 
+/* Whoever is told to go is still there: neither another job nor itself starts. */
+static void nobody_starts_where_somebody_is_leaving(void **state)
+{
+    struct job last = fixture_job(2, 1);
+    struct quote quote;
+    struct scene s;
+    struct err err = {0};
+    int device;
+
+    (void)state;
+    scene_init(&s);
+    submit(&s, fixture_job(1, 1));
+    play_round(&s, 0);
+    device = loop_job(s.loop, 1)->devices[0];
+    for (int d = 0; d < s.cluster->device_count; d++) /* it is the only one */
+        s.cluster->devices[d].drained = d != device;
+    assert_int_equal(loop_requeue(s.loop, 1, 50, &err), 0);
+    loop_leaving(s.loop, 1, &device, 1, 200);
+    last.submitted_s = 55;
+    assert_int_equal(loop_quote(s.loop, &last, 1, NULL, 55, &quote, &err), 0);
+    assert_int_equal(quote.verdict, QUOTE_QUEUED);
+    assert_true(fabs(quote.start_s - 200) < 1);
+    assert_non_null(strstr(quote.reason, "is being left by job 1"));
+    submit(&s, last);
+    play_round(&s, 60);
+    for (size_t i = 0; i < s.count; i++) /* but for empty nodes, which may sleep */
+        assert_true(s.actions[i].kind == ACTION_SLEEP &&
+                    s.actions[i].node != s.cluster->devices[device].node);
+    assert_int_equal(loop_job(s.loop, 1)->state, JOB_WAITING);
+    assert_int_equal(loop_job(s.loop, 2)->state, JOB_WAITING);
+    loop_left(s.loop, 1, &device, 1, 100);
+    assert_true(loop_round_due_s(s.loop) == 100);
+    play_round(&s, 100);
+    assert_int_equal(s.actions[0].kind, ACTION_START);
+    assert_int_equal(s.actions[0].devices[0], device);
+    loop_destroy(s.loop);
+}
+
+/* A plan made before somebody was told to go does not hold any more. */
+static void a_plan_is_stale_when_its_device_is_being_left(void **state)
+{
+    struct round_result result;
+    struct round *round;
+    struct scene s;
+    struct err err = {0};
+
+    (void)state;
+    scene_init(&s);
+    submit(&s, fixture_job(1, 1));
+    round = loop_round_begin(s.loop, 10);
+    round_plan(round);
+    for (int d = 0; d < s.cluster->device_count; d++)
+        loop_leaving(s.loop, 9, &d, 1, 100);
+    assert_int_equal(loop_round_end(s.loop, round, 10, &result, &err), -1);
+    assert_non_null(strstr(err.text, "unusable device"));
+    loop_destroy(s.loop);
+}
+
 /* Three slow devices: a gang over nodes 0 and 2. */
 static void a_failed_node_requeues_gangs_from_all_their_nodes(void **state)
 {
@@ -366,6 +424,8 @@ int main(void)
         cmocka_unit_test(taken_ids_and_malformed_requests_change_nothing),
         cmocka_unit_test(ending_a_job_frees_its_seats_and_tells_the_model),
         cmocka_unit_test(a_requeued_job_waits_and_starts_again),
+        cmocka_unit_test(nobody_starts_where_somebody_is_leaving),
+        cmocka_unit_test(a_plan_is_stale_when_its_device_is_being_left),
         cmocka_unit_test(a_failed_node_requeues_gangs_from_all_their_nodes),
         cmocka_unit_test(a_woken_node_is_awake_and_idles_from_then),
         cmocka_unit_test(demand_sets_the_requirement_up_to_what_was_asked),

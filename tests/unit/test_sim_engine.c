@@ -121,7 +121,7 @@ static void a_moved_job_goes_on_where_it_was(void **state)
     (void)state;
     e.ops->start(e.self, &first, NULL);
     e.ops->dispatch(e.self, 2000);
-    assert_int_equal(e.ops->stop(e.self, 1, ENGINE_STOP_MOVE, NULL), 0);
+    assert_int_equal(e.ops->stop(e.self, 1, ENGINE_STOP_MOVE, NULL), ENGINE_GONE);
     e.ops->dispatch(e.self, 2000);
     assert_int_equal(last_of(&h, ENGINE_ENDED)->end, ENGINE_END_STOPPED);
     before = last_of(&h, ENGINE_ENDED)->steps;
@@ -132,6 +132,38 @@ static void a_moved_job_goes_on_where_it_was(void **state)
     e.ops->dispatch(e.self, 3000);
     assert_int_equal(count_of(&h, ENGINE_STARTED), 2);
     assert_int_equal(e.ops->stop(e.self, 7, ENGINE_STOP_MOVE, NULL), -1);
+    finish(&e, &h);
+}
+
+static void a_job_that_takes_its_time_to_leave_keeps_its_device(void **state)
+{
+    static const char *const env[] = {"CORGI_SIM_LEAVE=100", NULL};
+    struct heard h = {0};
+    struct engine e = make(&h, NULL);
+    struct job job = some_job(1, 1e9), other = some_job(2, 1e9);
+    struct engine_job start = attempt_of(&job, 1, &(int){40});
+    struct engine_job beside = attempt_of(&other, 1, &(int){41});
+
+    (void)state;
+    start.env = beside.env = env;
+    start.stop_grace_s = 30; /* less than it would like */
+    beside.stop_grace_s = 300;
+    e.ops->start(e.self, &start, NULL);
+    e.ops->start(e.self, &beside, NULL);
+    e.ops->dispatch(e.self, 2000);
+    assert_int_equal(e.ops->stop(e.self, 1, ENGINE_STOP_CANCEL, NULL), 0);
+    assert_int_equal(e.ops->stop(e.self, 2, ENGINE_STOP_CANCEL, NULL), 0);
+    e.ops->dispatch(e.self, 2029);
+    assert_int_equal(e.ops->stop(e.self, 1, ENGINE_STOP_CANCEL, NULL), 0); /* goes on */
+    assert_int_equal(count_of(&h, ENGINE_ENDED), 0);
+    assert_int_equal(sim_inspect_cluster(&e)->devices[40].job_count, 1);
+    e.ops->dispatch(e.self, 2031);
+    assert_int_equal(count_of(&h, ENGINE_ENDED), 1);
+    assert_int_equal(last_of(&h, ENGINE_ENDED)->end, ENGINE_END_STOPPED);
+    assert_int_equal(sim_inspect_cluster(&e)->devices[40].job_count, 0);
+    assert_int_equal(e.ops->stop(e.self, 2, ENGINE_STOP_KILL, NULL), ENGINE_GONE);
+    e.ops->dispatch(e.self, 2031);
+    assert_int_equal(count_of(&h, ENGINE_ENDED), 2);
     finish(&e, &h);
 }
 
@@ -371,7 +403,7 @@ static void requests_for_a_stopped_service_are_counted(void **state)
     start.env = env;
     e.ops->start(e.self, &start, NULL);
     e.ops->dispatch(e.self, 1200);
-    assert_int_equal(e.ops->stop(e.self, 1, ENGINE_STOP_MOVE, NULL), 0);
+    assert_int_equal(e.ops->stop(e.self, 1, ENGINE_STOP_MOVE, NULL), ENGINE_GONE);
     before = count_of(&h, ENGINE_MEASURED);
     e.ops->dispatch(e.self, 2000);
     assert_int_equal(count_of(&h, ENGINE_MEASURED), before);
@@ -525,6 +557,7 @@ int main(void)
         cmocka_unit_test(reports_of_a_steady_job_can_be_thinned),
         cmocka_unit_test(a_job_starts_is_measured_and_is_done),
         cmocka_unit_test(a_moved_job_goes_on_where_it_was),
+        cmocka_unit_test(a_job_that_takes_its_time_to_leave_keeps_its_device),
         cmocka_unit_test(the_next_daemon_finds_its_jobs),
         cmocka_unit_test(a_torn_journal_is_read_as_far_as_it_goes),
         cmocka_unit_test(a_node_asleep_draws_nothing_for_the_next_daemon_either),

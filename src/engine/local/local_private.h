@@ -66,6 +66,7 @@ struct attempt {
     double stop_epoch_s; /* when the stop was asked for, since the epoch */
     double deadline_s;   /* of the present step of stopping or sweeping; monotonic */
     bool forced;         /* grace was over, it was killed */
+    bool killed;         /* somebody did not want to wait for that */
     bool out_of_memory;
     bool stubborn_told;
     char why[240]; /* what the engine knows of the end, first reason wins */

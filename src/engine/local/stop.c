@@ -50,13 +50,29 @@ static void send_term(struct attempt *a)
     signal_probe(a, SIGTERM);
 }
 
+/* Its processes are killed at the next look, its probe too if they had been already. */
+static void hurry(struct attempt *a)
+{
+    if (a->stop <= ATTEMPT_TERM) {
+        a->stop = ATTEMPT_TERM;
+        a->killed = true;
+    }
+    a->deadline_s = 0;
+}
+
 void stop_begin(struct attempt *a, enum engine_stop how)
 {
+    bool first = a->stop == ATTEMPT_WANTED;
+
     if (a->state == ATTEMPT_SWEEPING || a->state == ATTEMPT_OVER)
         return;
-    if (a->stop == ATTEMPT_WANTED)
+    if (first)
         a->stop_epoch_s = clock_epoch_s();
-    else if (a->stop != ATTEMPT_CHECKPOINT || how != ENGINE_STOP_CANCEL)
+    if (how == ENGINE_STOP_KILL) {
+        hurry(a);
+        return;
+    }
+    if (!first && (a->stop != ATTEMPT_CHECKPOINT || how != ENGINE_STOP_CANCEL))
         return; /* on its way already; a cancel does not wait for a checkpoint */
     if (how == ENGINE_STOP_MOVE && a->checkpoint_signal > 0 &&
         a->checkpoint_signal != SIGTERM) {
@@ -242,7 +258,9 @@ static void correct(struct local_engine *e, struct attempt_ending *d,
                       : "the kernel killed it: its device's memory limit was reached");
     } else if (ours && d->event.end != ENGINE_END_OUT_OF_MEMORY) {
         d->event.end = ENGINE_END_STOPPED;
-        if (a->forced)
+        if (a->killed)
+            say(d, "killed at once, as was asked for");
+        else if (a->forced)
             say(d, "did not end within %g s of SIGTERM and was killed", a->grace_s);
         else if (!d->text[0]) /* else the probe saw how it took the signal */
             say(d, "stopped");

@@ -112,9 +112,10 @@ static void serve_for(struct sim_engine *e, struct run *run, uint64_t service)
 }
 
 static void heed_environment(struct sim_engine *e, struct run *run,
-                             const char *const *env)
+                             const char *const *env, double grace_s)
 {
     run->exit_status = 0;
+    run->leave_s = 0;
     run->speed = 1;
     run->speed_after_s = 0;
     run->request.demand_steps = 0;
@@ -128,12 +129,15 @@ static void heed_environment(struct sim_engine *e, struct run *run,
             parse_double(*env + strlen(SIM_ENGINE_AFTER), &run->speed_after_s);
         else if (str_starts(*env, SIM_ENGINE_STEPS))
             parse_double(*env + strlen(SIM_ENGINE_STEPS), &run->request.steps);
+        else if (str_starts(*env, SIM_ENGINE_LEAVE))
+            parse_double(*env + strlen(SIM_ENGINE_LEAVE), &run->leave_s);
         else if (str_starts(*env, SIM_ENGINE_DEMAND))
             read_demand(run, *env + strlen(SIM_ENGINE_DEMAND));
         else if (str_starts(*env, SIM_ENGINE_SERVICE))
             serve_for(e, run, strtoull(*env + strlen(SIM_ENGINE_SERVICE), NULL, 10));
     }
     run->speed = fmin(fmax(run->speed, 1e-3), 1e3);
+    run->leave_s = fmin(run->leave_s, grace_s);
     run->exit_status &= 0xff;
 }
 
@@ -160,7 +164,7 @@ void sim_engine_describe(struct sim_engine *e, struct run *run,
                      reference, 1);
     r->job = *job->job;
     r->base = base;
-    heed_environment(e, run, job->env);
+    heed_environment(e, run, job->env, job->stop_grace_s);
     r->hidden =
         rng_mix(e->options.seed, run->service); /* one program, alike everywhere */
     rng_init(&rng, r->hidden);

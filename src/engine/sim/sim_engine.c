@@ -354,6 +354,7 @@ static int sim_start(void *self, const struct engine_job *job, struct err *err)
     if (!run->given)
         sim_engine_describe(e, run, job);
     run->attempt = job->attempt;
+    run->leave_to = RUN_EXPECTED;
     run->ready_s = e->now_s + (run->started ? e->options.restore_s : 0);
     run->started = true;
     sim_world_seat(e, run, job->devices, job->device_count);
@@ -366,19 +367,27 @@ static int sim_stop(void *self, uint64_t job, enum engine_stop how, struct err *
 {
     struct sim_engine *e = self;
     struct run *run = sim_engine_find(e, job);
+    int gone = 0;
 
-    if (run && how == ENGINE_STOP_CANCEL &&
+    if (run && how != ENGINE_STOP_MOVE &&
         (run->state == RUN_EXPECTED || run->state == RUN_STOPPED)) {
         sim_engine_forget(e, job);
-        return 0;
+        return ENGINE_GONE;
     }
     if (!run || (run->state != RUN_STARTING && run->state != RUN_ACTIVE))
         return err_set(err, ERR_NOT_FOUND, "job %llu does not run here",
                        (unsigned long long)job);
-    sim_world_end(e, run, ENGINE_END_STOPPED,
-                  how == ENGINE_STOP_MOVE ? RUN_STOPPED : RUN_ENDED, NULL);
+    if (how != ENGINE_STOP_KILL || run->leave_to == RUN_EXPECTED)
+        run->leave_to = how == ENGINE_STOP_MOVE ? RUN_STOPPED : RUN_ENDED;
+    if (how != ENGINE_STOP_KILL && run->leave_s > 0) {
+        if (run->stamp[EVENT_LEFT] == 0)
+            sim_world_at(e, run, EVENT_LEFT, e->now_s + run->leave_s);
+    } else {
+        sim_world_end(e, run, ENGINE_END_STOPPED, run->leave_to, NULL);
+        gone = ENGINE_GONE;
+    }
     set_timer(e);
-    return 0;
+    return gone;
 }
 
 static int sim_cap(void *self, int device, double watts, struct err *err)

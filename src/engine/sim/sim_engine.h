@@ -89,6 +89,7 @@ struct world *sim_engine_world(const struct gpu_sheet *types, int count, uint64_
  *   CORGI_SIM_SPEED=F      it runs at F times its rate,
  *   CORGI_SIM_SPEED_AFTER=S  but only after so many seconds
  *   CORGI_SIM_STEPS=N      it really has N steps to do, whatever was told
+ *   CORGI_SIM_LEAVE=S      told to stop, it goes on for S seconds, at most its grace
  *   CORGI_SIM_DEMAND=R@S,R@S,...  of a service R requests/s are asked from S seconds
  *                          after its submission on
  *   CORGI_SERVICE=ID       it is a replica of that service: they share its requests */
@@ -96,6 +97,7 @@ struct world *sim_engine_world(const struct gpu_sheet *types, int count, uint64_
 #define SIM_ENGINE_SPEED        "CORGI_SIM_SPEED="
 #define SIM_ENGINE_AFTER        "CORGI_SIM_SPEED_AFTER="
 #define SIM_ENGINE_STEPS        "CORGI_SIM_STEPS="
+#define SIM_ENGINE_LEAVE        "CORGI_SIM_LEAVE="
 #define SIM_ENGINE_DEMAND       "CORGI_SIM_DEMAND="
 #define SIM_ENGINE_SERVICE      "CORGI_SERVICE="
 #define SIM_ENGINE_DEMAND_STEPS 16

@@ -16,6 +16,7 @@ enum event_kind {
     EVENT_FINISH,  /* subject from here on: job.  Its work is done or its time over */
     EVENT_READY,   /* its node is awake and its checkpoint read */
     EVENT_SPEED,   /* its environment changes its speed */
+    EVENT_LEFT,    /* it was told to stop, and has */
     EVENT_DEMAND,  /* of a service: look what is asked of it */
     EVENT_MEASURE, /* a probe reports */
     EVENT_POWER,   /* no subject: tell what every device has drawn */
@@ -67,6 +68,8 @@ struct run {
     double written;       /* steps the journal has */
     int exit_status;
     double speed, speed_after_s;
+    double leave_s;          /* it takes to stop when told to */
+    enum run_state leave_to; /* then; RUN_EXPECTED: it was not told to */
     uint64_t service; /* whose requests it shares with the other replicas; its own id */
     struct request_step demand_steps[SIM_ENGINE_DEMAND_STEPS]; /* of its environment */
     struct rng noise;

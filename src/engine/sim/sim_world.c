@@ -428,6 +428,9 @@ static void happen_run(struct sim_engine *e, struct run *run, enum event_kind ki
                       RUN_ENDED,
                       run->exit_status ? "as its environment asked for" : NULL);
         break;
+    case EVENT_LEFT:
+        sim_world_end(e, run, ENGINE_END_STOPPED, run->leave_to, NULL);
+        break;
     case EVENT_MEASURE:
         sim_reports_measure(e, run);
         break;

@@ -278,7 +278,8 @@ static void queue_it(const struct quote_search *f, const struct place_offer *off
         snprintf(q->reason, sizeof(q->reason), "waits for a device; %d job%s ahead",
                  offer->ahead, offer->ahead == 1 ? " is" : "s are");
     else
-        str_copy(q->reason, sizeof(q->reason), unplaced_sentence(offer->reason, f->job));
+        unplaced_say(q->reason, sizeof(q->reason), offer->reason, f->job,
+                     f->ground->now.cluster);
     offer_later(q, f->ground->now.now_s);
     if (offer->device_count > 0) {
         look_at_place(f, f->job, offer, &slow);

@@ -4,11 +4,11 @@
  * The queue is played forward from the plan of the offer: jobs end when their work is
  * done at the rate they have, whoever waits takes what they leave in the order and by the
  * rules of a round, and any place when its grace time is used up.  Moves are not
- * foreseen.  Nobody knows how much work a job has left (estimate/lengths.h): with many
- * jobs some end long before what is the best guess of each, so the queue is played
- * several times, with other draws of what is left, and told is the start that most plays
- * come near to.  The draws follow from the ids of jobs: the same question has the same
- * answer. */
+ * foreseen.  A device that is being left is free when that must be over.  Nobody knows
+ * how much work a job has left (estimate/lengths.h): with many jobs some end long before
+ * what is the best guess of each, so the queue is played several times, with other draws
+ * of what is left, and told is the start that most plays come near to.  The draws follow
+ * from the ids of jobs: the same question has the same answer. */
 #include "loop/optimize/planner_private.h"
 
 #include "base/mem.h"
@@ -139,10 +139,20 @@ static bool take_left(struct planner_state *s, int job, const int *devices, int 
     return false;
 }
 
+/* These devices have room: whoever waits may come. */
+static void fill_left(struct planner_state *s, const int *devices, int count, int play,
+                      double at_s)
+{
+    int tries = PLANNER_WAITING_TRIES;
+
+    for (size_t i = 0; i < s->order.count && tries > 0; i++)
+        tries -= !take_left(s, s->order.items[i], devices, count, play, at_s);
+}
+
 /* A job ends, and others may come. */
 static void play_end(struct planner_state *s, size_t at, int play, double at_s)
 {
-    int job = s->runs.items[at].job, count, tries = PLANNER_WAITING_TRIES;
+    int job = s->runs.items[at].job, count;
     const int *left = devices_of(s, job, &count);
     int devices[LOOP_MAX_GANG];
 
@@ -150,8 +160,38 @@ static void play_end(struct planner_state *s, size_t at, int play, double at_s)
     s->runs.items[at] = s->runs.items[--s->runs.count];
     planner_detach(s, job, devices, count);
     change_rates(s, devices, count, at_s);
-    for (size_t i = 0; i < s->order.count && tries > 0; i++)
-        tries -= !take_left(s, s->order.items[i], devices, count, play, at_s);
+    fill_left(s, devices, count, play, at_s);
+}
+
+/* When nobody is on it any more who was told to go; INFINITY: nobody was, or it is of no
+ * use all the same. */
+static double left_s(const struct planner_state *s, int device, double now_s)
+{
+    const struct device *d = &s->in->cluster->devices[device];
+    double at_s = now_s;
+
+    if (s->usable.items[device] || d->leaving_count == 0 || d->failed || d->drained)
+        return INFINITY;
+    for (int i = 0; i < d->leaving_count; i++)
+        at_s = fmax(at_s, d->leaving[i].until_s);
+    return at_s;
+}
+
+/* The device that is left next; -1: none is. */
+static int next_left(const struct planner_state *s, double now_s, double *at_s)
+{
+    int next = -1;
+
+    *at_s = INFINITY;
+    for (int d = 0; d < s->in->cluster->device_count; d++) {
+        double when_s = left_s(s, d, now_s);
+
+        if (when_s < *at_s) {
+            *at_s = when_s;
+            next = d;
+        }
+    }
+    return next;
 }
 
 /* The next end among runs; the number of runs: nobody's is known. */
@@ -192,19 +232,25 @@ static double play_start_s(struct planner_state *s, int asked, int play)
 
     vec_clear(&s->runs);
     drop_seated(s);
+    for (int d = 0; d < s->in->cluster->device_count; d++) /* as before the last play */
+        s->usable.items[d] = cluster_device_usable(s->in->cluster, d);
     for (int i = 0; i < (int)s->jobs.count; i++)
         if (s->jobs.items[i].device >= 0)
             add_run(s, i, play, now_s);
     for (int step = 0; step < FORECAST_STEPS_MOST; step++) {
-        double ends_s, gives_in_s;
+        double ends_s, gives_in_s, empty_s;
         size_t end = next_end(s, &ends_s);
+        int device = next_left(s, now_s, &empty_s);
         int job = next_to_give_in(s, now_s, &gives_in_s);
         struct planner_seats found;
 
-        now_s = fmin(ends_s, gives_in_s);
+        now_s = fmin(fmin(ends_s, gives_in_s), empty_s);
         if (!isfinite(now_s))
             break;
-        if (ends_s <= gives_in_s)
+        if (empty_s <= now_s) {
+            s->usable.items[device] = true;
+            fill_left(s, &device, 1, play, now_s);
+        } else if (ends_s <= gives_in_s)
             play_end(s, end, play, now_s);
         else if (planner_find_seats(s, job, &found))
             seat(s, job, found.devices, play, now_s);

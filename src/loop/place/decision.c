@@ -8,6 +8,7 @@
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/requirement.h"
+#include "loop/unplaced.h"
 
 #include <math.h>
 #include <string.h>
@@ -211,6 +212,9 @@ static void alternative(const struct decision_ground *g, const struct job_status
         out->verdict = DECISION_TOO_SLOW;
     else if (cluster_devices_of_type(g->cluster, type, true) < status->job.devices)
         out->verdict = DECISION_TAKEN;
+    if (out->verdict == DECISION_TAKEN &&
+        unplaced_leaving(out->text, sizeof(out->text), &status->job, type, g->cluster))
+        return;
     say(out->text, sizeof(out->text), decision_why_not(out->verdict), "",
         (const struct figure[]){{"fits", 100 * p.fits},
                                 {"sure", out->sure},
