@@ -40,21 +40,23 @@ static void show_stored(struct service *s, struct request *r, uint64_t id)
 }
 
 static void write_record(struct handlers_answer *a, struct service *s, struct request *r,
-                         const struct record *record)
+                         struct record *record)
 {
     char *first = handlers_quote(s, record->id, true);
 
     handlers_value(a, r);
+    handlers_recall_quote(s, record);
     views_record(
         &a->out, s, record,
         (struct views_how){.whole = true, .first_quote = first, .who = &r->identity});
+    handlers_drop_quote(record);
     free(first);
 }
 
 void handle_show_job(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    const struct record *record;
+    struct record *record;
     struct handlers_answer a;
     uint64_t id;
 
@@ -231,7 +233,7 @@ void handle_job_measurements(void *ctx, struct request *r)
 /* ---- changes ---------------------------------------------------------------------- */
 
 static void finish(struct service *s, struct request *r, struct tx *tx,
-                   const struct record *record)
+                   struct record *record)
 {
     struct handlers_answer a;
 

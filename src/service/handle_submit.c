@@ -45,10 +45,11 @@ static void write_submission(struct handlers_answer *a, struct service *s,
 }
 
 static void answer_submission(struct service *s, struct request *r, int status,
-                              const struct record *record)
+                              struct record *record)
 {
     struct handlers_answer a;
 
+    handlers_recall_quote(s, record);
     write_submission(&a, s, r, record);
     handlers_answer(&a, status);
 }
@@ -105,8 +106,10 @@ static bool used_before(struct service *s, struct request *r, const char *key,
             answer_other_body(r);
         else if (record->phase == PHASE_PENDING)
             vec_push(&record->waiters, r);
-        else
+        else {
             answer_submission(s, r, 200, record);
+            handlers_drop_quote(record);
+        }
         return true;
     }
     if (store_find_job(s->reader, user, key, &job, NULL) < 0)
@@ -159,6 +162,7 @@ static void stored(void *ctx, const struct err *err)
         loop_quoted(s->loop, sub->job, &sub->quote, sub->asked_s);
     }
     answer_waiters(s, record, sub->verdict, err);
+    handlers_drop_quote(record);
     if (err->code != ERR_NONE)
         records_drop(s->records, record);
     free(sub);

@@ -190,6 +190,18 @@ char *handlers_quote(struct service *s, uint64_t job, bool first)
     return kept.text;
 }
 
+void handlers_recall_quote(struct service *s, struct record *record)
+{
+    if (!record->quote_json)
+        record->quote_json = handlers_quote(s, record->id, false);
+}
+
+void handlers_drop_quote(struct record *record)
+{
+    free(record->quote_json);
+    record->quote_json = NULL;
+}
+
 /* Not in memory: it has ended, or never was. */
 static void answer_for_stored(struct service *s, struct request *r, uint64_t id)
 {

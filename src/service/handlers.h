@@ -49,6 +49,11 @@ struct record *handlers_record(struct service *s, struct request *r);
 /* The same, also of a job that is leaving, which handlers_record() answers with 409. */
 struct record *handlers_record_leaving(struct service *s, struct request *r);
 
+/* The record has its quote again, from the store, until it is dropped; most are never
+ * asked for, so they are not kept.  handlers_drop_quote() after it was shown. */
+void handlers_recall_quote(struct service *s, struct record *record);
+void handlers_drop_quote(struct record *record);
+
 /* The route's {id} is a job that the asker may see, ended or not.  False: answered. */
 bool handlers_may_look(struct service *s, struct request *r, uint64_t *id);
 

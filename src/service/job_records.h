@@ -77,7 +77,8 @@ struct record {
     double confidence;
     double expected_start_s, expected_end_s;
     double predicted_rate;  /* where it sits now */
-    char *quote_json;       /* the quote as it was given */
+    char *quote_json;       /* the quote as it was given, until the store has it; NULL:
+                               it has, see handlers_recall_quote() */
     double began_s;         /* the engine said it runs; NaN: does not run */
     double ran_s;           /* time its earlier attempts ran */
     double rate, rate_at_s; /* measured last; NaN: never */

@@ -55,7 +55,7 @@ double restart_clock_s(struct service *s)
 struct returning {
     uint64_t job;
     struct readmit_facts facts;
-    struct err refused;
+    char *refused; /* why the loop does not take it; NULL: it does */
 };
 
 struct rebuild {
@@ -120,11 +120,10 @@ void restart_read_more(struct service *s, struct record *r)
 {
     struct store_filter filter = {.job = r->id};
 
-    free(r->quote_json);
-    r->quote_json = handlers_quote(s, r->id, false);
+    if (r->attempt == 0)
+        return; /* it has used none, and there may be a hundred thousand of them */
     r->shown = (struct record_energy){0};
-    if (r->attempt > 0)
-        store_read(s->reader, STORE_ENERGY_BY_JOB, &filter, take_energy, r, NULL);
+    store_read(s->reader, STORE_ENERGY_BY_JOB, &filter, take_energy, r, NULL);
     r->booked = r->shown;
 }
 
@@ -133,21 +132,23 @@ static void enter_loop(struct service *s, const struct record *r,
                        const struct store_progress *p, struct returning *back)
 {
     struct job_status status = restart_status(r, p);
+    struct err err = {0};
 
     if (back->facts.devices_found > 0 &&
         back->facts.devices_found == back->facts.devices_named) {
         status.state = JOB_RUNNING;
         service_devices_named(s, p->devices, status.devices, &status.device_count);
-        if (loop_restore(s->loop, &status, &back->refused) == 0)
+        if (loop_restore(s->loop, &status, &err) == 0)
             return;
-        log_warn("restore_failed", LOG_U64("job", r->id), LOG_ERR(&back->refused));
+        log_warn("restore_failed", LOG_U64("job", r->id), LOG_ERR(&err));
         back->facts.seats_refused = true;
         status.state = JOB_WAITING;
         status.device_count = 0;
-        back->refused = (struct err){0};
     }
-    if (loop_restore(s->loop, &status, &back->refused) < 0)
-        log_warn("restore_failed", LOG_U64("job", r->id), LOG_ERR(&back->refused));
+    if (loop_restore(s->loop, &status, &err) == 0)
+        return;
+    log_warn("restore_failed", LOG_U64("job", r->id), LOG_ERR(&err));
+    back->refused = mem_strdup(err.text);
 }
 
 static int take_job(void *ctx, const void *row)
@@ -202,7 +203,7 @@ static void bring_back(struct rebuild *b, struct returning *back, struct record 
     struct why why;
 
     back->facts.orphan = r->replicas.of && !records_get(s->records, r->replicas.of);
-    back->facts.refused = back->refused.code != ERR_NONE ? back->refused.text : NULL;
+    back->facts.refused = back->refused;
     d = readmit_decide(&back->facts);
     if (d.step == READMIT_ASK) {
         back->facts.engine = ask_engine(s, r);
@@ -442,6 +443,8 @@ int restart_rebuild(struct service *s, struct err *err)
              LOG_BOOL("interrupted", store_was_interrupted(s->store)));
     rc = 0;
 done:
+    vec_each (struct returning, back, &rebuild.jobs)
+        free(back->refused);
     vec_free(&rebuild.jobs);
     return rc;
 }

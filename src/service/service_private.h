@@ -169,8 +169,8 @@ void energy_close(struct service *s,
 double restart_clock_s(struct service *s);
 int restart_rebuild(struct service *s, struct err *err);
 /* A record of a stored job, in the queue; and the job as the loop shall take it back.
- * More of the store goes into the record when no row of a job is open: the quote, the
- * energy so far. */
+ * More of the store goes into the record when no row of a job is open: the energy so far.
+ */
 struct record *restart_record(struct service *s, const struct store_job *stored);
 struct job_status restart_status(const struct record *r,
                                  const struct store_progress *progress);
