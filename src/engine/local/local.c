@@ -29,6 +29,11 @@
 #define LOOK_EVERY_S  0.5  /* a look at all processes, while there are jobs */
 #define SWEEP_EVERY_S 0.02 /* while processes are being killed */
 
+/* Looks happen on the thread that answers everybody, and take as long as there are
+ * processes, which are the users' to start: pauses are so many times as long. */
+#define PAUSE_TIMES  100
+#define PAUSE_MOST_S 5.0
+
 int local_watch(struct local_engine *e, struct poller_watch *watch, int fd,
                 void (*ready)(void *ctx, uint32_t events), void *ctx, struct err *err)
 {
@@ -166,28 +171,45 @@ static void forget_over(struct local_engine *e)
     e->attempts.count = kept;
 }
 
+/* When to do again what has taken so much of the processor. */
+static double again_s(double now_s, double cpu_s, double every_s)
+{
+    return now_s + fmin(fmax(every_s, PAUSE_TIMES * cpu_s), PAUSE_MOST_S);
+}
+
+/* All that are being killed. */
+static void sweep(struct local_engine *e, double now)
+{
+    double cpu_s = clock_cpu_s();
+
+    for (size_t i = 0; i < e->attempts.count; i++)
+        if (e->attempts.items[i]->state == ATTEMPT_SWEEPING)
+            stop_sweep(e, e->attempts.items[i]);
+    e->next_sweep_s = again_s(now, clock_cpu_s() - cpu_s, SWEEP_EVERY_S);
+}
+
 /* Do all that is due by now; returns when the next thing is. */
 static double advance(struct local_engine *e, double now)
 {
-    double next;
+    double cpu_s = clock_cpu_s(), next;
 
     if (now >= e->next_look_s) {
         watch_processes(e);
-        e->next_look_s = now + LOOK_EVERY_S;
+        e->next_look_s = again_s(now, clock_cpu_s() - cpu_s, LOOK_EVERY_S);
     }
     if (now >= e->next_power_s) {
         device_power_tell(e, now);
         e->next_power_s = now + e->options.power_every_s;
     }
     next = e->next_power_s;
+    if (now >= e->next_sweep_s)
+        sweep(e, now);
     for (size_t i = 0; i < e->attempts.count; i++) {
         struct attempt *a = e->attempts.items[i];
 
         stop_advance(e, a, now);
-        if (a->state == ATTEMPT_SWEEPING)
-            stop_sweep(e, a);
-        next = fmin(next,
-                    a->state == ATTEMPT_SWEEPING ? now + SWEEP_EVERY_S : e->next_look_s);
+        next =
+            fmin(next, a->state == ATTEMPT_SWEEPING ? e->next_sweep_s : e->next_look_s);
         if (a->stop != ATTEMPT_WANTED && a->state != ATTEMPT_SWEEPING)
             next = fmin(next, a->deadline_s);
     }

@@ -161,6 +161,7 @@ struct local_engine {
     vec_of(struct queued_event) queue;
     vec_of(struct attempt *) attempts;
     struct process_table processes; /* as of the last look */
+    double next_sweep_s;            /* when those that are being killed are looked at */
     double next_look_s;             /* monotonic */
     double next_power_s;
 };
