@@ -31,6 +31,8 @@
 
 /* Of the wall: an end is known this long after it was told. */
 #define PAST_KEPT_S 300.0
+/* However many lives end in that time, these are kept: a store is not so far behind. */
+#define PAST_MOST 4096
 
 struct sim_engine_options sim_engine_defaults(void)
 {
@@ -276,14 +278,16 @@ static void tell_all(struct sim_engine *e)
     vec_clear(&e->news);
 }
 
-/* What has ended is forgotten when a daemon has had time enough to store it; without a
- * journal no daemon comes back for it. */
+/* What has ended is forgotten when a daemon has had time enough to store it, or so many
+ * have ended since; without a journal no daemon comes back for it. */
 static void put_away(struct sim_engine *e)
 {
     double kept_s = e->journal >= 0 ? PAST_KEPT_S : 0, wall_s = clock_wall_s();
     size_t old = 0;
 
-    for (; old < e->past.count && wall_s - e->past.items[old].told_s >= kept_s; old++) {
+    for (; old < e->past.count && (wall_s - e->past.items[old].told_s >= kept_s ||
+                                   e->past.count - old > PAST_MOST);
+         old++) {
         const struct run *run = sim_engine_find(e, e->past.items[old].job);
 
         if (run && run->state == RUN_ENDED) /* else it runs again */
