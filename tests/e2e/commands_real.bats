@@ -340,6 +340,18 @@ print(s.getsockname()[1])')
     holds /v1/jobs '[.jobs[].name] == ["trial"]'
 }
 
+@test "top: on a terminal it shows what the daemon has, until q is pressed" {
+    corgid_start
+    corgi submit --name trial --steps 1e9 --min-rate 0.01 --hold -- true
+    echo top >> "$BATS_FILE_TMPDIR/ran"
+    run timeout 60 script -qec \
+        "env TERM=xterm COLUMNS=80 LINES=24 $CORGI_BIN/corgi top --socket $CORGID_SOCKET" \
+        /dev/null < <(sleep 2 && printf q && sleep 5)
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *trial* ]]
+}
+
 @test "without a daemon every command says so" {
     for command in queue nodes "show 1" "cancel 1" "policy show" "token list" energy; do
         # shellcheck disable=SC2086  # two words
