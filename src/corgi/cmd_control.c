@@ -134,7 +134,7 @@ WORD(cancel, "end jobs, whether they wait or run",
      "A job that runs gets SIGTERM and its grace time.  Until its processes are gone it "
      "is "
      "leaving, and its GPUs are not given to others.",
-     "corgi cancel 17\ncorgi cancel 17 --force", about_jobs, cancel_options);
+     NULL, about_jobs, cancel_options);
 WORD(hold, "keep waiting jobs from starting", NULL, NULL, about_jobs, options);
 WORD(release, "let held jobs start", NULL, NULL, about_jobs, options);
 WORD(requeue, "put jobs back into the queue",

@@ -137,7 +137,7 @@ const struct command cmd_update = {
             "--requests another one.  The daemon says what it can promise of the changed "
             "job; a change it cannot keep "
             "is refused, and the job stays as it is.",
-    .examples = "corgi update 1 --steps 20000",
+    .examples = "corgi update 1 --steps 2e9",
     .operands = "JOB",
     .options = options,
     .args_size = sizeof(struct update_args),

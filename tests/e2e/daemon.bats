@@ -265,7 +265,7 @@ while "STOPPING=1" not in heard:
     CORGID_SPEED=120 corgid_folder
     corgid_start
     body='{"name": "slow", "total_steps": 1e9, "need": {"kind": "rate", "rate": 0.5},
-           "environment": {"CORGI_SIM_SPEED": "0.001", "CORGI_SIM_SPEED_AFTER": "300"}}'
+           "environment": {"CORGI_SIM_SPEED": "0.001", "CORGI_SIM_SPEED_AFTER": "900"}}'
     id=$(submit "$body")
     wait_state "$id" running
     for _ in $(seq 300); do

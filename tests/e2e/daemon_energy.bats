@@ -88,7 +88,8 @@ await_joules_by_job() { # ID
 @test "what was saved has an interval, and a first guess is no saving" {
     sed -i 's/power: 1h/power: 1m/; s/measure: 30s/measure: 1h/' "$CORGID_DIR/c.yaml"
     corgid_start
-    id=$(submit '{"total_steps": 1e9, "need": {"kind": "rate", "rate": 0.01}}')
+    # Where it would run otherwise is the type it is measured on.
+    id=$(submit '{"total_steps": 1e9, "types": ["k80"], "need": {"kind": "rate", "rate": 0.01}}')
     wait_state "$id" running
     above "$(await_joules_by_job "$id")" 0
     # Nothing was measured yet: all that is known of the reference is a guess.

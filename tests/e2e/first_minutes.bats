@@ -29,7 +29,12 @@ shorter() { # command
 
 # These go on until they are interrupted.
 endless() { # command
-    [[ $1 == "corgi watch"* || $1 == *--watch* && $1 != *--count* || $1 == *--follow* ]]
+    [[ $1 == "corgi top"* || $1 == "corgi watch"* || $1 == *--watch* && $1 != *--count* || $1 == *--follow* ]]
+}
+
+# These need a terminal.
+on_terminal() { # command
+    [[ $1 == "corgi top"* ]]
 }
 
 # examples_of PROGRAM [COMMAND...]: of its help and of all its commands' helps
@@ -146,7 +151,7 @@ here() {
 
 # run_as_printed FILE: every line of it; what fails is told
 run_as_printed() {
-    local line status wrong=0 reason
+    local line status wrong=0 reason text runner
 
     cd "$work" || return
     while IFS= read -r line; do
@@ -155,8 +160,11 @@ run_as_printed() {
             continue
         fi
         status=0
+        text=$(here <<< "$line")$(shorter "$line")
+        runner=(bash -c "$text")
+        on_terminal "$line" && runner=(env TERM=xterm script -qec "$text" /dev/null)
         timeout "$(endless "$line" && echo 2 || echo 500)" \
-            bash -c "$(here <<< "$line")$(shorter "$line")" < /dev/null > out.txt 2> err.txt || status=$?
+            "${runner[@]}" < /dev/null > out.txt 2> err.txt || status=$?
         if ((status == 0)) || { endless "$line" && ((status == 124)); }; then
             continue
         fi
@@ -246,8 +254,9 @@ collect() {
     tool=$BATS_TEST_DIRNAME/../../tools/quickstart-daemon
     for _ in first second; do
         "$tool" start "$CORGI_BIN" "$BATS_FILE_TMPDIR/quick" > "$BATS_FILE_TMPDIR/said.txt"
-        # Two blanks, a command, two blanks or more, what it is for.
-        sed -n 's/^  //p' "$BATS_FILE_TMPDIR/said.txt" | sed 's/ \{2,\}.*//' > "$BATS_FILE_TMPDIR/suggested.txt"
+        # Two blanks, a command, two blanks or more, what it is for; a page is fetched.
+        sed -n 's/^  //p' "$BATS_FILE_TMPDIR/said.txt" |
+            sed 's/ \{2,\}.*//; s/^\(http:[^#]*\).*/curl -fsS \1/' > "$BATS_FILE_TMPDIR/suggested.txt"
         [ "$(wc -l < "$BATS_FILE_TMPDIR/suggested.txt")" -ge 8 ]
         grep -q 'quickstart-daemon stop' "$BATS_FILE_TMPDIR/suggested.txt"
         grep '^export ' "$BATS_FILE_TMPDIR/suggested.txt" > "$BATS_FILE_TMPDIR/environment"
