@@ -8,14 +8,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#define READ_CHUNK 65536
+#define READ_CHUNK       65536
+#define LOCK_HOLDER_SIZE 32
 
 static int read_all(FILE *f, const char *path, size_t max_bytes, struct str *text,
                     struct err *err)
@@ -272,22 +275,38 @@ int file_make_parent(const char *path, struct err *err)
     return rc;
 }
 
+/* A process that was killed while it started another one leaves its lock with the child
+ * until that has become another program: so long is waited for. */
+static bool lock_soon(int fd, const char *name, char holder[LOCK_HOLDER_SIZE])
+{
+    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+    bool locked;
+
+    for (int i = 0; !(locked = flock(fd, LOCK_EX | LOCK_NB) == 0) && i < 100; i++) {
+        if (errno != EWOULDBLOCK || file_head(name, holder, LOCK_HOLDER_SIZE) < 0 ||
+            kill((pid_t)atoi(holder), 0) == 0 || errno != ESRCH)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    return locked;
+}
+
 int file_lock(const char *path, struct err *err)
 {
     struct str name = {0};
-    char holder[32] = "";
+    char holder[LOCK_HOLDER_SIZE] = "";
     int fd;
 
     str_addf(&name, "%s.lock", path);
     fd = open(str_text(&name), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0) {
         err_sys(err, "cannot open the lock file %s", str_text(&name));
-    } else if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        err_sys(err, "cannot lock %s", str_text(&name));
-        if (errno == EWOULDBLOCK &&
-            file_head(str_text(&name), holder, sizeof(holder)) >= 0)
+    } else if (!lock_soon(fd, str_text(&name), holder)) {
+        if (holder[0])
             err_set(err, ERR_EXISTS, "%s is in use by process %s: stop that one first",
                     path, holder);
+        else
+            err_sys(err, "cannot lock %s", str_text(&name));
         close(fd);
         fd = -1;
     } else if (ftruncate(fd, 0) == 0) { /* that only makes the refusal clearer */

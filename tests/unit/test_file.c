@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char dir[] = "/tmp/corgi-test-file-XXXXXX";
@@ -170,6 +171,30 @@ CASE(makes_directories_all_the_way)
     free(below);
 }
 
+/* As a daemon that is killed while it starts a job. */
+static void a_lock_of_the_dead_is_waited_for_one_of_the_living_is_not(void **state)
+{
+    char *path = file_join(dir, "locked");
+    int fd, status;
+    pid_t owner = fork();
+
+    (void)state;
+    if (owner == 0) {
+        fd = file_lock(path, NULL);
+        if (fork() == 0)
+            usleep(300000); /* has the descriptor too */
+        _exit(fd < 0);
+    }
+    assert_int_equal(waitpid(owner, &status, 0), owner);
+    assert_int_equal(status, 0);
+    fd = file_lock(path, &err);
+    assert_true(fd >= 0);
+    assert_int_equal(file_lock(path, &err), -1);
+    assert_int_equal(err.code, ERR_EXISTS);
+    close(fd);
+    free(path);
+}
+
 static int remove_dir(void **state)
 {
     char command[sizeof(dir) + 10];
@@ -191,6 +216,7 @@ int main(void)
         cmocka_unit_test(devices_are_written_not_replaced),
         cmocka_unit_test(a_link_is_followed_and_the_mode_kept),
         cmocka_unit_test(makes_directories_all_the_way),
+        cmocka_unit_test(a_lock_of_the_dead_is_waited_for_one_of_the_living_is_not),
     };
 
     if (!mkdtemp(dir))
