@@ -12,9 +12,11 @@ import subprocess
 FIELDS = ("clock_jump_ms", "sync_delay_ms", "disk_full", "lost_per_mille", "lost")
 DISK_MB = 1024
 GPUS = 2
-SCRIPT = "driver fake-550.54\n" + GPUS * (
-    'gpu name="Tesla V100-SXM2-16GB" arch=5 device_id=0x1db110de memory=16384 limit=300 '
-    "min=150 max=300\n  power 0 40\n  follow 100 40 2000\n")
+# Cards of its own: those of other tests that run beside it draw for whoever names them.
+SCRIPT = "driver fake-550.54\n" + "".join(
+    f'gpu uuid=GPU-chaos{os.getpid() % 1000:03}-0000-0000-0000-{i:012} '
+    'name="Tesla V100-SXM2-16GB" arch=5 device_id=0x1db110de memory=16384 limit=300 '
+    "min=150 max=300\n  power 0 40\n  follow 100 40 2000\n" for i in range(GPUS))
 
 
 def may_mount():
