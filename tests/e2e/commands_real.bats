@@ -297,7 +297,7 @@ print(s.getsockname()[1])')
     [ "$status" -eq 0 ]
     [[ $output == *submitted*started*done* ]]
     run env CORGI_SIM_EXIT=3 CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" submit \
-        --steps 5000 -- true
+        --steps 1e5 -- true
     corgi watch 2 --since 0
     [ "$status" -eq 1 ]
     [[ ${lines[0]} == 20??-??-??", times in "*", simulated" ]]
