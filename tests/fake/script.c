@@ -209,7 +209,7 @@ static int read_line(struct reader *r, char *line)
         return 0;
     if (!strcmp(words[0], "driver") && count == 2) {
         copy(script->driver, sizeof(script->driver), words[1]);
-        return strstr(words[1], "fake") ? 0 : refuse(r, "must say fake", words[1]);
+        return strstr(script->driver, "fake") ? 0 : refuse(r, "must say fake", words[1]);
     }
     if (!strcmp(words[0], "reload")) {
         if (read_numbers(r, words, count, values, 2) < 0)

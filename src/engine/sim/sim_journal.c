@@ -175,7 +175,8 @@ static void read_start(struct sim_engine *e, const char *line)
     struct run *run;
 
     if (sscanf(line, "start %llu %d %lf %lf %lf%n", &job, &attempt, &ready_s, &before,
-               &ends_s, &at) != 5)
+               &ends_s, &at) != 5 ||
+        !isfinite(ready_s + before + ends_s))
         return;
     run = run_of(e, job);
     run->attempt = attempt;
@@ -201,7 +202,8 @@ static void read_end(struct sim_engine *e, const char *line)
     double steps;
     struct run *run;
 
-    if (sscanf(line, "end %llu %d %15s %d %lf", &job, &attempt, how, &end, &steps) != 5)
+    if (sscanf(line, "end %llu %d %15s %d %lf", &job, &attempt, how, &end, &steps) != 5 ||
+        !isfinite(steps))
         return;
     run = run_of(e, job);
     run->attempt = attempt;
@@ -214,22 +216,23 @@ static void read_line(struct sim_engine *e, const char *line)
 {
     unsigned long long job;
     int attempt, n, asleep;
-    double value;
+    double value = 0;
 
     if (sscanf(line, "clock %lf", &value) == 1)
-        e->now_s = fmax(e->now_s, value);
+        e->now_s = isfinite(value) ? fmax(e->now_s, value) : e->now_s; /* damaged */
     else if (str_starts(line, "start "))
         read_start(e, line);
     else if (str_starts(line, "end "))
         read_end(e, line);
-    else if (sscanf(line, "steps %llu %d %lf", &job, &attempt, &value) == 3)
+    else if (sscanf(line, "steps %llu %d %lf", &job, &attempt, &value) == 3 &&
+             isfinite(value))
         run_of(e, job)->steps = value;
     else if (sscanf(line, "forget %llu", &job) == 1)
         sim_engine_forget(e, job);
     else if (sscanf(line, "node %d %d", &n, &asleep) == 2 && n >= 0 &&
              n < e->cluster->node_count)
         e->cluster->nodes[n].state = asleep ? NODE_ASLEEP : NODE_AWAKE;
-    else if (sscanf(line, "cap %d %lf", &n, &value) == 2 && n >= 0 &&
+    else if (sscanf(line, "cap %d %lf", &n, &value) == 2 && isfinite(value) && n >= 0 &&
              n < e->cluster->device_count)
         e->cluster->devices[n].cap_watts = value;
 }
