@@ -219,12 +219,15 @@ def check_sim_journal(arena):
     with open(os.path.join(arena.state, "sim-world.log"), encoding="ascii") as journal:
         for line in journal:
             words = line.split()
-            if words[:1] == ["start"]:
+            if words[:1] not in (["start"], ["end"]) or not all(
+                    word.isdigit() for word in words[1:3]) or len(words) < 5:
+                continue  # or cut short by a full disk, which the world passes over too
+            if words[0] == "start":
                 job, attempt = int(words[1]), int(words[2])
                 if job in done or attempt <= begun.get(job, 0):
                     arena.chaos.violation(arena, "nothing doubled", line.strip())
                 begun[job] = attempt
-            elif words[:1] == ["end"] and words[3] == "ended" and words[4] == "0":
+            elif words[3] == "ended" and words[4] == "0":
                 done.add(int(words[1]))
     arena.counts["begun"], arena.counts["done"] = len(begun), len(done)
 

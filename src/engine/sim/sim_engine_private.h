@@ -113,6 +113,7 @@ struct sim_engine {
     int journal;                /* descriptor; -1: none */
     double journaled_s;         /* wall time of the last steps written */
     long journal_bytes;
+    bool journal_torn; /* its last line is cut short */
     uint64_t last_job; /* the largest number in the journal as it was found */
     struct rng failures;
     struct map *index;         /* job -> position in runs */

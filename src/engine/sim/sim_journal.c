@@ -25,13 +25,21 @@
 #define JOURNAL_COMPACT   ((long)4 << 20)
 #define STEPS_EVERY_S     1.0 /* of the wall */
 
+/* A full disk may take a part of a line: the next one begins on a line of its own. */
 static void put(struct sim_engine *e, struct str *text)
 {
+    ssize_t written;
+
     if (e->journal >= 0 && text->length > 0) {
-        if (write(e->journal, text->text, text->length) == (ssize_t)text->length)
+        if (e->journal_torn && write(e->journal, "\n", 1) == 1)
+            e->journal_torn = false;
+        written = e->journal_torn ? -1 : write(e->journal, text->text, text->length);
+        if (written == (ssize_t)text->length) {
             e->journal_bytes += (long)text->length;
-        else
+        } else {
+            e->journal_torn = e->journal_torn || written > 0;
             log_warn("sim_journal_failed", LOG_STR("error", strerror(errno)));
+        }
     }
     str_fini(text);
 }
