@@ -64,7 +64,7 @@ corgi_c_tests(scenario)
 # for them.
 foreach(name test_eval_tables scenario_estimate_eval scenario_policies
         scenario_optimize_levers scenario_optimize_measured scenario_sim_gavel
-        scenario_sim_synthetic)
+        scenario_sim_synthetic scenario_lies)
     if(TEST ${name})
         set_property(TEST ${name} APPEND PROPERTY LABELS long)
         set_property(TEST ${name} PROPERTY COST 100)
