@@ -67,10 +67,11 @@ set_source_files_properties(${CMAKE_SOURCE_DIR}/src/lab/report/report_page.c PRO
     COMPILE_DEFINITIONS
         CORGI_REPORT_TEMPLATE="${CMAKE_SOURCE_DIR}/src/lab/report/report_template.html"
     OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/src/lab/report/report_template.html)
-# And the script that completes commands.
-set_source_files_properties(${CMAKE_SOURCE_DIR}/src/base/command_texts.c PROPERTIES
-    COMPILE_DEFINITIONS CORGI_COMPLETION="${CMAKE_SOURCE_DIR}/src/base/completion.bash"
-    OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/completion.bash)
+# And the scripts that complete commands.
+set(completion ${CMAKE_SOURCE_DIR}/src/base/completion)
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/base/command_completion.c PROPERTIES
+    COMPILE_DEFINITIONS CORGI_COMPLETION="${completion}"
+    OBJECT_DEPENDS "${completion}.bash;${completion}.zsh;${completion}.fish")
 # And the tables of the store, which migrations.c makes.
 file(GLOB store_schema CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/store/schema/*.sql)
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/store/migrations.c PROPERTIES

@@ -18,16 +18,26 @@ corgi_program(corgi-probe corgi_probe)
 if(NOT CORGI_SANITIZE)
     set(corgi_share ${CMAKE_BINARY_DIR}/share)
     set(corgi_bash ${corgi_share}/bash-completion/completions)
+    set(corgi_zsh ${corgi_share}/zsh/vendor-completions)
+    set(corgi_fish ${corgi_share}/fish/vendor_completions.d)
+    set(corgi_completions
+        COMMAND corgi completion bash > ${corgi_bash}/corgi
+        COMMAND corgi completion zsh > ${corgi_zsh}/_corgi
+        COMMAND corgi completion fish > ${corgi_fish}/corgi.fish)
+    foreach(program corgid corgi-probe)
+        list(APPEND corgi_completions
+            COMMAND ${program} --bash-completion > ${corgi_bash}/${program}
+            COMMAND ${program} --zsh-completion > ${corgi_zsh}/_${program}
+            COMMAND ${program} --fish-completion > ${corgi_fish}/${program}.fish)
+    endforeach()
     add_custom_command(
         OUTPUT ${corgi_share}/made
         COMMAND ${CMAKE_COMMAND} -E rm -rf ${corgi_share}
-        COMMAND ${CMAKE_COMMAND} -E make_directory ${corgi_bash}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${corgi_bash} ${corgi_zsh} ${corgi_fish}
         COMMAND corgi man --out ${corgi_share}/man/man1
-        COMMAND corgi completion bash > ${corgi_bash}/corgi
         COMMAND corgid --man-page > ${corgi_share}/man/man1/corgid.1
-        COMMAND corgid --bash-completion > ${corgi_bash}/corgid
         COMMAND corgi-probe --man-page > ${corgi_share}/man/man1/corgi-probe.1
-        COMMAND corgi-probe --bash-completion > ${corgi_bash}/corgi-probe
+        ${corgi_completions}
         COMMAND ${CMAKE_COMMAND} -E touch ${corgi_share}/made
         DEPENDS corgi corgid corgi-probe
         COMMENT "Making man pages and completion"
@@ -37,7 +47,8 @@ endif()
 
 if(NOT CORGI_SANITIZE)
     install(DIRECTORY ${corgi_share}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
-    install(DIRECTORY ${corgi_share}/bash-completion DESTINATION ${CMAKE_INSTALL_DATADIR})
+    install(DIRECTORY ${corgi_share}/bash-completion ${corgi_share}/zsh ${corgi_share}/fish
+            DESTINATION ${CMAKE_INSTALL_DATADIR})
 endif()
 
 # The unit names the places where this installation puts programs and config, which

@@ -200,14 +200,15 @@ static void use_utf8(void)
 static bool print_for_build(const struct command *root, const char *word)
 {
     struct str text = {0};
+    struct err err = {0};
+    char shell[8];
 
     if (!root->run)
         return false;
     if (!strcmp(word, "--man-page"))
         command_man_page(&text, root, root->name);
-    else if (!strcmp(word, "--bash-completion"))
-        command_bash_script(&text, root);
-    else
+    else if (!str_ends(word, "-completion") || sscanf(word, "--%7[a-z]", shell) != 1 ||
+             command_completion_script(&text, root, shell, &err) < 0)
         return false;
     fputs(str_text(&text), stdout);
     str_fini(&text);

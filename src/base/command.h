@@ -61,7 +61,8 @@ struct command_call {
 
 /* The whole of main(): find the command, parse, run, and check that standard output was
  * really written.  Also answers --help, -h, --version and -V of the root, and for a root
- * that is a leaf --man-page and --bash-completion, which the build uses. */
+ * that is a leaf --man-page and --bash-completion, --zsh-completion and
+ * --fish-completion, which the build uses. */
 int command_main(const struct command *root, int argc, char **argv);
 
 /* Say on stderr in one sentence what is wrong, and return the exit status: 2 for wrong
@@ -94,5 +95,7 @@ void command_help_text(struct str *out, const struct command *command, const cha
 /* The man page in roff, section 1; path "corgi sim" makes the page corgi-sim(1). */
 void command_man_page(struct str *out, const struct command *command, const char *path);
 
-/* A bash script that completes commands, options, choices and paths. */
-void command_bash_script(struct str *out, const struct command *root);
+/* A script for bash, zsh or fish that completes commands, options, choices and paths;
+ * ERR_USAGE for another shell. */
+int command_completion_script(struct str *out, const struct command *root,
+                              const char *shell, struct err *err);

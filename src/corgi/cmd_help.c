@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Print what make() says of the command that the operands name. */
 static int print_about(const struct command_call *call,
@@ -114,11 +113,10 @@ const struct command cmd_man = {
 static int run_completion(struct command_call *call)
 {
     struct str script = {0};
+    struct err err = {0};
 
-    if (strcmp(call->operands[0], "bash") != 0)
-        return command_wrong_use(call, "no completion for the shell '%s', only for bash",
-                                 call->operands[0]);
-    command_bash_script(&script, call->root);
+    if (command_completion_script(&script, call->root, call->operands[0], &err) < 0)
+        return command_failed(call, &err);
     fputs(str_text(&script), stdout);
     str_fini(&script);
     return 0;
@@ -129,10 +127,12 @@ const struct command cmd_completion = {
     .summary = "print a shell completion script",
     .help =
         "Print a script that completes Corgi's commands and options, and asks the daemon "
-        "for jobs, nodes, GPUs and types; where files are wanted, files.  The only "
-        "shell so far is bash.",
-    .examples = "source <(corgi completion bash)",
-    .operands = "bash",
+        "for jobs, nodes, GPUs and types; where files are wanted, files.\n\n"
+        "In zsh `source <(corgi completion zsh)` does it after compinit; fish reads "
+        "`corgi completion fish | source`.  The packages install all three.",
+    .examples = "source <(corgi completion bash)\n"
+                "corgi completion fish > corgi.fish",
+    .operands = "bash|zsh|fish",
     .run = run_completion,
 };
 

@@ -69,9 +69,9 @@ bats_require_minimum_version 1.5.0
 }
 
 @test "missing and superfluous arguments are wrong use" {
-    assert_refused 2 "bash is missing" "$corgi" completion
+    assert_refused 2 "bash|zsh|fish is missing" "$corgi" completion
     assert_refused 2 "unexpected argument 'now'" "$corgi" version now
-    assert_refused 2 "only for bash" "$corgi" completion tcsh
+    assert_refused 2 "only for bash, zsh and fish" "$corgi" completion tcsh
 }
 
 @test "a full disk is a failure" {
@@ -107,7 +107,7 @@ offered() { # LINE
     [ -z "$(offered 'corgi show ')" ]
     [ -z "$(offered 'corgi cancel e')" ]
     [ "$(offered 'corgi submit et')" = etc ]
-    [ "$(offered 'corgi completion ')" = bash ]
+    [ "$(offered 'corgi completion ')" = "bash zsh fish" ]
     [ -z "$(offered 'corgi queue ')" ]
 }
 

@@ -178,11 +178,12 @@ CASE(man_page_escapes_dashes_and_leading_dots)
 static void complete(const char *words, char *offered, size_t size)
 {
     struct str script = {0};
+    struct err err = {0};
     FILE *pipe;
     size_t length;
 
     str_add(&script, "bash <<'END'\nset -u\n");
-    command_bash_script(&script, &farm);
+    assert_int_equal(command_completion_script(&script, &farm, "bash", &err), 0);
     str_addf(&script,
              "COMP_WORDS=(%s)\nCOMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))\n_farm\n"
              "echo \"${COMPREPLY[@]-}\"\nEND\n",
