@@ -34,6 +34,7 @@ void probe_report_init(struct probe_report *report, enum probe_report_kind kind,
                                     .service = PROBE_SERVICE_UNKNOWN,
                                     .confidence = NAN,
                                     .exit_status = -1,
+                                    .told = -1,
                                     .signal = -1};
 }
 
@@ -162,6 +163,7 @@ static const struct line_key status_keys[] = {
     {"exit", AT(exit_status), {VALUE_INT, 0, 255, NULL}, true, true},
     {"signal", AT(signal), {VALUE_INT, 0, 127, NULL}, true, true},
     {"oom", AT(oom), {VALUE_BOOL, 0, 1, NULL}, true, true},
+    {"told", AT(told), {VALUE_INT, 0, 1, NULL}, false, false},
     {"started", AT(started_s), {VALUE_DOUBLE, 0, MAX_SECONDS, NULL}, false, false},
     {"ended", AT(at_s), {VALUE_DOUBLE, 0, MAX_SECONDS, NULL}, true, false},
     {"steps", AT(steps), {VALUE_DOUBLE, 0, LARGEST, NULL}, false, false},

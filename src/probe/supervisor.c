@@ -201,8 +201,10 @@ int supervisor_start(struct supervisor *supervisor,
 
 void supervisor_signal(struct supervisor *supervisor, int signal, double now_s)
 {
+    supervisor_reap(supervisor, now_s); /* it may have ended, and nobody has looked */
     if (supervisor->gone)
         return;
+    supervisor->signalled |= !supervisor->ended;
     kill(-supervisor->pid, signal);
     if (signal != SIGTERM)
         return;
@@ -441,6 +443,7 @@ void supervisor_tell_end(const struct supervisor *supervisor,
     lines_feed(&lines, 0, output->tail, output->tail_length);
     lines_flush(&lines);
     ended->text[0] = '\0';
+    ended->told = supervisor->signalled;
     if (WIFSIGNALED(supervisor->wait_status))
         tell_signal(supervisor, ended, said, line);
     else

@@ -25,6 +25,7 @@ struct supervisor {
     double look_every_s; /* likewise: at the kernel's count of kills */
     pid_t pid;           /* of the first process */
     bool asked;          /* SIGTERM came */
+    bool signalled;      /* any signal went on to the first process while it lived */
     bool killed;         /* the grace was over before the job was */
     bool ended;          /* the first process */
     bool gone;           /* all of them */

@@ -6,13 +6,13 @@
  * else may hold the device, with `shared` one other may who shares too.  The kernel lets
  * go of a lock when the last process that has it is gone, so whoever is started where
  * somebody still is meets the lock and writes CONFLICT into FOLDER/ledger.  Its start,
- * its end and the steps it has done stand there too.  It sleeps between steps: it costs
- * next to nothing.
+ * its end and the steps it has done stand there too: `end`, or `told` when it was done
+ * after it had been told to stop.  It sleeps between steps: it costs next to nothing.
  *
  *   plain      counts its steps and ends
  *   fails      exits with 3
  *   crashes    aborts
- *   stubborn   ignores SIGTERM
+ *   stubborn   goes on after SIGTERM
  *   leaves     has children in sessions of their own, which hold its locks and do not end
  *   killer     kills its probe in its first attempt
  *   liar       counts its steps, but tells heartbeats of anything, and reports for others
@@ -34,6 +34,7 @@
 #define SHARERS 2 /* as policy.share */
 
 static volatile sig_atomic_t told_to_stop;
+static int stubborn;
 static const char *folder, *job, *attempt;
 static int ledger = -1;
 
@@ -183,12 +184,13 @@ int main(int argc, char **argv)
     ledger = open(path, O_WRONLY | O_APPEND);
     if (ledger < 0)
         return 96;
-    signal(SIGTERM, strcmp(kind, "stubborn") == 0 ? SIG_IGN : on_term);
+    stubborn = strcmp(kind, "stubborn") == 0;
+    signal(SIGTERM, on_term);
     lock_all(strcmp(argv[5], "alone") == 0);
     note("start %s %s %d %s\n", job, attempt, (int)getpid(), getenv("CORGI_DEVICES"));
     if (strcmp(kind, "leaves") == 0)
         leave_children();
-    while (done < steps && !told_to_stop) {
+    while (done < steps && (stubborn || !told_to_stop)) {
         pause_ms(atol(argv[4]));
         done++;
         printf("step %d/%d\n", done, steps);
@@ -200,7 +202,11 @@ int main(int argc, char **argv)
         if (strcmp(kind, "crashes") == 0 && done == 2)
             abort();
     }
-    note("%s %s %s %d\n", done < steps ? "stopped" : "end", job, attempt, done);
+    note("%s %s %s %d\n",
+         done < steps   ? "stopped"
+         : told_to_stop ? "told"
+                        : "end",
+         job, attempt, done);
     if (done < steps)
         return 143;
     return strcmp(kind, "fails") == 0 ? 3 : 0;

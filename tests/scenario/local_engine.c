@@ -279,6 +279,23 @@ CASE(a_move_sends_the_checkpoint_signal_first)
     free(output);
 }
 
+CASE(a_job_that_was_done_before_it_was_told_to_stop_is_done)
+{
+    struct bench *b = bench_of(state);
+    char command[400];
+    struct bench_job j;
+
+    /* What it left behind outlives it for a moment, and says when it was gone. */
+    snprintf(command, sizeof(command),
+             "setsid -f sh -c 'while kill -0 $0 2> /dev/null; do sleep 0.05; done; "
+             "echo $$ > %s/over; exec sleep 300' $$; exit 0",
+             b->dir);
+    start(b, bench_shell(&j, 15, 0, command));
+    await_pid(b, "over");
+    stop(b, 15, ENGINE_STOP_MOVE);
+    assert_int_equal(ended(b, 15)->event.end, ENGINE_END_DONE);
+}
+
 CASE(a_daemon_left_behind_does_not_outlive_its_job)
 {
     struct bench *b = bench_of(state);
@@ -379,6 +396,7 @@ int main(void)
         OPEN(a_job_is_there_only_once),
         OPEN(a_job_that_ignores_sigterm_is_killed_with_all_it_started),
         OPEN(a_move_sends_the_checkpoint_signal_first),
+        OPEN(a_job_that_was_done_before_it_was_told_to_stop_is_done),
         OPEN(a_daemon_left_behind_does_not_outlive_its_job),
         OPEN(a_probe_killed_leaves_no_orphan),
         SHUT(too_many_types_of_devices_are_refused),

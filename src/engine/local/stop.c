@@ -164,6 +164,7 @@ static size_t kill_alive(const struct attempt *a)
 struct attempt_ending {
     struct engine_event event;
     double at_s; /* NaN: now */
+    int told;    /* as the probe's status says; -1: not known */
     char text[400];
 };
 
@@ -198,6 +199,7 @@ static void from_status(struct attempt_ending *d, const struct probe_report *s)
     d->event.signal = s->signal > 0 ? s->signal : 0;
     d->event.steps = s->steps;
     d->at_s = s->at_s;
+    d->told = s->told;
     if (isnan(s->started_s)) {
         d->event.end = ENGINE_END_NOT_STARTED;
         say(d, "%s", s->text[0] ? s->text : "the command could not be started");
@@ -244,19 +246,27 @@ static void from_probe(struct attempt_ending *d, const struct attempt *a)
                "job was killed");
 }
 
+/* Did it end because we said so?  One that was done before our signal reached it did not,
+ * whenever its last process went. */
+static bool ended_by_us(const struct attempt_ending *d, const struct attempt *a)
+{
+    if (a->stop == ATTEMPT_WANTED || d->event.end == ENGINE_END_NOT_STARTED)
+        return false;
+    if (d->told >= 0)
+        return d->told || ((a->forced || a->killed) && d->event.end != ENGINE_END_DONE);
+    return isnan(d->at_s) || d->at_s >= a->stop_epoch_s;
+}
+
 /* The engine's own deeds and counts go before what the probe could see of them. */
 static void correct(struct local_engine *e, struct attempt_ending *d,
                     const struct attempt *a)
 {
-    bool ours = a->stop != ATTEMPT_WANTED && d->event.end != ENGINE_END_NOT_STARTED &&
-                (isnan(d->at_s) || d->at_s >= a->stop_epoch_s);
-
     if (a->out_of_memory || (d->event.end != ENGINE_END_DONE && killed_by_kernel(e, a))) {
         d->event.end = ENGINE_END_OUT_OF_MEMORY;
         say(d, "%s",
             a->why[0] ? a->why
                       : "the kernel killed it: its device's memory limit was reached");
-    } else if (ours && d->event.end != ENGINE_END_OUT_OF_MEMORY) {
+    } else if (ended_by_us(d, a) && d->event.end != ENGINE_END_OUT_OF_MEMORY) {
         d->event.end = ENGINE_END_STOPPED;
         if (a->killed)
             say(d, "killed at once, as was asked for");
@@ -269,7 +279,8 @@ static void correct(struct local_engine *e, struct attempt_ending *d,
 
 static void finish(struct local_engine *e, struct attempt *a)
 {
-    struct attempt_ending d = {.event = local_event_of(ENGINE_ENDED, a), .at_s = NAN};
+    struct attempt_ending d = {
+        .event = local_event_of(ENGINE_ENDED, a), .at_s = NAN, .told = -1};
     struct probe_report status;
 
     if (attempt_read_status(a, &status))
