@@ -13,6 +13,20 @@ corgi_program(corgi corgi_lab corgi_service PkgConfig::NCURSES)
 corgi_program(corgid corgi_service)
 corgi_program(corgi-probe corgi_probe)
 
+# The only program with libslurm, and so the only one under its licence.
+find_path(SLURM_INCLUDE slurm/slurm.h)
+find_library(SLURM_LIBRARY slurm)
+set(corgi_slurm_share)
+if(SLURM_INCLUDE AND SLURM_LIBRARY)
+    set(corgi_slurm_share COMMAND corgi-engine-slurm --man-page
+        > ${CMAKE_BINARY_DIR}/share/man/man1/corgi-engine-slurm.1)
+    corgi_program(corgi-engine-slurm corgi_base ${SLURM_LIBRARY})
+    target_include_directories(corgi-engine-slurm SYSTEM PRIVATE ${SLURM_INCLUDE})
+else()
+    message(STATUS "corgi-engine-slurm is not built: there is no libslurm-dev; "
+        "all else is, and `engine: slurm` needs a helper from elsewhere")
+endif()
+
 # Man pages and completion come from the command tables, so the program makes them.  Not
 # from a sanitized one: those may refuse to start on a machine that only builds.
 if(NOT CORGI_SANITIZE)
@@ -38,8 +52,9 @@ if(NOT CORGI_SANITIZE)
         COMMAND corgid --man-page > ${corgi_share}/man/man1/corgid.1
         COMMAND corgi-probe --man-page > ${corgi_share}/man/man1/corgi-probe.1
         ${corgi_completions}
+        ${corgi_slurm_share}
         COMMAND ${CMAKE_COMMAND} -E touch ${corgi_share}/made
-        DEPENDS corgi corgid corgi-probe
+        DEPENDS corgi corgid corgi-probe $<TARGET_NAME_IF_EXISTS:corgi-engine-slurm>
         COMMENT "Making man pages and completion"
         VERBATIM)
     add_custom_target(corgi_share ALL DEPENDS ${corgi_share}/made)

@@ -14,6 +14,7 @@ packages_test=(
     "${packages_build[@]}"
     libcmocka-dev bats jq clang-format clang-tidy cppcheck shellcheck groff-base libxml2-utils
     curl sqlite3 prometheus python3 openssl procps chromium tmux zsh fish
+    munge slurmctld slurmd slurm-client libslurm-dev
 )
 
 # Names of those that are not installed, one a line.
