@@ -8,6 +8,7 @@ load local_daemon
 setup() {
     dir=$BATS_TEST_TMPDIR
     write_config "$dir" "$([[ $BATS_TEST_NAME == *memory* ]] && echo 0.15 || echo 0)"
+    [[ $BATS_TEST_NAME != *without_end* ]] || sed -i 's/^  output_mb:/  tasks: 40\n&/' "$dir/corgi.yaml"
     start_daemon "$dir"
 }
 
@@ -39,6 +40,17 @@ says() {
     says "$id" "2 processes it left behind were stopped"
     is_gone "$(< "$dir/child")"
     no_process_of "$dir"
+}
+
+@test "a job that forks without end has no more processes than allowed, and others go on" {
+    [ -w /sys/fs/cgroup/pids ] || grep -qw pids /sys/fs/cgroup/cgroup.controllers 2> /dev/null ||
+        skip "no cgroups that bound processes"
+    id=$(submit bomb "exec 2>&1; for i in \$(seq 200); do sleep 600 & done; exit 0")
+    await_state "$dir" "$id" failed 30
+    shown "$id" | grep -F "Cannot fork"
+    no_process_of "$dir"
+    id=$(submit after "exit 0")
+    await_state "$dir" "$id" "done" 30
 }
 
 @test "a job that daemonises ends with its first process, and that is said" {

@@ -31,7 +31,7 @@
 /* What a process aside may use: to copy a loud job's output takes it half a core. */
 #define ASIDE_CORES 0.5
 #define ASIDE_BYTES 268435456.0
-#define ASIDE_TASKS "64"
+#define ASIDE_TASKS 64
 
 #define LINE_SIZE   8192
 /* In v2 a group with processes of its own cannot limit groups below it, so the engine's
@@ -477,9 +477,19 @@ int cgroups_enter_fds(struct cgroups *g, const char *path, int fds[CGROUPS_MAX],
     return 0;
 }
 
+void cgroups_set_tasks(struct cgroups *g, const char *path, int tasks)
+{
+    const struct tree *tree = with_role(g, ROLE_PIDS);
+    char text[32] = "max";
+
+    if (tasks > 0)
+        snprintf(text, sizeof(text), "%d", tasks);
+    if (tree)
+        set(tree, path, "pids.max", "pids.max", text);
+}
+
 void cgroups_put_aside(struct cgroups *g, const char *path, pid_t pid)
 {
-    const struct tree *tasks = with_role(g, ROLE_PIDS);
     struct err err;
     char text[32];
 
@@ -488,8 +498,7 @@ void cgroups_put_aside(struct cgroups *g, const char *path, pid_t pid)
         cgroups_set_cpu(g, path, ASIDE_CORES, &err) < 0 ||
         cgroups_set_memory(g, path, ASIDE_BYTES, &err) < 0)
         log_warn("cgroup_aside_unbounded", LOG_ERR(&err));
-    if (tasks)
-        set(tasks, path, "pids.max", "pids.max", ASIDE_TASKS);
+    cgroups_set_tasks(g, path, ASIDE_TASKS);
     for (size_t i = 0; i < g->count; i++)
         set(&g->trees[i], path, "cgroup.procs", "cgroup.procs", text);
 }

@@ -43,6 +43,8 @@ int cgroups_set_cpu(struct cgroups *groups, const char *path, double cores,
 /* When the processor is short: this many times the right of one process; "" is all that
  * is ours.  A wish: not every kernel and not every user can. */
 void cgroups_set_weight(struct cgroups *groups, const char *path, double times);
+/* Processes and threads of the group and all below it; 0: no limit.  A wish likewise. */
+void cgroups_set_tasks(struct cgroups *groups, const char *path, int tasks);
 int cgroups_set_memory(struct cgroups *groups, const char *path, double bytes,
                        struct err *err);
 

@@ -441,6 +441,7 @@ int cpu_quota_join(struct local_engine *e, struct attempt *a, struct err *err)
     a->throttle = a->device_count == 1 ? a->devices[0] : free_gang(e);
     if (cgroups_make(e->groups, a->group, err) < 0)
         return -1;
+    cgroups_set_tasks(e->groups, a->group, e->options.tasks);
     vec_push(&e->seated, a);
     limit_memory(e, a);
     share_out(e);

@@ -32,6 +32,7 @@ struct local_engine_options {
     bool memory_cgroups;       /* limit memory by them; else it is watched */
     double window_s;           /* of a measurement of a rate */
     double power_every_s;      /* between two power events of a device */
+    int tasks;                 /* processes and threads a job may have; 0: no limit */
     int output_mb;             /* kept of a job's output in the state folder */
     const char *search_path;   /* PATH of jobs; NULL: the usual */
     const char *mps_directory; /* of the CUDA MPS pipes and logs; NULL: no MPS */

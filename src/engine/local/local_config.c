@@ -72,6 +72,8 @@ const struct config_key local_config_keys[] = {
                "use cgroups where they may be used; else signals"),
     CONFIG_KEY(BOOL, "memory_cgroups", AT(memory_cgroups), "true",
                "limit the memory of CPU devices by cgroups too; else it is watched"),
+    CONFIG_NUMBER(INT, "tasks", AT(tasks), 0, 4000000, "16384",
+                  "processes and threads a job may have, where cgroups can; 0: no limit"),
     CONFIG_NUMBER(SECONDS, "window", AT(window_s), 1, 3600, "10s",
                   "a rate is measured over this long"),
     CONFIG_NUMBER(SECONDS, "power_every", AT(power_every_s), 1, 3600, "5s",
