@@ -10,7 +10,10 @@ function __@name@_at
         contains -- $word $names; or break
         set path "$path $word"
     end
-    test "$path" = '@name@ help'; and set path @name@ # it explains any of them
+    # It explains any of them.
+    if test "$path" = '@name@ help'; and not string match -q -- '-*' (commandline -ct)
+        set path @name@
+    end
     test "$path" = "$argv[1]"
 end
 

@@ -228,6 +228,13 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
     done
 }
 
+@test "doctor: the daemon it asks is the one that answers" {
+    corgid_start
+    corgi doctor --config "$CORGID_DIR/c.yaml"
+    [ "$status" -eq 0 ]
+    [[ $output == *"ready at the Unix socket $CORGID_SOCKET"* ]]
+}
+
 @test "policy and quota: shown as set" {
     corgid_start
     corgi policy set share=1 sleep=no power_limit=20kW
