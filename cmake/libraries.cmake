@@ -2,6 +2,7 @@
 # each library sees itself and those it names.  tools/check-includes enforces the same.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(SMARTCOLS REQUIRED IMPORTED_TARGET smartcols)
@@ -27,6 +28,7 @@ function(corgi_library name folder)
 endfunction()
 
 corgi_library(corgi_base base PkgConfig::JANSSON PkgConfig::YAML PkgConfig::SMARTCOLS
+    PkgConfig::ZLIB
     Threads::Threads m)
 corgi_library(corgi_world world corgi_base)
 corgi_library(corgi_nn nn corgi_base PkgConfig::OPENBLAS)

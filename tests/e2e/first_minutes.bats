@@ -20,6 +20,7 @@ left_out() { # command
 shorter() { # command
     case $1 in
     "corgi sim --from-slurm"*) echo " --policy corgi,fifo" ;;
+    "corgi advise"*) echo " --policy fifo --draws 2" ;;
     "corgi sim"*--trace*) echo " --policy corgi --limit 20" ;;
     "corgi sim"*) echo " --seeds 1 --days 0.05 --limit 20" ;;
     "corgi train"*) echo " --worlds 3 --steps 3" ;;
@@ -80,6 +81,7 @@ setup_file() {
     write_slurm
     mkdir -p weights build/release
     ln -s "$CORGI_BIN" build/release/bin
+    ln -s "$BATS_TEST_DIRNAME/../../examples" examples
     cat > cluster.yaml << 'END'
 nodes:
   - {gpu: k80, gpus: 4, count: 4, name: kepler}
@@ -240,7 +242,7 @@ collect() {
     stop_daemon
     start_daemon
     rm -f "$work/monday.db"
-    grep -v "corgi sim\|corgi eval\|corgi train\|corgi bench" "$BATS_FILE_TMPDIR/help.txt" > "$BATS_FILE_TMPDIR/again.txt"
+    grep -v "corgi sim\|corgi advise\|corgi eval\|corgi train\|corgi bench" "$BATS_FILE_TMPDIR/help.txt" > "$BATS_FILE_TMPDIR/again.txt"
     run_as_printed "$BATS_FILE_TMPDIR/again.txt"
     for _ in $(seq 60); do
         sleep 0.5

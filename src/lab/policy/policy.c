@@ -106,6 +106,15 @@ static const struct policy policies[] = {
      .planner = &policy_gavel_energy_packed_ops},
 };
 
+const struct policy policy_as_it_ran = {
+    .name = "as-it-ran",
+    .summary = "every job where and when it really ran, on nodes that stay awake",
+    .planner = &policy_fifo_ops, /* never asked */
+    .model = SIM_MODEL_SHEET,
+    .no_sleep = true,
+    .follows = true,
+};
+
 const struct policy *policy_all(size_t *count)
 {
     *count = sizeof(policies) / sizeof(policies[0]);

@@ -16,7 +16,12 @@ struct policy {
     bool no_moves; /* levers the policy does without, whatever the settings allow */
     bool no_sleep;
     bool no_caps;
+    bool follows; /* no policy, but what really happened: see real_schedule.h */
 };
+
+/* What really happened as a row among policies.  It is none of policy_all(): only lists
+ * of an operator's own jobs have it. */
+extern const struct policy policy_as_it_ran;
 
 const struct policy *policy_all(size_t *count);
 const struct policy *policy_find(const char *name); /* NULL when unknown */

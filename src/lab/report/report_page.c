@@ -80,6 +80,12 @@ static void fill_cluster(struct page *p)
     str_fini(&text);
 }
 
+static void fill_part(struct page *p)
+{
+    if (p->in->part)
+        str_add(p->out, p->in->part);
+}
+
 static void fill_cards(struct page *p)
 {
     static const char *const looks[FACTS_VERDICTS] = {[FACTS_SAVES] = "saves",
@@ -355,6 +361,7 @@ static const struct template_slot {
     {"compared", .fill = fill_compared},
     {"cluster", .fill = fill_cluster},
     {"cards", .fill = fill_cards},
+    {"part", .fill = fill_part},
     {"one", .condition = ONE},
     {"loads", .condition = LOADS},
     {"timings", .condition = TIMINGS},

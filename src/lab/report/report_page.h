@@ -11,6 +11,7 @@ struct report_input {
     const struct sweep *sweep;
     const struct sweep_options *options;
     const char *command; /* that gives the same numbers again; NULL: not known */
+    const char *part;    /* HTML of a section before the others; NULL: none */
     bool timings;
     double price; /* of a kWh; 0: not told */
     double co2_g; /* grams of CO2 a kWh; 0: not told */

@@ -145,6 +145,7 @@ static void add_jobs(struct sim *sim, struct sim_result *r)
             sim_saved_job(sim, job);
         }
         job->result.end = job->end;
+        job->result.joules = job->use.joules;
         r->job_results[i] = job->result;
         count_end(r, job->end);
         counted_s += job->result.counted_s;

@@ -277,6 +277,8 @@ int scenario_build(struct scenario *scenario, const struct scenario_options *o,
         goto failed;
     if (make_workload(&s, o, builtin, err) < 0)
         goto failed;
+    if (o->slurm && o->as_is && s.workload->count == o->slurm->arrivals.count)
+        s.schedule = real_schedule_create(o->slurm, s.cluster);
     *scenario = s;
     return 0;
 failed:
@@ -289,6 +291,7 @@ void scenario_fini(struct scenario *s)
     world_destroy(s->world);
     workload_destroy(s->workload);
     cluster_destroy(s->cluster);
+    real_schedule_destroy(s->schedule);
     free(s->gpu_of_type);
     *s = (struct scenario){0};
 }

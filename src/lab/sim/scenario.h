@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "lab/traces/arrivals.h"
+#include "lab/traces/real_schedule.h"
 #include "lab/traces/slurm.h"
 #include "lab/traces/workload.h"
 
@@ -32,8 +33,10 @@ struct scenario {
     struct world *world;
     struct workload *workload;
     struct cluster *cluster;
-    int *gpu_of_type; /* (cluster types) */
-    int late_type;    /* nodes of this type join at late_s, if that is not 0 */
+    int *gpu_of_type;               /* (cluster types) */
+    struct real_schedule *schedule; /* of an operator's own jobs, as they are; NULL: none
+                                     */
+    int late_type; /* nodes of this type join at late_s, if that is not 0 */
     double late_s;
     double drift; /* of rates, see truth.h */
 };

@@ -155,6 +155,7 @@ void sim_end_job(struct sim *sim, struct sim_job *job, enum sim_end end)
     loop_end_job(sim->loop, job->request->job.id, sim->now_s, NULL);
     sim_leave(sim, job);
     job->end = end;
+    job->result.end_s = end == SIM_FINISHED ? sim->now_s : NAN;
     sim->ended += job->request->service == 0;
 }
 
@@ -172,7 +173,7 @@ static void on_ended(struct sim *sim, struct sim_job *job, const struct engine_e
         return;
     conduct_progress(sim->loop, id, job->steps_before, e->steps);
     fate = conduct_ended(sim->loop, id, e->end, &job->tries, sim->now_s, NULL);
-    if (fate != CONDUCT_AGAIN) {
+    if (fate != CONDUCT_AGAIN || sim->setup->schedule) { /* it ran once */
         sim_end_job(sim, job, fate == CONDUCT_DONE ? SIM_FINISHED : SIM_FAILED);
         return;
     }

@@ -51,6 +51,9 @@ struct sim {
     vec_of(struct sim_service *) services; /* that may scale, see sim_replicas.c */
     vec_of(struct sim_service *) moved;    /* of which something was measured */
     vec_of(struct sim_replica *) replicas; /* ids go on behind the workload's */
+    vec_of(size_t) to_start; /* requests by their real start, see sim_follow.c */
+    size_t next_start;       /* of these */
+    vec_of(size_t) late;     /* whose time has come, and there is no room yet */
     size_t arrived, ended;
     double now_s;
     vec_of(double) decision_ms;
@@ -102,6 +105,13 @@ void sim_replicas_fini(struct sim *sim);
  * end, or the run is. */
 void sim_saved_device(struct sim *sim, int device, double watts);
 void sim_saved_job(struct sim *sim, const struct sim_job *job);
+
+/* sim_follow.c: a run with a real schedule (setup.schedule); without one, the first and
+ * the last do nothing. */
+void sim_follow_init(struct sim *sim);
+double sim_follow_next_s(const struct sim *sim); /* INFINITY: nobody starts any more */
+void sim_follow_start(struct sim *sim);          /* whose time has come */
+void sim_follow_fini(struct sim *sim);
 
 /* run_score.c: books what is open up to now and fills *result, which ends with
  * sim_result_fini(). */

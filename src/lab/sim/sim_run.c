@@ -161,8 +161,9 @@ int sim_init(struct sim *sim, const struct sim_options *options,
     for (size_t i = 0; i < w->count; i++) {
         sim->jobs[i].request = &w->requests[i];
         sim->jobs[i].end = SIM_WAITING;
-        sim->jobs[i].result.wait_s = NAN;
+        sim->jobs[i].result.wait_s = sim->jobs[i].result.end_s = NAN;
     }
+    sim_follow_init(sim);
     if (setup->told) /* as a daemon does when it comes up */
         loop_want_round(sim->loop, sim->now_s);
     quarters_init(&sim->quarters, w);
@@ -181,6 +182,7 @@ void sim_fini(struct sim *sim)
         sim->engine.ops->destroy(sim->engine.self);
     vec_free(&sim->decision_ms);
     sim_replicas_fini(sim);
+    sim_follow_fini(sim);
     free(sim->draws);
     free(sim->jobs);
 }
@@ -264,6 +266,8 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
         return 0;
     }
     sim_engine_expect(&sim->engine, job->request);
+    if (sim->setup->schedule)
+        return 0; /* the loop hears of it when it starts */
     if (loop_quote(sim->loop, asked, job->request->max_replicas, NULL, sim->now_s, &quote,
                    err) < 0)
         return err_prefix(err, "request %llu", (unsigned long long)asked->id);
@@ -315,7 +319,9 @@ static double next_s(const struct sim *sim)
     const struct workload *w = sim->setup->workload;
     double at_s = sim_engine_next_s(&sim->engine);
 
-    if (!all_over(sim)) /* then there is nothing left to plan */
+    if (sim->setup->schedule)
+        at_s = fmin(at_s, sim_follow_next_s(sim));
+    else if (!all_over(sim)) /* then there is nothing left to plan */
         at_s = fmin(at_s, fmax(sim->now_s, loop_round_due_s(sim->loop)));
     return sim->arrived < w->count
                ? fmin(at_s, fmax(sim->now_s, w->requests[sim->arrived].job.submitted_s))
@@ -344,6 +350,10 @@ static int live(struct sim *sim, struct err *err)
     if ((!told && submit_arrivals(sim, err) < 0) || sim_replicas_follow(sim, err) < 0 ||
         check_state(sim, err) < 0)
         return -1;
+    if (sim->setup->schedule) {
+        sim_follow_start(sim);
+        return check_state(sim, err);
+    }
     if (loop_round_due_s(sim->loop) <= sim->now_s && !all_over(sim))
         return run_round(sim, err);
     if (told && sim_engine_next_s(&sim->engine) > sim->now_s)

@@ -13,6 +13,7 @@
 #include "engine/sim/truth.h"
 #include "lab/traces/workload.h"
 
+struct real_schedule;
 struct sim_told;
 
 struct sim_options {
@@ -44,6 +45,8 @@ struct sim_job_result {
     double wait_s;     /* until its first start; NaN: never started */
     double counted_s;  /* time its requirement was judged */
     double violated_s; /* of that, not met */
+    double end_s;      /* of one that finished; NaN: it did not */
+    double joules;     /* of its devices, in equal parts where they are shared */
     int moves;
     int restarts;
 };
@@ -108,8 +111,10 @@ struct sim_setup {
     double late_s;
     struct sim_told *told; /* requests as users tell them, see sim_told.h; then workload
                               is its own and the rest of this is not used.  NULL: none */
-    const struct sim_probes *probes; /* NULL: they tell what they measure */
-    sim_progress *progress;          /* told before the end only; NULL: nobody */
+    const struct real_schedule *schedule; /* followed, instead of asking the planner; the
+                                             workload is of the same list.  NULL: none */
+    const struct sim_probes *probes;      /* NULL: they tell what they measure */
+    sim_progress *progress;               /* told before the end only; NULL: nobody */
     void *progress_ctx;
 };
 

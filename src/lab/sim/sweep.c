@@ -93,6 +93,7 @@ static int run_task(struct sweep_worker *me, size_t task, struct err *err)
         .gpu_of_type = s->gpu_of_type,
         .planner = row->policy->planner,
         .model = row->policy->model,
+        .schedule = row->policy->follows ? s->schedule : NULL,
         .late_type = s->late_type,
         .late_s = s->late_s,
         .progress = run_goes_on,

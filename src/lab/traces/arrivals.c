@@ -14,6 +14,8 @@
 #define MAX_COLUMNS     8
 #define STREAM_ARRIVALS 6
 /* In a squeezed part no job is longer than in the generator. */
+/* Use that was counted and use in the world's tables are alike up to this. */
+#define USE_ROOM       0.05
 #define SQUEEZED_MAX_S DAY_S
 /* Nobody waits for less: jobs that failed at once are not worth a schedule. */
 #define DURATION_MIN_S 1.0
@@ -232,11 +234,33 @@ int arrivals_load(struct arrivals *arrivals, const char *path,
     return rc;
 }
 
-/* A class on the largest number of GPUs that somebody measured and that is not more than
- * asked for; one that runs on this type of GPU, -1: on any. */
-static int draw_class(const struct world *world, int devices, int gpu, struct rng *rng)
+struct class_list {
+    vec_of(int) ids;
+};
+
+/* Only those stay that use this GPU about as much as was counted. */
+static void keep_like_use(struct class_list *found, const struct world *world, int gpu,
+                          double use)
 {
-    vec_of(int) found = {0};
+    double nearest = INFINITY;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < found->ids.count; i++)
+        nearest = fmin(nearest, fabs(*world_busy(world, gpu, found->ids.items[i]) - use));
+    for (size_t i = 0; i < found->ids.count; i++)
+        if (fabs(*world_busy(world, gpu, found->ids.items[i]) - use) <=
+            nearest + USE_ROOM)
+            found->ids.items[kept++] = found->ids.items[i];
+    found->ids.count = kept;
+}
+
+/* A class on the largest number of GPUs that somebody measured and that is not more than
+ * asked for; one that runs on this type of GPU, -1: on any.  With a GPU, one that uses it
+ * about as much; 0: that is not known. */
+static int draw_class(const struct world *world, int devices, int gpu, double use,
+                      struct rng *rng)
+{
+    struct class_list found = {0};
     int scale = 0, drawn;
 
     for (int c = 0; c < world->class_count; c++) {
@@ -247,12 +271,14 @@ static int draw_class(const struct world *world, int devices, int gpu, struct rn
         if (!runs || world->classes[c].scale > devices || world->classes[c].scale < scale)
             continue;
         if (world->classes[c].scale > scale)
-            vec_clear(&found);
+            vec_clear(&found.ids);
         scale = world->classes[c].scale;
-        vec_push(&found, c);
+        vec_push(&found.ids, c);
     }
-    drawn = found.count ? found.items[rng_below(rng, found.count)] : 0;
-    vec_free(&found);
+    if (gpu >= 0 && use > 0)
+        keep_like_use(&found, world, gpu, use);
+    drawn = found.ids.count ? found.ids.items[rng_below(rng, found.ids.count)] : 0;
+    vec_free(&found.ids);
     return drawn;
 }
 
@@ -318,7 +344,7 @@ static struct sim_request make_request(const struct arrival *a,
     static const double shares[] = {0.15, 0.3, 0.5, 0.7};
     struct sim_request r = {0};
     double drawn, work_s;
-    int cls = draw_class(world, a->devices, -1, rng);
+    int cls = draw_class(world, a->devices, -1, 0, rng);
 
     drawn = shares[rng_below(rng, 4)];
     request_describe(&r, world, cls, reference_gpu, a->share > 0 ? a->share : drawn);
@@ -353,7 +379,7 @@ static struct sim_request make_as_it_ran(const struct arrival *a,
     if (gpu < 0) /* a table of measured rates does not have it */
         gpu = reference_gpu;
     rng_init(&own, a->like ? rng_mix(use->seed, a->like) : r.hidden);
-    cls = draw_class(world, a->devices, gpu, &own);
+    cls = draw_class(world, a->devices, gpu, a->gpu_use, &own);
     request_describe(&r, world, cls, reference_gpu, 0);
     rate = truth_alone(&truth, &r, 0, r.job.devices > 1 ? a->nodes : 1);
     if (!(rate > 0)) /* nobody measured it spread over nodes */

@@ -47,7 +47,10 @@ struct arrival {
     char ran_on[GPU_NAME_SIZE]; /* key of the catalogue */
     int nodes;                  /* it ran on; 0: one */
     int owner;
-    uint64_t like; /* arrivals with the same number are the same model; 0: drawn */
+    uint64_t like;  /* arrivals with the same number are the same model; 0: drawn */
+    double gpu_use; /* of its GPUs, as counted, 0..1: it is one of the models that use
+                       such a GPU about as much; 0: not told */
+    size_t record;  /* in the list it was read from */
 };
 
 struct arrivals {

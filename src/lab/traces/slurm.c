@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "engine/sim/cluster_file.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +83,18 @@ static void note_jobs(struct str *notes, const struct slurm_jobs *jobs,
         str_addf(notes,
                  "Assumed: jobs that still run (%zu) are as long as they have run.\n",
                  jobs->still_running);
+    if (jobs->before)
+        str_addf(notes, "Left out: jobs that ended before the time asked for (%zu).\n",
+                 jobs->before);
+    if (jobs->counted)
+        str_addf(
+            notes,
+            "Measured: how much %zu jobs used their GPUs, by jobstats; each computes "
+            "something that uses such a GPU about as much.\n",
+            jobs->counted);
+    if (jobs->counted_damaged)
+        str_addf(notes, "Counters of jobstats that cannot be read: %zu.\n",
+                 jobs->counted_damaged);
     if (jobs->shards)
         str_addf(notes, "Assumed: jobs on a part of a GPU (%zu) need a whole one.\n",
                  jobs->shards);
@@ -237,6 +250,9 @@ int slurm_build(struct slurm *slurm, struct slurm_jobs *jobs,
         if (o->any_type)
             s.arrivals.items[i].gpus[0] = '\0';
     }
+    s.first_s = INFINITY;
+    for (size_t i = 0; i < jobs->count; i++)
+        s.first_s = fmin(s.first_s, jobs->jobs[i].arrival.at_s);
     if (arrivals_finish(&s.arrivals, o->jobs, err) < 0) {
         slurm_fini(&s);
         return -1;
@@ -255,7 +271,12 @@ int slurm_load(struct slurm *slurm, const struct slurm_options *o, struct err *e
         goto done;
     if (slurm_jobs_load(&jobs, o->jobs, o->nodes ? &nodes : NULL, o->names, err) < 0)
         goto done;
+    slurm_jobs_since(&jobs, o->since_s);
     rc = slurm_build(slurm, &jobs, o->nodes ? &nodes : NULL, o, err);
+    if (rc == 0) {
+        slurm->jobs = jobs;
+        jobs = (struct slurm_jobs){0}; /* slurm's now */
+    }
 done:
     slurm_jobs_fini(&jobs);
     slurm_nodes_fini(&nodes);
@@ -265,6 +286,7 @@ done:
 void slurm_fini(struct slurm *slurm)
 {
     arrivals_fini(&slurm->arrivals);
+    slurm_jobs_fini(&slurm->jobs);
     cluster_destroy(slurm->cluster);
     str_fini(&slurm->notes);
     str_fini(&slurm->cluster_notes);

@@ -14,10 +14,14 @@ struct slurm_options {
     const char *nodes; /* file; NULL: guessed */
     const char *names; /* of GPU types, see slurm_nodes.h; NULL: none */
     bool any_type;     /* a type a user asked for is a wish, no condition */
+    double since_s;    /* only jobs that ended in so many last seconds of the list; 0: all
+                        */
 };
 
 struct slurm {
     struct arrivals arrivals;
+    struct slurm_jobs jobs; /* as they were read; the arrivals' records */
+    double first_s;         /* Slurm's time of the first arrival */
     struct cluster *cluster;
     struct str notes; /* of the jobs: sentences, each ends with a newline */
     struct str cluster_notes;
@@ -27,8 +31,9 @@ struct slurm {
 int slurm_load(struct slurm *slurm, const struct slurm_options *options, struct err *err);
 void slurm_fini(struct slurm *slurm);
 
-/* The same from what is read already: jobs and nodes (NULL: none) are left as they are
- * but for types nobody told, which become the fastest of the cluster. */
+/* The same from what is read already, without a copy of the jobs: jobs and nodes (NULL:
+ * none) are left as they are but for types nobody told, which become the fastest of the
+ * cluster. */
 int slurm_build(struct slurm *slurm, struct slurm_jobs *jobs,
                 const struct slurm_nodes *nodes, const struct slurm_options *options,
                 struct err *err);

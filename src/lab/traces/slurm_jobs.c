@@ -1,15 +1,22 @@
 /* slurm_jobs.c - `sacct` read line by line: slurm.c makes arrivals of it */
 #include "lab/traces/slurm_jobs.h"
 
-#include "base/intern.h"
+#include "base/mem.h"
 #include "base/parse.h"
 #include "base/rng.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "probe/jobstats.h"
 
 #include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#define MAX_JOULES 1e15
+/* Of a job that did nothing: 0 stands for not told. */
+#define LEAST_USE 1e-3
 
 enum column {
     JOB_ID,
@@ -26,20 +33,22 @@ enum column {
     STATE,
     USER,
     JOB_NAME,
+    ADMIN_COMMENT,
+    CONSUMED,
     COLUMN_COUNT
 };
 
 static const char *const titles[COLUMN_COUNT] = {
-    "JobID",    "Submit",  "AllocTRES", "Elapsed",  "ElapsedRaw", "Start", "End",
-    "Eligible", "ReqTRES", "NNodes",    "NodeList", "State",      "User",  "JobName"};
+    "JobID", "Submit",   "AllocTRES",    "Elapsed",          "ElapsedRaw", "Start",
+    "End",   "Eligible", "ReqTRES",      "NNodes",           "NodeList",   "State",
+    "User",  "JobName",  "AdminComment", "ConsumedEnergyRaw"};
 
 struct jobs_reading {
     vec_of(struct slurm_job) list;
     struct slurm_jobs found; /* its counts */
     const struct slurm_nodes *nodes;
     const char *names;
-    struct intern *owners; /* users as small numbers */
-    int fields;            /* of the header */
+    int fields; /* of the header */
     int at[COLUMN_COUNT];
     const char *field[COLUMN_COUNT]; /* of the present line; "" where there is none */
     struct err *err;
@@ -247,7 +256,7 @@ static void set_identity(struct jobs_reading *r, struct arrival *a)
 {
     uint64_t user = hash_text(r->field[USER]);
 
-    a->owner = intern_id(r->owners, r->field[USER]);
+    a->owner = intern_id(r->found.users, r->field[USER]);
     if (r->found.named)
         a->like = rng_mix(user, hash_text(r->field[JOB_NAME])) | 1;
 }
@@ -261,6 +270,30 @@ static int read_id(const struct jobs_reading *r)
     if (isdigit((unsigned char)*id))
         return strchr(id, '.') == NULL;
     return err_set(r->err, ERR_FORMAT, "JobID is \"%.40s\", want a number", id);
+}
+
+/* Counters and joules are no reason to refuse a list: what cannot be read is counted. */
+static void read_counters(struct jobs_reading *r, struct slurm_job *job)
+{
+    enum jobstats_kind kind = JOBSTATS_ABSENT;
+    struct jobstats stats;
+    double joules;
+
+    job->gpu_use = job->consumed_j = NAN;
+    if (jobstats_read(r->field[ADMIN_COMMENT], &kind, &stats, NULL) < 0)
+        r->found.counted_damaged++;
+    r->found.counted_short += kind == JOBSTATS_SHORT;
+    if (kind == JOBSTATS_KNOWN && stats.gpus > 0) {
+        job->gpu_use = stats.gpu_use;
+        job->unused_gpus = stats.unused_gpus;
+        r->found.counted++;
+    }
+    /* 0 is what Slurm says where it has no meter. */
+    if (parse_double(r->field[CONSUMED], &joules) && joules > 0 && joules < MAX_JOULES) {
+        job->consumed_j = joules;
+        r->found.metered++;
+    }
+    job->arrival.gpu_use = isnan(job->gpu_use) ? 0 : fmax(job->gpu_use, LEAST_USE);
 }
 
 static int read_line(struct jobs_reading *r, char *line)
@@ -290,8 +323,12 @@ static int read_line(struct jobs_reading *r, char *line)
     if (r->list.count == WORKLOAD_MAX_REQUESTS)
         return err_set(r->err, ERR_LIMIT, "more than %d jobs with GPUs; split the list",
                        WORKLOAD_MAX_REQUESTS);
-    r->found.still_running += str_starts(r->field[STATE], "RUNNING");
+    job.still_running = str_starts(r->field[STATE], "RUNNING");
+    r->found.still_running += job.still_running;
     set_identity(r, &job.arrival);
+    read_counters(r, &job);
+    job.hosts = mem_strdup(r->field[NODE_LIST]);
+    job.arrival.record = r->list.count;
     vec_push(&r->list, job);
     return 0;
 }
@@ -322,21 +359,19 @@ static int read_text(struct slurm_jobs *jobs, char *text, const char *name,
                      const struct slurm_nodes *nodes, const char *names, struct err *err)
 {
     struct jobs_reading r = {
-        .nodes = nodes, .names = names, .owners = intern_create(), .err = err};
+        .nodes = nodes, .names = names, .found.users = intern_create(), .err = err};
     struct slurm_lines lines;
     int rc;
 
     slurm_lines_init(&lines, text, name);
     rc = read_lines(&r, &lines);
-    intern_destroy(r.owners);
-    if (rc < 0) {
-        vec_free(&r.list);
-        return -1;
-    }
     r.found.count = r.list.count;
     r.found.jobs = r.list.items;
-    *jobs = r.found;
-    return 0;
+    if (rc < 0)
+        slurm_jobs_fini(&r.found);
+    else
+        *jobs = r.found;
+    return rc;
 }
 
 int slurm_jobs_load(struct slurm_jobs *jobs, const char *path,
@@ -352,8 +387,41 @@ int slurm_jobs_load(struct slurm_jobs *jobs, const char *path,
     return rc;
 }
 
+static double end_s(const struct slurm_job *job)
+{
+    return job->start_s + job->arrival.duration_s;
+}
+
+void slurm_jobs_since(struct slurm_jobs *jobs, double since_s)
+{
+    double last_s = -INFINITY;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < jobs->count; i++)
+        last_s = fmax(last_s, end_s(&jobs->jobs[i]));
+    for (size_t i = 0; since_s > 0 && i < jobs->count; i++) {
+        struct slurm_job *job = &jobs->jobs[i];
+
+        if (end_s(job) < last_s - since_s) {
+            jobs->counted -= !isnan(job->gpu_use);
+            jobs->metered -= !isnan(job->consumed_j);
+            jobs->still_running -= job->still_running;
+            jobs->before++;
+            free(job->hosts);
+            continue;
+        }
+        job->arrival.record = kept;
+        jobs->jobs[kept++] = *job;
+    }
+    if (since_s > 0)
+        jobs->count = kept;
+}
+
 void slurm_jobs_fini(struct slurm_jobs *jobs)
 {
+    for (size_t i = 0; i < jobs->count; i++)
+        free(jobs->jobs[i].hosts);
     free(jobs->jobs);
+    intern_destroy(jobs->users);
     *jobs = (struct slurm_jobs){0};
 }

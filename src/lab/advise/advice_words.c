@@ -1,0 +1,237 @@
+/* advice_words.c - an advice for people: cmd_advise.c prints it; advice_json.c is the
+ * same for programs */
+#include "lab/advise/advice.h"
+
+#include "base/table.h"
+#include "lab/advise/advice_private.h"
+#include "lab/sim/run_measure.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define HOUR_S         3600.0
+#define SHOWN_USERS    20
+#define GOOD_FIT       5.0 /* percent */
+#define PERCENT_OF_ONE 100
+
+/* ---- policies -----------------------------------------------------------------------
+ */
+
+static double wait_mean_h(const struct sim_result *r)
+{
+    double sum = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < r->jobs; i++) {
+        if (isnan(r->job_results[i].wait_s))
+            continue;
+        sum += r->job_results[i].wait_s;
+        count++;
+    }
+    return count ? sum / (double)count / HOUR_S : NAN;
+}
+
+static void cell_mean(struct table *t, struct sweep_mean m, int digits, bool sign)
+{
+    if (isnan(m.half_width))
+        table_cellf(t, sign ? "%+.*f" : "%.*f", digits, m.mean);
+    else
+        table_cellf(t, sign ? "%+.*f ±%.*f" : "%.*f ±%.*f", digits, m.mean, digits,
+                    m.half_width);
+}
+
+static void add_policy(struct table *t, const struct sweep_row *row,
+                       const struct sweep_row *was, const struct advice_prices *prices)
+{
+    struct sweep_mean kwh = sweep_mean(row, measure_energy_kwh);
+    size_t finished = 0, jobs = 0;
+
+    for (int d = 0; d < row->seeds; d++) {
+        finished += row->runs[d].finished;
+        jobs += row->runs[d].jobs;
+    }
+    table_row(t);
+    table_cell(t, row->policy->name);
+    cell_mean(t, kwh, 1, false);
+    if (row == was)
+        table_cell(t, "");
+    else
+        cell_mean(t, sweep_paired(row, was, measure_energy_kwh, true), 1, true);
+    if (prices->per_kwh > 0)
+        table_cellf(t, "%.0f", kwh.mean * prices->per_kwh);
+    if (prices->co2_g > 0)
+        table_cellf(t, "%.1f", kwh.mean * prices->co2_g / 1e3);
+    table_cellf(t, "%.2f", PERCENT_OF_ONE * (1 - sweep_mean(row, measure_sla_time).mean));
+    table_cellf(t, "%.2f", sweep_mean(row, wait_mean_h).mean);
+    table_cellf(t, "%.2f", sweep_mean(row, measure_wait_p95).mean / HOUR_S);
+    table_cellf(t, "%.2f", sweep_mean(row, measure_moves_per_job).mean);
+    table_cellf(t, "%zu/%zu", finished, jobs);
+}
+
+static int print_policies(const struct advice *a, const struct advice_prices *prices,
+                          struct err *err)
+{
+    struct table *t = table_create("policy|>energy kWh|>against as it ran %");
+
+    if (prices->per_kwh > 0)
+        table_columns(t, ">money");
+    if (prices->co2_g > 0)
+        table_columns(t, ">CO2 kg");
+    table_columns(t, ">need broken %|>wait h|>wait95 h|>moves/job|>finished");
+    for (size_t i = 0; i < a->sweep->row_count; i++)
+        add_policy(t, &a->sweep->rows[i], &a->sweep->rows[0], prices);
+    return table_finish(t, TABLE_ALIGNED, stdout, err);
+}
+
+void advice_headline(const struct advice *a, const struct advice_prices *prices,
+                     struct str *out)
+{
+    const struct sweep_row *was = &a->sweep->rows[0], *corgi = was + 1;
+    struct sweep_mean percent = sweep_paired(corgi, was, measure_energy_kwh, true);
+    double kwh = -sweep_paired(corgi, was, measure_energy_kwh, false).mean;
+
+    if (!isnan(percent.half_width) && fabs(percent.mean) <= percent.half_width) {
+        str_addf(out,
+                 "Corgi would have changed the energy by %+.1f %% ±%.1f: no saving is "
+                 "claimed.\n",
+                 percent.mean, percent.half_width);
+        return;
+    }
+    str_addf(
+        out, "Corgi would have used %.1f %%%s %s energy in these %.1f days: %.1f kWh",
+        fabs(percent.mean), "", percent.mean < 0 ? "less" : "more", a->days, fabs(kwh));
+    if (!isnan(percent.half_width))
+        str_addf(out, " (±%.1f points over the draws)", percent.half_width);
+    if (prices->per_kwh > 0)
+        str_addf(out, ", %.0f %s", fabs(kwh) * prices->per_kwh, prices->currency);
+    if (prices->co2_g > 0)
+        str_addf(out, ", %.1f kg of CO2", fabs(kwh) * prices->co2_g / 1e3);
+    str_add(out, ".\n");
+}
+
+/* ---- users --------------------------------------------------------------------------
+ */
+
+enum advice_lot advice_lot(const struct advice_user *u)
+{
+    double room = isnan(u->sooner.half_width) ? 0 : u->sooner.half_width;
+
+    if (u->sooner.mean > room)
+        return ADVICE_GAINS;
+    return u->sooner.mean < -room ? ADVICE_LOSES : ADVICE_SAME;
+}
+
+const char *const advice_lot_names[] = {"gains", "loses", "same"};
+
+static int print_users(const struct advice *a, struct err *err)
+{
+    struct table *t =
+        table_create("user|>jobs|>GPU-h|>wait h was|>Corgi|>sooner at end %|>GPU energy "
+                     "less %|>need broken % was|>Corgi|in all");
+    size_t shown = a->user_count < SHOWN_USERS ? a->user_count : SHOWN_USERS;
+    int rc;
+
+    for (size_t i = 0; i < shown; i++) {
+        const struct advice_user *u = &a->users[i];
+
+        table_row(t);
+        table_cell(t, u->name[0] ? u->name : "(no name)");
+        table_cellf(t, "%zu", u->jobs);
+        table_cellf(t, "%.1f", u->gpu_h);
+        table_cellf(t, "%.2f", u->wait_was_h);
+        table_cellf(t, "%.2f", u->wait_h);
+        cell_mean(t, u->sooner, 1, true);
+        cell_mean(t, u->saved, 1, true);
+        table_cellf(t, "%.2f", u->broken_was);
+        table_cellf(t, "%.2f", u->broken);
+        table_cell(t, advice_lot_names[advice_lot(u)]);
+        table_mark(t, advice_lot(u) == ADVICE_LOSES ? TABLE_BAD : TABLE_PLAIN);
+    }
+    printf("\nWho gains and who loses, by time from submission to end:\n");
+    rc = table_finish(t, TABLE_ALIGNED, stdout, err);
+    if (shown < a->user_count)
+        printf("and %zu users with fewer GPU-hours (--json has all)\n",
+               a->user_count - shown);
+    return rc;
+}
+
+static int print_idle(const struct advice *a, struct err *err)
+{
+    struct table *t =
+        table_create("user|>jobs|>of counted|>GPU-h held|>never used GPU-h|>mean use %");
+
+    for (size_t i = 0; i < a->idle_count && i < SHOWN_USERS; i++) {
+        const struct advice_idle *u = &a->idle[i];
+
+        table_row(t);
+        table_cell(t, u->name[0] ? u->name : "(no name)");
+        table_cellf(t, "%zu", u->jobs);
+        table_cellf(t, "%zu", u->counted);
+        table_cellf(t, "%.1f", u->gpu_h);
+        table_cellf(t, "%.1f", u->unused_gpu_h);
+        table_cellf(t, "%.1f", u->use);
+    }
+    printf(
+        "\nJobs that hold GPUs they hardly use (below %.0f %%, or some not at all), by "
+        "the counters of jobstats:\n",
+        PERCENT_OF_ONE * ADVICE_HARDLY_USED);
+    return table_finish(t, TABLE_ALIGNED, stdout, err);
+}
+
+/* ---- trust --------------------------------------------------------------------------
+ */
+
+void advice_trust(const struct advice *a, struct str *out)
+{
+    const struct advice_fit *f = &a->fit;
+
+    str_addf(out,
+             "Replay of the real schedule: %.1f kWh, %.2f %% from the record's (real "
+             "places and times, modelled power: %.1f kWh); ends %.2f %% of a job's run "
+             "time from the real ones on average, 95 %% of the jobs within %.2f %%; %.1f "
+             "%% of the jobs end within 5 %%.\n",
+             f->replay_kwh, f->energy_percent, f->record_kwh, f->ends_percent,
+             f->ends_percent_p95, PERCENT_OF_ONE * f->ends_within);
+    if (f->ended < f->jobs)
+        str_addf(out, "Jobs that the replay could not place: %zu of %zu.\n",
+                 f->jobs - f->ended, f->jobs);
+    if (f->energy_percent > GOOD_FIT || f->ends_percent > GOOD_FIT)
+        str_add(out, "The replay does not meet the record within 5 %: take the figures "
+                     "above with care.\n");
+    if (f->metered)
+        str_addf(out,
+                 "Slurm itself has metered %zu jobs: %.1f kWh, often of whole nodes; the "
+                 "model says %.1f kWh for their GPUs.\n",
+                 f->metered, f->metered_kwh, f->metered_replay);
+    else
+        str_add(out, "Energy is modelled: Slurm has metered none of these jobs.\n");
+    str_add(out, "Assumed: as they ran, nodes without jobs stayed awake; under policies "
+                 "they may sleep.\n"
+                 "A need is broken while a job has waited for more than ten minutes, or "
+                 "runs slower than it needs.\n");
+}
+
+int advice_print(const struct advice *a, const struct sweep_options *o,
+                 const struct advice_prices *prices, struct err *err)
+{
+    struct str text = {0};
+
+    printf("%zu jobs of %.1f days, as they ran and as they would have run; %d draws of "
+           "what they compute, ± is a 95 %% interval over these:\n",
+           a->fit.jobs, a->days, o->seeds);
+    if (print_policies(a, prices, err) < 0)
+        return -1;
+    advice_headline(a, prices, &text);
+    printf("\n%s", str_text(&text));
+    str_clear(&text);
+    if (print_users(a, err) < 0 || (a->idle_count && print_idle(a, err) < 0)) {
+        str_fini(&text);
+        return -1;
+    }
+    printf("\nHow far to trust this:\n");
+    advice_trust(a, &text);
+    slurm_notes(o->scenario.slurm, o->scenario.cluster, &text);
+    fputs(str_text(&text), stdout);
+    str_fini(&text);
+    return 0;
+}

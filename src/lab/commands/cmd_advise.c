@@ -1,0 +1,222 @@
+/* cmd_advise.c - corgi advise: what an operator's own jobs cost as they ran, and what
+ * Corgi would have saved */
+#include "corgi/commands.h"
+
+#include "base/file.h"
+#include "lab/advise/advice.h"
+#include "lab/commands/progress.h"
+#include "lab/commands/sim_args.h"
+#include "lab/report/report_page.h"
+#include "lab/sim/run_result.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct advise_args {
+    const char *slurm_jobs;
+    const char *slurm_nodes;
+    const char *slurm_types;
+    bool slurm_any_type;
+    const char *cluster;
+    double since_s;
+    const char *policy;
+    int draws;
+    uint64_t seed;
+    double price, co2_g;
+    const char *currency;
+    int threads;
+    const char *out;
+    bool json;
+};
+
+static const struct option_spec options[] = {
+    OPT(struct advise_args, slurm_jobs, STRING, "from-slurm", 0, "FILE",
+        "the jobs that ran, as sacct -P prints them"),
+    OPT(struct advise_args, slurm_nodes, STRING, "slurm-nodes", 0, "FILE",
+        "the nodes, as sinfo -N -o \"%N %G\" or scontrol show node prints them"),
+    OPT(struct advise_args, slurm_types, STRING, "slurm-types", 0, "LIST",
+        "what names of GPU types mean: tesla=v100,gpu=l4"),
+    OPT(struct advise_args, slurm_any_type, FLAG, "slurm-any-type", 0, NULL,
+        "a job that asked for a type may run on any that meets its need"),
+    OPT(struct advise_args, cluster, STRING, "cluster", 'c', "FILE",
+        "the same nodes as YAML, with what their machines really draw"),
+    OPT(struct advise_args, since_s, SECONDS, "since", 0, "TIME",
+        "only jobs that ended in this last part of the record, as 7d; 0 is all of it",
+        .default_text = "0"),
+    OPT(struct advise_args, policy, STRING, "policy", 'p', "LIST",
+        "what Corgi is compared with, beside what really happened",
+        .default_text = "slurm-like,least-energy-caps,ear-like"),
+    OPT(struct advise_args, draws, INT, "draws", 0, "N",
+        "play it so many times, with what the jobs compute drawn anew", .min = 1,
+        .max = 100, .default_text = "5"),
+    OPT(struct advise_args, seed, U64, "seed", 's', "N", "seed of the first draw",
+        .default_text = "1"),
+    OPT(struct advise_args, price, DOUBLE, "price", 0, "PRICE", "of a kWh", .min = 0,
+        .max = 1e6, .default_text = "0"),
+    OPT(struct advise_args, currency, STRING, "currency", 0, "NAME", "of that price",
+        .default_text = "EUR"),
+    OPT(struct advise_args, co2_g, DOUBLE, "co2", 0, "GRAMS", "of CO2 a kWh", .min = 0,
+        .max = 1e5, .default_text = "0"),
+    OPT(struct advise_args, threads, INT, "threads", 0, "N",
+        "runs at the same time; 0 is one a core", .min = 0, .max = 64,
+        .default_text = "0"),
+    OPT(struct advise_args, out, STRING, "out", 'o', "DIR",
+        "also write report.html, advice.json, sim.json, rows.csv and jobs.csv there"),
+    OPT(struct advise_args, json, FLAG, "json", 'j', NULL,
+        "print JSON instead of tables"),
+    {0},
+};
+
+/* What really happened first, then Corgi, then the others. */
+static int list_policies(const char *text, struct sweep_options *o, struct err *err)
+{
+    const struct policy *others[POLICY_MAX];
+    size_t count;
+
+    if (policy_parse_list(text, others, &count, err) < 0)
+        return -1;
+    o->policies[0] = &policy_as_it_ran;
+    o->policies[1] = policy_find("corgi");
+    o->policy_count = 2;
+    for (size_t i = 0; i < count && o->policy_count < POLICY_MAX; i++)
+        if (others[i] != o->policies[1])
+            o->policies[o->policy_count++] = others[i];
+    return 0;
+}
+
+static struct sweep_options sweep_of(const struct advise_args *args,
+                                     const struct slurm *slurm)
+{
+    struct sweep_options o = {.sim = sim_default_options(),
+                              .loads = {1},
+                              .load_count = 1,
+                              .seeds = args->draws,
+                              .threads = args->threads,
+                              .record = args->out != NULL};
+
+    o.scenario = (struct scenario_options){.workload = "standard",
+                                           .cluster = args->cluster,
+                                           .slurm = slurm,
+                                           .alone_sd = o.sim.alone_sd,
+                                           .as_is = true,
+                                           .seed = args->seed};
+    return o;
+}
+
+static int write_files(const struct advise_args *args, const struct advice *advice,
+                       const struct sweep_options *o, const struct advice_prices *prices,
+                       struct err *err)
+{
+    static const char *const except[] = {"out", "threads", "json", NULL};
+    struct str command = {0}, page = {0}, part = {0}, json = {0};
+    struct report_input report = {
+        .sweep = advice->sweep, .options = o, .price = args->price, .co2_g = args->co2_g};
+    char *path = file_join(args->out, "advice.json");
+    int rc;
+
+    str_add(&command, "corgi advise");
+    options_words(options, args, sizeof(*args), except, &command);
+    str_add(&command, " --out DIR");
+    report.command = str_text(&command);
+    advice_html(advice, o, prices, &part);
+    report.part = str_text(&part);
+    report_page(&page, &report);
+    rc = result_write(advice->sweep, o, str_text(&page), args->out, err);
+    advice_json(advice, o, prices, &json);
+    if (rc == 0)
+        rc = file_write(path, str_text(&json), json.length, err);
+    free(path);
+    str_fini(&json);
+    str_fini(&part);
+    str_fini(&page);
+    str_fini(&command);
+    return rc;
+}
+
+static int tell(const struct advise_args *args, const struct advice *advice,
+                const struct sweep_options *o, struct err *err)
+{
+    const struct advice_prices prices = {
+        .per_kwh = args->price, .co2_g = args->co2_g, .currency = args->currency};
+    struct str json = {0};
+
+    if (args->out && write_files(args, advice, o, &prices, err) < 0)
+        return -1;
+    if (!args->json)
+        return advice_print(advice, o, &prices, err);
+    advice_json(advice, o, &prices, &json);
+    fputs(str_text(&json), stdout);
+    str_fini(&json);
+    return 0;
+}
+
+static int advise(const struct advise_args *args, const struct sweep_options *o,
+                  struct err *err)
+{
+    struct progress progress;
+    struct sweep sweep = {0};
+    struct advice advice = {0};
+    int rc;
+
+    progress_init_stderr(&progress, "replaying");
+    rc = sweep_run(&sweep, o, progress_show, &progress, err);
+    progress_end(&progress);
+    if (rc == 0)
+        rc = advice_init(&advice, &sweep, o, err);
+    if (rc == 0)
+        rc = tell(args, &advice, o, err);
+    advice_fini(&advice);
+    sweep_fini(&sweep);
+    return rc;
+}
+
+static int run(struct command_call *call)
+{
+    const struct advise_args *args = call->args;
+    const struct slurm_options from = {.jobs = args->slurm_jobs,
+                                       .nodes = args->slurm_nodes,
+                                       .names = args->slurm_types,
+                                       .any_type = args->slurm_any_type,
+                                       .since_s = args->since_s};
+    struct slurm slurm = {0};
+    struct sweep_options o;
+    struct err err = {0};
+    int rc = -1;
+
+    if (!args->slurm_jobs)
+        return command_wrong_use(call, "--from-slurm FILE is missing: no daemon keeps a "
+                                       "record of Slurm's jobs yet");
+    if (args->slurm_types && slurm_gres_check_names(args->slurm_types, &err) < 0)
+        return command_wrong_use(call, "%s", err.text);
+    o = sweep_of(args, &slurm);
+    if (list_policies(args->policy, &o, &err) < 0)
+        return command_wrong_use(call, "%s", err.text);
+    if (slurm_load(&slurm, &from, &err) == 0)
+        rc = advise(args, &o, &err);
+    slurm_fini(&slurm);
+    return rc < 0 ? command_failed(call, &err) : 0;
+}
+
+const struct command cmd_advise = {
+    .name = "advise",
+    .summary = "what your jobs cost as they ran, and what Corgi would have saved",
+    .help =
+        "Reads what Slurm's tools print and touches nothing.  The jobs are played where "
+        "and when they really ran, then under Corgi and under simple policies: energy, "
+        "money, CO2, waits, needs that were broken, who gains and who loses.  It says "
+        "how "
+        "well the replay of the real schedule meets the record, what was measured and "
+        "what is assumed.  Where jobstats keeps counters in AdminComment, jobs that hold "
+        "GPUs they hardly use are listed by user.\n\n"
+        "The jobs are what sacct -a -P -X prints with -o and the columns JobID, User, "
+        "JobName, Submit, Eligible, Start, End, Elapsed, AllocTRES, ReqTRES, NNodes, "
+        "NodeList, State, ConsumedEnergyRaw and AdminComment; the nodes what sinfo -N -o "
+        "\"%N %G\" prints.",
+    .examples = "corgi advise --from-slurm sacct.txt --slurm-nodes sinfo.txt\n"
+                "corgi advise --from-slurm sacct.txt --slurm-nodes sinfo.txt --since 7d "
+                "--price 0.3 --co2 380 --out advice",
+    .options = options,
+    .args_size = sizeof(struct advise_args),
+    .run = run,
+};

@@ -1,0 +1,85 @@
+#!/usr/bin/env bats
+# corgi advise: an operator's own record against what Corgi would have done, without a daemon.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    corgi="$CORGI_BIN/corgi"
+    example="$BATS_TEST_DIRNAME/../../examples/slurm"
+    dir=$(mktemp -d)
+    advise=("$corgi" advise --from-slurm "$example/sacct.txt" --slurm-nodes "$example/sinfo.txt" --policy fifo)
+}
+
+teardown() {
+    rm -rf "$dir"
+}
+
+@test "the example tells energy, money, CO2, users, idle GPUs and how far to trust it" {
+    run "${advise[@]}" --draws 5 --price 0.3 --co2 380
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"as-it-ran"*"corgi"*"fifo"* ]]
+    [[ $output == *" EUR, "*" kg of CO2"* ]]
+    [[ $output == *"Who gains and who loses"* ]]
+    [[ $output == *"hold GPUs they hardly use"*"alan"* ]]
+    [[ $output == *"Replay of the real schedule: "*"Energy is modelled"*"Assumed: as they ran"* ]]
+}
+
+@test "the replay of the real schedule meets the record within 5 %, in energy and in ends" {
+    "${advise[@]}" --draws 3 --json > "$dir/a.json"
+    jq -e '.replay | .jobs == 180 and .ended == 180 and .energy_error_percent < 5 and .ends_error_percent < 5' "$dir/a.json"
+    jq -e '.policies[0].policy == "as-it-ran" and .policies[1].policy == "corgi"' "$dir/a.json"
+    jq -e '.policies[1].against_as_it_ran_percent_ci > 0' "$dir/a.json"
+}
+
+@test "the same command gives the same bytes" {
+    "${advise[@]}" --draws 2 --json > "$dir/a.json"
+    "${advise[@]}" --draws 2 --json --threads 1 > "$dir/b.json"
+    cmp "$dir/a.json" "$dir/b.json"
+}
+
+@test "whoever holds GPUs without using them is named, as the counters say" {
+    "${advise[@]}" --draws 1 --json > "$dir/a.json"
+    jq -e '[.hardly_used[].user] == ["alan"] and .hardly_used[0].mean_use_percent < 5' "$dir/a.json"
+    cut -d'|' -f1-14 "$example/sacct.txt" > "$dir/sacct.txt"
+    "$corgi" advise --from-slurm "$dir/sacct.txt" --slurm-nodes "$example/sinfo.txt" --policy fifo --draws 1 --json > "$dir/a.json"
+    jq -e '.hardly_used == []' "$dir/a.json"
+}
+
+@test "--since takes the last part, --out writes a page with all of it" {
+    run "${advise[@]}" --draws 2 --since 2d --out "$dir/out"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"Left out: jobs that ended before the time asked for ("* ]]
+    jq -e '.replay.jobs < 180 and .replay.jobs > 20' "$dir/out/advice.json"
+    grep -q 'id="advice"' "$dir/out/report.html"
+    grep -q 'Who gains and who loses' "$dir/out/report.html"
+    [ -s "$dir/out/jobs.csv" ]
+    command -v xmllint > /dev/null || skip "xmllint is not installed"
+    xmllint --noout "$dir/out/report.html"
+}
+
+@test "a record without counters, a damaged counter and a user name of HTML do no harm" {
+    sed '2s/JS1:[^|]*/JS1:H4sIAAAA/; 3s/|[a-z]*|/|<script>alert(1)|/' "$example/sacct.txt" > "$dir/sacct.txt"
+    run "$corgi" advise --from-slurm "$dir/sacct.txt" --slurm-nodes "$example/sinfo.txt" --policy fifo --draws 1 --out "$dir/out"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"cannot be read: 1."* ]]
+    run ! grep -q '<script' "$dir/out/report.html"
+}
+
+@test "what is missing is said" {
+    run --separate-stderr "$corgi" advise
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"--from-slurm FILE is missing"* ]]
+    run --separate-stderr "$corgi" advise --from-slurm "$dir/none"
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"$dir/none"* ]]
+}
+
+@test "the example is what its tool writes" {
+    mkdir -p "$dir/tools"
+    cp "$BATS_TEST_DIRNAME/../../tools/make-slurm-example" "$dir/tools/"
+    "$dir/tools/make-slurm-example"
+    diff -r "$dir/examples/slurm" "$example"
+}
