@@ -291,6 +291,8 @@ char *service_default_socket(void)
 
     if (environment("CORGI_SOCKET"))
         return mem_strdup(environment("CORGI_SOCKET"));
+    if (environment("RUNTIME_DIRECTORY"))
+        return file_join(environment("RUNTIME_DIRECTORY"), "corgid.sock");
     if (geteuid() == 0)
         return mem_strdup("/run/corgi/corgid.sock");
     if (runtime)
@@ -304,6 +306,8 @@ char *service_default_state(void)
     const char *state = environment("XDG_STATE_HOME");
     const char *home = environment("HOME");
 
+    if (environment("STATE_DIRECTORY"))
+        return mem_strdup(environment("STATE_DIRECTORY"));
     if (geteuid() == 0)
         return mem_strdup("/var/lib/corgi");
     if (state)

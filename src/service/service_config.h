@@ -117,7 +117,7 @@ struct learned_options service_config_learned(const struct service_config *confi
 /* Seconds of the daemon's clock in one of the wall's. */
 double service_config_clock_rate(const struct service_config *config);
 
-/* Where things are when nobody says so: the system's folders for root, else those of the
- * user.  The caller frees. */
+/* Where things are when nobody says so: the folders a unit of systemd was given, the
+ * system's for root, else those of the user.  The caller frees. */
 char *service_default_socket(void);
 char *service_default_state(void);
