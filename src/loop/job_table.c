@@ -48,6 +48,7 @@ struct job_status *jobs_add(struct jobs *jobs, const struct job *job)
     status->required_rate = job->need.rate;
     status->started_s = status->placed_s = status->demand = NAN;
     status->reference_type = -1;
+    status->reference_seen_s = NAN;
     vec_push(&jobs->active, status);
     map_put(jobs->by_id, job->id, (size_t)(uintptr_t)status);
     return status;

@@ -81,6 +81,8 @@ void loop_destroy(struct loop *loop)
     vec_free(&loop->decisions);
     vec_free(&loop->before);
     vec_free(&loop->ready);
+    vec_free(&loop->ready_at);
+    free(loop->copies);
     free(loop->device_changed_s);
     free(loop->fixed_cap_watts);
     free(loop);

@@ -4,7 +4,6 @@
  * thread, loop_round_end() checks the plan against the present (place/), changes the
  * loop's picture and hands the actions to the caller, for its engine, with the decisions
  * behind them, for its ledger. */
-#include "base/map.h"
 #include "base/mem.h"
 #include "loop/cluster.h"
 #include "loop/estimate/lengths.h"
@@ -103,6 +102,19 @@ struct optimize_input loop_input(const struct loop *loop,
     };
 }
 
+/* Room for the copies of jobs: kept from round to round, it may be megabytes. */
+static struct job_status *take_copies(struct loop *loop, size_t wanted)
+{
+    struct job_status *copies = loop->copies;
+
+    loop->copies = NULL;
+    if (wanted <= loop->copies_room && copies)
+        return copies;
+    free(copies);
+    loop->copies_room = wanted + wanted / 4;
+    return mem_array(struct job_status, loop->copies_room);
+}
+
 struct round *loop_round_begin(struct loop *loop, double now_s)
 {
     size_t count, running, waiting;
@@ -126,7 +138,7 @@ struct round *loop_round_begin(struct loop *loop, double now_s)
     r->lengths = lengths_dup(loop->lengths);
     r->cluster = cluster_dup(loop->cluster);
     waiting = choose(&in, worth_a_look(loop), chosen, &running);
-    r->jobs = mem_array(struct job_status, waiting + running + 1);
+    r->jobs = take_copies(loop, waiting + running + 1);
     r->listed = mem_array(const struct job_status *, waiting + running + 1);
     for (size_t i = 0; i < in.job_count; i++) {
         if (!chosen[i])
@@ -148,7 +160,7 @@ void round_destroy(struct loop *loop, struct round *r)
     cluster_destroy(r->cluster);
     plan_fini(&r->plan);
     lengths_destroy(r->lengths);
-    free(r->jobs);
+    loop->copies = r->jobs; /* the next round's */
     free(r->listed);
     free(r);
 }
@@ -170,35 +182,31 @@ void round_plan(struct round *r)
 
 /* ---- what still holds ---- */
 
-/* A job the copy knows keeps the draft's seat; one it does not know stays as it is. */
-/* What the draft knows, as it is now, and whoever runs besides; not all that wait, which
+/* A job the copy knows keeps the draft's seat; one it does not know stays as it is.
+ * What the draft knows, as it is now, and whoever runs besides; not all that wait, which
  * may be a hundred thousand. */
 static struct optimize_input input_of(const struct round *d, struct loop *loop,
                                       double now_s)
 {
-    const struct cluster *c = loop->cluster;
-    struct map *listed = map_create();
-    size_t known;
+    const struct job_status *const *active;
+    size_t count;
 
+    loop->listing++;
     vec_clear(&loop->ready);
+    vec_clear(&loop->ready_at);
     for (size_t i = 0; i < d->count; i++) {
-        const struct job_status *status = jobs_get(loop->jobs, d->jobs[i].job.id);
+        struct job_status *status = jobs_get(loop->jobs, d->jobs[i].job.id);
 
         if (!status || !jobs_may_sit(status, now_s))
             continue;
+        status->listed = loop->listing;
         vec_push(&loop->ready, status);
-        map_put(listed, status->job.id, i);
+        vec_push(&loop->ready_at, i);
     }
-    for (int n = 0; n < c->device_count; n++)
-        for (int k = 0; k < c->devices[n].job_count; k++) {
-            uint64_t id = c->devices[n].jobs[k];
-
-            if (map_get(listed, id, &known))
-                continue;
-            vec_push(&loop->ready, jobs_get(loop->jobs, id));
-            map_put(listed, id, 0);
-        }
-    map_destroy(listed);
+    active = jobs_active(loop->jobs, &count);
+    for (size_t i = 0; i < count; i++)
+        if (active[i]->device_count > 0 && active[i]->listed != loop->listing)
+            vec_push(&loop->ready, active[i]);
     return loop_input(loop, loop->ready.items, loop->ready.count, now_s);
 }
 
@@ -208,18 +216,13 @@ static struct optimize_input take_plan(struct loop *loop, const struct round *r,
 {
     struct optimize_input in = input_of(r, loop, now_s);
     struct plan *plan = &loop->plan;
-    struct map *seats = map_create();
-    size_t at;
 
-    for (size_t i = 0; i < r->plan.seat_count; i++)
-        map_put(seats, r->plan.seats[i].job, i);
     plan_reset(plan, &in);
     for (size_t i = 0; i < in.job_count; i++)
-        if (map_get(seats, in.jobs[i]->job.id, &at))
-            plan_take_seat(plan, i, &r->plan, at);
+        if (i < loop->ready_at.count)
+            plan_take_seat(plan, i, &r->plan, loop->ready_at.items[i]);
         else if (in.jobs[i]->state == JOB_RUNNING)
             plan_keep(plan, &in, i);
-    map_destroy(seats);
     memcpy(plan->cap_watts, r->plan.cap_watts,
            (size_t)in.cluster->device_count * sizeof(*plan->cap_watts));
     memcpy(plan->awake, r->plan.awake,
@@ -227,6 +230,7 @@ static struct optimize_input take_plan(struct loop *loop, const struct round *r,
     plan->learning = r->plan.learning;
     plan->terms = r->plan.terms;
     plan->again_s = r->plan.again_s;
+    plan->improved = r->plan.improved;
     for (size_t i = 0; i < r->plan.mend_count; i++)
         plan_note_mend(plan, &r->plan.mends[i]);
     for (int d = 0; d < in.cluster->device_count; d++) /* an operator's word first */
@@ -248,11 +252,11 @@ static void note_changes(struct loop *loop, double now_s)
 }
 
 /* Devices a job is about to leave change too, and only the plan knows them. */
-static void note_departures(struct loop *loop, double now_s)
+static void note_departures(struct loop *loop, const struct optimize_input *in)
 {
     for (size_t i = 0; i < loop->plan.seat_count; i++) {
         const struct seat *seat = &loop->plan.seats[i];
-        const struct job_status *status = jobs_get(loop->jobs, seat->job);
+        const struct job_status *status = in->jobs[i];
 
         for (int k = 0; k < status->device_count; k++) {
             bool stays = false;
@@ -260,7 +264,7 @@ static void note_departures(struct loop *loop, double now_s)
             for (int m = 0; m < seat->device_count && !stays; m++)
                 stays = loop->plan.devices[seat->first + m] == status->devices[k];
             if (!stays)
-                loop->device_changed_s[status->devices[k]] = now_s;
+                loop->device_changed_s[status->devices[k]] = in->now_s;
         }
     }
 }
@@ -268,9 +272,9 @@ static void note_departures(struct loop *loop, double now_s)
 /* ---- the ledger ---- */
 
 /* What those had that the plan moves: afterwards nobody knows. */
-static void note_before(struct loop *loop, double now_s)
+static void note_before(struct loop *loop, const struct optimize_input *in)
 {
-    const struct decision_ground ground = {.now_s = now_s,
+    const struct decision_ground ground = {.now_s = in->now_s,
                                            .cluster = loop->cluster,
                                            .jobs = loop->jobs,
                                            .model = loop_own_model(loop),
@@ -279,7 +283,7 @@ static void note_before(struct loop *loop, double now_s)
     vec_clear(&loop->before);
     for (size_t i = 0; i < loop->plan.seat_count; i++) {
         const struct seat *seat = &loop->plan.seats[i];
-        const struct job_status *status = jobs_get(loop->jobs, seat->job);
+        const struct job_status *status = in->jobs[i];
 
         if (status->state == JOB_RUNNING && seat->device_count > 0 &&
             !place_stays(status, loop->plan.devices + seat->first, seat->device_count))
@@ -338,8 +342,8 @@ int loop_round_end(struct loop *loop, struct round *r, double now_s,
         loop_want_round(loop, now_s);
         return err_prefix(err, "planner %s", loop->planner.ops->name);
     }
-    note_departures(loop, now_s);
-    note_before(loop, now_s);
+    note_departures(loop, &in);
+    note_before(loop, &in);
     vec_clear(&loop->actions);
     place_apply(&in, &loop->plan, loop->jobs, loop->cluster, &loop->actions);
     note_changes(loop, now_s);

@@ -68,6 +68,8 @@ struct job_status {
     int restarts;
     int reference_type; /* it would run on otherwise, see reference_place.h; -1: none */
     double reference_s; /* and from when on */
+    double reference_end_s, reference_seen_s; /* until when, and as of when that is */
+    long listed;                   /* in the list of the present, see round.c */
     int ages_passed, parts_passed; /* what was counted of it, see estimate/lengths.h */
     bool held;           /* by its owner or an operator: waits, whatever is free */
     bool leaving;        /* an earlier attempt of it is still there, see cluster.h */
@@ -184,6 +186,7 @@ struct plan {
     bool *awake;       /* (cluster.node_count) wanted state */
     struct plan_learning learning;
     struct plan_terms terms;
+    bool improved;  /* a better placement of what runs was looked for */
     double again_s; /* it changes then by itself: somebody has waited long enough for a
                        better place; infinite: never */
     size_t mend_count, mend_capacity;

@@ -41,6 +41,9 @@ struct cached_row {
     int width, capacity;         /* kinds answered for */
     double told_widths;          /* cells of this kind when widths were made */
     struct pair_marks made;
+    int renewed; /* kinds of a renewal that is under way; 0: none is */
+    bool widths; /* made anew by it */
+    struct pair_marks begun;
 };
 
 struct cached_cell {
@@ -60,6 +63,7 @@ struct prediction_cache {
     vec_of(struct cached_row) rows;    /* (kinds) */
     vec_of(struct cached_type) types;  /* (classes, types) */
     enum prediction_cache_pairs pairs;
+    long left;              /* cells of rows that may be made again */
     struct map *cell_index; /* class, type, other -> cells */
     vec_of(struct cached_cell) cells;
     struct map *jobs;                  /* id -> first of its factors */
@@ -71,9 +75,17 @@ struct prediction_cache *prediction_cache_create(enum prediction_cache_pairs pai
     struct prediction_cache *cache = mem_new(struct prediction_cache);
 
     cache->pairs = pairs;
+    cache->left = PREDICTION_CACHE_ALL;
     cache->cell_index = map_create();
     cache->jobs = map_create();
     return cache;
+}
+
+void prediction_cache_allow(struct prediction_cache *cache, long cells)
+{
+    cache->left = cells == PREDICTION_CACHE_ALL || cache->left == PREDICTION_CACHE_ALL
+                      ? cells
+                      : (cache->left < 0 ? cache->left : 0) + cells;
 }
 
 static void forget_cells(struct prediction_cache *cache)
@@ -198,16 +210,20 @@ static void widen_row(struct cached_row *row, int types, int wanted)
     row->core_sd = mem_resize(row->core_sd, old, new, sizeof(*row->core_sd));
 }
 
-/* Make answers for the kinds from `first` on, widths only where asked for. */
-static void fill_row(struct prediction_cache *cache, int kind, int first, bool widths)
+/* Make answers for so many kinds from `first` on, widths only where asked for. */
+static void fill_row(struct prediction_cache *cache, int kind, int first, int count,
+                     bool widths)
 {
     struct cached_row *row = &cache->rows.items[kind];
-    size_t at = (size_t)first * PAIR_KINDS * (size_t)cache->type_count;
+    size_t each = PAIR_KINDS * (size_t)cache->type_count, at = (size_t)first * each;
 
-    widen_row(row, cache->type_count, (int)cache->rows.count);
-    pairs_renew_row(cache->classes->pairs, kind, first, cache->rows.count - (size_t)first,
-                    widths, row->core_sd + at, row->guesses + at);
-    row->width = (int)cache->rows.count;
+    widen_row(row, cache->type_count, first + count);
+    pairs_renew_row(cache->classes->pairs, kind, first, (size_t)count, widths,
+                    row->core_sd + at, row->guesses + at);
+    if (first + count > row->width)
+        row->width = first + count;
+    if (cache->left < PREDICTION_CACHE_ALL)
+        cache->left -= count * (long)each;
 }
 
 /* Of what an answer on pairs of a kind was made. */
@@ -232,19 +248,37 @@ static bool is_old(const struct prediction_cache *cache, int kind,
            (double)(now.all_news - made->all_news) > NEWS_SHARE * (double)c->beside.count;
 }
 
-static void renew_row(struct prediction_cache *cache, int kind)
+static void begin_renewal(struct prediction_cache *cache, int kind)
 {
     struct cached_row *row = &cache->rows.items[kind];
     double cells = cache->classes->kinds.items[kind].pair_cells;
-    bool widths = row->width == 0 || row->made.lessons != cache->classes->news.lessons ||
-                  cells + 1 > WIDTHS_GROWTH * (row->told_widths + 1);
 
-    if (row->width < (int)cache->rows.count && row->width > 0)
-        fill_row(cache, kind, row->width, true);
-    fill_row(cache, kind, 0, widths);
-    if (widths)
+    row->widths = row->width == 0 || row->made.lessons != cache->classes->news.lessons ||
+                  cells + 1 > WIDTHS_GROWTH * (row->told_widths + 1);
+    if (row->widths)
         row->told_widths = cells;
-    row->made = marks_of(cache, kind);
+    row->begun = marks_of(cache, kind);
+}
+
+/* As much of the row as may be made now; the rest is as it was until the next turn. */
+static void renew_row(struct prediction_cache *cache, int kind)
+{
+    struct cached_row *row = &cache->rows.items[kind];
+    int all = (int)cache->rows.count, count = all - row->renewed;
+    long each = PAIR_KINDS * (long)cache->type_count;
+
+    if (row->renewed == 0)
+        begin_renewal(cache, kind);
+    if (row->width < all && row->width > 0)
+        fill_row(cache, kind, row->width, all - row->width, true);
+    if (row->width > 0 && cache->left / each < count - 1)
+        count = cache->left > 0 ? (int)(cache->left / each) + 1 : 1;
+    fill_row(cache, kind, row->renewed, count, row->widths);
+    row->renewed += count;
+    if (row->renewed < all)
+        return;
+    row->made = row->begun;
+    row->renewed = 0;
 }
 
 static struct class_guess cell_beside(struct prediction_cache *cache, struct cell cell)
@@ -281,10 +315,10 @@ struct class_guess prediction_cache_beside(struct prediction_cache *cache, int k
 
     if (cache->pairs == PREDICTION_CACHE_CELLS)
         return cell_beside(cache, cell);
-    if (row->width == 0 || is_old(cache, job, &row->made))
+    if (row->width == 0 || (cache->left > 0 && is_old(cache, job, &row->made)))
         renew_row(cache, job);
-    else if (beside >= row->width)
-        fill_row(cache, job, row->width, true);
+    if (beside >= row->width)
+        fill_row(cache, job, row->width, (int)cache->rows.count - row->width, true);
     return classes_guess_of(
         &row->guesses[(beside * PAIR_KINDS + side) * cache->type_count + type]);
 }

@@ -14,6 +14,8 @@
 #include "model/classes.h"
 #include "model/job_effects.h"
 
+#include <limits.h>
+
 struct prediction_cache;
 
 /* Who asks for many pairs of a class gets them by the row, which costs least a cell; who
@@ -22,6 +24,13 @@ enum prediction_cache_pairs { PREDICTION_CACHE_ROWS, PREDICTION_CACHE_CELLS };
 
 struct prediction_cache *prediction_cache_create(enum prediction_cache_pairs pairs);
 void prediction_cache_destroy(struct prediction_cache *cache); /* NULL is fine */
+
+/* From now on rows that are out of date are made again only up to so many cells in all
+ * (what was made beyond an earlier allowance counts against it), the others are answered
+ * as they were; what was never made is made.  A reader that must answer soon says so
+ * again and again. */
+#define PREDICTION_CACHE_ALL LONG_MAX
+void prediction_cache_allow(struct prediction_cache *cache, long cells);
 
 /* Before each question: of which classes, as numbered since when. */
 void prediction_cache_sync(struct prediction_cache *cache, const struct classes *classes,

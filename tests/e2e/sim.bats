@@ -60,6 +60,17 @@ with_small_disk() { # kilobytes, command...
     "$corgi" "${quick[@]}" --json --timings | jq -e '.rows[0].decision_ms_p99 > 0'
 }
 
+@test "bench plan times rounds, improvements and quotes of the planner" {
+    "$corgi" bench plan --jobs 20,40 --events 12 --json > "$dir/plan.json"
+    jq -e '(.sizes | length == 2) and all(.sizes[]; .running > 10 and .event.count > 12 and
+        .improve.count > 0 and .quote.count == 12 and .event.p50_ms > 0 and
+        .event.p50_ms <= .event.p99_ms and .event.p99_ms <= .event.max_ms) and
+        .sizes[0].growth == null and .sizes[1].growth != null' "$dir/plan.json"
+    "$corgi" bench plan --jobs 20 --events 2 | grep -q "p99"
+    run -2 "$corgi" bench plan --jobs 20,0
+    [[ $output == *"--jobs 0 is not within 1 and 20000"* ]]
+}
+
 @test "every key of the JSON is in docs/json.md" {
     local doc="$BATS_TEST_DIRNAME/../../docs/json.md" key
     "$corgi" "${quick[@]}" --policy corgi,least-energy --load 50 --json > "$dir/sim.json"

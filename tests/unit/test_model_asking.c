@@ -1,6 +1,7 @@
 /* test_model_asking.c - asking the learned model changes nothing, on any thread */
 #include "model/learned.h"
 #include "fixture/lesson.h"
+#include "model/learned_private.h"
 #include "model/prediction_cache.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -249,6 +250,55 @@ static void a_cache_follows_what_is_absorbed(void **state)
     prediction_cache_destroy(reader.cache);
 }
 
+/* What a cache says of the first kinds beside one another. */
+#define KINDS 6
+
+static void ask_rows(struct prediction_cache *cache, const struct asked *f, double *out)
+{
+    const struct learned *l = f->model.self;
+
+    prediction_cache_sync(cache, l->classes, l->generation);
+    for (int j = 0; j < KINDS; j++)
+        for (int k = 0; k < KINDS; k++)
+            out[j * KINDS + k] = prediction_cache_beside(cache, j, 1, k).mean;
+}
+
+static double apart(const double *a, const double *b)
+{
+    double most = 0;
+
+    for (int i = 0; i < KINDS * KINDS; i++)
+        most = fmax(most, fabs(a[i] - b[i]));
+    return most;
+}
+
+/* Who may make nothing again is answered as before; who may make a little comes to where
+ * everybody is, a little at a time. */
+static void a_cache_makes_again_as_much_as_it_may(void **state)
+{
+    struct asked *f = *state;
+    struct prediction_cache *cache = prediction_cache_create(PREDICTION_CACHE_ROWS);
+    struct prediction_cache *other = prediction_cache_create(PREDICTION_CACHE_ROWS);
+    double held[KINDS * KINDS], now[KINDS * KINDS];
+
+    ask_rows(cache, f, held);
+    ask_rows(other, f, now);
+    prediction_cache_allow(cache, 0);
+    for (int j = 0; j < JOBS; j++) /* all of them get in each other's way */
+        absorb(f, &f->jobs[j], &f->jobs[(j + 5) % JOBS], 1, 0.5);
+    fixture_lesson(f->model.self);
+    ask_rows(cache, f, held);
+    ask_rows(other, f, now);
+    assert_true(apart(held, now) > 0.05);
+    for (int turn = 0; turn < 200 * JOBS; turn++) {
+        prediction_cache_allow(cache, 1);
+        ask_rows(cache, f, held);
+    }
+    assert_true(apart(held, now) < 1e-3);
+    prediction_cache_destroy(cache);
+    prediction_cache_destroy(other);
+}
+
 /* A job that ended and came again under its number has nothing of its former factors. */
 static void a_cache_does_not_mix_up_a_job_that_came_again(void **state)
 {
@@ -316,6 +366,7 @@ int main(void)
         CASE(a_job_that_never_began_is_answered_as_if_it_had),
         CASE(two_new_families_are_not_one),
         CASE(a_cache_follows_what_is_absorbed),
+        CASE(a_cache_makes_again_as_much_as_it_may),
         CASE(a_cache_does_not_mix_up_a_job_that_came_again),
         CASE(threads_may_ask_at_the_same_time),
     };

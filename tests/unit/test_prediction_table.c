@@ -106,7 +106,7 @@ static int tear_down(void **state)
 
 static void begin_round(void)
 {
-    t.kinds = prediction_table_load(t.table, &t.in);
+    t.kinds = prediction_table_load(t.table, &t.in, false);
 }
 
 /* Questions about pairs that a look at these two takes. */

@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "lab/bench/bench_estimate.h"
 #include "lab/bench/bench_optimize.h"
+#include "lab/bench/bench_plan.h"
 #include "lab/bench/bench_store.h"
 
 #include <stdio.h>
@@ -82,20 +83,19 @@ static bool split(char *text, const char **items, int *count)
     return *count > 0;
 }
 
-static int fill_sizes(struct bench_optimize_options *o, char *text, struct err *err)
+/* Sizes with commas between into jobs (most); their number, or -1. */
+static int fill_sizes(int *jobs, int most, int largest, char *text, struct err *err)
 {
     const char *items[BENCH_OPTIMIZE_MAX_LIST];
     int count = 0;
 
-    if (!split(text, items, &count))
-        return err_set(err, ERR_USAGE, "--jobs wants 1 to %d sizes",
-                       BENCH_OPTIMIZE_MAX_LIST);
+    if (!split(text, items, &count) || count > most)
+        return err_set(err, ERR_USAGE, "--jobs wants 1 to %d sizes", most);
     for (int i = 0; i < count; i++)
-        if (!parse_int(items[i], &o->jobs[i]) || o->jobs[i] < 1 || o->jobs[i] > 1000000)
-            return err_set(err, ERR_USAGE, "--jobs %s is not within 1 and 1000000",
-                           items[i]);
-    o->jobs_count = count;
-    return 0;
+        if (!parse_int(items[i], &jobs[i]) || jobs[i] < 1 || jobs[i] > largest)
+            return err_set(err, ERR_USAGE, "--jobs %s is not within 1 and %d", items[i],
+                           largest);
+    return count;
 }
 
 static int run_optimize(struct command_call *call)
@@ -122,7 +122,8 @@ static int run_optimize(struct command_call *call)
     struct err err = {0};
     int status = 0;
 
-    if (fill_sizes(&o, sizes, &err) < 0)
+    o.jobs_count = fill_sizes(o.jobs, BENCH_OPTIMIZE_MAX_LIST, 1000000, sizes, &err);
+    if (o.jobs_count < 0)
         status = command_wrong_use(call, "%s", err.text);
     else if (!split(solvers, o.solvers, &o.solver_count))
         status = command_wrong_use(call, "--solver names no solver");
@@ -179,6 +180,59 @@ static const struct command bench_estimate = {
     .run = run_estimate,
 };
 
+struct plan_args {
+    const char *jobs;
+    int events;
+    uint64_t seed;
+    bool json;
+};
+
+static const struct option_spec plan_options[] = {
+    OPT(struct plan_args, jobs, STRING, "jobs", 'n', "LIST",
+        "how many jobs run, two GPUs for each; sizes with commas between",
+        .default_text = "100,1000,10000"),
+    OPT(struct plan_args, events, INT, "events", 0, "N",
+        "arrivals that are timed, and as many ends", .min = 1, .max = 10000,
+        .default_text = "200"),
+    OPT(struct plan_args, seed, U64, "seed", 's', "N", "seed of jobs and cluster",
+        .default_text = "1"),
+    OPT(struct plan_args, json, FLAG, "json", 'j', NULL, "print JSON instead of a table"),
+    {0},
+};
+
+static int run_plan(struct command_call *call)
+{
+    const struct plan_args *args = call->args;
+    char *sizes = mem_strdup(args->jobs);
+    struct bench_plan_options o = {
+        .events = args->events, .seed = args->seed, .json = args->json};
+    struct err err = {0};
+    int status = 0;
+
+    o.jobs_count =
+        fill_sizes(o.jobs, BENCH_PLAN_MAX_SIZES, BENCH_PLAN_MOST_JOBS, sizes, &err);
+    if (o.jobs_count < 0)
+        status = command_wrong_use(call, "%s", err.text);
+    else if (bench_plan_main(&o, stdout, &err) < 0)
+        status = command_failed(call, &err);
+    free(sizes);
+    return status;
+}
+
+static const struct command bench_plan = {
+    .name = "plan",
+    .summary = "time the planner that ships, event by event",
+    .help =
+        "Fill a simulated cluster with jobs, services and gangs, let them be measured, "
+        "and print the processor time of the rounds that arrivals, ends and "
+        "measurements cause: median, 99th percentile and longest; rounds that also "
+        "look for a better placement, one in five minutes, and quotes apart.",
+    .examples = "corgi bench plan --jobs 100\ncorgi bench plan --jobs 100,1000,10000",
+    .options = plan_options,
+    .args_size = sizeof(struct plan_args),
+    .run = run_plan,
+};
+
 static const struct option_spec store_options[] = {
     OPT(struct bench_store_options, dir, STRING, "dir", 'd', "DIR",
         "folder on the disk to measure [the present one]"),
@@ -215,7 +269,7 @@ static const struct command bench_store = {
 };
 
 static const struct command *const children[] = {&bench_estimate, &bench_optimize,
-                                                 &bench_store, NULL};
+                                                 &bench_plan, &bench_store, NULL};
 
 const struct command cmd_bench = {
     .name = "bench",

@@ -56,7 +56,10 @@ struct sim {
     vec_of(size_t) late;     /* whose time has come, and there is no room yet */
     size_t arrived, ended;
     double now_s;
-    vec_of(double) decision_ms;
+    vec_of(double) decision_ms; /* of processor time: rounds with the arrivals before, */
+    vec_of(double) improve_ms;  /* those that also looked for a better placement, */
+    vec_of(double) quote_ms;
+    double submit_s; /* of arrivals since the last round */
     long rounds;
 };
 

@@ -181,6 +181,8 @@ void sim_fini(struct sim *sim)
     if (sim->engine.self)
         sim->engine.ops->destroy(sim->engine.self);
     vec_free(&sim->decision_ms);
+    vec_free(&sim->improve_ms);
+    vec_free(&sim->quote_ms);
     sim_replicas_fini(sim);
     sim_follow_fini(sim);
     free(sim->draws);
@@ -254,6 +256,7 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
     const struct job *asked = &job->request->job;
     struct quote quote;
     struct job enters;
+    double began_s;
 
     sim->arrived++;
     if (sim->arrived == sim->setup->workload->count)
@@ -268,9 +271,13 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
     sim_engine_expect(&sim->engine, job->request);
     if (sim->setup->schedule)
         return 0; /* the loop hears of it when it starts */
+    if (sim->arrived <= sim->options->unquoted)
+        return loop_submit(sim->loop, asked, sim->now_s, err);
+    began_s = clock_cpu_s();
     if (loop_quote(sim->loop, asked, job->request->max_replicas, NULL, sim->now_s, &quote,
                    err) < 0)
         return err_prefix(err, "request %llu", (unsigned long long)asked->id);
+    vec_push(&sim->quote_ms, (clock_cpu_s() - began_s) * 1e3);
     if (quote.verdict == QUOTE_REFUSED) {
         refuse(sim, job);
         return 0;
@@ -278,8 +285,10 @@ static int arrive(struct sim *sim, struct sim_job *job, struct err *err)
     sim_replicas_arrive(sim, job, quote.replicas);
     enters = job->request->job;
     enters.unpromised = quote.verdict == QUOTE_UNPROMISED;
+    began_s = clock_cpu_s();
     if (loop_submit(sim->loop, &enters, sim->now_s, err) < 0)
         return err_prefix(err, "request %llu", (unsigned long long)asked->id);
+    sim->submit_s += clock_cpu_s() - began_s;
     loop_quoted(sim->loop, asked->id, &quote, sim->now_s);
     return 0;
 }
@@ -292,14 +301,19 @@ static bool all_over(const struct sim *sim)
 static int run_round(struct sim *sim, struct err *err)
 {
     struct round_result result;
-    double began_s;
+    double began_s, took_ms;
 
     check_before_round(sim);
     loop_learn_due(sim->loop, sim->now_s);
-    began_s = clock_wall_s();
+    began_s = clock_cpu_s();
     if (loop_round(sim->loop, sim->now_s, &result, err) < 0)
         return -1;
-    vec_push(&sim->decision_ms, (clock_wall_s() - began_s) * 1e3);
+    took_ms = (clock_cpu_s() - began_s + sim->submit_s) * 1e3;
+    sim->submit_s = 0;
+    if (loop_plan(sim->loop)->improved)
+        vec_push(&sim->improve_ms, took_ms);
+    else
+        vec_push(&sim->decision_ms, took_ms);
     sim->rounds++;
     if (check_plan(sim, err) < 0)
         return -1;

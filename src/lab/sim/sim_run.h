@@ -26,6 +26,7 @@ struct sim_options {
     double node_mtbf_s;  /* mean time between failures of a node; 0: none */
     double repair_s;     /* a failed node is back after this */
     double checkpoint_s; /* a failure loses what was done since the last checkpoint */
+    size_t unquoted;     /* so many enter without a quote; for benchmarks */
     double limit_s;      /* stop here whatever still runs; 0: at the end of all work */
     double drift;        /* of rates over the days, see truth.h; 0: none */
     double alone_sd;     /* hidden factors of each job, see truth.h */
@@ -68,7 +69,7 @@ struct sim_result {
     double service_moves; /* and moves of each */
     long restarts;
     long rounds;
-    double decision_p50_ms, decision_p99_ms; /* of wall time: differs from run to run */
+    double decision_p50_ms, decision_p99_ms; /* of processor time */
     struct refine_score estimates;
     struct plan_learning learning; /* what the planner tried in order to learn */
     struct quarter quarters[QUARTERS_PARTS];

@@ -10,6 +10,7 @@
 #include "model/codec.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 /* Ages: the first span ends after half a minute, each next one is longer by half an
@@ -87,8 +88,18 @@ static int span_count(enum axis axis)
     return axis == BY_AGE ? AGE_SPANS : PART_SPANS;
 }
 
+/* What never changes of a span; made once, because planners ask for many jobs. */
+struct span {
+    double begin, end;
+    double log_width; /* log of end over begin, of an octave at most */
+    double hazard;    /* of those that reach it the share that ends in it, before
+                         anything was seen */
+};
+static struct span spans[2][SPANS];
+static pthread_once_t spans_once = PTHREAD_ONCE_INIT;
+
 /* Where a span ends. */
-static double span_end(enum axis axis, int span)
+static double make_end(enum axis axis, int span)
 {
     if (span >= span_count(axis) - 1)
         return INFINITY;
@@ -101,20 +112,6 @@ static double span_end(enum axis axis, int span)
     return exp2((span - PART_BELOW - 1) / (double)PART_OCTAVE);
 }
 
-static double span_begin(enum axis axis, int span)
-{
-    return span > 0 ? span_end(axis, span - 1) : 0;
-}
-
-static int span_of(enum axis axis, double at)
-{
-    int span = 0;
-
-    while (at >= span_end(axis, span))
-        span++;
-    return span;
-}
-
 /* The share of jobs that get so far, before anything was seen. */
 static double prior_reach(enum axis axis, double at)
 {
@@ -123,20 +120,41 @@ static double prior_reach(enum axis axis, double at)
     return (1 - EXACT_SHARE) / (1 + pow(at, PART_SHAPE)) + (at < 1 ? EXACT_SHARE : 0);
 }
 
-static double prior_hazard(enum axis axis, int span)
+static void make_spans(void)
 {
-    double end = span_end(axis, span);
+    for (enum axis axis = BY_AGE; axis <= BY_PART; axis++)
+        for (int i = 0; i < span_count(axis); i++) {
+            struct span *span = &spans[axis][i];
 
-    return isinf(end)
-               ? 0.5
-               : 1 - prior_reach(axis, end) / prior_reach(axis, span_begin(axis, span));
+            span->begin = i > 0 ? make_end(axis, i - 1) : 0;
+            span->end = make_end(axis, i);
+            span->log_width = log(span->end / fmax(span->begin, span->end / 2));
+            span->hazard = isinf(span->end) ? 0.5
+                                            : 1 - prior_reach(axis, span->end) /
+                                                      prior_reach(axis, span->begin);
+        }
+}
+
+static const struct span *span_at(enum axis axis, int span)
+{
+    pthread_once(&spans_once, make_spans);
+    return &spans[axis][span];
+}
+
+static int span_of(enum axis axis, double at)
+{
+    int span = 0;
+
+    while (at >= span_at(axis, span)->end)
+        span++;
+    return span;
 }
 
 /* Of those that reach the span, the share that ends in it. */
 static double hazard(const struct life_table *all, const struct life_table *alike,
                      enum axis axis, int span)
 {
-    double h = prior_hazard(axis, span);
+    double h = span_at(axis, span)->hazard;
 
     if (all)
         h = (all->ended[span] + PRIOR_JOBS * h) / (all->reached[span] + PRIOR_JOBS);
@@ -233,11 +251,19 @@ static void follow(struct life_table *all, struct life_table *alike, enum axis a
     reach(alike, span, true);
 }
 
+/* Has it left a span since it was last followed?  Most jobs have not. */
+static bool moves_on(const struct job_status *status, double now_s)
+{
+    return span_of(BY_AGE, age_s(status, now_s)) != status->ages_passed ||
+           (told_size(&status->job) > 0 &&
+            span_of(BY_PART, part_of(status, now_s)) != status->parts_passed);
+}
+
 static void tell(struct lengths *l, struct job_status *status, double now_s, bool ends)
 {
     struct length_group *all = &l->all[status->job.kind == JOB_INFERENCE], *alike;
 
-    if (isnan(status->started_s))
+    if (isnan(status->started_s) || (!ends && !moves_on(status, now_s)))
         return;
     alike = group_of(l, &status->job);
     follow(&all->ages, &alike->ages, BY_AGE, &status->ages_passed, age_s(status, now_s),
@@ -277,15 +303,17 @@ static double end_at(const struct life_table *all, const struct life_table *alik
     double reach = 1, left = 1 - share;
 
     for (int span = span_of(axis, at);; span++) {
-        double begin = fmax(at, span_begin(axis, span)), end = span_end(axis, span);
-        double whole = log(end / fmax(span_begin(axis, span), end / 2)), part = 1, stays;
+        const struct span *here = span_at(axis, span);
+        double begin = fmax(at, here->begin), end = here->end, part = 1, stays;
         bool as_told = axis == BY_PART && span == PART_BELOW + 1 && at < 1;
 
         if (isinf(end))
             return 2 * begin;
         if (begin > 0 && !as_told)
-            part = fmin(1, log(end / begin) / whole);
-        stays = pow(1 - hazard(all, alike, axis, span), part);
+            part = fmin(1, log(end / begin) / here->log_width);
+        stays = 1 - hazard(all, alike, axis, span);
+        if (part < 1)
+            stays = pow(stays, part);
         if (reach * stays <= left) { /* ends are spread evenly over the octave */
             double into = log(reach / left) / -log(stays);
 

@@ -41,6 +41,7 @@ void plan_reset(struct plan *plan, const struct optimize_input *in)
     for (size_t n = 0; n < nodes; n++)
         plan->awake[n] = in->cluster->nodes[n].state != NODE_ASLEEP;
     plan->again_s = INFINITY;
+    plan->improved = false;
     plan->mend_count = 0;
 }
 

@@ -29,6 +29,7 @@ static void planner_destroy(void *self)
     vec_free(&s->members);
     vec_free(&s->usable);
     vec_free(&s->node_jobs);
+    vec_free(&s->node_empty);
     vec_free(&s->memo);
     vec_free(&s->order);
     vec_free(&s->gangs);
@@ -80,6 +81,29 @@ static bool somebody_queues(const struct planner_state *s)
     return false;
 }
 
+/* Thinking about each limit in each round takes time on large clusters: there one is
+ * looked at again when something was measured, or after a while. */
+#define CAPS_AGAIN_S 300.0
+
+static bool cap_is_settled(struct planner_state *s, int device)
+{
+    struct planner_caps *caps;
+    const int *m = planner_members(s, device);
+    double window_s = -1;
+
+    if (s->in->cluster->device_count <= PLANNER_LARGE || s->terms)
+        return false;
+    caps = &s->caps.items[device];
+    for (int e = 0; e < 2 && m[e] >= 0; e++)
+        window_s = fmax(window_s, s->jobs.items[m[e]].status->pace.at_s);
+    if (caps->window_s >= window_s && caps->window_s <= window_s &&
+        s->in->now_s - caps->looked_s < CAPS_AGAIN_S)
+        return true;
+    caps->window_s = window_s;
+    caps->looked_s = s->in->now_s;
+    return false;
+}
+
 /* The limit each device costs the least with; none before its jobs have been seen to
  * keep their requirements without.  Whoever is slowed down for less power keeps others
  * waiting: none while there is a queue. */
@@ -90,6 +114,8 @@ static void write_caps(struct planner_state *s, struct plan *plan)
     for (int d = 0; d < s->in->cluster->device_count; d++) {
         const int *m = planner_members(s, d);
 
+        if (m[0] >= 0 && !queue && all_paced(s, m) && cap_is_settled(s, d))
+            continue;
         plan->cap_watts[d] = 0;
         if (queue || !all_paced(s, m))
             continue;
@@ -100,9 +126,9 @@ static void write_caps(struct planner_state *s, struct plan *plan)
 /* Jobs that share a device with the job now and leave it by this plan. */
 static bool neighbour_leaves(const struct planner_state *s, const struct planner_job *j)
 {
-    vec_each (const struct planner_job, other, &s->jobs)
-        if (other != j && other->moved &&
-            other->status->devices[0] == j->status->devices[0])
+    vec_each (const int, other, &s->order)
+        if (&s->jobs.items[*other] != j &&
+            s->jobs.items[*other].status->devices[0] == j->status->devices[0])
             return true;
     return false;
 }
@@ -124,8 +150,12 @@ static enum plan_help help_of(const struct planner_state *s, const struct plan *
 
 /* Say what was done for each job that falls short of its promise; most often nobody does.
  */
-static void write_mends(const struct planner_state *s, struct plan *plan)
+static void write_mends(struct planner_state *s, struct plan *plan)
 {
+    vec_clear(&s->order); /* who moved */
+    for (int i = 0; i < (int)s->jobs.count; i++)
+        if (s->jobs.items[i].moved)
+            vec_push(&s->order, i);
     vec_each (const struct planner_job, j, &s->jobs) {
         if (j->suffers && !j->status->job.unpromised)
             plan_note_mend(plan, &(struct plan_mend){.job = j->status->job.id,
@@ -149,6 +179,7 @@ static void planner_plan(void *self, const struct optimize_input *in, struct pla
     struct planner_state *s = self;
 
     s->settings = *in->settings;
+    s->improves = in->settings->moves && in->now_s - s->improved_s >= IMPROVE_S;
     plan_reset(plan, in);
     planner_load(s, in);
     planner_set_price(s);
@@ -157,8 +188,9 @@ static void planner_plan(void *self, const struct optimize_input *in, struct pla
     planner_learn_caps(s);
     planner_look_to_move(s);
     planner_mend(s);
-    if (in->settings->moves && in->now_s - s->improved_s >= IMPROVE_S) {
+    if (s->improves) {
         planner_improve(s);
+        plan->improved = true;
         s->improved_s = in->now_s;
     }
     seat_waiting(s, plan);
@@ -180,6 +212,7 @@ static void planner_offer(void *self, const struct optimize_input *in,
 
     s->settings = *in->settings;
     s->terms = terms;
+    s->improves = false;
     plan_reset(&s->offered, in);
     planner_load(s, in);
     planner_take_terms(s);

@@ -260,12 +260,15 @@ struct planner_draw planner_draw(struct planner_state *s, int type, int a, int b
     return draw;
 }
 
+/* With more jobs hardly anything is asked for twice. */
+#define MEMO_JOBS_MOST (2 * PLANNER_MEMO)
+
 /* The job's place in the memo, its row and column empty at first; -1: it is full. */
 static int slot_of(struct planner_state *s, int job)
 {
     struct planner_job *j = &s->jobs.items[job];
 
-    if (j->slot >= 0 || s->slots == PLANNER_MEMO)
+    if (j->slot >= 0 || s->slots == PLANNER_MEMO || s->jobs.count > MEMO_JOBS_MOST)
         return j->slot;
     j->slot = s->slots++;
     for (int t = 0; t < s->in->cluster->type_count; t++)

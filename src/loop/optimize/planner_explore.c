@@ -100,7 +100,7 @@ static void settle(struct planner_state *s, const struct planner_trial *trial, i
     s->learning.settled++;
     s->learning.better += better > 0;
     if (better > 0)
-        s->learning.earned_joules += better * fmin(j->left_s, STAY_S);
+        s->learning.earned_joules += better * fmin(planner_left_s(s, j), STAY_S);
     else
         s->learning.spent_joules -= better * (s->in->now_s - trial->at_s);
 }
@@ -135,9 +135,10 @@ double planner_chance(const struct planner_job *job, double expected, double hop
 }
 
 /* What a job that falls short where it is may hope for elsewhere. */
-static double reach(const struct planner_job *j, const struct table_alone *alone)
+static double reach(const struct planner_state *s, const struct planner_job *j,
+                    const struct table_alone *alone)
 {
-    if (j->left_s < SUFFER_S)
+    if (planner_left_s(s, j) < SUFFER_S)
         return alone->hope;
     return alone->expected * pow(alone->hope / alone->expected, SUFFER_REACH);
 }
@@ -158,8 +159,8 @@ int planner_hopeful_place(const struct planner_state *s, int job)
         if (planner_members(s, d)[0] >= 0 || !planner_allowed(s, job, d) ||
             type == c->devices[j->device].type || alone->fits < PREDICT_FITS_LEAST)
             continue;
-        if (reach(j, alone) > best) {
-            best = reach(j, alone);
+        if (reach(s, j, alone) > best) {
+            best = reach(s, j, alone);
             found = d;
         }
     }

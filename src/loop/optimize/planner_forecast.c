@@ -263,7 +263,7 @@ static double play_start_s(struct planner_state *s, int asked, int play)
 
 /* All that a play changes, as it was before. */
 struct before_play {
-    int *members, *node_jobs, *order, *device;
+    int *members, *node_jobs, *node_empty, *order, *device;
     size_t waiting, used;
     struct seat *seats;
     struct planner_hold *holds;
@@ -275,6 +275,7 @@ static struct before_play keep(const struct planner_state *s)
 
     b.members = mem_dup(s->members.items, s->members.count, sizeof(int));
     b.node_jobs = mem_dup(s->node_jobs.items, s->node_jobs.count, sizeof(int));
+    b.node_empty = mem_dup(s->node_empty.items, s->node_empty.count, sizeof(int));
     b.order = mem_dup(s->order.items, s->order.count, sizeof(int));
     b.seats = mem_dup(s->offered.seats, s->offered.seat_count, sizeof(struct seat));
     b.holds = mem_dup(s->holds.items, s->holds.count, sizeof(*b.holds));
@@ -288,6 +289,7 @@ static void put_back(struct planner_state *s, const struct before_play *b)
 {
     memcpy(s->members.items, b->members, s->members.count * sizeof(int));
     memcpy(s->node_jobs.items, b->node_jobs, s->node_jobs.count * sizeof(int));
+    memcpy(s->node_empty.items, b->node_empty, s->node_empty.count * sizeof(int));
     memcpy(s->order.items, b->order, b->waiting * sizeof(int));
     memcpy(s->offered.seats, b->seats, s->offered.seat_count * sizeof(struct seat));
     memcpy(s->holds.items, b->holds, s->holds.count * sizeof(*b->holds));
@@ -306,6 +308,7 @@ static void forget(struct before_play *b)
 {
     free(b->members);
     free(b->node_jobs);
+    free(b->node_empty);
     free(b->order);
     free(b->device);
     free(b->seats);

@@ -43,11 +43,17 @@ static void mend(struct planner_state *s, int job)
 
 void planner_mend_gangs(struct planner_state *s)
 {
-    for (int i = 0; i < (int)s->jobs.count; i++) {
+    int count = (int)s->jobs.count, left = planner_mends(s);
+    int first = planner_first_mended(s);
+
+    for (int k = 0; k < count && left > 0; k++) {
+        int i = (first + k) % count;
         const struct planner_job *j = &s->jobs.items[i];
 
-        if (may_go(s, j) && j->suffers && planner_has_waited(s, j))
+        if (may_go(s, j) && j->suffers && planner_has_waited(s, j)) {
             mend(s, i);
+            left--;
+        }
     }
 }
 
@@ -64,7 +70,7 @@ static void relocate(struct planner_state *s, int job)
     if (planner_find_seats(s, job, &gang) && gang.cost <= PLANNER_KEEPS) {
         now = planner_gang_cost(s, job, status->devices);
         then = planner_gang_cost(s, job, gang.devices);
-        if ((now - then) * planner_horizon(j) > count * planner_hurdle(s, j)) {
+        if ((now - then) * planner_horizon(s, j) > count * planner_hurdle(s, j)) {
             go(s, job, &gang);
             return;
         }
@@ -82,7 +88,7 @@ void planner_improve_gangs(struct planner_state *s)
         const struct planner_job *j = &s->jobs.items[job];
 
         if (!may_go(s, j) || !j->paced || !j->settled || j->suffers ||
-            j->left_s < PLANNER_LEFT_LEAST_S || !planner_within_budget(s, j))
+            planner_left_s(s, j) < PLANNER_LEFT_LEAST_S || !planner_within_budget(s, j))
             continue;
         relocate(s, job);
         left--;

@@ -2,6 +2,7 @@
  * planner.c, and for less cost, now and then */
 #include "loop/optimize/planner_private.h"
 
+#include <limits.h>
 #include <math.h>
 
 /* A move has to earn this many times what it costs: the pause is part of a promise, what
@@ -27,6 +28,11 @@
  * not wander. */
 #define PATIENCE_S 600.0
 
+/* On large clusters so many who fall short are helped in a round, whoever comes first
+ * from a random one on, and each looks at so many devices. */
+#define MENDS_A_ROUND   4
+#define DEVICES_TO_MEND 160
+
 /* Joules a move must save. */
 double planner_hurdle(const struct planner_state *s, const struct planner_job *j)
 {
@@ -38,9 +44,9 @@ double planner_hurdle(const struct planner_state *s, const struct planner_job *j
            fmax(s->settings.move_s, 1) * PAUSE_WATTS;
 }
 
-double planner_horizon(const struct planner_job *j)
+double planner_horizon(const struct planner_state *s, const struct planner_job *j)
 {
-    return fmin(j->left_s, HORIZON_S);
+    return fmin(planner_left_s(s, j), HORIZON_S);
 }
 
 /* A neighbour's cost ends when the neighbour does, so a move away from a job, or next to
@@ -53,7 +59,7 @@ static double beside_horizon(const struct planner_state *s, double h, int device
 
     for (int e = 0; e < 2; e++)
         if (m[e] >= 0 && m[e] != besides)
-            h = fmin(h, s->jobs.items[m[e]].left_s);
+            h = fmin(h, planner_left_s(s, &s->jobs.items[m[e]]));
     return h;
 }
 
@@ -80,6 +86,20 @@ bool planner_has_waited(const struct planner_state *s, const struct planner_job 
     return s->in->now_s - j->status->placed_s >= PATIENCE_S * j->status->moves;
 }
 
+int planner_mends(const struct planner_state *s)
+{
+    return s->in->cluster->device_count > PLANNER_LARGE ? MENDS_A_ROUND : INT_MAX;
+}
+
+int planner_first_mended(struct planner_state *s)
+{
+    size_t count = s->jobs.count;
+
+    if (s->in->cluster->device_count <= PLANNER_LARGE || count == 0)
+        return 0;
+    return (int)rng_below(&s->rng, count);
+}
+
 static void move(struct planner_state *s, int job, int device)
 {
     int from = s->jobs.items[job].device;
@@ -89,14 +109,20 @@ static void move(struct planner_state *s, int job, int device)
     s->jobs.items[job].moved = true;
 }
 
+static int looks_to_mend(const struct planner_state *s)
+{
+    return s->in->cluster->device_count > PLANNER_LARGE ? DEVICES_TO_MEND
+                                                        : DEVICES_A_LOOK;
+}
+
 /* The best other place of a job that has just been taken off its device. */
 static int best_place(struct planner_state *s, int job, int not_here, bool only_used,
-                      double *cost)
+                      int most, double *cost)
 {
     int best = -1, count = s->in->cluster->device_count;
-    int first = count > DEVICES_A_LOOK ? (int)rng_below(&s->rng, (size_t)count) : 0;
+    int first = count > most ? (int)rng_below(&s->rng, (size_t)count) : 0;
 
-    for (int i = 0; i < count && i < DEVICES_A_LOOK; i++) {
+    for (int i = 0; i < count && i < most; i++) {
         int d = (first + i) % count;
         int node = s->in->cluster->devices[d].node;
         double c;
@@ -119,7 +145,7 @@ static void relocate(struct planner_state *s, int job, bool mend)
     double now = planner_place_cost(s, job), cost = now, h;
 
     planner_detach(s, job, &from, 1);
-    to = best_place(s, job, from, false, &cost);
+    to = best_place(s, job, from, false, mend ? looks_to_mend(s) : DEVICES_A_LOOK, &cost);
     planner_attach(s, job, &from, 1);
     if (mend && cost > PLANNER_KEEPS) {
         int hopeful = planner_hopeful_place(s, job);
@@ -131,10 +157,10 @@ static void relocate(struct planner_state *s, int job, bool mend)
     }
     if (to < 0)
         return;
-    h = beside_horizon(s, beside_horizon(s, planner_horizon(j), from, job), to, job);
-    if (mend
-            ? now - cost > PLANNER_KEEPS
-            : (now - cost) * h > planner_hurdle(s, j) && j->left_s > PLANNER_LEFT_LEAST_S)
+    h = beside_horizon(s, beside_horizon(s, planner_horizon(s, j), from, job), to, job);
+    if (mend ? now - cost > PLANNER_KEEPS
+             : (now - cost) * h > planner_hurdle(s, j) &&
+                   planner_left_s(s, j) > PLANNER_LEFT_LEAST_S)
         move(s, job, to);
 }
 
@@ -162,7 +188,7 @@ static void send_neighbour_away(struct planner_state *s, int job)
         return;
     now = cost = planner_place_cost(s, other);
     planner_detach(s, other, &device, 1);
-    to = best_place(s, other, device, false, &cost);
+    to = best_place(s, other, device, false, looks_to_mend(s), &cost);
     planner_attach(s, other, &device, 1);
     if (to >= 0 && now - cost > PLANNER_KEEPS)
         move(s, other, to);
@@ -178,11 +204,16 @@ static bool may_mend(const struct planner_state *s, const struct planner_job *j)
  * has: a job is never stopped for want of a better place. */
 void planner_mend(struct planner_state *s)
 {
-    for (int i = 0; i < (int)s->jobs.count; i++) {
+    int count = (int)s->jobs.count, left = planner_mends(s);
+    int first = planner_first_mended(s);
+
+    for (int k = 0; k < count && left > 0; k++) {
+        int i = (first + k) % count;
         const struct planner_job *j = &s->jobs.items[i];
 
         if (!j->suffers || j->moved || j->device < 0 || j->status->job.devices > 1)
             continue;
+        left--;
         if (j->movable && may_mend(s, j) && still_short(s, i))
             relocate(s, i, true);
         if (!j->moved && still_short(s, i))
@@ -223,7 +254,7 @@ static void try_swap(struct planner_state *s, int a, int b)
 {
     struct planner_job *x = &s->jobs.items[a], *y = &s->jobs.items[b];
     int dx = x->device, dy = y->device;
-    double h = fmin(planner_horizon(x), planner_horizon(y)), before, after;
+    double h = fmin(planner_horizon(s, x), planner_horizon(s, y)), before, after;
 
     if (dx == dy || !may_move(s, x) || !may_move(s, y) || h < PLANNER_LEFT_LEAST_S)
         return;
@@ -268,7 +299,7 @@ static int jobs_of_node(struct planner_state *s, int node, int *jobs)
             if (job < 0)
                 continue;
             if (!may_move(s, &s->jobs.items[job]) ||
-                s->jobs.items[job].left_s < PLANNER_LEFT_LEAST_S)
+                planner_left_s(s, &s->jobs.items[job]) < PLANNER_LEFT_LEAST_S)
                 return 0;
             jobs[count++] = job;
         }
@@ -298,13 +329,13 @@ static void evacuate(struct planner_state *s, int node)
     for (int i = 0; i < count; i++) {
         from[i] = s->jobs.items[jobs[i]].device;
         hurdles += planner_hurdle(s, &s->jobs.items[jobs[i]]);
-        h = fmin(h, s->jobs.items[jobs[i]].left_s);
+        h = fmin(h, planner_left_s(s, &s->jobs.items[jobs[i]]));
         planner_detach(s, jobs[i], &from[i], 1);
     }
     for (; done < count; done++) {
         double cost = PLANNER_SHORT_WATTS;
 
-        to[done] = best_place(s, jobs[done], from[done], true, &cost);
+        to[done] = best_place(s, jobs[done], from[done], true, DEVICES_A_LOOK, &cost);
         if (to[done] < 0)
             break;
         planner_attach(s, jobs[done], &to[done], 1);

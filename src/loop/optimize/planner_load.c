@@ -70,13 +70,16 @@ static void load_devices(struct planner_state *s)
     vec_clear(&s->members);
     vec_clear(&s->usable);
     vec_clear(&s->node_jobs);
+    vec_clear(&s->node_empty);
     for (int d = 0; d < c->device_count; d++) {
         vec_push(&s->members, -1);
         vec_push(&s->members, -1);
         vec_push(&s->usable, cluster_device_usable(c, d));
     }
-    for (int n = 0; n < c->node_count; n++)
+    for (int n = 0; n < c->node_count; n++) {
         vec_push(&s->node_jobs, 0);
+        vec_push(&s->node_empty, c->nodes[n].device_count);
+    }
 }
 
 static double unit_of(const struct planner_state *s, const struct planner_job *j)
@@ -89,11 +92,15 @@ static double unit_of(const struct planner_state *s, const struct planner_job *j
     return unit;
 }
 
-/* Training is taken to go on at half its best rate. */
-static double time_left(const struct planner_state *s, const struct planner_job *j)
+/* Training is taken to go on at half its best rate.  Most rounds ask for few. */
+double planner_left_s(const struct planner_state *s, const struct planner_job *j)
 {
-    return lengths_left_s(s->in->lengths, j->status, fmax(0.5 * j->unit, 1e-9), 0.5,
-                          s->in->now_s);
+    double *left_s = &s->jobs.items[j - s->jobs.items].left_s;
+
+    if (isnan(*left_s))
+        *left_s = lengths_left_s(s->in->lengths, j->status, fmax(0.5 * j->unit, 1e-9),
+                                 0.5, s->in->now_s);
+    return *left_s;
 }
 
 /* More may sit on a device than this planner ever seats: they stay. */
@@ -124,6 +131,7 @@ static void load_job(struct planner_state *s, size_t i, const struct table_kind 
                               .seat = s->seats.items[i],
                               .slot = -1,
                               .kind = kind,
+                              .left_s = NAN,
                               .device = -1};
 
     job.unit = unit_of(s, &job);
@@ -132,7 +140,6 @@ static void load_job(struct planner_state *s, size_t i, const struct table_kind 
     if (status->job.kind == JOB_INFERENCE)
         job.keep = fmin(job.need, SERVICE_KEEP * job.keep);
     job.paced = status->state == JOB_RUNNING && recent_rate_known(status, s->in->cluster);
-    job.left_s = time_left(s, &job);
     job.movable = s->in->settings->moves && status->job.may_move &&
                   status->state == JOB_RUNNING && status->job.devices == 1 &&
                   !crowded(s, status);
@@ -153,9 +160,11 @@ void planner_attach(struct planner_state *s, int job, const int *devices, int co
 {
     for (int k = 0; k < count; k++) {
         int *m = planner_members(s, devices[k]);
+        int node = s->in->cluster->devices[devices[k]].node;
 
+        s->node_empty.items[node] -= m[0] < 0;
         m[m[0] >= 0] = job;
-        s->node_jobs.items[s->in->cluster->devices[devices[k]].node]++;
+        s->node_jobs.items[node]++;
     }
     if (count > 0)
         s->jobs.items[job].device = devices[0];
@@ -165,11 +174,13 @@ void planner_detach(struct planner_state *s, int job, const int *devices, int co
 {
     for (int k = 0; k < count; k++) {
         int *m = planner_members(s, devices[k]);
+        int node = s->in->cluster->devices[devices[k]].node;
 
         if (m[0] == job)
             m[0] = m[1];
         m[1] = -1;
-        s->node_jobs.items[s->in->cluster->devices[devices[k]].node]--;
+        s->node_empty.items[node] += m[0] < 0;
+        s->node_jobs.items[node]--;
     }
     s->jobs.items[job].device = -1;
 }
@@ -180,7 +191,7 @@ void planner_load(struct planner_state *s, const struct optimize_input *in)
 
     planner_show(s, in);
     s->in = in = &s->shown;
-    kinds = prediction_table_load(s->table, in);
+    kinds = prediction_table_load(s->table, in, s->improves);
     load_types(s);
     load_devices(s);
     vec_clear(&s->jobs);

@@ -16,6 +16,8 @@
 #define UNITS_LEAST 1.0
 /* What a job that has not been measured here is taken to make of its best rate. */
 #define UNITS_UNKNOWN 0.5
+/* On large clusters all of it is added up only this often. */
+#define PRICED_S 30.0
 
 struct draw {
     double watts;    /* of all */
@@ -82,6 +84,10 @@ void planner_set_price(struct planner_state *s)
     double passed_s = s->in->now_s - s->priced_s;
     struct draw sum = {0};
 
+    if (s->in->cluster->device_count > PLANNER_LARGE && passed_s < PRICED_S) {
+        set_worth(s);
+        return;
+    }
     for (int n = 0; n < s->in->cluster->node_count; n++)
         if (s->node_jobs.items[n] > 0)
             add_node(s, n, &sum);

@@ -35,6 +35,8 @@
 /* A full cluster with a long queue: after so many jobs that found no place the others
  * keep theirs in the queue until the next round. */
 #define PLANNER_WAITING_TRIES 24
+/* With more devices than this a round looks at a part of them, or now and then. */
+#define PLANNER_LARGE 512
 /* Whoever ends sooner is not moved for less cost. */
 #define PLANNER_LEFT_LEAST_S 300.0
 /* A place that costs more is not believed to keep all requirements. */
@@ -52,7 +54,7 @@ struct planner_job {
     double keep;   /* rate below which it is helped where it is */
     double unit;   /* best rate alone anywhere: what its progress is measured by */
     double worth;  /* watts a unit of progress is worth; 0 for services */
-    double left_s; /* it is expected to run on for */
+    double left_s; /* see planner_left_s(); NaN: nobody has asked yet */
     bool movable;  /* may be moved at all */
     bool settled;  /* has been where it is long enough to be moved for less cost */
     bool paced;    /* measured where it is beside whoever is there */
@@ -103,6 +105,8 @@ struct planner_hold {
 struct planner_caps {
     uint64_t company; /* hash of the jobs; 0: nobody */
     int deepest;      /* level they may have: below it they were seen to fall short */
+    double looked_s;  /* when the limit was last thought about, and after which window */
+    double window_s;
 };
 
 /* A place taken for what it may turn out to be, until it is measured. */
@@ -128,11 +132,13 @@ struct planner_state {
     vec_of(int) members; /* (devices, 2) jobs; -1: nobody */
     vec_of(bool) usable; /* (devices) may get a job */
     vec_of(int) node_jobs;
-    vec_of(float) memo; /* (types, slots, slots) cost of two, or of one with itself */
-    int slots;          /* taken so far */
-    double price;       /* of progress, watts a unit; see planner_price.c */
-    double priced_s;    /* when it was last looked at */
-    double improved_s;  /* when moves for the sake of cost were last looked for */
+    vec_of(int) node_empty; /* (nodes) devices with nobody */
+    vec_of(float) memo;     /* (types, slots, slots) cost of two, or of one with itself */
+    int slots;              /* taken so far */
+    double price;           /* of progress, watts a unit; see planner_price.c */
+    double priced_s;        /* when it was last looked at */
+    double improved_s;      /* when moves for the sake of cost were last looked for */
+    bool improves;          /* this round looks for a better placement of what runs */
     struct planner_view view;
     vec_of(struct planner_trial) trials;
     vec_of(struct planner_caps) caps;  /* (devices) */
@@ -156,6 +162,8 @@ static inline int *planner_members(const struct planner_state *s, int device)
 
 /* planner_load.c: the round's jobs, devices and prices. */
 void planner_load(struct planner_state *s, const struct optimize_input *in);
+/* How long the job is expected to run on. */
+double planner_left_s(const struct planner_state *s, const struct planner_job *j);
 /* planner_queue.c: who runs, and the head of the queue in its order. */
 void planner_show(struct planner_state *s, const struct optimize_input *in);
 /* Those shown who wait, in their order, into s->order. */
@@ -260,9 +268,12 @@ void planner_mend(struct planner_state *s);
 void planner_improve(struct planner_state *s);
 /* Joules a move of the job must save, and over how long. */
 double planner_hurdle(const struct planner_state *s, const struct planner_job *j);
-double planner_horizon(const struct planner_job *j);
+double planner_horizon(const struct planner_state *s, const struct planner_job *j);
 /* May it be moved for less cost, after what moves took from it so far? */
 bool planner_within_budget(const struct planner_state *s, const struct planner_job *j);
+/* How many who fall short are helped in this round, and from which job on. */
+int planner_mends(const struct planner_state *s);
+int planner_first_mended(struct planner_state *s);
 /* Is it long enough where it is to be moved again, after so many moves? */
 bool planner_has_waited(const struct planner_state *s, const struct planner_job *j);
 

@@ -126,7 +126,7 @@ static double free_in_s(const struct planner_state *s, int device)
     if (!s->usable.items[device] || s->holds.items[device].job >= 0)
         return INFINITY;
     for (int e = 0; e < 2 && m[e] >= 0; e++)
-        longest = fmax(longest, s->jobs.items[m[e]].left_s);
+        longest = fmax(longest, planner_left_s(s, &s->jobs.items[m[e]]));
     return longest;
 }
 

@@ -2,18 +2,27 @@
  * and reads costs from it; it asks the model through estimate/ */
 #include "loop/optimize/prediction_table.h"
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/rng.h"
 #include "base/vec.h"
 #include "loop/estimate/predict.h"
 #include "loop/requirement.h"
+#include "model/prediction_cache.h"
 
 #include <math.h>
+#include <string.h>
 
 #define SLOTS                                                                            \
     (2 * PREDICTION_TABLE_MOST) /* kinds kept, those that left lately included */
 #define CHANGED        0.005    /* a rate alone that moved by this much is news */
 #define CHANGED_DEMAND 0.1      /* and so is a demand */
+/* Where jobs share kinds, so many of these are asked for again in a round, in turn. */
+#define KINDS_A_ROUND 8
+/* And so many answers on pairs are made again; in a round that is not in a hurry, more.
+ */
+#define CELLS_A_ROUND 64
+#define CELLS_AT_EASE 1536
 
 struct prediction_table {
     const struct optimize_input *in;
@@ -26,6 +35,7 @@ struct prediction_table {
     struct table_kind *last;  /* and the newest of them */
     vec_of(const struct table_kind *) of; /* (jobs) */
     long round;
+    int left; /* kinds that may be asked for again this round */
     int turn; /* kind whose pairs are asked again this round */
 };
 
@@ -70,8 +80,7 @@ static uint64_t key_of(const struct job_status *s, bool each)
     if (each)
         return s->job.id;
     key = rng_mix((uint64_t)d->model, (uint64_t)d->batch);
-    for (const char *c = d->family; *c; c++)
-        key = rng_mix(key, (uint64_t)*c);
+    key = rng_mix(key, hash_bytes(d->family, strlen(d->family)));
     key = rng_mix(rng_mix(key, (uint64_t)s->job.devices), (uint64_t)s->job.kind);
     return rng_mix(rng_mix(key, (uint64_t)(s->job.memory_gb * 1e6)),
                    (uint64_t)(int64_t)s->job.owner);
@@ -151,6 +160,7 @@ static const struct table_kind *kind_of(struct prediction_table *k,
                                         const struct job_status *job, bool each)
 {
     struct table_kind *kind = find_kind(k, key_of(job, each));
+    bool old;
 
     if (kind->round == k->round) /* another job stands for it */
         return kind;
@@ -158,9 +168,14 @@ static const struct table_kind *kind_of(struct prediction_table *k,
         return k->last;
     k->count++;
     k->last = kind;
+    old = kind->asked == 0 ||
+          k->round - kind->asked >= PREDICTION_TABLE_MOST / KINDS_A_ROUND;
     kind->round = k->round;
     kind->job = job;
-    ask_alone(k, kind);
+    if (each || kind->asked == 0 || (old && k->left-- > 0)) {
+        kind->asked = k->round;
+        ask_alone(k, kind);
+    }
     return kind;
 }
 
@@ -192,13 +207,19 @@ static void fit_types(struct prediction_table *k, int types)
 }
 
 const struct table_kind *const *prediction_table_load(struct prediction_table *k,
-                                                      const struct optimize_input *in)
+                                                      const struct optimize_input *in,
+                                                      bool at_ease)
 {
     bool each = in->job_count <= PREDICTION_TABLE_MOST;
 
     k->in = in;
     k->round++;
     k->count = 0;
+    k->left = KINDS_A_ROUND;
+    if (in->model->cache)
+        prediction_cache_allow(in->model->cache, each      ? PREDICTION_CACHE_ALL
+                                                 : at_ease ? CELLS_AT_EASE
+                                                           : CELLS_A_ROUND);
     fit_types(k, in->cluster->type_count);
     vec_clear(&k->of);
     for (size_t j = 0; j < in->job_count; j++)

@@ -36,6 +36,7 @@ struct table_pair {
 struct table_kind {
     uint64_t key;
     long round;                   /* last used in; 0: never */
+    long asked;                   /* last asked for in; 0: never */
     const struct job_status *job; /* who stands for the kind */
     struct table_alone alone[CLUSTER_MAX_TYPES];
     double spread; /* factor on the rate when a gang spans nodes; 1 with one device */
@@ -46,10 +47,13 @@ struct table_kind {
 struct prediction_table *prediction_table_create(void);
 void prediction_table_destroy(struct prediction_table *table); /* NULL is fine */
 
-/* Begin a round: sort the input's jobs into kinds and ask for what has changed.  Returned
- * is the kind of each job, in the input's order, borrowed until the next round. */
+/* Begin a round: sort the input's jobs into kinds and ask for what has changed; of many
+ * jobs only for a part of that, a larger one at ease, when nobody waits for the plan.
+ * Returned is the kind of each job, in the input's order, borrowed until the next round.
+ */
 const struct table_kind *const *prediction_table_load(struct prediction_table *table,
-                                                      const struct optimize_input *in);
+                                                      const struct optimize_input *in,
+                                                      bool at_ease);
 
 /* Two that share a device; the model is asked when they are first wanted. */
 struct table_pair prediction_table_pair_on(struct prediction_table *table,

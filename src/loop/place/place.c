@@ -203,10 +203,10 @@ static void seat_all(const struct optimize_input *in, const struct plan *plan,
 {
     for (size_t i = 0; i < plan->seat_count; i++) {
         const struct seat *seat = &plan->seats[i];
-        struct job_status *status = jobs_get(jobs, seat->job);
 
-        if (status->state == from && seat->device_count > 0 && status->device_count == 0)
-            seat_one(in, plan, seat, status, cluster, actions);
+        if (in->jobs[i]->state == from && seat->device_count > 0 &&
+            in->jobs[i]->device_count == 0)
+            seat_one(in, plan, seat, jobs_get(jobs, seat->job), cluster, actions);
     }
 }
 

@@ -12,6 +12,9 @@
 
 /* Of a service that nobody asks: 0 would mean that it works all the time. */
 #define DEMAND_LEAST 1e-9
+/* With more jobs than this what is believed of their ends holds for so long. */
+#define JOBS_EACH   512
+#define ENDS_HOLD_S 900.0
 
 struct leave { /* of the reference placement */
     double at_s;
@@ -23,7 +26,7 @@ static int nodes_needed(const struct cluster *c, int type, int devices)
 {
     int most = 1;
 
-    for (int n = 0; n < c->node_count; n++)
+    for (int n = 0; n < c->node_count && most < devices; n++)
         if (c->devices[c->nodes[n].first_device].type == type)
             most = c->nodes[n].device_count > most ? c->nodes[n].device_count : most;
     return (devices + most - 1) / most;
@@ -79,11 +82,38 @@ static double ends_s(const struct reference_ground *g, const struct job_status *
     return status->reference_s + passed_s + left;
 }
 
+/* The same, a little old. */
+static double recent_end_s(const struct reference_ground *g,
+                           const struct job_status *status)
+{
+    struct job_status *kept = jobs_get(g->jobs, status->job.id);
+
+    if (!(g->now_s - kept->reference_seen_s < ENDS_HOLD_S)) {
+        kept->reference_end_s = ends_s(g, status);
+        kept->reference_seen_s = g->now_s;
+    }
+    return kept->reference_end_s;
+}
+
 static int by_time(const void *a, const void *b)
 {
     const struct leave *x = a, *y = b;
 
     return (x->at_s > y->at_s) - (x->at_s < y->at_s);
+}
+
+/* Would there be so many even if nobody had left by now?  Most often, and it saves asking
+ * for everybody's end. */
+static bool free_at_once(const struct reference_ground *g, int type, int wanted)
+{
+    int missing = wanted - cluster_devices_of_type(g->cluster, type, false);
+    size_t count;
+    const struct job_status *const *all = jobs_active(g->jobs, &count);
+
+    for (size_t i = 0; i < count && missing <= 0; i++)
+        if (all[i]->reference_type == type && isfinite(all[i]->reference_s))
+            missing += all[i]->job.devices;
+    return missing <= 0;
 }
 
 /* When so many devices of the type are free there: now, or when enough have left. */
@@ -100,7 +130,9 @@ static double free_s(const struct reference_ground *g, int type, int wanted)
 
         if (all[i]->reference_type != type || !isfinite(all[i]->reference_s))
             continue;
-        leave = (struct leave){ends_s(g, all[i]), all[i]->job.devices};
+        leave = (struct leave){count > JOBS_EACH ? recent_end_s(g, all[i])
+                                                 : ends_s(g, all[i]),
+                               all[i]->job.devices};
         if (leave.at_s <= g->now_s)
             continue;
         missing += leave.devices;
@@ -138,7 +170,9 @@ void reference_place(const struct cluster *c, const struct model *model,
         p = predict_there(c, model, status, t, requirement_demand(status));
         if (p.fits < PREDICT_FITS_LEAST)
             continue;
-        at_s = free_s(&ground, t, status->job.devices);
+        at_s = free_at_once(&ground, t, status->job.devices)
+                   ? now_s
+                   : free_s(&ground, t, status->job.devices);
         if (at_s > best_s || (at_s == best_s && p.rate[0].value <= best_rate))
             continue;
         best_s = at_s;
