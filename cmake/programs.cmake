@@ -12,6 +12,7 @@ include(GNUInstallDirs)
 corgi_program(corgi corgi_lab corgi_service PkgConfig::NCURSES)
 corgi_program(corgid corgi_service)
 corgi_program(corgi-probe corgi_probe)
+corgi_program(corgi-report corgi_probe corgi_http)
 
 # The only program with libslurm, and so the only one under its licence.
 find_path(SLURM_INCLUDE slurm/slurm.h)
@@ -38,7 +39,7 @@ if(NOT CORGI_SANITIZE)
         COMMAND corgi completion bash > ${corgi_bash}/corgi
         COMMAND corgi completion zsh > ${corgi_zsh}/_corgi
         COMMAND corgi completion fish > ${corgi_fish}/corgi.fish)
-    foreach(program corgid corgi-probe)
+    foreach(program corgid corgi-probe corgi-report)
         list(APPEND corgi_completions
             COMMAND ${program} --bash-completion > ${corgi_bash}/${program}
             COMMAND ${program} --zsh-completion > ${corgi_zsh}/_${program}
@@ -51,10 +52,11 @@ if(NOT CORGI_SANITIZE)
         COMMAND corgi man --out ${corgi_share}/man/man1
         COMMAND corgid --man-page > ${corgi_share}/man/man1/corgid.1
         COMMAND corgi-probe --man-page > ${corgi_share}/man/man1/corgi-probe.1
+        COMMAND corgi-report --man-page > ${corgi_share}/man/man1/corgi-report.1
         ${corgi_completions}
         ${corgi_slurm_share}
         COMMAND ${CMAKE_COMMAND} -E touch ${corgi_share}/made
-        DEPENDS corgi corgid corgi-probe $<TARGET_NAME_IF_EXISTS:corgi-engine-slurm>
+        DEPENDS corgi corgid corgi-probe corgi-report $<TARGET_NAME_IF_EXISTS:corgi-engine-slurm>
         COMMENT "Making man pages and completion"
         VERBATIM)
     add_custom_target(corgi_share ALL DEPENDS ${corgi_share}/made)

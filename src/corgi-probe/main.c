@@ -1,8 +1,11 @@
 /* main.c - corgi-probe: its options */
 #include "base/command.h"
 #include "probe/heartbeat.h"
+#include "probe/report_spool.h"
 #include "probe/run_job.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 struct probe_args {
@@ -19,8 +22,13 @@ static const struct option_spec options[] = {
         "which start of the job this is", .min = 1, .max = 1e9, .default_text = "1"),
     OPT(struct probe_args, run.meter.dir, STRING, "dir", 0, "DIR",
         "keep the files pid, status and heartbeat there"),
-    OPT(struct probe_args, run.report, STRING, "report", 0, "WHERE",
-        "send reports to unix:PATH or to an http:// address"),
+    OPT(struct probe_args, run.report.target, STRING, "report", 0, "WHERE",
+        "send reports to unix:PATH, or to corgid at https://HOST:PORT with the job's "
+        "token; else CORGI_REPORT"),
+    OPT(struct probe_args, run.report.token_file, STRING, "token-file", 0, "FILE",
+        "the job's token for an address; else it is in CORGI_JOB_TOKEN"),
+    OPT(struct probe_args, run.report.ca, STRING, "report-ca", 0, "FILE",
+        "trust certificates signed by these; else CORGI_REPORT_CA, or the system's"),
     OPT(struct probe_args, run.meter.metrics_url, STRING, "metrics-url", 0, "URL",
         "the job's Prometheus page; an IP address or localhost"),
     OPT(struct probe_args, run.meter.metrics_counter, STRING, "metrics-counter", 0,
@@ -51,6 +59,29 @@ static const struct option_spec options[] = {
     {0},
 };
 
+/* What the environment says where the options do not; and whose job it is, by its token.
+ */
+static int settle_report(struct probe_args *args, struct err *err)
+{
+    struct sender_options *report = &args->run.report;
+    char *token = NULL;
+    int rc;
+
+    if (!report->target)
+        report->target = getenv("CORGI_REPORT");
+    if (!report->ca)
+        report->ca = getenv("CORGI_REPORT_CA");
+    if (!report->target || str_starts(report->target, "unix:"))
+        return 0;
+    rc = report_token_read(report->token_file, &token, err);
+    if (rc == 0 && args->run.meter.job == 0)
+        rc = report_token_job(token, &args->run.meter.job, err);
+    if (token)
+        explicit_bzero(token, strlen(token));
+    free(token);
+    return rc;
+}
+
 static int run_command(struct command_call *call)
 {
     struct probe_args *args = call->args;
@@ -64,6 +95,8 @@ static int run_command(struct command_call *call)
     }
     if (call->operand_count == 0)
         return command_wrong_use(call, "COMMAND is missing");
+    if (settle_report(args, &err) < 0)
+        return command_failed(call, &err);
     if (args->guarded)
         prctl(PR_SET_DUMPABLE, 0);
     args->run.argv = call->operands;

@@ -278,6 +278,30 @@ static int run_token_make(struct command_call *call)
     return daemon_show(call, &view, NULL, &body);
 }
 
+static int run_token_job(struct command_call *call)
+{
+    const struct token_args *args = call->args;
+    struct str path = {0}, body = {0};
+    struct client_answer answer;
+    struct json_out out;
+    int status;
+
+    json_out_init(&out, &body, false);
+    json_out_begin_object(&out);
+    if (args->expires_s > 0)
+        json_out_key_number(&out, "expires_in_s", args->expires_s);
+    json_out_end(&out);
+    daemon_add_path(&path, "/v1/jobs/%s/token", call->operands[0]);
+    status = daemon_send(call, HTTP_POST, str_text(&path), str_text(&body), &answer);
+    str_fini(&path);
+    str_fini(&body);
+    if (status)
+        return status;
+    printf("%s\n", view_text_or(json_doc_root(answer.json), "token", "-"));
+    client_answer_fini(&answer);
+    return 0;
+}
+
 static const struct view_column token_columns[] = {
     {"ID", .key = "id"},
     {"USER", .key = "user"},
@@ -319,6 +343,25 @@ static const struct command token_make = {
     .run = run_token_make,
 };
 
+static const struct option_spec job_token_options[] = {
+    OPT(struct token_args, expires_s, SECONDS, "expires", 'e', "TIME",
+        "good for so long [30d]", .min = 1, .max = 3155760000.0),
+    DAEMON_OPTIONS,
+    {0},
+};
+
+static const struct command token_job = {
+    .name = "job",
+    .summary = "print a token with which the probe of a job may report, and nothing else",
+    .help = "For the job's owner and operators.  corgi-probe takes it from "
+            "CORGI_JOB_TOKEN or --token-file; the daemon keeps nothing of it.",
+    .examples = "corgi token job 7 > job7.token",
+    .operands = "JOB",
+    .options = job_token_options,
+    .args_size = sizeof(struct token_args),
+    .run = run_token_job,
+};
+
 static const struct command token_list = {
     .name = "list",
     .summary = "list tokens, without their secrets",
@@ -337,12 +380,12 @@ static const struct command token_revoke = {
     .run = run_token_revoke,
 };
 
-static const struct command *const token_children[] = {&token_list, &token_make,
-                                                       &token_revoke, NULL};
+static const struct command *const token_children[] = {&token_job, &token_list,
+                                                       &token_make, &token_revoke, NULL};
 
 const struct command cmd_token = {
     .name = "token",
     .summary = "make, list and revoke the tokens of those who ask over TCP",
-    .help = "For operators.",
+    .help = "For operators; of a job for its owner, too.",
     .children = token_children,
 };

@@ -171,6 +171,30 @@ static const struct schema_field measurement_fields[] = {
 const struct schema api_measurements = {.name = "Measurements",
                                         .fields = measurement_fields};
 
+static const struct schema_field report_line = {STRING(NULL, 1, API_MAX_REPORT),
+                                                .text = true};
+static const struct schema_field uuid = {STRING(NULL, 1, 95)};
+
+static const struct schema_field report_fields[] = {
+    {INTEGER("job", 1, 9007199254740991), .required = true},
+    {STRING("run", API_RUN_BYTES, API_RUN_BYTES), .required = true},
+    {STRING("node", 1, 255), .required = true},
+    {INTEGER("rank", 0, 1e6)},
+    {STRING("slurm_job", 1, 63)},
+    {ARRAY("gpus", 0, 64, &uuid)},
+    {INTEGER("first", 1, 9007199254740991), .required = true},
+    {ARRAY("reports", 1, API_MAX_REPORTS, &report_line), .required = true},
+    {0},
+};
+const struct schema api_reports = {.name = "Reports", .fields = report_fields};
+
+static const struct schema_field job_token_fields[] = {
+    {NUMBER("expires_in_s", 1, 3155760000)},
+    {0},
+};
+const struct schema api_job_token = {
+    .name = "JobTokenRequest", .fields = job_token_fields, .optional = true};
+
 static const struct schema_field policy_fields[] = {
     {INTEGER("share", 1, API_MAX_SHARE)},
     {BOOL("sleep")},

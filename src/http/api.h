@@ -33,6 +33,7 @@
     X(job_history, GET, "/v1/jobs/{id}/history", VIEWER, API_PAGE_QUERY, NULL, false)    \
     X(job_output, GET, "/v1/jobs/{id}/output", VIEWER, "attempt offset lines", NULL,     \
       false)                                                                             \
+    X(make_job_token, POST, "/v1/jobs/{id}/token", USER, NULL, &api_job_token, true)     \
     X(job_measurements, GET, "/v1/jobs/{id}/measurements", VIEWER,                       \
       "from_s to_s step_s limit", NULL, false)                                           \
     X(quote, POST, "/v1/quotes", USER, NULL, &api_quote_request, false)                  \
@@ -57,6 +58,7 @@
       NULL, false)                                                                       \
     X(report_measurements, POST, "/v1/measurements", USER, NULL, &api_measurements,      \
       false)                                                                             \
+    X(report, POST, "/v1/reports", REPORTER, NULL, &api_reports, false)                  \
     X(events, GET, "/v1/events", VIEWER, "job types last_event_id", NULL, false)         \
     X(show_policy, GET, "/v1/policy", VIEWER, NULL, NULL, false)                         \
     X(update_policy, PATCH, "/v1/policy", OPERATOR, NULL, &api_policy_update, true)      \
@@ -83,6 +85,9 @@
 #define API_MAX_PRIORITY 1000000
 #define API_MAX_GRACE_S  86400 /* of a stop */
 #define API_MAX_SHARE    2     /* jobs the planner seats on one GPU */
+#define API_MAX_REPORTS  512   /* in one request */
+#define API_MAX_REPORT   2048  /* bytes of one: PROBE_REPORT_MAX_LINE */
+#define API_RUN_BYTES    32    /* of a probe's run: hex digits */
 #define API_DEFAULT_PAGE 100
 
 extern const struct schema api_job_request;   /* JobRequest */
@@ -93,6 +98,8 @@ extern const struct schema api_cancel;        /* Cancel */
 extern const struct schema api_node_power;    /* NodePower */
 extern const struct schema api_device_power;  /* DevicePower */
 extern const struct schema api_measurements;  /* Measurements */
+extern const struct schema api_reports;       /* Reports */
+extern const struct schema api_job_token;     /* JobTokenRequest */
 extern const struct schema api_policy_update; /* PolicyUpdate */
 extern const struct schema api_sim_advance;   /* SimAdvance */
 extern const struct schema api_quota;         /* QuotaUpdate */

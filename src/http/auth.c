@@ -5,12 +5,14 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/str.h"
 #include "base/vec.h"
 
 #include <grp.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -29,7 +31,10 @@
 
 static const char prefix[] = "corgi-";
 
-static const char *const role_names[] = {"nobody", "viewer", "user", "operator"};
+static const char job_prefix[] = "corgi-job-";
+
+static const char *const role_names[] = {"nobody", "reporter", "viewer", "user",
+                                         "operator"};
 
 const char *auth_role_name(enum auth_role role)
 {
@@ -128,9 +133,25 @@ static bool digest_of(const char *text, unsigned char digest[AUTH_DIGEST_BYTES])
     return EVP_Digest(text, strlen(text), digest, &length, EVP_sha256(), NULL) == 1;
 }
 
+/* 256 bits in SECRET_DIGITS digits that may stand in a header and in a file name. */
+static void code_secret(const unsigned char bytes[32], char *text)
+{
+    unsigned char coded[48];
+
+    EVP_EncodeBlock(coded, bytes, 32);
+    for (int i = 0; i < SECRET_DIGITS; i++) {
+        if (coded[i] == '+')
+            coded[i] = '-';
+        else if (coded[i] == '/')
+            coded[i] = '_';
+    }
+    memcpy(text, coded, SECRET_DIGITS);
+    OPENSSL_cleanse(coded, sizeof(coded));
+}
+
 int auth_token_make(struct auth_token *token, struct err *err)
 {
-    unsigned char random[8 + 32], coded[48];
+    unsigned char random[8 + 32];
     struct auth_token made = {0};
     size_t used = strlen(prefix);
 
@@ -138,19 +159,11 @@ int auth_token_make(struct auth_token *token, struct err *err)
         return err_set(err, ERR_SYSTEM, "the system has no random bytes to give");
     for (int i = 0; i < 8; i++)
         snprintf(made.id + 2L * i, 3, "%02x", random[i]);
-    EVP_EncodeBlock(coded, random + 8, 32);
-    for (int i = 0; i < SECRET_DIGITS; i++) {
-        if (coded[i] == '+')
-            coded[i] = '-';
-        else if (coded[i] == '/')
-            coded[i] = '_';
-    }
     memcpy(made.text, prefix, used);
     memcpy(made.text + used, made.id, ID_DIGITS);
     made.text[used + ID_DIGITS] = '-';
-    memcpy(made.text + used + ID_DIGITS + 1, coded, SECRET_DIGITS);
+    code_secret(random + 8, made.text + used + ID_DIGITS + 1);
     OPENSSL_cleanse(random, sizeof(random));
-    OPENSSL_cleanse(coded, sizeof(coded));
     if (!digest_of(made.text, made.digest))
         return err_set(err, ERR_SYSTEM, "OpenSSL cannot compute SHA-256");
     *token = made;
@@ -177,6 +190,89 @@ bool auth_token_read(const char *text, struct auth_token *token)
     return true;
 }
 
+int auth_key_make(unsigned char key[AUTH_KEY_BYTES], struct err *err)
+{
+    if (RAND_bytes(key, AUTH_KEY_BYTES) == 1)
+        return 0;
+    return err_set(err, ERR_SYSTEM, "the system has no random bytes to give");
+}
+
+int auth_job_token_make(const unsigned char key[AUTH_KEY_BYTES], uint64_t job,
+                        double expires_s, char text[AUTH_JOB_TOKEN_SIZE], struct err *err)
+{
+    unsigned char mac[32];
+    unsigned length = sizeof(mac);
+    int used = snprintf(text, AUTH_JOB_TOKEN_SIZE, "%s%llu-%.0f", job_prefix,
+                        (unsigned long long)job, expires_s);
+
+    if (used < 0 || used + 1 + SECRET_DIGITS >= AUTH_JOB_TOKEN_SIZE)
+        return err_set(err, ERR_INVALID, "no token lives until %g", expires_s);
+    if (!HMAC(EVP_sha256(), key, AUTH_KEY_BYTES, (const unsigned char *)text,
+              (size_t)used, mac, &length))
+        return err_set(err, ERR_SYSTEM, "OpenSSL cannot compute SHA-256");
+    text[used] = '-';
+    code_secret(mac, text + used + 1);
+    text[used + 1 + SECRET_DIGITS] = '\0';
+    OPENSSL_cleanse(mac, sizeof(mac));
+    return 0;
+}
+
+/* A whole number without leading zeros, and the character behind it. */
+static const char *read_whole(const char *text, char behind, uint64_t *number)
+{
+    char digits[24];
+    size_t length = strspn(text, "0123456789");
+
+    if (length == 0 || length > 19 || (*text == '0' && length > 1) ||
+        text[length] != behind)
+        return NULL;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    return parse_u64(digits, number) ? text + length + 1 : NULL;
+}
+
+bool auth_job_token_check(const unsigned char key[AUTH_KEY_BYTES], const char *text,
+                          double now_s, uint64_t *job)
+{
+    char made[AUTH_JOB_TOKEN_SIZE];
+    uint64_t number, expires_s;
+    const char *rest;
+    bool equal;
+
+    if (!str_starts(text, job_prefix) || strlen(text) >= sizeof(made))
+        return false;
+    rest = read_whole(text + strlen(job_prefix), '-', &number);
+    if (!rest || !(rest = read_whole(rest, '-', &expires_s)) || number == 0 ||
+        strlen(rest) != SECRET_DIGITS ||
+        auth_job_token_make(key, number, (double)expires_s, made, NULL) < 0)
+        return false;
+    /* In time that does not depend on where they differ. */
+    equal = strlen(made) == strlen(text) && CRYPTO_memcmp(made, text, strlen(made)) == 0;
+    OPENSSL_cleanse(made, sizeof(made));
+    if (!equal || now_s >= (double)expires_s)
+        return false;
+    *job = number;
+    return true;
+}
+
+/* Of a job: who shows it is that job's reporter. */
+static bool bearer_of_job(const struct auth_rules *rules, const char *text, double now_s,
+                          struct auth_identity *identity)
+{
+    uint64_t job;
+
+    if (!rules->job_key || !auth_job_token_check(rules->job_key, text, now_s, &job))
+        return false;
+    identity->role = AUTH_REPORTER;
+    identity->job = job;
+    snprintf(identity->name, sizeof(identity->name), "the probe of job %llu",
+             (unsigned long long)job);
+    /* What is counted by token counts by job. */
+    snprintf(identity->token, sizeof(identity->token), "%016llx",
+             (unsigned long long)job);
+    return true;
+}
+
 bool auth_bearer(const struct auth_rules *rules, const char *header, double now_s,
                  struct auth_identity *identity)
 {
@@ -184,6 +280,7 @@ bool auth_bearer(const struct auth_rules *rules, const char *header, double now_
     static const struct auth_token_record none;
     struct auth_token_record record = none;
     struct auth_token token;
+    const char *shown;
     bool known, equal;
 
     *identity = (struct auth_identity){
@@ -191,10 +288,12 @@ bool auth_bearer(const struct auth_rules *rules, const char *header, double now_
     if (!header)
         return true;
     identity->role = AUTH_NOBODY;
-    if (strncasecmp(header, BEARER, strlen(BEARER)) != 0 || !rules->find_token)
+    if (strncasecmp(header, BEARER, strlen(BEARER)) != 0)
         return false;
-    if (!auth_token_read(header + strlen(BEARER) + strspn(header + strlen(BEARER), " "),
-                         &token))
+    shown = header + strlen(BEARER) + strspn(header + strlen(BEARER), " ");
+    if (str_starts(shown, job_prefix))
+        return bearer_of_job(rules, shown, now_s, identity);
+    if (!rules->find_token || !auth_token_read(shown, &token))
         return false;
     known = rules->find_token(rules->ctx, token.id, &record);
     /* In time that does not depend on where they differ. */

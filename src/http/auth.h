@@ -15,6 +15,7 @@
 /* Each may do what those before it may. */
 enum auth_role {
     AUTH_NOBODY,   /* of a route: needs no identity; of an identity: unknown */
+    AUTH_REPORTER, /* tells what the probe of one job saw, and nothing else */
     AUTH_VIEWER,   /* looks, changes nothing */
     AUTH_USER,     /* submits, and has the say over their own jobs */
     AUTH_OPERATOR, /* has the say over everything */
@@ -38,6 +39,7 @@ struct auth_identity {
     pid_t pid;                /* of the asking process on the Unix socket; else 0 */
     bool local;               /* came through the Unix socket */
     char token[AUTH_ID_SIZE]; /* the public part; "" for none */
+    uint64_t job;             /* of a reporter: the only one it may speak for; else 0 */
 };
 
 /* ---- tokens ------------------------------------------------------------------------ */
@@ -60,6 +62,24 @@ int auth_token_make(struct auth_token *token, struct err *err);
 /* The parts of a token someone showed; false when it cannot be one of ours. */
 bool auth_token_read(const char *text, struct auth_token *token);
 
+/* ---- tokens of jobs ----------------------------------------------------------------
+ *
+ * corgi-job-ID-EXPIRES-MAC.  A daemon makes one for a job from a key of its own and keeps
+ * nothing: the MAC says that it made it.  Whoever shows it may report for that job. */
+
+#define AUTH_KEY_BYTES      32
+#define AUTH_JOB_TOKEN_SIZE 96
+
+int auth_key_make(unsigned char key[AUTH_KEY_BYTES], struct err *err);
+
+int auth_job_token_make(const unsigned char key[AUTH_KEY_BYTES], uint64_t job,
+                        double expires_s, char text[AUTH_JOB_TOKEN_SIZE],
+                        struct err *err);
+
+/* False: it is not one that was made with this key, or its time is over. */
+bool auth_job_token_check(const unsigned char key[AUTH_KEY_BYTES], const char *text,
+                          double now_s, uint64_t *job);
+
 /* ---- rules ------------------------------------------------------------------------- */
 
 struct auth_rules {
@@ -73,6 +93,7 @@ struct auth_rules {
     /* Find a token by its public part; false: no such token.  NULL: no tokens. */
     bool (*find_token)(void *ctx, const char *id, struct auth_token_record *record);
     void *ctx;
+    const unsigned char *job_key; /* (AUTH_KEY_BYTES) of tokens of jobs; NULL: none */
 };
 
 /* The numbers of who is at the other end of a Unix socket; neither name nor role yet. */

@@ -1,7 +1,7 @@
 /* fetch.c - one HTTP exchange without waiting, see fetch.h
  *
- * scrape.c gets the job's metrics page by it, sender.c posts reports; both watch its
- * descriptor in the probe's poller. */
+ * scrape.c gets the job's metrics page by it, and watches its descriptor in the probe's
+ * poller. */
 #include "probe/fetch.h"
 
 #include "base/parse.h"
@@ -202,20 +202,16 @@ void fetch_fini(struct fetch *fetch)
     str_fini(&fetch->body);
 }
 
-static void write_request(struct fetch *fetch, const char *post, const char *type)
+static void write_request(struct fetch *fetch)
 {
     str_clear(&fetch->request);
-    str_addf(&fetch->request, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: corgi-probe\r\n",
-             post ? "POST" : "GET", fetch->path, fetch->host);
-    if (post)
-        str_addf(&fetch->request, "Content-Type: %s\r\nContent-Length: %zu\r\n", type,
-                 strlen(post));
-    str_addf(&fetch->request, "Accept: */*\r\nConnection: close\r\n\r\n%s",
-             post ? post : "");
+    str_addf(&fetch->request,
+             "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: corgi-probe\r\nAccept: "
+             "*/*\r\nConnection: close\r\n\r\n",
+             fetch->path, fetch->host);
 }
 
-enum fetch_state fetch_start(struct fetch *fetch, const char *post,
-                             const char *content_type, double now_s)
+enum fetch_state fetch_start(struct fetch *fetch, double now_s)
 {
     finish(fetch, FETCH_DONE);
     fetch->fd =
@@ -226,7 +222,7 @@ enum fetch_state fetch_start(struct fetch *fetch, const char *post,
                 fetch->address_length) < 0 &&
         errno != EINPROGRESS)
         return finish(fetch, FETCH_FAILED);
-    write_request(fetch, post, content_type);
+    write_request(fetch);
     fetch->sent = 0;
     fetch->deadline_s = now_s + FETCH_TIMEOUT_S;
     return FETCH_RUNNING;

@@ -1,7 +1,7 @@
 /* fetch.h - one small HTTP exchange at a time, never waited for
  *
- * For scraping a job's own metrics and for posting reports: plain HTTP to an address or
- * to localhost (looking up names could block, so there is none).  The owner watches the
+ * For scraping a job's own metrics: plain HTTP to an address or to localhost (looking up
+ * names could block, so there is none).  The owner watches the
  * descriptor for fetch_events() and calls fetch_go(); size and time are bounded. */
 #pragma once
 
@@ -39,9 +39,8 @@ enum fetch_state {
     FETCH_FAILED,
 };
 
-/* Begin: GET, or POST of a body of that content type.  A running exchange is dropped. */
-enum fetch_state fetch_start(struct fetch *fetch, const char *post,
-                             const char *content_type, double now_s);
+/* Begin a GET.  A running exchange is dropped. */
+enum fetch_state fetch_start(struct fetch *fetch, double now_s);
 /* Go on with one that is running as far as possible without waiting. */
 enum fetch_state fetch_go(struct fetch *fetch, double now_s);
 

@@ -5,7 +5,6 @@
  * heartbeat.c reads datagrams of a job as pairs, too. */
 #include "probe/probe_report.h"
 
-#include "base/json_out.h"
 #include "base/parse.h"
 
 #include <ctype.h>
@@ -266,34 +265,6 @@ void probe_status_format(const struct probe_report *ended, struct str *line)
 {
     write_line(status_keys, ended, line);
     str_add(line, "\n");
-}
-
-void probe_report_json(const struct probe_report *report, struct str *text)
-{
-    struct json_out out;
-
-    json_out_init(&out, text, false);
-    json_out_begin_object(&out);
-    for (const struct line_key *k = report_keys; k->key; k++) {
-        const void *value = (const char *)report + k->offset;
-
-        if (!is_written(k, report))
-            continue;
-        json_out_key(&out, k->key);
-        if (k->rule.type == VALUE_TEXT)
-            json_out_string(&out, value);
-        else if (k->rule.type == VALUE_U64)
-            json_out_u64(&out, *(const uint64_t *)value);
-        else if (k->rule.type == VALUE_CHOICE)
-            json_out_string(&out, k->rule.choices[*(const int *)value]);
-        else if (k->rule.type == VALUE_BOOL)
-            json_out_bool(&out, *(const bool *)value);
-        else if (k->rule.type == VALUE_INT)
-            json_out_int(&out, *(const int *)value);
-        else
-            json_out_number(&out, *(const double *)value);
-    }
-    json_out_end(&out);
 }
 
 /* A flag is 0 or 1 on a line, and a text is copied. */

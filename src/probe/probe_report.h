@@ -77,10 +77,8 @@ struct probe_report {
 void probe_report_init(struct probe_report *report, enum probe_report_kind kind,
                        uint64_t job);
 
-/* Add the line, without a newline (the status file's has one), or a JSON object with the
- * same keys. */
+/* Add the line, without a newline (the status file's has one). */
 void probe_report_format(const struct probe_report *report, struct str *line);
-void probe_report_json(const struct probe_report *report, struct str *text);
 void probe_status_format(const struct probe_report *ended, struct str *line);
 
 /* Read a line of that many bytes (a NUL or a newline ends it too).  ERR_FORMAT says what

@@ -36,7 +36,7 @@
 struct probe {
     const struct run_job_options *options;
     int poller;
-    struct poller_watch signals, post;
+    struct poller_watch signals;
     int signal_fd;
     struct streams streams;
     struct job_meter *meter;
@@ -69,15 +69,6 @@ static void on_signal(void *ctx, uint32_t events)
     }
 }
 
-static void on_post(void *ctx, uint32_t events)
-{
-    struct probe *probe = ctx;
-
-    (void)events;
-    poller_set(probe->poller, &probe->post, -1, 0);
-    sender_retry(probe->sender, clock_wall_s());
-}
-
 /* The first thing of all: a signal that comes while we set up waits for the job. */
 static void block_signals(sigset_t *set, sigset_t *before)
 {
@@ -104,7 +95,7 @@ static void send_report(struct probe *probe, const struct probe_report *report)
     struct probe_report keyed = *report;
 
     str_copy(keyed.key, sizeof(keyed.key), probe->key);
-    sender_send(probe->sender, &keyed, clock_wall_s());
+    sender_send(probe->sender, &keyed);
 }
 
 static void report_started(struct probe *probe)
@@ -231,7 +222,7 @@ static void send_due_reports(struct probe *probe, double now_s, bool last)
 {
     struct probe_report report;
 
-    sender_retry(probe->sender, now_s);
+    sender_retry(probe->sender);
     while (job_meter_report(probe->meter, now_s, last, &report))
         send_report(probe, &report);
 }
@@ -249,9 +240,6 @@ static void tick(struct probe *probe, double now_s)
     job_meter_tick(probe->meter, now_s);
     if (now_s >= rate_due_s(probe))
         send_due_reports(probe, now_s, false);
-    if (probe->sender->http)
-        poller_set(probe->poller, &probe->post, probe->sender->fetch.fd,
-                   fetch_events(&probe->sender->fetch));
 }
 
 static void follow_job(struct probe *probe)
@@ -307,7 +295,7 @@ static int open_all(struct probe *probe, const sigset_t *signals, struct err *er
         return -1;
     if (options->meter.dir)
         reserve_status(probe);
-    probe->sender = sender_create(options->report, err);
+    probe->sender = sender_create(&options->report, err);
     if (!probe->sender)
         return err_prefix(err, "--report");
     probe->meter = job_meter_create(&options->meter, err);
@@ -341,13 +329,12 @@ int run_job(const struct run_job_options *options, struct err *err)
                                          .look_every_s = options->meter.window_s},
                           .poller = -1,
                           .signal_fd = -1,
-                          .signals = {.fd = -1, .ready = on_signal},
-                          .post = {.fd = -1, .ready = on_post}};
+                          .signals = {.fd = -1, .ready = on_signal}};
     sigset_t signals, mask;
     int rc = -1;
 
     block_signals(&signals, &mask);
-    probe.signals.ctx = probe.post.ctx = &probe;
+    probe.signals.ctx = &probe;
     streams_init(&probe.streams);
     probe_report_init(&probe.ended, PROBE_ENDED, options->meter.job);
     probe.ended.attempt = options->meter.attempt;

@@ -3,12 +3,13 @@
 
 #include "base/err.h"
 #include "probe/job_meter.h"
+#include "probe/sender.h"
 
 #include <stdbool.h>
 
 struct run_job_options {
     struct job_meter_options meter; /* dir is for pid and status, too */
-    const char *report;             /* "unix:PATH" or "http://..."; NULL: nobody */
+    struct sender_options report;
     const char *output;
     double output_bytes; /* most of it on disk; 0: no limit */
     double grace_s;

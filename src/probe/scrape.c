@@ -399,6 +399,6 @@ void scrape_go(struct scrape *scrape, double now_s)
                         now_s);
     } else if (now_s >= scrape->due_s) {
         scrape->due_s = now_s + scrape->every_s;
-        fetch_start(&scrape->fetch, NULL, NULL, now_s);
+        fetch_start(&scrape->fetch, now_s);
     }
 }

@@ -1,12 +1,12 @@
 /* sender.h - reports on their way to an engine that may not be there
  *
- * To a Unix datagram socket as lines of probe_report.h, or by HTTP as JSON with the same
- * keys. A report that cannot be sent waits for the next try; of rates only the newest
- * waits. Nothing here blocks, and nothing here is an error for the job. */
+ * As lines of probe_report.h, to a Unix datagram socket or to corgi-report, which is
+ * started for an address and delivers them there.  A report that cannot be sent waits for
+ * the next try; of rates only the newest waits.  Nothing here blocks, and nothing here is
+ * an error for the job. */
 #pragma once
 
 #include "base/err.h"
-#include "probe/fetch.h"
 #include "probe/probe_report.h"
 
 #include <stdbool.h>
@@ -15,25 +15,29 @@
 
 #define SENDER_MAX_WAITING 8
 
+struct sender_options {
+    const char *target;     /* "unix:PATH", "https://...", "http://..."; NULL: nobody */
+    const char *ca;         /* of https: PEM file, whom to trust; NULL: the system's */
+    const char *token_file; /* of an address; NULL: see report_spool.h */
+};
+
 struct sender {
-    int fd; /* of the datagram socket; -1: HTTP or nobody */
+    int fd;         /* -1: nobody listens */
+    bool connected; /* to corgi-report; else datagrams go to the path */
     struct sockaddr_un path;
-    bool http;
-    struct fetch fetch; /* runs while the first that waits is on its way: to be watched */
     struct probe_report waiting[SENDER_MAX_WAITING]; /* oldest first */
     int count;
     uint64_t failures;
 };
 
-/* target: "unix:PATH", "http://ADDRESS:PORT/PATH"; NULL: nobody listens. */
-struct sender *sender_create(const char *target,
-                             struct err *err); /* NULL: wrong target */
-void sender_destroy(struct sender *sender);    /* NULL is fine */
+/* NULL: wrong target, or corgi-report could not be started. */
+struct sender *sender_create(const struct sender_options *options, struct err *err);
+void sender_destroy(struct sender *sender); /* NULL is fine */
 
-void sender_send(struct sender *sender, const struct probe_report *report, double now_s);
+void sender_send(struct sender *sender, const struct probe_report *report);
 
-/* Try again what waits; HTTP also when the descriptor of fetch is ready. */
-void sender_retry(struct sender *sender, double now_s);
+/* Try again what waits. */
+void sender_retry(struct sender *sender);
 
 /* The last tries before the probe ends, for at most this long. */
 void sender_finish(struct sender *sender, double limit_s);

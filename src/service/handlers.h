@@ -73,5 +73,8 @@ void handlers_commit(struct handlers_answer *answer, struct tx *tx, int status);
 /* Reads of output that are under way find nobody any more. */
 void handlers_end_output(struct service *s);
 
+/* What probes have told so far is forgotten. */
+void handlers_end_reports(struct service *s);
+
 /* The daemon ends: whoever waits for the time to be moved is told so. */
 void handlers_end(struct service *s);

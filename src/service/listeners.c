@@ -108,6 +108,7 @@ static void fill_server_config(struct service *s, const struct service_config *c
                                         .local_role = roles[c->auth.local_role],
                                         .anonymous_role = roles[c->auth.anonymous_role],
                                         .find_token = find_token,
+                                        .job_key = s->report_key,
                                         .ctx = s},
                                .audit = audit_note,
                                .answered = answered};
@@ -118,6 +119,8 @@ int listeners_open(struct service *s, struct err *err)
     const struct service_listen_config *c = &s->config.listen;
     int given = daemon_process_listen_fds();
 
+    if (reports_load_key(s, err) < 0)
+        return -1;
     for (int i = 0; i < given; i++)
         if (server_listen_fd(s->server, 3 + i, err) < 0)
             return -1;

@@ -395,6 +395,7 @@ void service_destroy(struct service *s)
     sse_hub_destroy(s->hub);
     server_destroy(s->server);
     handlers_end_output(s);
+    handlers_end_reports(s);
     trends_end(s);
     store_reader_close(s->reader);
     daemon_metrics_destroy(s->figures);

@@ -24,6 +24,7 @@ struct planning_thread;
 struct daemon_metrics;
 struct clock_stepper;
 struct output_desk;
+struct report_desk;
 struct trends;
 
 /* Of what a person says. */
@@ -87,9 +88,11 @@ struct service {
     long unstored;                   /* transactions on their way to disk */
     struct clock_stepper *clock;     /* NULL: nobody has moved the time yet */
     struct output_desk *output_desk; /* NULL: nobody has asked for output yet */
-    struct trends *trends;           /* NULL: nothing was noted yet */
-    double progress_wall_s;          /* when progress was last stored */
-    double watchdog_wall_s;          /* when systemd was last told */
+    struct report_desk *report_desk; /* NULL: no probe has reported yet */
+    unsigned char report_key[AUTH_KEY_BYTES]; /* of tokens of jobs */
+    struct trends *trends;                    /* NULL: nothing was noted yet */
+    double progress_wall_s;                   /* when progress was last stored */
+    double watchdog_wall_s;                   /* when systemd was last told */
     uint64_t rounds;
     uint64_t newest_event;
     uint64_t stale_plans;
@@ -177,6 +180,10 @@ struct job_status restart_status(const struct record *r,
 void restart_read_more(struct service *s, struct record *r);
 /* What was learned, and the clock, for the next start; done when stored. */
 void restart_checkpoint(struct service *s);
+
+/* handle_reports.c: the key of tokens of jobs, from the state folder; made when there is
+ * none. */
+int reports_load_key(struct service *s, struct err *err);
 
 /* trends.c: once a tick, a point now and then; its end. */
 void trends_tick(struct service *s);

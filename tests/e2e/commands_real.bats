@@ -274,6 +274,10 @@ print(s.getsockname()[1])')
     corgi token list --parsable
     [[ $output == *"$id|$(id -un)|viewer|"*"|wall"* ]]
     [[ $output != *"$token"* ]]
+    corgi submit -- true
+    corgi token job 1 --expires 1h
+    [ "$status" -eq 0 ]
+    [[ $output =~ ^corgi-job-1-[0-9]+-[A-Za-z0-9_-]{43}$ ]]
     corgi token revoke "$id"
     [ "$status" -eq 0 ]
     holds /v1/tokens '.tokens == []'

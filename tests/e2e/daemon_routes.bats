@@ -61,6 +61,28 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
     answer=${answer%$'\n'*}
 }
 
+@test "reports: with the job's token, and with no other; read back as measurements" {
+    sed -i 's/^sim:.*/sim: {speed: 1, measure: 24h}/' "$CORGID_DIR/c.yaml"
+    start_with_tcp
+    id=$(submit '{"total_steps": 1e9, "types": ["k80"], "move": false}')
+    wait_state "$id" running
+    ask POST "/v1/jobs/$id/token" '{"expires_in_s": 60}'
+    answered 201 ".job == $id and (.token | startswith(\"corgi-job-$id-\"))"
+    token=$(field token <<< "$answer")
+    sleep 1
+    at=$(api GET /v1/version | field now_s)
+    batch="{\"job\": $id, \"run\": \"$(printf '0%.0s' {1..32})\", \"node\": \"n1\", \"first\": 1, \"reports\":
+        [\"corgi=1 kind=rate job=$id attempt=1 at=$at window=0.5 rate=12.5 source=log confidence=0.8\"]}"
+    with_token "$token" POST /v1/reports "$batch"
+    answered 200 '.taken == 1 and .next == 2'
+    # The job's owner may report as well: it is known already.
+    ask POST /v1/reports "$batch"
+    answered 200 '.known == 1'
+    await "/v1/jobs/$id/measurements" '[.points[] | select(.rate == 12.5)] | length == 1'
+    with_token "$token" GET "/v1/jobs/$id"
+    answered 403
+}
+
 @test "health, readiness, version and metrics tell of this daemon" {
     corgid_start
     ask GET /healthz

@@ -62,7 +62,7 @@ examples_of_readme() {
 
 setup_file() {
     export work=$BATS_FILE_TMPDIR/work
-    export CORGI_SOCKET=$BATS_FILE_TMPDIR/s
+    export CORGI_SOCKET=$BATS_FILE_TMPDIR/s CORGI_SPOOL=$BATS_FILE_TMPDIR/spool
     export PATH=$CORGI_BIN:$PATH
     mkdir -p "$work" "$BATS_FILE_TMPDIR/run/corgi"
     cd "$work" || return
@@ -187,11 +187,13 @@ collect() {
         examples_of corgi
         examples_of corgid
         examples_of corgi-probe
+        examples_of corgi-report
     } > "$BATS_FILE_TMPDIR/help.txt"
     mkdir -p "$BATS_FILE_TMPDIR/man"
     corgi man --out "$BATS_FILE_TMPDIR/man"
     corgid --man-page > "$BATS_FILE_TMPDIR/man/corgid.1"
     corgi-probe --man-page > "$BATS_FILE_TMPDIR/man/corgi-probe.1"
+    corgi-report --man-page > "$BATS_FILE_TMPDIR/man/corgi-report.1"
     examples_of_man "$BATS_FILE_TMPDIR/man" > "$BATS_FILE_TMPDIR/man.txt"
 }
 

@@ -15,7 +15,7 @@ setup() {
 
 @test "the daemon and the probe have man pages that render without a warning" {
     command -v groff > /dev/null || skip "groff is not installed"
-    for program in corgid corgi-probe; do
+    for program in corgid corgi-probe corgi-report; do
         "$CORGI_BIN/$program" --man-page > "$BATS_TEST_TMPDIR/$program.1"
         run groff -man -Tutf8 -P-cbou -ww "$BATS_TEST_TMPDIR/$program.1"
         [ "$status" -eq 0 ]

@@ -299,29 +299,6 @@ END
     [ "$(wc -l < "$dir/out")" -eq 60 ]
 }
 
-@test "reports go to an HTTP address as JSON" {
-    python3 - "$dir" << 'PY' &
-import http.server, sys
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        open(sys.argv[1] + "/posted", "ab").write(body + b"\n")
-        self.send_response(204)
-        self.end_headers()
-    def log_message(self, *args):
-        pass
-server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-open(sys.argv[1] + "/port", "w").write(str(server.server_port))
-server.serve_forever()
-PY
-    started "$!"
-    await 10 test -s "$dir/port"
-    "$probe" --job 5 --report "http://127.0.0.1:$(< "$dir/port")/v1/measurements" -- sleep 0.5
-    await 10 grep -q ended "$dir/posted"
-    jq -es '.[0].kind == "started" and .[0].job == 5 and .[-1].kind == "ended" and
-        .[-1].exit == 0' "$dir/posted"
-}
-
 @test "heartbeats from C, Python and the shell are heard first" {
     local clients="$here/../../examples/clients"
     listen "$dir/reports" "$dir/heard"

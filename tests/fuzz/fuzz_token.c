@@ -18,7 +18,8 @@ static bool no_token(void *ctx, const char *id, struct auth_token_record *record
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct auth_rules rules = {.find_token = no_token};
+    static const unsigned char key[AUTH_KEY_BYTES] = "of nobody";
+    struct auth_rules rules = {.find_token = no_token, .job_key = key};
     struct auth_identity identity = {0};
     struct auth_token token;
     char *text = mem_array(char, size + 1);

@@ -1,0 +1,48 @@
+/* report_desk.h - which probe runs report for which jobs, and how far each has come
+ *
+ * A run is one start of corgi-probe: it has a random id, and numbers its reports from 1.
+ * From one node and rank only one run at a time may speak for a job: a second one is a
+ * copy that should not be there, or somebody who found the token.  What was told before
+ * is known again by its number, so a batch that comes twice counts once. */
+#pragma once
+
+#include "base/err.h"
+#include "http/api.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define REPORT_NODE_SIZE    256
+#define REPORT_MAX_RUNS     64    /* of a job: nodes and ranks */
+#define REPORT_MAX_ALL_RUNS 20000 /* of all jobs; the one that was silent longest goes   \
+                                   */
+
+/* A run may be followed by another one when it has told its end, or is silent for so
+ * long. */
+#define REPORT_SILENT_S 60.0
+
+struct report_run {
+    uint64_t job;
+    char id[API_RUN_BYTES + 1];
+    char node[REPORT_NODE_SIZE];
+    int rank;
+    uint64_t next;  /* number of the report that comes next */
+    uint64_t lost;  /* numbers that never came: its spool was full */
+    double heard_s; /* by the daemon's clock */
+    double told_s;  /* end of its last window; -INFINITY: none */
+    bool ended;
+};
+
+struct report_desk;
+
+struct report_desk *report_desk_create(void);
+void report_desk_destroy(struct report_desk *desk); /* NULL is fine */
+
+/* The run that says it is this one; a new one is taken up.  NULL: ERR_INVALID when the id
+ * is none, ERR_EXISTS when another run speaks for that node and rank, ERR_LIMIT when the
+ * job has too many.  Borrowed until the next call. */
+struct report_run *report_desk_run(struct report_desk *desk, const struct report_run *who,
+                                   double now_s, struct err *err);
+
+/* Forget what was said of a job. */
+void report_desk_forget(struct report_desk *desk, uint64_t job);
