@@ -15,7 +15,7 @@ setup() {
     # The world's clock is the wall's, and its engine measures nothing by itself.
     cat > "$CORGID_DIR/c.yaml" << END
 state: $CORGID_DIR/state
-listen: {socket: $CORGID_SOCKET, tcp: "127.0.0.1:$port", certificate: $CORGID_DIR/cert.pem, key: $CORGID_DIR/key.pem}
+listen: {socket: $CORGID_DIR/s, tcp: "127.0.0.1:$port", certificate: $CORGID_DIR/cert.pem, key: $CORGID_DIR/key.pem}
 sim: {speed: 1, measure: 24h}
 END
     url=https://localhost:$port
