@@ -41,6 +41,13 @@ const char *auth_role_name(enum auth_role role)
     return role_names[role];
 }
 
+bool auth_role_may(enum auth_role role, enum auth_role least)
+{
+    if (role == AUTH_VIEWER && least == AUTH_REPORTER)
+        return false; /* a viewer changes nothing */
+    return role >= least;
+}
+
 bool auth_role_named(const char *name, enum auth_role *role)
 {
     for (int i = AUTH_NOBODY; i <= AUTH_OPERATOR; i++) {

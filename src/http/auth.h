@@ -12,7 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Each may do what those before it may. */
+/* Each may do what those before it may, save that a viewer does not report: see
+ * auth_role_may(). */
 enum auth_role {
     AUTH_NOBODY,   /* of a route: needs no identity; of an identity: unknown */
     AUTH_REPORTER, /* tells what the probe of one job saw, and nothing else */
@@ -22,6 +23,7 @@ enum auth_role {
 };
 
 const char *auth_role_name(enum auth_role role);
+bool auth_role_may(enum auth_role role, enum auth_role least); /* of a route */
 bool auth_role_named(const char *name, enum auth_role *role);
 
 #define AUTH_NAME_SIZE    64

@@ -371,7 +371,7 @@ static bool may(struct request *r)
 {
     enum auth_role least = r->match.route->role;
 
-    if (r->identity.role >= least)
+    if (auth_role_may(r->identity.role, least))
         return true;
     if (r->identity.role == AUTH_NOBODY && !r->identity.local) {
         request_add_header(r, "WWW-Authenticate", "Bearer");

@@ -168,13 +168,16 @@ static int ask_as(int port, const struct route *route, const char *token)
 
 CASE(every_route_refuses_those_who_may_not)
 {
-    struct server_config config = {.routes = api_routes, .auth.find_token = find_token};
+    static const unsigned char key[AUTH_KEY_BYTES] = "of this test";
+    struct server_config config = {.routes = api_routes,
+                                   .auth = {.find_token = find_token, .job_key = key}};
     struct http_case c;
-    char wrong[AUTH_TOKEN_SIZE];
+    char wrong[AUTH_TOKEN_SIZE], of_job[AUTH_JOB_TOKEN_SIZE];
     int port;
 
     for (int role = AUTH_VIEWER; role <= AUTH_OPERATOR; role++)
         assert_int_equal(auth_token_make(&tokens[role], NULL), 0);
+    assert_int_equal(auth_job_token_make(key, 7, 1e10, of_job, NULL), 0);
     str_copy(wrong, sizeof(wrong), tokens[AUTH_OPERATOR].text);
     wrong[strlen(wrong) - 1] ^= 1;
     http_case_make(&c, &config);
@@ -184,16 +187,19 @@ CASE(every_route_refuses_those_who_may_not)
     port = server_port(c.server, 0);
     http_case_start(&c);
     for (const struct route *r = api_routes; r->operation; r++) {
-        bool open = r->role == AUTH_NOBODY;
+        bool open = r->role == AUTH_NOBODY, reports = r->role == AUTH_REPORTER;
 
         assert_int_equal(ask_as(port, r, NULL), open ? 204 : 401);
         assert_int_equal(ask_as(port, r, wrong), open ? 204 : 401);
         assert_int_equal(ask_as(port, r, "nonsense"), open ? 204 : 401);
         for (int role = AUTH_VIEWER; role <= AUTH_OPERATOR; role++)
             assert_int_equal(ask_as(port, r, tokens[role].text),
-                             role >= (int)r->role ? 204 : 403);
+                             role >= (int)(reports ? AUTH_USER : r->role) ? 204 : 403);
+        /* A job's token opens one route, and that one for reports. */
+        assert_int_equal(ask_as(port, r, of_job), open || reports ? 204 : 403);
+        assert_int_equal(reports, !strcmp(r->operation, "report"));
         /* A viewer changes nothing. */
-        if (r->method != HTTP_GET)
+        if (r->method != HTTP_GET && !reports)
             assert_true(r->role > AUTH_VIEWER);
     }
     http_case_end(&c);
