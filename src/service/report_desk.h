@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define REPORT_NODE_SIZE    256
-#define REPORT_MAX_RUNS     64    /* of a job: nodes and ranks */
-#define REPORT_MAX_ALL_RUNS 20000 /* of all jobs; the one that was silent longest goes   \
-                                   */
+#define REPORT_NODE_SIZE 256
+#define REPORT_MAX_RUNS  64 /* of a job: nodes and ranks */
+/* Of all jobs; the one that was silent longest goes. */
+#define REPORT_MAX_ALL_RUNS 20000
 
 /* A run may be followed by another one when it has told its end, or is silent for so
  * long. */
