@@ -68,10 +68,16 @@ void config_defaults(const struct config_key *keys, void *config)
     }
 }
 
+static bool is_list(const struct config_key *key)
+{
+    return key->type == CONFIG_LIST || key->type == CONFIG_STRINGS ||
+           key->type == CONFIG_PAIRS;
+}
+
 static void fini_list(const struct config_key *key, struct config_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        if (key->type == CONFIG_STRINGS)
+        if (key->type != CONFIG_LIST)
             free(((char **)list->items)[i]);
         else
             config_fini(key->keys, (char *)list->items + i * key->item_size);
@@ -90,7 +96,7 @@ void config_fini(const struct config_key *keys, void *config)
             *(char **)target = NULL;
         } else if (key->type == CONFIG_GROUP) {
             config_fini(key->keys, target);
-        } else if (key->type == CONFIG_LIST || key->type == CONFIG_STRINGS) {
+        } else if (is_list(key)) {
             fini_list(key, target);
         }
     }
@@ -123,9 +129,10 @@ static void describe(const struct config_key *key, struct str *out)
     if (is_value(key))
         value_describe(&rule, out);
     else
-        str_add(out, key->type == CONFIG_GROUP  ? "a mapping of keys"
-                     : key->type == CONFIG_LIST ? "a list of mappings"
-                                                : "a list of texts");
+        str_add(out, key->type == CONFIG_GROUP   ? "a mapping of keys"
+                     : key->type == CONFIG_LIST  ? "a list of mappings"
+                     : key->type == CONFIG_PAIRS ? "a mapping of texts"
+                                                 : "a list of texts");
 }
 
 static int refuse(struct binding *b, const struct config_key *key,
@@ -165,6 +172,8 @@ static int bind_mapping(struct binding *b, const struct config_key *keys,
 static int bind_item(struct binding *b, const struct config_key *key,
                      const struct yaml_node *node, void *item)
 {
+    struct str pair = {0};
+
     if (key->type == CONFIG_LIST) {
         if (node->kind != YAML_MAPPING)
             return refuse(b, key, node);
@@ -173,7 +182,10 @@ static int bind_item(struct binding *b, const struct config_key *key,
     }
     if (!text_fits(key, node) || !*node->text)
         return refuse(b, key, node);
-    *(char **)item = mem_strdup(node->text);
+    if (key->type == CONFIG_PAIRS)
+        str_addf(&pair, "%s=", node->key);
+    str_add(&pair, node->text);
+    *(char **)item = str_take(&pair);
     return 0;
 }
 
@@ -184,7 +196,7 @@ static int bind_list(struct binding *b, const struct config_key *key,
     size_t most = key->max > 0 ? (size_t)key->max : CONFIG_MAX_ITEMS;
     int rc = 0;
 
-    if (node->kind != YAML_LIST)
+    if (node->kind != (key->type == CONFIG_PAIRS ? YAML_MAPPING : YAML_LIST))
         return refuse(b, key, node);
     if (node->child_count > most || (double)node->child_count < key->min) {
         err_set(&b->err, ERR_LIMIT, "'%s' takes %.0f to %zu items, not %zu", key->name,
@@ -211,7 +223,7 @@ static int bind_key(struct binding *b, const struct config_key *key,
 {
     int rc = 0;
 
-    if (key->type == CONFIG_LIST || key->type == CONFIG_STRINGS)
+    if (is_list(key))
         rc = bind_list(b, key, node, target);
     else if (key->type == CONFIG_GROUP && is_group(node))
         rc = bind_mapping(b, key->keys, node, target);

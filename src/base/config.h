@@ -38,6 +38,7 @@ enum config_type {
     CONFIG_WATTS = VALUE_WATTS,
     CONFIG_CHOICE = VALUE_CHOICE,
     CONFIG_STRINGS = VALUE_TYPE_COUNT, /* struct config_list of char * */
+    CONFIG_PAIRS, /* the same of a mapping with any keys: KEY=VALUE each */
     CONFIG_GROUP, /* a mapping of `keys`, in a struct at the offset */
     CONFIG_LIST,  /* struct config_list of structs of item_size, mappings of `keys` */
     CONFIG_LINE, /* int: not a key but the line where the mapping begins, 0 when it is not

@@ -81,7 +81,11 @@ enum conduct_fate conduct_ended(struct loop *loop, uint64_t job, enum engine_end
     case ENGINE_END_DONE:
         return CONDUCT_DONE;
     case ENGINE_END_FAILED:
+    case ENGINE_END_TIME_LIMIT:
+    case ENGINE_END_UNKNOWN: /* it may be done: nothing runs twice by our hand */
         return CONDUCT_FAILED;
+    case ENGINE_END_CANCELLED:
+        return CONDUCT_CANCELLED;
     case ENGINE_END_OUT_OF_MEMORY:
         tell_memory(loop, job, now_s, observed);
         return ++tries->memory_failures >= CONDUCT_MEMORY_FAILURES ? CONDUCT_FAILED
@@ -90,6 +94,8 @@ enum conduct_fate conduct_ended(struct loop *loop, uint64_t job, enum engine_end
     case ENGINE_END_LOST:
         return try_again(loop, job, tries, now_s);
     case ENGINE_END_STOPPED:
+    case ENGINE_END_REQUEUED:
+    case ENGINE_END_NO_ROOM: /* it waits as before */
         break;
     }
     return CONDUCT_AGAIN;
@@ -97,12 +103,20 @@ enum conduct_fate conduct_ended(struct loop *loop, uint64_t job, enum engine_end
 
 void conduct_node(struct loop *loop, const struct engine_event *event, double now_s)
 {
-    if (event->kind == ENGINE_NODE_AWAKE)
+    switch (event->kind) {
+    case ENGINE_NODE_AWAKE:
         loop_node_is_awake(loop, event->node, now_s);
-    else if (event->kind == ENGINE_NODE_UP)
+        break;
+    case ENGINE_NODE_UP:
         loop_node_repaired(loop, event->node, now_s);
-    else
+        break;
+    case ENGINE_NODE_ASLEEP:
+        loop_set_node(loop, event->node, NODE_ASLEEP, now_s);
+        loop_want_round(loop, now_s);
+        break;
+    default:
         loop_node_failed(loop, event->node, now_s);
+    }
 }
 
 int conduct_order(struct loop *loop, const struct engine *engine,
@@ -119,7 +133,8 @@ int conduct_order(struct loop *loop, const struct engine *engine,
     rc = action->kind == ACTION_WAKE
              ? engine->ops->wake(engine->self, action->node, err)
              : engine->ops->sleep(engine->self, action->node, err);
-    if (rc < 0)
-        loop_set_node(loop, action->node, NODE_AWAKE, now_s);
+    if (rc < 0) /* it stays as it was */
+        loop_set_node(loop, action->node,
+                      action->kind == ACTION_WAKE ? NODE_ASLEEP : NODE_AWAKE, now_s);
     return rc;
 }

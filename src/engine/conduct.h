@@ -43,7 +43,7 @@ void conduct_demand(struct loop *loop, uint64_t job, double rate, double now_s);
 /* What becomes of a job whose attempt is over, or could not begin (END_NOT_STARTED).  The
  * loop is told of lacking memory, and until when a job that is tried again shall wait;
  * nothing else. */
-enum conduct_fate { CONDUCT_DONE, CONDUCT_FAILED, CONDUCT_AGAIN };
+enum conduct_fate { CONDUCT_DONE, CONDUCT_FAILED, CONDUCT_AGAIN, CONDUCT_CANCELLED };
 enum conduct_fate conduct_ended(struct loop *loop, uint64_t job, enum engine_end end,
                                 struct conduct_tries *tries, double now_s,
                                 struct loop_observed *observed);

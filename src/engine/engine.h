@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "loop/cluster.h"
 #include "loop/types.h"
 
 #include <sys/types.h>
@@ -28,6 +29,7 @@ struct engine_job {
     int checkpoint_signal;       /* sent before a move; 0: SIGTERM alone */
     int device_count;
     const int *devices; /* (device_count) */
+    const char *ref;    /* what the engine called it when it was found; NULL: not found */
 };
 
 enum engine_stop {
@@ -40,7 +42,7 @@ enum engine_stop {
 #define ENGINE_GONE 1
 
 enum engine_event_kind {
-    ENGINE_STARTED,     /* job, attempt */
+    ENGINE_STARTED,     /* job, attempt; of a job that was found: devices, it got them */
     ENGINE_ENDED,       /* job, attempt, end, exit_status, signal, text */
     ENGINE_MEASURED,    /* job, measurement, steps, source, confidence */
     ENGINE_DEMAND,      /* job (a service), measurement.rate: requests/s asked of it */
@@ -52,6 +54,17 @@ enum engine_event_kind {
     ENGINE_DEVICE_LOST, /* device, text: unplugged or its driver hangs */
     ENGINE_DEVICE_BACK, /* device */
     ENGINE_WARNING,     /* text, job (0: none) */
+    /* Of engines that have a will of their own, as Slurm. */
+    ENGINE_JOB_FOUND,      /* found: somebody handed it in there; it waits */
+    ENGINE_JOB_CHANGED,    /* job, found: held, released, other limits, queued again */
+    ENGINE_NODE_ASLEEP,    /* node: it has fallen asleep, whoever wanted that */
+    ENGINE_NODE_DRAINED,   /* node, text: nothing new may start there */
+    ENGINE_NODE_UNDRAINED, /* node */
+    ENGINE_NODE_ADDED,     /* spec: the cluster has one more, behind all others */
+    ENGINE_DEVICE_TAKEN,   /* device: by a job that will not be told of */
+    ENGINE_DEVICE_FREE,    /* device */
+    ENGINE_OFFLINE,        /* text: it cannot be reached; what is known may be old */
+    ENGINE_ONLINE,         /* it can */
 };
 
 enum engine_end {
@@ -61,6 +74,32 @@ enum engine_end {
     ENGINE_END_OUT_OF_MEMORY, /* of the device or of the machine; text tells */
     ENGINE_END_NOT_STARTED,   /* could not be started; text tells why */
     ENGINE_END_LOST,          /* ended while nobody looked, its status is not known */
+    ENGINE_END_CANCELLED,     /* by its owner, or an operator, in the engine itself */
+    ENGINE_END_TIME_LIMIT,    /* it ran as long as it was allowed to */
+    ENGINE_END_REQUEUED,      /* the engine itself put it back into the queue */
+    ENGINE_END_NO_ROOM, /* its place was not free after all: it waits, and nothing counts
+                           against it */
+    ENGINE_END_UNKNOWN, /* it may have ended well: it is never run again by itself */
+};
+
+/* A job somebody handed in to the engine itself.  Texts are borrowed for the call. */
+struct engine_found {
+    const char *ref;  /* what the engine calls it */
+    double submit_s;  /* changes when the engine queues it again; */
+    int restarts;     /* then this has grown, unless the engine lost its memory */
+    const char *user; /* never NULL; the next ones may be */
+    uid_t uid;
+    gid_t gid;
+    const char *name, *partition, *account, *qos, *command, *directory;
+    int devices;       /* it asks for, all at once */
+    bool shares;       /* it asks for a part of a device */
+    uint64_t types;    /* bit t: may run on GPU type t; 0: any */
+    int cpus;          /* of all its nodes together; 0: not told */
+    double memory_mb;  /* of the host, likewise */
+    double limit_s;    /* 0: none */
+    bool held;         /* by its owner or an operator of the engine */
+    uint64_t *job_out; /* of JOB_FOUND: the sink says its number; 0: it is not wanted,
+                          as it is known to have ended */
 };
 
 /* A job's part of what a device drew beyond what it draws idle, since the last event.
@@ -92,6 +131,10 @@ struct engine_event {
     int share_count;
     const struct engine_share *shares; /* (share_count) */
     const char *text;
+    const struct engine_found *found;
+    int device_count;
+    const int *devices;           /* (device_count) */
+    const struct node_spec *spec; /* of NODE_ADDED */
 };
 
 struct engine_sink {
@@ -122,7 +165,8 @@ struct engine_ops {
      * it had been started here, an end that happened meanwhile comes as ENDED.
      * ERR_NOT_FOUND: nothing is known of it. */
     int (*adopt)(void *self, const struct engine_job *job, struct err *err);
-    /* After all adopts: whatever of ours still runs and was not named is stopped. */
+    /* After all adopts: whatever of ours still runs and was not named is stopped; jobs
+     * that others handed in to the engine are found instead. */
     void (*adopted)(void *self);
     /* Jobs that run go on, for the next daemon to adopt. */
     void (*destroy)(void *self);

@@ -64,7 +64,8 @@ void cluster_add_node(struct cluster *c, const struct node_spec *spec)
     node->may_sleep = spec->may_sleep;
     for (int i = 0; i < spec->device_count; i++)
         c->devices[c->device_count + i] =
-            (struct device){.type = spec->type, .node = c->node_count};
+            (struct device){.type = spec->types ? spec->types[i] : spec->type,
+                            .node = c->node_count};
     c->device_count += spec->device_count;
     c->node_count++;
 }
@@ -129,7 +130,7 @@ bool cluster_device_usable(const struct cluster *c, int device)
 {
     const struct device *d = &c->devices[device];
 
-    return !d->failed && !d->drained && d->leaving_count == 0 &&
+    return !d->failed && !d->drained && !d->taken && d->leaving_count == 0 &&
            c->nodes[d->node].state != NODE_DOWN;
 }
 

@@ -12,7 +12,8 @@
 
 struct node_spec {
     const char *name; /* "" or NULL: node-<n> */
-    int type;
+    int type;         /* of its devices, unless types says so of each */
+    const int *types; /* (device_count) or NULL */
     int device_count;
     double host_watts;
     double sleep_watts;

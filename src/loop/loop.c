@@ -331,7 +331,7 @@ int loop_change(struct loop *loop, const struct job *job, double now_s, struct e
     return 0;
 }
 
-static void leave_devices(struct loop *loop, struct job_status *status, double now_s)
+void loop_leave_devices(struct loop *loop, struct job_status *status, double now_s)
 {
     for (int i = 0; i < status->device_count; i++) {
         cluster_leave(loop->cluster, status->devices[i], status->job.id, now_s);
@@ -347,7 +347,7 @@ int loop_end_job(struct loop *loop, uint64_t id, double now_s, struct err *err)
 
     if (loop_find(loop, id, &status, err) < 0)
         return -1;
-    leave_devices(loop, status, now_s);
+    loop_leave_devices(loop, status, now_s);
     lengths_ended(loop->lengths, status, now_s);
     job = status->job;
     jobs_drop(loop->jobs, id);
@@ -387,7 +387,7 @@ int loop_requeue(struct loop *loop, uint64_t id, double now_s, struct err *err)
 
     if (loop_find(loop, id, &status, err) < 0)
         return -1;
-    leave_devices(loop, status, now_s);
+    loop_leave_devices(loop, status, now_s);
     status->state = JOB_WAITING;
     status->restarts++;
     loop_want_round(loop, now_s);

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "loop/admit/quote.h"
+#include "loop/cluster.h"
 #include "loop/place/decision.h"
 #include "loop/planner.h"
 #include "loop/record/quote_score.h"
@@ -134,6 +135,20 @@ int loop_set_cap(struct loop *loop, int device, double watts, double now_s,
                  struct err *err);
 void loop_set_node(struct loop *loop, int node, enum node_state state, double now_s);
 
+/* ---- telling: what an engine that decides itself has done ---- */
+
+/* The job runs on these devices since then, wherever it was before, and so many it has
+ * from now on.  ERR_INVALID when one of them has no seat: nothing has changed. */
+int loop_seat(struct loop *loop, uint64_t job, const int *devices, int count, double at_s,
+              struct err *err);
+
+/* Whether a job the loop does not know sits on the device. */
+void loop_device_taken(struct loop *loop, int device, bool taken, double now_s);
+
+/* The cluster has one more node, behind all others; a plan that is being made is stale.
+ */
+void loop_add_node(struct loop *loop, const struct node_spec *spec, double now_s);
+
 /* ---- telling: an operator's words ---- */
 
 /* A job that waits gets no seat before this time: its last attempts went wrong. */
@@ -190,6 +205,11 @@ struct round_result {
 int loop_round_end(struct loop *loop, struct round *round, double now_s,
                    struct round_result *result, struct err *err);
 void round_destroy(struct loop *loop, struct round *round); /* without applying it */
+
+/* Ends the round without doing what it came to: the result tells what would have been
+ * done, and jobs and cluster stay as they are. */
+int loop_round_advise(struct loop *loop, struct round *round, double now_s,
+                      struct round_result *result, struct err *err);
 
 /* All three steps. */
 int loop_round(struct loop *loop, double now_s, struct round_result *result,

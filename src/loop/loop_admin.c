@@ -1,10 +1,12 @@
-/* loop_admin.c - an operator's words, lessons, and what a restart brings back; see loop.h
+/* loop_admin.c - an operator's words, engines that decide themselves, lessons, and what a
+ * restart brings back; see loop.h
  *
  * The daemon begins a lesson when one is due, has its planning thread study it and takes
  * it; the simulator does all three at once.  The daemon saves and loads what was learned.
  */
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/mem.h"
 #include "loop/admit/admit_check.h"
 #include "loop/cluster.h"
 #include "loop/estimate/lengths.h"
@@ -96,29 +98,96 @@ void loop_set_settings(struct loop *loop, const struct optimize_settings *settin
     loop_want_round(loop, now_s);
 }
 
-static int check_seats(const struct loop *loop, const struct job_status *was,
-                       struct err *err)
+static bool has_seat(const struct device *d, uint64_t job)
+{
+    for (int i = 0; i < d->job_count; i++)
+        if (d->jobs[i] == job)
+            return true;
+    return d->job_count < LOOP_MAX_SHARE;
+}
+
+/* Has each of them a seat for this job, its own counted? */
+static int check_seats(const struct loop *loop, uint64_t job, const int *devices,
+                       int count, struct err *err)
+{
+    for (int i = 0; i < count; i++) {
+        int d = devices[i];
+
+        if (check_device(loop, d, err) < 0)
+            return -1;
+        if (loop->cluster->devices[d].failed ||
+            !has_seat(&loop->cluster->devices[d], job))
+            return err_set(err, ERR_INVALID, "device %d has no seat for job %llu", d,
+                           (unsigned long long)job);
+        for (int k = 0; k < i; k++)
+            if (devices[k] == d)
+                return err_set(err, ERR_INVALID, "job %llu had device %d twice",
+                               (unsigned long long)job, d);
+    }
+    return 0;
+}
+
+static int check_restored(const struct loop *loop, const struct job_status *was,
+                          struct err *err)
 {
     if (was->device_count != was->job.devices || was->device_count > LOOP_MAX_GANG)
         return err_set(err, ERR_INVALID, "job %llu needs %d devices and had %d",
                        (unsigned long long)was->job.id, was->job.devices,
                        was->device_count);
-    for (int i = 0; i < was->device_count; i++) {
-        int d = was->devices[i];
+    return check_seats(loop, was->job.id, was->devices, was->device_count, err);
+}
 
-        if (check_device(loop, d, err) < 0)
-            return -1;
-        if (loop->cluster->devices[d].failed ||
-            loop->cluster->devices[d].job_count >= LOOP_MAX_SHARE)
-            return err_set(err, ERR_INVALID, "device %d has no seat for job %llu", d,
-                           (unsigned long long)was->job.id);
-        for (int k = 0; k < i; k++)
-            if (was->devices[k] == d)
-                return err_set(err, ERR_INVALID, "job %llu had device %d twice",
-                               (unsigned long long)was->job.id, d);
+/* ---- an engine that decides itself ---- */
+
+int loop_seat(struct loop *loop, uint64_t id, const int *devices, int count, double at_s,
+              struct err *err)
+{
+    struct job_status *status;
+
+    if (loop_find(loop, id, &status, err) < 0)
+        return -1;
+    if (count < 1 || count > LOOP_MAX_GANG)
+        return err_set(err, ERR_INVALID, "job %llu got %d devices",
+                       (unsigned long long)id, count);
+    if (check_seats(loop, id, devices, count, err) < 0)
+        return -1;
+    loop_leave_devices(loop, status, at_s);
+    status->job.devices = status->device_count = count;
+    memcpy(status->devices, devices, (size_t)count * sizeof(*devices));
+    for (int i = 0; i < count; i++) {
+        cluster_seat(loop->cluster, devices[i], id);
+        loop->device_changed_s[devices[i]] = at_s;
     }
+    if (isnan(status->started_s))
+        status->started_s = at_s;
+    status->placed_s = at_s;
+    status->state = JOB_RUNNING;
+    loop_want_round(loop, at_s);
     return 0;
 }
+
+void loop_device_taken(struct loop *loop, int device, bool taken, double now_s)
+{
+    loop->cluster->devices[device].taken = taken;
+    loop_want_round(loop, now_s);
+}
+
+void loop_add_node(struct loop *loop, const struct node_spec *spec, double now_s)
+{
+    size_t before = (size_t)loop->cluster->device_count, now;
+
+    cluster_add_node(loop->cluster, spec);
+    now = (size_t)loop->cluster->device_count;
+    loop->device_changed_s =
+        mem_resize(loop->device_changed_s, before, now, sizeof(double));
+    loop->fixed_cap_watts =
+        mem_resize(loop->fixed_cap_watts, before, now, sizeof(double));
+    for (size_t d = before; d < now; d++)
+        loop->fixed_cap_watts[d] = NAN;
+    loop_want_round(loop, now_s);
+}
+
+/* ---- after a restart ---- */
 
 int loop_restore(struct loop *loop, const struct job_status *was, struct err *err)
 {
@@ -129,7 +198,7 @@ int loop_restore(struct loop *loop, const struct job_status *was, struct err *er
                        (unsigned long long)was->job.id);
     if (admit_check(&was->job, loop->cluster, err) < 0)
         return -1;
-    if (was->state == JOB_RUNNING && check_seats(loop, was, err) < 0)
+    if (was->state == JOB_RUNNING && check_restored(loop, was, err) < 0)
         return -1;
     loop_tell_model(loop, DEFERRED_BEGIN, &was->job, NULL);
     status = jobs_add(loop->jobs, &was->job);

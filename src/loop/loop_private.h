@@ -53,6 +53,9 @@ struct loop {
 int loop_find(struct loop *loop, uint64_t id, struct job_status **status,
               struct err *err);
 
+/* Its seats are free. */
+void loop_leave_devices(struct loop *loop, struct job_status *status, double now_s);
+
 /* The model is told, now or when the round that is out has ended. */
 void loop_tell_model(struct loop *loop, enum deferred_kind kind, const struct job *job,
                      const struct observation *seen);

@@ -291,11 +291,13 @@ static void note_before(struct loop *loop, const struct optimize_input *in)
     }
 }
 
-static void write_ledger(struct loop *loop, double now_s)
+/* After the plan was carried out on this cluster and these jobs. */
+static void write_ledger(struct loop *loop, const struct cluster *cluster,
+                         struct jobs *jobs, double now_s)
 {
     const struct decision_ground ground = {.now_s = now_s,
-                                           .cluster = loop->cluster,
-                                           .jobs = loop->jobs,
+                                           .cluster = cluster,
+                                           .jobs = jobs,
                                            .model = loop_own_model(loop),
                                            .lengths = loop->lengths,
                                            .settings = &loop->settings,
@@ -313,7 +315,8 @@ static void write_ledger(struct loop *loop, double now_s)
         if (!status || status->mend_told == 1 + (int)mend->help)
             continue;
         status->mend_told = 1 + (int)mend->help;
-        status->helped += mend->help != HELP_NOTHING && mend->help != HELP_FIXED;
+        if (jobs == loop->jobs) /* it was done, not only advised */
+            status->helped += mend->help != HELP_NOTHING && mend->help != HELP_FIXED;
         decision_of_mend(&ground, mend, &d);
         vec_push(&loop->decisions, d);
     }
@@ -332,28 +335,79 @@ static void set_next_round(struct loop *loop, double now_s)
     loop->due_s = fmin(loop->due_s, fmax(loop->plan.again_s, now_s + loop->gap_s));
 }
 
+/* The plan as one of the present, checked; -1: it is refused, and the round has ended. */
+static int take_checked(struct loop *loop, struct round *r, double now_s,
+                        struct optimize_input *in, struct err *err)
+{
+    if (r->cluster->node_count != loop->cluster->node_count) {
+        err_set(err, ERR_INVALID, "the cluster has grown meanwhile");
+    } else {
+        *in = take_plan(loop, r, now_s);
+        if (place_check(in, &loop->plan, err) == 0)
+            return 0;
+    }
+    round_destroy(loop, r);
+    loop_want_round(loop, now_s);
+    return err_prefix(err, "planner %s", loop->planner.ops->name);
+}
+
+static struct round_result result_of(const struct loop *loop)
+{
+    return (struct round_result){.actions = loop->actions.items,
+                                 .action_count = loop->actions.count,
+                                 .decisions = loop->decisions.items,
+                                 .decision_count = loop->decisions.count};
+}
+
 int loop_round_end(struct loop *loop, struct round *r, double now_s,
                    struct round_result *result, struct err *err)
 {
-    struct optimize_input in = take_plan(loop, r, now_s);
+    struct optimize_input in;
 
-    if (place_check(&in, &loop->plan, err) < 0) {
-        round_destroy(loop, r);
-        loop_want_round(loop, now_s);
-        return err_prefix(err, "planner %s", loop->planner.ops->name);
-    }
+    if (take_checked(loop, r, now_s, &in, err) < 0)
+        return -1;
     note_departures(loop, &in);
     note_before(loop, &in);
     vec_clear(&loop->actions);
     place_apply(&in, &loop->plan, loop->jobs, loop->cluster, &loop->actions);
     note_changes(loop, now_s);
     round_destroy(loop, r);
-    write_ledger(loop, now_s);
+    write_ledger(loop, loop->cluster, loop->jobs, now_s);
     set_next_round(loop, now_s);
-    *result = (struct round_result){.actions = loop->actions.items,
-                                    .action_count = loop->actions.count,
-                                    .decisions = loop->decisions.items,
-                                    .decision_count = loop->decisions.count};
+    *result = result_of(loop);
+    return 0;
+}
+
+/* The jobs of the plan, to be changed without a trace. */
+static struct jobs *copy_jobs(const struct optimize_input *in)
+{
+    struct jobs *copy = jobs_create();
+
+    for (size_t i = 0; i < in->job_count; i++)
+        *jobs_add(copy, &in->jobs[i]->job) = *in->jobs[i];
+    return copy;
+}
+
+int loop_round_advise(struct loop *loop, struct round *r, double now_s,
+                      struct round_result *result, struct err *err)
+{
+    struct optimize_input in;
+    struct cluster *cluster;
+    struct jobs *jobs;
+
+    if (take_checked(loop, r, now_s, &in, err) < 0)
+        return -1;
+    cluster = cluster_dup(loop->cluster);
+    jobs = copy_jobs(&in);
+    note_before(loop, &in);
+    vec_clear(&loop->actions);
+    place_apply(&in, &loop->plan, jobs, cluster, &loop->actions);
+    round_destroy(loop, r);
+    write_ledger(loop, cluster, jobs, now_s);
+    set_next_round(loop, now_s);
+    jobs_destroy(jobs);
+    cluster_destroy(cluster);
+    *result = result_of(loop);
     return 0;
 }
 

@@ -104,6 +104,7 @@ struct device {
     int node;
     bool drained; /* finish what runs, start nothing */
     bool failed;
+    bool taken;       /* by a job the loop does not know: nobody may start here */
     double cap_watts; /* power limit in force; 0: none */
     int job_count;
     uint64_t jobs[LOOP_MAX_SHARE]; /* ids, in order of arrival on the device */

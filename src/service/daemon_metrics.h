@@ -21,6 +21,9 @@
     M(decision_s, histogram, "corgi_decision_duration_seconds", "Time to make a plan.",  \
       NULL, seconds, COUNT(seconds))                                                     \
     M(actions, counter, "corgi_actions_total", "Actions decided on.", "action")          \
+    M(advised, counter, "corgi_advised_actions_total",                                   \
+      "Actions that a daemon which only advises would have taken, in every round.",      \
+      "action")                                                                          \
     M(stale, counter, "corgi_plans_stale_total",                                         \
       "Plans dropped because the state had moved on.", NULL)                             \
     M(adapted, counter, "corgi_model_adaptations_total", "Times the model was adapted.", \

@@ -212,7 +212,9 @@ static void on_started(struct service *s, const struct engine_event *e)
 {
     struct record *r = records_get(s->records, e->job);
 
-    if (!r || r->attempt != e->attempt || r->phase != PHASE_STARTING)
+    if (r && r->ref[0])
+        found_jobs_started(s, r, e);
+    if (!r || r->ref[0] || r->attempt != e->attempt || r->phase != PHASE_STARTING)
         return;
     records_set_phase(s->records, r, PHASE_RUNNING);
     if (!isfinite(r->began_s)) /* else it was adopted */
@@ -260,6 +262,15 @@ static struct why why_again(const struct engine_event *e)
                             .text = e->text ? e->text : "it could not be started"};
     case ENGINE_END_STOPPED:
         return (struct why){.code = "lost", .text = "the engine stopped it"};
+    case ENGINE_END_TIME_LIMIT:
+        return (struct why){.code = "time_limit",
+                            .text = e->text ? e->text : "it reached its time limit"};
+    case ENGINE_END_NO_ROOM:
+        return (struct why){.code = "capacity",
+                            .text = e->text ? e->text : "its place was not free"};
+    case ENGINE_END_UNKNOWN:
+        return (struct why){.code = "unknown",
+                            .text = e->text ? e->text : "nobody knows how it ended"};
     default:
         return (struct why){.code = "lost",
                             .text = e->text ? e->text : "it ended while nobody looked"};
@@ -283,8 +294,13 @@ static void ended(struct service *s, struct record *r, const struct engine_event
     } else if (fate == CONDUCT_DONE) {
         r->exit_status = 0;
         lifecycle_end(s, NULL, r, JOB_DONE, &(struct why){.code = "", .text = e->text});
+    } else if (fate == CONDUCT_CANCELLED) {
+        lifecycle_end(s, NULL, r, JOB_CANCELLED,
+                      &(struct why){.code = "cancelled", .text = e->text});
     } else if (e->end == ENGINE_END_FAILED) {
         own_failure(s, r, e);
+    } else if (e->end == ENGINE_END_TIME_LIMIT || e->end == ENGINE_END_UNKNOWN) {
+        lifecycle_end(s, NULL, r, JOB_FAILED, &why);
     } else {
         lifecycle_give_up(s, r, &why);
     }
@@ -328,6 +344,10 @@ static void on_ended(struct service *s, const struct engine_event *e)
 
     if (!r)
         return;
+    if (r->ref[0]) {
+        found_jobs_ended(s, r, e);
+        return;
+    }
     if (e->attempt == r->leaving_attempt) {
         const struct job_status *status = loop_job(s->loop, r->id);
         bool held = r->leaving_holds;
@@ -398,11 +418,16 @@ static void on_node(struct service *s, const struct engine_event *e)
     const struct node *node = &c->nodes[e->node];
     static const char *const words[] = {[ENGINE_NODE_AWAKE] = "awake",
                                         [ENGINE_NODE_UP] = "up",
-                                        [ENGINE_NODE_DOWN] = "down"};
+                                        [ENGINE_NODE_DOWN] = "down",
+                                        [ENGINE_NODE_ASLEEP] = "asleep"};
 
-    for (int i = 0; e->kind == ENGINE_NODE_DOWN && i < node->device_count; i++)
-        lose_jobs(s, node->first_device + i, e->text);
-    conduct_node(s->loop, e, service_now_s(s));
+    if (s->advises && e->kind == ENGINE_NODE_DOWN) { /* it says itself what is lost */
+        loop_set_node(s->loop, e->node, NODE_DOWN, service_now_s(s));
+    } else {
+        for (int i = 0; e->kind == ENGINE_NODE_DOWN && i < node->device_count; i++)
+            lose_jobs(s, node->first_device + i, e->text);
+        conduct_node(s->loop, e, service_now_s(s));
+    }
     cluster_event(s, "node", node->name, words[e->kind], e->text);
 }
 
@@ -418,6 +443,38 @@ static void on_device(struct service *s, const struct engine_event *e)
         loop_device_repaired(s->loop, e->device, now_s);
         cluster_event(s, "device", s->devices[e->device].name, "back", NULL);
     }
+}
+
+static void on_drained(struct service *s, const struct engine_event *e)
+{
+    const struct node *node = &loop_cluster(s->loop)->nodes[e->node];
+    bool drained = e->kind == ENGINE_NODE_DRAINED;
+
+    s->nodes[e->node].drained = drained;
+    str_copy(s->nodes[e->node].reason, SERVICE_REASON_SIZE,
+             drained && e->text ? e->text : "");
+    for (int i = 0; i < node->device_count; i++)
+        loop_drain(s->loop, node->first_device + i, drained, service_now_s(s), NULL);
+    cluster_event(s, "node", node->name, drained ? "drained" : "undrained", e->text);
+}
+
+static void on_added(struct service *s, const struct engine_event *e)
+{
+    loop_add_node(s->loop, e->spec, service_now_s(s));
+    service_name_devices(s);
+    cluster_event(s, "node", e->spec->name, "added", NULL);
+}
+
+static void on_line(struct service *s, const struct engine_event *e)
+{
+    bool online = e->kind == ENGINE_ONLINE;
+
+    str_copy(s->offline, sizeof(s->offline),
+             online    ? ""
+             : e->text ? e->text
+                       : "it cannot be reached");
+    cluster_event(s, "engine", s->engine.ops ? s->engine.ops->name : "engine",
+                  online ? "online" : "offline", e->text);
 }
 
 void engine_events_event(void *ctx, const struct engine_event *e)
@@ -443,7 +500,30 @@ void engine_events_event(void *ctx, const struct engine_event *e)
     case ENGINE_NODE_AWAKE:
     case ENGINE_NODE_DOWN:
     case ENGINE_NODE_UP:
+    case ENGINE_NODE_ASLEEP:
         on_node(s, e);
+        break;
+    case ENGINE_NODE_DRAINED:
+    case ENGINE_NODE_UNDRAINED:
+        on_drained(s, e);
+        break;
+    case ENGINE_NODE_ADDED:
+        on_added(s, e);
+        break;
+    case ENGINE_DEVICE_TAKEN:
+    case ENGINE_DEVICE_FREE:
+        loop_device_taken(s->loop, e->device, e->kind == ENGINE_DEVICE_TAKEN,
+                          service_now_s(s));
+        break;
+    case ENGINE_JOB_FOUND:
+        found_jobs_found(s, e);
+        break;
+    case ENGINE_JOB_CHANGED:
+        found_jobs_changed(s, e);
+        break;
+    case ENGINE_OFFLINE:
+    case ENGINE_ONLINE:
+        on_line(s, e);
         break;
     case ENGINE_DEVICE_LOST:
     case ENGINE_DEVICE_BACK:

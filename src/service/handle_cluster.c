@@ -109,7 +109,7 @@ void handle_show_device(void *ctx, struct request *r)
 static bool begin_change(struct service *s, struct request *r, bool node,
                          struct target *t)
 {
-    return handlers_writable(s, r) && find(s, r, node, t);
+    return handlers_may_act(s, r) && find(s, r, node, t);
 }
 
 /* What was said is stored, told and answered. */

@@ -166,6 +166,13 @@ static void sum_warnings(const struct service *s, struct json_out *out)
 
     store_stats(s->store, &stats);
     json_out_key_array(out, "warnings");
+    if (s->offline[0]) {
+        char text[sizeof(s->offline) + 80];
+
+        snprintf(text, sizeof(text),
+                 "the engine is offline, what is shown may be old: %s", s->offline);
+        json_out_string(out, text);
+    }
     if (shortened)
         json_out_string(out, shortened);
     if (stats.failing)

@@ -367,7 +367,7 @@ void handle_requeue_job(void *ctx, struct request *r)
     struct tx *tx;
     uint64_t id;
 
-    if (!handlers_writable(s, r) || request_param_id(r, "id", &id) < 0)
+    if (!handlers_may_act(s, r) || request_param_id(r, "id", &id) < 0)
         return;
     if (!records_get(s->records, id)) {
         requeue_stored(s, r, id);

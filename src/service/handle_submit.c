@@ -246,7 +246,7 @@ void handle_submit_job(void *ctx, struct request *r)
     struct err err = {0};
     const char *key;
 
-    if (!handlers_writable(s, r) || !key_of(r, &key))
+    if (!handlers_may_act(s, r) || !key_of(r, &key))
         return;
     if (key && used_before(s, r, key, digest))
         return;

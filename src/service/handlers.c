@@ -94,6 +94,16 @@ bool handlers_writable(struct service *s, struct request *r)
     return false;
 }
 
+bool handlers_may_act(struct service *s, struct request *r)
+{
+    if (!s->advises)
+        return handlers_writable(s, r);
+    request_answer_error(r, 409, "advises", NULL,
+                         "this daemon only advises (slurm.mode: advise): use Slurm's own "
+                         "commands, sbatch, scancel, scontrol");
+    return false;
+}
+
 void handlers_value(struct handlers_answer *a, struct request *r)
 {
     *a = (struct handlers_answer){.request = r};
@@ -237,7 +247,7 @@ struct record *handlers_record_leaving(struct service *s, struct request *r)
     struct record *record;
     uint64_t id;
 
-    if (!handlers_writable(s, r) || request_param_id(r, "id", &id) < 0)
+    if (!handlers_may_act(s, r) || request_param_id(r, "id", &id) < 0)
         return NULL;
     record = records_get(s->records, id);
     if (!record || record->phase == PHASE_PENDING || record->phase == PHASE_ENDED) {

@@ -42,6 +42,9 @@ void handlers_fail(struct handlers_answer *answer, const struct err *err);
 
 /* Does the daemon take changes now?  Else the request was answered with 503. */
 bool handlers_writable(struct service *s, struct request *r);
+/* The same, and may it start, stop and order anything?  A daemon that only advises may
+ * not: 409. */
+bool handlers_may_act(struct service *s, struct request *r);
 
 /* The record of the route's {id} that the asker may see, or change.  NULL when the
  * request was answered: 404, 403, or 409 for a change to a job that has ended. */

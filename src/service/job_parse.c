@@ -163,21 +163,28 @@ static int owner_of(const struct auth_identity *who)
 
 /* Runs of the same program of the same user with the same arguments are alike as long as
  * nothing better is told; numbers at the end of a name tell runs apart, not programs. */
+static size_t name_family(struct job *job, const char *user, const char *program)
+{
+    char *family = job->descriptor.family;
+    size_t length = (size_t)snprintf(family, DESCRIPTOR_FAMILY_SIZE, "%.15s:%.22s", user,
+                                     program ? program : job->name);
+
+    while (length > 1 && (isdigit((unsigned char)family[length - 1]) ||
+                          strchr("-_.", family[length - 1])))
+        family[--length] = '\0';
+    return length;
+}
+
 static void guess_family(struct parsed_job *p, const char *user)
 {
     struct job *job = &p->job.request.job;
-    const char *program = program_of(p);
     char *family = job->descriptor.family;
     uint64_t arguments = 1;
     size_t length;
 
     if (family[0])
         return;
-    length = (size_t)snprintf(family, DESCRIPTOR_FAMILY_SIZE, "%.15s:%.22s", user,
-                              program ? program : job->name);
-    while (length > 1 && (isdigit((unsigned char)family[length - 1]) ||
-                          strchr("-_.", family[length - 1])))
-        family[--length] = '\0';
+    length = name_family(job, user, program_of(p));
     for (size_t i = 1; i + 1 < p->argv.count; i++)
         if (i != program_word(p))
             arguments = hash_word(arguments, p->argv.items[i]);
@@ -213,16 +220,25 @@ static void class_key(const struct job *job, char key[200])
 
 /* The estimator's memory grows with the square of the kinds it tells apart: users who
  * invent new ones without end get one kind each. */
-static void bound_classes(const struct job_parse_context *c, const char *user,
+static void bound_classes(const struct intern *classes, int classes_max, const char *user,
                           struct job *job)
 {
     char key[200];
 
     class_key(job, key);
-    if (intern_find(c->classes, key) >= 0 || intern_count(c->classes) < c->classes_max)
+    if (intern_find(classes, key) >= 0 || intern_count(classes) < classes_max)
         return;
     job->descriptor = (struct job_descriptor){0};
     snprintf(job->descriptor.family, DESCRIPTOR_FAMILY_SIZE, "%.15s:other", user);
+}
+
+void job_parse_guess_kind(const struct intern *classes, int classes_max, const char *user,
+                          const char *command, struct job *job)
+{
+    const char *slash = command ? strrchr(command, '/') : NULL;
+
+    name_family(job, user, slash ? slash + 1 : command);
+    bound_classes(classes, classes_max, user, job);
 }
 
 void job_parse_know_class(struct intern *classes, const struct job *job)
@@ -417,7 +433,7 @@ int job_parse(const struct job_parse_context *c, const struct auth_identity *who
     name_job(out, json_member_string(body, "name"));
     parse_descriptor(json_value_get(body, "descriptor"), &q->job.descriptor);
     guess_family(out, who->name);
-    bound_classes(c, who->name, &q->job);
+    bound_classes(c->classes, c->classes_max, who->name, &q->job);
     if (parse_types(c->cluster, json_value_get(body, "types"), out, field, err) < 0)
         return -1;
     if (json_value_get(body, "need") &&

@@ -38,6 +38,11 @@ int job_parse(const struct job_parse_context *context, const struct auth_identit
               char field[SCHEMA_PATH_SIZE], struct err *err);
 void job_parse_fini(struct parsed_job *parsed);
 
+/* The kind of a job of which no more is known than its name, its user and what it runs
+ * (NULL: not known), as if it had been asked for; see struct job_parse_context. */
+void job_parse_guess_kind(const struct intern *classes, int classes_max, const char *user,
+                          const char *command, struct job *job);
+
 /* The kind of a job that was taken is known from now on. */
 void job_parse_know_class(struct intern *classes, const struct job *job);
 

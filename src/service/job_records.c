@@ -176,6 +176,10 @@ void record_extra_json(const struct record *r, const char *leaving_devices,
     json_out_key_string(&json, "reason_code", r->reason_code);
     json_out_key_int(&json, "memory_failures", r->tries.memory_failures);
     json_out_key_int(&json, "unfinished", r->tries.unfinished);
+    if (r->ref[0]) {
+        json_out_key_string(&json, "ref", r->ref);
+        json_out_key_string(&json, "hosts", r->hosts);
+    }
     if (r->leaving_holds) {
         json_out_key_int(&json, "leaving_attempt", r->leaving_attempt);
         json_out_key_string(&json, "leaving_devices", leaving_devices);
@@ -235,6 +239,10 @@ void record_read_extra(struct record *r, const char *extra)
     str_copy(r->reason_code, sizeof(r->reason_code), code ? code : "");
     r->tries.memory_failures = stored_count(root, "memory_failures");
     r->tries.unfinished = stored_count(root, "unfinished");
+    code = json_member_string(root, "ref");
+    str_copy(r->ref, sizeof(r->ref), code ? code : "");
+    code = json_member_string(root, "hosts");
+    str_copy(r->hosts, sizeof(r->hosts), code ? code : "");
     json_doc_destroy(doc);
 }
 

@@ -41,6 +41,9 @@ struct record_energy {
     struct energy_saving saving;
 };
 
+#define RECORD_REF_SIZE   100
+#define RECORD_HOSTS_SIZE 208
+
 /* Lists look at the first of these in every record: they stand close together.  Those of
  * the state are counted, so they change through records_set_...() alone. */
 struct record {
@@ -55,6 +58,9 @@ struct record {
     bool dirty;      /* the store could not take its last change */
     struct record_replicas replicas;
     struct replicas_state scaling;
+    char ref[RECORD_REF_SIZE]; /* what the engine it was found in calls it; "": ours */
+    char hosts[RECORD_HOSTS_SIZE]; /* nodes it has there, as the engine told */
+    uint64_t advised;              /* hash of what was advised last */
     struct job told; /* as the engine was told: what was asked for, not a share */
     int attempt;
     int engine_count; /* devices of the attempt the engine was told of */

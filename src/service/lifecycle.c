@@ -45,6 +45,7 @@ void lifecycle_engine_job(const struct service *s, struct record *r,
         .checkpoint_signal = q->checkpoint_signal,
         .device_count = status->device_count,
         .devices = status->devices,
+        .ref = r->ref[0] ? r->ref : NULL,
     };
 }
 
@@ -267,12 +268,13 @@ static void end_replicas(struct service *s, struct tx *tx, const struct record *
 }
 
 /* It is over, as its record says. */
-static void finish(struct service *s, struct tx *tx, struct record *r, const char *by)
+static void finish(struct service *s, struct tx *tx, struct record *r, const char *by,
+                   double at_s)
 {
     enum job_state state = r->final->state;
 
     records_set_phase(s->records, r, PHASE_ENDED);
-    r->ended_s = service_now_s(s);
+    r->ended_s = at_s > 0 ? at_s : service_now_s(s);
     record_stopped(r, r->ended_s);
     s->done += state == JOB_DONE;
     s->failed += state == JOB_FAILED;
@@ -289,7 +291,7 @@ void lifecycle_ended(struct service *s, struct record *r)
     struct tx *tx = tx_begin(s);
 
     r->final->state = (enum job_state)r->leaving_end;
-    finish(s, tx, r, NULL);
+    finish(s, tx, r, NULL, 0);
     tx_commit(tx, NULL, NULL);
 }
 
@@ -305,6 +307,8 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
     own = tx ? tx : tx_begin(s);
     if (status)
         final = *status;
+    else if (r->final) /* the loop had no seat for it */
+        final = *r->final;
     final.state = state;
     if (state != JOB_DONE && r->leaving_holds) /* it was to go on elsewhere */
         s->engine.ops->stop(s->engine.self, r->id, ENGINE_STOP_CANCEL, NULL);
@@ -313,6 +317,7 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
     energy_close(s, r);
     if (status)
         loop_end_job(s->loop, r->id, service_now_s(s), NULL);
+    free(r->final);
     r->final = mem_dup(&final, 1, sizeof(final));
     records_set_held(s->records, r, false);
     explain_why(r, why);
@@ -325,7 +330,7 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
         tx_job(own, r, &(struct tx_step){.what = "leaving", .by = why->by});
         service_want_round(s);
     } else {
-        finish(s, own, r, why->by);
+        finish(s, own, r, why->by, why->at_s);
     }
     end_replicas(s, own, r);
     if (!tx)

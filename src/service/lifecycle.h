@@ -11,6 +11,7 @@ struct why {
     const char *code; /* as reason_code in the API */
     const char *text;
     const char *by;
+    double at_s; /* when it ended, where the engine knows; 0: now */
 };
 
 /* The record holds what the quote promises or offers; and the quote's row. */

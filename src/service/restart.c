@@ -232,6 +232,7 @@ static void reconcile(struct rebuild *b)
         if (r->phase != PHASE_ENDED && r->phase != PHASE_LEAVING) /* with its service */
             bring_back(b, back, r);
         lifecycle_resume_leaving(b->s, r);
+        found_jobs_return(b->s, r);
     }
     b->s->engine.ops->adopted(b->s->engine.self);
 }

@@ -6,8 +6,10 @@
 #include "service/service_private.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "loop/cluster.h"
 #include "loop/unplaced.h"
 #include "service/daemon_metrics.h"
@@ -143,6 +145,43 @@ static void carry_out(struct service *s, const struct round_result *result)
     tx_commit(tx, stored, placed);
 }
 
+/* ---- advice ------------------------------------------------------------------------ */
+
+/* The same advice round after round is said once. */
+static bool is_news(struct record *r, const struct decision *d)
+{
+    uint64_t hash = hash_text(d->kind);
+
+    for (int i = 0; i < d->device_count; i++)
+        hash = rng_mix(hash, (uint64_t)d->devices[i]);
+    if (r->advised == hash)
+        return false;
+    r->advised = hash;
+    return true;
+}
+
+/* What would have been done goes into the ledger, marked; nothing else happens. */
+static void advise(struct service *s, const struct round_result *result)
+{
+    struct tx *tx = NULL;
+
+    for (size_t i = 0; i < result->decision_count; i++) {
+        struct decision d = result->decisions[i];
+        struct record *r = records_get(s->records, d.job);
+
+        if (!r || !is_news(r, &d))
+            continue;
+        if (!tx)
+            tx = tx_begin(s);
+        tx_advice(tx, r, &d);
+    }
+    for (size_t i = 0; i < result->action_count; i++)
+        metric_add(s->figures->advised, 1,
+                   METRIC_LABELS(ledger_action_name(result->actions[i].kind)));
+    if (tx)
+        tx_commit(tx, NULL, NULL);
+}
+
 /* ---- why the others wait ---------------------------------------------------------- */
 
 static void explain(const struct service *s, struct record *r,
@@ -186,6 +225,22 @@ static void explain_waiting(struct service *s)
 
 /* ---- a round ---------------------------------------------------------------------- */
 
+static void end_advice(struct service *s, const struct planning_task *task)
+{
+    struct round_result result;
+    struct err err = {0};
+
+    if (loop_round_advise(s->loop, task->round, service_now_s(s), &result, &err) < 0) {
+        s->stale_plans++;
+        log_debug("plan_stale", LOG_ERR(&err));
+    } else if (!s->offline[0]) { /* else it rests on what was */
+        advise(s, &result);
+        explain_waiting(s);
+    }
+    service_follow_rounds(s);
+    reactor_did(s->reactor, "plan_out");
+}
+
 static void end_round(struct service *s, const struct planning_task *task)
 {
     struct round_result result;
@@ -195,6 +250,10 @@ static void end_round(struct service *s, const struct planning_task *task)
     metric_observe(s->figures->decision_s, task->work_s, METRIC_NO_LABELS);
     if (s->draining) {
         round_destroy(s->loop, task->round);
+        return;
+    }
+    if (s->advises) {
+        end_advice(s, task);
         return;
     }
     if (loop_round_end(s->loop, task->round, service_now_s(s), &result, &err) < 0) {

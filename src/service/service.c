@@ -70,12 +70,42 @@ static int make_local(struct service *s, struct err *err)
     return rc;
 }
 
+static int make_slurm(struct service *s, struct err *err)
+{
+    const struct slurm_config *c = &s->config.slurm;
+    char *types = slurm_config_types(c);
+    struct slurm_engine_options options = {.mode = c->mode,
+                                           .helper = c->helper,
+                                           .types = types,
+                                           .poll_s = c->poll_s,
+                                           .within_s = c->within_s,
+                                           .state_dir = s->state};
+    int rc;
+
+    s->advises = c->mode == SLURM_ADVISE;
+    rc = slurm_engine_create(&s->engine, &options,
+                             (struct engine_sink){engine_events_event, s}, err);
+    free(types);
+    return rc;
+}
+
 /* The engine may have seen jobs that the store has lost: their numbers are not given
  * again. */
 static int make_engine(struct service *s, struct err *err)
 {
-    int rc =
-        s->config.engine == SERVICE_ENGINE_SIM ? make_sim(s, err) : make_local(s, err);
+    int rc = -1;
+
+    switch ((enum service_engine)s->config.engine) {
+    case SERVICE_ENGINE_SIM:
+        rc = make_sim(s, err);
+        break;
+    case SERVICE_ENGINE_LOCAL:
+        rc = make_local(s, err);
+        break;
+    case SERVICE_ENGINE_SLURM:
+        rc = make_slurm(s, err);
+        break;
+    }
 
     if (rc == 0)
         store_raise_id(s->store, STORE_JOB_ID, s->engine.ops->last_job(s->engine.self));
@@ -90,25 +120,6 @@ static void engine_ready(void *ctx)
     reactor_did(s->reactor, "engine");
 }
 
-static void name_devices(struct service *s)
-{
-    const struct cluster *c = loop_cluster(s->loop);
-    double now_s = service_now_s(s);
-
-    s->devices = mem_array(struct device_more, (size_t)c->device_count);
-    s->nodes = mem_array(struct node_more, (size_t)c->node_count);
-    for (int n = 0; n < c->node_count; n++) {
-        s->nodes[n].host_s = now_s;
-        for (int i = 0; i < c->nodes[n].device_count; i++) {
-            struct device_more *d = &s->devices[c->nodes[n].first_device + i];
-
-            snprintf(d->name, sizeof(d->name), "%s:%d", c->nodes[n].name, i);
-            d->watts = NAN;
-            d->told_s = now_s;
-        }
-    }
-}
-
 static int make_loop(struct service *s, struct err *err)
 {
     struct loop_options how = service_config_loop(&s->config);
@@ -121,7 +132,7 @@ static int make_loop(struct service *s, struct err *err)
     model = learned_create(cluster->types, cluster->type_count, &learned);
     s->loop = loop_create_take(&how, cluster, model, &corgi_planner_ops);
     s->planning = planning_thread_create(s->reactor, rounds_planned, s, err);
-    name_devices(s);
+    service_name_devices(s);
     return s->planning ? 0 : -1;
 }
 

@@ -22,7 +22,7 @@
 
 /* As in enum sim_clock. */
 static const char *const sim_clocks[] = {"wall", "stepped", NULL};
-static const char *const engines[] = {"sim", "local", NULL};
+static const char *const engines[] = {"sim", "local", "slurm", NULL};
 static const char *const roles[] = {"nobody", "viewer", "user", "operator", NULL};
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
 static const char *const formats[] = {"text", "json", NULL};
@@ -202,7 +202,8 @@ static const struct config_key log_keys[] = {
 
 const struct config_key service_config_keys[] = {
     CONFIG_ONE_OF("engine", AT(engine), engines, "sim",
-                  "what runs jobs: a simulated cluster, or the GPUs of this machine"),
+                  "what runs jobs: a simulated cluster, the GPUs of this machine, or "
+                  "Slurm's machines"),
     CONFIG_KEY(STRING, "state", AT(state), NULL,
                "folder of the store; left out /var/lib/corgi for root, else "
                "~/.local/state/corgi"),
@@ -231,6 +232,8 @@ const struct config_key service_config_keys[] = {
     CONFIG_NESTED("sim", AT(sim), sim_keys, "the simulated cluster, with engine: sim"),
     CONFIG_NESTED("local", AT(local), local_config_keys,
                   "the devices of this machine, with engine: local"),
+    CONFIG_NESTED("slurm", AT(slurm), slurm_config_keys,
+                  "beside Slurm, with engine: slurm"),
     CONFIG_NESTED("log", AT(log), log_keys, "what goes to standard error"),
     {0},
 };

@@ -7,10 +7,11 @@
 #include "loop/loop.h"
 #include "base/config.h"
 #include "engine/local/local.h"
+#include "engine/slurm/slurm_engine.h"
 #include "loop/planner.h"
 #include "store/admin.h"
 
-enum service_engine { SERVICE_ENGINE_SIM, SERVICE_ENGINE_LOCAL };
+enum service_engine { SERVICE_ENGINE_SIM, SERVICE_ENGINE_LOCAL, SERVICE_ENGINE_SLURM };
 
 struct service_listen_config {
     char *socket; /* NULL: service_default_socket() */
@@ -95,6 +96,7 @@ struct service_config {
     struct service_energy_config energy;
     struct service_sim_config sim;
     struct local_engine_options local;
+    struct slurm_config slurm;
     struct service_log_config log;
 };
 

@@ -6,10 +6,12 @@
 #include "service/service_private.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "engine/sim/sim_engine.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -30,6 +32,28 @@ bool service_clock_stepped(const struct service *s)
 {
     return s->config.engine == SERVICE_ENGINE_SIM &&
            s->config.sim.clock == SIM_CLOCK_STEPPED;
+}
+
+void service_name_devices(struct service *s)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+    size_t devices = (size_t)c->device_count, nodes = (size_t)c->node_count;
+    double now_s = service_now_s(s);
+
+    s->devices = mem_resize(s->devices, s->named_devices, devices, sizeof(*s->devices));
+    s->nodes = mem_resize(s->nodes, s->named_nodes, nodes, sizeof(*s->nodes));
+    for (size_t n = s->named_nodes; n < nodes; n++) {
+        s->nodes[n].host_s = now_s;
+        for (int i = 0; i < c->nodes[n].device_count; i++) {
+            struct device_more *d = &s->devices[c->nodes[n].first_device + i];
+
+            snprintf(d->name, sizeof(d->name), "%s:%d", c->nodes[n].name, i);
+            d->watts = NAN;
+            d->told_s = now_s;
+        }
+    }
+    s->named_devices = devices;
+    s->named_nodes = nodes;
 }
 
 int service_device_named(const struct service *s, const char *name)

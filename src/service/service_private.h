@@ -76,6 +76,9 @@ struct service {
     struct records *records;
     struct device_more *devices; /* (cluster devices) */
     struct node_more *nodes;     /* (cluster nodes) */
+    size_t named_devices, named_nodes;
+    bool advises;      /* the engine decides itself: rounds only say what they would do */
+    char offline[400]; /* the engine cannot be reached, and why; "": it can */
     vec_of(struct user_quota) quotas;
     vec_of(struct token) tokens;
     struct store_batch *audits; /* to be written; NULL: none */
@@ -113,6 +116,9 @@ double service_now_s(const struct service *s);
 
 /* Is it moved by hand (POST /v1/sim/advance)? */
 bool service_clock_stepped(const struct service *s);
+
+/* The cluster has devices and nodes that have no names here yet. */
+void service_name_devices(struct service *s);
 
 int service_device_named(const struct service *s, const char *name); /* -1: none */
 /* Names with commas between to numbers, LOOP_MAX_GANG at most; returns how many there
@@ -161,6 +167,16 @@ void engine_events_demand(struct service *s, struct record *r, double demand);
 /* Count a window that taught nothing. */
 void engine_events_refused(struct service *s, struct record *r,
                            enum record_refusal refusal);
+
+/* found_jobs.c: jobs that were handed in to the engine itself. */
+void found_jobs_found(struct service *s, const struct engine_event *event);
+void found_jobs_changed(struct service *s, const struct engine_event *event);
+void found_jobs_started(struct service *s, struct record *r,
+                        const struct engine_event *event);
+void found_jobs_ended(struct service *s, struct record *r,
+                      const struct engine_event *event);
+/* After a restart: the engine hears of each that has not ended. */
+void found_jobs_return(struct service *s, struct record *r);
 
 /* energy_books.c: ENGINE_POWER. */
 void energy_power(struct service *s, const struct engine_event *event);

@@ -10,6 +10,7 @@
 #include "store/rows.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -372,7 +373,8 @@ static void add_guard(struct tx *tx, const struct record *r, const struct decisi
     metric_add(tx->service->figures->guard, 1, METRIC_LABELS(d->help));
 }
 
-void tx_decision(struct tx *tx, const struct record *r, const struct decision *d)
+static void put_decision(struct tx *tx, const struct record *r, const struct decision *d,
+                         const char *what, bool guard)
 {
     struct service *s = tx->service;
     struct str devices = {0}, others = {0};
@@ -381,7 +383,7 @@ void tx_decision(struct tx *tx, const struct record *r, const struct decision *d
                                  .job = d->job,
                                  .at_s = d->at_s,
                                  .round = s->rounds,
-                                 .what = d->kind,
+                                 .what = what,
                                  .rate = d->rate,
                                  .watts = d->watts,
                                  .joules = d->joules,
@@ -394,11 +396,24 @@ void tx_decision(struct tx *tx, const struct record *r, const struct decision *d
     }
     row.devices = devices.text;
     row.alternatives = others.text;
-    if (d->help)
+    if (guard)
         add_guard(tx, r, d, devices.text);
     add_decision(tx, r, &row, d->devices, d->device_count);
     str_fini(&devices);
     str_fini(&others);
+}
+
+void tx_decision(struct tx *tx, const struct record *r, const struct decision *d)
+{
+    put_decision(tx, r, d, d->kind, d->help != NULL);
+}
+
+void tx_advice(struct tx *tx, const struct record *r, const struct decision *d)
+{
+    char what[32];
+
+    snprintf(what, sizeof(what), "advise_%s", d->kind);
+    put_decision(tx, r, d, what, false);
 }
 
 void tx_scaled(struct tx *tx, const struct record *service, const char *reason)

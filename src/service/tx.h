@@ -35,6 +35,9 @@ void tx_job(struct tx *tx, struct record *record, const struct tx_step *step);
  * why` reads them back.  Or one about a service's replicas. */
 void tx_decision(struct tx *tx, const struct record *record,
                  const struct decision *decision);
+/* What would have been decided: a row alone, its kind with `advise_` before it. */
+void tx_advice(struct tx *tx, const struct record *record,
+               const struct decision *decision);
 void tx_scaled(struct tx *tx, const struct record *service, const char *reason);
 
 /* Durable.  done (may be NULL) hears of it with err.code ERR_NONE, or why it failed;

@@ -50,3 +50,44 @@ within() { # TENTHS COMMAND...
     echo "not within $((tenths / 10)) s: $*"
     return 1
 }
+
+# A daemon that advises, in $CORGID_DIR; corgid.bash is loaded too.
+advisor_folder() { # [LINE OF SLURM'S GROUP]
+    corgid_folder
+    cat > "$CORGID_DIR/c.yaml" << END
+engine: slurm
+state: $CORGID_DIR/state
+listen: {socket: $CORGID_SOCKET}
+slurm: {mode: advise, poll: 0.2s, within: 3s${1:+, $1}}
+END
+}
+
+# Jobs that write where they ran; each takes as long as it says.
+ran_script() { # prints the path of a script: SECONDS [EXIT-STATUS]
+    local script=$SLURM_LAB/ran.sh
+    cat > "$script" << END
+#!/bin/bash
+# Arrays are known by element.
+id=\${SLURM_ARRAY_JOB_ID:+\${SLURM_ARRAY_JOB_ID}_\$SLURM_ARRAY_TASK_ID}
+echo "\${id:-\$SLURM_JOB_ID} \$SLURM_JOB_ID \$SLURMD_NODENAME \$CUDA_VISIBLE_DEVICES" >> $SLURM_LAB/ran
+sleep \$1
+exit \${2:-0}
+END
+    chmod 755 "$script"
+    : >> "$SLURM_LAB/ran"
+    echo "$script"
+}
+
+queue_is_empty() {
+    [ -z "$(squeue -h -o %i)" ]
+}
+
+# Every job the daemon knows has ended.
+record_is_complete() {
+    [ "$(api GET '/v1/summary' | jq '.jobs.waiting + .jobs.running + .jobs.held')" = 0 ]
+}
+
+record_is_right() {
+    python3 "$BATS_TEST_DIRNAME/../support/slurm_record.py" "$CORGID_DIR/state/corgi.db" \
+        "$SLURM_LAB/log/jobcomp" "$SLURM_LAB/ran"
+}

@@ -244,7 +244,9 @@ static int check_use(const struct sim_args *args, struct err *err)
         return err_set(err, ERR_USAGE,
                        "--slurm-nodes, --slurm-types and --slurm-any-type need "
                        "--from-slurm");
-    return args->slurm_types ? slurm_gres_check_names(args->slurm_types, err) : 0;
+    if (args->slurm_types && slurm_gres_check_names(args->slurm_types, err) < 0)
+        return err_prefix(err, "--slurm-types");
+    return 0;
 }
 
 static int simulate(const struct sim_args *args, const struct sweep_options *o,

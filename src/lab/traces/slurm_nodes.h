@@ -7,41 +7,8 @@
 
 #include "base/map.h"
 #include "loop/cluster.h"
+#include "engine/slurm/slurm_gres.h"
 #include "lab/traces/slurm_text.h"
-#include "world/gpu_sheet.h"
-
-/* ---- GPUs in Slurm's lists of generic and trackable resources ---------------------- */
-
-/* What sites call their GPUs is free text; it is looked up in the catalogue, after a list
- * of names the operator may give: "tesla=v100,g0=k80,gpu=l4", where `gpu` stands for GPUs
- * whose type Slurm does not tell. */
-
-#define SLURM_MAX_KINDS 4
-#define SLURM_TYPE_SIZE 64
-
-struct slurm_gres {
-    int kinds;
-    struct slurm_kind {
-        char type[SLURM_TYPE_SIZE];
-        int count;
-    } kind[SLURM_MAX_KINDS]; /* GPUs of a named type, each name once */
-    int untyped;             /* of a node: others; of a job: all of them */
-    int shards;              /* parts of GPUs */
-};
-
-/* Of a node: "gpu:v100:2(S:0-1),shard:4", "(null)". */
-int slurm_gres_read(struct slurm_gres *gres, const char *text, struct err *err);
-
-/* Of a job: "billing=8,cpu=8,gres/gpu:v100=2,gres/gpu=2". */
-int slurm_gres_read_tres(struct slurm_gres *gres, const char *text, struct err *err);
-
-/* The card of the catalogue; names may be NULL, type "": not told.  NULL and an error
- * when nobody knows it; NULL and none for a type that is not told. */
-const struct gpu_sheet *slurm_gres_card(const char *names, const char *type,
-                                        struct err *err);
-
-/* Refuses a list of names that is none. */
-int slurm_gres_check_names(const char *names, struct err *err);
 
 /* ---- machines ---------------------------------------------------------------------- */
 

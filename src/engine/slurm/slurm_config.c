@@ -1,0 +1,50 @@
+/* slurm_config.c - the keys of `slurm:` in the daemon's config; service_config.c reads
+ * them */
+#include "base/mem.h"
+#include "base/str.h"
+#include "engine/slurm/slurm_engine.h"
+#include "engine/slurm/slurm_gres.h"
+
+#include <string.h>
+
+#define AT(member) offsetof(struct slurm_config, member)
+
+static const char *const modes[] = {"advise", NULL};
+
+static int check_types(const void *value, struct err *err)
+{
+    const struct config_list *list = value;
+
+    for (size_t i = 0; i < list->count; i++)
+        if (slurm_gres_check_names(((char *const *)list->items)[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+const struct config_key slurm_config_keys[] = {
+    CONFIG_ONE_OF(
+        "mode", AT(mode), modes, "advise",
+        "advise: watch, plan and say what would have been done; change nothing"),
+    CONFIG_KEY(STRING, "helper", AT(helper), NULL,
+               "the program that speaks with Slurm, or unix:PATH of one that systemd "
+               "started; left out corgi-engine-slurm beside this program"),
+    {.name = "types",
+     .type = CONFIG_PAIRS,
+     .offset = AT(types),
+     .check = check_types,
+     .help = "what Slurm's GPU types are in the catalogue, as {tesla: v100, gpu: l4}; gpu stands for those without a type"},
+    CONFIG_NUMBER(SECONDS, "poll", AT(poll_s), 0.05, 600, "2s",
+                  "a look at Slurm this often"),
+    CONFIG_NUMBER(SECONDS, "within", AT(within_s), 0.1, 120, "10s",
+                  "a look that takes longer has failed"),
+    {0},
+};
+
+char *slurm_config_types(const struct slurm_config *config)
+{
+    struct str names = {0};
+
+    for (size_t i = 0; i < config->types.count; i++)
+        str_addf(&names, "%s%s", i ? "," : "", ((char *const *)config->types.items)[i]);
+    return names.text ? str_take(&names) : NULL;
+}

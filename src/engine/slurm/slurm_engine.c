@@ -1,0 +1,382 @@
+/* slurm_engine.c - service.c makes it; looks at Slurm over helper_link.c, what comes goes
+ * to slurm_node_table.c and slurm_job_table.c, and these tell the daemon's sink */
+#include "engine/slurm/slurm_engine.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/poller.h"
+#include "base/str.h"
+#include "engine/slurm/helper_link.h"
+#include "engine/slurm/slurm_job_table.h"
+#include "engine/slurm/slurm_node_table.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define CLUSTER_FILE "slurm-cluster.json"
+#define FIRST_LOOK_S 20.0  /* a daemon that knows no cluster waits this long for one */
+#define NODES_EVERY  5     /* looks at nodes are rarer than at jobs: every so many */
+#define CONF_EVERY_S 300.0 /* settings rarely change */
+
+struct slurm_engine {
+    struct engine_sink sink;
+    struct slurm_engine_options options;
+    int poller, timer_fd;
+    struct poller_watch timer;
+    struct helper_link *link;
+    struct slurm_node_table *nodes;
+    struct slurm_job_table *jobs;
+    double now_s;       /* the daemon's clock, in dispatch */
+    double next_look_s; /* monotonic, as the next one */
+    double next_conf_s;
+    long looks;
+    bool adopted; /* the daemon has named what it knows: jobs may be told */
+    bool online, said;
+    bool hidden;       /* PrivateData hides jobs; it was said */
+    char trouble[400]; /* why it is not online */
+};
+
+static double epoch(const struct slurm_engine *e)
+{
+    return e->now_s > 0 ? e->now_s : clock_epoch_s();
+}
+
+/* ---- on and off -------------------------------------------------------------------- */
+
+static void set_online(struct slurm_engine *e, bool online, const char *why)
+{
+    bool told = e->said && e->online == online;
+
+    e->online = online;
+    e->said = true;
+    str_copy(e->trouble, sizeof(e->trouble), why ? why : "");
+    if (told || !e->adopted)
+        return;
+    e->sink.event(e->sink.ctx,
+                  &(struct engine_event){.kind = online ? ENGINE_ONLINE : ENGINE_OFFLINE,
+                                         .at_s = epoch(e),
+                                         .text = why});
+}
+
+static void on_up(void *ctx)
+{
+    struct slurm_engine *e = ctx;
+
+    e->next_look_s = e->next_conf_s = 0;
+    e->looks = 0;
+}
+
+static void on_down(void *ctx, const char *why)
+{
+    set_online(ctx, false, why);
+}
+
+/* ---- answers ----------------------------------------------------------------------- */
+
+/* Jobs that are not seen are not there for us: that must be said. */
+static void take_conf(struct slurm_engine *e, const struct json_value *conf)
+{
+    const struct json_value *hidden = json_value_get(conf, "PrivateData");
+    bool jobs = false;
+
+    slurm_node_table_allow_sleep(e->nodes,
+                                 json_member_string(conf, "SuspendProgram") &&
+                                     json_member_number(conf, "SuspendTime", -1) > 0);
+    for (size_t i = 0; i < json_value_count(hidden); i++) {
+        const char *word = json_value_string(json_value_item(hidden, i));
+
+        jobs = jobs || (word && strcmp(word, "jobs") == 0);
+    }
+    if (jobs && !e->hidden)
+        e->sink.event(e->sink.ctx,
+                      &(struct engine_event){
+                          .kind = ENGINE_WARNING,
+                          .at_s = epoch(e),
+                          .text = "PrivateData=jobs in slurm.conf hides other users' "
+                                  "jobs from the helper unless it runs as an operator "
+                                  "of Slurm: what is advised may rest on a part"});
+    e->hidden = jobs;
+}
+
+static void on_answer(void *ctx, const char *op, const struct json_value *answer,
+                      const char *error)
+{
+    struct slurm_engine *e = ctx;
+
+    if (!answer) {
+        set_online(e, false, error);
+        return;
+    }
+    if (strcmp(op, "conf") == 0)
+        take_conf(e, json_value_get(answer, "conf"));
+    else if (strcmp(op, "nodes") == 0)
+        slurm_node_table_take(e->nodes, answer, epoch(e));
+    else if (strcmp(op, "jobs") == 0)
+        slurm_job_table_take(e->jobs, answer, epoch(e));
+    if (json_member_bool(answer, "more", false))
+        helper_link_ask(e->link, op);
+    else if (strcmp(op, "jobs") == 0)
+        set_online(e, true, NULL);
+}
+
+/* ---- looking ----------------------------------------------------------------------- */
+
+/* Nodes before jobs: a job on a node that is new finds it. */
+static void look(struct slurm_engine *e, double now)
+{
+    if (now >= e->next_conf_s) {
+        helper_link_ask(e->link, "conf");
+        e->next_conf_s = now + CONF_EVERY_S;
+    }
+    if (e->looks++ % NODES_EVERY == 0 || !e->online)
+        helper_link_ask(e->link, "nodes");
+    if (e->adopted)
+        helper_link_ask(e->link, "jobs");
+    e->next_look_s = now + e->options.poll_s;
+}
+
+static void arm(struct slurm_engine *e, double next)
+{
+    double wait = fmin(fmax(next - clock_wall_s(), 0.001), 3600);
+    struct itimerspec when = {
+        .it_value = {.tv_sec = (time_t)wait,
+                     .tv_nsec = (long)((wait - floor(wait)) * 1e9)}};
+
+    timerfd_settime(e->timer_fd, 0, &when, NULL);
+}
+
+static void advance(struct slurm_engine *e)
+{
+    double now = clock_wall_s(), next = helper_link_advance(e->link, now);
+
+    if (helper_link_is_up(e->link)) {
+        if (now >= e->next_look_s)
+            look(e, now);
+        next = fmin(next, e->next_look_s);
+    }
+    arm(e, next);
+}
+
+static void op_dispatch(void *self, double now_s)
+{
+    struct slurm_engine *e = self;
+
+    e->now_s = now_s;
+    poller_wait(e->poller, 0);
+    advance(e);
+}
+
+static void ticked(void *ctx, uint32_t events)
+{
+    const struct slurm_engine *e = ctx;
+    uint64_t count;
+    ssize_t n = read(e->timer_fd, &count, sizeof(count));
+
+    (void)events;
+    (void)n; /* nothing there is fine */
+}
+
+/* ---- the other operations ---------------------------------------------------------- */
+
+static int op_fd(void *self)
+{
+    return ((struct slurm_engine *)self)->poller;
+}
+
+static int op_cluster(void *self, struct cluster **cluster, struct err *err)
+{
+    struct slurm_engine *e = self;
+
+    return slurm_node_table_cluster(e->nodes, cluster, err);
+}
+
+static int refuse(struct err *err)
+{
+    return err_set(err, ERR_UNSUPPORTED,
+                   "slurm.mode is advise: Slurm decides, and Corgi changes nothing");
+}
+
+static int op_start(void *self, const struct engine_job *job, struct err *err)
+{
+    (void)self;
+    (void)job;
+    return refuse(err);
+}
+
+static int op_stop(void *self, uint64_t job, enum engine_stop how, struct err *err)
+{
+    (void)self;
+    (void)job;
+    (void)how;
+    return refuse(err);
+}
+
+static int op_cap(void *self, int device, double watts, struct err *err)
+{
+    (void)self;
+    (void)device;
+    (void)watts;
+    return refuse(err);
+}
+
+static int op_node(void *self, int node, struct err *err)
+{
+    (void)self;
+    (void)node;
+    return refuse(err);
+}
+
+static uint64_t op_last_job(void *self)
+{
+    (void)self;
+    return 0;
+}
+
+static int op_adopt(void *self, const struct engine_job *job, struct err *err)
+{
+    struct slurm_engine *e = self;
+
+    (void)err;
+    slurm_job_table_adopt(e->jobs, job);
+    return 0;
+}
+
+static void op_adopted(void *self)
+{
+    struct slurm_engine *e = self;
+
+    e->adopted = true;
+    e->said = false; /* from now on the daemon hears whether it is online */
+    e->next_look_s = 0;
+    arm(e, 0);
+}
+
+static void op_destroy(void *self)
+{
+    struct slurm_engine *e = self;
+
+    helper_link_destroy(e->link);
+    slurm_job_table_destroy(e->jobs);
+    slurm_node_table_destroy(e->nodes);
+    if (e->timer_fd >= 0)
+        close(e->timer_fd);
+    if (e->poller >= 0)
+        close(e->poller);
+    free(e);
+}
+
+static const struct engine_ops ops = {
+    .name = "slurm",
+    .cluster = op_cluster,
+    .fd = op_fd,
+    .dispatch = op_dispatch,
+    .start = op_start,
+    .stop = op_stop,
+    .cap = op_cap,
+    .wake = op_node,
+    .sleep = op_node,
+    .last_job = op_last_job,
+    .adopt = op_adopt,
+    .adopted = op_adopted,
+    .destroy = op_destroy,
+};
+
+/* ---- making it --------------------------------------------------------------------- */
+
+/* The helper beside the program that runs. */
+static char *beside_us(void)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    char *slash;
+
+    if (n <= 0)
+        return mem_strdup("corgi-engine-slurm");
+    path[n] = '\0';
+    slash = strrchr(path, '/');
+    *slash = '\0';
+    return file_join(path, "corgi-engine-slurm");
+}
+
+static void make_tables(struct slurm_engine *e)
+{
+    char *path =
+        e->options.state_dir ? file_join(e->options.state_dir, CLUSTER_FILE) : NULL;
+    struct slurm_node_options how = {.path = path, .names = e->options.types};
+
+    e->nodes = slurm_node_table_create(&how, e->sink);
+    e->jobs = slurm_job_table_create(e->nodes, e->sink);
+    free(path);
+}
+
+static void make_link(struct slurm_engine *e)
+{
+    char *helper = e->options.helper ? mem_strdup(e->options.helper) : beside_us();
+    struct helper_link_options how = {.helper = helper,
+                                      .read_only = e->options.mode == SLURM_ADVISE,
+                                      .within_s = e->options.within_s};
+
+    e->link = helper_link_create(
+        e->poller, &how,
+        (struct helper_link_sink){
+            .up = on_up, .down = on_down, .answer = on_answer, .ctx = e});
+    free(helper);
+}
+
+/* A first start has to know what there is; later ones know what there was. */
+static int wait_for_cluster(struct slurm_engine *e, struct err *err)
+{
+    double until_s = clock_wall_s() + FIRST_LOOK_S;
+
+    while (slurm_node_table_count(e->nodes) == 0 && clock_wall_s() < until_s) {
+        advance(e);
+        poller_wait(e->poller, 0.1);
+    }
+    if (slurm_node_table_count(e->nodes) > 0)
+        return 0;
+    if (e->trouble[0])
+        return err_set(err, ERR_NOT_FOUND,
+                       "Slurm cannot be reached, and no cluster is "
+                       "known from before: %s",
+                       e->trouble);
+    return err_set(err, ERR_NOT_FOUND,
+                   "Slurm has no node with GPUs of a known type: `corgi slurm check` "
+                   "says more");
+}
+
+int slurm_engine_create(struct engine *engine, const struct slurm_engine_options *options,
+                        struct engine_sink sink, struct err *err)
+{
+    struct slurm_engine *e = mem_new(struct slurm_engine);
+
+    e->sink = sink;
+    e->options = *options;
+    e->poller = poller_open(err);
+    e->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    make_tables(e);
+    make_link(e);
+    e->timer = (struct poller_watch){.fd = -1, .ready = ticked, .ctx = e};
+    if (e->poller < 0 || e->timer_fd < 0) {
+        err_sys(err, "cannot make a descriptor to wait on");
+        op_destroy(e);
+        return -1;
+    }
+    poller_set(e->poller, &e->timer, e->timer_fd, EPOLLIN);
+    if (wait_for_cluster(e, err) < 0) {
+        op_destroy(e);
+        return -1;
+    }
+    e->options.helper = e->options.types = e->options.state_dir = NULL; /* the caller's */
+    log_info("engine_ready", LOG_STR("engine", "slurm"), LOG_STR("mode", "advise"),
+             LOG_I64("nodes", slurm_node_table_count(e->nodes)));
+    *engine = (struct engine){.ops = &ops, .self = e};
+    return 0;
+}

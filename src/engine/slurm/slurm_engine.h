@@ -1,0 +1,38 @@
+/* slurm_engine.h - an engine whose machines belong to Slurm
+ *
+ * The engine looks at Slurm through corgi-engine-slurm every so often and tells the
+ * daemon what it sees: jobs that were found, where they run, how they ended, nodes that
+ * come, sleep, drain and go.  In the mode `advise` it does nothing else: whatever would
+ * change something is refused here, and by the helper once more. */
+#pragma once
+
+#include "base/config.h"
+#include "engine/engine.h"
+
+enum slurm_mode { SLURM_ADVISE };
+
+struct slurm_engine_options {
+    int mode;              /* enum slurm_mode */
+    const char *helper;    /* program or unix:PATH; NULL: corgi-engine-slurm beside us */
+    const char *types;     /* "tesla=v100,g0=k80": what Slurm's GPU types are; NULL: as in
+                              the catalogue */
+    double poll_s;         /* between two looks */
+    double within_s;       /* a look takes this long at most */
+    const char *state_dir; /* absolute; keeps the last known cluster */
+};
+
+/* The keys of `slurm:` in the daemon's config. */
+struct slurm_config {
+    int mode;
+    char *helper;
+    struct config_list types; /* of char *, NAME=CARD */
+    double poll_s, within_s;
+};
+extern const struct config_key slurm_config_keys[];
+
+/* Waits for Slurm when no cluster is known yet, for some seconds: then ERR_NOT_FOUND. */
+int slurm_engine_create(struct engine *engine, const struct slurm_engine_options *options,
+                        struct engine_sink sink, struct err *err);
+
+/* Names with commas between, from the config's list; the caller frees. */
+char *slurm_config_types(const struct slurm_config *config);

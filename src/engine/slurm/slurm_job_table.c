@@ -1,0 +1,413 @@
+/* slurm_job_table.c - slurm_engine.c hands over the helper's rows of jobs; the sink hears
+ * what follows */
+#include "engine/slurm/slurm_job_table.h"
+
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "engine/slurm/slurm_node_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum job_told {
+    TOLD_WAITS,
+    TOLD_RUNS,
+    TOLD_ENDED, /* or not wanted */
+};
+
+struct slurm_job_entry {
+    char id[SLURM_ID_SIZE];
+    uint64_t job;
+    double submit_s, start_s;
+    int restarts;
+    enum job_told told;
+    bool held;
+    bool seen;
+};
+
+struct slurm_job_table {
+    const struct slurm_node_table *nodes;
+    struct engine_sink sink;
+    vec_of(struct slurm_job_entry) jobs;
+    struct map *by_id;
+    bool whole; /* all jobs have been told since the helper came */
+};
+
+struct slurm_job_table *slurm_job_table_create(const struct slurm_node_table *nodes,
+                                               struct engine_sink sink)
+{
+    struct slurm_job_table *t = mem_new(struct slurm_job_table);
+
+    t->nodes = nodes;
+    t->sink = sink;
+    t->by_id = map_create();
+    t->whole = true;
+    return t;
+}
+
+void slurm_job_table_destroy(struct slurm_job_table *t)
+{
+    if (!t)
+        return;
+    vec_free(&t->jobs);
+    map_destroy(t->by_id);
+    free(t);
+}
+
+/* ---- names ------------------------------------------------------------------------- */
+
+void slurm_job_ref(char *text, size_t size, const char *id, double submit_s, int restarts)
+{
+    snprintf(text, size, "%s@%.0f+%d", id, submit_s, restarts);
+}
+
+bool slurm_job_ref_read(const char *text, char id[SLURM_ID_SIZE], double *submit_s,
+                        int *restarts)
+{
+    const char *at = strchr(text, '@');
+    size_t length = at ? (size_t)(at - text) : 0;
+    char *end;
+
+    if (length == 0 || length >= SLURM_ID_SIZE)
+        return false;
+    *submit_s = strtod(at + 1, &end);
+    if (*end != '+' || !(*submit_s > 0))
+        return false;
+    *restarts = (int)strtol(end + 1, &end, 10);
+    memcpy(id, text, length);
+    id[length] = '\0';
+    return *end == '\0';
+}
+
+static struct slurm_job_entry *find(const struct slurm_job_table *t, const char *id)
+{
+    size_t at;
+
+    return map_get(t->by_id, hash_text(id), &at) ? &t->jobs.items[at] : NULL;
+}
+
+static struct slurm_job_entry *add(struct slurm_job_table *t, const char *id)
+{
+    struct slurm_job_entry entry = {0};
+
+    str_copy(entry.id, sizeof(entry.id), id);
+    map_put(t->by_id, hash_text(id), t->jobs.count);
+    vec_push(&t->jobs, entry);
+    return &t->jobs.items[t->jobs.count - 1];
+}
+
+static void drop(struct slurm_job_table *t, struct slurm_job_entry *e)
+{
+    size_t at = (size_t)(e - t->jobs.items);
+
+    map_remove(t->by_id, hash_text(e->id));
+    *e = t->jobs.items[--t->jobs.count];
+    if (at < t->jobs.count)
+        map_put(t->by_id, hash_text(e->id), at);
+}
+
+void slurm_job_table_adopt(struct slurm_job_table *t, const struct engine_job *job)
+{
+    char id[SLURM_ID_SIZE];
+    struct slurm_job_entry *e;
+    double submit_s;
+    int restarts;
+
+    if (!job->ref || !slurm_job_ref_read(job->ref, id, &submit_s, &restarts))
+        return;
+    e = find(t, id);
+    if (!e)
+        e = add(t, id);
+    e->job = job->job->id;
+    e->submit_s = submit_s;
+    e->restarts = restarts;
+    e->told = job->device_count > 0 ? TOLD_RUNS : TOLD_WAITS;
+    e->start_s = 0; /* whichever it is */
+}
+
+/* ---- telling ----------------------------------------------------------------------- */
+
+/* GPU types it names as a resource or as features; 0: any. */
+static uint64_t types_of(const struct slurm_job_table *t, const struct slurm_job_row *row)
+{
+    const char *at = row->features;
+    uint64_t types = 0;
+    char word[64];
+
+    for (int k = 0; k < row->wish.kinds; k++)
+        types |= slurm_node_table_type(t->nodes, row->wish.kind[k].type);
+    while (types == 0 && at && *at) {
+        size_t length = strcspn(at, ",&|()[]*");
+
+        if (length > 0 && length < sizeof(word)) {
+            memcpy(word, at, length);
+            word[length] = '\0';
+            types |= slurm_node_table_type(t->nodes, word);
+        }
+        at += length + (at[length] != '\0');
+    }
+    return types;
+}
+
+static int devices_wanted(const struct slurm_job_row *row)
+{
+    int count = row->wish.untyped;
+
+    for (int k = 0; k < row->wish.kinds; k++)
+        count += row->wish.kind[k].count;
+    return count > 0 ? count : 1; /* shards are parts of one */
+}
+
+static struct engine_found found_of(const struct slurm_job_table *t,
+                                    const struct slurm_job_row *row, const char *ref)
+{
+    return (struct engine_found){.ref = ref,
+                                 .submit_s = row->submit_s,
+                                 .restarts = row->restarts,
+                                 .user = row->user,
+                                 .uid = row->uid,
+                                 .gid = row->gid,
+                                 .name = row->name,
+                                 .partition = row->partition,
+                                 .account = row->account,
+                                 .qos = row->qos,
+                                 .command = row->command,
+                                 .directory = row->directory,
+                                 .devices = devices_wanted(row),
+                                 .shares = row->wish.shards > 0 ||
+                                           slurm_node_table_shared(t->nodes),
+                                 .types = types_of(t, row),
+                                 .cpus = row->cpus,
+                                 .memory_mb = row->memory_mb,
+                                 .limit_s = row->limit_s,
+                                 .held = row->held};
+}
+
+static void tell(const struct slurm_job_table *t, struct engine_event *event)
+{
+    t->sink.event(t->sink.ctx, event);
+}
+
+static uint64_t tell_found(const struct slurm_job_table *t,
+                           const struct slurm_job_row *row, double now_s)
+{
+    char ref[2 * SLURM_ID_SIZE];
+    struct engine_found found;
+    uint64_t job = 0;
+
+    slurm_job_ref(ref, sizeof(ref), row->id, row->submit_s, row->restarts);
+    found = found_of(t, row, ref);
+    found.job_out = &job;
+    tell(t, &(struct engine_event){
+                .kind = ENGINE_JOB_FOUND, .at_s = now_s, .found = &found});
+    return job;
+}
+
+static void tell_changed(const struct slurm_job_table *t, const struct slurm_job_row *row,
+                         uint64_t job, double now_s)
+{
+    char ref[2 * SLURM_ID_SIZE];
+    struct engine_found found;
+
+    slurm_job_ref(ref, sizeof(ref), row->id, row->submit_s, row->restarts);
+    found = found_of(t, row, ref);
+    tell(t, &(struct engine_event){
+                .kind = ENGINE_JOB_CHANGED, .at_s = now_s, .job = job, .found = &found});
+}
+
+static void tell_started(const struct slurm_job_table *t, const struct slurm_job_row *row,
+                         uint64_t job)
+{
+    int devices[LOOP_MAX_GANG], count = 0, wanted = devices_wanted(row);
+    int each = row->host_count > 0 ? (wanted + row->host_count - 1) / row->host_count : 0;
+    struct str nodes = {0};
+
+    for (int i = 0; i < row->host_count; i++) {
+        count = slurm_node_table_devices(t->nodes, row->hosts[i].node, row->hosts[i].gpus,
+                                         each, devices, count);
+        str_addf(&nodes, "%s%s", i ? "," : "", row->hosts[i].node);
+    }
+    tell(t, &(struct engine_event){.kind = ENGINE_STARTED,
+                                   .at_s = row->start_s,
+                                   .job = job,
+                                   .device_count = count,
+                                   .devices = devices,
+                                   .text = str_text(&nodes)});
+    str_fini(&nodes);
+}
+
+static void tell_ended(const struct slurm_job_table *t, uint64_t job, enum engine_end end,
+                       double at_s, const struct slurm_job_row *row, const char *text)
+{
+    tell(t, &(struct engine_event){.kind = ENGINE_ENDED,
+                                   .at_s = at_s,
+                                   .job = job,
+                                   .end = end,
+                                   .exit_status = row ? row->exit_status : 0,
+                                   .signal = row ? row->signal : 0,
+                                   .steps = NAN,
+                                   .text = text});
+}
+
+/* ---- rows -------------------------------------------------------------------------- */
+
+static bool same_job(const struct slurm_job_entry *e, const struct slurm_job_row *row)
+{
+    if (e->submit_s == row->submit_s)
+        return true;
+    return e->told != TOLD_ENDED && row->submit_s > e->submit_s &&
+           row->restarts > e->restarts;
+}
+
+static void tell_lost(const struct slurm_job_table *t, const struct slurm_job_entry *e,
+                      double now_s)
+{
+    if (e->told != TOLD_ENDED)
+        tell_ended(t, e->job, ENGINE_END_UNKNOWN, now_s, NULL,
+                   "Slurm does not know it any more: it ended while nobody looked, or "
+                   "slurmctld lost it");
+}
+
+/* Back in the queue by Slurm's own doing, or because slurmctld forgot that it began. */
+static void queue_again(struct slurm_job_table *t, struct slurm_job_entry *e,
+                        double now_s)
+{
+    e->told = TOLD_WAITS;
+    tell_ended(t, e->job, ENGINE_END_REQUEUED, now_s, NULL, "Slurm queued it again");
+}
+
+static void begin(struct slurm_job_table *t, struct slurm_job_entry *e,
+                  const struct slurm_job_row *row, double now_s)
+{
+    if (e->told == TOLD_RUNS && e->start_s > 0 && e->start_s != row->start_s)
+        queue_again(t, e, now_s);
+    /* After a restart of ours: where it is, again. */
+    if (e->told == TOLD_WAITS || e->start_s == 0)
+        tell_started(t, row, e->job);
+    e->told = TOLD_RUNS;
+    e->start_s = row->start_s;
+}
+
+static void finish(struct slurm_job_table *t, struct slurm_job_entry *e,
+                   const struct slurm_job_row *row, double now_s)
+{
+    static const enum engine_end ends[] = {
+        [SLURM_JOB_DONE] = ENGINE_END_DONE,
+        [SLURM_JOB_FAILED] = ENGINE_END_FAILED,
+        [SLURM_JOB_CANCELLED] = ENGINE_END_CANCELLED,
+        [SLURM_JOB_TIMEOUT] = ENGINE_END_TIME_LIMIT,
+    };
+    char text[80];
+
+    if (row->host_count > 0 && row->start_s > 0)
+        begin(t, e, row, now_s);
+    e->told = TOLD_ENDED;
+    snprintf(text, sizeof(text), "Slurm says: %.40s", row->state);
+    tell_ended(t, e->job, ends[row->stands], row->end_s > 0 ? row->end_s : now_s, row,
+               text);
+}
+
+static struct slurm_job_entry *know(struct slurm_job_table *t,
+                                    const struct slurm_job_row *row, double now_s)
+{
+    struct slurm_job_entry *e = find(t, row->id);
+    uint64_t job;
+
+    if (e && same_job(e, row))
+        return e;
+    if (e) {
+        tell_lost(t, e, now_s);
+        drop(t, e);
+    }
+    job = tell_found(t, row, now_s);
+    e = add(t, row->id);
+    e->job = job;
+    e->told = job ? TOLD_WAITS : TOLD_ENDED;
+    e->held = row->held;
+    return e;
+}
+
+static void take_row(struct slurm_job_table *t, const struct slurm_job_row *row,
+                     double now_s)
+{
+    struct slurm_job_entry *e;
+
+    if (!slurm_job_wants_gpus(row))
+        return;
+    e = know(t, row, now_s);
+    e->seen = true;
+    if (e->told == TOLD_ENDED)
+        return;
+    if (e->submit_s != 0 && e->submit_s != row->submit_s && e->told == TOLD_RUNS)
+        queue_again(t, e, now_s);
+    if (e->submit_s != 0 && (e->submit_s != row->submit_s || e->held != row->held))
+        tell_changed(t, row, e->job, now_s);
+    e->submit_s = row->submit_s;
+    e->restarts = row->restarts;
+    e->held = row->held;
+    if (row->stands == SLURM_JOB_WAITS && e->told == TOLD_RUNS)
+        queue_again(t, e, now_s);
+    else if (row->stands == SLURM_JOB_RUNS)
+        begin(t, e, row, now_s);
+    else if (row->stands >= SLURM_JOB_DONE)
+        finish(t, e, row, now_s);
+}
+
+/* Whoever was not told in a look at all jobs is not there any more. */
+static void sweep(struct slurm_job_table *t, double now_s)
+{
+    for (size_t i = t->jobs.count; i-- > 0;) {
+        struct slurm_job_entry *e = &t->jobs.items[i];
+
+        if (e->seen)
+            continue;
+        tell_lost(t, e, now_s);
+        drop(t, e);
+    }
+}
+
+void slurm_job_table_take(struct slurm_job_table *t, const struct json_value *answer,
+                          double now_s)
+{
+    const struct json_value *rows = json_value_get(answer, "rows"),
+                            *gone = json_value_get(answer, "gone");
+    bool fresh = json_member_bool(answer, "fresh", false);
+    struct slurm_job_row row;
+
+    if (fresh && t->whole)
+        for (size_t i = 0; i < t->jobs.count; i++)
+            t->jobs.items[i].seen = false;
+    t->whole = !fresh;
+    for (size_t i = 0; i < json_value_count(rows); i++)
+        if (slurm_answers_job(json_value_item(rows, i), &row))
+            take_row(t, &row, now_s);
+    for (size_t i = 0; i < json_value_count(gone); i++) {
+        const char *id = json_value_string(json_value_item(gone, i));
+        struct slurm_job_entry *e = id ? find(t, id) : NULL;
+
+        if (e) {
+            tell_lost(t, e, now_s);
+            drop(t, e);
+        }
+    }
+    if (fresh && !json_member_bool(answer, "more", false)) {
+        sweep(t, now_s);
+        t->whole = true;
+    }
+}
+
+struct slurm_job_counts slurm_job_table_counts(const struct slurm_job_table *t)
+{
+    struct slurm_job_counts counts = {0};
+
+    for (size_t i = 0; i < t->jobs.count; i++) {
+        counts.waiting += t->jobs.items[i].told == TOLD_WAITS;
+        counts.running += t->jobs.items[i].told == TOLD_RUNS;
+    }
+    return counts;
+}

@@ -1,0 +1,46 @@
+/* slurm_node_table.h - Slurm's nodes as nodes and devices of a cluster
+ *
+ * A node with GPUs the catalogue knows becomes a node of the cluster and keeps its number
+ * for good: one that Slurm takes out is down, one that comes is added behind all others.
+ * What was known is kept in a file, so that a daemon can start while Slurm is away. */
+#pragma once
+
+#include "engine/engine.h"
+#include "engine/slurm/slurm_answers.h"
+
+struct slurm_node_table;
+
+struct slurm_node_options {
+    const char *path;  /* of the file; borrowed for the call */
+    const char *names; /* of GPU types, as in slurm_gres.h; NULL: none */
+};
+
+/* With what the file knows, if it is there. */
+struct slurm_node_table *slurm_node_table_create(const struct slurm_node_options *options,
+                                                 struct engine_sink sink);
+void slurm_node_table_destroy(struct slurm_node_table *table); /* NULL is fine */
+
+int slurm_node_table_count(const struct slurm_node_table *table); /* nodes with GPUs */
+
+/* The cluster as it is known; the caller ends it.  From then on changes are told to the
+ * sink.  ERR_NOT_FOUND: no node with a GPU is known. */
+int slurm_node_table_cluster(struct slurm_node_table *table, struct cluster **cluster,
+                             struct err *err);
+
+/* An answer of the helper to `nodes`; complete: all nodes have been told. */
+void slurm_node_table_take(struct slurm_node_table *table,
+                           const struct json_value *answer, double now_s);
+
+/* Whether nodes can be put to sleep by Slurm, for those that come. */
+void slurm_node_table_allow_sleep(struct slurm_node_table *table, bool allowed);
+
+/* Is a GPU of Slurm's shared by several jobs? */
+bool slurm_node_table_shared(const struct slurm_node_table *table);
+
+/* The type of this name, as a bit; 0: the cluster has none such. */
+uint64_t slurm_node_table_type(const struct slurm_node_table *table, const char *name);
+
+/* Numbers of devices of these GPUs (bits) of a node; gpus 0: the first so many of them.
+ * Appends to devices, which has room for LOOP_MAX_GANG, and returns how many it has. */
+int slurm_node_table_devices(const struct slurm_node_table *table, const char *node,
+                             uint64_t gpus, int wanted, int *devices, int count);

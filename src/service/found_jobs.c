@@ -1,0 +1,308 @@
+/* found_jobs.c - jobs that users handed in to the engine itself, as to Slurm by sbatch
+ *
+ * engine_events.c hands over what the engine found of them, restart.c brings back those
+ * that were known.  They have records, rows and a seat in the loop as all jobs have, but
+ * the engine decides when and where they run: nothing here starts or stops one.
+ *
+ * A job is stored under a key of its user, what the engine calls it.  An engine that was
+ * killed may give the same name to another job: that one has the time of its submission
+ * in its key too. */
+#include "service/service_private.h"
+
+#include "base/intern.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "service/job_parse.h"
+#include "service/lifecycle.h"
+#include "service/replica_jobs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_SIZE (RECORD_REF_SIZE + 8)
+
+/* ---- found ------------------------------------------------------------------------- */
+
+/* "found:25_2" of the ref 25_2@1794941486+0; with the time also "found:25_2@1794941486".
+ */
+static void key_of(const char *ref, bool with_time, char key[KEY_SIZE])
+{
+    snprintf(key, KEY_SIZE, "found:%.*s", (int)strcspn(ref, with_time ? "+" : "@"), ref);
+}
+
+/* Is the stored job this very one, by its name and time there? */
+static bool is_stored(const struct store_job *job, const char *ref)
+{
+    struct json_doc *doc;
+    const char *extra = job->progress.extra, *was;
+    size_t length = strcspn(ref, "+");
+    bool same = false;
+
+    if (!extra || json_doc_parse(&doc, extra, strlen(extra), "extra", NULL) < 0)
+        return false;
+    was = json_member_string(json_doc_root(doc), "ref");
+    same = was && strncmp(was, ref, length) == 0 && (was[length] == '+' || !was[length]);
+    json_doc_destroy(doc);
+    return same;
+}
+
+/* The key a new job gets; false: it is stored already, and has ended. */
+static bool new_key(struct service *s, const struct engine_found *f, char key[KEY_SIZE])
+{
+    struct store_job *job;
+    bool known;
+
+    key_of(f->ref, false, key);
+    if (!records_keyed(s->records, f->user, key)) {
+        if (store_find_job(s->reader, f->user, key, &job, NULL) < 0)
+            return true;
+        known = is_stored(job, f->ref);
+        store_job_destroy(job);
+        if (known)
+            return false;
+    }
+    key_of(f->ref, true, key);
+    if (records_keyed(s->records, f->user, key))
+        return false;
+    if (store_find_job(s->reader, f->user, key, &job, NULL) < 0)
+        return true;
+    store_job_destroy(job);
+    return false;
+}
+
+static void name_types(const struct service *s, uint64_t types, struct str *names)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+
+    for (int t = 0; t < c->type_count; t++)
+        if (types >> t & 1)
+            str_addf(names, "%s%s", names->length ? "," : "", c->types[t].name);
+}
+
+static struct job job_of(struct service *s, const struct engine_found *f)
+{
+    struct job job = {.id = store_take_id(s->store, STORE_JOB_ID),
+                      .owner = (int)f->uid,
+                      .kind = JOB_TRAINING,
+                      .submitted_s = f->submit_s,
+                      .devices = f->devices < LOOP_MAX_GANG ? f->devices : LOOP_MAX_GANG,
+                      .types_allowed = f->types,
+                      .may_share = f->shares};
+
+    str_copy(job.name, sizeof(job.name), f->name && *f->name ? f->name : f->ref);
+    job_parse_guess_kind(s->classes, s->config.limits.classes, f->user, f->command, &job);
+    return job;
+}
+
+/* The loop has no seat for it: it is followed without one. */
+static void follow_outside(struct service *s, struct record *r, enum job_state state,
+                           const struct err *err)
+{
+    struct job_status status = {.job = *record_job(r),
+                                .state = state,
+                                .started_s = NAN,
+                                .placed_s = NAN,
+                                .demand = NAN,
+                                .reference_type = -1};
+
+    if (loop_job(s->loop, r->id))
+        loop_end_job(s->loop, r->id, service_now_s(s), NULL);
+    if (!r->final)
+        r->final = mem_dup(&status, 1, sizeof(status));
+    r->final->state = state;
+    log_info("job_not_planned", LOG_U64("job", r->id), LOG_STR("ref", r->ref),
+             LOG_ERR(err));
+}
+
+static void enter(struct service *s, struct record *r)
+{
+    struct job job = record_share(r);
+    struct err err = {0};
+
+    records_set_phase(s->records, r, PHASE_WAITING);
+    if (loop_submit(s->loop, &job, service_now_s(s), &err) < 0)
+        follow_outside(s, r, JOB_WAITING, &err);
+    else if (r->held)
+        loop_hold(s->loop, r->id, true, service_now_s(s), NULL);
+    service_want_round(s);
+}
+
+void found_jobs_found(struct service *s, const struct engine_event *e)
+{
+    static const struct record_replicas alone = {.max = 1, .shares = 1, .number = 1};
+    const struct engine_found *f = e->found;
+    const char *argv[] = {f->command, NULL};
+    char key[KEY_SIZE];
+    struct str types = {0};
+    struct store_job stored;
+    struct record *r;
+    struct tx *tx;
+
+    if (strlen(f->ref) >= RECORD_REF_SIZE || !new_key(s, f, key))
+        return;
+    name_types(s, f->types, &types);
+    stored =
+        (struct store_job){.request = {.job = job_of(s, f),
+                                       .types = types.text,
+                                       .user = f->user,
+                                       .uid = f->uid,
+                                       .gid = f->gid,
+                                       .directory = f->directory ? f->directory : "/",
+                                       .argv = f->command ? argv : NULL,
+                                       .key = key},
+                           .progress = {.held = f->held,
+                                        .exit_status = -1,
+                                        .started_s = NAN,
+                                        .placed_s = NAN,
+                                        .ended_s = NAN}};
+    store_digest(f->ref, strlen(f->ref), stored.request.digest);
+    r = records_add(s->records, &stored, &alone);
+    r->stored->request.job.types_allowed = f->types;
+    str_copy(r->ref, sizeof(r->ref), f->ref);
+    records_set_held(s->records, r, f->held);
+    job_parse_know_class(s->classes, record_job(r));
+    enter(s, r);
+    tx = tx_begin(s);
+    tx_job(tx, r, &(struct tx_step){.what = "found", .first = true});
+    tx_commit(tx, NULL, NULL);
+    str_fini(&types);
+    *f->job_out = r->id;
+    log_debug("job_found", LOG_U64("job", r->id), LOG_STR("ref", r->ref));
+}
+
+void found_jobs_changed(struct service *s, const struct engine_event *e)
+{
+    struct record *r = records_get(s->records, e->job);
+    bool held = e->found->held;
+    struct tx *tx;
+
+    if (!r)
+        return;
+    str_copy(r->ref, sizeof(r->ref), e->found->ref);
+    if (r->held != held) {
+        records_set_held(s->records, r, held);
+        if (loop_job(s->loop, r->id))
+            loop_hold(s->loop, r->id, held, service_now_s(s), NULL);
+        record_explain(r, held ? "held" : "", "%s", held ? "held in Slurm" : "");
+    }
+    tx = tx_begin(s);
+    tx_job(tx, r, &(struct tx_step){.what = held ? "held" : "changed"});
+    tx_commit(tx, NULL, NULL);
+    service_want_round(s);
+}
+
+/* ---- runs -------------------------------------------------------------------------- */
+
+/* Devices that a job has which the loop cannot seat: nobody else may be put there. */
+static void mark_taken(struct service *s, const struct record *r, bool taken)
+{
+    for (int i = 0; i < r->final->device_count; i++)
+        loop_device_taken(s->loop, r->final->devices[i], taken, service_now_s(s));
+}
+
+static void sit_outside(struct service *s, struct record *r, const struct engine_event *e,
+                        const struct err *err)
+{
+    follow_outside(s, r, JOB_RUNNING, err);
+    r->final->device_count =
+        e->device_count < LOOP_MAX_GANG ? e->device_count : LOOP_MAX_GANG;
+    memcpy(r->final->devices, e->devices,
+           (size_t)r->final->device_count * sizeof(*e->devices));
+    r->final->started_s = r->final->placed_s = e->at_s;
+    mark_taken(s, r, true);
+}
+
+void found_jobs_started(struct service *s, struct record *r, const struct engine_event *e)
+{
+    bool again = r->phase >= PHASE_STARTING && r->phase <= PHASE_RUNNING;
+    struct err err = {0};
+    struct tx *tx;
+
+    if (r->phase >= PHASE_LEAVING)
+        return;
+    if (!again) /* else it was adopted: the same attempt */
+        r->attempt++;
+    if (r->final ||
+        loop_seat(s->loop, r->id, e->devices, e->device_count, e->at_s, &err) < 0)
+        sit_outside(s, r, e, &err);
+    records_set_phase(s->records, r, PHASE_RUNNING);
+    r->began_s = e->at_s;
+    r->engine_count = e->device_count < LOOP_MAX_GANG ? e->device_count : LOOP_MAX_GANG;
+    memcpy(r->engine_devices, e->devices, (size_t)r->engine_count * sizeof(*e->devices));
+    str_copy(r->hosts, sizeof(r->hosts), e->text ? e->text : "");
+    r->promise = PROMISE_NEW;
+    record_explain(r, "", "%s", "");
+    tx = tx_begin(s);
+    tx_job(tx, r, &(struct tx_step){.what = again ? "adopted" : "started"});
+    tx_commit(tx, NULL, NULL);
+}
+
+/* ---- ended ------------------------------------------------------------------------- */
+
+static struct why why_of(const struct engine_event *e)
+{
+    static const char *const codes[] = {[ENGINE_END_DONE] = "",
+                                        [ENGINE_END_FAILED] = "exit",
+                                        [ENGINE_END_CANCELLED] = "cancelled",
+                                        [ENGINE_END_TIME_LIMIT] = "time_limit",
+                                        [ENGINE_END_REQUEUED] = "lost",
+                                        [ENGINE_END_NO_ROOM] = "capacity",
+                                        [ENGINE_END_UNKNOWN] = "unknown"};
+    const char *code = e->end <= ENGINE_END_UNKNOWN ? codes[e->end] : NULL;
+
+    return (struct why){.code = code ? code : "lost", .text = e->text, .at_s = e->at_s};
+}
+
+static void queue_again(struct service *s, struct record *r, const struct why *why)
+{
+    if (r->final) {
+        mark_taken(s, r, false);
+        free(r->final);
+        r->final = NULL;
+        enter(s, r);
+        return;
+    }
+    lifecycle_requeue(s, NULL, r, why);
+}
+
+void found_jobs_ended(struct service *s, struct record *r, const struct engine_event *e)
+{
+    static const enum job_state states[] = {[CONDUCT_DONE] = JOB_DONE,
+                                            [CONDUCT_FAILED] = JOB_FAILED,
+                                            [CONDUCT_CANCELLED] = JOB_CANCELLED};
+    struct why why = why_of(e);
+    enum conduct_fate fate;
+
+    if (r->phase >= PHASE_LEAVING)
+        return;
+    fate = conduct_ended(s->loop, r->id, e->end, &r->tries, service_now_s(s), NULL);
+    if (record_has_devices(r))
+        records_set_phase(s->records, r, PHASE_LAUNCHING); /* nothing is to be stopped */
+    if (fate == CONDUCT_AGAIN) {
+        queue_again(s, r, &why);
+        return;
+    }
+    if (r->final)
+        mark_taken(s, r, false);
+    if (e->end != ENGINE_END_UNKNOWN) {
+        r->exit_status = e->signal > 0 ? -1 : e->exit_status;
+        r->signal = e->signal;
+    }
+    lifecycle_end(s, NULL, r, states[fate], &why);
+}
+
+/* ---- after a restart --------------------------------------------------------------- */
+
+void found_jobs_return(struct service *s, struct record *r)
+{
+    const struct job_status *status = service_status(s, r);
+    struct engine_job job;
+
+    if (!r->ref[0] || r->phase >= PHASE_LEAVING)
+        return;
+    lifecycle_engine_job(s, r, status, &job);
+    s->engine.ops->adopt(s->engine.self, &job, NULL);
+}

@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# The advisor beside a real Slurm: the record is Slurm's, and nothing is changed.
+bats_require_minimum_version 1.5.0
+
+load ../support/slurm.bash
+load ../support/corgid.bash
+
+setup_file() {
+    slurm_needed
+    POWER=1 GPUS=4 slurm_start
+}
+
+teardown_file() {
+    slurm_stop
+}
+
+setup() {
+    slurm_needed
+    CORGID_DIR=
+}
+
+teardown() {
+    [ -z "${CORGID_DIR:-}" ] || corgid_clean
+}
+
+# A helper that writes down what is said on its line.
+recording_helper() {
+    cat > "$CORGID_DIR/helper" << END
+#!/bin/bash
+# cat: the helper makes its end not wait, which tee must not share
+tee -a $CORGID_DIR/requests | $CORGI_BIN/corgi-engine-slurm "\$@" | cat
+END
+    chmod 755 "$CORGID_DIR/helper"
+}
+
+# 200 jobs of every kind, some cancelled, held, queued again or failing.
+hand_in() {
+    local script job
+    script=$(ran_script)
+    for _ in $(seq 20); do
+        sbatch --parsable -o /dev/null --gres=gpu:1 "$script" 1
+        sbatch --parsable -o /dev/null --gres=gpu:1 "$script" 1.5 3
+        sbatch --parsable -o /dev/null --gres=shard:1 "$script" 1
+        sbatch --parsable -o /dev/null --gres=shard:1 "$script" 1.2
+        sbatch --parsable -o /dev/null --gpus=1 -J "train" "$script" 1
+        sbatch --parsable -o /dev/null --gres=gpu:k80:1 "$script" 1
+    done
+    for _ in $(seq 10); do
+        sbatch --parsable -o /dev/null --gres=gpu:2 "$script" 1
+        sbatch --parsable -o /dev/null -N2 --gpus-per-node=1 "$script" 1
+        sbatch --parsable -o /dev/null -C v100 --gres=gpu:1 "$script" 1
+    done
+    sbatch --parsable -o /dev/null --gres=gpu:1 --array=1-38%6 "$script" 1
+    for _ in 1 2 3 4 5 6; do
+        job=$(sbatch --parsable -o /dev/null --gres=gpu:1 "$script" 60)
+        jobs_to_cancel+=("$job")
+    done
+    for _ in 1 2 3 4 5; do
+        job=$(sbatch --parsable -o /dev/null --hold --gres=gpu:1 "$script" 1)
+        jobs_to_release+=("$job")
+    done
+    sbatch --parsable -o /dev/null -J cpu "$script" 1 # without a GPU: none of our business
+}
+
+@test "200 jobs: every job, place, start and end in the store is Slurm's, and nothing was changed" {
+    local job jobs_to_cancel=() jobs_to_release=() before after
+    advisor_folder "helper: $(mktemp -u)"
+    recording_helper
+    sed -i "s|helper: [^}]*|helper: $CORGID_DIR/helper|" "$CORGID_DIR/c.yaml"
+    corgid_start
+    job=$(sbatch --parsable -o /dev/null --gres=gpu:1 "$(ran_script)" 3) # Slurm queues it again
+    within 100 runs "$job"
+    scontrol requeue "$job"
+    hand_in > /dev/null
+    scancel "${jobs_to_cancel[@]:0:4}"
+    for id in "${jobs_to_release[@]}"; do scontrol release "$id"; done
+    scancel "${jobs_to_cancel[@]}"
+    within 900 queue_is_empty
+    within 100 record_is_complete
+    record_is_right
+    [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from jobs")" -ge 200 ]
+    [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select attempt from jobs where progress_extra like '%\"ref\":\"$job@%'")" = 2 ]
+    # what would have been done is in the ledger, and only that
+    [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from decisions where what = 'advise_start'")" -gt 0 ]
+    [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from decisions where what not like 'advise_%'")" = 0 ]
+    # the line to the helper, and Slurm's own count of what it was asked by whomever
+    [ "$(jq -r .op "$CORGID_DIR/requests" | sort -u | tr '\n' ' ')" = "conf hello jobs nodes " ]
+}
+
+@test "as a user without rights: Slurm counts no request that changes anything" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can become somebody else"
+    local job
+    advisor_folder
+    chmod 777 "$CORGID_DIR"
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$CORGI_BIN/corgid" \
+        --config "$CORGID_DIR/c.yaml" 2>> "$CORGID_DIR/log" 3>&- &
+    # shellcheck disable=SC2034 # corgid_clean ends it
+    CORGID_PID=$!
+    within 100 test -S "$CORGID_SOCKET"
+    sdiag --reset > /dev/null
+    job=$(batch 1 --gres=gpu:1)
+    within 50 runs "$job"
+    within 100 queue_is_empty
+    within 50 record_is_complete
+    [ "$(api GET /v1/summary | jq .jobs.done)" -ge 1 ]
+    sdiag | sed -n '/by user/,/Pending/p' | grep -q nobody
+    # what it is asked in these seconds: looking, sbatch's one request, and its own slurmd
+    sdiag | sed -n '/by message type/,/by user/p' | grep -oE '(REQUEST|MESSAGE)_[A-Z_]+' | sort -u |
+        grep -vxE 'REQUEST_(JOB_INFO|JOB_INFO_SINGLE|FED_INFO|NODE_INFO|PARTITION_INFO|BUILD_INFO|STATS_INFO|SUBMIT_BATCH_JOB|COMPLETE_BATCH_SCRIPT|STEP_COMPLETE|COMPLETE_PROLOG)|MESSAGE_(NODE_REGISTRATION_STATUS|EPILOG_COMPLETE)' \
+            > "$CORGID_DIR/others" || true
+    cat "$CORGID_DIR/others"
+    [ ! -s "$CORGID_DIR/others" ]
+}
+
+@test "the daemon refuses to act, and says by what the job can be ended" {
+    advisor_folder
+    corgid_start
+    [ "$(api_status POST /v1/jobs '{"name": "mine", "command": ["true"]}')" = 409 ]
+    api POST /v1/jobs/1/cancel | grep -q scancel
+    [ "$(api_status POST /v1/nodes/node1/drain '{}')" = 409 ]
+}
+
+@test "nodes that drain, sleep and come back are in the record as Slurm has them" {
+    node_is() { # NODE STATE DRAINED
+        [ "$(api GET "/v1/nodes/$1" | jq -r '"\(.state) \(.drained)"')" = "$2 $3" ]
+    }
+    powered_off() { # NODE
+        [ "$(sinfo -h -N -n "$1" -o %T)" = 'idle~' ]
+    }
+    advisor_folder
+    corgid_start
+    within 50 node_is node2 awake false
+    scontrol update nodename=node2 state=drain reason="a fan is broken"
+    within 50 node_is node2 awake true
+    api GET /v1/nodes/node2 | jq -r .reason | grep -q 'fan is broken'
+    scontrol update nodename=node2 state=resume
+    within 50 node_is node2 awake false
+    scontrol update nodename=node4 state=power_down
+    within 50 node_is node4 asleep false
+    within 150 powered_off node4
+    node_is node4 asleep false
+    scontrol update nodename=node4 state=power_up
+    within 200 node_is node4 awake false
+}
