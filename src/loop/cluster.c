@@ -63,9 +63,8 @@ void cluster_add_node(struct cluster *c, const struct node_spec *spec)
     node->device_count = spec->device_count;
     node->may_sleep = spec->may_sleep;
     for (int i = 0; i < spec->device_count; i++)
-        c->devices[c->device_count + i] =
-            (struct device){.type = spec->types ? spec->types[i] : spec->type,
-                            .node = c->node_count};
+        c->devices[c->device_count + i] = (struct device){
+            .type = spec->types ? spec->types[i] : spec->type, .node = c->node_count};
     c->device_count += spec->device_count;
     c->node_count++;
 }

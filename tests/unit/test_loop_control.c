@@ -71,6 +71,91 @@ static void drained_devices_get_nothing_new(void **state)
     loop_destroy(s.loop);
 }
 
+/* Slurm started it there, whatever the plan was. */
+static void a_seat_an_engine_gave_is_taken_over(void **state)
+{
+    const int there[] = {2, 6}, full[] = {3}, nowhere[] = {8};
+    struct scene s;
+
+    (void)state;
+    scene_init(&s);
+    submit(&s, fixture_rate_job(1, 5));
+    assert_int_equal(loop_seat(s.loop, 1, there, 2, 10, NULL), 0);
+    assert_int_equal(loop_job(s.loop, 1)->state, JOB_RUNNING);
+    assert_int_equal(loop_job(s.loop, 1)->job.devices, 2);
+    assert_int_equal(loop_cluster(s.loop)->devices[6].jobs[0], 1);
+    /* Seated again elsewhere: the old seats are free. */
+    assert_int_equal(loop_seat(s.loop, 1, full, 1, 20, NULL), 0);
+    assert_int_equal(loop_cluster(s.loop)->devices[6].job_count, 0);
+    assert_true(loop_job(s.loop, 1)->started_s == 10);
+    /* What cannot be changes nothing. */
+    assert_int_equal(loop_seat(s.loop, 1, nowhere, 1, 30, NULL), -1);
+    assert_int_equal(loop_seat(s.loop, 9, full, 1, 30, NULL), -1);
+    for (uint64_t job = 2; job <= 4; job++) {
+        submit(&s, fixture_rate_job(job, 5));
+        assert_int_equal(loop_seat(s.loop, job, full, 1, 30, NULL), 0);
+    }
+    submit(&s, fixture_rate_job(5, 5));
+    assert_int_equal(loop_seat(s.loop, 5, full, 1, 30, NULL), -1);
+    assert_int_equal(loop_job(s.loop, 5)->state, JOB_WAITING);
+    loop_destroy(s.loop);
+}
+
+static void advice_tells_what_would_be_done_and_does_nothing(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    scene_init(&s);
+    submit(&s, fixture_rate_job(1, 5));
+    for (int i = 0; i < 2; i++) {
+        struct round *round = loop_round_begin(s.loop, 10 * (i + 1));
+
+        round_plan(round);
+        assert_int_equal(loop_round_advise(s.loop, round, 10 * (i + 1), &s.result, NULL),
+                         0);
+        assert_true(s.result.action_count >= 1);
+        assert_true(s.result.decision_count == 1);
+        assert_string_equal(s.result.decisions[0].kind, "start");
+        assert_int_equal(loop_job(s.loop, 1)->state, JOB_WAITING);
+        for (int d = 0; d < loop_cluster(s.loop)->device_count; d++)
+            assert_int_equal(loop_cluster(s.loop)->devices[d].job_count, 0);
+        for (int n = 0; n < loop_cluster(s.loop)->node_count; n++)
+            assert_int_equal(loop_cluster(s.loop)->nodes[n].state, NODE_AWAKE);
+    }
+    loop_destroy(s.loop);
+}
+
+static void a_node_that_comes_is_planned_with_at_once(void **state)
+{
+    const int types[] = {SLOW, FAST};
+    struct round *round;
+    struct scene s;
+
+    (void)state;
+    scene_init(&s);
+    for (int d = 0; d < 8; d++)
+        loop_device_taken(s.loop, d, true, 0);
+    submit(&s, fixture_rate_job(1, 5));
+    play_round(&s, 10);
+    assert_int_equal(loop_job(s.loop, 1)->state, JOB_WAITING);
+    round = loop_round_begin(s.loop, 20);
+    loop_add_node(s.loop,
+                  &(struct node_spec){.name = "new",
+                                      .types = types,
+                                      .device_count = 2,
+                                      .host_watts = 200,
+                                      .may_sleep = true},
+                  20);
+    round_plan(round); /* of a cluster that is not this one any more */
+    assert_int_equal(loop_round_end(s.loop, round, 20, &s.result, NULL), -1);
+    assert_int_equal(loop_cluster(s.loop)->devices[9].type, FAST);
+    play_round(&s, 30);
+    assert_int_equal(loop_job(s.loop, 1)->state, JOB_RUNNING);
+    assert_true(loop_job(s.loop, 1)->devices[0] >= 8);
+    loop_destroy(s.loop);
+}
+
 static void a_failed_device_puts_its_jobs_back(void **state)
 {
     struct scene s;
@@ -243,6 +328,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_held_job_waits_until_it_is_released),
         cmocka_unit_test(drained_devices_get_nothing_new),
+        cmocka_unit_test(a_seat_an_engine_gave_is_taken_over),
+        cmocka_unit_test(advice_tells_what_would_be_done_and_does_nothing),
+        cmocka_unit_test(a_node_that_comes_is_planned_with_at_once),
         cmocka_unit_test(a_failed_device_puts_its_jobs_back),
         cmocka_unit_test(a_new_requirement_is_checked_first),
         cmocka_unit_test(a_running_job_is_restored_where_it_was),

@@ -32,7 +32,8 @@ const struct config_key slurm_config_keys[] = {
      .type = CONFIG_PAIRS,
      .offset = AT(types),
      .check = check_types,
-     .help = "what Slurm's GPU types are in the catalogue, as {tesla: v100, gpu: l4}; gpu stands for those without a type"},
+     .help = "what Slurm's GPU types are in the catalogue, as {tesla: v100, gpu: l4}; "
+             "gpu stands for those without a type"},
     CONFIG_NUMBER(SECONDS, "poll", AT(poll_s), 0.05, 600, "2s",
                   "a look at Slurm this often"),
     CONFIG_NUMBER(SECONDS, "within", AT(within_s), 0.1, 120, "10s",

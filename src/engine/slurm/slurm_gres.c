@@ -188,8 +188,7 @@ int slurm_gres_check_names(const char *names, struct err *err)
         size_t item = strcspn(names, ","), name = strcspn(names, "=,");
 
         if (name == 0 || names[name] != '=')
-            return err_set(err, ERR_USAGE,
-                           "'%.*s' is not of the form NAME=CARD",
+            return err_set(err, ERR_USAGE, "'%.*s' is not of the form NAME=CARD",
                            (int)(item < 60 ? item : 60), names);
         if (!find_card(names + name + 1))
             return err_set(err, ERR_USAGE,

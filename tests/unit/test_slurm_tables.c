@@ -1,0 +1,347 @@
+/* test_slurm_tables.c - what follows from what Slurm shows of its jobs and nodes */
+#include "support/test.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "engine/slurm/slurm_job_table.h"
+#include "engine/slurm/slurm_node_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The tables, and everything they told as words, a line each. */
+struct lab {
+    struct slurm_node_table *nodes;
+    struct slurm_job_table *jobs;
+    struct cluster *cluster;
+    struct str told;
+    uint64_t last_job;
+    bool unwanted; /* the daemon knows the next job it is told of */
+};
+
+static const char *const end_words[] = {
+    [ENGINE_END_DONE] = "done",           [ENGINE_END_FAILED] = "failed",
+    [ENGINE_END_CANCELLED] = "cancelled", [ENGINE_END_TIME_LIMIT] = "time_limit",
+    [ENGINE_END_REQUEUED] = "requeued",   [ENGINE_END_UNKNOWN] = "unknown",
+};
+
+static void on_event(void *ctx, const struct engine_event *e)
+{
+    struct lab *lab = ctx;
+    unsigned long long job = (unsigned long long)e->job;
+
+    switch (e->kind) {
+    case ENGINE_JOB_FOUND:
+        str_addf(&lab->told, "found %s gpus=%d\n", e->found->ref, e->found->devices);
+        *e->found->job_out = lab->unwanted ? 0 : ++lab->last_job;
+        break;
+    case ENGINE_JOB_CHANGED:
+        str_addf(&lab->told, "changed %llu %s\n", job, e->found->held ? "held" : "free");
+        break;
+    case ENGINE_STARTED:
+        str_addf(&lab->told, "started %llu at %.0f on", job, e->at_s);
+        for (int i = 0; i < e->device_count; i++)
+            str_addf(&lab->told, " %d", e->devices[i]);
+        str_add(&lab->told, "\n");
+        break;
+    case ENGINE_ENDED:
+        str_addf(&lab->told, "ended %llu %s at %.0f\n", job, end_words[e->end], e->at_s);
+        break;
+    case ENGINE_NODE_ADDED:
+        str_addf(&lab->told, "node %d added with %d\n", e->node, e->spec->device_count);
+        break;
+    case ENGINE_NODE_UP:
+    case ENGINE_NODE_DOWN:
+    case ENGINE_NODE_ASLEEP:
+        str_addf(&lab->told, "node %d %s\n", e->node,
+                 e->kind == ENGINE_NODE_UP     ? "up"
+                 : e->kind == ENGINE_NODE_DOWN ? "down"
+                                               : "asleep");
+        break;
+    case ENGINE_NODE_DRAINED:
+    case ENGINE_NODE_UNDRAINED:
+        str_addf(&lab->told, "node %d %s\n", e->node,
+                 e->kind == ENGINE_NODE_DRAINED ? "drained" : "undrained");
+        break;
+    default:
+        fail();
+    }
+}
+
+static void answer(struct lab *lab, bool jobs, bool fresh, const char *rows,
+                   const char *gone)
+{
+    struct str text = {0};
+    struct json_doc *doc;
+    struct err err = {0};
+
+    str_addf(&text, "{\"fresh\":%s,\"more\":false,\"rows\":[%s],\"gone\":[%s]}",
+             fresh ? "true" : "false", rows, gone);
+    assert_int_equal(json_doc_parse(&doc, text.text, text.length, "test", &err), 0);
+    if (jobs)
+        slurm_job_table_take(lab->jobs, json_doc_root(doc), 9000);
+    else
+        slurm_node_table_take(lab->nodes, json_doc_root(doc), 9000);
+    json_doc_destroy(doc);
+    str_fini(&text);
+}
+
+#define NODE(name, state, flags, gres)                                                   \
+    "{\"name\":\"" name "\",\"state\":\"" state "\",\"flags\":[" flags                   \
+    "],\"gres\":\"" gres "\"}"
+#define V100 "gpu:v100:2,shard:4"
+
+static struct lab *lab_create(const char *path)
+{
+    struct lab *lab = mem_new(struct lab);
+    struct engine_sink sink = {on_event, lab};
+    struct slurm_node_options options = {.path = path, .names = "tesla=k80"};
+
+    lab->nodes = slurm_node_table_create(&options, sink);
+    lab->jobs = slurm_job_table_create(lab->nodes, sink);
+    if (!path)
+        answer(lab, false, true,
+               NODE("a", "idle", "", V100) "," NODE("b", "idle", "", "gpu:tesla:1"), "");
+    if (slurm_node_table_count(lab->nodes) > 0)
+        assert_int_equal(slurm_node_table_cluster(lab->nodes, &lab->cluster, NULL), 0);
+    return lab;
+}
+
+static void lab_destroy(struct lab *lab)
+{
+    cluster_destroy(lab->cluster);
+    slurm_job_table_destroy(lab->jobs);
+    slurm_node_table_destroy(lab->nodes);
+    str_fini(&lab->told);
+    free(lab);
+}
+
+static void told(struct lab *lab, const char *expected)
+{
+    assert_string_equal(str_text(&lab->told), expected);
+    str_clear(&lab->told);
+}
+
+static void show(struct lab *lab, const char *rows)
+{
+    answer(lab, true, false, rows, "");
+}
+
+#define JOB(id, state, submit, restarts, more)                                           \
+    "{\"id\":\"" id "\",\"state\":\"" state "\",\"user\":\"ada\",\"submit_s\":" submit   \
+    ",\"restarts\":" restarts ",\"tres_per_node\":\"gres:gpu:1\"" more "}"
+#define ON_A1 ",\"start_s\":110,\"nodes\":[\"a\"],\"gres\":[\"gpu:v100:1(IDX:1)\"]"
+
+static void a_job_is_followed_from_its_hold_to_its_end(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    show(lab, JOB("7", "pending", "100", "0", ",\"held\":true"));
+    show(lab, JOB("7", "pending", "100", "0", ",\"held\":false"));
+    show(lab, JOB("7", "running", "100", "0", ON_A1));
+    show(lab, JOB("7", "running", "100", "0", ON_A1));
+    show(lab, JOB("7", "completed", "100", "0", ON_A1 ",\"end_s\":150"));
+    show(lab, JOB("7", "completed", "100", "0", ON_A1 ",\"end_s\":150"));
+    told(lab, "found 7@100+0 gpus=1\nchanged 1 free\nstarted 1 at 110 on 1\n"
+              "ended 1 done at 150\n");
+    lab_destroy(lab);
+}
+
+static void devices_are_not_free_while_a_job_is_completing(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    show(lab, JOB("7", "running", "100", "0", ON_A1));
+    show(lab, JOB("7", "failed", "100", "0",
+                  ON_A1 ",\"flags\":[\"completing\"],\"end_s\":150"));
+    told(lab, "found 7@100+0 gpus=1\nstarted 1 at 110 on 1\n");
+    show(lab, JOB("7", "failed", "100", "0", ON_A1 ",\"end_s\":150"));
+    told(lab, "ended 1 failed at 150\n");
+    lab_destroy(lab);
+}
+
+static void slurms_own_requeue_is_the_same_job(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    show(lab, JOB("7", "running", "100", "0", ON_A1));
+    show(lab, JOB("7", "pending", "200", "1", ""));
+    show(lab, JOB("7", "running", "200", "1",
+                  ",\"start_s\":210,\"nodes\":[\"b\"],\"gres\":[\"gpu:k80:1(IDX:0)\"]"));
+    told(lab, "found 7@100+0 gpus=1\nstarted 1 at 110 on 1\n"
+              "ended 1 requeued at 9000\nchanged 1 free\nstarted 1 at 210 on 2\n");
+    lab_destroy(lab);
+}
+
+static void an_id_that_came_to_somebody_else_is_another_job(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    show(lab, JOB("7", "running", "100", "0", ON_A1));
+    show(lab, JOB("7", "pending", "105", "0", ""));
+    told(lab, "found 7@100+0 gpus=1\nstarted 1 at 110 on 1\n"
+              "ended 1 unknown at 9000\nfound 7@105+0 gpus=1\n");
+    lab_destroy(lab);
+}
+
+/* A slurmctld that was killed shows a job that was complete as one that waits. */
+static void an_end_that_was_told_stays(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    show(lab, JOB("7", "completed", "100", "0", ON_A1 ",\"end_s\":150"));
+    str_clear(&lab->told);
+    show(lab, JOB("7", "pending", "100", "0", ""));
+    show(lab, JOB("7", "running", "100", "0", ON_A1));
+    told(lab, "");
+    lab_destroy(lab);
+}
+
+static void a_job_that_slurm_forgot_has_an_unknown_end(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    show(lab,
+         JOB("7", "running", "100", "0", ON_A1) "," JOB("8", "pending", "100", "0", ""));
+    str_clear(&lab->told);
+    answer(lab, true, true, JOB("8", "pending", "100", "0", ""), "");
+    told(lab, "ended 1 unknown at 9000\n");
+    answer(lab, true, false, "", "\"8\"");
+    told(lab, "ended 2 unknown at 9000\n");
+    lab_destroy(lab);
+}
+
+static void what_the_daemon_knows_to_have_ended_is_passed_over(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    lab->unwanted = true;
+    show(lab, JOB("7", "completed", "100", "0", ON_A1 ",\"end_s\":150"));
+    told(lab, "found 7@100+0 gpus=1\n");
+    lab_destroy(lab);
+}
+
+static void an_adopted_job_is_not_found_again(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+    struct job job = {.id = 41};
+    struct engine_job known = {.job = &job, .device_count = 1, .ref = "7_2@100+0"};
+
+    (void)state;
+    slurm_job_table_adopt(lab->jobs, &known);
+    answer(lab, true, true, JOB("7_2", "running", "100", "0", ON_A1), "");
+    told(lab, "started 41 at 110 on 1\n");
+    show(lab, JOB("7_2", "cancelled", "100", "0", ON_A1 ",\"end_s\":120"));
+    told(lab, "ended 41 cancelled at 120\n");
+    lab_destroy(lab);
+}
+
+static void jobs_without_gpus_are_nobodys_business(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    show(lab, "{\"id\":\"9\",\"state\":\"running\",\"user\":\"ada\",\"submit_s\":100,"
+              "\"start_s\":101,\"nodes\":[\"a\"]}");
+    told(lab, "");
+    lab_destroy(lab);
+}
+
+static void gangs_and_wishes_by_job_and_task_are_counted(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    show(lab, JOB("1", "pending", "100", "0", ",\"num_nodes\":3"));
+    show(lab, "{\"id\":\"2\",\"state\":\"pending\",\"user\":\"ada\",\"submit_s\":1,"
+              "\"tres_per_job\":\"gres:gpu:v100:5\"}");
+    show(lab, "{\"id\":\"3\",\"state\":\"pending\",\"user\":\"ada\",\"submit_s\":1,"
+              "\"tres_per_task\":\"gres:gpu:2\",\"num_tasks\":4}");
+    show(lab, "{\"id\":\"4\",\"state\":\"pending\",\"user\":\"ada\",\"submit_s\":1,"
+              "\"tres_per_node\":\"gres:shard:1\"}");
+    told(lab, "found 1@100+0 gpus=3\nfound 2@1+0 gpus=5\nfound 3@1+0 gpus=8\n"
+              "found 4@1+0 gpus=1\n");
+    lab_destroy(lab);
+}
+
+static void nodes_come_sleep_drain_and_go(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    answer(lab, false, false, NODE("a", "idle", "\"powered_down\"", V100), "");
+    answer(lab, false, false, NODE("a", "idle", "\"drain\"", V100), "");
+    answer(lab, false, false, NODE("a", "mixed", "", V100), "");
+    answer(lab, false, false, NODE("c", "idle", "", "gpu:k80:4"), "");
+    answer(lab, false, false, NODE("b", "idle", "\"no_respond\"", "gpu:tesla:1"),
+           "\"c\"");
+    told(lab, "node 0 asleep\nnode 0 up\nnode 0 drained\nnode 0 undrained\n"
+              "node 2 added with 4\nnode 1 down\nnode 2 down\n");
+    lab_destroy(lab);
+}
+
+static void a_type_nobody_knows_and_a_new_one_are_left_out(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    answer(lab, false, false,
+           NODE("x", "idle", "", "gpu:quantum:2") "," NODE("y", "idle", "", "gpu:h100:2"),
+           "");
+    told(lab, "");
+    lab_destroy(lab);
+}
+
+static void the_last_known_cluster_is_there_without_slurm(void **state)
+{
+    char path[] = "/tmp/test-slurm-cluster.XXXXXX";
+    struct lab *lab;
+
+    (void)state;
+    close(mkstemp(path));
+    unlink(path);
+    lab = lab_create(path);
+    assert_int_equal(slurm_node_table_count(lab->nodes), 0);
+    answer(lab, false, true, NODE("a", "idle", "", V100), "");
+    lab_destroy(lab);
+    lab = lab_create(path);
+    assert_int_equal(lab->cluster->device_count, 2);
+    assert_string_equal(lab->cluster->nodes[0].name, "a");
+    assert_string_equal(lab->cluster->types[0].name, "v100-16");
+    /* A helper comes, and the node is not there any more. */
+    answer(lab, false, true, NODE("b", "idle", "", "gpu:v100:1"), "");
+    told(lab, "node 1 added with 1\nnode 0 down\n");
+    lab_destroy(lab);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_is_followed_from_its_hold_to_its_end),
+        cmocka_unit_test(devices_are_not_free_while_a_job_is_completing),
+        cmocka_unit_test(slurms_own_requeue_is_the_same_job),
+        cmocka_unit_test(an_id_that_came_to_somebody_else_is_another_job),
+        cmocka_unit_test(an_end_that_was_told_stays),
+        cmocka_unit_test(a_job_that_slurm_forgot_has_an_unknown_end),
+        cmocka_unit_test(what_the_daemon_knows_to_have_ended_is_passed_over),
+        cmocka_unit_test(an_adopted_job_is_not_found_again),
+        cmocka_unit_test(jobs_without_gpus_are_nobodys_business),
+        cmocka_unit_test(gangs_and_wishes_by_job_and_task_are_counted),
+        cmocka_unit_test(nodes_come_sleep_drain_and_go),
+        cmocka_unit_test(a_type_nobody_knows_and_a_new_one_are_left_out),
+        cmocka_unit_test(the_last_known_cluster_is_there_without_slurm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
