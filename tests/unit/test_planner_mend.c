@@ -319,6 +319,31 @@ static void a_gang_that_may_not_move_stays(void **state)
     assert_int_equal(type_of(a), 0);
 }
 
+/* Company that is too much for a gang: one of the two goes, whichever finds a place. */
+static void a_gang_that_falls_short_beside_another_is_parted_from_it(void **state)
+{
+    struct job_status *a, *b;
+
+    (void)state;
+    policy_round_init(&r, "corgi", 2, 0, 2);
+    a = gang(4, 2);
+    b = gang(4, 2);
+    policy_round_plan(&r);
+    if (a->devices[0] != b->devices[0]) /* put them together by hand */
+        for (int k = 0; k < 2; k++) {
+            cluster_leave(r.cluster, b->devices[k], b->job.id, r.now_s);
+            b->devices[k] = a->devices[k];
+            cluster_seat(r.cluster, b->devices[k], b->job.id);
+        }
+    r.now_s += 1200;
+    measure(a, 2); /* less than its 4 */
+    measure(b, 6);
+    policy_round_plan(&r);
+    assert_int_not_equal(a->devices[0], b->devices[0]);
+    assert_int_equal(a->device_count, 2);
+    assert_int_equal(b->device_count, 2);
+}
+
 /* ---- with a world of their own ---- */
 
 static struct planner_world w;
@@ -674,6 +699,7 @@ int main(void)
         planner_test(a_gang_stays_where_nothing_else_is_free),
         planner_test(a_gang_that_nothing_helps_does_not_wander),
         planner_test(a_gang_that_may_not_move_stays),
+        planner_test(a_gang_that_falls_short_beside_another_is_parted_from_it),
         world_test(who_falls_short_moves_at_once),
         world_test(a_place_that_is_hardly_better_is_not_worth_it),
         world_test(a_neighbour_goes_wherever_it_sits),

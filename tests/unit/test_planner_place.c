@@ -338,6 +338,76 @@ static void a_gang_may_only_use_what_it_is_allowed(void **state)
     assert_int_equal(reason(a), UNPLACED_MEMORY);
 }
 
+/* A gang that runs on one node of four, the only one, and one that waits. */
+static struct job_status *gang_beside(int devices, struct job_status **waits)
+{
+    struct job_status *a;
+
+    world_init(&w);
+    world_node(&w, SLOW, 4);
+    a = world_job(&w, 0);
+    a->job.devices = 4;
+    world_run(&w, a, 0);
+    *waits = world_job(&w, 0);
+    (*waits)->job.devices = devices;
+    return a;
+}
+
+static void two_gangs_of_one_size_share_all_their_devices(void **state)
+{
+    struct job_status *a, *b;
+
+    (void)state;
+    gang_beside(4, &b);
+    world_plan(&w);
+    assert_int_equal(world_seat(&w, b), 0);
+    assert_int_equal(w.plan.seats[1].device_count, 4);
+    world_agrees(&w);
+    world_fini(&w);
+
+    gang_beside(2, &b); /* of another size */
+    world_plan(&w);
+    assert_int_equal(world_seat(&w, b), -1);
+    world_fini(&w);
+
+    gang_beside(1, &b); /* nor is a single job beside a gang */
+    world_plan(&w);
+    assert_int_equal(world_seat(&w, b), -1);
+    world_fini(&w);
+
+    a = gang_beside(4, &b);
+    a->job.may_share = false;
+    world_plan(&w);
+    assert_int_equal(world_seat(&w, b), -1);
+    world_fini(&w);
+
+    gang_beside(4, &b);
+    w.beliefs.fits[2][SLOW] = 0.4; /* both together do not fit */
+    world_plan(&w);
+    assert_int_equal(world_seat(&w, b), -1);
+    world_fini(&w);
+
+    gang_beside(4, &b);
+    w.settings.share_max = 1;
+    world_plan(&w);
+    assert_int_equal(world_seat(&w, b), -1);
+}
+
+static void gangs_do_not_share_where_one_would_break_its_promise(void **state)
+{
+    struct job_status *a, *b;
+
+    (void)state;
+    a = gang_beside(4, &b);
+    a->job.need = (struct requirement){.kind = NEED_RATE, .rate = 9};
+    a->required_rate = 9; /* alone it does 10, with company 6 */
+    b->job.submitted_s = w.now_s;
+    b->job.need = (struct requirement){.kind = NEED_RATE, .rate = 5};
+    b->required_rate = 5;
+    world_plan(&w);
+    assert_int_equal(world_seat(&w, b), -1);
+}
+
 /* ---- offers ---- */
 
 static struct place_offer offer_to_last(void)
@@ -601,6 +671,8 @@ int main(void)
         planner_test(a_gang_has_few_nodes_the_tightest_and_those_in_use_first),
         planner_test(a_gang_apart_costs_its_progress_and_maybe_its_promise),
         planner_test(a_gang_may_only_use_what_it_is_allowed),
+        planner_test(two_gangs_of_one_size_share_all_their_devices),
+        planner_test(gangs_do_not_share_where_one_would_break_its_promise),
         planner_test(an_offer_is_the_place_a_round_would_give),
         planner_test(a_job_starts_when_enough_devices_are_left),
         planner_test(whoever_goes_before_has_to_end_too),

@@ -157,6 +157,44 @@ static void a_capped_device_is_slower_and_draws_less(void **state)
     assert_true(loose.rate[0] == open.rate[0] && loose.watts == open.watts);
 }
 
+static void a_limit_may_cost_more_than_the_power_model_says(void **state)
+{
+    struct truth steep = exact;
+    struct truth_outcome open = outcome_of(&exact, 0, runs(&light), NOBODY);
+    struct truth_outcome usual = outcome_of(&exact, 130, runs(&light), NOBODY), more;
+    double left = usual.rate[0] / open.rate[0];
+
+    (void)state;
+    steep.cap_steepness = 2;
+    more = outcome_of(&steep, 130, runs(&light), NOBODY);
+    assert_near(more.rate[0] / open.rate[0], left * left, 1e-6);
+    assert_near(more.watts, usual.watts, 1e-6);
+    more = outcome_of(&steep, 0, runs(&light), NOBODY);
+    assert_near(more.rate[0], open.rate[0], 1e-6);
+}
+
+static void gangs_that_share_may_interfere_more_than_jobs_on_one_device(void **state)
+{
+    struct truth apart = exact;
+    double least = 1, most = 0;
+
+    (void)state;
+    apart.gang_interference = 0.8;
+    for (uint64_t i = 0; i < 200; i++) {
+        struct sim_request a = request_of(FIXTURE_LIGHT, i),
+                           b = request_of(FIXTURE_HEAVY, 9);
+        double alike, gangs;
+
+        alike = outcome_of(&apart, 0, runs(&a), runs(&b)).rate[0];
+        a.job.devices = b.job.devices = 2;
+        gangs = outcome_of(&apart, 0, runs(&a), runs(&b)).rate[0] / alike;
+        least = fmin(least, gangs);
+        most = fmax(most, gangs);
+    }
+    assert_true(least >= 0.64 && least < 0.7);
+    assert_true(most <= 1 && most > 0.95);
+}
+
 static void what_cannot_run_does_not_fit_and_draws_idle(void **state)
 {
     double idle_watts = world->gpus[FIXTURE_V100].idle_watts;
@@ -187,6 +225,8 @@ int main(void)
         TRUTH_TEST(a_service_at_low_load_slows_its_neighbour_less),
         TRUTH_TEST(relative_speed_never_passes_one),
         TRUTH_TEST(a_capped_device_is_slower_and_draws_less),
+        TRUTH_TEST(a_limit_may_cost_more_than_the_power_model_says),
+        TRUTH_TEST(gangs_that_share_may_interfere_more_than_jobs_on_one_device),
         TRUTH_TEST(what_cannot_run_does_not_fit_and_draws_idle),
     };
 

@@ -185,6 +185,8 @@ static int make_world(struct sim_engine *e, struct err *err)
                               .gpu_of_type = e->options.gpu_of_type,
                               .alone_sd = e->options.alone_sd,
                               .beside_sd = e->options.beside_sd,
+                              .gang_interference = e->options.gang_interference,
+                              .cap_steepness = e->options.cap_steepness,
                               .drift = e->options.drift};
     if (!e->options.world)
         e->truth.world = e->made = sim_engine_world(

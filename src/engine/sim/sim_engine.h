@@ -40,9 +40,10 @@ struct sim_engine_options {
     double speed;
     double start_s; /* the world's time when it is made anew: seconds since the epoch */
     uint64_t seed;
-    double alone_sd, beside_sd; /* hidden factors of each job, see truth.h */
-    double drift;               /* of rates over the days, see truth.h; 0: none */
-    double restore_s;           /* a restarted job reads its checkpoint this long */
+    double alone_sd, beside_sd;              /* hidden factors of each job, see truth.h */
+    double gang_interference, cap_steepness; /* see truth.h; 0: none */
+    double drift;        /* of rates over the days, see truth.h; 0: none */
+    double restore_s;    /* a restarted job reads its checkpoint this long */
     double checkpoint_s; /* a failed node loses what was done since the last checkpoint */
     double node_mtbf_s;  /* mean time between failures of a node; 0: none */
     double repair_s;     /* a failed node is back after this */

@@ -169,6 +169,17 @@ double truth_alone(const struct truth *t, const struct sim_request *r, int type,
     return t->drift > 0 ? rate * drifted(t, r->cls, gpu) : rate;
 }
 
+/* Their communication gets in each other's way: from not at all to twice as much as is
+ * usual. */
+static double gangs_together(const struct truth *t, const struct sim_request *r,
+                             const struct sim_request *other)
+{
+    struct rng rng;
+
+    rng_init(&rng, rng_mix(r->hidden, other->hidden));
+    return pow(t->gang_interference, rng_range(&rng, 0, 2));
+}
+
 /* Relative speed of one request beside another at full load, in (0, 1]; 0: does not run.
  */
 static double relative(const struct truth *t, const struct sim_request *r,
@@ -184,6 +195,8 @@ static double relative(const struct truth *t, const struct sim_request *r,
         return 0;
     speed *= exp(t->beside_sd * fixed_normal(r->hidden, rng_mix((uint64_t)other->base,
                                                                 (uint64_t)gpu + 100)));
+    if (t->gang_interference > 0 && r->job.devices > 1 && other->job.devices > 1)
+        speed *= gangs_together(t, r, other);
     return fmin(1, speed);
 }
 
@@ -246,6 +259,8 @@ void truth_outcome(const struct truth *t, int type, double cap_watts,
     }
     capped = power_under_cap(gpu, fmin(1, busy), cap_watts);
     out->watts = capped.watts;
+    if (t->cap_steepness > 0)
+        capped.speed = pow(capped.speed, t->cap_steepness);
     for (int i = 0; i < count; i++)
         out->rate[i] *= capped.speed;
 }

@@ -72,8 +72,13 @@ struct truth {
     const int *gpu_of_type; /* (cluster types) the world's GPU of each; NULL: the same */
     double alone_sd;        /* of the log of a job's own factor, alone */
     double beside_sd;       /* and beside others */
-    double drift;           /* rates of a class on a type rise and fall by this share */
-    double drift_at_s;      /* the moment they are those of */
+    double gang_interference; /* two gangs that share run at this factor of what jobs on
+                                 one device would, each a draw of its own around it; 0
+                                 and 1: nothing more */
+    double cap_steepness;     /* what a power limit leaves of a rate, to this power; 0
+                                 and 1: as the power model says */
+    double drift;             /* rates of a class on a type rise and fall by this share */
+    double drift_at_s;        /* the moment they are those of */
 };
 
 struct truth_member {

@@ -105,6 +105,10 @@ static int fill_options(const struct sim_args *args, const struct slurm *slurm,
     if (override_settings(args, o, err) < 0)
         return -1;
     o->sim.node_mtbf_s = args->mtbf_s;
+    o->sim.noise_sd = args->noise;
+    o->sim.gang_interference = args->gang_interference < 1 ? args->gang_interference : 0;
+    o->sim.cap_steepness =
+        args->cap_steepness < 1 || args->cap_steepness > 1 ? args->cap_steepness : 0;
     o->sim.limit_s = args->until_s;
     o->sim.check = args->check;
     o->record = args->out != NULL;

@@ -102,6 +102,16 @@ const struct option_spec sim_options[] = {
         "config says]"),
     OPT(struct sim_args, mtbf_s, SECONDS, "mtbf", 0, "TIME",
         "mean time between failures of a node; 0 is never", .default_text = "60d"),
+    OPT(struct sim_args, noise, DOUBLE, "noise", 0, "SD", "of measured rates, as a share",
+        .min = 0, .max = 1, .default_text = "0.03"),
+    OPT(struct sim_args, gang_interference, DOUBLE, "gang-interference", 0, "FACTOR",
+        "two gangs that share really run at this factor of what is known of jobs on one "
+        "GPU",
+        .min = 0.1, .max = 1, .default_text = "1"),
+    OPT(struct sim_args, cap_steepness, DOUBLE, "cap-steepness", 0, "POWER",
+        "power limits really cost more speed than the loop's power model says: what they "
+        "leave, to this power (2.33: an A40 at low limits)",
+        .min = 0.1, .max = 10, .default_text = "1"),
     OPT(struct sim_args, threads, INT, "threads", 0, "N",
         "runs at the same time; 0 is one a core", .min = 0, .max = 64,
         .default_text = "0"),

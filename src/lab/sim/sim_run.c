@@ -106,6 +106,8 @@ static struct sim_engine_options own_world(const struct sim *sim)
         .seed = o->seed,
         .alone_sd = o->alone_sd,
         .beside_sd = o->beside_sd,
+        .gang_interference = o->gang_interference,
+        .cap_steepness = o->cap_steepness,
         .drift = o->drift,
         .restore_s = o->settings.move_s,
         .checkpoint_s = o->checkpoint_s,

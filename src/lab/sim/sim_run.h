@@ -28,8 +28,9 @@ struct sim_options {
     double checkpoint_s; /* a failure loses what was done since the last checkpoint */
     size_t unquoted;     /* so many enter without a quote; for benchmarks */
     double limit_s;      /* stop here whatever still runs; 0: at the end of all work */
-    double drift;        /* of rates over the days, see truth.h; 0: none */
-    double alone_sd;     /* hidden factors of each job, see truth.h */
+    double gang_interference, cap_steepness; /* see truth.h; 0: none */
+    double drift;    /* of rates over the days, see truth.h; 0: none */
+    double alone_sd; /* hidden factors of each job, see truth.h */
     double beside_sd;
     bool record_sights; /* keep the errors of first estimates, see sim_recording.h */
     bool record_places; /* and who ran where */

@@ -43,7 +43,7 @@ static double believed_rate(struct planner_state *s, int job)
 
     if (j->status->job.kind == JOB_INFERENCE)
         return 1; /* it ends when its time is over */
-    if (other < 0 || j->status->job.devices > 1)
+    if (other < 0)
         return j->kind->alone[type].expected;
     return (double)prediction_table_pair_on(s->table, j->kind, s->jobs.items[other].kind,
                                             type)

@@ -147,7 +147,9 @@ double planner_gang_cost(struct planner_state *s, int job, const int *devices)
     const struct cluster *c = s->in->cluster;
     const struct planner_job *j = &s->jobs.items[job];
     int count = j->status->job.devices, type = c->devices[devices[0]].type;
-    double cost = planner_cost(s, type, job, -1, NULL);
+    int other = planner_members(s, devices[0])[0];
+    double cost =
+        planner_cost(s, type, job, other, NULL) - planner_cost(s, type, other, -1, NULL);
 
     for (int k = 0; k < count; k++) {
         bool seen = s->node_jobs.items[c->devices[devices[k]].node] > 0;
@@ -164,6 +166,68 @@ double planner_gang_cost(struct planner_state *s, int job, const int *devices)
     return cost;
 }
 
+/* ---- two gangs on the same devices ---- */
+
+/* On large clusters so many gangs are looked at as company. */
+#define COMPANIONS_MOST 128
+
+static bool shares(const struct planner_state *s, const struct planner_job *j)
+{
+    return j->status->job.may_share && s->settings.share_max > 1;
+}
+
+/* Is the gang alone on its devices, all of which the job may have, and of its size? */
+static bool may_join(const struct planner_state *s, int job, int other)
+{
+    const struct planner_job *o = &s->jobs.items[other];
+    const struct job_status *status = o->status;
+
+    if (other == job || status->state != JOB_RUNNING || o->moved || o->stopped ||
+        status->device_count != s->jobs.items[job].status->job.devices || !shares(s, o))
+        return false;
+    for (int k = 0; k < status->device_count; k++) {
+        const int *m = planner_members(s, status->devices[k]);
+
+        if (m[0] != other || m[1] >= 0 || !planner_allowed(s, job, status->devices[k]))
+            return false;
+    }
+    return true;
+}
+
+/* Beside a gang of the same size, on all of its devices: the slowest device sets the pace
+ * of a gang, so on some of them it would lose as much and save less. */
+static void find_companion(struct planner_state *s, int job, struct planner_seats *best)
+{
+    const struct planner_job *j = &s->jobs.items[job];
+    int count = (int)s->jobs.count, left = COMPANIONS_MOST;
+    int first = s->in->cluster->device_count > PLANNER_LARGE
+                    ? (int)(rng_mix(j->status->job.id, 2) % (uint64_t)count)
+                    : 0;
+
+    if (!shares(s, j))
+        return;
+    for (int i = 0; i < count && left > 0; i++) {
+        int other = (first + i) % count, type;
+        const int *devices = s->jobs.items[other].status->devices;
+        double cost;
+
+        if (!may_join(s, job, other))
+            continue;
+        left--;
+        type = s->in->cluster->devices[devices[0]].type;
+        cost = planner_cost(s, type, other, job, NULL);
+        if (cost >= PLANNER_IMPOSSIBLE)
+            continue;
+        cost -= planner_cost(s, type, other, -1, NULL);
+        if (cluster_nodes_spanned(s->in->cluster, devices, j->status->job.devices) > 1)
+            cost += spread_cost(j, type);
+        if (cost < best->cost) {
+            best->cost = cost;
+            memcpy(best->devices, devices, sizeof(best->devices));
+        }
+    }
+}
+
 static void find_gang(struct planner_state *s, int job, struct planner_seats *best)
 {
     bool *used = mem_array(bool, (size_t)s->in->cluster->node_count);
@@ -173,6 +237,7 @@ static void find_gang(struct planner_state *s, int job, struct planner_seats *be
         if (requirement_allows_type(&s->jobs.items[job].status->job, t) &&
             gang_on_type(s, job, t, used, &found) && found.cost < best->cost)
             *best = found;
+    find_companion(s, job, best);
     free(used);
 }
 

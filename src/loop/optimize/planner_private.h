@@ -245,7 +245,8 @@ int planner_hopeful_place(const struct planner_state *s, int job);
 void planner_place_waiting(struct planner_state *s, struct plan *plan);
 /* The cheapest free devices for a job; false: there are none. */
 bool planner_find_seats(struct planner_state *s, int job, struct planner_seats *best);
-/* What a gang costs on these devices, the nodes it would have for itself included. */
+/* What a gang costs on these devices, beside whoever is there, the nodes it would have
+ * for itself included; while it is on none. */
 double planner_gang_cost(struct planner_state *s, int job, const int *devices);
 /* Every place left breaks a promise.  Waiting is free up to the grace time if a better
  * place can come free; after that any progress is better than none.  Who has no promise
