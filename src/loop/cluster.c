@@ -37,7 +37,20 @@ struct cluster *cluster_dup(const struct cluster *from)
     c->nodes = mem_dup(from->nodes, (size_t)from->node_count, sizeof(*from->nodes));
     c->devices =
         mem_dup(from->devices, (size_t)from->device_count, sizeof(*from->devices));
+    c->node_room = (size_t)from->node_count;
+    c->device_room = (size_t)from->device_count;
     return c;
+}
+
+/* Twice as large when it is full: a cluster of thousands of nodes is made one by one. */
+static void *make_room(void *array, size_t *room, size_t needed, size_t size)
+{
+    size_t old = *room;
+
+    if (needed <= old)
+        return array;
+    *room = needed > 2 * old ? needed : 2 * old;
+    return mem_resize(array, old, *room, size);
 }
 
 void cluster_add_node(struct cluster *c, const struct node_spec *spec)
@@ -48,8 +61,9 @@ void cluster_add_node(struct cluster *c, const struct node_spec *spec)
 
     assert(spec->type >= 0 && spec->type < c->type_count && spec->device_count > 0);
     assert(c->node_count < CLUSTER_MAX_NODES);
-    c->nodes = mem_resize(c->nodes, nodes, nodes + 1, sizeof(*c->nodes));
-    c->devices = mem_resize(c->devices, devices, devices + more, sizeof(*c->devices));
+    c->nodes = make_room(c->nodes, &c->node_room, nodes + 1, sizeof(*c->nodes));
+    c->devices =
+        make_room(c->devices, &c->device_room, devices + more, sizeof(*c->devices));
     node = &c->nodes[c->node_count];
     if (spec->name && *spec->name)
         str_copy(node->name, sizeof(node->name), spec->name);

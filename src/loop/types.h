@@ -122,6 +122,7 @@ struct cluster {
     struct node *nodes;
     int device_count;
     struct device *devices;
+    size_t node_room, device_room; /* for so many the arrays are large enough */
 };
 
 /* ---- plans ---- */
