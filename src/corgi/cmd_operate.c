@@ -73,26 +73,147 @@ static int add_setting(struct json_out *out, const char *word)
     return 0;
 }
 
+/* The operands as members of an object that stays open; 0, or the exit status. */
+static int add_settings(const struct command_call *call, struct json_out *out)
+{
+    json_out_begin_object(out);
+    for (int i = 0; i < call->operand_count; i++)
+        if (add_setting(out, call->operands[i]) < 0) {
+            str_fini(out->to);
+            return command_wrong_use(
+                call, "'%.40s' is not KEY=VALUE, as share=2 or " LIMIT_NAME "=3kW",
+                call->operands[i]);
+        }
+    return 0;
+}
+
 static int run_policy_set(struct command_call *call)
 {
     static const struct daemon_view view = {
         .method = HTTP_PATCH, .path = "/v1/policy", .before = print_policy};
     struct str body = {0};
     struct json_out out;
+    int status;
 
     json_out_init(&out, &body, false);
-    json_out_begin_object(&out);
-    for (int i = 0; i < call->operand_count; i++) {
-        if (add_setting(&out, call->operands[i]) < 0) {
-            str_fini(&body);
-            return command_wrong_use(
-                call, "'%.40s' is not KEY=VALUE, as share=2 or " LIMIT_NAME "=3kW",
-                call->operands[i]);
-        }
-    }
+    status = add_settings(call, &out);
+    if (status != 0)
+        return status;
     json_out_end(&out);
     return daemon_show(call, &view, NULL, &body);
 }
+
+/* ---- policy preview ---------------------------------------------------------------- */
+
+struct preview_args {
+    struct daemon_args daemon;
+    double span_s;
+};
+
+static const struct option_spec preview_options[] = {
+    OPT(struct preview_args, span_s, SECONDS, "for", 'f', "TIME", "how far to play it",
+        .min = 360, .max = 86400, .default_text = "2h"),
+    DAEMON_TABLE_OPTIONS,
+    {0},
+};
+
+static const char *preview_cell(char *out, const struct json_value *run, const char *key,
+                                enum view_as as)
+{
+    double value = view_number(run, key);
+
+    switch (as) {
+    case VIEW_JOULES:
+        return view_joules(out, value);
+    case VIEW_WATTS:
+        return view_watts(out, value);
+    case VIEW_SHARE:
+        return view_share(out, value);
+    case VIEW_TIME:
+        return view_elapsed(out, value);
+    default:
+        return view_count(out, value);
+    }
+}
+
+static int print_preview(const struct command_call *call, const struct json_value *root,
+                         struct err *err)
+{
+    static const struct {
+        const char *title, *key;
+        enum view_as as;
+    } rows[] = {{"energy", "joules", VIEW_JOULES},
+                {"mean power", "mean_watts", VIEW_WATTS},
+                {"highest power", "peak_watts", VIEW_WATTS},
+                {"jobs done", "done", VIEW_COUNT},
+                {"jobs started", "started", VIEW_COUNT},
+                {"jobs waiting at the end", "waiting", VIEW_COUNT},
+                {"waited, all together", "waited_s", VIEW_TIME},
+                {"moves", "moves", VIEW_COUNT},
+                {"promises kept, of the time", "kept_share", VIEW_SHARE}};
+    const struct daemon_args *args = call->args;
+    const struct json_value *now = json_value_get(root, "present"),
+                            *then = json_value_get(root, "proposed");
+    struct table *t = table_create("FIGURE|>NOW|>THEN");
+    char a[VIEW_SIZE];
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        table_row(t);
+        table_cell(t, rows[i].title);
+        table_cell(t, preview_cell(a, now, rows[i].key, rows[i].as));
+        table_cell(t, preview_cell(a, then, rows[i].key, rows[i].as));
+    }
+    return view_finish(t, args->parsable, err);
+}
+
+static void tell_preview(const struct command_call *call, const struct json_value *root)
+{
+    const struct daemon_args *args = call->args;
+    char a[VIEW_SIZE], b[VIEW_SIZE];
+
+    if (!args->parsable)
+        printf(
+            "%s played on for %s, as they are believed to run: nobody comes, nothing "
+            "fails.\n",
+            view_plural(a, view_number(root, "jobs"), "job"),
+            view_elapsed(b, view_number(root, "until_s") - view_number(root, "from_s")));
+}
+
+static int run_policy_preview(struct command_call *call)
+{
+    static const struct daemon_view view = {.method = HTTP_POST,
+                                            .path = "/v1/policy/preview",
+                                            .before = print_preview,
+                                            .after = tell_preview};
+    const struct preview_args *args = call->args;
+    struct str body = {0};
+    struct json_out out;
+    int status;
+
+    json_out_init(&out, &body, false);
+    status = add_settings(call, &out);
+    if (status != 0)
+        return status;
+    json_out_key_number(&out, "hours", args->span_s / 3600);
+    json_out_end(&out);
+    return daemon_show(call, &view, NULL, &body);
+}
+
+static const struct command policy_preview_command = {
+    .name = "preview",
+    .summary = "what would come of other settings, without setting them",
+    .help =
+        "For operators.  The daemon plays the jobs there are on from the present, once "
+        "with the settings in force and once with these, in a simulation where "
+        "everything runs as the model believes it.  It takes seconds, and the daemon "
+        "goes on meanwhile.",
+    .examples = "corgi policy preview share=1\n"
+                "corgi policy preview power_limit=3kW --for 6h",
+    .operands = "KEY=VALUE...",
+    .options = preview_options,
+    .args_size = sizeof(struct preview_args),
+    .run = run_policy_preview,
+};
 
 static const struct command policy_show = {
     .name = "show",
@@ -115,7 +236,8 @@ static const struct command policy_set = {
     .run = run_policy_set,
 };
 
-static const struct command *const policy_children[] = {&policy_set, &policy_show, NULL};
+static const struct command *const policy_children[] = {&policy_preview_command,
+                                                        &policy_set, &policy_show, NULL};
 
 const struct command cmd_policy = {
     .name = "policy",

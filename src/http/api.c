@@ -195,20 +195,29 @@ static const struct schema_field job_token_fields[] = {
 const struct schema api_job_token = {
     .name = "JobTokenRequest", .fields = job_token_fields, .optional = true};
 
+#define POLICY_FIELDS                                                                    \
+    {INTEGER("share", 1, API_MAX_SHARE)}, {BOOL("sleep")}, {BOOL("caps")},               \
+        {BOOL("moves")}, {NUMBER("confidence", 0.5, 0.999)},                             \
+        {NUMBER("progress_watts", 0, 100000)}, {NUMBER("move_s", 0, 86400)},             \
+        {NUMBER("grace_s", 0, 86400)},                                                   \
+    {                                                                                    \
+        NUMBER("power_limit_watts", 0, 1e9)                                              \
+    }
+
 static const struct schema_field policy_fields[] = {
-    {INTEGER("share", 1, API_MAX_SHARE)},
-    {BOOL("sleep")},
-    {BOOL("caps")},
-    {BOOL("moves")},
-    {NUMBER("confidence", 0.5, 0.999)},
-    {NUMBER("progress_watts", 0, 100000)},
-    {NUMBER("move_s", 0, 86400)},
-    {NUMBER("grace_s", 0, 86400)},
-    {NUMBER("power_limit_watts", 0, 1e9)},
+    POLICY_FIELDS,
     {0},
 };
 const struct schema api_policy_update = {
     .name = "PolicyUpdate", .fields = policy_fields, .one_at_least = true};
+
+static const struct schema_field preview_fields[] = {
+    POLICY_FIELDS,
+    {NUMBER("hours", 0.1, 24)},
+    {0},
+};
+const struct schema api_policy_preview = {
+    .name = "PolicyPreview", .fields = preview_fields, .one_at_least = true};
 
 static const struct schema_field sim_advance_fields[] = {
     {NUMBER("to_s", 0, API_MAX_TIME_S), .required = true},

@@ -62,6 +62,8 @@
     X(events, GET, "/v1/events", VIEWER, "job types last_event_id", NULL, false)         \
     X(show_policy, GET, "/v1/policy", VIEWER, NULL, NULL, false)                         \
     X(update_policy, PATCH, "/v1/policy", OPERATOR, NULL, &api_policy_update, true)      \
+    X(preview_policy, POST, "/v1/policy/preview", OPERATOR, NULL, &api_policy_preview,   \
+      true)                                                                              \
     X(advance_sim, POST, "/v1/sim/advance", OPERATOR, NULL, &api_sim_advance, true)      \
     X(list_quotas, GET, "/v1/quotas", VIEWER, NULL, NULL, false)                         \
     X(set_quota, PUT, "/v1/quotas/{user}", OPERATOR, NULL, &api_quota, true)             \
@@ -90,17 +92,18 @@
 #define API_RUN_BYTES    32    /* of a probe's run: hex digits */
 #define API_DEFAULT_PAGE 100
 
-extern const struct schema api_job_request;   /* JobRequest */
-extern const struct schema api_job_update;    /* JobUpdate */
-extern const struct schema api_quote_request; /* QuoteRequest */
-extern const struct schema api_reason;        /* Reason */
-extern const struct schema api_cancel;        /* Cancel */
-extern const struct schema api_node_power;    /* NodePower */
-extern const struct schema api_device_power;  /* DevicePower */
-extern const struct schema api_measurements;  /* Measurements */
-extern const struct schema api_reports;       /* Reports */
-extern const struct schema api_job_token;     /* JobTokenRequest */
-extern const struct schema api_policy_update; /* PolicyUpdate */
-extern const struct schema api_sim_advance;   /* SimAdvance */
-extern const struct schema api_quota;         /* QuotaUpdate */
-extern const struct schema api_token_request; /* TokenRequest */
+extern const struct schema api_job_request;    /* JobRequest */
+extern const struct schema api_job_update;     /* JobUpdate */
+extern const struct schema api_quote_request;  /* QuoteRequest */
+extern const struct schema api_reason;         /* Reason */
+extern const struct schema api_cancel;         /* Cancel */
+extern const struct schema api_node_power;     /* NodePower */
+extern const struct schema api_device_power;   /* DevicePower */
+extern const struct schema api_measurements;   /* Measurements */
+extern const struct schema api_reports;        /* Reports */
+extern const struct schema api_job_token;      /* JobTokenRequest */
+extern const struct schema api_policy_update;  /* PolicyUpdate */
+extern const struct schema api_policy_preview; /* PolicyPreview */
+extern const struct schema api_sim_advance;    /* SimAdvance */
+extern const struct schema api_quota;          /* QuotaUpdate */
+extern const struct schema api_token_request;  /* TokenRequest */

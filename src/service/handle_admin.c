@@ -40,7 +40,7 @@ void handle_show_policy(void *ctx, struct request *r)
     handlers_answer(&a, 200);
 }
 
-static void take_policy(const struct json_value *v, struct optimize_settings *p)
+void handlers_take_policy(const struct json_value *v, struct optimize_settings *p)
 {
     p->share_max = (int)json_member_number(v, "share", p->share_max);
     p->sleep = json_member_bool(v, "sleep", p->sleep);
@@ -63,7 +63,7 @@ void handle_update_policy(void *ctx, struct request *r)
 
     if (!handlers_writable(s, r))
         return;
-    take_policy(r->body, &settings);
+    handlers_take_policy(r->body, &settings);
     loop_set_settings(s->loop, &settings, service_now_s(s));
     s->policy_changed_s = service_now_s(s);
     str_copy(s->policy_changed_by, sizeof(s->policy_changed_by), r->identity.name);

@@ -73,6 +73,13 @@ const char *handlers_reason(const struct request *r);
 struct tx;
 void handlers_commit(struct handlers_answer *answer, struct tx *tx, int status);
 
+/* Settings of the body over those that are there. */
+void handlers_take_policy(const struct json_value *body,
+                          struct optimize_settings *settings);
+
+/* A preview that is being played is waited for, and answered. */
+void handlers_end_preview(struct service *s);
+
 /* Reads of output that are under way find nobody any more. */
 void handlers_end_output(struct service *s);
 

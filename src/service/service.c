@@ -382,6 +382,7 @@ static void hear_the_rest(struct service *s)
 static void end_threads(struct service *s)
 {
     stop_timers(s);
+    handlers_end_preview(s);
     reactor_event_destroy(s->engine_watch);
     planning_thread_destroy(s->planning); /* its last plan is dropped */
     s->planning = NULL;

@@ -23,6 +23,7 @@ struct planning_task;
 struct planning_thread;
 struct daemon_metrics;
 struct clock_stepper;
+struct preview_task;
 struct output_desk;
 struct report_desk;
 struct trends;
@@ -90,6 +91,7 @@ struct service {
     double round_wall_s;             /* when the last round began, on the wall's clock */
     long unstored;                   /* transactions on their way to disk */
     struct clock_stepper *clock;     /* NULL: nobody has moved the time yet */
+    struct preview_task *preview;    /* NULL: none is being played */
     struct output_desk *output_desk; /* NULL: nobody has asked for output yet */
     struct report_desk *report_desk; /* NULL: no probe has reported yet */
     unsigned char report_key[AUTH_KEY_BYTES]; /* of tokens of jobs */

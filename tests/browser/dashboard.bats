@@ -125,7 +125,7 @@ walk() { # NAME
     walk submit
 }
 
-@test "dashboard: an operator drains a device and sets a power limit" {
+@test "dashboard: an operator drains a device, previews a policy and applies it" {
     needs_browser
     corgid_start
     walk operate

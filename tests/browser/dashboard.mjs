@@ -43,6 +43,10 @@ async function figure(page, label, like) {
     return found.textContent();
 }
 
+// What the daemon answers to the one who is signed in.
+const api = (page, path) =>
+    page.evaluate(async (where) => (await fetch(where, { headers: { Authorization: `Bearer ${sessionStorage.getItem("corgi-token")}` } })).json(), path);
+
 // ---- walks -------------------------------------------------------------------------------
 
 const walks = {
@@ -99,7 +103,8 @@ const walks = {
         assert.match(await figure(page, "Where", /:/), /\w+:\d/);
     },
 
-    // An operator drains a device and takes it back; a knob; the audit log has it.
+    // An operator drains a device and takes it back, previews and applies a policy; the audit
+    // log has it.
     async operate(page) {
         await signIn(page);
         await goTo(page, "cluster?device=kepler-1:0");
@@ -108,7 +113,19 @@ const walks = {
         await page.click(".drawer >> text=Use again");
         await page.waitForSelector(".cell.drained", { state: "detached" });
         await goTo(page, "operate");
+        // What would come of it, before it is applied; another change makes it stale.
+        const before = await api(page, "/v1/policy");
+        await page.uncheck("[name=sleep]");
+        await page.click("text=Preview");
+        await page.waitForSelector(".preview >> text=/(more|times the) energy over 2 h/", { timeout: 30000 });
+        assert.match(await text(page, ".preview"), /Energy [\d.]+ k?Wh [\d.]+ k?Wh/);
+        assert.deepEqual(await api(page, "/v1/policy"), before, "a preview changed the policy");
+        await page.check("[name=sleep]");
+        await page.waitForSelector(".preview", { state: "detached" });
         await page.fill("[name=power_limit_watts]", "9000");
+        await page.click("text=Preview");
+        await page.waitForSelector(".preview >> text=With the changes", { timeout: 30000 });
+        await page.screenshot({ path: `${folder}/preview.png`, fullPage: true });
         await page.click("text=Apply 1 change");
         await page.waitForSelector("text=Applied");
         await page.waitForSelector("text=Changed by");

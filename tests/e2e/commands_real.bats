@@ -235,6 +235,31 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
     [[ $output == *"ready at the Unix socket $CORGID_SOCKET"* ]]
 }
 
+@test "policy preview: both runs, the policy stays, and the daemon answers meanwhile" {
+    corgid_start
+    for i in 1 2 3 4 5 6; do
+        corgi submit --name "p$i" --steps 1e6 --min-rate 5 --family CNN --batch 32 -- true
+    done
+    wait_state 6 running
+    corgi policy preview sleep=no
+    [ "$status" -eq 0 ]
+    [[ $output == *"FIGURE"*"NOW"*"THEN"*"energy"*"kWh"* && $output == *"nobody comes"* ]]
+    holds /v1/policy '.sleep'
+    api POST /v1/policy/preview '{"sleep": false, "hours": 1}' > "$CORGID_DIR/preview" &
+    preview=$!
+    holds /v1/summary '.jobs.running >= 1'
+    wait "$preview"
+    # Nodes that may not sleep cost more; who runs goes on; the books are of one hour.
+    jq -e '.jobs >= 1 and .proposed.joules > .present.joules * 1.05 and .until_s - .from_s == 3600
+        and .present.joules == .present.mean_watts * 3600 and .present.kept_share > 0.9' "$CORGID_DIR/preview"
+    # Who shares already goes on where fewer may.
+    corgi policy preview share=1 --for 6h
+    [ "$status" -eq 0 ]
+    api POST /v1/policy/preview '{"power_limit_watts": 500}' | jq -e ".proposed.joules < .present.joules"
+    [ "$(api_status POST /v1/policy/preview '{"share": 9}')" = 400 ]
+    [ "$(api_status POST /v1/policy/preview '{}')" = 400 ]
+}
+
 @test "policy and quota: shown as set" {
     corgid_start
     corgi policy set share=1 sleep=no power_limit=20kW

@@ -553,6 +553,10 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
     answered 200 '.share == 1 and (.sleep | not)'
     ask GET /v1/policy
     answered 200 ".share == 1 and (.sleep | not) and .changed_by == \"$(id -un)\""
+    ask POST /v1/policy/preview '{"sleep": true, "hours": 0.5}'
+    answered 200 '.until_s - .from_s == 1800 and .jobs == 0 and .proposed.joules < .present.joules'
+    ask GET /v1/policy
+    answered 200 '(.sleep | not)'
     ask PUT /v1/quotas/ada '{"max_jobs": 7}'
     answered 200 '.user == "ada" and .max_jobs == 7'
     ask GET /v1/quotas

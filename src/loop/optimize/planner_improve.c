@@ -254,14 +254,16 @@ static void try_swap(struct planner_state *s, int a, int b)
 {
     struct planner_job *x = &s->jobs.items[a], *y = &s->jobs.items[b];
     int dx = x->device, dy = y->device;
+    bool apart = s->in->settings->share_max < 2;
     double h = fmin(planner_horizon(s, x), planner_horizon(s, y)), before, after;
 
     if (dx == dy || !may_move(s, x) || !may_move(s, y) || h < PLANNER_LEFT_LEAST_S)
         return;
     if (!planner_allowed(s, a, dy) || !planner_allowed(s, b, dx))
         return;
-    if ((planner_members(s, dx)[1] >= 0 && !y->status->job.may_share) ||
-        (planner_members(s, dy)[1] >= 0 && !x->status->job.may_share))
+    /* Where nobody may share any more, those who do already stay as they are. */
+    if ((planner_members(s, dx)[1] >= 0 && (apart || !y->status->job.may_share)) ||
+        (planner_members(s, dy)[1] >= 0 && (apart || !x->status->job.may_share)))
         return;
     h = beside_horizon(s, beside_horizon(s, h, dx, a), dy, b);
     before = cost_of(s, dx, a, a) + cost_of(s, dy, b, b);

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { get, patch, post, query } from "../api.js";
 import { nodeWatts } from "../device.js";
-import { count, exactTime, time, watts } from "../format.js";
+import { count, digits, duration, energy, exactTime, percent, time, watts } from "../format.js";
 import { isOperator, live, loadNodes, now, useLive } from "../live.js";
 import { VirtualTable } from "../table.jsx";
 import { Action, Empty, Simulated, Trouble, useAsked, useTitle } from "../ui.jsx";
@@ -50,13 +50,58 @@ const knobs = [
     ["power_limit_watts", "Power limit, W (0: none)", "number", { min: 0, step: "any" }],
 ];
 
+const figures = [
+    ["joules", "Energy", energy],
+    ["mean_watts", "Mean power", watts],
+    ["peak_watts", "Highest power", watts],
+    ["done", "Jobs done", String],
+    ["waiting", "Jobs waiting at the end", String],
+    ["waited_s", "Waited, all together", duration],
+    ["moves", "Moves", String],
+    ["kept_share", "Promises kept, of the time", (x) => percent(x, 1)],
+];
+
+// What the daemon played on from the present, with the settings in force and with others.
+function Preview({ data }) {
+    const ratio = data.present.joules ? data.proposed.joules / data.present.joules : 1;
+    const change = Math.abs(1 - ratio) < 0.0005 ? "The same energy" : ratio > 2 ? `${digits(ratio)} times the energy` : `${percent(Math.abs(1 - ratio), 1)} ${ratio < 1 ? "less" : "more"} energy`;
+    return (
+        <div class="preview" role="status">
+            <p>
+                {change} over {duration(data.until_s - data.from_s)},
+                {" "}by {count(data.jobs, "job")} as they are believed to run. <span class="quiet">Nobody comes, nothing fails{data.left_out ? `; ${count(data.left_out, "job")} of too many kinds left out` : ""}.</span>
+            </p>
+            <table>
+                <thead>
+                    <tr><th scope="col">Predicted</th><th scope="col" class="number">As it is</th><th scope="col" class="number">With the changes</th></tr>
+                </thead>
+                <tbody>
+                    {figures.map(([key, label, show]) => (
+                        <tr key={key}>
+                            <th scope="row">{label}</th>
+                            <td class="number">{data.present[key] == null ? "–" : show(data.present[key])}</td>
+                            <td class="number">{data.proposed[key] == null ? "–" : show(data.proposed[key])}</td>
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+        </div>
+    );
+}
+
 function Policy() {
     const { data, error, again } = useAsked((signal) => get("/v1/policy", { signal }), []);
-    const [changes, set] = useState({});
+    const [changes, change] = useState({});
+    const [preview, show] = useState(null);
+    const set = (all) => {
+        change(all);
+        show(null); // it was of other changes
+    };
     if (error) return <Trouble error={error} />;
     if (!data) return null;
     const value = (key) => changes[key] ?? data[key];
     const different = Object.fromEntries(Object.entries(changes).filter(([key, v]) => v !== data[key] && v !== ""));
+    const look = async () => show(await post("/v1/policy/preview", different));
     const apply = async () => {
         await patch("/v1/policy", different);
         set({});
@@ -80,10 +125,16 @@ function Policy() {
                 ))}
             </div>
             {isOperator() && (
+                <Action run={look} disabled={!Object.keys(different).length} title="Plays the jobs there are on with these settings">
+                    Preview
+                </Action>
+            )}
+            {isOperator() && (
                 <Action run={apply} done="Applied, until the daemon's next start." disabled={!Object.keys(different).length} tone="primary">
                     Apply {Object.keys(different).length ? count(Object.keys(different).length, "change") : ""}
                 </Action>
             )}
+            {preview && <Preview data={preview} />}
             {data.changed_by && (
                 <p class="quiet" title={exactTime(data.changed_s)}>
                     Changed by {data.changed_by}, {time(data.changed_s, now())}.
