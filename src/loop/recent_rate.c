@@ -3,15 +3,20 @@
 
 #include "base/rng.h"
 #include "loop/requirement.h"
+#include "model/queueing.h"
 
 #include <math.h>
 
 /* The newest window weighs at least this much: noise is smoothed, change is seen. */
 #define NEWEST_WEIGHT 0.25
 
-/* One late window is noise: a promise on latency is broken after two, or by so much. */
-#define LATE_WINDOWS 2
-#define LATE_CLEARLY 1.5
+/* One late window is noise, so evidence adds up: the log of how late each window was,
+ * less some slack.  Once it comes to so much a promise on latency is broken: after one
+ * window half as late again, or nine that are a tenth too late.  The 99th percentile of
+ * few answers is the latest of them: so many count half. */
+#define LATE_SLACK  0.05
+#define LATE_ENOUGH 0.4
+#define LATE_HALF   100.0
 
 static uint64_t company_of(const struct job_status *status, const struct cluster *cluster)
 {
@@ -28,13 +33,27 @@ static uint64_t company_of(const struct job_status *status, const struct cluster
     return others;
 }
 
-/* What a service answered counts less where that came later than was promised. */
+/* What a service answered counts less where that came later than was promised.  Answers
+ * of one with too many requests come ever later: it could do so many in time. */
 static double useful_rate(const struct job_status *status, const struct measurement *m)
 {
     double limit_s = status->job.need.latency_s;
 
-    return limit_s > 0 && m->latency_s > limit_s ? m->rate * limit_s / m->latency_s
-                                                 : m->rate;
+    if (!(limit_s > 0 && m->latency_s > limit_s))
+        return m->rate;
+    return fmax(m->rate * limit_s / m->latency_s, queueing_useful(&status->job, m->rate));
+}
+
+/* The evidence that it answers too late, with one more window. */
+static double lateness(const struct job_status *status, const struct measurement *m)
+{
+    double answers = m->rate * m->window_s, limit_s = status->job.need.latency_s;
+    double over = log(m->latency_s / limit_s) - LATE_SLACK;
+
+    if (!(limit_s > 0 && m->latency_s > 0))
+        return 0;
+    return fmax(
+        0, fmin(LATE_ENOUGH, status->pace.late + over * answers / (answers + LATE_HALF)));
 }
 
 /* A CPU device of a fifth of a core answers in bursts of a whole one, then rests. */
@@ -50,10 +69,14 @@ static double workers_of(const struct job_status *status, const struct cluster *
     return workers;
 }
 
+static bool on_cores(const struct job_status *status, const struct cluster *cluster)
+{
+    return cluster->types[cluster->devices[status->devices[0]].type].cores > 0;
+}
+
 static void note_service(struct job_status *status, const struct cluster *cluster,
                          const struct measurement *m)
 {
-    double limit_s = status->job.need.latency_s;
     struct recent_rate *p = &status->pace;
     struct service_window w = {.window_s = m->window_s,
                                .answered = m->rate,
@@ -62,7 +85,8 @@ static void note_service(struct job_status *status, const struct cluster *cluste
                                .latency_s = m->latency_s,
                                .median_s = m->median_s,
                                .held = m->held,
-                               .workers = workers_of(status, cluster)};
+                               .workers = workers_of(status, cluster),
+                               .shared = on_cores(status, cluster)};
 
     /* Demand that moved within the window was not all its time what it is now. */
     if (!isnan(status->demand))
@@ -72,7 +96,7 @@ static void note_service(struct job_status *status, const struct cluster *cluste
     services_note(&p->serving, &w);
     p->asked = w.owed;
     p->latency_s = m->latency_s;
-    p->late = limit_s > 0 && m->latency_s > limit_s ? p->late + 1 : 0;
+    p->late = lateness(status, m);
 }
 
 /* Measured under other circumstances: what was is no more. */
@@ -113,8 +137,8 @@ bool recent_rate_falls_short(const struct job_status *status, double rate)
 
     if (status->job.kind != JOB_INFERENCE)
         return p->rate < rate;
-    return !services_keeps_up(&p->serving) || p->late >= LATE_WINDOWS ||
-           (p->late > 0 && p->latency_s > LATE_CLEARLY * status->job.need.latency_s);
+    return !services_keeps_up(&p->serving) ||
+           (p->late >= LATE_ENOUGH && p->latency_s > status->job.need.latency_s);
 }
 
 double recent_rate_capacity(const struct job_status *status)

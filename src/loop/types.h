@@ -34,7 +34,7 @@ struct recent_rate {
     double latency_s; /* of the newest, of a service; 0: not measured */
     double asked;     /* of it in the newest, at least; NaN: not known */
     int windows;      /* 0: not measured */
-    int late;         /* the newest so many in a row broke the promise on latency */
+    double late;      /* evidence that its answers come later than was promised */
     uint64_t company; /* hash of devices and neighbours */
     struct service_seen serving;
 };

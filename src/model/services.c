@@ -40,6 +40,9 @@
 #define NEAR_FULL     1.08
 #define NEAR_FULL_SD  0.12
 #define COUNTED_LEAST 5.0
+/* Of what an answer costs on cores: caches, clocks and threads are shared with all that
+ * the machine does. */
+#define SHARED_SD 0.12
 /* Of the requests it would answer one after the other so many are relied on. */
 #define FLOOR_SHARE 0.7
 
@@ -132,6 +135,7 @@ void services_note(struct service_seen *s, const struct service_window *w)
 
     fade(s);
     note_batching(s, w);
+    s->shared = w->shared;
     s->late = is_late(s, w, LATE_FAR) && w->latency_s > LATE_WINDOW * w->window_s &&
               !(s->batching < 0 && w->busy < LATE_BUSY);
     if (w->latency_s > 0 && (!(s->light_s > 0) || w->latency_s < s->light_s))
@@ -169,12 +173,12 @@ static struct service_capacity from_busy(const struct service_seen *s)
 {
     double busy = s->work_busy / s->work, line = LINE_SD * (1 - busy);
     double noise = hypot(BUSY_NOISE, BUSY_STEP / busy);
-    double counting = 0.5 / counting_sd(s->counted);
+    double counting = 0.5 / counting_sd(s->counted), shared = s->shared ? SHARED_SD : 0;
 
-    return (struct service_capacity){.rate = s->squares / s->work_busy,
-                                     .sd_log = sqrt(LEAST_SD * LEAST_SD + line * line +
-                                                    noise * noise / s->work_windows +
-                                                    counting * counting)};
+    return (struct service_capacity){
+        .rate = s->squares / s->work_busy,
+        .sd_log = sqrt(LEAST_SD * LEAST_SD + line * line + shared * shared +
+                       noise * noise / s->work_windows + counting * counting)};
 }
 
 struct service_capacity services_capacity(const struct service_seen *s)

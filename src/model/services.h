@@ -28,6 +28,7 @@ struct service_window {
     double held; /* requests inside, on average */
     double
         workers; /* that can be at work for it: devices, or cores as far as it has them */
+    bool shared; /* what an answer costs depends on what else the machine does */
 };
 
 /* Sums over the windows, each counts less with every one that follows. */
@@ -42,6 +43,7 @@ struct service_seen {
     double light_s;                  /* shortest 99th percentile; 0: none told */
     double batching; /* evidence that it batches; below 0: that it does not */
     bool late;       /* the newest window: its queue grows */
+    bool shared;     /* see service_window */
 };
 
 /* Requests/s it can do.  A floor: at least so many, nothing is known beyond. */

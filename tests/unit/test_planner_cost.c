@@ -230,6 +230,29 @@ static double cap_margin(const struct share *x, bool tried)
     return (tried ? 1 : 1.05) * (x->job->job.kind == JOB_INFERENCE ? 1.25 : 1);
 }
 
+static bool suffers(const struct job_status *s)
+{
+    if (!recent_rate_known(s, w.cluster) || !recent_rate_falls_short(s, kept_rate(s)))
+        return false;
+    return s->job.kind == JOB_INFERENCE || s->pace.windows >= 2 ||
+           s->pace.rate < 0.95 * kept_rate(s);
+}
+
+/* It falls short alone on such a device: a neighbour does not make it better. */
+static void take_short_alone(const struct share *x, int type, double watts, double *guess,
+                             double *sure)
+{
+    const struct job_status *s = x->job;
+    const struct device *d = &w.cluster->devices[s->devices[0]];
+    double most = *guess;
+
+    if (x->here || s->device_count != 1 || d->type != type || d->job_count != 1 ||
+        !suffers(s))
+        return;
+    take_measured(x, type, watts, guess, sure);
+    *guess = *sure = fmin(*guess, most);
+}
+
 static double share_cost(const struct share *x, int type, double watts, double speed,
                          double boldness, bool tried)
 {
@@ -247,6 +270,7 @@ static double share_cost(const struct share *x, int type, double watts, double s
         keeps = take_measured(x, type, watts, &guess, &sure);
     else
         guess *= pow(x->hope / guess, boldness);
+    take_short_alone(x, type, watts, &guess, &sure);
     rate = speed * (x->here && !is_service_under(x, speed) ? guess : sure);
     need = speed < 1 ? cap_margin(x, tried) * need : x->here ? kept_rate(s) : new_need(s);
     if (rate < need && !(keeps && speed >= 1))
@@ -532,13 +556,14 @@ static void a_device_draws_what_its_limit_leaves_and_keeps_what_it_can(void **st
                                               : x->sure;
                             bool keeps = x->measured &&
                                          take_measured(x, type, watts, &guess, &sure);
-                            double rate =
-                                run.speed * (x->here && !is_service_under(x, run.speed)
-                                                 ? guess
-                                                 : sure);
-                            double need = requirement_rate_now(s, w.now_s) *
-                                          (run.speed < 1 ? 1.05 : 1);
+                            double rate, need;
 
+                            take_short_alone(x, type, watts, &guess, &sure);
+                            rate = run.speed * (x->here && !is_service_under(x, run.speed)
+                                                    ? guess
+                                                    : sure);
+                            need = requirement_rate_now(s, w.now_s) *
+                                   (run.speed < 1 ? 1.05 : 1);
                             kept = kept && (rate >= need || (keeps && run.speed >= 1));
                             close = close || fabs(rate - need) < 0.005 * need ||
                                     (cap > 0 && run.speed > 0.98 &&

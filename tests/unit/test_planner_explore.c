@@ -495,6 +495,31 @@ static void who_falls_short_tries_another_type_that_may_do(void **state)
     assert_int_equal(hopeful(30, 3500), -1);
 }
 
+/* It is late by little, and what may be better is believed to be worse. */
+static void a_service_does_not_try_what_is_believed_to_be_worse(void **state)
+{
+    struct job_status *a = world_run(&w, world_service(&w, 20), 0);
+    struct measurement m = {.window_s = 60, .rate = 10, .latency_s = 0.055};
+
+    (void)state;
+    w.beliefs.sd = 1;
+    a->job.need.latency_s = 0.05;
+    a->demand = a->asked = a->asked_least = 10;
+    a->required_rate = 12.5;
+    a->job.duration_s = 36000;
+    for (int i = 0; i < 12; i++)
+        recent_rate_note(a, w.cluster, &m);
+    load();
+    assert_true(w.planner->jobs.items[0].suffers);
+    w.beliefs.rate[1][FAST] = 0.9 * a->pace.rate;
+    load();
+    assert_true(w.planner->jobs.items[0].kind->alone[FAST].hope > 12.5);
+    assert_int_equal(planner_hopeful_place(w.planner, 0), -1);
+    w.beliefs.rate[1][FAST] = 1.1 * a->pace.rate;
+    load();
+    assert_int_equal(planner_hopeful_place(w.planner, 0), 2);
+}
+
 static void an_offer_is_as_bold_and_tries_nothing(void **state)
 {
     const struct plan_terms bold = {.known = true, .price_watts = 200, .bold = true};
@@ -574,6 +599,7 @@ int main(void)
         world_test(of_two_on_a_device_only_what_the_job_adds_counts),
         world_test(a_trial_waits_for_its_measurement_and_ends_with_its_place),
         world_test(who_falls_short_tries_another_type_that_may_do),
+        world_test(a_service_does_not_try_what_is_believed_to_be_worse),
         world_test(a_trial_is_noted_against_the_place_of_the_best_guess),
         world_test(an_offer_is_as_bold_and_tries_nothing),
         world_test(the_second_trial_is_as_bold_as_the_first),

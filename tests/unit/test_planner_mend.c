@@ -99,6 +99,58 @@ static void a_service_that_answers_less_than_it_is_asked_is_moved(void **state)
     assert_int_equal(a->moves, 1);
 }
 
+/* Answers so many times later than asked for, one such window after the other: after how
+ * many is it helped?  0: it is not, in 50. */
+static int windows_until_helped(double times, double answers)
+{
+    struct job_status *a = some_service();
+    struct measurement m = {
+        .job = a->job.id, .window_s = answers / 9, .rate = 9, .latency_s = 0.1 * times};
+    int windows = 0;
+
+    a->job.need.latency_s = 0.1;
+    a->demand = a->asked = a->asked_least = 9;
+    do {
+        r.now_s += 120;
+        m.at_s = r.now_s;
+        recent_rate_note(a, r.cluster, &m);
+        windows++;
+    } while (!recent_rate_falls_short(a, 0) && windows <= 50);
+    policy_round_fini(&r);
+    return windows <= 50 ? windows : 0;
+}
+
+static void answers_that_come_late_are_believed_as_evidence_grows(void **state)
+{
+    (void)state;
+    assert_int_equal(windows_until_helped(0.5, 1e6), 0);
+    assert_int_equal(windows_until_helped(1.04, 1e6), 0); /* noise */
+    assert_int_equal(windows_until_helped(1.1, 1e6), 9);
+    assert_int_equal(windows_until_helped(1.2, 1e6), 4);
+    assert_int_equal(windows_until_helped(1.6, 1e6), 1);
+    assert_int_equal(windows_until_helped(1.6, 50), 3); /* few answers tell less */
+    some_service();
+}
+
+/* Late and early windows in turn: the mean is in time. */
+static void latency_that_is_in_time_on_average_moves_nobody(void **state)
+{
+    struct job_status *a = some_service();
+    struct measurement m = {.job = a->job.id, .window_s = 60, .rate = 9};
+
+    (void)state;
+    a->job.need.latency_s = 0.1;
+    a->demand = a->asked = a->asked_least = 9;
+    for (int i = 0; i < 40; i++) {
+        m.at_s = r.now_s += 120;
+        m.latency_s = i % 4 < 2 ? 0.115 : 0.085; /* two late ones in a row */
+        recent_rate_note(a, r.cluster, &m);
+        policy_round_plan(&r);
+        assert_int_equal(r.plan.mend_count, 0);
+    }
+    assert_int_equal(a->moves, 0);
+}
+
 /* ---- who falls short, and what is done about it --------------------------------------
  */
 
@@ -688,6 +740,8 @@ int main(void)
         planner_test(who_is_measured_to_fall_short_is_moved),
         planner_test(a_service_that_answers_what_it_is_asked_stays),
         planner_test(a_service_that_answers_less_than_it_is_asked_is_moved),
+        planner_test(answers_that_come_late_are_believed_as_evidence_grows),
+        planner_test(latency_that_is_in_time_on_average_moves_nobody),
         planner_test(the_plan_says_what_was_done_for_a_job_that_falls_short),
         planner_test(a_job_keeps_what_it_has_where_nothing_better_is_free),
         planner_test(a_job_that_may_not_move_keeps_what_it_has),

@@ -58,6 +58,25 @@ static void note_service(const struct planner_state *s, int type, double watts,
             fmin(f->expected, fmin(1, most) * paced_rate(s, type, f->job, watts));
 }
 
+/* Who falls short alone on a device does no better beside somebody on its like, whatever
+ * is believed of the two. */
+static void note_short_alone(const struct planner_state *s, int type, double watts,
+                             struct fare *f)
+{
+    const struct planner_job *job = &s->jobs.items[f->job];
+    const struct device *dev;
+
+    if (f->here || !job->suffers || job->status->device_count != 1)
+        return;
+    dev = &s->in->cluster->devices[job->status->devices[0]];
+    if (dev->type != type || dev->job_count != 1)
+        return;
+    if (is_service(s, f->job))
+        note_service(s, type, watts, f);
+    else
+        f->expected = f->sure = fmin(f->expected, paced_rate(s, type, f->job, watts));
+}
+
 /* What is measured counts as it is.  All else is judged by the same view, also the place
  * a job has and was not measured at yet: it would lose against its like elsewhere. */
 static void note_pace(const struct planner_state *s, int type, double watts, double hope,
@@ -71,6 +90,7 @@ static void note_pace(const struct planner_state *s, int type, double watts, dou
         f->expected = f->sure = paced_rate(s, type, f->job, watts);
     else
         f->expected *= pow(hope / f->expected, boldness); /* from the guess to the hope */
+    note_short_alone(s, type, watts, f);
 }
 
 /* What the job does under a limit that leaves it this speed.  What was inferred of a

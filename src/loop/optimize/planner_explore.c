@@ -143,6 +143,12 @@ static double reach(const struct planner_state *s, const struct planner_job *j,
     return alone->expected * pow(alone->hope / alone->expected, SUFFER_REACH);
 }
 
+/* A service that falls short a little must not try what is believed to be worse. */
+static bool may_hope(const struct planner_job *j, const struct table_alone *alone)
+{
+    return j->status->job.kind != JOB_INFERENCE || alone->expected > j->status->pace.rate;
+}
+
 int planner_hopeful_place(const struct planner_state *s, int job)
 {
     const struct planner_job *j = &s->jobs.items[job];
@@ -159,7 +165,7 @@ int planner_hopeful_place(const struct planner_state *s, int job)
         if (planner_members(s, d)[0] >= 0 || !planner_allowed(s, job, d) ||
             type == c->devices[j->device].type || alone->fits < PREDICT_FITS_LEAST)
             continue;
-        if (reach(s, j, alone) > best) {
+        if (may_hope(j, alone) && reach(s, j, alone) > best) {
             best = reach(s, j, alone);
             found = d;
         }
