@@ -24,6 +24,8 @@ struct job_place {
     double busy[LOOP_MAX_SHARE - 1];  /* how busy they were at the last window: what is
                                          kept here is for neighbours as busy as that */
     double asked[LOOP_MAX_SHARE - 1]; /* requests/s asked of them then; 0: none counted */
+    double cap_watts;                 /* at the last window, */
+    double speed; /* and what it was believed to leave, log; neither is saved */
     struct drift drift;
     double squares; /* of surprises, each scaled to the noise of one window */
     double surprises;

@@ -236,6 +236,18 @@ static void learn_ends(struct learned *l, const struct learned_member *m, double
                      learned_user_share(l, m->told->user));
 }
 
+/* Windows under one cap are what they are, also when what it takes is believed otherwise
+ * now: a neighbour may have lied. */
+static void note_cap(struct job_place *place, double cap_watts, double speed)
+{
+    bool same = !(place->cap_watts < cap_watts || place->cap_watts > cap_watts);
+
+    if (same && place->drift.times > 0)
+        drift_shift(&place->drift, place->speed - speed);
+    place->cap_watts = cap_watts;
+    place->speed = speed;
+}
+
 static struct job_place *take_place(struct job_own *own, const struct learned_member *m)
 {
     struct job_place *place = job_effects_place_take(
@@ -294,6 +306,7 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
     if (!seen->floor && sd <= INFERRED_SD_TOLD && seen->where.cap_watts <= 0)
         learn_ends(l, m, value, sd);
     place = take_place(own, m);
+    note_cap(place, seen->where.cap_watts, speed);
     if (m->told->service) {
         job_effects_set(place, value, sd, seen->at_s, &noise);
         place->stamp = ++l->stamp;

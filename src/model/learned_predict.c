@@ -263,14 +263,24 @@ int learned_basis(const struct learned_member *m)
                              m->told->service);
 }
 
+/* What a cap leaves of a rate is taken as it was given back when it was measured. */
+static double speed_at(const struct job_place *place, double cap_watts, double speed)
+{
+    if (!place || place->cap_watts < cap_watts || place->cap_watts > cap_watts)
+        return speed;
+    return place->speed;
+}
+
 static struct estimate estimate_of(const struct learned_member *m,
-                                   const struct class_guess *b, double speed)
+                                   const struct class_guess *b, double cap_watts,
+                                   double speed)
 {
     const struct learned *l = m->asked->model;
+    const struct job_place *place = learned_own_place(m);
     struct calibration_ends at = {-NORMAL_90_SHORT, 0, NORMAL_90_SHORT};
-    double mean = b->mean + speed, sd = sqrt(b->var);
+    double mean = b->mean + speed_at(place, cap_watts, speed), sd = sqrt(b->var);
 
-    if (!learned_own_place(m))
+    if (!place)
         at = calibration_ends(&l->calibration, learned_basis(m));
     return (struct estimate){
         .value = exp(mean + at.median * sd),
@@ -352,7 +362,7 @@ void learned_predict(const void *self, struct prediction_cache *cache,
     }
     learned_watts(members, relative, where, &out->watts, &speed);
     for (int i = 0; i < where->count; i++) {
-        out->rate[i] = estimate_of(&members[i], &beliefs[i], speed);
+        out->rate[i] = estimate_of(&members[i], &beliefs[i], where->cap_watts, speed);
         queueing_useful_estimate(members[i].job, &out->rate[i]);
     }
     out->fits = classes_fit(l->classes, where->type, sizes, where->count);

@@ -262,11 +262,17 @@ static void a_pair_measured_under_a_cap_is_answered_with_the_measurement(void **
         alone.device_watts = 200;
         m.ops->absorb(m.self, &alone);
     }
-    /* The first windows are read with what was believed of the neighbour then. */
-    for (int i = 0; i < 15; i++)
+    /* Whatever the neighbour tells of itself, and whatever a cap would take then. */
+    for (int i = 0; i < 15; i++) {
+        struct observation other = seen;
+
         m.ops->absorb(m.self, &seen);
-    m.ops->predict(m.self, NULL, &seen.where, &p);
-    assert_true(fabs(log(p.rate[0].value / 4)) < 0.01);
+        other.subject = 1;
+        other.rate = i % 2 ? 1e6 : 1e-6;
+        m.ops->absorb(m.self, &other);
+        m.ops->predict(m.self, NULL, &seen.where, &p);
+        assert_true(fabs(log(p.rate[0].value / 4)) < 0.001);
+    }
     destroy(&m);
 }
 
