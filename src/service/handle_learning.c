@@ -8,6 +8,7 @@
 #include "loop/requirement.h"
 #include "model/prediction_cache.h"
 #include "service/ledger.h"
+#include "service/tx.h"
 #include "service/views.h"
 #include "store/rows.h"
 
@@ -281,9 +282,10 @@ static void row_json(struct decisions_list *l, const struct store_decision *d)
     json_out_end(l->out);
 }
 
-/* placed: a start or a move. */
+/* placed: a start or a move.  What was only advised counts as what it is about. */
 static bool is_kind(const char *kind, const char *what)
 {
+    what += str_starts(what, TX_ADVISE) ? strlen(TX_ADVISE) : 0;
     return strcmp(kind, what) == 0 ||
            (strcmp(kind, "placed") == 0 &&
             (strcmp(what, "start") == 0 || strcmp(what, "move") == 0));

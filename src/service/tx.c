@@ -412,7 +412,7 @@ void tx_advice(struct tx *tx, const struct record *r, const struct decision *d)
 {
     char what[32];
 
-    snprintf(what, sizeof(what), "advise_%s", d->kind);
+    snprintf(what, sizeof(what), TX_ADVISE "%s", d->kind);
     put_decision(tx, r, d, what, false);
 }
 

@@ -35,7 +35,8 @@ void tx_job(struct tx *tx, struct record *record, const struct tx_step *step);
  * why` reads them back.  Or one about a service's replicas. */
 void tx_decision(struct tx *tx, const struct record *record,
                  const struct decision *decision);
-/* What would have been decided: a row alone, its kind with `advise_` before it. */
+/* What would have been decided: the same row, its kind with this before it. */
+#define TX_ADVISE "advise_"
 void tx_advice(struct tx *tx, const struct record *record,
                const struct decision *decision);
 void tx_scaled(struct tx *tx, const struct record *service, const char *reason);

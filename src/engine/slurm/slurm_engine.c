@@ -22,7 +22,9 @@
 #include <unistd.h>
 
 #define CLUSTER_FILE "slurm-cluster.json"
-#define FIRST_LOOK_S 20.0  /* a daemon that knows no cluster waits this long for one */
+#define FIRST_LOOK_S                                                                     \
+    20.0                   /* a daemon that knows no cluster waits for one, so long or   \
+                              five times `within` */
 #define NODES_EVERY  5     /* looks at nodes are rarer than at jobs: every so many */
 #define CONF_EVERY_S 300.0 /* settings rarely change */
 
@@ -291,13 +293,14 @@ static const struct engine_ops ops = {
 
 /* ---- making it --------------------------------------------------------------------- */
 
-/* The helper beside the program that runs. */
-static char *beside_us(void)
+char *slurm_engine_helper(const char *configured)
 {
     char path[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
     char *slash;
 
+    if (configured)
+        return mem_strdup(configured);
     if (n <= 0)
         return mem_strdup("corgi-engine-slurm");
     path[n] = '\0';
@@ -319,7 +322,7 @@ static void make_tables(struct slurm_engine *e)
 
 static void make_link(struct slurm_engine *e)
 {
-    char *helper = e->options.helper ? mem_strdup(e->options.helper) : beside_us();
+    char *helper = slurm_engine_helper(e->options.helper);
     struct helper_link_options how = {.helper = helper,
                                       .read_only = e->options.mode == SLURM_ADVISE,
                                       .within_s = e->options.within_s};
@@ -334,7 +337,7 @@ static void make_link(struct slurm_engine *e)
 /* A first start has to know what there is; later ones know what there was. */
 static int wait_for_cluster(struct slurm_engine *e, struct err *err)
 {
-    double until_s = clock_wall_s() + FIRST_LOOK_S;
+    double until_s = clock_wall_s() + fmin(FIRST_LOOK_S, 5 * e->options.within_s);
 
     while (slurm_node_table_count(e->nodes) == 0 && clock_wall_s() < until_s) {
         advance(e);

@@ -34,5 +34,9 @@ extern const struct config_key slurm_config_keys[];
 int slurm_engine_create(struct engine *engine, const struct slurm_engine_options *options,
                         struct engine_sink sink, struct err *err);
 
+/* The helper's program: what was configured, else the one beside this program; the caller
+ * frees. */
+char *slurm_engine_helper(const char *configured);
+
 /* Names with commas between, from the config's list; the caller frees. */
 char *slurm_config_types(const struct slurm_config *config);

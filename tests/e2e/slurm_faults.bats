@@ -1,0 +1,166 @@
+#!/usr/bin/env bats
+# The daemon beside a helper or a Slurm that is in trouble: it answers, says that its engine
+# is offline, and goes on when it can.
+bats_require_minimum_version 1.5.0
+
+load ../support/slurm.bash
+load ../support/corgid.bash
+
+setup() {
+    advisor_folder "helper: $BATS_TEST_TMPDIR/helper"
+    # The last known cluster: the daemon needs nobody to start.
+    mkdir -p "$CORGID_DIR/state"
+    cat > "$CORGID_DIR/state/slurm-cluster.json" << END
+{"version": 1, "sleeps": true, "shared": true, "nodes": [
+ {"name": "a", "gpus": ["v100-16", "v100-16"]}, {"name": "b", "gpus": ["k80"]}]}
+END
+}
+
+teardown() {
+    corgid_clean
+    if [ -n "${LAB_STARTED:-}" ]; then slurm_stop; fi
+}
+
+# A helper made of a Python function: answer(request) returns what is written.
+fake_helper() {
+    cat > "$BATS_TEST_TMPDIR/helper" << END
+#!/usr/bin/env python3
+import json, sys, time, os
+open("$CORGID_DIR/starts", "a").write("x")
+def say(text):
+    sys.stdout.write(text)
+    sys.stdout.flush()
+def ok(request, **more):
+    say(json.dumps(dict({"id": request["id"], "ok": True}, **more)) + "\n")
+def hello(request, **more):
+    ok(request, **dict({"version": 1, "read_only": True}, **more))
+def empty(request):
+    ok(request, conf={}, fresh=True, rows=[], gone=[], more=False)
+$(cat)
+for line in sys.stdin:
+    answer(json.loads(line))
+END
+    chmod 755 "$BATS_TEST_TMPDIR/helper"
+}
+
+offline_because() { # PATTERN
+    api GET /v1/summary | jq -r '.warnings[]' | grep -q "offline.*$1"
+}
+
+is_online() {
+    [ "$(api GET /v1/summary | jq '.warnings | length')" = 0 ]
+}
+
+tried_again() {
+    [ "$(wc -c < "$CORGID_DIR/starts")" -ge "$1" ]
+}
+
+@test "no helper at all: the daemon starts from the last known cluster and says so" {
+    corgid_start
+    within 50 offline_because 'does not start'
+    [ "$(api GET /v1/devices | jq '.devices | length')" = 3 ]
+    [ "$(api GET /v1/nodes | jq -r '[.nodes[].name] | join(",")')" = a,b ]
+}
+
+@test "a first start without Slurm ends with a sentence" {
+    rm "$CORGID_DIR/state/slurm-cluster.json"
+    sed -i 's/within: 3s/within: 1s/' "$CORGID_DIR/c.yaml"
+    run -1 timeout 60 "$CORGI_BIN/corgid" --config "$CORGID_DIR/c.yaml"
+    [[ "$output" == *"Slurm cannot be reached, and no cluster is known from before"* ]]
+}
+
+@test "a helper of another version, or one that could change something, is not spoken with" {
+    fake_helper <<< 'def answer(r): hello(r, version=2)'
+    corgid_start
+    within 50 offline_because 'different releases'
+    corgid_stop
+    fake_helper <<< 'def answer(r): hello(r, read_only=False) if r["op"] == "hello" else empty(r)'
+    corgid_start
+    within 50 offline_because 'not started with --read-only'
+}
+
+@test "nonsense, cut lines, endless lines and answers nobody asked for end the line, not the daemon" {
+    local answer
+    for answer in 'say("nonsense\n")' 'say("{\"id\": 1, \"ok\"\n")' 'say("[" * 5000 + "\n")' \
+        'ok({"id": 77})' 'say("\0\0\0\n")' 'say("x" * (40 << 20))' 'os._exit(3)' \
+        '(say("{\"id\": "), os._exit(0))'; do
+        : > "$CORGID_DIR/starts"
+        fake_helper <<< "def answer(r): hello(r) if r['op'] == 'hello' else $answer"
+        corgid_start
+        within 100 tried_again 2
+        offline_because .
+        [ "$(api_status GET /v1/summary)" = 200 ]
+        corgid_stop
+    done
+}
+
+@test "a helper that hangs is killed and started again, and the daemon answers meanwhile" {
+    sed -i 's/within: 3s/within: 0.5s/' "$CORGID_DIR/c.yaml"
+    fake_helper <<< 'def answer(r): hello(r) if r["op"] == "hello" else time.sleep(100)'
+    corgid_start
+    for _ in $(seq 20); do
+        [ "$(api_status GET /v1/summary '' --max-time 1)" = 200 ]
+        sleep 0.05
+    done
+    within 100 offline_because 'not answered'
+    within 100 tried_again 2
+    fake_helper <<< 'def answer(r): hello(r) if r["op"] == "hello" else empty(r)'
+    within 150 is_online
+}
+
+@test "rows that make no sense are left out, and hurt nobody" {
+    fake_helper << 'END'
+odd = [None, 7, [], {}, {"id": 1}, {"id": "1" * 500, "state": "running", "user": "a", "submit_s": 1},
+       {"id": "5", "state": "flying", "user": "a", "submit_s": 1, "tres_per_node": "gres:gpu:1"},
+       {"id": "6", "state": "running", "user": "a", "submit_s": 5, "start_s": 6, "nodes": ["zz", None, "a"],
+        "gres": ["gpu:1(IDX:0-999999999999)", 3, "gpu:2(IDX:1)"], "tres_per_node": "gres:gpu:999999999"},
+       {"id": "7", "state": "running", "user": "a", "submit_s": 5, "start_s": 1e300, "nodes": ["a"] * 5000,
+        "gres": ["gpu:1(IDX:0)"] * 5000, "tres_per_node": "gres:gpu:1", "name": "x" * 100000},
+       {"id": "8", "state": "pending", "user": "a", "submit_s": 5, "tres_per_node": "gres:gpu:1", "name": "\n\u0001'\""},
+       {"name": "a", "state": "idle", "gres": "gpu:v100:99999"}, {"name": "c,d", "state": "idle", "gres": "gpu:v100:1"}]
+def answer(r):
+    if r["op"] == "hello": hello(r)
+    elif r["op"] == "conf": ok(r, conf={"PrivateData": 7, "SuspendTime": "x"})
+    else: ok(r, fresh=True, rows=odd, gone=[None, 3, "9"], more=False)
+END
+    corgid_start
+    within 50 is_online
+    sleep 1
+    [ "$(api_status GET '/v1/jobs?limit=100')" = 200 ]
+    kill -0 "$CORGID_PID"
+    api GET '/v1/jobs?limit=100' | jq -e '.jobs | length >= 1' > /dev/null
+}
+
+@test "a cluster that grows by four nodes and loses two is planned with at once" {
+    slurm_needed
+    LAB_STARTED=1
+    NODES=4 slurm_start
+    advisor_folder
+    corgid_start
+    [ "$(api GET /v1/nodes | jq '.nodes | length')" = 4 ]
+    pid=$CORGID_PID
+    "$SLURM_CLUSTER" grow "$SLURM_LAB" 4 3>&-
+    eight() { [ "$(api GET /v1/nodes | jq '.nodes | length')" = 8 ]; }
+    within 100 eight
+    # jobs that only the new nodes can take are advised to go there, and do
+    job=$(batch 3 -w node7 --gres=gpu:2)
+    within 100 runs "$job"
+    on_seven() { api GET '/v1/jobs' | jq -e '[.jobs[].devices[]?.node] | index("node7")' > /dev/null; }
+    within 50 on_seven
+    [ "$(api GET /v1/nodes/node7 | jq -r .state)" = awake ]
+    "$SLURM_CLUSTER" lose "$SLURM_LAB" 2 3>&-
+    gone() { [ "$(api GET /v1/nodes | jq '[.nodes[] | select(.state == "down")] | length')" = 2 ]; }
+    within 100 gone
+    [ "$(api GET /v1/nodes/node8 | jq -r .state)" = down ]
+    [ "$pid" = "$CORGID_PID" ] && kill -0 "$CORGID_PID"
+    # and a restart knows the cluster as it is
+    corgid_stop
+    corgid_start
+    within 50 gone
+}
+
+@test "slurmctld, helper and corgid killed at random: every job once, with the right end" {
+    slurm_needed
+    run -0 "$BATS_TEST_DIRNAME/../chaos/slurm_kills" --minutes 0.25 --seed 5 --bin "$CORGI_BIN"
+    echo "$output"
+}
