@@ -509,6 +509,22 @@ static void woken(void *ctx, uint32_t events)
     (void)n; /* nothing there is fine */
 }
 
+/* The client has said its last word and may still listen. */
+static void send_the_rest(struct helper_server *s)
+{
+    for (size_t i = 0; i < s->clients.count; i++) {
+        struct helper_client *c = s->clients.items[i];
+        size_t sent = 0;
+        ssize_t n = 1;
+
+        fcntl(c->out, F_SETFL, 0);
+        while (n > 0 && sent < c->unsent.length) {
+            n = write(c->out, c->unsent.text + sent, c->unsent.length - sent);
+            sent += n > 0 ? (size_t)n : 0;
+        }
+    }
+}
+
 int helper_server_run(const struct helper_options *options, struct err *err)
 {
     struct helper_server s = {.options = *options, .listening = -1};
@@ -533,9 +549,11 @@ int helper_server_run(const struct helper_options *options, struct err *err)
     while (!s.ended) {
         double next_s = settle(&s);
 
-        sweep_clients(&s);
+        if (s.options.socket)
+            sweep_clients(&s);
         poller_wait(s.poller, fmax(0, next_s - clock_wall_s()));
     }
+    send_the_rest(&s);
     /* Workers may be inside of libslurm for a minute: nobody waits for them. */
     _exit(0);
 }

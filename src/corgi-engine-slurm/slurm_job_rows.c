@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements of one array that wait; a planner looks at fewer. */
-#define MOST_ELEMENTS 1000
+/* Elements of one array that wait; Slurm's own limit is 1,000 unless it was raised. */
+#define MOST_ELEMENTS 10000
 #define MOST_HOSTS    4096
 #define NAME_SIZE     64
 
@@ -164,7 +164,9 @@ static void add_job(struct table_rows *rows, const slurm_job_info_t *j)
         add_elements(rows, j);
         return;
     }
-    if (j->array_job_id && j->array_task_id != NO_VAL)
+    if (j->array_job_id && j->array_task_id == NO_VAL)
+        return; /* what is left of an array whose elements are all told */
+    if (j->array_job_id)
         snprintf(id, sizeof(id), "%u_%u", j->array_job_id, j->array_task_id);
     else
         snprintf(id, sizeof(id), "%u", j->job_id);

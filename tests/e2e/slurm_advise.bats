@@ -51,6 +51,7 @@ hand_in() {
         sbatch --parsable -o /dev/null -C v100 --gres=gpu:1 "$script" 1
     done
     sbatch --parsable -o /dev/null --gres=gpu:1 --array=1-38%6 "$script" 1
+    array=$(sbatch --parsable -o /dev/null --hold --gres=gpu:1 --array=1-4 "$script" 1)
     for _ in 1 2 3 4 5 6; do
         job=$(sbatch --parsable -o /dev/null --gres=gpu:1 "$script" 60)
         jobs_to_cancel+=("$job")
@@ -63,23 +64,33 @@ hand_in() {
 }
 
 @test "200 jobs: every job, place, start and end in the store is Slurm's, and nothing was changed" {
-    local job jobs_to_cancel=() jobs_to_release=() before after
+    local job array jobs_to_cancel=() jobs_to_release=()
+    seen_running() { [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select state from jobs where key = 'found:$1'")" = running ]; }
+    known() { [ -n "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select id from jobs where key = 'found:$1'")" ]; }
     advisor_folder "helper: $(mktemp -u)"
     recording_helper
     sed -i "s|helper: [^}]*|helper: $CORGID_DIR/helper|" "$CORGID_DIR/c.yaml"
     corgid_start
     job=$(sbatch --parsable -o /dev/null --gres=gpu:1 "$(ran_script)" 3) # Slurm queues it again
-    within 100 runs "$job"
+    within 100 seen_running "$job"
     scontrol requeue "$job"
     hand_in > /dev/null
     scancel "${jobs_to_cancel[@]:0:4}"
+    within 50 known "${array}_4"
+    scancel "${array}_2" # of which Slurm keeps nothing
+    scancel "$array"
     for id in "${jobs_to_release[@]}"; do scontrol release "$id"; done
     scancel "${jobs_to_cancel[@]}"
     within 900 queue_is_empty
-    within 100 record_is_complete
+    within 200 record_is_complete
     record_is_right
     [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from jobs")" -ge 200 ]
     [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select attempt from jobs where progress_extra like '%\"ref\":\"$job@%'")" = 2 ]
+    # nobody was killed, so nothing was forgotten
+    [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from jobs where reason like '%does not know%'")" = 0 ]
+    # whoever was cancelled while it waited, also in an array
+    [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select group_concat(state) from jobs where key like 'found:${array}_%'")" = \
+        cancelled,cancelled,cancelled,cancelled ]
     # what would have been done is in the ledger, and only that
     [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from decisions where what = 'advise_start'")" -gt 0 ]
     [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from decisions where what not like 'advise_%'")" = 0 ]

@@ -6,7 +6,7 @@ load ../support/slurm.bash
 
 setup() {
     slurm_needed
-    SLURM_LAB=
+    export SLURM_LAB=
 }
 
 teardown() {

@@ -19,6 +19,7 @@ struct lab {
     struct cluster *cluster;
     struct str told;
     uint64_t last_job;
+    double now_s;
     bool unwanted; /* the daemon knows the next job it is told of */
 };
 
@@ -82,9 +83,9 @@ static void answer(struct lab *lab, bool jobs, bool fresh, const char *rows,
              fresh ? "true" : "false", rows, gone);
     assert_int_equal(json_doc_parse(&doc, text.text, text.length, "test", &err), 0);
     if (jobs)
-        slurm_job_table_take(lab->jobs, json_doc_root(doc), 9000);
+        slurm_job_table_take(lab->jobs, json_doc_root(doc), lab->now_s);
     else
-        slurm_node_table_take(lab->nodes, json_doc_root(doc), 9000);
+        slurm_node_table_take(lab->nodes, json_doc_root(doc), lab->now_s);
     json_doc_destroy(doc);
     str_fini(&text);
 }
@@ -100,6 +101,7 @@ static struct lab *lab_create(const char *path)
     struct engine_sink sink = {on_event, lab};
     struct slurm_node_options options = {.path = path, .names = "tesla=k80"};
 
+    lab->now_s = 9000;
     lab->nodes = slurm_node_table_create(&options, sink);
     lab->jobs = slurm_job_table_create(lab->nodes, sink);
     if (!path)
@@ -179,6 +181,20 @@ static void slurms_own_requeue_is_the_same_job(void **state)
     lab_destroy(lab);
 }
 
+/* First the count, then the time: seen in between. */
+static void a_requeue_in_two_steps_is_the_same_job(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    show(lab, JOB("7", "running", "100", "0", ON_A1));
+    show(lab, JOB("7", "pending", "100", "1", ""));
+    show(lab, JOB("7", "pending", "102", "1", ""));
+    told(lab, "found 7@100+0 gpus=1\nstarted 1 at 110 on 1\n"
+              "ended 1 requeued at 9000\nchanged 1 free\n");
+    lab_destroy(lab);
+}
+
 static void an_id_that_came_to_somebody_else_is_another_job(void **state)
 {
     struct lab *lab = lab_create(NULL);
@@ -214,9 +230,48 @@ static void a_job_that_slurm_forgot_has_an_unknown_end(void **state)
          JOB("7", "running", "100", "0", ON_A1) "," JOB("8", "pending", "100", "0", ""));
     str_clear(&lab->told);
     answer(lab, true, true, JOB("8", "pending", "100", "0", ""), "");
-    told(lab, "ended 1 unknown at 9000\n");
+    lab->now_s = 9020;
     answer(lab, true, false, "", "\"8\"");
-    told(lab, "ended 2 unknown at 9000\n");
+    told(lab, "");
+    lab->now_s = 9031;
+    show(lab, "");
+    told(lab, "ended 1 unknown at 9031\n");
+    lab->now_s = 9051;
+    show(lab, "");
+    told(lab, "ended 2 unknown at 9051\n");
+    lab_destroy(lab);
+}
+
+/* slurmctld was killed twice, and the second time found what it had lost. */
+static void a_job_that_comes_back_in_time_goes_on(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    show(lab, JOB("7", "running", "100", "0", ON_A1));
+    str_clear(&lab->told);
+    answer(lab, true, true, "", "");
+    lab->now_s = 9025;
+    answer(lab, true, true, JOB("7", "running", "100", "0", ON_A1), "");
+    lab->now_s = 9100;
+    show(lab, JOB("7", "completed", "100", "0", ON_A1 ",\"end_s\":150"));
+    told(lab, "ended 1 done at 150\n");
+    lab_destroy(lab);
+}
+
+/* Slurm keeps no record of them. */
+static void elements_that_vanish_while_they_wait_were_cancelled(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    show(lab, JOB("7_1", "running", "100", "0", ON_A1) "," JOB("7_2", "pending", "100",
+                                                               "0", ""));
+    str_clear(&lab->told);
+    answer(lab, true, false, "", "\"7_1\",\"7_2\"");
+    lab->now_s = 9006;
+    show(lab, "");
+    told(lab, "ended 2 cancelled at 9006\n");
     lab_destroy(lab);
 }
 
@@ -331,9 +386,12 @@ int main(void)
         cmocka_unit_test(a_job_is_followed_from_its_hold_to_its_end),
         cmocka_unit_test(devices_are_not_free_while_a_job_is_completing),
         cmocka_unit_test(slurms_own_requeue_is_the_same_job),
+        cmocka_unit_test(a_requeue_in_two_steps_is_the_same_job),
         cmocka_unit_test(an_id_that_came_to_somebody_else_is_another_job),
         cmocka_unit_test(an_end_that_was_told_stays),
         cmocka_unit_test(a_job_that_slurm_forgot_has_an_unknown_end),
+        cmocka_unit_test(a_job_that_comes_back_in_time_goes_on),
+        cmocka_unit_test(elements_that_vanish_while_they_wait_were_cancelled),
         cmocka_unit_test(what_the_daemon_knows_to_have_ended_is_passed_over),
         cmocka_unit_test(an_adopted_job_is_not_found_again),
         cmocka_unit_test(jobs_without_gpus_are_nobodys_business),

@@ -14,6 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A slurmctld that was killed may come back without a job and, killed again, with it: a
+ * job must have been gone for so long.  Of an array's elements that wait and are
+ * cancelled Slurm keeps nothing, so these are gone sooner. */
+#define GONE_S         30.0
+#define GONE_ELEMENT_S 5.0
+
 enum job_told {
     TOLD_WAITS,
     TOLD_RUNS,
@@ -28,6 +34,7 @@ struct slurm_job_entry {
     enum job_told told;
     bool held;
     bool seen;
+    double gone_s; /* since when Slurm does not show it; 0: it does */
 };
 
 struct slurm_job_table {
@@ -256,18 +263,29 @@ static void tell_ended(const struct slurm_job_table *t, uint64_t job, enum engin
 
 /* ---- rows -------------------------------------------------------------------------- */
 
+/* A job that came to a number anew has never been queued again.  Slurm counts the restart
+ * and changes the time in two steps, so the count may be known before. */
 static bool same_job(const struct slurm_job_entry *e, const struct slurm_job_row *row)
 {
     if (e->submit_s == row->submit_s)
         return true;
-    return e->told != TOLD_ENDED && row->submit_s > e->submit_s &&
-           row->restarts > e->restarts;
+    return e->told != TOLD_ENDED && row->submit_s > e->submit_s && row->restarts > 0 &&
+           row->restarts >= e->restarts;
+}
+
+/* An element of an array that waits: cancelled ones leave nothing behind. */
+static bool leaves_nothing(const struct slurm_job_entry *e)
+{
+    return e->told == TOLD_WAITS && strchr(e->id, '_');
 }
 
 static void tell_lost(const struct slurm_job_table *t, const struct slurm_job_entry *e,
                       double now_s)
 {
-    if (e->told != TOLD_ENDED)
+    if (leaves_nothing(e))
+        tell_ended(t, e->job, ENGINE_END_CANCELLED, now_s, NULL,
+                   "Slurm took it out of its array");
+    else if (e->told != TOLD_ENDED)
         tell_ended(t, e->job, ENGINE_END_UNKNOWN, now_s, NULL,
                    "Slurm does not know it any more: it ended while nobody looked, or "
                    "slurmctld lost it");
@@ -341,6 +359,7 @@ static void take_row(struct slurm_job_table *t, const struct slurm_job_row *row,
         return;
     e = know(t, row, now_s);
     e->seen = true;
+    e->gone_s = 0;
     if (e->told == TOLD_ENDED)
         return;
     if (e->submit_s != 0 && e->submit_s != row->submit_s && e->told == TOLD_RUNS)
@@ -361,10 +380,19 @@ static void take_row(struct slurm_job_table *t, const struct slurm_job_row *row,
 /* Whoever was not told in a look at all jobs is not there any more. */
 static void sweep(struct slurm_job_table *t, double now_s)
 {
+    for (size_t i = 0; i < t->jobs.count; i++)
+        if (!t->jobs.items[i].seen && t->jobs.items[i].gone_s == 0)
+            t->jobs.items[i].gone_s = now_s;
+}
+
+/* Whoever has been gone for long enough. */
+static void forget(struct slurm_job_table *t, double now_s)
+{
     for (size_t i = t->jobs.count; i-- > 0;) {
         struct slurm_job_entry *e = &t->jobs.items[i];
+        double wait_s = leaves_nothing(e) ? GONE_ELEMENT_S : GONE_S;
 
-        if (e->seen)
+        if (e->gone_s == 0 || (e->told != TOLD_ENDED && now_s - e->gone_s < wait_s))
             continue;
         tell_lost(t, e, now_s);
         drop(t, e);
@@ -390,15 +418,14 @@ void slurm_job_table_take(struct slurm_job_table *t, const struct json_value *an
         const char *id = json_value_string(json_value_item(gone, i));
         struct slurm_job_entry *e = id ? find(t, id) : NULL;
 
-        if (e) {
-            tell_lost(t, e, now_s);
-            drop(t, e);
-        }
+        if (e && e->gone_s == 0)
+            e->gone_s = now_s;
     }
     if (fresh && !json_member_bool(answer, "more", false)) {
         sweep(t, now_s);
         t->whole = true;
     }
+    forget(t, now_s);
 }
 
 struct slurm_job_counts slurm_job_table_counts(const struct slurm_job_table *t)
