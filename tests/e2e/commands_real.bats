@@ -14,7 +14,7 @@ teardown() { corgid_clean; }
 # Run a command of corgi with the daemon's socket; sets $status, $output and $lines.
 corgi() { # COMMAND [SUBCOMMAND] ARGUMENT...
     case $1 in
-    policy | quota | token | store | config) echo "$1 $2" >> "$BATS_FILE_TMPDIR/ran" ;;
+    policy | quota | slurm | token | store | config) echo "$1 $2" >> "$BATS_FILE_TMPDIR/ran" ;;
     *) echo "$1" >> "$BATS_FILE_TMPDIR/ran" ;;
     esac
     run env CORGI_SOCKET="$CORGID_SOCKET" timeout 60 "$CORGI_BIN/corgi" "$@"
@@ -396,6 +396,19 @@ print(s.getsockname()[1])')
         [ "$status" -eq 1 ]
         [[ $output == *"no daemon listens"* ]]
     done
+}
+
+@test "slurm export: jobs and nodes as sacct and sinfo would print them" {
+    corgid_start
+    cd "$CORGID_DIR"
+    corgi submit --name 'tri|al' --steps 10 -- true
+    wait_state 1 "done"
+    corgi slurm export --out record
+    [ "$status" -eq 0 ]
+    [ "$output" = "1 jobs" ]
+    grep -qE '^1\|[^|]+\|tri_al\|[0-9]+\|[0-9]+\|[0-9]+\|gres/gpu:[a-z0-9-]+=1,gres/gpu=1\|1\|[^|]+\|COMPLETED$' record/sacct.txt
+    [ "$(head -1 record/sinfo.txt)" = "NODELIST GRES" ]
+    [ "$(awk 'NR > 1' record/sinfo.txt | wc -l)" = "$(api GET /v1/nodes | jq '.nodes | length')" ]
 }
 
 @test "every command that asks a daemon has a case above" {
