@@ -88,4 +88,5 @@ install(CODE "
 install(FILES packaging/corgid.yaml packaging/grafana-dashboard.json
         DESTINATION ${CMAKE_INSTALL_DATADIR}/corgi)
 install(DIRECTORY examples/clients DESTINATION ${CMAKE_INSTALL_DATADIR}/corgi)
+install(PROGRAMS packaging/slurm/taskprolog DESTINATION ${CMAKE_INSTALL_DATADIR}/corgi/slurm)
 install(FILES README.md NEWS.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

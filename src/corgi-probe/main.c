@@ -1,5 +1,6 @@
 /* main.c - corgi-probe: its options */
 #include "base/command.h"
+#include "probe/attach_job.h"
 #include "probe/heartbeat.h"
 #include "probe/report_spool.h"
 #include "probe/run_job.h"
@@ -11,6 +12,7 @@
 struct probe_args {
     struct run_job_options run;
     const char *beat;
+    bool attach;
     double output_mb;
     bool guarded;
 };
@@ -54,6 +56,9 @@ static const struct option_spec options[] = {
         "processes of the same user cannot trace the probe or read its memory"),
     OPT(struct probe_args, run.meter.service, FLAG, "service", 0, NULL,
         "the job serves requests: report what is asked of it, too"),
+    OPT(struct probe_args, attach, FLAG, "attach", 0, NULL,
+        "in a TaskProlog of Slurm: measure the job of SLURM_JOB_ID, which is not started "
+        "by this probe, until it is over; returns at once"),
     OPT(struct probe_args, beat, STRING, "beat", 0, "LINE",
         "inside of a job: send this heartbeat, as in --beat steps=120, and end"),
     {0},
@@ -76,10 +81,25 @@ static int settle_report(struct probe_args *args, struct err *err)
     rc = report_token_read(report->token_file, &token, err);
     if (rc == 0 && args->run.meter.job == 0)
         rc = report_token_job(token, &args->run.meter.job, err);
+    args->run.meter.power = true; /* nobody else meters there */
     if (token)
         explicit_bzero(token, strlen(token));
     free(token);
     return rc;
+}
+
+static int attach(struct command_call *call, const struct probe_args *args)
+{
+    const char *slurm_job = getenv("SLURM_JOB_ID");
+    struct attach_options attached = {
+        .meter = args->run.meter, .report = args->run.report, .slurm_job = slurm_job};
+    struct err err = {0};
+
+    if (call->operand_count > 0)
+        return command_wrong_use(call, "--attach takes no command");
+    if (!slurm_job)
+        return command_wrong_use(call, "--attach needs SLURM_JOB_ID, as Slurm sets it");
+    return attach_job(&attached, &err) < 0 ? command_failed(call, &err) : 0;
 }
 
 static int run_command(struct command_call *call)
@@ -93,10 +113,12 @@ static int run_command(struct command_call *call)
             return command_wrong_use(call, "--beat takes no command");
         return heartbeat_send(args->beat, &err) < 0 ? command_failed(call, &err) : 0;
     }
-    if (call->operand_count == 0)
+    if (call->operand_count == 0 && !args->attach)
         return command_wrong_use(call, "COMMAND is missing");
     if (settle_report(args, &err) < 0)
         return command_failed(call, &err);
+    if (args->attach)
+        return attach(call, args);
     if (args->guarded)
         prctl(PR_SET_DUMPABLE, 0);
     args->run.argv = call->operands;

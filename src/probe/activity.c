@@ -6,9 +6,11 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/process.h"
 #include "base/thread.h"
 #include "gpu/gpu_devices.h"
+#include "gpu/gpu_meter.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,19 +30,23 @@
 
 struct device_watch {
     double period_s;
+    const char *marker;
     char *visible; /* taken apart by the thread */
     pthread_t thread;
     pthread_mutex_t mutex; /* guards what is below */
     pthread_cond_t wake;
     bool stopping;
-    bool done;     /* the thread is at its end */
-    int reads;     /* rounds over all devices */
-    bool known;    /* some device told something */
-    double busy_s; /* device seconds of the job so far */
+    bool done;                /* the thread is at its end */
+    int reads;                /* rounds over all devices */
+    bool known;               /* some device told something */
+    double busy_s;            /* device seconds of the job so far */
+    double joules, metered_s; /* of its devices together, since they were last taken */
 };
 
 struct activity {
-    double window_s, started_s;
+    struct activity_options options;
+    double started_s;
+    double cpu_s, cpu_total_s;    /* of marked processes: at the last look, and so far */
     bool on_processor;            /* activity is processor time */
     struct device_watch *devices; /* NULL: not looked at */
 };
@@ -73,16 +79,56 @@ struct device_list {
     int count;
     int devices[MAX_DEVICES];
     double read_s[MAX_DEVICES];
+    struct gpu_meter meters[MAX_DEVICES];
 };
+
+void activity_members(struct process_table *table, const char *marker)
+{
+    static const char *const not_the_job = ACTIVITY_NOT_THE_JOB;
+    size_t kept = 0;
+    uid_t uid;
+
+    process_table_read(table, NULL);
+    for (size_t i = 0; i < table->all.count; i++) {
+        pid_t pid = table->all.items[i].id.pid;
+
+        if (pid == getpid() || table->all.items[i].state == 'Z' ||
+            !process_user(pid, &uid) || uid != geteuid() ||
+            !process_environ_has(pid, &marker, 1) ||
+            process_environ_has(pid, &not_the_job, 1))
+            continue;
+        table->all.items[kept++] = table->all.items[i];
+    }
+    table->all.count = kept;
+}
+
+static void job_processes(struct process_table *table, const char *marker)
+{
+    if (marker)
+        activity_members(table, marker);
+    else
+        process_table_below(table, getpid(), NULL);
+}
+
+/* By UUID, or by its place among the devices of drivers: -1: none. */
+static int find_device(struct gpu *gpu, const char *name)
+{
+    int index;
+
+    if (!parse_int(name, &index))
+        return gpu_find_uuid(gpu, name);
+    return index >= 0 && index < gpu_count(gpu) ? index : -1;
+}
 
 static void find_devices(struct device_watch *a, struct gpu *gpu, struct device_list *r)
 {
     char *rest = a->visible, *uuid;
 
     while ((uuid = strsep(&rest, ",")) && r->count < MAX_DEVICES) {
-        int device = gpu_find_uuid(gpu, uuid);
+        int device = find_device(gpu, uuid);
 
         if (device >= 0) {
+            gpu_meter_init(&r->meters[r->count], gpu_device(gpu, device)->sheet);
             r->devices[r->count] = device;
             r->read_s[r->count++] = clock_wall_s();
         }
@@ -93,8 +139,9 @@ static void read_all(struct device_watch *a, struct gpu *gpu, struct device_list
 {
     struct process_table below = {0};
 
-    process_table_below(&below, getpid(), NULL);
+    job_processes(&below, a->marker);
     for (int i = 0; i < r->count; i++) {
+        struct gpu_interval interval;
         struct gpu_sample sample;
         struct err err = {0};
         double now_s;
@@ -104,6 +151,10 @@ static void read_all(struct device_watch *a, struct gpu *gpu, struct device_list
         now_s = clock_wall_s();
         pthread_mutex_lock(&a->mutex);
         add_sample(a, &sample, &below, fmin(now_s - r->read_s[i], MOST_GAP_S));
+        if (gpu_meter_add(&r->meters[i], &sample, &interval)) {
+            a->joules += interval.joules;
+            a->metered_s += interval.to_s - interval.from_s;
+        }
         pthread_mutex_unlock(&a->mutex);
         r->read_s[i] = now_s;
     }
@@ -160,11 +211,13 @@ static void destroy(struct device_watch *a)
     free(a);
 }
 
-static struct device_watch *start_watch(const char *visible, double period_s)
+static struct device_watch *start_watch(const char *visible,
+                                        const struct activity_options *options)
 {
     struct device_watch *a = mem_new(struct device_watch);
 
-    a->period_s = period_s;
+    a->period_s = options->window_s / 4;
+    a->marker = options->marker;
     a->visible = mem_strdup(visible);
     pthread_mutex_init(&a->mutex, NULL);
     thread_cond_init(&a->wake);
@@ -205,28 +258,66 @@ static const char *visible_devices(void)
     return rocr && *rocr ? rocr : NULL;
 }
 
-struct activity *activity_create(double window_s, double now_s)
+struct activity *activity_create(const struct activity_options *options, double now_s)
 {
     struct activity *activity = mem_new(struct activity);
 
-    activity->window_s = window_s;
+    activity->options = *options;
     activity->started_s = now_s;
     activity->on_processor = !visible_devices();
+    if (options->power && visible_devices())
+        activity->devices = start_watch(visible_devices(), options);
     return activity;
+}
+
+static void stop_looking(struct activity *activity)
+{
+    stop_watch(activity->devices);
+    activity->devices = NULL;
 }
 
 void activity_rest(struct activity *activity)
 {
-    stop_watch(activity->devices);
-    activity->devices = NULL;
+    if (!activity->options.power)
+        stop_looking(activity);
+}
+
+double activity_watts(struct activity *activity)
+{
+    struct device_watch *a = activity->devices;
+    double watts;
+
+    if (!a || !activity->options.power)
+        return NAN;
+    pthread_mutex_lock(&a->mutex);
+    watts = a->metered_s > 0 ? a->joules / a->metered_s : NAN;
+    a->joules = a->metered_s = 0;
+    pthread_mutex_unlock(&a->mutex);
+    return watts;
 }
 
 void activity_destroy(struct activity *activity)
 {
     if (!activity)
         return;
-    activity_rest(activity);
+    stop_looking(activity);
     free(activity);
+}
+
+/* The same of processes that are not ours: what ended ones have used is not told any
+ * more, so only what is added counts. */
+static double marked_seconds(struct activity *activity)
+{
+    struct process_table members = {0};
+    double seconds = 0;
+
+    activity_members(&members, activity->options.marker);
+    vec_each (const struct process, process, &members.all)
+        seconds += process->cpu_s;
+    process_table_fini(&members);
+    activity->cpu_total_s += fmax(0, seconds - activity->cpu_s);
+    activity->cpu_s = seconds;
+    return activity->cpu_total_s;
 }
 
 /* Processor seconds of the processes below us, and of those that have ended. */
@@ -248,14 +339,14 @@ static double processor_seconds(void)
 
 static bool device_seconds(struct activity *activity, double waited_s, double *seconds)
 {
-    double patience_s = AFTER_WINDOWS * activity->window_s;
+    double patience_s = AFTER_WINDOWS * activity->options.window_s;
     struct device_watch *a = activity->devices;
     bool known, hopeless;
 
     if (!a) {
         if (waited_s < patience_s)
             return false; /* it may yet say something, and a driver is slow to open */
-        a = activity->devices = start_watch(visible_devices(), activity->window_s / 4);
+        a = activity->devices = start_watch(visible_devices(), &activity->options);
         activity->on_processor = !a;
         if (!a)
             return false;
@@ -267,7 +358,7 @@ static bool device_seconds(struct activity *activity, double waited_s, double *s
         *seconds = a->busy_s;
     pthread_mutex_unlock(&a->mutex);
     if (hopeless) {
-        activity_rest(activity);
+        stop_looking(activity);
         activity->on_processor = true;
     }
     return known;
@@ -277,6 +368,6 @@ bool activity_look(struct activity *activity, double now_s, double *seconds)
 {
     if (!activity->on_processor)
         return device_seconds(activity, now_s - activity->started_s, seconds);
-    *seconds = processor_seconds();
+    *seconds = activity->options.marker ? marked_seconds(activity) : processor_seconds();
     return true;
 }

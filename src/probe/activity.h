@@ -11,12 +11,32 @@
 
 struct activity;
 
-/* The job's GPUs are those that CUDA_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES name. */
-struct activity *activity_create(double window_s, double now_s);
+struct activity_options {
+    double window_s;
+    bool power;         /* meter the job's GPUs from the start, whatever it says itself */
+    const char *marker; /* NAME=value that the job's processes have in their environment,
+                           borrowed; NULL: they are those below this process */
+};
+
+/* The job's GPUs are those that CUDA_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES name, by
+ * UUID or by index. */
+struct activity *activity_create(const struct activity_options *options, double now_s);
 void activity_destroy(struct activity *activity); /* NULL is fine */
 
-/* Seconds so far of all processes below this one; false: nothing to tell yet. */
+/* Seconds so far of all processes of the job; false: nothing to tell yet. */
 bool activity_look(struct activity *activity, double now_s, double *seconds);
 
-/* The job speaks for itself: leave its devices alone. */
+/* Mean watts of one of its GPUs since the last call, whoever used them; NaN: not known.
+ */
+double activity_watts(struct activity *activity);
+
+/* The job speaks for itself: leave its devices alone, unless their power is wanted. */
 void activity_rest(struct activity *activity);
+
+/* This user's processes with the marker in their environment, without this one and
+ * without those that also have ACTIVITY_NOT_THE_JOB there. */
+#define ACTIVITY_NOT_THE_JOB "CORGI_NOT_THE_JOB=1"
+/* In the environment of what a probe has started itself: nobody else need measure it. */
+#define ACTIVITY_PROBED "CORGI_PROBED=1"
+struct process_table;
+void activity_members(struct process_table *table, const char *marker);

@@ -222,7 +222,11 @@ void job_meter_start(struct job_meter *meter, int poller, double now_s)
     const struct job_meter_options *options = meter->options;
 
     meter->poller = poller;
-    meter->activity = activity_create(options->window_s, now_s);
+    meter->activity =
+        activity_create(&(struct activity_options){.window_s = options->window_s,
+                                                   .power = options->power,
+                                                   .marker = options->marker},
+                        now_s);
     meter->sources->started_s = now_s;
     meter->next_report_s = now_s + options->window_s;
     meter->last_report_s = now_s;
@@ -405,6 +409,7 @@ static bool report_rate(struct job_meter *meter, double now_s,
         return false;
     if (meter->options->service)
         fill_service(meter, report);
+    report->watts = activity_watts(meter->activity);
     meter->rate_seconds += report->rate * (now_s - meter->last_report_s);
     meter->rated_s += now_s - meter->last_report_s;
     meter->last_report_s = now_s;

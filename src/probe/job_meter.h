@@ -21,8 +21,10 @@ struct job_meter_options {
     uint64_t job;
     int attempt;
     double window_s;
-    bool service;                /* it answers requests: more than a rate is told of it */
-    const char *dir;             /* for the socket; NULL: a temporary one */
+    bool power;         /* meter its GPUs, see activity.h */
+    const char *marker; /* of its processes, see activity.h; NULL: they are below us */
+    bool service;       /* it answers requests: more than a rate is told of it */
+    const char *dir;    /* for the socket; NULL: a temporary one */
     const char *metrics_url;     /* NULL: none */
     const char *metrics_counter; /* NULL: known ones */
     const char *progress;        /* NULL: none */

@@ -5,7 +5,8 @@
  *     corgi=1 kind=rate job=7 attempt=1 at=1767225600.5 window=10 rate=41.7 steps=1250
  *     source=log confidence=0.8
  *
- * with latency=, median=, busy= and held= of a service, key= where the engine gave one,
+ * with watts= where its GPUs are metered, latency=, median=, busy= and held= of a
+ * service, key= where the engine gave one,
  * and the status file says in one line how the job ended, for an engine that was not
  * there to hear it.  Keys that mean nothing for a kind are left out; keys that the reader
  * does not know are passed over.  Both sides use this file. */
@@ -61,6 +62,7 @@ struct probe_report {
     double window_s;  /* the time the rate was taken over; NaN: n/a */
     double rate;      /* per second; NaN: n/a; ENDED: over the whole run */
     double steps;     /* done since this attempt began; NaN: not known */
+    double watts;     /* RATE: mean of one of its devices in the window; NaN: n/a */
     struct probe_service service; /* RATE */
     enum probe_source source;
     double confidence; /* in the source, 0..1; NaN: n/a */

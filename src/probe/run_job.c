@@ -7,9 +7,11 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/poller.h"
 #include "base/process.h"
 #include "base/str.h"
+#include "probe/activity.h"
 #include "probe/job_environment.h"
 #include "probe/job_meter.h"
 #include "probe/probe_report.h"
@@ -306,6 +308,7 @@ static int open_all(struct probe *probe, const sigset_t *signals, struct err *er
         streams_open(&probe->streams, options->output, options->output_bytes, err) < 0)
         return -1;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    putenv(mem_strdup(ACTIVITY_PROBED)); /* an attached probe leaves it to us */
     return open_signals(probe, signals, err);
 }
 

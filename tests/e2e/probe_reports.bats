@@ -248,3 +248,62 @@ now() { api GET /v1/version | field now_s; }
     [ "$status" -eq 1 ]
     [ "$(cat "$CORGI_SPOOL/x.spool")" = rubbish ]
 }
+
+# attach JOB TOKEN [OPTION...]: as a TaskProlog does; sets CORGI_HEARTBEAT as Slurm would
+attach() {
+    local printed
+    printed=$(SLURM_JOB_ID=$1 SLURMD_NODENAME=n1 CORGI_JOB_TOKEN=$2 timeout 5 "$CORGI_BIN/corgi-probe" --attach \
+        --report "$url" --report-ca "$CORGID_DIR/cert.pem" --window 1 "${@:3}")
+    [[ $printed == "export CORGI_HEARTBEAT="* ]]
+    CORGI_HEARTBEAT=${printed#export CORGI_HEARTBEAT=}
+    export CORGI_HEARTBEAT
+}
+
+heard() { # JOB SOURCE COUNT
+    for _ in $(seq 150); do
+        [ "$(api GET "/v1/jobs/$1/measurements?limit=1000" | jq "[.points[] | select(.source == \"$2\")] | length")" -ge "$3" ] && return 0
+        sleep 0.1
+    done
+    api GET "/v1/jobs/$1/measurements"
+    return 1
+}
+
+@test "an attached probe hears a job that it did not start, delays nothing and ends with it" {
+    corgid_start
+    id=$(running_job)
+    slurm_id=$((RANDOM + 100000))
+    attach $slurm_id "$(token_of "$id")"
+    [ "$(stat -c %a "/tmp/corgi-attach-$(id -u)-$slurm_id")" = 700 ]
+    # A second task of the job finds the same probe.
+    first=$CORGI_HEARTBEAT
+    attach $slurm_id "$(token_of "$id")"
+    [ "$CORGI_HEARTBEAT" = "$first" ]
+    # shellcheck disable=SC2016
+    SLURM_JOB_ID=$slurm_id PATH=$CORGI_BIN:$PATH sh -c 'for i in $(seq 60); do corgi-probe --beat "steps=$((i * 5))"; sleep 0.2; done'
+    heard "$id" heartbeat 4
+    rate=$(api GET "/v1/jobs/$id" | field rate)
+    python3 -c "assert 15 < $rate < 27, $rate"
+    for _ in $(seq 100); do
+        [ -e "/tmp/corgi-attach-$(id -u)-$slurm_id" ] || break
+        sleep 0.1
+    done
+    [ ! -e "/tmp/corgi-attach-$(id -u)-$slurm_id" ]
+}
+
+@test "an attached probe tells what the job's GPUs draw and how busy a silent job is" {
+    export LD_LIBRARY_PATH=${CORGI_FAKE:-$CORGI_BIN/../tests/fake}
+    export CORGI_FAKE_NVML=$CORGID_DIR/script CORGI_FAKE_NVML_STATE=$CORGID_DIR/hardware
+    {
+        echo 'gpu name="Tesla V100-SXM2-16GB" arch=5 memory=16384 limit=300 min=150 max=300 uuid=GPU-fake-a'
+        printf '  %s\n' "power 0 60" "follow 60 40 1500"
+    } > "$CORGID_DIR/script"
+    "$CORGI_BIN/corgi" devices > /dev/null || skip "the fake driver does not load"
+    corgid_start
+    id=$(running_job)
+    export CUDA_VISIBLE_DEVICES=GPU-fake-a
+    slurm_id=$((RANDOM + 200000))
+    attach $slurm_id "$(token_of "$id")"
+    SLURM_JOB_ID=$slurm_id setsid --wait sleep 12
+    heard "$id" activity 2
+    api GET "/v1/jobs/$id/measurements?limit=1000" | jq -e '[.points[] | select(.source == "activity") | .watts] | max > 100'
+}
