@@ -71,6 +71,25 @@ with_small_disk() { # kilobytes, command...
     [[ $output == *"--jobs 0 is not within 1 and 20000"* ]]
 }
 
+@test "bench/evaluation prints rows and goals, and names what is missing" {
+    local evaluation="$BATS_TEST_DIRNAME/../../bench/evaluation"
+    python3 - "$evaluation" > "$dir/short" <<- 'PYTHON'
+	import sys
+	text = open(sys.argv[1]).read()
+	print(text.replace('"standard-gangs", "--load", "50"]', '"standard-gangs", "--load", "50", "--limit", "40"]'))
+	PYTHON
+    run -1 --separate-stderr python3 "$dir/short" --corgi "$corgi" --draws 2 --policies corgi,least-energy-caps,fifo \
+        standard-gangs
+    [[ $output == *"standard-gangs, 2 draws"* && $output == *"energy against least-energy-caps"* ]]
+    [[ $output == *missed* ]]
+    first=$output
+    run python3 "$dir/short" --corgi "$corgi" --draws 2 --policies corgi,least-energy-caps,fifo standard-gangs
+    [ "$output" = "$first" ]
+    run -2 env CORGI_DATA=/nowhere "$evaluation" --corgi "$corgi" philly
+    [[ $output == *"philly/philly_arrivals.csv is not there; set CORGI_DATA"* ]]
+    run -2 "$evaluation" --corgi "$corgi" nonsense
+}
+
 @test "every key of the JSON is in docs/json.md" {
     local doc="$BATS_TEST_DIRNAME/../../docs/json.md" key
     "$corgi" "${quick[@]}" --policy corgi,least-energy --load 50 --json > "$dir/sim.json"

@@ -4,7 +4,11 @@
  * What a limit does to a rate is a model until it was tried.  So a device's limit goes
  * one level deeper at a time, each measured before the next; a level under which somebody
  * fell short is not tried again by the same jobs; and what a deeper level must leave
- * above the requirement shrinks with the number of windows it is concluded from. */
+ * above the requirement shrinks with the number of windows it is concluded from.
+ *
+ * How much of a rate a limit takes is learned by type: the windows of a job just before
+ * its device got a limit and just after, against what the power model says; never less
+ * than that, because a limit that is too deep breaks promises. */
 #include "loop/optimize/planner_private.h"
 
 #include <math.h>
@@ -45,6 +49,8 @@ static uint64_t company_of(const struct planner_state *s, int a, int b)
     return hash;
 }
 
+static void compare_rates(struct planner_state *s, int device, struct planner_caps *caps);
+
 static void note_device(struct planner_state *s, int device)
 {
     const struct planner_type *type = &s->types[s->in->cluster->devices[device].type];
@@ -60,6 +66,64 @@ static void note_device(struct planner_state *s, int device)
 
         if (j->paced && j->suffers && level > 0 && caps->deepest >= level)
             caps->deepest = level - 1;
+    }
+    compare_rates(s, device, caps);
+}
+
+/* ---- what limits cost ---- */
+
+/* The power model counts as much as this before anything was seen: a tenth of a rate,
+ * taken some ten times. */
+#define MODEL_SQUARES 0.1
+/* A limit that is believed to take less tells nothing but noise. */
+#define SPEED_TELLS 0.95
+/* So many windows under a limit are compared with those before it. */
+#define WINDOWS_TELL 1
+#define WINDOWS_MOST 4
+
+/* The rate under the limit over the rate without, in the same company, against what the
+ * power model says.  What a service could do no window tells. */
+static void learn_steepness(struct planner_state *s, struct planner_type *type,
+                            const struct planner_job *j, int level, double open)
+{
+    const int *m = planner_members(s, j->device);
+    double watts, told, seen;
+
+    watts = m[1] >= 0 ? (double)prediction_table_pair_on(
+                            s->table, s->jobs.items[m[0]].kind, s->jobs.items[m[1]].kind,
+                            s->in->cluster->devices[j->device].type)
+                            .watts
+                      : j->kind->alone[s->in->cluster->devices[j->device].type].watts;
+    told = log(planner_under_cap(type, level, watts).speed) / type->steepness;
+    if (told > log(SPEED_TELLS))
+        return;
+    seen = fmin(0, log(j->status->pace.rate / open));
+    type->seen_square += told * told;
+    type->seen_product += told * seen;
+    type->steepness = fmax(1, (MODEL_SQUARES + type->seen_product) /
+                                  (MODEL_SQUARES + type->seen_square));
+}
+
+static void compare_rates(struct planner_state *s, int device, struct planner_caps *caps)
+{
+    struct planner_type *type = &s->types[s->in->cluster->devices[device].type];
+    const int *m = planner_members(s, device);
+
+    for (int e = 0; e < 2 && m[e] >= 0; e++) {
+        const struct planner_job *j = &s->jobs.items[m[e]];
+        const struct recent_rate *pace = &j->status->pace;
+        int level = level_of(type, pace->cap_watts);
+
+        if (!j->paced || j->status->job.kind == JOB_INFERENCE ||
+            j->status->devices[0] != device)
+            continue;
+        if (level == 0)
+            caps->open[e] = pace->rate;
+        else if (caps->open[e] > 0 && pace->windows >= WINDOWS_TELL &&
+                 pace->windows <= WINDOWS_MOST && pace->at_s > caps->told_s[e]) {
+            caps->told_s[e] = pace->at_s;
+            learn_steepness(s, type, j, level, caps->open[e]);
+        }
     }
 }
 

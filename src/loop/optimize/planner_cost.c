@@ -34,7 +34,8 @@ static double paced_rate(const struct planner_state *s, int type, int job, doubl
     const struct gpu_sheet *gpu = &s->in->cluster->types[type];
 
     return pace->rate /
-           power_under_cap(gpu, power_busy(gpu, watts), pace->cap_watts).speed;
+           pow(power_under_cap(gpu, power_busy(gpu, watts), pace->cap_watts).speed,
+               s->types[type].steepness);
 }
 
 static bool is_service(const struct planner_state *s, int job)

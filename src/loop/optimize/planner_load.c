@@ -23,8 +23,8 @@
 
 static void load_type(struct planner_type *type, const struct gpu_sheet *gpu, bool caps)
 {
-    *type =
-        (struct planner_type){.idle_watts = gpu->idle_watts, .top_watts = gpu->tdp_watts};
+    *type = (struct planner_type){
+        .idle_watts = gpu->idle_watts, .top_watts = gpu->tdp_watts, .steepness = 1};
     type->caps = plan_cap_levels(gpu, type->cap_watts);
     if (!caps)
         type->caps = 1;
@@ -55,12 +55,16 @@ struct power_capped planner_under_cap(const struct planner_type *type, int cap,
     double x = fmax(0, fmin(1, at)) * PLANNER_STEPS;
     int i = (int)fmin(x, PLANNER_STEPS - 1);
     const struct power_capped *a = &type->capped[cap][i];
+    double speed;
 
     if (cap == 0)
         return (struct power_capped){.watts = watts, .speed = 1};
+    speed = a->speed + (x - i) * (a[1].speed - a->speed);
+    if (type->steepness < 1 || type->steepness > 1)
+        speed = pow(speed, type->steepness);
     return (struct power_capped){
         .watts = fmin(watts, a->watts + (x - i) * (a[1].watts - a->watts)),
-        .speed = a->speed + (x - i) * (a[1].speed - a->speed)};
+        .speed = speed};
 }
 
 static void load_devices(struct planner_state *s)

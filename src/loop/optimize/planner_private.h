@@ -77,6 +77,10 @@ struct planner_type {
     double cap_watts[PLAN_CAPS_MOST]; /* the first is 0: none */
     double idle_watts;
     double top_watts;
+    /* What limits were seen to leave of rates against what the table says: the sums of a
+     * line through the origin, in logs; and its slope, at least 1. */
+    double seen_square, seen_product;
+    double steepness;
     /* Draw and speed under each limit by the draw without, from idle to top. */
     struct power_capped capped[PLAN_CAPS_MOST][PLANNER_STEPS + 1];
 };
@@ -105,6 +109,8 @@ struct planner_hold {
 struct planner_caps {
     uint64_t company; /* hash of the jobs; 0: nobody */
     int deepest;      /* level they may have: below it they were seen to fall short */
+    double open[2];   /* rates of them without a limit, as they sit; 0: not measured */
+    double told_s[2]; /* end of the newest window that was compared with them */
     double looked_s;  /* when the limit was last thought about, and after which window */
     double window_s;
 };
