@@ -86,6 +86,7 @@ install(CODE "
         file(INSTALL ${CMAKE_SOURCE_DIR}/packaging/corgid.yaml DESTINATION \"\${etc}/corgi\")
     endif()")
 install(FILES packaging/corgid.yaml packaging/grafana-dashboard.json
+              packaging/prometheus-rules.yaml
         DESTINATION ${CMAKE_INSTALL_DATADIR}/corgi)
 install(DIRECTORY examples/clients DESTINATION ${CMAKE_INSTALL_DATADIR}/corgi)
 install(PROGRAMS packaging/slurm/taskprolog DESTINATION ${CMAKE_INSTALL_DATADIR}/corgi/slurm)

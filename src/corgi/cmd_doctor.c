@@ -247,7 +247,7 @@ static void check_warnings(struct doctor *d, struct client *client)
     for (size_t i = 0; i < json_value_count(list); i++) {
         found(d, "daemon says", FINDING_WARNING, "%s",
               json_value_string(json_value_item(list, i)));
-        to_fix(d, "see docs/troubleshooting.md");
+        to_fix(d, "see docs/guides/troubleshooting.md");
     }
     if (devices && view_number(devices, "failed") > 0) {
         found(d, "devices", FINDING_WARNING, "%.0f of %.0f have failed",

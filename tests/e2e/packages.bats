@@ -79,6 +79,14 @@ before_version() {
     [ "$status" -eq 0 ]
 }
 
+@test "no file is in two packages" {
+    for deb in "$debs"/*.deb; do
+        dpkg-deb -c "$deb" | awk '{ print $6 }' | grep -v '/$'
+    done | sort | uniq -d > "$BATS_TEST_TMPDIR/twice"
+    cat "$BATS_TEST_TMPDIR/twice"
+    [ ! -s "$BATS_TEST_TMPDIR/twice" ]
+}
+
 @test "a user submits, the simulated cluster runs the job" {
     run inside setpriv --reuid=nobody --regid=nogroup --clear-groups corgi submit --name first --steps 1 -- true
     echo "$output"

@@ -1,0 +1,31 @@
+#!/usr/bin/env bats
+# What Prometheus and Grafana are given: rules that load and say what they should, and no
+# figure in them that the daemon does not have.
+bats_require_minimum_version 1.5.0
+
+load ../support/corgid.bash
+
+packaging=$BATS_TEST_DIRNAME/../../packaging
+
+setup() { corgid_folder; }
+teardown() { corgid_clean; }
+
+@test "promtool loads the rules, and they wake somebody when they should" {
+    command -v promtool > /dev/null || skip "promtool is not installed"
+    promtool check rules "$packaging/prometheus-rules.yaml"
+    promtool test rules "$packaging/prometheus-rules-test.yaml"
+}
+
+@test "every figure of the rules and of Grafana's page is one of the daemon's" {
+    corgid_start
+    api GET /metrics > "$CORGID_DIR/metrics"
+    # Those with labels come when something has happened; their names are in the sources.
+    grep -rohE '"corgi_[a-z_]+"' "$BATS_TEST_DIRNAME"/../../src/service "$BATS_TEST_DIRNAME"/../../src/http | tr -d '"' > "$CORGID_DIR/table"
+    jq -e '.panels | length > 5' "$packaging/grafana-dashboard.json" > /dev/null
+    while read -r name; do
+        grep -qE "^# TYPE ${name%_bucket} " "$CORGID_DIR/metrics" || grep -qx "${name%_bucket}" "$CORGID_DIR/table" || {
+            echo "no $name"
+            false
+        }
+    done < <(grep -ohE '\bcorgi_[a-z_]+' "$packaging/grafana-dashboard.json" "$packaging/prometheus-rules.yaml" | sort -u)
+}
