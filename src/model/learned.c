@@ -3,6 +3,7 @@
 #include "model/learned.h"
 
 #include "base/rng.h"
+#include "base/str.h"
 #include "model/learned_private.h"
 
 #include <stdio.h>
@@ -95,6 +96,33 @@ static struct learned_class told_of(const struct learned *l, const struct job *j
         .twin = -1};
 }
 
+/* Forgetting takes long, and what has jobs here stays: after it there is room for some
+ * more before the next time. */
+static void make_room(struct learned *l)
+{
+    if (l->kept.count < l->class_room && l->classes->beside.count < l->cell_room)
+        return;
+    learned_compact(l);
+    l->class_room = l->kept.count + l->kept.count / 4;
+    l->cell_room = l->classes->beside.count + l->classes->beside.count / 4;
+    if (l->class_room < LEARNED_CLASSES)
+        l->class_room = LEARNED_CLASSES;
+    if (l->cell_room < LEARNED_CELLS)
+        l->cell_room = LEARNED_CELLS;
+}
+
+static int class_of(struct learned *l, const struct job *job);
+
+/* More kinds are here than are told apart. */
+#define OTHERS "\1others"
+static int class_of_others(struct learned *l, const struct job *job)
+{
+    struct job others = {.kind = job->kind, .devices = 1, .owner = job->owner};
+
+    str_copy(others.name, sizeof(others.name), OTHERS);
+    return class_of(l, &others);
+}
+
 static int class_of(struct learned *l, const struct job *job)
 {
     bool service = job->kind == JOB_INFERENCE;
@@ -107,8 +135,9 @@ static int class_of(struct learned *l, const struct job *job)
         l->kept.items[at].used = l->came;
         return (int)at;
     }
-    if (l->kept.count >= LEARNED_CLASSES || l->classes->beside.count >= LEARNED_CELLS)
-        learned_compact(l);
+    make_room(l);
+    if (l->kept.count >= LEARNED_CLASSES_MOST && strcmp(job->name, OTHERS))
+        return class_of_others(l, job);
     new.used = l->came;
     number_family(l, job, &told);
     if (map_get(l->kind_names, new.kind_name, &at))
@@ -322,6 +351,8 @@ struct model learned_create(const struct gpu_sheet *types, int type_count,
     l->options = *options;
     l->classes = classes_create(types, type_count, &how);
     l->scale = gangs_create(l->classes->types);
+    l->class_room = LEARNED_CLASSES;
+    l->cell_room = LEARNED_CELLS;
     l->own = job_effects_create();
     l->absorbing = prediction_cache_create(PREDICTION_CACHE_CELLS);
     l->families = intern_create();

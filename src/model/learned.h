@@ -24,8 +24,10 @@ struct learned_options {
 #define LEARNED_MEMORY 512
 
 /* Classes kept; of more those without jobs that were not used for longest are forgotten.
- */
-#define LEARNED_CLASSES 1024
+ * While more than these have jobs here there are more, at most so many: jobs of further
+ * ones are of one class for each user. */
+#define LEARNED_CLASSES      1024
+#define LEARNED_CLASSES_MOST 2000
 
 /* The types of the cluster in its order; the sheets are copied.  The caller ends it with
  * model.ops->destroy(model.self). */

@@ -68,7 +68,7 @@ static void code_kept(struct learned *l, struct codec *c)
         codec_u64(c, &k.kind_name);
         codec_real(c, &k.params_millions);
         codec_bool(c, &k.service);
-        codec_int(c, &k.twin, -1, LEARNED_CLASSES);
+        codec_int(c, &k.twin, -1, PAIRS_MAX_JOBS);
         codec_u64(c, &k.used);
         if (c->in) {
             map_put(l->names, k.name, l->kept.count);
@@ -169,6 +169,8 @@ static void replace(struct learned *l, struct learned *by)
     struct learned old = *l;
 
     *l = *by;
+    l->class_room = old.class_room;
+    l->cell_room = old.cell_room;
     l->version = l->generation = old.version + 1;
     *by = old;
     learned_ops.destroy(by);

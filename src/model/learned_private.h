@@ -68,6 +68,7 @@ struct learned {
     uint64_t adapted_at; /* cells of pairs at the last lesson, */
     double adapted_s;    /* and when that was, on the loop's clock */
     uint64_t stamp, came;
+    size_t class_room, cell_room; /* beyond these something is to be forgotten */
     /* What absorb() asks with: nobody else does, so that questions leave no trace. */
     struct prediction_cache *absorbing;
     uint64_t version;    /* counts up with everything that changes the model */
@@ -80,7 +81,7 @@ struct learned {
 /* Cells of pairs whose means are kept. */
 #define LEARNED_CELLS 65536
 
-/* Forget a quarter of the classes. */
+/* Forget a quarter of the classes, but none with jobs here. */
 void learned_compact(struct learned *learned);
 
 #define LEARNED_ASKED_MAX 16

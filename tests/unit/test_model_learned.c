@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -510,9 +511,38 @@ static void intervals_hold_for_the_next_job_of_a_class(void **state)
     destroy(&m);
 }
 
+/* Somebody submits thousands of programs that nobody has seen, and none has ended. */
+static void jobs_of_ever_new_kinds_are_told_apart_only_so_far(void **state)
+{
+    struct model m = create(), again = create();
+    struct learned *l = m.self;
+    uint64_t generation = l->generation;
+    int forgets = 0;
+    unsigned char *bytes;
+    size_t count;
+
+    (void)state;
+    for (int i = 0; i < LEARNED_CLASSES_MOST + 300; i++) {
+        struct job job = {.id = 1 + (uint64_t)i, .devices = 1, .owner = i % 3};
+
+        snprintf(job.name, sizeof(job.name), "program-%d", i);
+        m.ops->begin(m.self, &job);
+        forgets += l->generation != generation;
+        generation = l->generation;
+    }
+    assert_in_range(forgets, 1, 10);
+    assert_in_range(l->kept.count, LEARNED_CLASSES_MOST, LEARNED_CLASSES_MOST + 3);
+    learned_save(m.self, &bytes, &count);
+    assert_int_equal(learned_load(again.self, bytes, count, NULL), 0);
+    free(bytes);
+    destroy(&m);
+    destroy(&again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs_of_ever_new_kinds_are_told_apart_only_so_far),
         cmocka_unit_test(knows_something_before_anything_is_measured),
         cmocka_unit_test(a_measured_cell_is_answered_with_the_measurement),
         cmocka_unit_test(the_next_job_of_a_kind_starts_from_what_the_last_taught),
