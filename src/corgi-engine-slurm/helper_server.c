@@ -549,8 +549,9 @@ int helper_server_run(const struct helper_options *options, struct err *err)
     while (!s.ended) {
         double next_s = settle(&s);
 
-        if (s.options.socket)
-            sweep_clients(&s);
+        if (s.ended) /* its last answer could not be sent */
+            break;
+        sweep_clients(&s);
         poller_wait(s.poller, fmax(0, next_s - clock_wall_s()));
     }
     send_the_rest(&s);
