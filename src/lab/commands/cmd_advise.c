@@ -185,8 +185,8 @@ static int run(struct command_call *call)
     int rc = -1;
 
     if (!args->slurm_jobs)
-        return command_wrong_use(call, "--from-slurm FILE is missing: no daemon keeps a "
-                                       "record of Slurm's jobs yet");
+        return command_wrong_use(call, "--from-slurm FILE is missing; corgi slurm export "
+                                       "writes such files of what a daemon saw");
     if (args->slurm_types && slurm_gres_check_names(args->slurm_types, &err) < 0)
         return command_wrong_use(call, "%s", err.text);
     o = sweep_of(args, &slurm);
