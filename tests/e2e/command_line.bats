@@ -119,9 +119,9 @@ offered() { # LINE
     [ -e "$pages/corgi.1" ] && [ -e "$pages/corgi-completion.1" ]
     [ ! -e "$pages/corgi-man.1" ]
     for page in "$pages"/*.1; do
-        run groff -man -Tutf8 -P-cbou -ww "$page"
+        run --separate-stderr groff -man -Tutf8 -P-cbou -ww "$page"
         [ "$status" -eq 0 ]
-        [[ $output != *warning* && $output == *SYNOPSIS* ]]
+        [[ -z $stderr && $output == *SYNOPSIS* ]] # warnings of groff, not words of a page
     done
     rm -r "$pages"
 }
