@@ -78,10 +78,11 @@ static const char fold_power[] =
     " watts_high = max(watts_high, excluded.watts_high),"
     " joules = joules + excluded.joules, modelled = max(modelled, excluded.modelled)";
 
-/* One day after the other; ?1 is the start of the first day that keeps its hours. */
+/* Days add up; ?1 is the start of the first day that keeps its hours. */
 #define OLD_HOURS                                                                        \
-    " FROM energy WHERE span_s = 3600 AND start_s < ?1 AND start_s < 86400 +"            \
-    " (SELECT min(start_s) / 86400 * 86400 FROM energy WHERE span_s = 3600)"
+    " FROM energy WHERE (start_s, span_s, device, job) IN (SELECT start_s, span_s,"      \
+    " device, job FROM energy WHERE span_s = 3600 AND start_s < ?1"                      \
+    " ORDER BY start_s, device, job LIMIT 2000)"
 
 static const char fold_energy[] =
     "INSERT INTO energy (start_s, span_s, device, job, user, joules, error_joules,"

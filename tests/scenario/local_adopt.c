@@ -76,6 +76,13 @@ CASE(a_second_engine_adopts_what_the_first_left)
     assert_int_equal(marked_processes(b), 0);
 }
 
+static void await_none(struct bench *b)
+{
+    for (double end = clock_wall_s() + BENCH_PATIENCE_S;
+         marked_processes(b) > 0 && clock_wall_s() < end;)
+        usleep(20000);
+}
+
 CASE(an_end_while_nobody_looked_is_told)
 {
     struct bench *b = bench_of(state);
@@ -88,15 +95,32 @@ CASE(an_end_while_nobody_looked_is_told)
     kill_engine(engine_elsewhere(b, bench_shell(&j, 17, 0, command)));
     snprintf(command, sizeof(command), "%s/go", b->dir);
     close(open(command, O_CREAT | O_WRONLY, 0644));
-    for (double end = clock_wall_s() + BENCH_PATIENCE_S;
-         marked_processes(b) > 0 && clock_wall_s() < end;)
-        usleep(20000);
+    await_none(b);
     reopen(b);
     assert_int_equal(b->engine.ops->adopt(b->engine.self, &j.engine, &err), 0);
     b->engine.ops->adopted(b->engine.self);
     assert_int_equal(ended(b, 17)->event.exit_status, 43);
     assert_int_equal(ended(b, 17)->event.end, ENGINE_END_FAILED);
     assert_true(bench_find(b, ENGINE_STARTED, 17) < bench_find(b, ENGINE_ENDED, 17));
+}
+
+/* A backup was put back: a later attempt of the same number is there, of another life. */
+CASE(an_end_is_told_although_a_later_attempt_was_there_before)
+{
+    struct bench *b = bench_of(state);
+    struct bench_job j;
+    struct err err = {0};
+
+    bench_shell(&j, 21, 0, "sleep 0.2; exit 3")->attempt = 2;
+    kill_engine(engine_elsewhere(b, &j.engine));
+    await_none(b);
+    bench_shell(&j, 21, 0, "sleep 0.2; exit 43");
+    kill_engine(engine_elsewhere(b, &j.engine));
+    await_none(b);
+    reopen(b);
+    assert_int_equal(b->engine.ops->adopt(b->engine.self, &j.engine, &err), 0);
+    b->engine.ops->adopted(b->engine.self);
+    assert_int_equal(ended(b, 21)->event.exit_status, 43);
 }
 
 CASE(what_was_not_named_is_stopped)
@@ -184,6 +208,7 @@ int main(void)
         SHUT(what_was_not_named_gets_no_energy),
         SHUT(a_second_engine_adopts_what_the_first_left),
         SHUT(an_end_while_nobody_looked_is_told),
+        SHUT(an_end_is_told_although_a_later_attempt_was_there_before),
         SHUT(what_was_not_named_is_stopped),
         SHUT(engine_probe_and_job_all_killed_is_lost),
         OPEN(an_attempt_nobody_made_is_not_found),

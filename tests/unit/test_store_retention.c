@@ -218,6 +218,25 @@ CASE(hours_of_energy_become_days_and_lose_nothing)
     assert_true(sum == 50);
 }
 
+/* A day of more jobs than one step takes: its parts add up. */
+CASE(a_day_of_many_jobs_is_folded_in_parts)
+{
+    struct store_batch *batch = store_batch_create();
+
+    for (int i = 0; i < 5000; i++)
+        store_put(batch, &(struct store_energy){.at_s = i % 2 * 3600.0,
+                                                .device = "a",
+                                                .job = 1 + (uint64_t)i / 2,
+                                                .user = "ann",
+                                                .joules = 1});
+    commit(batch);
+    retain((struct store_retention){.hours_s = DAY}, 4 * DAY);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM energy WHERE span_s = 3600"),
+                     0);
+    assert_int_equal(number(f.path, "SELECT count(*) FROM energy WHERE joules = 2"),
+                     2500);
+}
+
 CASE(a_late_hour_is_added_to_its_day)
 {
     struct store_batch *batch = store_batch_create();
@@ -322,6 +341,7 @@ int main(void)
         TEST(old_measurements_become_hours),
         TEST(old_power_keeps_its_joules),
         TEST(hours_of_energy_become_days_and_lose_nothing),
+        TEST(a_day_of_many_jobs_is_folded_in_parts),
         TEST(a_late_hour_is_added_to_its_day),
         TEST(old_jobs_go_with_their_history_and_keep_their_numbers),
         TEST(live_jobs_never_go),

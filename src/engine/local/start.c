@@ -109,6 +109,21 @@ static int put_aside(const struct attempt *a, struct err *err)
     return rc;
 }
 
+/* Folders of later attempts are of another life likewise: whoever adopts this attempt
+ * would take it for one that was followed by them. */
+static int put_later_aside(const struct attempt *a, struct err *err)
+{
+    for (int number = a->number + 1;; number++) {
+        struct attempt *later = attempt_create_nobody(a->engine, a->job, number);
+        bool there = access(later->dir, F_OK) == 0;
+        int rc = there ? put_aside(later, err) : 0;
+
+        attempt_destroy(later);
+        if (!there || rc < 0)
+            return rc;
+    }
+}
+
 /* <state>/jobs/ID is ours; only the attempt's folder is the user's.  It is new: what an
  * attempt finds in its folder is its own. */
 static int make_folder(struct attempt *a, struct err *err)
@@ -125,6 +140,8 @@ static int make_folder(struct attempt *a, struct err *err)
     }
     if (rc < 0)
         return err_sys(err, "cannot make %s", a->dir);
+    if (put_later_aside(a, err) < 0)
+        return -1;
     if (attempt_make_key(a, err) < 0)
         return -1;
     if (geteuid() == 0 && lchown(a->dir, a->uid, a->gid) < 0)

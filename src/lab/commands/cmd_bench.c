@@ -227,7 +227,7 @@ static const struct command bench_plan = {
         "and print the processor time of the rounds that arrivals, ends and "
         "measurements cause: median, 99th percentile and longest; rounds that also "
         "look for a better placement, one in five minutes, and quotes apart.",
-    .examples = "corgi bench plan --jobs 100\ncorgi bench plan --jobs 100,1000,10000",
+    .examples = "corgi bench plan --jobs 100",
     .options = plan_options,
     .args_size = sizeof(struct plan_args),
     .run = run_plan,
