@@ -331,7 +331,7 @@ EOP
 }
 
 @test "rates quoted at 0.5, 0.8 and 0.95 are kept as often" {
-    "$CORGI_BIN/corgi" sim -w standard -p corgi -l 70 --days 2 --seed 201 --seeds 2 -j \
+    "$CORGI_BIN/corgi" sim -w standard -p corgi -l 70 --days 2 --seed 201 --seeds 6 -j \
         > "$BATS_TEST_TMPDIR/json"
     quoted "$BATS_TEST_TMPDIR/json" rate_kept50 0.46 0.54 rate_kept80 0.76 0.84 \
         rate_kept95 0.91 0.99
@@ -341,7 +341,7 @@ EOP
 # ends of jobs whose length is told wrong or not at all.
 @test "jobs that wait are told when they start" {
     "$CORGI_BIN/corgi" sim -w standard -p corgi -l 110 --share 1 --days 1 --seed 201 \
-        --seeds 2 -j > "$BATS_TEST_TMPDIR/json"
-    quoted "$BATS_TEST_TMPDIR/json" start_error_share 0 0.25 start_good_share 0.45 1 \
+        --seeds 6 -j > "$BATS_TEST_TMPDIR/json"
+    quoted "$BATS_TEST_TMPDIR/json" start_error_share 0 0.2 start_good_share 0.5 1 \
         start_told_share 0.5 1
 }
