@@ -8,7 +8,6 @@ pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(SMARTCOLS REQUIRED IMPORTED_TARGET smartcols)
 pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
 pkg_check_modules(CLP REQUIRED IMPORTED_TARGET clp)
-pkg_check_modules(CBC REQUIRED IMPORTED_TARGET cbc)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 pkg_check_modules(EVENT REQUIRED IMPORTED_TARGET
@@ -41,7 +40,7 @@ corgi_library(corgi_probe probe corgi_gpu)
 corgi_library(corgi_engine engine corgi_loop corgi_probe corgi_gpu)
 corgi_library(corgi_service service corgi_engine corgi_http corgi_store)
 # What no daemon needs: simulations, policies, measuring, training.
-corgi_library(corgi_lab lab corgi_service PkgConfig::CLP PkgConfig::CBC)
+corgi_library(corgi_lab lab corgi_service PkgConfig::CLP)
 # The networks' sources twice: in float for the product, in double for checking gradients
 # (only tests link that one).  Shape assertions cost one comparison an operation and stay.
 file(GLOB nn_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/nn/*.c)

@@ -5,7 +5,7 @@
 packages_build=(
     gcc libc6-dev cmake ninja-build pkg-config
     libjansson-dev libyaml-dev libsmartcols-dev
-    libopenblas-dev coinor-libclp-dev coinor-libcbc-dev zlib1g-dev libbz2-dev
+    libopenblas-dev coinor-libclp-dev zlib1g-dev libbz2-dev
     libsqlite3-dev libevent-dev libssl-dev libcurl4-openssl-dev
     libncurses-dev
 )

@@ -1,6 +1,6 @@
 /* command.h - a tree of commands over options.h
  *
- * A program is a root command; `corgi bench optimize` walks two children down.  A leaf
+ * A program is a root command; `corgi bench plan` walks two children down.  A leaf
  * has run(), which gets its parsed arguments and returns the exit status: 0 done, 1
  * refused or failed, 2 wrong use.
  *
@@ -72,12 +72,12 @@ int command_wrong_use(const struct command_call *call, const char *format, ...)
 int command_failed(const struct command_call *call, const struct err *err);
 
 /* Walk the words down from root as far as they name commands; *used counts them and path
- * gets "corgi bench optimize". */
+ * gets "corgi bench plan". */
 const struct command *command_find(const struct command *root, int word_count,
                                    char *const *words, int *used, struct str *path);
 
 /* Call each() for the command and for all below it that are not hidden, path "corgi
- * bench" leading to "corgi bench optimize"; ends with what it returns unless that is 0.
+ * bench" leading to "corgi bench plan"; ends with what it returns unless that is 0.
  */
 int command_visit(const struct command *command, const char *path,
                   int (*each)(void *ctx, const struct command *command, const char *path),

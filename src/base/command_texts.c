@@ -175,7 +175,7 @@ static void man_paragraphs(struct str *out, const char *text)
     str_add(out, "\n");
 }
 
-/* "corgi bench optimize" -> "corgi-bench-optimize" */
+/* "corgi bench plan" -> "corgi-bench-plan" */
 static void man_page_name(struct str *out, const char *path, bool upper)
 {
     struct str name = {0};

@@ -8,7 +8,7 @@ setup() {
     export CORGI_SOCKET=/nonexistent
 }
 
-# Every command of every program, "corgi bench optimize" a line.
+# Every command of every program, "corgi bench plan" a line.
 commands() { # path...
     local path name
     for path in "$@"; do

@@ -13,7 +13,7 @@
 #include "loop/cluster.h"
 #include "lab/policy/choose.h"
 #include "lab/policy/device_caps.h"
-#include "lab/solver/lp.h"
+#include "lab/bound/lp.h"
 
 /* The length of a round; shares are realised in units of it. */
 #define GAVEL_ROUND_S 360.0

@@ -89,7 +89,7 @@ static bool solve_cost(struct gavel *g, const struct optimize_input *in)
     }
     for (int i = 0; i < g->job_count; i++)
         lp_column(g->lp, WAITING_PRICE, 0, 1, 1, &i, &one);
-    return lp_solve(g->lp, LP_DUAL, 0);
+    return lp_solve(g->lp);
 }
 
 /* Rate of an equal share of all devices. */
@@ -130,7 +130,7 @@ static bool solve_maxmin(struct gavel *g, const struct optimize_input *in)
                   values);
     }
     lp_column(g->lp, -1, 0, LP_INFINITY, g->job_count, all.items, minus.items);
-    solved = lp_solve(g->lp, LP_DUAL, 0);
+    solved = lp_solve(g->lp);
     vec_free(&all);
     vec_free(&minus);
     return solved;

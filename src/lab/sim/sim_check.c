@@ -4,7 +4,7 @@
 
 #include "loop/cluster.h"
 #include "base/rng.h"
-#include "lab/solver/audit_plan.h"
+#include "lab/sim/audit_plan.h"
 #include "lab/sim/sim_private.h"
 
 #include <math.h>

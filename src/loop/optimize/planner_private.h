@@ -2,9 +2,9 @@
  *
  * Every round starts from who runs where.  Who waits is seated where it adds the least
  * cost; who falls short is helped; then single jobs are moved, exchanged and nodes
- * emptied where that earns a multiple of what the moves cost.  The cost is the one of the
- * global optimizer (problem.h): watts of devices and nodes, less the worth of progress,
- * plus a prohibitive one for requirements that are not believed to hold.
+ * emptied where that earns a multiple of what the moves cost.  The cost: watts of devices
+ * and nodes, less the worth of progress, plus a prohibitive one for requirements that are
+ * not believed to hold.
  *
  * Why not the best plan from scratch each round: estimates jitter, jobs come and go, and
  * a plan that is one percent better today moves half the cluster (docs/decisions/

@@ -1,6 +1,6 @@
 /* audit_plan.c - any planner's plan judged without the planner: sim_check.c calls it
  * in `corgi sim --check`, tests call it on plans they spoil */
-#include "lab/solver/audit_plan.h"
+#include "lab/sim/audit_plan.h"
 
 #include "base/mem.h"
 #include "loop/estimate/predict.h"

@@ -1,7 +1,7 @@
-/* test_optimize_audit.c - the audit finds what a plan amounts to, and what is wrong */
+/* test_audit_plan.c - the audit finds what a plan amounts to, and what is wrong */
 #include "loop_fixture.h"
 
-#include "lab/solver/audit_plan.h"
+#include "lab/sim/audit_plan.h"
 #include "loop/planner.h"
 #include "loop/optimize/plan.h"
 

@@ -1,5 +1,5 @@
 /* lp.c - lp.h on CLP */
-#include "lab/solver/lp.h"
+#include "lab/bound/lp.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
@@ -17,12 +17,8 @@ struct lp {
     vec_of(double) cost;
     vec_of(double) row_low;
     vec_of(double) row_high;
-    vec_of(int) cut_start; /* cuts that the model does not have yet */
-    vec_of(int) cut_index;
-    vec_of(double) cut_value;
     Clp_Simplex *model; /* NULL before the first solve */
     int loaded;         /* columns the model has */
-    long iterations;
 };
 
 struct lp *lp_create(void)
@@ -46,9 +42,6 @@ void lp_destroy(struct lp *lp)
     vec_free(&lp->cost);
     vec_free(&lp->row_low);
     vec_free(&lp->row_high);
-    vec_free(&lp->cut_start);
-    vec_free(&lp->cut_index);
-    vec_free(&lp->cut_value);
     free(lp);
 }
 
@@ -58,7 +51,6 @@ void lp_clear(struct lp *lp)
         Clp_deleteModel(lp->model);
     lp->model = NULL;
     lp->loaded = 0;
-    lp->iterations = 0;
     vec_clear(&lp->start);
     vec_clear(&lp->index);
     vec_clear(&lp->value);
@@ -67,9 +59,6 @@ void lp_clear(struct lp *lp)
     vec_clear(&lp->cost);
     vec_clear(&lp->row_low);
     vec_clear(&lp->row_high);
-    vec_clear(&lp->cut_start);
-    vec_clear(&lp->cut_index);
-    vec_clear(&lp->cut_value);
     vec_push(&lp->start, 0);
 }
 
@@ -93,33 +82,6 @@ int lp_column(struct lp *lp, double cost, double low, double high, int count,
     vec_push(&lp->column_low, low);
     vec_push(&lp->column_high, high);
     return (int)lp->cost.count - 1;
-}
-
-int lp_cut(struct lp *lp, double low, double high, int count, const int *columns,
-           const double *values)
-{
-    assert(lp->model && lp->loaded == lp_columns(lp));
-    vec_push(&lp->cut_start, (int)lp->cut_index.count);
-    for (int i = 0; i < count; i++) {
-        vec_push(&lp->cut_index, columns[i]);
-        vec_push(&lp->cut_value, values[i]);
-    }
-    return lp_row(lp, low, high);
-}
-
-static void add_cuts(struct lp *lp)
-{
-    size_t count = lp->cut_start.count, first = lp->row_low.count - count;
-
-    if (count == 0)
-        return;
-    vec_push(&lp->cut_start, (int)lp->cut_index.count);
-    Clp_addRows(lp->model, (int)count, lp->row_low.items + first,
-                lp->row_high.items + first, lp->cut_start.items, lp->cut_index.items,
-                lp->cut_value.items);
-    vec_clear(&lp->cut_start);
-    vec_clear(&lp->cut_index);
-    vec_clear(&lp->cut_value);
 }
 
 static void load(struct lp *lp)
@@ -150,31 +112,19 @@ static void add_new_columns(struct lp *lp)
     free(start);
 }
 
-bool lp_solve(struct lp *lp, enum lp_method method, double limit_s)
+bool lp_solve(struct lp *lp)
 {
     bool again = lp->model != NULL;
-    bool grown = lp->loaded < lp_columns(lp);
 
-    if (again) {
-        add_cuts(lp); /* before columns that are in them */
+    if (again)
         add_new_columns(lp);
-    } else {
-        load(lp);
-    }
-    lp->loaded = lp_columns(lp);
-    if (limit_s > 0)
-        Clp_setMaximumSeconds(lp->model, limit_s);
-    if (again && grown)
-        Clp_primal(lp->model, 1);
-    else if (again)
-        Clp_dual(lp->model, 0);
-    else if (method == LP_DUAL)
-        Clp_dual(lp->model, 0); /* presolve takes longer than it saves */
-    else if (method == LP_PRIMAL)
-        Clp_initialPrimalSolve(lp->model);
     else
-        Clp_initialBarrierSolve(lp->model);
-    lp->iterations += Clp_numberIterations(lp->model);
+        load(lp);
+    lp->loaded = lp_columns(lp);
+    if (again)
+        Clp_primal(lp->model, 1);
+    else
+        Clp_dual(lp->model, 0); /* presolve takes longer than it saves */
     return Clp_status(lp->model) == 0;
 }
 
@@ -198,20 +148,7 @@ int lp_rows(const struct lp *lp)
     return (int)lp->row_low.count;
 }
 
-long lp_iterations(const struct lp *lp)
-{
-    return lp->iterations;
-}
-
 int lp_columns(const struct lp *lp)
 {
     return (int)lp->cost.count;
-}
-
-struct lp_matrix lp_matrix(const struct lp *lp)
-{
-    return (struct lp_matrix){
-        lp_columns(lp),    lp_rows(lp),          lp->start.items,       lp->index.items,
-        lp->value.items,   lp->column_low.items, lp->column_high.items, lp->cost.items,
-        lp->row_low.items, lp->row_high.items};
 }
