@@ -12,7 +12,7 @@ foreach(source ${fuzz_sources})
     add_executable(${name} ${source})
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
     target_link_libraries(${name} PRIVATE
-        corgi_lab)
+        corgi_lab corgi_submit_rules)
     set_target_properties(${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     if(CORGI_FUZZ)

@@ -6,7 +6,8 @@ include(CheckCCompilerFlag)
 # Not CMake's own property: it makes static libraries for shared ones (-fPIC), whose functions
 # are not inlined.
 set(type $<TARGET_PROPERTY:TYPE>)
-target_compile_options(corgi_flags INTERFACE $<$<NOT:$<STREQUAL:${type},SHARED_LIBRARY>>:-fPIE>)
+target_compile_options(corgi_flags INTERFACE
+    $<$<NOT:$<OR:$<STREQUAL:${type},SHARED_LIBRARY>,$<STREQUAL:${type},MODULE_LIBRARY>>>:-fPIE>)
 target_link_options(corgi_flags INTERFACE $<$<STREQUAL:${type},EXECUTABLE>:-pie>)
 foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection=full)
     string(MAKE_C_IDENTIFIER "corgi_has${flag}" has)

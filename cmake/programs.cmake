@@ -14,7 +14,14 @@ corgi_program(corgid corgi_service)
 corgi_program(corgi-probe corgi_probe)
 corgi_program(corgi-report corgi_probe corgi_http)
 
-# The only program with libslurm, and so the only one under its licence.
+# What becomes of jobs that are handed in to Slurm: in the plugin, and in its tests.
+set(submit_rules_sources ${CMAKE_SOURCE_DIR}/src/corgi/job_request.c
+    ${CMAKE_SOURCE_DIR}/src/job_submit_corgi/submit_rules.c
+    ${CMAKE_SOURCE_DIR}/src/job_submit_corgi/submit_settings.c)
+add_library(corgi_submit_rules STATIC ${submit_rules_sources})
+target_link_libraries(corgi_submit_rules PUBLIC corgi_base)
+
+# The programs with libslurm, and so the only ones under its licence.
 find_path(SLURM_INCLUDE slurm/slurm.h)
 find_library(SLURM_LIBRARY slurm)
 set(corgi_slurm_share)
@@ -23,8 +30,25 @@ if(SLURM_INCLUDE AND SLURM_LIBRARY)
         > ${CMAKE_BINARY_DIR}/share/man/man1/corgi-engine-slurm.1)
     corgi_program(corgi-engine-slurm corgi_base ${SLURM_LIBRARY})
     target_include_directories(corgi-engine-slurm SYSTEM PRIVATE ${SLURM_INCLUDE})
+    # Loaded by slurmctld, so its sources are built for a shared object, with what they need.
+    set(slurm_plugin_parts)
+    foreach(part directives err file json_out mem options parse str suggest)
+        list(APPEND slurm_plugin_parts ${CMAKE_SOURCE_DIR}/src/base/${part}.c)
+    endforeach()
+    add_library(job_submit_corgi MODULE ${CMAKE_SOURCE_DIR}/src/job_submit_corgi/plugin.c
+        ${submit_rules_sources} ${slurm_plugin_parts})
+    target_include_directories(job_submit_corgi SYSTEM PRIVATE ${SLURM_INCLUDE})
+    target_link_libraries(job_submit_corgi PRIVATE corgi_flags PkgConfig::CRYPTO m)
+    target_link_options(job_submit_corgi PRIVATE
+        LINKER:--version-script=${CMAKE_SOURCE_DIR}/src/job_submit_corgi/exported.map)
+    set_target_properties(job_submit_corgi PROPERTIES PREFIX ""
+        LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/job_submit_corgi/exported.map
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+    # Where Debian's Slurm looks; others name the folder in PluginDir.
+    install(TARGETS job_submit_corgi
+        LIBRARY DESTINATION lib/${CMAKE_LIBRARY_ARCHITECTURE}/slurm-wlm)
 else()
-    message(STATUS "corgi-engine-slurm is not built: there is no libslurm-dev; "
+    message(STATUS "corgi-engine-slurm and job_submit_corgi are not built: there is no libslurm-dev; "
         "all else is, and `engine: slurm` needs a helper from elsewhere")
 endif()
 
@@ -89,5 +113,6 @@ install(FILES packaging/corgid.yaml packaging/grafana-dashboard.json
               packaging/prometheus-rules.yaml
         DESTINATION ${CMAKE_INSTALL_DATADIR}/corgi)
 install(DIRECTORY examples/clients DESTINATION ${CMAKE_INSTALL_DATADIR}/corgi)
+install(FILES packaging/slurm/slurm-plugin.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/corgi/slurm)
 install(PROGRAMS packaging/slurm/taskprolog DESTINATION ${CMAKE_INSTALL_DATADIR}/corgi/slurm)
 install(FILES README.md NEWS.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -41,6 +41,9 @@ function(corgi_c_tests label)
         endif()
         set_target_properties(${name} PROPERTIES
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+        if(name MATCHES "^test_submit_")
+            target_link_libraries(${name} PRIVATE corgi_submit_rules)
+        endif()
         if(name MATCHES "_gpu_|local_gpus")
             add_dependencies(${name} fake_nvml fake_rocm) # loaded at run time
         endif()

@@ -44,25 +44,6 @@ struct job_command {
     char *interpreter; /* its line: "/bin/bash", an argument behind a NUL */
 };
 
-static int read_header(struct job_command *command, const struct command_call *call,
-                       const char *script, struct err *err)
-{
-    for (size_t i = 0; i < command->directives.count; i++) {
-        const struct directive *d = &command->directives.items[i];
-        bool help;
-        int first = options_parse(call->command->options, false, &command->args,
-                                  d->word_count, d->words, &help, err);
-
-        if (first >= 0 && help)
-            first = err_set(err, ERR_USAGE, "--help has no place in a script");
-        else if (first >= 0 && first < d->word_count)
-            first = err_set(err, ERR_USAGE, "'%.60s' is not an option", d->words[first]);
-        if (first < 0)
-            return err_prefix(err, "%s line %d", script, d->line);
-    }
-    return 0;
-}
-
 /* "#!/usr/bin/env -S python" as the kernel reads it: a program and one argument. */
 static int take_interpreter(struct job_command *command, const char *script,
                             const char *text, struct err *err)
@@ -108,7 +89,8 @@ static int read_script(struct job_command *command, const struct command_call *c
     }
     if (take_interpreter(command, script, text, err) == 0 &&
         directives_parse(&command->directives, MARK, text, length, script, err) == 0 &&
-        read_header(command, call, script, err) == 0 &&
+        job_read_header(call->command->options, &command->directives, script,
+                        &command->args, err) == 0 &&
         options_parse(call->command->options, true, &command->args, call->word_count,
                       call->words, &help, err) >= 0)
         rc = 0;

@@ -125,6 +125,27 @@ const struct option_spec job_quote_options[] = {
     {0},
 };
 
+const struct option_spec job_header_options[] = {JOB_OPTIONS, {0}};
+
+int job_read_header(const struct option_spec *specs, const struct directives *lines,
+                    const char *script, void *args, struct err *err)
+{
+    for (size_t i = 0; i < lines->count; i++) {
+        const struct directive *d = &lines->items[i];
+        bool help;
+        int first =
+            options_parse(specs, false, args, d->word_count, d->words, &help, err);
+
+        if (first >= 0 && help)
+            first = err_set(err, ERR_USAGE, "--help has no place in a script");
+        else if (first >= 0 && first < d->word_count)
+            first = err_set(err, ERR_USAGE, "'%.60s' is not an option", d->words[first]);
+        if (first < 0)
+            return err_prefix(err, "%s line %d", script, d->line);
+    }
+    return 0;
+}
+
 const char *job_unit(const struct job_options *o)
 {
     return o->kind == 1 ? "requests/s" : "steps/s";

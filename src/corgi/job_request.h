@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/command.h"
+#include "base/directives.h"
 #include "base/json_out.h"
 #include "corgi/daemon.h"
 
@@ -41,6 +42,13 @@ struct job_args {
 
 extern const struct option_spec job_submit_options[];
 extern const struct option_spec job_quote_options[];
+/* Of the #CORGI lines of a script that another scheduler hands in. */
+extern const struct option_spec job_header_options[];
+
+/* The #CORGI lines of a script, read over what args holds.  ERR_USAGE with the script's
+ * name and the line. */
+int job_read_header(const struct option_spec *specs, const struct directives *lines,
+                    const char *script, void *args, struct err *err);
 
 const char *job_unit(const struct job_options *o); /* what its rates are in */
 
